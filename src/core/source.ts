@@ -1,0 +1,30 @@
+/**
+ * Where market data comes from. The order of this list is the order of ties between rows of the same
+ * instant, so new sources are appended.
+ */
+export const SOURCES = ['cexa', 'cexa_futures', 'perpdex', 'predmkt_a', 'predmkt_b', 'oracle'] as const
+export type Source = (typeof SOURCES)[number]
+
+/** Other names of a source. The asked name is echoed in the rows. */
+export const SOURCE_ALIASES = { cexa_spot: 'cexa' } as const satisfies Record<string, Source>
+export type SourceAlias = keyof typeof SOURCE_ALIASES
+export type SourceName = Source | SourceAlias
+
+export const SOURCE_INFO: Record<Source, { displayName: string; catalogName: SourceName }> = {
+  cexa: { displayName: 'Spot exchange A', catalogName: 'cexa_spot' },
+  cexa_futures: { displayName: 'Futures exchange A', catalogName: 'cexa_futures' },
+  perpdex: { displayName: 'Perpetual-futures decentralised exchange', catalogName: 'perpdex' },
+  predmkt_a: { displayName: 'Prediction market A', catalogName: 'predmkt_a' },
+  predmkt_b: { displayName: 'Prediction market B', catalogName: 'predmkt_b' },
+  oracle: { displayName: 'On-chain price oracle', catalogName: 'oracle' },
+}
+
+export function isSource(text: string): text is Source {
+  return (SOURCES as readonly string[]).includes(text)
+}
+
+/** The source that a name stands for, or undefined for an unknown name. */
+export function resolveSource(name: string): Source | undefined {
+  if (isSource(name)) return name
+  return Object.hasOwn(SOURCE_ALIASES, name) ? SOURCE_ALIASES[name as SourceAlias] : undefined
+}

@@ -1,0 +1,16 @@
+/** The assets that are recorded. */
+export const SYMBOLS = ['BTC', 'ETH', 'SOL', 'XRP'] as const
+export type AssetSymbol = (typeof SYMBOLS)[number]
+
+export const SYMBOL_NAMES: Record<AssetSymbol, string> = {
+  BTC: 'Bitcoin',
+  ETH: 'Ethereum',
+  SOL: 'Solana',
+  XRP: 'XRP',
+}
+
+/** Reads a symbol in any case (`btc` is `BTC`). */
+export function parseSymbol(text: string): AssetSymbol | undefined {
+  const upper = text.toUpperCase()
+  return SYMBOLS.find((symbol) => symbol === upper)
+}

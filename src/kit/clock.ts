@@ -1,0 +1,66 @@
+/** Time is passed in, never read: a test can then stand still, jump or run fast. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Resolves after that many milliseconds of this clock; rejects with the signal's reason when aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason)
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      }, ms)
+      const onAbort = () => {
+        clearTimeout(timer)
+        reject(signal?.reason)
+      }
+      signal?.addEventListener('abort', onAbort, { once: true })
+    }),
+}
+
+export interface ManualClock extends Clock {
+  set(timeMs: number): void
+  /** Moves time forward and wakes every sleeper whose time has come, in order. */
+  advance(ms: number): void
+}
+
+/** A clock that moves only when told to. */
+export function manualClock(startMs: number): ManualClock {
+  let nowMs = startMs
+  let sleepers: { atMs: number; wake: () => void }[] = []
+  const wakeDue = () => {
+    const due = sleepers.filter((s) => s.atMs <= nowMs).sort((a, b) => a.atMs - b.atMs)
+    sleepers = sleepers.filter((s) => s.atMs > nowMs)
+    for (const sleeper of due) sleeper.wake()
+  }
+  return {
+    now: () => nowMs,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason)
+        const sleeper = { atMs: nowMs + ms, wake: resolve }
+        sleepers.push(sleeper)
+        signal?.addEventListener(
+          'abort',
+          () => {
+            sleepers = sleepers.filter((s) => s !== sleeper)
+            reject(signal.reason)
+          },
+          { once: true },
+        )
+      }),
+    set(timeMs) {
+      nowMs = timeMs
+      wakeDue()
+    },
+    advance(ms) {
+      nowMs += ms
+      wakeDue()
+    },
+  }
+}

@@ -1,0 +1,24 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+export type { Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+/** One registry per running service, so that two services in one test process do not share counts. */
+export interface Metrics {
+  registry: Registry
+  counter(name: string, help: string, labels?: string[]): Counter
+  gauge(name: string, help: string, labels?: string[]): Gauge
+  histogram(name: string, help: string, buckets: number[], labels?: string[]): Histogram
+}
+
+export function createMetrics(options: { defaults: boolean }): Metrics {
+  const registry = new Registry()
+  if (options.defaults) collectDefaultMetrics({ register: registry })
+  const common = { registers: [registry] }
+  return {
+    registry,
+    counter: (name, help, labels = []) => new Counter({ name, help, labelNames: labels, ...common }),
+    gauge: (name, help, labels = []) => new Gauge({ name, help, labelNames: labels, ...common }),
+    histogram: (name, help, buckets, labels = []) =>
+      new Histogram({ name, help, buckets, labelNames: labels, ...common }),
+  }
+}

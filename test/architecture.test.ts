@@ -1,0 +1,150 @@
+/** Proves the import table of the architecture, that there are no cycles, and where the environment is read. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+import { test } from 'node:test'
+
+const ROOT = join(import.meta.dirname, '..')
+
+/** folder → what it may import besides itself. `x/port` is every file directly in x (not its engines). */
+const ALLOWED: Record<string, string[]> = {
+  core: [],
+  kit: [],
+  parser: ['core'],
+  venues: ['core', 'kit'],
+  upstreams: ['core', 'kit'],
+  store: ['core', 'kit'],
+  accounts: ['core', 'kit', 'store/port'],
+  ingest: ['core', 'kit', 'venues/port', 'store/port'],
+  events: ['core', 'kit', 'store/port'],
+  relay: ['core', 'kit', 'upstreams', 'events'],
+  indexer: ['core', 'kit', 'upstreams', 'relay', 'parser', 'events', 'store/port'],
+  webhooks: ['core', 'kit', 'events', 'accounts', 'store/port'],
+  stream: ['core', 'kit', 'events', 'accounts', 'store/port'],
+  'api/contract': ['core'],
+  'api/endpoints': [
+    'core',
+    'kit',
+    'api/contract',
+    'store/port',
+    'accounts',
+    'upstreams',
+    'parser',
+    'relay',
+    'indexer',
+    'events',
+    'webhooks',
+    'ingest',
+    'venues/describe',
+  ],
+  'api/publish': [
+    'core',
+    'api/contract',
+    'api/endpoints',
+    'venues/describe',
+    'upstreams/methods',
+    'events/kinds',
+    'accounts',
+  ],
+  gate: ['core', 'kit', 'accounts', 'api/contract'],
+  'api/http': ['core', 'kit', 'api/contract', 'api/publish', 'gate', 'stream', 'dashboard'],
+  sandbox: ['core', 'kit'],
+  dashboard: ['core', 'kit', 'accounts', 'webhooks', 'api/publish'],
+}
+/** The composition root and what starts it may import everything; nothing imports app.ts but main.ts. */
+const ROOT_FILES = ['main.ts', 'app.ts', 'config.ts', 'roles.ts']
+
+const files = globSync('src/**/*.ts', { cwd: ROOT })
+  .map((file) => relative('src', file))
+  .filter((file) => !file.endsWith('.test.ts') && !file.startsWith('dashboard/web/'))
+
+const imports = new Map(files.map((file) => [file, importsOf(file)]))
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(ROOT, 'src', file), 'utf8')
+  const found = text.matchAll(/(?:from|import\()\s*['"](\.[^'"]+)['"]|import\s+['"](\.[^'"]+)['"]/g)
+  return [...found].map((match) => normalize(join(dirname(file), match[1] ?? match[2] ?? '')))
+}
+
+function folderOf(file: string): string {
+  const parts = file.split('/')
+  if (parts.length === 1) return 'root'
+  return parts[0] === 'api' ? `${parts[0]}/${parts[1]}` : (parts[0] ?? '')
+}
+
+function isAllowed(from: string, target: string): boolean {
+  const folder = folderOf(from)
+  const targetFolder = folderOf(target)
+  if (folder === targetFolder) return true
+  if (folder === 'root') return ROOT_FILES.includes(from)
+  const rules = ALLOWED[folder] ?? []
+  return rules.some((rule) => {
+    const [head, tail] = rule.startsWith('api/') ? [rule, undefined] : rule.split('/')
+    if (targetFolder !== head) return false
+    if (tail === undefined) return true
+    const rest = target.split('/').slice(1)
+    if (tail === 'port') return rest.length === 1
+    return rest.at(-1) === `${tail}.ts` || (rest[0] === `${tail}.ts` && rest.length === 1)
+  })
+}
+
+test('every folder imports only what the architecture allows', () => {
+  const wrong: string[] = []
+  for (const [from, targets] of imports) {
+    for (const target of targets) if (!isAllowed(from, target)) wrong.push(`${from} imports ${target}`)
+  }
+  assert.deepEqual(wrong, [])
+})
+
+test('every folder has a row in the import table', () => {
+  const unknown = files.filter((file) => folderOf(file) !== 'root' && !(folderOf(file) in ALLOWED))
+  assert.deepEqual(unknown, [])
+  const strayRoot = files.filter((file) => folderOf(file) === 'root' && !ROOT_FILES.includes(file))
+  assert.deepEqual(strayRoot, [])
+})
+
+test('nothing but the entry point imports the composition root', () => {
+  const importers = [...imports].filter(([, targets]) => targets.includes('app.ts')).map(([file]) => file)
+  assert.deepEqual(
+    importers.filter((file) => file !== 'main.ts'),
+    [],
+  )
+})
+
+test('imports form no cycle', () => {
+  const state = new Map<string, 'open' | 'done'>()
+  const cycles: string[] = []
+  const visit = (file: string, trail: string[]) => {
+    if (state.get(file) === 'done') return
+    if (state.get(file) === 'open') {
+      cycles.push([...trail.slice(trail.indexOf(file)), file].join(' → '))
+      return
+    }
+    state.set(file, 'open')
+    for (const target of imports.get(file) ?? []) visit(target, [...trail, file])
+    state.set(file, 'done')
+  }
+  for (const file of files) visit(file, [])
+  assert.deepEqual(cycles, [])
+})
+
+test('the environment is read in config.ts only', () => {
+  const readers = files.filter((file) => /process\.env\b/.test(readFileSync(join(ROOT, 'src', file), 'utf8')))
+  assert.deepEqual(
+    readers.filter((file) => file !== 'config.ts'),
+    [],
+  )
+})
+
+test('only api/http knows the HTTP framework, and only store/sqlite the embedded engine', () => {
+  const using = (pattern: RegExp) =>
+    files.filter((file) => pattern.test(readFileSync(join(ROOT, 'src', file), 'utf8')))
+  assert.deepEqual(
+    using(/from 'fastify'/).filter((file) => !file.startsWith('api/http/')),
+    [],
+  )
+  assert.deepEqual(
+    using(/from 'node:sqlite'/).filter((file) => !file.startsWith('store/sqlite/')),
+    [],
+  )
+})

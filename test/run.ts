@@ -1,0 +1,27 @@
+/**
+ * Runs every test file with node:test. `--soak` sets the long sizes of the long proofs; other arguments
+ * pick files whose path contains one of them.
+ */
+import { globSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
+
+const args = process.argv.slice(2)
+const soak = args.includes('--soak')
+const wanted = args.filter((arg) => !arg.startsWith('--'))
+const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'])
+  .filter((file) => !file.endsWith('.live.test.ts'))
+  .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+  .sort()
+
+const stream = run({
+  files,
+  concurrency: availableParallelism(),
+  timeout: soak ? 3_600_000 : 120_000,
+  env: { ...process.env, ...(soak ? { TAPELINE_SOAK: 'on' } : {}) },
+})
+stream.on('test:fail', () => {
+  process.exitCode = 1
+})
+stream.compose(new spec()).pipe(process.stdout)
