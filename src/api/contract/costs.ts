@@ -1,0 +1,76 @@
+/**
+ * What an answer costs. A cost is a base, prices per unit (rows, attempts, upstream calls) and variants that
+ * depend on the input; `charge` computes it and `describe` says it in words, both from the same numbers.
+ */
+export interface Cost {
+  readonly base: number
+  readonly prices: Readonly<Record<string, number>>
+  readonly variants: readonly CostVariant[]
+  perRow(credits: number): Cost
+  per(unit: string, credits: number): Cost
+  /** Another price per row where the input says so; `words` names the condition. */
+  perRowWhen(words: string, credits: number, applies: (input: CostInput) => boolean): Cost
+  charge(units: Units, input?: CostInput): number
+  /** The least that a useful answer costs: the base and one row. */
+  least(input?: CostInput): number
+  /** How many rows a balance pays for. */
+  affordableRows(balance: number, input?: CostInput): number
+  describe(): string
+}
+
+export type CostInput = Readonly<Record<string, unknown>>
+export type Units = Readonly<Record<string, number>>
+
+export interface CostVariant {
+  readonly words: string
+  readonly perRow: number
+  readonly applies: (input: CostInput) => boolean
+}
+
+const ROW = 'row'
+
+export function base(credits: number): Cost {
+  return build(credits, {}, [])
+}
+
+export function flat(credits: number): Cost {
+  return build(credits, {}, [])
+}
+
+export const noCredits: Cost = build(0, {}, [])
+
+function build(
+  credits: number,
+  prices: Readonly<Record<string, number>>,
+  variants: readonly CostVariant[],
+): Cost {
+  const rowPrice = (input: CostInput) =>
+    variants.find((variant) => variant.applies(input))?.perRow ?? prices[ROW] ?? 0
+  return {
+    base: credits,
+    prices,
+    variants,
+    perRow: (price) => build(credits, { ...prices, [ROW]: price }, variants),
+    per: (unit, price) => build(credits, { ...prices, [unit]: price }, variants),
+    perRowWhen: (words, perRow, applies) => build(credits, prices, [...variants, { words, perRow, applies }]),
+    charge(units, input = {}) {
+      let total = credits
+      for (const unit in units) {
+        total += (units[unit] ?? 0) * (unit === ROW ? rowPrice(input) : (prices[unit] ?? 0))
+      }
+      return total
+    },
+    least: (input = {}) => credits + rowPrice(input),
+    affordableRows(balance, input = {}) {
+      const price = rowPrice(input)
+      return price === 0 ? Number.POSITIVE_INFINITY : Math.floor((balance - credits) / price)
+    },
+    describe() {
+      const parts = Object.entries(prices).map(([unit, price]) => `${price} per ${unit}`)
+      const plain = [credits === 0 && parts.length > 0 ? '' : String(credits), ...parts].filter(Boolean)
+      const text = parts.length === 0 ? `${credits} flat` : plain.join(' plus ')
+      const others = variants.map((variant) => `${credits} plus ${variant.perRow} per row ${variant.words}`)
+      return [text, ...others].join('; ')
+    },
+  }
+}

@@ -1,0 +1,173 @@
+import type { TSchema } from 'typebox'
+import type { Environment } from '../../core/environment.ts'
+import type { ErrorKind } from '../../core/errors.ts'
+import type { History, Plan, Tier } from '../../core/plan.ts'
+import type { Cost, Units } from './costs.ts'
+import type { InputOf, Params } from './params.ts'
+
+/**
+ * The grammar of a declaration. An endpoint is a value; the router, validation, plan gates, credit charge
+ * and its wording, OpenAPI, the sources catalog and the credit table are derived from it.
+ */
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export const SCOPES = ['market', 'node', 'webhooks'] as const
+export type Scope = (typeof SCOPES)[number]
+
+export interface Access {
+  /** Keyless endpoints are open on purpose and cost nothing. */
+  readonly auth: 'key' | 'none'
+  /** A key limited to scopes needs this one; null: any key. */
+  readonly scope: Scope | null
+  readonly tier: Tier
+  /** Which history depth of the plan applies, and what happens to a range that reaches further back. */
+  readonly history?: {
+    readonly of: History
+    readonly whenOlder: 'clamp' | 'refuse'
+    /** The error of a range that begins before the plan's window. */
+    readonly refusal: 'tier_restricted' | 'plan_required'
+  }
+}
+
+export interface Doc {
+  readonly tag: 'market' | 'account' | 'node' | 'webhooks' | 'service'
+  readonly summary: string
+  readonly description?: string
+  /** An example of the answer's body, or of one row for a list. */
+  readonly example: unknown
+}
+
+export type Returns =
+  | { readonly kind: 'object'; readonly name: string; readonly schema: TSchema; readonly status?: 200 | 201 }
+  | { readonly kind: 'list'; readonly name: string; readonly row: TSchema; readonly meta?: TSchema }
+
+/** The key's owner, as an endpoint sees it. */
+export interface Caller {
+  readonly accountId: string
+  readonly keyId: string
+  readonly keyName: string
+  readonly environment: Environment
+  readonly expiresAtMs: number | null
+  readonly plan: Plan
+}
+
+/** The caller's counters at this moment, for the account endpoints. */
+export interface Counters {
+  readonly credits: { used: number; limit: number; remaining: number; resetsAtMs: number }
+  readonly rate: { second: number; minute: number }
+}
+
+export interface RunContext<Input, Services> {
+  readonly input: Input
+  readonly services: Services
+  readonly caller: Caller
+  readonly counters: () => Counters
+  readonly nowMs: number
+  /** The parameters that have no meaning for the asked source. */
+  readonly ignored: readonly string[]
+  /** Rows that the plan and the balance allow; never more than `limit`. */
+  readonly rowLimit: number
+  readonly body: unknown
+  readonly dryRun: boolean
+  readonly requestId: string
+  /** The path as asked, for cursors and links. */
+  readonly path: string
+}
+
+export interface ObjectAnswer {
+  readonly kind: 'object'
+  readonly value: unknown
+  readonly status?: number
+  /** What the price depends on: rows, attempts, upstream calls. */
+  readonly units?: Units
+  readonly headers?: readonly (readonly [string, string])[]
+}
+
+/** An answer whose JSON text is ready. */
+export interface TextAnswer {
+  readonly kind: 'text'
+  readonly text: string | Buffer
+  readonly contentType: string
+  readonly status?: number
+  readonly units?: Units
+  readonly headers?: readonly (readonly [string, string])[]
+}
+
+export type Answer = ObjectAnswer | TextAnswer
+
+export interface Alias {
+  readonly method: Method
+  readonly path: string
+  /** Parameters that the path fixes. */
+  readonly bound: Readonly<Record<string, string | number | boolean>>
+  /** Text of its own where the path says something else than the endpoint does. */
+  readonly summary?: string
+}
+
+export interface Endpoint<Services, P extends Params = Params> {
+  readonly method: Method
+  readonly path: string
+  readonly doc: Doc
+  readonly access: Access
+  readonly params: P
+  readonly body?: { readonly name: string; readonly schema: TSchema; readonly example: unknown }
+  readonly cost: Cost
+  readonly returns: Returns
+  /** Errors beyond those that every endpoint of its kind can answer with. */
+  readonly errors: readonly ErrorKind[]
+  readonly aliases: readonly Alias[]
+  /** The code of a rate limit here, where the contract names another one. */
+  readonly rateLimitError: 'rate_limited' | 'rate_limit_exceeded'
+  readonly run: (context: RunContext<InputOf<P>, Services>) => Answer | Promise<Answer>
+}
+
+/** An endpoint whose parameters are not known to the one who holds it. */
+export type AnyEndpoint<Services> = Omit<Endpoint<Services>, 'run'> & {
+  readonly run: (context: RunContext<never, Services>) => Answer | Promise<Answer>
+}
+
+type Declaration<Services, P extends Params> = {
+  path: `${Method} /${string}`
+  doc: Doc
+  access?: Partial<Access>
+  params?: P
+  body?: Endpoint<Services, P>['body']
+  cost: Cost
+  returns: Returns
+  errors?: readonly ErrorKind[]
+  aliases?: readonly Alias[]
+  rateLimitError?: Endpoint<Services, P>['rateLimitError']
+  run: Endpoint<Services, P>['run']
+}
+
+/** `const endpoint = endpointFor<Services>()` once; then every file declares one. */
+export function endpointFor<Services>() {
+  return function endpoint<const P extends Params = Record<never, never>>(
+    spec: Declaration<Services, P>,
+  ): Endpoint<Services, P> {
+    const [method, path] = spec.path.split(' ') as [Method, string]
+    return {
+      method,
+      path,
+      doc: spec.doc,
+      access: { auth: 'key', scope: null, tier: 'free', ...spec.access },
+      params: (spec.params ?? {}) as P,
+      ...(spec.body ? { body: spec.body } : {}),
+      cost: spec.cost,
+      returns: spec.returns,
+      errors: spec.errors ?? [],
+      aliases: spec.aliases ?? [],
+      rateLimitError: spec.rateLimitError ?? 'rate_limited',
+      run: spec.run,
+    }
+  }
+}
+
+/** Another path to the same endpoint, with some parameters fixed. */
+export function at(path: `${Method} /${string}`, bound: Alias['bound'] = {}, summary?: string): Alias {
+  const [method, rest] = path.split(' ') as [Method, string]
+  return { method, path: rest, bound, ...(summary === undefined ? {} : { summary }) }
+}
+
+export function object(name: string, schema: TSchema, status: 200 | 201 = 200): Returns {
+  return { kind: 'object', name, schema, status }
+}

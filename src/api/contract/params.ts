@@ -1,0 +1,242 @@
+import type { ErrorKind } from '../../core/errors.ts'
+import { INTERVAL_MS, type Interval } from '../../core/interval.ts'
+import type { Tier } from '../../core/plan.ts'
+import type { Source, SourceName } from '../../core/source.ts'
+import { SYMBOLS } from '../../core/symbol.ts'
+import { parseTime } from '../../core/time.ts'
+
+/** A parameter is a value: how it is read, what is refused and how it is documented. */
+export interface Param<T = unknown> {
+  readonly kind: 'text' | 'symbol' | 'source' | 'interval' | 'time' | 'integer' | 'number' | 'flag' | 'choice'
+  readonly description: string
+  /** JSON Schema for the OpenAPI document. */
+  readonly schema: Readonly<Record<string, unknown>>
+  readonly example: string | number | boolean
+  readonly required: boolean
+  readonly fallback: T | undefined
+  /** The code of a missing or wrong value. */
+  readonly fault: ErrorKind
+  /** The lowest tier that may use it, where that is above the endpoint's own. */
+  readonly tier: Tier | undefined
+  /** The sources it has a meaning for; elsewhere it is ignored and listed in `meta.ignored`. */
+  readonly sources: readonly Source[] | undefined
+  readonly allowed: readonly string[] | undefined
+  readonly read: (text: string) => T | Refusal
+}
+
+/** Why a text was not taken. */
+export class Refusal {
+  readonly message: string
+  readonly allowed: readonly (string | number)[] | undefined
+  constructor(message: string, allowed?: readonly (string | number)[]) {
+    this.message = message
+    this.allowed = allowed
+  }
+}
+
+export type Params = Readonly<Record<string, Param>>
+export type InputOf<P extends Params> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never }
+
+function param<T>(
+  spec: Partial<Param<T>> & Pick<Param<T>, 'kind' | 'description' | 'schema' | 'read' | 'example'>,
+) {
+  return {
+    required: true,
+    fallback: undefined,
+    fault: 'invalid_param',
+    tier: undefined,
+    sources: undefined,
+    allowed: undefined,
+    ...spec,
+  } as Param<T>
+}
+
+/** The parameter may be left out. */
+export function optional<T>(inner: Param<T>): Param<T | undefined> {
+  return { ...inner, required: false }
+}
+
+/** The parameter may be left out and then has this value. */
+export function withDefault<T>(inner: Param<T>, fallback: T): Param<T> {
+  return { ...inner, required: false, fallback, schema: { ...inner.schema, default: fallback } }
+}
+
+/** The parameter needs a higher tier than its endpoint. */
+export function needsTier<T>(tier: Tier, inner: Param<T>): Param<T> {
+  return { ...inner, tier }
+}
+
+/** The parameter has a meaning for these sources only. */
+export function onlyFor<T>(sources: readonly Source[], inner: Param<T>): Param<T> {
+  return { ...inner, sources }
+}
+
+export function described<T>(description: string, inner: Param<T>): Param<T> {
+  return { ...inner, description }
+}
+
+export function choice<const A extends readonly string[]>(
+  description: string,
+  allowed: A,
+  options: { kind?: Param['kind']; fault?: ErrorKind; example?: A[number] } = {},
+): Param<A[number]> {
+  return param<A[number]>({
+    kind: options.kind ?? 'choice',
+    description,
+    allowed,
+    fault: options.fault ?? 'invalid_param',
+    schema: { type: 'string', enum: [...allowed] },
+    example: options.example ?? allowed[0] ?? '',
+    read: (text) =>
+      allowed.includes(text) ? text : new Refusal(`must be one of ${allowed.join(', ')}`, allowed),
+  })
+}
+
+/** BTC, ETH, SOL or XRP in any case; with `orIdentifier` also the text of a market identifier. */
+export function symbol(options: { orIdentifier?: string } = {}): Param<string> {
+  const allowed: readonly string[] = SYMBOLS
+  const identifier = options.orIdentifier
+  return param<string>({
+    kind: 'symbol',
+    description: identifier ? `Asset symbol in any case, or ${identifier}.` : 'Asset symbol, in any case.',
+    allowed,
+    fault: 'invalid_symbol',
+    schema: identifier
+      ? { type: 'string', minLength: 1, maxLength: 200, examples: [...allowed] }
+      : { type: 'string', enum: [...allowed] },
+    example: 'BTC',
+    read: (text) => {
+      const upper = text.toUpperCase()
+      if (allowed.includes(upper)) return upper
+      // Every identifier of every venue is longer than a ticker or carries a mark that a ticker has not.
+      if (identifier && /^[A-Za-z0-9._-]{2,200}$/.test(text) && /[-._]|^0x|\d{6}/.test(text)) return text
+      return new Refusal(
+        `must be one of ${allowed.join(', ')}${identifier ? ` or ${identifier}` : ''}`,
+        allowed,
+      )
+    },
+  })
+}
+
+export function source<const A extends readonly SourceName[]>(...allowed: A): Param<A[number]> {
+  return choice('Venue that the rows come from.', allowed, { kind: 'source', fault: 'invalid_source' })
+}
+
+export function interval<const A extends readonly Interval[]>(
+  allowed: A,
+  description = 'Length of a bar.',
+): Param<A[number]> {
+  return choice(description, allowed, {
+    kind: 'interval',
+    fault: 'invalid_interval',
+    example: allowed.find((value) => INTERVAL_MS[value] === INTERVAL_MS['1h']) ?? allowed[0] ?? '1h',
+  })
+}
+
+export function time(description: string): Param<number> {
+  return param<number>({
+    kind: 'time',
+    description: `${description} ISO 8601 with \`Z\` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.`,
+    schema: { type: 'string' },
+    example: '2026-03-14T04:00:00.000Z',
+    read: (text) =>
+      parseTime(text) ??
+      new Refusal('must be an ISO 8601 time with Z or an offset, a date, or epoch seconds or milliseconds'),
+  })
+}
+
+/** `start` inclusive; `end` as told. */
+export function timeRange(end: 'exclusive' | 'inclusive') {
+  return {
+    start: optional(time("First instant, inclusive. Left out: the start of the plan's window.")),
+    end: optional(time(`Last instant, ${end}. Left out: now.`)),
+  }
+}
+
+export function integer(description: string, bounds: { min: number; max: number }): Param<number> {
+  const { min, max } = bounds
+  return param<number>({
+    kind: 'integer',
+    description,
+    schema: { type: 'integer', minimum: min, maximum: max },
+    example: Math.max(min, Math.min(max, 10)),
+    read: (text) => {
+      const value = /^[+-]?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+      return value >= min && value <= max
+        ? value
+        : new Refusal(`must be a whole number from ${min} to ${max}`)
+    },
+  })
+}
+
+export function number(description: string, bounds: { min: number; max: number }): Param<number> {
+  const { min, max } = bounds
+  return param<number>({
+    kind: 'number',
+    description,
+    schema: { type: 'number', minimum: min, maximum: max },
+    example: Math.max(min, 1),
+    read: (text) => {
+      const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN
+      return value >= min && value <= max ? value : new Refusal(`must be a number from ${min} to ${max}`)
+    },
+  })
+}
+
+export function flag(description: string): Param<boolean> {
+  const words = { true: true, '1': true, false: false, '0': false } as const
+  return withDefault(
+    param<boolean>({
+      kind: 'flag',
+      description,
+      schema: { type: 'boolean' },
+      example: true,
+      read: (text) =>
+        Object.hasOwn(words, text)
+          ? words[text as keyof typeof words]
+          : new Refusal('must be true or false', ['true', 'false']),
+    }),
+    false,
+  )
+}
+
+export function text(
+  description: string,
+  options: { pattern: RegExp; expected: string; example: string; fault?: ErrorKind },
+): Param<string> {
+  return param<string>({
+    kind: 'text',
+    description,
+    fault: options.fault ?? 'invalid_param',
+    schema: { type: 'string', pattern: options.pattern.source },
+    example: options.example,
+    read: (value) => (options.pattern.test(value) ? value : new Refusal(`must be ${options.expected}`)),
+  })
+}
+
+/** Row order. Left out: chronological when `start` is given, newest first otherwise. */
+export function order(): Param<'asc' | 'desc' | undefined> {
+  return optional(
+    choice('Row order. Left out: chronological when `start` is given, newest first otherwise.', [
+      'asc',
+      'desc',
+    ] as const),
+  )
+}
+
+/** Page size and cursor. */
+export function page(bounds: { default: number; max: number }) {
+  return {
+    limit: withDefault(
+      integer("Rows per page. The plan's row cap may cut it.", { min: 1, max: bounds.max }),
+      bounds.default,
+    ),
+    after: optional(
+      text('Cursor from `meta.next_cursor` of the page before.', {
+        pattern: /^[A-Za-z0-9_-]{1,600}$/,
+        expected: 'a cursor from meta.next_cursor',
+        example: 'c1.eyJ0IjoxfQ',
+      }),
+    ),
+  }
+}

@@ -1,0 +1,70 @@
+import { ENVIRONMENTS, type Environment } from './environment.ts'
+
+/**
+ * `svc_live_` or `svc_test_`, 32 base62 characters, and a 6-character checksum (CRC32 of all before it, in
+ * base62), so that a typo is told from a wrong key without a look-up.
+ */
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SECRET_LENGTH = 32
+const CHECKSUM_LENGTH = 6
+const FORM = /^svc_(live|test)_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/
+
+export function keyPrefix(environment: Environment): string {
+  return `svc_${environment}_`
+}
+
+/** Builds a key from random bytes (at least 32; bytes that would skew the choice are passed over). */
+export function formatKey(environment: Environment, randomBytes: (count: number) => Uint8Array): string {
+  let secret = ''
+  while (secret.length < SECRET_LENGTH) {
+    for (const byte of randomBytes(SECRET_LENGTH)) {
+      if (byte < 248 && secret.length < SECRET_LENGTH) secret += BASE62[byte % 62]
+    }
+  }
+  const body = keyPrefix(environment) + secret
+  return body + checksum(body)
+}
+
+export type KeyReading = { ok: true; environment: Environment } | { ok: false; problem: string }
+
+/** Tells the environment of a well-formed key, or what is wrong with its form. */
+export function readKey(text: string): KeyReading {
+  const match = FORM.exec(text)
+  if (match === null) {
+    const known = ENVIRONMENTS.some((environment) => text.startsWith(keyPrefix(environment)))
+    return {
+      ok: false,
+      problem: known
+        ? 'its length or characters are wrong'
+        : 'it starts with neither svc_live_ nor svc_test_',
+    }
+  }
+  const body = text.slice(0, -CHECKSUM_LENGTH)
+  if (checksum(body) !== match[3]) return { ok: false, problem: 'its checksum does not fit (a typo?)' }
+  return { ok: true, environment: match[1] === 'live' ? 'live' : 'test' }
+}
+
+function checksum(text: string): string {
+  let value = crc32(text)
+  let out = ''
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    out = (BASE62[value % 62] ?? '') + out
+    value = Math.floor(value / 62)
+  }
+  return out
+}
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
+  let value = index
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1
+  return value >>> 0
+})
+
+/** CRC-32 (IEEE 802.3) of ASCII text. */
+export function crc32(text: string): number {
+  let crc = 0xffffffff
+  for (let i = 0; i < text.length; i++) {
+    crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ text.charCodeAt(i)) & 0xff] ?? 0)
+  }
+  return (crc ^ 0xffffffff) >>> 0
+}

@@ -1,0 +1,130 @@
+import type { CandleInterval } from './interval.ts'
+import { INTERVAL_MS } from './interval.ts'
+
+/**
+ * Plans are data. Market data calls the middle plan `pro`, the node group calls it `developer`: a plan has
+ * a name and the tier that it belongs to. Everything that differs between plans stands here and only here.
+ */
+export const TIERS = ['free', 'pro', 'business'] as const
+export type Tier = (typeof TIERS)[number]
+
+/** What history depth is counted for. */
+export const HISTORIES = [
+  'candles',
+  'snapshots',
+  'trades',
+  'flow',
+  'open_interest',
+  'liquidations',
+  'funding',
+] as const
+export type History = (typeof HISTORIES)[number]
+
+export interface Plan {
+  name: string
+  tier: Tier
+  creditsPerMonth: number
+  requestsPerSecond: number
+  requestsPerMinute: number
+  maxRowsPerRequest: number
+  /** Days of history; null means all of it. */
+  historyDays: Record<History, number | null>
+  finestCandle: CandleInterval
+  heavyCallsInFlight: number
+  streamConnections: number
+  streamAddresses: number
+  webhookSubscriptions: number
+  webhookAddresses: number
+}
+
+/** Six calendar months are never longer than this. */
+const SIX_MONTHS_DAYS = 184
+
+export const BUILT_IN_PLANS: readonly Plan[] = [
+  {
+    name: 'free',
+    tier: 'free',
+    creditsPerMonth: 1_000_000,
+    requestsPerSecond: 5,
+    requestsPerMinute: 300,
+    maxRowsPerRequest: 100,
+    historyDays: {
+      candles: 7,
+      snapshots: 7,
+      trades: 7,
+      flow: 7,
+      open_interest: 7,
+      liquidations: 7,
+      funding: 7,
+    },
+    finestCandle: '15m',
+    heavyCallsInFlight: 2,
+    streamConnections: 2,
+    streamAddresses: 10,
+    webhookSubscriptions: 0,
+    webhookAddresses: 0,
+  },
+  {
+    name: 'developer',
+    tier: 'pro',
+    creditsPerMonth: 10_000_000,
+    requestsPerSecond: 25,
+    requestsPerMinute: 1_500,
+    maxRowsPerRequest: 1_000,
+    historyDays: {
+      candles: 14,
+      snapshots: 30,
+      trades: 14,
+      flow: SIX_MONTHS_DAYS,
+      open_interest: 14,
+      liquidations: 14,
+      funding: 14,
+    },
+    finestCandle: '5m',
+    heavyCallsInFlight: 5,
+    streamConnections: 10,
+    streamAddresses: 1_000,
+    webhookSubscriptions: 25,
+    webhookAddresses: 1_000,
+  },
+  {
+    name: 'business',
+    tier: 'business',
+    creditsPerMonth: 50_000_000,
+    requestsPerSecond: 50,
+    requestsPerMinute: 3_000,
+    maxRowsPerRequest: 2_500,
+    historyDays: {
+      candles: 31,
+      snapshots: null,
+      trades: 31,
+      flow: null,
+      open_interest: 31,
+      liquidations: 31,
+      funding: 31,
+    },
+    finestCandle: '1s',
+    heavyCallsInFlight: 10,
+    streamConnections: 50,
+    streamAddresses: 10_000,
+    webhookSubscriptions: 250,
+    webhookAddresses: 10_000,
+  },
+]
+
+export function tierRank(tier: Tier): number {
+  return TIERS.indexOf(tier)
+}
+
+export function reaches(plan: Plan, tier: Tier): boolean {
+  return tierRank(plan.tier) >= tierRank(tier)
+}
+
+export function allowsInterval(plan: Plan, interval: keyof typeof INTERVAL_MS): boolean {
+  return INTERVAL_MS[interval] >= INTERVAL_MS[plan.finestCandle]
+}
+
+/** The lowest built-in tier whose plan satisfies a condition; null when none does. */
+export function lowestTier(allows: (plan: Plan) => boolean): Tier | null {
+  return BUILT_IN_PLANS.find(allows)?.tier ?? null
+}
