@@ -1,0 +1,63 @@
+import { DatabaseSync } from 'node:sqlite'
+
+/** How long a connection waits for another one's write lock before it gives up. */
+const BUSY_TIMEOUT_MS = 10_000
+/** Kept between checkpoints; a burst may grow the log beyond it, then it is cut back to this. */
+const JOURNAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024
+const READ_MAP_BYTES = 1024 * 1024 * 1024
+
+export interface OpenOptions {
+  /** A path, or `:memory:`. */
+  file: string
+  readOnly?: boolean
+  /** Page cache of this connection. */
+  cacheBytes?: number
+  busyTimeoutMs?: number
+}
+
+/**
+ * Opens a database file the one way this service does: write-ahead log (readers never wait for the writer),
+ * `synchronous=NORMAL` (a committed transaction survives the death of the process), foreign keys enforced,
+ * and a busy timeout above zero.
+ */
+export function openDatabase(options: OpenOptions): DatabaseSync {
+  const readOnly = options.readOnly ?? false
+  const database = new DatabaseSync(options.file, {
+    readOnly,
+    timeout: options.busyTimeoutMs ?? BUSY_TIMEOUT_MS,
+    enableForeignKeyConstraints: true,
+    enableDoubleQuotedStringLiterals: false,
+  })
+  try {
+    if (!readOnly) {
+      database.exec('PRAGMA journal_mode = WAL')
+      database.exec('PRAGMA synchronous = NORMAL')
+      database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`)
+    }
+    database.exec(`PRAGMA mmap_size = ${READ_MAP_BYTES}`)
+    database.exec('PRAGMA temp_store = MEMORY')
+    if (options.cacheBytes !== undefined) {
+      database.exec(`PRAGMA cache_size = -${Math.ceil(options.cacheBytes / 1024)}`)
+    }
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/**
+ * Runs `work` in one write transaction. The lock is taken at the start (`BEGIN IMMEDIATE`): a transaction
+ * that began as a reader could not be upgraded while another connection writes, whatever the busy timeout.
+ */
+export function writeTransaction<T>(database: DatabaseSync, work: () => T): T {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const result = work()
+    database.exec('COMMIT')
+    return result
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK')
+    throw error
+  }
+}
