@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 import type { Environment } from '../../core/environment.ts'
 import type { ErrorKind } from '../../core/errors.ts'
 import type { History, Plan, Tier } from '../../core/plan.ts'
+import type { Scope } from '../../core/scope.ts'
 import type { Cost, Units } from './costs.ts'
 import type { InputOf, Params } from './params.ts'
 
@@ -10,8 +11,6 @@ import type { InputOf, Params } from './params.ts'
  * and its wording, OpenAPI, the sources catalog and the credit table are derived from it.
  */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
-export const SCOPES = ['market', 'node', 'webhooks'] as const
-export type Scope = (typeof SCOPES)[number]
 
 export interface Access {
   /** Keyless endpoints are open on purpose and cost nothing. */
@@ -26,6 +25,8 @@ export interface Access {
     /** The error of a range that begins before the plan's window. */
     readonly refusal: 'tier_restricted' | 'plan_required'
   }
+  /** The parameter whose value must not be finer than the plan's finest candle. */
+  readonly intervalGate?: string
 }
 
 export interface Doc {
@@ -56,12 +57,24 @@ export interface Counters {
   readonly rate: { second: number; minute: number }
 }
 
+/** [fromMs, toMs) or, on snapshots, [fromMs, toMs]. */
+export interface TimeRange {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly startGiven: boolean
+  readonly endGiven: boolean
+  /** Set when the plan's window moved the start. */
+  readonly clamp: { readonly originalStartMs: number } | undefined
+}
+
 export interface RunContext<Input, Services> {
   readonly input: Input
   readonly services: Services
   readonly caller: Caller
   readonly counters: () => Counters
   readonly nowMs: number
+  /** The asked time range after the plan's history gate; only where the endpoint has one. */
+  readonly range: TimeRange | undefined
   /** The parameters that have no meaning for the asked source. */
   readonly ignored: readonly string[]
   /** Rows that the plan and the balance allow; never more than `limit`. */

@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto'
+import { billingPeriod } from '../core/billing-period.ts'
+import { ENVIRONMENTS, type Environment } from '../core/environment.ts'
+import { formatKey } from '../core/key-format.ts'
+import { SCOPES } from '../core/scope.ts'
+import type { Clock } from '../kit/clock.ts'
+import { parseCidr } from '../kit/ip-range.ts'
+import type { AccountRecord, AccountsStore, KeyRecord, PauseReason, UsageRow } from '../store/accounts.ts'
+import { accountBudgetId, hashKey } from './key-ring.ts'
+import type { PlanBook } from './plans.ts'
+
+/** What an operator or account holder does: the command line and the dashboard call the same functions. */
+export interface Accounts {
+  create(input: { email: string; plan: string; billingDay?: number }): Promise<AccountRecord>
+  get(accountId: string): Promise<AccountRecord>
+  list(): Promise<AccountRecord[]>
+  setPlan(accountId: string, plan: string): Promise<AccountRecord>
+  pause(accountId: string, reason: PauseReason): Promise<AccountRecord>
+  resume(accountId: string): Promise<AccountRecord>
+  setCredits(accountId: string, remaining: number, environments?: readonly Environment[]): Promise<void>
+  balance(account: AccountRecord, environment: Environment): Promise<Balance>
+
+  createKey(input: NewKeyInput): Promise<{ key: string; record: KeyRecord }>
+  listKeys(accountId?: string): Promise<KeyRecord[]>
+  revokeKey(keyId: string): Promise<KeyRecord>
+  /** A new key with the old one's settings; the old one goes on working for the overlap. */
+  rotateKey(
+    keyId: string,
+    overlapMs: number,
+  ): Promise<{ key: string; record: KeyRecord; oldExpiresAtMs: number }>
+
+  usage(accountId: string, fromMs: number, toMs: number): Promise<UsageRow[]>
+}
+
+export interface NewKeyInput {
+  accountId: string
+  environment: Environment
+  name: string
+  scopes?: string[] | null
+  allowedCidrs?: string[] | null
+  creditCap?: number | null
+  expiresAtMs?: number | null
+}
+
+export interface Balance {
+  used: number
+  limit: number
+  remaining: number
+  resetsAtMs: number
+}
+
+/** A wish that cannot be granted, in words for the person who asked. */
+export class AccountsError extends Error {
+  override readonly name = 'AccountsError'
+}
+
+const EMAIL = /^[^\s@]+@[^\s@]+$/
+const LONGEST_NAME = 100
+
+export function createAccounts(deps: { store: AccountsStore; plans: PlanBook; clock: Clock }): Accounts {
+  const { store, plans, clock } = deps
+
+  const mustFind = async (accountId: string) => {
+    const account = await store.getAccount(accountId)
+    if (account === undefined) throw new AccountsError(`There is no account ${accountId}.`)
+    return account
+  }
+  const mustFindKey = async (keyId: string) => {
+    const key = await store.getKey(keyId)
+    if (key === undefined) throw new AccountsError(`There is no key ${keyId}.`)
+    return key
+  }
+  const mustPlan = (name: string) => {
+    const plan = plans.find(name)
+    if (plan !== undefined) return plan
+    const names = plans.list().map((p) => p.name)
+    throw new AccountsError(`There is no plan "${name}". Plans: ${names.join(', ')}.`)
+  }
+  const setPaused = async (accountId: string, reason: PauseReason | null) => {
+    await mustFind(accountId)
+    await store.setPaused(accountId, reason)
+    return mustFind(accountId)
+  }
+  const period = (account: AccountRecord) => billingPeriod(clock.now(), account.billingDay)
+
+  const createKey = async (input: NewKeyInput) => {
+    await mustFind(input.accountId)
+    checkKeyInput(input, clock.now())
+    const key = formatKey(input.environment, (count) => randomBytes(count))
+    const record = await store.createKey({
+      id: newId('key'),
+      accountId: input.accountId,
+      environment: input.environment,
+      name: input.name,
+      hash: hashKey(key),
+      hint: key.slice(-4),
+      scopes: input.scopes ?? null,
+      allowedCidrs: input.allowedCidrs ?? null,
+      creditCap: input.creditCap ?? null,
+      createdAtMs: clock.now(),
+      expiresAtMs: input.expiresAtMs ?? null,
+    })
+    return { key, record }
+  }
+
+  return {
+    async create({ email, plan, billingDay }) {
+      if (!EMAIL.test(email)) throw new AccountsError(`"${email}" is not an e-mail address.`)
+      const createdAtMs = clock.now()
+      return store.createAccount({
+        id: newId('acc'),
+        email,
+        plan: mustPlan(plan).name,
+        billingDay: billingDay ?? new Date(createdAtMs).getUTCDate(),
+        createdAtMs,
+      })
+    },
+    get: mustFind,
+    list: () => store.listAccounts(),
+    async setPlan(accountId, planName) {
+      const account = await mustFind(accountId)
+      const plan = mustPlan(planName)
+      const limits = ENVIRONMENTS.map((environment) => ({
+        id: accountBudgetId(accountId, environment),
+        periodStartMs: period(account).startMs,
+        limit: plan.creditsPerMonth,
+      }))
+      await store.setPlan(accountId, plan.name, limits)
+      return mustFind(accountId)
+    },
+    pause: (accountId, reason) => setPaused(accountId, reason),
+    resume: (accountId) => setPaused(accountId, null),
+    async setCredits(accountId, remaining, environments = ENVIRONMENTS) {
+      const account = await mustFind(accountId)
+      if (!Number.isSafeInteger(remaining) || remaining < 0) {
+        throw new AccountsError('Credits must be a whole number of 0 or more.')
+      }
+      const periodStartMs = period(account).startMs
+      await store.setRemaining(
+        accountId,
+        environments.map((e) => ({ id: accountBudgetId(accountId, e), periodStartMs, remaining })),
+      )
+    },
+    async balance(account, environment) {
+      const { startMs, endMs } = period(account)
+      const id = accountBudgetId(account.id, environment)
+      const state = await store.budget({ id, periodStartMs: startMs })
+      const limit = state?.limit ?? mustPlan(account.plan).creditsPerMonth
+      const used = state?.used ?? 0
+      return { used, limit, remaining: Math.max(0, limit - used), resetsAtMs: endMs }
+    },
+    createKey,
+    listKeys: (accountId) => store.listKeys(accountId),
+    async revokeKey(keyId) {
+      await mustFindKey(keyId)
+      await store.revokeKey(keyId, clock.now())
+      return mustFindKey(keyId)
+    },
+    async rotateKey(keyId, overlapMs) {
+      const old = await mustFindKey(keyId)
+      if (old.revokedAtMs !== null) throw new AccountsError(`Key ${keyId} is revoked.`)
+      const { accountId, environment, name, scopes, allowedCidrs, creditCap, expiresAtMs } = old
+      const created = await createKey({
+        accountId,
+        environment,
+        name,
+        scopes,
+        allowedCidrs,
+        creditCap,
+        expiresAtMs,
+      })
+      const oldExpiresAtMs = Math.min(clock.now() + overlapMs, expiresAtMs ?? Number.POSITIVE_INFINITY)
+      await store.setKeyExpiry(keyId, oldExpiresAtMs)
+      return { ...created, oldExpiresAtMs }
+    },
+    usage: (accountId, fromMs, toMs) => store.usage({ accountId, fromMs, toMs }),
+  }
+}
+
+function checkKeyInput(input: NewKeyInput, nowMs: number): void {
+  if (input.name.trim() === '' || input.name.length > LONGEST_NAME) {
+    throw new AccountsError(`The key's name must have 1 to ${LONGEST_NAME} characters.`)
+  }
+  for (const scope of input.scopes ?? []) {
+    if (!(SCOPES as readonly string[]).includes(scope)) {
+      throw new AccountsError(`"${scope}" is not a scope. Scopes: ${SCOPES.join(', ')}.`)
+    }
+  }
+  if (input.scopes?.length === 0) throw new AccountsError('A key without any scope would be of no use.')
+  for (const cidr of input.allowedCidrs ?? []) {
+    if (parseCidr(cidr) === undefined) {
+      throw new AccountsError(`"${cidr}" is not an address range such as 10.0.0.0/8 or 2001:db8::/32.`)
+    }
+  }
+  const cap = input.creditCap ?? 0
+  if (!Number.isSafeInteger(cap) || cap < 0) throw new AccountsError('The credit cap must be a whole number.')
+  if (input.expiresAtMs != null && input.expiresAtMs <= nowMs) {
+    throw new AccountsError('The expiry lies in the past.')
+  }
+}
+
+function newId(prefix: string): string {
+  return `${prefix}_${BigInt(`0x${randomBytes(10).toString('hex')}`)
+    .toString(36)
+    .padStart(16, '0')}`
+}

@@ -1,0 +1,120 @@
+import { hash } from 'node:crypto'
+import type { Environment } from '../core/environment.ts'
+import { readKey } from '../core/key-format.ts'
+import type { Plan } from '../core/plan.ts'
+import { addressMatcher, parseCidr } from '../kit/ip-range.ts'
+import { Lru } from '../kit/lru.ts'
+import type { AccountRecord, AccountsStore, KeyRecord } from '../store/accounts.ts'
+import type { Budget } from './budget.ts'
+import type { Ledger } from './ledger.ts'
+import type { PlanBook } from './plans.ts'
+import { RateWindow } from './rate-window.ts'
+
+/** A key with everything that a request needs to know of it, ready for the next request. */
+export interface Credential {
+  readonly accountId: string
+  readonly keyId: string
+  readonly environment: Environment
+  readonly key: KeyRecord
+  readonly account: AccountRecord
+  readonly plan: Plan
+  readonly budgets: readonly Budget[]
+  readonly rate: RateWindow
+  readonly allowsAddress: (address: string) => boolean
+}
+
+export type KeyVerdict =
+  | { ok: true; credential: Credential }
+  | { ok: false; reason: 'malformed' | 'unknown'; message: string }
+
+const CACHED_KEYS = 20_000
+
+export function hashKey(text: string): string {
+  return hash('sha256', text, 'hex')
+}
+
+/** Finds keys, first in memory. Whatever is changed by any process is forgotten here within a moment. */
+export class KeyRing {
+  readonly #store: AccountsStore
+  readonly #plans: PlanBook
+  readonly #ledger: Ledger
+  readonly #known = new Lru<string, Credential>({ maxEntries: CACHED_KEYS })
+  readonly #textsOf = new Map<string, Set<string>>()
+  readonly #rates = new Map<string, RateWindow>()
+
+  constructor(deps: { store: AccountsStore; plans: PlanBook; ledger: Ledger }) {
+    this.#store = deps.store
+    this.#plans = deps.plans
+    this.#ledger = deps.ledger
+  }
+
+  /** The key if it is known here already; the fast path of every request but the first. */
+  known(text: string): Credential | undefined {
+    return this.#known.get(text)
+  }
+
+  async find(text: string): Promise<KeyVerdict> {
+    const form = readKey(text)
+    if (!form.ok) {
+      return { ok: false, reason: 'malformed', message: `The API key is malformed: ${form.problem}.` }
+    }
+    const found = await this.#store.findKey(hashKey(text))
+    if (found === undefined) return { ok: false, reason: 'unknown', message: 'The API key is not known.' }
+    const credential = this.#build(found.key, found.account)
+    this.#known.set(text, credential)
+    const texts = this.#textsOf.get(credential.accountId) ?? new Set()
+    texts.add(text)
+    this.#textsOf.set(credential.accountId, texts)
+    return { ok: true, credential }
+  }
+
+  forget(accountIds: readonly string[]): void {
+    for (const accountId of accountIds) {
+      for (const text of this.#textsOf.get(accountId) ?? []) this.#known.delete(text)
+      this.#textsOf.delete(accountId)
+    }
+  }
+
+  #build(key: KeyRecord, account: AccountRecord): Credential {
+    const plan = this.#plans.get(account.plan)
+    const { billingDay, id: accountId } = account
+    const budgets = [
+      this.#ledger.open({
+        id: accountBudgetId(accountId, key.environment),
+        accountId,
+        initialLimit: plan.creditsPerMonth,
+        billingDay,
+      }),
+    ]
+    if (key.creditCap !== null) {
+      budgets.push(this.#ledger.open({ id: key.id, accountId, initialLimit: key.creditCap, billingDay }))
+    }
+    const ranges = key.allowedCidrs?.flatMap((text) => parseCidr(text) ?? [])
+    return {
+      accountId,
+      keyId: key.id,
+      environment: key.environment,
+      key,
+      account,
+      plan,
+      budgets,
+      rate: this.#rate(accountId, key.environment, plan),
+      allowsAddress: ranges === undefined ? () => true : addressMatcher(ranges),
+    }
+  }
+
+  /** Rate is counted per account and environment, over all its keys. */
+  #rate(accountId: string, environment: Environment, plan: Plan): RateWindow {
+    const name = `${accountId}/${environment}`
+    const known = this.#rates.get(name)
+    const limits = { perSecond: plan.requestsPerSecond, perMinute: plan.requestsPerMinute }
+    if (known?.perSecond === limits.perSecond && known.perMinute === limits.perMinute) return known
+    const rate = new RateWindow(limits)
+    this.#rates.set(name, rate)
+    return rate
+  }
+}
+
+export function accountBudgetId(accountId: string, environment: Environment): string {
+  return `${accountId}/${environment}`
+}

@@ -1,0 +1,335 @@
+import { randomUUID } from 'node:crypto'
+import type { Environment } from '../core/environment.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { AccountsStore, LedgerEntry, UsageCount } from '../store/accounts.ts'
+import { Budget } from './budget.ts'
+
+/**
+ * Spends credits in memory from leased budgets and journals the charges in batches.
+ *
+ *   charge ──enough leased──▶ spent at once ──▶ journal (≤ SETTLE_DELAY_MS) ──▶ store
+ *      └──not enough──▶ wait for the store's word ──▶ spent, or refused for good
+ *
+ * A charge is refused only when the store said that nobody else holds what is missing.
+ */
+const SETTLE_DELAY_MS = 100
+const IDLE_RELEASE_MS = 1_000
+const RETRY_WANTED_MS = 40
+/** Longer than the lease of a process that died. */
+const LONGEST_WAIT_MS = 4_000
+const RETRY_FAILED_MS = 250
+const MAX_UNSETTLED_ENTRIES = 200_000
+/** `last used` of a key is written at most this often. */
+const KEY_SEEN_STEP_MS = 10_000
+
+export interface Payer {
+  readonly accountId: string
+  readonly environment: Environment
+  readonly keyId: string
+  readonly budgets: readonly Budget[]
+}
+
+export interface Charge {
+  /** Unique: the request's or the delivery's id. */
+  id: string
+  endpoint: string
+  credits: number
+  rows: number
+}
+
+interface Waiter {
+  payer: Payer
+  charge: Charge
+  sinceMs: number
+  resolve: (paid: boolean) => void
+  reject: (error: Error) => void
+}
+
+export class Ledger {
+  readonly #store: AccountsStore
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #holder = randomUUID()
+  readonly #budgets = new Map<string, Budget>()
+  readonly #dirty = new Set<Budget>()
+  readonly #surrender = new Set<Budget>()
+  #entries: LedgerEntry[] = []
+  #counts = new Map<string, UsageCount>()
+  #keysSeen = new Map<string, number>()
+  readonly #keyWritten = new Map<string, number>()
+  #waiters: Waiter[] = []
+  #timer: NodeJS.Timeout | undefined
+  #timerAtMs = 0
+  #running: Promise<void> | undefined
+  #again = false
+  #closed = false
+
+  constructor(deps: { store: AccountsStore; clock: Clock; log: Logger }) {
+    this.#store = deps.store
+    this.#clock = deps.clock
+    this.#log = deps.log
+  }
+
+  /** The shared state of a budget. Opening it again takes over a changed plan or billing day. */
+  open(spec: { id: string; accountId: string; initialLimit: number; billingDay: number }): Budget {
+    const known = this.#budgets.get(spec.id)
+    if (known !== undefined) {
+      known.initialLimit = spec.initialLimit
+      known.billingDay = spec.billingDay
+      return known
+    }
+    const budget = new Budget({ ...spec, nowMs: this.#clock.now() })
+    this.#budgets.set(spec.id, budget)
+    return budget
+  }
+
+  /** Brings balances up to date where this process holds no lease and cannot know. */
+  async refresh(budgets: readonly Budget[], nowMs: number): Promise<void> {
+    for (const budget of budgets) {
+      budget.roll(nowMs)
+      if (budget.leased || nowMs - budget.lastReadMs < SETTLE_DELAY_MS) continue
+      budget.read(await this.#store.budget({ id: budget.id, periodStartMs: budget.period.startMs }), nowMs)
+    }
+  }
+
+  /** Whether `refresh` has anything to do; saves the hot path a promise. */
+  isFresh(budgets: readonly Budget[], nowMs: number): boolean {
+    return budgets.every(
+      (budget) =>
+        nowMs < budget.period.endMs &&
+        nowMs >= budget.period.startMs &&
+        (budget.leased || nowMs - budget.lastReadMs < SETTLE_DELAY_MS),
+    )
+  }
+
+  /** True when paid; false when the balance cannot pay; rejects when the store cannot be reached. */
+  charge(payer: Payer, charge: Charge): boolean | Promise<boolean> {
+    const nowMs = this.#clock.now()
+    if (this.#entries.length >= MAX_UNSETTLED_ENTRIES) throw new Error('too many charges are not yet written')
+    if (!this.#hasWaiterBefore(payer) && this.#spend(payer, charge, nowMs)) return true
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ payer, charge, sinceMs: nowMs, resolve, reject })
+      this.#kick()
+    })
+  }
+
+  /** Counts a request that moves no credits. */
+  count(
+    payer: Pick<Payer, 'accountId' | 'environment' | 'keyId'>,
+    endpoint: string,
+    outcome: 'free' | 'failed' | 'rate_limited',
+  ): void {
+    const name = `${payer.keyId} ${endpoint}`
+    let count = this.#counts.get(name)
+    if (count === undefined) {
+      const { accountId, environment, keyId } = payer
+      const atMs = this.#clock.now()
+      count = { atMs, accountId, environment, keyId, endpoint, requests: 0, failed: 0, rateLimited: 0 }
+      this.#counts.set(name, count)
+      this.#schedule(SETTLE_DELAY_MS)
+    }
+    if (outcome === 'free') count.requests++
+    else if (outcome === 'failed') count.failed++
+    else count.rateLimited++
+    this.#see(payer.keyId)
+  }
+
+  /** Accounts were changed by somebody: what is leased is given up and asked for anew. */
+  reload(accountIds: readonly string[]): void {
+    for (const budget of this.#budgets.values()) {
+      if (!accountIds.includes(budget.accountId)) continue
+      budget.lastReadMs = 0
+      if (budget.leased) {
+        this.#dirty.add(budget)
+        this.#surrender.add(budget)
+      }
+    }
+    if (this.#surrender.size > 0) this.#kick()
+  }
+
+  /** Another process waits for credits: say what is settled and share what is left. */
+  yieldLeases(): void {
+    for (const budget of this.#budgets.values()) {
+      if (!budget.leased) continue
+      this.#dirty.add(budget)
+      this.#surrender.add(budget)
+    }
+    if (this.#dirty.size > 0) this.#kick()
+  }
+
+  /** Writes everything that is not written yet. */
+  async flush(): Promise<void> {
+    while (this.#running !== undefined || this.#entries.length > 0 || this.#counts.size > 0) {
+      this.#kick()
+      await this.#running
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.flush()
+    this.#closed = true
+    clearTimeout(this.#timer)
+    for (const budget of this.#budgets.values()) if (budget.leased) this.#dirty.add(budget)
+    this.#kick()
+    await this.#running
+    for (const waiter of this.#waiters.splice(0)) waiter.reject(new Error('the ledger is closed'))
+  }
+
+  #spend(payer: Payer, charge: Charge, nowMs: number): boolean {
+    for (const budget of payer.budgets) {
+      budget.roll(nowMs)
+      if (!budget.canSpend(charge.credits, nowMs)) return false
+    }
+    const { accountId, environment, keyId } = payer
+    const budgets = payer.budgets.map((budget) => {
+      this.#dirty.add(budget)
+      return budget.spend(charge.credits, nowMs)
+    })
+    this.#entries.push({ ...charge, atMs: nowMs, accountId, environment, keyId, budgets })
+    this.#see(keyId)
+    this.#schedule(SETTLE_DELAY_MS)
+    return true
+  }
+
+  /** First come, first served, among those who spend from the same budget. */
+  #hasWaiterBefore(payer: Payer): boolean {
+    if (this.#waiters.length === 0) return false
+    return this.#waiters.some((waiter) => waiter.payer.budgets[0] === payer.budgets[0])
+  }
+
+  #see(keyId: string): void {
+    const nowMs = this.#clock.now()
+    if (nowMs - (this.#keyWritten.get(keyId) ?? 0) < KEY_SEEN_STEP_MS) return
+    this.#keyWritten.set(keyId, nowMs)
+    this.#keysSeen.set(keyId, nowMs)
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#closed) return
+    const atMs = performance.now() + delayMs
+    if (this.#timer !== undefined && this.#timerAtMs <= atMs) return
+    clearTimeout(this.#timer)
+    this.#timerAtMs = atMs
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.#kick()
+    }, delayMs)
+  }
+
+  /** One round trip at a time; asking during one starts the next right after it. */
+  #kick(): void {
+    if (this.#running !== undefined) {
+      this.#again = true
+      return
+    }
+    this.#running = this.#run()
+  }
+
+  async #run(): Promise<void> {
+    do {
+      this.#again = false
+      if (this.#hasWork()) await this.#roundTrip()
+    } while (this.#again)
+    this.#running = undefined
+    this.#afterRoundTrip()
+  }
+
+  #hasWork(): boolean {
+    return (
+      this.#entries.length > 0 ||
+      this.#counts.size > 0 ||
+      this.#waiters.length > 0 ||
+      this.#dirty.size > 0 ||
+      this.#keysSeen.size > 0
+    )
+  }
+
+  async #roundTrip(): Promise<void> {
+    const nowMs = this.#clock.now()
+    const entries = this.#entries
+    const counts = this.#counts
+    const keysSeen = [...this.#keysSeen].map(([keyId, atMs]) => ({ keyId, atMs }))
+    this.#entries = []
+    this.#counts = new Map()
+    this.#keysSeen = new Map()
+    const needs = new Map<Budget, number>()
+    for (const { payer, charge } of this.#waiters) {
+      for (const budget of payer.budgets) if (!needs.has(budget)) needs.set(budget, charge.credits)
+    }
+    const asked = [...new Set([...this.#dirty, ...needs.keys()])]
+    const leases = asked.map((budget) => {
+      budget.roll(nowMs)
+      const idle = nowMs - budget.lastSpentMs >= IDLE_RELEASE_MS && !needs.has(budget)
+      return budget.request(needs.get(budget) ?? 0, {
+        release: this.#closed || idle,
+        surrender: this.#surrender.has(budget),
+      })
+    })
+    this.#dirty.clear()
+    this.#surrender.clear()
+    try {
+      const grants = await this.#store.settle({
+        holder: this.#holder,
+        nowMs,
+        entries,
+        counts: [...counts.values()],
+        keysSeen,
+        leases,
+      })
+      for (const [index, grant] of grants.entries()) asked[index]?.granted(grant, nowMs)
+      this.#serveWaiters()
+    } catch (error) {
+      // Entry ids are unique, so writing them again after an unclear failure charges nobody twice.
+      this.#entries = entries.concat(this.#entries)
+      for (const [name, count] of counts) this.#counts.set(name, mergeCounts(count, this.#counts.get(name)))
+      for (const budget of asked) {
+        budget.failed()
+        this.#dirty.add(budget)
+      }
+      this.#log.error({ err: error }, 'charges could not be written')
+      const failure = error instanceof Error ? error : new Error(String(error))
+      for (const waiter of this.#waiters.splice(0)) waiter.reject(failure)
+      this.#schedule(RETRY_FAILED_MS)
+    }
+  }
+
+  #serveWaiters(): void {
+    const nowMs = this.#clock.now()
+    const waiting = this.#waiters
+    this.#waiters = []
+    for (const waiter of waiting) {
+      const { payer, charge } = waiter
+      if (this.#spend(payer, charge, nowMs)) waiter.resolve(true)
+      else if (this.#isFinal(payer, charge) || nowMs - waiter.sinceMs > LONGEST_WAIT_MS) {
+        waiter.resolve(false)
+      } else this.#waiters.push(waiter)
+    }
+  }
+
+  /** Some budget cannot pay, even if every other process gave back what it holds. */
+  #isFinal(payer: Payer, charge: Charge): boolean {
+    return payer.budgets.some((budget) => budget.remaining < charge.credits)
+  }
+
+  #afterRoundTrip(): void {
+    if (this.#closed) return
+    if (this.#waiters.length > 0) this.#schedule(RETRY_WANTED_MS)
+    else if (this.#entries.length > 0) this.#schedule(SETTLE_DELAY_MS)
+    for (const budget of this.#budgets.values()) {
+      if (!budget.leased) continue
+      this.#dirty.add(budget)
+      this.#schedule(IDLE_RELEASE_MS)
+    }
+  }
+}
+
+function mergeCounts(a: UsageCount, b: UsageCount | undefined): UsageCount {
+  if (b === undefined) return a
+  return {
+    ...a,
+    requests: a.requests + b.requests,
+    failed: a.failed + b.failed,
+    rateLimited: a.rateLimited + b.rateLimited,
+  }
+}

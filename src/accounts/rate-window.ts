@@ -1,0 +1,113 @@
+/**
+ * Two sliding windows over one account's requests: exact over the last second, in one-second steps over the
+ * last minute. Sliding, so that no burst across the edge of a fixed window gets twice the rate.
+ */
+const SECOND_MS = 1_000
+const MINUTE_BUCKETS = 60
+
+export interface RateState {
+  /** The window nearest to exhaustion. */
+  window: 'second' | 'minute'
+  limit: number
+  remaining: number
+  /** When that window is wholly free again. */
+  resetsAtMs: number
+}
+
+export class RateWindow {
+  readonly perSecond: number
+  readonly perMinute: number
+  #times: Float64Array
+  #head = 0
+  #inSecond = 0
+  #buckets = new Uint32Array(MINUTE_BUCKETS)
+  #bucketOf = 0
+  #inMinute = 0
+  #lastMs = 0
+
+  constructor(limits: { perSecond: number; perMinute: number }) {
+    this.perSecond = limits.perSecond
+    this.perMinute = limits.perMinute
+    this.#times = new Float64Array(limits.perSecond)
+  }
+
+  /** Counts `amount` requests, or tells in how many milliseconds they would fit. Nothing is counted then. */
+  take(nowMs: number, amount = 1): { ok: true } | { ok: false; retryAfterMs: number } {
+    this.#expire(nowMs)
+    const waitMs = Math.max(this.#secondWait(nowMs, amount), this.#minuteWait(nowMs, amount))
+    if (waitMs > 0) return { ok: false, retryAfterMs: waitMs }
+    for (let i = 0; i < amount; i++) {
+      this.#times[(this.#head + this.#inSecond) % this.perSecond] = nowMs
+      this.#inSecond++
+    }
+    const bucket = this.#bucketOf % MINUTE_BUCKETS
+    this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + amount
+    this.#inMinute += amount
+    this.#lastMs = nowMs
+    return { ok: true }
+  }
+
+  counts(nowMs: number): { second: number; minute: number } {
+    this.#expire(nowMs)
+    return { second: this.#inSecond, minute: this.#inMinute }
+  }
+
+  state(nowMs: number): RateState {
+    this.#expire(nowMs)
+    const second = this.perSecond - this.#inSecond
+    const minute = this.perMinute - this.#inMinute
+    return second / this.perSecond <= minute / this.perMinute
+      ? {
+          window: 'second',
+          limit: this.perSecond,
+          remaining: second,
+          resetsAtMs: this.#inSecond === 0 ? nowMs : this.#lastMs + SECOND_MS,
+        }
+      : {
+          window: 'minute',
+          limit: this.perMinute,
+          remaining: minute,
+          resetsAtMs: (Math.floor(this.#lastMs / SECOND_MS) + MINUTE_BUCKETS) * SECOND_MS,
+        }
+  }
+
+  #expire(nowMs: number): void {
+    while (this.#inSecond > 0 && (this.#times[this.#head] ?? 0) <= nowMs - SECOND_MS) {
+      this.#head = (this.#head + 1) % this.perSecond
+      this.#inSecond--
+    }
+    const current = Math.floor(nowMs / SECOND_MS)
+    const steps = Math.min(current - this.#bucketOf, MINUTE_BUCKETS)
+    for (let i = 1; i <= steps; i++) {
+      const bucket = (this.#bucketOf + i) % MINUTE_BUCKETS
+      this.#inMinute -= this.#buckets[bucket] ?? 0
+      this.#buckets[bucket] = 0
+    }
+    if (steps > 0) {
+      if (steps === MINUTE_BUCKETS) {
+        this.#buckets.fill(0)
+        this.#inMinute = 0
+      }
+      this.#bucketOf = current
+    }
+  }
+
+  #secondWait(nowMs: number, amount: number): number {
+    const excess = this.#inSecond + amount - this.perSecond
+    if (excess <= 0) return 0
+    if (amount > this.perSecond) return SECOND_MS
+    const freeing = this.#times[(this.#head + excess - 1) % this.perSecond] ?? nowMs
+    return freeing + SECOND_MS - nowMs
+  }
+
+  #minuteWait(nowMs: number, amount: number): number {
+    let excess = this.#inMinute + amount - this.perMinute
+    if (excess <= 0) return 0
+    for (let age = MINUTE_BUCKETS - 1; age >= 0; age--) {
+      const second = this.#bucketOf - age
+      excess -= this.#buckets[((second % MINUTE_BUCKETS) + MINUTE_BUCKETS) % MINUTE_BUCKETS] ?? 0
+      if (excess <= 0) return (second + MINUTE_BUCKETS) * SECOND_MS - nowMs
+    }
+    return MINUTE_BUCKETS * SECOND_MS
+  }
+}

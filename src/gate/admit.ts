@@ -1,0 +1,114 @@
+import type { Access, TimeRange } from '../api/contract/endpoint.ts'
+import type { Params } from '../api/contract/params.ts'
+import { ApiError, type ErrorDetail } from '../core/errors.ts'
+import type { Interval } from '../core/interval.ts'
+import { allowsInterval, type History, lowestTier, type Plan, reaches, type Tier } from '../core/plan.ts'
+import { DAY_MS, formatTime } from '../core/time.ts'
+import type { ReadInput } from './read-input.ts'
+
+/** What a plan may do: the endpoint itself, some parameters, candle intervals, and how far back. */
+export interface AdmitContext {
+  plan: Plan
+  nowMs: number
+  upgradeUrl: string
+}
+
+/** A client computes "seven days ago" a moment before we do; that moment is not held against it. */
+const WINDOW_GRACE_MS = 60_000
+
+export function admitEndpoint(access: Access, context: AdmitContext): void {
+  if (reaches(context.plan, access.tier)) return
+  throw restricted('tier_restricted', `This endpoint needs the ${access.tier} tier.`, access.tier, context)
+}
+
+export function admitParams(params: Params, read: ReadInput, access: Access, context: AdmitContext): void {
+  for (const name of read.given) {
+    const tier = params[name]?.tier
+    if (tier !== undefined && !reaches(context.plan, tier)) {
+      throw restricted('tier_restricted', `The parameter ${name} needs the ${tier} tier.`, tier, context, {
+        param: name,
+      })
+    }
+  }
+  const gated = access.intervalGate
+  if (gated === undefined) return
+  const interval = read.input[gated] as Interval
+  if (!allowsInterval(context.plan, interval)) {
+    const tier = lowestTier((plan) => allowsInterval(plan, interval))
+    const message = `The interval ${interval} needs ${tier ? `the ${tier} tier` : 'another plan'}; yours reaches down to ${context.plan.finestCandle}.`
+    throw restricted('tier_restricted', message, tier, context, { param: gated })
+  }
+}
+
+/** The range that is served: as asked, moved to the plan's window, or refused. */
+export function admitRange(
+  history: NonNullable<Access['history']>,
+  input: { start?: unknown; end?: unknown },
+  context: AdmitContext,
+): TimeRange {
+  const { nowMs, plan } = context
+  const start = input.start as number | undefined
+  const end = input.end as number | undefined
+  if (start !== undefined && end !== undefined && start > end) {
+    throw new ApiError('invalid_time_range', 'start lies after end.', { param: 'start' })
+  }
+  const days = plan.historyDays[history.of]
+  const windowStartMs = days === null ? Number.NEGATIVE_INFINITY : nowMs - days * DAY_MS
+  const range = {
+    fromMs: start ?? Math.max(windowStartMs, 0),
+    toMs: end ?? nowMs,
+    startGiven: start !== undefined,
+    endGiven: end !== undefined,
+    clamp: undefined,
+  }
+  const reachesBack = start !== undefined && start < windowStartMs - WINDOW_GRACE_MS
+  const whollyBefore = end !== undefined && end < windowStartMs
+  if (days === null || (!reachesBack && !whollyBefore)) {
+    if (start !== undefined && end === undefined && start > nowMs) return { ...range, toMs: start }
+    return range
+  }
+  const earliest = formatTime(windowStartMs)
+  const detail = { param: 'start', earliest_start: earliest }
+  if (history.whenOlder === 'clamp' && !whollyBefore) {
+    return { ...range, fromMs: windowStartMs, clamp: { originalStartMs: start ?? windowStartMs } }
+  }
+  if (
+    history.whenOlder === 'refuse' &&
+    reachesBack &&
+    range.toMs - range.fromMs > days * DAY_MS + WINDOW_GRACE_MS
+  ) {
+    throw new ApiError(
+      'invalid_time_range',
+      `The range is longer than the ${days} days of the plan ${plan.name}; the earliest start is ${earliest}.`,
+      detail,
+    )
+  }
+  const tier = tierReaching(history.of, Math.min(range.fromMs, range.toMs), nowMs)
+  throw restricted(
+    history.refusal,
+    `The plan ${plan.name} reaches back ${days} days; the earliest start is ${earliest}.`,
+    tier,
+    context,
+    detail,
+  )
+}
+
+function tierReaching(of: History, instantMs: number, nowMs: number): Tier | null {
+  return lowestTier((plan) => {
+    const days = plan.historyDays[of]
+    return days === null || instantMs >= nowMs - days * DAY_MS - WINDOW_GRACE_MS
+  })
+}
+
+function restricted(
+  kind: 'tier_restricted' | 'plan_required',
+  message: string,
+  tier: Tier | null,
+  context: AdmitContext,
+  detail: ErrorDetail = {},
+): ApiError {
+  return new ApiError(kind, message, {
+    ...detail,
+    ...(tier === null ? {} : { required_tier: tier, upgrade_url: context.upgradeUrl }),
+  })
+}

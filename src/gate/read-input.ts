@@ -1,0 +1,98 @@
+import { type Params, Refusal } from '../api/contract/params.ts'
+import type { Fault } from '../core/errors.ts'
+import { nearest } from '../core/nearest.ts'
+import { resolveSource } from '../core/source.ts'
+import type { Query } from './query.ts'
+
+/** Parameters that every endpoint understands, beside its own. */
+const KEY_PARAMS = ['api-key', 'api_key']
+
+export interface ReadInput {
+  input: Record<string, unknown>
+  faults: Fault[]
+  /** Given, but without a meaning for the asked source. */
+  ignored: string[]
+  /** Which parameters the caller gave. */
+  given: ReadonlySet<string>
+}
+
+export function readInput(
+  params: Params,
+  texts: {
+    query: Query
+    path: Readonly<Record<string, string>>
+    bound: Readonly<Record<string, string | number | boolean>>
+    /** Names of parameters that the gate itself reads. */
+    gateParams: readonly string[]
+  },
+): ReadInput {
+  const { query, path, bound } = texts
+  const faults: Fault[] = []
+  const input: Record<string, unknown> = {}
+  const given = new Set<string>()
+  const known = (name: string) => Object.hasOwn(params, name) && !Object.hasOwn(path, name)
+  for (const name of query.values.keys()) {
+    if (!known(name) && !KEY_PARAMS.includes(name) && !texts.gateParams.includes(name)) {
+      faults.push(unknownParam(name, [...Object.keys(params).filter(known), ...texts.gateParams]))
+    }
+  }
+  for (const name of new Set(query.repeated)) {
+    faults.push({ param: name, error: 'invalid_param', message: `${name} is given more than once.` })
+  }
+  for (const name in params) {
+    const param = params[name]
+    if (param === undefined) continue
+    const asked = path[name] ?? query.values.get(name)
+    const fixed = bound[name]
+    if (fixed !== undefined) {
+      input[name] = fixed
+      if (asked !== undefined && resolve(asked) !== resolve(String(fixed))) {
+        const message = `${name} is fixed to ${fixed} on this path.`
+        faults.push({ param: name, error: param.fault, message, allowed: [String(fixed)] })
+      }
+      continue
+    }
+    if (asked === undefined || (asked === '' && !param.required)) {
+      input[name] = param.fallback
+      if (param.required) {
+        const allowed = param.allowed ? { allowed: param.allowed } : {}
+        faults.push({ param: name, error: param.fault, message: `${name} is missing.`, ...allowed })
+      }
+      continue
+    }
+    given.add(name)
+    const value = param.read(asked)
+    if (value instanceof Refusal) {
+      const allowed = value.allowed ? { allowed: value.allowed } : {}
+      faults.push({ param: name, error: param.fault, message: `${name} ${value.message}.`, ...allowed })
+    } else input[name] = value
+  }
+  return { input, faults, ignored: ignoredParams(params, input, given), given }
+}
+
+/** Two names of one source are the same value. */
+function resolve(text: string): string {
+  return resolveSource(text) ?? text
+}
+
+function ignoredParams(params: Params, input: Record<string, unknown>, given: Set<string>): string[] {
+  const asked = typeof input.source === 'string' ? resolveSource(input.source) : undefined
+  if (asked === undefined) return []
+  return [...given].filter((name) => {
+    const sources = params[name]?.sources
+    return sources !== undefined && !sources.includes(asked)
+  })
+}
+
+function unknownParam(name: string, known: readonly string[]): Fault {
+  const near = nearest(name, known)
+  const hint = near === undefined ? '' : ` Did you mean ${near}?`
+  const shown = name.slice(0, 60)
+  return {
+    param: shown,
+    error: 'invalid_param',
+    message: `${shown} is not a parameter of this endpoint.${hint}`,
+    allowed: known,
+    ...(near === undefined ? {} : { suggestion: near }),
+  }
+}

@@ -1,0 +1,36 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Alias, AnyEndpoint } from '../api/contract/endpoint.ts'
+
+/** One path of the service: an endpoint under its own path or under an alias. */
+export interface Route<Services = unknown> {
+  readonly method: string
+  readonly path: string
+  readonly endpoint: AnyEndpoint<Services>
+  readonly bound: Alias['bound']
+  /** What usage and ledger call it. */
+  readonly name: string
+}
+
+/** A request as the gate sees it: no framework, no socket. */
+export interface GateRequest {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly search: string
+  readonly pathParams: Readonly<Record<string, string>>
+  readonly headers: IncomingHttpHeaders
+  /** The caller's address, after the trusted proxies. */
+  readonly address: string
+  readonly body: Buffer | undefined
+}
+
+/** Names and values in turn, as `writeHead` takes them. */
+export type HeaderList = string[]
+
+export interface GateReply {
+  status: number
+  headers: HeaderList
+  body: string | Buffer
+  /** The answer's kind, for logs and metrics. */
+  error?: string
+}

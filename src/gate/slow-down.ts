@@ -1,0 +1,43 @@
+import type { Clock } from '../kit/clock.ts'
+import { Lru } from '../kit/lru.ts'
+
+/**
+ * Repeated failed authentication from one address is answered ever more slowly. Callers with a good key are
+ * never slowed, even from the same address; the number of answers held back at once is bounded.
+ */
+const WINDOW_MS = 60_000
+const FREE_FAILURES = 20
+const FIRST_DELAY_MS = 100
+const LONGEST_DELAY_MS = 3_000
+const MAX_HELD = 256
+const REMEMBERED_ADDRESSES = 50_000
+
+export interface SlowDown {
+  /** Notes a failure and resolves when it may be answered; false when too many wait already. */
+  afterFailure(address: string): Promise<boolean>
+}
+
+export function createSlowDown(clock: Clock): SlowDown {
+  const failures = new Lru<string, { count: number; sinceMs: number }>({ maxEntries: REMEMBERED_ADDRESSES })
+  let held = 0
+  return {
+    async afterFailure(address) {
+      const nowMs = clock.now()
+      const known = failures.get(address)
+      const entry =
+        known !== undefined && nowMs - known.sinceMs < WINDOW_MS ? known : { count: 0, sinceMs: nowMs }
+      entry.count++
+      failures.set(address, entry)
+      const excess = entry.count - FREE_FAILURES
+      if (excess <= 0) return true
+      if (held >= MAX_HELD) return false
+      held++
+      try {
+        await clock.sleep(Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(excess - 1, 10)))
+        return true
+      } finally {
+        held--
+      }
+    },
+  }
+}

@@ -1,0 +1,197 @@
+import type { Environment } from '../core/environment.ts'
+
+/**
+ * The storage port for accounts, keys, credits and usage. It is asynchronous, so that an engine across the
+ * network fits; nothing outside `store/` knows which engine runs.
+ */
+export interface AccountRecord {
+  id: string
+  email: string
+  plan: string
+  /** Day of the month (1 to 31) on which the credits are renewed. */
+  billingDay: number
+  /** Why the account's keys are paused; null while they work. */
+  pausedReason: PauseReason | null
+  createdAtMs: number
+}
+
+export const PAUSE_REASONS = ['payment_past_due', 'operator'] as const
+export type PauseReason = (typeof PAUSE_REASONS)[number]
+
+export interface KeyRecord {
+  id: string
+  accountId: string
+  environment: Environment
+  name: string
+  /** The last four characters, to tell keys apart in a list. The key itself is not stored. */
+  hint: string
+  /** null: all scopes. */
+  scopes: string[] | null
+  /** null: any address. */
+  allowedCidrs: string[] | null
+  creditCap: number | null
+  createdAtMs: number
+  lastUsedAtMs: number | null
+  expiresAtMs: number | null
+  revokedAtMs: number | null
+}
+
+export type NewAccount = Pick<AccountRecord, 'id' | 'email' | 'plan' | 'billingDay' | 'createdAtMs'>
+export type NewKey = Omit<KeyRecord, 'lastUsedAtMs' | 'revokedAtMs'> & { hash: string }
+
+/** One charge. Its id is unique (a request or a delivery): writing it again changes nothing. */
+export interface LedgerEntry {
+  id: string
+  atMs: number
+  accountId: string
+  environment: Environment
+  keyId: string
+  endpoint: string
+  credits: number
+  rows: number
+  /** Every budget that pays for it: the account's, and the key's own where it is capped. */
+  budgets: readonly BudgetSpec[]
+}
+
+/** Requests that moved no credits: free answers, refusals, rate limits. */
+export interface UsageCount {
+  atMs: number
+  accountId: string
+  environment: Environment
+  keyId: string
+  endpoint: string
+  requests: number
+  failed: number
+  rateLimited: number
+}
+
+export interface BudgetRef {
+  id: string
+  periodStartMs: number
+}
+
+export interface BudgetSpec extends BudgetRef {
+  /** The budget's size when this period's row does not exist yet. */
+  initialLimit: number
+}
+
+/**
+ * Credits are spent from leases. A process holds part of a budget and spends it in memory; the rest is free
+ * for other processes. A lease ends by itself when its holder dies.
+ */
+export interface LeaseRequest extends BudgetSpec {
+  /** Credits that the holder goes on spending while the request is under way. */
+  keep: number
+  /** Credits that a waiting charge needs at once; 0 when none waits. */
+  need: number
+  release: boolean
+}
+
+export interface LeaseGrant extends BudgetRef {
+  limit: number
+  used: number
+  granted: number
+  /** Credits that other live processes hold. */
+  heldByOthers: number
+  /** Another process waits for credits of this budget. */
+  wantedByOthers: boolean
+}
+
+export interface SettleBatch {
+  holder: string
+  nowMs: number
+  entries: readonly LedgerEntry[]
+  counts: readonly UsageCount[]
+  keysSeen: readonly { keyId: string; atMs: number }[]
+  leases: readonly LeaseRequest[]
+}
+
+export interface UsageQuery {
+  accountId: string
+  environment?: Environment
+  fromMs: number
+  toMs: number
+}
+
+export interface UsageRow {
+  day: string
+  environment: Environment
+  endpoint: string
+  keyId: string
+  requests: number
+  credits: number
+  rows: number
+  failed: number
+  rateLimited: number
+}
+
+export interface BudgetState {
+  limit: number
+  used: number
+}
+
+export interface StoredReply {
+  status: number
+  headers: readonly (readonly [string, string])[]
+  body: string
+}
+
+export type IdempotencyClaim =
+  | { state: 'fresh' }
+  | { state: 'in_progress' }
+  | { state: 'other_body' }
+  | { state: 'done'; reply: StoredReply }
+
+export interface ChangeWatch {
+  /** Accounts whose record or keys were changed, by whichever process. */
+  onAccounts: (accountIds: string[]) => void
+  /** Another process waits for credits. */
+  onWanted: () => void
+}
+
+export interface AccountsStore {
+  createAccount(account: NewAccount): Promise<AccountRecord>
+  getAccount(id: string): Promise<AccountRecord | undefined>
+  listAccounts(): Promise<AccountRecord[]>
+  setPlan(id: string, plan: string, newLimits: readonly (BudgetRef & { limit: number })[]): Promise<boolean>
+  setPaused(id: string, reason: PauseReason | null): Promise<boolean>
+  /** Sets what is left of budgets in their period. */
+  setRemaining(accountId: string, budgets: readonly (BudgetRef & { remaining: number })[]): Promise<void>
+
+  createKey(key: NewKey): Promise<KeyRecord>
+  findKey(hash: string): Promise<{ key: KeyRecord; account: AccountRecord } | undefined>
+  getKey(id: string): Promise<KeyRecord | undefined>
+  listKeys(accountId?: string): Promise<KeyRecord[]>
+  revokeKey(id: string, atMs: number): Promise<boolean>
+  setKeyExpiry(id: string, expiresAtMs: number): Promise<boolean>
+
+  settle(batch: SettleBatch): Promise<LeaseGrant[]>
+  budget(ref: BudgetRef): Promise<BudgetState | undefined>
+  usage(query: UsageQuery): Promise<UsageRow[]>
+  /** Forgets single charges older than that; the usage by day stays. */
+  pruneLedger(beforeMs: number): Promise<number>
+
+  claimIdempotency(claim: {
+    id: string
+    bodyHash: string
+    nowMs: number
+    claimedUntilMs: number
+    expiresAtMs: number
+  }): Promise<IdempotencyClaim>
+  finishIdempotency(id: string, reply: StoredReply): Promise<void>
+  releaseIdempotency(id: string): Promise<void>
+
+  readNote(name: string): Promise<string | undefined>
+  /** Writes a note unless it exists; returns the one that stands. */
+  writeNoteOnce(name: string, value: string): Promise<string>
+
+  watch(watch: ChangeWatch): () => void
+  /** Throws when the store cannot be read. */
+  probe(): Promise<void>
+  close(): Promise<void>
+}
+
+/** A name that must be unique is taken. */
+export class ConflictError extends Error {
+  override readonly name = 'ConflictError'
+}

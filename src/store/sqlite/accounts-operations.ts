@@ -1,0 +1,60 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { BudgetRef, BudgetState, UsageQuery, UsageRow } from '../accounts.ts'
+import { idempotencyWriters } from './accounts-idempotency.ts'
+import { accountWriters } from './accounts-records.ts'
+import { settler } from './accounts-settle.ts'
+
+/** Everything that writes. It runs in the writer thread; see `accounts-thread.ts`. */
+export function accountsOperations(db: DatabaseSync) {
+  const prune = db.prepare('DELETE FROM ledger WHERE at < ?')
+  const writeNote = db.prepare('INSERT OR IGNORE INTO notes VALUES (?, ?)')
+  const readNote = db.prepare('SELECT value FROM notes WHERE name = ?')
+  return {
+    ...accountWriters(db),
+    ...idempotencyWriters(db),
+    settle: settler(db),
+    pruneLedger: (beforeMs: number) => Number(prune.run(beforeMs).changes),
+    writeNoteOnce: (name: string, value: string) => {
+      writeNote.run(name, value)
+      return String(readNote.get(name)?.value)
+    },
+  }
+}
+
+export type AccountsOperations = ReturnType<typeof accountsOperations>
+
+export function usageReaders(db: DatabaseSync) {
+  const budget = db.prepare('SELECT credit_limit, used FROM budgets WHERE id = ? AND period_start = ?')
+  const usage = db.prepare(
+    `SELECT * FROM usage WHERE account_id = ? AND day >= ? AND day <= ? AND (? IS NULL OR environment = ?)
+     ORDER BY day, environment, endpoint, key_id`,
+  )
+  const note = db.prepare('SELECT value FROM notes WHERE name = ?')
+  return {
+    budget: (ref: BudgetRef): BudgetState | undefined => {
+      const row = budget.get(ref.id, ref.periodStartMs)
+      return row && { limit: Number(row.credit_limit), used: Number(row.used) }
+    },
+    usage: (query: UsageQuery): UsageRow[] => {
+      const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+      const environment = query.environment ?? null
+      return usage
+        .all(query.accountId, day(query.fromMs), day(query.toMs), environment, environment)
+        .map((row) => ({
+          day: String(row.day),
+          environment: row.environment as UsageRow['environment'],
+          endpoint: String(row.endpoint),
+          keyId: String(row.key_id),
+          requests: Number(row.requests),
+          credits: Number(row.credits),
+          rows: Number(row.row_count),
+          failed: Number(row.failed),
+          rateLimited: Number(row.rate_limited),
+        }))
+    },
+    readNote: (name: string): string | undefined => {
+      const row = note.get(name)
+      return row === undefined ? undefined : String(row.value)
+    },
+  }
+}

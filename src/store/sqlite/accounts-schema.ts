@@ -1,0 +1,102 @@
+import type { Migration } from './migrate.ts'
+
+export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'accounts, keys, credits, usage',
+    sql: `
+      CREATE TABLE accounts (
+        id TEXT PRIMARY KEY,
+        email TEXT NOT NULL UNIQUE COLLATE NOCASE,
+        plan TEXT NOT NULL,
+        billing_day INTEGER NOT NULL CHECK (billing_day BETWEEN 1 AND 31),
+        paused_reason TEXT,
+        created_at INTEGER NOT NULL
+      ) STRICT;
+
+      CREATE TABLE keys (
+        id TEXT PRIMARY KEY,
+        account_id TEXT NOT NULL REFERENCES accounts(id),
+        environment TEXT NOT NULL CHECK (environment IN ('test', 'live')),
+        name TEXT NOT NULL,
+        hash TEXT NOT NULL UNIQUE,
+        hint TEXT NOT NULL,
+        scopes TEXT,
+        allowed_cidrs TEXT,
+        credit_cap INTEGER,
+        created_at INTEGER NOT NULL,
+        last_used_at INTEGER,
+        expires_at INTEGER,
+        revoked_at INTEGER
+      ) STRICT;
+      CREATE INDEX keys_by_account ON keys (account_id);
+
+      CREATE TABLE budgets (
+        id TEXT NOT NULL,
+        period_start INTEGER NOT NULL,
+        credit_limit INTEGER NOT NULL,
+        used INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (id, period_start)
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE leases (
+        budget_id TEXT NOT NULL,
+        period_start INTEGER NOT NULL,
+        holder TEXT NOT NULL,
+        amount INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        PRIMARY KEY (budget_id, period_start, holder)
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE lease_wants (
+        budget_id TEXT NOT NULL,
+        period_start INTEGER NOT NULL,
+        holder TEXT NOT NULL,
+        until INTEGER NOT NULL,
+        PRIMARY KEY (budget_id, period_start, holder)
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE ledger (
+        id TEXT PRIMARY KEY,
+        at INTEGER NOT NULL,
+        account_id TEXT NOT NULL,
+        environment TEXT NOT NULL,
+        key_id TEXT NOT NULL,
+        endpoint TEXT NOT NULL,
+        credits INTEGER NOT NULL,
+        row_count INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX ledger_by_time ON ledger (at);
+
+      CREATE TABLE usage (
+        account_id TEXT NOT NULL,
+        day TEXT NOT NULL,
+        environment TEXT NOT NULL,
+        endpoint TEXT NOT NULL,
+        key_id TEXT NOT NULL,
+        requests INTEGER NOT NULL DEFAULT 0,
+        credits INTEGER NOT NULL DEFAULT 0,
+        row_count INTEGER NOT NULL DEFAULT 0,
+        failed INTEGER NOT NULL DEFAULT 0,
+        rate_limited INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (account_id, day, environment, endpoint, key_id)
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE idempotency (
+        id TEXT PRIMARY KEY,
+        body_hash TEXT NOT NULL,
+        claimed_until INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        reply TEXT
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX idempotency_by_expiry ON idempotency (expires_at);
+
+      CREATE TABLE changes (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        account_id TEXT NOT NULL
+      ) STRICT;
+
+      CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    `,
+  },
+]
