@@ -1,3 +1,5 @@
+import { CANDLE_INTERVALS, type CandleInterval } from './interval.ts'
+
 /**
  * Where market data comes from. The order of this list is the order of ties between rows of the same
  * instant, so new sources are appended.
@@ -10,13 +12,39 @@ export const SOURCE_ALIASES = { cexa_spot: 'cexa' } as const satisfies Record<st
 export type SourceAlias = keyof typeof SOURCE_ALIASES
 export type SourceName = Source | SourceAlias
 
-export const SOURCE_INFO: Record<Source, { displayName: string; catalogName: SourceName }> = {
-  cexa: { displayName: 'Spot exchange A', catalogName: 'cexa_spot' },
-  cexa_futures: { displayName: 'Futures exchange A', catalogName: 'cexa_futures' },
-  perpdex: { displayName: 'Perpetual-futures decentralised exchange', catalogName: 'perpdex' },
-  predmkt_a: { displayName: 'Prediction market A', catalogName: 'predmkt_a' },
-  predmkt_b: { displayName: 'Prediction market B', catalogName: 'predmkt_b' },
-  oracle: { displayName: 'On-chain price oracle', catalogName: 'oracle' },
+export interface SourceInfo {
+  displayName: string
+  /** The name that the sources catalog uses. */
+  catalogName: SourceName
+  /** The bar lengths it has. */
+  candleIntervals: readonly CandleInterval[]
+}
+
+const PREDICTION_BARS = ['5m', '15m', '1h', '4h', '1d'] as const
+
+export const SOURCE_INFO: Record<Source, SourceInfo> = {
+  cexa: { displayName: 'Spot exchange A', catalogName: 'cexa_spot', candleIntervals: CANDLE_INTERVALS },
+  cexa_futures: {
+    displayName: 'Futures exchange A',
+    catalogName: 'cexa_futures',
+    candleIntervals: CANDLE_INTERVALS,
+  },
+  perpdex: {
+    displayName: 'Perpetual-futures decentralised exchange',
+    catalogName: 'perpdex',
+    candleIntervals: CANDLE_INTERVALS,
+  },
+  predmkt_a: {
+    displayName: 'Prediction market A',
+    catalogName: 'predmkt_a',
+    candleIntervals: PREDICTION_BARS,
+  },
+  predmkt_b: {
+    displayName: 'Prediction market B',
+    catalogName: 'predmkt_b',
+    candleIntervals: PREDICTION_BARS,
+  },
+  oracle: { displayName: 'On-chain price oracle', catalogName: 'oracle', candleIntervals: ['5m', '15m'] },
 }
 
 export function isSource(text: string): text is Source {

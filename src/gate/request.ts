@@ -31,6 +31,8 @@ export interface GateReply {
   status: number
   headers: HeaderList
   body: string | Buffer
+  /** Nothing can change the body any more. */
+  sealed?: boolean
   /** The answer's kind, for logs and metrics. */
   error?: string
 }

@@ -3,6 +3,7 @@ import type { Environment } from '../../core/environment.ts'
 import type { ErrorKind } from '../../core/errors.ts'
 import type { History, Plan, Tier } from '../../core/plan.ts'
 import type { Scope } from '../../core/scope.ts'
+import type { Source } from '../../core/source.ts'
 import type { Cost, Units } from './costs.ts'
 import type { InputOf, Params } from './params.ts'
 
@@ -18,6 +19,8 @@ export interface Access {
   /** A key limited to scopes needs this one; null: any key. */
   readonly scope: Scope | null
   readonly tier: Tier
+  /** Under which name `/v1/limits` tells whether the plan has it; only where plans differ. */
+  readonly feature?: string
   /** Which history depth of the plan applies, and what happens to a range that reaches further back. */
   readonly history?: {
     readonly of: History
@@ -93,6 +96,8 @@ export interface ObjectAnswer {
   /** What the price depends on: rows, attempts, upstream calls. */
   readonly units?: Units
   readonly headers?: readonly (readonly [string, string])[]
+  /** The answer changes seldom: it gets an ETag, and a caller who has it already pays nothing. */
+  readonly cacheable?: boolean
 }
 
 /** An answer whose JSON text is ready. */
@@ -105,7 +110,26 @@ export interface TextAnswer {
   readonly headers?: readonly (readonly [string, string])[]
 }
 
-export type Answer = ObjectAnswer | TextAnswer
+/**
+ * A page of rows whose JSON texts are ready. An endpoint that keeps such an answer and gives it again spares
+ * the rendering too: what was rendered from an answer is remembered with it.
+ */
+export interface ListAnswer {
+  readonly kind: 'list'
+  /** Row texts, joined by `ROW_SEPARATOR`. */
+  readonly rows: string
+  readonly count: number
+  readonly hasMore: boolean
+  readonly nextCursor: string | null
+  /** The meta fields beside count, returned, has_more and next_cursor. */
+  readonly meta: Readonly<Record<string, unknown>>
+  /** Nothing can change this page any more. */
+  readonly sealed: boolean
+  readonly clamped: boolean
+  readonly coverageComplete: boolean
+}
+
+export type Answer = ObjectAnswer | TextAnswer | ListAnswer
 
 export interface Alias {
   readonly method: Method
@@ -128,6 +152,8 @@ export interface Endpoint<Services, P extends Params = Params> {
   /** Errors beyond those that every endpoint of its kind can answer with. */
   readonly errors: readonly ErrorKind[]
   readonly aliases: readonly Alias[]
+  /** The only source that an endpoint without a source parameter serves. */
+  readonly onlySource?: Source
   /** The code of a rate limit here, where the contract names another one. */
   readonly rateLimitError: 'rate_limited' | 'rate_limit_exceeded'
   readonly run: (context: RunContext<InputOf<P>, Services>) => Answer | Promise<Answer>
@@ -148,6 +174,7 @@ type Declaration<Services, P extends Params> = {
   returns: Returns
   errors?: readonly ErrorKind[]
   aliases?: readonly Alias[]
+  onlySource?: Source
   rateLimitError?: Endpoint<Services, P>['rateLimitError']
   run: Endpoint<Services, P>['run']
 }
@@ -169,6 +196,7 @@ export function endpointFor<Services>() {
       returns: spec.returns,
       errors: spec.errors ?? [],
       aliases: spec.aliases ?? [],
+      ...(spec.onlySource ? { onlySource: spec.onlySource } : {}),
       rateLimitError: spec.rateLimitError ?? 'rate_limited',
       run: spec.run,
     }

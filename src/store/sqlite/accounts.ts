@@ -103,6 +103,7 @@ function startWriter(file: string) {
       if (dead) throw dead
     },
     async close() {
+      worker.ref()
       worker.postMessage('close')
       await ended
     },

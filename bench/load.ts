@@ -1,0 +1,91 @@
+import { connect, type Socket } from 'node:net'
+
+/**
+ * A lean HTTP/1.1 client: keep-alive connections that each send the next request when the answer to the last
+ * one is complete. It parses no more than it must, so that it measures the server and not itself.
+ */
+export interface LoadResult {
+  requestsPerSecond: number
+  statuses: Map<number, number>
+  /** Milliseconds, ascending. */
+  latenciesMs: number[]
+}
+
+export interface LoadOptions {
+  port: number
+  connections: number
+  durationMs: number
+  /** The raw request of connection `index`'s n-th turn. */
+  request: (index: number, turn: number) => string
+}
+
+export function httpGet(path: string, headers: Record<string, string> = {}): string {
+  const lines = Object.entries({ Host: '127.0.0.1', ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
+  return `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
+}
+
+export async function load(options: LoadOptions): Promise<LoadResult> {
+  const statuses = new Map<number, number>()
+  const latenciesMs: number[] = []
+  const endsAt = performance.now() + options.durationMs
+  const startedAt = performance.now()
+  await Promise.all(
+    Array.from({ length: options.connections }, (_, index) =>
+      drive(options, index, endsAt, (status, ms) => {
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+        latenciesMs.push(ms)
+      }),
+    ),
+  )
+  const seconds = (performance.now() - startedAt) / 1000
+  latenciesMs.sort((a, b) => a - b)
+  return { requestsPerSecond: latenciesMs.length / seconds, statuses, latenciesMs }
+}
+
+function drive(
+  options: LoadOptions,
+  index: number,
+  endsAt: number,
+  done: (status: number, ms: number) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket: Socket = connect(options.port, '127.0.0.1')
+    socket.setNoDelay(true)
+    let turn = 0
+    let sentAt = 0
+    let pending: Buffer[] = []
+    let received = 0
+    let expected = -1
+    let status = 0
+    const send = () => {
+      sentAt = performance.now()
+      socket.write(options.request(index, turn++))
+    }
+    socket.on('connect', send)
+    socket.on('error', reject)
+    socket.on('close', () => resolve())
+    socket.on('data', (data) => {
+      const chunk = data as Buffer
+      received += chunk.length
+      if (expected === -1) {
+        pending.push(chunk)
+        const head = pending.length === 1 ? chunk : Buffer.concat(pending)
+        const end = head.indexOf('\r\n\r\n')
+        if (end === -1) return
+        const text = head.latin1Slice(0, end)
+        status = Number(text.slice(9, 12))
+        const length = /\r\ncontent-length: (\d+)/i.exec(text)
+        expected = end + 4 + (length === null ? 0 : Number(length[1]))
+      }
+      if (received < expected) return
+      pending = []
+      received = 0
+      expected = -1
+      done(status, performance.now() - sentAt)
+      if (performance.now() < endsAt) send()
+      else socket.end()
+    })
+  })
+}

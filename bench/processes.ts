@@ -1,0 +1,107 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Servers under measurement run in processes of their own. */
+export interface Running {
+  port: number
+  pid: number
+  stop(): Promise<void>
+}
+
+const ROOT = join(import.meta.dirname, '..')
+/** So high that the rate limit never answers in place of the endpoint. */
+const PLANS = {
+  plans: [
+    {
+      name: 'bench',
+      extends: 'business',
+      creditsPerMonth: 9_000_000_000_000,
+      requestsPerSecond: 100_000,
+      requestsPerMinute: 6_000_000,
+      maxRowsPerRequest: 10_000,
+    },
+  ],
+}
+
+export async function startBare(body: Buffer | string): Promise<Running> {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-bare-'))
+  const file = join(folder, 'body')
+  writeFileSync(file, body)
+  const running = await start(['bench/bare-server.ts', file], {})
+  return { ...running, stop: () => running.stop().finally(() => rmSync(folder, { recursive: true })) }
+}
+
+export interface BenchService extends Running {
+  key: string
+  folder: string
+}
+
+/** The service as `npm start` runs it, on an empty data folder, with a key of a plan without narrow limits. */
+export async function startBenchService(
+  options: { folder?: string; environment?: Record<string, string> } = {},
+): Promise<BenchService> {
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tapeline-bench-'))
+  const plans = join(folder, 'plans.json')
+  writeFileSync(plans, JSON.stringify(PLANS))
+  const environment = {
+    TAPELINE_DATA: folder,
+    TAPELINE_PORT: '0',
+    TAPELINE_PLANS: plans,
+    TAPELINE_LOG_LEVEL: 'warn',
+    ...options.environment,
+  }
+  const running = await start(['src/main.ts', 'serve'], environment)
+  const key = createKey(environment)
+  return {
+    ...running,
+    key,
+    folder,
+    stop: () => running.stop().finally(() => rmSync(folder, { recursive: true, force: true })),
+  }
+}
+
+function createKey(environment: Record<string, string>): string {
+  const tapeline = (...args: string[]): Record<string, string> =>
+    JSON.parse(
+      execFileSync(process.execPath, ['src/main.ts', ...args, '--json'], {
+        cwd: ROOT,
+        env: { ...process.env, ...environment },
+        encoding: 'utf8',
+      }),
+    )
+  const { id = '' } = tapeline('accounts', 'create', '--email', 'bench@example.com', '--plan', 'bench')
+  const { key = '' } = tapeline('keys', 'create', '--account', id, '--environment', 'test', '--name', 'bench')
+  return key
+}
+
+async function start(args: string[], environment: Record<string, string>): Promise<Running> {
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const port = await listeningPort(child)
+  return {
+    port,
+    pid: child.pid ?? 0,
+    stop: () =>
+      new Promise((resolve) => {
+        child.once('exit', () => resolve())
+        child.kill('SIGTERM')
+      }),
+  }
+}
+
+function listeningPort(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)))
+    child.stdout?.on('data', (chunk) => {
+      text += chunk
+      const match = /http:\/\/127\.0\.0\.1:(\d+)/.exec(text)
+      if (match?.[1] !== undefined) resolve(Number(match[1]))
+    })
+  })
+}

@@ -1,0 +1,40 @@
+import type { ListAnswer } from './endpoint.ts'
+
+/** How lists are written: a JSON envelope, one row per line, or CSV. All three come from the same row texts. */
+export const FORMATS = ['json', 'ndjson', 'csv'] as const
+export type Format = (typeof FORMATS)[number]
+
+export const CONTENT_TYPES: Record<Format, string> = {
+  json: 'application/json; charset=utf-8',
+  ndjson: 'application/x-ndjson; charset=utf-8',
+  csv: 'text/csv; charset=utf-8; header=present',
+}
+
+/** Row texts are JSON, in which a raw line break cannot occur: the separator cannot be mistaken for content. */
+export const ROW_SEPARATOR = ',\n'
+
+export function renderList(answer: ListAnswer, format: Format, columns: readonly string[]): string {
+  if (format === 'json') {
+    const { count, hasMore, nextCursor, meta } = answer
+    const tail = { ...meta, count, returned: count, has_more: hasMore, next_cursor: nextCursor }
+    return `{"data":[${answer.rows}],"meta":${JSON.stringify(tail)}}`
+  }
+  if (answer.count === 0) return format === 'csv' ? csvLine(columns) : ''
+  if (format === 'ndjson') return `${answer.rows.replaceAll(ROW_SEPARATOR, '\n')}\n`
+  const rows = JSON.parse(`[${answer.rows}]`) as Record<string, unknown>[]
+  return (
+    csvLine(columns) + rows.map((row) => csvLine(columns.map((column) => csvField(row[column])))).join('')
+  )
+}
+
+function csvLine(fields: readonly string[]): string {
+  return `${fields.join(',')}\r\n`
+}
+
+/** RFC 4180. Null is an empty field, an empty text a quoted one; lists and objects stand as JSON. */
+function csvField(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

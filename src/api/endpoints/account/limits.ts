@@ -1,0 +1,98 @@
+import { Type } from 'typebox'
+import { HISTORIES, TIERS } from '../../../core/plan.ts'
+import { formatTime } from '../../../core/time.ts'
+import { noCredits } from '../../contract/costs.ts'
+import { object } from '../../contract/endpoint.ts'
+import { endpoint } from '../services.ts'
+
+const count = (description: string) => Type.Integer({ description })
+
+const Limits = Type.Object({
+  plan: Type.String({ description: 'Name of the plan.' }),
+  tier: Type.Union(
+    TIERS.map((tier) => Type.Literal(tier)),
+    { description: 'Market-data name of the plan.' },
+  ),
+  credits: Type.Object({
+    used: count('Credits used in this period.'),
+    limit: count('Credits of this period.'),
+    remaining: count('Credits that are left.'),
+    resets_at: Type.String({ format: 'date-time', description: 'When the credits are renewed.' }),
+  }),
+  rate_limits: Type.Object({
+    requests_per_second: count('Requests allowed per second.'),
+    requests_per_minute: count('Requests allowed per minute.'),
+    current_second: count('Requests of the last second, this one included.'),
+    current_minute: count('Requests of the last minute, this one included.'),
+  }),
+  features: Type.Record(Type.String(), Type.Boolean(), { description: 'What the plan can do.' }),
+  max_rows_per_request: count('Most rows of one page.'),
+  max_history_days: Type.Record(Type.String(), Type.Union([Type.Integer(), Type.Null()]), {
+    description: 'Days of history per kind of data; null means all of it.',
+  }),
+  key: Type.Object({
+    name: Type.String({ description: 'Name of the key that was used.' }),
+    environment: Type.Union([Type.Literal('test'), Type.Literal('live')], {
+      description: 'Environment of the key.',
+    }),
+    expires_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+      description: 'When the key expires; null: never.',
+    }),
+  }),
+})
+
+export const limits = endpoint({
+  path: 'GET /v1/limits',
+  doc: {
+    tag: 'account',
+    summary: 'Plan, credits and rate limits of the account',
+    example: {
+      plan: 'developer',
+      tier: 'pro',
+      credits: { used: 1250, limit: 10000000, remaining: 9998750, resets_at: '2026-04-14T00:00:00.000Z' },
+      rate_limits: {
+        requests_per_second: 25,
+        requests_per_minute: 1500,
+        current_second: 1,
+        current_minute: 14,
+      },
+      features: { ticker: true, webhooks: true, min_usd: false },
+      max_rows_per_request: 1000,
+      max_history_days: { candles: 14, flow: 184 },
+      key: { name: 'backtest', environment: 'live', expires_at: null },
+    },
+  },
+  cost: noCredits,
+  returns: object('Limits', Limits),
+  run: ({ caller, counters, services }) => {
+    const { plan } = caller
+    const { credits, rate } = counters()
+    return {
+      kind: 'object',
+      value: {
+        plan: plan.name,
+        tier: plan.tier,
+        credits: {
+          used: credits.used,
+          limit: credits.limit,
+          remaining: credits.remaining,
+          resets_at: formatTime(credits.resetsAtMs),
+        },
+        rate_limits: {
+          requests_per_second: plan.requestsPerSecond,
+          requests_per_minute: plan.requestsPerMinute,
+          current_second: rate.second,
+          current_minute: rate.minute,
+        },
+        features: services.features(plan),
+        max_rows_per_request: plan.maxRowsPerRequest,
+        max_history_days: Object.fromEntries(HISTORIES.map((name) => [name, plan.historyDays[name]])),
+        key: {
+          name: caller.keyName,
+          environment: caller.environment,
+          expires_at: caller.expiresAtMs === null ? null : formatTime(caller.expiresAtMs),
+        },
+      },
+    }
+  },
+})

@@ -1,0 +1,72 @@
+import { Type } from 'typebox'
+import { noCredits } from '../../contract/costs.ts'
+import { object } from '../../contract/endpoint.ts'
+import { endpoint } from '../services.ts'
+
+const nullable = (schema: ReturnType<typeof Type.Number>, description: string) =>
+  Type.Union([schema, Type.Null()], { description })
+
+const Status = Type.Object({
+  status: Type.Union([Type.Literal('ok'), Type.Literal('degraded'), Type.Literal('down')], {
+    description: 'ok; degraded when some part is stale or down; down when nothing works.',
+  }),
+  environment: Type.Union([Type.Literal('test'), Type.Literal('live')], {
+    description: 'The environment that the key reads.',
+  }),
+  ingestion: Type.Array(
+    Type.Object({
+      source: Type.String({ description: 'Source that is recorded.' }),
+      status: Type.Union([Type.Literal('healthy'), Type.Literal('stale'), Type.Literal('down')], {
+        description: 'Whether data arrives as it should.',
+      }),
+      last_event_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+        description: 'Time of the newest recorded event.',
+      }),
+      lag_seconds: nullable(Type.Number(), 'Seconds since then.'),
+      rows_inserted: Type.Integer({ description: 'Rows written since the process started.' }),
+      gaps_24h: Type.Integer({ description: 'Holes recorded in the last 24 hours.' }),
+    }),
+    { description: 'One record per recorded source.' },
+  ),
+  nodes: Type.Array(
+    Type.Object({
+      name: Type.String({ description: 'Name of the node.' }),
+      state: Type.String({ description: 'State of the node in the pool.' }),
+      synced: Type.Boolean({ description: 'Whether the node is in step with its network.' }),
+      daa_score: nullable(Type.Number(), 'Its virtual DAA score.'),
+      lag: nullable(Type.Number(), 'How far it is behind the best node, in DAA score.'),
+    }),
+    { description: 'The upstream nodes.' },
+  ),
+  webhooks: Type.Object({
+    pending: Type.Integer({ description: 'Deliveries that wait.' }),
+    oldest_pending_seconds: Type.Number({ description: 'Age of the oldest of them.' }),
+  }),
+})
+
+export const status = endpoint({
+  path: 'GET /v1/status',
+  doc: {
+    tag: 'account',
+    summary: 'State of the recorders, the nodes and the deliveries',
+    example: {
+      status: 'ok',
+      environment: 'test',
+      ingestion: [
+        {
+          source: 'cexa',
+          status: 'healthy',
+          last_event_at: '2026-03-14T04:00:00.000Z',
+          lag_seconds: 0.4,
+          rows_inserted: 120000,
+          gaps_24h: 0,
+        },
+      ],
+      nodes: [{ name: 'node-1', state: 'healthy', synced: true, daa_score: 123456789, lag: 0 }],
+      webhooks: { pending: 0, oldest_pending_seconds: 0 },
+    },
+  },
+  cost: noCredits,
+  returns: object('Status', Status),
+  run: async ({ services }) => ({ kind: 'object', value: await services.status() }),
+})

@@ -1,0 +1,85 @@
+import { Type } from 'typebox'
+import { TIERS } from '../../../core/plan.ts'
+import { flat } from '../../contract/costs.ts'
+import { object } from '../../contract/endpoint.ts'
+import { endpoint } from '../services.ts'
+
+const SourceRow = Type.Object({
+  source: Type.String({ description: 'Source identifier.' }),
+  display_name: Type.String({ description: 'Name for people.' }),
+  symbols: Type.Array(Type.String(), { description: 'Supported symbols.' }),
+  intervals: Type.Array(Type.String(), { description: 'Supported candle intervals.' }),
+  endpoints: Type.Array(
+    Type.Object({
+      path: Type.String({ description: 'Path, with the `source` query where it takes one.' }),
+      method: Type.Literal('GET', { description: 'Always GET.' }),
+      description: Type.String({ description: 'What it answers.' }),
+      min_tier: Type.Union(
+        TIERS.map((tier) => Type.Literal(tier)),
+        { description: 'Lowest tier that may call it.' },
+      ),
+      credits: Type.String({ description: 'What it costs.' }),
+    }),
+    { description: 'Endpoints that serve this source.' },
+  ),
+})
+
+/** The contract wants every meta field null but the count. */
+const SourcesMeta = Type.Object({
+  symbol: Type.Null({ description: 'Always null.' }),
+  source: Type.Null({ description: 'Always null.' }),
+  interval: Type.Null({ description: 'Always null.' }),
+  count: Type.Integer({ description: 'Number of sources.' }),
+  next_cursor: Type.Null({ description: 'Always null.' }),
+})
+
+export const sources = endpoint({
+  path: 'GET /v1/sources',
+  doc: {
+    tag: 'market',
+    summary: 'Catalog of sources and their endpoints',
+    description: 'The same for every plan; each endpoint record carries its `min_tier`.',
+    example: {
+      data: [
+        {
+          source: 'cexa_spot',
+          display_name: 'Spot exchange A',
+          symbols: ['BTC', 'ETH', 'SOL', 'XRP'],
+          intervals: ['1s', '1m', '5m', '15m', '1h', '4h', '1d'],
+          endpoints: [
+            {
+              path: '/v1/candles?source=cexa_spot',
+              method: 'GET',
+              description: 'Candles (OHLCV)',
+              min_tier: 'free',
+              credits: '50 plus 3 per row',
+            },
+          ],
+        },
+      ],
+      meta: { symbol: null, source: null, interval: null, count: 1, next_cursor: null },
+    },
+  },
+  access: { scope: 'market' },
+  cost: flat(25),
+  returns: object(
+    'Sources',
+    Type.Object({ data: Type.Array(SourceRow, { description: 'The sources.' }), meta: SourcesMeta }),
+  ),
+  rateLimitError: 'rate_limit_exceeded',
+  run: ({ services }) => ({
+    kind: 'object',
+    value: {
+      data: services.sourcesCatalog,
+      meta: {
+        symbol: null,
+        source: null,
+        interval: null,
+        count: services.sourcesCatalog.length,
+        next_cursor: null,
+      },
+    },
+    units: { row: services.sourcesCatalog.length },
+    cacheable: true,
+  }),
+})

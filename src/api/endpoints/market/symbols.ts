@@ -1,0 +1,44 @@
+import { Type } from 'typebox'
+import { noCredits } from '../../contract/costs.ts'
+import { object } from '../../contract/endpoint.ts'
+import { endpoint } from '../services.ts'
+
+const SymbolRow = Type.Object({
+  symbol: Type.String({ description: 'Ticker in upper case.' }),
+  name: Type.String({ description: 'Name of the asset.' }),
+  sources: Type.Array(Type.String(), { description: 'Sources that cover it.' }),
+  intervals: Type.Array(Type.String(), { description: 'Candle intervals, over all sources.' }),
+  earliest_data: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+    description: 'Time of the earliest data point; null before the first one is recorded.',
+  }),
+})
+
+export const symbols = endpoint({
+  path: 'GET /v1/symbols',
+  doc: {
+    tag: 'market',
+    summary: 'Symbols and what covers them',
+    example: {
+      symbols: [
+        {
+          symbol: 'BTC',
+          name: 'Bitcoin',
+          sources: ['cexa', 'cexa_futures', 'perpdex', 'predmkt_a', 'predmkt_b', 'oracle'],
+          intervals: ['1s', '1m', '5m', '15m', '1h', '4h', '1d'],
+          earliest_data: '2026-03-14T00:00:00.000Z',
+        },
+      ],
+    },
+  },
+  access: { scope: 'market' },
+  cost: noCredits,
+  returns: object(
+    'Symbols',
+    Type.Object({ symbols: Type.Array(SymbolRow, { description: 'The symbols.' }) }),
+  ),
+  run: async ({ services }) => ({
+    kind: 'object',
+    value: { symbols: await services.symbols() },
+    cacheable: true,
+  }),
+})

@@ -1,0 +1,33 @@
+import { Type } from 'typebox'
+import { noCredits } from '../../contract/costs.ts'
+import { at, object } from '../../contract/endpoint.ts'
+import { endpoint } from '../services.ts'
+
+export const health = endpoint({
+  path: 'GET /health',
+  doc: {
+    tag: 'service',
+    summary: 'Liveness',
+    description: 'Answers while the process runs. Needs no key.',
+    example: { status: 'ok', version: '0.1.0', uptime_seconds: 12 },
+  },
+  access: { auth: 'none' },
+  cost: noCredits,
+  returns: object(
+    'Health',
+    Type.Object({
+      status: Type.Literal('ok', { description: 'Always ok: a process that cannot answer does not.' }),
+      version: Type.String({ description: 'Version of the running service.' }),
+      uptime_seconds: Type.Integer({ description: 'Seconds since the process started.' }),
+    }),
+  ),
+  aliases: [at('GET /v1/health')],
+  run: ({ services: { about }, nowMs }) => ({
+    kind: 'object',
+    value: {
+      status: 'ok',
+      version: about.version,
+      uptime_seconds: Math.max(0, Math.floor((nowMs - about.startedAtMs) / 1000)),
+    },
+  }),
+})

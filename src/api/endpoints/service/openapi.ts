@@ -1,0 +1,22 @@
+import { Type } from 'typebox'
+import { noCredits } from '../../contract/costs.ts'
+import { object } from '../../contract/endpoint.ts'
+import { endpoint } from '../services.ts'
+
+export const openapi = endpoint({
+  path: 'GET /openapi.json',
+  doc: {
+    tag: 'service',
+    summary: 'This contract as OpenAPI 3.1',
+    description: 'Generated from the declarations that the service runs on. Needs no key.',
+    example: { openapi: '3.1.0' },
+  },
+  access: { auth: 'none' },
+  cost: noCredits,
+  returns: object('OpenApi', Type.Object({ openapi: Type.String({ description: 'Version of OpenAPI.' }) })),
+  run: ({ services }) => ({
+    kind: 'text',
+    text: services.documents.openapi,
+    contentType: 'application/json; charset=utf-8',
+  }),
+})

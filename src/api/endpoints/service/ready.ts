@@ -1,0 +1,34 @@
+import { Type } from 'typebox'
+import { noCredits } from '../../contract/costs.ts'
+import { object } from '../../contract/endpoint.ts'
+import { endpoint } from '../services.ts'
+
+export const ready = endpoint({
+  path: 'GET /ready',
+  doc: {
+    tag: 'service',
+    summary: 'Readiness',
+    description: 'Whether the service should get traffic: 200, or 503 with the failing parts. Needs no key.',
+    example: { ready: true, parts: [{ name: 'accounts', ok: true }] },
+  },
+  access: { auth: 'none' },
+  cost: noCredits,
+  returns: object(
+    'Ready',
+    Type.Object({
+      ready: Type.Boolean({ description: 'Whether every part works.' }),
+      parts: Type.Array(
+        Type.Object({
+          name: Type.String({ description: 'Name of the part.' }),
+          ok: Type.Boolean({ description: 'Whether it works.' }),
+          detail: Type.Optional(Type.String({ description: 'What is wrong with it.' })),
+        }),
+        { description: 'The parts that were asked.' },
+      ),
+    }),
+  ),
+  run: async ({ services }) => {
+    const value = await services.readiness()
+    return { kind: 'object', value, status: value.ready ? 200 : 503 }
+  },
+})

@@ -1,0 +1,60 @@
+import type { Environment } from '../../core/environment.ts'
+import type { Plan } from '../../core/plan.ts'
+import { endpointFor } from '../contract/endpoint.ts'
+
+/** What endpoints work with. One set per environment; the composition root fills it. */
+export interface Services {
+  readonly about: { version: string; startedAtMs: number }
+  readonly readiness: () => Promise<Readiness>
+  readonly documents: { openapi: string }
+  /** The sources catalog, derived from the declarations. */
+  readonly sourcesCatalog: readonly SourceRecord[]
+  /** What a plan can do, derived from the declarations. */
+  readonly features: (plan: Plan) => Record<string, boolean>
+  readonly symbols: () => Promise<readonly SymbolRecord[]>
+  readonly status: () => Promise<ServiceStatus>
+}
+
+export interface Readiness {
+  ready: boolean
+  parts: { name: string; ok: boolean; detail?: string }[]
+}
+
+export interface SourceRecord {
+  source: string
+  display_name: string
+  symbols: string[]
+  intervals: string[]
+  endpoints: { path: string; method: string; description: string; min_tier: string; credits: string }[]
+}
+
+export interface SymbolRecord {
+  symbol: string
+  name: string
+  sources: string[]
+  intervals: string[]
+  earliest_data: string | null
+}
+
+export interface ServiceStatus {
+  status: 'ok' | 'degraded' | 'down'
+  environment: Environment
+  ingestion: {
+    source: string
+    status: 'healthy' | 'stale' | 'down'
+    last_event_at: string | null
+    lag_seconds: number | null
+    rows_inserted: number
+    gaps_24h: number
+  }[]
+  nodes: {
+    name: string
+    state: string
+    synced: boolean
+    daa_score: number | null
+    lag: number | null
+  }[]
+  webhooks: { pending: number; oldest_pending_seconds: number }
+}
+
+export const endpoint = endpointFor<Services>()

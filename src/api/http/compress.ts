@@ -1,0 +1,56 @@
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
+
+/** Content encodings, the preferred one first. Small bodies go out as they are. */
+export const ENCODINGS = ['zstd', 'br', 'gzip'] as const
+export type Encoding = (typeof ENCODINGS)[number]
+
+const SMALLEST_COMPRESSED = 1_024
+const BROTLI_QUALITY = 4
+
+const compressors: Record<Encoding, (body: Buffer) => Promise<Buffer>> = {
+  zstd: promisify(zstdCompress) as (body: Buffer) => Promise<Buffer>,
+  br: (body) =>
+    promisify(brotliCompress)(body, {
+      params: {
+        [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
+        [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
+      },
+    }),
+  gzip: promisify(gzip) as (body: Buffer) => Promise<Buffer>,
+}
+
+/** The encoding to use, or undefined for the plain body. */
+export function chooseEncoding(accept: string | undefined, bytes: number): Encoding | undefined {
+  if (accept === undefined || bytes < SMALLEST_COMPRESSED) return undefined
+  const weights = new Map<string, number>()
+  for (const part of accept.split(',')) {
+    const [name = '', ...options] = part.split(';').map((piece) => piece.trim().toLowerCase())
+    const q = options.find((option) => option.startsWith('q='))
+    weights.set(name, q === undefined ? 1 : Number(q.slice(2)) || 0)
+  }
+  const star = weights.get('*') ?? 0
+  let best: Encoding | undefined
+  let bestWeight = 0
+  for (const encoding of ENCODINGS) {
+    const weight = weights.get(encoding) ?? star
+    if (weight > bestWeight) {
+      best = encoding
+      bestWeight = weight
+    }
+  }
+  return best
+}
+
+/** Pages that never change are compressed once: their body is the same buffer each time. */
+const kept = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>()
+
+export function compress(body: Buffer | string, encoding: Encoding, keep: boolean): Promise<Buffer> {
+  const buffer = typeof body === 'string' ? Buffer.from(body) : body
+  if (!keep) return compressors[encoding](buffer)
+  const known = kept.get(buffer) ?? new Map<Encoding, Promise<Buffer>>()
+  kept.set(buffer, known)
+  const ready = known.get(encoding) ?? compressors[encoding](buffer)
+  known.set(encoding, ready)
+  return ready
+}

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
+
+/** The API reference: Swagger UI from its npm package, served from here, so that it works offline. */
+export interface DocsFile {
+  path: string
+  contentType: string
+  body: Buffer
+}
+
+/** Swagger UI sets style attributes; nothing else is allowed beyond our own origin. */
+export const DOCS_CSP =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Tapeline API reference</title>
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="icon" href="/docs/favicon.png">
+</head>
+<body>
+<div id="reference"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`
+
+const START = `window.ui = SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  filter: true,
+  tryItOutEnabled: true,
+  persistAuthorization: true,
+  displayRequestDuration: true,
+  validatorUrl: null,
+})
+`
+
+export function docsFiles(): DocsFile[] {
+  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+  const asset = (name: string, as: string, contentType: string): DocsFile => ({
+    path: `/docs/${as}`,
+    contentType,
+    body: readFileSync(join(folder, name)),
+  })
+  const html = 'text/html; charset=utf-8'
+  const script = 'text/javascript; charset=utf-8'
+  return [
+    { path: '/docs', contentType: html, body: Buffer.from(PAGE) },
+    { path: '/docs/start.js', contentType: script, body: Buffer.from(START) },
+    { path: '/docs/errors', contentType: html, body: Buffer.from(errorsPage()) },
+    asset('swagger-ui.css', 'swagger-ui.css', 'text/css; charset=utf-8'),
+    asset('swagger-ui-bundle.js', 'swagger-ui-bundle.js', script),
+    asset('favicon-32x32.png', 'favicon.png', 'image/png'),
+  ]
+}
+
+/** The page behind the `type` of a problem+json answer. */
+function errorsPage(): string {
+  const kinds = Object.keys(ERRORS) as ErrorKind[]
+  const rows = kinds.map((kind) => {
+    const code = publicCode(kind)
+    const { status, title } = ERRORS[kind]
+    return `<tr id="${code}"><td>${status}</td><td><code>${code}</code></td><td>${title}</td></tr>`
+  })
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Tapeline errors</title>
+<style>body{font:16px/1.5 system-ui;margin:2rem auto;max-width:50rem;padding:0 1rem}td{padding:.3rem .8rem .3rem 0;vertical-align:top}:target{background:#fff3b0}</style>
+</head>
+<body><h1>Errors</h1><table>${rows.join('\n')}</table></body>
+</html>
+`
+}

@@ -1,0 +1,218 @@
+import { randomBytes } from 'node:crypto'
+import { createServer } from 'node:http'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { ApiError } from '../../core/errors.ts'
+import { errorReply } from '../../gate/error-reply.ts'
+import type { Gate } from '../../gate/gate.ts'
+import type { GateReply } from '../../gate/request.ts'
+import { addressMatcher, parseCidr, plainAddress } from '../../kit/ip-range.ts'
+import type { Logger } from '../../kit/log.ts'
+import type { Metrics } from '../../kit/metrics.ts'
+import { methodFinder, type PublishedRoute } from '../publish/router.ts'
+import { createCors } from './cors.ts'
+import { DOCS_CSP, type DocsFile } from './docs-page.ts'
+import { notFoundError } from './not-found.ts'
+import { createRequestMetrics } from './request-metrics.ts'
+import { sendReply } from './send.ts'
+
+export interface HttpOptions<Services> {
+  readonly host: string
+  readonly port: number
+  readonly bodyLimitBytes: number
+  readonly trustedProxies: readonly string[]
+  readonly corsOrigins: readonly string[]
+  readonly metricsPort: number | null
+  readonly metricsToken: string | null
+  readonly gate: Gate<Services>
+  readonly routes: readonly PublishedRoute<Services>[]
+  readonly withdrawn: Readonly<Record<string, string>>
+  readonly docs: readonly DocsFile[]
+  readonly metrics: Metrics
+  readonly log: Logger
+}
+
+export interface HttpServer {
+  readonly url: string
+  readonly metricsUrl: string | null
+  close(): Promise<void>
+}
+
+const KEEP_ALIVE_MS = 65_000
+const REQUEST_TIMEOUT_MS = 30_000
+
+/** The only place that knows the framework: it turns sockets into gate requests and back. */
+export async function startHttp<Services>(options: HttpOptions<Services>): Promise<HttpServer> {
+  const { gate, routes, log } = options
+  const cors = createCors(options.corsOrigins)
+  const metrics = createRequestMetrics(options.metrics)
+  const methodsOf = methodFinder([...routes, ...options.docs.map(({ path }) => ({ method: 'GET', path }))])
+  const paths = [...new Set(routes.map((route) => route.path))]
+  const nextId = requestIds()
+  const app = createApp(options)
+
+  const finish = (request: FastifyRequest, reply: FastifyReply, id: string, answer: GateReply) =>
+    sendReply(request, reply, answer, { requestId: id, cors })
+
+  for (const route of routes) {
+    const url = route.path.replace(/\{([^}]+)\}/g, ':$1')
+    app.route({
+      method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
+      url,
+      handler: async (request, reply) => {
+        const startedMs = performance.now()
+        const id = nextId()
+        const target = request.raw.url ?? '/'
+        const mark = target.indexOf('?')
+        const answer = await gate.handle(
+          {
+            id,
+            method: request.method,
+            path: mark === -1 ? target : target.slice(0, mark),
+            search: mark === -1 ? '' : target.slice(mark + 1),
+            pathParams: request.params as Record<string, string>,
+            headers: request.headers,
+            address: plainAddress(request.ip),
+            body: request.body as Buffer | undefined,
+          },
+          route,
+        )
+        await finish(request, reply, id, answer)
+        metrics.observe(route.name, answer.status, (performance.now() - startedMs) / 1000)
+      },
+    })
+  }
+
+  const fail = (request: FastifyRequest, reply: FastifyReply, error: ApiError) => {
+    const id = nextId()
+    metrics.observe('none', error.status, 0)
+    return finish(request, reply, id, errorReply(error, id, request.headers.accept))
+  }
+  app.setNotFoundHandler(async (request, reply) => {
+    const path = (request.raw.url ?? '/').split('?')[0] ?? '/'
+    const methods = methodsOf(path)
+    if (request.method === 'OPTIONS' && methods.length > 0) {
+      const headers = cors.preflight(request.headers, methods)
+      reply.hijack()
+      reply.raw.writeHead(204, [...headers, 'X-Request-Id', nextId()])
+      reply.raw.end()
+      return
+    }
+    await fail(
+      request,
+      reply,
+      notFoundError(request.method, path, { methodsOf, paths, withdrawn: options.withdrawn }),
+    )
+  })
+  app.setErrorHandler(async (error, request, reply) => {
+    await fail(request, reply, frameworkError(error, options.bodyLimitBytes, log))
+  })
+  addDocs(app, options.docs)
+  addMetrics(app, options)
+
+  const url = await app.listen({ host: options.host, port: options.port })
+  const metricsServer = await startMetricsServer(options)
+  return {
+    url,
+    metricsUrl: metricsServer?.url ?? null,
+    close: async () => {
+      await app.close()
+      await metricsServer?.close()
+    },
+  }
+}
+
+function createApp<Services>(options: HttpOptions<Services>): FastifyInstance {
+  const trusted = options.trustedProxies.flatMap((text) => parseCidr(text) ?? [])
+  const isTrusted = addressMatcher(trusted)
+  const app = Fastify({
+    logger: false,
+    bodyLimit: options.bodyLimitBytes,
+    trustProxy: trusted.length === 0 ? false : (address) => isTrusted(address),
+    exposeHeadRoutes: false,
+    forceCloseConnections: 'idle',
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 512 },
+  })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  return app
+}
+
+/** Faults that the framework finds before a route runs. */
+function frameworkError(error: unknown, bodyLimitBytes: number, log: Logger): ApiError {
+  const { code, statusCode } = error as { code?: string; statusCode?: number }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return new ApiError('payload_too_large', `The body is larger than ${bodyLimitBytes} bytes.`)
+  }
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return new ApiError('invalid_param', 'The request could not be read.')
+  }
+  log.error({ err: error }, 'a request failed outside the gate')
+  return new ApiError('internal_error', 'Something went wrong on our side.')
+}
+
+function addDocs(app: FastifyInstance, docs: readonly DocsFile[]): void {
+  for (const file of docs) {
+    app.get(file.path, async (_request, reply) =>
+      reply
+        .header('Content-Type', file.contentType)
+        .header('Content-Security-Policy', DOCS_CSP)
+        .header('X-Content-Type-Options', 'nosniff')
+        .header('Cache-Control', 'public, max-age=3600')
+        .send(file.body),
+    )
+  }
+}
+
+function addMetrics<Services>(app: FastifyInstance, options: HttpOptions<Services>): void {
+  app.get('/metrics', async (request, reply) => {
+    const { metricsToken, metrics } = options
+    if (metricsToken === null || request.headers.authorization !== `Bearer ${metricsToken}`) {
+      return reply.code(401).header('WWW-Authenticate', 'Bearer').send({
+        error: 'unauthorized',
+        message: 'Metrics need the bearer token TAPELINE_METRICS_TOKEN, or the port TAPELINE_METRICS_PORT.',
+        request_id: '',
+      })
+    }
+    return reply.header('Content-Type', metrics.registry.contentType).send(await metrics.registry.metrics())
+  })
+}
+
+/** Metrics on a port of their own, on the loopback address only. */
+async function startMetricsServer<Services>(options: HttpOptions<Services>) {
+  const { metricsPort, metrics } = options
+  if (metricsPort === null) return undefined
+  const server = createServer(async (request, response) => {
+    if (request.url !== '/metrics') {
+      response.writeHead(404).end()
+      return
+    }
+    response.writeHead(200, { 'Content-Type': metrics.registry.contentType })
+    response.end(await metrics.registry.metrics())
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(metricsPort, '127.0.0.1', resolve)
+  })
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : metricsPort
+  return {
+    url: `http://127.0.0.1:${port}/metrics`,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** Unique over all processes and restarts: a random start and a counter. */
+function requestIds(): () => string {
+  const start = BigInt(`0x${randomBytes(8).toString('hex')}`)
+    .toString(36)
+    .padStart(13, '0')
+  let count = 0
+  return () => `req_${start}${(count++).toString(36).padStart(5, '0')}`
+}

@@ -1,0 +1,75 @@
+import { CANDLE_INTERVALS } from '../../core/interval.ts'
+import { allowsInterval, type Plan, reaches } from '../../core/plan.ts'
+import { resolveSource, SOURCE_INFO, SOURCES, type Source } from '../../core/source.ts'
+import { SYMBOL_NAMES, SYMBOLS } from '../../core/symbol.ts'
+import type { AnyEndpoint } from '../contract/endpoint.ts'
+import type { SourceRecord, SymbolRecord } from '../endpoints/services.ts'
+import { routesOf } from './router.ts'
+
+/** The sources catalog: every source with the endpoints that serve it, read off the declarations. */
+export function sourcesCatalog<Services>(endpoints: readonly AnyEndpoint<Services>[]): SourceRecord[] {
+  return SOURCES.map((source) => {
+    const { displayName, catalogName, candleIntervals } = SOURCE_INFO[source]
+    return {
+      source: catalogName,
+      display_name: displayName,
+      symbols: [...SYMBOLS],
+      intervals: [...candleIntervals],
+      endpoints: endpointsOf(endpoints, source),
+    }
+  })
+}
+
+function endpointsOf<Services>(
+  endpoints: readonly AnyEndpoint<Services>[],
+  source: Source,
+): SourceRecord['endpoints'] {
+  const name = SOURCE_INFO[source].catalogName
+  return routesOf(endpoints).flatMap((route) => {
+    const { endpoint, bound } = route
+    if (endpoint.doc.tag !== 'market' || endpoint.method !== 'GET') return []
+    const own = bound.source ?? endpoint.onlySource
+    const param = endpoint.params.source
+    const asked = param?.allowed?.find((allowed) => resolveSource(allowed) === source)
+    if (own === undefined ? asked === undefined : own !== source) return []
+    const query = own === undefined ? `?source=${param?.allowed?.includes(name) ? name : asked}` : ''
+    return [
+      {
+        path: route.path + query,
+        method: 'GET',
+        description: route.summary,
+        min_tier: endpoint.access.tier,
+        credits: endpoint.cost.describe(),
+      },
+    ]
+  })
+}
+
+/** The symbols list; the earliest data point comes from the store. */
+export function symbolsCatalog(earliest: (symbol: string) => string | null): SymbolRecord[] {
+  return SYMBOLS.map((symbol) => ({
+    symbol,
+    name: SYMBOL_NAMES[symbol],
+    sources: [...SOURCES],
+    intervals: CANDLE_INTERVALS.filter((interval) =>
+      SOURCES.some((source) => SOURCE_INFO[source].candleIntervals.includes(interval)),
+    ),
+    earliest_data: earliest(symbol),
+  }))
+}
+
+/** What a plan can do where plans differ, by the names that the declarations give. */
+export function featuresOf<Services>(
+  endpoints: readonly AnyEndpoint<Services>[],
+  plan: Plan,
+): Record<string, boolean> {
+  const features: Record<string, boolean> = {}
+  for (const interval of CANDLE_INTERVALS) features[`candles_${interval}`] = allowsInterval(plan, interval)
+  for (const { access, params } of endpoints) {
+    if (access.feature !== undefined) features[access.feature] = reaches(plan, access.tier)
+    for (const [name, param] of Object.entries(params)) {
+      if (param.tier !== undefined) features[name] = reaches(plan, param.tier)
+    }
+  }
+  return features
+}

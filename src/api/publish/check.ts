@@ -1,0 +1,81 @@
+import type { AnyEndpoint } from '../contract/endpoint.ts'
+import { pathParamsOf, routesOf } from './router.ts'
+
+/** Refuses to start with a declaration that is incomplete or contradicts another one. */
+export function checkDeclarations<Services>(endpoints: readonly AnyEndpoint<Services>[]): void {
+  const faults = endpoints.flatMap((endpoint) =>
+    faultsOf(endpoint).map((fault) => `${endpoint.method} ${endpoint.path}: ${fault}`),
+  )
+  const seen = new Set<string>()
+  for (const { method, path } of routesOf(endpoints)) {
+    const place = `${method} ${path.replace(/\{[^}]+\}/g, '{}')}`
+    if (seen.has(place)) faults.push(`${method} ${path}: declared twice`)
+    seen.add(place)
+  }
+  if (faults.length > 0) throw new Error(`incomplete declarations:\n  ${faults.join('\n  ')}`)
+}
+
+function faultsOf<Services>(endpoint: AnyEndpoint<Services>): string[] {
+  const faults: string[] = []
+  const need = (ok: boolean, fault: string) => void (ok || faults.push(fault))
+  const { doc, access, cost, params, returns } = endpoint
+  need(endpoint.path.startsWith('/'), 'the path must start with /')
+  need(doc.summary.trim() !== '', 'no summary')
+  need(doc.example !== undefined, 'no example')
+  need(access.auth === 'key' || cost.describe() === '0 flat', 'an open endpoint cannot cost credits')
+  need(
+    [cost.base, ...Object.values(cost.prices)].every(isPrice),
+    'a price is not a whole number of 0 or more',
+  )
+  for (const [name, param] of Object.entries(params)) {
+    need(param.description.trim() !== '', `parameter ${name} has no description`)
+    need(param.example !== undefined, `parameter ${name} has no example`)
+    need(
+      param.fallback === undefined || !(param.required as boolean),
+      `parameter ${name} is required and has a default`,
+    )
+  }
+  for (const route of routesOf([endpoint])) {
+    for (const name of pathParamsOf(route.path)) {
+      need(Object.hasOwn(params, name), `${route.path} has {${name}}, which is not declared`)
+    }
+    for (const name of Object.keys(route.bound)) {
+      need(Object.hasOwn(params, name), `${route.path} binds ${name}, which is not declared`)
+    }
+  }
+  const schema = returns.kind === 'list' ? returns.row : returns.schema
+  for (const path of undescribed(schema)) need(false, `field ${path} of ${returns.name} has no description`)
+  if (access.history !== undefined) {
+    need(
+      ('start' in params && 'end' in params) || 'time' in params,
+      'a history gate needs start and end, or time',
+    )
+  }
+  if (access.intervalGate !== undefined)
+    need(access.intervalGate in params, 'intervalGate names no parameter')
+  return faults
+}
+
+function isPrice(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0
+}
+
+/** Every leaf field of an answer is described. */
+function undescribed(schema: unknown, path = ''): string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  const { properties, anyOf, items } = schema as {
+    properties?: Record<string, Record<string, unknown>>
+    anyOf?: unknown[]
+    items?: unknown
+  }
+  const inner = Object.entries(properties ?? {}).flatMap(([name, field]) => {
+    const here = path === '' ? name : `${path}.${name}`
+    const missing = field.description === undefined && field.properties === undefined ? [here] : []
+    return [...missing, ...undescribed(field, here)]
+  })
+  return [
+    ...inner,
+    ...(anyOf ?? []).flatMap((shape) => undescribed(shape, path)),
+    ...undescribed(items, path),
+  ]
+}

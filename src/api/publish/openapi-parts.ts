@@ -1,0 +1,147 @@
+import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
+
+/** The parts of the document that all operations share. */
+const codes = [...new Set((Object.keys(ERRORS) as ErrorKind[]).map(publicCode))]
+
+export const errorBody = {
+  type: 'object',
+  required: ['error', 'message', 'request_id'],
+  properties: {
+    error: { type: 'string', enum: codes, description: 'Stable code.' },
+    message: { type: 'string', description: 'Sentence for a person.' },
+    request_id: { type: 'string', description: 'The value of X-Request-Id.' },
+    param: { type: 'string', description: 'The parameter at fault.' },
+    allowed: { type: 'array', description: 'The allowed values.' },
+    required_tier: { type: 'string', description: 'Lowest tier that may do this.' },
+    upgrade_url: { type: 'string', description: 'Where the plan can be changed.' },
+    retry_after: { type: 'integer', description: 'Seconds to wait.' },
+    reason: { type: 'string', description: 'Which of several causes it was.' },
+    earliest_start: {
+      type: 'string',
+      format: 'date-time',
+      description: 'Earliest start that the plan allows.',
+    },
+    errors: {
+      type: 'array',
+      description: 'Every fault, where several parameters are wrong.',
+      items: {
+        type: 'object',
+        required: ['param', 'error', 'message'],
+        properties: {
+          param: { type: 'string', description: 'The parameter at fault.' },
+          error: { type: 'string', description: 'Its code.' },
+          message: { type: 'string', description: 'Sentence for a person.' },
+          allowed: { type: 'array', description: 'The allowed values.' },
+        },
+      },
+    },
+  },
+} as const
+
+const nullable = (type: string, description: string, more = {}) => ({
+  type: [type, 'null'],
+  description,
+  ...more,
+})
+
+export const listMeta = {
+  type: 'object',
+  required: [
+    'symbol',
+    'source',
+    'interval',
+    'count',
+    'returned',
+    'has_more',
+    'next_cursor',
+    'clamped',
+    'clamped_reason',
+    'original_start',
+    'effective_start',
+    'ignored',
+    'coverage',
+  ],
+  properties: {
+    symbol: nullable('string', 'Echo of the request.'),
+    source: nullable('string', 'Echo of the request.'),
+    interval: nullable('string', 'Echo of the request.'),
+    count: { type: 'integer', description: 'Rows of this page.' },
+    returned: { type: 'integer', description: 'The same as count.' },
+    has_more: { type: 'boolean', description: 'Whether there is another page.' },
+    next_cursor: nullable('string', 'Pass it as `after` to get the next page.'),
+    clamped: nullable('boolean', 'True when the start was moved; null otherwise.'),
+    clamped_reason: nullable('string', 'Why it was moved.', {
+      enum: ['plan_history', 'before_earliest_data', null],
+    }),
+    original_start: nullable('string', 'The start that was asked for.', { format: 'date-time' }),
+    effective_start: nullable('string', 'The start that was served.', { format: 'date-time' }),
+    ignored: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Parameters that have no meaning for the asked source.',
+    },
+    predmkt_a_note: { type: 'string', description: 'Explains the row shape of an unfiltered request.' },
+    sampled: { type: 'boolean', description: 'The venue publishes a sample only.' },
+    coverage: {
+      type: ['object', 'null'],
+      description: 'What was observed of the range of this page.',
+      required: ['from', 'to', 'complete', 'gaps'],
+      properties: {
+        from: nullable('string', 'Start of the range.', { format: 'date-time' }),
+        to: nullable('string', 'End of the range.', { format: 'date-time' }),
+        complete: { type: 'boolean', description: 'Whether nothing is missing.' },
+        gaps: {
+          type: 'array',
+          description: 'The holes.',
+          items: {
+            type: 'object',
+            required: ['source', 'from', 'to', 'reason'],
+            properties: {
+              source: { type: 'string', description: 'Source with the hole.' },
+              from: { type: 'string', format: 'date-time', description: 'Start of the hole.' },
+              to: { type: 'string', format: 'date-time', description: 'End of the hole.' },
+              reason: {
+                type: 'string',
+                enum: ['not_observed', 'venue_down', 'before_start', 'not_provided'],
+                description: 'Why there is nothing.',
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+} as const
+
+interface HeaderPart {
+  description: string
+  schema: object
+  /** Which answers carry it: all, those to a key, or lists. */
+  'x-on': 'all' | 'key' | 'list'
+}
+
+const header = (on: HeaderPart['x-on'], type: string, description: string, more = {}): HeaderPart => ({
+  description,
+  schema: { type, ...more },
+  'x-on': on,
+})
+
+export const responseHeaders: Record<string, HeaderPart> = {
+  'X-Request-Id': header('all', 'string', 'Id of this request; also in every error body.'),
+  'X-Plan': header('key', 'string', 'Name of the plan.'),
+  'X-Credits-Used': header('key', 'integer', 'Credits that this answer cost.'),
+  'X-Credits-Charged': header('key', 'integer', 'The same value.'),
+  'X-Credits-Remaining': header('key', 'integer', 'Credits that are left.'),
+  'X-RateLimit-Limit': header('key', 'integer', 'Size of the window nearest to exhaustion.'),
+  'X-RateLimit-Remaining': header('key', 'integer', 'Requests left in it.'),
+  'X-RateLimit-Reset': header('key', 'string', 'When it is free again.', { format: 'date-time' }),
+  RateLimit: header('key', 'string', 'The same in the form of the IETF draft.'),
+  'RateLimit-Policy': header('key', 'string', 'The windows in the form of the IETF draft.'),
+  'X-Rows-Returned': header('list', 'integer', 'Rows of this page.'),
+  'X-Rows-Capped': header('list', 'boolean', 'True when the plan or the balance cut the page.'),
+  'X-Next-Cursor': header('list', 'string', 'Cursor of the next page, where there is one.'),
+  'X-Coverage-Complete': header('list', 'boolean', 'Whether nothing is missing in the range.'),
+  'X-Clamped': header('list', 'boolean', 'Whether the start was moved.'),
+  Link: header('list', 'string', 'The next page, where there is one.'),
+  ETag: header('list', 'string', 'Strong tag of the exact bytes.'),
+}

@@ -1,0 +1,288 @@
+import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
+import type { AnyEndpoint } from '../contract/endpoint.ts'
+import { FORMATS } from '../contract/envelopes.ts'
+import { errorBody, listMeta, responseHeaders } from './openapi-parts.ts'
+import { type PublishedRoute, pathParamsOf, routesOf } from './router.ts'
+
+type Json = Record<string, unknown>
+
+/** Version of the contract. Additive changes raise the last number. */
+export const CONTRACT_VERSION = '1.6.0'
+
+const TAGS: Record<string, string> = {
+  market: 'History of prices, trades, books and derived series.',
+  node: 'Access to the chain node: proxy, transactions, fees, addresses.',
+  webhooks: 'Signed callbacks for chain events.',
+  account: 'The account, its limits and the state of the service.',
+  service: 'Open endpoints: health and documents.',
+}
+
+/** The OpenAPI 3.1 document, derived from the declarations and nothing else. */
+export function openapiDocument<Services>(endpoints: readonly AnyEndpoint<Services>[]): Json {
+  const paths: Record<string, Json> = {}
+  for (const route of routesOf(endpoints)) {
+    const item = paths[route.path] ?? {}
+    item[route.method.toLowerCase()] = operation(route)
+    paths[route.path] = item
+  }
+  const used = new Set(endpoints.map((endpoint) => endpoint.doc.tag))
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tapeline',
+      version: CONTRACT_VERSION,
+      summary: 'Market history and chain node access behind one key.',
+      description:
+        'Every answer is metered in credits; `x-credits` on each operation says what it costs and `x-min-tier` which plan may call it. Failed requests cost nothing. Errors carry a stable `error` code, a sentence and the request id.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'This service' }],
+    security: [{ apiKeyHeader: [] }, { bearer: [] }, { apiKeyQuery: [] }],
+    tags: Object.entries(TAGS)
+      .filter(([name]) => used.has(name as never))
+      .map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      securitySchemes: {
+        apiKeyHeader: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-API-Key',
+          description: 'Recommended. `svc_live_…` reads the live environment, `svc_test_…` the test one.',
+        },
+        bearer: { type: 'http', scheme: 'bearer', description: 'The API key as a bearer token.' },
+        apiKeyQuery: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'api-key',
+          description: 'The header wins over it.',
+        },
+      },
+      schemas: { Error: errorBody, ListMeta: listMeta, ...namedSchemas(endpoints) },
+      headers: responseHeaders,
+    },
+  }
+}
+
+function namedSchemas<Services>(endpoints: readonly AnyEndpoint<Services>[]): Json {
+  const schemas: Json = {}
+  for (const { returns, body } of endpoints) {
+    schemas[returns.name] = plain(returns.kind === 'list' ? returns.row : returns.schema)
+    if (body) schemas[body.name] = plain(body.schema)
+  }
+  return schemas
+}
+
+/** A schema as plain JSON, without what the schema library keeps for itself. */
+function plain(schema: object): unknown {
+  return JSON.parse(JSON.stringify(schema))
+}
+
+function operation<Services>(route: PublishedRoute<Services>): Json {
+  const { endpoint, path, method } = route
+  const { doc, access, cost, returns, body } = endpoint
+  const keyed = access.auth === 'key'
+  const price = cost.describe()
+  return {
+    operationId: operationId(method, path),
+    tags: [doc.tag],
+    summary: route.summary,
+    description: [
+      doc.description,
+      keyed ? `Costs ${price} credits. Lowest tier: ${access.tier}.` : undefined,
+      path === endpoint.path
+        ? undefined
+        : `Another path to \`${endpoint.method} ${endpoint.path}\`${boundText(route)}.`,
+    ]
+      .filter((text) => text !== undefined)
+      .join(' '),
+    ...(keyed ? { 'x-credits': price, 'x-min-tier': access.tier } : { security: [] }),
+    parameters: parameters(route),
+    ...(body
+      ? {
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': {
+                schema: { $ref: `#/components/schemas/${body.name}` },
+                example: body.example,
+              },
+            },
+          },
+        }
+      : {}),
+    responses: { ...success(endpoint), ...failures(endpoint) },
+    ...(returns.kind === 'list' ? { 'x-row-schema': `#/components/schemas/${returns.name}` } : {}),
+  }
+}
+
+function boundText<Services>({ bound }: PublishedRoute<Services>): string {
+  const parts = Object.entries(bound).map(([name, value]) => `${name}=${value}`)
+  return parts.length === 0 ? '' : ` with ${parts.join(', ')}`
+}
+
+function operationId(method: string, path: string): string {
+  const words = path.split(/[^A-Za-z0-9]+/).filter(Boolean)
+  const name = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+  return method.toLowerCase() + name
+}
+
+function parameters<Services>(route: PublishedRoute<Services>): Json[] {
+  const inPath = pathParamsOf(route.path)
+  const own = Object.entries(route.endpoint.params)
+    .filter(([name]) => !Object.hasOwn(route.bound, name))
+    .map(([name, param]) => ({
+      name,
+      in: inPath.includes(name) ? 'path' : 'query',
+      required: inPath.includes(name) || param.required,
+      description: [
+        param.description,
+        param.tier ? `Needs the ${param.tier} tier.` : '',
+        param.sources ? `Only for ${param.sources.join(', ')}; ignored elsewhere.` : '',
+      ]
+        .filter(Boolean)
+        .join(' '),
+      schema: param.schema,
+      example: param.example,
+      ...(param.tier ? { 'x-min-tier': param.tier } : {}),
+    }))
+  return [...own, ...gateParameters(route)]
+}
+
+function gateParameters<Services>({ endpoint }: PublishedRoute<Services>): Json[] {
+  if (endpoint.access.auth === 'none') return []
+  if (endpoint.method === 'POST') {
+    return [
+      {
+        name: 'Idempotency-Key',
+        in: 'header',
+        required: false,
+        description:
+          'The same key with the same body gives the first answer again, for 24 hours, at 0 credits.',
+        schema: { type: 'string', minLength: 1, maxLength: 255 },
+      },
+    ]
+  }
+  if (endpoint.method !== 'GET') return []
+  const dryRun = {
+    name: 'dry_run',
+    in: 'query',
+    required: false,
+    description: 'Only tells what the answer would cost.',
+    schema: { type: 'boolean', default: false },
+  }
+  if (endpoint.returns.kind !== 'list') return [dryRun]
+  const format = {
+    name: 'format',
+    in: 'query',
+    required: false,
+    description: 'Form of the rows; `Accept` does the same.',
+    schema: { type: 'string', enum: [...FORMATS], default: 'json' },
+  }
+  return [dryRun, format]
+}
+
+function success<Services>(endpoint: AnyEndpoint<Services>): Json {
+  const { returns, doc, access } = endpoint
+  const status = returns.kind === 'object' ? (returns.status ?? 200) : 200
+  const names = Object.keys(responseHeaders).filter((name) => {
+    const header = responseHeaders[name]
+    return (
+      header?.['x-on'] === 'all' ||
+      (access.auth === 'key' && header?.['x-on'] === returns.kind) ||
+      (access.auth === 'key' && header?.['x-on'] === 'key')
+    )
+  })
+  const headers = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+  const ref = { $ref: `#/components/schemas/${returns.name}` }
+  const content =
+    returns.kind === 'object'
+      ? { 'application/json': { schema: ref, example: doc.example } }
+      : {
+          'application/json': {
+            schema: {
+              type: 'object',
+              required: ['data', 'meta'],
+              properties: {
+                data: { type: 'array', items: ref },
+                meta: returns.meta
+                  ? { allOf: [{ $ref: '#/components/schemas/ListMeta' }, plain(returns.meta)] }
+                  : { $ref: '#/components/schemas/ListMeta' },
+              },
+            },
+            example: { data: [doc.example] },
+          },
+          'application/x-ndjson': { schema: { type: 'string', description: 'One row per line.' } },
+          'text/csv': { schema: { type: 'string', description: 'RFC 4180 with a header row.' } },
+        }
+  const answers: Json = { [status]: { description: doc.summary, headers, content } }
+  if (endpoint.path === '/ready') answers['503'] = { description: 'Some part fails.', content }
+  if (returns.kind === 'list') answers['304'] = { description: 'The caller has this page already; costs 0.' }
+  return answers
+}
+
+/** Errors that an endpoint can answer with: its own, those of its parameters and those of the gate. */
+export function errorsOf<Services>(endpoint: AnyEndpoint<Services>): ErrorKind[] {
+  const kinds = new Set<ErrorKind>(endpoint.errors)
+  const params = Object.values(endpoint.params)
+  for (const param of params) kinds.add(param.fault)
+  kinds.add('invalid_param')
+  if (endpoint.access.auth === 'key') {
+    for (const kind of [
+      'unauthorized',
+      'tier_restricted',
+      'environment_unavailable',
+      'internal_error',
+    ] as const) {
+      kinds.add(kind)
+    }
+    kinds.add(endpoint.rateLimitError)
+    if (endpoint.cost.describe() !== '0 flat') kinds.add('credits_exhausted')
+    if (endpoint.access.history) {
+      kinds.add('invalid_time_range')
+      kinds.add(endpoint.access.history.refusal)
+    }
+  }
+  if (endpoint.body) {
+    for (const kind of ['payload_too_large', 'unsupported_media_type'] as const) kinds.add(kind)
+  }
+  if (endpoint.method === 'POST') {
+    kinds.add('idempotency_conflict')
+    kinds.add('idempotency_in_progress')
+  }
+  return [...kinds]
+}
+
+function failures<Services>(endpoint: AnyEndpoint<Services>): Json {
+  const byStatus = new Map<number, ErrorKind[]>()
+  for (const kind of errorsOf(endpoint)) {
+    const { status } = ERRORS[kind]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), kind])
+  }
+  const sorted = [...byStatus].sort(([a], [b]) => a - b)
+  return Object.fromEntries(
+    sorted.map(([status, kinds]) => [
+      String(status),
+      {
+        description: kinds.map((kind) => `\`${publicCode(kind)}\`: ${ERRORS[kind].title}.`).join(' '),
+        content: {
+          'application/json': {
+            schema: { $ref: '#/components/schemas/Error' },
+            examples: Object.fromEntries(
+              kinds.map((kind) => [
+                kind,
+                {
+                  value: {
+                    error: publicCode(kind),
+                    message: `${ERRORS[kind].title}.`,
+                    request_id: 'req_k3v9x2a1',
+                  },
+                },
+              ]),
+            ),
+          },
+        },
+      },
+    ]),
+  )
+}

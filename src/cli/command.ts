@@ -1,0 +1,35 @@
+import type { Accounts } from '../accounts/accounts.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Output } from './output.ts'
+
+/** A command of the command line: its options, and what it does with them. */
+export interface Command {
+  readonly name: string
+  readonly about: string
+  readonly options: Readonly<Record<string, Option>>
+  run(context: CommandContext): Promise<void>
+}
+
+export interface Option {
+  readonly about: string
+  readonly required?: boolean
+  readonly fallback?: string
+}
+
+export interface CommandContext {
+  readonly values: Readonly<Record<string, string | undefined>>
+  readonly output: Output
+  readonly accounts: Accounts
+  readonly clock: Clock
+}
+
+/** The person's mistake, told without a stack. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+export function needed(values: CommandContext['values'], name: string): string {
+  const value = values[name]
+  if (value === undefined || value === '') throw new UsageError(`--${name} is missing.`)
+  return value
+}

@@ -1,0 +1,123 @@
+import { SCOPES } from '../core/scope.ts'
+import { formatTime, parseTime } from '../core/time.ts'
+import type { KeyRecord } from '../store/accounts.ts'
+import { chosenEnvironments } from './accounts-commands.ts'
+import { type Command, type CommandContext, needed, UsageError } from './command.ts'
+
+const HOUR_MS = 3_600_000
+
+export const KEY_COMMANDS: readonly Command[] = [
+  {
+    name: 'keys create',
+    about: 'Creates an API key. It is shown once.',
+    options: {
+      account: { about: 'Id of the account.', required: true },
+      environment: { about: 'test or live.', required: true },
+      name: { about: 'Name to tell it from others.', required: true },
+      scopes: { about: `Comma-separated: ${SCOPES.join(', ')}; left out: all.` },
+      expires: { about: 'Time of expiry, such as 2027-01-01; left out: never.' },
+      'allow-from': { about: 'Comma-separated address ranges; left out: from anywhere.' },
+      'credit-cap': { about: 'Most credits per month; left out: the account alone limits it.' },
+    },
+    async run({ values, accounts, output }) {
+      const [environment] = chosenEnvironments(needed(values, 'environment'))
+      if (environment === undefined) throw new UsageError('--environment must be test or live.')
+      const cap = values['credit-cap']
+      if (cap !== undefined && !/^\d{1,15}$/.test(cap)) {
+        throw new UsageError('--credit-cap must be a whole number.')
+      }
+      const { key, record } = await accounts.createKey({
+        accountId: needed(values, 'account'),
+        environment,
+        name: needed(values, 'name'),
+        scopes: listOf(values.scopes),
+        allowedCidrs: listOf(values['allow-from']),
+        creditCap: cap === undefined ? null : Number(cap),
+        expiresAtMs: expiryOf(values.expires),
+      })
+      output.print({ key, ...shown(record) })
+    },
+  },
+  {
+    name: 'keys list',
+    about: 'Lists keys; their text is not known any more.',
+    options: { account: { about: 'Id of the account; left out: all accounts.' } },
+    async run({ values, accounts, output }) {
+      const keys = await accounts.listKeys(values.account)
+      output.print(keys.map(shown), [
+        'id',
+        'account',
+        'environment',
+        'name',
+        'hint',
+        'state',
+        'created_at',
+        'last_used_at',
+        'expires_at',
+      ])
+    },
+  },
+  {
+    name: 'keys revoke',
+    about: 'Ends a key for good.',
+    options: { key: { about: 'Id of the key.', required: true } },
+    async run({ values, accounts, output }) {
+      output.print(shown(await accounts.revokeKey(needed(values, 'key'))))
+    },
+  },
+  {
+    name: 'keys rotate',
+    about: 'Creates a successor; the old key works on for the overlap.',
+    options: {
+      key: { about: 'Id of the key.', required: true },
+      'overlap-hours': { about: 'Hours that both keys work.', fallback: '24' },
+    },
+    run: rotate,
+  },
+]
+
+async function rotate({ values, accounts, output }: CommandContext): Promise<void> {
+  const hours = Number(values['overlap-hours'])
+  if (!(hours >= 0 && hours <= 8_760))
+    throw new UsageError('--overlap-hours must be a number from 0 to 8760.')
+  const rotated = await accounts.rotateKey(needed(values, 'key'), hours * HOUR_MS)
+  output.print({
+    key: rotated.key,
+    ...shown(rotated.record),
+    old_expires_at: formatTime(rotated.oldExpiresAtMs),
+  })
+}
+
+function listOf(text: string | undefined): string[] | null {
+  if (text === undefined) return null
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
+function expiryOf(text: string | undefined): number | null {
+  if (text === undefined) return null
+  const time = parseTime(text)
+  if (time === undefined) throw new UsageError('--expires must be a time such as 2027-01-01T00:00:00Z.')
+  return time
+}
+
+function shown(record: KeyRecord) {
+  const time = (ms: number | null) => (ms === null ? null : formatTime(ms))
+  return {
+    id: record.id,
+    account: record.accountId,
+    environment: record.environment,
+    name: record.name,
+    hint: `…${record.hint}`,
+    state: record.revokedAtMs === null ? 'valid' : 'revoked',
+    scopes: record.scopes,
+    allow_from: record.allowedCidrs,
+    credit_cap: record.creditCap,
+    created_at: time(record.createdAtMs),
+    last_used_at: time(record.lastUsedAtMs),
+    expires_at: time(record.expiresAtMs),
+    revoked_at: time(record.revokedAtMs),
+  }
+}

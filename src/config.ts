@@ -1,0 +1,239 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { nearest } from './core/nearest.ts'
+import { SOURCES } from './core/source.ts'
+import { parseCidr } from './kit/ip-range.ts'
+
+/**
+ * Every setting once: its variable, type, default and one sentence. This is the only file that reads the
+ * environment. A setting comes from the environment, else from the file that TAPELINE_CONFIG names, else
+ * from its default.
+ */
+interface Setting<T> {
+  readonly variable: string
+  readonly about: string
+  readonly fallback: T
+  readonly secret: boolean
+  /** What is allowed, for the message about a wrong value. */
+  readonly allowed: string
+  readonly read: (text: string) => T | undefined
+}
+
+function setting<T>(
+  variable: string,
+  about: string,
+  fallback: T,
+  kind: { allowed: string; read: (text: string) => T | undefined },
+): Setting<T> {
+  return { variable: `TAPELINE_${variable}`, about, fallback, secret: false, ...kind }
+}
+
+function secret<T>(inner: Setting<T>): Setting<T> {
+  return { ...inner, secret: true }
+}
+
+const text = { allowed: 'any text', read: (value: string) => value }
+const optionalText = {
+  allowed: 'any text',
+  read: (value: string): string | null => (value === '' ? null : value),
+}
+const onOff = {
+  allowed: 'on or off',
+  read: (value: string) =>
+    ({ on: true, true: true, '1': true, off: false, false: false, '0': false })[value.toLowerCase()],
+}
+const whole = (min: number, max: number) => ({
+  allowed: `a whole number from ${min} to ${max}`,
+  read: (value: string) => {
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
+    return number >= min && number <= max ? number : undefined
+  },
+})
+const optionalWhole = (min: number, max: number) => ({
+  allowed: `a whole number from ${min} to ${max}, or off`,
+  read: (value: string): number | null | undefined => (value === 'off' ? null : whole(min, max).read(value)),
+})
+const oneOf = <const A extends readonly string[]>(values: A) => ({
+  allowed: `one of ${values.join(', ')}`,
+  read: (value: string): A[number] | undefined => values.find((known) => known === value),
+})
+const list = <T>(allowed: string, item: (text: string) => T | undefined) => ({
+  allowed: `${allowed}, separated by commas`,
+  read: (value: string): T[] | undefined => {
+    const items = value
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '')
+      .map(item)
+    return items.some((entry) => entry === undefined) ? undefined : (items as T[])
+  },
+})
+const url = (value: string) => (URL.canParse(value) ? value : undefined)
+const liveSources = {
+  allowed: `off, all, or a list of ${SOURCES.join(', ')}`,
+  read: (value: string): readonly string[] | undefined => {
+    if (value === 'off' || value === '') return []
+    if (value === 'all') return SOURCES
+    return list('', (name) => SOURCES.find((source) => source === name)).read(value)
+  },
+}
+
+const SETTINGS = {
+  host: setting('HOST', 'Address that the service listens on.', '127.0.0.1', text),
+  port: setting('PORT', 'Port that the service listens on; 0 picks a free one.', 8080, whole(0, 65_535)),
+  data: setting('DATA', 'Folder of the databases and secrets.', './data', text),
+  seed: setting(
+    'SEED',
+    'Seed of the sandbox: the same seed gives the same simulated world.',
+    'tapeline',
+    text,
+  ),
+  test: setting('TEST', 'Whether the test environment runs.', true, onOff),
+  live: setting('LIVE', 'Which venues the live environment records.', [] as readonly string[], liveSources),
+  nodes: setting(
+    'NODES',
+    'wRPC JSON addresses of the live nodes, primary ones first.',
+    [] as string[],
+    list('addresses such as ws://127.0.0.1:18110', (value) =>
+      /^wss?:/.test(value) ? url(value) : undefined,
+    ),
+  ),
+  allowPrivateWebhooks: setting(
+    'ALLOW_PRIVATE_WEBHOOKS',
+    'Whether webhooks may go to private and loopback addresses, there also over plain http.',
+    false,
+    onOff,
+  ),
+  logLevel: setting(
+    'LOG_LEVEL',
+    'Least severe log lines that are written.',
+    'info' as const,
+    oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+  ),
+  plans: setting('PLANS', 'JSON file that adds or changes plans.', null, optionalText),
+  publicUrl: setting('PUBLIC_URL', 'Address under which callers reach the service.', null, {
+    allowed: 'an http(s) address',
+    read: (value: string): string | null | undefined => (/^https?:/.test(value) ? url(value) : undefined),
+  }),
+  trustedProxies: setting(
+    'TRUSTED_PROXIES',
+    'Address ranges of proxies whose X-Forwarded-For is believed.',
+    [] as string[],
+    list('ranges such as 10.0.0.0/8', (value) => parseCidr(value)?.text),
+  ),
+  corsOrigins: setting(
+    'CORS_ORIGINS',
+    'Origins that browsers may call from; * is any.',
+    ['*'],
+    list('origins such as https://app.example.com', (value) => (value === '*' ? value : url(value))),
+  ),
+  bodyLimitBytes: setting(
+    'BODY_LIMIT',
+    'Largest accepted body in bytes.',
+    1_048_576,
+    whole(1_024, 134_217_728),
+  ),
+  metricsPort: setting(
+    'METRICS_PORT',
+    'Port of /metrics on the loopback address; off leaves it to the token.',
+    null,
+    optionalWhole(0, 65_535),
+  ),
+  metricsToken: secret(
+    setting('METRICS_TOKEN', 'Bearer token for /metrics on the main port.', null, {
+      allowed: 'at least 16 characters',
+      read: (value: string): string | null | undefined => (value.length >= 16 ? value : undefined),
+    }),
+  ),
+  ledgerDays: setting('LEDGER_DAYS', 'Days that single charges are kept.', 40, whole(1, 3_650)),
+  shutdownSeconds: setting('SHUTDOWN_SECONDS', 'Longest time that a clean stop may take.', 10, whole(1, 300)),
+} as const satisfies Record<string, Setting<unknown>>
+
+/** Read by the loader itself and by tests; not settings of the service. */
+const OTHER_VARIABLES = ['TAPELINE_CONFIG', 'TAPELINE_FIXTURES', 'TAPELINE_SOAK']
+
+export type Config = {
+  readonly [K in keyof typeof SETTINGS]: Widen<ReturnType<(typeof SETTINGS)[K]['read']>>
+}
+type Widen<T> = Exclude<T, undefined>
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+export interface LoadedConfig {
+  config: Config
+  /** One line per setting: where its value comes from; secrets as ***. */
+  described: { setting: string; value: string; from: string; about: string }[]
+  warnings: string[]
+}
+
+export function loadConfig(env: NodeJS.ProcessEnv = process.env): LoadedConfig {
+  const file = readFile(env.TAPELINE_CONFIG)
+  const config: Record<string, unknown> = {}
+  const described: LoadedConfig['described'] = []
+  for (const [name, spec] of Object.entries(SETTINGS) as [string, Setting<unknown>][]) {
+    const { value, from } = pick(name, spec, env, file)
+    config[name] = value
+    described.push({ setting: spec.variable, value: show(value, spec), from, about: spec.about })
+  }
+  return { config: config as Config, described, warnings: strayVariables(env) }
+}
+
+function pick(name: string, spec: Setting<unknown>, env: NodeJS.ProcessEnv, file: Record<string, unknown>) {
+  const fromEnv = env[spec.variable]
+  if (fromEnv !== undefined && fromEnv !== '') return { value: parse(spec, fromEnv), from: 'environment' }
+  const fromFile = file[name] ?? file[spec.variable]
+  if (fromFile !== undefined) {
+    const asText = Array.isArray(fromFile) ? fromFile.join(',') : String(fromFile)
+    return { value: parse(spec, asText), from: 'file' }
+  }
+  return { value: spec.fallback, from: 'default' }
+}
+
+function parse(spec: Setting<unknown>, value: string): unknown {
+  const parsed = spec.read(value)
+  if (parsed !== undefined) return parsed
+  const shown = spec.secret ? '***' : JSON.stringify(value)
+  throw new ConfigError(`${spec.variable} is ${shown}, but must be ${spec.allowed}. (${spec.about})`)
+}
+
+function readFile(path: string | undefined): Record<string, unknown> {
+  if (path === undefined || path === '') return {}
+  const full = resolve(path)
+  if (!existsSync(full)) throw new ConfigError(`TAPELINE_CONFIG names ${path}, which does not exist.`)
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(readFileSync(full, 'utf8'))
+  } catch (error) {
+    throw new ConfigError(`TAPELINE_CONFIG names ${path}, which is not JSON: ${(error as Error).message}`)
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw new ConfigError(`TAPELINE_CONFIG names ${path}, which is not a JSON object.`)
+  }
+  const known = Object.entries(SETTINGS).flatMap(([name, spec]) => [name, spec.variable])
+  for (const name of Object.keys(parsed)) {
+    if (known.includes(name)) continue
+    const near = nearest(name, known)
+    throw new ConfigError(`${path} has the unknown setting "${name}".${near ? ` Did you mean ${near}?` : ''}`)
+  }
+  return parsed as Record<string, unknown>
+}
+
+function show(value: unknown, spec: Setting<unknown>): string {
+  if (value === null) return 'off'
+  if (spec.secret) return '***'
+  if (typeof value === 'boolean') return value ? 'on' : 'off'
+  if (Array.isArray(value)) return value.length === 0 ? 'off' : value.join(',')
+  return String(value)
+}
+
+function strayVariables(env: NodeJS.ProcessEnv): string[] {
+  const known = [...Object.values(SETTINGS).map((spec) => spec.variable), ...OTHER_VARIABLES]
+  return Object.keys(env)
+    .filter((name) => name.startsWith('TAPELINE_') && !known.includes(name))
+    .map((name) => {
+      const near = nearest(name, known)
+      return `${name} is not a setting.${near ? ` Did you mean ${near}?` : ''}`
+    })
+}

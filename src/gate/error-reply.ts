@@ -1,0 +1,27 @@
+import { ApiError, ERRORS, publicCode } from '../core/errors.ts'
+import type { GateReply } from './request.ts'
+
+const INTERNAL = 'Something went wrong on our side. The request id helps us to find it.'
+
+/** Whatever was thrown, as the caller may see it: unknown errors tell nothing but the request id. */
+export function toApiError(error: unknown): ApiError {
+  return error instanceof ApiError ? error : new ApiError('internal_error', INTERNAL)
+}
+
+/** The body is ours, or RFC 9457 where the caller prefers it. */
+export function errorReply(error: ApiError, requestId: string, accept: string | undefined): GateReply {
+  const code = publicCode(error.kind)
+  const problem = accept !== undefined && /application\/problem\+json/i.test(accept)
+  const { detail, status, message } = error
+  const body = problem
+    ? { type: `/docs/errors#${code}`, title: ERRORS[error.kind].title, status, detail: message, code }
+    : { error: code, message }
+  const headers = error.headers.flat()
+  headers.push(
+    'Content-Type',
+    problem ? 'application/problem+json; charset=utf-8' : 'application/json; charset=utf-8',
+    'Cache-Control',
+    'no-store',
+  )
+  return { status, headers, body: JSON.stringify({ ...body, request_id: requestId, ...detail }), error: code }
+}

@@ -1,0 +1,75 @@
+import { hash } from 'node:crypto'
+import type { Answer, ListAnswer, Returns } from '../api/contract/endpoint.ts'
+import { CONTENT_TYPES, FORMATS, type Format, renderList } from '../api/contract/envelopes.ts'
+import { ApiError } from '../core/errors.ts'
+
+/** The bytes of an answer. Rendering a list page again costs nothing while its answer is kept. */
+export interface Rendered {
+  readonly body: Buffer | string
+  readonly contentType: string
+  /** Strong, of the exact bytes; undefined where the answer is not worth one. */
+  readonly etag: string | undefined
+  /** Set on pages that nothing can change any more: compressed forms are kept with them. */
+  readonly sealed: boolean
+}
+
+const renderedLists = new WeakMap<ListAnswer, Map<Format, Rendered>>()
+
+export function render(answer: Answer, format: Format, returns: Returns): Rendered {
+  if (answer.kind === 'list') return renderPage(answer, format, returns)
+  if (answer.kind === 'text') {
+    return { body: answer.text, contentType: answer.contentType, etag: undefined, sealed: false }
+  }
+  const body = JSON.stringify(answer.value)
+  const etag = answer.cacheable ? etagOf(body) : undefined
+  return { body, contentType: CONTENT_TYPES.json, etag, sealed: false }
+}
+
+function renderPage(answer: ListAnswer, format: Format, returns: Returns): Rendered {
+  const known = renderedLists.get(answer)
+  const ready = known?.get(format)
+  if (ready !== undefined) return ready
+  const columns = returns.kind === 'list' ? columnsOf(returns.row) : []
+  const body = Buffer.from(renderList(answer, format, columns))
+  const rendered = { body, contentType: CONTENT_TYPES[format], etag: etagOf(body), sealed: answer.sealed }
+  if (known === undefined) renderedLists.set(answer, new Map([[format, rendered]]))
+  else known.set(format, rendered)
+  return rendered
+}
+
+/** The columns of a CSV: the fields of the row, or of all its shapes in turn. */
+export function columnsOf(row: object): string[] {
+  const { properties, anyOf } = row as { properties?: object; anyOf?: object[] }
+  if (properties !== undefined) return Object.keys(properties)
+  return [...new Set((anyOf ?? []).flatMap((shape) => columnsOf(shape)))]
+}
+
+function etagOf(body: string | Buffer): string {
+  return `"${hash('sha256', body, 'base64url').slice(0, 32)}"`
+}
+
+/** The same page in another content encoding has another strong tag; all of them mean the same page. */
+export function matchesEtag(header: string | undefined, etag: string | undefined): boolean {
+  if (header === undefined || etag === undefined) return false
+  if (header.trim() === '*') return true
+  const plain = etag.slice(1, -1)
+  return header.split(',').some((entry) => {
+    const tag = entry.trim().replace(/^W\//, '').replace(/^"|"$/g, '')
+    return tag === plain || (/^-(br|gzip|zstd)$/.test(tag.slice(plain.length)) && tag.startsWith(plain))
+  })
+}
+
+/** `format` wins over `Accept`; JSON where neither asks for something else. */
+export function chooseFormat(format: string | undefined, accept: string | undefined): Format {
+  if (format !== undefined) {
+    const known = FORMATS.find((name) => name === format)
+    if (known !== undefined) return known
+    throw new ApiError('invalid_param', `format must be one of ${FORMATS.join(', ')}.`, {
+      param: 'format',
+      allowed: FORMATS,
+    })
+  }
+  if (accept === undefined || accept === '*/*') return 'json'
+  if (/application\/x-ndjson/i.test(accept)) return 'ndjson'
+  return /text\/csv/i.test(accept) ? 'csv' : 'json'
+}

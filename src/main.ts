@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs'
+import { AccountsError } from './accounts/accounts.ts'
+import { PlanFileError } from './accounts/plans.ts'
+import { ENDPOINTS } from './api/endpoints/list.ts'
+import { openapiDocument } from './api/publish/openapi.ts'
+import { openAccounts, startService } from './app.ts'
+import { ACCOUNT_COMMANDS } from './cli/accounts-commands.ts'
+import { type Command, UsageError } from './cli/command.ts'
+import { KEY_COMMANDS } from './cli/keys-commands.ts'
+import { createOutput, type Output } from './cli/output.ts'
+import { helpOfAll, parseCommand } from './cli/run-command.ts'
+import { USAGE_COMMAND } from './cli/usage-command.ts'
+import { ConfigError, type LoadedConfig, loadConfig } from './config.ts'
+import { systemClock } from './kit/clock.ts'
+import { createLogger } from './kit/log.ts'
+import { ConflictError } from './store/accounts.ts'
+
+/** The command line. Commands on accounts work while the service runs on the same data folder. */
+const VERSION = String(
+  (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: unknown })
+    .version,
+)
+
+const serve: Command = { name: 'serve', about: 'Runs the service.', options: {}, run: async () => {} }
+const config: Command = {
+  name: 'config',
+  about: 'Prints the effective settings; secrets as ***.',
+  options: {},
+  run: async () => {},
+}
+const openapi: Command = {
+  name: 'openapi',
+  about: 'Prints the OpenAPI document.',
+  options: {},
+  run: async () => {},
+}
+const COMMANDS = [serve, config, ...ACCOUNT_COMMANDS, ...KEY_COMMANDS, USAGE_COMMAND, openapi]
+
+const out = (text: string) => void process.stdout.write(text)
+const complain = (text: string) => void process.stderr.write(`${text}\n`)
+
+async function main(argv: readonly string[]): Promise<number> {
+  if (argv.length === 0 || (argv.length === 1 && ['--help', '-h', 'help'].includes(argv[0] ?? ''))) {
+    out(`${helpOfAll(COMMANDS)}\n`)
+    return 0
+  }
+  if (argv.length === 1 && ['--version', '-v', 'version'].includes(argv[0] ?? '')) {
+    out(`${VERSION}\n`)
+    return 0
+  }
+  const { command, values, json } = parseCommand(COMMANDS, argv)
+  const loaded = loadConfig()
+  const output = createOutput({ json, write: out })
+  if (command === serve) return runService(loaded, output)
+  if (command === config)
+    output.print(json ? loaded.described : loaded.described, ['setting', 'value', 'from', 'about'])
+  else if (command === openapi) out(`${JSON.stringify(openapiDocument(ENDPOINTS), null, 2)}\n`)
+  else await runOnAccounts(command, loaded, values, output)
+  return 0
+}
+
+async function runOnAccounts(
+  command: Command,
+  { config }: LoadedConfig,
+  values: Record<string, string | undefined>,
+  output: Output,
+): Promise<void> {
+  const { store, accounts } = openAccounts(config, systemClock)
+  try {
+    await command.run({ values, output, accounts, clock: systemClock })
+  } finally {
+    await store.close()
+  }
+}
+
+async function runService({ config, warnings }: LoadedConfig, output: Output): Promise<number> {
+  const log = createLogger({ level: config.logLevel })
+  for (const warning of warnings) log.warn(warning)
+  const service = await startService(config, { clock: systemClock, log, version: VERSION })
+  output.line(`Tapeline ${VERSION} listens on ${service.url}`)
+  output.line(`API reference: ${service.url}/docs`)
+  if (service.firstKey !== undefined) {
+    output.line(`\nYour test key, shown this once: ${service.firstKey}\n`)
+    output.line(`  curl -H 'X-API-Key: ${service.firstKey}' ${service.url}/v1/limits\n`)
+  }
+  return new Promise((resolve) => {
+    const stop = async (signal: string) => {
+      log.info({ signal }, 'stopping')
+      const report = await service.stop()
+      for (const failure of report.failures) log.error(failure, 'a part did not stop cleanly')
+      resolve(report.clean ? 0 : 1)
+    }
+    process.once('SIGTERM', () => void stop('SIGTERM'))
+    process.once('SIGINT', () => void stop('SIGINT'))
+  })
+}
+
+const KNOWN_ERRORS = [UsageError, AccountsError, ConflictError, ConfigError, PlanFileError]
+
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  if (KNOWN_ERRORS.some((kind) => error instanceof kind)) complain((error as Error).message)
+  else complain(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  process.exitCode = error instanceof UsageError && error.message.startsWith('tapeline ') ? 0 : 1
+}
