@@ -5,7 +5,7 @@
  */
 import { hexOfBytes } from '../core/chain/hex.ts'
 import { OP } from './opcodes.ts'
-import type { Instruction } from './read-script.ts'
+import type { Script } from './read-script.ts'
 
 export const KCC20_OWNER_TYPES = ['pubkey', 'script_hash', 'covenant', 'presence'] as const
 
@@ -19,11 +19,11 @@ export interface Kcc20State {
   readonly framed: boolean
 }
 
-export function readKcc20State(instructions: readonly Instruction[]): Kcc20State | null {
-  const framed = instructions[0]?.op === OP.TO_ALT_STACK
+export function readKcc20State(script: Script): Kcc20State | null {
+  const framed = script.op(0) === OP.TO_ALT_STACK
   const start = framed ? 1 : 0
-  if (framed && instructions[start + 4]?.op !== OP.FROM_ALT_STACK) return null
-  const [owner, type, amount, minter] = instructions.slice(start, start + 4).map(({ data }) => data)
+  if (framed && script.op(start + 4) !== OP.FROM_ALT_STACK) return null
+  const [owner, type, amount, minter] = [0, 1, 2, 3].map((i) => script.data(start + i))
   if (owner?.length !== 32 || type?.length !== 1 || amount?.length !== 8 || minter?.length !== 1) return null
   const ownerType = KCC20_OWNER_TYPES[type[0] ?? -1]
   const minterFlag = minter[0] ?? 2

@@ -8,7 +8,7 @@
  */
 import type { Address } from '../core/chain/address.ts'
 import { OP } from './opcodes.ts'
-import { type Instruction, smallNumber } from './read-script.ts'
+import type { Script } from './read-script.ts'
 
 export interface Krc20Envelope {
   readonly json: Uint8Array
@@ -19,16 +19,16 @@ export interface Krc20Envelope {
 const MARKER = 'kasplex'
 const MAX_KEYS = 15
 
-export function readKrc20Envelope(instructions: readonly Instruction[]): Krc20Envelope | null {
-  const check = readKeyCheck(instructions)
+export function readKrc20Envelope(script: Script): Krc20Envelope | null {
+  const check = readKeyCheck(script)
   if (check === null) return null
-  const [no, branch, marker] = instructions.slice(check.end, check.end + 3)
-  if (no?.op !== 0 || branch?.op !== OP.IF || !isMarker(marker?.data)) return null
-  let at = check.end + 3
-  const extra = smallNumber(instructions[at])
+  let at = check.end
+  if (script.op(at) !== 0 || script.op(at + 1) !== OP.IF || !isMarker(script.data(at + 2))) return null
+  at += 3
+  const extra = script.smallNumber(at)
   if (extra !== undefined && extra % 2 === 1) at += 2
-  const json = instructions[at + 1]?.data
-  return instructions[at]?.op === 0 && json !== undefined ? { json, signer: check.signer } : null
+  const json = script.data(at + 1)
+  return script.op(at) === 0 && json !== undefined ? { json, signer: check.signer } : null
 }
 
 function isMarker(data: Uint8Array | undefined): boolean {
@@ -41,30 +41,29 @@ interface KeyCheck {
   readonly end: number
 }
 
-function readKeyCheck(instructions: readonly Instruction[]): KeyCheck | null {
-  const [first, second] = instructions
-  const key = first?.data
-  if (key?.length === 32 && second?.op === OP.CHECK_SIG)
-    return { signer: { version: 0, payload: key }, end: 2 }
-  if (key?.length === 33 && second?.op === OP.CHECK_SIG_ECDSA) {
+function readKeyCheck(script: Script): KeyCheck | null {
+  const key = script.data(0)
+  const check = script.op(1)
+  if (key?.length === 32 && check === OP.CHECK_SIG) return { signer: { version: 0, payload: key }, end: 2 }
+  if (key?.length === 33 && check === OP.CHECK_SIG_ECDSA) {
     return { signer: { version: 1, payload: key }, end: 2 }
   }
-  return readMultisig(instructions)
+  return readMultisig(script)
 }
 
 /** m, the keys, their number, and the check. */
-function readMultisig(instructions: readonly Instruction[]): KeyCheck | null {
-  const needed = smallNumber(instructions[0])
+function readMultisig(script: Script): KeyCheck | null {
+  const needed = script.smallNumber(0)
   if (needed === undefined || needed > MAX_KEYS) return null
   let at = 1
-  while (isKey(instructions[at])) at++
+  while (isKey(script.data(at))) at++
   const keys = at - 1
-  const check = instructions[at + 1]?.op
-  if (keys === 0 || smallNumber(instructions[at]) !== keys) return null
+  const check = script.op(at + 1)
+  if (keys === 0 || script.smallNumber(at) !== keys) return null
   if (check !== OP.CHECK_MULTISIG && check !== OP.CHECK_MULTISIG_ECDSA) return null
   return { signer: null, end: at + 2 }
 }
 
-function isKey(instruction: Instruction | undefined): boolean {
-  return instruction?.data?.length === 32 || instruction?.data?.length === 33
+function isKey(data: Uint8Array | undefined): boolean {
+  return data?.length === 32 || data?.length === 33
 }

@@ -202,7 +202,8 @@ test('recorded KRC-20 samples: ids, addresses, senders and operations', { skip: 
     assert.ok(network)
     const program = bytesOfHex(sample.redeemScript)
     assert.equal(addressOfRedeemScript(program, network), sample.p2shAddress ?? sample.expectedP2shAddress)
-    const envelope = readKrc20Envelope(readScript(program) ?? [])
+    const script = readScript(program)
+    const envelope = script && readKrc20Envelope(script)
     const operation = envelope && readKrc20Operation(envelope.json, network)
     assert.ok(operation)
     const { op, tick, amt, to } = operation

@@ -27,16 +27,16 @@ const KIP17 = [
 const KIP20 = [0xcb, 0xcc, 0xcf, 0xd0, 0xd1, 0xd2, 0xd3, 0xd5, 0xd6]
 const KIP21 = [0xd4]
 
-const FAMILY_OF = new Map<number, IntrospectionFamily>([
-  ...KIP10.map((op) => [op, 'kip10'] as const),
-  ...KIP17.map((op) => [op, 'kip17'] as const),
-  ...KIP20.map((op) => [op, 'kip20'] as const),
-  ...KIP21.map((op) => [op, 'kip21'] as const),
-])
+const FAMILY_OF = Array.from({ length: 256 }, (_, op): IntrospectionFamily | undefined => {
+  if (KIP10.includes(op)) return 'kip10'
+  if (KIP17.includes(op)) return 'kip17'
+  if (KIP20.includes(op)) return 'kip20'
+  return KIP21.includes(op) ? 'kip21' : undefined
+})
 
 /** Undefined for instructions that do not look at the transaction, arithmetic of the same KIPs included. */
 export function introspectionFamily(op: number): IntrospectionFamily | undefined {
-  return FAMILY_OF.get(op)
+  return FAMILY_OF[op]
 }
 
 /** Instructions that no valid script contains, not even in a branch that is not taken. */

@@ -36,3 +36,18 @@ test('a push that is cut short makes the bytes no script', () => {
 test('anything but pushes is not push-only', () => {
   for (const hex of ['51ac', '50', '61', '0101b9']) assert.equal(pushes(hex), undefined, hex)
 })
+
+test('more pushes than a stack may hold are refused without being listed', () => {
+  assert.equal(pushes('51'.repeat(244))?.length, 244)
+  assert.equal(pushes('51'.repeat(245)), undefined)
+})
+
+test('places outside a script have no instruction', () => {
+  const script = readScript(bytesOfHex('0151ac'))
+  assert.ok(script)
+  assert.equal(script.op(-1), 0xac)
+  assert.equal(script.op(2), undefined)
+  assert.equal(script.op(-3), undefined)
+  assert.equal(script.data(1), undefined)
+  assert.equal(script.isPush(2), false)
+})

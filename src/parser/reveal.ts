@@ -6,13 +6,13 @@ import { bytesOfHex, hexOfBytes } from '../core/chain/hex.ts'
 import type { SpentOutput, TransactionInput } from '../core/chain/transaction.ts'
 import { scriptHash } from './keyed-hash.ts'
 import { isInvalidOp } from './opcodes.ts'
-import { type Instruction, readPushes, readScript } from './read-script.ts'
+import { readPushes, readScript, type Script } from './read-script.ts'
 import { classifyScript } from './script-class.ts'
 
 export interface Reveal {
   readonly input: number
   readonly program: Uint8Array
-  readonly instructions: readonly Instruction[]
+  readonly script: Script
   /** What the signature script pushes before the program. */
   readonly arguments: readonly Uint8Array[]
   /**
@@ -27,24 +27,24 @@ const SIGNATURE_BYTES = 65
 const SIGNATURE_PUSH_HEX = 2 + SIGNATURE_BYTES * 2
 
 export function revealOf(input: TransactionInput, index: number, spent: SpentOutput | null): Reveal | null {
-  const script = input.signatureScript
+  const { signatureScript } = input
   const spentScript = spent?.scriptPublicKey ?? null
   if (spentScript === null) {
-    if (script.length <= SIGNATURE_PUSH_HEX && script.startsWith('41')) return null
+    if (signatureScript.length <= SIGNATURE_PUSH_HEX && signatureScript.startsWith('41')) return null
   } else if (classifyScript(spentScript) !== 'scripthash') {
     return null
   }
-  if (script === '') return null
-  const pushes = readPushes(bytesOfHex(script))
+  if (signatureScript === '') return null
+  const pushes = readPushes(bytesOfHex(signatureScript))
   const program = pushes?.at(-1)
   if (pushes === undefined || program === undefined || program.length === 0) return null
   if (spentScript !== null && hexOfBytes(scriptHash(program)) !== spentScript.slice(8, -2)) return null
-  const instructions = readScript(program)
-  if (instructions === undefined || instructions.some(({ op }) => isInvalidOp(op))) return null
+  const script = readScript(program)
+  if (script?.ops.some(isInvalidOp) !== false) return null
   return {
     input: index,
     program,
-    instructions,
+    script,
     arguments: pushes.slice(0, -1),
     proof: spentScript === null ? 'claimed' : 'verified',
   }

@@ -114,7 +114,7 @@ function burns(transaction: Transaction, spent: Spent): CovenantAction[] {
 function covenantProgram(reveal: Reveal): CovenantProgram | null {
   const families = new Set<IntrospectionFamily>()
   let zeroKnowledge = false
-  for (const { op } of reveal.instructions) {
+  for (const op of reveal.script.ops) {
     const family = introspectionFamily(op)
     if (family !== undefined) families.add(family)
     else if (op === OP.ZK_PRECOMPILE) zeroKnowledge = true

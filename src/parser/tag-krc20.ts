@@ -43,7 +43,7 @@ export function krc20Detail(
 }
 
 function envelopeOperation(reveal: Reveal, network: Network): Krc20Found | null {
-  const envelope = readKrc20Envelope(reveal.instructions)
+  const envelope = readKrc20Envelope(reveal.script)
   const operation = envelope && readKrc20Operation(envelope.json, network)
   if (!envelope || !operation) return null
   const prefix = networkInfo(network).addressPrefix

@@ -56,7 +56,7 @@ export function nativeAssetDetail(
 }
 
 function assetInput(reveal: Reveal): NativeAssetInput | null {
-  const state = readKcc20State(reveal.instructions)
+  const state = readKcc20State(reveal.script)
   if (state === null) return null
   const { owner, owner_type, amount, is_minter } = state
   return { input: reveal.input, owner, owner_type, amount, is_minter }

@@ -11,7 +11,7 @@
 import { type Confidence, strongest } from './confidence.ts'
 import { readKcc20State } from './kcc20-state.ts'
 import { OP } from './opcodes.ts'
-import { type Instruction, pushedBytes } from './read-script.ts'
+import type { Script } from './read-script.ts'
 import type { Reveal } from './reveal.ts'
 
 export interface ScriptlangProgram {
@@ -40,36 +40,31 @@ export function scriptlangDetail(reveals: readonly Reveal[]): ScriptlangDetail |
 
 function scriptlangProgram(reveal: Reveal): ScriptlangProgram | null {
   const common = { input: reveal.input, language: 'silverscript' } as const
-  if (hasFrameHead(reveal.instructions)) {
+  if (hasFrameHead(reveal.script)) {
     const entry = calledEntry(reveal.arguments.at(-1))
-    return hasFrameEnd(reveal.instructions)
+    return hasFrameEnd(reveal.script)
       ? { ...common, evidence: 'frame', entry, confidence: 'likely' }
       : { ...common, evidence: 'frame_head', entry, confidence: 'hint' }
   }
-  const state = readKcc20State(reveal.instructions)
+  const state = readKcc20State(reveal.script)
   if (state === null || state.framed) return null
   return { ...common, evidence: 'token_state', entry: null, confidence: 'hint' }
 }
 
-function hasFrameHead(instructions: readonly Instruction[]): boolean {
-  if (instructions[0]?.op !== OP.TO_ALT_STACK) return false
+function hasFrameHead(script: Script): boolean {
+  if (script.op(0) !== OP.TO_ALT_STACK) return false
   let at = 1
-  for (
-    let next = instructions[at];
-    next !== undefined && pushedBytes(next) !== undefined;
-    next = instructions[at]
-  )
-    at++
+  while (script.isPush(at)) at++
   const dispatch = [OP.FROM_ALT_STACK, OP.DUP, 0, OP.NUM_EQUAL, OP.IF, OP.DROP]
-  return dispatch.every((op, i) => instructions[at + i]?.op === op)
+  return dispatch.every((op, i) => script.op(at + i) === op)
 }
 
 /** As many closings as `IF`s of the dispatch, and before them what a call of no entry runs into. */
-function hasFrameEnd(instructions: readonly Instruction[]): boolean {
+function hasFrameEnd(script: Script): boolean {
   let entries = 0
-  while (instructions.at(-1 - entries)?.op === OP.ENDIF) entries++
+  while (script.op(-1 - entries) === OP.ENDIF) entries++
   if (entries < 2) return false
-  const before = (back: number) => instructions.at(-entries - back)?.op
+  const before = (back: number) => script.op(-entries - back)
   if (before(1) === OP.RETURN) return before(2) === OP.ELSE
   return before(1) === OP.VERIFY && before(2) === 0 && before(3) === OP.DROP && before(4) === OP.ELSE
 }
