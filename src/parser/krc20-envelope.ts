@@ -23,16 +23,19 @@ export function readKrc20Envelope(script: Script): Krc20Envelope | null {
   const check = readKeyCheck(script)
   if (check === null) return null
   let at = check.end
-  if (script.op(at) !== 0 || script.op(at + 1) !== OP.IF || !isMarker(script.data(at + 2))) return null
+  if (script.op(at) !== 0 || script.op(at + 1) !== OP.IF || script.op(at + 2) !== MARKER.length) return null
+  if (!isMarker(script.data(at + 2))) return null
   at += 3
   const extra = script.smallNumber(at)
   if (extra !== undefined && extra % 2 === 1) at += 2
   const json = script.data(at + 1)
-  return script.op(at) === 0 && json !== undefined ? { json, signer: check.signer } : null
+  // The indexers read lengths of one and two bytes only.
+  if (script.op(at) !== 0 || script.op(at + 1) === OP.PUSH_DATA_4) return null
+  return json !== undefined ? { json, signer: check.signer } : null
 }
 
 function isMarker(data: Uint8Array | undefined): boolean {
-  return data?.length === MARKER.length && Buffer.from(data).toString('latin1').toLowerCase() === MARKER
+  return data !== undefined && Buffer.from(data).toString('latin1').toLowerCase() === MARKER
 }
 
 interface KeyCheck {

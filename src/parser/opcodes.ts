@@ -1,5 +1,6 @@
 /** The instructions that the tags look at. */
 export const OP = {
+  PUSH_DATA_4: 0x4e,
   IF: 0x63,
   ELSE: 0x67,
   ENDIF: 0x68,
