@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { kaspaFixture, skipWithoutKaspa, transactionOf } from '../../test/kaspa-fixtures.ts'
+import { bytesOfHex, hexOfBytes } from '../core/chain/hex.ts'
+import { type Network, parseNetwork } from '../core/chain/network.ts'
+import { NATIVE_SUBNETWORK, type SpentOutput, type Transaction } from '../core/chain/transaction.ts'
+import { readKrc20Envelope } from './krc20-envelope.ts'
+import { readKrc20Operation } from './krc20-operation.ts'
+import { parseTransaction } from './parse-transaction.ts'
+import { readScript } from './read-script.ts'
+import { addressOfRedeemScript } from './script-address.ts'
+
+const KEY = '72ce1e7c14c31565c9994d3fc092ca41513fff535dc079b54d8b7b8f40c1ed1d'
+const OWNER = 'kaspa:qpevu8nuznp32ewfn9xnlsyjefq4z0ll2dwuq7d4fk9hhr6qc8k362p043vdh'
+
+function push(bytes: Uint8Array | string): string {
+  const hex = typeof bytes === 'string' ? Buffer.from(bytes).toString('hex') : hexOfBytes(bytes)
+  const length = hex.length / 2
+  if (length <= 0x4b) return length.toString(16).padStart(2, '0') + hex
+  if (length <= 0xff) return `4c${length.toString(16).padStart(2, '0')}${hex}`
+  return `4d${(length & 0xff).toString(16).padStart(2, '0')}${(length >> 8).toString(16).padStart(2, '0')}${hex}`
+}
+
+function redeem(json: string, options: { check?: string; marker?: string; extra?: string } = {}): string {
+  const { check = `20${KEY}ac`, marker = 'kasplex', extra = '' } = options
+  return `${check}0063${push(marker)}${extra}00${push(json)}68`
+}
+
+function revealing(...redeems: string[]): Transaction {
+  return {
+    version: 0,
+    inputs: redeems.map((script, index) => ({
+      previousOutpoint: { transactionId: 'a6'.repeat(32), index },
+      signatureScript: `41${'00'.repeat(64)}01${push(bytesOfHex(script))}`,
+      sequence: 0n,
+      sigOpCount: 1,
+      computeBudget: 0,
+    })),
+    outputs: [{ value: 1n, scriptPublicKey: `000020${KEY}ac`, covenant: null }],
+    lockTime: 0n,
+    subnetworkId: NATIVE_SUBNETWORK,
+    gas: 0n,
+    payload: '',
+    storageMass: 0n,
+  }
+}
+
+function operations(
+  transaction: Transaction,
+  spent: (SpentOutput | null)[] = [],
+  network: Network = 'mainnet',
+) {
+  return parseTransaction(transaction, { network, spent }).details.krc20?.operations ?? []
+}
+
+const MINT = '{"p":"krc-20","op":"mint","tick":"cypu"}'
+
+test('an envelope is read with its operation, sender and committing address', () => {
+  const script = redeem(MINT)
+  const transaction = revealing(script)
+  assert.deepEqual(parseTransaction(transaction, { network: 'mainnet' }).tags, ['krc20'])
+  const [found] = operations(transaction)
+  assert.ok(found)
+  assert.deepEqual(found.operation, {
+    op: 'mint',
+    tick: 'CYPU',
+    ca: null,
+    amt: null,
+    to: null,
+    other: {},
+    faults: [],
+  })
+  assert.equal(found.sender, OWNER)
+  assert.equal(found.commit_address, addressOfRedeemScript(bytesOfHex(script), 'mainnet'))
+  assert.equal(found.confidence, 'likely')
+})
+
+test('names are read in any case, an extra member is skipped, an ECDSA key and several keys are known', () => {
+  const upper = redeem('{"p":"KRC-20","op":"Mint","tick":"NACHO"}', { marker: 'KasPlex', extra: '510178' })
+  assert.equal(operations(revealing(upper))[0]?.operation.tick, 'NACHO')
+  const ecdsa = redeem(MINT, { check: `2103${KEY}ab` })
+  assert.match(operations(revealing(ecdsa))[0]?.sender ?? '', /^kaspa:qyp/)
+  const multisig = redeem(MINT, { check: `5220${KEY}20${KEY}52ae` })
+  const [found] = operations(revealing(multisig))
+  assert.equal(found?.operation.op, 'mint')
+  assert.equal(found?.sender, null)
+})
+
+test('envelopes of other protocols, broken ones and plain text are not KRC-20', () => {
+  const wrong = [
+    redeem(MINT, { marker: 'kns' }),
+    redeem(MINT, { marker: 'kasplexx' }),
+    redeem(MINT, { check: '' }),
+    redeem(MINT, { check: `20${KEY}ab` }),
+    redeem(MINT, { check: `5220${KEY}53ae` }),
+    redeem(MINT, { extra: '520178' }),
+    redeem(MINT).replace('076b6173', '4c076b6173'),
+    redeem(MINT).replace('00287b22', '004e280000007b22'),
+    redeem('{"p":"krc-721","op":"mint","tick":"cypu"}'),
+    redeem('{"p":"krc-20","tick":"cypu"}'),
+    redeem('{"p":"krc-20","op":5}'),
+    redeem('["krc-20"]'),
+    redeem('null'),
+    redeem('{"p":"krc-20","op":"mint"'),
+  ]
+  for (const script of wrong) assert.deepEqual(operations(revealing(script)), [], script)
+})
+
+test('with the spent output known, only a redeem script of its hash counts, and then certainly', () => {
+  const script = redeem(MINT)
+  const spentBy = (scriptPublicKey: string): SpentOutput => ({
+    amount: 1n,
+    scriptPublicKey,
+    covenantId: null,
+    isCoinbase: false,
+    blockDaaScore: null,
+  })
+  const right = '0000aa20dc516c53173f51883001dd35a66395aa6ccd8d437172ab75f7f0a5835d318ee787'
+  assert.equal(operations(revealing(script), [spentBy(right)])[0]?.confidence, 'certain')
+  assert.deepEqual(operations(revealing(script), [spentBy(right.replace('dc', 'dd'))]), [])
+  assert.deepEqual(operations(revealing(script), [spentBy(`000020${KEY}ac`)]), [])
+})
+
+test('the payload form is read, its sender is the owner of the first input', () => {
+  const transfer = `{"p":"krc-20","op":"transfer","tick":"KASP","amt":"1000","to":"${OWNER}"}`
+  const transaction = {
+    ...revealing(),
+    inputs: [
+      {
+        previousOutpoint: { transactionId: 'a6'.repeat(32), index: 0 },
+        signatureScript: `41${'00'.repeat(65)}`,
+        sequence: 0n,
+        sigOpCount: 1,
+        computeBudget: 0,
+      },
+    ],
+    payload: Buffer.from(transfer).toString('hex'),
+  }
+  const [unknown] = operations(transaction)
+  assert.equal(unknown?.form, 'payload')
+  assert.equal(unknown?.sender, null)
+  assert.equal(unknown?.operation.to, OWNER)
+  const spent = {
+    amount: 1n,
+    scriptPublicKey: `000020${KEY}ac`,
+    covenantId: null,
+    isCoinbase: null,
+    blockDaaScore: null,
+  }
+  assert.equal(operations(transaction, [spent])[0]?.sender, OWNER)
+  assert.deepEqual(operations({ ...transaction, payload: Buffer.from('{"p":"kasia"}').toString('hex') }), [])
+})
+
+test('what an operation lacks is said', () => {
+  const faults = (json: string, network: Network = 'mainnet') =>
+    readKrc20Operation(Buffer.from(json), network)?.faults
+  assert.deepEqual(faults('{"p":"krc-20","op":"transfer"}'), [
+    'tick or ca is missing',
+    'amt is missing',
+    'to is missing',
+  ])
+  assert.deepEqual(
+    faults(`{"p":"krc-20","op":"transfer","tick":"AB","amt":"1.5","to":"${OWNER}"}`, 'testnet-10'),
+    ['tick is not 4 to 6 letters', 'amt is not a positive integer', 'to is not an address of this network'],
+  )
+  assert.deepEqual(faults('{"p":"krc-20","op":"transfer","tick":"KASP","amt":5,"to":""}'), [
+    'amt is missing',
+    'to is not an address of this network',
+  ])
+  assert.deepEqual(faults('{"p":"krc-20","op":"deploy","mod":"issue","name":"X","max":"0"}'), [])
+  assert.deepEqual(faults('{"p":"krc-20","op":"deploy","tick":"KASP","max":"1"}'), ['lim is missing'])
+  for (const op of ['constructor', 'tostring', 'fly']) {
+    assert.deepEqual(faults(`{"p":"krc-20","op":"${op}","__proto__":"x"}`), ['op is unknown'])
+  }
+})
+
+interface Sample {
+  network: string
+  expectedTxId?: string
+  spentUtxo?: { amount: number; scriptPublicKey: string }
+  tx?: unknown
+  redeemScript: string
+  sender?: string
+  p2shAddress?: string
+  expectedP2shAddress?: string
+}
+
+test('recorded KRC-20 samples: ids, addresses, senders and operations', { skip: skipWithoutKaspa }, () => {
+  /** Typed in from the protocol page. */
+  const expected = [
+    { op: 'mint', tick: 'CYPU', amt: null, to: null },
+    { op: 'send', tick: 'KFWFS', amt: null, to: null },
+    {
+      op: 'transfer',
+      tick: 'KASP',
+      amt: '1000000000',
+      to: 'kaspa:qqd6e65yefepe9wk0m9vuxdufxd80sphy67gwwd0vdaumzdt4tc9s3qt0lqeh',
+    },
+  ]
+  const samples = kaspaFixture<Sample[]>('tx/krc20-samples.json')
+  assert.equal(samples.length, 3)
+  for (const [index, sample] of samples.entries()) {
+    const network = parseNetwork(sample.network)
+    assert.ok(network)
+    const program = bytesOfHex(sample.redeemScript)
+    assert.equal(addressOfRedeemScript(program, network), sample.p2shAddress ?? sample.expectedP2shAddress)
+    const script = readScript(program)
+    const envelope = script && readKrc20Envelope(script)
+    const operation = envelope && readKrc20Operation(envelope.json, network)
+    assert.ok(operation)
+    const { op, tick, amt, to } = operation
+    assert.deepEqual({ op, tick, amt, to }, expected[index])
+    if (!sample.tx) continue
+    const spent = sample.spentUtxo
+      ? [
+          {
+            amount: BigInt(sample.spentUtxo.amount),
+            scriptPublicKey: sample.spentUtxo.scriptPublicKey,
+            covenantId: null,
+            isCoinbase: null,
+            blockDaaScore: null,
+          },
+        ]
+      : []
+    const parsed = parseTransaction(transactionOf(sample.tx), { network, spent })
+    assert.equal(parsed.tx_id, sample.expectedTxId)
+    assert.deepEqual(parsed.tags, ['krc20'])
+    assert.equal(parsed.details.krc20?.operations[0]?.sender, sample.sender)
+    assert.equal(parsed.details.krc20?.confidence, sample.spentUtxo ? 'certain' : 'likely')
+    assert.equal(parsed.inputs[0]?.address ?? null, sample.spentUtxo ? sample.p2shAddress : null)
+  }
+})

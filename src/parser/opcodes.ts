@@ -1,0 +1,46 @@
+/** The instructions that the tags look at. */
+export const OP = {
+  PUSH_DATA_4: 0x4e,
+  IF: 0x63,
+  ELSE: 0x67,
+  ENDIF: 0x68,
+  VERIFY: 0x69,
+  RETURN: 0x6a,
+  TO_ALT_STACK: 0x6b,
+  FROM_ALT_STACK: 0x6c,
+  DROP: 0x75,
+  DUP: 0x76,
+  NUM_EQUAL: 0x9c,
+  ZK_PRECOMPILE: 0xa6,
+  CHECK_MULTISIG_ECDSA: 0xa9,
+  CHECK_SIG_ECDSA: 0xab,
+  CHECK_SIG: 0xac,
+  CHECK_MULTISIG: 0xae,
+} as const
+
+/** The rule change that brought an instruction with which a script looks at its own transaction. */
+export type IntrospectionFamily = 'kip10' | 'kip17' | 'kip20' | 'kip21'
+
+const KIP10 = [0xb3, 0xb4, 0xb9, 0xbe, 0xbf, 0xc2, 0xc3]
+const KIP17 = [
+  0xb2, 0xb5, 0xb6, 0xb7, 0xb8, 0xba, 0xbb, 0xbc, 0xbd, 0xc0, 0xc1, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8, 0xc9,
+]
+const KIP20 = [0xcb, 0xcc, 0xcf, 0xd0, 0xd1, 0xd2, 0xd3, 0xd5, 0xd6]
+const KIP21 = [0xd4]
+
+const FAMILY_OF = Array.from({ length: 256 }, (_, op): IntrospectionFamily | undefined => {
+  if (KIP10.includes(op)) return 'kip10'
+  if (KIP17.includes(op)) return 'kip17'
+  if (KIP20.includes(op)) return 'kip20'
+  return KIP21.includes(op) ? 'kip21' : undefined
+})
+
+/** Undefined for instructions that do not look at the transaction, arithmetic of the same KIPs included. */
+export function introspectionFamily(op: number): IntrospectionFamily | undefined {
+  return FAMILY_OF[op]
+}
+
+/** Instructions that no valid script contains, not even in a branch that is not taken. */
+export function isInvalidOp(op: number): boolean {
+  return op === 0xca || (op >= 0xdb && op <= 0xff)
+}

@@ -1,0 +1,77 @@
+/** `krc20`: an operation of the KRC-20 token protocol, revealed by an input or written into the payload. */
+import { encodeAddress } from '../core/chain/address.ts'
+import { bytesOfHex } from '../core/chain/hex.ts'
+import { type Network, networkInfo } from '../core/chain/network.ts'
+import { isCoinbase, type SpentOutput, type Transaction } from '../core/chain/transaction.ts'
+import { type Confidence, strongest } from './confidence.ts'
+import { readKrc20Envelope } from './krc20-envelope.ts'
+import { type Krc20Operation, readKrc20Operation } from './krc20-operation.ts'
+import type { Reveal } from './reveal.ts'
+import { addressOfRedeemScript, addressOfScript } from './script-address.ts'
+
+export interface Krc20Found {
+  readonly form: 'envelope' | 'payload'
+  /** The input that reveals it; 0 for the payload form, whose sender is the owner of the first input. */
+  readonly input: number
+  readonly operation: Krc20Operation
+  /** Null where it is not known: several keys, or a payload without a known first input. */
+  readonly sender: string | null
+  /** The address that the committing transaction paid to; null for the payload form. */
+  readonly commit_address: string | null
+  readonly confidence: Confidence
+}
+
+export interface Krc20Detail {
+  readonly confidence: Confidence
+  readonly operations: Krc20Found[]
+}
+
+/** `{` */
+const OPENING_BRACE = '7b'
+
+export function krc20Detail(
+  transaction: Transaction,
+  spent: readonly (SpentOutput | null)[],
+  reveals: readonly Reveal[],
+  network: Network,
+): Krc20Detail | null {
+  const operations = reveals.flatMap((reveal) => envelopeOperation(reveal, network) ?? [])
+  const written = payloadOperation(transaction, spent, network)
+  if (written !== null) operations.push(written)
+  if (operations.length === 0) return null
+  return { confidence: strongest(operations.map((found) => found.confidence)), operations }
+}
+
+function envelopeOperation(reveal: Reveal, network: Network): Krc20Found | null {
+  const envelope = readKrc20Envelope(reveal.script)
+  const operation = envelope && readKrc20Operation(envelope.json, network)
+  if (!envelope || !operation) return null
+  const prefix = networkInfo(network).addressPrefix
+  return {
+    form: 'envelope',
+    input: reveal.input,
+    operation,
+    sender: envelope.signer && encodeAddress({ prefix, ...envelope.signer }),
+    commit_address: addressOfRedeemScript(reveal.program, network),
+    confidence: reveal.proof === 'verified' ? 'certain' : 'likely',
+  }
+}
+
+function payloadOperation(
+  transaction: Transaction,
+  spent: readonly (SpentOutput | null)[],
+  network: Network,
+): Krc20Found | null {
+  if (!transaction.payload.startsWith(OPENING_BRACE) || isCoinbase(transaction)) return null
+  const operation = readKrc20Operation(bytesOfHex(transaction.payload), network)
+  if (operation === null) return null
+  const owner = spent[0]?.scriptPublicKey
+  return {
+    form: 'payload',
+    input: 0,
+    operation,
+    sender: owner ? addressOfScript(owner, network) : null,
+    commit_address: null,
+    confidence: 'likely',
+  }
+}
