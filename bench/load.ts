@@ -74,7 +74,7 @@ function drive(
         const head = pending.length === 1 ? chunk : Buffer.concat(pending)
         const end = head.indexOf('\r\n\r\n')
         if (end === -1) return
-        const text = head.latin1Slice(0, end)
+        const text = head.toString('latin1', 0, end)
         status = Number(text.slice(9, 12))
         const length = /\r\ncontent-length: (\d+)/i.exec(text)
         expected = end + 4 + (length === null ? 0 : Number(length[1]))

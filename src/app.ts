@@ -89,13 +89,14 @@ export async function startService(
   }
   const openapi = JSON.stringify(openapiDocument(ENDPOINTS))
   const catalog = sourcesCatalog(ENDPOINTS)
+  const symbols = symbolsCatalog(() => null)
   const servicesOf = (environment: Environment): Services => ({
     about: { version: deps.version, startedAtMs },
     readiness,
     documents: { openapi },
     sourcesCatalog: catalog,
     features: (plan) => featuresOf(ENDPOINTS, plan),
-    symbols: async () => symbolsCatalog(() => null),
+    symbols: () => symbols,
     status: async () => ({
       status: 'ok',
       environment,

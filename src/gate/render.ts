@@ -13,6 +13,7 @@ export interface Rendered {
   readonly sealed: boolean
 }
 
+const renderedObjects = new WeakMap<object, Rendered>()
 const renderedLists = new WeakMap<ListAnswer, Map<Format, Rendered>>()
 
 export function render(answer: Answer, format: Format, returns: Returns): Rendered {
@@ -20,9 +21,25 @@ export function render(answer: Answer, format: Format, returns: Returns): Render
   if (answer.kind === 'text') {
     return { body: answer.text, contentType: answer.contentType, etag: undefined, sealed: false }
   }
-  const body = JSON.stringify(answer.value)
-  const etag = answer.cacheable ? etagOf(body) : undefined
-  return { body, contentType: CONTENT_TYPES.json, etag, sealed: false }
+  if (answer.cacheable && typeof answer.value === 'object' && answer.value !== null) {
+    return renderKept(answer.value)
+  }
+  return {
+    body: JSON.stringify(answer.value),
+    contentType: CONTENT_TYPES.json,
+    etag: undefined,
+    sealed: false,
+  }
+}
+
+/** A catalog that gives the same object again is rendered once. */
+function renderKept(value: object): Rendered {
+  const known = renderedObjects.get(value)
+  if (known !== undefined) return known
+  const body = Buffer.from(JSON.stringify(value))
+  const rendered = { body, contentType: CONTENT_TYPES.json, etag: etagOf(body), sealed: false }
+  renderedObjects.set(value, rendered)
+  return rendered
 }
 
 function renderPage(answer: ListAnswer, format: Format, returns: Returns): Rendered {

@@ -8,16 +8,26 @@ export interface Services {
   readonly readiness: () => Promise<Readiness>
   readonly documents: { openapi: string }
   /** The sources catalog, derived from the declarations. */
-  readonly sourcesCatalog: readonly SourceRecord[]
+  readonly sourcesCatalog: SourcesBody
   /** What a plan can do, derived from the declarations. */
   readonly features: (plan: Plan) => Record<string, boolean>
-  readonly symbols: () => Promise<readonly SymbolRecord[]>
+  /** The same object as long as nothing has changed. */
+  readonly symbols: () => SymbolsBody | Promise<SymbolsBody>
   readonly status: () => Promise<ServiceStatus>
 }
 
 export interface Readiness {
   ready: boolean
   parts: { name: string; ok: boolean; detail?: string }[]
+}
+
+export interface SourcesBody {
+  data: readonly SourceRecord[]
+  meta: { symbol: null; source: null; interval: null; count: number; next_cursor: null }
+}
+
+export interface SymbolsBody {
+  symbols: readonly SymbolRecord[]
 }
 
 export interface SourceRecord {

@@ -3,12 +3,12 @@ import { allowsInterval, type Plan, reaches } from '../../core/plan.ts'
 import { resolveSource, SOURCE_INFO, SOURCES, type Source } from '../../core/source.ts'
 import { SYMBOL_NAMES, SYMBOLS } from '../../core/symbol.ts'
 import type { AnyEndpoint } from '../contract/endpoint.ts'
-import type { SourceRecord, SymbolRecord } from '../endpoints/services.ts'
+import type { SourceRecord, SourcesBody, SymbolsBody } from '../endpoints/services.ts'
 import { routesOf } from './router.ts'
 
 /** The sources catalog: every source with the endpoints that serve it, read off the declarations. */
-export function sourcesCatalog<Services>(endpoints: readonly AnyEndpoint<Services>[]): SourceRecord[] {
-  return SOURCES.map((source) => {
+export function sourcesCatalog<Services>(endpoints: readonly AnyEndpoint<Services>[]): SourcesBody {
+  const data = SOURCES.map((source) => {
     const { displayName, catalogName, candleIntervals } = SOURCE_INFO[source]
     return {
       source: catalogName,
@@ -18,6 +18,7 @@ export function sourcesCatalog<Services>(endpoints: readonly AnyEndpoint<Service
       endpoints: endpointsOf(endpoints, source),
     }
   })
+  return { data, meta: { symbol: null, source: null, interval: null, count: data.length, next_cursor: null } }
 }
 
 function endpointsOf<Services>(
@@ -46,8 +47,8 @@ function endpointsOf<Services>(
 }
 
 /** The symbols list; the earliest data point comes from the store. */
-export function symbolsCatalog(earliest: (symbol: string) => string | null): SymbolRecord[] {
-  return SYMBOLS.map((symbol) => ({
+export function symbolsCatalog(earliest: (symbol: string) => string | null): SymbolsBody {
+  const symbols = SYMBOLS.map((symbol) => ({
     symbol,
     name: SYMBOL_NAMES[symbol],
     sources: [...SOURCES],
@@ -56,6 +57,7 @@ export function symbolsCatalog(earliest: (symbol: string) => string | null): Sym
     ),
     earliest_data: earliest(symbol),
   }))
+  return { symbols }
 }
 
 /** What a plan can do where plans differ, by the names that the declarations give. */

@@ -69,17 +69,8 @@ export const sources = endpoint({
   rateLimitError: 'rate_limit_exceeded',
   run: ({ services }) => ({
     kind: 'object',
-    value: {
-      data: services.sourcesCatalog,
-      meta: {
-        symbol: null,
-        source: null,
-        interval: null,
-        count: services.sourcesCatalog.length,
-        next_cursor: null,
-      },
-    },
-    units: { row: services.sourcesCatalog.length },
+    value: services.sourcesCatalog,
+    units: { row: services.sourcesCatalog.meta.count },
     cacheable: true,
   }),
 })

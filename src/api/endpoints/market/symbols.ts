@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { noCredits } from '../../contract/costs.ts'
 import { object } from '../../contract/endpoint.ts'
-import { endpoint } from '../services.ts'
+import { endpoint, type SymbolsBody } from '../services.ts'
 
 const SymbolRow = Type.Object({
   symbol: Type.String({ description: 'Ticker in upper case.' }),
@@ -36,9 +36,9 @@ export const symbols = endpoint({
     'Symbols',
     Type.Object({ symbols: Type.Array(SymbolRow, { description: 'The symbols.' }) }),
   ),
-  run: async ({ services }) => ({
-    kind: 'object',
-    value: { symbols: await services.symbols() },
-    cacheable: true,
-  }),
+  run: ({ services }) => {
+    const answer = (value: SymbolsBody) => ({ kind: 'object', value, cacheable: true }) as const
+    const body = services.symbols()
+    return body instanceof Promise ? body.then(answer) : answer(body)
+  },
 })

@@ -1,0 +1,224 @@
+import type { Idempotency, IdempotencyScope } from '../accounts/idempotency.ts'
+import type { Credential } from '../accounts/key-ring.ts'
+import type { Ledger } from '../accounts/ledger.ts'
+import type { Answer, ListAnswer } from '../api/contract/endpoint.ts'
+import { ApiError } from '../core/errors.ts'
+import { matchesEtag, type Rendered, render } from './render.ts'
+import { meterHeaders } from './reply-headers.ts'
+import type { GateReply, GateRequest, HeaderList } from './request.ts'
+import { remainingOf, runTask, type Task } from './task.ts'
+
+/** Runs admitted requests and takes their price: exactly what was read, before it is sent. */
+export interface Meter {
+  pay<Services>(task: Task<Services>): GateReply | Promise<GateReply>
+  /** Says what the answer would cost, for nothing. */
+  preview<Services>(task: Task<Services>): Promise<GateReply>
+  /** A POST with an idempotency key runs once; its answer is given again, for nothing. */
+  payOnce<Services>(task: Task<Services>): Promise<GateReply>
+}
+
+/** The balance can shrink between reading a page and paying for it; then the page is read again, shorter. */
+const MOST_READS = 3
+
+export function createMeter(deps: { ledger: Ledger; idempotency: Idempotency; upgradeUrl: string }): Meter {
+  const { ledger, idempotency } = deps
+
+  function pay<Services>(task: Task<Services>, reads = 1): GateReply | Promise<GateReply> {
+    const rowLimit = affordableRows(task, true)
+    const answer = runTask(task, { rowLimit, dryRun: false })
+    return answer instanceof Promise
+      ? answer.then((value) => take(task, value, rowLimit, reads))
+      : take(task, answer, rowLimit, reads)
+  }
+
+  function take<Services>(
+    task: Task<Services>,
+    answer: Answer,
+    rowLimit: number,
+    reads: number,
+  ): GateReply | Promise<GateReply> {
+    const { request, route, credential } = task
+    const rendered = render(answer, task.format, route.endpoint.returns)
+    const unchanged = matchesEtag(request.headers['if-none-match'], rendered.etag)
+    const credits = request.method === 'HEAD' || unchanged ? 0 : priceOf(task, answer)
+    const reply = () => replyOf(task, answer, rendered, { rowLimit, credits, unchanged })
+    if (credits === 0) {
+      ledger.count(credential, route.name, 'free')
+      return reply()
+    }
+    const charge = { id: request.id, endpoint: route.name, credits, rows: rowsOf(answer) }
+    const settled = (paid: boolean) => {
+      if (paid) return reply()
+      if (reads < MOST_READS && route.endpoint.method === 'GET') return pay(task, reads + 1)
+      throw exhausted(credential, credits)
+    }
+    const paid = ledger.charge(credential, charge)
+    return typeof paid === 'boolean' ? settled(paid) : paid.then(settled)
+  }
+
+  /** Rows that the caller, the plan and (where it has to pay) the balance allow. */
+  function affordableRows<Services>(task: Task<Services>, mustPay: boolean): number {
+    const { input, credential } = task
+    const { cost } = task.route.endpoint
+    const capped = Math.min(askedRows(task), credential.plan.maxRowsPerRequest)
+    if (task.request.method === 'HEAD') return capped
+    const balance = remainingOf(credential)
+    const least = cost.least(input)
+    if (least > balance) {
+      if (mustPay) throw exhausted(credential, least)
+      return capped
+    }
+    return Math.min(capped, cost.affordableRows(balance, input))
+  }
+
+  function exhausted(credential: Credential, price: number): ApiError {
+    const [account, key] = credential.budgets
+    const capped = key !== undefined && account !== undefined && key.remaining < account.remaining
+    const left = `${remainingOf(credential)} are left ${capped ? "of the key's cap" : 'in this period'}`
+    return new ApiError('credits_exhausted', `This answer costs at least ${price} credits; ${left}.`, {
+      reason: capped ? 'key_cap' : 'balance',
+      resets_at: new Date(account?.period.endMs ?? 0).toISOString(),
+      upgrade_url: deps.upgradeUrl,
+    })
+  }
+
+  return {
+    pay,
+    async preview(task) {
+      const { credential, route } = task
+      const answer = await runTask(task, { rowLimit: affordableRows(task, false), dryRun: true })
+      ledger.count(credential, route.name, 'free')
+      const remaining = remainingOf(credential)
+      const value = {
+        dry_run: true,
+        rows: rowsOf(answer),
+        credits: priceOf(task, answer),
+        credits_remaining: remaining,
+        clamped: answer.kind === 'list' && answer.clamped,
+      }
+      const headers = meterHeaders(credential, task.nowMs, { charged: 0, remaining })
+      headers.push('Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'private, no-cache')
+      return { status: 200, headers, body: JSON.stringify(value) }
+    },
+    async payOnce(task) {
+      const key = task.request.headers['idempotency-key']
+      if (key === undefined) return pay(task)
+      const { credential, route, request } = task
+      const scope: IdempotencyScope = {
+        owner: `${credential.accountId}/${credential.environment}`,
+        route: route.name,
+        key: String(key),
+        body: request.body ?? Buffer.alloc(0),
+      }
+      const stored = await idempotency.begin(scope)
+      if (stored !== undefined) {
+        ledger.count(credential, route.name, 'free')
+        const headers = meterHeaders(credential, task.nowMs, {
+          charged: 0,
+          remaining: remainingOf(credential),
+        })
+        headers.push(...stored.headers.flat(), 'Idempotent-Replayed', 'true')
+        return { status: stored.status, headers, body: stored.body }
+      }
+      try {
+        const reply = await pay(task)
+        await idempotency.finish(scope, {
+          status: reply.status,
+          headers: keptHeaders(reply.headers),
+          body: reply.body.toString(),
+        })
+        return reply
+      } catch (error) {
+        await idempotency.release(scope)
+        throw error
+      }
+    },
+  }
+}
+
+function priceOf<Services>(task: Task<Services>, answer: Answer): number {
+  const units = answer.kind === 'list' ? { row: answer.count } : (answer.units ?? {})
+  return task.route.endpoint.cost.charge(units, task.input)
+}
+
+function rowsOf(answer: Answer): number {
+  return answer.kind === 'list' ? answer.count : (answer.units?.row ?? 0)
+}
+
+function askedRows<Services>({ input }: Task<Services>): number {
+  return typeof input.limit === 'number' ? input.limit : Number.POSITIVE_INFINITY
+}
+
+function replyOf<Services>(
+  task: Task<Services>,
+  answer: Answer,
+  rendered: Rendered,
+  facts: { rowLimit: number; credits: number; unchanged: boolean },
+): GateReply {
+  const { credential, nowMs } = task
+  const headers = meterHeaders(credential, nowMs, {
+    charged: facts.credits,
+    remaining: remainingOf(credential),
+  })
+  if (answer.kind === 'list') {
+    pushListHeaders(headers, answer, task.request, facts.rowLimit < askedRows(task) && answer.hasMore)
+  }
+  return contentReply(answer, rendered, headers, facts.unchanged)
+}
+
+function pushListHeaders(
+  headers: HeaderList,
+  answer: ListAnswer,
+  request: GateRequest,
+  capped: boolean,
+): void {
+  headers.push(
+    'X-Rows-Returned',
+    String(answer.count),
+    'X-Rows-Capped',
+    String(capped),
+    'X-Coverage-Complete',
+    String(answer.coverageComplete),
+    'X-Clamped',
+    String(answer.clamped),
+  )
+  if (answer.nextCursor === null) return
+  headers.push('X-Next-Cursor', answer.nextCursor, 'Link', nextLink(request, answer.nextCursor))
+}
+
+/** The same request with the new cursor; the key does not belong into a link. */
+function nextLink(request: GateRequest, cursor: string): string {
+  const query = new URLSearchParams(request.search)
+  for (const name of ['api-key', 'api_key']) query.delete(name)
+  query.set('after', cursor)
+  return `<${request.path}?${query}>; rel="next"`
+}
+
+/** Adds what every successful answer has: its type, its tag and how long it may be kept. */
+export function contentReply(
+  answer: Answer,
+  rendered: Rendered,
+  headers: HeaderList,
+  unchanged: boolean,
+): GateReply {
+  headers.push('Content-Type', rendered.contentType)
+  if (rendered.etag !== undefined) headers.push('ETag', rendered.etag)
+  headers.push(
+    'Cache-Control',
+    rendered.sealed ? 'private, max-age=31536000, immutable' : 'private, no-cache',
+  )
+  if (answer.kind !== 'list') for (const [name, value] of answer.headers ?? []) headers.push(name, value)
+  if (unchanged) return { status: 304, headers, body: '' }
+  const status = answer.kind === 'list' ? 200 : (answer.status ?? 200)
+  return { status, headers, body: rendered.body, sealed: rendered.sealed }
+}
+
+/** What belongs to the answer itself; the meter's own headers are made anew for a replay. */
+function keptHeaders(list: HeaderList): [string, string][] {
+  const kept: [string, string][] = []
+  for (let i = 0; i + 1 < list.length; i += 2) {
+    const name = list[i] ?? ''
+    if (name === 'Content-Type' || name === 'Location') kept.push([name, list[i + 1] ?? ''])
+  }
+  return kept
+}

@@ -1,0 +1,69 @@
+import type { Credential } from '../accounts/key-ring.ts'
+import type { Answer, Caller, Counters, RunContext, TimeRange } from '../api/contract/endpoint.ts'
+import type { Format } from '../api/contract/envelopes.ts'
+import type { GateRequest, Route } from './request.ts'
+
+/** An admitted request on its way to the endpoint. */
+export interface Task<Services> {
+  readonly request: GateRequest
+  readonly route: Route<Services>
+  readonly credential: Credential
+  readonly services: Services
+  readonly nowMs: number
+  readonly input: Readonly<Record<string, unknown>>
+  readonly range: TimeRange | undefined
+  readonly ignored: readonly string[]
+  readonly body: unknown
+  readonly format: Format
+}
+
+/** Runs the endpoint with at most that many rows. */
+export function runTask<Services>(
+  task: Task<Services>,
+  options: { rowLimit: number; dryRun: boolean },
+): Answer | Promise<Answer> {
+  const { request, credential, nowMs } = task
+  const context: RunContext<never, Services> = {
+    input: task.input as never,
+    services: task.services,
+    caller: callerOf(credential),
+    counters: () => countersOf(credential, nowMs),
+    nowMs,
+    range: task.range,
+    ignored: task.ignored,
+    rowLimit: options.rowLimit,
+    body: task.body,
+    dryRun: options.dryRun,
+    requestId: request.id,
+    path: request.path,
+  }
+  return task.route.endpoint.run(context)
+}
+
+/** What is left in the tightest budget. */
+export function remainingOf(credential: Credential): number {
+  let least = Number.POSITIVE_INFINITY
+  for (const budget of credential.budgets) least = Math.min(least, budget.remaining)
+  return least
+}
+
+function callerOf(credential: Credential): Caller {
+  const { key } = credential
+  return {
+    accountId: credential.accountId,
+    keyId: credential.keyId,
+    keyName: key.name,
+    environment: credential.environment,
+    expiresAtMs: key.expiresAtMs,
+    plan: credential.plan,
+  }
+}
+
+function countersOf(credential: Credential, nowMs: number): Counters {
+  const [budget] = credential.budgets
+  const { limit = 0, used = 0, remaining = 0 } = budget ?? {}
+  return {
+    credits: { used, limit, remaining, resetsAtMs: budget?.period.endMs ?? 0 },
+    rate: credential.rate.counts(nowMs),
+  }
+}
