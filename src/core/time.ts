@@ -33,9 +33,21 @@ function offsetMinutes(zone: string): number | undefined {
   return hours > 14 || minutes > 59 ? undefined : sign * (hours * 60 + minutes)
 }
 
-/** Times out: `2026-03-14T04:00:00.000Z`. */
+let lastSecond = Number.NaN
+let lastPrefix = ''
+
+/**
+ * Times out: `2026-03-14T04:00:00.000Z`. Neighbouring calls mostly fall into the same second, so its text is
+ * kept and only the milliseconds are written.
+ */
 export function formatTime(timeMs: number): string {
-  return new Date(timeMs).toISOString()
+  const second = Math.floor(timeMs / 1000)
+  if (second !== lastSecond) {
+    lastPrefix = new Date(second * 1000).toISOString().slice(0, -4)
+    lastSecond = second
+  }
+  const ms = Math.floor(timeMs - second * 1000)
+  return `${lastPrefix}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z`
 }
 
 export const DAY_MS = 86_400_000

@@ -210,7 +210,7 @@ export function contentReply(
   if (answer.kind !== 'list') for (const [name, value] of answer.headers ?? []) headers.push(name, value)
   if (unchanged) return { status: 304, headers, body: '' }
   const status = answer.kind === 'list' ? 200 : (answer.status ?? 200)
-  return { status, headers, body: rendered.body, sealed: rendered.sealed }
+  return { status, headers, body: rendered.body, ...(rendered.sealed ? { keepWith: rendered } : {}) }
 }
 
 /** What belongs to the answer itself; the meter's own headers are made anew for a replay. */

@@ -13,6 +13,8 @@ export interface Rendered {
   readonly sealed: boolean
 }
 
+const LONGEST_TEXT_BODY = 32_768
+
 const renderedObjects = new WeakMap<object, Rendered>()
 const renderedLists = new WeakMap<ListAnswer, Map<Format, Rendered>>()
 
@@ -36,7 +38,7 @@ export function render(answer: Answer, format: Format, returns: Returns): Render
 function renderKept(value: object): Rendered {
   const known = renderedObjects.get(value)
   if (known !== undefined) return known
-  const body = Buffer.from(JSON.stringify(value))
+  const body = JSON.stringify(value)
   const rendered = { body, contentType: CONTENT_TYPES.json, etag: etagOf(body), sealed: false }
   renderedObjects.set(value, rendered)
   return rendered
@@ -47,7 +49,9 @@ function renderPage(answer: ListAnswer, format: Format, returns: Returns): Rende
   const ready = known?.get(format)
   if (ready !== undefined) return ready
   const columns = returns.kind === 'list' ? columnsOf(returns.row) : []
-  const body = Buffer.from(renderList(answer, format, columns))
+  const text = renderList(answer, format, columns)
+  // A short text leaves with its head in one write; a long one is turned into bytes once.
+  const body = text.length <= LONGEST_TEXT_BODY ? text : Buffer.from(text)
   const rendered = { body, contentType: CONTENT_TYPES[format], etag: etagOf(body), sealed: answer.sealed }
   if (known === undefined) renderedLists.set(answer, new Map([[format, rendered]]))
   else known.set(format, rendered)

@@ -1,4 +1,5 @@
 import type { Credential } from '../accounts/key-ring.ts'
+import { formatTime } from '../core/time.ts'
 import type { HeaderList } from './request.ts'
 
 /** The headers that tell a caller where it stands: plan, credits, rate. */
@@ -25,7 +26,7 @@ export function meterHeaders(
     'X-RateLimit-Remaining',
     String(state.remaining),
     'X-RateLimit-Reset',
-    new Date(state.resetsAtMs).toISOString(),
+    formatTime(state.resetsAtMs),
     'RateLimit',
     `"${state.window}";r=${state.remaining};t=${resetSeconds}`,
     'RateLimit-Policy',

@@ -31,8 +31,8 @@ export interface GateReply {
   status: number
   headers: HeaderList
   body: string | Buffer
-  /** Nothing can change the body any more. */
-  sealed?: boolean
+  /** Nothing can change the body any more: its compressed forms are kept as long as this object. */
+  keepWith?: object
   /** The answer's kind, for logs and metrics. */
   error?: string
 }

@@ -42,14 +42,18 @@ export function chooseEncoding(accept: string | undefined, bytes: number): Encod
   return best
 }
 
-/** Pages that never change are compressed once: their body is the same buffer each time. */
-const kept = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>()
+/** Pages that never change are compressed once: they come with the same owner each time. */
+const kept = new WeakMap<object, Map<Encoding, Promise<Buffer>>>()
 
-export function compress(body: Buffer | string, encoding: Encoding, keep: boolean): Promise<Buffer> {
+export function compress(
+  body: Buffer | string,
+  encoding: Encoding,
+  keepWith: object | undefined,
+): Promise<Buffer> {
   const buffer = typeof body === 'string' ? Buffer.from(body) : body
-  if (!keep) return compressors[encoding](buffer)
-  const known = kept.get(buffer) ?? new Map<Encoding, Promise<Buffer>>()
-  kept.set(buffer, known)
+  if (keepWith === undefined) return compressors[encoding](buffer)
+  const known = kept.get(keepWith) ?? new Map<Encoding, Promise<Buffer>>()
+  kept.set(keepWith, known)
   const ready = known.get(encoding) ?? compressors[encoding](buffer)
   known.set(encoding, ready)
   return ready

@@ -38,7 +38,7 @@ async function sendCompressed(
   answer: GateReply,
   encoding: NonNullable<ReturnType<typeof chooseEncoding>>,
 ): Promise<void> {
-  const body = await compress(answer.body, encoding, answer.sealed === true)
+  const body = await compress(answer.body, encoding, answer.keepWith)
   const { headers } = answer
   const etag = headers.indexOf('ETag')
   if (etag !== -1) headers[etag + 1] = `${(headers[etag + 1] ?? '').slice(0, -1)}-${encoding}"`
