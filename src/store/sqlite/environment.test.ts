@@ -2,8 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { appendSuite } from '../conformance/append.ts'
+import { coverageSuite } from '../conformance/coverage.ts'
 import type { Engine } from '../conformance/engine.ts'
+import { marketSuite } from '../conformance/markets.ts'
 import { pagingSuite } from '../conformance/paging.ts'
+import { retentionSuite } from '../conformance/retention.ts'
+import { snapshotSuite } from '../conformance/snapshots.ts'
 import { openSqliteEnvironment } from './environment.ts'
 
 const engine: Engine = {
@@ -29,3 +33,7 @@ const engine: Engine = {
 
 appendSuite(engine)
 pagingSuite(engine, process.env.TAPELINE_SOAK ? 5000 : 150)
+coverageSuite(engine)
+snapshotSuite(engine)
+marketSuite(engine)
+retentionSuite(engine)
