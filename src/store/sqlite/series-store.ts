@@ -7,6 +7,7 @@ import type { Writer } from './environment-writer.ts'
 import { armsOf } from './series-arms.ts'
 import { encodeBatch } from './series-encode.ts'
 import type { FeedLookup } from './series-lookup.ts'
+import type { PackedRows } from './series-packed.ts'
 import { EMPTY_PAGE, pageReader, type StoredRow } from './series-page.ts'
 import { sampleReader } from './series-sample.ts'
 import { statementCache } from './series-statements.ts'
@@ -30,6 +31,19 @@ export function sqliteSeries(parts: {
   /** Appends are handed to the writer in the order of their calls. */
   let turn: Promise<unknown> = Promise.resolve()
 
+  const write = async (rows: PackedRows[], result: AppendResult) => {
+    const weight = rows.reduce((sum, packed) => sum + packed.count, 0)
+    const counts = await writer.send({ kind: 'append', rows, recordedAt: clock.now() }, weight)
+    for (const [i, count] of counts.entries()) {
+      const dataset = rows[i]?.feed.dataset
+      if (dataset === undefined) continue
+      for (const outcome of ['inserted', 'unchanged', 'rewritten', 'corrected'] as const) {
+        result[outcome] += count[outcome]
+        tally[dataset][outcome] += count[outcome]
+      }
+    }
+  }
+
   const append: SeriesStore['append'] = async (batch, options = {}) => {
     const mode = options.refused ?? 'throw'
     const result: AppendResult = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0, refused: [] }
@@ -39,18 +53,14 @@ export function sqliteSeries(parts: {
       const [first] = encoded.refused
       if (first !== undefined && mode === 'throw') throw first.error
       result.refused = encoded.refused
-      return encoded.transactions.map(async (rows) => {
-        const weight = rows.reduce((sum, packed) => sum + packed.count, 0)
-        const counts = await writer.send({ kind: 'append', rows, recordedAt: clock.now() }, weight)
-        for (const [i, count] of counts.entries()) {
-          const dataset = rows[i]?.feed.dataset
-          if (dataset === undefined) continue
-          for (const outcome of ['inserted', 'unchanged', 'rewritten', 'corrected'] as const) {
-            result[outcome] += count[outcome]
-            tally[dataset][outcome] += count[outcome]
-          }
-        }
-      })
+      const sent: Promise<void>[] = []
+      for (const rows of encoded.transactions) {
+        await writer.ready()
+        const written = write(rows, result)
+        written.catch(() => undefined)
+        sent.push(written)
+      }
+      return sent
     })
     turn = handedOver.catch(() => undefined)
     await Promise.all(await handedOver)
