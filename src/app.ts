@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Accounts, createAccounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
@@ -6,6 +7,7 @@ import { KeyRing } from './accounts/key-ring.ts'
 import { Ledger } from './accounts/ledger.ts'
 import { type PlanBook, planBook } from './accounts/plans.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
+import type { SealedPage } from './api/endpoints/market/market-data.ts'
 import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
 import { docsFiles } from './api/http/docs-page.ts'
@@ -15,16 +17,22 @@ import { checkDeclarations } from './api/publish/check.ts'
 import { openapiDocument } from './api/publish/openapi.ts'
 import { routesOf } from './api/publish/router.ts'
 import type { Config } from './config.ts'
+import { cursorCodec } from './core/cursor.ts'
 import type { Environment } from './core/environment.ts'
-import { DAY_MS } from './core/time.ts'
+import type { Plan } from './core/plan.ts'
+import { SYMBOLS } from './core/symbol.ts'
+import { DAY_MS, formatTime } from './core/time.ts'
 import { createGate } from './gate/gate.ts'
 import { createSlowDown } from './gate/slow-down.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Logger } from './kit/log.ts'
+import { Lru } from './kit/lru.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown } from './kit/shutdown.ts'
 import type { AccountsStore } from './store/accounts.ts'
+import type { EnvironmentStore } from './store/environment.ts'
 import { openSqliteAccounts } from './store/sqlite/accounts.ts'
+import { openSqliteEnvironment } from './store/sqlite/environment.ts'
 
 /** The composition root: the only file that names concrete engines, venues and nodes. */
 export interface Service {
@@ -42,6 +50,10 @@ export interface AccountsParts {
 }
 
 const LEDGER_PRUNE_INTERVAL_MS = 3_600_000
+const SECRET_BYTES = 32
+const PAGE_CACHE_ENTRIES = 20_000
+const PAGE_CACHE_CHARS = 128 * 1024 * 1024
+const SYMBOLS_FRESH_MS = 2_000
 const DEMO_EMAIL = 'demo@localhost'
 
 /** Accounts and keys on this data folder; the command line uses the same as the service. */
@@ -83,32 +95,36 @@ export async function startService(
   pruning.unref()
   shutdown.add('pruning', () => clearInterval(pruning))
 
-  const readiness = async (): Promise<Readiness> => {
-    const parts = [await probe('accounts', () => store.probe())]
-    return { ready: parts.every((part) => part.ok), parts }
-  }
-  const openapi = JSON.stringify(openapiDocument(ENDPOINTS))
-  const catalog = sourcesCatalog(ENDPOINTS)
-  const symbols = symbolsCatalog(() => null)
-  const servicesOf = (environment: Environment): Services => ({
-    about: { version: deps.version, startedAtMs },
-    readiness,
-    documents: { openapi },
-    sourcesCatalog: catalog,
-    features: (plan) => featuresOf(ENDPOINTS, plan),
-    symbols: () => symbols,
-    status: async () => ({
-      status: 'ok',
-      environment,
-      ingestion: [],
-      nodes: [],
-      webhooks: { pending: 0, oldest_pending_seconds: 0 },
-    }),
-  })
   const startedAtMs = clock.now()
+  const probes: { name: string; check: () => Promise<void> }[] = [
+    { name: 'accounts', check: () => store.probe() },
+  ]
+  const common = {
+    about: { version: deps.version, startedAtMs },
+    readiness: () => askParts(probes),
+    documents: { openapi: JSON.stringify(openapiDocument(ENDPOINTS)) },
+    sourcesCatalog: sourcesCatalog(ENDPOINTS),
+    features: (plan: Plan) => featuresOf(ENDPOINTS, plan),
+  }
+  const cursors = cursorCodec(secretFile(join(config.data, 'cursor.key')))
   const services: Partial<Record<Environment, Services>> = {}
-  if (config.test) services.test = servicesOf('test')
-  if (config.live.length > 0 || config.nodes.length > 0) services.live = servicesOf('live')
+  for (const environment of runningEnvironments(config)) {
+    const data = await openSqliteEnvironment({ file: join(config.data, `${environment}.db`), clock })
+    shutdown.add(`${environment} store`, () => data.close())
+    probes.push({ name: `${environment} store`, check: async () => void (await data.series.earliest({})) })
+    services[environment] = {
+      ...common,
+      market: { store: data, cursors, pages: pageCache() },
+      symbols: symbolsService(data, clock),
+      status: async () => ({
+        status: 'ok',
+        environment,
+        ingestion: [],
+        nodes: [],
+        webhooks: { pending: 0, oldest_pending_seconds: 0 },
+      }),
+    }
+  }
 
   const gate = createGate<Services>({
     keys,
@@ -118,7 +134,7 @@ export async function startService(
     clock,
     log,
     services,
-    openServices: servicesOf('test'),
+    openServices: openServices(common),
     upgradeUrl: config.publicUrl ?? '/',
   })
   const http = await startHttp({
@@ -146,13 +162,73 @@ export async function startService(
   }
 }
 
-async function probe(name: string, check: () => Promise<void>): Promise<Readiness['parts'][number]> {
+function runningEnvironments(config: Config): Environment[] {
+  const live = config.live.length > 0 || config.nodes.length > 0
+  return [...(config.test ? (['test'] as const) : []), ...(live ? (['live'] as const) : [])]
+}
+
+/** Open endpoints have no environment; whatever of it they touched would be a mistake. */
+function openServices(common: Omit<Services, 'market' | 'symbols' | 'status'>): Services {
+  const none = (): never => {
+    throw new Error('an open endpoint has no environment')
+  }
+  return {
+    ...common,
+    symbols: none,
+    status: none,
+    get market(): never {
+      return none()
+    },
+  }
+}
+
+function pageCache(): Lru<string, SealedPage> {
+  return new Lru({
+    maxEntries: PAGE_CACHE_ENTRIES,
+    maxWeight: PAGE_CACHE_CHARS,
+    weigh: (page) => page.answer.rows.length,
+  })
+}
+
+/** The earliest data points are asked for again after a while; the list is the same object until they move. */
+function symbolsService(data: EnvironmentStore, clock: Clock): Services['symbols'] {
+  let body = symbolsCatalog(() => null)
+  let askedAtMs = Number.NEGATIVE_INFINITY
+  return () => {
+    if (clock.now() - askedAtMs < SYMBOLS_FRESH_MS) return body
+    askedAtMs = clock.now()
+    return refresh()
+  }
+  async function refresh() {
+    const earliest = new Map<string, number | undefined>()
+    for (const symbol of SYMBOLS) earliest.set(symbol, await data.series.earliest({ symbol }))
+    const fresh = symbolsCatalog((symbol) => {
+      const time = earliest.get(symbol)
+      return time === undefined ? null : formatTime(time)
+    })
+    if (JSON.stringify(fresh) !== JSON.stringify(body)) body = fresh
+    return body
+  }
+}
+
+async function askParts(probes: readonly { name: string; check: () => Promise<void> }[]): Promise<Readiness> {
+  const parts = await Promise.all(probes.map(({ name, check }) => askPart(name, check)))
+  return { ready: parts.every((part) => part.ok), parts }
+}
+
+async function askPart(name: string, check: () => Promise<void>): Promise<Readiness['parts'][number]> {
   try {
     await check()
     return { name, ok: true }
   } catch (error) {
     return { name, ok: false, detail: error instanceof Error ? error.message : String(error) }
   }
+}
+
+/** A secret of this installation, made on first use and kept in the data folder. */
+function secretFile(file: string): Buffer {
+  if (!existsSync(file)) writeFileSync(file, randomBytes(SECRET_BYTES), { mode: 0o600, flag: 'wx' })
+  return readFileSync(file)
 }
 
 /** An empty data folder gets a demo account and one test key, once. */
