@@ -7,6 +7,7 @@ import { KeyRing } from './accounts/key-ring.ts'
 import { Ledger } from './accounts/ledger.ts'
 import { type PlanBook, planBook } from './accounts/plans.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
+import { earliestRows } from './api/endpoints/market/earliest.ts'
 import type { SealedPage } from './api/endpoints/market/market-data.ts'
 import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
@@ -114,7 +115,7 @@ export async function startService(
     probes.push({ name: `${environment} store`, check: async () => void (await data.series.earliest({})) })
     services[environment] = {
       ...common,
-      market: { store: data, cursors, pages: pageCache() },
+      market: { store: data, cursors, earliest: earliestRows(data.series, clock), pages: pageCache() },
       symbols: symbolsService(data, clock),
       status: async () => ({
         status: 'ok',

@@ -114,7 +114,7 @@ async function earliestClamp(
   span: Span,
 ): Promise<number | undefined> {
   if (walk.startMs === undefined || walk.position !== undefined) return undefined
-  const earliest = await earliestOf(data, feeds)
+  const earliest = await data.earliest(feeds)
   if (earliest === undefined) return undefined
   return span.fromMs < earliest && earliest < span.toMs ? earliest : undefined
 }
@@ -122,16 +122,7 @@ async function earliestClamp(
 /** A plan without a window and a request without a start begin at the first row, not in 1970. */
 async function knownStart(data: MarketData, feeds: readonly Feed[], span: Span): Promise<number> {
   if (span.fromMs > 0) return span.fromMs
-  return Math.min((await earliestOf(data, feeds)) ?? span.toMs, span.toMs)
-}
-
-async function earliestOf(data: MarketData, feeds: readonly Feed[]): Promise<number | undefined> {
-  let earliest: number | undefined
-  for (const { dataset, source, symbol, interval } of feeds) {
-    const time = await data.store.series.earliest({ dataset, source, symbol, interval })
-    if (time !== undefined && (earliest === undefined || time < earliest)) earliest = time
-  }
-  return earliest
+  return Math.min((await data.earliest(feeds)) ?? span.toMs, span.toMs)
 }
 
 function clampMeta({ range }: ListContext, walk: Walk, earliest: number | undefined) {
