@@ -7,35 +7,36 @@ import { KeyRing } from './accounts/key-ring.ts'
 import { Ledger } from './accounts/ledger.ts'
 import { type PlanBook, planBook } from './accounts/plans.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
-import { earliestRows } from './api/endpoints/market/earliest.ts'
-import type { SealedPage } from './api/endpoints/market/market-data.ts'
 import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
 import { docsFiles } from './api/http/docs-page.ts'
 import { startHttp } from './api/http/server.ts'
-import { featuresOf, sourcesCatalog, symbolsCatalog } from './api/publish/catalog.ts'
+import { featuresOf, sourcesCatalog } from './api/publish/catalog.ts'
 import { checkDeclarations } from './api/publish/check.ts'
 import { openapiDocument } from './api/publish/openapi.ts'
 import { routesOf } from './api/publish/router.ts'
+import { startChain } from './app/chain.ts'
+import { startMarket } from './app/market.ts'
+import type { Probe } from './app/parts.ts'
+import { serviceStatus } from './app/status.ts'
 import type { Config } from './config.ts'
 import { cursorCodec } from './core/cursor.ts'
 import type { Environment } from './core/environment.ts'
 import type { Plan } from './core/plan.ts'
-import { SYMBOLS } from './core/symbol.ts'
-import { DAY_MS, formatTime } from './core/time.ts'
+import { DAY_MS } from './core/time.ts'
 import { createGate } from './gate/gate.ts'
 import { createSlowDown } from './gate/slow-down.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Logger } from './kit/log.ts'
-import { Lru } from './kit/lru.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown } from './kit/shutdown.ts'
 import type { AccountsStore } from './store/accounts.ts'
-import type { EnvironmentStore } from './store/environment.ts'
 import { openSqliteAccounts } from './store/sqlite/accounts.ts'
-import { openSqliteEnvironment } from './store/sqlite/environment.ts'
 
-/** The composition root: the only file that names concrete engines, venues and nodes. */
+/**
+ * The composition root. Together with the files in app/ it is the only place that names concrete engines,
+ * venues and nodes.
+ */
 export interface Service {
   readonly url: string
   readonly metricsUrl: string | null
@@ -52,9 +53,6 @@ export interface AccountsParts {
 
 const LEDGER_PRUNE_INTERVAL_MS = 3_600_000
 const SECRET_BYTES = 32
-const PAGE_CACHE_ENTRIES = 20_000
-const PAGE_CACHE_CHARS = 128 * 1024 * 1024
-const SYMBOLS_FRESH_MS = 2_000
 const DEMO_EMAIL = 'demo@localhost'
 
 /** Accounts and keys on this data folder; the command line uses the same as the service. */
@@ -97,9 +95,7 @@ export async function startService(
   shutdown.add('pruning', () => clearInterval(pruning))
 
   const startedAtMs = clock.now()
-  const probes: { name: string; check: () => Promise<void> }[] = [
-    { name: 'accounts', check: () => store.probe() },
-  ]
+  const probes: Probe[] = [{ name: 'accounts', check: () => store.probe() }]
   const common = {
     about: { version: deps.version, startedAtMs },
     readiness: () => askParts(probes),
@@ -110,20 +106,14 @@ export async function startService(
   const cursors = cursorCodec(secretFile(join(config.data, 'cursor.key')))
   const services: Partial<Record<Environment, Services>> = {}
   for (const environment of runningEnvironments(config)) {
-    const data = await openSqliteEnvironment({ file: join(config.data, `${environment}.db`), clock })
-    shutdown.add(`${environment} store`, () => data.close())
-    probes.push({ name: `${environment} store`, check: async () => void (await data.series.earliest({})) })
+    const parts = { environment, config, clock, log, metrics, shutdown, probes }
+    const market = await startMarket(parts, cursors)
+    const chain = await startChain(parts)
     services[environment] = {
       ...common,
-      market: { store: data, cursors, earliest: earliestRows(data.series, clock), pages: pageCache() },
-      symbols: symbolsService(data, clock),
-      status: async () => ({
-        status: 'ok',
-        environment,
-        ingestion: [],
-        nodes: [],
-        webhooks: { pending: 0, oldest_pending_seconds: 0 },
-      }),
+      ...market.services,
+      ...chain.services,
+      status: async () => serviceStatus(environment, market.ingestion(), chain.nodes(), chain.deliveries()),
     }
   }
 
@@ -183,36 +173,7 @@ function openServices(common: Omit<Services, 'market' | 'symbols' | 'status'>): 
   }
 }
 
-function pageCache(): Lru<string, SealedPage> {
-  return new Lru({
-    maxEntries: PAGE_CACHE_ENTRIES,
-    maxWeight: PAGE_CACHE_CHARS,
-    weigh: (page) => page.answer.rows.length,
-  })
-}
-
-/** The earliest data points are asked for again after a while; the list is the same object until they move. */
-function symbolsService(data: EnvironmentStore, clock: Clock): Services['symbols'] {
-  let body = symbolsCatalog(() => null)
-  let askedAtMs = Number.NEGATIVE_INFINITY
-  return () => {
-    if (clock.now() - askedAtMs < SYMBOLS_FRESH_MS) return body
-    askedAtMs = clock.now()
-    return refresh()
-  }
-  async function refresh() {
-    const earliest = new Map<string, number | undefined>()
-    for (const symbol of SYMBOLS) earliest.set(symbol, await data.series.earliest({ symbol }))
-    const fresh = symbolsCatalog((symbol) => {
-      const time = earliest.get(symbol)
-      return time === undefined ? null : formatTime(time)
-    })
-    if (JSON.stringify(fresh) !== JSON.stringify(body)) body = fresh
-    return body
-  }
-}
-
-async function askParts(probes: readonly { name: string; check: () => Promise<void> }[]): Promise<Readiness> {
+async function askParts(probes: readonly Probe[]): Promise<Readiness> {
   const parts = await Promise.all(probes.map(({ name, check }) => askPart(name, check)))
   return { ready: parts.every((part) => part.ok), parts }
 }
