@@ -9,7 +9,8 @@ import { GENESIS_MS, type Sums, type Tape } from './tape.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
-const REMEMBERED_HOURS = 400
+/** A year of hours is some 2 MB per market, and only markets whose history is read fill it. */
+const REMEMBERED_HOURS = 10_000
 const REMEMBERED_DAYS = 3_000
 
 /** A candle in ticks and lots; a bar without trades is flat at the last price before it. */
@@ -54,13 +55,21 @@ export function createBars(tape: Tape): Bars {
     return tape.bidAt(GENESIS_MS)
   }
 
-  /** Built from minutes, not from remembered hours: a walk over old days must not push out those of today. */
-  function remembered(cache: Lru<number, Bar>, openMs: number, lengthMs: number): Bar {
-    const known = cache.get(openMs)
+  function hour(openMs: number): Bar {
+    const known = hours.get(openMs)
     if (known !== undefined) return known
-    const bar = blank(openMs, openMs + lengthMs)
-    for (let at = openMs; at < openMs + lengthMs; at += MINUTE_MS) addSums(bar, tape.sum(at, at + MINUTE_MS))
-    cache.set(openMs, bar)
+    const bar = blank(openMs, openMs + HOUR_MS)
+    for (let at = openMs; at < openMs + HOUR_MS; at += MINUTE_MS) addSums(bar, tape.sum(at, at + MINUTE_MS))
+    hours.set(openMs, bar)
+    return bar
+  }
+
+  function day(openMs: number): Bar {
+    const known = days.get(openMs)
+    if (known !== undefined) return known
+    const bar = blank(openMs, openMs + DAY_MS)
+    for (let at = openMs; at < openMs + DAY_MS; at += HOUR_MS) addBar(bar, hour(at))
+    days.set(openMs, bar)
     return bar
   }
 
@@ -69,10 +78,10 @@ export function createBars(tape: Tape): Bars {
     let at = Math.max(fromMs, GENESIS_MS)
     while (at < toMs) {
       if (at % DAY_MS === 0 && at + DAY_MS <= toMs) {
-        addBar(bar, remembered(days, at, DAY_MS))
+        addBar(bar, day(at))
         at += DAY_MS
       } else if (at % HOUR_MS === 0 && at + HOUR_MS <= toMs) {
-        addBar(bar, remembered(hours, at, HOUR_MS))
+        addBar(bar, hour(at))
         at += HOUR_MS
       } else {
         const endMs = Math.min(toMs, (Math.floor(at / MINUTE_MS) + 1) * MINUTE_MS)
