@@ -14,6 +14,10 @@ const BBO_MS = 180
 const CONTEXT_MS = 1_000
 const CANDLE_MS = 800
 const MIDS_MS = 1_000
+const ALL_CONTEXTS_MS = 13_600
+
+/** Still in the list of coins, with an empty book and no trades. */
+export const DELISTED_COIN = 'MATIC'
 
 export interface Subscription {
   /** As the venue echoes it, defaults filled in. */
@@ -26,7 +30,7 @@ export type Parsed = Subscription | 'malformed' | 'unknown-coin'
 export function parseSubscription(world: World, value: unknown): Parsed {
   if (typeof value !== 'object' || value === null) return 'malformed'
   const { type, coin, interval, fast, nSigFigs, mantissa } = value as Record<string, unknown>
-  if (type === 'allMids') return { echo: { type }, stream: '@allMids' }
+  if (type === 'allMids' || type === 'allDexsAssetCtxs') return { echo: { type }, stream: `@${type}` }
   if (typeof type !== 'string' || typeof coin !== 'string') return 'malformed'
   const isKnown = world.named('perp', coin) !== undefined
   if (type === 'candle') {
@@ -36,7 +40,11 @@ export function parseSubscription(world: World, value: unknown): Parsed {
   if (type === 'l2Book') {
     const figures = nSigFigs ?? null
     // Bad rounding closes the socket like a bad coin does.
-    if (!isKnown || (figures !== null && figures !== 5) || ((mantissa ?? null) !== null && figures !== 5))
+    if (
+      (!isKnown && coin !== DELISTED_COIN) ||
+      (figures !== null && figures !== 5) ||
+      ((mantissa ?? null) !== null && figures !== 5)
+    )
       return 'unknown-coin'
     const isFast = fast === true
     return {
@@ -49,8 +57,23 @@ export function parseSubscription(world: World, value: unknown): Parsed {
 }
 
 export function openChannel(world: World, stream: string): Producer | undefined {
-  if (stream === '@allMids') return allMids(world, stream)
+  if (stream === '@allMids')
+    return everywhere(stream, 'allMids', MIDS_MS, (at) => `{"mids":${midsText(world, at)}}`)
+  if (stream === '@allDexsAssetCtxs')
+    return everywhere(
+      stream,
+      'allDexsAssetCtxs',
+      ALL_CONTEXTS_MS,
+      (at) => `{"ctxs":[["",[${contextsText(world, at)}]]]}`,
+    )
   const [coin = '', kind = ''] = stream.split('@')
+  if (coin === DELISTED_COIN)
+    return everywhere(
+      stream,
+      'l2Book',
+      FULL_BOOK_MS,
+      (at) => `{"coin":"${coin}","time":${at},"levels":[[],[]]}`,
+    )
   const entry = world.named('perp', coin)
   if (entry === undefined) return undefined
   if (kind === 'trades') return trades(world, entry, stream)
@@ -153,14 +176,28 @@ function candles({ market, bars }: MarketWorld, stream: string, interval: BarInt
   }
 }
 
-function allMids(world: World, stream: string): Producer {
+/** A channel that is about no coin of ours in particular. */
+function everywhere(
+  stream: string,
+  channel: string,
+  everyMs: number,
+  text: (atMs: number) => string,
+): Producer {
   return {
-    channel: 'allMids',
+    channel,
     produce(fromMs, toMs, publish) {
-      if (Math.floor(toMs / MIDS_MS) === Math.floor(fromMs / MIDS_MS)) return
-      publish({ stream, channel: 'allMids', data: wrap('allMids', `{"mids":${midsText(world, toMs)}}`) })
+      if (Math.floor(toMs / everyMs) === Math.floor(fromMs / everyMs)) return
+      publish({ stream, channel, data: wrap(channel, text(toMs)) })
     },
   }
+}
+
+/** By position in the list of coins, the delisted one included. */
+export function contextsText(world: World, nowMs: number): string {
+  const listed = world.all('perp').map((entry) => contextText(entry, nowMs))
+  const delisted =
+    '{"funding":"0.0","openInterest":"0.0","prevDayPx":"0.37","dayNtlVlm":"0.0","premium":null,"oraclePx":"0.37","markPx":"0.37","midPx":null,"impactPxs":null,"dayBaseVlm":"0.0"}'
+  return [...listed.slice(0, 2), delisted, ...listed.slice(2)].join(',')
 }
 
 export function midsText(world: World, nowMs: number): string {

@@ -4,8 +4,8 @@ import { mapInSlices } from '../server/slices.ts'
 import { type BarInterval, barOpen, barStep } from '../world/bar-interval.ts'
 import { barOpens } from '../world/bars.ts'
 import type { World } from '../world/world.ts'
-import { CANDLE_INTERVALS, midsText } from './channels.ts'
-import { bookText, candleText, contextText, decimalText, oldestCandle, tradeText } from './text.ts'
+import { CANDLE_INTERVALS, contextsText, DELISTED_COIN, midsText } from './channels.ts'
+import { bookText, candleText, decimalText, oldestCandle, tradeText } from './text.ts'
 
 export interface InfoAnswer {
   readonly status: number
@@ -33,7 +33,7 @@ export async function answerInfo(world: World, body: unknown, nowMs: number): Pr
     case 'meta':
       return ok(metaText(world), 20)
     case 'metaAndAssetCtxs':
-      return ok(`[${metaText(world)},[${contexts(world, nowMs)}]]`, 20)
+      return ok(`[${metaText(world)},[${contextsText(world, nowMs)}]]`, 20)
     case 'allMids':
       return ok(midsText(world, nowMs), 2)
     case 'exchangeStatus':
@@ -63,7 +63,13 @@ function metaText(world: World): string {
     maxLeverage: 20,
     marginTableId: 54,
   }))
-  const delisted = { szDecimals: 1, name: 'MATIC', maxLeverage: 20, marginTableId: 20, isDelisted: true }
+  const delisted = {
+    szDecimals: 1,
+    name: DELISTED_COIN,
+    maxLeverage: 20,
+    marginTableId: 20,
+    isDelisted: true,
+  }
   const tiers = [
     { lowerBound: '0.0', maxLeverage: 20 },
     { lowerBound: '70000000.0', maxLeverage: 10 },
@@ -75,16 +81,12 @@ function metaText(world: World): string {
   })
 }
 
-function contexts(world: World, nowMs: number): string {
-  const listed = world.all('perp').map((entry) => contextText(entry, nowMs))
-  const delisted =
-    '{"funding":"0.0","openInterest":"0.0","prevDayPx":"0.37","dayNtlVlm":"0.0","premium":null,"oraclePx":"0.37","markPx":"0.37","midPx":null,"impactPxs":null,"dayBaseVlm":"0.0"}'
-  return [...listed.slice(0, 2), delisted, ...listed.slice(2)].join(',')
-}
-
 function l2Book(world: World, request: Body, nowMs: number): InfoAnswer {
-  const entry = typeof request.coin === 'string' ? world.named('perp', request.coin) : undefined
-  if (entry === undefined) return typeof request.coin === 'string' ? ok('null', 2) : UNREADABLE
+  const { coin } = request
+  if (typeof coin !== 'string') return UNREADABLE
+  if (coin === DELISTED_COIN) return ok(`{"coin":"${coin}","time":${nowMs},"levels":[[],[]]}`, 2)
+  const entry = world.named('perp', coin)
+  if (entry === undefined) return ok('null', 2)
   return ok(bookText(entry, nowMs, 20, false), 2)
 }
 
