@@ -132,7 +132,7 @@ test('served candles equal the sums of the served trades, at all intervals, clos
   }
 })
 
-test('coarse candles are the sums of the minutes, day, week and month too', async () => {
+test('coarse candles are the sums of the minutes, up to the week', async () => {
   for (const text of ['4h', '6h', '8h', '12h', '1d', '3d', '1w']) {
     const interval = parseBarInterval(text) ?? '1d'
     const openMs = barOpen(NOW_MS - 3 * DAY_MS, interval)
