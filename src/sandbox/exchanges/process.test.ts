@@ -69,12 +69,17 @@ test('it runs in a worker thread', async () => {
   assert.deepEqual(await once(worker, 'exit'), [0])
 })
 
-test('31 days of 1m candles of both exchanges cost a few seconds of CPU', { skip: noProc }, async (t) => {
+/** One symbol normally, all four in the long run. */
+const HISTORY_SYMBOLS = process.env.TAPELINE_SOAK ? ['BTCUSDT', 'ETHUSDT', 'SOLUSDT', 'XRPUSDT'] : ['BTCUSDT']
+
+test('31 days of 1m candles of both exchanges cost about half a second of CPU per market', {
+  skip: noProc,
+}, async (t) => {
   const { child, spot, futures } = await startProcess(t)
   const nowMs = Math.floor(Date.now() / 60_000) * 60_000
   const before = cpuMs(child.pid)
   let rows = 0
-  for (const symbol of ['BTCUSDT', 'ETHUSDT', 'SOLUSDT', 'XRPUSDT']) {
+  for (const symbol of HISTORY_SYMBOLS) {
     for (const [url, limit] of [
       [`${spot.restUrl}/api/v3/klines`, 1_000],
       [`${futures.restUrl}/fapi/v1/klines`, 499],
@@ -91,8 +96,9 @@ test('31 days of 1m candles of both exchanges cost a few seconds of CPU', { skip
   }
   const used = cpuMs(child.pid) - before
   t.diagnostic(`${rows} rows, ${used} ms of CPU`)
-  assert.equal(rows, 8 * 31 * 1_440)
-  assert.ok(used < 10_000, `${used} ms`)
+  const markets = 2 * HISTORY_SYMBOLS.length
+  assert.equal(rows, markets * 31 * 1_440)
+  assert.ok(used < markets * 1_500, `${used} ms`)
 })
 
 test('at the default rate with every stream of a collector open it uses a small part of a core', {
@@ -122,12 +128,12 @@ test('at the default rate with every stream of a collector open it uses a small 
     ])
       perpProbe.send({ method: 'subscribe', subscription: { ...extra, coin } })
   // The first second compiles; it is not what running costs.
-  await wait(2_000)
+  await wait(1_500)
   const before = cpuMs(child.pid)
-  await wait(4_000)
-  const share = (cpuMs(child.pid) - before) / 4_000
+  await wait(3_000)
+  const share = (cpuMs(child.pid) - before) / 3_000
   t.diagnostic(
-    `${(share * 100).toFixed(1)} % of a core, ${probes.reduce((sum, probe) => sum + probe.texts.length, perpProbe.texts.length)} frames in 6 s`,
+    `${(share * 100).toFixed(1)} % of a core, ${probes.reduce((sum, probe) => sum + probe.texts.length, perpProbe.texts.length)} frames`,
   )
   for (const probe of [...probes, perpProbe]) probe.close()
   assert.ok(share < 0.25, `${share}`)
@@ -143,14 +149,14 @@ test('20,000 trades a second are told without falling behind', { skip: noProc },
   const perpProbe = await openProbe(`${perp.wsUrl}/ws`)
   for (const coin of ['BTC', 'ETH', 'SOL', 'XRP'])
     perpProbe.send({ method: 'subscribe', subscription: { type: 'trades', coin } })
-  await wait(1_500)
+  await wait(1_000)
   const count = () =>
     probes.reduce((sum, probe) => sum + probe.frames().length, 0) +
     perpProbe
       .frames()
       .reduce((sum, frame) => sum + (frame.channel === 'trades' ? (frame.data as unknown[]).length : 0), 0)
   const [trades, cpu, at] = [count(), cpuMs(child.pid), performance.now()]
-  await wait(2_000)
+  await wait(1_500)
   const seconds = (performance.now() - at) / 1_000
   const rate = (count() - trades) / seconds
   const last = probes[0]?.frames().at(-1)?.data as { E: number }

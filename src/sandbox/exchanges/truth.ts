@@ -107,8 +107,8 @@ export function createTruth(world: World, perpTradeId: (market: Market, id: numb
       const { market, book } = world.of(venue, symbol)
       const slot = slotOf(atMs)
       const side = (levels: readonly (readonly [number, number])[]): [string, string][] =>
-        levels.slice(0, depth).map(([ticks, lots]) => [price(market, ticks), size(market, lots)])
-      const state = book.at(slot)
+        levels.map(([ticks, lots]) => [price(market, ticks), size(market, lots)])
+      const state = book.top(slot, depth)
       return {
         slotMs: slot * 100,
         updateId: updateIdOf(slot),

@@ -74,7 +74,7 @@ export function marketRoutes(world: World, rules: ProductRules): Record<string, 
       weight: flat(2),
       handle: (query, nowMs) => {
         const { market: about, book } = market(query)
-        const [bid, bidSize, ask, askSize] = touchText(about, book.at(slotOf(nowMs)))
+        const [bid, bidSize, ask, askSize] = touchText(about, book.top(slotOf(nowMs), 1))
         const touch = `{"symbol":"${about.name}","bidPrice":"${bid}","bidQty":"${bidSize}","askPrice":"${ask}","askQty":"${askSize}"`
         return product === 'spot'
           ? `${touch}}`

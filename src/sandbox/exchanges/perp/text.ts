@@ -72,10 +72,9 @@ export function bboText(entry: MarketWorld, timeMs: number): string {
 
 function sidesText({ market, book }: MarketWorld, timeMs: number, depth: number): [string, string] {
   const slot = slotOf(timeMs)
-  const state = book.at(slot)
+  const state = book.top(slot, depth)
   const side = (levels: typeof state.bids) =>
     levels
-      .slice(0, depth)
       .map(
         ([px, lots]) =>
           `{"px":"${priceText(market, px)}","sz":"${sizeText(market, lots)}","n":${book.orders(px, slot)}}`,

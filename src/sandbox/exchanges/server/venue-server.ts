@@ -57,6 +57,7 @@ export async function startVenue(options: {
     port: options.port,
     faults,
     rest: options.rest(venueNow),
+    now: venueNow,
     upgrade: sockets.upgrade,
   })
   hub.start()
