@@ -122,6 +122,28 @@ test('a book kept from the snapshot and the chained differences equals the true 
   }
 })
 
+test('the rarer streams: continuous seconds, top of book, all liquidations with coin-margined ones marked', async () => {
+  const futures = await openProbe(
+    `${sandbox.futures.wsUrl}/market/stream?streams=btcusdt_perpetual@continuousKline_1s/!forceOrder@arr`,
+  )
+  const tops = await openProbe(`${sandbox.spot.wsUrl}/stream?streams=btcusdt@depth5@100ms`)
+  const levels = await openProbe(`${sandbox.futures.wsUrl}/public/stream?streams=btcusdt@depth10@500ms`)
+  const { data } = await futures.waitFor((frame) => frame.stream === 'btcusdt_perpetual@continuousKline_1s')
+  const { e, ps, ct, k } = data as { e: string; ps: string; ct: string; k: Json }
+  assert.deepEqual(
+    [e, ps, ct, k.i, k.x, (k.T as number) - (k.t as number)],
+    ['continuous_kline', 'BTCUSDT', 'PERPETUAL', '1s', true, 999],
+  )
+  const marked = await futures.waitFor((frame) => ((frame.data as Json).o as Json | undefined)?.st === 2)
+  assert.equal(((marked.data as Json).o as Json).s, 'BTCUSD_PERP')
+  await futures.waitFor((frame) => ((frame.data as Json).o as Json | undefined)?.st === 1)
+  const top = (await tops.waitFor(() => true)).data as { lastUpdateId: number; bids: unknown[] }
+  assert.deepEqual([Object.keys(top), top.bids.length], [['lastUpdateId', 'bids', 'asks'], 5])
+  const book = (await levels.waitFor(() => true)).data as { e: string; b: unknown[]; a: unknown[] }
+  assert.deepEqual([book.e, book.b.length, book.a.length], ['depthUpdate', 10, 10])
+  for (const probe of [futures, tops, levels]) probe.close()
+})
+
 test('streams are added and removed by message; raw and combined frames', async () => {
   const probe = await openProbe(`${sandbox.spot.wsUrl}/ws`)
   probe.send({ method: 'SUBSCRIBE', params: ['btcusdt@bookTicker', 'NOPE@aggTrade'], id: 1 })

@@ -2,7 +2,7 @@
 import { mapInSlices } from '../server/slices.ts'
 import { barOpens } from '../world/bars.ts'
 import { slotOf, updateIdOf } from '../world/book.ts'
-import { GENESIS_MS, type Trade } from '../world/tape.ts'
+import { GENESIS_MS, type Trade } from '../world/trade.ts'
 import type { MarketWorld, World } from '../world/world.ts'
 import { BinanceError, integerFrom, intervalFrom, limitFrom, marketFrom, rangeFrom } from './query.ts'
 import type { Route } from './rest.ts'

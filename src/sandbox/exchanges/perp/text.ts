@@ -5,7 +5,7 @@ import { SLOT_MS, slotOf } from '../world/book.ts'
 import { short, shortBig } from '../world/fixed.ts'
 import { hash32 } from '../world/hash.ts'
 import type { Market } from '../world/markets.ts'
-import { GENESIS_MS, type Trade } from '../world/tape.ts'
+import { GENESIS_MS, type Trade } from '../world/trade.ts'
 import type { MarketWorld } from '../world/world.ts'
 
 const DAY_MS = 86_400_000

@@ -197,7 +197,9 @@ export function createSockets(options: {
       for (const entry of [...open.values()]) entry.check(nowMs)
     }
   }
-  watch().catch(() => undefined)
+  watch().catch((error: unknown) => {
+    if (!signal.aborted) throw error
+  })
 
   return {
     upgrade(request, socket, head) {

@@ -3,7 +3,8 @@
  * grid and live for some seconds, so that the difference of two slots is small, as it is on a real venue.
  */
 import { hash32 } from './hash.ts'
-import { GENESIS_MS, type Tape } from './tape.ts'
+import type { Tape } from './tape.ts'
+import { GENESIS_MS } from './trade.ts'
 
 export const SLOT_MS = 100
 export const BOOK_LEVELS = 250

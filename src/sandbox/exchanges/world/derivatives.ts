@@ -3,7 +3,8 @@ import type { AssetSymbol } from '../../../core/symbol.ts'
 import { premiumAt } from './basis.ts'
 import { hash32, smooth, unit } from './hash.ts'
 import type { Market } from './markets.ts'
-import { GENESIS_MS, type Tape } from './tape.ts'
+import type { Tape } from './tape.ts'
+import { GENESIS_MS } from './trade.ts'
 import { BLOCK_MS, worldPrice } from './world-price.ts'
 
 const HOUR_MS = 3_600_000

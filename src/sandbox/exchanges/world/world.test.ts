@@ -6,7 +6,7 @@ import { barOpens } from './bars.ts'
 import { type BookState, type Level, slotOf, updateIdOf } from './book.ts'
 import { sequence } from './hash.ts'
 import { VENUES } from './markets.ts'
-import { GENESIS_MS, type Trade } from './tape.ts'
+import { GENESIS_MS, type Trade } from './trade.ts'
 import { createWorld } from './world.ts'
 import { createPathReader, worldPrice } from './world-price.ts'
 
