@@ -2,7 +2,7 @@
  * One block of ten seconds of a market: pattern, size multiplier and bids by hash; from these its trades and
  * its sums. It holds the block read last, so a walk in time order computes each block once.
  */
-import { premiumAt } from './basis.ts'
+import { createPremiumReader } from './basis.ts'
 import { hash32 } from './hash.ts'
 import type { Market } from './markets.ts'
 import { type PatternLibrary, SECONDS_PER_BLOCK } from './patterns.ts'
@@ -25,7 +25,8 @@ export function createBlockReader(seed: number, market: Market, patterns: Patter
 
   const ticksPerUnit = 10 ** market.priceDecimals
   const price = createPathReader(seed, market.symbol)
-  const bidAtStart = (at: number) => Math.floor(price(at) * (1 + premiumAt(seed, market, at)) * ticksPerUnit)
+  const premium = createPremiumReader(seed, market)
+  const bidAtStart = (at: number) => Math.floor(price(at) * (1 + premium(at)) * ticksPerUnit)
 
   const bid = (second: number): number =>
     startBid + slope * second + (patterns.wiggle[pattern * SECONDS_PER_BLOCK + second] as number)
@@ -71,18 +72,18 @@ export function createBlockReader(seed: number, market: Market, patterns: Patter
         sums.high = sums.low = sums.open
         sums.firstFill = FIRST_ID + (block - GENESIS_BLOCK) * patterns.fillsPerBlock
       }
-      let high = sums.high
-      let low = sums.low
-      for (let second = 0, slot = pattern * SECONDS_PER_BLOCK; second < SECONDS_PER_BLOCK; second++, slot++) {
-        if (patterns.firstTrade[slot] === patterns.endTrade[slot]) continue
-        const base = startBid + slope * second + (patterns.wiggle[slot] as number)
-        const top = base + (patterns.maxOffset[slot] as number)
-        const bottom = base + (patterns.minOffset[slot] as number)
+      let high = sums.high - startBid
+      let low = sums.low - startBid
+      const firstSlot = pattern * SECONDS_PER_BLOCK
+      for (let second = 0; second < SECONDS_PER_BLOCK; second++) {
+        const line = slope * second
+        const top = line + (patterns.top[firstSlot + second] as number)
+        const bottom = line + (patterns.bottom[firstSlot + second] as number)
         if (top > high) high = top
         if (bottom < low) low = bottom
       }
-      sums.high = high
-      sums.low = low
+      sums.high = startBid + high
+      sums.low = startBid + low
       const lastIndex = firstIndex + perBlock - 1
       const lastSecond = Math.floor((patterns.atMs[lastIndex] as number) / 1_000)
       sums.close = bid(lastSecond) + (patterns.offset[lastIndex] as number)
@@ -111,8 +112,8 @@ export function createBlockReader(seed: number, market: Market, patterns: Patter
         sums.high = sums.low = sums.open
         sums.firstFill = FIRST_ID + (block - GENESIS_BLOCK) * patterns.fillsPerBlock + fillsBefore
       }
-      const high = base + (patterns.maxOffset[slot] as number)
-      const low = base + (patterns.minOffset[slot] as number)
+      const high = startBid + slope * second + (patterns.top[slot] as number)
+      const low = startBid + slope * second + (patterns.bottom[slot] as number)
       if (high > sums.high) sums.high = high
       if (low < sums.low) sums.low = low
       sums.close = base + (patterns.offset[end - 1] as number)
