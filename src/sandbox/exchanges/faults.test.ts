@@ -270,7 +270,18 @@ test('the control port tells the truth for any range, and the state', async () =
       .length,
     3,
   )
+  const marked = (await control(`/truth/mark-price?venue=futures&symbol=XRP&at=${at}`)) as number
+  assert.ok(
+    Math.abs(marked / ((await control(`/truth/price?venue=spot&symbol=XRP&at=${at}`)) as number) - 1) < 0.001,
+  )
   assert.equal(typeof (await control(`/truth/price?venue=spot&symbol=XRP&at=${at}`)), 'number')
   assert.equal((await fetch(`${sandbox.controlUrl}/truth/trades?venue=spot`)).status, 400)
-  assert.deepEqual(Object.keys((await control('/state')) as Json), ['spot', 'futures', 'perp'])
+  assert.deepEqual(Object.keys((await control('/state')) as Json), [
+    'seed',
+    'tradesPerSecond',
+    'nowMs',
+    'spot',
+    'futures',
+    'perp',
+  ])
 })
