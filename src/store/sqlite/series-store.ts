@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { DATASETS, type Dataset } from '../../core/feed.ts'
+import { DATASETS, type Dataset, type Feed } from '../../core/feed.ts'
+import { BOOK_FIELDS } from '../../core/rows/snapshot.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { AppendResult, Page, PageQuery, SeriesQuery, SeriesStore, Tally } from '../series.ts'
 import { bookReader } from './books-read.ts'
@@ -79,7 +80,7 @@ export function sqliteSeries(parts: {
   const composed = (query: PageQuery): Page => {
     const found = rowsOf(query, query.limit + 1)
     const rows = found.slice(0, query.limit)
-    const texts = query.books ? books.compose(rows, query.books, query.stepMs) : rows.map((row) => row.text)
+    const texts = books.texts(rows, query.books, query.stepMs)
     return {
       text: texts.join(query.separator),
       count: rows.length,
@@ -93,7 +94,7 @@ export function sqliteSeries(parts: {
   return {
     append,
     async page(query) {
-      if (query.stepMs !== undefined || query.books?.books || query.books?.diffs) return composed(query)
+      if (query.stepMs !== undefined || query.feeds.some(keepsBooks)) return composed(query)
       const arms = armsOf(query, lookup.id)
       return arms.length === 0 || query.limit < 1 ? EMPTY_PAGE : pages.text(arms, query)
     },
@@ -108,8 +109,7 @@ export function sqliteSeries(parts: {
       const rows = rowsOf({ feeds, range, order: 'desc', limit: 1, filters }, 1)
       const [row] = rows
       if (row === undefined) return undefined
-      const text = request ? (books.compose(rows, request, undefined)[0] ?? row.text) : row.text
-      return { position: row.position, text }
+      return { position: row.position, text: books.texts(rows, request, undefined)[0] ?? '' }
     },
     earliest: async (filter) => lookup.earliest(filter),
     feeds: async (filter) => lookup.feeds(filter),
@@ -131,4 +131,9 @@ export function sqliteSeries(parts: {
     },
     tally: () => structuredClone(tally),
   }
+}
+
+/** Rows of such a feed lie with their books. */
+function keepsBooks(feed: Feed): boolean {
+  return feed.dataset === 'snapshots' && BOOK_FIELDS[feed.source] !== undefined
 }
