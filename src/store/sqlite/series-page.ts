@@ -19,6 +19,23 @@ export const EMPTY_PAGE: Page = {
   lastTs: undefined,
 }
 
+/** Runs reads that must see one state of the file, whatever the writer commits in between. */
+export type OneState = <T>(read: () => T) => T
+
+export function oneStateOf(database: DatabaseSync): OneState {
+  const begin = database.prepare('BEGIN')
+  const commit = database.prepare('COMMIT')
+  return (read) => {
+    if (database.isTransaction) return read()
+    begin.run()
+    try {
+      return read()
+    } finally {
+      commit.run()
+    }
+  }
+}
+
 export interface PageReader {
   /** The page as one text, concatenated inside the engine. */
   text(arms: readonly Arm[], query: PageQuery): Page
@@ -30,21 +47,7 @@ export interface PageReader {
 type Row = (string | number | null)[]
 const KEY = ['ts', 'rank', 'instrument', 'seq']
 
-export function pageReader(database: DatabaseSync, statements: Statements): PageReader {
-  const begin = database.prepare('BEGIN')
-  const commit = database.prepare('COMMIT')
-
-  /** The text and its last key are two statements over one state of the file. */
-  const oneState = <T>(read: () => T): T => {
-    if (database.isTransaction) return read()
-    begin.run()
-    try {
-      return read()
-    } finally {
-      commit.run()
-    }
-  }
-
+export function pageReader(statements: Statements, oneState: OneState): PageReader {
   const keys = (arms: readonly Arm[], query: SeriesQuery, limit: number, offset: number): Position[] => {
     const built = buildArms({ ...query, arms }, KEY, limit + offset)
     const sql = `SELECT ts, rank, instrument, seq FROM (${built.sql} LIMIT ${whole(limit)} OFFSET ${whole(offset)})`

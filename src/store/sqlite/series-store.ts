@@ -9,7 +9,7 @@ import { armsOf } from './series-arms.ts'
 import { encodeBatch } from './series-encode.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import type { PackedRows } from './series-packed.ts'
-import { EMPTY_PAGE, pageReader, type StoredRow } from './series-page.ts'
+import { EMPTY_PAGE, oneStateOf, pageReader, type StoredRow } from './series-page.ts'
 import { sampleReader } from './series-sample.ts'
 import { statementCache } from './series-statements.ts'
 
@@ -20,7 +20,8 @@ export function sqliteSeries(parts: {
   clock: Clock
 }): SeriesStore {
   const { database, lookup, writer, clock } = parts
-  const pages = pageReader(database, statementCache(database))
+  const oneState = oneStateOf(database)
+  const pages = pageReader(statementCache(database), oneState)
   const samples = sampleReader(database)
   const books = bookReader(database)
   const tally = Object.fromEntries(
@@ -94,7 +95,9 @@ export function sqliteSeries(parts: {
   return {
     append,
     async page(query) {
-      if (query.stepMs !== undefined || query.feeds.some(keepsBooks)) return composed(query)
+      if (query.stepMs !== undefined || query.feeds.some(keepsBooks)) {
+        return oneState(() => composed(query))
+      }
       const arms = armsOf(query, lookup.id)
       return arms.length === 0 || query.limit < 1 ? EMPTY_PAGE : pages.text(arms, query)
     },
@@ -106,10 +109,12 @@ export function sqliteSeries(parts: {
     async at({ feeds, time, notBefore, instrument, books: request }) {
       const range = { from: notBefore ?? 0, to: time, toInclusive: true }
       const filters = instrument === undefined ? {} : { instruments: [instrument] }
-      const rows = rowsOf({ feeds, range, order: 'desc', limit: 1, filters }, 1)
-      const [row] = rows
-      if (row === undefined) return undefined
-      return { position: row.position, text: books.texts(rows, request, undefined)[0] ?? '' }
+      return oneState(() => {
+        const rows = rowsOf({ feeds, range, order: 'desc', limit: 1, filters }, 1)
+        const [row] = rows
+        if (row === undefined) return undefined
+        return { position: row.position, text: books.texts(rows, request, undefined)[0] ?? '' }
+      })
     },
     earliest: async (filter) => lookup.earliest(filter),
     feeds: async (filter) => lookup.feeds(filter),
