@@ -30,6 +30,8 @@ export interface LiveDescription {
   readonly intervals?: readonly CandleInterval[]
   /** The longest time this feed is silent while all is well; null where any silence is normal. */
   readonly longestSilenceMs: number | null
+  /** Klines of which some intervals speak more often than the others. */
+  readonly longestSilenceByInterval?: Readonly<Partial<Record<CandleInterval, number>>>
   readonly via: 'stream' | 'poll'
   /** Polls only: the pause between two questions. */
   readonly everyMs?: number
