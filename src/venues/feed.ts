@@ -194,7 +194,7 @@ export function startFeed(options: FeedOptions): LiveSession {
       signal,
       limits: { ...limits.line, renewAfterMs: options.renewAfterMs },
       whenReading: () => Promise.race([reading.promise, gone]),
-      open: () =>
+      open: (onOpened) =>
         openLink({
           route,
           clock,
@@ -202,7 +202,7 @@ export function startFeed(options: FeedOptions): LiveSession {
           dial: options.dial,
           limits: { ...limits.link, dataSilenceMs },
           paused: queue.paused,
-          events: { frame: (outcome, text) => onFrame(line, outcome, text) },
+          events: { opened: onOpened, frame: (outcome, text) => onFrame(line, outcome, text) },
         }),
       events: {
         connected() {
