@@ -21,6 +21,8 @@ export interface Question {
   readonly weight: number
   /** Which budget pays; the first one when left out. */
   readonly pool?: string
+  /** Part of a walk through the past: leaves a share of every window to the questions of the live side. */
+  readonly isBackground?: boolean
 }
 
 export interface Answer {
@@ -48,6 +50,9 @@ export const PAGER_LIMITS: PagerLimits = {
   maxAnswerBytes: 64 * 1024 * 1024,
   longestWaitMs: 180_000,
 }
+
+/** What walks through the past may use of the usable budget. */
+export const BACKGROUND_SHARE = 0.8
 
 /** The venue said no, or stayed silent for all tries. */
 export class VenueError extends Error {
@@ -99,9 +104,11 @@ export function createPager(options: {
     let fault = ''
     for (let attempt = 0; attempt < limits.tries; attempt++) {
       if (attempt > 0) counts.retried += 1
+      // Room in the budget is waited for outside of the turn: a walk through the past must not hold up the live.
+      await waitForHalt(signal)
+      await pool.take(question.weight, signal, question.isBackground === true ? BACKGROUND_SHARE : 1)
       const reply = await inTurn(async () => {
         await waitForHalt(signal)
-        await pool.take(question.weight, signal)
         return askOnce(question, signal)
       })
       if ('fault' in reply) {

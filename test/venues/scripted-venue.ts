@@ -23,7 +23,7 @@ export interface ScriptedVenue {
   /** Sockets that are open now. */
   open(): Visit[]
   broadcast(text: string): void
-  /** New sockets get no answer to their handshake. */
+  /** New sockets get no answer to their handshake until this is taken back. */
   hangHandshakes(hang: boolean): void
   refuse(refuse: boolean): void
   close(): Promise<void>
@@ -51,37 +51,42 @@ export async function scriptedVenue(
   const wss = new WebSocketServer({ noServer: true })
   const visits: Visit[] = []
   const streams: Duplex[] = []
+  const hanging: (() => void)[] = []
   let isHanging = false
   let isRefusing = false
   http.on('upgrade', (request, stream, head) => {
     stream.on('error', () => {})
     streams.push(stream)
-    if (isHanging) return
     if (isRefusing) {
       stream.end('HTTP/1.1 503 Service Unavailable\r\n\r\n')
       return
     }
-    wss.handleUpgrade(request, stream, head, (socket) => {
-      const visit: Visit = {
-        path: request.url ?? '',
-        headers: request.headers,
-        socket,
-        received: [],
-        openedMs: Date.now(),
-        closedMs: undefined,
-      }
-      visits.push(visit)
-      socket.on('error', () => {})
-      socket.on('close', () => {
-        visit.closedMs = Date.now()
-      })
-      socket.on('message', (data) => {
-        visit.received.push(data.toString())
-        script.onMessage?.(visit, data.toString())
-      })
-      script.onOpen?.(visit, visits.length - 1)
-    })
+    const answer = () => {
+      if (!stream.destroyed) wss.handleUpgrade(request, stream, head, (socket) => welcome(request, socket))
+    }
+    if (isHanging) hanging.push(answer)
+    else answer()
   })
+  function welcome(request: IncomingMessage, socket: WebSocket): void {
+    const visit: Visit = {
+      path: request.url ?? '',
+      headers: request.headers,
+      socket,
+      received: [],
+      openedMs: Date.now(),
+      closedMs: undefined,
+    }
+    visits.push(visit)
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      visit.closedMs = Date.now()
+    })
+    socket.on('message', (data) => {
+      visit.received.push(data.toString())
+      script.onMessage?.(visit, data.toString())
+    })
+    script.onOpen?.(visit, visits.length - 1)
+  }
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
   const open = () => visits.filter((visit) => visit.closedMs === undefined)
   const venue: ScriptedVenue = {
@@ -93,6 +98,7 @@ export async function scriptedVenue(
     },
     hangHandshakes(hang) {
       isHanging = hang
+      if (!hang) for (const answer of hanging.splice(0)) answer()
     },
     refuse(refuse) {
       isRefusing = refuse
