@@ -36,7 +36,7 @@ export async function restStandIn(answer: (asked: Asked) => unknown): Promise<Re
       asked.push(question)
       const value = answer(question)
       response.writeHead(value === undefined ? 404 : 200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify(value ?? { code: -1, msg: 'unknown path' }))
+      response.end(JSON.stringify(value === undefined ? { code: -1, msg: 'unknown path' } : value))
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
