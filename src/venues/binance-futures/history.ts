@@ -181,7 +181,7 @@ export async function askWitness(
       const query = { symbol, interval: channel.interval, limit: 1 }
       const answer = await rest.pager.ask({ path, query, weight: 1 }, signal)
       const newest = expectShape(KlineRows, answer, path, rest.deadLetters).at(-1)
-      return { newestMs: newest?.[0] ?? null, newestId: null }
+      return { newestMs: newest?.[0] ?? null, newestId: newest?.[8] ?? null }
     }
     case 'mark': {
       const path = `${API}/premiumIndex`

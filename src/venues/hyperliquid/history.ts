@@ -203,7 +203,7 @@ export async function askWitness(
         endTime: nowMs,
       }
       const { value } = await askInfo(rest, { type: 'candleSnapshot', req }, 21, Candles, signal)
-      return { newestMs: value.at(-1)?.t ?? null, newestId: null }
+      return { newestMs: value.at(-1)?.t ?? null, newestId: value.at(-1)?.n ?? null }
     }
     case 'book':
     case 'book_fast':
