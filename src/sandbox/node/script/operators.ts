@@ -158,7 +158,10 @@ const OPERATORS: Record<number, Operator> = {
   154: compare((a, b) => a !== 0n && b !== 0n),
   155: compare((a, b) => a !== 0n || b !== 0n),
   156: compare((a, b) => a === b),
-  157: (f) => verify(popNumber(f) === popNumber(f)),
+  157: (f) => {
+    const b = popNumber(f)
+    verify(popNumber(f) === b)
+  },
   158: compare((a, b) => a !== b),
   159: compare((a, b) => a < b),
   160: compare((a, b) => a > b),
