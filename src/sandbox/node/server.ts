@@ -179,9 +179,12 @@ class Session {
       return answer(request, METHODS[request.method]?.(node, params))
     } catch (error) {
       if (error instanceof RpcError) return refusal(request, error)
-      if (!(error instanceof NodePanic)) throw error
-      panic()
-      return undefined
+      if (error instanceof NodePanic) {
+        panic()
+        return undefined
+      }
+      // A mistake of the simulator itself: told as such, so that it is not taken for a refusal of the node.
+      return refusal(request, new RpcError(`sandbox node failed: ${String(error)}`))
     }
   }
 

@@ -39,7 +39,12 @@ export interface StateFolder {
 
 function load(file: string, options: ChainOptions): Saved | undefined {
   if (!existsSync(file)) return undefined
-  const saved = deserialize(readFileSync(file)) as Saved
+  let saved: Saved
+  try {
+    saved = deserialize(readFileSync(file)) as Saved
+  } catch {
+    return undefined
+  }
   return saved.format === FORMAT && saved.seed === options.seed && saved.network === options.network
     ? saved
     : undefined
