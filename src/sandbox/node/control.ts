@@ -1,6 +1,7 @@
 /** A small HTTP door for tests and people: faults, chain commands, the request log, the truth. Loopback only. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { TxRefusal } from './consensus/validate.ts'
 import { NO_FAULTS, readFaults } from './faults.ts'
 import { isNetworkId } from './networks.ts'
 import type { RunningSandboxNode } from './running-node.ts'
@@ -11,6 +12,8 @@ type Body = Record<string, unknown>
 type Route = (node: RunningSandboxNode, body: Body, rest: string, query: URLSearchParams) => unknown
 
 class BadRequest extends Error {}
+
+const CALLERS_FAULTS = [BadRequest, TxRefusal, RangeError, SyntaxError, URIError]
 
 const ROUTES: Record<string, Route> = {
   'GET /status': (node) => node.status(),
@@ -91,16 +94,15 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const url = new URL(request.url ?? '/', 'http://control')
-  const found = find(`${request.method} ${decodeURIComponent(url.pathname)}`)
-  if (found === undefined)
-    return reply(response, 404, { error: 'no such route', routes: Object.keys(ROUTES) })
   try {
+    const url = new URL(request.url ?? '/', 'http://control')
+    const found = find(`${request.method} ${decodeURIComponent(url.pathname)}`)
+    if (found === undefined)
+      return reply(response, 404, { error: 'no such route', routes: Object.keys(ROUTES) })
     reply(response, 200, await found.route(node, await readBody(request), found.rest, url.searchParams))
   } catch (error) {
-    const status =
-      error instanceof BadRequest || error instanceof RangeError || error instanceof SyntaxError ? 400 : 500
-    reply(response, status, { error: error instanceof Error ? error.message : String(error) })
+    const isCallers = CALLERS_FAULTS.some((kind) => error instanceof kind)
+    reply(response, isCallers ? 400 : 500, { error: error instanceof Error ? error.message : String(error) })
   }
 }
 

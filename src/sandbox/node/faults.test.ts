@@ -182,6 +182,11 @@ test('control: status, wallets, truth, log, and refusal of what it does not know
   assert.equal((await control('/faults', { method: 'POST', body: { hang: 'yes' } })).status, 400)
   assert.equal((await control('/faults', { method: 'POST', body: { unknown: 1 } })).status, 400)
   assert.equal((await control('/nothing')).status, 404)
+  assert.equal((await control('/truth/address/%ZZ')).status, 400)
+  assert.equal(
+    (await control('/pay', { method: 'POST', body: { address: user?.address, amount: '1000' } })).status,
+    400,
+  )
   assert.ok(Number(Object((await control('/log')).body.counts).getServerInfo) > 0)
 })
 

@@ -13,6 +13,7 @@ import type { Chain } from './chain.ts'
 import { execute, type Feed, type FeedCommand, type FeedEvent, type FeedStart, startOf } from './feed.ts'
 
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
+const MAX_MESSAGE_BYTES = 1024 * 1024 * 1024
 const MAX_PENDING_COMMANDS = 1000
 const RECONNECT = { baseMs: 50, capMs: 1000 }
 
@@ -30,6 +31,15 @@ function write(socket: Socket, message: ToNode | ToChain): void {
   socket.write(body)
 }
 
+/** Undefined from somebody who does not speak this protocol. */
+function readMessage<T>(bytes: Buffer): T | undefined {
+  try {
+    return deserialize(bytes) as T
+  } catch {
+    return undefined
+  }
+}
+
 function readMessages<T>(socket: Socket, receive: (message: T) => void): void {
   let parts: Buffer[] = []
   let size = 0
@@ -38,16 +48,19 @@ function readMessages<T>(socket: Socket, receive: (message: T) => void): void {
   socket.on('data', (chunk: Buffer) => {
     parts.push(chunk)
     size += chunk.length
-    while (size >= wanted) {
+    while (size >= wanted && !socket.destroyed) {
       const all = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
       const part = all.subarray(0, wanted)
       parts = [all.subarray(wanted)]
       size -= wanted
       if (isHead) {
         wanted = part.readUInt32LE(0)
+        if (wanted > MAX_MESSAGE_BYTES) socket.destroy()
       } else {
         wanted = 4
-        receive(deserialize(part) as T)
+        const message = readMessage<T>(part)
+        if (message === undefined) socket.destroy()
+        else receive(message)
       }
       isHead = !isHead
     }

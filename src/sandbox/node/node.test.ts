@@ -195,3 +195,17 @@ test('the methods that the older client does not know answer with the members of
   })
   assert.equal((timestamps as unknown[]).length, 2)
 })
+
+test('a chain with default traffic and two nodes that follow it cost a small share of a core', async () => {
+  const chain = await startSandboxChain({ seed: 64, paced: false })
+  const nodes = [await startSandboxNode({ name: 'a', chain }), await startSandboxNode({ name: 'b', chain })]
+  const seconds = 60
+  const before = process.cpuUsage()
+  for (let i = 0; i < seconds * 10; i++) chain.chain.step()
+  const { user, system } = process.cpuUsage(before)
+  const share = (user + system) / 1e6 / seconds
+  assert.equal(nodes[0]?.truth.sink(), nodes[1]?.truth.sink())
+  for (const node of nodes) await node.close()
+  await chain.close()
+  assert.ok(share < 0.1, `${(share * 100).toFixed(1)} % of a core for the chain and both nodes`)
+})

@@ -137,8 +137,10 @@ function checkSequence(tx: Tx, spent: readonly UtxoEntry[], view: PointOfView): 
   tx.inputs.forEach((input, i) => {
     if ((input.sequence & SEQUENCE_DISABLED) !== 0n) return
     const relative = input.sequence & 0xffffffffn
-    const since = spent[i]?.blockDaaScore ?? 0n
-    const locked = since === UNACCEPTED_DAA_SCORE ? relative > 0n : since + relative - 1n >= view.daaScore
+    // The score of an output that waits in the mempool is the highest u64, which reads as -1 when signed.
+    const score = spent[i]?.blockDaaScore ?? 0n
+    const since = score === UNACCEPTED_DAA_SCORE ? -1n : score
+    const locked = since + relative - 1n >= view.daaScore
     if (locked) refuse('one of the transaction sequence locks conditions was not met')
   })
 }

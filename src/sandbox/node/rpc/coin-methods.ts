@@ -172,6 +172,7 @@ export const coinMethods: Methods = {
     boolean(params.allowNonDaaBlocks)
     const transactions = list(raw.transactions, (tx) => sealTransaction(readTransaction(tx)))
     const block = blockOf(readRawHeader(raw.header), transactions)
+    stable(view)
     if (!view.isSynced) return { report: { type: 'reject', reason: 'isInIBD' } }
     return {
       report: view.submitBlock(block) ? { type: 'success' } : { type: 'reject', reason: 'blockInvalid' },
@@ -200,10 +201,10 @@ function readRawHeader(value: Json): Omit<Header, 'hash'> {
 function blockTemplate(view: NodeView, params: Record<string, unknown>) {
   const payTo = address(params.payAddress)
   const extra = list(params.extraData, u8)
-  stable(view)
   if (payTo.prefix !== NETWORKS[view.network].prefix) {
-    throw new RpcError(`payment address is on the wrong network: ${payTo.text}`)
+    throw new RpcError(`The address has an invalid prefix ${payTo.prefix}`)
   }
+  stable(view)
   const { ledger } = view
   let mass = 0
   const transactions = view.mempool.ready().flatMap(({ tx, mass: weight }) => {
