@@ -161,6 +161,24 @@ test('a confirmed silence replaces the socket of that channel only, without a ga
   await venue.close()
 })
 
+test('a channel that is still silent on the new socket is told again', async () => {
+  const venue = await scriptedVenue({ onOpen: (visit, index) => visit.socket.send(frameOf(index)) })
+  const feed = listen(venue.url, {
+    channels: [BTC, ETH],
+    silenceOf: (channel) => (channel === ETH ? 150 : null),
+  })
+  const stale = () => feed.kinds().filter((kind) => kind === 'stale').length
+  await feed.until(() => stale() === 1)
+  feed.session.reconnect(ETH, 'silence confirmed')
+  await feed.until(() => stale() === 2)
+  assert.deepEqual(
+    feed.kinds().filter((kind) => kind === 'stale' || kind === 'renewed'),
+    ['stale', 'renewed', 'stale'],
+  )
+  await feed.close()
+  await venue.close()
+})
+
 test('while no successor can be had, the old socket keeps serving', async () => {
   const venue = await scriptedVenue({ onOpen: (visit) => visit.socket.send(frameOf(1)) })
   const feed = listen(venue.url)
@@ -213,13 +231,13 @@ test('a heartbeat that is not answered ends the socket; an answered one keeps it
 test('a consumer that falls behind stops the reading; the queue stays bounded and nothing is lost', async () => {
   const venue = await scriptedVenue()
   const limits = { ...QUICK, queueHighWater: 200, queueLowWater: 50 }
-  const feed = listen(venue.url, { limits, read: false, silenceOf: () => 100 })
+  const feed = listen(venue.url, { limits, read: false, silenceOf: () => 1_000 })
   await feed.until(() => venue.open().length === 1)
   const pad = 'x'.repeat(2_000)
   const TOTAL = 20_000
   for (let id = 1; id <= TOTAL; id++) venue.broadcast(JSON.stringify({ id, symbol: 'BTC', pad }))
   await feed.until(() => feed.session.stats().paused)
-  await systemClock.sleep(400)
+  await systemClock.sleep(1_500)
   const { queued } = feed.session.stats()
   assert.ok(queued < 200 + 128, `${queued} wait`)
   const ids: number[] = []
