@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Accounts, createAccounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
@@ -10,12 +11,18 @@ import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
 import { docsFiles } from './api/http/docs-page.ts'
 import { startHttp } from './api/http/server.ts'
-import { featuresOf, sourcesCatalog, symbolsCatalog } from './api/publish/catalog.ts'
+import { featuresOf, sourcesCatalog } from './api/publish/catalog.ts'
 import { checkDeclarations } from './api/publish/check.ts'
 import { openapiDocument } from './api/publish/openapi.ts'
 import { routesOf } from './api/publish/router.ts'
+import { startChain } from './app/chain.ts'
+import { startMarket } from './app/market.ts'
+import type { Probe } from './app/parts.ts'
+import { serviceStatus } from './app/status.ts'
 import type { Config } from './config.ts'
+import { cursorCodec } from './core/cursor.ts'
 import type { Environment } from './core/environment.ts'
+import type { Plan } from './core/plan.ts'
 import { DAY_MS } from './core/time.ts'
 import { createGate } from './gate/gate.ts'
 import { createSlowDown } from './gate/slow-down.ts'
@@ -26,7 +33,10 @@ import { createShutdown } from './kit/shutdown.ts'
 import type { AccountsStore } from './store/accounts.ts'
 import { openSqliteAccounts } from './store/sqlite/accounts.ts'
 
-/** The composition root: the only file that names concrete engines, venues and nodes. */
+/**
+ * The composition root. Together with the files in app/ it is the only place that names concrete engines,
+ * venues and nodes.
+ */
 export interface Service {
   readonly url: string
   readonly metricsUrl: string | null
@@ -42,6 +52,7 @@ export interface AccountsParts {
 }
 
 const LEDGER_PRUNE_INTERVAL_MS = 3_600_000
+const SECRET_BYTES = 32
 const DEMO_EMAIL = 'demo@localhost'
 
 /** Accounts and keys on this data folder; the command line uses the same as the service. */
@@ -83,32 +94,28 @@ export async function startService(
   pruning.unref()
   shutdown.add('pruning', () => clearInterval(pruning))
 
-  const readiness = async (): Promise<Readiness> => {
-    const parts = [await probe('accounts', () => store.probe())]
-    return { ready: parts.every((part) => part.ok), parts }
-  }
-  const openapi = JSON.stringify(openapiDocument(ENDPOINTS))
-  const catalog = sourcesCatalog(ENDPOINTS)
-  const symbols = symbolsCatalog(() => null)
-  const servicesOf = (environment: Environment): Services => ({
-    about: { version: deps.version, startedAtMs },
-    readiness,
-    documents: { openapi },
-    sourcesCatalog: catalog,
-    features: (plan) => featuresOf(ENDPOINTS, plan),
-    symbols: () => symbols,
-    status: async () => ({
-      status: 'ok',
-      environment,
-      ingestion: [],
-      nodes: [],
-      webhooks: { pending: 0, oldest_pending_seconds: 0 },
-    }),
-  })
   const startedAtMs = clock.now()
+  const probes: Probe[] = [{ name: 'accounts', check: () => store.probe() }]
+  const common = {
+    about: { version: deps.version, startedAtMs },
+    readiness: () => askParts(probes),
+    documents: { openapi: JSON.stringify(openapiDocument(ENDPOINTS)) },
+    sourcesCatalog: sourcesCatalog(ENDPOINTS),
+    features: (plan: Plan) => featuresOf(ENDPOINTS, plan),
+  }
+  const cursors = cursorCodec(secretFile(join(config.data, 'cursor.key')))
   const services: Partial<Record<Environment, Services>> = {}
-  if (config.test) services.test = servicesOf('test')
-  if (config.live.length > 0 || config.nodes.length > 0) services.live = servicesOf('live')
+  for (const environment of runningEnvironments(config)) {
+    const parts = { environment, config, clock, log, metrics, shutdown, probes }
+    const market = await startMarket(parts, cursors)
+    const chain = await startChain(parts)
+    services[environment] = {
+      ...common,
+      ...market.services,
+      ...chain.services,
+      status: async () => serviceStatus(environment, market.ingestion(), chain.nodes(), chain.deliveries()),
+    }
+  }
 
   const gate = createGate<Services>({
     keys,
@@ -118,7 +125,7 @@ export async function startService(
     clock,
     log,
     services,
-    openServices: servicesOf('test'),
+    openServices: openServices(common),
     upgradeUrl: config.publicUrl ?? '/',
   })
   const http = await startHttp({
@@ -146,13 +153,44 @@ export async function startService(
   }
 }
 
-async function probe(name: string, check: () => Promise<void>): Promise<Readiness['parts'][number]> {
+function runningEnvironments(config: Config): Environment[] {
+  const live = config.live.length > 0 || config.nodes.length > 0
+  return [...(config.test ? (['test'] as const) : []), ...(live ? (['live'] as const) : [])]
+}
+
+/** Open endpoints have no environment; whatever of it they touched would be a mistake. */
+function openServices(common: Omit<Services, 'market' | 'symbols' | 'status'>): Services {
+  const none = (): never => {
+    throw new Error('an open endpoint has no environment')
+  }
+  return {
+    ...common,
+    symbols: none,
+    status: none,
+    get market(): never {
+      return none()
+    },
+  }
+}
+
+async function askParts(probes: readonly Probe[]): Promise<Readiness> {
+  const parts = await Promise.all(probes.map(({ name, check }) => askPart(name, check)))
+  return { ready: parts.every((part) => part.ok), parts }
+}
+
+async function askPart(name: string, check: () => Promise<void>): Promise<Readiness['parts'][number]> {
   try {
     await check()
     return { name, ok: true }
   } catch (error) {
     return { name, ok: false, detail: error instanceof Error ? error.message : String(error) }
   }
+}
+
+/** A secret of this installation, made on first use and kept in the data folder. */
+function secretFile(file: string): Buffer {
+  if (!existsSync(file)) writeFileSync(file, randomBytes(SECRET_BYTES), { mode: 0o600, flag: 'wx' })
+  return readFileSync(file)
 }
 
 /** An empty data folder gets a demo account and one test key, once. */

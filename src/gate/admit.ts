@@ -43,12 +43,13 @@ export function admitParams(params: Params, read: ReadInput, access: Access, con
 /** The range that is served: as asked, moved to the plan's window, or refused. */
 export function admitRange(
   history: NonNullable<Access['history']>,
-  input: { start?: unknown; end?: unknown },
+  input: { start?: unknown; end?: unknown; time?: unknown },
   context: AdmitContext,
 ): TimeRange {
   const { nowMs, plan } = context
   const start = input.start as number | undefined
-  const end = input.end as number | undefined
+  // A single instant is a range that ends there.
+  const end = (input.end ?? input.time) as number | undefined
   if (start !== undefined && end !== undefined && start > end) {
     throw new ApiError('invalid_time_range', 'start lies after end.', { param: 'start' })
   }
@@ -59,10 +60,11 @@ export function admitRange(
     toMs: end ?? nowMs,
     startGiven: start !== undefined,
     endGiven: end !== undefined,
+    earliestMs: Math.max(windowStartMs, 0),
     clamp: undefined,
   }
   const reachesBack = start !== undefined && start < windowStartMs - WINDOW_GRACE_MS
-  const whollyBefore = end !== undefined && end < windowStartMs
+  const whollyBefore = end !== undefined && end < windowStartMs - WINDOW_GRACE_MS
   if (days === null || (!reachesBack && !whollyBefore)) {
     if (start !== undefined && end === undefined && start > nowMs) return { ...range, toMs: start }
     return range

@@ -88,7 +88,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     if (services === undefined) throw notRunning(credential.environment)
     const admission = { plan: credential.plan, nowMs, upgradeUrl: deps.upgradeUrl }
     admitEndpoint(access, admission)
-    const read = readInput(endpoint.params, {
+    const read = readInput(route.params, {
       query,
       path: request.pathParams,
       bound: route.bound,
@@ -97,7 +97,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     const choices = readChoices(endpoint, query, request.headers.accept)
     const faults = [...read.faults, ...choices.faults]
     if (faults.length > 0) throw faultsError(faults)
-    admitParams(endpoint.params, read, access, admission)
+    admitParams(route.params, read, access, admission)
     return {
       request,
       route,
@@ -105,6 +105,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       services,
       nowMs,
       input: read.input,
+      given: read.given,
       range: access.history && admitRange(access.history, read.input, admission),
       ignored: read.ignored,
       format: choices.format,
@@ -116,10 +117,11 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   async function answerOpen(request: GateRequest, route: Route<Services>, query: Query): Promise<GateReply> {
     const { endpoint, bound } = route
     const texts = { query, path: request.pathParams, bound, gateParams: NO_PARAMS }
-    const read = readInput(endpoint.params, texts)
+    const read = readInput(route.params, texts)
     if (read.faults.length > 0) throw faultsError(read.faults)
     const answer = await endpoint.run({
       input: read.input as never,
+      given: read.given,
       services: deps.openServices,
       nowMs: clock.now(),
       requestId: request.id,

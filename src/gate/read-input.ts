@@ -46,6 +46,7 @@ export function readInput(
     const fixed = bound[name]
     if (fixed !== undefined) {
       input[name] = fixed
+      given.add(name)
       if (asked !== undefined && !isSame(param.read(asked), fixed)) {
         const message = `${name} is fixed to ${fixed} on this path.`
         faults.push({ param: name, error: param.fault, message, allowed: [String(fixed)] })
@@ -78,7 +79,7 @@ function isSame(read: unknown, fixed: string | number | boolean): boolean {
     : false
 }
 
-function ignoredParams(params: Params, input: Record<string, unknown>, given: Set<string>): string[] {
+function ignoredParams(params: Params, input: Record<string, unknown>, given: ReadonlySet<string>): string[] {
   const asked = typeof input.source === 'string' ? resolveSource(input.source) : undefined
   if (asked === undefined) return []
   return [...given].filter((name) => {

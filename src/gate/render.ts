@@ -12,7 +12,7 @@ export interface Rendered {
   readonly sealed: boolean
 }
 
-const LONGEST_TEXT_BODY = 32_768
+const LONGEST_TEXT_BODY = 4_096
 
 const renderedObjects = new WeakMap<object, Rendered>()
 const renderedLists = new WeakMap<ListAnswer, Map<Format, Rendered>>()

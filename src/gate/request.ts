@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Alias, AnyEndpoint } from '../api/contract/endpoint.ts'
+import type { Params } from '../api/contract/params.ts'
 
 /** One path of the service: an endpoint under its own path or under an alias. */
 export interface Route<Services = unknown> {
@@ -7,6 +8,7 @@ export interface Route<Services = unknown> {
   readonly path: string
   readonly endpoint: AnyEndpoint<Services>
   readonly bound: Alias['bound']
+  readonly params: Params
   /** What usage and ledger call it. */
   readonly name: string
 }

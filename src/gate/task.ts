@@ -11,6 +11,7 @@ export interface Task<Services> {
   readonly services: Services
   readonly nowMs: number
   readonly input: Readonly<Record<string, unknown>>
+  readonly given: ReadonlySet<string>
   readonly range: TimeRange | undefined
   readonly ignored: readonly string[]
   readonly body: unknown
@@ -26,6 +27,7 @@ export function runTask<Services>(
   const { request, credential, nowMs } = task
   const context: RunContext<never, Services> = {
     input: task.input as never,
+    given: task.given,
     services: task.services,
     caller: callerOf(credential),
     counters: () => countersOf(credential, nowMs),

@@ -66,12 +66,16 @@ export interface TimeRange {
   readonly toMs: number
   readonly startGiven: boolean
   readonly endGiven: boolean
+  /** The earliest instant that the plan may read. */
+  readonly earliestMs: number
   /** Set when the plan's window moved the start. */
   readonly clamp: { readonly originalStartMs: number } | undefined
 }
 
 export interface RunContext<Input, Services> {
   readonly input: Input
+  /** Which parameters were given, by the caller or by the path. */
+  readonly given: ReadonlySet<string>
   readonly services: Services
   readonly caller: Caller
   readonly counters: () => Counters
@@ -138,6 +142,8 @@ export interface Alias {
   readonly bound: Readonly<Record<string, string | number | boolean>>
   /** Text of its own where the path says something else than the endpoint does. */
   readonly summary?: string
+  /** Parameters that this path reads in another way. */
+  readonly params?: Params
 }
 
 export interface Endpoint<Services, P extends Params = Params> {
@@ -204,9 +210,18 @@ export function endpointFor<Services>() {
 }
 
 /** Another path to the same endpoint, with some parameters fixed. */
-export function at(path: `${Method} /${string}`, bound: Alias['bound'] = {}, summary?: string): Alias {
+export function at(
+  path: `${Method} /${string}`,
+  bound: Alias['bound'] = {},
+  summary?: string,
+  params?: Params,
+): Alias {
   const [method, rest] = path.split(' ') as [Method, string]
-  return { method, path: rest, bound, ...(summary === undefined ? {} : { summary }) }
+  return { method, path: rest, bound, ...(summary ? { summary } : {}), ...(params ? { params } : {}) }
+}
+
+export function list(name: string, row: TSchema, meta?: TSchema): Returns {
+  return { kind: 'list', name, row, ...(meta ? { meta } : {}) }
 }
 
 export function object(name: string, schema: TSchema, status: 200 | 201 = 200): Returns {

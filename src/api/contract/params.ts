@@ -183,21 +183,24 @@ export function number(description: string, bounds: { min: number; max: number }
   })
 }
 
-export function flag(description: string): Param<boolean> {
+/** True or false; `?flag=false` is false. */
+export function bool(description: string): Param<boolean> {
   const words = { true: true, '1': true, false: false, '0': false } as const
-  return withDefault(
-    param<boolean>({
-      kind: 'flag',
-      description,
-      schema: { type: 'boolean' },
-      example: true,
-      read: (text) =>
-        Object.hasOwn(words, text)
-          ? words[text as keyof typeof words]
-          : new Refusal('must be true or false', ['true', 'false']),
-    }),
-    false,
-  )
+  return param<boolean>({
+    kind: 'flag',
+    description,
+    schema: { type: 'boolean' },
+    example: true,
+    read: (text) =>
+      Object.hasOwn(words, text)
+        ? words[text as keyof typeof words]
+        : new Refusal('must be true or false', ['true', 'false']),
+  })
+}
+
+/** False unless it is asked for. */
+export function flag(description: string): Param<boolean> {
+  return withDefault(bool(description), false)
 }
 
 export function text(

@@ -1,8 +1,18 @@
 import type { AnyEndpoint } from '../contract/endpoint.ts'
 import { limits } from './account/limits.ts'
 import { status } from './account/status.ts'
+import { candles } from './market/candles.ts'
+import { flow } from './market/flow.ts'
+import { funding } from './market/funding.ts'
+import { liquidations } from './market/liquidations.ts'
+import { market, markets } from './market/markets.ts'
+import { openInterest } from './market/open-interest.ts'
+import { snapshots } from './market/snapshots.ts'
+import { snapshotsAt } from './market/snapshots-at.ts'
 import { sources } from './market/sources.ts'
 import { symbols } from './market/symbols.ts'
+import { ticker } from './market/ticker.ts'
+import { trades } from './market/trades.ts'
 import { health } from './service/health.ts'
 import { openapi } from './service/openapi.ts'
 import { ready } from './service/ready.ts'
@@ -12,6 +22,17 @@ import type { Services } from './services.ts'
 export const ENDPOINTS: readonly AnyEndpoint<Services>[] = [
   sources,
   symbols,
+  candles,
+  snapshots,
+  snapshotsAt,
+  trades,
+  flow,
+  openInterest,
+  liquidations,
+  funding,
+  ticker,
+  markets,
+  market,
   limits,
   status,
   health,

@@ -129,7 +129,7 @@ function operationId(method: string, path: string): string {
 
 function parameters<Services>(route: PublishedRoute<Services>): Json[] {
   const inPath = pathParamsOf(route.path)
-  const own = Object.entries(route.endpoint.params)
+  const own = Object.entries(route.params)
     .filter(([name]) => !Object.hasOwn(route.bound, name))
     .map(([name, param]) => ({
       name,

@@ -1,4 +1,5 @@
 import type { Alias, AnyEndpoint, Method } from '../contract/endpoint.ts'
+import type { Params } from '../contract/params.ts'
 
 /** Every path that the service answers: each endpoint's own and its aliases. */
 export interface PublishedRoute<Services> {
@@ -7,6 +8,8 @@ export interface PublishedRoute<Services> {
   readonly endpoint: AnyEndpoint<Services>
   readonly bound: Alias['bound']
   readonly summary: string
+  /** The endpoint's parameters, as this path reads them. */
+  readonly params: Params
   /** What usage and ledger call it: the endpoint, whichever path was asked. */
   readonly name: string
 }
@@ -14,12 +17,19 @@ export interface PublishedRoute<Services> {
 export function routesOf<Services>(endpoints: readonly AnyEndpoint<Services>[]): PublishedRoute<Services>[] {
   return endpoints.flatMap((endpoint) => {
     const name = `${endpoint.method} ${endpoint.path}`
-    const own = { method: endpoint.method, path: endpoint.path, bound: {}, summary: endpoint.doc.summary }
+    const own = {
+      method: endpoint.method,
+      path: endpoint.path,
+      bound: {},
+      summary: endpoint.doc.summary,
+      params: endpoint.params,
+    }
     const aliases = endpoint.aliases.map((alias) => ({
       method: alias.method,
       path: alias.path,
       bound: alias.bound,
       summary: alias.summary ?? endpoint.doc.summary,
+      params: { ...endpoint.params, ...alias.params },
     }))
     return [own, ...aliases].map((route) => ({ ...route, endpoint, name }))
   })

@@ -14,7 +14,7 @@ export const OpenInterestRow = Type.Object({
   open_interest_usd: number(
     'Open interest in US dollars at the mark price, or at the maximum payout (`predmkt_b`).',
   ),
-  market_id: Type.Optional(text('`predmkt_b`: ticker of the market.')),
+  market_id: Type.Optional(text('`predmkt_b`: ticker of the market; absent in the sum over the symbol.')),
 })
 export type OpenInterestRow = Type.Static<typeof OpenInterestRow>
 
@@ -22,7 +22,7 @@ export interface OpenInterestInput {
   time: number
   openInterest: Numeric
   openInterestUsd: Numeric
-  /** `predmkt_b` only: the ticker. */
+  /** `predmkt_b` only: the ticker; left out for the sum over the symbol's markets. */
   marketId?: string
 }
 
@@ -31,8 +31,10 @@ export function encodeOpenInterest(feed: Feed<'open_interest'>, row: OpenInteres
   const timestamp = timeText('timestamp', row.time)
   checkGrid('timestamp', row.time, feed.interval)
   let market = ''
-  if (feed.source === 'predmkt_b') market = `,"market_id":${stringText('market_id', row.marketId ?? '')}`
-  else if (row.marketId !== undefined) throw new RowError('market_id', `is not published by ${feed.source}`)
+  if (row.marketId !== undefined) {
+    if (feed.source !== 'predmkt_b') throw new RowError('market_id', `is not published by ${feed.source}`)
+    market = `,"market_id":${stringText('market_id', row.marketId)}`
+  }
   return {
     ts: row.time,
     instrument: row.marketId ?? '',

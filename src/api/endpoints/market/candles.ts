@@ -1,0 +1,107 @@
+import { Type } from 'typebox'
+import type { Interval } from '../../../core/interval.ts'
+import { CandleRow } from '../../../core/rows/candle.ts'
+import { resolveSource, type Source } from '../../../core/source.ts'
+import { base } from '../../contract/costs.ts'
+import { at, list } from '../../contract/endpoint.ts'
+import {
+  interval,
+  onlyFor,
+  optional,
+  order,
+  page,
+  source,
+  symbol,
+  timeRange,
+  withDefault,
+} from '../../contract/params.ts'
+import { endpoint } from '../services.ts'
+import { feedsOf, sourcesWithInterval, spelling } from './feeds.ts'
+import { findSubject } from './find-market.ts'
+import { listRows } from './list-rows.ts'
+import { IDENTIFIERS_IN_WORDS, marketIdParam, tokenIdParam } from './market-params.ts'
+
+/** The contract publishes two variants; this is their superset, with the bounds and depths of variant A. */
+const SOURCES = ['cexa', 'cexa_spot', 'cexa_futures', 'perpdex', 'predmkt_a', 'predmkt_b', 'oracle'] as const
+const INTERVALS = ['1s', '1m', '5m', '15m', '1h', '4h', '1d', '24h'] as const satisfies Interval[]
+
+const NOTE =
+  'Several rows per bar: one for each market and its Up and Down legs. Use market_id for both legs of one market, token_id for one series.'
+
+export const candles = endpoint({
+  path: 'GET /v1/candles',
+  doc: {
+    tag: 'market',
+    summary: 'Candles (OHLCV)',
+    description:
+      'The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities.',
+    example: {
+      timestamp: '2026-03-14T04:00:00.000Z',
+      symbol: 'BTC',
+      source: 'cexa_futures',
+      interval: '1h',
+      open: 61234.1,
+      high: 61400,
+      low: 61100.5,
+      close: 61350.2,
+      volume: 1523.221,
+      num_trades: 84211,
+      taker_buy_ratio: 0.512,
+      funding_rate: 0.0001,
+      open_interest: 82345.12,
+      closed: true,
+    },
+  },
+  access: {
+    scope: 'market',
+    history: { of: 'candles', whenOlder: 'clamp', refusal: 'tier_restricted' },
+    intervalGate: 'interval',
+  },
+  params: {
+    symbol: symbol(),
+    interval: withDefault(interval(INTERVALS), '1h'),
+    source: optional(source(...SOURCES)),
+    market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam())),
+    token_id: onlyFor(['predmkt_a'], optional(tokenIdParam())),
+    ...timeRange('exclusive'),
+    ...page({ default: 500, max: 10_000 }),
+    order: order(),
+  },
+  cost: base(50).perRow(3),
+  returns: list('Candle', CandleRow, Type.Object({})),
+  errors: ['market_not_found'],
+  aliases: [
+    at('GET /v1/predmkt_a/candles', { source: 'predmkt_a' }, 'Candles of prediction market A'),
+    at(
+      'GET /v1/predmkt_b/{symbol}',
+      { source: 'predmkt_b' },
+      'Probability and price history of prediction market B',
+      { symbol: symbol({ orIdentifier: IDENTIFIERS_IN_WORDS }) },
+    ),
+    at('GET /v1/perpdex/{symbol}', { source: 'perpdex' }, 'Candles of a perpetual'),
+  ],
+  run: async (context) => {
+    const { input, services } = context
+    const asked = input.source === undefined ? undefined : resolveSource(input.source)
+    const isUsed = (name: string) => !context.ignored.includes(name)
+    const subject = await findSubject(services.market.store, {
+      symbol: input.symbol,
+      source: asked,
+      marketId: isUsed('market_id') ? input.market_id : undefined,
+      tokenId: isUsed('token_id') ? input.token_id : undefined,
+    })
+    const sources: Source[] = sourcesWithInterval(
+      input.source ?? (subject.instruments ? subject.source : undefined),
+      SOURCES,
+      input.interval,
+    )
+    const unfiltered = sources.includes('predmkt_a') && subject.instruments === undefined
+    return listRows(context, {
+      feeds: feedsOf('candles', sources, subject.symbol, input.interval),
+      ...(subject.instruments ? { filters: { instruments: subject.instruments } } : {}),
+      spell: spelling(input.source, input.interval),
+      ...(unfiltered ? { meta: { predmkt_a_note: NOTE } } : {}),
+      clampToEarliest: true,
+    })
+  },
+})

@@ -1,0 +1,46 @@
+import type { Feed } from '../../../core/feed.ts'
+import { formatTime } from '../../../core/time.ts'
+import type { Coverage, CoverageStore, GapReason } from '../../../store/coverage.ts'
+
+/** What a page says about its own range. */
+export interface CoverageMeta {
+  from: string | null
+  to: string | null
+  complete: boolean
+  gaps: { source: string; from: string; to: string; reason: GapReason }[]
+}
+
+/** Data of the last moments is on its way: recorders note what they saw at most this much later. */
+const UNDER_WAY_MS = 15_000
+
+export const NO_COVERAGE: CoverageMeta = { from: null, to: null, complete: true, gaps: [] }
+
+export async function coverageMeta(
+  store: CoverageStore,
+  feeds: readonly Feed[],
+  range: { fromMs: number; toMs: number },
+  nowMs: number,
+): Promise<CoverageMeta> {
+  const toMs = Math.min(range.toMs, nowMs)
+  if (feeds.length === 0 || range.fromMs >= toMs) {
+    const [from, to] = [range.fromMs, Math.max(range.fromMs, toMs)]
+    return { from: formatTime(from), to: formatTime(to), complete: true, gaps: [] }
+  }
+  const coverage = await store.read(feeds, range.fromMs, toMs)
+  const gaps = coverage.gaps.filter((gap) => !isUnderWay(gap, toMs, nowMs))
+  return {
+    from: formatTime(range.fromMs),
+    to: formatTime(toMs),
+    complete: gaps.length === 0,
+    gaps: gaps.map(({ source, from, to, reason }) => ({
+      source,
+      from: formatTime(from),
+      to: formatTime(to),
+      reason,
+    })),
+  }
+}
+
+function isUnderWay(gap: Coverage['gaps'][number], toMs: number, nowMs: number): boolean {
+  return gap.reason === 'not_observed' && gap.to === toMs && nowMs - gap.from <= UNDER_WAY_MS
+}

@@ -1,0 +1,71 @@
+import type { CursorCodec, CursorPlace } from '../../../core/cursor.ts'
+import { ApiError } from '../../../core/errors.ts'
+import type { Source } from '../../../core/source.ts'
+import type { Position } from '../../../store/series.ts'
+
+/**
+ * A walk over pages. The cursor carries the walk's order and range beside its place, so that the next page
+ * can be asked for with the cursor and the filters alone; giving another range or order is a mistake.
+ */
+export interface Walk {
+  readonly order: 'asc' | 'desc'
+  readonly startMs: number | undefined
+  readonly endMs: number | undefined
+  readonly position: Position | undefined
+}
+
+export interface WalkInput {
+  readonly after?: string | undefined
+  readonly order?: 'asc' | 'desc' | undefined
+  readonly start?: number | undefined
+  readonly end?: number | undefined
+}
+
+export function readWalk(codec: CursorCodec, binding: string, input: WalkInput): Walk {
+  if (input.after === undefined) {
+    return {
+      order: input.order ?? (input.start === undefined ? 'desc' : 'asc'),
+      startMs: input.start,
+      endMs: input.end,
+      position: undefined,
+    }
+  }
+  const place = codec.decode(binding, input.after)
+  if (place === undefined) throw foreignCursor()
+  const [order, start, end, ts, source, instrument, seq] = place
+  const walk: Walk = {
+    order: order === 'desc' ? 'desc' : 'asc',
+    startMs: start === null ? undefined : Number(start),
+    endMs: end === null ? undefined : Number(end),
+    position: { ts: Number(ts), source: source as Source, instrument: String(instrument), seq: Number(seq) },
+  }
+  const changed =
+    (input.start !== undefined && input.start !== walk.startMs) ||
+    (input.end !== undefined && input.end !== walk.endMs) ||
+    (input.order !== undefined && input.order !== walk.order)
+  if (changed) throw foreignCursor()
+  return walk
+}
+
+export function writeCursor(codec: CursorCodec, binding: string, walk: Walk, last: Position): string {
+  const { order, startMs = null, endMs = null } = walk
+  const place: CursorPlace = [order, startMs, endMs, last.ts, last.source, last.instrument, last.seq]
+  return codec.encode(binding, place)
+}
+
+/** Everything that names the walk but its range, order and page size. */
+export function walkBinding(path: string, filters: Readonly<Record<string, unknown>>): string {
+  const given = Object.keys(filters)
+    .filter((name) => filters[name] !== undefined)
+    .sort()
+    .map((name) => [name, filters[name]])
+  return JSON.stringify([path, given])
+}
+
+export function foreignCursor(): ApiError {
+  return new ApiError(
+    'invalid_param',
+    'after is not a cursor of this query: take meta.next_cursor and keep the other parameters.',
+    { param: 'after' },
+  )
+}

@@ -1,0 +1,58 @@
+import { ApiError } from '../../../core/errors.ts'
+import type { Dataset, Feed } from '../../../core/feed.ts'
+import { type Interval, storedInterval } from '../../../core/interval.ts'
+import { resolveSource, SOURCE_INFO, type Source, type SourceName } from '../../../core/source.ts'
+import type { AssetSymbol } from '../../../core/symbol.ts'
+import type { RowsRequest } from './list-rows.ts'
+
+/** Feeds of a dataset, one per source. */
+export function feedsOf(
+  dataset: Dataset,
+  sources: readonly Source[],
+  symbol: AssetSymbol,
+  interval: Interval | undefined,
+): Feed[] {
+  const stored = interval === undefined ? '' : storedInterval(interval)
+  return sources.map((source) => ({ dataset, source, symbol, interval: stored }))
+}
+
+/** The sources that are asked: the one named, or all that have the interval. */
+export function sourcesWithInterval(
+  asked: SourceName | undefined,
+  all: readonly SourceName[],
+  interval: Interval,
+): Source[] {
+  const stored = storedInterval(interval)
+  const has = (source: Source) => (SOURCE_INFO[source].candleIntervals as readonly string[]).includes(stored)
+  const sources = asked === undefined ? all.flatMap(sourceOf) : sourceOf(asked)
+  const [only] = sources
+  if (asked !== undefined && only !== undefined && !has(only)) {
+    const allowed = SOURCE_INFO[only].candleIntervals
+    throw new ApiError('invalid_interval', `interval must be one of ${allowed.join(', ')} for ${asked}.`, {
+      param: 'interval',
+      allowed,
+    })
+  }
+  return [...new Set(sources)].filter(has)
+}
+
+export function sourceOf(name: SourceName): Source[] {
+  const source = resolveSource(name)
+  return source === undefined ? [] : [source]
+}
+
+/** The spellings that the caller asked for, where the store has another one. */
+export function spelling(
+  source: SourceName | undefined,
+  interval: Interval | undefined,
+): NonNullable<RowsRequest['spell']> {
+  const stored = source === undefined ? undefined : resolveSource(source)
+  return [
+    ...(source === undefined || stored === undefined || source === stored
+      ? []
+      : [{ field: 'source' as const, stored, asked: source }]),
+    ...(interval === undefined || interval === storedInterval(interval)
+      ? []
+      : [{ field: 'interval' as const, stored: storedInterval(interval), asked: interval }]),
+  ]
+}

@@ -1,0 +1,69 @@
+import { ApiError } from '../../../core/errors.ts'
+import type { MarketRow } from '../../../core/rows/market.ts'
+import type { Source } from '../../../core/source.ts'
+import { type AssetSymbol, parseSymbol } from '../../../core/symbol.ts'
+import type { EnvironmentStore } from '../../../store/environment.ts'
+
+/** Finds a market by any of its identifiers. A market of another symbol or source is as good as unknown. */
+export async function findMarket(
+  store: EnvironmentStore,
+  identifier: string,
+  options: { param: string; source?: Source | undefined; symbol?: AssetSymbol | undefined },
+): Promise<MarketRow> {
+  const { source, symbol } = options
+  const found = await store.markets.get(identifier, {
+    ...(source ? { source } : {}),
+    ...(symbol ? { symbol } : {}),
+  })
+  if (found !== undefined) return found.market
+  const where = [source && ` of ${source}`, symbol && ` for ${symbol}`].filter(Boolean).join('')
+  throw new ApiError('market_not_found', `No market${where} is known as ${identifier.slice(0, 100)}.`, {
+    param: options.param,
+  })
+}
+
+/** The instruments of a market: its order-book tokens, or the market itself where it has none. */
+export function instrumentsOf(market: MarketRow): string[] {
+  return market.source === 'predmkt_a' && market.tokens.length > 0
+    ? market.tokens.map((token) => token.token_id)
+    : [market.market_id]
+}
+
+/** Which rows a request is about: a symbol, or one market, or one leg of it. */
+export interface Subject {
+  readonly symbol: AssetSymbol
+  /** The only source it can come from, where a market decides that. */
+  readonly source: Source | undefined
+  readonly instruments: readonly string[] | undefined
+}
+
+export async function findSubject(
+  store: EnvironmentStore,
+  asked: {
+    symbol: string
+    source: Source | undefined
+    marketId?: string | undefined
+    tokenId?: string | undefined
+  },
+): Promise<Subject> {
+  const symbol = parseSymbol(asked.symbol)
+  const named = symbol === undefined ? { identifier: asked.symbol, param: 'symbol' } : undefined
+  const market = asked.marketId !== undefined ? { identifier: asked.marketId, param: 'market_id' } : named
+  const token = asked.tokenId
+  if (market === undefined && token === undefined) {
+    return { symbol: symbol as AssetSymbol, source: asked.source, instruments: undefined }
+  }
+  const options = { source: asked.source, symbol }
+  const found = await findMarket(store, market?.identifier ?? token ?? '', {
+    ...options,
+    param: market?.param ?? 'token_id',
+  })
+  if (token !== undefined && !found.tokens.some((leg) => leg.token_id === token)) {
+    throw new ApiError('market_not_found', 'The market has no such token.', { param: 'token_id' })
+  }
+  return {
+    symbol: found.symbol as AssetSymbol,
+    source: found.source as Source,
+    instruments: token === undefined ? instrumentsOf(found) : [token],
+  }
+}

@@ -1,0 +1,53 @@
+import type { Interval } from '../../../core/interval.ts'
+import { FlowRow } from '../../../core/rows/flow.ts'
+import type { AssetSymbol } from '../../../core/symbol.ts'
+import { base } from '../../contract/costs.ts'
+import { list } from '../../contract/endpoint.ts'
+import { interval, order, page, symbol, timeRange } from '../../contract/params.ts'
+import { endpoint } from '../services.ts'
+import { feedsOf, spelling } from './feeds.ts'
+import { listRows } from './list-rows.ts'
+
+const INTERVALS = ['5m', '15m', '1h', '4h', '24h'] as const satisfies Interval[]
+
+export const flow = endpoint({
+  path: 'GET /v1/flow',
+  doc: {
+    tag: 'market',
+    summary: 'Buy and sell pressure of the spot exchange',
+    description:
+      'Buckets of aggregate trades. Counts are null in bars that were rebuilt without aggregate trades.',
+    example: {
+      timestamp: '2026-03-14T04:00:00.000Z',
+      symbol: 'BTC',
+      source: 'cexa',
+      interval: '5m',
+      buy_volume: 12.5,
+      sell_volume: 10.25,
+      num_buys: 421,
+      num_sells: 390,
+      vwap_buy: 61234.12,
+      vwap_sell: 61230.98,
+      net_volume: 2.25,
+      buy_ratio: 0.549451,
+    },
+  },
+  access: { scope: 'market', history: { of: 'flow', whenOlder: 'refuse', refusal: 'tier_restricted' } },
+  params: {
+    symbol: symbol(),
+    interval: interval(INTERVALS, 'Length of a bucket.'),
+    ...timeRange('exclusive'),
+    ...page({ default: 500, max: 5_000 }),
+    order: order(),
+  },
+  cost: base(50).perRow(3),
+  returns: list('Flow', FlowRow),
+  onlySource: 'cexa',
+  run: (context) => {
+    const { symbol: asset, interval: asked } = context.input
+    return listRows(context, {
+      feeds: feedsOf('flow', ['cexa'], asset as AssetSymbol, asked),
+      spell: spelling(undefined, asked),
+    })
+  },
+})

@@ -1,0 +1,192 @@
+import type { Feed } from '../../../core/feed.ts'
+import { respell } from '../../../core/rows/row-kinds.ts'
+import { formatTime } from '../../../core/time.ts'
+import type { BookRequest, RowFilters, SeriesQuery } from '../../../store/series.ts'
+import type { ListAnswer, RunContext } from '../../contract/endpoint.ts'
+import { ROW_SEPARATOR } from '../../contract/envelopes.ts'
+import type { Services } from '../services.ts'
+import { coverageMeta } from './coverage-meta.ts'
+import { readWalk, type Walk, type WalkInput, walkBinding, writeCursor } from './cursor-walk.ts'
+import type { MarketData } from './market-data.ts'
+
+/** What a list endpoint asks of the store, after its own parameters were understood. */
+export interface RowsRequest {
+  readonly feeds: readonly Feed[]
+  readonly filters?: RowFilters
+  readonly stepMs?: number
+  readonly books?: BookRequest
+  /** Names that were asked for in another spelling. */
+  readonly spell?: readonly { field: 'source' | 'interval'; stored: string; asked: string }[]
+  /** Meta fields of its own. */
+  readonly meta?: Readonly<Record<string, unknown>>
+  /** Ignored for reasons that the declaration cannot know. */
+  readonly alsoIgnored?: readonly string[]
+  readonly endInclusive?: boolean
+  /** Moves a start before the first row to it and says so. */
+  readonly clampToEarliest?: boolean
+}
+
+type ListContext = RunContext<Readonly<Record<string, unknown>>, Services>
+
+interface Span {
+  fromMs: number
+  toMs: number
+}
+
+/** Reads one page: rows, cursor, coverage, and whether anything of it can still change. */
+export async function listRows(context: ListContext, request: RowsRequest): Promise<ListAnswer> {
+  const { services, input, range } = context
+  const data = services.market
+  if (range === undefined) throw new Error('a list of rows needs a history gate')
+  const { after, order, start, end, limit, ...filters } = input
+  const binding = walkBinding(context.path, filters)
+  const walk = readWalk(data.cursors, binding, input as WalkInput)
+  const asked = spanOf(context, walk)
+  const earliest = request.clampToEarliest ? await earliestClamp(data, request.feeds, walk, asked) : undefined
+  const span = { ...asked, fromMs: earliest ?? (await knownStart(data, request.feeds, asked)) }
+  const query: SeriesQuery = {
+    feeds: request.feeds,
+    range: { from: span.fromMs, to: span.toMs, ...(request.endInclusive ? { toInclusive: true } : {}) },
+    order: walk.order,
+    limit: context.rowLimit,
+    ...(walk.position ? { position: walk.position } : {}),
+    ...(request.filters ? { filters: request.filters } : {}),
+    ...(request.stepMs ? { stepMs: request.stepMs } : {}),
+  }
+  const clamp = clampMeta(context, walk, earliest)
+  if (context.dryRun) return previewAnswer(await data.store.series.count(query), clamp.clamped === true)
+
+  const finality = await data.store.series.finality(request.feeds)
+  const epochs = finality.map((feed) => feed.epoch).join(' ')
+  const name = cacheName(context, binding, walk, limit)
+  const known = data.pages.get(name)
+  if (known !== undefined && known.epochs === epochs && clamp.clamped === null) return known.answer
+
+  const page = await data.store.series.page({
+    ...query,
+    separator: ROW_SEPARATOR,
+    ...(request.books ? { books: request.books } : {}),
+  })
+  const covered = pageSpan(walk, span, page.hasMore ? page.lastTs : undefined)
+  const coverage = await coverageMeta(data.store.coverage, request.feeds, covered, context.nowMs)
+  const finalBefore = Math.min(...finality.map((feed) => feed.before))
+  const capped = page.hasMore && typeof limit === 'number' && context.rowLimit < limit
+  const sealed =
+    request.feeds.length > 0 &&
+    isAnchored(walk, page.hasMore) &&
+    covered.toMs <= finalBefore &&
+    coverage.complete &&
+    clamp.clamped === null &&
+    !capped
+  const answer: ListAnswer = {
+    kind: 'list',
+    rows: spelled(page.text, request),
+    count: page.count,
+    hasMore: page.hasMore,
+    nextCursor: page.hasMore && page.last ? writeCursor(data.cursors, binding, walk, page.last) : null,
+    meta: {
+      ...echo(context),
+      ...clamp,
+      ignored: [...context.ignored, ...(request.alsoIgnored ?? [])],
+      coverage,
+      ...request.meta,
+    },
+    sealed,
+    clamped: clamp.clamped === true,
+    coverageComplete: coverage.complete,
+  }
+  if (sealed) data.pages.set(name, { epochs, answer })
+  return answer
+}
+
+/** The range that is read: as asked, never before what the plan may read. */
+function spanOf({ range, nowMs, given }: ListContext, walk: Walk): Span {
+  const earliestMs = range?.earliestMs ?? 0
+  const asked = given.has('start') ? (range?.clamp ? range.fromMs : walk.startMs) : undefined
+  const fromMs = asked ?? Math.max(walk.startMs ?? 0, earliestMs)
+  return { fromMs, toMs: Math.max(fromMs, walk.endMs ?? nowMs) }
+}
+
+async function earliestClamp(
+  data: MarketData,
+  feeds: readonly Feed[],
+  walk: Walk,
+  span: Span,
+): Promise<number | undefined> {
+  if (walk.startMs === undefined || walk.position !== undefined) return undefined
+  const earliest = await data.earliest(feeds)
+  if (earliest === undefined) return undefined
+  return span.fromMs < earliest && earliest < span.toMs ? earliest : undefined
+}
+
+/** A plan without a window and a request without a start begin at the first row, not in 1970. */
+async function knownStart(data: MarketData, feeds: readonly Feed[], span: Span): Promise<number> {
+  if (span.fromMs > 0) return span.fromMs
+  return Math.min((await data.earliest(feeds)) ?? span.toMs, span.toMs)
+}
+
+function clampMeta({ range }: ListContext, walk: Walk, earliest: number | undefined) {
+  if (range?.clamp !== undefined) {
+    return {
+      clamped: true,
+      clamped_reason: 'plan_history',
+      original_start: formatTime(range.clamp.originalStartMs),
+      effective_start: formatTime(range.fromMs),
+    }
+  }
+  if (earliest !== undefined) {
+    return {
+      clamped: true,
+      clamped_reason: 'before_earliest_data',
+      original_start: formatTime(walk.startMs ?? earliest),
+      effective_start: formatTime(earliest),
+    }
+  }
+  return { clamped: null, clamped_reason: null, original_start: null, effective_start: null }
+}
+
+/** The part of the range that this page speaks of: from where it begins to where it ends. */
+function pageSpan(walk: Walk, span: Span, lastTs: number | undefined): Span {
+  const begin = walk.position?.ts
+  return walk.order === 'asc'
+    ? { fromMs: begin ?? span.fromMs, toMs: lastTs === undefined ? span.toMs : lastTs + 1 }
+    : { fromMs: lastTs ?? span.fromMs, toMs: begin === undefined ? span.toMs : begin + 1 }
+}
+
+/** Neither end of the page moves with the clock. */
+function isAnchored(walk: Walk, hasMore: boolean): boolean {
+  const begins =
+    walk.position !== undefined || (walk.order === 'asc' ? walk.startMs : walk.endMs) !== undefined
+  const ends = hasMore || (walk.order === 'asc' ? walk.endMs : walk.startMs) !== undefined
+  return begins && ends
+}
+
+function cacheName(context: ListContext, binding: string, walk: Walk, limit: unknown): string {
+  const { order, startMs, endMs, position } = walk
+  const given = ['symbol', 'source', 'interval'].filter((name) => context.given.has(name)).join()
+  return JSON.stringify([binding, given, order, startMs, endMs, position, limit, context.rowLimit])
+}
+
+function echo({ input, given }: ListContext) {
+  const value = (name: string) => (given.has(name) ? (input[name] ?? null) : null)
+  return { symbol: value('symbol'), source: value('source'), interval: value('interval') }
+}
+
+function spelled(text: string, { spell = [] }: RowsRequest): string {
+  return spell.reduce((rows, { field, stored, asked }) => respell(rows, field, stored, asked), text)
+}
+
+/** A preview has a count and nothing else. */
+export function previewAnswer(count: number, clamped: boolean): ListAnswer {
+  return {
+    kind: 'list',
+    rows: '',
+    count,
+    hasMore: false,
+    nextCursor: null,
+    meta: {},
+    sealed: false,
+    clamped,
+    coverageComplete: true,
+  }
+}

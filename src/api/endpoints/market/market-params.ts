@@ -1,0 +1,35 @@
+import { MARKET_TYPES } from '../../../core/rows/market.ts'
+import { choice, type Param, text } from '../../contract/params.ts'
+
+/** Identifiers of prediction markets: ids, condition ids, slugs, tickers and token ids share one form. */
+const IDENTIFIER = /^[A-Za-z0-9._:-]{1,200}$/
+
+export const IDENTIFIERS_IN_WORDS = 'a market id, condition id, slug, ticker or token id'
+
+export function marketIdParam(): Param<string> {
+  return text('One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`).', {
+    pattern: IDENTIFIER,
+    expected: IDENTIFIERS_IN_WORDS,
+    example: 'btc-updown-5m-1778584200',
+  })
+}
+
+export function tokenIdParam(): Param<string> {
+  return text('One leg of a market: its order-book token id (`predmkt_a`).', {
+    pattern: /^[0-9A-Za-z]{1,100}$/,
+    expected: 'an order-book token id',
+    example: '104173557214744537570424345347209544585775842950109756851652855913015295701992',
+  })
+}
+
+export function identifierParam(): Param<string> {
+  return text('Market id, condition id, slug, ticker or token id.', {
+    pattern: IDENTIFIER,
+    expected: IDENTIFIERS_IN_WORDS,
+    example: 'btc-updown-5m-1778584200',
+  })
+}
+
+export function marketTypeParam() {
+  return choice('Duration of the contract.', MARKET_TYPES)
+}

@@ -1,0 +1,156 @@
+import { MarketRow, type MarketType } from '../../../core/rows/market.ts'
+import type { Source } from '../../../core/source.ts'
+import { type AssetSymbol, parseSymbol } from '../../../core/symbol.ts'
+import type { MarketPosition } from '../../../store/markets.ts'
+import { flat } from '../../contract/costs.ts'
+import { at, list, object } from '../../contract/endpoint.ts'
+import { ROW_SEPARATOR } from '../../contract/envelopes.ts'
+import { bool, optional, page, source, symbol } from '../../contract/params.ts'
+import { endpoint } from '../services.ts'
+import { NO_COVERAGE } from './coverage-meta.ts'
+import { foreignCursor, walkBinding } from './cursor-walk.ts'
+import { findMarket } from './find-market.ts'
+import { previewAnswer } from './list-rows.ts'
+import { identifierParam, marketTypeParam } from './market-params.ts'
+
+const SOURCES = ['predmkt_a', 'predmkt_b', 'perpdex'] as const satisfies Source[]
+
+const EXAMPLE = {
+  market_id: '0x4319532e181605cb15b1bd677759a3bc7f7394b2fdf145195b700eeaedfd5221',
+  source: 'predmkt_a',
+  symbol: 'BTC',
+  slug: 'btc-updown-5m-1778584200',
+  ticker: null,
+  condition_id: '0x4319532e181605cb15b1bd677759a3bc7f7394b2fdf145195b700eeaedfd5221',
+  event_id: '123456',
+  question: 'Bitcoin Up or Down?',
+  market_type: '5m',
+  start_time: '2026-05-12T11:10:00.000Z',
+  end_time: '2026-05-12T11:15:00.000Z',
+  active: false,
+  status: 'resolved',
+  winner: 'Up',
+  resolved_at: '2026-05-12T11:16:10.000Z',
+  tokens: [
+    {
+      token_id: '104173557214744537570424345347209544585775842950109756851652855913015295701992',
+      outcome: 'Up',
+    },
+  ],
+  strike: null,
+  reference_price_start: 61234.1,
+  reference_price_end: 61240.9,
+  volume: 15234.2,
+  liquidity: null,
+  open_interest: null,
+}
+
+export const markets = endpoint({
+  path: 'GET /v1/markets',
+  doc: {
+    tag: 'market',
+    summary: 'Markets and their identifiers',
+    description: 'Latest end first, perpetuals before all. `active` left out lists all.',
+    example: EXAMPLE,
+  },
+  access: { scope: 'market' },
+  params: {
+    source: optional(source(...SOURCES)),
+    symbol: optional(symbol()),
+    market_type: optional(marketTypeParam()),
+    active: optional(bool('Only markets that trade now (true) or do not (false).')),
+    ...page({ default: 50, max: 500 }),
+  },
+  cost: flat(25),
+  returns: list('Market', MarketRow),
+  aliases: [
+    at('GET /v1/predmkt_a/markets', { source: 'predmkt_a' }, 'Markets of prediction market A'),
+    at('GET /v1/predmkt_b', { source: 'predmkt_b', active: true }, 'Active markets of prediction market B'),
+    at(
+      'GET /v1/predmkt_b/markets',
+      { source: 'predmkt_b', active: true },
+      'Active markets of prediction market B',
+    ),
+    at('GET /v1/perpdex', { source: 'perpdex' }, 'Perpetual markets'),
+    at('GET /v1/perpdex/markets', { source: 'perpdex' }, 'Perpetual markets'),
+  ],
+  run: async (context) => {
+    const { input, services, given } = context
+    const { store, cursors } = services.market
+    const { after, limit: _limit, ...filters } = input
+    const binding = walkBinding(context.path, filters)
+    const position = after === undefined ? undefined : readPosition(cursors.decode(binding, after))
+    const filter = {
+      ...(input.source ? { source: input.source } : {}),
+      ...(input.symbol ? { symbol: parseSymbol(input.symbol) as AssetSymbol } : {}),
+      ...(input.market_type ? { marketType: input.market_type as MarketType } : {}),
+      ...(input.active === undefined ? {} : { active: input.active }),
+    }
+    if (context.dryRun) return previewAnswer(await store.markets.count(filter, context.rowLimit), false)
+    const page = await store.markets.list({
+      ...filter,
+      limit: context.rowLimit,
+      separator: ROW_SEPARATOR,
+      ...(position ? { position } : {}),
+    })
+    const { last } = page
+    const echo = (name: 'symbol' | 'source') => (given.has(name) ? (input[name] ?? null) : null)
+    return {
+      kind: 'list',
+      rows: page.text,
+      count: page.count,
+      hasMore: page.hasMore,
+      nextCursor:
+        page.hasMore && last ? cursors.encode(binding, [last.endMs, last.source, last.marketId]) : null,
+      meta: {
+        symbol: echo('symbol'),
+        source: echo('source'),
+        interval: null,
+        clamped: null,
+        clamped_reason: null,
+        original_start: null,
+        effective_start: null,
+        ignored: context.ignored,
+        coverage: NO_COVERAGE,
+      },
+      sealed: false,
+      clamped: false,
+      coverageComplete: true,
+    }
+  },
+})
+
+function readPosition(place: readonly (string | number | null)[] | undefined): MarketPosition {
+  if (place === undefined) throw foreignCursor()
+  const [endMs, source, marketId] = place
+  return {
+    endMs: endMs === null ? null : Number(endMs),
+    source: source as Source,
+    marketId: String(marketId),
+  }
+}
+
+export const market = endpoint({
+  path: 'GET /v1/markets/{identifier}',
+  doc: { tag: 'market', summary: 'One market by any of its identifiers', example: EXAMPLE },
+  access: { scope: 'market' },
+  params: { identifier: identifierParam(), source: optional(source(...SOURCES)) },
+  cost: flat(25),
+  returns: object('MarketRecord', MarketRow),
+  errors: ['market_not_found'],
+  aliases: [
+    at(
+      'GET /v1/predmkt_a/markets/{identifier}',
+      { source: 'predmkt_a' },
+      'One market of prediction market A',
+    ),
+  ],
+  run: async ({ input, services }) => ({
+    kind: 'object',
+    value: await findMarket(services.market.store, input.identifier, {
+      param: 'identifier',
+      source: input.source,
+    }),
+    units: { row: 1 },
+  }),
+})

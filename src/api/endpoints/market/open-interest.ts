@@ -1,0 +1,66 @@
+import type { Interval } from '../../../core/interval.ts'
+import { OpenInterestRow } from '../../../core/rows/open-interest.ts'
+import { base } from '../../contract/costs.ts'
+import { at, list } from '../../contract/endpoint.ts'
+import {
+  interval,
+  optional,
+  order,
+  page,
+  source,
+  symbol,
+  timeRange,
+  withDefault,
+} from '../../contract/params.ts'
+import { endpoint } from '../services.ts'
+import { feedsOf } from './feeds.ts'
+import { findSubject } from './find-market.ts'
+import { listRows } from './list-rows.ts'
+
+const SOURCES = ['cexa_futures', 'perpdex', 'predmkt_b'] as const
+const INTERVALS = ['5m', '15m', '1h', '4h', '1d'] as const satisfies Interval[]
+/** Rows without a market: of the whole symbol. */
+const WHOLE_SYMBOL = ['']
+
+export const openInterest = endpoint({
+  path: 'GET /v1/open-interest',
+  doc: {
+    tag: 'market',
+    summary: 'Open interest',
+    description:
+      'For `predmkt_b` a symbol gives the sum over its markets; a ticker in place of the symbol gives one market.',
+    example: {
+      timestamp: '2026-03-14T04:00:00.000Z',
+      symbol: 'BTC',
+      source: 'cexa_futures',
+      interval: '1h',
+      open_interest: 82345.12,
+      open_interest_usd: 5042341234.5,
+    },
+  },
+  access: {
+    scope: 'market',
+    history: { of: 'open_interest', whenOlder: 'refuse', refusal: 'tier_restricted' },
+  },
+  params: {
+    symbol: symbol({ orIdentifier: 'the ticker or slug of a `predmkt_b` market' }),
+    source: optional(source(...SOURCES)),
+    interval: withDefault(interval(INTERVALS, 'Distance of the observations.'), '1h'),
+    ...timeRange('exclusive'),
+    ...page({ default: 100, max: 1_000 }),
+    order: order(),
+  },
+  cost: base(50).perRow(3),
+  returns: list('OpenInterest', OpenInterestRow),
+  errors: ['market_not_found'],
+  aliases: [at('GET /v1/perpdex/open-interest', { source: 'perpdex' }, 'Open interest of perpetuals')],
+  run: async (context) => {
+    const { input, services } = context
+    const subject = await findSubject(services.market.store, { symbol: input.symbol, source: input.source })
+    const sources = subject.source === undefined ? SOURCES : [subject.source]
+    return listRows(context, {
+      feeds: feedsOf('open_interest', sources, subject.symbol, input.interval),
+      filters: { instruments: subject.instruments ?? WHOLE_SYMBOL },
+    })
+  },
+})

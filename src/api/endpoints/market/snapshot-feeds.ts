@@ -1,0 +1,57 @@
+import { ApiError } from '../../../core/errors.ts'
+import type { Feed } from '../../../core/feed.ts'
+import { storedInterval } from '../../../core/interval.ts'
+import { MARKET_TYPES, type MarketType } from '../../../core/rows/market.ts'
+import type { AssetSymbol } from '../../../core/symbol.ts'
+import { formatTime } from '../../../core/time.ts'
+import type { EnvironmentStore } from '../../../store/environment.ts'
+
+export const SNAPSHOT_SOURCES = ['predmkt_a', 'predmkt_b', 'perpdex', 'cexa'] as const
+export type SnapshotSource = (typeof SNAPSHOT_SOURCES)[number]
+
+/** Snapshots of prediction markets are kept per contract duration; those of a perpetual are one series. */
+export function snapshotFeeds(
+  source: SnapshotSource,
+  symbol: AssetSymbol,
+  type: MarketType | undefined,
+): Feed<'snapshots'>[] {
+  const types = source === 'perpdex' ? [''] : type === undefined ? MARKET_TYPES : [type]
+  return types.map((duration) => ({
+    dataset: 'snapshots',
+    source,
+    symbol,
+    interval: duration === '' ? '' : storedInterval(duration as MarketType),
+  }))
+}
+
+/**
+ * Books of the spot exchange are listed but not recorded, and the perpetual venue has no past books: what was
+ * not recorded cannot be had.
+ */
+export async function checkAvailable(
+  store: EnvironmentStore,
+  source: SnapshotSource,
+  symbol: AssetSymbol,
+  toMs: number,
+): Promise<void> {
+  if (source === 'cexa') {
+    throw new ApiError('data_not_available', 'Snapshots of cexa are listed but not yet available.', {
+      param: 'source',
+    })
+  }
+  if (source !== 'perpdex') return
+  const [feed] = await store.series.feeds({ dataset: 'snapshots', source, symbol, interval: '' })
+  const { firstTs, lastTs } = feed ?? {}
+  if (firstTs !== undefined && lastTs !== undefined && toMs >= firstTs) return
+  const available =
+    firstTs === undefined || lastTs === undefined
+      ? null
+      : { from: formatTime(firstTs), to: formatTime(lastTs) }
+  throw new ApiError(
+    'data_not_available',
+    available === null
+      ? `No snapshot of perpdex is recorded for ${symbol} yet.`
+      : `Snapshots of perpdex for ${symbol} are recorded from ${available.from} to ${available.to}.`,
+    { available_range: available },
+  )
+}

@@ -1,0 +1,125 @@
+import { INTERVAL_MS, type Interval } from '../../../core/interval.ts'
+import { SnapshotRow } from '../../../core/rows/snapshot.ts'
+import type { AssetSymbol } from '../../../core/symbol.ts'
+import { base } from '../../contract/costs.ts'
+import { at, list } from '../../contract/endpoint.ts'
+import {
+  flag,
+  integer,
+  interval,
+  onlyFor,
+  optional,
+  order,
+  page,
+  source,
+  symbol,
+  timeRange,
+  withDefault,
+} from '../../contract/params.ts'
+import { endpoint } from '../services.ts'
+import { findMarket } from './find-market.ts'
+import { listRows, type RowsRequest } from './list-rows.ts'
+import { marketIdParam, marketTypeParam } from './market-params.ts'
+import { checkAvailable, SNAPSHOT_SOURCES, snapshotFeeds } from './snapshot-feeds.ts'
+
+const STEPS = ['500ms', '1s', '5m', '15m', '1h', '4h', '24h'] as const satisfies Interval[]
+const GRID = '500ms'
+
+export const snapshots = endpoint({
+  path: 'GET /v1/snapshots',
+  doc: {
+    tag: 'market',
+    summary: 'Order-book snapshots',
+    description:
+      'Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels.',
+    example: {
+      timestamp: '2026-03-14T04:00:00.500Z',
+      symbol: 'BTC',
+      source: 'perpdex',
+      interval: '500ms',
+      market_id: null,
+      best_bid: 61234,
+      best_ask: 61235,
+      mid_price: 61234.5,
+      spread: 1,
+      imbalance: 0.543211,
+      bids: [[61234, 1.2]],
+      asks: [[61235, 0.8]],
+    },
+  },
+  access: { scope: 'market', history: { of: 'snapshots', whenOlder: 'refuse', refusal: 'plan_required' } },
+  params: {
+    source: source(...SNAPSHOT_SOURCES),
+    symbol: symbol(),
+    market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam())),
+    market_type: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketTypeParam())),
+    include_orderbook: onlyFor(['predmkt_a', 'predmkt_b'], flag('Adds both books of each market.')),
+    include_diffs: onlyFor(
+      ['predmkt_a', 'predmkt_b'],
+      flag(
+        'Adds what changed in the first book since the row before. `predmkt_b`, and `/v1/predmkt_a/orderbook`.',
+      ),
+    ),
+    depth: onlyFor(['predmkt_a'], withDefault(integer('Levels per side.', { min: 1, max: 50 }), 10)),
+    interval: optional(interval(STEPS, 'Sampling step; left out: every stored sample.')),
+    ...timeRange('inclusive'),
+    ...page({ default: 100, max: 1_000 }),
+    order: order(),
+  },
+  cost: base(50)
+    .perRow(4)
+    .perRowWhen(
+      'with include_orderbook on predmkt_a',
+      10,
+      (input) => input.include_orderbook === true && input.source === 'predmkt_a',
+    ),
+  returns: list('Snapshot', SnapshotRow),
+  errors: ['market_not_found', 'data_not_available'],
+  aliases: [
+    at('GET /v1/predmkt_a/snapshots', { source: 'predmkt_a' }, 'Up/Down book snapshots'),
+    at(
+      'GET /v1/predmkt_a/orderbook',
+      { source: 'predmkt_a', include_orderbook: true },
+      'Order-book history of prediction market A',
+    ),
+    at('GET /v1/predmkt_b/snapshots', { source: 'predmkt_b' }, 'Yes/No book snapshots'),
+    at(
+      'GET /v1/predmkt_b/orderbook',
+      { source: 'predmkt_b', include_orderbook: true },
+      'Order-book history of prediction market B',
+    ),
+    at('GET /v1/perpdex/snapshots', { source: 'perpdex' }, 'L2 book snapshots of perpetuals'),
+  ],
+  run: async (context) => {
+    const { input, services, range, path } = context
+    const { store } = services.market
+    const asset = input.symbol as AssetSymbol
+    await checkAvailable(store, input.source, asset, range?.toMs ?? context.nowMs)
+    const isPrediction = input.source === 'predmkt_a' || input.source === 'predmkt_b'
+    const marketId = isPrediction ? input.market_id : undefined
+    const market =
+      marketId === undefined
+        ? undefined
+        : await findMarket(store, marketId, {
+            param: 'market_id',
+            source: input.source,
+            symbol: asset,
+          })
+    const hasDiffs = input.source === 'predmkt_b' || path === '/v1/predmkt_a/orderbook'
+    const books: RowsRequest['books'] = {
+      books: isPrediction && input.include_orderbook,
+      diffs: isPrediction && input.include_diffs && hasDiffs,
+      ...(input.source === 'predmkt_a' ? { depth: input.depth } : {}),
+    }
+    const step = input.interval
+    return listRows(context, {
+      feeds: snapshotFeeds(input.source, asset, isPrediction ? input.market_type : undefined),
+      ...(market ? { filters: { instruments: [market.market_id] } } : {}),
+      ...(step === undefined || step === GRID ? {} : { stepMs: INTERVAL_MS[step] }),
+      ...(books.books || books.diffs ? { books } : {}),
+      spell: step === undefined ? [] : [{ field: 'interval', stored: GRID, asked: step }],
+      alsoIgnored: context.given.has('include_diffs') && isPrediction && !hasDiffs ? ['include_diffs'] : [],
+      endInclusive: true,
+    })
+  },
+})

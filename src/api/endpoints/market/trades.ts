@@ -1,0 +1,71 @@
+import { TradeRow } from '../../../core/rows/trade.ts'
+import { base } from '../../contract/costs.ts'
+import { at, list } from '../../contract/endpoint.ts'
+import { choice, onlyFor, optional, order, page, source, symbol, timeRange } from '../../contract/params.ts'
+import { endpoint } from '../services.ts'
+import { feedsOf } from './feeds.ts'
+import { findSubject } from './find-market.ts'
+import { listRows } from './list-rows.ts'
+import { IDENTIFIERS_IN_WORDS, marketIdParam, tokenIdParam } from './market-params.ts'
+
+const SOURCES = ['predmkt_a', 'predmkt_b', 'perpdex'] as const
+
+export const trades = endpoint({
+  path: 'GET /v1/trades',
+  doc: {
+    tag: 'market',
+    summary: 'Trade ticks',
+    description: 'Single trades. Spot exchange trades are on `/v1/flow` as buckets.',
+    example: {
+      timestamp: '2026-03-14T04:00:00.123Z',
+      symbol: 'BTC',
+      source: 'perpdex',
+      trade_id: '118906512037719',
+      price: 61234.1,
+      size: 0.015,
+      side: 'buy',
+      maker_taker: null,
+      market_id: null,
+      token_id: null,
+      outcome: null,
+    },
+  },
+  access: { scope: 'market', history: { of: 'trades', whenOlder: 'clamp', refusal: 'tier_restricted' } },
+  params: {
+    symbol: symbol({ orIdentifier: IDENTIFIERS_IN_WORDS }),
+    source: optional(source(...SOURCES)),
+    market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam())),
+    token_id: onlyFor(['predmkt_a'], optional(tokenIdParam())),
+    side: optional(choice('Side of the aggressor.', ['buy', 'sell'] as const, { fault: 'invalid_side' })),
+    ...timeRange('exclusive'),
+    ...page({ default: 500, max: 10_000 }),
+    order: order(),
+  },
+  cost: base(50).perRow(2),
+  returns: list('Trade', TradeRow),
+  errors: ['market_not_found'],
+  aliases: [
+    at('GET /v1/predmkt_a/trades', { source: 'predmkt_a' }, 'Trade ticks of prediction market A'),
+    at('GET /v1/perpdex/trades', { source: 'perpdex' }, 'Trade ticks of perpetuals'),
+  ],
+  run: async (context) => {
+    const { input, services } = context
+    const isUsed = (name: string) => !context.ignored.includes(name)
+    const subject = await findSubject(services.market.store, {
+      symbol: input.symbol,
+      source: input.source,
+      marketId: isUsed('market_id') ? input.market_id : undefined,
+      tokenId: isUsed('token_id') ? input.token_id : undefined,
+    })
+    const sources = subject.source === undefined ? SOURCES : [subject.source]
+    const filters = {
+      ...(subject.instruments ? { instruments: subject.instruments } : {}),
+      ...(input.side ? { side: input.side } : {}),
+    }
+    return listRows(context, {
+      feeds: feedsOf('trades', sources, subject.symbol, undefined),
+      filters,
+      clampToEarliest: true,
+    })
+  },
+})

@@ -1,0 +1,66 @@
+import { join } from 'node:path'
+import { earliestRows } from '../api/endpoints/market/earliest.ts'
+import type { SealedPage } from '../api/endpoints/market/market-data.ts'
+import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
+import { symbolsCatalog } from '../api/publish/catalog.ts'
+import type { CursorCodec } from '../core/cursor.ts'
+import { SYMBOLS } from '../core/symbol.ts'
+import { formatTime } from '../core/time.ts'
+import type { Clock } from '../kit/clock.ts'
+import { Lru } from '../kit/lru.ts'
+import type { EnvironmentStore } from '../store/environment.ts'
+import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
+import type { Parts } from './parts.ts'
+
+const PAGE_CACHE_ENTRIES = 20_000
+const PAGE_CACHE_CHARS = 128 * 1024 * 1024
+const SYMBOLS_FRESH_MS = 2_000
+
+export interface MarketHalf {
+  readonly services: Pick<Services, 'market' | 'symbols'>
+  readonly ingestion: () => ServiceStatus['ingestion']
+}
+
+/** The market half of one environment: its store and what serves it. */
+export async function startMarket(parts: Parts, cursors: CursorCodec): Promise<MarketHalf> {
+  const { environment, config, clock, shutdown, probes } = parts
+  const store = await openSqliteEnvironment({ file: join(config.data, `${environment}.db`), clock })
+  shutdown.add(`${environment} store`, () => store.close())
+  probes.push({ name: `${environment} store`, check: async () => void (await store.series.earliest({})) })
+  return {
+    services: {
+      market: { store, cursors, earliest: earliestRows(store.series, clock), pages: pageCache() },
+      symbols: symbolsService(store, clock),
+    },
+    ingestion: () => [],
+  }
+}
+
+function pageCache(): Lru<string, SealedPage> {
+  return new Lru({
+    maxEntries: PAGE_CACHE_ENTRIES,
+    maxWeight: PAGE_CACHE_CHARS,
+    weigh: (page) => page.answer.rows.length,
+  })
+}
+
+/** The earliest data points are asked for again after a while; the list is the same object until they move. */
+function symbolsService(store: EnvironmentStore, clock: Clock): Services['symbols'] {
+  let body = symbolsCatalog(() => null)
+  let askedAtMs = Number.NEGATIVE_INFINITY
+  const refresh = async () => {
+    const earliest = new Map<string, number | undefined>()
+    for (const symbol of SYMBOLS) earliest.set(symbol, await store.series.earliest({ symbol }))
+    const fresh = symbolsCatalog((symbol) => {
+      const time = earliest.get(symbol)
+      return time === undefined ? null : formatTime(time)
+    })
+    if (JSON.stringify(fresh) !== JSON.stringify(body)) body = fresh
+    return body
+  }
+  return () => {
+    if (clock.now() - askedAtMs < SYMBOLS_FRESH_MS) return body
+    askedAtMs = clock.now()
+    return refresh()
+  }
+}
