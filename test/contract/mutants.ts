@@ -56,14 +56,14 @@ const WITH_DEFAULT = /withDefault\(/g
 
 const PLAN_VALUES: readonly Pattern[] = [
   { pattern: new RegExp(String.raw`^\s+[a-z_A-Z]+: ${NUMBER},`, 'gm'), change: more },
-  { pattern: new RegExp(String.raw`DAYS = ${NUMBER}`, 'g'), change: more },
+  { pattern: new RegExp(`DAYS = ${NUMBER}`, 'g'), change: more },
   { pattern: /^\s+[a-z_]+: (null),/gm, change: () => '31' },
   { pattern: /tier: ('[a-z]+'),/g, change: otherOf("'business'", "'pro'") },
   { pattern: /finestCandle: ('[0-9a-z]+'),/g, change: otherOf("'1m'") },
 ]
 
 const ERROR_VALUES: readonly Pattern[] = [
-  { pattern: new RegExp(String.raw`status: ${NUMBER}`, 'g'), change: more },
+  { pattern: new RegExp(`status: ${NUMBER}`, 'g'), change: more },
 ]
 
 export function findMutants(): Mutant[] {

@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import { findMutants } from './mutants.ts'
 import { tryMutants } from './mutate-run.ts'
 
-/** `npm run mutate` tries all; here every so many-th, so that each run of the tests has a part of them. */
+/** `npm run mutate` tries all; here every twelfth. */
 const STEP = 12
+const START = 5
 
 test('a changed cost, bound, default or plan value is noticed (a sample; npm run mutate tries all)', async () => {
   const all = findMutants()
   assert.ok(all.length > 150, `only ${all.length} values were found`)
-  const start = new Date().getUTCDate() % STEP
-  const sample = all.filter((_, index) => index % STEP === start)
+  const sample = all.filter((_, index) => index % STEP === START)
   const verdicts = await tryMutants(sample)
   assert.deepEqual(
     verdicts.filter(({ noticed }) => noticed === undefined).map(({ mutant }) => mutant),
