@@ -1,0 +1,246 @@
+/**
+ * A live session: one line per route, one loop per poll, one watch over the silence of every channel, all into
+ * one bounded queue that one consumer reads.
+ */
+import type { Source } from '../core/source.ts'
+import type { Clock } from '../kit/clock.ts'
+import { type Channel, channelKey } from './channel.ts'
+import { createChannelWatch } from './channel-watch.ts'
+import type { DeadLetterReason, DeadLetters } from './dead-letter.ts'
+import type { FeedLimits } from './feed-limits.ts'
+import type { FeedProtocol, FrameOutcome } from './frame.ts'
+import { type Line, startLine } from './line.ts'
+import { openLink, type Route } from './link.ts'
+import type { DataObservation, Observation } from './observation.ts'
+import { createObservationQueue } from './observation-queue.ts'
+import { type Poll, runPoll } from './poll.ts'
+import type { Dial, LiveSession } from './venue.ts'
+
+export interface FeedOptions {
+  readonly source: Source
+  readonly routes: readonly Route[]
+  readonly polls: readonly Poll[]
+  readonly protocol: FeedProtocol
+  readonly silenceOf: (channel: Channel) => number | null
+  readonly renewAfterMs: number | null
+  readonly clock: Clock
+  readonly random: () => number
+  readonly dial: Dial
+  readonly deadLetters: DeadLetters
+  readonly limits: FeedLimits
+  readonly signal: AbortSignal
+}
+
+export function startFeed(options: FeedOptions): LiveSession {
+  const { source, clock, limits, deadLetters } = options
+  const stop = new AbortController()
+  const signal = AbortSignal.any([options.signal, stop.signal])
+  const counts = {
+    frames: 0,
+    observations: 0,
+    repeats: 0,
+    ignored: 0,
+    malformed: 0,
+    connects: 0,
+    disconnects: 0,
+    renewals: 0,
+    pollFailures: 0,
+  }
+  const watch = createChannelWatch({
+    silenceOf: options.silenceOf,
+    keysRemembered: limits.keysRemembered,
+    nowMs: clock.now,
+  })
+  let reading = Promise.withResolvers<void>()
+  reading.resolve()
+  let pausedSinceMs = 0
+  const gone = aborted(signal)
+
+  const queue = createObservationQueue({
+    highWater: limits.queueHighWater,
+    lowWater: limits.queueLowWater,
+    onPressure(paused) {
+      const now = clock.now()
+      if (paused) {
+        reading = Promise.withResolvers()
+        pausedSinceMs = now
+      } else {
+        reading.resolve()
+        watch.forgive(now - pausedSinceMs)
+      }
+      for (const line of lines) line.setPaused(paused)
+    },
+  })
+
+  function observe(key: string, observation: DataObservation): void {
+    const admitted = watch.admit(key, observation)
+    if (admitted === 'repeat') counts.repeats += 1
+    if (admitted !== 'new') return
+    counts.observations += 1
+    queue.push(observation)
+  }
+
+  function subscribed(key: string): void {
+    const channel = watch.channelOf(key)
+    if (channel === undefined) return
+    const receivedMs = clock.now()
+    watch.restart(key, receivedMs)
+    queue.push({ kind: 'subscribed', source, receivedMs, channel })
+  }
+
+  function onFrame(line: Line, outcome: FrameOutcome, text: string): void {
+    counts.frames += 1
+    switch (outcome.kind) {
+      case 'data':
+        for (const item of outcome.items) observe(item.channel, item.observation)
+        if (outcome.refused !== undefined) refuse(line.route, outcome.refused, text)
+        return
+      case 'accepted':
+        outcome.channels.forEach(subscribed)
+        return
+      case 'leaving':
+        line.renew('announced by the venue')
+        return
+      case 'ignored':
+        counts.ignored += 1
+        return
+      case 'refused':
+        refuse(line.route, outcome.reason, text)
+    }
+  }
+
+  function refuse(route: Route, reason: DeadLetterReason, text: string): void {
+    const receivedMs = clock.now()
+    deadLetters.add({ receivedMs, reason, origin: route.name, text })
+    if (reason !== 'malformed' && reason !== 'wrong_shape') return
+    counts.malformed += 1
+    queue.push({ kind: 'damaged', source, receivedMs, route: route.name, channels: route.channels })
+  }
+
+  function startRoute(route: Route): Line {
+    const silences = route.channels.map(options.silenceOf).filter((silence) => silence !== null)
+    const dataSilenceMs =
+      silences.length === 0 ? null : Math.max(limits.dataSilenceFloorMs, Math.min(...silences))
+    const keys = route.channels.map(channelKey)
+    const about = { source, route: route.name, channels: route.channels }
+    const line: Line = startLine({
+      route,
+      clock,
+      random: options.random,
+      signal,
+      limits: { ...limits.line, renewAfterMs: options.renewAfterMs },
+      whenReading: () => Promise.race([reading.promise, gone]),
+      open: (onOpened) =>
+        openLink({
+          route,
+          clock,
+          protocol: options.protocol,
+          dial: options.dial,
+          limits: { ...limits.link, dataSilenceMs },
+          paused: queue.paused,
+          events: { opened: onOpened, frame: (outcome, text) => onFrame(line, outcome, text) },
+        }),
+      events: {
+        connected() {
+          counts.connects += 1
+          queue.push({ kind: 'connected', receivedMs: clock.now(), ...about })
+          for (const key of keys) watch.restart(key, clock.now())
+          if (!options.protocol.accepts) keys.forEach(subscribed)
+        },
+        disconnected(reason, sinceMs) {
+          counts.disconnects += 1
+          queue.push({ kind: 'disconnected', receivedMs: clock.now(), reason, sinceMs, ...about })
+        },
+        renewed(reason) {
+          counts.renewals += 1
+          // Who is still silent on the new socket is told again.
+          for (const key of keys) watch.restart(key, clock.now())
+          queue.push({ kind: 'renewed', receivedMs: clock.now(), reason, ...about })
+        },
+      },
+    })
+    for (const channel of route.channels) watch.add(channel, () => line.isUp)
+    return line
+  }
+
+  /** Tells each silence once; judges nothing while reading is stopped or the route is down anyway. */
+  async function watchSilence(): Promise<void> {
+    const stepMs = Math.min(500, limits.longestPauseMs / 4, watch.shortestSilenceMs() / 4)
+    while (!signal.aborted) {
+      await clock.sleep(stepMs, signal)
+      const now = clock.now()
+      if (queue.paused) {
+        if (now - pausedSinceMs > limits.longestPauseMs)
+          for (const line of lines) line.cut('consumer too slow')
+        continue
+      }
+      for (const silent of watch.fallenSilent(now))
+        queue.push({ kind: 'stale', source, receivedMs: now, ...silent })
+    }
+  }
+
+  const lines: Line[] = []
+  lines.push(...options.routes.map(startRoute))
+  const polls = options.polls.map((poll) => {
+    const key = channelKey(poll.channel)
+    watch.add(poll.channel, () => true)
+    subscribed(key)
+    return runPoll({
+      poll,
+      clock,
+      random: options.random,
+      signal,
+      isPaused: () => queue.paused,
+      onAnswer: (observations) => {
+        watch.restart(key, clock.now())
+        for (const observation of observations) observe(key, observation)
+      },
+      onFailure: () => {
+        counts.pollFailures += 1
+      },
+    })
+  })
+  const watching = watchSilence().catch(() => {})
+  const finished = Promise.all([...lines.map((line) => line.stopped), ...polls, watching]).then(() =>
+    queue.end(),
+  )
+
+  async function* batches(): AsyncGenerator<readonly Observation[]> {
+    try {
+      for (;;) {
+        const batch = await queue.take()
+        if (batch.length === 0) return
+        yield batch
+      }
+    } finally {
+      stop.abort()
+    }
+  }
+
+  async function* singles(): AsyncGenerator<Observation> {
+    for await (const batch of batches()) yield* batch
+  }
+
+  return {
+    [Symbol.asyncIterator]: singles,
+    batches,
+    reconnect(channel, reason) {
+      const key = channelKey(channel)
+      for (const line of lines) {
+        if (line.route.channels.some((each) => channelKey(each) === key)) line.renew(reason)
+      }
+    },
+    stats: () => ({ ...counts, queued: queue.size, paused: queue.paused }),
+    async close() {
+      stop.abort()
+      await finished
+    },
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
