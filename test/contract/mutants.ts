@@ -62,9 +62,7 @@ const PLAN_VALUES: readonly Pattern[] = [
   { pattern: /finestCandle: ('[0-9a-z]+'),/g, change: otherOf("'1m'") },
 ]
 
-const ERROR_VALUES: readonly Pattern[] = [
-  { pattern: new RegExp(`status: ${NUMBER}`, 'g'), change: more },
-]
+const ERROR_VALUES: readonly Pattern[] = [{ pattern: new RegExp(`status: ${NUMBER}`, 'g'), change: more }]
 
 export function findMutants(): Mutant[] {
   const endpoints = globSync('src/api/endpoints/**/*.ts', { cwd: ROOT }).filter(
