@@ -53,6 +53,8 @@ export interface AccountsParts {
 
 const LEDGER_PRUNE_INTERVAL_MS = 3_600_000
 const SECRET_BYTES = 32
+/** The rest of the time is for what has to be written down. */
+const HTTP_SHARE_OF_SHUTDOWN = 0.6
 const DEMO_EMAIL = 'demo@localhost'
 
 /** Accounts and keys on this data folder; the command line uses the same as the service. */
@@ -143,7 +145,7 @@ export async function startService(
     metrics,
     log,
   })
-  shutdown.add('http', () => http.close())
+  shutdown.add('http', () => http.close(config.shutdownSeconds * 1000 * HTTP_SHARE_OF_SHUTDOWN))
   const firstKey = await createDemoAccount(store, accounts)
   return {
     url: http.url,
