@@ -45,7 +45,8 @@ test('bars finer than the plan allows are 403 with the tier that has them', asyn
         const hasBars = !path.includes('predmkt') || CANDLE_INTERVALS.predmkt_a?.includes(interval)
         if (!PLAN_INTERVALS[plan].includes(interval)) {
           const body = assertError(answer, 403, 'tier_restricted')
-          const needs = PLANS.find((other) => PLAN_INTERVALS[other].includes(interval)) ?? 'business'
+          const needs: Plan | undefined =
+            PLANS.find((other) => PLAN_INTERVALS[other].includes(interval)) ?? 'business'
           assert.equal(body.required_tier, TIER_OF[needs], `${plan} ${path} ${interval}`)
           assert.equal(body.param, 'interval')
           assert.ok('upgrade_url' in body)
@@ -76,8 +77,8 @@ test('candles and trades move an older start to the window of the plan and say s
     const { history } = route
     if (history?.older !== 'clamp') continue
     for (const plan of PLANS) {
-      const days = history.days[plan] ?? 0
-      const window = NOW - days * DAY
+      const days: number = history.days[plan] ?? 0
+      const window: number = NOW - days * DAY
       const inside = await service.get(urlOf(route, { start: iso(window) }), { plan })
       assert.equal(inside.status, 200)
       assert.notEqual(metaOf(inside).clamped_reason, 'plan_history', `${route.path} ${plan}`)
@@ -101,7 +102,9 @@ test('candles and trades move an older start to the window of the plan and say s
       const before = urlOf(route, { start: iso(window - 3 * DAY), end: iso(window - 2 * MINUTE) })
       const body = assertError(await service.get(before, { plan }), 403, 'tier_restricted')
       assert.equal(body.earliest_start, iso(window))
-      const needs = PLANS.find((other) => NOW - (history.days[other] ?? 0) * DAY <= window - 3 * DAY)
+      const needs: Plan | undefined = PLANS.find(
+        (other) => NOW - (history.days[other] ?? 0) * DAY <= window - 3 * DAY,
+      )
       assert.equal(body.required_tier, needs && TIER_OF[needs], `${route.path} ${plan}`)
     }
   }
@@ -112,13 +115,13 @@ test('the other endpoints refuse: longer than the depth 400, shorter but older 4
     const { history } = route
     if (history?.older !== 'refuse' || !('start' in route.params)) continue
     for (const plan of PLANS.filter((one) => canCall(route, one))) {
-      const days = history.days[plan]
+      const days: number | null = history.days[plan]
       if (days === null) {
         const old = await service.get(urlOf(route, { start: iso(BOOKS_FIRST - 900 * DAY) }), { plan })
         assert.equal(old.status, 200, `${route.path} has no depth on ${plan}`)
         continue
       }
-      const window = NOW - days * DAY
+      const window: number = NOW - days * DAY
       const fits = await service.get(urlOf(route, { start: iso(window) }), { plan })
       assert.equal(fits.status, 200, `${route.path} ${plan}: ${fits.text.slice(0, 200)}`)
       assert.equal(metaOf(fits).clamped, null)
@@ -130,8 +133,8 @@ test('the other endpoints refuse: longer than the depth 400, shorter but older 4
         const answer = await service.get(urlOf(route, { start: iso(begin), end: iso(end) }), { plan })
         const body = assertError(answer, history.refusal.status, history.refusal.code)
         assert.equal(body.earliest_start, iso(window))
-        const needs = PLANS.find((other) => {
-          const reach = history.days[other]
+        const needs: Plan | undefined = PLANS.find((other) => {
+          const reach: number | null = history.days[other]
           return reach === null || NOW - reach * DAY <= begin
         })
         assert.equal(body.required_tier, needs && TIER_OF[needs], `${route.path} ${plan}`)
@@ -174,7 +177,7 @@ test('without a start the page begins at the window of the plan', async () => {
     const { history } = route
     if (history === undefined || !('start' in route.params)) continue
     for (const plan of PLANS.filter((one) => canCall(route, one))) {
-      const days = history.days[plan]
+      const days: number | null = history.days[plan]
       if (days === null) continue
       const answer = await service.get(urlOf(route, { order: 'asc', limit: '1' }), { plan })
       const meta = metaOf(answer) as { clamped: null; coverage: { from: string } }
