@@ -30,18 +30,22 @@ export function putOpenInterest(parts: SymbolParts, rows: readonly OpenInterestI
 }
 
 /** Asks for a range; returns up to where the venue's answer is settled. */
-export async function askFunding(parts: SymbolParts, range: TimeRange): Promise<number> {
+export async function askFunding(parts: SymbolParts, range: TimeRange, isUrgent = false): Promise<number> {
   const feed = feedOf('funding', parts.plan.source, parts.symbol)
-  return walk(parts, 'funding', range, (page) => {
+  return walk(parts, { dataset: 'funding', range, isUrgent }, (page) => {
     const rows = page.observations.filter((row): row is FundingObservation => row.kind === 'funding')
     putFunding(parts, rows.map(fundingRow))
     settle(parts, [feed], page)
   })
 }
 
-export async function askOpenInterest(parts: SymbolParts, range: TimeRange): Promise<number> {
+export async function askOpenInterest(
+  parts: SymbolParts,
+  range: TimeRange,
+  isUrgent = false,
+): Promise<number> {
   const feeds = COARSE_INTERVALS.map((each) => feedOf('open_interest', parts.plan.source, parts.symbol, each))
-  return walk(parts, 'open_interest', range, (page) => {
+  return walk(parts, { dataset: 'open_interest', range, isUrgent }, (page) => {
     const rows = page.observations
       .filter((row): row is OpenInterestObservation => row.kind === 'open_interest' && row.valueUsd !== null)
       .filter((row) => row.venueTimeMs % INTERVAL_MS['5m'] === 0)
@@ -59,13 +63,13 @@ export async function askOpenInterest(parts: SymbolParts, range: TimeRange): Pro
 
 async function walk(
   { venue, symbol, signal, writer }: SymbolParts,
-  dataset: 'funding' | 'open_interest',
-  range: TimeRange,
+  request: { dataset: 'funding' | 'open_interest'; range: TimeRange; isUrgent: boolean },
   take: (page: HistoryPage) => void,
 ): Promise<number> {
+  const { range } = request
   let settledMs = range.fromMs
   if (range.toMs <= range.fromMs) return settledMs
-  for await (const page of venue.history({ dataset, symbol, range }, { signal })) {
+  for await (const page of venue.history({ ...request, symbol }, { signal })) {
     take(page)
     for (const { range: lost } of page.missing) settledMs = Math.max(settledMs, lost.toMs)
     settledMs = Math.max(settledMs, page.covered?.toMs ?? settledMs)

@@ -59,7 +59,7 @@ export function closeSeconds(parts: SymbolParts): SecondCloser {
     const fromMs = Math.max(askedToMs ?? toMs - MINUTE_MS, toMs - LONGEST_ASK_MS)
     const range = { fromMs, toMs }
     for await (const page of venue.history(
-      { dataset: 'klines', symbol, interval: '1s', range },
+      { dataset: 'klines', symbol, interval: '1s', range, isUrgent: true },
       { signal },
     )) {
       put(

@@ -82,6 +82,7 @@ export function followTrades(options: {
       symbol: options.symbol,
       range: { fromMs, toMs: until.venueTimeMs + 1 },
       ...(lastId === undefined ? {} : { afterId: lastId }),
+      isUrgent: true,
     }
     const found: AggregateTradeObservation[] = []
     for await (const page of options.venue.history(request, { signal })) {

@@ -35,6 +35,8 @@ const HOUR_MS = 3_600_000
 const DERIVATIVES_KEPT_MS = 40 * DAY_MS
 /** Trades of the live side are awaited this long before the backfill starts without knowing where they begin. */
 const FIRST_TRADE_WITHIN_MS = 20_000
+/** The first moments, until the sockets are open, belong to what cannot be had; what is heard overrules it. */
+const CONNECTS_WITHIN_MS = 3_000
 /** Holes that came later are looked for this often. */
 const LOOK_AGAIN_MS = 5 * 60_000
 
@@ -228,7 +230,7 @@ function tellNotProvided({ plan, symbol, tracker }: SymbolParts, startMs: number
       : []),
     ...(plan.secondsFrom === 'trades' ? [candleFeed(plan.source, symbol, '1s')] : []),
   ]
-  for (const feed of feeds) tracker.unlessKnown(feed, fromMs, startMs, 'not_provided')
+  for (const feed of feeds) tracker.unlessKnown(feed, fromMs, startMs + CONNECTS_WITHIN_MS, 'not_provided')
 }
 
 /** The perpetuals of a venue as entries of the market catalogue. */

@@ -24,6 +24,8 @@ const INTEREST_FRESH_MS = 30_000
 /** Streams whose rows are never asked for again are final after this. */
 const SETTLED_AFTER_MS = 60_000
 const ASKED_FRESH_MS = 180_000
+/** A settled rate can be asked for after this. */
+const FUNDING_SETTLED_MS = 62_000
 
 export interface SymbolRecorder {
   observe(observation: DataObservation): void
@@ -69,6 +71,7 @@ export function recordSymbol(
   let interestToMs = fromMs - HOUR_MS
   let interestAskedMs = 0
   let hasBegun = false
+  const startedMs = clock.now()
 
   const needsNumbers = plan.hasFlow || plan.secondsFrom === 'aggregate_trades'
   const follower = needsNumbers
@@ -120,13 +123,15 @@ export function recordSymbol(
   async function knowsDerivatives(toMs: number, nowMs: number): Promise<boolean> {
     if (parts.derivatives === undefined) return true
     if (plan.openInterest === 'asked' && interestToMs <= Math.floor(toMs / GRID_MS) * GRID_MS) {
-      interestToMs = await askOpenInterest(parts, { fromMs: interestToMs, toMs: nowMs })
+      interestToMs = await askOpenInterest(parts, { fromMs: interestToMs, toMs: nowMs }, true)
       interestAskedMs = nowMs
       tracker.up(askedKey('open_interest', symbol), fromMs)
     }
     const hourMs = Math.floor((toMs - 1) / HOUR_MS) * HOUR_MS
-    if (!plan.hasFunding || fundingToMs > hourMs) return true
-    fundingToMs = await askFunding(parts, { fromMs: fundingToMs, toMs: nowMs })
+    // Once more when the start itself is settled: then nothing is between the asked and the heard.
+    const isJoined = fundingToMs > startedMs || nowMs < startedMs + FUNDING_SETTLED_MS
+    if (!plan.hasFunding || (fundingToMs > hourMs && isJoined)) return true
+    fundingToMs = await askFunding(parts, { fromMs: fundingToMs, toMs: nowMs }, true)
     return fundingToMs > hourMs || nowMs - toMs > PATIENCE_MS
   }
 
@@ -257,7 +262,7 @@ export function recordSymbol(
         if (follower !== undefined && !follower.isWhole && !isLate) return
         if (!(await knowsDerivatives(toMs, nowMs))) return
         const range = { fromMs: minutes.closedToMs, toMs }
-        const request = { dataset: 'klines', symbol, interval: '1m', range } as const
+        const request = { dataset: 'klines', symbol, interval: '1m', range, isUrgent: true } as const
         for await (const page of parts.venue.history(request, { signal: parts.signal })) {
           const beforeMs = minutes.closedToMs
           const bars = minutes.take(page)

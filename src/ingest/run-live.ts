@@ -26,7 +26,7 @@ const SAMPLE_MS = 500
 /** A frame that could not be read may have carried anything of the last moments. */
 const DAMAGE_MS = 1_000
 /** Losses that are ours or nobody's; the others mean that the venue let go. */
-const OWN_REASONS = /consumer too slow|stopped|replaced/
+const OWN_REASONS = /consumer too slow|replaced/
 
 export interface LiveRun {
   readonly done: Promise<void>
@@ -94,12 +94,16 @@ export function runLive(options: {
 
   function take(observation: Observation): void {
     processedMs = observation.receivedMs
-    if (!isControl(observation)) return data(observation)
+    if (!isControl(observation)) {
+      data(observation)
+      return
+    }
     switch (observation.kind) {
       case 'subscribed':
         if (!silent.has(channelKey(observation.channel))) up(observation.channel, observation.receivedMs)
         return
       case 'disconnected': {
+        if (signal.aborted) return
         const reason = OWN_REASONS.test(observation.reason) ? 'not_observed' : 'venue_down'
         log.warn({ route: observation.route, reason: observation.reason }, 'a line was lost')
         for (const channel of observation.channels) failed(channel, observation.sinceMs, reason)
