@@ -23,7 +23,8 @@ const BOOK_GRACE_MS = 1_500
 const INTEREST_FRESH_MS = 30_000
 /** Streams whose rows are never asked for again are final after this. */
 const SETTLED_AFTER_MS = 60_000
-const ASKED_FRESH_MS = 180_000
+/** Samples that are asked for are published some minutes late; later than this is a fault. */
+const ASKED_LATE_MS = 10 * MINUTE_MS
 /** A settled rate can be asked for after this. */
 const FUNDING_SETTLED_MS = 62_000
 
@@ -69,8 +70,8 @@ export function recordSymbol(
   let interestGridMs: number | undefined
   let fundingToMs = fromMs - 24 * HOUR_MS
   let interestToMs = fromMs - HOUR_MS
-  let interestAskedMs = 0
   let hasBegun = false
+  let tickerToMs = 0
   const startedMs = clock.now()
 
   const needsNumbers = plan.hasFlow || plan.secondsFrom === 'aggregate_trades'
@@ -124,8 +125,7 @@ export function recordSymbol(
     if (parts.derivatives === undefined) return true
     if (plan.openInterest === 'asked' && interestToMs <= Math.floor(toMs / GRID_MS) * GRID_MS) {
       interestToMs = await askOpenInterest(parts, { fromMs: interestToMs, toMs: nowMs }, true)
-      interestAskedMs = nowMs
-      tracker.up(askedKey('open_interest', symbol), fromMs)
+      if (nowMs - interestToMs < ASKED_LATE_MS) tracker.up(askedKey('open_interest', symbol), interestToMs)
     }
     const hourMs = Math.floor((toMs - 1) / HOUR_MS) * HOUR_MS
     // Once more when the start itself is settled: then nothing is between the asked and the heard.
@@ -189,6 +189,8 @@ export function recordSymbol(
         return
       case 'best_bid_ask':
         if (observation.bid === null || observation.ask === null) return
+        // A quote that comes after its second was written is late; the second keeps what it had.
+        if (observation.venueTimeMs < tickerToMs) return
         ticker.set(Math.floor(observation.venueTimeMs / SECOND_MS) * SECOND_MS, {
           bid: [observation.bid[0], observation.bid[1]],
           ask: [observation.ask[0], observation.ask[1]],
@@ -203,6 +205,7 @@ export function recordSymbol(
     for (const [second, { bid, ask }] of ticker) {
       if (second + SECOND_MS + SECOND_MS / 2 > nowMs) continue
       ticker.delete(second)
+      tickerToMs = Math.max(tickerToMs, second + SECOND_MS)
       writer.put(tickerFeed, [
         { time: second, bidPrice: bid[0], bidSize: bid[1], askPrice: ask[0], askSize: ask[1] },
       ])
@@ -236,10 +239,10 @@ export function recordSymbol(
       if (plan.openInterest === 'heard') passGrid(nowMs)
       if (
         plan.openInterest === 'asked' &&
-        nowMs - interestAskedMs > ASKED_FRESH_MS &&
+        nowMs - interestToMs > ASKED_LATE_MS &&
         tracker.isUp(askedKey('open_interest', symbol))
       )
-        tracker.failed(askedKey('open_interest', symbol), interestAskedMs, 'venue_down')
+        tracker.failed(askedKey('open_interest', symbol), interestToMs, 'venue_down')
     },
     sample(nowMs) {
       const rows = sampler.sample(nowMs)
