@@ -1,0 +1,403 @@
+/** Every recorded frame and REST answer has a counterpart of the same shape in the sandbox. */
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { fastClock } from './fast-clock.ts'
+import { openProbe } from './probe.ts'
+import { type SandboxExchanges, startSandboxExchanges } from './run.ts'
+import { type ShapeRules, shapeDifferences, shapeKey } from './shape.ts'
+
+const FIXTURES = process.env.TAPELINE_FIXTURES ?? join(import.meta.dirname, '../../../../shared/fixtures')
+const isAbsent = !existsSync(join(FIXTURES, 'binance-spot'))
+
+type Json = Record<string, unknown>
+const text = (file: string) => readFileSync(join(FIXTURES, file), 'utf8')
+const json = (file: string): unknown => JSON.parse(text(file))
+const lines = (file: string): Json[] =>
+  text(file)
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Json)
+const messages = (file: string): Json[] => lines(file).map((line) => (line.msg ?? line) as Json)
+
+/** Recordings older than a field of today's protocol, and fields that the venue has removed since. */
+const OLD_AGG_TRADE: ShapeRules = { mayAdd: ['a', 'nq', 'st'] } // `nq` 2025-12, `st` 2026-06; `a` cut by the recorder
+const OLD_MARK_PRICE: ShapeRules = { mayAdd: ['i', 'P', 'ap', 'st'] } // `i` 2020-08, `P` 2021, `ap` 2026-03, `st` 2026-06
+const OLD_TICKER: ShapeRules = { mayAdd: ['ps', 'st'] } // 2026-06
+const OLD_LIQUIDATION: ShapeRules = { mayAdd: ['ps', 'st'] } // 2026-06
+const OLD_FUTURES_TRADE: ShapeRules = { mayAdd: ['X'] } // since 2020-07
+const OLD_KLINE: ShapeRules = { mayAdd: ['B'] } // absent in that one recording
+const REMOVED_ORDER_IDS: ShapeRules = { mayLack: ['a', 'b'] } // order ids, removed from spot trades in 2023
+const OLD_PERP_TRADE: ShapeRules = { mayAdd: ['users'] } // since 2025
+const OLD_CONTEXT: ShapeRules = { mayAdd: ['dayBaseVlm'] } // since 2025
+
+/** Some frame of the sandbox has the shape; otherwise the differences to the nearest one are the failure. */
+function assertShape(expected: unknown, candidates: unknown[], rules: ShapeRules, about: string): void {
+  const attempts = candidates.map((candidate) => shapeDifferences(expected, candidate, rules))
+  attempts.sort((a, b) => a.length - b.length)
+  assert.deepEqual(
+    attempts[0] ?? [`no counterpart`],
+    [],
+    `${about}: ${JSON.stringify(expected).slice(0, 300)}`,
+  )
+}
+
+function assertFrames(
+  recorded: Json[],
+  sandbox: Json[],
+  pick: (frame: Json) => { candidates: (frame: Json) => boolean; rules?: ShapeRules } | 'not simulated',
+): void {
+  const seen = new Set<string>()
+  let compared = 0
+  for (const frame of recorded) {
+    const choice = pick(frame)
+    if (choice === 'not simulated') continue
+    const key = `${String(frame.stream ?? frame.channel)} ${shapeKey(frame)}`
+    if (seen.has(key)) continue
+    seen.add(key)
+    compared++
+    assertShape(frame, sandbox.filter(choice.candidates), choice.rules ?? {}, key.slice(0, 60))
+  }
+  assert.ok(compared > 0)
+}
+
+describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false }, () => {
+  let sandbox: SandboxExchanges
+  const collected: Record<'spot' | 'futures' | 'perp', Json[]> = { spot: [], futures: [], perp: [] }
+
+  before(async () => {
+    const clock = fastClock({ startMs: Date.UTC(2026, 10, 15, 1, 59, 50), factor: 20 })
+    sandbox = await startSandboxExchanges({
+      seed: 12,
+      clock,
+      tradesPerSecond: 1,
+      limits: { perp: { weightPerMinute: 1e6 } },
+    })
+    const spot = await openProbe(
+      `${sandbox.spot.wsUrl}/stream?streams=${['depth@100ms', 'bookTicker', 'trade', 'aggTrade', 'kline_1s', 'kline_1m'].map((kind) => `btcusdt@${kind}`).join('/')}`,
+    )
+    const market = await openProbe(
+      `${sandbox.futures.wsUrl}/market/stream?streams=${['aggTrade', 'kline_1m', 'markPrice', 'markPrice@1s', 'forceOrder'].map((kind) => `btcusdt@${kind}`).join('/')}/!forceOrder@arr`,
+    )
+    const open = await openProbe(
+      `${sandbox.futures.wsUrl}/public/stream?streams=${['depth@0ms', 'depth@100ms', 'bookTicker', 'trade'].map((kind) => `btcusdt@${kind}`).join('/')}`,
+    )
+    const perp = await openProbe(`${sandbox.perp.wsUrl}/ws`)
+    for (const type of ['trades', 'bbo', 'activeAssetCtx'])
+      perp.send({ method: 'subscribe', subscription: { type, coin: 'BTC' } })
+    for (const fast of [true, false])
+      perp.send({ method: 'subscribe', subscription: { type: 'l2Book', coin: 'BTC', fast } })
+    perp.send({ method: 'subscribe', subscription: { type: 'l2Book', coin: 'BTC', fast: false } })
+    perp.send({ method: 'subscribe', subscription: { type: 'l2Book', coin: 'ETH', nSigFigs: 5 } })
+    perp.send({ method: 'unsubscribe', subscription: { type: 'l2Book', coin: 'ETH', nSigFigs: 5 } })
+    perp.send({ method: 'subscribe', subscription: { type: 'l2Book', coin: 'MATIC' } })
+    perp.send({ method: 'subscribe', subscription: { type: 'candle', coin: 'BTC', interval: '1m' } })
+    perp.send({ method: 'subscribe', subscription: { type: 'allMids' } })
+    perp.send({ method: 'subscribe', subscription: { type: 'allDexsAssetCtxs' } })
+    perp.send({ method: 'subscribe', subscription: { type: 'bbo', coin: ['BTC', 'ETH'] } })
+    perp.send({ method: 'post', id: 7, request: { type: 'info', payload: { type: 'l2Book', coin: 'NOPE' } } })
+    perp.send({ method: 'ping' })
+    const isEvent = (event: string) => (frame: Json) => (frame.data as Json)?.e === event
+    await Promise.all([
+      spot.waitFor((frame) => frame.stream === 'btcusdt@kline_1m'),
+      spot.waitFor((frame) => frame.stream === 'btcusdt@trade'),
+      market.waitFor(isEvent('forceOrder')),
+      market.waitFor((frame) => frame.stream === '!forceOrder@arr'),
+      market.waitFor(isEvent('aggTrade')),
+      market.waitFor((frame) => frame.stream === 'btcusdt@markPrice'),
+      open.waitFor(isEvent('bookTicker')),
+      perp.waitFor((frame) => frame.channel === 'allDexsAssetCtxs'),
+      perp.waitFor((frame) => frame.channel === 'l2Book' && (frame.data as Json).coin === 'MATIC'),
+      perp.waitFor((frame) => frame.channel === 'candle'),
+      perp.waitFor((frame) => frame.channel === 'bbo'),
+    ])
+    collected.spot = spot.frames()
+    collected.futures = [...market.frames(), ...open.frames()]
+    collected.perp = perp.frames()
+    for (const probe of [spot, market, open, perp]) probe.close()
+  })
+  after(() => sandbox.close())
+
+  const get = async (venue: 'spot' | 'futures', path: string): Promise<unknown> => {
+    const response = await fetch(sandbox[venue].restUrl + path)
+    assert.equal(response.status, 200, path)
+    return response.json()
+  }
+  const info = async (body: unknown): Promise<unknown> => {
+    const response = await fetch(`${sandbox.perp.restUrl}/info`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    assert.equal(response.status, 200)
+    return response.json()
+  }
+
+  /** `sushiusdt@kline_1m` and `btcusdt@kline_1m` are the same kind of stream. */
+  const sameKind = (stream: unknown) => {
+    const kind = String(stream).slice(String(stream).indexOf('@'))
+    return (frame: Json) => String(frame.stream).startsWith('btcusdt') && String(frame.stream).endsWith(kind)
+  }
+
+  for (const file of [
+    'btcusdt-raw-book-sync-start-20240808',
+    'btcusdt-raw-combined-stream-midnight-20240809',
+  ]) {
+    test(`spot ${file}`, async () => {
+      const recorded = lines(`binance-spot/${file}.jsonl`)
+      const depth = await get('spot', '/api/v3/depth?symbol=BTCUSDT&limit=1000')
+      for (const line of recorded.filter((each) => each.rest === 'depth'))
+        assertShape(line.msg, [depth], {}, 'depth')
+      const frames = recorded.filter((each) => each.rest === undefined).map((each) => each.msg as Json)
+      assertFrames(frames, collected.spot, (frame) => ({ candidates: sameKind(frame.stream) }))
+    })
+  }
+
+  test('spot kline of a quiet second, raw trade', () => {
+    const [kline] = messages('binance-spot/live-frame-kline-1s-20230423.jsonl')
+    const candidates = collected.spot
+      .filter((frame) => frame.stream === 'btcusdt@kline_1s')
+      .map((frame) => frame.data as Json)
+    assertShape(kline, candidates, OLD_KLINE, 'kline_1s')
+    const quiet = candidates.filter((frame) => (frame.k as Json).n === 0).map((frame) => frame.k as Json)
+    assert.ok(quiet.length > 0, 'a quiet second is told')
+    for (const k of quiet) assert.deepEqual([k.f, k.L, k.v, k.o, k.h], [-1, -1, '0.00000000', k.c, k.l])
+    assertShape(
+      json('binance-spot/nautilus/ws_spot_trade.json'),
+      collected.spot.filter(sameKind('@trade')),
+      REMOVED_ORDER_IDS,
+      'trade',
+    )
+  })
+
+  test('spot REST answers', async () => {
+    const cases: [string, string][] = [
+      ['nautilus/http_spot_market_agg_trades.json', '/api/v3/aggTrades?symbol=BTCUSDT'],
+      ['nautilus/http_spot_market_klines.json', '/api/v3/klines?symbol=BTCUSDT&interval=1m'],
+      ['nautilus/http_spot_market_trades.json', '/api/v3/trades?symbol=BTCUSDT'],
+      ['nautilus/http_spot_market_depth.json', '/api/v3/depth?symbol=BTCUSDT'],
+      ['nautilus/http_spot_market_time.json', '/api/v3/time'],
+      ['nautilus/http_spot_market_exchange_info.json', '/api/v3/exchangeInfo'],
+      ['exchangeInfo-subset-20211012.json', '/api/v3/exchangeInfo?symbols=%5B%22BTCUSDT%22,%22ETHUSDT%22%5D'],
+    ]
+    for (const [file, path] of cases)
+      assertShape(json(`binance-spot/${file}`), [await get('spot', path)], {}, file)
+    const columns = text('binance-spot/btcusdt-klines-5m-20240808-20240809.csv')
+      .split('\n')[0]
+      ?.split(',').length
+    const rows = (await get('spot', '/api/v3/klines?symbol=BTCUSDT&interval=5m&limit=1')) as unknown[][]
+    assert.equal(rows[0]?.length, columns)
+  })
+
+  test('futures recordings of 2021 and 2024', async () => {
+    const recorded = lines('binance-futures/btcusdt-raw-book-sync-start-20240808.jsonl')
+    const depth = await get('futures', '/fapi/v1/depth?symbol=BTCUSDT&limit=1000')
+    for (const line of recorded.filter((each) => each.rest === 'depth'))
+      assertShape(line.msg, [depth], {}, 'depth')
+    const frames = [
+      ...recorded.filter((each) => each.rest === undefined).map((each) => each.msg as Json),
+      ...messages('binance-futures/cryptofeed-aggtrade-kline1m-depth-bookticker-20210722.jsonl'),
+    ]
+    assertFrames(frames, collected.futures, (frame) => ({
+      candidates: sameKind(frame.stream),
+      rules: String(frame.stream).endsWith('@aggTrade') ? OLD_AGG_TRADE : OLD_TICKER,
+    }))
+  })
+
+  test('futures live frames and the frames of 2019 to 2021', () => {
+    const rules = (event: unknown): ShapeRules =>
+      event === 'aggTrade'
+        ? OLD_AGG_TRADE
+        : event === 'markPriceUpdate'
+          ? OLD_MARK_PRICE
+          : event === 'trade'
+            ? OLD_FUTURES_TRADE
+            : event === 'forceOrder'
+              ? OLD_LIQUIDATION
+              : OLD_TICKER
+    const raw = collected.futures.map((frame) => frame.data as Json)
+    const all = [
+      ...messages('binance-futures/live-frames-2022-2026.jsonl'),
+      ...messages('binance-futures/tardis-messages-2019-2021.jsonl'),
+    ]
+    let today = 0
+    for (const message of all) {
+      const data = (message.data ?? message) as Json
+      // A poll of REST dressed as a stream by its recorder; compared with the REST answer below.
+      if (message.generated === true) continue
+      const candidates = raw.filter((frame) => frame.e === data.e)
+      // Today's frames must fit without any exception.
+      const isToday = JSON.stringify(data).includes('"st"')
+      if (isToday) today++
+      assertShape(data, candidates, isToday ? {} : rules(data.e), String(data.e))
+    }
+    assert.equal(today, 3)
+  })
+
+  test('futures REST answers', async () => {
+    const live = json('binance-futures/live-rest-2026-07.json') as Json
+    const paths: [string, string, ShapeRules?][] = [
+      ['GET /fapi/v1/premiumIndex?symbol=BTCUSDT', '/fapi/v1/premiumIndex?symbol=BTCUSDT'],
+      // `rateType` came on 2026-07-24, after this recording.
+      [
+        'GET /fapi/v1/fundingRate?symbol=BTCUSDT&limit=1',
+        '/fapi/v1/fundingRate?symbol=BTCUSDT&limit=1',
+        { mayAdd: ['rateType'] },
+      ],
+      ['GET /fapi/v1/openInterest?symbol=BTCUSDT', '/fapi/v1/openInterest?symbol=BTCUSDT'],
+      [
+        'GET /fapi/v1/klines?symbol=BTCUSDT&interval=1d&limit=1',
+        '/fapi/v1/klines?symbol=BTCUSDT&interval=1d&limit=1',
+      ],
+      ['GET /fapi/v2/ticker/price?symbol=BTCUSDT', '/fapi/v2/ticker/price?symbol=BTCUSDT'],
+      ['GET /fapi/v1/ticker/bookTicker?symbol=BTCUSDT', '/fapi/v1/ticker/bookTicker?symbol=BTCUSDT'],
+    ]
+    for (const [name, path, rules] of paths)
+      assertShape(live[name], [await get('futures', path)], rules ?? {}, name)
+    const row = async (path: string) => ((await get('futures', path)) as unknown[])[0]
+    const interest = await row('/futures/data/openInterestHist?symbol=BTCUSDT&period=5m&limit=1')
+    const ratio = await row('/futures/data/takerlongshortRatio?symbol=BTCUSDT&period=5m&limit=1')
+    // The recorded row was cut by its author.
+    assertShape(
+      live['GET /futures/data/openInterestHist?symbol=BTCUSDT (one row)'],
+      [interest],
+      { mayAdd: ['CMCCirculatingSupply'] },
+      'openInterestHist',
+    )
+    assertShape(
+      live['GET /futures/data/takerlongshortRatio (one row, timestamp elided at source)'],
+      [ratio],
+      { mayAdd: ['timestamp'] },
+      'taker ratio',
+    )
+    assert.equal(Object.keys(live).length, paths.length + 2, 'every recorded answer was compared')
+    const info2021 = json('binance-futures/exchangeInfo-subset-20210722.json')
+    assertShape(info2021, [await get('futures', '/fapi/v1/exchangeInfo')], {}, 'exchangeInfo')
+    const generated = messages('binance-futures/tardis-messages-2019-2021.jsonl').find(
+      (each) => each.generated === true,
+    )
+    assertShape(
+      generated?.data,
+      [await get('futures', '/fapi/v1/openInterest?symbol=BTCUSDT')],
+      { mayAdd: ['time'] },
+      'openInterest poll',
+    )
+  })
+
+  test('futures documentation samples', async () => {
+    const sample = (name: string) => json(`binance-futures/doc-samples/http_futures_market_${name}.json`)
+    assertShape(
+      sample('premium_index'),
+      [await get('futures', '/fapi/v1/premiumIndex?symbol=BTCUSDT')],
+      {},
+      'premiumIndex',
+    )
+    assertShape(
+      sample('open_interest'),
+      [await get('futures', '/fapi/v1/openInterest?symbol=BTCUSDT')],
+      {},
+      'openInterest',
+    )
+    // Written in 2019: without `markPrice` and `rateType`.
+    assertShape(
+      sample('funding_rate'),
+      [await get('futures', '/fapi/v1/fundingRate?symbol=BTCUSDT')],
+      { mayAdd: ['markPrice', 'rateType'] },
+      'fundingRate',
+    )
+    // The samples print `timestamp` as text; the live venue sends a number, and so does the sandbox.
+    for (const [name, path] of [
+      ['open_interest_historical', 'openInterestHist'],
+      ['taker_long_short_ratio', 'takerlongshortRatio'],
+    ] as const) {
+      const rows = (sample(name) as Json[]).map((row) => ({ ...row, timestamp: Number(row.timestamp) }))
+      assertShape(
+        rows,
+        [await get('futures', `/futures/data/${path}?symbol=BTCUSDT&period=5m`)],
+        { mayAdd: ['CMCCirculatingSupply'] },
+        path,
+      )
+    }
+  })
+
+  test('perpetual venue: live frames, the recording of 2025 and older frames', () => {
+    const all = [
+      ...messages('hyperliquid/live-frames-2026-09.jsonl'),
+      ...messages('hyperliquid/btc-raw-l2book-trades-20250126.jsonl'),
+      ...messages('hyperliquid/tardis-messages-2024-2025.jsonl'),
+      json('hyperliquid/nautilus/ws_all_dexs_asset_ctxs.json') as Json,
+    ]
+    assertFrames(all, collected.perp, (frame) => {
+      // Spot tokens of that venue are not recorded, so the sandbox has none.
+      if (frame.channel === 'activeSpotAssetCtx') return 'not simulated'
+      return {
+        candidates: (candidate) => candidate.channel === frame.channel,
+        ...(frame.channel === 'trades'
+          ? { rules: OLD_PERP_TRADE }
+          : frame.channel === 'activeAssetCtx'
+            ? { rules: OLD_CONTEXT }
+            : {}),
+      }
+    })
+    const mids = json('hyperliquid/nautilus/ws_allmids.json') as { data: { mids: Json } }
+    // The keys are coin names: those of the sandbox are its own coins.
+    const ours = collected.perp.find((frame) => frame.channel === 'allMids') as typeof mids | undefined
+    assert.deepEqual(Object.keys(ours?.data.mids ?? {}), ['BTC', 'ETH', 'SOL', 'XRP'])
+    assert.ok(
+      [...Object.values(mids.data.mids), ...Object.values(ours?.data.mids ?? {})].every(
+        (mid) => typeof mid === 'string',
+      ),
+    )
+  })
+
+  test('perpetual venue: REST answers', async () => {
+    const live = json('hyperliquid/live-rest-2026-09.json') as Json
+    const nowMs = ((await info({ type: 'exchangeStatus' })) as { time: number }).time
+    const candles = (interval: string) =>
+      info({
+        type: 'candleSnapshot',
+        req: { coin: 'BTC', interval, startTime: nowMs - 86_400_000 * 2, endTime: nowMs },
+      })
+    const funding = await info({ type: 'fundingHistory', coin: 'BTC', startTime: nowMs - 86_400_000 })
+    const [, contexts] = (await info({ type: 'metaAndAssetCtxs' })) as [unknown, unknown[]]
+    const predicted = (await info({ type: 'predictedFundings' })) as unknown[]
+    const cases: Record<string, unknown> = {
+      'meta_first_six_2026-09-25': await info({ type: 'meta' }),
+      'candleSnapshot_btc_1h_2026-09-25': await candles('1h'),
+      'fundingHistory_btc_2026-09-25': funding,
+      'l2Book_btc_top5_2026-09-25': await info({
+        type: 'l2Book',
+        coin: 'BTC',
+        nSigFigs: null,
+        mantissa: null,
+      }),
+      'predictedFundings_btc_entry_2026-09-27': predicted[0],
+      'metaAndAssetCtxs_btc_ctx_2026-09-27': contexts[0],
+      'exchangeStatus_2026-09-24': await info({ type: 'exchangeStatus' }),
+      candleSnapshot_btc_1d_earliest: ((await candles('1d')) as unknown[])[0],
+    }
+    assert.deepEqual(Object.keys(cases).sort(), Object.keys(live).sort(), 'every recorded answer is compared')
+    for (const [name, answer] of Object.entries(cases)) assertShape(live[name], [answer], {}, name)
+
+    const recorded = (name: string) =>
+      (json(`hyperliquid/sdk-${name}.json`) as { response: unknown }).response
+    assertShape(recorded('candleSnapshot'), [await candles('1h')], {}, 'candleSnapshot 2023')
+    assertShape(recorded('fundingHistory-window'), [funding], {}, 'fundingHistory 2023')
+    assertShape(recorded('fundingHistory-btc-1038rows-2023'), [funding], {}, 'fundingHistory 2023, long')
+    // 2023: without the time.
+    assertShape(
+      recorded('l2Book'),
+      [await info({ type: 'l2Book', coin: 'BTC' })],
+      { mayAdd: ['time'] },
+      'l2Book 2023',
+    )
+    // 2023: before margin tables.
+    const newer = { mayAdd: ['marginTableId', 'isDelisted', 'marginTables', 'collateralToken'] }
+    assertShape(recorded('meta'), [await info({ type: 'meta' })], newer, 'meta 2023')
+    assert.ok(Object.values(recorded('allMids') as Json).every((mid) => typeof mid === 'string'))
+    assert.ok(
+      Object.values((await info({ type: 'allMids' })) as Json).every((mid) => typeof mid === 'string'),
+    )
+  })
+})

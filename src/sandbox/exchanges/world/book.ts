@@ -1,0 +1,106 @@
+/**
+ * The order book of one market: a pure function of the 100 ms slot. Resting orders stand on a fixed price
+ * grid and live for some seconds, so that the difference of two slots is small, as it is on a real venue.
+ */
+import { hash32 } from './hash.ts'
+import { GENESIS_MS, type Tape } from './tape.ts'
+
+export const SLOT_MS = 100
+export const BOOK_LEVELS = 250
+/** Update ids used up by each slot: the chain of ids is a function of time. */
+const IDS_PER_SLOT = 20
+const FIRST_UPDATE_ID = 50_000_000
+
+/** Price in ticks, size in lots. */
+export type Level = readonly [price: number, lots: number]
+
+export interface BookState {
+  readonly slot: number
+  /** Best first. */
+  readonly bids: readonly Level[]
+  readonly asks: readonly Level[]
+}
+
+export interface Book {
+  at(slot: number): BookState
+  /** What changed after `fromSlot` up to `toSlot`: new absolute sizes, 0 for a level that is gone. */
+  changes(fromSlot: number, toSlot: number): { bids: Level[]; asks: Level[] }
+  /** Orders behind a level. */
+  orders(price: number, slot: number): number
+}
+
+export const slotOf = (timeMs: number): number => Math.floor(timeMs / SLOT_MS)
+
+/** The last update id of a slot; the first is one more than the last of the slot before. */
+export function updateIdOf(slot: number): number {
+  return FIRST_UPDATE_ID + (slot - GENESIS_MS / SLOT_MS) * IDS_PER_SLOT
+}
+
+export function createBook(seed: number, tape: Tape): Book {
+  const { stream, bookStep, meanLots } = tape.market
+  const recent: BookState[] = []
+
+  function restingLots(price: number, slot: number): number {
+    const nature = hash32(seed, stream + 4, price)
+    // One price in nine is empty on a dense grid.
+    if (bookStep === 1 && nature % 9 === 0) return 0
+    const lifeSlots = 10 + (nature % 90)
+    const age = Math.floor((slot + (nature >>> 8)) / lifeSlots)
+    return sizeFrom(hash32(seed, nature, age), 8)
+  }
+
+  /** The touch changes every few hundred milliseconds. */
+  function touchLots(price: number, slot: number): number {
+    return sizeFrom(hash32(seed, stream + 5 + (slot >> 2), price), 20)
+  }
+
+  function sizeFrom(random: number, times: number): number {
+    const part = random / 4_294_967_296
+    return 1 + Math.floor(part * part * meanLots * times)
+  }
+
+  function build(slot: number): BookState {
+    const bid = tape.bidAt(slot * SLOT_MS)
+    const ask = bid + 1
+    const bids: Level[] = [[bid, touchLots(bid, slot)]]
+    const asks: Level[] = [[ask, touchLots(ask, slot)]]
+    const below = Math.floor((bid - 1) / bookStep)
+    const above = Math.floor(ask / bookStep) + 1
+    for (let i = 0; i < BOOK_LEVELS; i++) {
+      const bidLots = restingLots((below - i) * bookStep, slot)
+      const askLots = restingLots((above + i) * bookStep, slot)
+      if (bidLots > 0 && below - i > 0) bids.push([(below - i) * bookStep, bidLots])
+      if (askLots > 0) asks.push([(above + i) * bookStep, askLots])
+    }
+    return { slot, bids, asks }
+  }
+
+  const book: Book = {
+    at(slot) {
+      const known = recent.find((state) => state.slot === slot)
+      if (known !== undefined) return known
+      const state = build(slot)
+      recent.push(state)
+      if (recent.length > 6) recent.shift()
+      return state
+    },
+    changes(fromSlot, toSlot) {
+      const from = book.at(fromSlot)
+      const to = book.at(toSlot)
+      return { bids: changedLevels(from.bids, to.bids), asks: changedLevels(from.asks, to.asks) }
+    },
+    orders: (price, slot) => 1 + (hash32(seed, stream + 6 + (slot >> 4), price) % 12),
+  }
+  return book
+}
+
+function changedLevels(before: readonly Level[], after: readonly Level[]): Level[] {
+  const old = new Map<number, number>(before)
+  const changed: Level[] = []
+  for (const level of after) {
+    if (old.get(level[0]) !== level[1]) changed.push(level)
+    old.delete(level[0])
+  }
+  for (const price of old.keys()) changed.push([price, 0])
+  return changed
+}

@@ -1,0 +1,39 @@
+/**
+ * All chance in the sandbox comes from here: the same (seed, stream, index) gives the same number on every
+ * machine and after every restart, so nothing has to be stored to be told again.
+ */
+
+/** 32 well-mixed bits. `stream` separates independent uses of one seed; integers only. */
+export function hash32(seed: number, stream: number, index: number): number {
+  let h = Math.imul(seed ^ 0x5bd1e995, 0x9e3779b1) ^ Math.imul(stream + 0x7f4a7c15, 0x85ebca6b)
+  h = Math.imul(h ^ (h >>> 15) ^ Math.imul(index | 0, 0xc2b2ae35), 0x27d4eb2f)
+  h ^= h >>> 16
+  h = Math.imul(h ^ (index | 0), 0x85ebca6b)
+  h ^= h >>> 13
+  h = Math.imul(h, 0xc2b2ae35)
+  return (h ^ (h >>> 16)) >>> 0
+}
+
+/** In [0, 1). */
+export function unit(seed: number, stream: number, index: number): number {
+  return hash32(seed, stream, index) / 4_294_967_296
+}
+
+/** In [-1, 1). */
+export function signed(seed: number, stream: number, index: number): number {
+  return hash32(seed, stream, index) / 2_147_483_648 - 1
+}
+
+/** Value noise: random at multiples of `period`, straight between them. */
+export function smooth(seed: number, stream: number, position: number, period: number): number {
+  const cell = Math.floor(position / period)
+  const left = signed(seed, stream, cell)
+  const part = position / period - cell
+  return part === 0 ? left : left + (signed(seed, stream, cell + 1) - left) * part
+}
+
+/** A small generator for building tables once; never used where random access by time is needed. */
+export function sequence(seed: number, stream: number): () => number {
+  let index = 0
+  return () => unit(seed, stream, index++)
+}
