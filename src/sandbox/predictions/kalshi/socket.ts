@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../../kit/clock.ts'
 import { createSocketServer, type Session, type Socket, type SocketServer } from '../server/sockets.ts'
 import { startTicker } from '../server/ticker.ts'
+import type { Life } from '../world/life.ts'
 import type { StrikeMarket } from '../world/strikes.ts'
 import { createBookText } from './book-text.ts'
 import { createLifecycle } from './lifecycle.ts'
@@ -48,7 +49,10 @@ interface Subscription {
 
 interface Told {
   readonly market: StrikeMarket
+  readonly life: Life
   slot: number | undefined
+  /** Nothing happens in this market before. */
+  quietUntilMs: number
 }
 
 interface Client {
@@ -105,25 +109,20 @@ export function createKalshiSocket(options: {
     publish(client, type, market, `{"type":"${type}","sid":${subscription.sid},"seq":${seq},"msg":${body}}`)
   }
 
-  const presentSlot = (market: StrikeMarket): number | undefined => {
+  const presentSlot = (market: StrikeMarket, life: Life): number | undefined => {
     const nowMs = venue.now()
-    return nowMs < market.event.closeMs ? slotAt(venue.world.lifeOfStrike(market), nowMs) : undefined
+    return nowMs < market.event.closeMs ? slotAt(life, nowMs) : undefined
   }
 
+  /** The book as it was told so far: the changes since then follow. */
   function sendSnapshot(client: Client, subscription: Subscription, told: Told): void {
-    told.slot = presentSlot(told.market)
-    const life = venue.world.lifeOfStrike(told.market)
-    numbered(
-      client,
-      subscription,
-      'orderbook_snapshot',
-      told.market,
-      books.snapshot(told.market, life, told.slot, subscription.useYesPrice),
-    )
+    const present = presentSlot(told.market, told.life)
+    told.slot = present === undefined ? undefined : (told.slot ?? present)
+    const body = books.snapshot(told.market, told.life, told.slot, subscription.useYesPrice)
+    numbered(client, subscription, 'orderbook_snapshot', told.market, body)
   }
 
-  function tickerText(subscription: Subscription, market: StrikeMarket, slot: number): string {
-    const life = venue.world.lifeOfStrike(market)
+  function tickerText(subscription: Subscription, { market, life }: Told, slot: number): string {
     const top = topOf(life, slot)
     const last = life.prints[life.printsUntil(slot) - 1]
     const volume = volumeUntil(life, slot)
@@ -152,8 +151,7 @@ export function createKalshiSocket(options: {
   }
 
   function tellBook(client: Client, subscription: Subscription, told: Told, target: number): void {
-    const { market } = told
-    const life = venue.world.lifeOfStrike(market)
+    const { market, life } = told
     if (told.slot === undefined) return void sendSnapshot(client, subscription, told)
     const from = told.slot
     told.slot = target
@@ -170,8 +168,7 @@ export function createKalshiSocket(options: {
   }
 
   function tellTrades(client: Client, subscription: Subscription, told: Told, target: number): void {
-    const { market } = told
-    const life = venue.world.lifeOfStrike(market)
+    const { market, life } = told
     const from = told.slot ?? target
     told.slot = target
     for (const print of life.prints.slice(life.printsUntil(from), life.printsUntil(target)))
@@ -198,7 +195,7 @@ export function createKalshiSocket(options: {
   }
 
   function tellTicker(client: Client, subscription: Subscription, told: Told, target: number): void {
-    const life = venue.world.lifeOfStrike(told.market)
+    const { life } = told
     const from = told.slot
     told.slot = target
     if (from !== undefined) {
@@ -208,7 +205,7 @@ export function createKalshiSocket(options: {
         life.printsUntil(from) === life.printsUntil(target)
       if (isSame) return
     }
-    publish(client, 'ticker', told.market, tickerText(subscription, told.market, target))
+    publish(client, 'ticker', told.market, tickerText(subscription, told, target))
   }
 
   function produce(_fromMs: number, toMs: number): void {
@@ -234,16 +231,19 @@ export function createKalshiSocket(options: {
   }
 
   function tell(client: Client, subscription: Subscription, told: Told, toMs: number): void {
-    const { market } = told
-    if (toMs < market.event.openMs) return
-    const life = venue.world.lifeOfStrike(market)
+    if (toMs < told.quietUntilMs) return
+    const { market, life } = told
     const target = slotAt(life, Math.min(toMs, market.event.closeMs - 1))
-    if (target === undefined || target === told.slot) return
+    if (target === undefined || target === told.slot) {
+      told.quietUntilMs = toMs < market.event.openMs ? market.event.openMs : life.timeOf((target ?? -1) + 1)
+      return
+    }
     const about = { channel: subscription.channel, symbol: market.event.series.symbol }
     if (faults.hit('frozen-book', 'kalshi', about)) return
     if (subscription.channel === 'orderbook_delta') tellBook(client, subscription, told, target)
     else if (subscription.channel === 'trade') tellTrades(client, subscription, told, target)
     else tellTicker(client, subscription, told, target)
+    told.quietUntilMs = life.timeOf(target + 1)
   }
 
   function open(socket: Socket): Session {
@@ -311,11 +311,12 @@ export function createKalshiSocket(options: {
     function add(subscription: Subscription, markets: readonly StrikeMarket[], wantsTicker: boolean): void {
       for (const market of markets) {
         if (subscription.markets.has(market.ticker)) continue
-        const told: Told = { market, slot: presentSlot(market) }
+        const life = venue.world.lifeOfStrike(market)
+        const told: Told = { market, life, slot: presentSlot(market, life), quietUntilMs: 0 }
         subscription.markets.set(market.ticker, told)
         if (subscription.channel === 'orderbook_delta') sendSnapshot(client, subscription, told)
         else if (subscription.channel === 'ticker' && wantsTicker && told.slot !== undefined)
-          publish(client, 'ticker', market, tickerText(subscription, market, told.slot))
+          publish(client, 'ticker', market, tickerText(subscription, told, told.slot))
       }
     }
 
