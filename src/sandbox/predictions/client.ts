@@ -1,7 +1,39 @@
 /** What a test needs to talk to the sandbox: signed connections and remote calls. */
 import { constants, sign } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import { WebSocket } from 'ws'
+import type { Clock } from '../../kit/clock.ts'
 import type { SandboxPredictions } from './run.ts'
+
+/** Real time from a chosen instant, with jumps: a slow machine then changes nothing in what a test sees. */
+export interface SteerableClock extends Clock {
+  skip(ms: number): void
+  /** Moves on in steps, and lets the sandbox tell each of them. */
+  run(ms: number, stepMs?: number): Promise<void>
+  runUntil(timeMs: number, stepMs?: number): Promise<void>
+}
+
+const STEP_REAL_MS = 60
+
+export function steerableClock(startMs: number): SteerableClock {
+  const origin = performance.now()
+  let skipped = 0
+  const clock: SteerableClock = {
+    now: () => Math.floor(startMs + skipped + performance.now() - origin),
+    sleep: (ms, signal) => wait(ms, undefined, signal === undefined ? {} : { signal }),
+    skip(ms) {
+      skipped += ms
+    },
+    run: (ms, stepMs) => clock.runUntil(clock.now() + ms, stepMs),
+    async runUntil(timeMs, stepMs = 2_000) {
+      while (clock.now() < timeMs) {
+        clock.skip(Math.min(stepMs, timeMs - clock.now()))
+        await wait(STEP_REAL_MS)
+      }
+    },
+  }
+  return clock
+}
 
 export type Json = Record<string, unknown>
 

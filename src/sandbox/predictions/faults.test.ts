@@ -2,23 +2,29 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { fastClock } from '../exchanges/fast-clock.ts'
-import { getJson, type Json, openMarkets, type Recorder, record, recordKalshi, rpc } from './client.ts'
+import {
+  getJson,
+  type Json,
+  openMarkets,
+  type Recorder,
+  record,
+  recordKalshi,
+  rpc,
+  steerableClock,
+} from './client.ts'
 import { parseFault } from './control-port.ts'
 import { wordsOf } from './ethereum/encode-for-test.ts'
 import { type SandboxPredictions, startSandboxPredictions } from './run.ts'
 import type { FaultSpec } from './server/faults.ts'
 
-const FACTOR = 20
-
 describe('fault switches', () => {
   let sandbox: SandboxPredictions
-  const clock = fastClock({ startMs: Date.UTC(2026, 10, 15, 14, 1, 40), factor: FACTOR })
+  const clock = steerableClock(Date.UTC(2026, 10, 15, 14, 1, 40))
   before(async () => {
     sandbox = await startSandboxPredictions({
       seed: 5,
       clock,
-      budgetScale: FACTOR,
+      budgetScale: 20,
       signatureToleranceMs: 600_000,
     })
   })
@@ -64,7 +70,7 @@ describe('fault switches', () => {
   async function countFrames(recorder: Recorder): Promise<number> {
     await wait(100)
     const start = recorder.texts.length
-    await wait(250)
+    await clock.run(3_000, 1_000)
     return recorder.texts.length - start
   }
 
@@ -96,7 +102,7 @@ describe('fault switches', () => {
       const hash = async () =>
         (await getJson<Json>(`${sandbox.polymarket.clobUrl}/book?token_id=${tokens[0]}`)).hash
       const first = await hash()
-      await wait(100)
+      clock.skip(1_000)
       assert.notEqual(await hash(), first)
     })
     await withFault({ kind: 'hang', venue: 'polymarket' }, async () => {
@@ -115,13 +121,13 @@ describe('fault switches', () => {
       recorder
         .frames()
         .flatMap((frame) => (frame.event_type === 'price_change' ? [Number(frame.timestamp)] : []))
-    await withFault({ kind: 'reorder', venue: 'polymarket' }, () => wait(300))
+    await withFault({ kind: 'reorder', venue: 'polymarket' }, () => clock.run(6_000, 1_000))
     assert.ok(times().some((time, i) => time < (times()[i - 1] ?? 0)))
-    await withFault({ kind: 'duplicate', venue: 'polymarket' }, () => wait(300))
+    await withFault({ kind: 'duplicate', venue: 'polymarket' }, () => clock.run(6_000, 1_000))
     const changes = recorder.texts.filter((text) => text.includes('"price_change"'))
     assert.ok(new Set(changes).size < changes.length)
     const before = recorder.texts.length
-    await withFault({ kind: 'malformed', venue: 'polymarket', count: 3 }, () => wait(300))
+    await withFault({ kind: 'malformed', venue: 'polymarket', count: 3 }, () => clock.run(6_000, 1_000))
     const broken = recorder.texts.slice(before).filter((text) => text.startsWith('{') && !text.endsWith('}'))
     assert.equal(broken.length, 3)
     recorder.close()
@@ -178,7 +184,7 @@ describe('fault switches', () => {
 
   test('sequence-gap loses exactly as many numbers as told', async () => {
     const { recorder } = await listenKalshi()
-    await withFault({ kind: 'sequence-gap', venue: 'kalshi', count: 2 }, () => wait(300))
+    await withFault({ kind: 'sequence-gap', venue: 'kalshi', count: 2 }, () => clock.run(6_000, 1_000))
     const numbers = recorder.frames().flatMap((frame) => (typeof frame.seq === 'number' ? [frame.seq] : []))
     assert.equal((numbers.at(-1) ?? 0) - numbers.length, 2)
     recorder.close()
@@ -247,7 +253,7 @@ describe('fault switches', () => {
     const haltedMs = clock.now()
     const [stuck] = await withFault({ kind: 'chain-halt', venue: 'ethereum' }, async () => {
       const first = await height()
-      await wait((100_000 / FACTOR) * 0.7)
+      await clock.run(100_000, 50_000)
       assert.equal(await height(), first)
       return answer(0)
     })
@@ -278,10 +284,9 @@ describe('fault switches', () => {
           `${sandbox.polymarket.gammaUrl}/markets?condition_ids=${conditionId}&closed=true`,
         )
       ).length === 1
-    // The window may have some minutes to go: at this speed that is seconds.
-    await clock.sleep(Math.max(0, next.resolvedMs + 5_000 - clock.now()))
+    await clock.runUntil(next.resolvedMs + 5_000, 20_000)
     assert.equal(await isClosed(), false)
-    await clock.sleep(Math.max(0, next.resolvedMs + 45_000 - clock.now()))
+    await clock.runUntil(next.resolvedMs + 45_000, 20_000)
     assert.equal(await isClosed(), true)
     sandbox.faults.clear()
     assert.equal(await isClosed(), true, 'what happened stays')

@@ -3,9 +3,8 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { fastClock } from '../exchanges/fast-clock.ts'
 import { type ShapeRules, shapeDifferences } from '../exchanges/shape.ts'
-import { getJson, type Json, openMarkets, record, recordKalshi, rpc } from './client.ts'
+import { getJson, type Json, openMarkets, record, recordKalshi, rpc, steerableClock } from './client.ts'
 import { encodeAggregate3ForTest } from './ethereum/encode-for-test.ts'
 import { type SandboxPredictions, startSandboxPredictions } from './run.ts'
 
@@ -130,7 +129,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
   let kalshi: Json[] = []
   let tokens: string[] = []
   let conditionId = ''
-  const clock = fastClock({ startMs: Date.UTC(2026, 10, 15, 13, 58, 40), factor: 20 })
+  const clock = steerableClock(Date.UTC(2026, 10, 15, 13, 58, 40))
 
   before(async () => {
     sandbox = await startSandboxPredictions({
@@ -187,6 +186,9 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     other.send({ id: 7, cmd: 'subscribe' })
     other.send({ id: 8, cmd: 'subscribe', params: { channels: ['market_lifecycle_v2'] } })
     other.send({ id: 9, cmd: 'subscribe', params: { channels: ['trade'], market_tickers: quarter } })
+    await other.waitFor((frame) => frame.type === 'orderbook_snapshot')
+    await stream.waitFor((frame) => frame.event_type === 'book')
+    await clock.run(200_000, 5_000)
     const isEvent = (type: string) => (frame: Json) => frame.event_type === type
     await Promise.all([
       stream.waitFor(isEvent('market_resolved'), 12_000),

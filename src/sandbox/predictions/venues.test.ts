@@ -2,9 +2,16 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import type { Clock } from '../../kit/clock.ts'
-import { fastClock } from '../exchanges/fast-clock.ts'
-import { getJson, type Json, openMarkets, record, recordKalshi, rpc, signedHeaders } from './client.ts'
+import {
+  getJson,
+  type Json,
+  openMarkets,
+  record,
+  recordKalshi,
+  rpc,
+  signedHeaders,
+  steerableClock,
+} from './client.ts'
 import { encodeAggregate3ForTest, wordsOf } from './ethereum/encode-for-test.ts'
 import { type SandboxPredictions, startSandboxPredictions } from './run.ts'
 
@@ -40,8 +47,7 @@ function hashOf(
 
 describe('prediction venues', () => {
   let sandbox: SandboxPredictions
-  // Five seconds before a full hour, twenty times as fast: windows end and settle while the tests run.
-  const clock: Clock = fastClock({ startMs: Date.UTC(2026, 10, 15, 13, 58, 0), factor: 20 })
+  const clock = steerableClock(Date.UTC(2026, 10, 15, 13, 57, 0))
   before(async () => {
     sandbox = await startSandboxPredictions({
       seed: 21,
@@ -63,9 +69,8 @@ describe('prediction venues', () => {
       initial_dump: true,
       level: 2,
     })
-    await recorder.waitFor((frame) => frame.event_type === 'last_trade_price')
-    const start = clock.now()
-    await recorder.waitFor((frame) => Number(frame.timestamp) > start + 30_000)
+    await recorder.waitFor((frame) => frame.event_type === 'book')
+    await clock.run(40_000)
     const rest = await getJson<Json>(`${sandbox.polymarket.clobUrl}/book?token_id=${market.tokens[0]}`)
     await recorder.waitFor((frame) => Number(frame.timestamp) > Number(rest.timestamp))
     recorder.close()
@@ -131,8 +136,9 @@ describe('prediction venues', () => {
     assert.ok(market)
     const recorder = await record(sandbox.polymarket.wsUrl)
     recorder.send({ type: 'market', assets_ids: market.tokens, custom_feature_enabled: true })
-    const told = await recorder.waitFor((frame) => frame.event_type === 'market_resolved', 14_000)
-    await recorder.waitFor((frame) => frame.event_type === 'new_market', 14_000).catch(() => undefined)
+    await recorder.waitFor((frame) => frame.event_type === 'book')
+    await clock.runUntil(Date.parse(market.endDate) + 75_000, 10_000)
+    const told = await recorder.waitFor((frame) => frame.event_type === 'market_resolved')
     const [truth] = sandbox.truth
       .markets('polymarket', Date.parse(market.endDate), Date.parse(market.endDate) + 1)
       .filter((one) => one.name === market.slug)
@@ -250,10 +256,8 @@ describe('prediction venues', () => {
         use_yes_price: false,
       },
     })
-    const start = clock.now()
-    await recorder.waitFor(
-      (frame) => frame.type === 'orderbook_delta' && Number((frame.msg as Json).ts_ms) > start + 20_000,
-    )
+    await recorder.waitFor((frame) => frame.type === 'orderbook_snapshot')
+    await clock.run(20_000)
     recorder.send({
       id: 2,
       cmd: 'update_subscription',

@@ -1,48 +1,19 @@
 /** The venue's REST interface: series, events, markets, books, trades, candles and the historical tier. */
 import { SYMBOLS } from '../../../core/symbol.ts'
 import { mapInSlices } from '../../exchanges/server/slices.ts'
-import { many, whole } from '../polymarket/gamma.ts'
 import { createTokenBucket } from '../server/budget.ts'
 import { ok, type Reply, type Request, type Service } from '../server/http.ts'
-import type { StrikeEvent, StrikeMarket } from '../world/strikes.ts'
-import { candlesOf, PERIODS, type Period } from './candles.ts'
+import { many, whole } from '../server/query.ts'
+import type { StrikeMarket } from '../world/strikes.ts'
+import { createCandleRoutes } from './candle-routes.ts'
+import { createCatalogue, fail, notFound, STATUS_FILTERS } from './catalogue.ts'
 import { type createSignatureCheck, refusalBody } from './sign.ts'
 import { contracts, dollars, iso } from './text.ts'
-import {
-  eventJson,
-  marketJson,
-  seriesJson,
-  settledMsOf,
-  slotAt,
-  statusOf,
-  tradeJson,
-  type Venue,
-} from './view.ts'
+import { eventJson, marketJson, seriesJson, slotAt, statusOf, tradeJson, type Venue } from './view.ts'
 
 export const ROOT = '/trade-api/v2'
-const DAY_MS = 86_400_000
-/** The sandbox keeps a week; markets settled before the cutoff are in the historical tier only. */
-export const KALSHI_HISTORY_MS = 7 * DAY_MS
-export const KALSHI_LIVE_MS = 3 * DAY_MS
-/** The furthest close of a market that is listed: a day, and the six hours before its open. */
-const AHEAD_MS = 31 * 3_600_000
 const REQUEST_COST = 10
-const MAX_CANDLES = { one: 5_000, event: 5_000, batch: 10_000 }
 const LEVELS = 1_001
-
-const STATUS_FILTERS: Record<string, readonly string[]> = {
-  unopened: ['initialized'],
-  open: ['active'],
-  paused: [],
-  closed: ['closed', 'determined'],
-  settled: ['finalized'],
-}
-
-const fail = (status: number, code: string, message: string): Reply => ({
-  status,
-  body: { error: { code, message, details: message, service: 'market-data' } },
-})
-const notFound = (): Reply => fail(404, 'not_found', 'not found')
 
 export function createKalshiRest(
   venue: Venue,
@@ -62,37 +33,9 @@ export function createKalshiRest(
         : { error: { code: 'internal_server_error', message: 'internal server error' } },
   })
 
-  const cutoffMs = () => venue.now() - KALSHI_LIVE_MS
-  const isListed = (event: StrikeEvent) =>
-    event.createdMs <= venue.now() && event.closeMs > venue.now() - KALSHI_HISTORY_MS
-  const isHistorical = (event: StrikeEvent) => settledMsOf(venue, event) < cutoffMs()
-
-  /** Listed events of one tier, ordered by close. */
-  function events(query: URLSearchParams, historical: boolean): StrikeEvent[] {
-    const nowMs = venue.now()
-    const named = query.get('event_ticker')
-    if (named !== null) return [strikes.event(named)].filter((event) => event !== undefined).filter(isListed)
-    const status = query.get('status')
-    const second = (name: string) => (query.has(name) ? Number(query.get(name)) * 1_000 : undefined)
-    const fromMs = Math.max(
-      second('min_close_ts') ?? 0,
-      second('min_settled_ts') === undefined ? 0 : (second('min_settled_ts') as number) - 3_600_000,
-      status === 'open' || status === 'unopened'
-        ? nowMs
-        : nowMs - (historical ? KALSHI_HISTORY_MS : KALSHI_LIVE_MS + 3_600_000),
-    )
-    const toMs = Math.min(
-      second('max_close_ts') ?? Number.POSITIVE_INFINITY,
-      historical ? cutoffMs() : nowMs + AHEAD_MS,
-    )
-    const series = query.get('series_ticker')
-    return strikes.series
-      .filter((one) => series === null || one.ticker === series)
-      .flatMap((one) => strikes.between(one, fromMs, toMs))
-      .filter((event) => isListed(event) && isHistorical(event) === historical)
-      .filter((event) => status === null || (STATUS_FILTERS[status] ?? []).includes(statusOf(venue, event)))
-      .sort((a, b) => a.closeMs - b.closeMs || (a.ticker < b.ticker ? -1 : 1))
-  }
+  const catalogue = createCatalogue(venue)
+  const { cutoffMs, isListed, isHistorical, events, findMarket } = catalogue
+  const candleRoutes = createCandleRoutes(venue, catalogue)
 
   /** A page after the cursor, which names the last row told. */
   function paged<T>(
@@ -140,13 +83,6 @@ export function createKalshiRest(
     return ok({ cursor: result.cursor, events: rows, milestones: [] })
   }
 
-  function findMarket(ticker: string): StrikeMarket | undefined {
-    const market = strikes.market(ticker)
-    const event = market === undefined ? undefined : strikes.event(market.event.ticker)
-    return event !== undefined && isListed(event) ? market : undefined
-  }
-  const tierOf = (market: StrikeMarket): boolean => isHistorical({ ...market.event, markets: [] })
-
   function bookJson(market: StrikeMarket, depth: number): Record<string, unknown> {
     const life = venue.world.lifeOfStrike(market)
     const slot = statusOf(venue, market.event) === 'active' ? slotAt(life, venue.now()) : undefined
@@ -175,7 +111,7 @@ export function createKalshiRest(
         ? [market]
         : events(new URLSearchParams({ status: 'open' }), historical).flatMap((event) => event.markets)
     const rows = markets
-      .filter((one) => tierOf(one) === historical)
+      .filter((one) => isHistorical(one) === historical)
       .flatMap((one) => {
         const life = venue.world.lifeOfStrike(one)
         const slot = slotAt(life, venue.now())
@@ -190,91 +126,6 @@ export function createKalshiRest(
     return result === undefined
       ? badCursor()
       : ok({ cursor: result.cursor, trades: result.page.map((row) => tradeJson(row.one, row.print)) })
-  }
-
-  interface Range {
-    period: Period
-    fromMs: number
-    toMs: number
-  }
-  function rangeOf(query: URLSearchParams): Range | undefined {
-    const period = PERIODS.find((one) => String(one) === query.get('period_interval'))
-    const [start, end] = [
-      Number(query.get('start_ts') ?? Number.NaN),
-      Number(query.get('end_ts') ?? Number.NaN),
-    ]
-    if (period === undefined || !Number.isFinite(start) || !Number.isFinite(end) || end < start)
-      return undefined
-    return { period, fromMs: start * 1_000, toMs: end * 1_000 }
-  }
-  function candles(
-    market: StrikeMarket,
-    range: Range,
-    historical: boolean,
-    before = false,
-  ): Record<string, unknown>[] {
-    const life = venue.world.lifeOfStrike(market)
-    const made = candlesOf({ market, life, ...range, nowMs: venue.now(), isHistorical: historical })
-    const first = made[0]?.price as Record<string, unknown> | undefined
-    if (!before || first === undefined) return made
-    const name = historical ? 'previous' : 'previous_dollars'
-    const blank = Object.fromEntries(
-      Object.keys(first).map((key) => [key, key === name ? first[name] : null]),
-    )
-    return [{ ...made[0], end_period_ts: Math.floor(range.fromMs / 1_000), price: blank }, ...made]
-  }
-  const tooMany = (count: number, max: number) =>
-    count > max ? fail(400, 'invalid_parameters', 'too many candlesticks requested') : undefined
-
-  function candleRoutes(parts: readonly string[], query: URLSearchParams): Reply {
-    const range = rangeOf(query)
-    if (range === undefined) return fail(400, 'invalid_parameters', 'invalid time range or period')
-    const bars = (range.toMs - range.fromMs) / (range.period * 60_000)
-    if (parts[0] === 'events') {
-      const event = strikes.event(parts[1] ?? '')
-      if (event === undefined || !isListed(event)) return notFound()
-      const refused = tooMany(bars * event.markets.length, MAX_CANDLES.event * event.markets.length)
-      return (
-        refused ??
-        ok({
-          adjusted_end_ts: Math.floor(range.toMs / 1_000),
-          market_candlesticks: event.markets.map((market) => candles(market, range, false)),
-          market_tickers: event.markets.map((market) => market.ticker),
-        })
-      )
-    }
-    if (parts[0] === 'markets') {
-      const markets = many(query, 'market_tickers')
-        .slice(0, 100)
-        .map(findMarket)
-        .filter((market) => market !== undefined)
-      const refused = tooMany(bars * markets.length, MAX_CANDLES.batch)
-      return (
-        refused ??
-        ok({
-          markets: markets.map((market) => ({
-            market_ticker: market.ticker,
-            candlesticks: candles(market, range, false),
-          })),
-        })
-      )
-    }
-    const historical = parts[0] === 'historical'
-    const market = findMarket((historical ? parts[2] : parts[3]) ?? '')
-    if (
-      market === undefined ||
-      tierOf(market) !== historical ||
-      (!historical && market.event.series.ticker !== parts[1])
-    )
-      return notFound()
-    const refused = tooMany(bars, MAX_CANDLES.one)
-    return (
-      refused ??
-      ok({
-        ticker: market.ticker,
-        candlesticks: candles(market, range, historical, query.get('include_latest_before_start') === 'true'),
-      })
-    )
   }
 
   function marketRoutes([, second, third]: readonly string[], request: Request): Promise<Reply> | Reply {
@@ -293,7 +144,7 @@ export function createKalshiRest(
       })
     }
     const market = findMarket(second)
-    if (market === undefined || tierOf(market)) return notFound()
+    if (market === undefined || isHistorical(market)) return notFound()
     if (third === undefined) return ok({ market: marketJson(venue, market) })
     if (third === 'orderbook')
       return ok({ orderbook_fp: bookJson(market, Math.min(100, whole(query.get('depth'), 0))) })
@@ -324,7 +175,8 @@ export function createKalshiRest(
   }
 
   function seriesRoutes(parts: readonly string[], query: URLSearchParams): Reply {
-    if (parts[4] === 'candlesticks') return candleRoutes(parts, query)
+    if (parts[4] === 'candlesticks')
+      return candleRoutes(parts[2] === 'events' ? parts.slice(2) : parts, query)
     const category = query.get('category')
     if (parts[1] === undefined)
       return ok({
@@ -345,7 +197,9 @@ export function createKalshiRest(
     if (third === undefined) return listMarkets(query, true)
     if (fourth === 'candlesticks') return candleRoutes(['historical', 'markets', third], query)
     const market = findMarket(third)
-    return market === undefined || !tierOf(market) ? notFound() : ok({ market: marketJson(venue, market) })
+    return market === undefined || !isHistorical(market)
+      ? notFound()
+      : ok({ market: marketJson(venue, market) })
   }
 
   function handle(request: Request): Promise<Reply> | Reply {

@@ -3,6 +3,7 @@ import { type AssetSymbol, SYMBOLS } from '../../../core/symbol.ts'
 import { mapInSlices } from '../../exchanges/server/slices.ts'
 import { createWindowBudget } from '../server/budget.ts'
 import { ok, type Reply, type Request, type Service } from '../server/http.ts'
+import { many, whole } from '../server/query.ts'
 import { seriesSlugOf, TENORS, type UpDown } from '../world/up-down.ts'
 import { eventJson, marketJson, seriesJson } from './gamma-market.ts'
 import { closedMsOf, type Venue, viewOf } from './view.ts'
@@ -154,16 +155,4 @@ export function createGamma(venue: Venue, scale = 1): Service {
       return SYMBOLS.find((symbol) => text.startsWith(symbol.toLowerCase()))
     },
   }
-}
-
-/** Repeated or separated by commas. */
-export const many = (query: URLSearchParams, name: string): string[] =>
-  query
-    .getAll(name)
-    .flatMap((value) => value.split(','))
-    .filter((value) => value !== '')
-
-export function whole(text: string | null, fallback: number): number {
-  const value = Number(text ?? Number.NaN)
-  return Number.isSafeInteger(value) && value >= 0 ? value : fallback
 }
