@@ -102,33 +102,33 @@ export function createLife(spec: LifeSpec): Life {
     return slots + Math.floor((timeMs - endMs - phase) / (slotMs * LATE_FACTOR))
   }
 
-  // The best prices per step, from the start to the end; after it the outcome is known.
+  // The likelihood per step from the start to the end, read when first needed: most listed markets have not begun.
   const steps = Math.ceil(slots / spec.slotsPerStep)
-  const fair = new Float32Array(steps)
-  let refineStep = Number.POSITIVE_INFINITY
-  for (let step = 0; step < steps; step++) {
-    const p = spec.likelihood(timeOf(step * spec.slotsPerStep))
-    const noise = (hash32(seed, stream + 2, step) / 2_147_483_648 - 1) * NOISE * 4 * p * (1 - p)
-    fair[step] = (p + noise) * 1_000
-    if (
-      spec.canRefine &&
-      refineStep === Number.POSITIVE_INFINITY &&
-      ((fair[step] as number) > REFINE_ABOVE || (fair[step] as number) < REFINE_BELOW)
-    )
-      refineStep = step
+  let path: { fair: Float32Array; refineStep: number; outcome: number } | undefined
+  function readPath(): NonNullable<typeof path> {
+    const fair = new Float32Array(steps)
+    let refineStep = spec.canRefine ? steps : Number.POSITIVE_INFINITY
+    for (let step = 0; step < steps; step++) {
+      const p = spec.likelihood(timeOf(step * spec.slotsPerStep))
+      const noise = (hash32(seed, stream + 2, step) / 2_147_483_648 - 1) * NOISE * 4 * p * (1 - p)
+      const value = (p + noise) * 1_000
+      fair[step] = value
+      if (spec.canRefine && refineStep === steps && (value > REFINE_ABOVE || value < REFINE_BELOW))
+        refineStep = step
+    }
+    path = { fair, refineStep, outcome: spec.likelihood(endMs) * 1_000 }
+    return path
   }
-  const outcome = spec.likelihood(endMs) * 1_000
-  if (spec.canRefine && refineStep === Number.POSITIVE_INFINITY) refineStep = steps
-
   const stepOf = (slot: number) => (slot >= slots ? steps : Math.floor(slot / spec.slotsPerStep))
-  const tick = (slot: number): 10 | 1 => (slot >= 0 && stepOf(slot) >= refineStep ? 1 : 10)
+  const tick = (slot: number): 10 | 1 =>
+    slot >= 0 && stepOf(slot) >= (path ?? readPath()).refineStep ? 1 : 10
+  function fairAt(slot: number): number {
+    if (slot < 0) return 500 + smooth(seed, stream + 3, slot + SLOT_BIAS, 200) * 15
+    const { fair, outcome } = path ?? readPath()
+    return slot < slots ? (fair[Math.floor(slot / spec.slotsPerStep)] as number) : outcome
+  }
   function bid(slot: number): number {
-    const value =
-      slot < 0
-        ? 500 + smooth(seed, stream + 3, slot + SLOT_BIAS, 200) * 15
-        : slot < slots
-          ? (fair[Math.floor(slot / spec.slotsPerStep)] as number)
-          : outcome
+    const value = fairAt(slot)
     const unit = tick(slot)
     const lower = Math.floor((value - (spec.spreadTicks - 1) * 0.5 * unit - 0.001) / unit) * unit
     return Math.max(0, Math.min(1_000 - unit, lower))
@@ -234,13 +234,19 @@ export function createLife(spec: LifeSpec): Life {
     return { slot, timeMs: timeOf(slot), price, size, isSell, isMirrored: (chance & 2) !== 0 }
   }
 
-  const prints = findPrints()
+  let found: readonly Print[] | undefined
+  const prints = (): readonly Print[] => {
+    found ??= findPrints()
+    return found
+  }
   const printsUntil = (slot: number): number => {
+    if (slot <= -spec.earlySlots) return 0
+    const list = prints()
     let low = 0
-    let high = prints.length
+    let high = list.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if ((prints[middle] as Print).slot <= slot) low = middle + 1
+      if ((list[middle] as Print).slot <= slot) low = middle + 1
       else high = middle
     }
     return low
@@ -248,7 +254,9 @@ export function createLife(spec: LifeSpec): Life {
   return {
     slots,
     lastSlot,
-    prints,
+    get prints() {
+      return prints()
+    },
     timeOf,
     slotAt,
     bid,
@@ -257,7 +265,8 @@ export function createLife(spec: LifeSpec): Life {
     fill,
     printsUntil,
     printAt(slot) {
-      const print = prints[printsUntil(slot) - 1]
+      const count = printsUntil(slot)
+      const print = count === 0 ? undefined : prints()[count - 1]
       return print?.slot === slot ? print : undefined
     },
   }

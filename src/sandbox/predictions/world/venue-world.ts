@@ -35,7 +35,8 @@ export interface PredictionWorld {
   lifeOfStrike(market: StrikeMarket): Life
 }
 
-const REMEMBERED_LIVES = 1_500
+/** All listed windows (some 1,700) and open strikes (660) at once. */
+const REMEMBERED_LIVES = 3_000
 const AFTER_END_MS = 90_000
 /** Ten minutes before the window, trading begins. */
 const EARLY_TRADE_MS = 600_000
@@ -100,7 +101,6 @@ export function createPredictionWorld(options: WorldOptions): PredictionWorld {
       return remember(String(market.index), () => {
         const pace = PACE[market.tenor]
         const { symbol, endMs } = market
-        const { start, end } = references(market)
         const ownSlotMs = slotMs * pace.slots
         const basis = market.tenor === '1h' || market.tenor === '24h' ? 'spot' : 'mean60'
         return createLife({
@@ -112,13 +112,16 @@ export function createPredictionWorld(options: WorldOptions): PredictionWorld {
           tradeEndMs: endMs + AFTER_END_MS,
           earlySlots: Math.floor(EARLY_TRADE_MS / (ownSlotMs * EARLY_FACTOR)),
           slotsPerStep: pace.slotsPerStep,
-          likelihood: ask({
-            symbol,
-            endMs,
-            basis,
-            floor: start,
-            cap: Number.POSITIVE_INFINITY,
-            isWon: end >= start,
+          likelihood: lazily(() => {
+            const { start, end } = references(market)
+            return ask({
+              symbol,
+              endMs,
+              basis,
+              floor: start,
+              cap: Number.POSITIVE_INFINITY,
+              isWon: end >= start,
+            })
           }),
           canRefine: true,
           spreadTicks: 1,
@@ -142,14 +145,16 @@ export function createPredictionWorld(options: WorldOptions): PredictionWorld {
           tradeEndMs: closeMs,
           earlySlots: 0,
           slotsPerStep: 5,
-          likelihood: ask({
-            symbol,
-            endMs: closeMs,
-            basis: 'mean60',
-            floor: market.floor ?? Number.NEGATIVE_INFINITY,
-            cap: market.cap ?? Number.POSITIVE_INFINITY,
-            isWon: strikes.isYes(market),
-          }),
+          likelihood: lazily(() =>
+            ask({
+              symbol,
+              endMs: closeMs,
+              basis: 'mean60',
+              floor: market.floor ?? Number.NEGATIVE_INFINITY,
+              cap: market.cap ?? Number.POSITIVE_INFINITY,
+              isWon: strikes.isYes(market),
+            }),
+          ),
           canRefine: false,
           spreadTicks: isDense ? 1 : 2 + (market.stream % 4),
           patience: isDense ? 1 : isLong ? 5 : 20,
@@ -157,5 +162,14 @@ export function createPredictionWorld(options: WorldOptions): PredictionWorld {
         })
       })
     },
+  }
+}
+
+/** A function that is made at its first call. */
+function lazily(make: () => (timeMs: number) => number): (timeMs: number) => number {
+  let made: ((timeMs: number) => number) | undefined
+  return (timeMs) => {
+    made ??= make()
+    return made(timeMs)
   }
 }
