@@ -150,10 +150,10 @@ export interface Listed {
 export async function openMarkets(
   sandbox: SandboxPredictions,
   series: string,
-  closed = false,
+  limit = 500,
 ): Promise<Listed[]> {
   const events = await getJson<{ markets: Json[] }[]>(
-    `${sandbox.polymarket.gammaUrl}/events?series_slug=${series}&closed=${closed}&limit=500&order=endDate&ascending=true`,
+    `${sandbox.polymarket.gammaUrl}/events?series_slug=${series}&closed=false&limit=${limit}&order=endDate&ascending=true`,
   )
   return events.flatMap((event) =>
     event.markets.map((market) => ({

@@ -97,11 +97,6 @@ export function createMarketFeed(venue: Venue, market: UpDown): MarketFeed {
     if (changes.length === 0) return void book.arrive(slot)
     const before = tops()
     bookMs = timeMs
-    if (changes.length > MAX_CHANGES) {
-      book.load(slot)
-      out.push(...bookFrames())
-      return
-    }
     book.arrive(slot)
     if (print !== undefined) {
       const { leg, price, side } = seenFrom(print)
@@ -114,13 +109,16 @@ export function createMarketFeed(venue: Venue, market: UpDown): MarketFeed {
         ),
       )
     }
-    const entries: string[] = []
-    for (const change of changes) {
-      book.apply(change)
-      entries.push(entry(0, change, timeMs), entry(1, change, timeMs))
+    if (changes.length > MAX_CHANGES) book.load(slot)
+    else {
+      const entries: string[] = []
+      for (const change of changes) {
+        book.apply(change)
+        entries.push(entry(0, change, timeMs), entry(1, change, timeMs))
+      }
+      out.push(changeFrame(entries, timeMs))
     }
-    out.push(changeFrame(entries, timeMs))
-    if (print !== undefined) out.push(...bookFrames())
+    if (print !== undefined || changes.length > MAX_CHANGES) out.push(...bookFrames())
     const after = tops()
     for (const leg of LEGS) {
       if (before[leg] === after[leg]) continue
