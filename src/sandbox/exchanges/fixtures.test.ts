@@ -102,6 +102,9 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     await Promise.all([
       spot.waitFor((frame) => frame.stream === 'btcusdt@kline_1m'),
       spot.waitFor((frame) => frame.stream === 'btcusdt@trade'),
+      spot.waitFor(
+        (frame) => frame.stream === 'btcusdt@kline_1s' && ((frame.data as Json).k as Json).n === 0,
+      ),
       market.waitFor(isEvent('forceOrder')),
       market.waitFor((frame) => frame.stream === '!forceOrder@arr'),
       market.waitFor(isEvent('aggTrade')),

@@ -82,7 +82,15 @@ export async function startSandboxExchanges(options: SandboxOptions): Promise<Sa
     }
     const state = () =>
       Object.fromEntries(VENUES.map((venue) => [venue, servers[venue].state()])) as Record<Venue, VenueState>
-    const control = keep(await startControlPort({ port: port('control'), faults, truth, state }))
+    const about = () => ({ seed: world.seed, tradesPerSecond: world.tradesPerSecond, nowMs: clock.now() })
+    const control = keep(
+      await startControlPort({
+        port: port('control'),
+        faults,
+        truth,
+        state: () => ({ ...about(), ...state() }),
+      }),
+    )
     const address = (venue: Venue): VenueAddress => ({
       restUrl: `http://127.0.0.1:${servers[venue].port}`,
       wsUrl: `ws://127.0.0.1:${servers[venue].port}`,

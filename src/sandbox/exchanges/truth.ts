@@ -59,6 +59,8 @@ export interface Truth {
     toMs: number,
   ): { dueMs: number; timeMs: number; rate: number }[]
   openInterest(venue: Venue, symbol: AssetSymbol, atMs: number): string
+  /** Mark price in US dollars; on spot the price of the world. */
+  markPrice(venue: Venue, symbol: AssetSymbol, atMs: number): number
   liquidations(symbol: AssetSymbol, fromMs: number, toMs: number): TrueLiquidation[]
   spotPrice(symbol: AssetSymbol, atMs: number): number
 }
@@ -107,8 +109,8 @@ export function createTruth(world: World, perpTradeId: (market: Market, id: numb
       const { market, book } = world.of(venue, symbol)
       const slot = slotOf(atMs)
       const side = (levels: readonly (readonly [number, number])[]): [string, string][] =>
-        levels.slice(0, depth).map(([ticks, lots]) => [price(market, ticks), size(market, lots)])
-      const state = book.at(slot)
+        levels.map(([ticks, lots]) => [price(market, ticks), size(market, lots)])
+      const state = book.top(slot, depth)
       return {
         slotMs: slot * 100,
         updateId: updateIdOf(slot),
@@ -126,6 +128,7 @@ export function createTruth(world: World, perpTradeId: (market: Market, id: numb
       const { market, derivatives } = world.of(venue, symbol)
       return size(market, derivatives.openInterest(atMs))
     },
+    markPrice: (venue, symbol, atMs) => world.of(venue, symbol).derivatives.markPrice(atMs),
     liquidations(symbol, fromMs, toMs) {
       const { market, derivatives } = world.of('futures', symbol)
       return derivatives.liquidations(fromMs, toMs).map((row) => ({
@@ -192,6 +195,8 @@ export function askTruth(truth: Truth, what: string, query: URLSearchParams): un
       return truth.funding(venue, symbol, from(), to())
     case 'open-interest':
       return truth.openInterest(venue, symbol, time(query, 'at'))
+    case 'mark-price':
+      return truth.markPrice(venue, symbol, time(query, 'at'))
     case 'liquidations':
       return truth.liquidations(symbol, from(), to())
     case 'price':

@@ -1,7 +1,7 @@
 /** Routes of the futures product beyond the shared ones: funding, open interest, statistics. */
 import { type BarInterval, barOpen, barStep } from '../world/bar-interval.ts'
 import { fixed } from '../world/fixed.ts'
-import { GENESIS_MS } from '../world/tape.ts'
+import { GENESIS_MS } from '../world/trade.ts'
 import type { MarketWorld, World } from '../world/world.ts'
 import { BinanceError, limitFrom, marketFrom, missing, rangeFrom } from './query.ts'
 import type { RestLimits, Route } from './rest.ts'

@@ -2,7 +2,7 @@
 import { mapInSlices } from '../server/slices.ts'
 import { barOpens } from '../world/bars.ts'
 import { slotOf, updateIdOf } from '../world/book.ts'
-import { GENESIS_MS, type Trade } from '../world/tape.ts'
+import { GENESIS_MS, type Trade } from '../world/trade.ts'
 import type { MarketWorld, World } from '../world/world.ts'
 import { BinanceError, integerFrom, intervalFrom, limitFrom, marketFrom, rangeFrom } from './query.ts'
 import type { Route } from './rest.ts'
@@ -74,7 +74,7 @@ export function marketRoutes(world: World, rules: ProductRules): Record<string, 
       weight: flat(2),
       handle: (query, nowMs) => {
         const { market: about, book } = market(query)
-        const [bid, bidSize, ask, askSize] = touchText(about, book.at(slotOf(nowMs)))
+        const [bid, bidSize, ask, askSize] = touchText(about, book.top(slotOf(nowMs), 1))
         const touch = `{"symbol":"${about.name}","bidPrice":"${bid}","bidQty":"${bidSize}","askPrice":"${ask}","askQty":"${askSize}"`
         return product === 'spot'
           ? `${touch}}`

@@ -101,7 +101,7 @@ function bookTickers({ market, book }: MarketWorld, stream: string): Producer {
     ...about,
     produce(fromMs, toMs, publish) {
       for (let slot = slotOf(fromMs) + 1; slot <= slotOf(toMs); slot++) {
-        const [bid, bidSize, ask, askSize] = touchText(market, book.at(slot))
+        const [bid, bidSize, ask, askSize] = touchText(market, book.top(slot, 1))
         const touch = `"b":"${bid}","B":"${bidSize}","a":"${ask}","A":"${askSize}"`
         if (touch === lastTouch) continue
         lastTouch = touch
@@ -140,11 +140,7 @@ function depths(
   function text(slot: number, eventMs: number): string {
     const lastId = updateIdOf(slot)
     const previousId = updateIdOf(slot - step)
-    const state = book.at(slot)
-    const sides =
-      top === 0
-        ? book.changes(slot - step, slot)
-        : { bids: state.bids.slice(0, top), asks: state.asks.slice(0, top) }
+    const sides = top === 0 ? book.changes(slot - step, slot) : book.top(slot, top)
     const bids = levelsText(market, sides.bids)
     const asks = levelsText(market, sides.asks)
     if (product === 'spot' && top > 0) return `{"lastUpdateId":${lastId},"bids":${bids},"asks":${asks}}`

@@ -7,7 +7,7 @@ import type { Liquidation } from '../world/derivatives.ts'
 import { fixed, fixedBig } from '../world/fixed.ts'
 import type { Market } from '../world/markets.ts'
 import { fillsOf } from '../world/raw-fills.ts'
-import type { Trade } from '../world/tape.ts'
+import type { Trade } from '../world/trade.ts'
 
 export const priceText = (market: Market, ticks: number): string =>
   fixed(ticks, market.priceDecimals, market.shownPrice)

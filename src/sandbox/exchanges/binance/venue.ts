@@ -70,6 +70,7 @@ export function startBinance(options: {
   return startVenue({
     ...options,
     venue: product,
+    latencyMs: 0,
     rules,
     openStream: (stream) => openStream(world, product, stream),
     rest: (now) =>

@@ -1,5 +1,6 @@
 /** The channels of the perpetual venue: a subscription ↔ a stream name ↔ a producer. */
 
+import type { Frame } from '../server/frame-faults.ts'
 import type { Producer } from '../server/hub.ts'
 import { BAR_INTERVALS, type BarInterval, barOpen, barStep } from '../world/bar-interval.ts'
 import type { MarketWorld, World } from '../world/world.ts'
@@ -14,6 +15,7 @@ const BBO_MS = 180
 const CONTEXT_MS = 1_000
 const CANDLE_MS = 800
 const MIDS_MS = 1_000
+const REPLAYED_TRADES = 30
 const ALL_CONTEXTS_MS = 13_600
 
 /** Still in the list of coins, with an empty book and no trades. */
@@ -113,10 +115,14 @@ function trades(world: World, { market, tape }: MarketWorld, stream: string): Pr
 }
 
 /** What a new subscriber to trades gets first, without any mark: about thirty old ones. */
-export function replayText(world: World, coin: string, nowMs: number): string {
-  const { market, tape } = world.named('perp', coin) ?? world.of('perp', 'BTC')
-  const rows = tape.fromId(tape.firstIdAt(nowMs + 1) - 30, nowMs + 1, 30)
-  return wrap('trades', `[${rows.map((row) => tradeText(world.seed, market, row)).join(',')}]`)
+export function replayFrame(world: World, stream: string, nowMs: number): Frame | undefined {
+  const [coin = '', kind] = stream.split('@')
+  const entry = world.named('perp', coin)
+  if (kind !== 'trades' || entry === undefined) return undefined
+  const { market, tape } = entry
+  const rows = tape.fromId(tape.firstIdAt(nowMs + 1) - REPLAYED_TRADES, nowMs + 1, REPLAYED_TRADES)
+  const data = wrap('trades', `[${rows.map((row) => tradeText(world.seed, market, row)).join(',')}]`)
+  return { stream, symbol: market.symbol, channel: 'trades', data }
 }
 
 /** A state told at fixed steps, changed or not. */

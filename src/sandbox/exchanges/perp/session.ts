@@ -1,7 +1,7 @@
 /** One socket of the perpetual venue: subscribe, unsubscribe, ping, post. */
 import type { Session, VenueSocket } from '../server/sockets.ts'
 import type { World } from '../world/world.ts'
-import { parseSubscription, replayText } from './channels.ts'
+import { parseSubscription, replayFrame } from './channels.ts'
 
 export function openSession(options: {
   world: World
@@ -25,8 +25,8 @@ export function openSession(options: {
     else if (socket.streams.size >= options.maxStreams) say('error', 'Cannot track more subscriptions')
     else {
       say('subscriptionResponse', { method: 'subscribe', subscription: parsed.echo })
-      const [coin = '', kind] = parsed.stream.split('@')
-      if (kind === 'trades') socket.sendData(replayText(world, coin, options.now()))
+      const replay = replayFrame(world, parsed.stream, options.now())
+      if (replay !== undefined) socket.deliverAlone(replay)
       socket.subscribe(parsed.stream)
     }
   }

@@ -5,7 +5,7 @@ import { SLOT_MS, slotOf } from '../world/book.ts'
 import { short, shortBig } from '../world/fixed.ts'
 import { hash32 } from '../world/hash.ts'
 import type { Market } from '../world/markets.ts'
-import { GENESIS_MS, type Trade } from '../world/tape.ts'
+import { GENESIS_MS, type Trade } from '../world/trade.ts'
 import type { MarketWorld } from '../world/world.ts'
 
 const DAY_MS = 86_400_000
@@ -72,10 +72,9 @@ export function bboText(entry: MarketWorld, timeMs: number): string {
 
 function sidesText({ market, book }: MarketWorld, timeMs: number, depth: number): [string, string] {
   const slot = slotOf(timeMs)
-  const state = book.at(slot)
+  const state = book.top(slot, depth)
   const side = (levels: typeof state.bids) =>
     levels
-      .slice(0, depth)
       .map(
         ([px, lots]) =>
           `{"px":"${priceText(market, px)}","sz":"${sizeText(market, lots)}","n":${book.orders(px, slot)}}`,

@@ -25,6 +25,8 @@ const SOCKET_RULES: SocketRules = {
 }
 
 const WEIGHT_PER_MINUTE = 1_200
+/** Books and trades of this venue arrive some time after their own time. */
+const LATENCY_MS = 300
 
 export interface PerpLimits {
   readonly sockets?: Partial<SocketRules>
@@ -44,6 +46,7 @@ export function startPerp(options: {
   return startVenue({
     ...options,
     venue: 'perp',
+    latencyMs: LATENCY_MS,
     rules,
     openStream: (stream) => openChannel(world, stream),
     openSession(url, socket, now) {

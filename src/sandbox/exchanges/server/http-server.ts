@@ -42,6 +42,8 @@ export async function startHttpServer(options: {
   port: number
   faults: Faults
   rest: RestHandler
+  /** The venue's clock: the Date header follows it. */
+  now: () => number
   upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 }): Promise<HttpServer> {
   const { venue, faults, rest } = options
@@ -78,6 +80,7 @@ export async function startHttpServer(options: {
     const isBroken = faults.hit('malformed', venue, target) !== undefined
     const body = isBroken ? reply.body.slice(0, Math.ceil(reply.body.length / 2)) : reply.body
     response.writeHead(reply.status, {
+      date: new Date(options.now()).toUTCString(),
       'content-type': reply.contentType ?? 'application/json;charset=UTF-8',
       ...reply.headers,
     })

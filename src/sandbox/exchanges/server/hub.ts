@@ -42,6 +42,8 @@ export function createHub(options: {
   signal: AbortSignal
   tickMs: number
   venueNow: () => number
+  /** How old an event is when the venue tells it. */
+  latencyMs: number
   /** undefined for a stream that does not exist: acknowledged by the venue, then silent for ever. */
   open: (stream: string) => Producer | undefined
 }): Hub {
@@ -63,10 +65,10 @@ export function createHub(options: {
   })
 
   async function run(): Promise<void> {
-    let doneMs = venueNow()
+    let doneMs = venueNow() - options.latencyMs
     while (!signal.aborted) {
       await clock.sleep(options.tickMs, signal)
-      const nowMs = venueNow()
+      const nowMs = venueNow() - options.latencyMs
       // A clock set back: wait until time reaches the old mark, so that nothing is told twice.
       if (nowMs <= doneMs) continue
       const fromMs = Math.max(doneMs, nowMs - MAX_CATCH_UP_MS)
@@ -88,7 +90,12 @@ export function createHub(options: {
     },
     delivered: () => delivered,
     streams: () => [...live.keys()],
-    start: () => void run().catch(() => undefined),
+    start() {
+      run().catch((error: unknown) => {
+        // A producer that throws is a fault of the sandbox itself: it must end loudly, not fall silent.
+        if (!signal.aborted) throw error
+      })
+    },
   }
 
   function removeListener(stream: string, listener: Listener): void {

@@ -33,6 +33,8 @@ export interface VenueSocket extends Listener {
   say(text: string): void
   /** Sends text that is market data or a heartbeat answer. */
   sendData(text: string): void
+  /** A frame for this socket alone, such as a replay; a muted symbol stays silent here too. */
+  deliverAlone(frame: Frame): void
   subscribe(stream: string): void
   unsubscribe(stream: string): void
   cut(): void
@@ -124,6 +126,9 @@ export function createSockets(options: {
         const text = session?.render(frame) ?? ''
         socket.sendData(frame.isBroken === true ? text.slice(0, Math.ceil(text.length * 0.6)) : text)
       },
+      deliverAlone(frame) {
+        if (faults.hit('mute', venue, frame) === undefined) socket.deliver(frame)
+      },
       subscribe(stream) {
         socket.streams.add(stream)
         const drop = faults
@@ -192,7 +197,9 @@ export function createSockets(options: {
       for (const entry of [...open.values()]) entry.check(nowMs)
     }
   }
-  watch().catch(() => undefined)
+  watch().catch((error: unknown) => {
+    if (!signal.aborted) throw error
+  })
 
   return {
     upgrade(request, socket, head) {

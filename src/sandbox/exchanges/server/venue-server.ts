@@ -25,6 +25,7 @@ export async function startVenue(options: {
   faults: Faults
   port: number
   tickMs: number
+  latencyMs: number
   rules: SocketRules
   openStream: (stream: string) => Producer | undefined
   openSession: (url: URL, socket: VenueSocket, now: () => number) => Session | undefined
@@ -34,15 +35,8 @@ export async function startVenue(options: {
   const abort = new AbortController()
   const { signal } = abort
   const venueNow = () => Math.floor(clock.now() + faults.skewMs(venue))
-  const hub = createHub({
-    venue,
-    clock,
-    faults,
-    signal,
-    tickMs: options.tickMs,
-    venueNow,
-    open: options.openStream,
-  })
+  const { tickMs, latencyMs, openStream: open } = options
+  const hub = createHub({ venue, clock, faults, signal, tickMs, latencyMs, venueNow, open })
   const sockets = createSockets({
     venue,
     clock,
@@ -57,6 +51,7 @@ export async function startVenue(options: {
     port: options.port,
     faults,
     rest: options.rest(venueNow),
+    now: venueNow,
     upgrade: sockets.upgrade,
   })
   hub.start()

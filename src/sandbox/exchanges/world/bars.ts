@@ -4,7 +4,8 @@
  */
 import { Lru } from '../../../kit/lru.ts'
 import { type BarInterval, barOpen, barStep } from './bar-interval.ts'
-import { GENESIS_MS, type Sums, type Tape } from './tape.ts'
+import type { Tape } from './tape.ts'
+import { GENESIS_MS, type Sums } from './trade.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000

@@ -3,7 +3,8 @@
  * grid and live for some seconds, so that the difference of two slots is small, as it is on a real venue.
  */
 import { hash32 } from './hash.ts'
-import { GENESIS_MS, type Tape } from './tape.ts'
+import type { Tape } from './tape.ts'
+import { GENESIS_MS } from './trade.ts'
 
 export const SLOT_MS = 100
 export const BOOK_LEVELS = 250
@@ -23,6 +24,8 @@ export interface BookState {
 
 export interface Book {
   at(slot: number): BookState
+  /** The best `depth` levels only: much cheaper than the whole book. */
+  top(slot: number, depth: number): BookState
   /** What changed after `fromSlot` up to `toSlot`: new absolute sizes, 0 for a level that is gone. */
   changes(fromSlot: number, toSlot: number): { bids: Level[]; asks: Level[] }
   /** Orders behind a level. */
@@ -59,18 +62,18 @@ export function createBook(seed: number, tape: Tape): Book {
     return 1 + Math.floor(part * part * meanLots * times)
   }
 
-  function build(slot: number): BookState {
+  function build(slot: number, depth: number): BookState {
     const bid = tape.bidAt(slot * SLOT_MS)
     const ask = bid + 1
     const bids: Level[] = [[bid, touchLots(bid, slot)]]
     const asks: Level[] = [[ask, touchLots(ask, slot)]]
     const below = Math.floor((bid - 1) / bookStep)
     const above = Math.floor(ask / bookStep) + 1
-    for (let i = 0; i < BOOK_LEVELS; i++) {
+    for (let i = 0; i < BOOK_LEVELS && (bids.length < depth || asks.length < depth); i++) {
       const bidLots = restingLots((below - i) * bookStep, slot)
       const askLots = restingLots((above + i) * bookStep, slot)
-      if (bidLots > 0 && below - i > 0) bids.push([(below - i) * bookStep, bidLots])
-      if (askLots > 0) asks.push([(above + i) * bookStep, askLots])
+      if (bidLots > 0 && below - i > 0 && bids.length < depth) bids.push([(below - i) * bookStep, bidLots])
+      if (askLots > 0 && asks.length < depth) asks.push([(above + i) * bookStep, askLots])
     }
     return { slot, bids, asks }
   }
@@ -79,11 +82,12 @@ export function createBook(seed: number, tape: Tape): Book {
     at(slot) {
       const known = recent.find((state) => state.slot === slot)
       if (known !== undefined) return known
-      const state = build(slot)
+      const state = build(slot, Number.POSITIVE_INFINITY)
       recent.push(state)
       if (recent.length > 6) recent.shift()
       return state
     },
+    top: build,
     changes(fromSlot, toSlot) {
       const from = book.at(fromSlot)
       const to = book.at(toSlot)

@@ -1,9 +1,10 @@
 /** Mark and index price, funding, open interest and liquidations: pure functions of seed, market and time. */
 import type { AssetSymbol } from '../../../core/symbol.ts'
-import { premiumAt } from './basis.ts'
-import { hash32, smooth, unit } from './hash.ts'
+import { createPremiumReader } from './basis.ts'
+import { createSmoothReader, hash32, unit } from './hash.ts'
 import type { Market } from './markets.ts'
-import { GENESIS_MS, type Tape } from './tape.ts'
+import type { Tape } from './tape.ts'
+import { GENESIS_MS } from './trade.ts'
 import { BLOCK_MS, worldPrice } from './world-price.ts'
 
 const HOUR_MS = 3_600_000
@@ -57,7 +58,12 @@ export interface Derivatives {
 export function createDerivatives(seed: number, tape: Tape): Derivatives {
   const { market } = tape
   const fundingEveryMs = market.venue === 'perp' ? HOUR_MS : 8 * HOUR_MS
-  const premium = (timeMs: number) => premiumAt(seed, market, Math.floor(timeMs / BLOCK_MS))
+  const readPremium = createPremiumReader(seed, market)
+  const premium = (timeMs: number) => readPremium(Math.floor(timeMs / BLOCK_MS))
+  const interestDay = createSmoothReader(seed, market.stream + 42, DAY_MS / 1_000)
+  const interestHour = createSmoothReader(seed, market.stream + 43, 3_600)
+  const interestNow = createSmoothReader(seed, market.stream + 44, 30)
+  const settledRate = createRateReader(seed, market)
   const markPrice = (timeMs: number) => worldPrice(seed, market.symbol, timeMs) * (1 + 0.8 * premium(timeMs))
   const interestLots =
     OPEN_INTEREST[market.symbol] * (market.venue === 'perp' ? 0.4 : 1) * 10 ** market.sizeDecimals
@@ -71,7 +77,7 @@ export function createDerivatives(seed: number, tape: Tape): Derivatives {
     return {
       dueMs,
       timeMs: dueMs + jitterMs,
-      rate: settledRate(seed, market, index),
+      rate: settledRate(index),
       premium: premium(dueMs),
       markPrice: markPrice(dueMs),
     }
@@ -85,7 +91,7 @@ export function createDerivatives(seed: number, tape: Tape): Derivatives {
     runningRate(timeMs) {
       const index = Math.floor(timeMs / fundingEveryMs)
       const part = timeMs / fundingEveryMs - index
-      return settledRate(seed, market, index) * (1 - part) + settledRate(seed, market, index + 1) * part
+      return settledRate(index) * (1 - part) + settledRate(index + 1) * part
     },
     settlements(fromMs, toMs, limit) {
       const found: Settlement[] = []
@@ -98,10 +104,7 @@ export function createDerivatives(seed: number, tape: Tape): Derivatives {
     },
     openInterest(timeMs) {
       const second = Math.floor(timeMs / 1_000)
-      const wave =
-        0.08 * smooth(seed, market.stream + 42, second, DAY_MS / 1_000) +
-        0.02 * smooth(seed, market.stream + 43, second, 3_600) +
-        0.002 * smooth(seed, market.stream + 44, second, 30)
+      const wave = 0.08 * interestDay(second) + 0.02 * interestHour(second) + 0.002 * interestNow(second)
       return Math.round(interestLots * (1 + wave))
     },
     liquidations(fromMs, toMs) {
@@ -118,10 +121,13 @@ export function createDerivatives(seed: number, tape: Tape): Derivatives {
 }
 
 /** Eight decimals on the exchange; on the perpetual venue the interest floor most of the time, ten decimals. */
-function settledRate(seed: number, market: Market, index: number): number {
-  const wave = smooth(seed, market.stream + 40, index, market.venue === 'perp' ? 9 : 4)
-  if (market.venue !== 'perp') return Math.round((0.00006 + 0.00011 * wave) * 1e8) / 1e8
-  return wave > -0.2 ? 0.0000125 : Math.round((0.0000125 + (wave + 0.2) * 0.00003) * 1e10) / 1e10
+function createRateReader(seed: number, market: Market): (index: number) => number {
+  const wave = createSmoothReader(seed, market.stream + 40, market.venue === 'perp' ? 9 : 4)
+  if (market.venue !== 'perp') return (index) => Math.round((0.00006 + 0.00011 * wave(index)) * 1e8) / 1e8
+  return (index) => {
+    const height = wave(index)
+    return height > -0.2 ? 0.0000125 : Math.round((0.0000125 + (height + 0.2) * 0.00003) * 1e10) / 1e10
+  }
 }
 
 function liquidation(seed: number, tape: Tape, index: number, timeMs: number): Liquidation {

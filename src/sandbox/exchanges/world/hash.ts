@@ -24,12 +24,24 @@ export function signed(seed: number, stream: number, index: number): number {
   return hash32(seed, stream, index) / 2_147_483_648 - 1
 }
 
-/** Value noise: random at multiples of `period`, straight between them. */
-export function smooth(seed: number, stream: number, position: number, period: number): number {
-  const cell = Math.floor(position / period)
-  const left = signed(seed, stream, cell)
-  const part = position / period - cell
-  return part === 0 ? left : left + (signed(seed, stream, cell + 1) - left) * part
+/** Value noise: random at multiples of `period`, straight between them. Remembers the stretch it is in. */
+export function createSmoothReader(
+  seed: number,
+  stream: number,
+  period: number,
+): (position: number) => number {
+  let cell = Number.NaN
+  let left = 0
+  let rise = 0
+  return (position) => {
+    const at = Math.floor(position / period)
+    if (at !== cell) {
+      cell = at
+      left = signed(seed, stream, at)
+      rise = signed(seed, stream, at + 1) - left
+    }
+    return left + rise * (position / period - at)
+  }
 }
 
 /** A small generator for building tables once; never used where random access by time is needed. */

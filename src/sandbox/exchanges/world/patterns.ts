@@ -30,8 +30,9 @@ export interface PatternLibrary {
   readonly sumLotsOffset: Float64Array
   readonly sumBuyLots: Float64Array
   readonly sumBuyLotsOffset: Float64Array
-  readonly maxOffset: Int16Array
-  readonly minOffset: Int16Array
+  /** Highest and lowest price of a second, in ticks beside the straight line; far out of reach without a trade. */
+  readonly top: Float64Array
+  readonly bottom: Float64Array
   /** One entry per pattern: the same sums over the whole block. */
   readonly block: BlockSums
 }
@@ -83,8 +84,8 @@ export function buildPatterns(options: {
     sumLotsOffset: new Float64Array(seconds),
     sumBuyLots: new Float64Array(seconds),
     sumBuyLotsOffset: new Float64Array(seconds),
-    maxOffset: new Int16Array(seconds),
-    minOffset: new Int16Array(seconds),
+    top: new Float64Array(seconds),
+    bottom: new Float64Array(seconds),
     block: {
       lots: new Float64Array(count),
       lotsSecond: new Float64Array(count),
@@ -163,8 +164,8 @@ function sumSeconds(
       trade++
     }
     library.endTrade[slot] = trade
-    library.maxOffset[slot] = max
-    library.minOffset[slot] = min
+    library.top[slot] = (library.wiggle[slot] as number) + max
+    library.bottom[slot] = (library.wiggle[slot] as number) + min
   }
 }
 

@@ -1,5 +1,5 @@
 /** The single fills behind an aggregate trade. */
-import type { Trade } from './tape.ts'
+import type { Trade } from './trade.ts'
 
 export interface Fill {
   readonly id: number

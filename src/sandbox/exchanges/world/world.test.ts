@@ -6,7 +6,7 @@ import { barOpens } from './bars.ts'
 import { type BookState, type Level, slotOf, updateIdOf } from './book.ts'
 import { sequence } from './hash.ts'
 import { VENUES } from './markets.ts'
-import { GENESIS_MS, type Trade } from './tape.ts'
+import { GENESIS_MS, type Trade } from './trade.ts'
 import { createWorld } from './world.ts'
 import { createPathReader, worldPrice } from './world-price.ts'
 
@@ -74,6 +74,18 @@ test('a candle of any interval, closed or forming, is the sum of its trades', ()
         }
       }
     }
+  }
+})
+
+test('at 20,000 trades a second in total a minute is still exact', () => {
+  for (const venue of VENUES) {
+    const { tape, bars } = createWorld({ seed: 2, tradesPerSecond: 1_667 }).of(venue, 'BTC')
+    const openMs = barOpen(NOW_MS, '1m') - 60_000
+    const { openMs: _open, closeMs: _close, ...bar } = bars.at(openMs, '1m', NOW_MS)
+    const trades = tape.between(openMs, openMs + 60_000, Number.POSITIVE_INFINITY)
+    assert.equal(trades.length, 100_020)
+    assert.deepEqual({ ...bar, lots: BigInt(bar.lots), buyLots: BigInt(bar.buyLots) }, candleOf(trades))
+    assert.ok(bar.quote < BigInt(Number.MAX_SAFE_INTEGER))
   }
 })
 

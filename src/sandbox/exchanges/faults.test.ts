@@ -1,0 +1,287 @@
+/** Every fault switch visibly does what it says, over real sockets. */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fastClock } from './fast-clock.ts'
+import { openProbe, type Probe } from './probe.ts'
+import { type SandboxExchanges, startSandboxExchanges } from './run.ts'
+import { FAULT_KINDS, type Fault, type FaultSpec } from './server/faults.ts'
+
+type Json = Record<string, unknown>
+const FACTOR = 10
+const clock = fastClock({ startMs: Date.UTC(2026, 10, 15, 1, 59, 0), factor: FACTOR })
+const tried = new Set<string>()
+let sandbox: SandboxExchanges
+
+before(async () => {
+  sandbox = await startSandboxExchanges({
+    seed: 5,
+    clock,
+    limits: { perp: { sockets: { maxNewConnections: 1_000 } } },
+  })
+})
+after(() => sandbox.close())
+afterEach(() => sandbox.faults.clear())
+
+/** Sets a fault the way an operator does. */
+async function fault(spec: FaultSpec): Promise<Fault> {
+  tried.add(spec.kind)
+  const response = await fetch(`${sandbox.controlUrl}/faults`, { method: 'POST', body: JSON.stringify(spec) })
+  assert.equal(response.status, 201)
+  return (await response.json()) as Fault
+}
+const control = async (path: string, method = 'GET') =>
+  (await fetch(sandbox.controlUrl + path, { method })).json()
+const spotStream = (...streams: string[]) =>
+  openProbe(`${sandbox.spot.wsUrl}/stream?streams=${streams.join('/')}`)
+const rows = (probe: Probe, stream: string): Json[] =>
+  probe
+    .frames()
+    .filter((frame) => frame.stream === stream)
+    .map((frame) => frame.data as Json)
+const ids = (probe: Probe, stream: string): number[] => rows(probe, stream).map((row) => row.a as number)
+const holes = (list: number[]) => list.slice(1).filter((id, i) => id !== (list[i] as number) + 1).length
+const venueTime = async () =>
+  ((await (await fetch(`${sandbox.spot.restUrl}/api/v3/time`)).json()) as { serverTime: number }).serverTime
+
+test('drop cuts every socket of the venue and refuses new ones while it lasts; others live on', async () => {
+  const cut = [await spotStream('btcusdt@aggTrade'), await spotStream('ethusdt@aggTrade')]
+  const other = await openProbe(`${sandbox.futures.wsUrl}/market/ws/btcusdt@aggTrade`)
+  await fault({ kind: 'drop', venue: 'spot', durationMs: 5_000 })
+  assert.deepEqual(await Promise.all(cut.map((probe) => probe.closed)), [1006, 1006])
+  await assert.rejects(spotStream('btcusdt@aggTrade'))
+  const before = other.texts.length
+  await other.waitFor(() => other.texts.length > before)
+  await wait(5_200 / FACTOR)
+  const again = await spotStream('btcusdt@aggTrade')
+  await again.waitFor(() => again.texts.length > 0)
+  again.close()
+  other.close()
+})
+
+test('drop of one symbol cuts only the sockets that carry it', async () => {
+  const btc = await spotStream('btcusdt@aggTrade')
+  const eth = await spotStream('ethusdt@aggTrade')
+  await fault({ kind: 'drop', venue: 'spot', symbol: 'BTC' })
+  assert.equal(await btc.closed, 1006)
+  assert.equal(eth.socket.readyState, eth.socket.OPEN)
+  eth.close()
+  const back = await spotStream('btcusdt@aggTrade')
+  await back.waitFor(() => back.texts.length > 0)
+  back.close()
+})
+
+test('drop, hang and malformed on the channel rest act on requests', async () => {
+  const url = `${sandbox.spot.restUrl}/api/v3/time`
+  await fault({ kind: 'drop', venue: 'spot', channel: 'rest', count: 1 })
+  await assert.rejects(fetch(url))
+  assert.equal((await fetch(url)).status, 200)
+  await fault({ kind: 'hang', venue: 'spot', channel: 'rest', count: 1 })
+  await assert.rejects(fetch(url, { signal: AbortSignal.timeout(300) }), { name: 'TimeoutError' })
+  await fault({ kind: 'malformed', venue: 'spot', channel: 'rest', count: 1 })
+  await assert.rejects((await fetch(url)).json())
+  assert.ok((await venueTime()) > 0)
+})
+
+test('mute silences one symbol, not the other and not the socket', async () => {
+  const probe = await spotStream('btcusdt@aggTrade', 'ethusdt@aggTrade')
+  await probe.waitFor(() => ids(probe, 'btcusdt@aggTrade').length > 3)
+  await fault({ kind: 'mute', venue: 'spot', symbol: 'BTC', durationMs: 8_000 })
+  await wait(100)
+  const before = ids(probe, 'btcusdt@aggTrade').length
+  const others = ids(probe, 'ethusdt@aggTrade').length
+  await wait(4_000 / FACTOR)
+  assert.equal(ids(probe, 'btcusdt@aggTrade').length, before)
+  assert.ok(ids(probe, 'ethusdt@aggTrade').length > others + 3)
+  await probe.waitFor(() => ids(probe, 'btcusdt@aggTrade').length > before + 3)
+  assert.equal(holes(ids(probe, 'btcusdt@aggTrade')), 1)
+  assert.equal(holes(ids(probe, 'ethusdt@aggTrade')), 0)
+  probe.close()
+})
+
+test('hang leaves the socket open and says nothing, not even a pong', async () => {
+  const probe = await spotStream('btcusdt@aggTrade')
+  await probe.waitFor(() => probe.texts.length > 2)
+  await fault({ kind: 'hang', venue: 'spot', durationMs: 6_000 })
+  await wait(50)
+  const before = probe.texts.length
+  let pongs = 0
+  probe.socket.on('pong', () => pongs++)
+  probe.socket.ping('x')
+  probe.send({ method: 'LIST_SUBSCRIPTIONS', id: 9 })
+  await wait(4_000 / FACTOR)
+  assert.deepEqual([probe.texts.length, pongs, probe.socket.readyState], [before, 0, probe.socket.OPEN])
+  await probe.waitFor(() => probe.texts.length > before)
+  probe.socket.ping('y')
+  await wait(50)
+  assert.equal(pongs, 1)
+  probe.close()
+})
+
+test('reorder swaps neighbours and loses nothing', async () => {
+  const probe = await spotStream('btcusdt@aggTrade')
+  await fault({ kind: 'reorder', venue: 'spot', channel: 'aggTrade', durationMs: 10_000 })
+  await wait(12_000 / FACTOR)
+  await probe.waitFor(() => probe.texts.length > 20)
+  await wait(100)
+  const seen = ids(probe, 'btcusdt@aggTrade')
+  const sorted = [...seen].sort((a, b) => a - b)
+  assert.notDeepEqual(seen, sorted)
+  assert.equal(holes(sorted), 0)
+  probe.close()
+})
+
+test('duplicate sends every frame twice', async () => {
+  const probe = await openProbe(`${sandbox.perp.wsUrl}/ws`)
+  await fault({ kind: 'duplicate', venue: 'perp', channel: 'trades', durationMs: 20_000 })
+  probe.send({ method: 'subscribe', subscription: { type: 'trades', coin: 'BTC' } })
+  await probe.waitFor(() => probe.frames().filter((frame) => frame.channel === 'trades').length > 9)
+  const batches = probe.texts.filter((text) => text.startsWith('{"channel":"trades"')).slice(1, 9)
+  for (let i = 0; i < batches.length; i += 2) assert.equal(batches[i], batches[i + 1])
+  probe.close()
+})
+
+test('skip loses exactly one frame: the next id jumps, the book chain breaks', async () => {
+  const probe = await spotStream('btcusdt@aggTrade', 'btcusdt@depth@100ms')
+  await probe.waitFor(() => ids(probe, 'btcusdt@aggTrade').length > 3)
+  await fault({ kind: 'skip', venue: 'spot', symbol: 'BTC', channel: 'aggTrade' })
+  await fault({ kind: 'skip', venue: 'spot', symbol: 'BTC', channel: 'depth' })
+  const before = ids(probe, 'btcusdt@aggTrade').length
+  await probe.waitFor(() => ids(probe, 'btcusdt@aggTrade').length > before + 6)
+  const seen = ids(probe, 'btcusdt@aggTrade')
+  assert.equal(holes(seen), 1)
+  assert.equal((seen.at(-1) as number) - (seen[0] as number) + 1 - seen.length, 1)
+  const depth = rows(probe, 'btcusdt@depth@100ms')
+  assert.equal(depth.slice(1).filter((row, i) => row.U !== (depth[i]?.u as number) + 1).length, 1)
+  probe.close()
+})
+
+test('late-close delays the closing frame, missing-close withholds it', async () => {
+  const probe = await spotStream('btcusdt@kline_1s', 'ethusdt@kline_1s', 'solusdt@kline_1s')
+  await fault({ kind: 'late-close', venue: 'spot', symbol: 'BTC', delayMs: 4_000 })
+  await fault({ kind: 'missing-close', venue: 'spot', symbol: 'ETH' })
+  const startMs = clock.now()
+  const arrivals: number[] = []
+  probe.socket.on('message', (data) => {
+    const { stream, data: body } = JSON.parse(data.toString()) as {
+      stream: string
+      data: { k: { T: number } }
+    }
+    if (stream === 'btcusdt@kline_1s' && body.k.T > startMs) arrivals.push(clock.now() - body.k.T)
+  })
+  await probe.waitFor(() => rows(probe, 'solusdt@kline_1s').length > 12)
+  const late = (stream: string) =>
+    rows(probe, stream).filter((row) => ((row.k as Json).t as number) > startMs)
+  assert.ok(arrivals.length > 3 && arrivals.every((delay) => delay >= 4_000), `${arrivals}`)
+  assert.equal(late('ethusdt@kline_1s').length, 0)
+  assert.ok(late('solusdt@kline_1s').length > 5)
+  probe.close()
+})
+
+test('rate-limit and ban answer 429 and 418 with Retry-After; http-error any status', async () => {
+  const url = `${sandbox.futures.restUrl}/fapi/v1/time`
+  await fault({ kind: 'rate-limit', venue: 'futures', retryAfterS: 7, count: 1 })
+  const limited = await fetch(url)
+  assert.deepEqual([limited.status, limited.headers.get('retry-after')], [429, '7'])
+  await fault({ kind: 'ban', venue: 'futures', retryAfterS: 130, count: 1 })
+  const banned = await fetch(url)
+  assert.deepEqual([banned.status, banned.headers.get('retry-after')], [418, '130'])
+  assert.match(((await banned.json()) as { msg: string }).msg, /IP banned until \d{13}/)
+  for (const status of [403, 451, 503]) {
+    await fault({ kind: 'http-error', venue: 'futures', status, count: 1 })
+    assert.equal((await fetch(url)).status, status)
+  }
+  await fault({ kind: 'rate-limit', venue: 'futures', symbol: 'ETH' })
+  const price = async (symbol: string) =>
+    (await fetch(`${sandbox.futures.restUrl}/fapi/v1/openInterest?symbol=${symbol}`)).status
+  assert.deepEqual([await price('BTCUSDT'), await price('ETHUSDT')], [200, 429])
+  await fault({ kind: 'rate-limit', venue: 'perp', count: 1 })
+  const perp = await fetch(`${sandbox.perp.restUrl}/info`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"type":"meta"}',
+  })
+  assert.equal(perp.status, 429)
+})
+
+test('skew moves the clock of one venue, in REST and in the streams, and loses no trade', async () => {
+  const probe = await spotStream('btcusdt@aggTrade')
+  await probe.waitFor(() => probe.texts.length > 3)
+  const set = await fault({ kind: 'skew', venue: 'spot', offsetMs: 30_000 })
+  const ahead = (await venueTime()) - clock.now()
+  assert.ok(ahead > 15_000 && ahead <= 30_000, `${ahead}`)
+  const future = await (await fetch(`${sandbox.futures.restUrl}/fapi/v1/time`)).json()
+  assert.ok(Math.abs((future as { serverTime: number }).serverTime - clock.now()) < 10_000)
+  await probe.waitFor((frame) => ((frame.data as Json)?.T as number) > clock.now() + 20_000)
+  await control(`/faults/${set.id}`, 'DELETE')
+  assert.ok(Math.abs((await venueTime()) - clock.now()) < 10_000)
+  const before = probe.texts.length
+  await probe.waitFor(() => probe.texts.length > before + 3)
+  assert.equal(holes(ids(probe, 'btcusdt@aggTrade')), 0)
+  probe.close()
+})
+
+test('malformed cuts frames in the middle', async () => {
+  const probe = await spotStream('btcusdt@aggTrade')
+  await fault({ kind: 'malformed', venue: 'spot', channel: 'aggTrade', count: 3 })
+  await probe.waitFor(() => probe.frames().length > 3)
+  assert.equal(probe.texts.length - probe.frames().length, 3)
+  probe.close()
+})
+
+test('the control port lists, clears and refuses; every kind of fault was tried here', async () => {
+  const { id } = await fault({
+    kind: 'mute',
+    venue: 'perp',
+    symbol: 'SOL',
+    channel: 'l2Book',
+    durationMs: 60_000,
+  })
+  assert.deepEqual(
+    ((await control('/faults')) as Fault[]).map((each) => each.id),
+    [id],
+  )
+  assert.deepEqual(await control('/faults', 'DELETE'), [])
+  for (const body of [
+    '{"kind":"nope","venue":"spot"}',
+    '{"kind":"mute"}',
+    '{"kind":"mute","venue":"spot","symbols":"BTC"}',
+    '{',
+  ])
+    assert.equal((await fetch(`${sandbox.controlUrl}/faults`, { method: 'POST', body })).status, 400)
+  assert.deepEqual([...tried].sort(), Object.keys(FAULT_KINDS).sort())
+})
+
+test('the control port tells the truth for any range, and the state', async () => {
+  const at = Date.UTC(2026, 10, 14, 12)
+  const range = `venue=futures&symbol=BTC&from=${at}&to=${at + 60_000}`
+  assert.deepEqual(
+    await control(`/truth/trades?${range}`),
+    sandbox.truth.trades('futures', 'BTC', at, at + 60_000),
+  )
+  assert.deepEqual(
+    await control(`/truth/klines?${range}&interval=1s`),
+    sandbox.truth.klines('futures', 'BTC', '1s', at, at + 60_000),
+  )
+  assert.equal(((await control(`/truth/klines?${range}&interval=1s`)) as unknown[]).length, 60)
+  assert.ok(((await control(`/truth/liquidations?${range}`)) as unknown[]).length >= 1)
+  assert.equal(
+    ((await control(`/truth/book?venue=perp&symbol=ETH&at=${at}&depth=3`)) as { bids: unknown[] }).bids
+      .length,
+    3,
+  )
+  const marked = (await control(`/truth/mark-price?venue=futures&symbol=XRP&at=${at}`)) as number
+  assert.ok(
+    Math.abs(marked / ((await control(`/truth/price?venue=spot&symbol=XRP&at=${at}`)) as number) - 1) < 0.001,
+  )
+  assert.equal(typeof (await control(`/truth/price?venue=spot&symbol=XRP&at=${at}`)), 'number')
+  assert.equal((await fetch(`${sandbox.controlUrl}/truth/trades?venue=spot`)).status, 400)
+  assert.deepEqual(Object.keys((await control('/state')) as Json), [
+    'seed',
+    'tradesPerSecond',
+    'nowMs',
+    'spot',
+    'futures',
+    'perp',
+  ])
+})
