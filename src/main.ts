@@ -14,6 +14,7 @@ import { ConfigError, type LoadedConfig, loadConfig } from './config.ts'
 import { systemClock } from './kit/clock.ts'
 import { createLogger } from './kit/log.ts'
 import { ConflictError } from './store/accounts.ts'
+import { NewerDatabaseError } from './store/sqlite/migrate.ts'
 
 /** The command line. Commands on accounts work while the service runs on the same data folder. */
 const VERSION = String(
@@ -98,7 +99,14 @@ async function runService({ config, warnings }: LoadedConfig, output: Output): P
 }
 
 const EXIT_GRACE_MS = 500
-const KNOWN_ERRORS = [UsageError, AccountsError, ConflictError, ConfigError, PlanFileError]
+const KNOWN_ERRORS = [
+  UsageError,
+  AccountsError,
+  ConflictError,
+  ConfigError,
+  PlanFileError,
+  NewerDatabaseError,
+]
 
 try {
   process.exitCode = await main(process.argv.slice(2))
