@@ -89,6 +89,7 @@ const SETTINGS = {
     text,
   ),
   test: setting('TEST', 'Whether the test environment runs.', true, onOff),
+  sandbox: setting('SANDBOX', 'Whether the test environment records simulated venues.', true, onOff),
   live: setting('LIVE', 'Which venues the live environment records.', [] as readonly string[], liveSources),
   nodes: setting(
     'NODES',

@@ -15,6 +15,7 @@ import { readBody } from './read-body.ts'
 import { gateParams, readChoices } from './read-choices.ts'
 import { readInput } from './read-input.ts'
 import { matchesEtag, render } from './render.ts'
+import { createReplay } from './replay.ts'
 import { meterHeaders } from './reply-headers.ts'
 import type { GateReply, GateRequest, Route } from './request.ts'
 import type { SlowDown } from './slow-down.ts'
@@ -51,27 +52,53 @@ const TOO_MANY_FAILURES_RETRY_SECONDS = 5
 
 export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   const { clock, keys, ledger, log } = deps
-  const meter = createMeter(deps)
+  const replay = createReplay<Services>()
+  const meter = createMeter<Services>({
+    ...deps,
+    onAnswer: (task, answer, rowLimit) => {
+      if (answer.kind === 'list') replay.keep(task, answer, rowLimit)
+    },
+  })
 
   async function handle(request: GateRequest, route: Route<Services>): Promise<GateReply> {
     let credential: Credential | undefined
     try {
-      const query = parseQuery(request.search)
       const { access, method } = route.endpoint
-      if (access.auth === 'none') return await answerOpen(request, route, query)
-      const found = authenticate(keys, findKeyText(request.headers, query))
+      if (access.auth === 'none') return await answerOpen(request, route, parseQuery(request.search))
+      const found = authenticate(keys, findKeyText(request))
       const key = found instanceof Promise ? await found : found
       const nowMs = clock.now()
       checkCredential(key, { nowMs, address: request.address, scope: access.scope })
       credential = key
       limitRate(key.rate, nowMs, route.endpoint.rateLimitError)
-      const task = admit(request, route, query, key, nowMs)
       if (!ledger.isFresh(key.budgets, nowMs)) await ledger.refresh(key.budgets, nowMs)
+      const again = replayed(request, route, key, nowMs)
+      if (again !== undefined) return await again
+      const task = admit(request, route, parseQuery(request.search), key, nowMs)
       if (method === 'POST') return await meter.payOnce(task)
       return await (task.dryRun ? meter.preview(task) : meter.pay(task))
     } catch (error) {
       return failed(error, request, route, credential)
     }
+  }
+
+  /** The same page as before, where nothing can have changed it. */
+  function replayed(
+    request: GateRequest,
+    route: Route<Services>,
+    credential: Credential,
+    nowMs: number,
+  ): GateReply | Promise<GateReply> | undefined {
+    const kept = replay.find(request, credential, nowMs)
+    const services = deps.services[credential.environment]
+    if (kept === undefined || services === undefined) return undefined
+    const { answer, rowLimit, ...rest } = kept
+    const task = { ...rest, request, route, credential, services, nowMs }
+    return meter.payFor(
+      { ...task, range: undefined, ignored: [], body: undefined, dryRun: false },
+      answer,
+      rowLimit,
+    )
   }
 
   /** Plan of the endpoint, then validation, then what the plan says about the values. */
