@@ -1,0 +1,46 @@
+/** Binance USD-M futures: what it has and how it wants to be asked. Sources: its public documentation of 2026. */
+import type { VenueDescription } from '../venue.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** No bars of one second are published per symbol: they are built from aggregate trades. */
+const KLINE_INTERVALS = ['1m', '5m', '15m', '1h', '4h', '1d'] as const
+const OPEN_INTEREST_INTERVALS = ['5m', '15m', '1h', '4h', '1d'] as const
+
+export const binanceFuturesDescription: VenueDescription = {
+  name: 'binance-futures',
+  source: 'cexa_futures',
+  symbols: { BTC: 'BTCUSDT', ETH: 'ETHUSDT', SOL: 'SOLUSDT', XRP: 'XRPUSDT' },
+  live: {
+    aggregate_trades: { via: 'stream', longestSilenceMs: 60_000 },
+    // Sent only when something changed.
+    klines: { via: 'stream', intervals: KLINE_INTERVALS, longestSilenceMs: 60_000 },
+    mark: { via: 'stream', longestSilenceMs: 5_000 },
+    liquidations: { via: 'stream', longestSilenceMs: null },
+    best_bid_ask: { via: 'stream', longestSilenceMs: 30_000 },
+    book_diff: { via: 'stream', longestSilenceMs: 30_000 },
+    open_interest: { via: 'poll', everyMs: 15_000, longestSilenceMs: MINUTE_MS },
+    funding: { via: 'poll', everyMs: MINUTE_MS, longestSilenceMs: 5 * MINUTE_MS },
+  },
+  history: {
+    klines: { intervals: KLINE_INTERVALS, maxAgeMs: null, pageRows: 499 },
+    aggregate_trades: { maxAgeMs: DAY_MS, pageRows: 1_000 },
+    funding: { maxAgeMs: null, pageRows: 1_000 },
+    open_interest: { intervals: OPEN_INTEREST_INTERVALS, maxAgeMs: 30 * DAY_MS, pageRows: 500 },
+  },
+  notProvided: {
+    liquidations: 'closed by the exchange: neither an answer nor an archive has them',
+    mark: 'past running funding estimates are not published',
+    best_bid_ask: 'past best bids and asks are not published',
+    book_diff: 'past books are not published',
+  },
+  budgets: {
+    weight: { limit: 2_400, windowMs: MINUTE_MS, usedHeader: 'x-mbx-used-weight-1m' },
+    funding: { limit: 500, windowMs: 5 * MINUTE_MS },
+    statistics: { limit: 1_000, windowMs: 5 * MINUTE_MS },
+  },
+  hosts: { rest: 'https://fapi.binance.com', stream: 'wss://fstream.binance.com' },
+  renewAfterMs: 23 * HOUR_MS,
+}

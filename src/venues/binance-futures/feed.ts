@@ -1,0 +1,42 @@
+/**
+ * Which stream carries which channel. Streams live on two paths by class; asked on the wrong one, a stream is
+ * accepted and stays silent for ever, so the path follows from the stream and nothing else.
+ */
+import { type Channel, channelKey, type Dataset } from '../channel.ts'
+import type { Route } from '../link.ts'
+import type { SymbolMap } from '../symbol-map.ts'
+
+type StreamClass = 'market' | 'public'
+
+interface StreamRule {
+  readonly class: StreamClass
+  readonly suffix: (channel: Channel) => string
+}
+
+const STREAMS: Partial<Record<Dataset, StreamRule>> = {
+  aggregate_trades: { class: 'market', suffix: () => 'aggTrade' },
+  klines: { class: 'market', suffix: (channel) => `kline_${channel.interval}` },
+  mark: { class: 'market', suffix: () => 'markPrice@1s' },
+  liquidations: { class: 'market', suffix: () => 'forceOrder' },
+  best_bid_ask: { class: 'public', suffix: () => 'bookTicker' },
+  book_diff: { class: 'public', suffix: () => 'depth@100ms' },
+}
+
+/** One combined socket per class. */
+export function routesOf(channels: readonly Channel[], streamHost: string, symbols: SymbolMap): Route[] {
+  const byClass = new Map<StreamClass, { streams: string[]; channels: Channel[] }>()
+  for (const channel of channels) {
+    const rule = STREAMS[channel.dataset]
+    if (rule === undefined) throw new RangeError(`no stream carries ${channelKey(channel)}`)
+    const group = byClass.get(rule.class) ?? { streams: [], channels: [] }
+    group.streams.push(`${symbols.toVenue(channel.symbol)?.toLowerCase()}@${rule.suffix(channel)}`)
+    group.channels.push(channel)
+    byClass.set(rule.class, group)
+  }
+  return [...byClass].map(([name, group]) => ({
+    name,
+    url: `${streamHost}/${name}/stream?streams=${group.streams.join('/')}`,
+    channels: group.channels,
+    greeting: [],
+  }))
+}

@@ -1,0 +1,241 @@
+/** The futures product's REST side: past, polls, witness, book, clock. */
+import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
+import { expectShape, type Walk, walkAggregateTrades, walkKlines } from '../binance/history.ts'
+import { type About, mapDepthReply } from '../binance/mapper.ts'
+import { AggregateTradeRows, DepthReply, KlineRows, ServerTimeReply } from '../binance/wire.ts'
+import type { Channel } from '../channel.ts'
+import type { DeadLetters } from '../dead-letter.ts'
+import { ceilTo, notProvided, rangeOrNull, splitByAge } from '../history-range.ts'
+import type { BookSnapshotObservation, FundingObservation, OpenInterestObservation } from '../observation.ts'
+import type { Pager } from '../pager.ts'
+import type { HistoryPage, HistoryRequest, Witness } from '../venue.ts'
+import type { VenueTime } from '../venue-time.ts'
+import { binanceFuturesDescription } from './describe.ts'
+import { mapFundingRows, mapOpenInterest, mapOpenInterestRow } from './mapper.ts'
+import { FundingRows, OpenInterestReply, OpenInterestRows, PremiumIndexReply } from './wire.ts'
+
+const API = '/fapi/v1'
+const OPEN_INTEREST_PATH = '/futures/data/openInterestHist'
+const FUNDING_PATH = `${API}/fundingRate`
+const FUNDING_PER_PAGE = 1_000
+const OPEN_INTEREST_PER_PAGE = 500
+/** The oldest instant moves while we ask: stay this much inside. */
+const AGE_GUARD_MS = 60_000
+/** A settled rate is published within this time. */
+const FUNDING_SETTLE_MS = 60_000
+
+export interface FuturesRest {
+  readonly pager: Pager
+  readonly deadLetters: DeadLetters
+  readonly venueTime: VenueTime
+}
+
+type Where = Omit<About, 'receivedMs'>
+
+export async function askServerTime(
+  rest: Pick<FuturesRest, 'pager' | 'deadLetters'>,
+  signal: AbortSignal,
+): Promise<{ venueMs: number; roundTripMs: number }> {
+  const path = `${API}/time`
+  const answer = await rest.pager.ask({ path, weight: 1 }, signal)
+  const { serverTime } = expectShape(ServerTimeReply, answer, path, rest.deadLetters)
+  return { venueMs: serverTime, roundTripMs: answer.roundTripMs }
+}
+
+/** Small pages are cheap per call, 499 rows are cheapest per row. */
+export function klinePrice(wantedRows: number): { limit: number; weight: number } {
+  return wantedRows <= 99 ? { limit: Math.max(1, wantedRows), weight: 1 } : { limit: 499, weight: 2 }
+}
+
+export async function* walkHistory(
+  rest: FuturesRest,
+  request: HistoryRequest,
+  where: Where,
+  signal: AbortSignal,
+): AsyncGenerator<HistoryPage> {
+  const maxAgeMs = binanceFuturesDescription.history[request.dataset]?.maxAgeMs
+  if (maxAgeMs === undefined) return yield notProvided(request.range)
+  const venueNowMs = await rest.venueTime.now(signal)
+  const oldestMs = maxAgeMs === null ? Number.NEGATIVE_INFINITY : venueNowMs - maxAgeMs + AGE_GUARD_MS
+  const { lost, kept } = splitByAge(request.range, oldestMs)
+  if (lost !== null) yield notProvided(lost)
+  if (kept === null) return
+  const walk: Walk = { ...rest, signal, range: kept, about: where }
+  switch (request.dataset) {
+    case 'klines':
+      if (request.interval === undefined) return
+      yield* walkKlines({ ...walk, path: `${API}/klines`, interval: request.interval, price: klinePrice })
+      return
+    case 'aggregate_trades':
+      yield* walkAggregateTrades({ ...walk, path: `${API}/aggTrades`, weight: 20, afterId: request.afterId })
+      return
+    case 'funding':
+      yield* walkFunding(walk)
+      return
+    case 'open_interest':
+      yield* walkOpenInterest(walk, request.interval ?? '5m')
+  }
+}
+
+async function* walkFunding(walk: Walk): AsyncGenerator<HistoryPage> {
+  const { range, about } = walk
+  let fromMs = range.fromMs
+  while (fromMs < range.toMs) {
+    const settledMs = Math.min(range.toMs, (await walk.venueTime.now(walk.signal)) - FUNDING_SETTLE_MS)
+    if (fromMs >= settledMs) return
+    const query = {
+      symbol: about.instrument,
+      startTime: fromMs,
+      endTime: settledMs - 1,
+      limit: FUNDING_PER_PAGE,
+    }
+    const answer = await walk.pager.ask(
+      { path: FUNDING_PATH, query, weight: 1, pool: 'funding' },
+      walk.signal,
+    )
+    const rows = expectShape(FundingRows, answer, FUNDING_PATH, walk.deadLetters)
+    const last = rows.at(-1)
+    const isFull = rows.length >= FUNDING_PER_PAGE && last !== undefined && last.fundingTime >= fromMs
+    const nextMs = isFull ? Math.min(last.fundingTime + 1, settledMs) : settledMs
+    const observations = mapFundingRows(rows, { ...about, receivedMs: answer.receivedMs })
+    yield { observations, covered: rangeOrNull(fromMs, nextMs), missing: [] }
+    fromMs = nextMs
+    if (!isFull) return
+  }
+}
+
+/** Windows never hold more than a page, so that it does not matter from which end the venue would cut. */
+async function* walkOpenInterest(walk: Walk, interval: CandleInterval): AsyncGenerator<HistoryPage> {
+  const { range, about } = walk
+  const stepMs = INTERVAL_MS[interval]
+  let fromMs = range.fromMs
+  while (fromMs < range.toMs) {
+    const startTime = ceilTo(fromMs, stepMs)
+    const toMs = Math.min(range.toMs, startTime + OPEN_INTEREST_PER_PAGE * stepMs)
+    const venueNowMs = await walk.venueTime.now(walk.signal)
+    if (startTime >= range.toMs)
+      return yield { observations: [], covered: rangeOrNull(fromMs, range.toMs), missing: [] }
+    if (startTime >= venueNowMs) return
+    const query = {
+      symbol: about.instrument,
+      period: interval,
+      limit: OPEN_INTEREST_PER_PAGE,
+      startTime,
+      endTime: toMs - 1,
+    }
+    const question = { path: OPEN_INTEREST_PATH, query, weight: 1, pool: 'statistics' }
+    const answer = await walk.pager.ask(question, walk.signal)
+    const rows = expectShape(OpenInterestRows, answer, OPEN_INTEREST_PATH, walk.deadLetters)
+    const observations = rows
+      .map((row) => mapOpenInterestRow(row, { ...about, receivedMs: answer.receivedMs }))
+      .filter((row) => row.venueTimeMs >= startTime && row.venueTimeMs < toMs)
+    // A sample is published some minutes late: near the present only what has come is settled.
+    const newestMs = observations.at(-1)?.venueTimeMs
+    const isPast = toMs <= venueNowMs - 2 * stepMs
+    const settledMs = isPast ? toMs : newestMs === undefined ? fromMs : Math.min(toMs, newestMs + stepMs)
+    yield { observations, covered: rangeOrNull(fromMs, settledMs), missing: [] }
+    if (!isPast) return
+    fromMs = toMs
+  }
+}
+
+export async function askOpenInterest(
+  rest: FuturesRest,
+  where: Where,
+  signal: AbortSignal,
+): Promise<OpenInterestObservation> {
+  const path = `${API}/openInterest`
+  const answer = await rest.pager.ask({ path, query: { symbol: where.instrument }, weight: 1 }, signal)
+  const reply = expectShape(OpenInterestReply, answer, path, rest.deadLetters)
+  return mapOpenInterest(reply, { ...where, receivedMs: answer.receivedMs })
+}
+
+/** The two newest settled rates; two, because their distance is the period. */
+export async function askNewestFunding(
+  rest: FuturesRest,
+  where: Where,
+  signal: AbortSignal,
+): Promise<FundingObservation[]> {
+  const query = { symbol: where.instrument, limit: 2 }
+  const answer = await rest.pager.ask({ path: FUNDING_PATH, query, weight: 1, pool: 'funding' }, signal)
+  const rows = expectShape(FundingRows, answer, FUNDING_PATH, rest.deadLetters)
+  return mapFundingRows(rows, { ...where, receivedMs: answer.receivedMs })
+}
+
+export async function askWitness(
+  rest: FuturesRest,
+  channel: Channel,
+  where: Where,
+  signal: AbortSignal,
+): Promise<Witness | undefined> {
+  const symbol = where.instrument
+  switch (channel.dataset) {
+    case 'aggregate_trades': {
+      const path = `${API}/aggTrades`
+      const answer = await rest.pager.ask({ path, query: { symbol, limit: 1 }, weight: 20 }, signal)
+      const newest = expectShape(AggregateTradeRows, answer, path, rest.deadLetters).at(-1)
+      return { newestMs: newest?.T ?? null, newestId: newest?.a ?? null }
+    }
+    case 'klines': {
+      const path = `${API}/klines`
+      const query = { symbol, interval: channel.interval, limit: 1 }
+      const answer = await rest.pager.ask({ path, query, weight: 1 }, signal)
+      const newest = expectShape(KlineRows, answer, path, rest.deadLetters).at(-1)
+      return { newestMs: newest?.[0] ?? null, newestId: null }
+    }
+    case 'mark': {
+      const path = `${API}/premiumIndex`
+      const answer = await rest.pager.ask({ path, query: { symbol }, weight: 1 }, signal)
+      return { newestMs: expectShape(PremiumIndexReply, answer, path, rest.deadLetters).time, newestId: null }
+    }
+    case 'best_bid_ask':
+    case 'book_diff': {
+      const book = await askBook(rest, where, 5, signal)
+      return { newestMs: book.venueTimeMs, newestId: book.lastUpdateId }
+    }
+    case 'open_interest':
+      return { newestMs: (await askOpenInterest(rest, where, signal)).venueTimeMs, newestId: null }
+    case 'funding':
+      return {
+        newestMs: (await askNewestFunding(rest, where, signal)).at(-1)?.venueTimeMs ?? null,
+        newestId: null,
+      }
+    default:
+      return undefined
+  }
+}
+
+/** The depths that may be asked for, and their weights. */
+const DEPTH_WEIGHTS = [
+  [5, 2],
+  [10, 2],
+  [20, 2],
+  [50, 2],
+  [100, 5],
+  [500, 10],
+  [1_000, 20],
+] as const
+
+export async function askBook(
+  rest: FuturesRest,
+  where: Where,
+  depth: number,
+  signal: AbortSignal,
+): Promise<BookSnapshotObservation> {
+  const path = `${API}/depth`
+  const [limit, weight] = DEPTH_WEIGHTS.find(([size]) => depth <= size) ?? [1_000, 20]
+  const answer = await rest.pager.ask({ path, query: { symbol: where.instrument, limit }, weight }, signal)
+  const reply = expectShape(DepthReply, answer, path, rest.deadLetters)
+  return mapDepthReply(reply, { ...where, receivedMs: answer.receivedMs })
+}
+
+export async function askMarkLine(
+  rest: FuturesRest,
+  instrument: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const path = `${API}/premiumIndex`
+  const answer = await rest.pager.ask({ path, query: { symbol: instrument }, weight: 1 }, signal)
+  const reply = expectShape(PremiumIndexReply, answer, path, rest.deadLetters)
+  return `${reply.symbol} mark ${reply.markPrice}`
+}

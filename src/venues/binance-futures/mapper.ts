@@ -1,0 +1,138 @@
+/** Futures wire types → observations. */
+import { tryDecimal } from '../../core/decimal.ts'
+import type { About } from '../binance/mapper.ts'
+import { createStreamReader, NOT_RECORDED, type ReadOwnEvent } from '../binance/stream-reader.ts'
+import { dated } from '../dated.ts'
+import { data, type FeedProtocol, type FrameOutcome, ignored, refused } from '../frame.ts'
+import { floorTo } from '../history-range.ts'
+import type {
+  FundingObservation,
+  LiquidationObservation,
+  MarkObservation,
+  OpenInterestObservation,
+} from '../observation.ts'
+import type { SymbolMap } from '../symbol-map.ts'
+import {
+  ForceOrderEvent,
+  type ForceOrderEventWire,
+  type FundingRowWire,
+  MarkPriceEvent,
+  type MarkPriceEventWire,
+  type OpenInterestReplyWire,
+  type OpenInterestRowWire,
+} from './wire.ts'
+
+const HOUR_MS = 3_600_000
+const USUAL_FUNDING_HOURS = 8
+const USD_MARGINED = 1
+
+export function mapMark(wire: MarkPriceEventWire, about: About): MarkObservation {
+  const hasFunding = wire.r !== '' && wire.T > 0
+  return {
+    kind: 'mark',
+    ...about,
+    venueTimeMs: wire.E,
+    key: String(wire.E),
+    markPrice: wire.p,
+    indexPrice: wire.i ?? null,
+    runningFundingRate: hasFunding ? wire.r : null,
+    nextFundingTimeMs: hasFunding ? wire.T : null,
+  }
+}
+
+/**
+ * The order's side closes the position: selling closes a long. There is no id, so the fields that make it up
+ * are the key. At most the latest order per symbol and second is published: every one is marked as sampled.
+ */
+export function mapLiquidation(wire: ForceOrderEventWire, about: About): LiquidationObservation {
+  const order = wire.o
+  return {
+    kind: 'liquidation',
+    ...about,
+    venueTimeMs: order.T,
+    key: `${order.T}:${order.S}:${order.p}:${order.q}:${order.ap}`,
+    positionSide: order.S === 'SELL' ? 'long' : 'short',
+    price: order.p,
+    averagePrice: order.ap,
+    quantity: order.z,
+    sampled: true,
+  }
+}
+
+/** Since the merger of both products' streams, a frame may be about a coin-margined contract. */
+const isOurProduct = dated<(wire: ForceOrderEventWire) => boolean>(() => true, {
+  from: '2026-06-30T00:00:00Z',
+  use: (wire) => (wire.o.st ?? wire.st ?? USD_MARGINED) === USD_MARGINED,
+})
+
+/**
+ * Rows ascend. The next time of a row is the next row's; the last one's follows from the distance before it,
+ * because the period of a contract may change.
+ */
+export function mapFundingRows(rows: readonly FundingRowWire[], about: About): FundingObservation[] {
+  const regular = rows.filter((row) => (row.rateType ?? 'Regular') === 'Regular')
+  const times = regular.map((row) => floorTo(row.fundingTime, HOUR_MS))
+  return regular.map((row, index) => {
+    const timeMs = times[index] ?? 0
+    const before = times[index - 1]
+    const lengthMs = before === undefined ? USUAL_FUNDING_HOURS * HOUR_MS : timeMs - before
+    return {
+      kind: 'funding',
+      ...about,
+      venueTimeMs: row.fundingTime,
+      key: String(timeMs),
+      fundingTimeMs: timeMs,
+      fundingRate: row.fundingRate,
+      nextFundingTimeMs: times[index + 1] ?? timeMs + lengthMs,
+      markPrice: row.markPrice === undefined || row.markPrice === '' ? null : row.markPrice,
+      premium: null,
+    }
+  })
+}
+
+export function mapOpenInterest(wire: OpenInterestReplyWire, about: About): OpenInterestObservation {
+  return {
+    kind: 'open_interest',
+    ...about,
+    venueTimeMs: wire.time,
+    key: String(wire.time),
+    openInterest: wire.openInterest,
+    valueUsd: null,
+  }
+}
+
+export function mapOpenInterestRow(wire: OpenInterestRowWire, about: About): OpenInterestObservation {
+  const timeMs = Number(wire.timestamp)
+  return {
+    kind: 'open_interest',
+    ...about,
+    venueTimeMs: timeMs,
+    key: String(timeMs),
+    openInterest: wire.sumOpenInterest,
+    valueUsd: wire.sumOpenInterestValue,
+  }
+}
+
+const readOwnEvent: ReadOwnEvent = (event, lookUp): FrameOutcome | undefined => {
+  switch (event.e) {
+    case 'markPriceUpdate': {
+      if (!MarkPriceEvent.is(event)) return refused('wrong_shape')
+      const about = lookUp(event.s)
+      return about === undefined ? NOT_RECORDED : data(`mark:${about.symbol}`, mapMark(event, about))
+    }
+    case 'forceOrder': {
+      if (!ForceOrderEvent.is(event)) return refused('wrong_shape')
+      if (!isOurProduct(event.E)(event)) return ignored('not a USD-margined contract')
+      const about = lookUp(event.o.s)
+      if (about === undefined) return NOT_RECORDED
+      if ((tryDecimal(event.o.z)?.units ?? 0n) <= 0n) return ignored('nothing was filled')
+      return data(`liquidations:${about.symbol}`, mapLiquidation(event, about))
+    }
+    default:
+      return undefined
+  }
+}
+
+export function createFuturesReader(symbols: Pick<SymbolMap, 'fromVenue'>): FeedProtocol {
+  return createStreamReader({ source: 'cexa_futures', symbolOf: symbols.fromVenue, readOwnEvent })
+}

@@ -1,0 +1,68 @@
+/** Binance USD-M futures behind the venue port. */
+import type { Channel } from '../channel.ts'
+import type { Poll } from '../poll.ts'
+import { assertHistory, supportedChannels } from '../supported.ts'
+import type { Venue, VenueDependencies } from '../venue.ts'
+import { assembleVenue, checkLine, type VenueLimits } from '../venue-parts.ts'
+import { createVenueTime } from '../venue-time.ts'
+import { binanceFuturesDescription as describe } from './describe.ts'
+import { routesOf } from './feed.ts'
+import {
+  askBook,
+  askMarkLine,
+  askNewestFunding,
+  askOpenInterest,
+  askServerTime,
+  askWitness,
+  walkHistory,
+} from './history.ts'
+import { createFuturesReader } from './mapper.ts'
+
+export function createBinanceFutures(dependencies: VenueDependencies & { limits?: VenueLimits }): Venue {
+  const parts = assembleVenue(describe, dependencies)
+  const venueTime = createVenueTime({
+    clock: dependencies.clock,
+    askVenue: (signal) => askServerTime(parts, signal),
+  })
+  const rest = { ...parts, venueTime }
+  const whereIs = (symbol: Channel['symbol']) => ({
+    source: describe.source,
+    symbol,
+    instrument: parts.instrumentOf(symbol),
+  })
+
+  function pollOf(channel: Channel): Poll {
+    const where = whereIs(channel.symbol)
+    const everyMs = describe.live[channel.dataset]?.everyMs ?? 60_000
+    return channel.dataset === 'funding'
+      ? { channel, everyMs, ask: (signal) => askNewestFunding(rest, where, signal) }
+      : { channel, everyMs, ask: async (signal) => [await askOpenInterest(rest, where, signal)] }
+  }
+
+  return {
+    describe,
+    deadLetters: parts.deadLetters,
+    live(channels, options) {
+      const wanted = supportedChannels(describe, channels)
+      const isPolled = (channel: Channel) => describe.live[channel.dataset]?.via === 'poll'
+      const streamed = wanted.filter((channel) => !isPolled(channel))
+      const routes = routesOf(streamed, parts.hosts.stream, parts.symbols)
+      const polls = wanted.filter(isPolled).map(pollOf)
+      return parts.listen({ routes, polls, protocol: createFuturesReader(parts.symbols) }, options)
+    },
+    history(request, { signal }) {
+      assertHistory(describe, request)
+      return walkHistory(rest, request, whereIs(request.symbol), signal)
+    },
+    witness: (channel, { signal }) => askWitness(rest, channel, whereIs(channel.symbol), signal),
+    book: (symbol, { signal, depth }) => askBook(rest, whereIs(symbol), depth ?? 1_000, signal),
+    serverTime: ({ signal }) => venueTime.ask(signal),
+    check: ({ signal }) =>
+      checkLine(describe, parts.hosts, async () => {
+        const time = await venueTime.ask(signal)
+        const names = Object.values(describe.symbols)
+        const marks = await Promise.all(names.map((name) => askMarkLine(rest, name, signal)))
+        return `answered in ${time.roundTripMs} ms, clock offset ${time.offsetMs} ms; ${marks.join(', ')}`
+      }),
+  }
+}

@@ -1,0 +1,86 @@
+/** Wire types of the futures product alone; the others are shared with spot. */
+import Type, { type Static } from 'typebox'
+import { BINANCE_WIRE } from '../binance/wire.ts'
+import { DecimalText, Millis, wireType } from '../wire-type.ts'
+
+/** Delivery contracts have no funding: an empty rate, or 0 as the next time. */
+const MarkPriceEventSchema = Type.Object({
+  e: Type.Literal('markPriceUpdate'),
+  E: Millis,
+  s: Type.String(),
+  p: DecimalText,
+  i: Type.Optional(DecimalText),
+  r: Type.Union([DecimalText, Type.Literal('')]),
+  T: Millis,
+})
+export type MarkPriceEventWire = Static<typeof MarkPriceEventSchema>
+export const MarkPriceEvent = wireType(MarkPriceEventSchema)
+
+/** `st` is the product (1 = USD-M); live frames carry it inside the order, the documentation outside. */
+const ForceOrderEventSchema = Type.Object({
+  e: Type.Literal('forceOrder'),
+  E: Millis,
+  st: Type.Optional(Type.Integer()),
+  o: Type.Object({
+    s: Type.String(),
+    S: Type.Union([Type.Literal('BUY'), Type.Literal('SELL')]),
+    q: DecimalText,
+    p: DecimalText,
+    ap: DecimalText,
+    z: DecimalText,
+    T: Millis,
+    st: Type.Optional(Type.Integer()),
+  }),
+})
+export type ForceOrderEventWire = Static<typeof ForceOrderEventSchema>
+export const ForceOrderEvent = wireType(ForceOrderEventSchema)
+
+const PremiumIndexSchema = Type.Object({
+  symbol: Type.String(),
+  markPrice: DecimalText,
+  indexPrice: DecimalText,
+  lastFundingRate: Type.Union([DecimalText, Type.Literal('')]),
+  nextFundingTime: Millis,
+  time: Millis,
+})
+export type PremiumIndexWire = Static<typeof PremiumIndexSchema>
+export const PremiumIndexReply = wireType(PremiumIndexSchema)
+
+/** Old rows have no mark price, or an empty one. `rateType` `Special` is dividend funding of stock contracts. */
+const FundingRowSchema = Type.Object({
+  symbol: Type.String(),
+  fundingTime: Millis,
+  fundingRate: DecimalText,
+  markPrice: Type.Optional(Type.Union([DecimalText, Type.Literal('')])),
+  rateType: Type.Optional(Type.String()),
+})
+export type FundingRowWire = Static<typeof FundingRowSchema>
+export const FundingRows = wireType(Type.Array(FundingRowSchema))
+
+const OpenInterestReplySchema = Type.Object({
+  symbol: Type.String(),
+  openInterest: DecimalText,
+  time: Millis,
+})
+export type OpenInterestReplyWire = Static<typeof OpenInterestReplySchema>
+export const OpenInterestReply = wireType(OpenInterestReplySchema)
+
+/** The time is a number; the documentation long printed it as text. */
+const OpenInterestRowSchema = Type.Object({
+  symbol: Type.String(),
+  sumOpenInterest: DecimalText,
+  sumOpenInterestValue: DecimalText,
+  timestamp: Type.Union([Millis, Type.String({ pattern: '^[0-9]{13}$' })]),
+})
+export type OpenInterestRowWire = Static<typeof OpenInterestRowSchema>
+export const OpenInterestRows = wireType(Type.Array(OpenInterestRowSchema))
+
+export const BINANCE_FUTURES_WIRE = {
+  ...BINANCE_WIRE,
+  MarkPriceEvent,
+  ForceOrderEvent,
+  PremiumIndexReply,
+  FundingRows,
+  OpenInterestReply,
+  OpenInterestRows,
+}

@@ -1,0 +1,29 @@
+/** Which stream carries which channel. Stream names are lower case; the answers' symbols are upper case. */
+import { type Channel, channelKey } from '../channel.ts'
+import type { Route } from '../link.ts'
+import type { SymbolMap } from '../symbol-map.ts'
+
+export function streamName(channel: Channel, symbols: SymbolMap): string {
+  const name = symbols.toVenue(channel.symbol)?.toLowerCase()
+  switch (channel.dataset) {
+    case 'aggregate_trades':
+      return `${name}@aggTrade`
+    case 'trades':
+      return `${name}@trade`
+    case 'klines':
+      return `${name}@kline_${channel.interval}`
+    case 'best_bid_ask':
+      return `${name}@bookTicker`
+    case 'book_diff':
+      return `${name}@depth@100ms`
+    default:
+      throw new RangeError(`no stream carries ${channelKey(channel)}`)
+  }
+}
+
+/** One combined socket: each event names its stream, and the subscription is part of the address. */
+export function routesOf(channels: readonly Channel[], streamHost: string, symbols: SymbolMap): Route[] {
+  if (channels.length === 0) return []
+  const streams = channels.map((channel) => streamName(channel, symbols))
+  return [{ name: 'spot', url: `${streamHost}/stream?streams=${streams.join('/')}`, channels, greeting: [] }]
+}

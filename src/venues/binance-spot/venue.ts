@@ -1,0 +1,43 @@
+/** Binance spot behind the venue port. */
+
+import { assertHistory, supportedChannels } from '../supported.ts'
+import type { Venue, VenueDependencies } from '../venue.ts'
+import { assembleVenue, checkLine, type VenueLimits } from '../venue-parts.ts'
+import { createVenueTime } from '../venue-time.ts'
+import { binanceSpotDescription as describe } from './describe.ts'
+import { routesOf } from './feed.ts'
+import { askBook, askServerTime, askStatuses, askWitness, walkHistory } from './history.ts'
+import { createSpotReader } from './mapper.ts'
+
+export function createBinanceSpot(dependencies: VenueDependencies & { limits?: VenueLimits }): Venue {
+  const parts = assembleVenue(describe, dependencies)
+  const venueTime = createVenueTime({
+    clock: dependencies.clock,
+    askVenue: (signal) => askServerTime(parts, signal),
+  })
+  const rest = { ...parts, venueTime }
+  return {
+    describe,
+    deadLetters: parts.deadLetters,
+    live(channels, options) {
+      const wanted = supportedChannels(describe, channels)
+      const routes = routesOf(wanted, parts.hosts.stream, parts.symbols)
+      return parts.listen({ routes, polls: [], protocol: createSpotReader(parts.symbols) }, options)
+    },
+    history(request, { signal }) {
+      assertHistory(describe, request)
+      return walkHistory(rest, request, parts.instrumentOf(request.symbol), signal)
+    },
+    witness: (channel, { signal }) => askWitness(rest, channel, parts.instrumentOf(channel.symbol), signal),
+    book: (symbol, { signal, depth }) =>
+      askBook(rest, symbol, parts.instrumentOf(symbol), depth ?? 1_000, signal),
+    serverTime: ({ signal }) => venueTime.ask(signal),
+    check: ({ signal }) =>
+      checkLine(describe, parts.hosts, async () => {
+        const time = await venueTime.ask(signal)
+        const statuses = await askStatuses(rest, Object.values(describe.symbols), signal)
+        const list = [...statuses].map(([name, status]) => `${name} ${status}`).join(', ')
+        return `answered in ${time.roundTripMs} ms, clock offset ${time.offsetMs} ms; ${list}`
+      }),
+  }
+}

@@ -1,0 +1,35 @@
+/** Wire types of the spot product alone; most are shared with the futures. */
+import Type from 'typebox'
+import { BINANCE_WIRE } from '../binance/wire.ts'
+import { DecimalText, Id, Millis, wireType } from '../wire-type.ts'
+
+/** `GET /api/v3/trades`. */
+export const TradeRows = wireType(
+  Type.Array(
+    Type.Object({
+      id: Id,
+      price: DecimalText,
+      qty: DecimalText,
+      quoteQty: DecimalText,
+      time: Millis,
+      isBuyerMaker: Type.Boolean(),
+    }),
+  ),
+)
+
+export const ExchangeInfoReply = wireType(
+  Type.Object({
+    serverTime: Millis,
+    rateLimits: Type.Array(
+      Type.Object({
+        rateLimitType: Type.String(),
+        interval: Type.String(),
+        intervalNum: Type.Integer(),
+        limit: Type.Integer(),
+      }),
+    ),
+    symbols: Type.Array(Type.Object({ symbol: Type.String(), status: Type.String() })),
+  }),
+)
+
+export const BINANCE_SPOT_WIRE = { ...BINANCE_WIRE, TradeRows, ExchangeInfoReply }

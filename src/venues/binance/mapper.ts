@@ -1,0 +1,176 @@
+/** Shared wire types → observations. Pure: the symbol was looked up and the shape was checked before. */
+import type { CandleInterval } from '../../core/interval.ts'
+import type { Source } from '../../core/source.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type {
+  AggregateTradeObservation,
+  BestBidAskObservation,
+  BookDiffObservation,
+  BookSnapshotObservation,
+  KlineObservation,
+  TradeObservation,
+} from '../observation.ts'
+import type {
+  AggregateTradeRowWire,
+  BookTickerEventWire,
+  DepthEventWire,
+  DepthReplyWire,
+  KlineEventWire,
+  KlineRowWire,
+  TradeEventWire,
+} from './wire.ts'
+
+/** Whose message it is and when it came. */
+export interface About {
+  readonly source: Source
+  readonly symbol: AssetSymbol
+  readonly instrument: string
+  readonly receivedMs: number
+}
+
+/** The buyer was the maker: the seller came to the market. */
+const aggressor = (buyerIsMaker: boolean) => (buyerIsMaker ? 'sell' : 'buy')
+
+export function mapAggregateTrade(wire: AggregateTradeRowWire, about: About): AggregateTradeObservation {
+  return {
+    kind: 'aggregate_trade',
+    source: about.source,
+    symbol: about.symbol,
+    instrument: about.instrument,
+    venueTimeMs: wire.T,
+    receivedMs: about.receivedMs,
+    key: String(wire.a),
+    id: wire.a,
+    firstTradeId: wire.f,
+    lastTradeId: wire.l,
+    price: wire.p,
+    size: wire.q,
+    side: aggressor(wire.m),
+  }
+}
+
+export function mapTrade(
+  wire: Pick<TradeEventWire, 't' | 'p' | 'q' | 'T' | 'm'>,
+  about: About,
+): TradeObservation {
+  return {
+    kind: 'trade',
+    source: about.source,
+    symbol: about.symbol,
+    instrument: about.instrument,
+    venueTimeMs: wire.T,
+    receivedMs: about.receivedMs,
+    key: String(wire.t),
+    id: String(wire.t),
+    price: wire.p,
+    size: wire.q,
+    side: aggressor(wire.m),
+  }
+}
+
+export function mapKlineEvent(
+  wire: KlineEventWire,
+  interval: CandleInterval,
+  about: About,
+): KlineObservation {
+  const bar = wire.k
+  return {
+    kind: 'kline',
+    ...about,
+    venueTimeMs: wire.E,
+    key: `${interval}:${bar.t}`,
+    interval,
+    openTimeMs: bar.t,
+    closeTimeMs: bar.T,
+    closed: bar.x,
+    open: bar.o,
+    high: bar.h,
+    low: bar.l,
+    close: bar.c,
+    volume: bar.v,
+    tradeCount: bar.n,
+    quoteVolume: bar.q,
+    takerBuyVolume: bar.V,
+    takerBuyQuoteVolume: bar.Q,
+  }
+}
+
+/** A REST row does not say whether it is still forming: the venue's clock does. */
+export function mapKlineRow(
+  row: KlineRowWire,
+  interval: CandleInterval,
+  venueNowMs: number,
+  about: About,
+): KlineObservation {
+  const [
+    openTimeMs,
+    open,
+    high,
+    low,
+    close,
+    volume,
+    closeTimeMs,
+    quoteVolume,
+    tradeCount,
+    buyBase,
+    buyQuote,
+  ] = row
+  return {
+    kind: 'kline',
+    ...about,
+    venueTimeMs: openTimeMs,
+    key: `${interval}:${openTimeMs}`,
+    interval,
+    openTimeMs,
+    closeTimeMs,
+    closed: closeTimeMs < venueNowMs,
+    open,
+    high,
+    low,
+    close,
+    volume,
+    tradeCount,
+    quoteVolume,
+    takerBuyVolume: buyBase,
+    takerBuyQuoteVolume: buyQuote,
+  }
+}
+
+export function mapDepthEvent(wire: DepthEventWire, about: About): BookDiffObservation {
+  return {
+    kind: 'book_diff',
+    ...about,
+    venueTimeMs: wire.T ?? wire.E,
+    key: String(wire.u),
+    firstUpdateId: wire.U,
+    lastUpdateId: wire.u,
+    previousUpdateId: wire.pu ?? null,
+    bids: wire.b,
+    asks: wire.a,
+  }
+}
+
+export function mapDepthReply(wire: DepthReplyWire, about: About): BookSnapshotObservation {
+  return {
+    kind: 'book_snapshot',
+    ...about,
+    venueTimeMs: wire.T ?? wire.E ?? about.receivedMs,
+    key: String(wire.lastUpdateId),
+    feed: 'rest',
+    bids: wire.bids,
+    asks: wire.asks,
+    lastUpdateId: wire.lastUpdateId,
+  }
+}
+
+export function mapBookTicker(wire: BookTickerEventWire, about: About): BestBidAskObservation {
+  return {
+    kind: 'best_bid_ask',
+    ...about,
+    venueTimeMs: wire.T ?? wire.E ?? about.receivedMs,
+    key: String(wire.u),
+    bid: [wire.b, wire.B],
+    ask: [wire.a, wire.A],
+    updateId: wire.u,
+  }
+}

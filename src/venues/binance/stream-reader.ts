@@ -1,0 +1,120 @@
+/**
+ * Reads the frames of both products' streams. The product adds its own event kinds; what neither knows is
+ * refused, what belongs to others is ignored.
+ */
+import { CANDLE_INTERVALS, type CandleInterval } from '../../core/interval.ts'
+import type { Source } from '../../core/source.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import { data, type FeedProtocol, type FrameOutcome, ignored, parseObject, refused } from '../frame.ts'
+import {
+  type About,
+  mapAggregateTrade,
+  mapBookTicker,
+  mapDepthEvent,
+  mapKlineEvent,
+  mapTrade,
+} from './mapper.ts'
+import {
+  AggregateTradeEvent,
+  BookTickerEvent,
+  ControlReply,
+  DepthEvent,
+  Envelope,
+  KlineEvent,
+  ShutdownEvent,
+  TradeEvent,
+} from './wire.ts'
+
+export interface StreamEvent {
+  readonly e?: unknown
+}
+
+/** Whose event it is; undefined for an instrument that is not ours. */
+export type LookUp = (instrument: string) => About | undefined
+
+/** Reads one event of the product's own kinds; undefined: not one of mine. */
+export type ReadOwnEvent = (event: StreamEvent, lookUp: LookUp) => FrameOutcome | undefined
+
+/** The futures' trade stream also reports fills in which nobody traded in the market. */
+const MARKET_FILL = 'MARKET'
+
+export const NOT_RECORDED = ignored('symbol not recorded')
+
+export function createStreamReader(options: {
+  source: Source
+  symbolOf: (instrument: string) => AssetSymbol | undefined
+  readOwnEvent?: ReadOwnEvent
+}): FeedProtocol {
+  const { source, symbolOf, readOwnEvent } = options
+
+  function read(text: string, receivedMs: number): FrameOutcome {
+    const message = parseObject(text)
+    if (message === undefined) return refused('malformed')
+    const event: StreamEvent = Envelope.is(message) ? message.data : message
+    const lookUp: LookUp = (instrument) => {
+      const symbol = symbolOf(instrument)
+      return symbol === undefined ? undefined : { source, symbol, instrument, receivedMs }
+    }
+    const own = readOwnEvent?.(event, lookUp)
+    return own ?? readShared(event, lookUp)
+  }
+
+  return { read, accepts: false, heartbeat: null, greetingPaceMs: 0 }
+}
+
+function readShared(event: StreamEvent, lookUp: LookUp): FrameOutcome {
+  switch (event.e) {
+    case 'aggTrade': {
+      if (!AggregateTradeEvent.is(event)) return refused('wrong_shape')
+      const about = lookUp(event.s)
+      if (about === undefined) return NOT_RECORDED
+      return data(`aggregate_trades:${about.symbol}`, mapAggregateTrade(event, about))
+    }
+    case 'kline': {
+      if (!KlineEvent.is(event)) return refused('wrong_shape')
+      const about = lookUp(event.s)
+      if (about === undefined) return NOT_RECORDED
+      const interval = asInterval(event.k.i)
+      if (interval === undefined) return ignored('interval not recorded')
+      return data(`klines:${about.symbol}:${interval}`, mapKlineEvent(event, interval, about))
+    }
+    case 'trade': {
+      if (!TradeEvent.is(event)) return refused('wrong_shape')
+      const about = lookUp(event.s)
+      if (about === undefined) return NOT_RECORDED
+      if ((event.X ?? MARKET_FILL) !== MARKET_FILL) return ignored('not a market trade')
+      return data(`trades:${about.symbol}`, mapTrade(event, about))
+    }
+    case 'depthUpdate': {
+      if (!DepthEvent.is(event)) return refused('wrong_shape')
+      const about = lookUp(event.s)
+      if (about === undefined) return NOT_RECORDED
+      return data(`book_diff:${about.symbol}`, mapDepthEvent(event, about))
+    }
+    case 'bookTicker':
+      return readBookTicker(event, lookUp) ?? refused('wrong_shape')
+    case 'serverShutdown':
+      return ShutdownEvent.is(event) ? { kind: 'leaving' } : refused('wrong_shape')
+    case undefined:
+      return readBookTicker(event, lookUp) ?? readControl(event)
+    default:
+      return refused('unknown_kind')
+  }
+}
+
+/** Best bid and ask come without an event type on spot. */
+function readBookTicker(event: StreamEvent, lookUp: LookUp): FrameOutcome | undefined {
+  if (!BookTickerEvent.is(event)) return undefined
+  const about = lookUp(event.s)
+  if (about === undefined) return NOT_RECORDED
+  return data(`best_bid_ask:${about.symbol}`, mapBookTicker(event, about))
+}
+
+function readControl(event: StreamEvent): FrameOutcome {
+  if (!ControlReply.is(event)) return refused('unknown_kind')
+  return 'result' in event ? ignored('acknowledgement') : refused('venue_error')
+}
+
+function asInterval(text: string): CandleInterval | undefined {
+  return CANDLE_INTERVALS.find((interval) => interval === text)
+}

@@ -1,0 +1,155 @@
+/** Wire types that the exchange's spot and futures products share. Extra keys are allowed: they come and go. */
+import Type, { type Static } from 'typebox'
+import { DecimalText, Id, Millis, PriceLevel, wireType } from '../wire-type.ts'
+
+/** Combined streams name their stream; raw ones are the payload alone. */
+export const Envelope = wireType(Type.Object({ stream: Type.String(), data: Type.Object({}) }))
+
+const KlineEventSchema = Type.Object({
+  e: Type.Literal('kline'),
+  E: Millis,
+  s: Type.String(),
+  k: Type.Object({
+    t: Millis,
+    T: Millis,
+    i: Type.String(),
+    o: DecimalText,
+    h: DecimalText,
+    l: DecimalText,
+    c: DecimalText,
+    v: DecimalText,
+    n: Type.Integer({ minimum: 0 }),
+    x: Type.Boolean(),
+    q: DecimalText,
+    V: DecimalText,
+    Q: DecimalText,
+  }),
+})
+export type KlineEventWire = Static<typeof KlineEventSchema>
+export const KlineEvent = wireType(KlineEventSchema)
+
+const KlineRowSchema = Type.Tuple([
+  Millis,
+  DecimalText,
+  DecimalText,
+  DecimalText,
+  DecimalText,
+  DecimalText,
+  Millis,
+  DecimalText,
+  Type.Integer({ minimum: 0 }),
+  DecimalText,
+  DecimalText,
+  Type.String(),
+])
+export type KlineRowWire = Static<typeof KlineRowSchema>
+export const KlineRows = wireType(Type.Array(KlineRowSchema))
+
+const AggregateTradeEventSchema = Type.Object({
+  e: Type.Literal('aggTrade'),
+  E: Millis,
+  s: Type.String(),
+  a: Id,
+  p: DecimalText,
+  q: DecimalText,
+  f: Id,
+  l: Id,
+  T: Millis,
+  m: Type.Boolean(),
+})
+export type AggregateTradeEventWire = Static<typeof AggregateTradeEventSchema>
+export const AggregateTradeEvent = wireType(AggregateTradeEventSchema)
+
+const AggregateTradeRowSchema = Type.Object({
+  a: Id,
+  p: DecimalText,
+  q: DecimalText,
+  f: Id,
+  l: Id,
+  T: Millis,
+  m: Type.Boolean(),
+})
+export type AggregateTradeRowWire = Static<typeof AggregateTradeRowSchema>
+export const AggregateTradeRows = wireType(Type.Array(AggregateTradeRowSchema))
+
+/** `X` (futures) names fills that are no trades of the market: INSURANCE_FUND, ADL. */
+const TradeEventSchema = Type.Object({
+  e: Type.Literal('trade'),
+  E: Millis,
+  s: Type.String(),
+  t: Id,
+  p: DecimalText,
+  q: DecimalText,
+  T: Millis,
+  m: Type.Boolean(),
+  X: Type.Optional(Type.String()),
+})
+export type TradeEventWire = Static<typeof TradeEventSchema>
+export const TradeEvent = wireType(TradeEventSchema)
+
+/** `T` and `pu` are the futures' additions. */
+const DepthEventSchema = Type.Object({
+  e: Type.Literal('depthUpdate'),
+  E: Millis,
+  T: Type.Optional(Millis),
+  s: Type.String(),
+  U: Id,
+  u: Id,
+  pu: Type.Optional(Id),
+  b: Type.Array(PriceLevel),
+  a: Type.Array(PriceLevel),
+})
+export type DepthEventWire = Static<typeof DepthEventSchema>
+export const DepthEvent = wireType(DepthEventSchema)
+
+/** The spot one has neither an event type nor a time. */
+const BookTickerEventSchema = Type.Object({
+  u: Id,
+  s: Type.String(),
+  b: DecimalText,
+  B: DecimalText,
+  a: DecimalText,
+  A: DecimalText,
+  T: Type.Optional(Millis),
+  E: Type.Optional(Millis),
+})
+export type BookTickerEventWire = Static<typeof BookTickerEventSchema>
+export const BookTickerEvent = wireType(BookTickerEventSchema)
+
+const DepthReplySchema = Type.Object({
+  lastUpdateId: Id,
+  E: Type.Optional(Millis),
+  T: Type.Optional(Millis),
+  bids: Type.Array(PriceLevel),
+  asks: Type.Array(PriceLevel),
+})
+export type DepthReplyWire = Static<typeof DepthReplySchema>
+export const DepthReply = wireType(DepthReplySchema)
+
+export const ServerTimeReply = wireType(Type.Object({ serverTime: Millis }))
+
+export const ShutdownEvent = wireType(Type.Object({ e: Type.Literal('serverShutdown') }))
+
+/** The answer to a control message: accepted, or refused in one of the two documented ways. */
+export const ControlReply = wireType(
+  Type.Union([
+    Type.Object({ result: Type.Null(), id: Type.Unknown() }),
+    Type.Object({ code: Type.Integer(), msg: Type.String() }),
+    Type.Object({ error: Type.Object({ code: Type.Integer(), msg: Type.String() }) }),
+  ]),
+)
+
+export const BINANCE_WIRE = {
+  Envelope,
+  KlineEvent,
+  KlineRows,
+  AggregateTradeEvent,
+  AggregateTradeRows,
+  TradeEvent,
+  DepthEvent,
+  BookTickerEvent,
+  DepthReply,
+  ServerTimeReply,
+  ShutdownEvent,
+  ControlReply,
+}

@@ -1,0 +1,73 @@
+/** What a venue's HTTP answer means for the asker. The only place that knows the status codes. */
+
+export type Verdict =
+  | { readonly kind: 'ok' }
+  /** Ask nothing at all before this much time has passed. */
+  | { readonly kind: 'halt'; readonly waitMs: number; readonly reason: string }
+  | { readonly kind: 'retry'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+/** Without a `Retry-After`: limit, ban and firewall. A ban grows when one keeps asking. */
+const LIMITED_MS = 16_000
+const BANNED_MS = 120_000
+const BLOCKED_MS = 60_000
+/** Longer is not believed from a header; the ban's own message may say more. */
+const LONGEST_HALT_MS = 3 * 24 * 3_600_000
+
+export function classifyReply(reply: {
+  status: number
+  headers: Headers
+  body: string
+  nowMs: number
+}): Verdict {
+  const { status, body } = reply
+  if (status >= 200 && status < 300) return { kind: 'ok' }
+  switch (status) {
+    case 429:
+      return { kind: 'halt', waitMs: retryAfterMs(reply) ?? LIMITED_MS, reason: 'rate limit' }
+    case 418:
+      return {
+        kind: 'halt',
+        waitMs: retryAfterMs(reply) ?? bannedUntilMs(reply) ?? BANNED_MS,
+        reason: 'banned',
+      }
+    case 403:
+      return { kind: 'halt', waitMs: retryAfterMs(reply) ?? BLOCKED_MS, reason: 'blocked by the firewall' }
+    case 451:
+      return { kind: 'refused', reason: 'refused for this region' }
+    case 408:
+      return { kind: 'retry', reason: 'timeout at the venue' }
+  }
+  if (status >= 500) {
+    // Hyperliquid answers 500 with `null` to a coin it does not know: asking again cannot help.
+    if (body.trim() === 'null') return { kind: 'refused', reason: `status ${status} with null: unknown name` }
+    return { kind: 'retry', reason: `status ${status}` }
+  }
+  return { kind: 'refused', reason: `status ${status}: ${errorText(body)}` }
+}
+
+function retryAfterMs(reply: { headers: Headers; nowMs: number }): number | undefined {
+  const text = reply.headers.get('retry-after')
+  if (text === null) return undefined
+  const seconds = Number(text)
+  const waitMs = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(text) - reply.nowMs
+  return Number.isFinite(waitMs) && waitMs >= 0 ? Math.min(waitMs, LONGEST_HALT_MS) : undefined
+}
+
+function bannedUntilMs(reply: { body: string; nowMs: number }): number | undefined {
+  const match = /banned until (\d{13})/.exec(reply.body)
+  return match === null ? undefined : Math.min(Math.max(0, Number(match[1]) - reply.nowMs), LONGEST_HALT_MS)
+}
+
+/** Binance says `{"code":-1121,"msg":"Invalid symbol."}`; others send a line of text or a page of HTML. */
+function errorText(body: string): string {
+  try {
+    const parsed: unknown = JSON.parse(body)
+    if (typeof parsed === 'object' && parsed !== null && 'msg' in parsed) {
+      return 'code' in parsed ? `${parsed.code} ${parsed.msg}` : String(parsed.msg)
+    }
+  } catch {
+    // Not JSON: its beginning is the message.
+  }
+  return body.slice(0, 120)
+}

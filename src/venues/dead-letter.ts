@@ -1,0 +1,62 @@
+/**
+ * Messages that nobody could read. Each is counted by reason and the newest are kept, cut to a bound, so that a
+ * change of a venue's wire format is seen the day it happens and never stops the recording.
+ */
+export interface DeadLetter {
+  readonly venue: string
+  readonly receivedMs: number
+  readonly reason: DeadLetterReason
+  /** Where it came from: a route of the feed or a REST path. */
+  readonly origin: string
+  /** The beginning of the message. */
+  readonly text: string
+}
+
+export type DeadLetterReason =
+  /** not JSON, or binary */
+  | 'malformed'
+  /** JSON of a kind we do not know */
+  | 'unknown_kind'
+  /** a known kind with fields that are missing or of another type */
+  | 'wrong_shape'
+  /** a bar that does not start on its grid */
+  | 'off_grid'
+  /** the venue answered with an error message */
+  | 'venue_error'
+
+export interface DeadLetters {
+  add(letter: Omit<DeadLetter, 'venue'>): void
+  readonly total: number
+  counts(): Readonly<Partial<Record<DeadLetterReason, number>>>
+  /** Oldest first. */
+  recent(): readonly DeadLetter[]
+}
+
+export const DEAD_LETTERS_KEPT = 256
+export const DEAD_LETTER_TEXT_LENGTH = 2_048
+
+export function createDeadLetters(options: {
+  venue: string
+  onLetter?: (letter: DeadLetter) => void
+  kept?: number
+}): DeadLetters {
+  const kept = options.kept ?? DEAD_LETTERS_KEPT
+  const letters: DeadLetter[] = []
+  const counts: Partial<Record<DeadLetterReason, number>> = {}
+  let total = 0
+  return {
+    add(letter) {
+      total += 1
+      counts[letter.reason] = (counts[letter.reason] ?? 0) + 1
+      const stored = { ...letter, venue: options.venue, text: letter.text.slice(0, DEAD_LETTER_TEXT_LENGTH) }
+      letters.push(stored)
+      if (letters.length > kept) letters.shift()
+      options.onLetter?.(stored)
+    },
+    get total() {
+      return total
+    },
+    counts: () => ({ ...counts }),
+    recent: () => [...letters],
+  }
+}

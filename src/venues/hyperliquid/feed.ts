@@ -1,0 +1,199 @@
+/** Subscriptions of Hyperliquid's socket, and the reading of its frames. */
+import { CANDLE_INTERVALS } from '../../core/interval.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import { type Channel, channelKey } from '../channel.ts'
+import { data, type FeedProtocol, type FrameOutcome, ignored, parseObject, refused } from '../frame.ts'
+import type { Route } from '../link.ts'
+import type { SymbolMap } from '../symbol-map.ts'
+import {
+  type About,
+  mapBestBidAsk,
+  mapBook,
+  mapCandle,
+  mapMark,
+  mapOpenInterest,
+  mapTrade,
+} from './mapper.ts'
+import {
+  BestBidAsk,
+  Book,
+  Candle,
+  Context,
+  Message,
+  Subscription,
+  type SubscriptionWire,
+  Trade,
+} from './wire.ts'
+
+function subscriptionOf(channel: Channel, coin: string): Record<string, unknown> {
+  switch (channel.dataset) {
+    case 'trades':
+      return { type: 'trades', coin }
+    case 'klines':
+      return { type: 'candle', coin, interval: channel.interval }
+    case 'book':
+      return { type: 'l2Book', coin }
+    case 'book_fast':
+      return { type: 'l2Book', coin, fast: true }
+    case 'best_bid_ask':
+      return { type: 'bbo', coin }
+    case 'mark':
+    case 'open_interest':
+      return { type: 'activeAssetCtx', coin }
+    default:
+      throw new RangeError(`no subscription carries ${channelKey(channel)}`)
+  }
+}
+
+/**
+ * Fast and slow books differ only by a flag of the same subscription; whether one socket takes both is told
+ * differently by different observers, so the fast ones have a socket of their own.
+ */
+export function routesOf(channels: readonly Channel[], streamHost: string, symbols: SymbolMap): Route[] {
+  const isFast = (channel: Channel) => channel.dataset === 'book_fast'
+  const groups = [
+    { name: 'main', channels: channels.filter((channel) => !isFast(channel)) },
+    { name: 'fast-books', channels: channels.filter(isFast) },
+  ]
+  return groups
+    .filter((group) => group.channels.length > 0)
+    .map((group) => ({ ...group, url: `${streamHost}/ws`, greeting: greetingOf(group.channels, symbols) }))
+}
+
+/** A repeated subscription is answered with an error, and two channels may share one. */
+function greetingOf(channels: readonly Channel[], symbols: SymbolMap): string[] {
+  const frames = channels.map((channel) => {
+    const coin = symbols.toVenue(channel.symbol)
+    if (coin === undefined) throw new RangeError(`no coin for ${channelKey(channel)}`)
+    return JSON.stringify({ method: 'subscribe', subscription: subscriptionOf(channel, coin) })
+  })
+  return [...new Set(frames)]
+}
+
+/** Kinds we know and did not ask for. */
+const NOT_RECORDED_CHANNELS = new Set([
+  'activeSpotAssetCtx',
+  'allDexsAssetCtxs',
+  'allMids',
+  'assetCtxs',
+  'fastAssetCtxs',
+  'post',
+])
+const GREETING = 'Websocket connection established.'
+
+export function createHyperliquidReader(symbols: Pick<SymbolMap, 'fromVenue'>): FeedProtocol {
+  function aboutOf(coin: string, receivedMs: number): About | undefined {
+    const symbol = symbols.fromVenue(coin)
+    return symbol === undefined ? undefined : { source: 'perpdex', symbol, instrument: coin, receivedMs }
+  }
+
+  function read(text: string, receivedMs: number): FrameOutcome {
+    const message = parseObject(text)
+    if (message === undefined) return text === GREETING ? ignored('greeting') : refused('malformed')
+    if (!Message.is(message)) return refused('unknown_kind')
+    switch (message.channel) {
+      case 'trades':
+        return readTrades(message.data, receivedMs)
+      case 'l2Book':
+        return readBook(message.data, receivedMs)
+      case 'bbo':
+        return readBestBidAsk(message.data, receivedMs)
+      case 'candle':
+        return readCandle(message.data, receivedMs)
+      case 'activeAssetCtx':
+        return readContext(message.data, receivedMs)
+      case 'subscriptionResponse':
+        if (!Subscription.is(message.data)) return refused('wrong_shape')
+        return message.data.method === 'subscribe' ? accepted(message.data, symbols) : ignored('unsubscribed')
+      case 'pong':
+        return { kind: 'pong' }
+      case 'error':
+        return String(message.data).startsWith('Already subscribed')
+          ? ignored('already subscribed')
+          : refused('venue_error')
+    }
+    return NOT_RECORDED_CHANNELS.has(message.channel)
+      ? ignored('channel not recorded')
+      : refused('unknown_kind')
+  }
+
+  /** One bad trade does not spoil the others of its frame. */
+  function readTrades(value: unknown, receivedMs: number): FrameOutcome {
+    if (!Array.isArray(value)) return refused('wrong_shape')
+    const good = value.filter((trade) => Trade.is(trade))
+    const items = good.flatMap((trade) => {
+      const about = aboutOf(trade.coin, receivedMs)
+      return about === undefined
+        ? []
+        : [{ channel: `trades:${about.symbol}`, observation: mapTrade(trade, about) }]
+    })
+    if (good.length < value.length) return { kind: 'data', items, refused: 'wrong_shape' }
+    return items.length === 0 ? ignored('coin not recorded') : { kind: 'data', items }
+  }
+
+  function readBook(value: unknown, receivedMs: number): FrameOutcome {
+    if (!Book.is(value)) return refused('wrong_shape')
+    const about = aboutOf(value.coin, receivedMs)
+    if (about === undefined) return ignored('coin not recorded')
+    return value.fast === true
+      ? data(`book_fast:${about.symbol}`, mapBook(value, 'fast', about))
+      : data(`book:${about.symbol}`, mapBook(value, 'full', about))
+  }
+
+  function readBestBidAsk(value: unknown, receivedMs: number): FrameOutcome {
+    if (!BestBidAsk.is(value)) return refused('wrong_shape')
+    const about = aboutOf(value.coin, receivedMs)
+    if (about === undefined) return ignored('coin not recorded')
+    return data(`best_bid_ask:${about.symbol}`, mapBestBidAsk(value, about))
+  }
+
+  function readCandle(value: unknown, receivedMs: number): FrameOutcome {
+    if (!Candle.is(value)) return refused('wrong_shape')
+    const about = aboutOf(value.s, receivedMs)
+    if (about === undefined) return ignored('coin not recorded')
+    const interval = CANDLE_INTERVALS.find((each) => each === value.i)
+    if (interval === undefined) return ignored('interval not recorded')
+    return data(`klines:${about.symbol}:${interval}`, mapCandle(value, interval, null, about))
+  }
+
+  function readContext(value: unknown, receivedMs: number): FrameOutcome {
+    if (!Context.is(value)) return refused('wrong_shape')
+    const about = aboutOf(value.coin, receivedMs)
+    if (about === undefined) return ignored('coin not recorded')
+    return {
+      kind: 'data',
+      items: [
+        { channel: `mark:${about.symbol}`, observation: mapMark(value, about) },
+        { channel: `open_interest:${about.symbol}`, observation: mapOpenInterest(value, about) },
+      ],
+    }
+  }
+
+  return {
+    read,
+    accepts: true,
+    // The venue closes a socket that it has sent nothing to for a minute.
+    heartbeat: { everyMs: 30_000, frame: '{"method":"ping"}', answerWithinMs: 10_000 },
+    greetingPaceMs: 0,
+  }
+}
+
+function accepted(wire: SubscriptionWire, symbols: Pick<SymbolMap, 'fromVenue'>): FrameOutcome {
+  const { type, coin, interval, fast } = wire.subscription
+  const symbol: AssetSymbol | undefined = coin === undefined ? undefined : symbols.fromVenue(coin)
+  if (symbol === undefined) return ignored('coin not recorded')
+  switch (type) {
+    case 'trades':
+      return { kind: 'accepted', channels: [`trades:${symbol}`] }
+    case 'candle':
+      return { kind: 'accepted', channels: [`klines:${symbol}:${interval}`] }
+    case 'l2Book':
+      return { kind: 'accepted', channels: [fast === true ? `book_fast:${symbol}` : `book:${symbol}`] }
+    case 'bbo':
+      return { kind: 'accepted', channels: [`best_bid_ask:${symbol}`] }
+    case 'activeAssetCtx':
+      return { kind: 'accepted', channels: [`mark:${symbol}`, `open_interest:${symbol}`] }
+    default:
+      return ignored('subscription not asked for')
+  }
+}

@@ -1,0 +1,221 @@
+/** Hyperliquid's REST side: one address, the question in the body. */
+import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
+import type { Channel } from '../channel.ts'
+import type { DeadLetters } from '../dead-letter.ts'
+import { ceilTo, floorTo, notProvided, rangeOrNull, splitByAge } from '../history-range.ts'
+import type { BookSnapshotObservation, FundingObservation } from '../observation.ts'
+import { type Answer, type Pager, VenueError } from '../pager.ts'
+import type { HistoryPage, HistoryRequest, TimeRange, Witness } from '../venue.ts'
+import type { VenueTime } from '../venue-time.ts'
+import type { WireType } from '../wire-type.ts'
+import { type About, mapBook, mapCandle, mapFunding } from './mapper.ts'
+import { Book, Candles, ExchangeStatus, FundingRows, Meta, Trades } from './wire.ts'
+
+const HOUR_MS = 3_600_000
+const CANDLES_KEPT = 5_000
+const CANDLES_PER_PAGE = 1_500
+const FUNDING_PER_PAGE = 500
+/** Quiet bars are left out at first and may be published later. */
+const CANDLE_SETTLE_MS = 180_000
+/** Rates land within some milliseconds of the hour; one was 24 minutes late. */
+const FUNDING_SETTLE_MS = 60_000
+
+export interface HyperliquidRest {
+  readonly pager: Pager
+  readonly deadLetters: DeadLetters
+  readonly venueTime: VenueTime
+}
+
+type Where = Omit<About, 'receivedMs'>
+type Asker = Pick<HyperliquidRest, 'pager' | 'deadLetters'>
+
+async function askInfo<T>(
+  rest: Asker,
+  body: { readonly type: string } & Record<string, unknown>,
+  weight: number,
+  type: WireType<T>,
+  signal: AbortSignal,
+): Promise<{ value: T; answer: Answer }> {
+  const answer = await rest.pager.ask({ path: '/info', body, weight }, signal)
+  const { value } = answer
+  if (type.is(value)) return { value, answer }
+  // An unknown coin is answered with null.
+  if (value === null) throw new VenueError(`${body.type}: the venue knows nothing of it`, { isFinal: true })
+  const origin = `/info ${body.type}`
+  rest.deadLetters.add({ receivedMs: answer.receivedMs, reason: 'wrong_shape', origin, text: answer.text })
+  throw new VenueError(`${origin}: an answer of unknown shape`, { isFinal: false })
+}
+
+export async function askServerTime(
+  rest: Asker,
+  signal: AbortSignal,
+): Promise<{ venueMs: number; roundTripMs: number }> {
+  const { value, answer } = await askInfo(rest, { type: 'exchangeStatus' }, 2, ExchangeStatus, signal)
+  return { venueMs: value.time, roundTripMs: answer.roundTripMs }
+}
+
+export async function* walkHistory(
+  rest: HyperliquidRest,
+  request: HistoryRequest,
+  where: Where,
+  signal: AbortSignal,
+): AsyncGenerator<HistoryPage> {
+  if (request.dataset === 'klines' && request.interval !== undefined) {
+    yield* walkCandles(rest, where, request.interval, request.range, signal)
+  } else if (request.dataset === 'funding') {
+    yield* walkFunding(rest, where, request.range, signal)
+  } else {
+    yield notProvided(request.range)
+  }
+}
+
+async function* walkCandles(
+  rest: HyperliquidRest,
+  where: Where,
+  interval: CandleInterval,
+  range: TimeRange,
+  signal: AbortSignal,
+): AsyncGenerator<HistoryPage> {
+  const lengthMs = INTERVAL_MS[interval]
+  // The forming bar is one of the kept ones, and the oldest may go while we ask.
+  const oldestMs = floorTo(await rest.venueTime.now(signal), lengthMs) - (CANDLES_KEPT - 2) * lengthMs
+  const { lost, kept } = splitByAge(range, oldestMs)
+  if (lost !== null) yield notProvided(lost)
+  let fromMs = kept?.fromMs ?? range.toMs
+  while (fromMs < range.toMs) {
+    const venueNowMs = await rest.venueTime.now(signal)
+    const startTime = ceilTo(fromMs, lengthMs)
+    const closedMs = Math.min(range.toMs, floorTo(venueNowMs, lengthMs))
+    if (startTime >= closedMs) {
+      const rest = rangeOrNull(fromMs, closedMs)
+      if (rest !== null) yield { observations: [], covered: rest, missing: [] }
+      return
+    }
+    const toMs = Math.min(closedMs, startTime + CANDLES_PER_PAGE * lengthMs)
+    const req = { coin: where.instrument, interval, startTime, endTime: toMs - 1 }
+    const weight = 20 + Math.ceil((toMs - startTime) / lengthMs / 60)
+    const { value, answer } = await askInfo(rest, { type: 'candleSnapshot', req }, weight, Candles, signal)
+    const observations = value
+      .map((row) => mapCandle(row, interval, venueNowMs, { ...where, receivedMs: answer.receivedMs }))
+      .filter((bar) => bar.closed && bar.openTimeMs >= startTime && bar.openTimeMs < toMs)
+    const lastEndMs = (observations.at(-1)?.openTimeMs ?? fromMs - lengthMs) + lengthMs
+    const quietMs = Math.min(toMs, floorTo(venueNowMs - CANDLE_SETTLE_MS, lengthMs))
+    const settledMs = Math.max(lastEndMs, quietMs)
+    yield { observations, covered: rangeOrNull(fromMs, settledMs), missing: [] }
+    if (settledMs < toMs) return
+    fromMs = toMs
+  }
+}
+
+async function* walkFunding(
+  rest: HyperliquidRest,
+  where: Where,
+  range: TimeRange,
+  signal: AbortSignal,
+): AsyncGenerator<HistoryPage> {
+  let fromMs = range.fromMs
+  while (fromMs < range.toMs) {
+    const settledMs = Math.min(range.toMs, (await rest.venueTime.now(signal)) - FUNDING_SETTLE_MS)
+    if (fromMs >= settledMs) return
+    const rows = await askFunding(rest, where, { fromMs, toMs: settledMs }, signal)
+    const last = rows.at(-1)
+    const isFull = rows.length >= FUNDING_PER_PAGE && last !== undefined
+    const nextMs = isFull ? Math.min(last.venueTimeMs + 1, settledMs) : settledMs
+    yield { observations: rows, covered: rangeOrNull(fromMs, nextMs), missing: [] }
+    if (!isFull) return
+    fromMs = nextMs
+  }
+}
+
+async function askFunding(
+  rest: HyperliquidRest,
+  where: Where,
+  range: TimeRange,
+  signal: AbortSignal,
+): Promise<FundingObservation[]> {
+  const body = {
+    type: 'fundingHistory',
+    coin: where.instrument,
+    startTime: range.fromMs,
+    endTime: range.toMs - 1,
+  }
+  const rowsExpected = Math.min(FUNDING_PER_PAGE, Math.ceil((range.toMs - range.fromMs) / HOUR_MS))
+  const weight = 20 + Math.ceil(rowsExpected / 20)
+  const { value, answer } = await askInfo(rest, body, weight, FundingRows, signal)
+  return value.map((row) => mapFunding(row, { ...where, receivedMs: answer.receivedMs }))
+}
+
+/** The rates of the last three hours. */
+export async function askNewestFunding(
+  rest: HyperliquidRest,
+  where: Where,
+  signal: AbortSignal,
+): Promise<FundingObservation[]> {
+  const nowMs = await rest.venueTime.now(signal)
+  return askFunding(rest, where, { fromMs: nowMs - 3 * HOUR_MS, toMs: nowMs + 1 }, signal)
+}
+
+export async function askBook(
+  rest: HyperliquidRest,
+  where: Where,
+  signal: AbortSignal,
+): Promise<BookSnapshotObservation> {
+  const body = { type: 'l2Book', coin: where.instrument, nSigFigs: null, mantissa: null }
+  const { value, answer } = await askInfo(rest, body, 2, Book, signal)
+  return mapBook(value, 'rest', { ...where, receivedMs: answer.receivedMs })
+}
+
+export async function askWitness(
+  rest: HyperliquidRest,
+  channel: Channel,
+  where: Where,
+  signal: AbortSignal,
+): Promise<Witness | undefined> {
+  switch (channel.dataset) {
+    case 'trades': {
+      const { value } = await askInfo(
+        rest,
+        { type: 'recentTrades', coin: where.instrument },
+        20,
+        Trades,
+        signal,
+      )
+      const times = value.map((trade) => trade.time)
+      return { newestMs: times.length === 0 ? null : Math.max(...times), newestId: null }
+    }
+    case 'klines': {
+      const { interval } = channel
+      if (interval === undefined) return undefined
+      const nowMs = await rest.venueTime.now(signal)
+      const req = {
+        coin: where.instrument,
+        interval,
+        startTime: nowMs - 2 * INTERVAL_MS[interval],
+        endTime: nowMs,
+      }
+      const { value } = await askInfo(rest, { type: 'candleSnapshot', req }, 21, Candles, signal)
+      return { newestMs: value.at(-1)?.t ?? null, newestId: null }
+    }
+    case 'book':
+    case 'book_fast':
+    case 'best_bid_ask':
+      return { newestMs: (await askBook(rest, where, signal)).venueTimeMs, newestId: null }
+    case 'mark':
+    case 'open_interest':
+      // Contexts are sent every second, changed or not: a venue that is alive should have spoken.
+      return { newestMs: (await askServerTime(rest, signal)).venueMs, newestId: null }
+    case 'funding':
+      return {
+        newestMs: (await askNewestFunding(rest, where, signal)).at(-1)?.venueTimeMs ?? null,
+        newestId: null,
+      }
+    default:
+      return undefined
+  }
+}
+
+/** The coins that can be traded now. */
+export async function askCoins(rest: Asker, signal: AbortSignal): Promise<Set<string>> {
+  const { value } = await askInfo(rest, { type: 'meta' }, 20, Meta, signal)
+  return new Set(value.universe.filter((coin) => coin.isDelisted !== true).map((coin) => coin.name))
+}

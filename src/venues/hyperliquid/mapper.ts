@@ -1,0 +1,156 @@
+/** Hyperliquid's wire types → observations. */
+import { decimal, decimalText, multiply } from '../../core/decimal.ts'
+import type { CandleInterval } from '../../core/interval.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import { dated } from '../dated.ts'
+import { floorTo } from '../history-range.ts'
+import type {
+  BestBidAskObservation,
+  BookSnapshotObservation,
+  FundingObservation,
+  KlineObservation,
+  Level,
+  MarkObservation,
+  OpenInterestObservation,
+  TradeObservation,
+} from '../observation.ts'
+import type {
+  BestBidAskWire,
+  BookWire,
+  CandleWire,
+  ContextWire,
+  FundingRowWire,
+  LevelWire,
+  TradeWire,
+} from './wire.ts'
+
+const HOUR_MS = 3_600_000
+
+export interface About {
+  readonly source: 'perpdex'
+  readonly symbol: AssetSymbol
+  readonly instrument: string
+  readonly receivedMs: number
+}
+
+/** Funding was settled every eight hours in the first weeks of the venue. */
+const fundingHours = dated(8, { from: '2023-06-08T00:00:00Z', use: 1 })
+
+export function mapTrade(wire: TradeWire, about: About): TradeObservation {
+  return {
+    kind: 'trade',
+    source: about.source,
+    symbol: about.symbol,
+    instrument: about.instrument,
+    venueTimeMs: wire.time,
+    receivedMs: about.receivedMs,
+    key: `${wire.time}:${wire.tid}`,
+    id: String(wire.tid),
+    price: wire.px,
+    size: wire.sz,
+    side: wire.side === 'B' ? 'buy' : 'sell',
+  }
+}
+
+function levelOf(wire: LevelWire): Level {
+  return [wire.px, wire.sz, wire.n]
+}
+
+export function mapBook(
+  wire: BookWire,
+  feed: BookSnapshotObservation['feed'],
+  about: About,
+): BookSnapshotObservation {
+  return {
+    kind: 'book_snapshot',
+    ...about,
+    venueTimeMs: wire.time,
+    key: String(wire.time),
+    feed,
+    bids: wire.levels[0].map(levelOf),
+    asks: wire.levels[1].map(levelOf),
+    lastUpdateId: null,
+  }
+}
+
+export function mapBestBidAsk(wire: BestBidAskWire, about: About): BestBidAskObservation {
+  const [bid, ask] = wire.bbo
+  return {
+    kind: 'best_bid_ask',
+    ...about,
+    venueTimeMs: wire.time,
+    key: null,
+    bid: bid == null ? null : levelOf(bid),
+    ask: ask == null ? null : levelOf(ask),
+    updateId: null,
+  }
+}
+
+/** The venue marks no bar as closed: a REST row is, once the venue's clock has passed its end. */
+export function mapCandle(
+  wire: CandleWire,
+  interval: CandleInterval,
+  venueNowMs: number | null,
+  about: About,
+): KlineObservation {
+  return {
+    kind: 'kline',
+    ...about,
+    venueTimeMs: venueNowMs === null ? about.receivedMs : wire.t,
+    key: `${interval}:${wire.t}`,
+    interval,
+    openTimeMs: wire.t,
+    closeTimeMs: wire.T,
+    closed: venueNowMs !== null && wire.T < venueNowMs,
+    open: wire.o,
+    high: wire.h,
+    low: wire.l,
+    close: wire.c,
+    volume: wire.v,
+    tradeCount: wire.n,
+    quoteVolume: null,
+    takerBuyVolume: null,
+    takerBuyQuoteVolume: null,
+  }
+}
+
+/** A context has no time of its own: when it came is all there is. */
+export function mapMark(wire: ContextWire, about: About): MarkObservation {
+  return {
+    kind: 'mark',
+    ...about,
+    venueTimeMs: about.receivedMs,
+    key: null,
+    markPrice: wire.ctx.markPx,
+    indexPrice: wire.ctx.oraclePx,
+    runningFundingRate: wire.ctx.funding,
+    nextFundingTimeMs: floorTo(about.receivedMs, HOUR_MS) + HOUR_MS,
+  }
+}
+
+export function mapOpenInterest(wire: ContextWire, about: About): OpenInterestObservation {
+  const { openInterest, markPx } = wire.ctx
+  return {
+    kind: 'open_interest',
+    ...about,
+    venueTimeMs: about.receivedMs,
+    key: null,
+    openInterest,
+    valueUsd: decimalText(multiply(decimal(openInterest), decimal(markPx))),
+  }
+}
+
+export function mapFunding(wire: FundingRowWire, about: About): FundingObservation {
+  const fundingTimeMs = floorTo(wire.time, HOUR_MS)
+  return {
+    kind: 'funding',
+    ...about,
+    venueTimeMs: wire.time,
+    key: String(fundingTimeMs),
+    fundingTimeMs,
+    fundingRate: wire.fundingRate,
+    nextFundingTimeMs: fundingTimeMs + fundingHours(fundingTimeMs) * HOUR_MS,
+    markPrice: null,
+    premium: wire.premium,
+  }
+}

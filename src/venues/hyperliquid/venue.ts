@@ -1,0 +1,59 @@
+/** Hyperliquid behind the venue port. */
+import type { Channel } from '../channel.ts'
+import type { Poll } from '../poll.ts'
+import { assertHistory, supportedChannels } from '../supported.ts'
+import type { Venue, VenueDependencies } from '../venue.ts'
+import { assembleVenue, checkLine, type VenueLimits } from '../venue-parts.ts'
+import { createVenueTime } from '../venue-time.ts'
+import { hyperliquidDescription as describe } from './describe.ts'
+import { createHyperliquidReader, routesOf } from './feed.ts'
+import { askBook, askCoins, askNewestFunding, askServerTime, askWitness, walkHistory } from './history.ts'
+
+export function createHyperliquid(dependencies: VenueDependencies & { limits?: VenueLimits }): Venue {
+  const parts = assembleVenue(describe, dependencies)
+  const venueTime = createVenueTime({
+    clock: dependencies.clock,
+    askVenue: (signal) => askServerTime(parts, signal),
+  })
+  const rest = { ...parts, venueTime }
+  const whereIs = (symbol: Channel['symbol']) => ({
+    source: 'perpdex' as const,
+    symbol,
+    instrument: parts.instrumentOf(symbol),
+  })
+
+  function pollOf(channel: Channel): Poll {
+    const where = whereIs(channel.symbol)
+    const everyMs = describe.live[channel.dataset]?.everyMs ?? 120_000
+    return { channel, everyMs, ask: (signal) => askNewestFunding(rest, where, signal) }
+  }
+
+  return {
+    describe,
+    deadLetters: parts.deadLetters,
+    live(channels, options) {
+      const wanted = supportedChannels(describe, channels)
+      const isPolled = (channel: Channel) => describe.live[channel.dataset]?.via === 'poll'
+      const streamed = wanted.filter((channel) => !isPolled(channel))
+      const routes = routesOf(streamed, parts.hosts.stream, parts.symbols)
+      const polls = wanted.filter(isPolled).map(pollOf)
+      return parts.listen({ routes, polls, protocol: createHyperliquidReader(parts.symbols) }, options)
+    },
+    history(request, { signal }) {
+      assertHistory(describe, request)
+      return walkHistory(rest, request, whereIs(request.symbol), signal)
+    },
+    witness: (channel, { signal }) => askWitness(rest, channel, whereIs(channel.symbol), signal),
+    book: (symbol, { signal }) => askBook(rest, whereIs(symbol), signal),
+    serverTime: ({ signal }) => venueTime.ask(signal),
+    check: ({ signal }) =>
+      checkLine(describe, parts.hosts, async () => {
+        const time = await venueTime.ask(signal)
+        const coins = await askCoins(rest, signal)
+        const list = Object.values(describe.symbols).map(
+          (coin) => `${coin} ${coins.has(coin) ? 'listed' : 'NOT LISTED'}`,
+        )
+        return `answered in ${time.roundTripMs} ms, clock offset ${time.offsetMs} ms; ${list.join(', ')}`
+      }),
+  }
+}

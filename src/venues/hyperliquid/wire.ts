@@ -1,0 +1,112 @@
+/** Hyperliquid's wire types. Extra keys are allowed: they come and go. */
+import Type, { type Static } from 'typebox'
+import { DecimalText, Id, Millis, wireType } from '../wire-type.ts'
+
+const LevelSchema = Type.Object({ px: DecimalText, sz: DecimalText, n: Type.Integer({ minimum: 0 }) })
+export type LevelWire = Static<typeof LevelSchema>
+
+/** `side` is the aggressor: B bought, A sold. `tid` is unique only together with coin and time. */
+const TradeSchema = Type.Object({
+  coin: Type.String(),
+  side: Type.Union([Type.Literal('A'), Type.Literal('B')]),
+  px: DecimalText,
+  sz: DecimalText,
+  time: Millis,
+  tid: Id,
+})
+export type TradeWire = Static<typeof TradeSchema>
+export const Trade = wireType(TradeSchema)
+export const Trades = wireType(Type.Array(TradeSchema))
+
+const BookSchema = Type.Object({
+  coin: Type.String(),
+  time: Millis,
+  levels: Type.Tuple([Type.Array(LevelSchema), Type.Array(LevelSchema)]),
+  fast: Type.Optional(Type.Boolean()),
+})
+export type BookWire = Static<typeof BookSchema>
+export const Book = wireType(BookSchema)
+
+/** A side without orders is null, or left out at the end. */
+const BestBidAskSchema = Type.Object({
+  coin: Type.String(),
+  time: Millis,
+  bbo: Type.Array(Type.Union([LevelSchema, Type.Null()]), { maxItems: 2 }),
+})
+export type BestBidAskWire = Static<typeof BestBidAskSchema>
+export const BestBidAsk = wireType(BestBidAskSchema)
+
+const CandleSchema = Type.Object({
+  t: Millis,
+  T: Millis,
+  s: Type.String(),
+  i: Type.String(),
+  o: DecimalText,
+  h: DecimalText,
+  l: DecimalText,
+  c: DecimalText,
+  v: DecimalText,
+  n: Type.Integer({ minimum: 0 }),
+})
+export type CandleWire = Static<typeof CandleSchema>
+export const Candle = wireType(CandleSchema)
+export const Candles = wireType(Type.Array(CandleSchema))
+
+const ContextSchema = Type.Object({
+  coin: Type.String(),
+  ctx: Type.Object({
+    funding: DecimalText,
+    openInterest: DecimalText,
+    oraclePx: DecimalText,
+    markPx: DecimalText,
+  }),
+})
+export type ContextWire = Static<typeof ContextSchema>
+export const Context = wireType(ContextSchema)
+
+const FundingRowSchema = Type.Object({
+  coin: Type.String(),
+  fundingRate: DecimalText,
+  premium: DecimalText,
+  time: Millis,
+})
+export type FundingRowWire = Static<typeof FundingRowSchema>
+export const FundingRows = wireType(Type.Array(FundingRowSchema))
+
+/** The venue fills in its defaults, so it is matched by the parts we sent. */
+const SubscriptionSchema = Type.Object({
+  method: Type.Union([Type.Literal('subscribe'), Type.Literal('unsubscribe')]),
+  subscription: Type.Object({
+    type: Type.String(),
+    coin: Type.Optional(Type.String()),
+    interval: Type.Optional(Type.String()),
+    fast: Type.Optional(Type.Boolean()),
+  }),
+})
+export type SubscriptionWire = Static<typeof SubscriptionSchema>
+export const Subscription = wireType(SubscriptionSchema)
+
+export const Message = wireType(Type.Object({ channel: Type.String(), data: Type.Optional(Type.Unknown()) }))
+
+export const ExchangeStatus = wireType(Type.Object({ time: Millis }))
+
+export const Meta = wireType(
+  Type.Object({
+    universe: Type.Array(Type.Object({ name: Type.String(), isDelisted: Type.Optional(Type.Boolean()) })),
+  }),
+)
+
+export const HYPERLIQUID_WIRE = {
+  Trade,
+  Trades,
+  Book,
+  BestBidAsk,
+  Candle,
+  Candles,
+  Context,
+  FundingRows,
+  Subscription,
+  Message,
+  ExchangeStatus,
+  Meta,
+}

@@ -1,0 +1,220 @@
+/**
+ * One socket to one route of a venue, from dialling to its end.
+ *
+ *   dialling ──open──▶ greeting ──all accepted, data heard──▶ ready ──▶ ended
+ *       ╰──────────────────────── refused, timeout, cut, silent ────────────▲
+ *
+ * A link ends once, for one reason, and never comes back; keeping a route alive is the line's work.
+ */
+import type { RawData, WebSocket } from 'ws'
+import type { Clock } from '../kit/clock.ts'
+import { type Channel, channelKey } from './channel.ts'
+import { type FeedProtocol, type FrameOutcome, refused } from './frame.ts'
+import type { Dial } from './venue.ts'
+
+export interface Route {
+  readonly name: string
+  readonly url: string
+  readonly channels: readonly Channel[]
+  /** Subscription frames, sent in order after the opening. */
+  readonly greeting: readonly string[]
+}
+
+export interface LinkLimits {
+  readonly openWithinMs: number
+  /** No data frame on the whole socket for so long: it is dead, whatever TCP says. Null: any silence is normal. */
+  readonly dataSilenceMs: number | null
+  /** Not even a ping for so long. */
+  readonly trafficSilenceMs: number
+  /** A closing handshake that takes longer is cut. */
+  readonly closeWithinMs: number
+}
+
+export interface LinkEvents {
+  /** Every frame, after it was read. */
+  frame(outcome: FrameOutcome, text: string): void
+}
+
+export interface Link {
+  /** False when it ended before it was open. */
+  readonly opened: Promise<boolean>
+  /** Open, greeted, accepted and heard from; false when it ended before. */
+  readonly ready: Promise<boolean>
+  readonly ended: Promise<string>
+  /** Open, greeted and (where the venue says so) subscribed, though perhaps silent. */
+  readonly accepted: boolean
+  readonly lastTrafficMs: number
+  setPaused(paused: boolean): void
+  /** Says goodbye. */
+  close(reason: string): void
+  /** Cuts at once. */
+  cut(reason: string): void
+}
+
+export function openLink(options: {
+  route: Route
+  protocol: FeedProtocol
+  dial: Dial
+  clock: Clock
+  limits: LinkLimits
+  events: LinkEvents
+  paused: boolean
+}): Link {
+  const { route, protocol, clock, limits, events } = options
+  const opened = Promise.withResolvers<boolean>()
+  const ready = Promise.withResolvers<boolean>()
+  const ended = Promise.withResolvers<string>()
+  const life = new AbortController()
+  const waiting = new Set(protocol.accepts ? route.channels.map(channelKey) : [])
+  let isOpen = false
+  let greeted = false
+  let heardData = false
+  let paused = options.paused
+  let lastTrafficMs = clock.now()
+  let lastDataMs = lastTrafficMs
+  let lastPingMs = lastTrafficMs
+  let pingPending = false
+  let endReason: string | undefined
+  let socket: WebSocket | undefined
+
+  const accepted = () => isOpen && greeted && waiting.size === 0
+  const settle = () => {
+    if (accepted() && heardData) ready.resolve(true)
+  }
+
+  function end(reason: string): void {
+    if (life.signal.aborted) return
+    endReason ??= reason
+    life.abort()
+    opened.resolve(false)
+    ready.resolve(false)
+    ended.resolve(endReason)
+  }
+
+  function cut(reason: string): void {
+    endReason ??= reason
+    socket?.terminate()
+    end(reason)
+  }
+
+  async function greet(): Promise<void> {
+    for (const [index, frame] of route.greeting.entries()) {
+      if (index > 0 && protocol.greetingPaceMs > 0) await clock.sleep(protocol.greetingPaceMs, life.signal)
+      socket?.send(frame)
+    }
+    greeted = true
+    settle()
+  }
+
+  async function keepWatch(): Promise<void> {
+    const spans = [limits.dataSilenceMs, limits.trafficSilenceMs, protocol.heartbeat?.answerWithinMs]
+    const stepMs = Math.min(1_000, ...spans.filter((span) => span != null).map((span) => span / 4))
+    for (;;) {
+      await clock.sleep(stepMs, life.signal)
+      if (paused) continue
+      const now = clock.now()
+      if (now - lastTrafficMs > limits.trafficSilenceMs) return cut('no traffic')
+      if (limits.dataSilenceMs !== null && now - lastDataMs > limits.dataSilenceMs) return cut('no data')
+      const beat = protocol.heartbeat
+      if (beat === null) continue
+      if (pingPending && now - lastPingMs > beat.answerWithinMs) return cut('no pong')
+      if (!pingPending && now - lastPingMs >= beat.everyMs) {
+        pingPending = true
+        lastPingMs = now
+        socket?.send(beat.frame)
+      }
+    }
+  }
+
+  async function openWithin(): Promise<void> {
+    await clock.sleep(limits.openWithinMs, life.signal)
+    if (!isOpen) cut('no answer while opening')
+  }
+
+  function onMessage(data: RawData, isBinary: boolean): void {
+    if (life.signal.aborted) return
+    lastTrafficMs = clock.now()
+    const text = data.toString()
+    const outcome = isBinary ? refused('malformed') : protocol.read(text, lastTrafficMs)
+    switch (outcome.kind) {
+      case 'data':
+        heardData = true
+        lastDataMs = lastTrafficMs
+        break
+      case 'accepted':
+        for (const channel of outcome.channels) waiting.delete(channel)
+        break
+      case 'pong':
+        pingPending = false
+        break
+    }
+    events.frame(outcome, text)
+    settle()
+  }
+
+  function start(): void {
+    try {
+      socket = options.dial(route.url)
+    } catch (error) {
+      end(reasonOf(error))
+      return
+    }
+    socket.on('error', (error) => {
+      endReason ??= reasonOf(error)
+    })
+    socket.on('open', () => {
+      if (life.signal.aborted) return socket?.terminate()
+      isOpen = true
+      lastTrafficMs = lastDataMs = lastPingMs = clock.now()
+      if (paused) socket?.pause()
+      opened.resolve(true)
+      greet().catch(() => {})
+    })
+    socket.on('ping', () => {
+      lastTrafficMs = clock.now()
+    })
+    socket.on('message', onMessage)
+    socket.on('close', (code, reason) => end(closeText(code, reason.toString())))
+    keepWatch().catch(() => {})
+    openWithin().catch(() => {})
+  }
+  start()
+
+  return {
+    opened: opened.promise,
+    ready: ready.promise,
+    ended: ended.promise,
+    get accepted() {
+      return accepted()
+    },
+    get lastTrafficMs() {
+      return lastTrafficMs
+    },
+    setPaused(value) {
+      paused = value
+      if (!isOpen || life.signal.aborted) return
+      if (value) return socket?.pause()
+      lastTrafficMs = lastDataMs = lastPingMs = clock.now()
+      pingPending = false
+      socket?.resume()
+    },
+    close(reason) {
+      endReason ??= reason
+      if (!isOpen) return cut(reason)
+      socket?.close(1000)
+      clock.sleep(limits.closeWithinMs, life.signal).then(
+        () => cut(reason),
+        () => {},
+      )
+    },
+    cut,
+  }
+}
+
+function closeText(code: number, reason: string): string {
+  return reason === '' ? `closed with ${code}` : `closed with ${code}: ${reason.slice(0, 120)}`
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,221 @@
+/**
+ * What a venue says, in the service's own words. Prices and sizes stay the venue's decimal text; times are
+ * milliseconds since the epoch.
+ *
+ * A control observation travels in the same queue as the data, so its place among the data is its meaning:
+ * everything after `disconnected` and before the next `connected` of that route was not observed.
+ */
+import type { CandleInterval } from '../core/interval.ts'
+import type { Source } from '../core/source.ts'
+import type { AssetSymbol } from '../core/symbol.ts'
+import type { Channel } from './channel.ts'
+
+interface Observed {
+  readonly source: Source
+  readonly symbol: AssetSymbol
+  /** The venue's own name of the thing (`BTCUSDT`, `BTC`, a market id). */
+  readonly instrument: string
+  /** The venue's time of the fact (trade time, book time); the receive time where the venue gives none. */
+  readonly venueTimeMs: number
+  readonly receivedMs: number
+  /** Equal for two reports of the same fact within (source, dataset, symbol); null where the venue has no identity. */
+  readonly key: string | null
+}
+
+/** The aggressor's side. */
+export type Side = 'buy' | 'sell'
+
+/** Price, size and, where the venue tells it, the number of orders. */
+export type Level = readonly [price: string, size: string, orders?: number]
+
+export interface TradeObservation extends Observed {
+  readonly kind: 'trade'
+  readonly id: string
+  readonly price: string
+  readonly size: string
+  readonly side: Side
+}
+
+/** One taker order's fills at one price, under a number that grows by one per symbol. */
+export interface AggregateTradeObservation extends Observed {
+  readonly kind: 'aggregate_trade'
+  readonly id: number
+  readonly firstTradeId: number
+  readonly lastTradeId: number
+  readonly price: string
+  readonly size: string
+  readonly side: Side
+}
+
+export interface KlineObservation extends Observed {
+  readonly kind: 'kline'
+  readonly interval: CandleInterval
+  readonly openTimeMs: number
+  /** The last millisecond of the bar. */
+  readonly closeTimeMs: number
+  /** True only when the venue said so, or when a REST row's end lies before the venue's time. */
+  readonly closed: boolean
+  readonly open: string
+  readonly high: string
+  readonly low: string
+  readonly close: string
+  readonly volume: string
+  readonly tradeCount: number
+  readonly quoteVolume: string | null
+  readonly takerBuyVolume: string | null
+  readonly takerBuyQuoteVolume: string | null
+}
+
+export interface MarkObservation extends Observed {
+  readonly kind: 'mark'
+  readonly markPrice: string
+  readonly indexPrice: string | null
+  /** The running estimate of the current period, not a settled rate. */
+  readonly runningFundingRate: string | null
+  readonly nextFundingTimeMs: number | null
+}
+
+export interface FundingObservation extends Observed {
+  readonly kind: 'funding'
+  /** The whole hour that was settled; venues stamp it some milliseconds, rarely minutes, late (`venueTimeMs`). */
+  readonly fundingTimeMs: number
+  readonly fundingRate: string
+  readonly nextFundingTimeMs: number
+  readonly markPrice: string | null
+  readonly premium: string | null
+}
+
+export interface OpenInterestObservation extends Observed {
+  readonly kind: 'open_interest'
+  /** In units of the asset. */
+  readonly openInterest: string
+  /** The venue's own value, or open interest × mark of the same message; null when it takes a join. */
+  readonly valueUsd: string | null
+}
+
+export interface LiquidationObservation extends Observed {
+  readonly kind: 'liquidation'
+  /** The side of the position that was closed. */
+  readonly positionSide: 'long' | 'short'
+  readonly price: string
+  readonly averagePrice: string
+  readonly quantity: string
+  /** The venue publishes only some of them (Binance: the latest per symbol and second). */
+  readonly sampled: boolean
+}
+
+export interface BookSnapshotObservation extends Observed {
+  readonly kind: 'book_snapshot'
+  /** Which book: the 5 quick levels, the 20 slow ones, or a REST answer to synchronise diffs with. */
+  readonly feed: 'fast' | 'full' | 'rest'
+  /** Descending. */
+  readonly bids: readonly Level[]
+  /** Ascending. */
+  readonly asks: readonly Level[]
+  readonly lastUpdateId: number | null
+}
+
+/** Sizes are absolute; `0` deletes the level. */
+export interface BookDiffObservation extends Observed {
+  readonly kind: 'book_diff'
+  readonly firstUpdateId: number
+  readonly lastUpdateId: number
+  /** The last id of the diff before, where the venue chains them; else the next must start at last + 1. */
+  readonly previousUpdateId: number | null
+  readonly bids: readonly Level[]
+  readonly asks: readonly Level[]
+}
+
+/** A side without orders is null. */
+export interface BestBidAskObservation extends Observed {
+  readonly kind: 'best_bid_ask'
+  readonly bid: Level | null
+  readonly ask: Level | null
+  readonly updateId: number | null
+}
+
+export type DataObservation =
+  | TradeObservation
+  | AggregateTradeObservation
+  | KlineObservation
+  | MarkObservation
+  | FundingObservation
+  | OpenInterestObservation
+  | LiquidationObservation
+  | BookSnapshotObservation
+  | BookDiffObservation
+  | BestBidAskObservation
+
+interface Control {
+  readonly source: Source
+  readonly receivedMs: number
+}
+
+/** A route (one socket's worth of channels) is open after a time in which it was not. */
+export interface ConnectedObservation extends Control {
+  readonly kind: 'connected'
+  readonly route: string
+  readonly channels: readonly Channel[]
+}
+
+/** Nothing of these channels is observed from here on. `sinceMs` is when the socket last said anything. */
+export interface DisconnectedObservation extends Control {
+  readonly kind: 'disconnected'
+  readonly route: string
+  readonly channels: readonly Channel[]
+  readonly reason: string
+  readonly sinceMs: number
+}
+
+/** A new socket took over from the old one without a moment in between. */
+export interface RenewedObservation extends Control {
+  readonly kind: 'renewed'
+  readonly route: string
+  readonly channels: readonly Channel[]
+  readonly reason: string
+}
+
+/** The venue accepted the channel; where it sends no acceptance, the opening of its socket stands for it. */
+export interface SubscribedObservation extends Control {
+  readonly kind: 'subscribed'
+  readonly channel: Channel
+}
+
+/** The channel was silent for longer than is normal while its socket was open. Told once per silence. */
+export interface StaleObservation extends Control {
+  readonly kind: 'stale'
+  readonly channel: Channel
+  /** When it last spoke, or when it was subscribed. */
+  readonly lastHeardMs: number
+}
+
+/** A frame of this route could not be read: whatever it carried for one of these channels is missing. */
+export interface DamagedObservation extends Control {
+  readonly kind: 'damaged'
+  readonly route: string
+  readonly channels: readonly Channel[]
+}
+
+export type ControlObservation =
+  | ConnectedObservation
+  | DisconnectedObservation
+  | RenewedObservation
+  | SubscribedObservation
+  | StaleObservation
+  | DamagedObservation
+
+export type Observation = DataObservation | ControlObservation
+
+export function isControl(observation: Observation): observation is ControlObservation {
+  switch (observation.kind) {
+    case 'connected':
+    case 'disconnected':
+    case 'renewed':
+    case 'subscribed':
+    case 'stale':
+    case 'damaged':
+      return true
+    default:
+      return false
+  }
+}

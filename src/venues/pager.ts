@@ -1,0 +1,228 @@
+/**
+ * Asks a venue's REST interface without ever breaking its limits.
+ *
+ *   budget ──▶ halted? wait ──▶ ask ──▶ ok ▸ JSON
+ *                 ▲                └──▶ limit or ban ▸ halt everybody, then again
+ *                 ╰─────────────────────── fault ▸ backoff, at most `tries` times
+ *
+ * A limit or a ban stops every question of this pager, not only the one that met it.
+ */
+import { type BackoffPolicy, backoffMs } from '../kit/backoff.ts'
+import type { Clock } from '../kit/clock.ts'
+import { classifyReply } from './classify-reply.ts'
+import type { Fetch } from './venue.ts'
+import { type Budget, createWeightBudget } from './weight-budget.ts'
+
+export interface Question {
+  readonly path: string
+  readonly query?: Readonly<Record<string, string | number | undefined>>
+  /** Given: a POST of this as JSON. */
+  readonly body?: unknown
+  readonly weight: number
+  /** Which budget pays; the first one when left out. */
+  readonly pool?: string
+}
+
+export interface Answer {
+  readonly value: unknown
+  readonly text: string
+  readonly receivedMs: number
+  readonly roundTripMs: number
+}
+
+export interface PagerLimits {
+  readonly tries: number
+  readonly backoff: BackoffPolicy
+  readonly answerWithinMs: number
+  readonly inFlight: number
+  readonly maxAnswerBytes: number
+  /** Halts longer than this are told to the caller at once instead of waited for. */
+  readonly longestWaitMs: number
+}
+
+export const PAGER_LIMITS: PagerLimits = {
+  tries: 5,
+  backoff: { baseMs: 500, capMs: 15_000 },
+  answerWithinMs: 15_000,
+  inFlight: 4,
+  maxAnswerBytes: 64 * 1024 * 1024,
+  longestWaitMs: 180_000,
+}
+
+/** The venue said no, or stayed silent for all tries. */
+export class VenueError extends Error {
+  readonly isFinal: boolean
+  constructor(message: string, options: { isFinal: boolean; cause?: unknown }) {
+    super(message, { cause: options.cause })
+    this.name = 'VenueError'
+    this.isFinal = options.isFinal
+  }
+}
+
+export interface Pager {
+  ask(question: Question, signal: AbortSignal): Promise<Answer>
+  stats(): PagerStats
+}
+
+export interface PagerStats {
+  readonly asked: number
+  readonly retried: number
+  readonly halts: number
+  readonly haltedUntilMs: number
+  readonly used: Readonly<Record<string, number>>
+}
+
+export function createPager(options: {
+  venue: string
+  baseUrl: string
+  budgets: Readonly<Record<string, Budget>>
+  fetch: Fetch
+  clock: Clock
+  random: () => number
+  limits?: Partial<PagerLimits>
+}): Pager {
+  const { clock, venue } = options
+  const limits = { ...PAGER_LIMITS, ...options.limits }
+  const pools = new Map(
+    Object.entries(options.budgets).map(([name, budget]) => [name, createWeightBudget({ budget, clock })]),
+  )
+  const firstPool = Object.keys(options.budgets)[0]
+  const counts = { asked: 0, retried: 0, halts: 0 }
+  let haltedUntilMs = 0
+  let inFlight = 0
+  const turns: (() => void)[] = []
+
+  async function ask(question: Question, signal: AbortSignal): Promise<Answer> {
+    const poolName = question.pool ?? firstPool ?? ''
+    const pool = pools.get(poolName)
+    if (pool === undefined) throw new RangeError(`${venue}: no budget called ${poolName}`)
+    let fault = ''
+    for (let attempt = 0; attempt < limits.tries; attempt++) {
+      if (attempt > 0) counts.retried += 1
+      const reply = await inTurn(async () => {
+        await waitForHalt(signal)
+        await pool.take(question.weight, signal)
+        return askOnce(question, signal)
+      })
+      if ('fault' in reply) {
+        fault = reply.fault
+        await clock.sleep(backoffMs(limits.backoff, attempt, options.random), signal)
+        continue
+      }
+      pool.correct(reply.headers)
+      const verdict = classifyReply({ ...reply, nowMs: clock.now() })
+      if (verdict.kind === 'ok') return parsed(question, reply)
+      if (verdict.kind === 'refused') {
+        throw new VenueError(`${venue} ${question.path}: ${verdict.reason}`, { isFinal: true })
+      }
+      fault = verdict.reason
+      if (verdict.kind === 'halt') {
+        counts.halts += 1
+        haltedUntilMs = Math.max(haltedUntilMs, clock.now() + verdict.waitMs)
+      } else {
+        await clock.sleep(backoffMs(limits.backoff, attempt, options.random), signal)
+      }
+    }
+    throw new VenueError(`${venue} ${question.path}: ${fault} (${limits.tries} tries)`, { isFinal: false })
+  }
+
+  async function waitForHalt(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const waitMs = haltedUntilMs - clock.now()
+      if (waitMs <= 0) return
+      if (waitMs > limits.longestWaitMs) {
+        const until = new Date(haltedUntilMs).toISOString()
+        throw new VenueError(`${venue}: told to stay away until ${until}`, { isFinal: false })
+      }
+      await clock.sleep(waitMs, signal)
+    }
+  }
+
+  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (inFlight < limits.inFlight) inFlight += 1
+    else await new Promise<void>((resolve) => turns.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = turns.shift()
+      if (next === undefined) inFlight -= 1
+      else next()
+    }
+  }
+
+  interface Reply {
+    status: number
+    headers: Headers
+    body: string
+    roundTripMs: number
+  }
+
+  async function askOnce(question: Question, signal: AbortSignal): Promise<Reply | { fault: string }> {
+    const limit = AbortSignal.timeout(limits.answerWithinMs)
+    const askedMs = clock.now()
+    counts.asked += 1
+    try {
+      const response = await options.fetch(urlOf(options.baseUrl, question), {
+        method: question.body === undefined ? 'GET' : 'POST',
+        headers: {
+          accept: 'application/json',
+          'user-agent': 'tapeline',
+          ...(question.body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(question.body === undefined ? {} : { body: JSON.stringify(question.body) }),
+        signal: AbortSignal.any([signal, limit]),
+      })
+      const body = await boundedText(response, limits.maxAnswerBytes)
+      const roundTripMs = clock.now() - askedMs
+      return { status: response.status, headers: response.headers, body, roundTripMs }
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      return { fault: limit.aborted ? `no answer in ${limits.answerWithinMs} ms` : faultOf(error) }
+    }
+  }
+
+  function parsed(question: Question, reply: Reply): Answer {
+    try {
+      const value: unknown = JSON.parse(reply.body)
+      return { value, text: reply.body, receivedMs: clock.now(), roundTripMs: reply.roundTripMs }
+    } catch (cause) {
+      throw new VenueError(`${venue} ${question.path}: the answer is not JSON`, { isFinal: false, cause })
+    }
+  }
+
+  return {
+    ask,
+    stats: () => ({
+      ...counts,
+      haltedUntilMs,
+      used: Object.fromEntries([...pools].map(([name, pool]) => [name, pool.used()])),
+    }),
+  }
+}
+
+function urlOf(baseUrl: string, question: Question): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(question.query ?? {})) {
+    if (value !== undefined) query.set(name, String(value))
+  }
+  const text = query.toString()
+  return text === '' ? baseUrl + question.path : `${baseUrl}${question.path}?${text}`
+}
+
+async function boundedText(response: Response, maxBytes: number): Promise<string> {
+  if (response.body === null) return ''
+  const decoder = new TextDecoder()
+  let bytes = 0
+  let text = ''
+  for await (const chunk of response.body) {
+    bytes += chunk.byteLength
+    if (bytes > maxBytes) throw new Error(`answer above ${maxBytes} bytes`)
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+function faultOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
+}

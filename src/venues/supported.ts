@@ -1,0 +1,63 @@
+/** What is not in a venue's description never reaches the venue: not its socket, not its REST interface. */
+import { type Channel, channelKey } from './channel.ts'
+import type { HistoryRequest, LiveDescription, VenueDescription } from './venue.ts'
+
+/** The channels without repeats, or a RangeError that names the first one the venue does not have. */
+export function supportedChannels(description: VenueDescription, channels: readonly Channel[]): Channel[] {
+  const byKey = new Map<string, Channel>()
+  for (const channel of channels) {
+    const live = Object.hasOwn(description.live, channel.dataset)
+      ? description.live[channel.dataset]
+      : undefined
+    if (
+      live === undefined ||
+      !hasSymbol(description, channel.symbol) ||
+      !hasInterval(live, channel.interval)
+    ) {
+      throw new RangeError(`${description.name} has no live channel ${channelKey(channel)}`)
+    }
+    byKey.set(channelKey(channel), channel)
+  }
+  return [...byKey.values()]
+}
+
+/** A RangeError for a symbol or an interval that the venue does not have. A dataset it does not have is no error. */
+export function assertHistory(description: VenueDescription, request: HistoryRequest): void {
+  const { dataset, symbol, interval, range } = request
+  const history = description.history[dataset]
+  const known = history?.intervals
+  const isIntervalWrong =
+    known === undefined
+      ? dataset === 'klines' && interval === undefined
+      : interval === undefined
+        ? dataset === 'klines'
+        : !known.includes(interval)
+  if (!hasSymbol(description, symbol) || isIntervalWrong) {
+    throw new RangeError(
+      `${description.name} has no history of ${dataset} ${symbol} ${interval ?? ''}`.trim(),
+    )
+  }
+  if (!(range.toMs > range.fromMs)) throw new RangeError(`empty range ${range.fromMs}..${range.toMs}`)
+}
+
+/** Every live channel of a venue: each dataset, symbol and interval. */
+export function allChannels(description: VenueDescription): Channel[] {
+  const symbols = Object.keys(description.symbols) as Channel['symbol'][]
+  return (Object.keys(description.live) as Channel['dataset'][]).flatMap((dataset) => {
+    const intervals = description.live[dataset]?.intervals
+    return symbols.flatMap((symbol): Channel[] =>
+      intervals === undefined
+        ? [{ dataset, symbol }]
+        : intervals.map((interval) => ({ dataset, symbol, interval })),
+    )
+  })
+}
+
+function hasSymbol(description: VenueDescription, symbol: string): boolean {
+  return Object.hasOwn(description.symbols, symbol)
+}
+
+function hasInterval(live: LiveDescription, interval: Channel['interval']): boolean {
+  if (live.intervals === undefined) return interval === undefined
+  return interval !== undefined && live.intervals.includes(interval)
+}

@@ -1,0 +1,107 @@
+/** What the factories of all venues put together in the same way. */
+import type { Channel } from './channel.ts'
+import { createDeadLetters, type DeadLetters } from './dead-letter.ts'
+import { dialWebSocket, FEED_LIMITS, type FeedLimits, type FeedOptions, startFeed } from './feed.ts'
+import { createPager, type Pager, type PagerLimits } from './pager.ts'
+import { createSymbolMap, type SymbolMap } from './symbol-map.ts'
+import type {
+  CheckResult,
+  Fetch,
+  LiveOptions,
+  LiveSession,
+  VenueDependencies,
+  VenueDescription,
+  VenueHosts,
+} from './venue.ts'
+
+export interface VenueParts {
+  readonly hosts: VenueHosts
+  readonly symbols: SymbolMap
+  readonly deadLetters: DeadLetters
+  readonly pager: Pager
+  instrumentOf(symbol: string): string
+  listen(feed: Pick<FeedOptions, 'routes' | 'polls' | 'protocol'>, options: LiveOptions): LiveSession
+}
+
+export type VenueLimits = { readonly feed?: Partial<FeedLimits>; readonly pager?: Partial<PagerLimits> }
+
+const fetchOverHttp: Fetch = (url, init) => fetch(url, { ...init, redirect: 'error' })
+
+export function assembleVenue(
+  describe: VenueDescription,
+  dependencies: VenueDependencies & { limits?: VenueLimits },
+): VenueParts {
+  const { clock } = dependencies
+  const random = dependencies.random ?? Math.random
+  const hosts = { ...describe.hosts, ...dependencies.hosts }
+  const symbols = createSymbolMap(describe.symbols)
+  const deadLetters = createDeadLetters({
+    venue: describe.name,
+    ...(dependencies.onDeadLetter === undefined ? {} : { onLetter: dependencies.onDeadLetter }),
+  })
+  const pager = createPager({
+    venue: describe.name,
+    baseUrl: hosts.rest,
+    budgets: describe.budgets,
+    fetch: dependencies.fetch ?? fetchOverHttp,
+    clock,
+    random,
+    ...(dependencies.limits?.pager === undefined ? {} : { limits: dependencies.limits.pager }),
+  })
+  return {
+    hosts,
+    symbols,
+    deadLetters,
+    pager,
+    instrumentOf(symbol) {
+      const name = symbols.toVenue(symbol as Parameters<SymbolMap['toVenue']>[0])
+      if (name === undefined) throw new RangeError(`${describe.name} has no symbol ${symbol}`)
+      return name
+    },
+    listen: (feed, options) =>
+      startFeed({
+        ...feed,
+        source: describe.source,
+        clock,
+        random,
+        deadLetters,
+        dial: dependencies.dial ?? dialWebSocket,
+        renewAfterMs: describe.renewAfterMs,
+        limits: { ...FEED_LIMITS, ...dependencies.limits?.feed },
+        signal: options.signal,
+        silenceOf: (channel) => silenceOf(describe, channel, options.longestSilenceMs),
+      }),
+  }
+}
+
+function silenceOf(
+  describe: VenueDescription,
+  channel: Channel,
+  overrides: LiveOptions['longestSilenceMs'],
+): number | null {
+  const override = overrides?.[channel.dataset]
+  if (override !== undefined) return override
+  const live = describe.live[channel.dataset]
+  const byInterval =
+    channel.interval === undefined ? undefined : live?.longestSilenceByInterval?.[channel.interval]
+  return byInterval ?? live?.longestSilenceMs ?? null
+}
+
+/** Turns a question to the venue into one line, whatever happens. */
+export async function checkLine(
+  describe: VenueDescription,
+  hosts: VenueHosts,
+  ask: () => Promise<string>,
+): Promise<CheckResult> {
+  const head = `${describe.name} (${describe.source}) at ${hosts.rest}`
+  try {
+    return { venue: describe.name, ok: true, line: `${head}: ${await ask()}` }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return {
+      venue: describe.name,
+      ok: false,
+      line: `${head}: no useful answer: ${reason.replaceAll('\n', ' ')}`,
+    }
+  }
+}

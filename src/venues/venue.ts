@@ -1,0 +1,179 @@
+/**
+ * The port of a venue: one exchange, market or oracle behind the same five questions.
+ *
+ *   describe      what it has, how quiet it may be, how far back it goes, how fast it may be asked
+ *   live          listen: typed observations as they come, connection changes among them
+ *   history       ask for the past, page by page, each page saying what range it settles
+ *   witness       ask, independently of the socket, what the newest data is
+ *   book, serverTime, check   the three small questions around them
+ *
+ * A venue never decides what is stored and never hides a hole.
+ */
+import type { WebSocket } from 'ws'
+import type { CandleInterval } from '../core/interval.ts'
+import type { Source } from '../core/source.ts'
+import type { AssetSymbol } from '../core/symbol.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Channel, Dataset } from './channel.ts'
+import type { DeadLetter, DeadLetters } from './dead-letter.ts'
+import type { BookSnapshotObservation, DataObservation, Observation } from './observation.ts'
+import type { Budget } from './weight-budget.ts'
+
+/** Half open: from is inside, to is not. */
+export interface TimeRange {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+export interface LiveDescription {
+  /** Klines only. */
+  readonly intervals?: readonly CandleInterval[]
+  /** The longest time this feed is silent while all is well; null where any silence is normal. */
+  readonly longestSilenceMs: number | null
+  /** Klines of which some intervals speak more often than the others. */
+  readonly longestSilenceByInterval?: Readonly<Partial<Record<CandleInterval, number>>>
+  readonly via: 'stream' | 'poll'
+  /** Polls only: the pause between two questions. */
+  readonly everyMs?: number
+}
+
+export interface HistoryDescription {
+  readonly intervals?: readonly CandleInterval[]
+  /** How far back the venue answers, counted from its present; null without a documented limit. */
+  readonly maxAgeMs: number | null
+  /** Klines kept per interval, where that is the limit. */
+  readonly maxRows?: number
+  /** What one page holds at most. */
+  readonly pageRows: number
+}
+
+export interface VenueDescription {
+  /** The folder's name: `binance-spot`. */
+  readonly name: string
+  readonly source: Source
+  /** Symbol → the venue's own name of it. */
+  readonly symbols: Readonly<Partial<Record<AssetSymbol, string>>>
+  readonly live: Readonly<Partial<Record<Dataset, LiveDescription>>>
+  readonly history: Readonly<Partial<Record<Dataset, HistoryDescription>>>
+  /** Datasets that can be heard live but not asked for later, with the reason. */
+  readonly notProvided: Readonly<Partial<Record<Dataset, string>>>
+  readonly budgets: Readonly<Record<string, Budget>>
+  readonly hosts: VenueHosts
+  /** Planned renewal of a socket, before the venue's own cut; null where the venue cuts nothing. */
+  readonly renewAfterMs: number | null
+}
+
+/** Base URLs without a trailing slash. Defaults are the real hosts; tests and the sandbox give loopback ones. */
+export interface VenueHosts {
+  readonly rest: string
+  readonly stream: string
+}
+
+export interface LiveOptions {
+  readonly signal: AbortSignal
+  /** Overrides the described silences, for venues that are quicker (a sandbox) or slower than usual. */
+  readonly longestSilenceMs?: Partial<Record<Dataset, number | null>>
+}
+
+export interface LiveSession extends AsyncIterable<Observation> {
+  /** The same observations, as many at a time as are waiting. One consumer per session, by either way. */
+  batches(): AsyncIterable<readonly Observation[]>
+  /** Replaces the socket that carries the channel, new before old. For a silence that the witness confirmed. */
+  reconnect(channel: Channel, reason: string): void
+  stats(): LiveStats
+  close(): Promise<void>
+}
+
+export interface LiveStats {
+  readonly frames: number
+  readonly observations: number
+  readonly repeats: number
+  readonly ignored: number
+  readonly malformed: number
+  readonly connects: number
+  readonly disconnects: number
+  readonly renewals: number
+  readonly pollFailures: number
+  readonly queued: number
+  /** Whether reading is stopped because the consumer is behind. */
+  readonly paused: boolean
+}
+
+export interface HistoryRequest {
+  readonly dataset: Dataset
+  readonly symbol: AssetSymbol
+  /** Klines always; open interest where the venue samples it (default its finest). */
+  readonly interval?: CandleInterval
+  readonly range: TimeRange
+  /** Aggregate trades: start right after this id instead of at the range's start. */
+  readonly afterId?: number
+}
+
+/**
+ * Pages ascend. `covered` ranges and `missing` ranges of all pages together are exactly the asked range, except
+ * for the part that is not closed yet at the venue: a walk that ends early ends where the venue's present is.
+ */
+export interface HistoryPage {
+  readonly observations: readonly DataObservation[]
+  /** Whatever is not in `observations` did not happen in this range, says the venue. */
+  readonly covered: TimeRange | null
+  readonly missing: readonly { readonly range: TimeRange; readonly reason: 'not_provided' }[]
+}
+
+export interface Witness {
+  /** The newest data the venue has for the channel; null when it cannot tell a time. */
+  readonly newestMs: number | null
+  /** The newest sequence number, comparable with the channel's observations; null when there is none. */
+  readonly newestId: number | null
+}
+
+export interface ServerTime {
+  readonly venueMs: number
+  /** Venue clock minus our clock, taken at half of the round trip. */
+  readonly offsetMs: number
+  readonly roundTripMs: number
+}
+
+export interface CheckResult {
+  readonly venue: string
+  readonly ok: boolean
+  /** One line for a person. */
+  readonly line: string
+}
+
+export interface Venue {
+  readonly describe: VenueDescription
+  readonly deadLetters: DeadLetters
+  /** Throws before any socket is opened when a channel is not in the description. */
+  live(channels: readonly Channel[], options: LiveOptions): LiveSession
+  history(request: HistoryRequest, options: { signal: AbortSignal }): AsyncIterable<HistoryPage>
+  /** Undefined where no independent answer exists (liquidations). */
+  witness(channel: Channel, options: { signal: AbortSignal }): Promise<Witness | undefined>
+  /** A full book to synchronise diffs with. */
+  book(
+    symbol: AssetSymbol,
+    options: { signal: AbortSignal; depth?: number },
+  ): Promise<BookSnapshotObservation>
+  serverTime(options: { signal: AbortSignal }): Promise<ServerTime>
+  check(options: { signal: AbortSignal }): Promise<CheckResult>
+}
+
+/** What every venue factory takes. All but the clock have live defaults. */
+export interface VenueDependencies {
+  readonly clock: Clock
+  readonly hosts?: Partial<VenueHosts>
+  readonly fetch?: Fetch
+  readonly dial?: Dial
+  readonly random?: () => number
+  readonly onDeadLetter?: (letter: DeadLetter) => void
+}
+
+export type Fetch = (url: string, init: FetchInit) => Promise<Response>
+export interface FetchInit {
+  readonly method: 'GET' | 'POST'
+  readonly headers: Record<string, string>
+  readonly body?: string
+  readonly signal: AbortSignal
+}
+
+export type Dial = (url: string) => WebSocket

@@ -1,0 +1,61 @@
+/**
+ * How much a venue lets us ask. Every answer's own header corrects our count, because other programs may share
+ * the address. A window is a slice of the clock, as the venues count it, not a sliding one.
+ */
+import type { Clock } from '../kit/clock.ts'
+
+export interface Budget {
+  readonly limit: number
+  readonly windowMs: number
+  /** The answer's header that tells what the window has used so far. */
+  readonly usedHeader?: string
+}
+
+/** What we leave unused, for the questions of others and for our own errors. */
+export const BUDGET_RESERVE = 0.1
+/** The venue's clock is not ours: a new window is entered this much late. */
+export const WINDOW_GUARD_MS = 1_000
+
+export interface WeightBudget {
+  /** Waits until the window has room, then takes it. */
+  take(weight: number, signal: AbortSignal): Promise<void>
+  /** What an answer said about the window it was counted in. */
+  correct(headers: Headers): void
+  used(): number
+}
+
+export function createWeightBudget(options: { budget: Budget; clock: Clock }): WeightBudget {
+  const { budget, clock } = options
+  const usable = budget.limit * (1 - BUDGET_RESERVE)
+  let window = -1
+  let used = 0
+
+  const enterWindow = () => {
+    const current = Math.floor((clock.now() - WINDOW_GUARD_MS) / budget.windowMs)
+    if (current === window) return
+    window = current
+    used = 0
+  }
+
+  return {
+    async take(weight, signal) {
+      for (;;) {
+        enterWindow()
+        // A single question above the whole budget must still get through, alone.
+        if (used + weight <= usable || used === 0) break
+        const nextMs = (window + 1) * budget.windowMs + WINDOW_GUARD_MS
+        await clock.sleep(Math.max(1, nextMs - clock.now()), signal)
+      }
+      used += weight
+    },
+    correct(headers) {
+      if (budget.usedHeader === undefined) return
+      const told = Number(headers.get(budget.usedHeader) ?? Number.NaN)
+      if (Number.isFinite(told) && told > used) used = told
+    },
+    used() {
+      enterWindow()
+      return used
+    },
+  }
+}

@@ -1,0 +1,27 @@
+/** Types of foreign messages, checked at the door by a compiled validator. */
+import type { Static, TSchema } from 'typebox'
+import Type from 'typebox'
+import { Compile, type Validator } from 'typebox/compile'
+
+export interface WireType<T> {
+  readonly schema: TSchema
+  is(value: unknown): value is T
+}
+
+/** Compiled at the first use, not at import. */
+export function wireType<S extends TSchema>(schema: S): WireType<Static<S>> {
+  let validator: Validator | undefined
+  return {
+    schema,
+    is(value): value is Static<S> {
+      validator ??= Compile(schema)
+      return validator.Check(value)
+    },
+  }
+}
+
+/** Prices, sizes and rates arrive as decimal text and are kept as such. */
+export const DecimalText = Type.String({ pattern: '^-?[0-9]{1,40}(\\.[0-9]{1,40})?$' })
+export const Millis = Type.Integer({ minimum: 0, maximum: 9_007_199_254_740_991 })
+export const Id = Type.Integer({ minimum: 0, maximum: 9_007_199_254_740_991 })
+export const PriceLevel = Type.Tuple([DecimalText, DecimalText])
