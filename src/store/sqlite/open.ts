@@ -13,6 +13,8 @@ export interface OpenOptions {
   /** Page cache of this connection. */
   cacheBytes?: number
   busyTimeoutMs?: number
+  /** Page size of a file that is created here; an existing file keeps its own. */
+  pageBytes?: number
 }
 
 /**
@@ -30,6 +32,7 @@ export function openDatabase(options: OpenOptions): DatabaseSync {
   })
   try {
     if (!readOnly) {
+      if (options.pageBytes !== undefined) database.exec(`PRAGMA page_size = ${options.pageBytes}`)
       database.exec('PRAGMA journal_mode = WAL')
       database.exec('PRAGMA synchronous = NORMAL')
       database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`)

@@ -1,0 +1,152 @@
+import { Type } from 'typebox'
+import type { Feed } from '../feed.ts'
+import type { Source } from '../source.ts'
+import type { EncodedRow } from './encoded-row.ts'
+import {
+  flag,
+  nullableFraction,
+  nullableInteger,
+  nullableNumber,
+  nullableText,
+  number,
+  source,
+  symbol,
+  text,
+  time,
+} from './fields.ts'
+import {
+  absent,
+  amountText,
+  checkGrid,
+  countText,
+  fractionText,
+  type Numeric,
+  numberText,
+  orNull,
+  positiveText,
+  stringText,
+  timeText,
+} from './json-text.ts'
+import { RowError } from './row-error.ts'
+
+export const CandleRow = Type.Object({
+  timestamp: time('Open time of the bar.'),
+  symbol: symbol(),
+  source: source(),
+  interval: text('Length of the bar, as asked.'),
+  open: number('First price; a probability for prediction markets.'),
+  high: number('Highest price.'),
+  low: number('Lowest price.'),
+  close: number('Last price; a probability in 0 to 1 for prediction markets.'),
+  volume: nullableNumber(
+    'Traded volume: base asset, dollar-pegged stablecoin (`predmkt_a`) or contracts (`predmkt_b`); null for `oracle`.',
+  ),
+  num_trades: nullableInteger('Number of trades; `cexa` and `cexa_futures` only.'),
+  taker_buy_ratio: nullableFraction('Share of the volume bought by takers; `cexa_futures` only.'),
+  funding_rate: nullableNumber('Last settled funding rate at the close; `cexa_futures` and `perpdex` only.'),
+  open_interest: nullableNumber(
+    'Last observed open interest at the close, base asset; `cexa_futures` and `perpdex` only.',
+  ),
+  closed: flag('False while the bar is still open.'),
+  market_id: Type.Optional(text('Prediction markets: condition id (`predmkt_a`) or ticker (`predmkt_b`).')),
+  market_slug: Type.Optional(nullableText('Prediction markets: slug of the market.')),
+  token_id: Type.Optional(nullableText('Prediction markets: order-book token of the leg.')),
+  outcome: Type.Optional(nullableText('Prediction markets: outcome that the price is the probability of.')),
+  question: Type.Optional(nullableText('Prediction markets: question of the market.')),
+})
+export type CandleRow = Type.Static<typeof CandleRow>
+
+/** The leg of a prediction market that a candle belongs to. */
+export interface CandleMarket {
+  marketId: string
+  slug?: string | null
+  /** The instrument is the token where there is one, else the market. */
+  tokenId?: string | null
+  outcome?: string | null
+  question?: string | null
+}
+
+export interface CandleInput {
+  /** Open time, milliseconds since the epoch, on the grid of the feed's interval. */
+  time: number
+  open: Numeric
+  high: Numeric
+  low: Numeric
+  close: Numeric
+  volume?: Numeric | null
+  numTrades?: number | null
+  takerBuyRatio?: Numeric | null
+  fundingRate?: Numeric | null
+  openInterest?: Numeric | null
+  closed: boolean
+  market?: CandleMarket
+}
+
+/** What each source publishes beside the prices. */
+const PUBLISHES: Record<
+  Source,
+  { volume: boolean; trades: boolean; ratio: boolean; perp: boolean; market: boolean }
+> = {
+  cexa: { volume: true, trades: true, ratio: false, perp: false, market: false },
+  cexa_futures: { volume: true, trades: true, ratio: true, perp: true, market: false },
+  perpdex: { volume: true, trades: false, ratio: false, perp: true, market: false },
+  predmkt_a: { volume: true, trades: false, ratio: false, perp: false, market: true },
+  predmkt_b: { volume: true, trades: false, ratio: false, perp: false, market: true },
+  oracle: { volume: false, trades: false, ratio: false, perp: false, market: false },
+}
+
+export function encodeCandle(feed: Feed<'candles'>, row: CandleInput): EncodedRow {
+  if (feed.interval === '') throw new RowError('interval', 'a candle feed has an interval')
+  const publishes = PUBLISHES[feed.source]
+  const timestamp = timeText('timestamp', row.time)
+  checkGrid('timestamp', row.time, feed.interval)
+  const priceText = publishes.market ? fractionText : positiveText
+  const open = priceText('open', row.open)
+  const high = priceText('high', row.high)
+  const low = priceText('low', row.low)
+  const close = priceText('close', row.close)
+  checkRange(Number(open), Number(high), Number(low), Number(close))
+  if (publishes.volume && (row.volume === null || row.volume === undefined)) {
+    throw new RowError('volume', `is published by ${feed.source}`)
+  }
+  const volume = publishes.volume
+    ? orNull(amountText, 'volume', row.volume)
+    : absent('volume', feed.source, row.volume)
+  const trades = publishes.trades
+    ? orNull(countText, 'num_trades', row.numTrades)
+    : absent('num_trades', feed.source, row.numTrades)
+  const ratio = publishes.ratio
+    ? orNull(fractionText, 'taker_buy_ratio', row.takerBuyRatio)
+    : absent('taker_buy_ratio', feed.source, row.takerBuyRatio)
+  const funding = publishes.perp
+    ? orNull(numberText, 'funding_rate', row.fundingRate)
+    : absent('funding_rate', feed.source, row.fundingRate)
+  const interest = publishes.perp
+    ? orNull(amountText, 'open_interest', row.openInterest)
+    : absent('open_interest', feed.source, row.openInterest)
+  if (typeof row.closed !== 'boolean') throw new RowError('closed', 'must be true or false')
+  let market = ''
+  let instrument = ''
+  if (publishes.market) {
+    if (row.market === undefined) throw new RowError('market_id', `is needed for ${feed.source}`)
+    market = marketText(row.market)
+    instrument = row.market.tokenId ?? row.market.marketId
+  } else if (row.market !== undefined) throw new RowError('market_id', `is not published by ${feed.source}`)
+  return {
+    ts: row.time,
+    instrument,
+    seq: 0,
+    closed: row.closed,
+    text: `{"timestamp":${timestamp},"symbol":"${feed.symbol}","source":"${feed.source}","interval":"${feed.interval}","open":${open},"high":${high},"low":${low},"close":${close},"volume":${volume},"num_trades":${trades},"taker_buy_ratio":${ratio},"funding_rate":${funding},"open_interest":${interest},"closed":${row.closed}${market}}`,
+  }
+}
+
+function checkRange(open: number, high: number, low: number, close: number): void {
+  if (high < low) throw new RowError('high', `${high} is below low ${low}`)
+  if (open > high || open < low) throw new RowError('open', `${open} is outside ${low} to ${high}`)
+  if (close > high || close < low) throw new RowError('close', `${close} is outside ${low} to ${high}`)
+}
+
+function marketText(market: CandleMarket): string {
+  return `,"market_id":${stringText('market_id', market.marketId)},"market_slug":${orNull(stringText, 'market_slug', market.slug)},"token_id":${orNull(stringText, 'token_id', market.tokenId)},"outcome":${orNull(stringText, 'outcome', market.outcome)},"question":${orNull(stringText, 'question', market.question)}`
+}

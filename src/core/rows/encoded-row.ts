@@ -1,0 +1,18 @@
+/** A validated row in its final form: the key and the bytes that are served. */
+export interface EncodedRow {
+  /** Milliseconds since the epoch. */
+  ts: number
+  /** The market, token or ticker that the row belongs to; '' where the feed has only one. */
+  instrument: string
+  /** Tells rows of the same instant and instrument apart; given by the writer, never by arrival. */
+  seq: number
+  /** The JSON text of the row, without line breaks. */
+  text: string
+  /** False while the bar is open: such a row may be rewritten until it is closed. */
+  closed: boolean
+  /** Filter columns, where an endpoint filters. */
+  side?: string
+  usd?: number
+  /** The storage form of the order books that belong to the row. */
+  books?: string
+}

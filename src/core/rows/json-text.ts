@@ -1,0 +1,109 @@
+/**
+ * The pieces of a served row as JSON text: numbers in their shortest exact form, times in UTC with
+ * milliseconds, strings escaped. A value that cannot be served is refused with a RowError.
+ */
+import { decimalText, tryDecimal } from '../decimal.ts'
+import { INTERVAL_MS, type Interval } from '../interval.ts'
+import { RowError } from './row-error.ts'
+
+/** A number as a venue sends it: decimal text keeps every digit, a number is taken as it prints. */
+export type Numeric = string | number
+
+const SHORTEST = /^(?:0|-?[1-9]\d*|-?(?:0|[1-9]\d*)\.\d*[1-9])$/
+
+export function numberText(field: string, value: Numeric): string {
+  const text = typeof value === 'string' ? value : `${value}`
+  if (SHORTEST.test(text) && text.length <= 96) return text
+  const parsed = tryDecimal(text)
+  if (parsed === undefined) throw new RowError(field, `not a finite decimal number: ${JSON.stringify(text)}`)
+  return decimalText(parsed)
+}
+
+export function positiveText(field: string, value: Numeric): string {
+  const text = numberText(field, value)
+  if (text === '0' || text.charCodeAt(0) === 45) throw new RowError(field, `must be above 0, is ${text}`)
+  return text
+}
+
+/** Zero or above. */
+export function amountText(field: string, value: Numeric): string {
+  const text = numberText(field, value)
+  if (text.charCodeAt(0) === 45) throw new RowError(field, `must not be negative, is ${text}`)
+  return text
+}
+
+/** A probability or a share. */
+export function fractionText(field: string, value: Numeric): string {
+  const text = amountText(field, value)
+  if (Number(text) > 1) throw new RowError(field, `must lie between 0 and 1, is ${text}`)
+  return text
+}
+
+export function countText(field: string, value: number): string {
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new RowError(field, `must be a whole number, is ${value}`)
+  return `${value}`
+}
+
+export function stringText(field: string, value: string): string {
+  if (typeof value !== 'string' || value === '') throw new RowError(field, 'must be a text that is not empty')
+  return JSON.stringify(value)
+}
+
+/** Writes the value, or `null` where it is absent. */
+export function orNull<T>(
+  write: (field: string, value: T) => string,
+  field: string,
+  value: T | null | undefined,
+): string {
+  return value === null || value === undefined ? 'null' : write(field, value)
+}
+
+/** Refuses a value that the source does not publish; served as null. */
+export function absent(field: string, source: string, value: unknown): 'null' {
+  if (value !== null && value !== undefined) throw new RowError(field, `is not published by ${source}`)
+  return 'null'
+}
+
+const DAY_MS = 86_400_000
+const MAX_TIME_MS = 253_402_300_799_999
+const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => `${n}`.padStart(2, '0'))
+let lastDay = -1
+let lastDayText = ''
+
+/** `2026-03-14T04:00:00.000Z`. The date part is remembered: consecutive rows are mostly of one day. */
+export function isoTime(timeMs: number): string {
+  const day = Math.floor(timeMs / DAY_MS)
+  if (day !== lastDay) {
+    lastDayText = new Date(day * DAY_MS).toISOString().slice(0, 11)
+    lastDay = day
+  }
+  const inDay = timeMs - day * DAY_MS
+  const ms = inDay % 1000
+  const seconds = (inDay - ms) / 1000
+  const s = seconds % 60
+  const minutes = (seconds - s) / 60
+  const m = minutes % 60
+  const h = (minutes - m) / 60
+  const msText = ms === 0 ? '000' : ms < 10 ? `00${ms}` : ms < 100 ? `0${ms}` : `${ms}`
+  return `${lastDayText}${TWO_DIGITS[h]}:${TWO_DIGITS[m]}:${TWO_DIGITS[s]}.${msText}Z`
+}
+
+export function timeText(field: string, timeMs: number): string {
+  if (!Number.isSafeInteger(timeMs) || timeMs < 0 || timeMs > MAX_TIME_MS) {
+    throw new RowError(field, `must be milliseconds since the epoch, is ${timeMs}`)
+  }
+  return `"${isoTime(timeMs)}"`
+}
+
+export function checkGrid(field: string, timeMs: number, interval: Interval): void {
+  if (timeMs % INTERVAL_MS[interval] !== 0) {
+    throw new RowError(field, `must lie on the ${interval} grid, is ${timeMs}`)
+  }
+}
+
+export function checkSequence(field: string, value: number): number {
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new RowError(field, `must be a whole number, is ${value}`)
+  return value
+}

@@ -1,0 +1,122 @@
+import { Type } from 'typebox'
+import type { Source } from '../source.ts'
+import type { AssetSymbol } from '../symbol.ts'
+import {
+  flag,
+  nullableNumber,
+  nullableOneOf,
+  nullableText,
+  nullableTime,
+  oneOf,
+  source,
+  symbol,
+  text,
+} from './fields.ts'
+import { amountText, type Numeric, numberText, orNull, stringText, timeText } from './json-text.ts'
+import { RowError } from './row-error.ts'
+
+export const MARKET_TYPES = ['5m', '15m', '1h', '4h', '24h'] as const
+export type MarketType = (typeof MARKET_TYPES)[number]
+export const MARKET_STATUSES = ['open', 'closed', 'resolved'] as const
+export type MarketStatus = (typeof MARKET_STATUSES)[number]
+
+export const MarketRow = Type.Object({
+  market_id: text(
+    'Identifier of the market: condition id (`predmkt_a`), ticker (`predmkt_b`) or coin (`perpdex`).',
+  ),
+  source: source(),
+  symbol: symbol(),
+  slug: nullableText('Slug of the market.'),
+  ticker: nullableText('Ticker of the market.'),
+  condition_id: nullableText('Condition id of the market.'),
+  event_id: nullableText('Identifier of the event that groups markets.'),
+  question: nullableText('The question that the market settles.'),
+  market_type: nullableOneOf('Duration of the contract; null for perpetuals.', ...MARKET_TYPES),
+  start_time: nullableTime('Start of the window that the contract settles on.'),
+  end_time: nullableTime('End of that window.'),
+  active: flag('Whether the market trades now.'),
+  status: oneOf('State of the market.', ...MARKET_STATUSES),
+  winner: nullableText('Outcome that won; null until resolved.'),
+  resolved_at: nullableTime('When the market was resolved.'),
+  tokens: Type.Array(
+    Type.Object({ token_id: text('Order-book token.'), outcome: text('Outcome that the token pays for.') }),
+    { description: 'Order-book tokens of the market.' },
+  ),
+  strike: nullableNumber('Strike price, where the contract has one.'),
+  reference_price_start: nullableNumber('Price of the asset at start_time.'),
+  reference_price_end: nullableNumber('Price of the asset at end_time.'),
+  volume: nullableNumber('Volume so far.'),
+  liquidity: nullableNumber('Liquidity as the venue reports it.'),
+  open_interest: nullableNumber('Open interest as the venue reports it.'),
+})
+export type MarketRow = Type.Static<typeof MarketRow>
+
+export interface MarketInput {
+  marketId: string
+  source: Source
+  symbol: AssetSymbol
+  slug?: string | null
+  ticker?: string | null
+  conditionId?: string | null
+  eventId?: string | null
+  question?: string | null
+  marketType?: MarketType | null
+  startTime?: number | null
+  endTime?: number | null
+  active: boolean
+  status: MarketStatus
+  winner?: string | null
+  resolvedAt?: number | null
+  tokens?: readonly { tokenId: string; outcome: string }[]
+  strike?: Numeric | null
+  referencePriceStart?: Numeric | null
+  referencePriceEnd?: Numeric | null
+  volume?: Numeric | null
+  liquidity?: Numeric | null
+  openInterest?: Numeric | null
+  /** Other names under which the market is found, such as the venue's own number. Not served. */
+  aliases?: readonly string[]
+}
+
+/** A catalogue entry in its final form: what is served and what it is found by. */
+export interface EncodedMarket {
+  source: Source
+  marketId: string
+  symbol: AssetSymbol
+  marketType: MarketType | null
+  active: boolean
+  startMs: number | null
+  endMs: number | null
+  identifiers: string[]
+  text: string
+}
+
+export function encodeMarket(row: MarketInput): EncodedMarket {
+  const start = row.startTime ?? null
+  const end = row.endTime ?? null
+  if (start !== null && end !== null && end <= start)
+    throw new RowError('end_time', 'must lie after start_time')
+  if (!MARKET_STATUSES.includes(row.status)) throw new RowError('status', `unknown: ${row.status}`)
+  const type = row.marketType ?? null
+  if (type !== null && !MARKET_TYPES.includes(type)) throw new RowError('market_type', `unknown: ${type}`)
+  const tokens = (row.tokens ?? []).map(
+    (token) =>
+      `{"token_id":${stringText('token_id', token.tokenId)},"outcome":${stringText('outcome', token.outcome)}}`,
+  )
+  const identifiers = [row.marketId, row.conditionId, row.slug, row.ticker]
+    .concat(row.tokens?.map((token) => token.tokenId) ?? [], row.aliases ?? [])
+    .filter((id): id is string => typeof id === 'string' && id !== '')
+  const string = (field: string, value: string | null | undefined) => orNull(stringText, field, value)
+  const amount = (field: string, value: Numeric | null | undefined) => orNull(amountText, field, value)
+  return {
+    source: row.source,
+    marketId: row.marketId,
+    symbol: row.symbol,
+    marketType: type,
+    active: row.active,
+    startMs: start,
+    endMs: end,
+    identifiers: [...new Set(identifiers)],
+    text: `{"market_id":${stringText('market_id', row.marketId)},"source":"${row.source}","symbol":"${row.symbol}","slug":${string('slug', row.slug)},"ticker":${string('ticker', row.ticker)},"condition_id":${string('condition_id', row.conditionId)},"event_id":${string('event_id', row.eventId)},"question":${string('question', row.question)},"market_type":${string('market_type', type)},"start_time":${orNull(timeText, 'start_time', start)},"end_time":${orNull(timeText, 'end_time', end)},"active":${row.active},"status":"${row.status}","winner":${string('winner', row.winner)},"resolved_at":${orNull(timeText, 'resolved_at', row.resolvedAt)},"tokens":[${tokens.join()}],"strike":${orNull(numberText, 'strike', row.strike)},"reference_price_start":${amount('reference_price_start', row.referencePriceStart)},"reference_price_end":${amount('reference_price_end', row.referencePriceEnd)},"volume":${amount('volume', row.volume)},"liquidity":${amount('liquidity', row.liquidity)},"open_interest":${amount('open_interest', row.openInterest)}}`,
+  }
+}

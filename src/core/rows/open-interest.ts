@@ -1,0 +1,43 @@
+import { Type } from 'typebox'
+import type { Feed } from '../feed.ts'
+import type { EncodedRow } from './encoded-row.ts'
+import { number, source, symbol, text, time } from './fields.ts'
+import { amountText, checkGrid, type Numeric, stringText, timeText } from './json-text.ts'
+import { RowError } from './row-error.ts'
+
+export const OpenInterestRow = Type.Object({
+  timestamp: time('Time of the observation.'),
+  symbol: symbol(),
+  source: source(),
+  interval: text('Distance of the observations, as asked.'),
+  open_interest: number('Open interest: base asset, or open contracts (`predmkt_b`).'),
+  open_interest_usd: number(
+    'Open interest in US dollars at the mark price, or at the maximum payout (`predmkt_b`).',
+  ),
+  market_id: Type.Optional(text('`predmkt_b`: ticker of the market.')),
+})
+export type OpenInterestRow = Type.Static<typeof OpenInterestRow>
+
+export interface OpenInterestInput {
+  time: number
+  openInterest: Numeric
+  openInterestUsd: Numeric
+  /** `predmkt_b` only: the ticker. */
+  marketId?: string
+}
+
+export function encodeOpenInterest(feed: Feed<'open_interest'>, row: OpenInterestInput): EncodedRow {
+  if (feed.interval === '') throw new RowError('interval', 'an open-interest feed has an interval')
+  const timestamp = timeText('timestamp', row.time)
+  checkGrid('timestamp', row.time, feed.interval)
+  let market = ''
+  if (feed.source === 'predmkt_b') market = `,"market_id":${stringText('market_id', row.marketId ?? '')}`
+  else if (row.marketId !== undefined) throw new RowError('market_id', `is not published by ${feed.source}`)
+  return {
+    ts: row.time,
+    instrument: row.marketId ?? '',
+    seq: 0,
+    closed: true,
+    text: `{"timestamp":${timestamp},"symbol":"${feed.symbol}","source":"${feed.source}","interval":"${feed.interval}","open_interest":${amountText('open_interest', row.openInterest)},"open_interest_usd":${amountText('open_interest_usd', row.openInterestUsd)}${market}}`,
+  }
+}

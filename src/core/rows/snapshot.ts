@@ -1,0 +1,216 @@
+import { Type } from 'typebox'
+import { add, decimal, decimalText, divide, subtract } from '../decimal.ts'
+import type { Feed } from '../feed.ts'
+import type { Source } from '../source.ts'
+import { type Book, type BookTop, encodeBook, packBooks } from './book.ts'
+import type { EncodedRow } from './encoded-row.ts'
+import {
+  levels,
+  nullableFraction,
+  nullableNumber,
+  nullableText,
+  source,
+  symbol,
+  text,
+  time,
+} from './fields.ts'
+import {
+  absent,
+  amountText,
+  checkGrid,
+  fractionText,
+  type Numeric,
+  orNull,
+  positiveText,
+  stringText,
+  timeText,
+} from './json-text.ts'
+import { RowError } from './row-error.ts'
+
+/** The grid of stored samples; what a row says as its `interval` unless a step was asked for. */
+export const SNAPSHOT_GRID = '500ms'
+const IMBALANCE_DECIMALS = 6
+const MID_EXTRA_DECIMALS = 1
+
+const common = {
+  timestamp: time('Time of the sample.'),
+  symbol: symbol(),
+  source: source(),
+  interval: text('Sampling step, as asked; `500ms` when every stored sample is served.'),
+  market_id: nullableText('Condition id (`predmkt_a`) or ticker (`predmkt_b`); null for `perpdex`.'),
+  best_bid: nullableNumber('Highest bid; null without bids.'),
+  best_ask: nullableNumber('Lowest ask; null without asks.'),
+  mid_price: nullableNumber('Middle of best bid and best ask; null unless both exist.'),
+  spread: nullableNumber('best_ask minus best_bid; null unless both exist.'),
+  imbalance: nullableFraction('Share of the bids in the listed size, 6 decimals; null for an empty book.'),
+}
+const book = (description: string) =>
+  Type.Object(
+    { bids: levels('Bids, highest price first.'), asks: levels('Asks, lowest price first.') },
+    { description },
+  )
+const diffs = (description: string) =>
+  Type.Union(
+    [
+      Type.Object({
+        bids_added: levels('Bid levels that are new or have a new size.'),
+        bids_removed: levels('Bid levels that are gone or had another size.'),
+        asks_added: levels('Ask levels that are new or have a new size.'),
+        asks_removed: levels('Ask levels that are gone or had another size.'),
+      }),
+      Type.Null(),
+    ],
+    { description },
+  )
+
+export const PredmktASnapshotRow = Type.Object({
+  ...common,
+  market_slug: nullableText('Slug of the market.'),
+  question: nullableText('Question of the market.'),
+  market_type: nullableText('Duration of the contract.'),
+  token_up: text('Order-book token of the Up leg.'),
+  token_down: text('Order-book token of the Down leg.'),
+  price_up: nullableFraction('Probability of Up.'),
+  price_down: nullableFraction('Probability of Down.'),
+  reference_price: nullableNumber('Price of the asset that the market settles on, at the sample.'),
+  orderbook_up: Type.Optional(book('Book of the Up token, with `include_orderbook`.')),
+  orderbook_down: Type.Optional(book('Book of the Down token, with `include_orderbook`.')),
+  diffs: Type.Optional(
+    diffs('Change of the Up book since the row before, with `include_diffs`; null for the first.'),
+  ),
+})
+export const PredmktBSnapshotRow = Type.Object({
+  ...common,
+  yes_bid: nullableFraction('Highest bid for Yes.'),
+  yes_ask: nullableFraction('Lowest ask for Yes.'),
+  no_bid: nullableFraction('Highest bid for No.'),
+  no_ask: nullableFraction('Lowest ask for No.'),
+  last_price: nullableFraction('Price of the last trade.'),
+  volume: nullableNumber('Contracts traded so far.'),
+  open_interest: nullableNumber('Open contracts.'),
+  orderbook_yes: Type.Optional(book('Book of Yes, with `include_orderbook`.')),
+  orderbook_no: Type.Optional(book('Book of No, with `include_orderbook`.')),
+  diffs: Type.Optional(
+    diffs('Change of the Yes book since the row before, with `include_diffs`; null for the first.'),
+  ),
+})
+export const PerpdexSnapshotRow = Type.Object({
+  ...common,
+  bids: levels('Bids, highest price first; 20 levels, or the 5 of the fast feed.'),
+  asks: levels('Asks, lowest price first; 20 levels, or the 5 of the fast feed.'),
+})
+/** Listed by the contract, not recorded yet. */
+export const CexaSnapshotRow = Type.Object({ ...common })
+export const SnapshotRow = Type.Union([
+  PredmktASnapshotRow,
+  PredmktBSnapshotRow,
+  PerpdexSnapshotRow,
+  CexaSnapshotRow,
+])
+export type SnapshotRow = Type.Static<typeof SnapshotRow>
+
+/** The names of the two books and of the fields that carry them. */
+export const BOOK_FIELDS: Partial<Record<Source, readonly [string, string]>> = {
+  predmkt_a: ['orderbook_up', 'orderbook_down'],
+  predmkt_b: ['orderbook_yes', 'orderbook_no'],
+}
+
+export interface PredmktASnapshotInput {
+  time: number
+  marketId: string
+  slug?: string | null
+  question?: string | null
+  tokenUp: string
+  tokenDown: string
+  priceUp?: Numeric | null
+  priceDown?: Numeric | null
+  referencePrice?: Numeric | null
+  up: Book
+  down: Book
+}
+export interface PredmktBSnapshotInput {
+  time: number
+  marketId: string
+  lastPrice?: Numeric | null
+  volume?: Numeric | null
+  openInterest?: Numeric | null
+  yes: Book
+  no: Book
+}
+export interface PerpdexSnapshotInput {
+  time: number
+  book: Book
+}
+/** Which shape is expected follows from the feed's source. */
+export type SnapshotInput = PredmktASnapshotInput | PredmktBSnapshotInput | PerpdexSnapshotInput
+
+/**
+ * The row that is served without books, and the books in their storage form beside it (`perpdex` carries its
+ * levels in the row). The duration of the contract is the feed's interval.
+ */
+export function encodeSnapshot(feed: Feed<'snapshots'>, row: SnapshotInput): EncodedRow {
+  const timestamp = timeText('timestamp', row.time)
+  checkGrid('timestamp', row.time, SNAPSHOT_GRID)
+  if (feed.source === 'predmkt_a' && 'up' in row) return encodeUpDown(feed, timestamp, row)
+  if (feed.source === 'predmkt_b' && 'yes' in row) return encodeYesNo(feed, timestamp, row)
+  if (feed.source === 'perpdex' && 'book' in row) {
+    absent('market_type', feed.source, feed.interval || null)
+    const { sides, top } = encodeBook('book', row.book, positiveText)
+    return {
+      ts: row.time,
+      instrument: '',
+      seq: 0,
+      closed: true,
+      text: `${headText(feed, timestamp, null, top)},"bids":[${sides.bids.join()}],"asks":[${sides.asks.join()}]}`,
+    }
+  }
+  throw new RowError('source', `${feed.source} has no snapshots of this shape`)
+}
+
+function encodeUpDown(feed: Feed<'snapshots'>, timestamp: string, row: PredmktASnapshotInput): EncodedRow {
+  const up = encodeBook('up', row.up, fractionText)
+  const down = encodeBook('down', row.down, fractionText)
+  const type = feed.interval === '' ? 'null' : `"${marketType(feed)}"`
+  return {
+    ts: row.time,
+    instrument: row.marketId,
+    seq: 0,
+    closed: true,
+    books: packBooks(up.sides, down.sides),
+    text: `${headText(feed, timestamp, row.marketId, up.top)},"market_slug":${orNull(stringText, 'market_slug', row.slug)},"question":${orNull(stringText, 'question', row.question)},"market_type":${type},"token_up":${stringText('token_up', row.tokenUp)},"token_down":${stringText('token_down', row.tokenDown)},"price_up":${orNull(fractionText, 'price_up', row.priceUp)},"price_down":${orNull(fractionText, 'price_down', row.priceDown)},"reference_price":${orNull(positiveText, 'reference_price', row.referencePrice)}}`,
+  }
+}
+
+function encodeYesNo(feed: Feed<'snapshots'>, timestamp: string, row: PredmktBSnapshotInput): EncodedRow {
+  const yes = encodeBook('yes', row.yes, fractionText)
+  const no = encodeBook('no', row.no, fractionText)
+  return {
+    ts: row.time,
+    instrument: row.marketId,
+    seq: 0,
+    closed: true,
+    books: packBooks(yes.sides, no.sides),
+    text: `${headText(feed, timestamp, row.marketId, yes.top)},"yes_bid":${yes.top.bid},"yes_ask":${yes.top.ask},"no_bid":${no.top.bid},"no_ask":${no.top.ask},"last_price":${orNull(fractionText, 'last_price', row.lastPrice)},"volume":${orNull(amountText, 'volume', row.volume)},"open_interest":${orNull(amountText, 'open_interest', row.openInterest)}}`,
+  }
+}
+
+/** Contract durations are written `24h` in rows; the feed stores them as `1d`. */
+function marketType(feed: Feed): string {
+  return feed.interval === '1d' ? '24h' : feed.interval
+}
+
+function headText(feed: Feed, timestamp: string, marketId: string | null, top: BookTop): string {
+  let mid = 'null'
+  let spread = 'null'
+  if (top.bid !== null && top.ask !== null) {
+    const bid = decimal(top.bid)
+    const ask = decimal(top.ask)
+    const middle = divide(add(bid, ask), decimal(2), Math.max(bid.scale, ask.scale) + MID_EXTRA_DECIMALS)
+    if (middle !== undefined) mid = decimalText(middle)
+    spread = decimalText(subtract(ask, bid))
+  }
+  const size = top.bidSize + top.askSize
+  const imbalance = size === 0 ? 'null' : `${Number((top.bidSize / size).toFixed(IMBALANCE_DECIMALS))}`
+  const market = marketId === null ? 'null' : stringText('market_id', marketId)
+  return `{"timestamp":${timestamp},"symbol":"${feed.symbol}","source":"${feed.source}","interval":"${SNAPSHOT_GRID}","market_id":${market},"best_bid":${top.bid},"best_ask":${top.ask},"mid_price":${mid},"spread":${spread},"imbalance":${imbalance}`
+}

@@ -1,0 +1,74 @@
+import { Type } from 'typebox'
+import type { Feed } from '../feed.ts'
+import type { EncodedRow } from './encoded-row.ts'
+import { nullableOneOf, nullableText, number, oneOf, source, symbol, text, time } from './fields.ts'
+import {
+  absent,
+  checkSequence,
+  fractionText,
+  type Numeric,
+  orNull,
+  positiveText,
+  stringText,
+  timeText,
+} from './json-text.ts'
+import { RowError } from './row-error.ts'
+
+export const TradeRow = Type.Object({
+  timestamp: time('Time of the trade.'),
+  symbol: symbol(),
+  source: source(),
+  trade_id: text("The venue's identifier of the trade."),
+  price: number('Price; a probability in 0 to 1 for prediction markets.'),
+  size: number('Size: base asset, shares (`predmkt_a`) or contracts (`predmkt_b`).'),
+  side: oneOf('Side of the aggressor.', 'buy', 'sell'),
+  maker_taker: nullableOneOf('Role of the reported party; null unless known.', 'maker', 'taker'),
+  market_id: nullableText('Prediction markets: condition id or ticker; null elsewhere.'),
+  token_id: nullableText('`predmkt_a`: order-book token that was traded; null elsewhere.'),
+  outcome: nullableText('Prediction markets: outcome that was traded; null elsewhere.'),
+})
+export type TradeRow = Type.Static<typeof TradeRow>
+
+export interface TradeInput {
+  time: number
+  /** Tells trades of one instant apart, the same at every ingestion. */
+  seq: number
+  tradeId: string
+  price: Numeric
+  size: Numeric
+  side: 'buy' | 'sell'
+  makerTaker?: 'maker' | 'taker' | null
+  marketId?: string | null
+  tokenId?: string | null
+  outcome?: string | null
+}
+
+export function encodeTrade(feed: Feed<'trades'>, row: TradeInput): EncodedRow {
+  const market = feed.source === 'predmkt_a' || feed.source === 'predmkt_b'
+  const timestamp = timeText('timestamp', row.time)
+  const price = (market ? fractionText : positiveText)('price', row.price)
+  const size = positiveText('size', row.size)
+  if (row.side !== 'buy' && row.side !== 'sell') throw new RowError('side', 'must be buy or sell')
+  const role = row.makerTaker ?? null
+  if (role !== null && role !== 'maker' && role !== 'taker') {
+    throw new RowError('maker_taker', 'must be maker, taker or null')
+  }
+  const marketId = market
+    ? stringText('market_id', row.marketId ?? '')
+    : absent('market_id', feed.source, row.marketId)
+  const tokenId =
+    feed.source === 'predmkt_a'
+      ? stringText('token_id', row.tokenId ?? '')
+      : absent('token_id', feed.source, row.tokenId)
+  const outcome = market
+    ? orNull(stringText, 'outcome', row.outcome)
+    : absent('outcome', feed.source, row.outcome)
+  return {
+    ts: row.time,
+    instrument: row.tokenId ?? row.marketId ?? '',
+    seq: checkSequence('seq', row.seq),
+    closed: true,
+    side: row.side,
+    text: `{"timestamp":${timestamp},"symbol":"${feed.symbol}","source":"${feed.source}","trade_id":${stringText('trade_id', row.tradeId)},"price":${price},"size":${size},"side":"${row.side}","maker_taker":${role === null ? 'null' : `"${role}"`},"market_id":${marketId},"token_id":${tokenId},"outcome":${outcome}}`,
+  }
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { CandleInput } from '../../core/rows/candle.ts'
+import { RowError } from '../../core/rows/row-error.ts'
+import type { FeedRows } from '../../core/rows/row-kinds.ts'
+import { StoreClosedError } from '../environment.ts'
+import { candle, candleFeed, type Engine, START, seeded, walk, withStore } from './engine.ts'
+
+const RANGE = { from: START, to: START + 86_400_000 }
+const feed = candleFeed('cexa')
+const minutes = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => candle(from + i))
+const all = { feeds: [feed], range: RANGE, order: 'asc', limit: 1000 } as const
+
+export function appendSuite(engine: Engine): void {
+  const it = (name: string, run: Parameters<typeof withStore>[1]) =>
+    test(`${engine.name}: ${name}`, () => withStore(engine, run))
+
+  it('appending the same rows again changes nothing', async (store) => {
+    const counts = async () => {
+      const { refused, ...rest } = await store.series.append([{ feed, rows: minutes(0, 50) }])
+      assert.equal(refused.length, 0)
+      return rest
+    }
+    assert.deepEqual(await counts(), { inserted: 50, unchanged: 0, rewritten: 0, corrected: 0 })
+    const before = await walk(store, all)
+    assert.deepEqual(await counts(), { inserted: 0, unchanged: 50, rewritten: 0, corrected: 0 })
+    assert.deepEqual(await walk(store, all), before)
+    assert.equal(before.length, 50)
+  })
+
+  it('the same rows in another order and other batches give byte-identical pages', async (store, opened) => {
+    const feeds = [candleFeed('cexa'), candleFeed('cexa_futures'), candleFeed('perpdex')]
+    const rows = feeds.flatMap((f) => minutes(0, 40).map((row): FeedRows => ({ feed: f, rows: [row] })))
+    await store.series.append(rows)
+    const query = { feeds, range: RANGE, order: 'asc', limit: 7 } as const
+    const first = await walk(store, query)
+    assert.equal(first.length, 120)
+    const again = await opened.reopen()
+    assert.deepEqual(await walk(again, query), first)
+    await withStore(engine, async (other) => {
+      const mixed = seeded(7).shuffle(rows)
+      for (let i = 0; i < mixed.length; i += 11) await other.series.append(mixed.slice(i, i + 11))
+      assert.deepEqual(await walk(other, query), first)
+    })
+  })
+
+  it('an open row is rewritten until it is closed, and a late open version never replaces it', async (store) => {
+    const put = (changes: Partial<CandleInput>) => store.series.append([{ feed, rows: [candle(0, changes)] }])
+    await put({ closed: false, close: 101 })
+    assert.equal((await put({ closed: false, close: 102 })).rewritten, 1)
+    assert.equal((await put({ closed: true, close: 103 })).rewritten, 1)
+    assert.equal((await put({ closed: false, close: 104 })).unchanged, 1)
+    const [row] = await walk(store, all)
+    assert.match(row ?? '', /"close":103,.*"closed":true/)
+    assert.deepEqual(await store.series.revisions({ feeds: [feed], range: RANGE, limit: 10 }), [])
+  })
+
+  it('a closed row that arrives with other bytes becomes a revision and is counted', async (store, _, clock) => {
+    const put = (close: number) => store.series.append([{ feed, rows: [candle(3, { close })] }])
+    await put(101)
+    const [original] = await walk(store, all)
+    clock.advance(1000)
+    assert.equal((await put(102)).corrected, 1)
+    clock.advance(1000)
+    assert.equal((await put(103)).corrected, 1)
+    const revisions = await store.series.revisions({ feeds: [feed], range: RANGE, limit: 10 })
+    assert.deepEqual(
+      revisions.map((r) => [r.revision, r.recordedAt - START, r.supersededAt - START]),
+      [
+        [1, 0, 1000],
+        [2, 1000, 2000],
+      ],
+    )
+    assert.equal(revisions[0]?.text, original)
+    assert.match((await walk(store, all))[0] ?? '', /"close":103,/)
+    assert.equal((await store.series.feeds({ source: 'cexa' }))[0]?.corrections, 2)
+    assert.equal(store.series.tally().candles.corrected, 2)
+  })
+
+  it('one wrong row refuses the whole append with its field and reason, and is counted', async (store) => {
+    const rows = [candle(0), candle(1, { high: 80 }), candle(2)]
+    await assert.rejects(
+      store.series.append([{ feed, rows }]),
+      (error: unknown) =>
+        error instanceof RowError && error.field === 'high' && /below low/.test(error.reason),
+    )
+    assert.deepEqual(await walk(store, all), [])
+    assert.equal(store.series.tally().candles.refused, 1)
+    const result = await store.series.append([{ feed, rows }], { refused: 'skip' })
+    assert.equal(result.inserted, 2)
+    assert.deepEqual(
+      result.refused.map((r) => [r.index, r.error.field]),
+      [[1, 'high']],
+    )
+    assert.equal(store.series.tally().candles.refused, 2)
+  })
+
+  it('appends are written in the order of their calls, also when nobody waits for them', async (store) => {
+    const puts = [101, 102, 103, 104].map((close) =>
+      store.series.append([{ feed, rows: [candle(0, { closed: close === 104, close })] }]),
+    )
+    await Promise.all(puts)
+    assert.match((await walk(store, all))[0] ?? '', /"close":104,/)
+  })
+
+  it('an append above the size of a batch is written whole', async (store) => {
+    const second = candleFeed('cexa', '1s')
+    const rows = Array.from({ length: 23_456 }, (_, i) => candle(0, { time: START + i * 1000 }))
+    assert.equal((await store.series.append([{ feed: second, rows }])).inserted, 23_456)
+    assert.equal(await store.series.count({ ...all, feeds: [second], limit: 100_000 }), 23_456)
+    assert.equal(await store.series.count({ ...all, feeds: [second], limit: 500 }), 500)
+  })
+
+  it('finality never moves back, and the epoch changes with what is final and with nothing else', async (store) => {
+    const state = async () => {
+      const [f] = await store.series.finality([feed])
+      return [((f?.before ?? 0) - START) / 60_000, f?.epoch]
+    }
+    assert.deepEqual((await store.series.finality([feed]))[0]?.before, 0)
+    await store.series.append([{ feed, rows: minutes(0, 10) }])
+    await store.series.finalize(feed, START + 5 * 60_000)
+    await store.series.finalize(feed, START + 2 * 60_000)
+    const [before, epoch] = await state()
+    assert.equal(before, 5)
+    await store.series.append([{ feed, rows: minutes(0, 20) }])
+    assert.deepEqual(await state(), [5, epoch])
+    await store.series.append([{ feed, rows: [candle(4, { close: 104 })] }])
+    const corrected = (await state())[1]
+    assert.notEqual(corrected, epoch)
+    await store.coverage.record(feed, START, START + 60_000)
+    const observed = (await state())[1]
+    assert.notEqual(observed, corrected)
+    await store.coverage.record(feed, START, START + 60_000)
+    assert.equal((await state())[1], observed)
+    await store.series.retain({ dataset: 'candles' }, START + 60_000)
+    assert.notEqual((await state())[1], observed)
+  })
+
+  it('a closed store refuses calls and a second close is harmless', async (store) => {
+    const last = store.series.append([{ feed, rows: minutes(0, 10) }])
+    await last
+    await store.close()
+    await store.close()
+    await assert.rejects(store.series.append([{ feed, rows: [candle(1)] }]), StoreClosedError)
+    await assert.rejects(store.series.page({ ...all, separator: ',' }), StoreClosedError)
+  })
+}

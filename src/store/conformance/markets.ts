@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { MarketInput } from '../../core/rows/market.ts'
+import { RowError } from '../../core/rows/row-error.ts'
+import type { EnvironmentStore } from '../environment.ts'
+import type { MarketPosition, MarketQuery } from '../markets.ts'
+import { type Engine, START, withStore } from './engine.ts'
+
+const FIVE_MINUTES = 300_000
+
+function upDown(i: number, changes: Partial<MarketInput> = {}): MarketInput {
+  const start = START + i * FIVE_MINUTES
+  return {
+    marketId: `0xC${i}`,
+    conditionId: `0xC${i}`,
+    source: 'predmkt_a',
+    symbol: i % 2 === 0 ? 'BTC' : 'ETH',
+    slug: `up-or-down-${i}`,
+    marketType: '5m',
+    startTime: start,
+    endTime: start + FIVE_MINUTES,
+    active: i >= 5,
+    status: i >= 5 ? 'open' : 'closed',
+    tokens: [
+      { tokenId: `${1000 + i}`, outcome: 'Up' },
+      { tokenId: `${2000 + i}`, outcome: 'Down' },
+    ],
+    aliases: [`${500_000 + i}`],
+    ...changes,
+  }
+}
+
+const perpetual: MarketInput = {
+  marketId: 'BTC',
+  ticker: 'BTC',
+  source: 'perpdex',
+  symbol: 'BTC',
+  active: true,
+  status: 'open',
+}
+
+async function idsOf(store: EnvironmentStore, query: Partial<MarketQuery>): Promise<string[]> {
+  const ids: string[] = []
+  let position: MarketPosition | undefined
+  for (;;) {
+    const page = await store.markets.list({
+      limit: 3,
+      separator: ',',
+      ...query,
+      ...(position ? { position } : {}),
+    })
+    ids.push(...JSON.parse(`[${page.text}]`).map((row: { market_id: string }) => row.market_id))
+    if (!page.hasMore) return ids
+    position = page.last
+  }
+}
+
+export function marketSuite(engine: Engine): void {
+  const it = (name: string, run: Parameters<typeof withStore>[1]) =>
+    test(`${engine.name}: ${name}`, () => withStore(engine, run))
+
+  it('a market is found by each of its identifiers, in any case', async (store) => {
+    await store.markets.upsert([upDown(1), upDown(2), perpetual])
+    for (const id of ['0xC1', '0xc1', 'up-or-down-1', 'UP-OR-DOWN-1', '1001', '2001', '500001']) {
+      assert.equal((await store.markets.get(id))?.market.market_id, '0xC1', id)
+    }
+    assert.equal(await store.markets.get('unknown'), undefined)
+    assert.equal(await store.markets.get('0xC1', { symbol: 'BTC' }), undefined)
+    assert.equal(await store.markets.get('0xC1', { source: 'perpdex' }), undefined)
+    assert.equal((await store.markets.get('btc', { source: 'perpdex' }))?.market.active, true)
+  })
+
+  it('an entry is replaced as a whole, its old names are forgotten, and no change is no write', async (store) => {
+    assert.equal(await store.markets.upsert([upDown(1), upDown(2)]), 2)
+    assert.equal(await store.markets.upsert([upDown(1), upDown(2)]), 0)
+    assert.equal(
+      await store.markets.upsert([upDown(1, { slug: 'renamed', winner: 'Up', status: 'resolved' })]),
+      1,
+    )
+    assert.equal(await store.markets.get('up-or-down-1'), undefined)
+    assert.equal((await store.markets.get('renamed'))?.market.winner, 'Up')
+  })
+
+  it('the list walks by end, latest first and perpetuals before all, under every filter', async (store) => {
+    const entries = Array.from({ length: 10 }, (_, i) => upDown(i))
+    const twin = upDown(9, { marketId: '0xA', conditionId: '0xA', slug: 'twin', tokens: [], aliases: [] })
+    await store.markets.upsert([...entries, twin, perpetual])
+    const latestFirst = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map((i) => `0xC${i}`)
+    assert.deepEqual(await idsOf(store, {}), ['BTC', '0xA', ...latestFirst])
+    assert.deepEqual(
+      await idsOf(store, { source: 'predmkt_a', active: false, limit: 1 }),
+      latestFirst.slice(5),
+    )
+    assert.deepEqual(await idsOf(store, { symbol: 'BTC', marketType: '5m', limit: 2 }), [
+      '0xC8',
+      '0xC6',
+      '0xC4',
+      '0xC2',
+      '0xC0',
+    ])
+    assert.equal(await store.markets.count({ source: 'predmkt_a' }, 100), 11)
+    assert.equal(await store.markets.count({}, 4), 4)
+  })
+
+  it('the markets that hold an instant are listed with the shortest duration first', async (store) => {
+    const hour = upDown(0, {
+      marketId: 'hour',
+      slug: 'hour',
+      conditionId: null,
+      marketType: '1h',
+      endTime: START + 3_600_000,
+      tokens: [],
+      aliases: [],
+    })
+    await store.markets.upsert([hour, upDown(0), upDown(2), upDown(4)])
+    const holding = async (time: number) =>
+      (await store.markets.holding({ source: 'predmkt_a', symbol: 'BTC', time, limit: 5 })).map(
+        (found) => found.market.market_id,
+      )
+    assert.deepEqual(await holding(START + 1), ['0xC0', 'hour'])
+    assert.deepEqual(await holding(START + FIVE_MINUTES), ['hour'])
+    assert.deepEqual(await holding(START + 2 * FIVE_MINUTES), ['0xC2', 'hour'])
+    assert.deepEqual(await holding(START + 3_600_000), [])
+  })
+
+  it('a wrong entry is refused', async (store) => {
+    await assert.rejects(store.markets.upsert([upDown(1, { endTime: START })]), RowError)
+    assert.equal(await store.markets.count({}, 10), 0)
+  })
+}

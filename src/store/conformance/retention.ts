@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Feed } from '../../core/feed.ts'
+import { candle, candleFeed, type Engine, START, seeded, walk, withStore } from './engine.ts'
+import { drifting } from './snapshots.ts'
+
+const DAY_MS = 86_400_000
+
+export function retentionSuite(engine: Engine): void {
+  test(`${engine.name}: retention deletes what is older of one dataset, with its coverage, and nothing else`, () =>
+    withStore(engine, async (store) => {
+      const liquidations: Feed<'liquidations'> = {
+        dataset: 'liquidations',
+        source: 'cexa_futures',
+        symbol: 'BTC',
+        interval: '',
+      }
+      const rows = Array.from({ length: 12_000 }, (_, i) => ({
+        time: START + i * 1000,
+        seq: 0,
+        side: 'long' as const,
+        quantity: 1,
+        price: 10,
+        avgPrice: 10,
+      }))
+      const candles = candleFeed('cexa')
+      await store.series.append([
+        { feed: liquidations, rows },
+        { feed: candles, rows: [candle(0)] },
+      ])
+      await store.coverage.record(liquidations, START, START + DAY_MS)
+      const border = START + 11_000_000
+      assert.equal(await store.series.retain({ dataset: 'liquidations' }, border), 11_000)
+      assert.equal(await store.series.retain({ dataset: 'liquidations' }, border), 0)
+      assert.equal(await store.series.earliest({ dataset: 'liquidations' }), border)
+      assert.equal(await store.series.earliest({ dataset: 'candles' }), START)
+      assert.deepEqual((await store.coverage.read([liquidations], START, START + DAY_MS)).gaps, [
+        { source: 'cexa_futures', from: START, to: border, reason: 'before_start' },
+      ])
+    }))
+
+  test(`${engine.name}: snapshots that stay keep their books and are still sampled`, () =>
+    withStore(engine, async (store) => {
+      const feed: Feed<'snapshots'> = {
+        dataset: 'snapshots',
+        source: 'predmkt_a',
+        symbol: 'BTC',
+        interval: '5m',
+      }
+      await store.series.append([{ feed, rows: drifting(seeded(1), ['0xa'], 400) }])
+      const border = START + 90_000
+      assert.equal(await store.series.retain({ dataset: 'snapshots' }, border), 180)
+      const texts = await walk(store, {
+        feeds: [feed],
+        range: { from: START, to: START + DAY_MS },
+        order: 'asc',
+        limit: 50,
+        stepMs: 500,
+        books: { books: true, diffs: false },
+      })
+      assert.equal(texts.length, 220)
+      assert.ok(texts.every((text) => JSON.parse(text).orderbook_up.bids.length >= 0))
+    }))
+}

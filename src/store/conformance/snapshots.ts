@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Feed } from '../../core/feed.ts'
+import type { Book } from '../../core/rows/book.ts'
+import type { PredmktASnapshotInput } from '../../core/rows/snapshot.ts'
+import { type Engine, type Random, START, seeded, walk, withStore } from './engine.ts'
+
+const feed: Feed<'snapshots'> = { dataset: 'snapshots', source: 'predmkt_a', symbol: 'BTC', interval: '5m' }
+const hourly: Feed<'snapshots'> = { ...feed, interval: '1h' }
+const RANGE = { from: START, to: START + 3_600_000, toInclusive: true }
+
+type Level = [number, number]
+interface BookJson {
+  bids: Level[]
+  asks: Level[]
+}
+
+/** Moves a few levels, as a live book does between two samples. */
+export function drift(
+  random: Random,
+  book: { bids: Level[]; asks: Level[] },
+): { bids: Level[]; asks: Level[] } {
+  const side = (levels: Level[], low: number, high: number, direction: 1 | -1): Level[] => {
+    const byPrice = new Map(levels)
+    for (let i = 0; i < 1 + random.below(3); i++) {
+      const price = (low + random.below(high - low)) / 100
+      if (random.below(3) === 0) byPrice.delete(price)
+      else byPrice.set(price, (1 + random.below(5000)) / 10)
+    }
+    return [...byPrice].sort((a, b) => (a[0] - b[0]) * direction)
+  }
+  return { bids: side(book.bids, 10, 50, -1), asks: side(book.asks, 50, 90, 1) }
+}
+
+export function snapshot(marketId: string, time: number, up: Book, down: Book): PredmktASnapshotInput {
+  return {
+    time,
+    marketId,
+    slug: `slug-${marketId}`,
+    tokenUp: `${marketId}-up`,
+    tokenDown: `${marketId}-down`,
+    up,
+    down,
+  }
+}
+
+/** Samples of several markets with books that drift. */
+export function drifting(random: Random, markets: readonly string[], samples: number, stepMs = 500) {
+  const books = new Map(markets.map((id) => [id, { bids: [] as Level[], asks: [] as Level[] }]))
+  const rows: PredmktASnapshotInput[] = []
+  for (let i = 0; i < samples; i++) {
+    for (const id of markets) {
+      const book = drift(random, books.get(id) ?? { bids: [], asks: [] })
+      books.set(id, book)
+      rows.push(
+        snapshot(id, START + i * stepMs, book, { bids: book.bids.slice(1), asks: book.asks.slice(1) }),
+      )
+    }
+  }
+  return rows
+}
+
+function apply(book: BookJson, diffs: Record<string, Level[]>): BookJson {
+  const side = (levels: Level[], removed: Level[] = [], added: Level[] = [], direction: 1 | -1) => {
+    const gone = new Set(removed.map(String))
+    const kept = levels.filter((level) => gone.delete(String(level)) === false)
+    assert.equal(gone.size, 0, 'only levels that were there are removed')
+    return [...kept, ...added].sort((a, b) => (a[0] - b[0]) * direction)
+  }
+  return {
+    bids: side(book.bids, diffs.bids_removed, diffs.bids_added, -1),
+    asks: side(book.asks, diffs.asks_removed, diffs.asks_added, 1),
+  }
+}
+
+export function snapshotSuite(engine: Engine): void {
+  const it = (name: string, run: Parameters<typeof withStore>[1]) =>
+    test(`${engine.name}: ${name}`, () => withStore(engine, run))
+
+  it('books come back as they were given, cut to the depth, in any order of ingestion', async (store) => {
+    const random = seeded(99)
+    const rows = drifting(random, ['0xa', '0xb', '0xc'], 400)
+    const mixed = random.shuffle(rows)
+    for (let i = 0; i < mixed.length; i += 100) {
+      await store.series.append([{ feed, rows: mixed.slice(i, i + 100) }])
+    }
+    assert.equal((await store.series.append([{ feed, rows }])).unchanged, rows.length)
+    for (const depth of [undefined, 1, 10]) {
+      const texts = await walk(store, {
+        feeds: [feed],
+        range: RANGE,
+        order: 'asc',
+        limit: 97,
+        books: { books: true, diffs: false, ...(depth === undefined ? {} : { depth }) },
+      })
+      assert.equal(texts.length, rows.length)
+      for (const [i, text] of texts.entries()) {
+        const row = JSON.parse(text)
+        const given = rows[i] as PredmktASnapshotInput
+        assert.equal(row.market_id, given.marketId)
+        const cut = (levels: Book['bids']) => levels.slice(0, depth)
+        assert.deepEqual(row.orderbook_up, { bids: cut(given.up.bids), asks: cut(given.up.asks) })
+        assert.deepEqual(row.orderbook_down, { bids: cut(given.down.bids), asks: cut(given.down.asks) })
+      }
+    }
+    const light = await walk(store, { feeds: [feed], range: RANGE, order: 'asc', limit: 1000 })
+    assert.ok(light.every((text) => !text.includes('orderbook')))
+  })
+
+  it('applying the diffs of consecutive rows to the first book gives every later one', async (store) => {
+    const random = seeded(5)
+    const rows = drifting(random, ['0xa', '0xb'], 300)
+    await store.series.append([{ feed, rows }])
+    for (const order of ['asc', 'desc'] as const) {
+      for (const [depth, stepMs] of [
+        [undefined, undefined],
+        [5, undefined],
+        [5, 5000],
+      ]) {
+        const texts = await walk(store, {
+          feeds: [feed],
+          range: RANGE,
+          order,
+          limit: 37,
+          ...(stepMs === undefined ? {} : { stepMs }),
+          books: { books: true, diffs: true, ...(depth === undefined ? {} : { depth }) },
+        })
+        const books = new Map<string, BookJson>()
+        const parsed = texts.map((text) => JSON.parse(text))
+        if (order === 'desc') parsed.reverse()
+        for (const row of parsed) {
+          const before = books.get(row.market_id)
+          if (before === undefined) assert.equal(row.diffs, null)
+          else assert.deepEqual(apply(before, row.diffs), row.orderbook_up)
+          books.set(row.market_id, row.orderbook_up)
+        }
+        assert.equal(books.size, 2)
+      }
+    }
+  })
+
+  it('a sampled walk gives the last row of every step, per market, in both orders and any limit', async (store) => {
+    const random = seeded(31)
+    const times = new Map<string, number[]>()
+    const empty = { bids: [], asks: [] }
+    const rows: PredmktASnapshotInput[] = []
+    for (const id of ['0xa', '0xb', '0xc']) {
+      const own: number[] = []
+      for (let i = 0; i < 400; i++)
+        if (random.below(4) === 0) own.push(START + i * 500 + (i > 200 ? 7_200_000 : 0))
+      times.set(id, own)
+      for (const time of own) rows.push(snapshot(id, time, empty, empty))
+    }
+    const half = rows.filter((row) => row.marketId !== '0xc')
+    await store.series.append([
+      { feed, rows: half },
+      { feed: hourly, rows: rows.filter((row) => row.marketId === '0xc') },
+    ])
+    for (const stepMs of [500, 1000, 5000, 300_000]) {
+      for (const only of [undefined, ['0xb']]) {
+        for (const order of ['asc', 'desc'] as const) {
+          const range = { from: START + 20_000, to: START + 7_300_000, toInclusive: true }
+          const expected: string[] = []
+          for (const [id, own] of times) {
+            if (only !== undefined && !only.includes(id)) continue
+            const lasts = new Map<number, number>()
+            for (const time of own) {
+              if (time < range.from || time > range.to) continue
+              lasts.set(Math.ceil(time / stepMs), time)
+            }
+            for (const time of lasts.values()) expected.push(`${time}/${id}`)
+          }
+          expected.sort((a, b) => (a < b ? -1 : 1) * (order === 'asc' ? 1 : -1))
+          const texts = await walk(store, {
+            feeds: [feed, hourly],
+            range,
+            order,
+            limit: 1 + random.below(9),
+            stepMs,
+            ...(only === undefined ? {} : { filters: { instruments: only } }),
+          })
+          const got = texts.map((text) => {
+            const row = JSON.parse(text)
+            return `${Date.parse(row.timestamp)}/${row.market_id}`
+          })
+          assert.deepEqual(got, expected, `step ${stepMs} ${order} ${only}`)
+        }
+      }
+    }
+  })
+
+  it('a corrected book is a revision, also when the light row stays the same', async (store) => {
+    const book = (size: number): Book => ({
+      bids: [[0.4, 10]],
+      asks: [
+        [0.6, 10],
+        [0.7, size],
+      ],
+    })
+    const other = (size: number): Book => ({ bids: [[0.4, 10]], asks: [[0.6, 10 + size / 1000]] })
+    const put = (down: Book) => store.series.append([{ feed, rows: [snapshot('0xa', START, book(1), down)] }])
+    await put(other(1))
+    assert.equal((await put(other(2))).corrected, 1)
+    const found = await store.series.at({ feeds: [feed], time: START, books: { books: true, diffs: false } })
+    assert.deepEqual(JSON.parse(found?.text ?? '').orderbook_down.asks, [[0.6, 10.002]])
+    assert.equal((await store.series.revisions({ feeds: [feed], range: RANGE, limit: 5 })).length, 1)
+  })
+}

@@ -1,0 +1,19 @@
+import type { CoverageStore } from './coverage.ts'
+import type { MarketStore } from './markets.ts'
+import type { SeriesStore } from './series.ts'
+
+/** Everything an environment (test or live) keeps of the market half. */
+export interface EnvironmentStore {
+  series: SeriesStore
+  coverage: CoverageStore
+  markets: MarketStore
+  /** Writes what was accepted, then lets go of files and threads. Later calls are refused. */
+  close(): Promise<void>
+}
+
+export class StoreClosedError extends Error {
+  override readonly name = 'StoreClosedError'
+  constructor() {
+    super('the store is closed')
+  }
+}

@@ -1,0 +1,51 @@
+/** The storage port of the market catalogue. */
+import type { MarketInput, MarketRow, MarketType } from '../core/rows/market.ts'
+import type { Source } from '../core/source.ts'
+import type { AssetSymbol } from '../core/symbol.ts'
+
+export interface MarketFilter {
+  source?: Source
+  symbol?: AssetSymbol
+  marketType?: MarketType
+  active?: boolean
+}
+
+/** Where a list stands. Markets are listed by end (latest first, perpetuals before all), source, id. */
+export interface MarketPosition {
+  /** End in milliseconds; null for a perpetual. */
+  endMs: number | null
+  source: Source
+  marketId: string
+}
+
+export interface MarketQuery extends MarketFilter {
+  limit: number
+  position?: MarketPosition
+  separator: string
+}
+
+export interface MarketPage {
+  text: string
+  count: number
+  hasMore: boolean
+  last: MarketPosition | undefined
+}
+
+export interface FoundMarket {
+  text: string
+  market: MarketRow
+}
+
+export interface MarketStore {
+  /** Writes entries; one that is there already is replaced. Gives how many were new or changed. */
+  upsert(markets: readonly MarketInput[]): Promise<number>
+  /** By market id, condition id, slug, ticker, token id or alias, in any case. */
+  get(
+    identifier: string,
+    filter?: { source?: Source; symbol?: AssetSymbol },
+  ): Promise<FoundMarket | undefined>
+  list(query: MarketQuery): Promise<MarketPage>
+  count(filter: MarketFilter, limit: number): Promise<number>
+  /** The markets whose window [start, end) holds an instant, shortest duration first. */
+  holding(query: { source: Source; symbol: AssetSymbol; time: number; limit: number }): Promise<FoundMarket[]>
+}

@@ -1,0 +1,178 @@
+/**
+ * The storage port of series: rows kept as the bytes that are served, keyed by (feed, time, instrument,
+ * sequence). Nothing here knows an engine; every engine passes the suite in conformance/.
+ */
+import type { Dataset, Feed, FeedInterval } from '../core/feed.ts'
+import type { RowError } from '../core/rows/row-error.ts'
+import type { FeedRows } from '../core/rows/row-kinds.ts'
+import type { Source } from '../core/source.ts'
+import type { AssetSymbol } from '../core/symbol.ts'
+
+export interface AppendOptions {
+  /**
+   * `throw` (default): one wrong row refuses the whole append with its RowError. `skip`: wrong rows are left
+   * out and listed in the result. Either way each refused row is counted.
+   */
+  refused?: 'throw' | 'skip'
+}
+
+export interface AppendResult {
+  inserted: number
+  /** The same key with the same bytes, or an open version of a row that is closed already. */
+  unchanged: number
+  /** An open row that was rewritten (or closed). */
+  rewritten: number
+  /** A closed row that arrived with other bytes: the old bytes became a revision. */
+  corrected: number
+  refused: { feed: Feed; index: number; error: RowError }[]
+}
+
+/** Where a walk stands: the key of a row in the order of pages. Numbers and text only, so it fits a cursor. */
+export interface Position {
+  ts: number
+  source: Source
+  instrument: string
+  seq: number
+}
+
+export interface TimeRange {
+  /** Inclusive. */
+  from: number
+  /** Exclusive unless toInclusive. */
+  to: number
+  toInclusive?: boolean
+}
+
+export interface RowFilters {
+  /** Only these instruments; an empty list gives no rows. */
+  instruments?: readonly string[]
+  side?: string
+  minUsd?: number
+}
+
+/** What is composed into snapshot rows beside the light row. */
+export interface BookRequest {
+  /** Adds both books of a prediction market. */
+  books: boolean
+  /** Adds `diffs`: the change of the first book (Up, Yes) since the row before in the same series. */
+  diffs: boolean
+  /** Levels per side; left out: all. */
+  depth?: number
+}
+
+export interface SeriesQuery {
+  /** Merged by (time, order of core/source.ts, instrument, sequence). */
+  feeds: readonly Feed[]
+  range: TimeRange
+  order: 'asc' | 'desc'
+  limit: number
+  /** The page continues after this row. */
+  position?: Position
+  filters?: RowFilters
+  /**
+   * Samples: per instrument the last row of each step, a step being the time (k × stepMs - stepMs, k × stepMs].
+   */
+  stepMs?: number
+}
+
+export interface PageQuery extends SeriesQuery {
+  /** Between rows: `,` or a line break. */
+  separator: string
+  books?: BookRequest
+}
+
+export interface Page {
+  /** The rows' JSON texts joined by the separator; '' when there is none. */
+  text: string
+  count: number
+  hasMore: boolean
+  /** The last row of the page in its order; undefined when the page is empty. */
+  last: Position | undefined
+  /** Time of the first and the last row in the page's order. */
+  firstTs: number | undefined
+  lastTs: number | undefined
+}
+
+export interface AtQuery {
+  feeds: readonly Feed[]
+  time: number
+  /** Never older than this. */
+  notBefore?: number
+  instrument?: string
+  books?: BookRequest
+}
+
+export interface FoundRow {
+  position: Position
+  text: string
+}
+
+export interface FeedFilter {
+  dataset?: Dataset
+  source?: Source
+  symbol?: AssetSymbol
+  interval?: FeedInterval
+}
+
+/** Until when a feed will not change, and a number that changes whenever something before that did change. */
+export interface Finality {
+  feed: Feed
+  /** Rows before this instant are final; 0 when nothing is. */
+  before: number
+  /** Changes with every correction, late row, retention or coverage change before `before`. */
+  epoch: number
+}
+
+export interface FeedInfo extends Finality {
+  firstTs: number | undefined
+  lastTs: number | undefined
+  corrections: number
+}
+
+export interface Revision {
+  position: Position
+  /** 1 is the first version; the newest one is the row itself and is not listed. */
+  revision: number
+  text: string
+  recordedAt: number
+  supersededAt: number
+}
+
+export interface RevisionQuery {
+  feeds: readonly Feed[]
+  range: TimeRange
+  instrument?: string
+  limit: number
+}
+
+export type Tally = Record<Exclude<keyof AppendResult, 'refused'> | 'refused', number>
+
+export interface SeriesStore {
+  /**
+   * Writes rows; resolves when they are durable against the death of the process. Idempotent by key. Up to
+   * MAX_BATCH_ROWS rows are one transaction: all of them are there, or none. A larger append is several.
+   */
+  append(batch: readonly FeedRows[], options?: AppendOptions): Promise<AppendResult>
+  page(query: PageQuery): Promise<Page>
+  /** How many rows the page of this query would have. */
+  count(query: SeriesQuery): Promise<number>
+  /** The newest row at or before a time. */
+  at(query: AtQuery): Promise<FoundRow | undefined>
+  /** Time of the oldest row. */
+  earliest(filter: FeedFilter): Promise<number | undefined>
+  /** The feeds that were ever written to or observed. */
+  feeds(filter: FeedFilter): Promise<FeedInfo[]>
+  /** Declares that rows before an instant will not change any more. Never moves back. */
+  finalize(feed: Feed, before: number): Promise<void>
+  /** In the order asked; a feed that is not known has nothing final. */
+  finality(feeds: readonly Feed[]): Promise<Finality[]>
+  /** Old versions of corrected rows, by (time, source, instrument, sequence, revision). */
+  revisions(query: RevisionQuery): Promise<Revision[]>
+  /** Deletes rows, books, revisions and coverage of a dataset that are older; gives the number of rows. */
+  retain(filter: FeedFilter & { dataset: Dataset }, olderThan: number): Promise<number>
+  /** What was written by this process, per dataset. */
+  tally(): Record<Dataset, Tally>
+}
+
+/** Rows that are written in one transaction at most. */
+export const MAX_BATCH_ROWS = 10_000

@@ -1,0 +1,116 @@
+import type { Migration } from './migrate.ts'
+
+/**
+ * One file per environment. Rows are clustered by their key, so that a page is one range of one tree;
+ * nothing in the order of pages depends on when or in which order rows arrived.
+ */
+export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'series, books, coverage, markets',
+    sql: `
+      CREATE TABLE feeds (
+        id INTEGER PRIMARY KEY,
+        dataset TEXT NOT NULL,
+        source TEXT NOT NULL,
+        symbol TEXT NOT NULL,
+        interval TEXT NOT NULL,
+        final_before INTEGER NOT NULL DEFAULT 0,
+        epoch INTEGER NOT NULL DEFAULT 0,
+        corrections INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (dataset, source, symbol, interval)
+      ) STRICT;
+
+      CREATE TABLE series_rows (
+        feed INTEGER NOT NULL,
+        ts INTEGER NOT NULL,
+        instrument TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        closed INTEGER NOT NULL,
+        side TEXT,
+        usd REAL,
+        books INTEGER,                 -- digest of the books beside the row
+        revision INTEGER NOT NULL,
+        recorded_at INTEGER NOT NULL,
+        PRIMARY KEY (feed, ts, instrument, seq)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX series_rows_by_instrument ON series_rows (feed, instrument, ts, seq) WHERE instrument <> '';
+
+      CREATE TABLE series_revisions (
+        feed INTEGER NOT NULL,
+        ts INTEGER NOT NULL,
+        instrument TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        revision INTEGER NOT NULL,
+        recorded_at INTEGER NOT NULL,
+        superseded_at INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        books TEXT,                    -- the books of that version, in their storage form
+        PRIMARY KEY (feed, ts, instrument, seq, revision)
+      ) STRICT, WITHOUT ROWID;
+
+      -- which instruments have snapshots in which hour: sampling seeks instead of scanning
+      CREATE TABLE series_active (
+        feed INTEGER NOT NULL,
+        hour INTEGER NOT NULL,
+        instrument TEXT NOT NULL,
+        PRIMARY KEY (feed, hour, instrument)
+      ) STRICT, WITHOUT ROWID;
+
+      -- books of the newest minute, one by one; folded into a compressed block when the next minute begins
+      CREATE TABLE books_tail (
+        feed INTEGER NOT NULL,
+        minute INTEGER NOT NULL,
+        instrument TEXT NOT NULL,
+        ts INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        sides TEXT NOT NULL,
+        PRIMARY KEY (feed, minute, instrument, ts, seq)
+      ) STRICT, WITHOUT ROWID;
+      CREATE TABLE books_blocks (
+        id INTEGER PRIMARY KEY,
+        feed INTEGER NOT NULL,
+        instrument TEXT NOT NULL,
+        minute INTEGER NOT NULL,
+        version INTEGER NOT NULL,
+        data BLOB NOT NULL,
+        UNIQUE (feed, instrument, minute)
+      ) STRICT;
+
+      -- spans of a feed never overlap; touching spans differ in state
+      CREATE TABLE coverage_spans (
+        feed INTEGER NOT NULL,
+        from_ts INTEGER NOT NULL,
+        to_ts INTEGER NOT NULL,
+        state TEXT NOT NULL,           -- 'observed' or the reason of a gap
+        PRIMARY KEY (feed, from_ts)
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE markets (
+        source_rank INTEGER NOT NULL,
+        market_id TEXT NOT NULL,
+        symbol TEXT NOT NULL,
+        market_type TEXT NOT NULL,     -- '' where there is none
+        active INTEGER NOT NULL,
+        start_ms INTEGER,
+        end_ms INTEGER NOT NULL,       -- the largest integer for a perpetual
+        text TEXT NOT NULL,
+        PRIMARY KEY (source_rank, market_id)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX markets_by_end ON markets (end_ms DESC, source_rank, market_id);
+      CREATE INDEX markets_by_source ON markets (source_rank, end_ms DESC, market_id);
+      CREATE INDEX markets_by_window ON markets (source_rank, symbol, market_type, end_ms);
+      CREATE TABLE market_identifiers (
+        identifier TEXT NOT NULL,
+        source_rank INTEGER NOT NULL,
+        market_id TEXT NOT NULL,
+        PRIMARY KEY (identifier, source_rank, market_id)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX market_identifiers_by_market ON market_identifiers (source_rank, market_id);
+    `,
+  },
+]
+
+/** Longer rows stay on their page (an entry of a clustered tree may fill a quarter of it). */
+export const PAGE_BYTES = 8192

@@ -1,0 +1,95 @@
+import { encodeMarket } from '../../core/rows/market.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { CoverageStore } from '../coverage.ts'
+import { type EnvironmentStore, StoreClosedError } from '../environment.ts'
+import type { MarketStore } from '../markets.ts'
+import { coverageReader } from './coverage-read.ts'
+import { ENVIRONMENT_MIGRATIONS, PAGE_BYTES } from './environment-schema.ts'
+import { inlineWriter, threadWriter, type Writer } from './environment-writer.ts'
+import { marketReader } from './markets-read.ts'
+import { migrate } from './migrate.ts'
+import { openDatabase } from './open.ts'
+import { feedLookup } from './series-lookup.ts'
+import { sqliteSeries } from './series-store.ts'
+
+export interface SqliteEnvironmentOptions {
+  /** One file per environment; `:memory:` keeps nothing and writes on the calling thread. */
+  file: string
+  clock: Clock
+  /** Page cache of the reading connection. */
+  cacheBytes?: number
+}
+
+const READER_CACHE_BYTES = 64 * 1024 * 1024
+
+/**
+ * The embedded engine: reads on a connection of the calling thread, writes in a thread of its own. Other
+ * processes may open the same file; they wait for each other's write lock.
+ */
+export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): Promise<EnvironmentStore> {
+  const database = openDatabase({
+    file: options.file,
+    cacheBytes: options.cacheBytes ?? READER_CACHE_BYTES,
+    pageBytes: PAGE_BYTES,
+  })
+  let writer: Writer
+  try {
+    migrate(database, 'environment', ENVIRONMENT_MIGRATIONS)
+    writer = options.file === ':memory:' ? inlineWriter(database) : threadWriter(options.file)
+  } catch (error) {
+    database.close()
+    throw error
+  }
+  const lookup = feedLookup(database)
+  let closing: Promise<void> | undefined
+
+  const isClosed = () => closing !== undefined
+  const series = sqliteSeries({ database, lookup, writer, clock: options.clock })
+
+  return {
+    series: { ...guarded(series, isClosed), tally: series.tally },
+    coverage: guarded(coverageStore(), isClosed),
+    markets: guarded(marketStore(), isClosed),
+    close() {
+      closing ??= writer.close().then(() => database.close())
+      return closing
+    },
+  }
+
+  function coverageStore(): CoverageStore {
+    const reader = coverageReader(database, lookup.id)
+    return {
+      async record(feed, from, to) {
+        await writer.send({ kind: 'record', feed, from, to }, 1)
+      },
+      async recordGap(feed, from, to, reason) {
+        await writer.send({ kind: 'record_gap', feed, from, to, reason }, 1)
+      },
+      async retract(feed, from, to) {
+        await writer.send({ kind: 'retract', feed, from, to }, 1)
+      },
+      read: async (feeds, from, to) => reader.read(feeds, from, to),
+    }
+  }
+
+  function marketStore(): MarketStore {
+    const reader = marketReader(database)
+    return {
+      upsert: async (markets) =>
+        writer.send({ kind: 'markets', markets: markets.map(encodeMarket) }, markets.length),
+      get: async (identifier, filter) => reader.get(identifier, filter),
+      list: async (query) => reader.list(query),
+      count: async (filter, limit) => reader.count(filter, limit),
+      holding: async (query) => reader.holding(query),
+    }
+  }
+}
+
+/** Refuses calls after close() with the port's own error instead of the engine's. */
+function guarded<T extends object>(store: T, isClosed: () => boolean): T {
+  const wrapped = Object.entries(store).map(([name, method]) => [
+    name,
+    (...args: unknown[]) => (isClosed() ? Promise.reject(new StoreClosedError()) : method(...args)),
+  ])
+  return Object.fromEntries(wrapped) as T
+}

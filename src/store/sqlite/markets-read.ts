@@ -1,0 +1,131 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { MarketRow } from '../../core/rows/market.ts'
+import { MARKET_TYPES } from '../../core/rows/market.ts'
+import { SOURCES, type Source } from '../../core/source.ts'
+import type {
+  FoundMarket,
+  MarketFilter,
+  MarketPage,
+  MarketPosition,
+  MarketQuery,
+  MarketStore,
+} from '../markets.ts'
+import { NO_END } from './markets-write.ts'
+
+export type MarketReader = {
+  [K in 'get' | 'list' | 'count' | 'holding']: (
+    ...args: Parameters<MarketStore[K]>
+  ) => Awaited<ReturnType<MarketStore[K]>>
+}
+
+type Bind = string | number
+
+export function marketReader(database: DatabaseSync): MarketReader {
+  const byIdentifier = database.prepare(
+    `SELECT m.text, m.symbol, m.source_rank AS rank FROM market_identifiers i
+      JOIN markets m ON m.source_rank = i.source_rank AND m.market_id = i.market_id
+      WHERE i.identifier = ? ORDER BY i.source_rank, i.market_id`,
+  )
+  const holding = database.prepare(
+    `SELECT text FROM markets
+      WHERE source_rank = ?1 AND symbol = ?2 AND market_type = ?3 AND end_ms > ?4 AND start_ms <= ?4
+        AND end_ms <= ?5
+      ORDER BY end_ms, market_id LIMIT ?6`,
+  )
+
+  return {
+    get(identifier, filter = {}) {
+      const row = byIdentifier
+        .all(identifier.toLowerCase())
+        .find(
+          (found) =>
+            (filter.source === undefined || SOURCES[Number(found.rank)] === filter.source) &&
+            (filter.symbol === undefined || found.symbol === filter.symbol),
+        )
+      return row === undefined ? undefined : toMarket(String(row.text))
+    },
+    list(query) {
+      const { where, binds } = whereOf(query)
+      const after = query.position === undefined ? '' : `${where === '' ? 'WHERE' : 'AND'} ${afterPosition()}`
+      if (query.position !== undefined) {
+        const end = query.position.endMs ?? NO_END
+        binds.push(end, end, SOURCES.indexOf(query.position.source), query.position.marketId)
+      }
+      const rows = database
+        .prepare(
+          `SELECT text, end_ms, source_rank, market_id FROM markets ${where} ${after}
+            ORDER BY end_ms DESC, source_rank, market_id LIMIT ?`,
+        )
+        .all(...binds, query.limit + 1)
+      return toPage(rows, query)
+    },
+    count(filter, limit) {
+      const { where, binds } = whereOf(filter)
+      const row = database
+        .prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM markets ${where} LIMIT ?)`)
+        .get(...binds, limit)
+      return Number(row?.n)
+    },
+    holding({ source, symbol, time, limit }) {
+      const rank = SOURCES.indexOf(source)
+      const found: FoundMarket[] = []
+      for (const type of [...MARKET_TYPES, '']) {
+        const latest = type === '' ? NO_END : time + LONGEST_WINDOW_MS[type as keyof typeof LONGEST_WINDOW_MS]
+        for (const row of holding.all(rank, symbol, type, time, latest, limit - found.length)) {
+          found.push(toMarket(String(row.text)))
+        }
+        if (found.length >= limit) break
+      }
+      return found
+    },
+  }
+}
+
+const MINUTE_MS = 60_000
+/** A window that holds an instant ends within its duration; the double leaves room for odd windows. */
+const LONGEST_WINDOW_MS = {
+  '5m': 10 * MINUTE_MS,
+  '15m': 30 * MINUTE_MS,
+  '1h': 120 * MINUTE_MS,
+  '4h': 480 * MINUTE_MS,
+  '24h': 2880 * MINUTE_MS,
+} as const
+
+/** The order is (end descending, source, id): a plain row comparison would need one direction. */
+function afterPosition(): string {
+  return '(end_ms < ? OR (end_ms = ? AND (source_rank, market_id) > (?, ?)))'
+}
+
+function whereOf(filter: MarketFilter): { where: string; binds: Bind[] } {
+  const terms: [string, Bind][] = []
+  if (filter.source !== undefined) terms.push(['source_rank = ?', SOURCES.indexOf(filter.source)])
+  if (filter.symbol !== undefined) terms.push(['symbol = ?', filter.symbol])
+  if (filter.marketType !== undefined) terms.push(['market_type = ?', filter.marketType])
+  if (filter.active !== undefined) terms.push(['active = ?', filter.active ? 1 : 0])
+  const where = terms.length === 0 ? '' : `WHERE ${terms.map(([term]) => term).join(' AND ')}`
+  return { where, binds: terms.map(([, bind]) => bind) }
+}
+
+function toPage(rows: Record<string, unknown>[], query: MarketQuery): MarketPage {
+  const page = rows.slice(0, query.limit)
+  const last = page.at(-1)
+  return {
+    text: page.map((row) => String(row.text)).join(query.separator),
+    count: page.length,
+    hasMore: rows.length > query.limit,
+    last: last === undefined ? undefined : toPosition(last),
+  }
+}
+
+function toPosition(row: Record<string, unknown>): MarketPosition {
+  const end = Number(row.end_ms)
+  return {
+    endMs: end === NO_END ? null : end,
+    source: SOURCES[Number(row.source_rank)] as Source,
+    marketId: String(row.market_id),
+  }
+}
+
+function toMarket(text: string): FoundMarket {
+  return { text, market: JSON.parse(text) as MarketRow }
+}

@@ -1,0 +1,145 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { type BookWriter, booksDigest } from './books-write.ts'
+import type { FeedTable, StoredFeed } from './series-feeds.ts'
+import type { PackedRows } from './series-packed.ts'
+
+export const HOUR_MS = 3_600_000
+const MAX_KNOWN_ACTIVE = 50_000
+
+export interface AppendCounts {
+  inserted: number
+  unchanged: number
+  rewritten: number
+  corrected: number
+}
+
+export interface RowWriter {
+  append(rows: PackedRows, recordedAt: number): AppendCounts
+  forget(): void
+}
+
+interface Row {
+  ts: number
+  seq: number
+  instrument: string
+  closed: number
+  side: string | null
+  usd: number | null
+  books: string | null
+  digest: number | null
+  text: string
+}
+
+/**
+ * Writes rows by key. What is already there decides:
+ *
+ *   nothing              → inserted
+ *   same bytes           → unchanged
+ *   open                 → rewritten (or closed) in place
+ *   closed, new is open  → unchanged: a late open version never replaces a closed row
+ *   closed, other bytes  → corrected: the old bytes become a revision
+ */
+export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookWriter): RowWriter {
+  const insert = database.prepare(
+    `INSERT INTO series_rows (feed, ts, instrument, seq, text, closed, side, usd, books, revision, recorded_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
+  )
+  const current = database.prepare(
+    `SELECT text, closed, books, revision, recorded_at FROM series_rows
+      WHERE feed = ? AND ts = ? AND instrument = ? AND seq = ?`,
+  )
+  const update = database.prepare(
+    `UPDATE series_rows SET text = ?, closed = ?, side = ?, usd = ?, books = ?, revision = ?, recorded_at = ?
+      WHERE feed = ? AND ts = ? AND instrument = ? AND seq = ?`,
+  )
+  const revise = database.prepare('INSERT INTO series_revisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  const countCorrections = database.prepare('UPDATE feeds SET corrections = corrections + ? WHERE id = ?')
+  const activate = database.prepare('INSERT OR IGNORE INTO series_active VALUES (?, ?, ?)')
+  const active = new Set<string>()
+
+  const markActive = (feed: number, row: Row) => {
+    const hour = Math.floor(row.ts / HOUR_MS)
+    const key = `${feed}/${hour}/${row.instrument}`
+    if (active.has(key)) return
+    if (active.size >= MAX_KNOWN_ACTIVE) active.clear()
+    activate.run(feed, hour, row.instrument)
+    active.add(key)
+  }
+
+  const replace = (feed: StoredFeed, row: Row, recordedAt: number): keyof AppendCounts => {
+    const key = [feed.id, row.ts, row.instrument, row.seq] as const
+    const old = current.get(...key)
+    if (old === undefined) throw new Error('a row vanished inside its transaction')
+    const wasClosed = old.closed === 1
+    if (old.text === row.text && old.books === row.digest && (wasClosed || row.closed === 0))
+      return 'unchanged'
+    if (wasClosed && row.closed === 0) return 'unchanged'
+    let revision = Number(old.revision)
+    if (wasClosed) {
+      const oldBooks =
+        old.books === null ? null : (books.get(feed.id, row.instrument, row.ts, row.seq) ?? null)
+      revise.run(...key, revision, old.recorded_at ?? 0, recordedAt, old.text ?? '', oldBooks)
+      revision++
+    }
+    update.run(row.text, row.closed, row.side, row.usd, row.digest, revision, recordedAt, ...key)
+    if (row.books !== null) books.put(feed.id, row.instrument, row.ts, row.seq, row.books)
+    return wasClosed ? 'corrected' : 'rewritten'
+  }
+
+  return {
+    append(packed, recordedAt) {
+      const counts: AppendCounts = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0 }
+      const feed = feeds.open(packed.feed)
+      const sampled = packed.feed.dataset === 'snapshots'
+      let finalChanged = false
+      for (const row of unpack(packed)) {
+        const { changes } = insert.run(
+          feed.id,
+          row.ts,
+          row.instrument,
+          row.seq,
+          row.text,
+          row.closed,
+          row.side,
+          row.usd,
+          row.digest,
+          recordedAt,
+        )
+        const outcome = changes === 1 ? 'inserted' : replace(feed, row, recordedAt)
+        counts[outcome]++
+        if (outcome === 'inserted') {
+          if (sampled) markActive(feed.id, row)
+          if (row.books !== null) books.put(feed.id, row.instrument, row.ts, row.seq, row.books)
+        }
+        if (outcome !== 'unchanged' && row.ts < feed.finalBefore) finalChanged = true
+      }
+      if (counts.corrected > 0) countCorrections.run(counts.corrected, feed.id)
+      if (finalChanged) feeds.bump(feed.id)
+      if (packed.books !== null) books.fold(feed.id)
+      return counts
+    },
+    forget: () => active.clear(),
+  }
+}
+
+function* unpack(packed: PackedRows): Generator<Row> {
+  const texts = packed.texts.split('\n')
+  const instruments = packed.instruments?.split('\n')
+  const sides = packed.sides?.split('\n')
+  const books = packed.books?.split('\n')
+  for (let i = 0; i < packed.count; i++) {
+    const usd = packed.usd?.[i]
+    const book = books?.[i] || null
+    yield {
+      ts: packed.ts[i] ?? 0,
+      seq: packed.seq[i] ?? 0,
+      instrument: instruments?.[i] ?? '',
+      closed: packed.closed[i] ?? 0,
+      side: sides?.[i] || null,
+      usd: usd === undefined || Number.isNaN(usd) ? null : usd,
+      books: book,
+      digest: book === null ? null : booksDigest(book),
+      text: texts[i] ?? '',
+    }
+  }
+}

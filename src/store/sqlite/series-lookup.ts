@@ -1,0 +1,108 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { type Feed, feedName } from '../../core/feed.ts'
+import { SOURCES, type Source } from '../../core/source.ts'
+import type { FeedFilter, FeedInfo, Finality, Revision, RevisionQuery } from '../series.ts'
+import { endOf } from './series-arms.ts'
+
+/** Feeds and what is known about them as a whole. */
+export interface FeedLookup {
+  id(feed: Feed): number | undefined
+  earliest(filter: FeedFilter): number | undefined
+  feeds(filter: FeedFilter): FeedInfo[]
+  finality(feeds: readonly Feed[]): Finality[]
+  revisions(query: RevisionQuery): Revision[]
+}
+
+export function feedLookup(database: DatabaseSync): FeedLookup {
+  /** A feed keeps its number for ever, so only absence must be asked again. */
+  const ids = new Map<string, number>()
+  const find = database.prepare(
+    'SELECT id FROM feeds WHERE dataset = ? AND source = ? AND symbol = ? AND interval = ?',
+  )
+  const state = database.prepare('SELECT final_before, epoch FROM feeds WHERE id = ?')
+  const list = database.prepare(
+    `SELECT * FROM feeds
+      WHERE (?1 IS NULL OR dataset = ?1) AND (?2 IS NULL OR source = ?2) AND (?3 IS NULL OR symbol = ?3)
+        AND (?4 IS NULL OR interval = ?4)
+      ORDER BY dataset, source, symbol, interval`,
+  )
+  const first = database.prepare('SELECT min(ts) AS ts FROM series_rows WHERE feed = ?')
+  const last = database.prepare('SELECT max(ts) AS ts FROM series_rows WHERE feed = ?')
+  const revisions = database.prepare(
+    `SELECT ts, instrument, seq, revision, recorded_at, superseded_at, text FROM series_revisions
+      WHERE feed = ?1 AND ts >= ?2 AND ts < ?3 AND (?4 IS NULL OR instrument = ?4)
+      ORDER BY ts, instrument, seq, revision LIMIT ?5`,
+  )
+
+  const id = (feed: Feed): number | undefined => {
+    const name = feedName(feed)
+    const known = ids.get(name)
+    if (known !== undefined) return known
+    const row = find.get(feed.dataset, feed.source, feed.symbol, feed.interval)
+    if (row === undefined) return undefined
+    ids.set(name, Number(row.id))
+    return Number(row.id)
+  }
+  const listed = (filter: FeedFilter) =>
+    list.all(filter.dataset ?? null, filter.source ?? null, filter.symbol ?? null, filter.interval ?? null)
+
+  return {
+    id,
+    earliest(filter) {
+      const times = listed(filter)
+        .map((row) => first.get(Number(row.id))?.ts)
+        .filter((ts) => typeof ts === 'number')
+      return times.length === 0 ? undefined : Math.min(...times)
+    },
+    feeds: (filter) =>
+      listed(filter).map((row) => ({
+        feed: {
+          dataset: row.dataset,
+          source: row.source,
+          symbol: row.symbol,
+          interval: row.interval,
+        } as Feed,
+        before: Number(row.final_before),
+        epoch: Number(row.epoch),
+        corrections: Number(row.corrections),
+        firstTs: numberOrNone(first.get(Number(row.id))?.ts),
+        lastTs: numberOrNone(last.get(Number(row.id))?.ts),
+      })),
+    finality: (feeds) =>
+      feeds.map((feed) => {
+        const known = id(feed)
+        const row = known === undefined ? undefined : state.get(known)
+        return { feed, before: Number(row?.final_before ?? 0), epoch: Number(row?.epoch ?? 0) }
+      }),
+    revisions({ feeds, range, instrument, limit }) {
+      const found: Revision[] = []
+      for (const feed of feeds) {
+        const known = id(feed)
+        if (known === undefined) continue
+        for (const row of revisions.all(known, range.from, endOf(range), instrument ?? null, limit)) {
+          found.push({
+            position: {
+              ts: Number(row.ts),
+              source: feed.source,
+              instrument: String(row.instrument),
+              seq: Number(row.seq),
+            },
+            revision: Number(row.revision),
+            recordedAt: Number(row.recorded_at),
+            supersededAt: Number(row.superseded_at),
+            text: String(row.text),
+          })
+        }
+      }
+      return found.sort((a, b) => a.position.ts - b.position.ts || rank(a) - rank(b)).slice(0, limit)
+    },
+  }
+}
+
+function rank(revision: Revision): number {
+  return SOURCES.indexOf(revision.position.source as Source)
+}
+
+function numberOrNone(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined
+}

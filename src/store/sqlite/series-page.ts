@@ -1,0 +1,109 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { SOURCES, type Source } from '../../core/source.ts'
+import type { Page, PageQuery, Position, SeriesQuery } from '../series.ts'
+import { type Arm, buildArms } from './series-arms.ts'
+import type { Statements } from './series-statements.ts'
+
+export interface StoredRow {
+  feed: number
+  position: Position
+  text: string
+}
+
+export const EMPTY_PAGE: Page = {
+  text: '',
+  count: 0,
+  hasMore: false,
+  last: undefined,
+  firstTs: undefined,
+  lastTs: undefined,
+}
+
+export interface PageReader {
+  /** The page as one text, concatenated inside the engine. */
+  text(arms: readonly Arm[], query: PageQuery): Page
+  /** Rows one by one, up to `limit`. */
+  rows(arms: readonly Arm[], query: SeriesQuery, limit: number): StoredRow[]
+  count(arms: readonly Arm[], query: SeriesQuery): number
+}
+
+type Row = (string | number | null)[]
+const KEY = ['ts', 'rank', 'instrument', 'seq']
+
+export function pageReader(database: DatabaseSync, statements: Statements): PageReader {
+  const begin = database.prepare('BEGIN')
+  const commit = database.prepare('COMMIT')
+
+  /** The text and its last key are two statements over one state of the file. */
+  const oneState = <T>(read: () => T): T => {
+    if (database.isTransaction) return read()
+    begin.run()
+    try {
+      return read()
+    } finally {
+      commit.run()
+    }
+  }
+
+  const keys = (arms: readonly Arm[], query: SeriesQuery, limit: number, offset: number): Position[] => {
+    const built = buildArms({ ...query, arms }, KEY, limit + offset)
+    const sql = `SELECT ts, rank, instrument, seq FROM (${built.sql} LIMIT ? OFFSET ?)`
+    return allOf(statements, sql, [...built.binds, limit, offset]).map(toPosition)
+  }
+
+  const lastOf = (arms: readonly Arm[], query: PageQuery, count: number) => {
+    if (count === query.limit) {
+      const [last, next] = keys(arms, query, 2, count - 1)
+      return { last, hasMore: next !== undefined }
+    }
+    // A short page ends where its range ends: the first row of the opposite walk.
+    const { position: _, ...whole } = query
+    const order = query.order === 'asc' ? 'desc' : 'asc'
+    const [last] = keys(arms, { ...whole, order }, 1, 0)
+    return { last, hasMore: false }
+  }
+
+  return {
+    text(arms, query) {
+      const built = buildArms({ ...query, arms }, ['ts', 'text'], query.limit)
+      const sql = `SELECT group_concat(text, ?), count(*), min(ts), max(ts) FROM (${built.sql} LIMIT ?)`
+      return oneState(() => {
+        const row = statements
+          .prepare(sql)
+          .get(query.separator, ...built.binds, query.limit) as unknown as Row
+        const count = Number(row[1])
+        if (count === 0) return EMPTY_PAGE
+        const { last, hasMore } = lastOf(arms, query, count)
+        const [first, final] = query.order === 'asc' ? [row[2], row[3]] : [row[3], row[2]]
+        return { text: String(row[0]), count, hasMore, last, firstTs: Number(first), lastTs: Number(final) }
+      })
+    },
+    rows(arms, query, limit) {
+      const built = buildArms({ ...query, arms }, [...KEY, 'feed', 'text'], limit)
+      const sql = `SELECT ts, rank, instrument, seq, feed, text FROM (${built.sql} LIMIT ?)`
+      return allOf(statements, sql, [...built.binds, limit]).map((row) => ({
+        position: toPosition(row),
+        feed: Number(row[4]),
+        text: String(row[5]),
+      }))
+    },
+    count(arms, query) {
+      const built = buildArms({ ...query, arms }, ['ts'], query.limit)
+      const sql = `SELECT count(*) FROM (${built.sql} LIMIT ?)`
+      return Number(allOf(statements, sql, [...built.binds, query.limit])[0]?.[0] ?? 0)
+    },
+  }
+}
+
+function allOf(statements: Statements, sql: string, binds: readonly (string | number)[]): Row[] {
+  return statements.prepare(sql).all(...binds) as unknown as Row[]
+}
+
+function toPosition(row: Row): Position {
+  return {
+    ts: Number(row[0]),
+    source: SOURCES[Number(row[1])] as Source,
+    instrument: String(row[2]),
+    seq: Number(row[3]),
+  }
+}
