@@ -10,7 +10,7 @@ import type { DeadLetterReason, DeadLetters } from './dead-letter.ts'
 import type { FeedProtocol, FrameOutcome } from './frame.ts'
 import { type Line, type LineLimits, startLine } from './line.ts'
 import { type LinkLimits, openLink, type Route } from './link.ts'
-import type { DataObservation, Observation } from './observation.ts'
+import type { ControlObservation, DataObservation, Observation } from './observation.ts'
 import { createObservationQueue } from './observation-queue.ts'
 import { type Poll, runPoll } from './poll.ts'
 import { createRecentKeys, type RecentKeys } from './recent-keys.ts'
@@ -46,14 +46,49 @@ export const FEED_LIMITS: FeedLimits = {
 }
 
 /** The real thing: no compression (it costs more than it saves here), a frame of at most 16 MiB. */
-export const dialWebSocket: Dial = (url) =>
-  new WebSocket(url, { perMessageDeflate: false, maxPayload: 16 * 1024 * 1024, followRedirects: false })
+export const dialWebSocket: Dial = (url, headers) =>
+  new WebSocket(url, {
+    perMessageDeflate: false,
+    maxPayload: 16 * 1024 * 1024,
+    followRedirects: false,
+    ...(headers === undefined ? {} : { headers }),
+  })
+
+/**
+ * The part of a session that a venue itself drives: a catalogue loop, subscriptions that follow it, repairs of
+ * books by REST. It speaks through the session, so its observations stand in one queue with those of the lines.
+ */
+export interface Companion {
+  /** Channels that only the companion feeds; they count as up while it runs. */
+  readonly channels: readonly Channel[]
+  /** Called once; ends when the signal is aborted. An error it throws is the end of it, so it should not. */
+  run(io: FeedIo): Promise<void>
+  connected?(route: string): void
+  disconnected?(route: string): void
+}
+
+export interface FeedIo {
+  readonly signal: AbortSignal
+  emit(channel: string, observation: DataObservation): void
+  /** The channel was asked about and had nothing new. */
+  heard(channel: string): void
+  /** Connection changes of what the companion reaches by itself. */
+  tell(observation: ControlObservation): void
+  /** Speaks on the route's serving socket; false when there is none. */
+  send(route: string, frame: string): boolean
+  cut(route: string, reason: string): void
+  /** Whether the consumer is behind and should not be given more. */
+  isPaused(): boolean
+}
 
 export interface FeedOptions {
   readonly source: Source
   readonly routes: readonly Route[]
   readonly polls: readonly Poll[]
   readonly protocol: FeedProtocol
+  /** Where each socket needs a reader of its own (state that ends with it, or another protocol per route). */
+  readonly protocolOf?: (route: Route) => FeedProtocol
+  readonly companion?: Companion
   readonly silenceOf: (channel: Channel) => number | null
   readonly renewAfterMs: number | null
   readonly clock: Clock
@@ -198,7 +233,7 @@ export function startFeed(options: FeedOptions): LiveSession {
         openLink({
           route,
           clock,
-          protocol: options.protocol,
+          protocol: options.protocolOf?.(route) ?? options.protocol,
           dial: options.dial,
           limits: { ...limits.link, dataSilenceMs },
           paused: queue.paused,
@@ -212,11 +247,13 @@ export function startFeed(options: FeedOptions): LiveSession {
             const state = states.get(channelKey(channel))
             if (state !== undefined) state.heardMs = clock.now()
           }
+          options.companion?.connected?.(route.name)
           if (!options.protocol.accepts) for (const channel of route.channels) subscribed(channel)
         },
         disconnected(reason, sinceMs) {
           counts.disconnects += 1
           queue.push({ kind: 'disconnected', receivedMs: clock.now(), reason, sinceMs, ...about })
+          options.companion?.disconnected?.(route.name)
         },
         renewed(reason) {
           counts.renewals += 1
@@ -278,8 +315,24 @@ export function startFeed(options: FeedOptions): LiveSession {
       },
     })
   })
+  for (const channel of options.companion?.channels ?? []) {
+    addChannel(channel, () => true)
+    subscribed(channel)
+  }
+  const lineOf = (name: string) => lines.find((line) => line.route.name === name)
+  const companion = options.companion
+    ?.run({
+      signal,
+      emit: observe,
+      heard,
+      tell: (observation) => queue.push(observation),
+      send: (route, frame) => lineOf(route)?.send(frame) ?? false,
+      cut: (route, reason) => lineOf(route)?.cut(reason),
+      isPaused: () => queue.paused,
+    })
+    .catch(() => {})
   const watch = watchSilence().catch(() => {})
-  const finished = Promise.all([...lines.map((line) => line.stopped), ...polls, watch]).then(() =>
+  const finished = Promise.all([...lines.map((line) => line.stopped), ...polls, companion, watch]).then(() =>
     queue.end(),
   )
 

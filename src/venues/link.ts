@@ -16,8 +16,10 @@ export interface Route {
   readonly name: string
   readonly url: string
   readonly channels: readonly Channel[]
-  /** Subscription frames, sent in order after the opening. */
+  /** Subscription frames, sent in order after the opening; read anew at every opening. */
   readonly greeting: readonly string[]
+  /** Of the upgrade request, made anew at every dialling. */
+  readonly headers?: () => Readonly<Record<string, string>>
 }
 
 export interface LinkLimits {
@@ -45,6 +47,8 @@ export interface Link {
   readonly accepted: boolean
   readonly lastTrafficMs: number
   setPaused(paused: boolean): void
+  /** For subscriptions that change while the link lives; false when it is not open. */
+  send(frame: string): boolean
   /** Says goodbye. */
   close(reason: string): void
   /** Cuts at once. */
@@ -154,7 +158,7 @@ export function openLink(options: {
 
   function start(): void {
     try {
-      socket = options.dial(route.url)
+      socket = options.dial(route.url, route.headers?.())
     } catch (error) {
       end(reasonOf(error))
       return
@@ -197,6 +201,11 @@ export function openLink(options: {
       lastTrafficMs = lastDataMs = lastPingMs = clock.now()
       pingPending = false
       socket?.resume()
+    },
+    send(frame) {
+      if (!isOpen || life.signal.aborted || socket?.readyState !== socket?.OPEN) return false
+      socket?.send(frame)
+      return true
     },
     close(reason) {
       endReason ??= reason

@@ -15,7 +15,8 @@ import { type Budget, createWeightBudget } from './weight-budget.ts'
 
 export interface Question {
   readonly path: string
-  readonly query?: Readonly<Record<string, string | number | undefined>>
+  /** A list repeats its name. */
+  readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>
   /** Given: a POST of this as JSON. */
   readonly body?: unknown
   readonly weight: number
@@ -203,7 +204,8 @@ export function createPager(options: {
 function urlOf(baseUrl: string, question: Question): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(question.query ?? {})) {
-    if (value !== undefined) query.set(name, String(value))
+    if (Array.isArray(value)) for (const each of value) query.append(name, each)
+    else if (value !== undefined) query.set(name, String(value))
   }
   const text = query.toString()
   return text === '' ? baseUrl + question.path : `${baseUrl}${question.path}?${text}`
