@@ -26,7 +26,7 @@ export function buildContractBars(options: {
     options.finer.toSorted((a, b) => a.openTimeMs - b.openTimeMs),
     (bar) => barStart(bar.openTimeMs, options.interval),
   )
-  return [...groups].flatMap(([openTimeMs, group]) => {
+  return [...groups].flatMap(([openTimeMs, group]): MarketBar[] => {
     const traded = group.flatMap((bar) => (bar.price === null ? [] : [bar.price]))
     const mids = group.flatMap((bar) => quoteMid(bar) ?? [])
     const volume = decimalText(group.reduce((sum, bar) => add(sum, decimal(bar.volume)), ZERO))

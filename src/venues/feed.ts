@@ -358,7 +358,10 @@ export function startFeed(options: FeedOptions): LiveSession {
     reconnect(channel, reason) {
       const key = channelKey(channel)
       for (const line of lines) {
-        if (line.route.channels.some((each) => channelKey(each) === key)) line.renew(reason)
+        if (!line.route.channels.some((each) => channelKey(each) === key)) continue
+        // A reader with a state of its own cannot be heard twice: its socket goes before the next one comes.
+        if (options.protocolOf === undefined) line.renew(reason)
+        else line.cut(reason)
       }
     },
     stats: () => ({ ...counts, queued: queue.size, paused: queue.paused }),

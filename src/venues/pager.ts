@@ -27,6 +27,7 @@ export interface Question {
 export interface Answer {
   readonly value: unknown
   readonly text: string
+  readonly headers: Headers
   readonly receivedMs: number
   readonly roundTripMs: number
 }
@@ -185,7 +186,13 @@ export function createPager(options: {
   function parsed(question: Question, reply: Reply): Answer {
     try {
       const value: unknown = JSON.parse(reply.body)
-      return { value, text: reply.body, receivedMs: clock.now(), roundTripMs: reply.roundTripMs }
+      return {
+        value,
+        text: reply.body,
+        headers: reply.headers,
+        receivedMs: clock.now(),
+        roundTripMs: reply.roundTripMs,
+      }
     } catch (cause) {
       throw new VenueError(`${venue} ${question.path}: the answer is not JSON`, { isFinal: false, cause })
     }

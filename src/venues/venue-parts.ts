@@ -28,7 +28,7 @@ export interface VenueParts {
 
 export type VenueLimits = { readonly feed?: Partial<FeedLimits>; readonly pager?: Partial<PagerLimits> }
 
-const fetchOverHttp: Fetch = (url, init) => fetch(url, { ...init, redirect: 'error' })
+export const fetchOverHttp: Fetch = (url, init) => fetch(url, { ...init, redirect: 'error' })
 
 export function assembleVenue(
   describe: VenueDescription,
