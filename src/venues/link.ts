@@ -121,8 +121,9 @@ export function openLink(options: {
       if (limits.dataSilenceMs !== null && now - lastDataMs > limits.dataSilenceMs) return cut('no data')
       const beat = protocol.heartbeat
       if (beat === null) continue
-      if (pingPending && now - lastPingMs > beat.answerWithinMs) return cut('no pong')
-      if (!pingPending && now - lastPingMs >= beat.everyMs) {
+      const isAnswered = beat.answerWithinMs === null || !pingPending
+      if (!isAnswered && now - lastPingMs > (beat.answerWithinMs ?? 0)) return cut('no pong')
+      if (isAnswered && now - lastPingMs >= beat.everyMs) {
         pingPending = true
         lastPingMs = now
         socket?.send(beat.frame)
