@@ -184,6 +184,8 @@ export type BookLostReason =
   | 'tick_size'
   /** an open socket says nothing of it while the venue has newer data */
   | 'frozen'
+  /** a frame that may have changed it could not be read */
+  | 'damaged'
   /** a poll of it failed */
   | 'unanswered'
   /** it is not followed any more */

@@ -39,6 +39,8 @@ export interface TokenBook {
   lose(reason: BookLostReason, receivedMs: number): BookLostObservation | null
   /** Whether a REST book says something else than ours, later than ours. */
   isBehind(wire: BookWire): boolean
+  /** Whether a REST book of the very state that we have, by its hash, has other levels. */
+  isWrong(wire: BookWire): boolean
 }
 
 interface Kept {
@@ -50,6 +52,8 @@ export function createTokenBook(leg: Leg): TokenBook {
   const levels = createLevelBook()
   let isLive = false
   let frameMs = 0
+  /** The venue's hash of the book after the last applied frame. */
+  let frameHash: string | null = null
   let kept: Kept[] = []
   /** The time of the newest change that was dropped from the kept ones. */
   let droppedMs = 0
@@ -95,6 +99,14 @@ export function createTokenBook(leg: Leg): TokenBook {
     return [side, [microText(price), microText(size)]]
   }
 
+  function isOther(wire: BookWire): boolean {
+    const sides = readSides(wire)
+    if (sides === undefined) return false
+    const theirs = createLevelBook()
+    theirs.replace(sides.bids, sides.asks)
+    return !isSame(theirs.levels(), levels.levels())
+  }
+
   function keepAside(changes: readonly ChangeWire[], timeMs: number): void {
     for (const change of changes) kept.push({ timeMs, change })
     if (kept.length <= CHANGES_KEPT) return
@@ -115,6 +127,7 @@ export function createTokenBook(leg: Leg): TokenBook {
       const sides = readSides(wire)
       if (sides === undefined) return undefined
       levels.replace(sides.bids, sides.asks)
+      frameHash = wire.hash ?? null
       return taken(feed, timeOf(wire, receivedMs), receivedMs)
     },
     change(changes, timeMs, receivedMs) {
@@ -134,6 +147,7 @@ export function createTokenBook(leg: Leg): TokenBook {
       if (last !== undefined && !isTopAsTold(levels, last)) return [lost('top_mismatch', receivedMs)]
       if (levels.isCrossed()) return [lost('crossed', receivedMs)]
       frameMs = Math.max(frameMs, timeMs)
+      frameHash = last?.hash ?? null
       const about = aboutOf(leg, receivedMs)
       return [{ kind: 'book_change', ...about, venueTimeMs: timeMs, key: null, bids, asks, leg: legOf(leg) }]
     },
@@ -145,6 +159,7 @@ export function createTokenBook(leg: Leg): TokenBook {
       levels.replace(sides.bids, sides.asks)
       for (const { change } of since) apply(change)
       const lastMs = since.at(-1)?.timeMs ?? timeMs
+      frameHash = (since.at(-1)?.change ?? wire).hash ?? null
       const last = since.at(-1)?.change
       if (last !== undefined && !isTopAsTold(levels, last)) {
         isLive = false
@@ -153,13 +168,8 @@ export function createTokenBook(leg: Leg): TokenBook {
       return taken('rest', lastMs, receivedMs)
     },
     lose: (reason, receivedMs) => (isLive ? lost(reason, receivedMs) : null),
-    isBehind(wire) {
-      const sides = readSides(wire)
-      if (sides === undefined || timeOf(wire, 0) <= frameMs) return false
-      const theirs = createLevelBook()
-      theirs.replace(sides.bids, sides.asks)
-      return !isSame(theirs.levels(), levels.levels())
-    },
+    isBehind: (wire) => timeOf(wire, 0) > frameMs && isOther(wire),
+    isWrong: (wire) => Boolean(wire.hash) && wire.hash === frameHash && isOther(wire),
   }
 }
 

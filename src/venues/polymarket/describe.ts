@@ -66,6 +66,8 @@ export const POLYMARKET_TIMES = {
   resubscribeMs: 30_000,
   /** A token in its window that is silent for so long is compared with the venue's own book. */
   tokenSilenceMs: 30_000,
+  /** And every token in its window so often, whether silent or not: levels below the top prove nothing by themselves. */
+  verifyEveryMs: MINUTE_MS,
   /** Waiting for a book by itself before it is asked for (a new tick size brings one). */
   bookExpectedMs: 2_000,
   repairRetryMs: 1_000,

@@ -334,6 +334,44 @@ test('a frozen book on a live socket is found by comparing, and costs the socket
   await heard.until(() => marketVisits(world).length === 2, 'a new socket', 12_000)
 })
 
+test('a frame that cannot be read loses every book of its socket, and levels below the top are proved by hash', async (t) => {
+  const world = await startWorld(30)
+  t.after(() => world.server.close())
+  const heard = listen(
+    world,
+    CHANNELS.filter(({ dataset }) => dataset !== 'reference_price'),
+  )
+  t.after(() => heard.close())
+  await heard.until(() => heard.last('book_snapshot', second.up) !== undefined, 'books')
+  for (const market of [first, second]) world.books.set(market.up, bookOf(market, world.clock.now() + 60_000))
+  for (const visit of marketVisits(world)) visit.socket.send('{"event_type":"price_change","market":"0x')
+  await heard.until(() => heard.of('book_lost').length === 2, 'both losses')
+  assert.deepEqual(
+    heard.of('book_lost').map(({ reason }) => reason),
+    ['damaged', 'damaged'],
+  )
+  assert.equal(heard.of('damaged').length, 1)
+  await heard.until(
+    () => heard.of('book_snapshot').filter(({ feed }) => feed === 'rest').length >= 2,
+    'repairs',
+  )
+  // A level far from the top was missed; the venue tells the same hash for another book.
+  const beat = setInterval(() => sendMarket(world, bookOf(second, world.clock.now() + 90_000)), 30)
+  t.after(() => clearInterval(beat))
+  const timeMs = world.clock.now() + 90_000
+  world.books.set(
+    first.up,
+    bookOf(first, timeMs, { hash: 'same', bids: [level('0.02', '1'), level('0.4', '8')] }),
+  )
+  sendMarket(world, changeOf(timeMs, { hash: 'same' }))
+  await heard.until(() => heard.last('book_lost', first.up)?.reason === 'hash_mismatch', 'the proof', 12_000)
+  await heard.until(
+    () => heard.last('book_snapshot', first.up)?.bids.length === 2,
+    'the repaired book',
+    12_000,
+  )
+})
+
 test('a lost market_resolved: the winner is found by asking with closed=true, prints are swept, tokens let go', async (t) => {
   const world = await startWorld(60, { markets: [first] })
   t.after(() => world.server.close())

@@ -40,6 +40,8 @@ export interface FollowedToken {
   /** When the venue last said anything of it; when it was subscribed, before. */
   heardMs: number
   subscribedMs: number
+  /** When it was last compared with the venue's own book. */
+  comparedMs: number
 }
 
 export interface DeskStats {
@@ -57,7 +59,7 @@ export interface Desk {
   disconnect(nowMs: number): DataObservation[]
   resubscribe(tokenIds: readonly string[], nowMs: number): void
   repair(wire: BookWire, receivedMs: number): TokenObservation | undefined
-  lose(tokenId: string, reason: 'frozen' | 'crossed', nowMs: number): DataObservation[]
+  lose(tokenId: string, reason: 'frozen' | 'crossed' | 'hash_mismatch', nowMs: number): DataObservation[]
   readonly tokens: ReadonlyMap<string, FollowedToken>
   /** Whether the stream told a trade of this transaction and token. */
   hasHeard(hash: string, tokenId: string): boolean
@@ -104,15 +106,22 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
     try {
       parsed = JSON.parse(text)
     } catch {
-      return refused('malformed')
+      const reading: Reading = { items: [], refused: 'malformed' }
+      loseAll(reading, receivedMs)
+      return outcomeOf(reading)
     }
     const reading: Reading = { items: [] }
     for (const message of Array.isArray(parsed) ? parsed : [parsed]) readMessage(message, receivedMs, reading)
-    if (reading.items.length > 0) {
-      const part = reading.refused === undefined ? {} : { refused: reading.refused }
-      return { kind: 'data', items: reading.items, ...part }
+    if (reading.refused === 'wrong_shape') loseAll(reading, receivedMs)
+    return outcomeOf(reading)
+  }
+
+  /** Nothing is numbered: what a broken frame changed is not known, so every book may be wrong below its top. */
+  function loseAll(reading: Reading, receivedMs: number): void {
+    for (const { book } of tokens.values()) {
+      const lost = book.lose('damaged', receivedMs)
+      if (lost !== null) push(reading, lost)
     }
-    return reading.refused === undefined ? ignored('nothing for us') : refused(reading.refused)
   }
 
   function readMessage(message: unknown, receivedMs: number, reading: Reading): void {
@@ -270,7 +279,12 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
       for (const tokenId of fresh) {
         const leg = wanted.get(tokenId)
         if (leg === undefined) continue
-        tokens.set(tokenId, { book: createTokenBook(leg), heardMs: nowMs, subscribedMs: nowMs })
+        tokens.set(tokenId, {
+          book: createTokenBook(leg),
+          heardMs: nowMs,
+          subscribedMs: nowMs,
+          comparedMs: nowMs,
+        })
       }
       unsubscribe(gone)
       subscribe(fresh)
@@ -299,6 +313,11 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
     hasHeard: (hash, tokenId) => fills.get(`${hash}:${tokenId}`) !== undefined,
     stats: () => ({ ...counts, lost: { ...counts.lost } }),
   }
+}
+
+function outcomeOf({ items, refused: reason }: Reading): FrameOutcome {
+  if (items.length > 0) return { kind: 'data', items, ...(reason === undefined ? {} : { refused: reason }) }
+  return reason === undefined ? ignored('nothing for us') : refused(reason)
 }
 
 function greetingFrame(tokenIds: readonly string[]): string {

@@ -39,7 +39,6 @@ export function followWindows(options: FollowOptions): Companion {
   /** Sweeps done per market. */
   const sweeps = new Map<string, number>()
   const frozenMs = new Map<AssetSymbol, number[]>()
-  const comparedMs = new Map<string, number>()
   let io: FeedIo | undefined
 
   const rested = (ms: number, signal: AbortSignal) => clock.sleep(ms, signal).catch(() => {})
@@ -117,16 +116,25 @@ export function followWindows(options: FollowOptions): Companion {
       return
     }
     const { startMs, endMs } = token.book.leg
-    if (nowMs < startMs || nowMs > endMs || nowMs - token.heardMs <= TIMES.tokenSilenceMs) return
-    if (nowMs - (comparedMs.get(tokenId) ?? 0) <= TIMES.tokenSilenceMs) return
-    comparedMs.set(tokenId, nowMs)
+    if (nowMs < startMs || nowMs > endMs) return
+    const isSilent = nowMs - token.heardMs > TIMES.tokenSilenceMs
+    if (nowMs - token.comparedMs <= (isSilent ? TIMES.tokenSilenceMs : TIMES.verifyEveryMs)) return
+    token.comparedMs = nowMs
     void compare(session, desk, tokenId, token)
   }
 
   async function compare(session: FeedIo, desk: Desk, tokenId: string, token: FollowedToken): Promise<void> {
     try {
       const { book, receivedMs } = await askBook(rest, tokenId, session.signal)
-      if (!token.book.isLive || !token.book.isBehind(book)) return
+      if (!token.book.isLive) return
+      if (token.book.isWrong(book)) {
+        for (const lost of desk.lose(tokenId, 'hash_mismatch', receivedMs))
+          session.emit(`book:${desk.symbol}`, lost)
+        options.repairs.get(desk.symbol)?.want(tokenId, receivedMs)
+        return
+      }
+      const isSilent = receivedMs - token.heardMs > TIMES.tokenSilenceMs
+      if (!isSilent || !token.book.isBehind(book)) return
       for (const lost of desk.lose(tokenId, 'frozen', receivedMs)) session.emit(`book:${desk.symbol}`, lost)
       const repaired = desk.repair(book, receivedMs)
       if (repaired !== undefined) session.emit(`book:${desk.symbol}`, repaired)
