@@ -79,6 +79,36 @@ test('polymarket: catalogue, book and price hosts, all series of all symbols, fi
   assert.ok(dialled.every(({ headers }) => headers === undefined))
 })
 
+test('polymarket with the relay that wants a key: authenticated first; without the key a notice and no socket', async (t) => {
+  const { dialled, dependencies, server } = await outside(t, () => [])
+  const channel = { dataset: 'reference_price', symbol: 'BTC' } as const
+  const bolt = { apiKey: 'a', secret: 's', passphrase: 'p' }
+  const keyless = createPolymarket({
+    ...dependencies,
+    polymarket: { reference: 'bolt', bolt: { apiKey: 'a' } },
+  })
+  assert.deepEqual(
+    keyless.notices?.map(({ code }) => code),
+    ['credentials_missing'],
+  )
+  const silent = hear(keyless.live([channel], { signal: new AbortController().signal }))
+  await silent.close()
+  assert.equal(dialled.length, 0)
+  const venue = createPolymarket({ ...dependencies, polymarket: { reference: 'bolt', bolt } })
+  const heard = hear(venue.live([channel], { signal: new AbortController().signal }))
+  t.after(() => heard.close())
+  await heard.until(() => server.visits[0]?.received.length === 2, 'two frames')
+  assert.equal(dialled[0]?.url, 'wss://ws-live-v2.polymarket.com/ws')
+  const filter = { symbol: 'btcusd', window_seconds: 60 }
+  assert.deepEqual(
+    server.visits[0]?.received.map((text) => JSON.parse(text)),
+    [
+      { op: 'auth', rid: '1', auth: bolt },
+      { op: 'subscribe', rid: '2', subscriptions: [{ channel: 'price.crypto.twap', filter }] },
+    ],
+  )
+})
+
 test('kalshi: every recorded series, signed sockets with the documented headers', async (t) => {
   const { asked, dialled, dependencies } = await outside(t, (url) =>
     url.pathname.endsWith('/markets') ? { markets: [], cursor: '' } : undefined,

@@ -9,6 +9,8 @@ export interface PolymarketHosts extends VenueHosts {
   readonly clob: string
   readonly data: string
   readonly reference: string
+  /** The newer relay of the reference price. */
+  readonly bolt: string
 }
 
 export const polymarketDescription: VenueDescription & { readonly hosts: PolymarketHosts } = {
@@ -43,6 +45,7 @@ export const polymarketDescription: VenueDescription & { readonly hosts: Polymar
     clob: 'https://clob.polymarket.com',
     data: 'https://data-api.polymarket.com',
     reference: 'wss://ws-live-data.polymarket.com',
+    bolt: 'wss://ws-live-v2.polymarket.com',
   },
   renewAfterMs: null,
 }

@@ -7,12 +7,13 @@ import { composeUpDown } from '../../core/market-snapshot.ts'
 import { encodeMarket } from '../../core/rows/market.ts'
 import { encodeSnapshot } from '../../core/rows/snapshot.ts'
 import type { FrameOutcome } from '../frame.ts'
+import { createBoltReader } from './bolt-feed.ts'
 import { createTokenBook } from './book.ts'
 import { bookHash, HASH_KEYS, matchingRule } from './book-hash.ts'
 import { createDesk, type Desk } from './feed.ts'
 import { type Leg, mapMarket, mapSweptTrade, readVenueTime } from './mapper.ts'
 import { createReferenceReader } from './reference-feed.ts'
-import { BookMessage, type BookWire, GammaEvents, GammaMarket, TradeV1 } from './wire.ts'
+import { BookMessage, type BookWire, ClobMarket, GammaEvents, GammaMarket, TradeV1 } from './wire.ts'
 
 const VENUE = 'polymarket'
 const skip = absent(VENUE)
@@ -312,4 +313,81 @@ test('prints of the data interface map without floats', { skip }, () => {
     [trade.price, trade.size, trade.venueTimeMs, trade.isSwept],
     ['0.55', '100.1', 1_710_000_000_000, true],
   )
+})
+
+test('recorded frames of the newer relay: only the 60 s mean is taken, replies and the other oracle are left out', {
+  skip,
+}, () => {
+  const reader = createBoltReader()
+  const outcomes = recordedLines<unknown>(VENUE, 'polybolt_frames_2026-09-08.jsonl').map((frame) =>
+    reader.read(JSON.stringify(frame), 1),
+  )
+  const kinds: Record<string, number> = {}
+  for (const outcome of outcomes) {
+    const name = outcome.kind === 'refused' ? outcome.reason : outcome.kind
+    kinds[name] = (kinds[name] ?? 0) + 1
+  }
+  // The two errors are the venue's own complaints about a recorded client.
+  assert.deepEqual(kinds, { venue_error: 2, pong: 2, ignored: 10, data: 2 })
+  const prices = outcomes.flatMap((outcome) =>
+    outcome.kind === 'data'
+      ? outcome.items.flatMap(({ observation }) =>
+          observation.kind === 'reference_price' ? [observation.price] : [],
+        )
+      : [],
+  )
+  assert.deepEqual(prices, [
+    '78788.525642908795142144',
+    '78788.786579938813673472',
+    '78803.715261094101516288',
+  ])
+})
+
+test('every recorded file is known: read by a test here, or no message that is read', { skip }, () => {
+  const notRead: Record<string, string> = {
+    'collector_markets_btc15m_2025-12-12_2025-12-19.json': "a collector's own projection",
+    'nautilus_http/event.json': 'invented values',
+    'nautilus_http/events_list.json': 'invented values',
+    'nautilus_http/market.json': 'the order book’s market record of 2024; winners only are read there',
+    'nautilus_http/market_slug.json': 'invented values',
+    'nautilus_http/markets.json': 'pages of the order book’s market list, not asked for',
+    'nautilus_http/markets_list.json': 'invented values',
+    'nautilus_http/trades.json': 'invented values',
+    'nautilus_rust/clob_book_response.json': 'invented values',
+    'nautilus_rust/gamma_event.json': 'an event of another kind',
+    'nautilus_rust/search_response.json': 'search is not asked',
+  }
+  const read = [
+    ...FRAME_FILES,
+    REST_BOOK,
+    'book_hash_vectors.json',
+    'clob_prices_history_btc15m_2025-12-12_19.jsonl',
+    'documented_shapes_clob_market_events.json',
+    'expected_derived.json',
+    'gamma_event_btc-updown-5m-1778584200.json',
+    'gamma_markets_btc-updown-5m_2026-07-24.jsonl',
+    'nautilus_http/book.json',
+    'nautilus_rust/clob_market_closed_binary_accepting_false.json',
+    'nautilus_rust/clob_market_closed_binary_accepting_true.json',
+    'nautilus_rust/data_api_trades_response.json',
+    'nautilus_rust/gamma_market.json',
+    'nautilus_rust/rtds_crypto_prices_subscribe.json',
+    'nautilus_rust/rtds_crypto_prices_update.json',
+    'polybolt_frames_2026-09-08.jsonl',
+    'rtds_frames.jsonl',
+    ...recordedFiles(VENUE).filter((file) => file.includes('gamma_market_closed')),
+  ]
+  assert.deepEqual(recordedFiles(VENUE), [...read, ...Object.keys(notRead)].sort())
+})
+
+test('the order book tells the winner of a closed market', { skip }, () => {
+  for (const file of [
+    'clob_market_closed_binary_accepting_false.json',
+    'clob_market_closed_binary_accepting_true.json',
+  ]) {
+    const market = recordedJson<unknown>(VENUE, `nautilus_rust/${file}`)
+    assert.ok(ClobMarket.is(market))
+    assert.equal(market.closed, true)
+    assert.equal(market.tokens.filter(({ winner }) => winner === true).length, 1)
+  }
 })

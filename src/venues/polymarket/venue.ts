@@ -9,6 +9,7 @@ import { assertHistory, supportedChannels } from '../supported.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
 import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
 import { createVenueTime } from '../venue-time.ts'
+import { type BoltCredentials, boltOrNotice, boltRoute, createBoltReader } from './bolt-feed.ts'
 import { createTokenBook } from './book.ts'
 import { createPolymarketCatalogue } from './catalogue.ts'
 import {
@@ -28,8 +29,12 @@ import { createRepairs } from './repairs.ts'
 export interface PolymarketOptions {
   /** Version of the data interface that gives prints. */
   readonly dataVersion?: 'v1' | 'v2'
-  /** Topics of the reference feed, or none at all. */
+  /** Which relay gives the reference price: the open one, the one that wants a key, or none. */
+  readonly reference?: 'rtds' | 'bolt' | 'none'
+  /** Topics of the open relay. */
   readonly referenceTopics?: readonly string[]
+  /** For the relay that wants a key. */
+  readonly bolt?: Partial<BoltCredentials>
 }
 
 export interface PolymarketDependencies extends VenueDependencies {
@@ -68,7 +73,16 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
     dataVersion: dependencies.polymarket?.dataVersion ?? ('v2' as const),
   }
   const catalogue = createPolymarketCatalogue(rest)
+  const relay = dependencies.polymarket?.reference ?? 'rtds'
   const topics = dependencies.polymarket?.referenceTopics ?? DEFAULT_TOPICS
+  const { credentials: bolt, notice } = relay === 'bolt' ? boltOrNotice(dependencies.polymarket?.bolt) : {}
+
+  function referenceRoutes(channels: readonly Channel[]): Route[] {
+    if (channels.length === 0) return []
+    if (bolt !== undefined) return [boltRoute(channels, hosts.bolt, bolt)]
+    return relay === 'rtds' ? [referenceRoute(channels, hosts.reference, topics)] : []
+  }
+  const openReference = () => (bolt === undefined ? createReferenceReader() : createBoltReader())
 
   async function askTime(signal: AbortSignal) {
     const answer = await rest.clob.pager.ask({ path: '/time', weight: 1 }, signal)
@@ -94,11 +108,11 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
   return {
     describe,
     deadLetters,
+    ...(notice === undefined ? {} : { notices: [notice] }),
     live(channels, options) {
       const wanted = supportedChannels(describe, channels)
       const isReference = (channel: Channel) => channel.dataset === 'reference_price'
       const streamed = wanted.filter((each) => each.dataset === 'book' || each.dataset === 'trades')
-      const reference = topics.length === 0 ? [] : wanted.filter(isReference)
       const symbols = [...new Set(wanted.filter((each) => !isReference(each)).map((each) => each.symbol))]
       const announced = new Set<AssetSymbol>()
       let io: FeedIo | undefined
@@ -130,10 +144,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
             },
           }
         })
-      const routes =
-        reference.length === 0
-          ? marketRoutes
-          : [...marketRoutes, referenceRoute(reference, hosts.reference, topics)]
+      const routes = [...marketRoutes, ...referenceRoutes(wanted.filter(isReference))]
       const companion = followWindows({
         desks,
         repairs,
@@ -148,12 +159,9 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
       })
       const protocolOf = (route: Route) => {
         const desk = [...desks.values()].find((each) => routeName(each.symbol) === route.name)
-        return desk?.openReader() ?? createReferenceReader()
+        return desk?.openReader() ?? openReference()
       }
-      return parts.listen(
-        { routes, polls: [], protocol: createReferenceReader(), protocolOf, companion },
-        options,
-      )
+      return parts.listen({ routes, polls: [], protocol: openReference(), protocolOf, companion }, options)
     },
     history(request, { signal }) {
       assertHistory(describe, request)

@@ -179,3 +179,17 @@ export const ReferenceMessage = wireType(
     ]),
   }),
 )
+
+/** The newer relay; its replies have an `op`, its data a `channel`. */
+export const BoltReply = wireType(Type.Object({ op: Text }))
+const boltTick = { timestamp: Type.Integer({ minimum: 0 }), full_accuracy_value: AmountText }
+const boltAbout = { symbol: Text, window_seconds: Type.Optional(Type.Integer()) }
+export const BoltMessage = wireType(
+  Type.Object({
+    channel: Text,
+    payload: Type.Union([
+      Type.Object({ ...boltAbout, ...boltTick }),
+      Type.Object({ ...boltAbout, data: Type.Array(Type.Object(boltTick)) }),
+    ]),
+  }),
+)
