@@ -2,84 +2,20 @@
  * A live session: one line per route, one loop per poll, one watch over the silence of every channel, all into
  * one bounded queue that one consumer reads.
  */
-import { WebSocket } from 'ws'
 import type { Source } from '../core/source.ts'
 import type { Clock } from '../kit/clock.ts'
 import { type Channel, channelKey } from './channel.ts'
+import { createChannelWatch } from './channel-watch.ts'
+import type { Companion } from './companion.ts'
 import type { DeadLetterReason, DeadLetters } from './dead-letter.ts'
+import type { FeedLimits } from './feed-limits.ts'
 import type { FeedProtocol, FrameOutcome } from './frame.ts'
-import { type Line, type LineLimits, startLine } from './line.ts'
-import { type LinkLimits, openLink, type Route } from './link.ts'
-import type { ControlObservation, DataObservation, Observation } from './observation.ts'
+import { type Line, startLine } from './line.ts'
+import { openLink, type Route } from './link.ts'
+import type { DataObservation, Observation } from './observation.ts'
 import { createObservationQueue } from './observation-queue.ts'
 import { type Poll, runPoll } from './poll.ts'
-import { createRecentKeys, type RecentKeys } from './recent-keys.ts'
 import type { Dial, LiveSession } from './venue.ts'
-
-export interface FeedLimits {
-  readonly link: Omit<LinkLimits, 'dataSilenceMs'>
-  readonly line: Omit<LineLimits, 'renewAfterMs'>
-  readonly queueHighWater: number
-  readonly queueLowWater: number
-  /** A consumer that keeps reading stopped for so long loses its sockets. */
-  readonly longestPauseMs: number
-  /** The silence of a whole socket is never judged sooner than this. */
-  readonly dataSilenceFloorMs: number
-  /** Trades remembered per channel, to recognise replays and overlaps. */
-  readonly keysRemembered: number
-}
-
-export const FEED_LIMITS: FeedLimits = {
-  link: { openWithinMs: 10_000, trafficSilenceMs: 600_000, closeWithinMs: 2_000 },
-  line: {
-    backoff: { baseMs: 250, capMs: 30_000 },
-    steadyAfterMs: 30_000,
-    renewSpread: 0.01,
-    handoverMs: 10_000,
-    overlapMs: 1_000,
-  },
-  queueHighWater: 65_536,
-  queueLowWater: 16_384,
-  longestPauseMs: 20_000,
-  dataSilenceFloorMs: 30_000,
-  keysRemembered: 16_384,
-}
-
-/** The real thing: no compression (it costs more than it saves here), a frame of at most 16 MiB. */
-export const dialWebSocket: Dial = (url, headers) =>
-  new WebSocket(url, {
-    perMessageDeflate: false,
-    maxPayload: 16 * 1024 * 1024,
-    followRedirects: false,
-    ...(headers === undefined ? {} : { headers }),
-  })
-
-/**
- * The part of a session that a venue itself drives: a catalogue loop, subscriptions that follow it, repairs of
- * books by REST. It speaks through the session, so its observations stand in one queue with those of the lines.
- */
-export interface Companion {
-  /** Channels that only the companion feeds; they count as up while it runs. */
-  readonly channels: readonly Channel[]
-  /** Called once; ends when the signal is aborted. An error it throws is the end of it, so it should not. */
-  run(io: FeedIo): Promise<void>
-  connected?(route: string): void
-  disconnected?(route: string): void
-}
-
-export interface FeedIo {
-  readonly signal: AbortSignal
-  emit(channel: string, observation: DataObservation): void
-  /** The channel was asked about and had nothing new. */
-  heard(channel: string): void
-  /** Connection changes of what the companion reaches by itself. */
-  tell(observation: ControlObservation): void
-  /** Speaks on the route's serving socket; false when there is none. */
-  send(route: string, frame: string): boolean
-  cut(route: string, reason: string): void
-  /** Whether the consumer is behind and should not be given more. */
-  isPaused(): boolean
-}
 
 export interface FeedOptions {
   readonly source: Source
@@ -99,15 +35,6 @@ export interface FeedOptions {
   readonly signal: AbortSignal
 }
 
-interface ChannelState {
-  readonly channel: Channel
-  readonly silenceMs: number | null
-  readonly isUp: () => boolean
-  readonly seen: RecentKeys<string>
-  heardMs: number
-  isStale: boolean
-}
-
 export function startFeed(options: FeedOptions): LiveSession {
   const { source, clock, limits, deadLetters } = options
   const stop = new AbortController()
@@ -123,7 +50,11 @@ export function startFeed(options: FeedOptions): LiveSession {
     renewals: 0,
     pollFailures: 0,
   }
-  const states = new Map<string, ChannelState>()
+  const watch = createChannelWatch({
+    silenceOf: options.silenceOf,
+    keysRemembered: limits.keysRemembered,
+    nowMs: clock.now,
+  })
   let reading = Promise.withResolvers<void>()
   reading.resolve()
   let pausedSinceMs = 0
@@ -139,50 +70,26 @@ export function startFeed(options: FeedOptions): LiveSession {
         pausedSinceMs = now
       } else {
         reading.resolve()
-        for (const state of states.values()) state.heardMs += now - pausedSinceMs
+        watch.forgive(now - pausedSinceMs)
       }
       for (const line of lines) line.setPaused(paused)
     },
   })
 
   function observe(key: string, observation: DataObservation): void {
-    const state = states.get(key)
-    if (state === undefined) return
-    const isTrade = observation.kind === 'trade' || observation.kind === 'aggregate_trade'
-    if ((isTrade || observation.kind === 'funding') && !state.seen.isNew(observation.key ?? '')) {
-      counts.repeats += 1
-      return
-    }
-    state.heardMs = observation.receivedMs
-    state.isStale = false
+    const admitted = watch.admit(key, observation)
+    if (admitted === 'repeat') counts.repeats += 1
+    if (admitted !== 'new') return
     counts.observations += 1
     queue.push(observation)
   }
 
-  function heard(key: string): void {
-    const state = states.get(key)
-    if (state === undefined) return
-    state.heardMs = clock.now()
-    state.isStale = false
-  }
-
-  function subscribed(channel: Channel): void {
-    const state = states.get(channelKey(channel))
-    if (state === undefined) return
-    state.heardMs = clock.now()
-    state.isStale = false
-    queue.push({ kind: 'subscribed', source, receivedMs: state.heardMs, channel })
-  }
-
-  function addChannel(channel: Channel, isUp: () => boolean): void {
-    states.set(channelKey(channel), {
-      channel,
-      silenceMs: options.silenceOf(channel),
-      isUp,
-      seen: createRecentKeys(limits.keysRemembered),
-      heardMs: clock.now(),
-      isStale: false,
-    })
+  function subscribed(key: string): void {
+    const channel = watch.channelOf(key)
+    if (channel === undefined) return
+    const receivedMs = clock.now()
+    watch.restart(key, receivedMs)
+    queue.push({ kind: 'subscribed', source, receivedMs, channel })
   }
 
   function onFrame(line: Line, outcome: FrameOutcome, text: string): void {
@@ -193,10 +100,7 @@ export function startFeed(options: FeedOptions): LiveSession {
         if (outcome.refused !== undefined) refuse(line.route, outcome.refused, text)
         return
       case 'accepted':
-        for (const key of outcome.channels) {
-          const state = states.get(key)
-          if (state !== undefined) subscribed(state.channel)
-        }
+        outcome.channels.forEach(subscribed)
         return
       case 'leaving':
         line.renew('announced by the venue')
@@ -221,6 +125,7 @@ export function startFeed(options: FeedOptions): LiveSession {
     const silences = route.channels.map(options.silenceOf).filter((silence) => silence !== null)
     const dataSilenceMs =
       silences.length === 0 ? null : Math.max(limits.dataSilenceFloorMs, Math.min(...silences))
+    const keys = route.channels.map(channelKey)
     const about = { source, route: route.name, channels: route.channels }
     const line: Line = startLine({
       route,
@@ -229,7 +134,7 @@ export function startFeed(options: FeedOptions): LiveSession {
       signal,
       limits: { ...limits.line, renewAfterMs: options.renewAfterMs },
       whenReading: () => Promise.race([reading.promise, gone]),
-      open: () =>
+      open: (onOpened) =>
         openLink({
           route,
           clock,
@@ -237,18 +142,15 @@ export function startFeed(options: FeedOptions): LiveSession {
           dial: options.dial,
           limits: { ...limits.link, dataSilenceMs },
           paused: queue.paused,
-          events: { frame: (outcome, text) => onFrame(line, outcome, text) },
+          events: { opened: onOpened, frame: (outcome, text) => onFrame(line, outcome, text) },
         }),
       events: {
         connected() {
           counts.connects += 1
           queue.push({ kind: 'connected', receivedMs: clock.now(), ...about })
-          for (const channel of route.channels) {
-            const state = states.get(channelKey(channel))
-            if (state !== undefined) state.heardMs = clock.now()
-          }
+          for (const key of keys) watch.restart(key, clock.now())
           options.companion?.connected?.(route.name)
-          if (!options.protocol.accepts) for (const channel of route.channels) subscribed(channel)
+          if (!options.protocol.accepts) keys.forEach(subscribed)
         },
         disconnected(reason, sinceMs) {
           counts.disconnects += 1
@@ -257,20 +159,19 @@ export function startFeed(options: FeedOptions): LiveSession {
         },
         renewed(reason) {
           counts.renewals += 1
+          // Who is still silent on the new socket is told again.
+          for (const key of keys) watch.restart(key, clock.now())
           queue.push({ kind: 'renewed', receivedMs: clock.now(), reason, ...about })
         },
       },
     })
-    for (const channel of route.channels) addChannel(channel, () => line.isUp)
+    for (const channel of route.channels) watch.add(channel, () => line.isUp)
     return line
   }
 
   /** Tells each silence once; judges nothing while reading is stopped or the route is down anyway. */
   async function watchSilence(): Promise<void> {
-    const silences = [...states.values()]
-      .map((state) => state.silenceMs)
-      .filter((silence) => silence !== null)
-    const stepMs = Math.min(500, limits.longestPauseMs / 4, ...silences.map((silence) => silence / 4))
+    const stepMs = Math.min(500, limits.longestPauseMs / 4, watch.shortestSilenceMs() / 4)
     while (!signal.aborted) {
       await clock.sleep(stepMs, signal)
       const now = clock.now()
@@ -279,18 +180,8 @@ export function startFeed(options: FeedOptions): LiveSession {
           for (const line of lines) line.cut('consumer too slow')
         continue
       }
-      for (const state of states.values()) {
-        if (state.isStale || state.silenceMs === null || !state.isUp()) continue
-        if (now - state.heardMs <= state.silenceMs) continue
-        state.isStale = true
-        queue.push({
-          kind: 'stale',
-          source,
-          receivedMs: now,
-          channel: state.channel,
-          lastHeardMs: state.heardMs,
-        })
-      }
+      for (const silent of watch.fallenSilent(now))
+        queue.push({ kind: 'stale', source, receivedMs: now, ...silent })
     }
   }
 
@@ -298,8 +189,8 @@ export function startFeed(options: FeedOptions): LiveSession {
   lines.push(...options.routes.map(startRoute))
   const polls = options.polls.map((poll) => {
     const key = channelKey(poll.channel)
-    addChannel(poll.channel, () => true)
-    subscribed(poll.channel)
+    watch.add(poll.channel, () => true)
+    subscribed(key)
     return runPoll({
       poll,
       clock,
@@ -307,7 +198,7 @@ export function startFeed(options: FeedOptions): LiveSession {
       signal,
       isPaused: () => queue.paused,
       onAnswer: (observations) => {
-        heard(key)
+        watch.restart(key, clock.now())
         for (const observation of observations) observe(key, observation)
       },
       onFailure: () => {
@@ -316,24 +207,24 @@ export function startFeed(options: FeedOptions): LiveSession {
     })
   })
   for (const channel of options.companion?.channels ?? []) {
-    addChannel(channel, () => true)
-    subscribed(channel)
+    watch.add(channel, () => true)
+    subscribed(channelKey(channel))
   }
   const lineOf = (name: string) => lines.find((line) => line.route.name === name)
   const companion = options.companion
     ?.run({
       signal,
       emit: observe,
-      heard,
+      heard: (key) => watch.restart(key, clock.now()),
       tell: (observation) => queue.push(observation),
       send: (route, frame) => lineOf(route)?.send(frame) ?? false,
       cut: (route, reason) => lineOf(route)?.cut(reason),
       isPaused: () => queue.paused,
     })
     .catch(() => {})
-  const watch = watchSilence().catch(() => {})
-  const finished = Promise.all([...lines.map((line) => line.stopped), ...polls, companion, watch]).then(() =>
-    queue.end(),
+  const watching = watchSilence().catch(() => {})
+  const finished = Promise.all([...lines.map((line) => line.stopped), ...polls, companion, watching]).then(
+    () => queue.end(),
   )
 
   async function* batches(): AsyncGenerator<readonly Observation[]> {

@@ -46,7 +46,7 @@ export interface Line {
 
 export function startLine(options: {
   route: Route
-  open: () => Link
+  open: (onOpened: () => void) => Link
   clock: Clock
   random: () => number
   limits: LineLimits
@@ -63,54 +63,52 @@ export function startLine(options: {
 
   const pause = () => clock.sleep(backoffMs(limits.backoff, attempt++, options.random), signal)
 
+  /** Dials. A link that opens while nothing serves begins to serve in that very moment, before its first frame. */
+  function dial(): Link {
+    const link = options.open(() => {
+      if (serving === undefined) serve(link)
+    })
+    successor = link
+    return link
+  }
+
+  function serve(link: Link): void {
+    serving = link
+    if (successor === link) successor = undefined
+    events.connected()
+  }
+
   async function run(): Promise<void> {
     while (!signal.aborted) {
       await options.whenReading()
       if (signal.aborted) return
       wish = Promise.withResolvers()
-      const link = options.open()
-      successor = link
-      const isOpen = await link.opened
+      let link: Link | undefined = dial()
+      // After a loss, a successor that was on its way takes the place of the lost one.
+      while (link !== undefined && (await link.opened)) {
+        const openedMs = clock.now()
+        const { reason, last } = await stay(link)
+        serving = undefined
+        events.disconnected(reason, last.lastTrafficMs)
+        if (clock.now() - openedMs >= limits.steadyAfterMs) attempt = 0
+        link = successor
+        if (link?.isOpen === true) serve(link)
+      }
       successor = undefined
-      if (isOpen) await serve(link)
       if (!signal.aborted) await pause()
     }
   }
 
-  /** From the first open link until the route is down. */
-  async function serve(first: Link): Promise<void> {
-    let link: Link | undefined = first
-    while (link !== undefined) {
-      serving = link
-      const openedMs = clock.now()
-      events.connected()
-      const reason = await stay(link)
-      events.disconnected(reason, (serving ?? link).lastTrafficMs)
-      if (clock.now() - openedMs >= limits.steadyAfterMs) attempt = 0
-      serving = undefined
-      link = await adopt()
-    }
-  }
-
-  /** A successor that was still dialling when the old link died takes its place. */
-  async function adopt(): Promise<Link | undefined> {
-    const link = successor
-    if (link === undefined || !(await link.opened)) return undefined
-    successor = undefined
-    return link
-  }
-
-  /** Serves, renewing as often as it is due; returns why the serving link ended. */
-  async function stay(first: Link): Promise<string> {
+  /** Serves, renewing as often as it is due; returns which link was the last and why it ended. */
+  async function stay(first: Link): Promise<{ reason: string; last: Link }> {
     let link = first
     for (;;) {
       const due = await nextRenewal(link)
-      if (due.ended !== undefined) return due.ended
+      if (due.ended !== undefined) return { reason: due.ended, last: link }
       wish = Promise.withResolvers()
-      const next = options.open()
-      successor = next
+      const next = dial()
       const took = await handover(link, next)
-      if (took === 'lost') return link.ended
+      if (took === 'lost') return { reason: await link.ended, last: link }
       successor = undefined
       if (took === 'failed') {
         next.cut('did not become ready')

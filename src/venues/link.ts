@@ -33,6 +33,8 @@ export interface LinkLimits {
 }
 
 export interface LinkEvents {
+  /** In the moment of opening, before any frame. */
+  opened(): void
   /** Every frame, after it was read. */
   frame(outcome: FrameOutcome, text: string): void
 }
@@ -45,6 +47,7 @@ export interface Link {
   readonly ended: Promise<string>
   /** Open, greeted and (where the venue says so) subscribed, though perhaps silent. */
   readonly accepted: boolean
+  readonly isOpen: boolean
   readonly lastTrafficMs: number
   setPaused(paused: boolean): void
   /** For subscriptions that change while the link lives; false when it is not open. */
@@ -172,6 +175,7 @@ export function openLink(options: {
       isOpen = true
       lastTrafficMs = lastDataMs = lastPingMs = clock.now()
       if (paused) socket?.pause()
+      events.opened()
       opened.resolve(true)
       greet().catch(() => {})
     })
@@ -191,6 +195,9 @@ export function openLink(options: {
     ended: ended.promise,
     get accepted() {
       return accepted()
+    },
+    get isOpen() {
+      return isOpen && !life.signal.aborted
     },
     get lastTrafficMs() {
       return lastTrafficMs

@@ -22,6 +22,8 @@ export interface Question {
   readonly weight: number
   /** Which budget pays; the first one when left out. */
   readonly pool?: string
+  /** Part of a walk through the past: leaves a share of every window to the questions of the live side. */
+  readonly isBackground?: boolean
 }
 
 export interface Answer {
@@ -50,6 +52,9 @@ export const PAGER_LIMITS: PagerLimits = {
   maxAnswerBytes: 64 * 1024 * 1024,
   longestWaitMs: 180_000,
 }
+
+/** What walks through the past may use of the usable budget. */
+export const BACKGROUND_SHARE = 0.8
 
 /** The venue said no, or stayed silent for all tries. */
 export class VenueError extends Error {
@@ -101,9 +106,11 @@ export function createPager(options: {
     let fault = ''
     for (let attempt = 0; attempt < limits.tries; attempt++) {
       if (attempt > 0) counts.retried += 1
+      // Room in the budget is waited for outside of the turn: a walk through the past must not hold up the live.
+      await waitForHalt(signal)
+      await pool.take(question.weight, signal, question.isBackground === true ? BACKGROUND_SHARE : 1)
       const reply = await inTurn(async () => {
         await waitForHalt(signal)
-        await pool.take(question.weight, signal)
         return askOnce(question, signal)
       })
       if ('fault' in reply) {
@@ -113,11 +120,14 @@ export function createPager(options: {
       }
       pool.correct(reply.headers)
       const verdict = classifyReply({ ...reply, nowMs: clock.now() })
-      if (verdict.kind === 'ok') return parsed(question, reply)
+      if (verdict.kind === 'ok') {
+        const answer = parsed(reply)
+        if (answer !== undefined) return answer
+      }
       if (verdict.kind === 'refused') {
         throw new VenueError(`${venue} ${question.path}: ${verdict.reason}`, { isFinal: true })
       }
-      fault = verdict.reason
+      fault = verdict.kind === 'ok' ? 'the answer is not JSON' : verdict.reason
       if (verdict.kind === 'halt') {
         counts.halts += 1
         haltedUntilMs = Math.max(haltedUntilMs, clock.now() + verdict.waitMs)
@@ -183,7 +193,8 @@ export function createPager(options: {
     }
   }
 
-  function parsed(question: Question, reply: Reply): Answer {
+  /** Undefined for a body that was cut or is no JSON: a fault like any other. */
+  function parsed(reply: Reply): Answer | undefined {
     try {
       const value: unknown = JSON.parse(reply.body)
       return {
@@ -193,8 +204,8 @@ export function createPager(options: {
         receivedMs: clock.now(),
         roundTripMs: reply.roundTripMs,
       }
-    } catch (cause) {
-      throw new VenueError(`${venue} ${question.path}: the answer is not JSON`, { isFinal: false, cause })
+    } catch {
+      return undefined
     }
   }
 

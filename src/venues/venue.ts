@@ -123,9 +123,9 @@ export interface HistoryPage {
 }
 
 export interface Witness {
-  /** The newest data the venue has for the channel; null when it cannot tell a time. */
+  /** The newest data the venue has for the channel (klines: the open time of the newest bar); null without a time. */
   readonly newestMs: number | null
-  /** The newest sequence number, comparable with the channel's observations; null when there is none. */
+  /** The newest id or update number of the channel (klines: the newest bar's trade count); null without one. */
   readonly newestId: number | null
 }
 

@@ -17,8 +17,8 @@ export const BUDGET_RESERVE = 0.1
 export const WINDOW_GUARD_MS = 1_000
 
 export interface WeightBudget {
-  /** Waits until the window has room, then takes it. */
-  take(weight: number, signal: AbortSignal): Promise<void>
+  /** Waits until the window has room, then takes it. With a share below 1, room ends that much sooner. */
+  take(weight: number, signal: AbortSignal, share?: number): Promise<void>
   /** What an answer said about the window it was counted in. */
   correct(headers: Headers): void
   used(): number
@@ -38,11 +38,11 @@ export function createWeightBudget(options: { budget: Budget; clock: Clock }): W
   }
 
   return {
-    async take(weight, signal) {
+    async take(weight, signal, share = 1) {
       for (;;) {
         enterWindow()
         // A single question above the whole budget must still get through, alone.
-        if (used + weight <= usable || used === 0) break
+        if (used + weight <= usable * share || used === 0) break
         const nextMs = (window + 1) * budget.windowMs + WINDOW_GUARD_MS
         await clock.sleep(Math.max(1, nextMs - clock.now()), signal)
       }

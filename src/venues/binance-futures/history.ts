@@ -90,7 +90,7 @@ async function* walkFunding(walk: Walk): AsyncGenerator<HistoryPage> {
       limit: FUNDING_PER_PAGE,
     }
     const answer = await walk.pager.ask(
-      { path: FUNDING_PATH, query, weight: 1, pool: 'funding' },
+      { path: FUNDING_PATH, query, weight: 1, pool: 'funding', isBackground: true },
       walk.signal,
     )
     const rows = expectShape(FundingRows, answer, FUNDING_PATH, walk.deadLetters)
@@ -123,7 +123,7 @@ async function* walkOpenInterest(walk: Walk, interval: CandleInterval): AsyncGen
       startTime,
       endTime: toMs - 1,
     }
-    const question = { path: OPEN_INTEREST_PATH, query, weight: 1, pool: 'statistics' }
+    const question = { path: OPEN_INTEREST_PATH, query, weight: 1, pool: 'statistics', isBackground: true }
     const answer = await walk.pager.ask(question, walk.signal)
     const rows = expectShape(OpenInterestRows, answer, OPEN_INTEREST_PATH, walk.deadLetters)
     const observations = rows
@@ -181,7 +181,7 @@ export async function askWitness(
       const query = { symbol, interval: channel.interval, limit: 1 }
       const answer = await rest.pager.ask({ path, query, weight: 1 }, signal)
       const newest = expectShape(KlineRows, answer, path, rest.deadLetters).at(-1)
-      return { newestMs: newest?.[0] ?? null, newestId: null }
+      return { newestMs: newest?.[0] ?? null, newestId: newest?.[8] ?? null }
     }
     case 'mark': {
       const path = `${API}/premiumIndex`

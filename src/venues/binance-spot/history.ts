@@ -74,7 +74,7 @@ export async function askWitness(
       const query = { symbol: instrument, interval: channel.interval, limit: 1 }
       const answer = await rest.pager.ask({ path, query, weight: 2 }, signal)
       const newest = expectShape(KlineRows, answer, path, rest.deadLetters).at(-1)
-      return { newestMs: newest?.[0] ?? null, newestId: null }
+      return { newestMs: newest?.[0] ?? null, newestId: newest?.[8] ?? null }
     }
     case 'best_bid_ask':
     case 'book_diff': {

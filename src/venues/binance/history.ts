@@ -54,7 +54,7 @@ export async function* walkKlines(
       return
     }
     const query = { symbol: about.instrument, interval, startTime, endTime: closedToMs - 1, limit }
-    const answer = await walk.pager.ask({ path: walk.path, query, weight }, walk.signal)
+    const answer = await walk.pager.ask({ path: walk.path, query, weight, isBackground: true }, walk.signal)
     const rows = expectShape(KlineRows, answer, walk.path, deadLetters)
     const observations = rows
       .map((row) => mapKlineRow(row, interval, venueNowMs, { ...about, receivedMs: answer.receivedMs }))
@@ -93,7 +93,10 @@ export async function* walkAggregateTrades(
       nextId === undefined
         ? { symbol: about.instrument, startTime: fromMs, endTime: windowToMs - 1, limit: TRADES_PER_PAGE }
         : { symbol: about.instrument, fromId: nextId, limit: TRADES_PER_PAGE }
-    const answer = await walk.pager.ask({ path: walk.path, query, weight: walk.weight }, walk.signal)
+    const answer = await walk.pager.ask(
+      { path: walk.path, query, weight: walk.weight, isBackground: true },
+      walk.signal,
+    )
     const rows = expectShape(AggregateTradeRows, answer, walk.path, walk.deadLetters)
     const first = rows[0]
     const last = rows.at(-1)

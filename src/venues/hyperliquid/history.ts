@@ -35,8 +35,9 @@ async function askInfo<T>(
   weight: number,
   type: WireType<T>,
   signal: AbortSignal,
+  isBackground = false,
 ): Promise<{ value: T; answer: Answer }> {
-  const answer = await rest.pager.ask({ path: '/info', body, weight }, signal)
+  const answer = await rest.pager.ask({ path: '/info', body, weight, isBackground }, signal)
   const { value } = answer
   if (type.is(value)) return { value, answer }
   // An unknown coin is answered with null.
@@ -94,7 +95,14 @@ async function* walkCandles(
     const toMs = Math.min(closedMs, startTime + CANDLES_PER_PAGE * lengthMs)
     const req = { coin: where.instrument, interval, startTime, endTime: toMs - 1 }
     const weight = 20 + Math.ceil((toMs - startTime) / lengthMs / 60)
-    const { value, answer } = await askInfo(rest, { type: 'candleSnapshot', req }, weight, Candles, signal)
+    const { value, answer } = await askInfo(
+      rest,
+      { type: 'candleSnapshot', req },
+      weight,
+      Candles,
+      signal,
+      true,
+    )
     const observations = value
       .map((row) => mapCandle(row, interval, venueNowMs, { ...where, receivedMs: answer.receivedMs }))
       .filter((bar) => bar.closed && bar.openTimeMs >= startTime && bar.openTimeMs < toMs)
@@ -117,7 +125,7 @@ async function* walkFunding(
   while (fromMs < range.toMs) {
     const settledMs = Math.min(range.toMs, (await rest.venueTime.now(signal)) - FUNDING_SETTLE_MS)
     if (fromMs >= settledMs) return
-    const rows = await askFunding(rest, where, { fromMs, toMs: settledMs }, signal)
+    const rows = await askFunding(rest, where, { fromMs, toMs: settledMs }, signal, true)
     const last = rows.at(-1)
     const isFull = rows.length >= FUNDING_PER_PAGE && last !== undefined
     const nextMs = isFull ? Math.min(last.venueTimeMs + 1, settledMs) : settledMs
@@ -132,6 +140,7 @@ async function askFunding(
   where: Where,
   range: TimeRange,
   signal: AbortSignal,
+  isBackground = false,
 ): Promise<FundingObservation[]> {
   const body = {
     type: 'fundingHistory',
@@ -141,7 +150,7 @@ async function askFunding(
   }
   const rowsExpected = Math.min(FUNDING_PER_PAGE, Math.ceil((range.toMs - range.fromMs) / HOUR_MS))
   const weight = 20 + Math.ceil(rowsExpected / 20)
-  const { value, answer } = await askInfo(rest, body, weight, FundingRows, signal)
+  const { value, answer } = await askInfo(rest, body, weight, FundingRows, signal, isBackground)
   return value.map((row) => mapFunding(row, { ...where, receivedMs: answer.receivedMs }))
 }
 
@@ -194,7 +203,7 @@ export async function askWitness(
         endTime: nowMs,
       }
       const { value } = await askInfo(rest, { type: 'candleSnapshot', req }, 21, Candles, signal)
-      return { newestMs: value.at(-1)?.t ?? null, newestId: null }
+      return { newestMs: value.at(-1)?.t ?? null, newestId: value.at(-1)?.n ?? null }
     }
     case 'book':
     case 'book_fast':

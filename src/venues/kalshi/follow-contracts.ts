@@ -7,7 +7,7 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'
-import type { Companion, FeedIo } from '../feed.ts'
+import type { Companion, FeedIo } from '../companion.ts'
 import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import type { Desk } from './feed.ts'

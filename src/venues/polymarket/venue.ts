@@ -2,7 +2,7 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { type Asker, headerTime } from '../ask-typed.ts'
 import type { Channel } from '../channel.ts'
-import type { FeedIo } from '../feed.ts'
+import type { FeedIo } from '../companion.ts'
 import type { Route } from '../link.ts'
 import { createPager, VenueError } from '../pager.ts'
 import { assertHistory, supportedChannels } from '../supported.ts'

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import { type Asked, restStandIn } from '../../../test/venues/rest-stand-in.ts'
+import { endAll } from '../../../test/venues/scripted-venue.ts'
+import { walkAll } from '../../../test/venues/walk.ts'
+import { manualClock } from '../../kit/clock.ts'
+import { klinePrice } from './history.ts'
+import { createBinanceFutures } from './venue.ts'
+
+afterEach(endAll)
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const NOW = Date.parse('2026-03-14T12:01:30Z')
+
+const numbers = ({ query }: Asked) => ({
+  from: Number(query.get('startTime')),
+  to: Number(query.get('endTime')),
+  limit: Number(query.get('limit')),
+})
+
+/** Every `step`, from the first on the grid within the asked times. */
+function grid(asked: Asked, stepMs: number): number[] {
+  const { from, to, limit } = numbers(asked)
+  const times = []
+  for (
+    let at = Math.ceil(from / stepMs) * stepMs;
+    at <= Math.min(to, NOW) && times.length < limit;
+    at += stepMs
+  )
+    times.push(at)
+  return times
+}
+
+function answer(asked: Asked): unknown {
+  const symbol = asked.query.get('symbol')
+  switch (asked.path) {
+    case '/fapi/v1/time':
+      return { serverTime: NOW }
+    case '/fapi/v1/klines':
+      return grid(asked, MINUTE).map((open) => [
+        open,
+        '1',
+        '2',
+        '1',
+        '2',
+        '8',
+        open + MINUTE - 1,
+        '9',
+        3,
+        '5',
+        '6',
+        '0',
+      ])
+    case '/fapi/v1/fundingRate':
+      if (!asked.query.has('startTime')) {
+        return [NOW - 5 * HOUR, NOW - HOUR].map((at) => ({
+          symbol,
+          fundingTime: at,
+          fundingRate: '0.1',
+          markPrice: '',
+        }))
+      }
+      // The venue stamps some milliseconds late; a dividend row is no funding of ours.
+      return grid(asked, 8 * HOUR)
+        .map((at) => ({ symbol, fundingTime: at + 7, fundingRate: '0.0001', rateType: 'Regular' }))
+        .flatMap((row) => [row, { ...row, fundingTime: row.fundingTime + 1, rateType: 'Special' }])
+        .slice(0, numbers(asked).limit)
+    case '/futures/data/openInterestHist':
+      assert.ok(numbers(asked).from > NOW - 30 * DAY, 'older is refused by the venue')
+      return grid(asked, 5 * MINUTE)
+        .filter((at) => at < NOW - 6 * MINUTE)
+        .map((timestamp) => ({ symbol, sumOpenInterest: '10', sumOpenInterestValue: '600000', timestamp }))
+    case '/fapi/v1/openInterest':
+      return { symbol, openInterest: '104935.279', time: NOW - 10 }
+    case '/fapi/v1/premiumIndex':
+      return {
+        symbol,
+        markPrice: '63392.8',
+        indexPrice: '63415.2',
+        lastFundingRate: '0.0001',
+        nextFundingTime: 1,
+        time: NOW - 5,
+      }
+    case '/fapi/v1/aggTrades':
+      assert.ok(!asked.query.has('startTime') || numbers(asked).from > NOW - DAY)
+      return [{ a: 5, p: '1', q: '1', nq: '1', f: 1, l: 1, T: NOW - 40 * MINUTE, m: true }]
+    case '/fapi/v1/depth':
+      return { lastUpdateId: 9, E: NOW, T: NOW - 1, bids: [], asks: [] }
+    default:
+      return undefined
+  }
+}
+
+async function futures() {
+  const rest = await restStandIn(answer)
+  return { rest, venue: createBinanceFutures({ clock: manualClock(NOW), hosts: { rest: rest.url } }) }
+}
+
+test('klines are asked at the cheapest price per row and carry the taker-buy volumes', async () => {
+  assert.deepEqual(klinePrice(3), { limit: 3, weight: 1 })
+  assert.deepEqual(klinePrice(99), { limit: 99, weight: 1 })
+  assert.deepEqual(klinePrice(100), { limit: 499, weight: 2 })
+  const { venue } = await futures()
+  const range = { fromMs: NOW - 1_000 * MINUTE, toMs: NOW }
+  const walked = await walkAll(venue, { dataset: 'klines', symbol: 'SOL', interval: '1m', range })
+  assert.equal(walked.observations.length, 999)
+  const [bar] = walked.observations
+  assert.ok(bar?.kind === 'kline' && bar.takerBuyVolume === '5' && bar.volume === '8')
+})
+
+test('aggregate trades reach back one day; what is older is missing with its reason', async () => {
+  const { venue } = await futures()
+  const range = { fromMs: NOW - 2 * DAY, toMs: NOW - 30 * MINUTE }
+  const walked = await walkAll(venue, { dataset: 'aggregate_trades', symbol: 'BTC', range })
+  assert.deepEqual(walked.missing, [{ fromMs: NOW - 2 * DAY, toMs: NOW - DAY + MINUTE }])
+})
+
+test('settled funding: regular rates only, each once, with the time of the next', async () => {
+  const { venue } = await futures()
+  const range = { fromMs: NOW - 500 * DAY, toMs: NOW }
+  const walked = await walkAll(venue, { dataset: 'funding', symbol: 'BTC', range })
+  const times = walked.observations.map((each) => (each.kind === 'funding' ? each.fundingTimeMs : 0))
+  assert.equal(new Set(times).size, times.length)
+  assert.equal(times.length, 1_500)
+  assert.ok(walked.pages > 1)
+  for (const row of walked.observations) {
+    assert.ok(row.kind === 'funding' && row.nextFundingTimeMs === row.fundingTimeMs + 8 * HOUR)
+  }
+  assert.equal(walked.settledMs, NOW - MINUTE)
+})
+
+test('open interest: one month and no more, and near the present only what has been published', async () => {
+  const { venue } = await futures()
+  const range = { fromMs: NOW - 40 * DAY, toMs: NOW }
+  const walked = await walkAll(venue, { dataset: 'open_interest', symbol: 'XRP', range })
+  assert.deepEqual(walked.missing, [{ fromMs: range.fromMs, toMs: NOW - 30 * DAY + MINUTE }])
+  const times = walked.observations.map((each) => each.venueTimeMs)
+  assert.ok(times.every((at, index) => index === 0 || at - (times[index - 1] ?? 0) === 5 * MINUTE))
+  assert.equal(times.at(-1), Date.parse('2026-03-14T11:55:00Z'))
+  assert.equal(walked.settledMs, Date.parse('2026-03-14T12:00:00Z'))
+})
+
+test('liquidations of the past do not exist', async () => {
+  const { venue, rest } = await futures()
+  const range = { fromMs: NOW - DAY, toMs: NOW }
+  assert.deepEqual((await walkAll(venue, { dataset: 'liquidations', symbol: 'BTC', range })).missing, [range])
+  assert.equal(rest.asked.length, 0)
+})
+
+test('witnesses and polls: what each channel can be held against', async () => {
+  const { venue } = await futures()
+  const signal = AbortSignal.timeout(5_000)
+  const newest = async (dataset: Parameters<typeof venue.witness>[0]['dataset']) =>
+    (await venue.witness({ dataset, symbol: 'BTC' }, { signal }))?.newestMs
+  assert.equal(await newest('mark'), NOW - 5)
+  assert.equal(await newest('open_interest'), NOW - 10)
+  assert.equal(await newest('aggregate_trades'), NOW - 40 * MINUTE)
+  assert.equal(await newest('best_bid_ask'), NOW - 1)
+  assert.equal(await newest('funding'), NOW - HOUR)
+  assert.equal(await newest('liquidations'), undefined)
+  assert.match((await venue.check({ signal })).line, /BTCUSDT mark 63392\.8, ETHUSDT mark/)
+})

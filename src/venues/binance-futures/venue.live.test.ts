@@ -1,0 +1,15 @@
+/** Talks to the real venue; run by hand: `node --test src/venues/binance-futures/venue.live.test.ts`. */
+import { proveLive } from '../../../test/venues/live-proof.ts'
+import { createBinanceFutures } from './venue.ts'
+
+proveLive(createBinanceFutures, {
+  listenMs: 30_000,
+  channels: [
+    { dataset: 'aggregate_trades', symbol: 'BTC' },
+    { dataset: 'klines', symbol: 'BTC', interval: '1m' },
+    { dataset: 'mark', symbol: 'BTC' },
+    { dataset: 'best_bid_ask', symbol: 'BTC' },
+    { dataset: 'open_interest', symbol: 'BTC' },
+    { dataset: 'funding', symbol: 'BTC' },
+  ],
+})

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import { type Asked, restStandIn } from '../../../test/venues/rest-stand-in.ts'
+import { endAll } from '../../../test/venues/scripted-venue.ts'
+import { walkAll } from '../../../test/venues/walk.ts'
+import { manualClock, systemClock } from '../../kit/clock.ts'
+import { createBinanceSpot } from './venue.ts'
+
+afterEach(endAll)
+
+const MINUTE = 60_000
+/** The venue's present: 20 s into a minute. Our own clock is three seconds slow. */
+const NOW = Date.parse('2026-03-14T12:00:20Z')
+const SKEW = 3_000
+/** The venue has aggregate trades from this id on; each lasts 250 ms, four share a millisecond. */
+const OLDEST_ID = 1_000
+const timeOf = (id: number) => NOW - 4 * 3_600_000 + Math.floor(id / 4) * 1_000
+
+function klineRows({ query }: Asked) {
+  const from = Number(query.get('startTime') ?? NOW - 60 * MINUTE)
+  const to = Math.min(Number(query.get('endTime') ?? NOW), NOW)
+  const rows = []
+  for (
+    let open = Math.ceil(from / MINUTE) * MINUTE;
+    open <= to && rows.length < Number(query.get('limit'));
+    open += MINUTE
+  ) {
+    rows.push([open, '1.0', '2.0', '0.5', '1.5', '10.0', open + MINUTE - 1, '15.0', 7, '6.0', '9.0', '0'])
+  }
+  return rows
+}
+
+function tradeRows({ query }: Asked) {
+  assert.ok(!(query.has('fromId') && query.has('startTime')), 'an id and times are never sent together')
+  const limit = Number(query.get('limit'))
+  const from = Number(query.get('startTime') ?? 0)
+  const to = Number(query.get('endTime') ?? Number.MAX_SAFE_INTEGER)
+  if (query.has('startTime')) assert.ok(to - from < 3_600_000)
+  const firstId = Math.max(OLDEST_ID, Number(query.get('fromId') ?? OLDEST_ID))
+  const rows = []
+  for (let a = firstId; timeOf(a) <= NOW && rows.length < limit; a++) {
+    const T = timeOf(a)
+    if (T >= from && T <= to) rows.push({ a, p: '1', q: '2', f: a, l: a, T, m: a % 2 === 0, M: true })
+  }
+  return query.has('startTime') || query.has('fromId')
+    ? rows
+    : [{ a: 9, p: '1', q: '1', f: 1, l: 2, T: 77, m: true }]
+}
+
+async function spot() {
+  const rest = await restStandIn((asked) => {
+    if (asked.path === '/api/v3/time') return { serverTime: NOW }
+    if (asked.path === '/api/v3/klines') return klineRows(asked)
+    if (asked.path === '/api/v3/aggTrades') return tradeRows(asked)
+    if (asked.path === '/api/v3/depth')
+      return { lastUpdateId: 42, bids: [['1.0', '2']], asks: [['1.1', '3']] }
+    if (asked.path === '/api/v3/exchangeInfo') {
+      const names: string[] = JSON.parse(asked.query.get('symbols') ?? '[]')
+      return {
+        serverTime: NOW,
+        rateLimits: [],
+        symbols: names.map((symbol) => ({ symbol, status: 'TRADING' })),
+      }
+    }
+    return undefined
+  })
+  const venue = createBinanceSpot({ clock: manualClock(NOW - SKEW), hosts: { rest: rest.url } })
+  return { venue, rest }
+}
+
+test('klines: every closed bar once, the forming one never, judged by the clock of the venue', async () => {
+  const { venue, rest } = await spot()
+  const range = { fromMs: NOW - 2_500 * MINUTE, toMs: NOW + MINUTE }
+  const walked = await walkAll(venue, { dataset: 'klines', symbol: 'BTC', interval: '1m', range })
+  const lastOpen = Date.parse('2026-03-14T11:59:00Z')
+  const opens = walked.observations.map((each) =>
+    each.kind === 'kline' && each.closed ? each.openTimeMs : Number.NaN,
+  )
+  assert.equal(opens.length, 2_499)
+  assert.equal(opens.at(-1), lastOpen)
+  assert.ok(opens.every((open, index) => index === 0 || open - (opens[index - 1] ?? 0) === MINUTE))
+  assert.equal(walked.settledMs, lastOpen + MINUTE, 'the walk ends where the present of the venue is')
+  assert.equal(walked.pages, 3)
+  assert.equal(rest.asked.filter((each) => each.path === '/api/v3/time').length, 1)
+})
+
+test('klines: a range of the past is settled exactly, aligned to bars or not', async () => {
+  const { venue } = await spot()
+  const base = Date.parse('2026-03-14T10:00:00Z')
+  for (const range of [
+    { fromMs: base, toMs: base + 5 * MINUTE },
+    { fromMs: base + 1, toMs: base + 5 * MINUTE + 1 },
+    { fromMs: base + 1, toMs: base + 2 },
+  ]) {
+    const walked = await walkAll(venue, { dataset: 'klines', symbol: 'ETH', interval: '1m', range })
+    assert.equal(walked.settledMs, range.toMs)
+    assert.equal(walked.observations.length, range.toMs - range.fromMs === 1 ? 0 : 5)
+  }
+})
+
+test('klines: a bar off its grid is kept out and kept as a dead letter', async () => {
+  const rest = await restStandIn(({ path }) =>
+    path === '/api/v3/time'
+      ? { serverTime: NOW }
+      : [[NOW - 9 * MINUTE + 14_000, '1', '1', '1', '1', '1', NOW - 8 * MINUTE, '1', 1, '1', '1', '0']],
+  )
+  const venue = createBinanceSpot({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+  const range = { fromMs: NOW - 10 * MINUTE, toMs: NOW }
+  const walked = await walkAll(venue, { dataset: 'klines', symbol: 'BTC', interval: '1m', range })
+  assert.deepEqual(walked.observations, [])
+  assert.deepEqual(venue.deadLetters.counts(), { off_grid: 1 })
+})
+
+test('aggregate trades: each once and in order, across pages that split a millisecond', async () => {
+  const { venue } = await spot()
+  const range = { fromMs: timeOf(2_000), toMs: timeOf(6_001) }
+  const walked = await walkAll(venue, { dataset: 'aggregate_trades', symbol: 'BTC', range })
+  assert.deepEqual(
+    walked.observations.map((each) => Number(each.key)),
+    Array.from({ length: 4_000 }, (_, index) => 2_000 + index),
+  )
+  assert.equal(walked.settledMs, range.toMs)
+  assert.deepEqual(walked.missing, [])
+})
+
+test('aggregate trades: after an id, and up to the present but not into it', async () => {
+  const { venue } = await spot()
+  const range = { fromMs: NOW - 60_000, toMs: NOW + 60_000 }
+  const from = OLDEST_ID + 4 * 14_000
+  const walked = await walkAll(venue, { dataset: 'aggregate_trades', symbol: 'BTC', range, afterId: from })
+  assert.equal(walked.observations[0]?.key, String(from + 1))
+  assert.equal(walked.settledMs, NOW - 1_000)
+})
+
+test('aggregate trades: ids that the venue no longer has are a hole with a reason, not an error', async () => {
+  const { venue } = await spot()
+  const range = { fromMs: timeOf(500), toMs: timeOf(1_101) }
+  const walked = await walkAll(venue, { dataset: 'aggregate_trades', symbol: 'BTC', range, afterId: 499 })
+  assert.deepEqual(walked.missing, [{ fromMs: timeOf(500), toMs: timeOf(1_000) }])
+  assert.equal(walked.observations.length, 100)
+})
+
+test('what spot does not provide is said to be missing, without a question', async () => {
+  const { venue, rest } = await spot()
+  const range = { fromMs: 0, toMs: NOW }
+  for (const dataset of ['liquidations', 'book_diff', 'funding'] as const) {
+    const walked = await walkAll(venue, { dataset, symbol: 'BTC', range })
+    assert.deepEqual(walked.missing, [range])
+  }
+  assert.equal(rest.asked.length, 0)
+})
+
+test('an answer of another shape fails the walk and is kept', async () => {
+  const rest = await restStandIn(({ path }) =>
+    path === '/api/v3/time' ? { serverTime: NOW } : [{ surprise: 1 }],
+  )
+  const venue = createBinanceSpot({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+  const range = { fromMs: NOW - 10 * MINUTE, toMs: NOW }
+  await assert.rejects(
+    walkAll(venue, { dataset: 'klines', symbol: 'BTC', interval: '1m', range }),
+    /unknown shape/,
+  )
+  assert.deepEqual(venue.deadLetters.counts(), { wrong_shape: 1 })
+})
+
+test('witness, book, clock and check answer from REST alone', async () => {
+  const { venue } = await spot()
+  const signal = AbortSignal.timeout(5_000)
+  assert.deepEqual(await venue.witness({ dataset: 'aggregate_trades', symbol: 'BTC' }, { signal }), {
+    newestMs: 77,
+    newestId: 9,
+  })
+  assert.deepEqual(await venue.witness({ dataset: 'best_bid_ask', symbol: 'BTC' }, { signal }), {
+    newestMs: null,
+    newestId: 42,
+  })
+  const bar = await venue.witness({ dataset: 'klines', symbol: 'BTC', interval: '1m' }, { signal })
+  assert.equal((bar?.newestMs ?? 1) % MINUTE, 0)
+  assert.deepEqual((await venue.book('BTC', { signal })).asks, [['1.1', '3']])
+  assert.equal((await venue.serverTime({ signal })).offsetMs, SKEW)
+  const check = await venue.check({ signal })
+  assert.ok(check.ok)
+  assert.match(
+    check.line,
+    /^binance-spot \(cexa\) at http.*clock offset 3000 ms; BTCUSDT TRADING, ETHUSDT TRADING/,
+  )
+})
+
+test('a venue that cannot be reached is one line, not an exception', async () => {
+  const venue = createBinanceSpot({
+    clock: systemClock,
+    hosts: { rest: 'http://127.0.0.1:9' },
+    limits: { pager: { tries: 1, backoff: { baseMs: 0, capMs: 0 } } },
+  })
+  const checking = venue.check({ signal: AbortSignal.timeout(5_000) })
+  const check = await checking
+  assert.equal(check.ok, false)
+  assert.match(check.line, /no useful answer/)
+  assert.ok(!check.line.includes('\n'))
+})

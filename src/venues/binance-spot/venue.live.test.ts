@@ -1,0 +1,12 @@
+/** Talks to the real venue; run by hand: `node --test src/venues/binance-spot/venue.live.test.ts`. */
+import { proveLive } from '../../../test/venues/live-proof.ts'
+import { createBinanceSpot } from './venue.ts'
+
+proveLive(createBinanceSpot, {
+  listenMs: 20_000,
+  channels: [
+    { dataset: 'aggregate_trades', symbol: 'BTC' },
+    { dataset: 'klines', symbol: 'BTC', interval: '1s' },
+    { dataset: 'best_bid_ask', symbol: 'BTC' },
+  ],
+})

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import { endAfterTest, endAll, scriptedVenue, type Visit } from '../../../test/venues/scripted-venue.ts'
+import { systemClock } from '../../kit/clock.ts'
+import type { Channel } from '../channel.ts'
+import type { Observation } from '../observation.ts'
+import { createSymbolMap } from '../symbol-map.ts'
+import { hyperliquidDescription } from './describe.ts'
+import { createHyperliquidReader } from './feed.ts'
+import { createHyperliquid } from './venue.ts'
+
+afterEach(endAll)
+
+const trade = (tid: number, time = 1_790_000_000_000 + tid) => ({
+  coin: 'BTC',
+  side: 'B',
+  px: '84143.0',
+  sz: '0.1',
+  time,
+  hash: '0x0',
+  tid,
+  users: ['0x1', '0x2'],
+})
+const trades = (ids: number[]) => JSON.stringify({ channel: 'trades', data: ids.map((id) => trade(id)) })
+
+/** Acknowledges as the venue does: with its defaults filled in. */
+function acknowledge(visit: Visit, text: string): void {
+  const { method, subscription } = JSON.parse(text)
+  if (method === 'ping') {
+    visit.socket.send('{"channel":"pong"}')
+    return
+  }
+  const filled =
+    subscription.type === 'l2Book'
+      ? { nSigFigs: null, mantissa: null, fast: false, ...subscription }
+      : subscription
+  visit.socket.send(
+    JSON.stringify({ channel: 'subscriptionResponse', data: { method, subscription: filled } }),
+  )
+  if (subscription.type === 'trades') {
+    // The replay of about thirty old trades, unmarked, on every subscribe.
+    visit.socket.send(trades(Array.from({ length: 30 }, (_, index) => lastTid - 29 + index)))
+  }
+}
+let lastTid = 100
+
+async function listening(channels: Channel[]) {
+  const venue = await scriptedVenue({
+    onOpen: (visit) => visit.socket.send('Websocket connection established.'),
+    onMessage: acknowledge,
+  })
+  const hyperliquid = createHyperliquid({ clock: systemClock, hosts: { stream: venue.url }, random: () => 0 })
+  const session = hyperliquid.live(channels, { signal: AbortSignal.timeout(8_000) })
+  endAfterTest(() => session.close())
+  const seen: Observation[] = []
+  void (async () => {
+    for await (const observation of session) seen.push(observation)
+  })()
+  const until = async (holds: () => boolean) => {
+    const endMs = Date.now() + 4_000
+    while (!holds()) {
+      if (Date.now() > endMs) throw new Error(`not in time; saw ${JSON.stringify(seen.slice(-3))}`)
+      await systemClock.sleep(5)
+    }
+  }
+  const tids = () => seen.flatMap((each) => (each.kind === 'trade' ? [Number(each.id)] : []))
+  return { venue, hyperliquid, session, seen, until, tids }
+}
+
+test('the replay on subscribe closes a short gap and repeats nothing', async () => {
+  lastTid = 100
+  const { venue, session, until, tids, hyperliquid } = await listening([{ dataset: 'trades', symbol: 'BTC' }])
+  await until(() => tids().length === 30)
+  venue.broadcast(trades([101, 102]))
+  await until(() => tids().length === 32)
+  // While the socket is down, three trades happen; the replay after the reconnect holds them.
+  lastTid = 105
+  venue.visits[0]?.socket.terminate()
+  await until(() => tids().length === 35)
+  assert.deepEqual(
+    tids(),
+    Array.from({ length: 35 }, (_, index) => 71 + index),
+  )
+  assert.equal(session.stats().repeats, 27)
+  assert.equal(hyperliquid.deadLetters.total, 0, 'the greeting in plain text is no dead letter')
+})
+
+test('each channel is told as subscribed when its acceptance came, filled-in defaults or not', async () => {
+  const channels: Channel[] = [
+    { dataset: 'book', symbol: 'BTC' },
+    { dataset: 'book_fast', symbol: 'BTC' },
+    { dataset: 'klines', symbol: 'ETH', interval: '1m' },
+    { dataset: 'mark', symbol: 'SOL' },
+    { dataset: 'open_interest', symbol: 'SOL' },
+  ]
+  const { seen, until } = await listening(channels)
+  const subscribed = () => seen.flatMap((each) => (each.kind === 'subscribed' ? [each.channel] : []))
+  await until(() => subscribed().length === channels.length)
+  for (const channel of channels)
+    assert.ok(subscribed().some((each) => JSON.stringify(each) === JSON.stringify(channel)))
+})
+
+test('a context feeds only the channels that were asked for', async () => {
+  const { venue, seen, until } = await listening([{ dataset: 'open_interest', symbol: 'BTC' }])
+  await until(() => seen.some((each) => each.kind === 'subscribed'))
+  const ctx = {
+    funding: '0.0000125',
+    openInterest: '2.5',
+    oraclePx: '101',
+    markPx: '100',
+    premium: null,
+    midPx: null,
+  }
+  venue.broadcast(JSON.stringify({ channel: 'activeAssetCtx', data: { coin: 'BTC', ctx } }))
+  await until(() => seen.some((each) => each.kind === 'open_interest'))
+  assert.ok(!seen.some((each) => each.kind === 'mark'))
+})
+
+test('one bad trade does not spoil the others of its frame, and is told', () => {
+  const reader = createHyperliquidReader(createSymbolMap(hyperliquidDescription.symbols))
+  const frame = JSON.stringify({ channel: 'trades', data: [trade(1), { ...trade(2), px: 'NaN' }, trade(3)] })
+  const outcome = reader.read(frame, 1)
+  assert.ok(outcome.kind === 'data')
+  assert.equal(outcome.items.length, 2)
+  assert.equal(outcome.refused, 'wrong_shape')
+})
+
+test('a side without orders is null, and fast books are told from full ones', () => {
+  const reader = createHyperliquidReader(createSymbolMap(hyperliquidDescription.symbols))
+  const read = (value: unknown) => {
+    const outcome = reader.read(JSON.stringify(value), 1)
+    assert.ok(outcome.kind === 'data')
+    return outcome.items[0]
+  }
+  const level = { px: '1', sz: '2', n: 3 }
+  const bbo = read({ channel: 'bbo', data: { coin: 'BTC', time: 5, bbo: [null, level] } })?.observation
+  assert.ok(bbo?.kind === 'best_bid_ask')
+  assert.deepEqual([bbo.bid, bbo.ask], [null, ['1', '2', 3]])
+  const levels = [[level], []]
+  const fast = read({ channel: 'l2Book', data: { coin: 'BTC', time: 5, levels, fast: true } })
+  const full = read({ channel: 'l2Book', data: { coin: 'BTC', time: 5, levels } })
+  assert.deepEqual([fast?.channel, full?.channel], ['book_fast:BTC', 'book:BTC'])
+})

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  fixtureFiles,
+  fixtureJson,
+  type RecordedFrame,
+  recordedFrames,
+  withoutFixtures,
+} from '../../../test/venues/fixtures.ts'
+import { anyInstrument, type Listed, outcomesOf } from '../../../test/venues/read-frame.ts'
+import { schemaCoverage } from '../../../test/venues/schema-coverage.ts'
+import { createSymbolMap } from '../symbol-map.ts'
+import { hyperliquidDescription } from './describe.ts'
+import { createHyperliquidReader } from './feed.ts'
+import { mapBook, mapCandle, mapFunding } from './mapper.ts'
+import { HYPERLIQUID_WIRE as WIRE } from './wire.ts'
+
+const VENUE = 'hyperliquid'
+const skip = withoutFixtures(VENUE)
+const STREAM_FILES = [
+  'btc-raw-l2book-trades-20250126.jsonl',
+  'live-frames-2026-09.jsonl',
+  'tardis-messages-2024-2025.jsonl',
+]
+const FRAME_FILES = ['nautilus/ws_all_dexs_asset_ctxs.json', 'nautilus/ws_allmids.json']
+const ANSWER_FILES = [
+  'live-rest-2026-09.json',
+  'sdk-allMids.json',
+  'sdk-candleSnapshot.json',
+  'sdk-fundingHistory-btc-1038rows-2023.json',
+  'sdk-fundingHistory-window.json',
+  'sdk-l2Book.json',
+  'sdk-meta.json',
+]
+
+/** The frames that become no observation, and why. */
+const LISTED: Listed[] = [
+  {
+    holds: '"method":"subscribe","subscription":{"type":"l2Book"',
+    outcome: 'accepted',
+    why: 'an acceptance',
+  },
+  { holds: '"method":"unsubscribe"', outcome: 'ignored', why: 'we never unsubscribe' },
+  { holds: '"channel":"pong"', outcome: 'pong', why: 'the answer to our ping' },
+  { holds: 'Already subscribed', outcome: 'ignored', why: 'harmless' },
+  {
+    holds: 'Error parsing JSON',
+    outcome: 'refused',
+    why: 'the venue’s own error message is kept as a dead letter',
+  },
+  { holds: '"channel":"post"', outcome: 'ignored', why: 'we post nothing' },
+  { holds: '"channel":"activeSpotAssetCtx"', outcome: 'ignored', why: 'spot' },
+  { holds: '"channel":"allDexsAssetCtxs"', outcome: 'ignored', why: 'not asked for' },
+  { holds: '"channel":"allMids"', outcome: 'ignored', why: 'not asked for' },
+]
+
+function frames(): RecordedFrame[] {
+  const single = FRAME_FILES.map((file) => ({ at: file, msg: fixtureJson(VENUE, file) }))
+  return [...STREAM_FILES.flatMap((file) => recordedFrames(VENUE, file)), ...single]
+}
+const about = { source: 'perpdex', symbol: 'BTC', instrument: 'BTC', receivedMs: 1 } as const
+const live = () => fixtureJson(VENUE, 'live-rest-2026-09.json') as Record<string, unknown>
+const recordedAnswer = (file: string) => (fixtureJson(VENUE, file) as { response: unknown }).response
+
+test('every recorded file is known to these tests', { skip }, () => {
+  assert.deepEqual(fixtureFiles(VENUE), [...STREAM_FILES, ...FRAME_FILES, ...ANSWER_FILES].sort())
+})
+
+test('every recorded frame becomes observations, or is listed with the reason', { skip }, () => {
+  const { observations, unexpected, unused } = outcomesOf(
+    createHyperliquidReader(anyInstrument),
+    frames(),
+    LISTED,
+  )
+  assert.deepEqual(unexpected, [])
+  assert.deepEqual(unused, [])
+  const counts: Record<string, number> = {}
+  for (const { kind } of observations) counts[kind] = (counts[kind] ?? 0) + 1
+  assert.deepEqual(counts, {
+    book_snapshot: 50,
+    trade: 73,
+    kline: 4,
+    best_bid_ask: 3,
+    mark: 3,
+    open_interest: 3,
+  })
+})
+
+test('foreign coins are ignored, not refused', { skip }, () => {
+  const reader = createHyperliquidReader(createSymbolMap(hyperliquidDescription.symbols))
+  for (const frame of recordedFrames(VENUE, 'tardis-messages-2024-2025.jsonl')) {
+    const isOurs = JSON.stringify(frame.msg).includes('"coin":"BTC"')
+    assert.equal(reader.read(JSON.stringify(frame.msg), 1).kind, isOurs ? 'data' : 'ignored', frame.at)
+  }
+})
+
+test('a context gives mark, running funding and open interest with its exact value', { skip }, () => {
+  const reader = createHyperliquidReader(createSymbolMap(hyperliquidDescription.symbols))
+  const frame = frames().find((each) => JSON.stringify(each.msg).includes('"openInterest":"36585.31848"'))
+  const receivedMs = Date.parse('2026-09-24T03:20:00.000Z')
+  const outcome = reader.read(JSON.stringify(frame?.msg), receivedMs)
+  assert.ok(outcome.kind === 'data')
+  const [mark, openInterest] = outcome.items.map((item) => item.observation)
+  assert.ok(mark?.kind === 'mark' && openInterest?.kind === 'open_interest')
+  assert.equal(mark.runningFundingRate, '0.0000018952')
+  assert.equal(mark.nextFundingTimeMs, Date.parse('2026-09-24T04:00:00.000Z'))
+  assert.equal(openInterest.valueUsd, '3078581379.45504')
+})
+
+test('every recorded answer becomes observations, or is listed with the reason', { skip }, () => {
+  const answers = live()
+  assert.deepEqual(Object.keys(answers).sort(), [
+    'candleSnapshot_btc_1d_earliest',
+    'candleSnapshot_btc_1h_2026-09-25',
+    'exchangeStatus_2026-09-24',
+    'fundingHistory_btc_2026-09-25',
+    'l2Book_btc_top5_2026-09-25',
+    'metaAndAssetCtxs_btc_ctx_2026-09-27',
+    'meta_first_six_2026-09-25',
+    // Its next time is the hour just settled: never used.
+    'predictedFundings_btc_entry_2026-09-27',
+  ])
+  assert.ok(WIRE.Meta.is(answers['meta_first_six_2026-09-25']))
+  assert.ok(WIRE.Meta.is(recordedAnswer('sdk-meta.json')))
+  assert.ok(WIRE.ExchangeStatus.is(answers['exchangeStatus_2026-09-24']))
+  assert.ok(WIRE.Candles.is([answers.candleSnapshot_btc_1d_earliest]))
+  assert.ok(WIRE.Context.is({ coin: 'BTC', ctx: answers['metaAndAssetCtxs_btc_ctx_2026-09-27'] }))
+  const candles = answers['candleSnapshot_btc_1h_2026-09-25']
+  assert.ok(WIRE.Candles.is(candles))
+  const bars = candles.map((row) => mapCandle(row, '1h', 1790360000000, about))
+  assert.deepEqual(
+    bars.map((bar) => bar.closed),
+    [true, true, true, true, false],
+  )
+  assert.ok(WIRE.Candles.is(recordedAnswer('sdk-candleSnapshot.json')))
+  for (const book of [answers['l2Book_btc_top5_2026-09-25'], recordedAnswer('sdk-l2Book.json')]) {
+    assert.ok(WIRE.Book.is(book))
+    const { bids, asks } = mapBook(book, 'rest', about)
+    assert.ok(Number(bids[0]?.[0]) < Number(asks[0]?.[0]))
+  }
+  assert.ok(WIRE.FundingRows.is(answers['fundingHistory_btc_2026-09-25']))
+  assert.ok(WIRE.FundingRows.is(recordedAnswer('sdk-fundingHistory-window.json')))
+})
+
+test('the next funding time follows the change from eight hours to one on its date', { skip }, () => {
+  const rows = recordedAnswer('sdk-fundingHistory-btc-1038rows-2023.json')
+  assert.ok(WIRE.FundingRows.is(rows))
+  const settled = rows.map((row) => mapFunding(row, about))
+  const broken = settled.filter((row, index) => {
+    const next = settled[index + 1]
+    return next !== undefined && next.fundingTimeMs !== row.nextFundingTimeMs
+  })
+  assert.equal(settled.length, 1_038)
+  assert.ok(broken.length <= 2, `only the missing hour breaks the chain, not ${broken.length} rows`)
+})
+
+const WRITTEN: unknown[] = [
+  { channel: 'l2Book', data: { coin: 'BTC', time: 1, levels: [[], []], fast: true } },
+  { channel: 'bbo', data: { coin: 'BTC', time: 1, bbo: [null, { px: '1', sz: '1', n: 1 }] } },
+  {
+    channel: 'subscriptionResponse',
+    data: { method: 'subscribe', subscription: { type: 'candle', coin: 'BTC', interval: '1m' } },
+  },
+  { channel: 'subscriptionResponse', data: { method: 'subscribe', subscription: { type: 'allMids' } } },
+]
+
+test('every branch of the wire types was taken', { skip }, () => {
+  const answers = Object.values(live()).flatMap((value) => [value, [value]])
+  const sdk = ANSWER_FILES.filter((file) => file.startsWith('sdk')).map(recordedAnswer)
+  const coverages = Object.entries(WIRE).map(([name, type]) => ({ name, type, ...schemaCoverage(type) }))
+  const feed = (values: unknown[]) => {
+    for (const value of values) {
+      const inner = WIRE.Message.is(value) ? value.data : []
+      const parts = [value, inner, ...(Array.isArray(inner) ? inner : [])]
+      for (const part of parts) for (const each of coverages) if (each.type.is(part)) each.see(part)
+    }
+  }
+  const unseen = () =>
+    coverages.flatMap((each) => each.unseen().map((branch) => `${each.name}${branch}`)).sort()
+  feed([...frames().map((frame) => frame.msg), ...answers, ...sdk])
+  assert.deepEqual(unseen(), [
+    'BestBidAsk.bbo[]|1',
+    'Book.fast present',
+    'Subscription.subscription.coin absent',
+    'Subscription.subscription.fast absent',
+    'Subscription.subscription.interval present',
+  ])
+  feed(WRITTEN)
+  assert.deepEqual(unseen(), [])
+})

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import { restStandIn } from '../../../test/venues/rest-stand-in.ts'
+import { endAll } from '../../../test/venues/scripted-venue.ts'
+import { walkAll } from '../../../test/venues/walk.ts'
+import { manualClock } from '../../kit/clock.ts'
+import { createHyperliquid } from './venue.ts'
+
+afterEach(endAll)
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const NOW = Date.parse('2026-03-14T12:00:20Z')
+const OLDEST_CANDLE = Math.floor(NOW / MINUTE) * MINUTE - 4_999 * MINUTE
+/** The venue leaves out quiet minutes, at first. */
+const isQuiet = (open: number) =>
+  open === Date.parse('2026-03-14T11:58:00Z') || open === Date.parse('2026-03-14T11:59:00Z')
+
+interface Body {
+  readonly type: string
+  readonly coin?: string
+  readonly startTime?: number
+  readonly endTime?: number
+  readonly req?: { coin: string; interval: string; startTime: number; endTime: number }
+}
+
+function answer(body: Body): unknown {
+  switch (body.type) {
+    case 'exchangeStatus':
+      return { specialStatuses: null, time: NOW }
+    case 'meta':
+      return {
+        universe: ['BTC', 'ETH', 'SOL']
+          .map((name) => ({ name, szDecimals: 5 }))
+          .concat({ name: 'XRP', szDecimals: 0, ...{ isDelisted: true } }),
+      }
+    case 'candleSnapshot': {
+      const { coin, interval, startTime, endTime } = body.req ?? {
+        coin: '',
+        interval: '',
+        startTime: 0,
+        endTime: 0,
+      }
+      const rows = []
+      const from = Math.max(Math.floor(startTime / MINUTE) * MINUTE, OLDEST_CANDLE)
+      for (let t = from; t <= Math.min(endTime, NOW); t += MINUTE) {
+        if (!isQuiet(t))
+          rows.push({
+            t,
+            T: t + MINUTE - 1,
+            s: coin,
+            i: interval,
+            o: '1',
+            h: '2',
+            l: '1',
+            c: '2',
+            v: '3',
+            n: 4,
+          })
+      }
+      return rows
+    }
+    case 'fundingHistory': {
+      const rows = []
+      const from = Math.ceil(((body.startTime ?? 0) - 40) / HOUR) * HOUR
+      for (let at = from; at + 40 <= (body.endTime ?? NOW) && rows.length < 500; at += HOUR) {
+        rows.push({ coin: body.coin, fundingRate: '0.0000125', premium: '-0.0001', time: at + 40 })
+      }
+      return rows
+    }
+    case 'l2Book':
+      return {
+        coin: body.coin,
+        time: NOW - 300,
+        levels: [[{ px: '10', sz: '1', n: 2 }], [{ px: '11', sz: '1', n: 1 }]],
+      }
+    case 'recentTrades':
+      return [NOW - 100, NOW - 900].map((time) => ({
+        coin: body.coin,
+        side: 'A',
+        px: '1',
+        sz: '1',
+        time,
+        hash: '0x',
+        tid: time,
+      }))
+    default:
+      return null
+  }
+}
+
+async function hyperliquid() {
+  const rest = await restStandIn(({ body }) => answer(JSON.parse(body)))
+  return { rest, venue: createHyperliquid({ clock: manualClock(NOW), hosts: { rest: rest.url } }) }
+}
+
+test('candles: the newest five thousand; older ones are missing with their reason', async () => {
+  const { venue } = await hyperliquid()
+  const range = { fromMs: OLDEST_CANDLE - HOUR, toMs: Date.parse('2026-03-14T11:50:00Z') }
+  const walked = await walkAll(venue, { dataset: 'klines', symbol: 'BTC', interval: '1m', range })
+  const firstMs = OLDEST_CANDLE + MINUTE
+  assert.deepEqual(walked.missing, [{ fromMs: range.fromMs, toMs: firstMs }])
+  assert.equal(walked.observations.length, (range.toMs - firstMs) / MINUTE)
+  assert.equal(walked.settledMs, range.toMs)
+})
+
+test('candles: minutes that may still be published are not settled', async () => {
+  const { venue } = await hyperliquid()
+  const range = { fromMs: Date.parse('2026-03-14T11:50:00Z'), toMs: NOW }
+  const walked = await walkAll(venue, { dataset: 'klines', symbol: 'BTC', interval: '1m', range })
+  assert.equal(walked.settledMs, Date.parse('2026-03-14T11:58:00Z'))
+  assert.ok(walked.observations.every((bar) => bar.kind === 'kline' && bar.closed))
+})
+
+test('funding: pages of five hundred, each hour once, the next hour named', async () => {
+  const { venue } = await hyperliquid()
+  const range = { fromMs: NOW - 1_200 * HOUR, toMs: NOW }
+  const walked = await walkAll(venue, { dataset: 'funding', symbol: 'ETH', range })
+  const times = walked.observations.map((each) => (each.kind === 'funding' ? each.fundingTimeMs : 0))
+  assert.equal(times.length, new Set(times).size)
+  assert.ok(times.every((at, index) => index === 0 || at - (times[index - 1] ?? 0) === HOUR))
+  assert.equal(walked.pages, 3)
+})
+
+test('past trades, books and open interest are not provided, and nobody is asked for them', async () => {
+  const { venue, rest } = await hyperliquid()
+  const range = { fromMs: NOW - HOUR, toMs: NOW }
+  for (const dataset of ['trades', 'book', 'open_interest', 'mark'] as const) {
+    assert.deepEqual((await walkAll(venue, { dataset, symbol: 'BTC', range })).missing, [range])
+  }
+  assert.equal(rest.asked.length, 0)
+})
+
+test('witnesses, book and check', async () => {
+  const { venue } = await hyperliquid()
+  const signal = AbortSignal.timeout(5_000)
+  assert.equal((await venue.witness({ dataset: 'trades', symbol: 'BTC' }, { signal }))?.newestMs, NOW - 100)
+  assert.equal(
+    (await venue.witness({ dataset: 'book_fast', symbol: 'BTC' }, { signal }))?.newestMs,
+    NOW - 300,
+  )
+  assert.equal((await venue.witness({ dataset: 'open_interest', symbol: 'BTC' }, { signal }))?.newestMs, NOW)
+  assert.deepEqual((await venue.book('BTC', { signal })).bids, [['10', '1', 2]])
+  assert.match((await venue.check({ signal })).line, /BTC listed, ETH listed, SOL listed, XRP NOT LISTED$/)
+})
+
+test('a coin that the venue does not know is a final error', async () => {
+  const rest = await restStandIn(({ body }) => (body.includes('exchangeStatus') ? { time: NOW } : null))
+  const venue = createHyperliquid({ clock: manualClock(NOW), hosts: { rest: rest.url } })
+  await assert.rejects(venue.book('BTC', { signal: AbortSignal.timeout(2_000) }), { isFinal: true })
+})

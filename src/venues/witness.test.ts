@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AggregateTradeObservation, KlineObservation, MarkObservation } from './observation.ts'
+import { knowsMore } from './witness.ts'
+
+const base = {
+  source: 'cexa',
+  symbol: 'BTC',
+  instrument: 'BTCUSDT',
+  venueTimeMs: 1_000,
+  receivedMs: 1_000,
+  key: null,
+} as const
+
+test('a trade that never came is a fault; the last one known to both is a quiet market', () => {
+  const last: AggregateTradeObservation = {
+    ...base,
+    kind: 'aggregate_trade',
+    id: 7,
+    firstTradeId: 1,
+    lastTradeId: 1,
+    price: '1',
+    size: '1',
+    side: 'buy',
+  }
+  assert.equal(knowsMore({ newestMs: 1_000, newestId: 7 }, last, 0), false)
+  assert.equal(knowsMore({ newestMs: 1_000, newestId: 8 }, last, 0), true)
+})
+
+test('a bar is behind when the venue has a newer one, or the same one with more trades', () => {
+  const last = { ...base, kind: 'kline', openTimeMs: 60_000, tradeCount: 5 } as KlineObservation
+  assert.equal(knowsMore({ newestMs: 60_000, newestId: 5 }, last, 0), false)
+  assert.equal(knowsMore({ newestMs: 60_000, newestId: 6 }, last, 0), true)
+  assert.equal(knowsMore({ newestMs: 120_000, newestId: 0 }, last, 0), true)
+  assert.equal(knowsMore({ newestMs: null, newestId: null }, last, 0), false)
+})
+
+test('a channel with times only is behind by more than the slack', () => {
+  const last: MarkObservation = {
+    ...base,
+    kind: 'mark',
+    markPrice: '1',
+    indexPrice: null,
+    runningFundingRate: null,
+    nextFundingTimeMs: null,
+  }
+  assert.equal(knowsMore({ newestMs: 6_000, newestId: null }, last, 5_000), false)
+  assert.equal(knowsMore({ newestMs: 6_001, newestId: null }, last, 5_000), true)
+})
+
+test('a channel that never spoke is behind whatever the venue has', () => {
+  assert.equal(knowsMore({ newestMs: 1, newestId: null }, undefined, 0), true)
+  assert.equal(knowsMore({ newestMs: null, newestId: null }, undefined, 0), false)
+})

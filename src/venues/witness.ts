@@ -1,0 +1,29 @@
+/** Is a silent channel broken, or is the market quiet? The witness knows more than the channel, or it does not. */
+import type { DataObservation } from './observation.ts'
+import type { Witness } from './venue.ts'
+
+/**
+ * True when the venue has data that the channel did not bring: the silence is a fault. `slackMs` is how much newer
+ * a time must be, for channels that only carry times: a message may be on its way.
+ */
+export function knowsMore(witness: Witness, last: DataObservation | undefined, slackMs: number): boolean {
+  const { newestMs, newestId } = witness
+  if (last === undefined) return newestMs !== null || newestId !== null
+  switch (last.kind) {
+    case 'aggregate_trade':
+      return newestId !== null && newestId > last.id
+    case 'kline':
+      if (newestMs === null) return false
+      return newestMs > last.openTimeMs || (newestMs === last.openTimeMs && (newestId ?? 0) > last.tradeCount)
+    case 'best_bid_ask':
+      if (newestId !== null && last.updateId !== null) return newestId > last.updateId
+      break
+    case 'book_diff':
+      if (newestId !== null) return newestId > last.lastUpdateId
+      break
+    case 'trade':
+      if (newestId !== null) return newestId > Number(last.id)
+      return newestMs !== null && newestMs > last.venueTimeMs
+  }
+  return newestMs !== null && newestMs > last.venueTimeMs + slackMs
+}

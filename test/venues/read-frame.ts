@@ -1,0 +1,39 @@
+/** Reads recorded frames with every instrument taken for one of ours, so that no frame hides behind its symbol. */
+import type { FeedProtocol, FrameOutcome } from '../../src/venues/frame.ts'
+import type { DataObservation } from '../../src/venues/observation.ts'
+
+export const anyInstrument = { fromVenue: () => 'BTC' as const }
+
+export interface Listed {
+  /** Part of the frame's text. */
+  readonly holds: string
+  readonly outcome: 'ignored' | 'refused' | 'pong' | 'accepted' | 'leaving'
+  readonly why: string
+}
+
+/** `data`, or the listed outcome of a frame; anything else is told with its place. */
+export function outcomesOf(
+  protocol: FeedProtocol,
+  frames: readonly { at: string; msg: unknown }[],
+  listed: readonly Listed[],
+): { observations: DataObservation[]; unexpected: string[]; unused: string[] } {
+  const observations: DataObservation[] = []
+  const unexpected: string[] = []
+  const used = new Set<Listed>()
+  for (const frame of frames) {
+    const text = JSON.stringify(frame.msg)
+    const outcome: FrameOutcome = protocol.read(text, 1_800_000_000_000)
+    if (outcome.kind === 'data' && outcome.refused === undefined) {
+      observations.push(...outcome.items.map((item) => item.observation))
+      continue
+    }
+    const entry = listed.find((each) => text.includes(each.holds) && each.outcome === outcome.kind)
+    if (entry === undefined) unexpected.push(`${frame.at}: ${JSON.stringify(outcome)}`)
+    else used.add(entry)
+  }
+  return {
+    observations,
+    unexpected,
+    unused: listed.filter((each) => !used.has(each)).map((each) => each.holds),
+  }
+}

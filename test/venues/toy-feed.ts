@@ -1,0 +1,118 @@
+/** A small protocol and quick limits, to try the feed's own rules apart from any venue. */
+import { systemClock } from '../../src/kit/clock.ts'
+import type { Channel } from '../../src/venues/channel.ts'
+import { createDeadLetters } from '../../src/venues/dead-letter.ts'
+import { type FeedOptions, startFeed } from '../../src/venues/feed.ts'
+import { dialWebSocket, FEED_LIMITS, type FeedLimits } from '../../src/venues/feed-limits.ts'
+import { type FeedProtocol, parseObject, refused } from '../../src/venues/frame.ts'
+import type { Observation, TradeObservation } from '../../src/venues/observation.ts'
+import type { LiveSession } from '../../src/venues/venue.ts'
+import { endAfterTest } from './scripted-venue.ts'
+
+export const BTC: Channel = { dataset: 'trades', symbol: 'BTC' }
+export const ETH: Channel = { dataset: 'trades', symbol: 'ETH' }
+
+export const frameOf = (id: number, symbol: 'BTC' | 'ETH' = 'BTC') => JSON.stringify({ id, symbol })
+
+/** `{"id":1,"symbol":"BTC"}` is a trade; `{"bye":1}` announces a close; `{"pong":1}` answers a ping. */
+export const toyProtocol: FeedProtocol = {
+  accepts: false,
+  heartbeat: null,
+  greetingPaceMs: 0,
+  read(text, receivedMs) {
+    const message = parseObject(text) as
+      | { id?: number; symbol?: 'BTC' | 'ETH'; bye?: 1; pong?: 1 }
+      | undefined
+    if (message === undefined) return refused('malformed')
+    if (message.bye) return { kind: 'leaving' }
+    if (message.pong) return { kind: 'pong' }
+    if (message.id === undefined || message.symbol === undefined) return refused('unknown_kind')
+    const observation: TradeObservation = {
+      kind: 'trade',
+      source: 'cexa',
+      symbol: message.symbol,
+      instrument: message.symbol,
+      venueTimeMs: receivedMs,
+      receivedMs,
+      key: String(message.id),
+      id: String(message.id),
+      price: '1',
+      size: '1',
+      side: 'buy',
+    }
+    return { kind: 'data', items: [{ channel: `trades:${message.symbol}`, observation }] }
+  },
+}
+
+export const QUICK: FeedLimits = {
+  ...FEED_LIMITS,
+  link: { openWithinMs: 300, trafficSilenceMs: 60_000, closeWithinMs: 200 },
+  line: {
+    backoff: { baseMs: 20, capMs: 100 },
+    steadyAfterMs: 1_000,
+    renewSpread: 0,
+    handoverMs: 400,
+    overlapMs: 50,
+  },
+  dataSilenceFloorMs: 60_000,
+}
+
+export interface ToySession {
+  readonly session: LiveSession
+  /** All that was read so far. */
+  readonly seen: Observation[]
+  readonly deadLetters: FeedOptions['deadLetters']
+  ids(symbol?: 'BTC' | 'ETH'): number[]
+  kinds(): string[]
+  until(holds: () => boolean, withinMs?: number): Promise<void>
+  close(): Promise<void>
+}
+
+export function listen(
+  url: string,
+  options: Partial<FeedOptions> & { channels?: Channel[]; read?: boolean } = {},
+): ToySession {
+  const channels = options.channels ?? [BTC]
+  const deadLetters = createDeadLetters({ venue: 'toy' })
+  const session = startFeed({
+    source: 'cexa',
+    routes: [{ name: 'toy', url: `${url}/toy`, channels, greeting: [] }],
+    polls: [],
+    protocol: toyProtocol,
+    silenceOf: () => null,
+    renewAfterMs: null,
+    clock: systemClock,
+    random: Math.random,
+    dial: dialWebSocket,
+    deadLetters,
+    limits: QUICK,
+    signal: new AbortController().signal,
+    ...options,
+  })
+  const seen: Observation[] = []
+  const reading = (async () => {
+    if (options.read === false) return
+    for await (const observation of session) seen.push(observation)
+  })()
+  endAfterTest(() => session.close())
+  return {
+    session,
+    seen,
+    deadLetters,
+    ids: (symbol = 'BTC') =>
+      seen.flatMap((each) => (each.kind === 'trade' && each.symbol === symbol ? [Number(each.id)] : [])),
+    kinds: () => seen.map((each) => each.kind).filter((kind) => kind !== 'trade'),
+    async until(holds, withinMs = 5_000) {
+      const endMs = Date.now() + withinMs
+      while (!holds()) {
+        if (Date.now() > endMs)
+          throw new Error(`not within ${withinMs} ms; saw ${JSON.stringify(seen.slice(-5))}`)
+        await systemClock.sleep(5)
+      }
+    },
+    async close() {
+      await session.close()
+      await reading
+    },
+  }
+}
