@@ -70,7 +70,7 @@ export interface SeriesQuery {
   position?: Position
   filters?: RowFilters
   /**
-   * Samples: per instrument the last row of each step, a step being the time (k × stepMs - stepMs, k × stepMs].
+   * Samples (snapshots only): per instrument the last row of each step, a step being the time (k × stepMs - stepMs, k × stepMs].
    */
   stepMs?: number
 }

@@ -9,14 +9,26 @@ import { RowError } from './row-error.ts'
 /** A number as a venue sends it: decimal text keeps every digit, a number is taken as it prints. */
 export type Numeric = string | number
 
-const SHORTEST = /^(?:0|-?[1-9]\d*|-?(?:0|[1-9]\d*)\.\d*[1-9])$/
+const PLAIN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
+const MAX_PLAIN_LENGTH = 40
 
 export function numberText(field: string, value: Numeric): string {
   const text = typeof value === 'string' ? value : `${value}`
-  if (SHORTEST.test(text) && text.length <= 96) return text
+  if (text.length <= MAX_PLAIN_LENGTH && PLAIN.test(text)) return withoutTrailingZeros(text)
   const parsed = tryDecimal(text)
   if (parsed === undefined) throw new RowError(field, `not a finite decimal number: ${JSON.stringify(text)}`)
   return decimalText(parsed)
+}
+
+/** Venues pad their decimals (`61234.10000000`); this is the hot path of every row. */
+function withoutTrailingZeros(text: string): string {
+  let end = text.length
+  if (text.includes('.')) {
+    while (text.charCodeAt(end - 1) === 48) end--
+    if (text.charCodeAt(end - 1) === 46) end--
+  }
+  const shortest = end === text.length ? text : text.slice(0, end)
+  return shortest === '-0' ? '0' : shortest
 }
 
 export function positiveText(field: string, value: Numeric): string {

@@ -1,9 +1,10 @@
 /**
- * A minute of books of one instrument as one compressed block. A row is written as the difference to the
- * row before: per side one replaced stretch of levels. Books change little between samples, so a block is a
- * small fraction of its books, and any row is at most a minute of cheap replacements away.
+ * A minute of snapshots of one instrument as one compressed block: light rows and books. Books are written as
+ * the difference to the row before: per side one replaced stretch of levels. Rows and books change little
+ * between samples, so a block is a small fraction of its content, and any row is at most a minute of cheap
+ * replacements away.
  *
- *   line:  ms within the minute | seq | side | side | side | side
+ *   line:  ms within the minute | seq | side | side | side | side | text of the light row
  *   side:  '' (unchanged) or  start,removed,level;level;…
  */
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
@@ -14,8 +15,12 @@ export const MINUTE_MS = 60_000
 export interface BookEntry {
   ts: number
   seq: number
+  /** The light row. */
+  text: string
   sides: readonly Levels[]
 }
+
+const SIDES = 4
 
 const NO_LEVELS: Levels = []
 
@@ -29,7 +34,7 @@ export function encodeBlock(entries: readonly BookEntry[]): Uint8Array {
   const lines = entries.map((entry) => {
     const sides = entry.sides.map((levels, side) => replacement(before[side] ?? NO_LEVELS, levels))
     before = entry.sides
-    return `${entry.ts % MINUTE_MS}|${entry.seq}|${sides.join('|')}`
+    return `${entry.ts % MINUTE_MS}|${entry.seq}|${sides.join('|')}|${entry.text}`
   })
   return zstdCompressSync(Buffer.from(lines.join('\n')))
 }
@@ -40,10 +45,17 @@ export function decodeBlock(data: Uint8Array, minute: number): BookEntry[] {
     .toString()
     .split('\n')
     .map((line) => {
-      const [offset, seq, ...changes] = line.split('|')
+      const fields: string[] = []
+      let at = 0
+      while (fields.length < SIDES + 2) {
+        const end = line.indexOf('|', at)
+        fields.push(line.slice(at, end))
+        at = end + 1
+      }
+      const [offset, seq, ...changes] = fields
       const sides = changes.map((change, side) => replaced(before[side] ?? NO_LEVELS, change))
       before = sides
-      return { ts: minute * MINUTE_MS + Number(offset), seq: Number(seq), sides }
+      return { ts: minute * MINUTE_MS + Number(offset), seq: Number(seq), sides, text: line.slice(at) }
     })
 }
 

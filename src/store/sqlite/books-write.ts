@@ -3,30 +3,36 @@ import { crc32 } from 'node:zlib'
 import { unpackBooks } from '../../core/rows/book.ts'
 import { type BookEntry, decodeBlock, encodeBlock, minuteOf } from './books-block.ts'
 
-export interface BookWriter {
-  put(feed: number, instrument: string, ts: number, seq: number, packed: string): void
-  /** The stored books of a row in their storage form. */
-  get(feed: number, instrument: string, ts: number, seq: number): string | undefined
-  /** Moves the books of every minute but the feed's newest into blocks. */
-  fold(feed: number): void
+/** A light row and its books in their storage form. */
+export interface BookRow {
+  text: string
+  packed: string
 }
 
-/** Tells books apart without reading them back: 48 bits of content. */
-export function booksDigest(packed: string): number {
-  return crc32(packed) * 0x1_0000 + (packed.length & 0xffff)
+export interface BookWriter {
+  put(feed: number, instrument: string, ts: number, seq: number, row: BookRow): void
+  get(feed: number, instrument: string, ts: number, seq: number): BookRow | undefined
+  /** Moves the books of every minute but the feed's newest into blocks, up to that many blocks. */
+  fold(feed: number, atMost: number): void
+}
+
+/** Tells rows with books apart without reading them back: 48 bits of their content. */
+export function booksDigest(row: BookRow): number {
+  const length = row.packed.length + row.text.length
+  return crc32(row.packed, crc32(row.text)) * 0x1_0000 + (length & 0xffff)
 }
 
 export function bookWriter(database: DatabaseSync): BookWriter {
-  const put = database.prepare('INSERT OR REPLACE INTO books_tail VALUES (?, ?, ?, ?, ?, ?)')
+  const put = database.prepare('INSERT OR REPLACE INTO books_tail VALUES (?, ?, ?, ?, ?, ?, ?)')
   const tailRow = database.prepare(
-    'SELECT sides FROM books_tail WHERE feed = ? AND minute = ? AND instrument = ? AND ts = ? AND seq = ?',
+    'SELECT text, sides FROM books_tail WHERE feed = ? AND minute = ? AND instrument = ? AND ts = ? AND seq = ?',
   )
   const foldable = database.prepare(
     `SELECT DISTINCT minute, instrument FROM books_tail
-      WHERE feed = ?1 AND minute < (SELECT max(minute) FROM books_tail WHERE feed = ?1)`,
+      WHERE feed = ?1 AND minute < (SELECT max(minute) FROM books_tail WHERE feed = ?1) LIMIT ?2`,
   )
   const tail = database.prepare(
-    'SELECT ts, seq, sides FROM books_tail WHERE feed = ? AND minute = ? AND instrument = ? ORDER BY ts, seq',
+    'SELECT ts, seq, text, sides FROM books_tail WHERE feed = ? AND minute = ? AND instrument = ? ORDER BY ts, seq',
   )
   const clear = database.prepare('DELETE FROM books_tail WHERE feed = ? AND minute = ? AND instrument = ?')
   const block = database.prepare(
@@ -43,18 +49,19 @@ export function bookWriter(database: DatabaseSync): BookWriter {
   }
 
   return {
-    put(feed, instrument, ts, seq, packed) {
-      put.run(feed, minuteOf(ts), instrument, ts, seq, packed)
+    put(feed, instrument, ts, seq, row) {
+      put.run(feed, minuteOf(ts), instrument, ts, seq, row.text, row.packed)
     },
     get(feed, instrument, ts, seq) {
       const minute = minuteOf(ts)
       const found = tailRow.get(feed, minute, instrument, ts, seq)
-      if (found !== undefined) return String(found.sides)
+      if (found !== undefined) return { text: String(found.text), packed: String(found.sides) }
       const entry = readBlock(feed, instrument, minute).find((e) => e.ts === ts && e.seq === seq)
-      return entry?.sides.map((levels) => levels.join(';')).join('|')
+      if (entry === undefined) return undefined
+      return { text: entry.text, packed: entry.sides.map((levels) => levels.join(';')).join('|') }
     },
-    fold(feed) {
-      for (const group of foldable.all(feed)) {
+    fold(feed, atMost) {
+      for (const group of foldable.all(feed, atMost)) {
         const minute = Number(group.minute)
         const instrument = String(group.instrument)
         const entries = new Map<string, BookEntry>()
@@ -63,7 +70,8 @@ export function bookWriter(database: DatabaseSync): BookWriter {
         for (const row of tail.all(feed, minute, instrument)) {
           const ts = Number(row.ts)
           const seq = Number(row.seq)
-          entries.set(`${ts}/${seq}`, { ts, seq, sides: unpackBooks(String(row.sides)) })
+          const sides = unpackBooks(String(row.sides))
+          entries.set(`${ts}/${seq}`, { ts, seq, text: String(row.text), sides })
         }
         const sorted = [...entries.values()].sort((a, b) => a.ts - b.ts || a.seq - b.seq)
         store.run(feed, instrument, minute, encodeBlock(sorted))

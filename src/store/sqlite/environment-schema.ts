@@ -26,11 +26,11 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
         ts INTEGER NOT NULL,
         instrument TEXT NOT NULL,
         seq INTEGER NOT NULL,
-        text TEXT NOT NULL,
+        text TEXT NOT NULL,            -- '' for a row with books: it lies with them
         closed INTEGER NOT NULL,
         side TEXT,
         usd REAL,
-        books INTEGER,                 -- digest of the books beside the row
+        books INTEGER,                 -- digest of a row with books
         revision INTEGER NOT NULL,
         recorded_at INTEGER NOT NULL,
         PRIMARY KEY (feed, ts, instrument, seq)
@@ -58,13 +58,14 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (feed, hour, instrument)
       ) STRICT, WITHOUT ROWID;
 
-      -- books of the newest minute, one by one; folded into a compressed block when the next minute begins
+      -- rows with books of the newest minute, one by one; folded into compressed blocks by the next minute
       CREATE TABLE books_tail (
         feed INTEGER NOT NULL,
         minute INTEGER NOT NULL,
         instrument TEXT NOT NULL,
         ts INTEGER NOT NULL,
         seq INTEGER NOT NULL,
+        text TEXT NOT NULL,
         sides TEXT NOT NULL,
         PRIMARY KEY (feed, minute, instrument, ts, seq)
       ) STRICT, WITHOUT ROWID;

@@ -6,12 +6,14 @@ import { committer, type Reply, type Request } from './environment-transactions.
 
 /** The way of commands to the file. Resolves when the command is committed. */
 export interface Writer {
+  /** Resolves when the queue has room; to be awaited before `send`. */
+  ready(): Promise<void>
   send<C extends Command>(command: C, weight: number): Promise<CommandResults[C['kind']]>
   close(): Promise<void>
 }
 
-/** Rows that may wait for the writer; above it `send` waits before it takes more. */
-const MAX_WAITING_ROWS = 40_000
+/** Rows that may wait for the writer; above it `ready` waits. */
+export const MAX_WAITING_ROWS = 40_000
 const WRITER_CACHE_BYTES = 64 * 1024 * 1024
 
 interface Waiting {
@@ -59,11 +61,13 @@ export function threadWriter(file: string): Writer {
   worker.on('exit', () => fail(new StoreClosedError()))
 
   return {
-    async send<C extends Command>(command: C, weight: number) {
-      if (closing !== undefined) throw new StoreClosedError()
+    async ready() {
       while (failure === undefined && waitingRows >= MAX_WAITING_ROWS) {
         await new Promise<void>((resolve) => blocked.push(resolve))
       }
+    },
+    async send<C extends Command>(command: C, weight: number) {
+      if (closing !== undefined) throw new StoreClosedError()
       if (failure !== undefined) throw failure
       const request: Request = { id: nextId++, command }
       waitingRows += weight
@@ -89,6 +93,7 @@ export function inlineWriter(database: DatabaseSync): Writer {
   const writer = committer(database)
   let closed = false
   return {
+    async ready() {},
     async send<C extends Command>(command: C) {
       if (closed) throw new StoreClosedError()
       const [reply] = writer.commit({ id: 1, command }, () => undefined)

@@ -1,14 +1,20 @@
+import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { test } from 'node:test'
+import { manualClock } from '../../kit/clock.ts'
 import { appendSuite } from '../conformance/append.ts'
 import { coverageSuite } from '../conformance/coverage.ts'
 import type { Engine } from '../conformance/engine.ts'
+import { candle, candleFeed, START, walk } from '../conformance/engine.ts'
 import { marketSuite } from '../conformance/markets.ts'
 import { pagingSuite } from '../conformance/paging.ts'
 import { retentionSuite } from '../conformance/retention.ts'
 import { snapshotSuite } from '../conformance/snapshots.ts'
 import { openSqliteEnvironment } from './environment.ts'
+import { NewerDatabaseError } from './migrate.ts'
+import { openDatabase } from './open.ts'
 
 const engine: Engine = {
   name: 'sqlite',
@@ -37,3 +43,39 @@ coverageSuite(engine)
 snapshotSuite(engine)
 marketSuite(engine)
 retentionSuite(engine)
+
+test('sqlite: an environment in memory serves what it was given', async () => {
+  const store = await openSqliteEnvironment({ file: ':memory:', clock: manualClock(START) })
+  const feed = candleFeed('cexa')
+  await store.series.append([{ feed, rows: [candle(0), candle(1)] }])
+  const range = { from: START, to: START + 86_400_000 }
+  assert.equal((await walk(store, { feeds: [feed], range, order: 'asc', limit: 1 })).length, 2)
+  await store.close()
+})
+
+test('sqlite: two processes may write one file: what one has cached, the other may change', async () => {
+  const clock = manualClock(START)
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))
+  const file = join(folder, 'environment.db')
+  const [a, b] = [await openSqliteEnvironment({ file, clock }), await openSqliteEnvironment({ file, clock })]
+  const feed = candleFeed('cexa')
+  await a.series.append([{ feed, rows: [candle(0)] }])
+  await b.series.finalize(feed, START + 600_000)
+  const [before] = await a.series.finality([feed])
+  await a.series.append([{ feed, rows: [candle(1)] }])
+  const [after] = await b.series.finality([feed])
+  assert.notEqual(after?.epoch, before?.epoch)
+  assert.equal((await b.series.append([{ feed, rows: [candle(0), candle(1)] }])).unchanged, 2)
+  await Promise.all([a.close(), b.close()])
+  rmSync(folder, { recursive: true })
+})
+
+test('sqlite: a file of a newer release is refused', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))
+  const file = join(folder, 'environment.db')
+  const database = openDatabase({ file })
+  database.exec('PRAGMA user_version = 999')
+  database.close()
+  await assert.rejects(openSqliteEnvironment({ file, clock: manualClock(START) }), NewerDatabaseError)
+  rmSync(folder, { recursive: true })
+})

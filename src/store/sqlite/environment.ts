@@ -1,3 +1,4 @@
+import type { DatabaseSync } from 'node:sqlite'
 import { encodeMarket } from '../../core/rows/market.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { CoverageStore } from '../coverage.ts'
@@ -9,7 +10,7 @@ import { inlineWriter, threadWriter, type Writer } from './environment-writer.ts
 import { marketReader } from './markets-read.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
-import { feedLookup } from './series-lookup.ts'
+import { type FeedLookup, feedLookup } from './series-lookup.ts'
 import { sqliteSeries } from './series-store.ts'
 
 export interface SqliteEnvironmentOptions {
@@ -32,56 +33,59 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
     cacheBytes: options.cacheBytes ?? READER_CACHE_BYTES,
     pageBytes: PAGE_BYTES,
   })
-  let writer: Writer
+  let writer: Writer | undefined
   try {
     migrate(database, 'environment', ENVIRONMENT_MIGRATIONS)
     writer = options.file === ':memory:' ? inlineWriter(database) : threadWriter(options.file)
+    return assemble(database, writer, options.clock)
   } catch (error) {
+    await writer?.close()
     database.close()
     throw error
   }
+}
+
+function assemble(database: DatabaseSync, writer: Writer, clock: Clock): EnvironmentStore {
   const lookup = feedLookup(database)
+  const series = sqliteSeries({ database, lookup, writer, clock })
   let closing: Promise<void> | undefined
-
   const isClosed = () => closing !== undefined
-  const series = sqliteSeries({ database, lookup, writer, clock: options.clock })
-
   return {
     series: { ...guarded(series, isClosed), tally: series.tally },
-    coverage: guarded(coverageStore(), isClosed),
-    markets: guarded(marketStore(), isClosed),
+    coverage: guarded(sqliteCoverage(database, lookup, writer), isClosed),
+    markets: guarded(sqliteMarkets(database, writer), isClosed),
     close() {
       closing ??= writer.close().then(() => database.close())
       return closing
     },
   }
+}
 
-  function coverageStore(): CoverageStore {
-    const reader = coverageReader(database, lookup.id)
-    return {
-      async record(feed, from, to) {
-        await writer.send({ kind: 'record', feed, from, to }, 1)
-      },
-      async recordGap(feed, from, to, reason) {
-        await writer.send({ kind: 'record_gap', feed, from, to, reason }, 1)
-      },
-      async retract(feed, from, to) {
-        await writer.send({ kind: 'retract', feed, from, to }, 1)
-      },
-      read: async (feeds, from, to) => reader.read(feeds, from, to),
-    }
+function sqliteCoverage(database: DatabaseSync, lookup: FeedLookup, writer: Writer): CoverageStore {
+  const reader = coverageReader(database, lookup.id)
+  return {
+    async record(feed, from, to) {
+      await writer.send({ kind: 'record', feed, from, to }, 1)
+    },
+    async recordGap(feed, from, to, reason) {
+      await writer.send({ kind: 'record_gap', feed, from, to, reason }, 1)
+    },
+    async retract(feed, from, to) {
+      await writer.send({ kind: 'retract', feed, from, to }, 1)
+    },
+    read: async (feeds, from, to) => reader.read(feeds, from, to),
   }
+}
 
-  function marketStore(): MarketStore {
-    const reader = marketReader(database)
-    return {
-      upsert: async (markets) =>
-        writer.send({ kind: 'markets', markets: markets.map(encodeMarket) }, markets.length),
-      get: async (identifier, filter) => reader.get(identifier, filter),
-      list: async (query) => reader.list(query),
-      count: async (filter, limit) => reader.count(filter, limit),
-      holding: async (query) => reader.holding(query),
-    }
+function sqliteMarkets(database: DatabaseSync, writer: Writer): MarketStore {
+  const reader = marketReader(database)
+  return {
+    upsert: async (markets) =>
+      writer.send({ kind: 'markets', markets: markets.map(encodeMarket) }, markets.length),
+    get: async (identifier, filter) => reader.get(identifier, filter),
+    list: async (query) => reader.list(query),
+    count: async (filter, limit) => reader.count(filter, limit),
+    holding: async (query) => reader.holding(query),
   }
 }
 

@@ -1,10 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { type BookWriter, booksDigest } from './books-write.ts'
+import { minuteOf } from './books-block.ts'
+import { type BookRow, type BookWriter, booksDigest } from './books-write.ts'
 import type { FeedTable, StoredFeed } from './series-feeds.ts'
 import type { PackedRows } from './series-packed.ts'
 
 export const HOUR_MS = 3_600_000
 const MAX_KNOWN_ACTIVE = 50_000
+/** Folding keeps pace with writing (twice as fast) but never holds one transaction for a whole minute's turn. */
+const FOLDS_AT_LEAST = 4
 
 export interface AppendCounts {
   inserted: number
@@ -25,7 +28,8 @@ interface Row {
   closed: number
   side: string | null
   usd: number | null
-  books: string | null
+  /** A row with books is kept with them; its own text is empty. */
+  books: BookRow | null
   digest: number | null
   text: string
 }
@@ -76,9 +80,9 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
     if (wasClosed && row.closed === 0) return 'unchanged'
     let revision = Number(old.revision)
     if (wasClosed) {
-      const oldBooks =
-        old.books === null ? null : (books.get(feed.id, row.instrument, row.ts, row.seq) ?? null)
-      revise.run(...key, revision, old.recorded_at ?? 0, recordedAt, old.text ?? '', oldBooks)
+      const kept = old.books === null ? undefined : books.get(feed.id, row.instrument, row.ts, row.seq)
+      const oldText = kept?.text ?? old.text ?? ''
+      revise.run(...key, revision, old.recorded_at ?? 0, recordedAt, oldText, kept?.packed ?? null)
       revision++
     }
     update.run(row.text, row.closed, row.side, row.usd, row.digest, revision, recordedAt, ...key)
@@ -91,6 +95,7 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
       const counts: AppendCounts = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0 }
       const feed = feeds.open(packed.feed)
       const sampled = packed.feed.dataset === 'snapshots'
+      const minutes = new Set<string>()
       let finalChanged = false
       for (const row of unpack(packed)) {
         const { changes } = insert.run(
@@ -109,13 +114,16 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
         counts[outcome]++
         if (outcome === 'inserted') {
           if (sampled) markActive(feed.id, row)
-          if (row.books !== null) books.put(feed.id, row.instrument, row.ts, row.seq, row.books)
+          if (row.books !== null) {
+            books.put(feed.id, row.instrument, row.ts, row.seq, row.books)
+            minutes.add(`${minuteOf(row.ts)}/${row.instrument}`)
+          }
         }
         if (outcome !== 'unchanged' && row.ts < feed.finalBefore) finalChanged = true
       }
       if (counts.corrected > 0) countCorrections.run(counts.corrected, feed.id)
       if (finalChanged) feeds.bump(feed.id)
-      if (packed.books !== null) books.fold(feed.id)
+      if (packed.books !== null) books.fold(feed.id, FOLDS_AT_LEAST + 2 * minutes.size)
       return counts
     },
     forget: () => active.clear(),
@@ -129,7 +137,9 @@ function* unpack(packed: PackedRows): Generator<Row> {
   const books = packed.books?.split('\n')
   for (let i = 0; i < packed.count; i++) {
     const usd = packed.usd?.[i]
-    const book = books?.[i] || null
+    const text = texts[i] ?? ''
+    const packedBooks = books?.[i] ?? ''
+    const book = packedBooks === '' ? null : { text, packed: packedBooks }
     yield {
       ts: packed.ts[i] ?? 0,
       seq: packed.seq[i] ?? 0,
@@ -139,7 +149,7 @@ function* unpack(packed: PackedRows): Generator<Row> {
       usd: usd === undefined || Number.isNaN(usd) ? null : usd,
       books: book,
       digest: book === null ? null : booksDigest(book),
-      text: texts[i] ?? '',
+      text: book === null ? text : '',
     }
   }
 }

@@ -19,6 +19,23 @@ export const EMPTY_PAGE: Page = {
   lastTs: undefined,
 }
 
+/** Runs reads that must see one state of the file, whatever the writer commits in between. */
+export type OneState = <T>(read: () => T) => T
+
+export function oneStateOf(database: DatabaseSync): OneState {
+  const begin = database.prepare('BEGIN')
+  const commit = database.prepare('COMMIT')
+  return (read) => {
+    if (database.isTransaction) return read()
+    begin.run()
+    try {
+      return read()
+    } finally {
+      commit.run()
+    }
+  }
+}
+
 export interface PageReader {
   /** The page as one text, concatenated inside the engine. */
   text(arms: readonly Arm[], query: PageQuery): Page
@@ -30,25 +47,11 @@ export interface PageReader {
 type Row = (string | number | null)[]
 const KEY = ['ts', 'rank', 'instrument', 'seq']
 
-export function pageReader(database: DatabaseSync, statements: Statements): PageReader {
-  const begin = database.prepare('BEGIN')
-  const commit = database.prepare('COMMIT')
-
-  /** The text and its last key are two statements over one state of the file. */
-  const oneState = <T>(read: () => T): T => {
-    if (database.isTransaction) return read()
-    begin.run()
-    try {
-      return read()
-    } finally {
-      commit.run()
-    }
-  }
-
+export function pageReader(statements: Statements, oneState: OneState): PageReader {
   const keys = (arms: readonly Arm[], query: SeriesQuery, limit: number, offset: number): Position[] => {
     const built = buildArms({ ...query, arms }, KEY, limit + offset)
-    const sql = `SELECT ts, rank, instrument, seq FROM (${built.sql} LIMIT ? OFFSET ?)`
-    return allOf(statements, sql, [...built.binds, limit, offset]).map(toPosition)
+    const sql = `SELECT ts, rank, instrument, seq FROM (${built.sql} LIMIT ${whole(limit)} OFFSET ${whole(offset)})`
+    return allOf(statements, sql, built.binds).map(toPosition)
   }
 
   const lastOf = (arms: readonly Arm[], query: PageQuery, count: number) => {
@@ -66,22 +69,20 @@ export function pageReader(database: DatabaseSync, statements: Statements): Page
   return {
     text(arms, query) {
       const built = buildArms({ ...query, arms }, ['ts', 'text'], query.limit)
-      const sql = `SELECT group_concat(text, ?), count(*), min(ts), max(ts) FROM (${built.sql} LIMIT ?)`
+      const first = query.order === 'asc' ? 'min(ts)' : 'max(ts)'
+      const sql = `SELECT group_concat(text, ${literal(query.separator)}), count(*), ${first} FROM (${built.sql} LIMIT ${whole(query.limit)})`
       return oneState(() => {
-        const row = statements
-          .prepare(sql)
-          .get(query.separator, ...built.binds, query.limit) as unknown as Row
+        const row = statements.prepare(sql).get(...built.binds) as unknown as Row
         const count = Number(row[1])
         if (count === 0) return EMPTY_PAGE
         const { last, hasMore } = lastOf(arms, query, count)
-        const [first, final] = query.order === 'asc' ? [row[2], row[3]] : [row[3], row[2]]
-        return { text: String(row[0]), count, hasMore, last, firstTs: Number(first), lastTs: Number(final) }
+        return { text: String(row[0]), count, hasMore, last, firstTs: Number(row[2]), lastTs: last?.ts }
       })
     },
     rows(arms, query, limit) {
       const built = buildArms({ ...query, arms }, [...KEY, 'feed', 'text'], limit)
-      const sql = `SELECT ts, rank, instrument, seq, feed, text FROM (${built.sql} LIMIT ?)`
-      return allOf(statements, sql, [...built.binds, limit]).map((row) => ({
+      const sql = `SELECT ts, rank, instrument, seq, feed, text FROM (${built.sql} LIMIT ${whole(limit)})`
+      return allOf(statements, sql, built.binds).map((row) => ({
         position: toPosition(row),
         feed: Number(row[4]),
         text: String(row[5]),
@@ -89,10 +90,20 @@ export function pageReader(database: DatabaseSync, statements: Statements): Page
     },
     count(arms, query) {
       const built = buildArms({ ...query, arms }, ['ts'], query.limit)
-      const sql = `SELECT count(*) FROM (${built.sql} LIMIT ?)`
-      return Number(allOf(statements, sql, [...built.binds, query.limit])[0]?.[0] ?? 0)
+      const sql = `SELECT count(*) FROM (${built.sql} LIMIT ${whole(query.limit)})`
+      return Number(allOf(statements, sql, built.binds)[0]?.[0] ?? 0)
     },
   }
+}
+
+/** Limits and separators stand in the text: bound ones make SQLite choose a slower plan. */
+function whole(value: number): number {
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`not a row count: ${value}`)
+  return value
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
 }
 
 function allOf(statements: Statements, sql: string, binds: readonly (string | number)[]): Row[] {

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { DATASETS, type Dataset } from '../../core/feed.ts'
+import { DATASETS, type Dataset, type Feed } from '../../core/feed.ts'
+import { BOOK_FIELDS } from '../../core/rows/snapshot.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { AppendResult, Page, PageQuery, SeriesQuery, SeriesStore, Tally } from '../series.ts'
 import { bookReader } from './books-read.ts'
@@ -7,7 +8,8 @@ import type { Writer } from './environment-writer.ts'
 import { armsOf } from './series-arms.ts'
 import { encodeBatch } from './series-encode.ts'
 import type { FeedLookup } from './series-lookup.ts'
-import { EMPTY_PAGE, pageReader, type StoredRow } from './series-page.ts'
+import type { PackedRows } from './series-packed.ts'
+import { EMPTY_PAGE, oneStateOf, pageReader, type StoredRow } from './series-page.ts'
 import { sampleReader } from './series-sample.ts'
 import { statementCache } from './series-statements.ts'
 
@@ -18,7 +20,8 @@ export function sqliteSeries(parts: {
   clock: Clock
 }): SeriesStore {
   const { database, lookup, writer, clock } = parts
-  const pages = pageReader(database, statementCache(database))
+  const oneState = oneStateOf(database)
+  const pages = pageReader(statementCache(database), oneState)
   const samples = sampleReader(database)
   const books = bookReader(database)
   const tally = Object.fromEntries(
@@ -30,6 +33,19 @@ export function sqliteSeries(parts: {
   /** Appends are handed to the writer in the order of their calls. */
   let turn: Promise<unknown> = Promise.resolve()
 
+  const write = async (rows: PackedRows[], result: AppendResult) => {
+    const weight = rows.reduce((sum, packed) => sum + packed.count, 0)
+    const counts = await writer.send({ kind: 'append', rows, recordedAt: clock.now() }, weight)
+    for (const [i, count] of counts.entries()) {
+      const dataset = rows[i]?.feed.dataset
+      if (dataset === undefined) continue
+      for (const outcome of ['inserted', 'unchanged', 'rewritten', 'corrected'] as const) {
+        result[outcome] += count[outcome]
+        tally[dataset][outcome] += count[outcome]
+      }
+    }
+  }
+
   const append: SeriesStore['append'] = async (batch, options = {}) => {
     const mode = options.refused ?? 'throw'
     const result: AppendResult = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0, refused: [] }
@@ -39,18 +55,14 @@ export function sqliteSeries(parts: {
       const [first] = encoded.refused
       if (first !== undefined && mode === 'throw') throw first.error
       result.refused = encoded.refused
-      return encoded.transactions.map(async (rows) => {
-        const weight = rows.reduce((sum, packed) => sum + packed.count, 0)
-        const counts = await writer.send({ kind: 'append', rows, recordedAt: clock.now() }, weight)
-        for (const [i, count] of counts.entries()) {
-          const dataset = rows[i]?.feed.dataset
-          if (dataset === undefined) continue
-          for (const outcome of ['inserted', 'unchanged', 'rewritten', 'corrected'] as const) {
-            result[outcome] += count[outcome]
-            tally[dataset][outcome] += count[outcome]
-          }
-        }
-      })
+      const sent: Promise<void>[] = []
+      for (const rows of encoded.transactions) {
+        await writer.ready()
+        const written = write(rows, result)
+        written.catch(() => undefined)
+        sent.push(written)
+      }
+      return sent
     })
     turn = handedOver.catch(() => undefined)
     await Promise.all(await handedOver)
@@ -69,7 +81,7 @@ export function sqliteSeries(parts: {
   const composed = (query: PageQuery): Page => {
     const found = rowsOf(query, query.limit + 1)
     const rows = found.slice(0, query.limit)
-    const texts = query.books ? books.compose(rows, query.books, query.stepMs) : rows.map((row) => row.text)
+    const texts = books.texts(rows, query.books, query.stepMs)
     return {
       text: texts.join(query.separator),
       count: rows.length,
@@ -83,7 +95,9 @@ export function sqliteSeries(parts: {
   return {
     append,
     async page(query) {
-      if (query.stepMs !== undefined || query.books?.books || query.books?.diffs) return composed(query)
+      if (query.stepMs !== undefined || query.feeds.some(keepsBooks)) {
+        return oneState(() => composed(query))
+      }
       const arms = armsOf(query, lookup.id)
       return arms.length === 0 || query.limit < 1 ? EMPTY_PAGE : pages.text(arms, query)
     },
@@ -95,11 +109,12 @@ export function sqliteSeries(parts: {
     async at({ feeds, time, notBefore, instrument, books: request }) {
       const range = { from: notBefore ?? 0, to: time, toInclusive: true }
       const filters = instrument === undefined ? {} : { instruments: [instrument] }
-      const rows = rowsOf({ feeds, range, order: 'desc', limit: 1, filters }, 1)
-      const [row] = rows
-      if (row === undefined) return undefined
-      const text = request ? (books.compose(rows, request, undefined)[0] ?? row.text) : row.text
-      return { position: row.position, text }
+      return oneState(() => {
+        const rows = rowsOf({ feeds, range, order: 'desc', limit: 1, filters }, 1)
+        const [row] = rows
+        if (row === undefined) return undefined
+        return { position: row.position, text: books.texts(rows, request, undefined)[0] ?? '' }
+      })
     },
     earliest: async (filter) => lookup.earliest(filter),
     feeds: async (filter) => lookup.feeds(filter),
@@ -121,4 +136,9 @@ export function sqliteSeries(parts: {
     },
     tally: () => structuredClone(tally),
   }
+}
+
+/** Rows of such a feed lie with their books. */
+function keepsBooks(feed: Feed): boolean {
+  return feed.dataset === 'snapshots' && BOOK_FIELDS[feed.source] !== undefined
 }
