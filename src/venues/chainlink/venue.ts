@@ -1,8 +1,9 @@
 /** Chainlink behind the venue port: an oracle has answers instead of trades, and nodes instead of an exchange. */
 import type { AssetSymbol } from '../../core/symbol.ts'
+import { notProvided } from '../history-range.ts'
 import { createPager, PAGER_LIMITS, VenueError } from '../pager.ts'
 import { assertHistory, supportedChannels } from '../supported.ts'
-import type { Venue, VenueDependencies } from '../venue.ts'
+import type { HistoryPage, HistoryRequest, Venue, VenueDependencies } from '../venue.ts'
 import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
 import { createVenueTime } from '../venue-time.ts'
 import { decodeAddress, SELECTORS, wordsOf } from './abi.ts'
@@ -101,6 +102,12 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
     },
   })
 
+  async function* walk(request: HistoryRequest, signal: AbortSignal): AsyncGenerator<HistoryPage> {
+    if (request.dataset !== 'oracle_rounds') return yield notProvided(request.range)
+    const feed = await feedOf(request.symbol, signal)
+    yield* walkRounds(quorum, feed, request.range, () => clock.now(), signal)
+  }
+
   return {
     describe,
     deadLetters,
@@ -121,14 +128,9 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
       }
       return parts.listen({ routes: [], polls: [], protocol, companion }, options)
     },
-    async *history(request, { signal }) {
+    history(request, { signal }) {
       assertHistory(describe, request)
-      if (request.dataset !== 'oracle_rounds') {
-        yield { observations: [], covered: null, missing: [{ range: request.range, reason: 'not_provided' }] }
-        return
-      }
-      const feed = await feedOf(request.symbol, signal)
-      yield* walkRounds(quorum, feed, request.range, () => clock.now(), signal)
+      return walk(request, signal)
     },
     /** The logs of the aggregator behind the proxy, which is read anew: a rotation would end them without a word. */
     async witness(channel, { signal }) {
