@@ -318,14 +318,18 @@ test('a frozen book on a live socket is found by comparing, and costs the socket
   world.books.set(first.down, bookOf(first, world.clock.now() + 100_000, down))
   world.books.set(first.up, bookOf(first, world.clock.now() + 100_000, { bids: [level('0.3', '1')] }))
   await heard.until(() => heard.last('book_lost', first.up)?.reason === 'frozen', 'the frozen book', 12_000)
-  await heard.until(
-    () => heard.of('book_snapshot').some((each) => each.bids[0]?.[0] === '0.3'),
-    'the book of the venue',
-  )
   const [visit] = marketVisits(world)
   await heard.until(
     () => (visit?.received ?? []).some((text) => text.includes('"unsubscribe"')),
     'a new subscription',
+  )
+  const lostAt = heard.all.findIndex((each) => each.kind === 'book_lost')
+  const isBack = () =>
+    heard.all.slice(lostAt).some((each) => each.kind === 'book_snapshot' && each.instrument === first.up)
+  await heard.until(isBack, 'the book of the new subscription')
+  assert.ok(
+    heard.of('book_snapshot').every(({ feed }) => feed === 'full'),
+    'REST does not heal a frozen stream',
   )
   assert.equal(heard.last('book_lost', first.down), undefined)
   assert.equal(marketVisits(world).length, 1)

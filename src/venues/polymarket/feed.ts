@@ -42,6 +42,8 @@ export interface FollowedToken {
   subscribedMs: number
   /** When it was last compared with the venue's own book. */
   comparedMs: number
+  /** The socket left it out for a while: a REST book would miss what is still left out, so only the stream heals it. */
+  isFrozen: boolean
 }
 
 export interface DeskStats {
@@ -95,7 +97,10 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
 
   function hear(tokenId: string, receivedMs: number): FollowedToken | undefined {
     const token = tokens.get(tokenId)
-    if (token !== undefined) token.heardMs = receivedMs
+    if (token !== undefined) {
+      token.heardMs = receivedMs
+      token.isFrozen = false
+    }
     return token
   }
 
@@ -284,6 +289,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
           heardMs: nowMs,
           subscribedMs: nowMs,
           comparedMs: nowMs,
+          isFrozen: false,
         })
       }
       unsubscribe(gone)
@@ -302,11 +308,13 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
     },
     repair(wire, receivedMs) {
       const token = tokens.get(wire.asset_id)
-      if (token === undefined || token.book.isLive) return undefined
+      if (token === undefined || token.book.isLive || token.isFrozen) return undefined
       return token.book.repair(wire, receivedMs)
     },
     lose(tokenId, reason, nowMs) {
-      const lost = tokens.get(tokenId)?.book.lose(reason, nowMs) ?? null
+      const token = tokens.get(tokenId)
+      if (token !== undefined && reason === 'frozen') token.isFrozen = true
+      const lost = token?.book.lose(reason, nowMs) ?? null
       return lost === null ? [] : [lost]
     },
     tokens,

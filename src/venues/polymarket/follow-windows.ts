@@ -136,8 +136,6 @@ export function followWindows(options: FollowOptions): Companion {
       const isSilent = receivedMs - token.heardMs > TIMES.tokenSilenceMs
       if (!isSilent || !token.book.isBehind(book)) return
       for (const lost of desk.lose(tokenId, 'frozen', receivedMs)) session.emit(`book:${desk.symbol}`, lost)
-      const repaired = desk.repair(book, receivedMs)
-      if (repaired !== undefined) session.emit(`book:${desk.symbol}`, repaired)
       const recent = (frozenMs.get(desk.symbol) ?? []).filter((at) => receivedMs - at < FROZEN_WITHIN_MS)
       recent.push(receivedMs)
       frozenMs.set(desk.symbol, recent)
