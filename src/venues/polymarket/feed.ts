@@ -42,8 +42,11 @@ export interface FollowedToken {
   subscribedMs: number
   /** When it was last compared with the venue's own book. */
   comparedMs: number
-  /** The socket left it out for a while: a REST book would miss what is still left out, so only the stream heals it. */
-  isFrozen: boolean
+  /**
+   * Nothing was heard of it since it was subscribed, or since it froze. A REST book would then go on without the
+   * changes that still do not come, so only the stream can bring it back.
+   */
+  isUnheard: boolean
 }
 
 export interface DeskStats {
@@ -99,7 +102,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
     const token = tokens.get(tokenId)
     if (token !== undefined) {
       token.heardMs = receivedMs
-      token.isFrozen = false
+      token.isUnheard = false
     }
     return token
   }
@@ -272,7 +275,10 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
     },
     greeting(nowMs) {
       isGreeted = tokens.size > 0
-      for (const token of tokens.values()) token.heardMs = token.subscribedMs = nowMs
+      for (const token of tokens.values()) {
+        token.heardMs = token.subscribedMs = nowMs
+        token.isUnheard = true
+      }
       return isGreeted ? [greetingFrame([...tokens.keys()])] : []
     },
     follow(legs, nowMs) {
@@ -289,7 +295,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
           heardMs: nowMs,
           subscribedMs: nowMs,
           comparedMs: nowMs,
-          isFrozen: false,
+          isUnheard: true,
         })
       }
       unsubscribe(gone)
@@ -308,12 +314,12 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
     },
     repair(wire, receivedMs) {
       const token = tokens.get(wire.asset_id)
-      if (token === undefined || token.book.isLive || token.isFrozen) return undefined
+      if (token === undefined || token.book.isLive || token.isUnheard) return undefined
       return token.book.repair(wire, receivedMs)
     },
     lose(tokenId, reason, nowMs) {
       const token = tokens.get(tokenId)
-      if (token !== undefined && reason === 'frozen') token.isFrozen = true
+      if (token !== undefined && reason === 'frozen') token.isUnheard = true
       const lost = token?.book.lose(reason, nowMs) ?? null
       return lost === null ? [] : [lost]
     },

@@ -107,12 +107,13 @@ export function followWindows(options: FollowOptions): Companion {
     }
   }
 
-  /** A book that never came is asked for, then subscribed again; a silent one is compared with the venue's. */
+  /** A book that does not come is asked for where the stream speaks, else subscribed again; a silent one is compared. */
   function watch(session: FeedIo, desk: Desk, tokenId: string, token: FollowedToken, nowMs: number): void {
     if (!token.book.isLive) {
       const waitedMs = nowMs - token.subscribedMs
       if (waitedMs > TIMES.resubscribeMs) desk.resubscribe([tokenId], nowMs)
-      else if (waitedMs > TIMES.bookMissingMs) options.repairs.get(desk.symbol)?.want(tokenId, nowMs)
+      else if (waitedMs > TIMES.bookMissingMs && !token.isUnheard)
+        options.repairs.get(desk.symbol)?.want(tokenId, nowMs)
       return
     }
     const { startMs, endMs } = token.book.leg
