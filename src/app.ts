@@ -5,7 +5,7 @@ import { type Accounts, createAccounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
 import { Ledger } from './accounts/ledger.ts'
-import { type PlanBook, planBook } from './accounts/plans.ts'
+import { type PlanBook, PlanFileError, planBook } from './accounts/plans.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
 import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
@@ -30,7 +30,7 @@ import type { Clock } from './kit/clock.ts'
 import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown } from './kit/shutdown.ts'
-import type { AccountsStore } from './store/accounts.ts'
+import { type AccountsStore, ConflictError } from './store/accounts.ts'
 import { openSqliteAccounts } from './store/sqlite/accounts.ts'
 
 /**
@@ -53,14 +53,24 @@ export interface AccountsParts {
 
 const LEDGER_PRUNE_INTERVAL_MS = 3_600_000
 const SECRET_BYTES = 32
+/** The rest of the time is for what has to be written down. */
+const HTTP_SHARE_OF_SHUTDOWN = 0.6
 const DEMO_EMAIL = 'demo@localhost'
 
 /** Accounts and keys on this data folder; the command line uses the same as the service. */
 export function openAccounts(config: Config, clock: Clock): AccountsParts {
   mkdirSync(config.data, { recursive: true })
-  const plans = planBook(config.plans === null ? undefined : JSON.parse(readFileSync(config.plans, 'utf8')))
+  const plans = planBook(config.plans === null ? undefined : readPlans(config.plans))
   const store = openSqliteAccounts({ file: join(config.data, 'accounts.db'), clock })
   return { store, plans, accounts: createAccounts({ store, plans, clock }) }
+}
+
+function readPlans(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new PlanFileError(`TAPELINE_PLANS names ${file}, which cannot be read: ${(error as Error).message}`)
+  }
 }
 
 export async function startService(
@@ -143,7 +153,7 @@ export async function startService(
     metrics,
     log,
   })
-  shutdown.add('http', () => http.close())
+  shutdown.add('http', () => http.close(config.shutdownSeconds * 1000 * HTTP_SHARE_OF_SHUTDOWN))
   const firstKey = await createDemoAccount(store, accounts)
   return {
     url: http.url,
@@ -196,7 +206,12 @@ function secretFile(file: string): Buffer {
 /** An empty data folder gets a demo account and one test key, once. */
 async function createDemoAccount(store: AccountsStore, accounts: Accounts): Promise<string | undefined> {
   if ((await store.listAccounts()).length > 0) return undefined
-  const account = await accounts.create({ email: DEMO_EMAIL, plan: 'business' })
+  const account = await accounts.create({ email: DEMO_EMAIL, plan: 'business' }).catch((error: unknown) => {
+    // Another process started on the same empty folder at the same moment: the key is its to print.
+    if (error instanceof ConflictError) return undefined
+    throw error
+  })
+  if (account === undefined) return undefined
   const { key } = await accounts.createKey({ accountId: account.id, environment: 'test', name: 'demo' })
   return key
 }

@@ -68,6 +68,8 @@ export interface TimeRange {
   readonly endGiven: boolean
   /** The earliest instant that the plan may read. */
   readonly earliestMs: number
+  /** A start that lies before it by no more than this is served as asked. */
+  readonly graceMs: number
   /** Set when the plan's window moved the start. */
   readonly clamp: { readonly originalStartMs: number } | undefined
 }
@@ -120,8 +122,8 @@ export interface TextAnswer {
  */
 export interface ListAnswer {
   readonly kind: 'list'
-  /** Row texts, joined by `ROW_SEPARATOR`. */
-  readonly rows: string
+  /** Row texts, joined by `ROW_SEPARATOR`; as bytes where they were read as such. */
+  readonly rows: string | Buffer
   readonly count: number
   readonly hasMore: boolean
   readonly nextCursor: string | null
@@ -131,6 +133,11 @@ export interface ListAnswer {
   readonly sealed: boolean
   readonly clamped: boolean
   readonly coverageComplete: boolean
+  /**
+   * Whether this very answer may be given again for the same query and plan, without asking anybody. Only
+   * sealed pages have it.
+   */
+  readonly isCurrent?: (nowMs: number) => boolean
 }
 
 export type Answer = ObjectAnswer | TextAnswer | ListAnswer
