@@ -1,0 +1,271 @@
+/**
+ * One call over several nodes.
+ *
+ *   choose a node ──▶ send ──answer──▶ done
+ *        ▲              ├──fault, or a refusal about the node itself──▶ next node
+ *        └──────────────┴──slow (reads)──▶ next node beside it, first answer wins
+ *
+ * Reads are hedged after the time in which 95 of 100 calls of that method return on that node; a budget
+ * keeps hedges from doubling the load when everything is slow. Writes run one at a time: another node gets
+ * one only after a transport fault, or after a refusal that concerns the node and not the transaction.
+ * A hang is a fault. When every node has been tried, one more round follows if the deadline leaves room.
+ */
+import type { Clock } from '../kit/clock.ts'
+import { race } from '../kit/hedge.ts'
+import { choose } from './choose.ts'
+import { classify, isAlreadyKnown, type Refusal, type RefusalReason } from './classify.ts'
+import type { NodeLink } from './node-link.ts'
+import type { CallFailure, CallOptions, RawOutcome } from './outcome.ts'
+import type { ValidCall } from './validate-params.ts'
+import type { WireAnswer, WireFault } from './wrpc.ts'
+
+export interface RequesterOptions {
+  nodes: readonly NodeLink[]
+  clock: Clock
+  /** Resolves at the next change of any node's state or connection, or with the signal. */
+  nextChange: (signal: AbortSignal) => Promise<void>
+  /** Told about texts that no rule knows, and about every fault. */
+  onTrouble?: (trouble: { node: string; method: string; what: string; detail: string }) => void
+}
+
+export type Requester = (call: ValidCall, options: CallOptions) => Promise<RawOutcome>
+
+const MAX_ATTEMPTS = 4
+const SECOND_ROUND_DELAY_MS = 100
+/** How long a call waits for a node to come up when there is none. */
+const GRACE_MS = 1_000
+const MIN_WRITE_ATTEMPT_MS = 500
+const HEDGE_QUANTILE = 0.95
+const HEDGE_FLOOR_MS = { light: 25, heavy: 150 } as const
+const HEDGE_UNKNOWN_MS = { light: 250, heavy: 5_000 } as const
+const HEDGE_BURST = 32
+const HEDGE_SHARE = 0.2
+
+/** Refusals after which a write may go elsewhere: the node said that it did not take the transaction. */
+const WRITE_ELSEWHERE: ReadonlySet<RefusalReason> = new Set([
+  'orphan',
+  'mempool_full',
+  'not_synced',
+  'no_utxo_index',
+  'node_fault',
+])
+/** An answer that counts against the node although it came. */
+const UNFIT: ReadonlySet<RefusalReason> = new Set(['not_synced', 'node_fault'])
+
+type Attempt =
+  | { kind: 'result'; node: string; bytes: Buffer }
+  | { kind: 'refused'; node: string; refusal: Refusal }
+  | { kind: 'fault'; node: string; fault: WireFault; detail: string }
+
+export function createRequester(options: RequesterOptions): Requester {
+  let hedgeTokens = HEDGE_BURST
+
+  return async function request(call, { deadlineMs, signal }) {
+    const { method, paramsText } = call
+    hedgeTokens = Math.min(HEDGE_BURST, hedgeTokens + HEDGE_SHARE)
+    const startedMs = performance.now()
+    const budgetMs = deadlineMs ?? method.timeoutMs * 2
+    const leftMs = () => budgetMs - (performance.now() - startedMs)
+    const stop = new AbortController()
+    const timer = setTimeout(() => stop.abort(), Math.max(0, budgetMs))
+    const onAbort = () => stop.abort()
+    signal?.addEventListener('abort', onAbort, { once: true })
+    if (signal?.aborted) stop.abort()
+
+    const tried = new Set<string>()
+    let attempts = 0
+    let inDoubt = false
+    let secondRound = false
+
+    function pick(): NodeLink | undefined {
+      const views = options.nodes.map((node) => node.view(method.lane))
+      const { order } = choose(views, { utxoIndex: method.needsUtxoIndex, exclude: tried })
+      const inOrder = order.map((name) => options.nodes.find((node) => node.name === name))
+      const chosen = inOrder.find((node) => node?.breaker.tryEnter()) ?? inOrder[0]
+      if (chosen !== undefined) tried.add(chosen.name)
+      return chosen
+    }
+
+    function next(hedging: boolean): ((stopped: AbortSignal) => Promise<Attempt>) | undefined {
+      if (attempts >= MAX_ATTEMPTS || stop.signal.aborted) return undefined
+      if (hedging && (method.write || hedgeTokens < 1)) return undefined
+      const node = pick()
+      if (node !== undefined) {
+        attempts++
+        if (hedging) hedgeTokens--
+        return (stopped) => attempt(node, stopped)
+      }
+      if (hedging || secondRound || leftMs() < SECOND_ROUND_DELAY_MS * 2) return undefined
+      secondRound = true
+      return againLater
+    }
+
+    async function againLater(stopped: AbortSignal): Promise<Attempt> {
+      const none: Attempt = {
+        kind: 'fault',
+        node: '',
+        fault: 'not_connected',
+        detail: 'no node is connected',
+      }
+      try {
+        await options.clock.sleep(SECOND_ROUND_DELAY_MS, stopped)
+      } catch {
+        return none
+      }
+      tried.clear()
+      const node = pick()
+      if (node === undefined) return none
+      attempts++
+      return attempt(node, stopped)
+    }
+
+    async function attempt(node: NodeLink, stopped: AbortSignal): Promise<Attempt> {
+      const sentMs = performance.now()
+      const limit = method.write ? writeLimit(stopped, method.timeoutMs, leftMs()) : undefined
+      const answer = await node.call(method, paramsText, {
+        timeoutMs: method.timeoutMs,
+        signal: limit?.signal ?? stopped,
+      })
+      limit?.clear()
+      const tookMs = performance.now() - sentMs
+      if (method.write && answer.kind === 'fault' && answer.sent) inDoubt = true
+      const outcome = judge(node, answer, tookMs)
+      if (outcome.kind === 'fault' && limit?.ranOut()) return { ...outcome, fault: 'timeout' }
+      return outcome
+    }
+
+    function judge(node: NodeLink, answer: WireAnswer, tookMs: number): Attempt {
+      const { name, breaker } = node
+      if (answer.kind === 'result') {
+        breaker.success()
+        node.took(method, tookMs, false)
+        return { kind: 'result', node: name, bytes: answer.bytes }
+      }
+      if (answer.kind === 'error') {
+        const refusal = classify(answer.text)
+        if (UNFIT.has(refusal.reason)) breaker.failure()
+        else breaker.success()
+        node.took(method, tookMs, false)
+        if (refusal.reason === 'unknown' || refusal.reason === 'rejected') {
+          options.onTrouble?.({
+            node: name,
+            method: method.name,
+            what: 'unknown_refusal',
+            detail: refusal.text,
+          })
+        }
+        return { kind: 'refused', node: name, refusal }
+      }
+      if (answer.fault === 'cancelled' || answer.fault === 'overloaded') {
+        // A try that lost its race took at least this long: the node must not look faster than it is.
+        if (answer.sent) node.took(method, tookMs, true)
+        breaker.release()
+      } else {
+        breaker.failure()
+        options.onTrouble?.({ node: name, method: method.name, what: answer.fault, detail: answer.detail })
+      }
+      return { kind: 'fault', node: name, fault: answer.fault, detail: answer.detail }
+    }
+
+    function accept(outcome: Attempt): boolean {
+      if (outcome.kind !== 'refused') return outcome.kind === 'result'
+      return method.write ? !WRITE_ELSEWHERE.has(outcome.refusal.reason) : !outcome.refusal.elsewhere
+    }
+
+    function hedgeAfterMs(): number | undefined {
+      if (method.write || options.nodes.length < 2) return undefined
+      const views = options.nodes.map((node) => node.view(method.lane))
+      const first = choose(views, { utxoIndex: method.needsUtxoIndex }).order[0]
+      const usual = options.nodes
+        .find((node) => node.name === first)
+        ?.latency(method)
+        .quantile(HEDGE_QUANTILE)
+      const wantedMs = usual === undefined ? HEDGE_UNKNOWN_MS[method.lane] : usual * 1.5
+      const floorMs = HEDGE_FLOOR_MS[method.lane]
+      return Math.max(floorMs, Math.min(wantedMs, method.timeoutMs / 2, leftMs() / 3))
+    }
+
+    try {
+      await someNode(options, method.needsUtxoIndex, Math.min(GRACE_MS, budgetMs / 2), stop.signal)
+      const { winner, losers } = await race<Attempt>({
+        next,
+        accept,
+        hedgeAfterMs: hedgeAfterMs(),
+        signal: stop.signal,
+      })
+      const traits = { attempts, inDoubt }
+      if (winner?.kind === 'result') return { ok: true, node: winner.node, bytes: winner.bytes, ...traits }
+      if (winner?.kind === 'refused') return refusedOutcome(call, winner, traits)
+      return { ok: false, failure: failureOf(losers, stop.signal, signal, budgetMs), ...traits }
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+    }
+  }
+}
+
+/** Waits a little for a usable node; the call then fails or succeeds by the normal path. */
+async function someNode(
+  options: RequesterOptions,
+  utxoIndex: boolean,
+  graceMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const usable = () =>
+    choose(
+      options.nodes.map((node) => node.view('light')),
+      { utxoIndex },
+    ).order.length > 0
+  if (usable()) return
+  const grace = AbortSignal.any([signal, AbortSignal.timeout(graceMs)])
+  while (!grace.aborted && !usable()) await options.nextChange(grace)
+}
+
+/** A write leaves half of the remaining time for another node; the socket itself waits the full limit. */
+function writeLimit(stopped: AbortSignal, timeoutMs: number, leftMs: number) {
+  const own = new AbortController()
+  let ranOut = false
+  const timer = setTimeout(
+    () => {
+      ranOut = true
+      own.abort()
+    },
+    Math.min(timeoutMs, Math.max(leftMs / 2, MIN_WRITE_ATTEMPT_MS)),
+  )
+  return {
+    signal: AbortSignal.any([stopped, own.signal]),
+    ranOut: () => ranOut,
+    clear: () => clearTimeout(timer),
+  }
+}
+
+/** An earlier try of ours arrived after all: the network has the transaction, and this is its id. */
+function refusedOutcome(
+  call: ValidCall,
+  winner: { node: string; refusal: Refusal },
+  traits: { attempts: number; inDoubt: boolean },
+): RawOutcome {
+  const { node, refusal } = winner
+  if (traits.inDoubt && call.method.name === 'submitTransaction' && isAlreadyKnown(refusal)) {
+    const bytes = Buffer.from(`{"transactionId":"${refusal.transactionId ?? ''}"}`)
+    return { ok: true, node, bytes, ...traits }
+  }
+  return { ok: false, failure: { kind: 'refused', refusal, node }, ...traits }
+}
+
+function failureOf(
+  losers: readonly Attempt[],
+  stopped: AbortSignal,
+  caller: AbortSignal | undefined,
+  budgetMs: number,
+): CallFailure {
+  if (caller?.aborted) return { kind: 'cancelled', detail: 'the caller left' }
+  const refused = losers.findLast((loser) => loser.kind === 'refused')
+  if (refused !== undefined) return { kind: 'refused', refusal: refused.refusal, node: refused.node }
+  const faults = losers.filter((loser) => loser.kind === 'fault')
+  const detail = faults.map(({ node, detail }) => (node === '' ? detail : `${node}: ${detail}`)).join('; ')
+  if (stopped.aborted) return { kind: 'timeout', detail: detail || `no answer within ${budgetMs} ms` }
+  if (faults.length > 0 && faults.every(({ fault }) => fault === 'overloaded'))
+    return { kind: 'overloaded', detail }
+  return { kind: 'unavailable', detail: detail || 'no node is usable' }
+}
