@@ -30,6 +30,7 @@ export function openHeavyLane(options: HeavyLaneOptions): HeavyLane {
   const idle: { socket: WrpcSocket; since: number }[] = []
   const waiting: Waiting[] = []
   let closed = false
+  let inFlight = 0
 
   const sweeper = setInterval(() => {
     const oldest = performance.now() - (options.idleMs ?? DEFAULT_IDLE_MS)
@@ -45,25 +46,29 @@ export function openHeavyLane(options: HeavyLaneOptions): HeavyLane {
   }
 
   function open(): void {
+    let opened = false
     const socket = openWrpcSocket({
       url: options.url,
-      onOpen: () => free(socket),
+      onOpen: () => {
+        opened = true
+        free(socket)
+      },
       onClose: (detail) => {
         all.delete(socket)
         const at = idle.findIndex((entry) => entry.socket === socket)
         if (at >= 0) idle.splice(at, 1)
-        refillAfterLoss(detail)
+        if (waiting.length === 0 || closed) return
+        if (opened) open()
+        else refuseUnlessServed(detail)
       },
     })
     all.add(socket)
   }
 
-  /** A node that takes no new connection must fail the waiting calls now, not at their deadlines. */
-  function refillAfterLoss(detail: string): void {
-    if (waiting.length === 0 || closed) return
-    if (all.size === 0) {
-      for (const { refuse } of waiting.splice(0)) refuse(fault('not_connected', detail))
-    } else if (all.size < options.sockets) open()
+  /** A node that takes no connection must fail the waiting calls now, not at their deadlines. */
+  function refuseUnlessServed(detail: string): void {
+    const served = [...all].some((socket) => socket.state === 'open')
+    if (!served) for (const { refuse } of waiting.splice(0)) refuse(fault('not_connected', detail))
   }
 
   return {
@@ -71,9 +76,10 @@ export function openHeavyLane(options: HeavyLaneOptions): HeavyLane {
       if (closed) return Promise.resolve(fault('not_connected', 'closed'))
       if (callOptions.signal?.aborted)
         return Promise.resolve(fault('cancelled', 'cancelled before it was sent'))
-      if (waiting.length >= options.maxWaiting)
+      if (inFlight >= options.sockets + options.maxWaiting)
         return Promise.resolve(fault('overloaded', 'heavy queue is full'))
-      return new Promise((resolve) => {
+      inFlight++
+      return new Promise<WireAnswer>((resolve) => {
         const entry: Waiting = {
           start: (socket) => {
             callOptions.signal?.removeEventListener('abort', onAbort)
@@ -98,7 +104,7 @@ export function openHeavyLane(options: HeavyLaneOptions): HeavyLane {
         if (ready !== undefined) return entry.start(ready.socket)
         waiting.push(entry)
         if (all.size < options.sockets) open()
-      })
+      }).finally(() => inFlight--)
     },
     close() {
       closed = true
