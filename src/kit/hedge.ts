@@ -18,6 +18,9 @@ export interface RaceResult<T> {
   losers: T[]
 }
 
+/** One reason for all: an abort without one builds an exception with a stack each time. */
+const OVER = new Error('the race is over')
+
 export function race<T>(options: RaceOptions<T>): Promise<RaceResult<T>> {
   const { promise, resolve, reject } = Promise.withResolvers<RaceResult<T>>()
   const stop = new AbortController()
@@ -31,7 +34,7 @@ export function race<T>(options: RaceOptions<T>): Promise<RaceResult<T>> {
     over = true
     clearTimeout(timer)
     options.signal?.removeEventListener('abort', onAbort)
-    stop.abort()
+    if (running > 0) stop.abort(OVER)
     resolve({ winner, losers })
   }
   const onAbort = () => finish(undefined)
@@ -55,7 +58,7 @@ export function race<T>(options: RaceOptions<T>): Promise<RaceResult<T>> {
       (error) => {
         over = true
         clearTimeout(timer)
-        stop.abort()
+        stop.abort(OVER)
         reject(error)
       },
     )

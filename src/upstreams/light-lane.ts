@@ -33,7 +33,9 @@ export function openLightLane(options: LightLaneOptions): LightLane {
     },
     silentMs() {
       const nowMs = performance.now()
-      return Math.max(...sockets.map((socket) => socket.silentMs(nowMs)))
+      let longest = 0
+      for (const socket of sockets) longest = Math.max(longest, socket.silentMs(nowMs))
+      return longest
     },
     call(method, paramsText, callOptions) {
       let best: KeptSocket | undefined

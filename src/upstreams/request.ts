@@ -36,7 +36,8 @@ const SECOND_ROUND_DELAY_MS = 100
 const GRACE_MS = 1_000
 const MIN_WRITE_ATTEMPT_MS = 500
 const HEDGE_QUANTILE = 0.95
-const HEDGE_FLOOR_MS = { light: 25, heavy: 150 } as const
+/** A heavy answer may just be large: two copies of 50 MB on the way help nobody. */
+const HEDGE_FLOOR_MS = { light: 25, heavy: 2_000 } as const
 const HEDGE_UNKNOWN_MS = { light: 250, heavy: 5_000 } as const
 const HEDGE_BURST = 32
 const HEDGE_SHARE = 0.2
@@ -52,12 +53,16 @@ const WRITE_ELSEWHERE: ReadonlySet<RefusalReason> = new Set([
 /** An answer that counts against the node although it came. */
 const UNFIT: ReadonlySet<RefusalReason> = new Set(['not_synced', 'node_fault'])
 
+/** One reason for all: an abort without one builds an exception with a stack each time. */
+const ENDED = new Error('the call is over')
+
 type Attempt =
   | { kind: 'result'; node: string; bytes: Buffer }
   | { kind: 'refused'; node: string; refusal: Refusal }
   | { kind: 'fault'; node: string; fault: WireFault; detail: string }
 
 export function createRequester(options: RequesterOptions): Requester {
+  const links = new Map(options.nodes.map((node) => [node.name, node]))
   let hedgeTokens = HEDGE_BURST
 
   return async function request(call, { deadlineMs, signal }) {
@@ -67,21 +72,26 @@ export function createRequester(options: RequesterOptions): Requester {
     const budgetMs = deadlineMs ?? method.timeoutMs * 2
     const leftMs = () => budgetMs - (performance.now() - startedMs)
     const stop = new AbortController()
-    const timer = setTimeout(() => stop.abort(), Math.max(0, budgetMs))
-    const onAbort = () => stop.abort()
-    signal?.addEventListener('abort', onAbort, { once: true })
-    if (signal?.aborted) stop.abort()
+    const end = () => stop.abort(ENDED)
+    const timer = setTimeout(end, Math.max(0, budgetMs))
+    signal?.addEventListener('abort', end, { once: true })
+    if (signal?.aborted) end()
 
     const tried = new Set<string>()
     let attempts = 0
     let inDoubt = false
     let secondRound = false
+    let first = candidates()
 
-    function pick(): NodeLink | undefined {
+    function candidates(): NodeLink[] {
       const views = options.nodes.map((node) => node.view(method.lane))
       const { order } = choose(views, { utxoIndex: method.needsUtxoIndex, exclude: tried })
-      const inOrder = order.map((name) => options.nodes.find((node) => node.name === name))
-      const chosen = inOrder.find((node) => node?.breaker.tryEnter()) ?? inOrder[0]
+      return order.flatMap((name) => links.get(name) ?? [])
+    }
+
+    /** The first whose breaker lets a call through; when none does, the first: never all out. */
+    function pick(from: readonly NodeLink[]): NodeLink | undefined {
+      const chosen = from.find((node) => node.breaker.tryEnter()) ?? from[0]
       if (chosen !== undefined) tried.add(chosen.name)
       return chosen
     }
@@ -89,7 +99,7 @@ export function createRequester(options: RequesterOptions): Requester {
     function next(hedging: boolean): ((stopped: AbortSignal) => Promise<Attempt>) | undefined {
       if (attempts >= MAX_ATTEMPTS || stop.signal.aborted) return undefined
       if (hedging && (method.write || hedgeTokens < 1)) return undefined
-      const node = pick()
+      const node = pick(attempts === 0 ? first : candidates())
       if (node !== undefined) {
         attempts++
         if (hedging) hedgeTokens--
@@ -113,7 +123,7 @@ export function createRequester(options: RequesterOptions): Requester {
         return none
       }
       tried.clear()
-      const node = pick()
+      const node = pick(candidates())
       if (node === undefined) return none
       attempts++
       return attempt(node, stopped)
@@ -174,19 +184,20 @@ export function createRequester(options: RequesterOptions): Requester {
 
     function hedgeAfterMs(): number | undefined {
       if (method.write || options.nodes.length < 2) return undefined
-      const views = options.nodes.map((node) => node.view(method.lane))
-      const first = choose(views, { utxoIndex: method.needsUtxoIndex }).order[0]
-      const usual = options.nodes
-        .find((node) => node.name === first)
-        ?.latency(method)
-        .quantile(HEDGE_QUANTILE)
+      const usual = first[0]?.latency(method).quantile(HEDGE_QUANTILE)
       const wantedMs = usual === undefined ? HEDGE_UNKNOWN_MS[method.lane] : usual * 1.5
       const floorMs = HEDGE_FLOOR_MS[method.lane]
       return Math.max(floorMs, Math.min(wantedMs, method.timeoutMs / 2, leftMs() / 3))
     }
 
     try {
-      await someNode(options, method.needsUtxoIndex, Math.min(GRACE_MS, budgetMs / 2), stop.signal)
+      if (first.length === 0) {
+        const grace = AbortSignal.any([stop.signal, AbortSignal.timeout(Math.min(GRACE_MS, budgetMs / 2))])
+        while (first.length === 0 && !grace.aborted) {
+          await options.nextChange(grace)
+          first = candidates()
+        }
+      }
       const { winner, losers } = await race<Attempt>({
         next,
         accept,
@@ -199,26 +210,9 @@ export function createRequester(options: RequesterOptions): Requester {
       return { ok: false, failure: failureOf(losers, stop.signal, signal, budgetMs), ...traits }
     } finally {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', onAbort)
+      signal?.removeEventListener('abort', end)
     }
   }
-}
-
-/** Waits a little for a usable node; the call then fails or succeeds by the normal path. */
-async function someNode(
-  options: RequesterOptions,
-  utxoIndex: boolean,
-  graceMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const usable = () =>
-    choose(
-      options.nodes.map((node) => node.view('light')),
-      { utxoIndex },
-    ).order.length > 0
-  if (usable()) return
-  const grace = AbortSignal.any([signal, AbortSignal.timeout(graceMs)])
-  while (!grace.aborted && !usable()) await options.nextChange(grace)
 }
 
 /** A write leaves half of the remaining time for another node; the socket itself waits the full limit. */

@@ -29,11 +29,11 @@ export function startWatch(options: WatchOptions): Watch {
   const healths = new Map<string, Health>()
   const sockets: KeptSocket[] = []
 
-  /** Highest score among nodes of our network; a node that is not synced does not set the pace. */
+  /** Highest score that an answering node of our network knows of: the chain is at least there. */
   function bestScore(): number {
     let best = 0
     for (const { state, info } of healths.values()) {
-      if (info === undefined || state === 'wrong_network' || state === 'down' || !info.isSynced) continue
+      if (info === undefined || state === 'wrong_network' || state === 'down') continue
       if (info.networkId === policy.network && info.virtualDaaScore > best) best = info.virtualDaaScore
     }
     return best
