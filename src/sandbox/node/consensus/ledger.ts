@@ -81,13 +81,17 @@ export class Ledger {
       const record = this.#records.get(hash)
       if (record !== undefined) record.acceptance = emptyAcceptance()
     } else {
-      for (const record of start.records) this.#records.set(record.block.header.hash, record)
+      for (const record of start.records) {
+        this.#records.set(record.block.header.hash, { ...record, children: [...record.children] })
+      }
       this.#chain = [...start.chain]
       this.#chainOffset = start.chainOffset
       this.#chain.forEach((hash, i) => void this.#markChain(hash, i + this.#chainOffset))
       this.#tips = new Set(start.tips)
       this.#nextSeq = start.nextSeq
       this.#pruningPoint = start.pruningPoint
+      const sink = heaviest(this.#records, this.#tips)
+      if (sink !== undefined) this.#moveChain(sink.block.header.hash)
     }
     this.#virtual = this.#computeVirtual()
   }

@@ -6,12 +6,22 @@ interface RawJson {
 
 const { rawJSON } = JSON as unknown as RawJson
 
+/** A number written with a fraction or exponent, even a whole one: the node takes it for no integer. */
+export class FloatLiteral {
+  readonly value: number
+
+  constructor(value: number) {
+    this.value = value
+  }
+}
+
 /** Integers beyond 2^53 become bigint; everything else as in JSON.parse. Throws on malformed text. */
 export function parseExact(text: string): unknown {
   return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) => {
-    if (typeof value !== 'number' || Number.isSafeInteger(value)) return value
+    if (typeof value !== 'number') return value
     const source = context?.source ?? ''
-    return /^-?\d+$/.test(source) ? BigInt(source) : value
+    if (!/^-?\d+$/.test(source)) return new FloatLiteral(value)
+    return Number.isSafeInteger(value) ? value : BigInt(source)
   })
 }
 

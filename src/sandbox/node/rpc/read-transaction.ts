@@ -1,5 +1,5 @@
 /** An RpcTransaction from a request, with the node's rules on what may be absent. */
-import { NATIVE_SUBNETWORK, type TxBody, type TxInput, type TxOutput } from '../consensus/model.ts'
+import type { TxBody, TxInput, TxOutput } from '../consensus/model.ts'
 import { NodePanic, RpcError } from './errors.ts'
 import {
   hash,
@@ -27,7 +27,7 @@ export function readTransaction(value: Json): TxBody {
     inputs: list(tx.inputs, (input) => readInput(input, version)),
     outputs: list(tx.outputs, readOutput),
     lockTime: unsigned(tx.lockTime),
-    subnetworkId: optional(tx.subnetworkId, (id) => hex(id, 20)) ?? NATIVE_SUBNETWORK,
+    subnetworkId: hex(tx.subnetworkId, 20),
     gas: unsigned(tx.gas),
     payload: hex(tx.payload),
     storageMass: storage ?? mass ?? 0n,
