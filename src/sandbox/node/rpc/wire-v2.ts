@@ -6,7 +6,8 @@ import { u64 } from './json.ts'
 import { malformed } from './read-params.ts'
 import { blueWork, type Wire } from './wire.ts'
 
-const LEVELS = ['None', 'Low', 'High', 'Full'] as const
+type Level = 'None' | 'Low' | 'High' | 'Full'
+const LEVELS: readonly string[] = ['None', 'Low', 'High', 'Full'] satisfies Level[]
 
 export function verbosityLevel(text: string): number {
   const level = LEVELS.indexOf(text)
@@ -16,7 +17,7 @@ export function verbosityLevel(text: string): number {
 
 const from =
   (level: number) =>
-  <T>(wanted: (typeof LEVELS)[number], value: T): T | null =>
+  <T>(wanted: Level, value: T): T | null =>
     level >= LEVELS.indexOf(wanted) ? value : null
 
 export function optionalHeader(header: Header, level: number) {
