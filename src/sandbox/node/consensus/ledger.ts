@@ -1,0 +1,354 @@
+/**
+ * The consensus state of one node as a pure state machine: blocks go in, what changed comes out. No clock, no
+ * sockets, no randomness: two ledgers fed the same blocks in the same order are equal.
+ *
+ *   block ─▶ ghostdag ─▶ sink = heaviest tip ─▶ take back the virtual and the left chain blocks
+ *                                            ─▶ put on the new chain blocks ─▶ put on the virtual again
+ *
+ * A chain block accepts the transactions of its merge set; the virtual is the block that would come next.
+ */
+import { type Acceptance, type BlockRecord, type Ghostdag, ghostdag, heaviest } from './ghostdag.ts'
+import { type Block, isCoinbase, outpointKey, type Tx, type UtxoEntry } from './model.ts'
+import { type UtxoDifference, UtxoSet } from './utxo-set.ts'
+
+export interface LedgerRules {
+  /** DAA score distance that a coinbase output must age. */
+  coinbaseMaturity: number
+  ghostdagK: number
+  /** Blocks kept before the sink; older ones are pruned. */
+  keepBlocks: number
+  workPerBlock: bigint
+}
+
+export interface Virtual extends Ghostdag {
+  parents: string[]
+  acceptance: Acceptance
+}
+
+export interface LedgerUpdate {
+  block: Block
+  /** From the old tip backwards. */
+  removedChain: string[]
+  /** From the common ancestor forwards. */
+  addedChain: string[]
+  utxos: UtxoDifference
+  virtualDaaScore: bigint
+  sinkBlueScore: bigint
+}
+
+export interface LedgerSnapshot {
+  records: BlockRecord[]
+  chain: string[]
+  chainOffset: number
+  utxos: [string, UtxoEntry][]
+  tips: string[]
+  nextSeq: number
+  pruningPoint: string
+}
+
+const MAX_PARENTS = 16
+/** Pruning works in steps, so that its cost is spread. */
+const PRUNE_SLACK = 256
+
+const emptyAcceptance = (): Acceptance => ({ transactions: [], log: [], fees: new Map() })
+
+export class Ledger {
+  readonly rules: LedgerRules
+  readonly utxos = new UtxoSet()
+  readonly #records = new Map<string, BlockRecord>()
+  readonly #chainIndex = new Map<string, number>()
+  readonly #mergedBy = new Map<string, string>()
+  #chain: string[] = []
+  #chainOffset = 0
+  #tips = new Set<string>()
+  #nextSeq = 0
+  #pruningPoint: string
+  #virtual: Virtual
+
+  /** Starts from a block whose past is unknown and the unspent outputs at that point. */
+  constructor(
+    rules: LedgerRules,
+    start: { block: Block; utxos: Iterable<[string, UtxoEntry]> } | LedgerSnapshot,
+  ) {
+    this.rules = rules
+    for (const [key, entry] of start.utxos) this.utxos.apply({ key, entry, created: true })
+    if ('block' in start) {
+      const { hash } = start.block.header
+      this.#insert(start.block, { selectedParent: undefined, blues: [], reds: [] })
+      this.#chain = [hash]
+      this.#chainIndex.set(hash, 0)
+      this.#pruningPoint = hash
+      const record = this.#records.get(hash)
+      if (record !== undefined) record.acceptance = emptyAcceptance()
+    } else {
+      for (const record of start.records) {
+        this.#records.set(record.block.header.hash, { ...record, children: [...record.children] })
+      }
+      this.#chain = [...start.chain]
+      this.#chainOffset = start.chainOffset
+      this.#chain.forEach((hash, i) => void this.#markChain(hash, i + this.#chainOffset))
+      this.#tips = new Set(start.tips)
+      this.#nextSeq = start.nextSeq
+      this.#pruningPoint = start.pruningPoint
+      const sink = heaviest(this.#records, this.#tips)
+      if (sink !== undefined) this.#moveChain(sink.block.header.hash)
+    }
+    this.#virtual = this.#computeVirtual()
+  }
+
+  get virtual(): Virtual {
+    return this.#virtual
+  }
+
+  get sink(): Block {
+    const record = this.#records.get(this.#chain.at(-1) ?? '')
+    if (record === undefined) throw new Error('the selected chain is empty')
+    return record.block
+  }
+
+  get tips(): string[] {
+    return [...this.#tips]
+  }
+
+  get pruningPoint(): string {
+    return this.#pruningPoint
+  }
+
+  get blockCount(): number {
+    return this.#records.size
+  }
+
+  /** The selected chain that is kept, oldest first. */
+  get chain(): readonly string[] {
+    return this.#chain
+  }
+
+  record(hash: string): BlockRecord | undefined {
+    return this.#records.get(hash)
+  }
+
+  records(): IterableIterator<BlockRecord> {
+    return this.#records.values()
+  }
+
+  isChainBlock(hash: string): boolean {
+    return this.#chainIndex.has(hash)
+  }
+
+  /** Position in `chain`, or -1. */
+  chainPosition(hash: string): number {
+    const index = this.#chainIndex.get(hash)
+    return index === undefined ? -1 : index - this.#chainOffset
+  }
+
+  /** The chain block that merged a block, if it is merged yet. */
+  mergedBy(hash: string): string | undefined {
+    return this.#mergedBy.get(hash)
+  }
+
+  /** What a block with these parents would be and accept. Leaves the ledger as it was. */
+  preview(parents: readonly string[]): { ghostdag: Ghostdag; acceptance: Acceptance } {
+    const same =
+      parents.length === this.#virtual.parents.length &&
+      parents.every((p) => this.#virtual.parents.includes(p))
+    if (same) return { ghostdag: this.#virtual, acceptance: this.#virtual.acceptance }
+    const data = ghostdag(this.#records, parents, this.rules.ghostdagK, this.rules.workPerBlock)
+    const sink = this.#chain.at(-1) ?? ''
+    this.utxos.undo(this.#virtual.acceptance.log)
+    this.#moveChain(data.selectedParent ?? sink)
+    const acceptance = this.#accept(data)
+    this.utxos.undo(acceptance.log)
+    this.#moveChain(sink)
+    this.utxos.redo(this.#virtual.acceptance.log)
+    return { ghostdag: data, acceptance }
+  }
+
+  /** Undefined for a block that is known already; throws where a parent is missing. */
+  apply(block: Block): LedgerUpdate | undefined {
+    const { hash, parentsByLevel } = block.header
+    if (this.#records.has(hash)) return undefined
+    const parents = parentsByLevel[0] ?? []
+    const missing = parents.find((parent) => !this.#records.has(parent))
+    if (missing !== undefined || parents.length === 0)
+      throw new Error(`parent ${missing} of ${hash} is missing`)
+    const data = ghostdag(this.#records, parents, this.rules.ghostdagK, this.rules.workPerBlock)
+    this.#insert(block, data)
+    const changes = this.utxos.watch()
+    this.utxos.undo(this.#virtual.acceptance.log)
+    const sink = heaviest(this.#records, this.#tips)
+    const moved = this.#moveChain(sink?.block.header.hash ?? hash)
+    this.#virtual = this.#computeVirtual()
+    const utxos = changes()
+    this.#prune()
+    return {
+      block,
+      removedChain: moved.removed,
+      addedChain: moved.added,
+      utxos,
+      virtualDaaScore: this.#virtual.daaScore,
+      sinkBlueScore: this.sink.header.blueScore,
+    }
+  }
+
+  snapshot(): LedgerSnapshot {
+    this.utxos.undo(this.#virtual.acceptance.log)
+    const utxos = [...this.utxos.entries()]
+    this.utxos.redo(this.#virtual.acceptance.log)
+    return {
+      records: [...this.#records.values()],
+      chain: this.#chain,
+      chainOffset: this.#chainOffset,
+      utxos,
+      tips: [...this.#tips],
+      nextSeq: this.#nextSeq,
+      pruningPoint: this.#pruningPoint,
+    }
+  }
+
+  #insert(block: Block, data: Pick<Ghostdag, 'selectedParent' | 'blues' | 'reds'>): void {
+    const { hash, parentsByLevel } = block.header
+    const parents = parentsByLevel[0] ?? []
+    const { selectedParent, blues, reds } = data
+    const seq = this.#nextSeq++
+    this.#records.set(hash, {
+      block,
+      seq,
+      parents,
+      selectedParent,
+      blues,
+      reds,
+      children: [],
+      acceptance: undefined,
+    })
+    for (const parent of parents) {
+      this.#records.get(parent)?.children.push(hash)
+      this.#tips.delete(parent)
+    }
+    this.#tips.add(hash)
+  }
+
+  #computeVirtual(): Virtual {
+    const tips = [...this.#tips].sort()
+    const sink = heaviest(this.#records, tips)?.block.header.hash ?? ''
+    const parents = [sink, ...tips.filter((tip) => tip !== sink)].slice(0, MAX_PARENTS)
+    const data = ghostdag(this.#records, parents, this.rules.ghostdagK, this.rules.workPerBlock)
+    return { ...data, parents, acceptance: this.#accept(data) }
+  }
+
+  /** Accepts a merge set on the state of its selected parent: first come, first served. */
+  #accept(data: Ghostdag): Acceptance {
+    const acceptance = emptyAcceptance()
+    for (const hash of [...data.blues, ...data.reds]) {
+      const block = this.#records.get(hash)?.block
+      let fees = 0n
+      for (const tx of block?.transactions ?? []) {
+        if (isCoinbase(tx) && hash !== data.selectedParent) continue
+        const spent = this.#spendable(tx, data.daaScore)
+        if (spent === undefined) continue
+        this.#acceptTransaction(acceptance, tx, hash, spent, data.daaScore)
+        if (!isCoinbase(tx)) fees += feeOf(tx, spent)
+      }
+      acceptance.fees.set(hash, fees)
+    }
+    return acceptance
+  }
+
+  #acceptTransaction(to: Acceptance, tx: Tx, blockHash: string, spent: UtxoEntry[], daaScore: bigint): void {
+    to.transactions.push({ tx, blockHash, spent })
+    tx.inputs.forEach((input, i) => {
+      const entry = spent[i]
+      if (entry !== undefined)
+        to.log.push({ key: outpointKey(input.previousOutpoint), entry, created: false })
+    })
+    tx.outputs.forEach((output, index) => {
+      const entry: UtxoEntry = {
+        amount: output.value,
+        scriptPublicKey: output.scriptPublicKey,
+        blockDaaScore: daaScore,
+        isCoinbase: isCoinbase(tx),
+        covenantId: output.covenant?.covenantId ?? null,
+      }
+      to.log.push({ key: outpointKey({ transactionId: tx.id, index }), entry, created: true })
+    })
+    const from = to.log.length - tx.inputs.length - tx.outputs.length
+    this.utxos.redo(to.log.slice(from))
+  }
+
+  #spendable(tx: Tx, daaScore: bigint): UtxoEntry[] | undefined {
+    const spent: UtxoEntry[] = []
+    for (const input of tx.inputs) {
+      const entry = this.utxos.get(outpointKey(input.previousOutpoint))
+      if (entry === undefined) return undefined
+      if (entry.isCoinbase && entry.blockDaaScore + BigInt(this.rules.coinbaseMaturity) > daaScore)
+        return undefined
+      spent.push(entry)
+    }
+    // A copy of a transaction that is accepted already has nothing to spend; a coinbase is accepted once anyway.
+    return spent
+  }
+
+  #markChain(hash: string, index: number): void {
+    this.#chainIndex.set(hash, index)
+    const record = this.#records.get(hash)
+    for (const merged of [...(record?.blues ?? []), ...(record?.reds ?? [])]) this.#mergedBy.set(merged, hash)
+  }
+
+  #moveChain(target: string): { removed: string[]; added: string[] } {
+    const added: string[] = []
+    let at: string | undefined = target
+    while (at !== undefined && !this.#chainIndex.has(at)) {
+      added.push(at)
+      at = this.#records.get(at)?.selectedParent
+    }
+    if (at === undefined) throw new Error(`${target} does not reach the selected chain`)
+    const removed: string[] = []
+    while (this.#chain.at(-1) !== at) {
+      const hash = this.#chain.pop()
+      if (hash === undefined) throw new Error('the selected chain is empty')
+      removed.push(hash)
+      this.#chainIndex.delete(hash)
+      const record = this.#records.get(hash)
+      if (record === undefined) continue
+      this.utxos.undo(record.acceptance?.log ?? [])
+      for (const merged of [...record.blues, ...record.reds]) this.#mergedBy.delete(merged)
+    }
+    added.reverse()
+    for (const hash of added) this.#extendChain(hash)
+    return { removed, added }
+  }
+
+  #extendChain(hash: string): void {
+    const record = this.#records.get(hash)
+    if (record === undefined) throw new Error(`${hash} is not known`)
+    if (record.acceptance === undefined) {
+      const { header } = record.block
+      record.acceptance = this.#accept({ ...record, ...header, daaScore: header.daaScore })
+    } else {
+      this.utxos.redo(record.acceptance.log)
+    }
+    this.#chain.push(hash)
+    this.#markChain(hash, this.#chainOffset + this.#chain.length - 1)
+  }
+
+  #prune(): void {
+    if (this.#records.size <= this.rules.keepBlocks + PRUNE_SLACK) return
+    const floor = this.#nextSeq - this.rules.keepBlocks
+    const at = this.#chain.findIndex((hash) => (this.#records.get(hash)?.seq ?? 0) >= floor)
+    const point = this.#records.get(this.#chain[at] ?? '')
+    if (at <= 0 || point === undefined) return
+    for (const hash of this.#chain.splice(0, at)) this.#chainIndex.delete(hash)
+    this.#chainOffset += at
+    this.#pruningPoint = point.block.header.hash
+    for (const [hash, record] of this.#records) {
+      if (record.seq >= point.seq) break
+      this.#records.delete(hash)
+      this.#mergedBy.delete(hash)
+      this.#tips.delete(hash)
+    }
+  }
+}
+
+export function feeOf(tx: Tx, spent: readonly UtxoEntry[]): bigint {
+  const paid = spent.reduce((sum, entry) => sum + entry.amount, 0n)
+  return paid - tx.outputs.reduce((sum, output) => sum + output.value, 0n)
+}

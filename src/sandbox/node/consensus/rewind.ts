@@ -1,0 +1,34 @@
+/** A ledger as it was some time ago, for a node that lags: the later blocks are handed back, in their order. */
+import { Ledger } from './ledger.ts'
+import type { Block } from './model.ts'
+import { UtxoSet } from './utxo-set.ts'
+
+export function rewind(ledger: Ledger, daaScore: bigint): { ledger: Ledger; later: Block[] } {
+  const { records, chain, utxos, ...rest } = ledger.snapshot()
+  const floor = ledger.record(ledger.pruningPoint)?.seq ?? 0
+  const kept = records.filter(({ block, seq }) => block.header.daaScore <= daaScore || seq <= floor)
+  const known = new Set(kept.map(({ block }) => block.header.hash))
+  const state = new UtxoSet()
+  for (const [key, entry] of utxos) state.apply({ key, entry, created: true })
+  const shorter = [...chain]
+  for (let last = shorter.at(-1); last !== undefined && !known.has(last); last = shorter.at(-1)) {
+    state.undo(ledger.record(last)?.acceptance?.log ?? [])
+    shorter.pop()
+  }
+  const old = kept.map((record) => ({
+    ...record,
+    children: record.children.filter((child) => known.has(child)),
+  }))
+  const tips = old.filter((record) => record.children.length === 0).map((record) => record.block.header.hash)
+  const before = new Ledger(ledger.rules, {
+    ...rest,
+    records: old,
+    chain: shorter,
+    utxos: [...state.entries()],
+    tips,
+  })
+  return {
+    ledger: before,
+    later: records.filter(({ block }) => !known.has(block.header.hash)).map(({ block }) => block),
+  }
+}

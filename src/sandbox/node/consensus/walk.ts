@@ -1,0 +1,66 @@
+/** Questions about a ledger's DAG that clients page through. */
+import type { BlockRecord } from './ghostdag.ts'
+import type { Ledger } from './ledger.ts'
+
+export interface ChainPath {
+  removed: string[]
+  added: string[]
+}
+
+/** From a block to the sink: what a follower who stands on it must take back, then what comes. */
+export function chainPath(ledger: Ledger, low: string): ChainPath | undefined {
+  const removed: string[] = []
+  let at: string | undefined = low
+  while (at !== undefined && !ledger.isChainBlock(at)) {
+    removed.push(at)
+    at = ledger.record(at)?.selectedParent
+  }
+  if (at === undefined) return undefined
+  return { removed, added: ledger.chain.slice(ledger.chainPosition(at) + 1) }
+}
+
+const mergeSetOf = (record: BlockRecord) => [...record.blues, ...record.reds]
+
+/** Blocks in the past of the sink but not of `low`, in the order of the chain, whole merge sets at a time. */
+export function hashesBetween(
+  ledger: Ledger,
+  low: string,
+  max: number,
+): { hashes: string[]; reachedSink: boolean } {
+  const hashes: string[] = []
+  const onChain = ledger.isChainBlock(low)
+  const first = onChain ? low : ledger.mergedBy(low)
+  if (first === undefined) return { hashes, reachedSink: true }
+  const from = ledger.chainPosition(first) + (onChain ? 1 : 0)
+  const hidden = onChain ? new Set<string>() : pastOf(ledger, low, ledger.chainPosition(first))
+  for (const hash of ledger.chain.slice(from)) {
+    const record = ledger.record(hash)
+    if (record === undefined) continue
+    const merged = mergeSetOf(record).filter(
+      (found) => found !== record.selectedParent && found !== low && !hidden.has(found),
+    )
+    if (hashes.length + merged.length + 1 > max) return { hashes, reachedSink: false }
+    hashes.push(...merged, hash)
+  }
+  return { hashes, reachedSink: true }
+}
+
+/** The near past of a block that is off the chain: enough to leave it out of one merge set. */
+function pastOf(ledger: Ledger, low: string, mergerPosition: number): Set<string> {
+  const floor = ledger.record(ledger.chain[mergerPosition - 2] ?? '')?.seq ?? 0
+  const seen = new Set<string>()
+  const open = [...(ledger.record(low)?.parents ?? [])]
+  for (let hash = open.pop(); hash !== undefined; hash = open.pop()) {
+    const record = ledger.record(hash)
+    if (record === undefined || record.seq < floor || seen.has(hash)) continue
+    seen.add(hash)
+    open.push(...record.parents)
+  }
+  return seen
+}
+
+/** Blocks that neither are in the sink's past nor have it in theirs. */
+export function sinkAnticone(ledger: Ledger): string[] {
+  const { blues, reds, selectedParent } = ledger.virtual
+  return [...blues, ...reds].filter((hash) => hash !== selectedParent)
+}

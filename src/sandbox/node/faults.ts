@@ -1,0 +1,67 @@
+/** How a node misbehaves. Every fault can be switched while it runs. */
+import type { NetworkId } from './networks.ts'
+
+export interface Faults {
+  /** Accepts connections and requests and never answers. */
+  hang: boolean
+  /** Waits before every answer. */
+  latencyMs: number
+  /** Stays this far behind the chain, as if blocks reached it late. */
+  lagDaa: number
+  /** What it claims about its sync, whatever the truth; null tells the truth. */
+  claimSynced: boolean | null
+  /** In the middle of a sync: refuses whatever needs the whole state. */
+  transitional: boolean
+  /** Another network than the chain's. */
+  network: NetworkId | null
+  /** The text with which every request is refused. */
+  refuse: string | null
+  /** New connections are dropped. */
+  refuseConnections: boolean
+  utxoIndex: boolean
+  /** getBlocks answers are at least this large. */
+  hugeBlocksBytes: number
+  /** Answers leave at this rate; 0 = at once. */
+  bytesPerSecond: number
+}
+
+export const NO_FAULTS: Faults = {
+  hang: false,
+  latencyMs: 0,
+  lagDaa: 0,
+  claimSynced: null,
+  transitional: false,
+  network: null,
+  refuse: null,
+  refuseConnections: false,
+  utxoIndex: true,
+  hugeBlocksBytes: 0,
+  bytesPerSecond: 0,
+}
+
+const SAME_TYPE: Record<keyof Faults, (value: unknown) => boolean> = {
+  hang: (value) => typeof value === 'boolean',
+  latencyMs: isCount,
+  lagDaa: isCount,
+  claimSynced: (value) => value === null || typeof value === 'boolean',
+  transitional: (value) => typeof value === 'boolean',
+  network: (value) => value === null || typeof value === 'string',
+  refuse: (value) => value === null || typeof value === 'string',
+  refuseConnections: (value) => typeof value === 'boolean',
+  utxoIndex: (value) => typeof value === 'boolean',
+  hugeBlocksBytes: isCount,
+  bytesPerSecond: isCount,
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+}
+
+/** The members of an outside value that are faults; names what is not one. */
+export function readFaults(value: object): { faults: Partial<Faults> } | { wrong: string } {
+  for (const [name, given] of Object.entries(value)) {
+    const check = Object.hasOwn(SAME_TYPE, name) ? SAME_TYPE[name as keyof Faults] : undefined
+    if (check?.(given) !== true) return { wrong: name }
+  }
+  return { faults: value }
+}

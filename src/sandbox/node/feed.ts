@@ -1,0 +1,77 @@
+/** What connects a node with the chain: a start state, events from then on, commands the other way. */
+import type { Chain, ChainEvent } from './chain.ts'
+import type { ChainOptions } from './chain-options.ts'
+import { decodeAddress, scriptOfAddress } from './consensus/address.ts'
+import type { LedgerSnapshot } from './consensus/ledger.ts'
+import type { Block, Tx } from './consensus/model.ts'
+import { TxRefusal } from './consensus/validate.ts'
+
+export interface FeedStart {
+  options: ChainOptions
+  ledger: LedgerSnapshot
+  mempool: Tx[]
+}
+
+/** `start` again after the connection to the chain was lost: the node catches up from it. */
+export type FeedEvent = ChainEvent | { kind: 'start'; start: FeedStart }
+
+export type FeedCommand =
+  | { kind: 'transaction'; tx: Tx; replace: 'forbidden' | 'allowed' }
+  | { kind: 'block'; block: Block }
+  | { kind: 'reorganize'; depth: number; doubleSpend: boolean }
+  | { kind: 'pay'; address: string; amount: bigint }
+  | { kind: 'dwell'; blocks: number }
+
+export interface Feed {
+  open(listener: (event: FeedEvent) => void): Promise<FeedStart>
+  /** The answer is the id of the transaction for `pay`, else nothing. */
+  send(command: FeedCommand): Promise<string | undefined>
+  close(): void
+}
+
+export function startOf(chain: Chain): FeedStart {
+  return {
+    options: chain.options,
+    ledger: chain.ledger.snapshot(),
+    mempool: chain.mempool.entries({ pool: true, orphans: false }).map((entry) => entry.tx),
+  }
+}
+
+export function execute(chain: Chain, command: FeedCommand): string | undefined {
+  switch (command.kind) {
+    case 'transaction':
+      try {
+        chain.submit(command.tx, { replace: command.replace })
+      } catch (error) {
+        if (!(error instanceof TxRefusal)) throw error
+      }
+      return undefined
+    case 'block':
+      chain.submitBlock(command.block)
+      return undefined
+    case 'reorganize':
+      chain.reorganize(command.depth, command.doubleSpend)
+      return undefined
+    case 'dwell':
+      chain.dwellBlocks = command.blocks
+      return undefined
+    case 'pay': {
+      const decoded = decodeAddress(command.address)
+      if (!decoded.ok) throw new RangeError(`${command.address} is not an address`)
+      return chain.pay(scriptOfAddress(decoded), command.amount)?.id
+    }
+  }
+}
+
+/** A node in the same process as the chain. */
+export function localFeed(chain: Chain): Feed {
+  let stop = () => {}
+  return {
+    async open(listener) {
+      stop = chain.on(listener)
+      return startOf(chain)
+    },
+    send: async (command) => execute(chain, command),
+    close: () => stop(),
+  }
+}

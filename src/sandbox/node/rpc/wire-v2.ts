@@ -1,0 +1,107 @@
+/** Accepted transactions with resolved inputs, at the four levels of detail. Left-out members are null. */
+import { classify } from '../consensus/address.ts'
+import type { AcceptedTx } from '../consensus/ghostdag.ts'
+import type { Header, TxInput, TxOutput, UtxoEntry } from '../consensus/model.ts'
+import { u64 } from './json.ts'
+import { malformed } from './read-params.ts'
+import { blueWork, type Wire } from './wire.ts'
+
+type Level = 'None' | 'Low' | 'High' | 'Full'
+const LEVELS: readonly string[] = ['None', 'Low', 'High', 'Full'] satisfies Level[]
+
+export function verbosityLevel(text: string): number {
+  const level = LEVELS.indexOf(text)
+  if (level < 0) throw malformed()
+  return level
+}
+
+const from =
+  (level: number) =>
+  <T>(wanted: Level, value: T): T | null =>
+    level >= LEVELS.indexOf(wanted) ? value : null
+
+export function optionalHeader(header: Header, level: number) {
+  const at = from(level)
+  return {
+    hash: header.hash,
+    version: at('Low', header.version),
+    parentsByLevel: at('High', header.parentsByLevel),
+    hashMerkleRoot: at('High', header.hashMerkleRoot),
+    acceptedIdMerkleRoot: at('High', header.acceptedIdMerkleRoot),
+    utxoCommitment: at('Full', header.utxoCommitment),
+    timestamp: at('Low', header.timestamp),
+    bits: at('Low', header.bits),
+    nonce: at('Low', u64(header.nonce)),
+    daaScore: at('Low', u64(header.daaScore)),
+    blueWork: at('Low', blueWork(header.blueWork)),
+    blueScore: at('Low', u64(header.blueScore)),
+    pruningPoint: at('Full', header.pruningPoint),
+  }
+}
+
+export function acceptedTransactionV2(
+  wire: Wire,
+  accepted: AcceptedTx,
+  carrier: Header | undefined,
+  level: number,
+) {
+  const at = from(level)
+  const { tx, spent, blockHash } = accepted
+  return {
+    version: at('Full', tx.version),
+    inputs: level === 0 ? [] : tx.inputs.map((input, i) => optionalInput(wire, input, spent[i], level)),
+    outputs: level === 0 ? [] : tx.outputs.map((output) => optionalOutput(wire, output)),
+    lockTime: at('Full', u64(tx.lockTime)),
+    subnetworkId: at('Full', tx.subnetworkId),
+    gas: at('Full', u64(tx.gas)),
+    payload: at('High', tx.payload),
+    storageMass: at('High', u64(tx.storageMass)),
+    mass: at('High', u64(tx.storageMass)),
+    verboseData: at('Low', {
+      transactionId: tx.id,
+      hash: tx.hash,
+      computeMass: at('High', tx.computeMass),
+      blockHash,
+      blockTime: carrier?.timestamp ?? 0,
+    }),
+  }
+}
+
+function optionalInput(wire: Wire, input: TxInput, spent: UtxoEntry | undefined, level: number) {
+  const at = from(level)
+  return {
+    previousOutpoint: at('High', input.previousOutpoint),
+    signatureScript: input.signatureScript,
+    sequence: at('High', u64(input.sequence)),
+    sigOpCount: at('High', input.sigOpCount),
+    computeBudget: at('High', input.computeBudget),
+    verboseData: { utxoEntry: spent === undefined ? null : optionalUtxo(wire, spent, level) },
+  }
+}
+
+function optionalUtxo(wire: Wire, entry: UtxoEntry, level: number) {
+  const at = from(level)
+  return {
+    amount: at('High', u64(entry.amount)),
+    scriptPublicKey: at('High', entry.scriptPublicKey),
+    blockDaaScore: at('Full', u64(entry.blockDaaScore)),
+    isCoinbase: at('High', entry.isCoinbase),
+    verboseData: {
+      scriptPublicKeyType: classify(entry.scriptPublicKey),
+      scriptPublicKeyAddress: wire.addressOf(entry.scriptPublicKey),
+    },
+    covenantId: entry.covenantId,
+  }
+}
+
+function optionalOutput(wire: Wire, output: TxOutput) {
+  return {
+    value: u64(output.value),
+    scriptPublicKey: output.scriptPublicKey,
+    verboseData: {
+      scriptPublicKeyType: classify(output.scriptPublicKey),
+      scriptPublicKeyAddress: wire.addressOf(output.scriptPublicKey),
+    },
+    covenant: output.covenant,
+  }
+}

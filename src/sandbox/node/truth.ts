@@ -1,0 +1,115 @@
+/** What a node knows for certain, in a form made for checking an indexer; only blocks that are kept count. */
+import { decodeAddress, scriptOfAddress } from './consensus/address.ts'
+import type { Ledger } from './consensus/ledger.ts'
+import { parseOutpointKey } from './consensus/model.ts'
+
+export interface TruthUtxo {
+  transactionId: string
+  index: number
+  amount: bigint
+  blockDaaScore: bigint
+  isCoinbase: boolean
+  covenantId: string | null
+}
+
+export interface TruthTransaction {
+  transactionId: string
+  acceptingBlockHash: string
+  acceptingDaaScore: bigint
+  acceptingBlueScore: bigint
+  acceptingTime: number
+  /** The block whose copy was accepted. */
+  blockHash: string
+  received: bigint
+  sent: bigint
+}
+
+export interface TruthAddress {
+  address: string
+  balance: bigint
+  utxos: TruthUtxo[]
+  transactions: TruthTransaction[]
+}
+
+export interface TruthChainBlock {
+  hash: string
+  daaScore: bigint
+  blueScore: bigint
+  timestamp: number
+  mergeSet: string[]
+  accepted: { transactionId: string; blockHash: string }[]
+}
+
+export interface Truth {
+  address(address: string): TruthAddress
+  /** Where a transaction is accepted, if it is. */
+  transaction(id: string): TruthTransaction | undefined
+  /** The selected chain from a block on (or all that is kept), oldest first. */
+  chain(from?: string): TruthChainBlock[]
+  sink(): string
+}
+
+export function createTruth(ledger: () => Ledger): Truth {
+  function* accepted(script: string | undefined): Generator<TruthTransaction> {
+    const now = ledger()
+    for (const hash of now.chain) {
+      const record = now.record(hash)
+      for (const { tx, blockHash, spent } of record?.acceptance?.transactions ?? []) {
+        const sum = (cells: { scriptPublicKey: string; amount: bigint }[]) =>
+          cells
+            .filter((cell) => cell.scriptPublicKey === script)
+            .reduce((total, cell) => total + cell.amount, 0n)
+        const involved =
+          script === undefined ||
+          spent.some((entry) => entry.scriptPublicKey === script) ||
+          tx.outputs.some((output) => output.scriptPublicKey === script)
+        if (!involved || record === undefined) continue
+        const { header } = record.block
+        yield {
+          transactionId: tx.id,
+          acceptingBlockHash: hash,
+          acceptingDaaScore: header.daaScore,
+          acceptingBlueScore: header.blueScore,
+          acceptingTime: header.timestamp,
+          blockHash,
+          received: sum(tx.outputs.map((output) => ({ ...output, amount: output.value }))),
+          sent: sum(spent),
+        }
+      }
+    }
+  }
+
+  return {
+    address(address) {
+      const decoded = decodeAddress(address)
+      if (!decoded.ok) throw new RangeError(`${address} is not an address`)
+      const script = scriptOfAddress(decoded)
+      const utxos = [...ledger().utxos.ofScript(script)].map(([key, { scriptPublicKey: _, ...entry }]) => ({
+        ...parseOutpointKey(key),
+        ...entry,
+      }))
+      const balance = utxos.reduce((sum, utxo) => sum + utxo.amount, 0n)
+      return { address, balance, utxos, transactions: [...accepted(script)] }
+    },
+    transaction: (id) => accepted(undefined).find((found) => found.transactionId === id),
+    chain(from) {
+      const now = ledger()
+      const start = from === undefined ? 0 : Math.max(0, now.chainPosition(from))
+      return now.chain.slice(start).flatMap((hash) => {
+        const record = now.record(hash)
+        if (record === undefined) return []
+        const { daaScore, blueScore, timestamp } = record.block.header
+        const transactions = record.acceptance?.transactions ?? []
+        return {
+          hash,
+          daaScore,
+          blueScore,
+          timestamp,
+          mergeSet: [...record.blues, ...record.reds],
+          accepted: transactions.map(({ tx, blockHash }) => ({ transactionId: tx.id, blockHash })),
+        }
+      })
+    },
+    sink: () => ledger().sink.header.hash,
+  }
+}
