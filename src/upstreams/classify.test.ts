@@ -95,6 +95,14 @@ test('every text of the protocol page has its reason', () => {
       false,
     ],
     ['transaction query must either not filter transactions or include orphans', 'bad_request', false],
+    ['utxo inquirer error: No transaction specified', 'transaction_not_found', false],
+    ['utxo inquirer error: Transaction return address is coinbase', 'no_return_address', false],
+    [`utxo inquirer error: Did not find acceptance data for chain block ${ID}`, 'pruned', true],
+    [
+      `utxo return address could not be found -> Did not find compact header for block hash ${ID} `,
+      'pruned',
+      true,
+    ],
     ['', 'unknown', true],
     ['the disk is on fire', 'unknown', true],
   ]

@@ -23,6 +23,7 @@ export type RefusalReason =
   | 'rule_broken'
   | 'rejected'
   | 'transaction_not_found'
+  | 'no_return_address'
   | 'block_not_found'
   | 'no_merger'
   | 'pruned'
@@ -132,7 +133,11 @@ const OTHERS: readonly Rule[] = [
   ['transaction_not_found', new RegExp(`^Transaction (?<id>${ID}) not found$`), own],
   [
     'transaction_not_found',
-    /^utxo return address could not be found -> |Transaction not found at given accepting daa score/,
+    /No transaction specified$|Transaction not found at given accepting daa score$|Did not find (queried transactions|containing_acceptance)/,
+  ],
+  [
+    'no_return_address',
+    /Transaction return address is coinbase$|Transaction was found but not standard$|Utxo entry is not filled$/,
   ],
   ['no_utxo_index', /^Method unavailable\. Run the node with the --utxoindex argument\.$/],
   ['not_synced', /consensus is currently in a transitional ibd state/],
@@ -140,9 +145,10 @@ const OTHERS: readonly Rule[] = [
   ['not_implemented', /^Not implemented$/],
   ['method_not_served', /^RPC method not found$/],
   ['safe_mode', /^Method unavailable in safe mode\./],
+  ['pruned', /is too deep \(before the current pruning point\)/],
   [
     'pruned',
-    /is too deep \(before the current pruning point\)|^Did not find (acceptance data|a utxo diff|compact header)/,
+    /^(utxo inquirer error: |utxo return address could not be found -> )?Did not find (acceptance data|a utxo diff|compact header|block|utxo entry|index for hash|a hash at index)/,
   ],
   ['block_not_found', /cannot find (full block|header) [0-9a-f]+/],
   ['block_not_found', /^some data is missing for block /],
