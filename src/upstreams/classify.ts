@@ -145,7 +145,7 @@ const OTHERS: readonly Rule[] = [
   ['not_implemented', /^Not implemented$/],
   ['method_not_served', /^RPC method not found$/],
   ['safe_mode', /^Method unavailable in safe mode\./],
-  ['pruned', /is too deep \(before the current pruning point\)/],
+  ['pruned', /is too deep \(before the current pruning point\)|does not have retention root/],
   [
     'pruned',
     /^(utxo inquirer error: |utxo return address could not be found -> )?Did not find (acceptance data|a utxo diff|compact header|block|utxo entry|index for hash|a hash at index)/,

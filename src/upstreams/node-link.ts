@@ -17,6 +17,7 @@ export interface NodeAddress {
 
 export interface NodeLink {
   readonly name: string
+  readonly tier: Tier
   readonly breaker: Breaker
   view(lane: Lane): NodeView
   call(method: Method, paramsText: string, options: WireCallOptions): Promise<WireAnswer>
@@ -71,6 +72,7 @@ export function linkNode(options: NodeLinkOptions): NodeLink {
 
   return {
     name: address.name,
+    tier: address.tier,
     breaker,
     view(lane) {
       const { state, info } = options.health()

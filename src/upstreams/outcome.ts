@@ -25,7 +25,7 @@ export type CallFailure =
 interface Traits {
   /** How many times something was sent (or tried to be) to a node. */
   readonly attempts: number
-  /** A write whose earlier try may have reached a node although that try failed. */
+  /** A write of which some try may have reached a node although that try got no answer. */
   readonly inDoubt: boolean
 }
 

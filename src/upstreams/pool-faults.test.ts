@@ -171,6 +171,17 @@ test('no node left: the failure comes within the deadline, light, heavy and writ
   }
 })
 
+test('a write without an answer is in doubt exactly when it may have been received', async (t) => {
+  const { nodes, pool } = await three(t)
+  for (const node of nodes) node.hang()
+  const hung = await submitTo(pool, 600)
+  assert.ok(!hung.ok && hung.failure.kind === 'timeout' && hung.inDoubt)
+  await Promise.all(nodes.map((node) => node.die()))
+  await until(() => pool.nodes().every(({ connected }) => !connected), 'all gone')
+  const dead = await submitTo(pool, 600)
+  assert.ok(!dead.ok && !dead.inDoubt, JSON.stringify(dead))
+})
+
 test('all hang: the failure comes within the deadline', async (t) => {
   const { nodes, pool } = await three(t)
   for (const node of nodes) node.hang()

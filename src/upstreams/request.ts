@@ -38,7 +38,9 @@ const MIN_WRITE_ATTEMPT_MS = 500
 const HEDGE_QUANTILE = 0.95
 /** A heavy answer may just be large: two copies of 50 MB on the way help nobody. */
 const HEDGE_FLOOR_MS = { light: 25, heavy: 2_000 } as const
-const HEDGE_UNKNOWN_MS = { light: 250, heavy: 5_000 } as const
+/** A backup is not asked for a hiccup of a healthy primary. */
+const HEDGE_TO_BACKUP_FLOOR_MS = 300
+const HEDGE_UNKNOWN_MS = { light: 250, heavy: 3_000 } as const
 const HEDGE_BURST = 32
 const HEDGE_SHARE = 0.2
 
@@ -79,7 +81,8 @@ export function createRequester(options: RequesterOptions): Requester {
 
     const tried = new Set<string>()
     let attempts = 0
-    let inDoubt = false
+    /** Writes that may have reached a node and were not answered. */
+    let unanswered = 0
     let secondRound = false
     let first = candidates()
 
@@ -131,6 +134,7 @@ export function createRequester(options: RequesterOptions): Requester {
 
     async function attempt(node: NodeLink, stopped: AbortSignal): Promise<Attempt> {
       const sentMs = performance.now()
+      if (method.write) unanswered++
       const limit = method.write ? writeLimit(stopped, method.timeoutMs, leftMs()) : undefined
       const answer = await node.call(method, paramsText, {
         timeoutMs: method.timeoutMs,
@@ -138,7 +142,7 @@ export function createRequester(options: RequesterOptions): Requester {
       })
       limit?.clear()
       const tookMs = performance.now() - sentMs
-      if (method.write && answer.kind === 'fault' && answer.sent) inDoubt = true
+      if (method.write && !(answer.kind === 'fault' && answer.sent)) unanswered--
       const outcome = judge(node, answer, tookMs)
       if (outcome.kind === 'fault' && limit?.ranOut()) return { ...outcome, fault: 'timeout' }
       return outcome
@@ -186,7 +190,8 @@ export function createRequester(options: RequesterOptions): Requester {
       if (method.write || options.nodes.length < 2) return undefined
       const usual = first[0]?.latency(method).quantile(HEDGE_QUANTILE)
       const wantedMs = usual === undefined ? HEDGE_UNKNOWN_MS[method.lane] : usual * 1.5
-      const floorMs = HEDGE_FLOOR_MS[method.lane]
+      const toBackup = first[0]?.tier === 'primary' && first[1]?.tier === 'backup'
+      const floorMs = Math.max(HEDGE_FLOOR_MS[method.lane], toBackup ? HEDGE_TO_BACKUP_FLOOR_MS : 0)
       return Math.max(floorMs, Math.min(wantedMs, method.timeoutMs / 2, leftMs() / 3))
     }
 
@@ -204,7 +209,7 @@ export function createRequester(options: RequesterOptions): Requester {
         hedgeAfterMs: hedgeAfterMs(),
         signal: stop.signal,
       })
-      const traits = { attempts, inDoubt }
+      const traits = { attempts, inDoubt: unanswered > 0 }
       if (winner?.kind === 'result') return { ok: true, node: winner.node, bytes: winner.bytes, ...traits }
       if (winner?.kind === 'refused') return refusedOutcome(call, winner, traits)
       return { ok: false, failure: failureOf(losers, stop.signal, signal, budgetMs), ...traits }

@@ -1,6 +1,8 @@
 /** The node pool against simulated nodes that are processes of their own: the whole way, real signals included. */
 import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
+import type * as Sdk from 'kaspa-wasm32-sdk'
 import { systemClock } from '../../src/kit/clock.ts'
 import { type RunningSandboxChain, startSandboxChain } from '../../src/sandbox/node/run.ts'
 import { METHODS } from '../../src/upstreams/methods.ts'
@@ -8,12 +10,23 @@ import { createUpstreams, type Upstreams } from '../../src/upstreams/pool.ts'
 import { until } from '../fakes/pool.ts'
 import { type NodeProcess, startNodeProcess } from '../fakes/sandbox-processes.ts'
 
+const sdk = createRequire(import.meta.url)('kaspa-wasm32-sdk') as typeof Sdk
+const KEY = 'b7e151628aed2a6abf7158809cf4f3c762e7160f38b4da56a784d9045190cfef'
+const ADDRESS = new sdk.PrivateKey(KEY).toAddress('testnet-10').toString()
+const COIN = 5_000_000_000n
+
 let chain: RunningSandboxChain
 let nodes: NodeProcess[]
 let pool: Upstreams
 
 before(async () => {
-  chain = await startSandboxChain({ seed: 5, linkPort: 0, transactionsPerSecond: 20, dwellBlocks: 20 })
+  chain = await startSandboxChain({
+    seed: 5,
+    linkPort: 0,
+    transactionsPerSecond: 20,
+    dwellBlocks: 20,
+    fund: [1, 2].map(() => ({ address: ADDRESS, amount: COIN })),
+  })
   nodes = await Promise.all(['a', 'b', 'c'].map((name) => startNodeProcess(name, chain.linkPort ?? 0)))
   pool = createUpstreams({
     network: 'testnet-10',
@@ -34,6 +47,50 @@ async function value(method: string, params: unknown = {}): Promise<Record<strin
   const outcome = await pool.call(method, params, { deadlineMs: 20_000 })
   assert.ok(outcome.ok, outcome.ok ? '' : `${method}: ${outcome.failure.kind}`)
   return outcome.value as Record<string, unknown>
+}
+
+/** A payment of that coin to its owner; the scripts go out in the object form, which the pool has to rewrite. */
+function signed(coin: { outpoint: object; utxoEntry: { scriptPublicKey: string; blockDaaScore: number } }) {
+  const { scriptPublicKey, blockDaaScore } = coin.utxoEntry
+  const entry = {
+    address: ADDRESS,
+    outpoint: coin.outpoint,
+    amount: COIN,
+    scriptPublicKey,
+    blockDaaScore: BigInt(blockDaaScore),
+    isCoinbase: false,
+  }
+  const outputs = [{ address: ADDRESS, amount: COIN - 300_000n }]
+  const tx = sdk.signTransaction(
+    sdk.createTransaction([entry as never], outputs, 0n, undefined, 1),
+    [KEY],
+    true,
+  )
+  const json = {
+    version: tx.version,
+    inputs: tx.inputs.map((input) => ({
+      previousOutpoint: {
+        transactionId: input.previousOutpoint.transactionId,
+        index: input.previousOutpoint.index,
+      },
+      signatureScript: input.signatureScript,
+      sequence: input.sequence,
+      sigOpCount: input.sigOpCount,
+    })),
+    outputs: tx.outputs.map(({ value, scriptPublicKey: key }) => ({
+      value,
+      scriptPublicKey: {
+        version: (key as Sdk.ScriptPublicKey).version,
+        script: (key as Sdk.ScriptPublicKey).script,
+      },
+    })),
+    lockTime: tx.lockTime,
+    subnetworkId: tx.subnetworkId,
+    gas: tx.gas,
+    payload: tx.payload,
+    mass: 0,
+  }
+  return { id: tx.id, json }
 }
 
 interface Entry {
@@ -93,6 +150,28 @@ test('all 39 methods are answered, and what is refused is refused for a reason t
   }
   const answered = METHODS.size - Object.keys(refused).length
   assert.ok(answered >= 33, `answered ${answered}, refused ${JSON.stringify(refused)}`)
+})
+
+test('a transaction signed by the real client passes unchanged, also when the first node hangs in the middle', async () => {
+  const { entries } = (await value('getUtxosByAddresses', { addresses: [ADDRESS] })) as unknown as {
+    entries: {
+      outpoint: object
+      utxoEntry: { amount: number; scriptPublicKey: string; blockDaaScore: number }
+    }[]
+  }
+  assert.equal(entries.length, 2)
+  for (const [index, entry] of entries.entries()) {
+    const tx = signed(entry)
+    const stopped = index === 0 ? undefined : nodes.find(({ name }) => name === pool.explain().order[0])
+    stopped?.signal('SIGSTOP')
+    const outcome = await pool.call('submitTransaction', { transaction: tx.json }, { deadlineMs: 6_000 })
+    stopped?.signal('SIGCONT')
+    assert.ok(outcome.ok, outcome.ok ? '' : `${outcome.failure.kind}`)
+    assert.deepEqual(outcome.value, { transactionId: tx.id })
+    if (stopped !== undefined)
+      assert.ok(outcome.inDoubt && outcome.attempts === 2 && outcome.node !== stopped.name)
+  }
+  await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'all nodes healthy', 15_000)
 })
 
 test('notifications flow, and a killed node is left with a gap that is announced', async () => {
