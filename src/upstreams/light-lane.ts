@@ -4,12 +4,16 @@ import { type KeptSocket, keepSocket } from './kept-socket.ts'
 import type { WireAnswer, WireCallOptions } from './wrpc.ts'
 
 export interface LightLane {
+  look(): LaneLook
+  call(method: string, paramsText: string, options: WireCallOptions): Promise<WireAnswer>
+  close(): void
+}
+
+export interface LaneLook {
   readonly up: boolean
   readonly inFlight: number
   /** The longest time a socket has been silent while a call waits on it. */
-  silentMs(): number
-  call(method: string, paramsText: string, options: WireCallOptions): Promise<WireAnswer>
-  close(): void
+  readonly silentMs: number
 }
 
 export interface LightLaneOptions {
@@ -25,17 +29,20 @@ export function openLightLane(options: LightLaneOptions): LightLane {
     keepSocket({ url: options.url, clock: options.clock, onUp: options.onChange, onDown: options.onChange }),
   )
   return {
-    get up() {
-      return sockets.some((socket) => socket.up)
-    },
-    get inFlight() {
-      return sockets.reduce((sum, socket) => sum + socket.inFlight, 0)
-    },
-    silentMs() {
+    look() {
       const nowMs = performance.now()
-      let longest = 0
-      for (const socket of sockets) longest = Math.max(longest, socket.silentMs(nowMs))
-      return longest
+      let up = false
+      let inFlight = 0
+      let silentMs = 0
+      for (const socket of sockets) {
+        if (!socket.up) continue
+        up = true
+        const waiting = socket.inFlight
+        if (waiting === 0) continue
+        inFlight += waiting
+        silentMs = Math.max(silentMs, socket.silentMs(nowMs))
+      }
+      return { up, inFlight, silentMs }
     },
     call(method, paramsText, callOptions) {
       let best: KeptSocket | undefined

@@ -76,16 +76,17 @@ export function linkNode(options: NodeLinkOptions): NodeLink {
     breaker,
     view(lane) {
       const { state, info } = options.health()
+      const { up, inFlight, silentMs } = light.look()
       return {
         name: address.name,
         tier: address.tier,
-        connected: light.up,
+        connected: up,
         state,
         hasUtxoIndex: info?.hasUtxoIndex ?? false,
         breaker: breaker.state(),
         latencyMs: averageMs,
-        inFlight: lane === 'light' ? light.inFlight : heavy.inFlight(address.name),
-        silentMs: light.silentMs(),
+        inFlight: lane === 'light' ? inFlight : heavy.inFlight(address.name),
+        silentMs,
       }
     },
     call: (method, paramsText, callOptions) =>

@@ -243,11 +243,23 @@ test('an unknown text is tried on another node and then reported as what it is',
   for (const node of nodes) node.respond.set('getSink', () => ({ error: 'the disk is on fire' }))
   const outcome = await pool.callRaw('getSink', {}, { deadlineMs: 2_000 })
   assert.ok(!outcome.ok && outcome.failure.kind === 'refused' && outcome.failure.refusal.reason === 'unknown')
-  assert.ok(outcome.attempts >= 2)
+  assert.equal(outcome.attempts, 2)
   assert.ok(troubles.some(({ what }) => what === 'unknown_refusal'))
   nodes[2].respond.delete('getSink')
   nodes[1].respond.delete('getSink')
   assert.equal(kind(await pool.callRaw('getSink', {}, { deadlineMs: 2_000 })), 'ok')
+})
+
+test('a block that one node does not have is looked for on one other, and not on all', async (t) => {
+  const { nodes, pool } = await three(t)
+  for (const node of nodes) node.respond.set('getBlock', () => ({ error: `cannot find full block ${HASH}` }))
+  const outcome = await pool.callRaw('getBlock', { hash: HASH }, { deadlineMs: 4_000 })
+  assert.ok(!outcome.ok && outcome.failure.kind === 'refused')
+  assert.equal(outcome.failure.refusal.reason, 'block_not_found')
+  assert.equal(
+    nodes.reduce((sum, node) => sum + node.received('getBlock'), 0),
+    2,
+  )
 })
 
 test('a node that drops the connection on every call does not stop the others', async (t) => {

@@ -8,16 +8,17 @@
  * Reads are hedged after the time in which 95 of 100 calls of that method return on that node; a budget
  * keeps hedges from doubling the load when everything is slow. Writes run one at a time: another node gets
  * one only after a transport fault, or after a refusal that concerns the node and not the transaction.
- * A hang is a fault. When every node has been tried, one more round follows if the deadline leaves room.
+ * A hang is a fault. When every node has failed (none refused), one more round follows if time is left.
  */
 import type { Clock } from '../kit/clock.ts'
 import { race } from '../kit/hedge.ts'
 import { choose } from './choose.ts'
-import { classify, isAlreadyKnown, type Refusal, type RefusalReason } from './classify.ts'
+import { classify, type RefusalReason } from './classify.ts'
+import { type Attempt, failureOf, refusedOutcome } from './conclude.ts'
 import type { NodeLink } from './node-link.ts'
-import type { CallFailure, CallOptions, RawOutcome } from './outcome.ts'
+import type { CallOptions, RawOutcome } from './outcome.ts'
 import type { ValidCall } from './validate-params.ts'
-import type { WireAnswer, WireFault } from './wrpc.ts'
+import type { WireAnswer } from './wrpc.ts'
 
 export interface RequesterOptions {
   nodes: readonly NodeLink[]
@@ -52,16 +53,13 @@ const WRITE_ELSEWHERE: ReadonlySet<RefusalReason> = new Set([
   'no_utxo_index',
   'node_fault',
 ])
+/** Asking one more node about these settles it; asking all of them would make every wrong hash expensive. */
+const SECOND_OPINION: ReadonlySet<RefusalReason> = new Set(['unknown', 'block_not_found', 'pruned'])
 /** An answer that counts against the node although it came. */
 const UNFIT: ReadonlySet<RefusalReason> = new Set(['not_synced', 'node_fault'])
 
 /** One reason for all: an abort without one builds an exception with a stack each time. */
 const ENDED = new Error('the call is over')
-
-type Attempt =
-  | { kind: 'result'; node: string; bytes: Buffer }
-  | { kind: 'refused'; node: string; refusal: Refusal }
-  | { kind: 'fault'; node: string; fault: WireFault; detail: string }
 
 export function createRequester(options: RequesterOptions): Requester {
   const links = new Map(options.nodes.map((node) => [node.name, node]))
@@ -84,6 +82,7 @@ export function createRequester(options: RequesterOptions): Requester {
     /** Writes that may have reached a node and were not answered. */
     let unanswered = 0
     let secondRound = false
+    let refusals = 0
     let first = candidates()
 
     function candidates(): NodeLink[] {
@@ -108,7 +107,8 @@ export function createRequester(options: RequesterOptions): Requester {
         if (hedging) hedgeTokens--
         return (stopped) => attempt(node, stopped)
       }
-      if (hedging || secondRound || leftMs() < SECOND_ROUND_DELAY_MS * 2) return undefined
+      const pointless = refusals > 0 || leftMs() < SECOND_ROUND_DELAY_MS * 2
+      if (hedging || secondRound || pointless) return undefined
       secondRound = true
       return againLater
     }
@@ -168,6 +168,7 @@ export function createRequester(options: RequesterOptions): Requester {
             detail: refusal.text,
           })
         }
+        refusals++
         return { kind: 'refused', node: name, refusal }
       }
       if (answer.fault === 'cancelled' || answer.fault === 'overloaded') {
@@ -183,7 +184,9 @@ export function createRequester(options: RequesterOptions): Requester {
 
     function accept(outcome: Attempt): boolean {
       if (outcome.kind !== 'refused') return outcome.kind === 'result'
-      return method.write ? !WRITE_ELSEWHERE.has(outcome.refusal.reason) : !outcome.refusal.elsewhere
+      const { reason, elsewhere } = outcome.refusal
+      if (method.write) return !WRITE_ELSEWHERE.has(reason)
+      return !elsewhere || (refusals > 1 && SECOND_OPINION.has(reason))
     }
 
     function hedgeAfterMs(): number | undefined {
@@ -236,35 +239,4 @@ function writeLimit(stopped: AbortSignal, timeoutMs: number, leftMs: number) {
     ranOut: () => ranOut,
     clear: () => clearTimeout(timer),
   }
-}
-
-/** An earlier try of ours arrived after all: the network has the transaction, and this is its id. */
-function refusedOutcome(
-  call: ValidCall,
-  winner: { node: string; refusal: Refusal },
-  traits: { attempts: number; inDoubt: boolean },
-): RawOutcome {
-  const { node, refusal } = winner
-  if (traits.inDoubt && call.method.name === 'submitTransaction' && isAlreadyKnown(refusal)) {
-    const bytes = Buffer.from(`{"transactionId":"${refusal.transactionId ?? ''}"}`)
-    return { ok: true, node, bytes, ...traits }
-  }
-  return { ok: false, failure: { kind: 'refused', refusal, node }, ...traits }
-}
-
-function failureOf(
-  losers: readonly Attempt[],
-  stopped: AbortSignal,
-  caller: AbortSignal | undefined,
-  budgetMs: number,
-): CallFailure {
-  if (caller?.aborted) return { kind: 'cancelled', detail: 'the caller left' }
-  const refused = losers.findLast((loser) => loser.kind === 'refused')
-  if (refused !== undefined) return { kind: 'refused', refusal: refused.refusal, node: refused.node }
-  const faults = losers.filter((loser) => loser.kind === 'fault')
-  const detail = faults.map(({ node, detail }) => (node === '' ? detail : `${node}: ${detail}`)).join('; ')
-  if (stopped.aborted) return { kind: 'timeout', detail: detail || `no answer within ${budgetMs} ms` }
-  if (faults.length > 0 && faults.every(({ fault }) => fault === 'overloaded'))
-    return { kind: 'overloaded', detail }
-  return { kind: 'unavailable', detail: detail || 'no node is usable' }
 }
