@@ -132,7 +132,7 @@ export class Chain {
       this.options
     const random = this.#random
     if (random.chance(reorgsPerMinute / 60 / blocksPerSecond)) {
-      this.reorganize(1 + random.below(reorgDepth), random.chance(reorgDoubleSpendRate))
+      this.#ahead = this.reorganize(1 + random.below(reorgDepth), random.chance(reorgDoubleSpendRate)) - 1
     } else if (random.chance(lateRate) && this.ledger.chain.length > LATE_DEPTH + 1) {
       const base = this.ledger.chain[this.ledger.chain.length - 1 - LATE_DEPTH]
       if (base !== undefined) this.#mine([base], [])
@@ -160,12 +160,15 @@ export class Chain {
     return true
   }
 
-  /** Replaces the last `depth` chain blocks by a heavier branch; optionally one of their payments is undone. */
-  reorganize(depth: number, doubleSpend: boolean): void {
+  /**
+   * Replaces the last `depth` chain blocks by a heavier branch, at once; optionally one of their payments is
+   * undone. Returns how many blocks that took.
+   */
+  reorganize(depth: number, doubleSpend: boolean): number {
     const { chain } = this.ledger
     const left = chain.slice(-Math.min(depth, chain.length - 2, MAX_REORG_DEPTH))
     let parent = chain[chain.length - 1 - left.length]
-    if (parent === undefined) return
+    if (parent === undefined) return 0
     const copies = left.map((hash) => this.ledger.record(hash)?.block.transactions.slice(1) ?? [])
     if (doubleSpend) this.#undoOnePayment(copies)
     const work = this.ledger.sink.header.blueWork
@@ -175,7 +178,7 @@ export class Chain {
       mined += 1
     }
     this.#previousParents = []
-    this.#ahead += mined - 1
+    return mined
   }
 
   /** A payment from the faucet; undefined where it is empty. */
