@@ -11,6 +11,7 @@ import type { UtxoEntry } from './consensus/model.ts'
 import { rewind } from './consensus/rewind.ts'
 import { checkInContext, checkInIsolation } from './consensus/validate.ts'
 import { chainPath, hashesBetween } from './consensus/walk.ts'
+import { estimateFees } from './fee-estimate.ts'
 import { openStateFolder } from './state-folder.ts'
 
 const make = (given: Partial<ChainOptions> = {}) =>
@@ -162,6 +163,26 @@ test('a deep reorganisation with a double spend takes an accepted payment back f
   assert.equal(path?.removed[0], old)
 })
 
+test('when blocks are small, better fees go first and the estimate rises', () => {
+  const chain = make({
+    blockMass: 8000,
+    transactionsPerSecond: 60,
+    dwellBlocks: 0,
+    reorgsPerMinute: 0,
+    parallelRate: 0,
+  })
+  run(chain, 80)
+  const waiting = chain.mempool.entries({ pool: true, orphans: false })
+  assert.ok(waiting.length > 50, `${waiting.length} wait`)
+  const { priorityBucket } = estimateFees(chain.mempool.ready(), { blockMass: 8000, blocksPerSecond: 10 })
+  assert.ok(priorityBucket.feerate > 105, `${priorityBucket.feerate}`)
+  const rate = (fee: bigint, mass: bigint) => Number(fee) / Number(mass)
+  assert.ok(
+    waiting.every(({ fee, mass }) => rate(fee, mass) < 400),
+    'those who paid most are in blocks',
+  )
+})
+
 test('old blocks are pruned, the set of unspent outputs stays bounded, and pages cover every kept block once', () => {
   const chain = make({ keepBlocks: 300, transactionsPerSecond: 3 })
   run(chain, 1500)
@@ -215,4 +236,15 @@ test('a chain resumes from its folder, also after a crash that cut the journal',
   const fourth = openStateFolder(folder, options)
   assert.ok(third.chain.ledger.record(fourth.chain.ledger.sink.header.hash), 'all but the cut block is there')
   assert.equal(openStateFolder(folder, { ...options, seed: 9 }).resumed, false)
+})
+
+test('a long run stays in its bounds', { skip: process.env.TAPELINE_SOAK ? false : 'long size only' }, () => {
+  const chain = make({ keepBlocks: 3000, transactionsPerSecond: 5 })
+  run(chain, 5000)
+  const at = () => ({ heap: process.memoryUsage().heapUsed, outputs: chain.ledger.utxos.size })
+  const early = at()
+  run(chain, 45_000)
+  const late = at()
+  assert.ok(late.outputs < early.outputs * 1.5 + 500, `${early.outputs} → ${late.outputs} outputs`)
+  assert.ok(late.heap < early.heap * 2 + 50e6, `${early.heap} → ${late.heap} bytes`)
 })
