@@ -5,18 +5,19 @@
  */
 
 import type { ChainOptions } from './chain-options.ts'
-import { addressOfScript, decodeAddress, scriptOfAddress } from './consensus/address.ts'
-import { BITS, BLOCK_VERSION, buildBlock, coinbasePayload } from './consensus/build-block.ts'
+import { addressOfScript } from './consensus/address.ts'
+import { buildBlock } from './consensus/build-block.ts'
 import { toHex } from './consensus/bytes.ts'
-import { blockOf, hashMerkleRoot, keyedBlake2b } from './consensus/hashing.ts'
 import { Ledger, type LedgerRules, type LedgerSnapshot } from './consensus/ledger.ts'
-import { type Block, COINBASE_SUBNETWORK, type Tx, type UtxoEntry, ZERO_HASH } from './consensus/model.ts'
-import { sealTransaction, TxRefusal } from './consensus/validate.ts'
+import type { Block, Tx } from './consensus/model.ts'
+import { TxRefusal } from './consensus/validate.ts'
+import { genesis, WORK_PER_BLOCK } from './genesis.ts'
 import { Mempool, type MempoolEntry } from './mempool.ts'
 import { NETWORKS } from './networks.ts'
 import { createRandom, type Random } from './random.ts'
+import { undoOnePayment } from './traffic/double-spend.ts'
 import { type KnownProgram, Traffic } from './traffic/traffic.ts'
-import { createWallet, pay, sign, type Wallet } from './traffic/wallet.ts'
+import { createWallet, pay, type Wallet } from './traffic/wallet.ts'
 
 export type ChainEvent = { kind: 'transaction'; tx: Tx } | { kind: 'block'; block: Block }
 
@@ -29,11 +30,7 @@ export interface ChainSnapshot {
   mempool: Tx[]
 }
 
-/** Hashes that a block stands for: the network rate then exceeds 2^53 like the real one. */
-export const WORK_PER_BLOCK = 50_000_000_000_000_000n
 const MINERS = 3
-const COINS_PER_USER = 12
-const RESERVE = 2_700_000_000_000_000_000n
 /** Late blocks hang on a chain block this far back. */
 const LATE_DEPTH = 30
 const MAX_REORG_DEPTH = 2000
@@ -82,7 +79,10 @@ export class Chain {
     const rules = ledgerRules(options)
     this.ledger =
       snapshot === undefined
-        ? new Ledger(rules, { block: this.#genesis(), utxos: this.#allocation() })
+        ? new Ledger(
+            rules,
+            genesis(options, { miner: this.#miners[0], faucet: this.faucet, users: this.users }),
+          )
         : new Ledger(rules, snapshot.ledger)
     this.mempool = new Mempool({ ledger: () => this.ledger, limits: mempoolLimits(options.blocksPerSecond) })
     if (snapshot !== undefined) {
@@ -132,7 +132,7 @@ export class Chain {
       this.options
     const random = this.#random
     if (random.chance(reorgsPerMinute / 60 / blocksPerSecond)) {
-      this.reorganize(1 + random.below(reorgDepth), random.chance(reorgDoubleSpendRate))
+      this.#ahead = this.reorganize(1 + random.below(reorgDepth), random.chance(reorgDoubleSpendRate)) - 1
     } else if (random.chance(lateRate) && this.ledger.chain.length > LATE_DEPTH + 1) {
       const base = this.ledger.chain[this.ledger.chain.length - 1 - LATE_DEPTH]
       if (base !== undefined) this.#mine([base], [])
@@ -160,14 +160,17 @@ export class Chain {
     return true
   }
 
-  /** Replaces the last `depth` chain blocks by a heavier branch; optionally one of their payments is undone. */
-  reorganize(depth: number, doubleSpend: boolean): void {
+  /**
+   * Replaces the last `depth` chain blocks by a heavier branch, at once; optionally one of their payments is
+   * undone. Returns how many blocks that took.
+   */
+  reorganize(depth: number, doubleSpend: boolean): number {
     const { chain } = this.ledger
     const left = chain.slice(-Math.min(depth, chain.length - 2, MAX_REORG_DEPTH))
     let parent = chain[chain.length - 1 - left.length]
-    if (parent === undefined) return
+    if (parent === undefined) return 0
     const copies = left.map((hash) => this.ledger.record(hash)?.block.transactions.slice(1) ?? [])
-    if (doubleSpend) this.#undoOnePayment(copies)
+    if (doubleSpend) undoOnePayment(this.ledger, this.users, copies)
     const work = this.ledger.sink.header.blueWork
     let mined = 0
     for (let i = 0; (this.ledger.record(parent)?.block.header.blueWork ?? 0n) <= work; i++) {
@@ -175,7 +178,7 @@ export class Chain {
       mined += 1
     }
     this.#previousParents = []
-    this.#ahead += mined - 1
+    return mined
   }
 
   /** A payment from the faucet; undefined where it is empty. */
@@ -212,11 +215,8 @@ export class Chain {
       addressOf: (script: string) => this.addressOf(script),
     }
     this.#owedTransactions += this.options.transactionsPerSecond / this.options.blocksPerSecond
-    const made: (Tx | undefined)[] = [
-      this.options.transactionsPerSecond > 0 ? this.#traffic.sweep(world) : undefined,
-    ]
     for (; this.#owedTransactions >= 1; this.#owedTransactions -= 1) this.#offer(this.#traffic.next(world))
-    for (const tx of made) this.#offer(tx)
+    if (this.options.transactionsPerSecond > 0) this.#offer(this.#traffic.sweep(world))
   }
 
   #offer(tx: Tx | undefined): void {
@@ -270,96 +270,5 @@ export class Chain {
 
   #emit(event: ChainEvent): void {
     for (const listener of [...this.#listeners]) listener(event)
-  }
-
-  /** Puts a rival of the first plain payment in the branch instead of it. */
-  #undoOnePayment(copies: Tx[][]): void {
-    for (const transactions of copies) {
-      for (const [at, tx] of transactions.entries()) {
-        const owner = this.users.find((user) => user.script === tx.outputs.at(-1)?.scriptPublicKey)
-        const rival = owner === undefined ? undefined : this.#rivalOf(tx, owner)
-        if (rival === undefined) continue
-        transactions[at] = rival
-        return
-      }
-    }
-  }
-
-  #rivalOf(tx: Tx, owner: Wallet): Tx | undefined {
-    const coins = tx.inputs.flatMap((input) => {
-      const spent = this.#spentBy(tx.id)
-      const entry = spent?.[tx.inputs.indexOf(input)]
-      const { transactionId, index } = input.previousOutpoint
-      return entry?.scriptPublicKey === owner.script
-        ? [{ key: `${transactionId}:${index}`, entry, owner }]
-        : []
-    })
-    if (coins.length === 0 || coins.length < tx.inputs.length) return undefined
-    const value = tx.outputs.reduce((sum, output) => sum + output.value, 0n)
-    const outputs = [{ value, scriptPublicKey: owner.script, covenant: null }]
-    const inputs = tx.inputs.map((input) => ({ ...input }))
-    return sign({ ...tx, inputs, outputs, payload: '' }, coins)
-  }
-
-  #spentBy(id: string): UtxoEntry[] | undefined {
-    for (let i = this.ledger.chain.length - 1; i >= 0 && i >= this.ledger.chain.length - 50; i--) {
-      const acceptance = this.ledger.record(this.ledger.chain[i] ?? '')?.acceptance
-      const found = acceptance?.transactions.find((accepted) => accepted.tx.id === id)
-      if (found !== undefined) return found.spent
-    }
-    return this.ledger.virtual.acceptance.transactions.find((accepted) => accepted.tx.id === id)?.spent
-  }
-
-  #genesis(): Block {
-    const script = this.#miners[0]?.script ?? ''
-    const coinbase = sealTransaction({
-      version: 1,
-      inputs: [],
-      outputs: [],
-      lockTime: 0n,
-      subnetworkId: COINBASE_SUBNETWORK,
-      gas: 0n,
-      payload: coinbasePayload(0n, script, toHex(Buffer.from(`sandbox ${this.options.seed}`))),
-      storageMass: 0n,
-    })
-    const { startDaaScore, startTimeMs } = this.options
-    return blockOf(
-      {
-        version: BLOCK_VERSION,
-        parentsByLevel: [],
-        hashMerkleRoot: hashMerkleRoot([coinbase]),
-        acceptedIdMerkleRoot: ZERO_HASH,
-        utxoCommitment: ZERO_HASH,
-        timestamp: startTimeMs,
-        bits: BITS,
-        nonce: 0n,
-        daaScore: startDaaScore,
-        blueWork: startDaaScore * WORK_PER_BLOCK,
-        blueScore: startDaaScore - 2_000_000n,
-        pruningPoint: ZERO_HASH,
-      },
-      [coinbase],
-    )
-  }
-
-  /** Unspent outputs at the first block, as a node has them that starts from a pruning point. */
-  *#allocation(): Generator<[string, UtxoEntry]> {
-    const { startDaaScore, seed, fund } = this.options
-    let n = 0
-    const entry = (scriptPublicKey: string, amount: bigint): [string, UtxoEntry] => {
-      const id = toHex(keyedBlake2b(Buffer.from('SandboxGenesis'), Buffer.from(`${seed}:${n++}`)))
-      const blockDaaScore = startDaaScore - 100_000n
-      return [`${id}:0`, { amount, scriptPublicKey, blockDaaScore, isCoinbase: false, covenantId: null }]
-    }
-    yield entry(createWallet(seed, 'reserve').script, RESERVE)
-    for (let i = 0; i < 50; i++) yield entry(this.faucet.script, 100_000_000_000_000n)
-    for (const user of this.users) {
-      for (let i = 0; i < COINS_PER_USER; i++) yield entry(user.script, BigInt(100 + 37 * i) * 100_000_000n)
-    }
-    for (const { address, amount } of fund) {
-      const decoded = decodeAddress(address)
-      if (!decoded.ok) throw new RangeError(`cannot fund ${address}: not an address`)
-      yield entry(scriptOfAddress(decoded), amount)
-    }
   }
 }

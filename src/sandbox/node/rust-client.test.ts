@@ -23,7 +23,13 @@ let rpc: Sdk.RpcClient
 
 before(async () => {
   const fund = Array.from({ length: 5 }, () => ({ address: ADDRESS, amount: COIN }))
-  node = await startSandboxNode({ seed: 11, fund, reorgsPerMinute: 30, transactionsPerSecond: 20, dwellBlocks: 5 })
+  node = await startSandboxNode({
+    seed: 11,
+    fund,
+    reorgsPerMinute: 30,
+    transactionsPerSecond: 20,
+    dwellBlocks: 5,
+  })
   rpc = new sdk.RpcClient({ url: node.url, encoding: sdk.Encoding.SerdeJson, networkId: 'testnet-10' })
   await rpc.connect({ strategy: sdk.ConnectStrategy.Fallback, blockAsyncConnect: true })
 })
@@ -57,7 +63,11 @@ async function payment(skip: number, fee: bigint): Promise<Sdk.Transaction> {
     { address: ADDRESS, amount: half },
     { address: ADDRESS, amount: COIN - fee - half },
   ]
-  return sdk.signTransaction(sdk.createTransaction([coin as unknown as Sdk.IUtxoEntry], outputs, 0n, undefined, 1), [KEY], true)
+  return sdk.signTransaction(
+    sdk.createTransaction([coin as unknown as Sdk.IUtxoEntry], outputs, 0n, undefined, 1),
+    [KEY],
+    true,
+  )
 }
 
 test('every method of the client that a node serves is answered and parsed', async () => {
@@ -91,8 +101,15 @@ test('every method of the client that a node serves is answered and parsed', asy
     times: await rpc.getDaaScoreTimestampEstimate({ daaScores: [500_000_000n, 500_000_100n] } as never),
     hashes: await rpc.estimateNetworkHashesPerSecond({ windowSize: 1000 } as never),
     block: await rpc.getBlock({ hash: sink, includeTransactions: true }),
-    blocks: await rpc.getBlocks({ lowHash: pruningPointHash, includeBlocks: true, includeTransactions: true }),
-    chain: await rpc.getVirtualChainFromBlock({ startHash: pruningPointHash, includeAcceptedTransactionIds: true }),
+    blocks: await rpc.getBlocks({
+      lowHash: pruningPointHash,
+      includeBlocks: true,
+      includeTransactions: true,
+    }),
+    chain: await rpc.getVirtualChainFromBlock({
+      startHash: pruningPointHash,
+      includeAcceptedTransactionIds: true,
+    }),
     template: await rpc.getBlockTemplate({ payAddress: ADDRESS, extraData: 'tape' }),
     pool: await rpc.getMempoolEntries({ includeOrphanPool: true, filterTransactionPool: false } as never),
     poolOf: await rpc.getMempoolEntriesByAddresses({
@@ -133,11 +150,17 @@ test('a transaction built and signed with the client is accepted, mined and conf
   const tx = await payment(0, 300_000n)
   const { transactionId } = await rpc.submitTransaction({ transaction: tx, allowOrphan: false })
   assert.equal(transactionId, tx.id)
-  await assert.rejects(() => rpc.submitTransaction({ transaction: tx }), /is already in the mempool|already accepted/)
+  await assert.rejects(
+    () => rpc.submitTransaction({ transaction: tx }),
+    /is already in the mempool|already accepted/,
+  )
   await until(() => node.truth.transaction(transactionId) !== undefined, 'acceptance')
   const { balance } = await rpc.getBalanceByAddress({ address: ADDRESS })
   assert.equal(balance, 5n * COIN - 300_000n)
-  await assert.rejects(() => rpc.submitTransaction({ transaction: tx }), /was already accepted by the consensus/)
+  await assert.rejects(
+    () => rpc.submitTransaction({ transaction: tx }),
+    /was already accepted by the consensus/,
+  )
 })
 
 test('a replacement with a higher fee takes the place of the first, which is named', async () => {
@@ -152,9 +175,17 @@ test('a replacement with a higher fee takes the place of the first, which is nam
   const answer = await rpc.submitTransactionReplacement({ transaction: second })
   assert.equal(String(answer.transactionId), second.id)
   const cheaper = await payment(0, 220_000n)
-  await assert.rejects(() => rpc.submitTransactionReplacement({ transaction: cheaper }), /fee rate per contextual mass gram/)
   await assert.rejects(
-    () => rpc.getMempoolEntry({ transactionId: first.id, includeOrphanPool: true, filterTransactionPool: false } as never),
+    () => rpc.submitTransactionReplacement({ transaction: cheaper }),
+    /fee rate per contextual mass gram/,
+  )
+  await assert.rejects(
+    () =>
+      rpc.getMempoolEntry({
+        transactionId: first.id,
+        includeOrphanPool: true,
+        filterTransactionPool: false,
+      } as never),
     new RegExp(`Transaction ${first.id} not found`),
   )
   const entry = await rpc.getMempoolEntry({
@@ -178,7 +209,11 @@ test('the fee that the client would pay by itself is refused with the required a
 /** A template without version 1 transactions: this client would lose what is new in them. */
 test('a block from the template is accepted by submitBlock', async () => {
   const quiet = await startSandboxNode({ seed: 12, transactionsPerSecond: 0, reorgsPerMinute: 0 })
-  const client = new sdk.RpcClient({ url: quiet.url, encoding: sdk.Encoding.SerdeJson, networkId: 'testnet-10' })
+  const client = new sdk.RpcClient({
+    url: quiet.url,
+    encoding: sdk.Encoding.SerdeJson,
+    networkId: 'testnet-10',
+  })
   await client.connect({ strategy: sdk.ConnectStrategy.Fallback, blockAsyncConnect: true })
   try {
     const { block } = await client.getBlockTemplate({ payAddress: ADDRESS, extraData: 'mine' })

@@ -7,8 +7,10 @@
  *
  * A chain block accepts the transactions of its merge set; the virtual is the block that would come next.
  */
+
+import { acceptMergeSet, emptyAcceptance } from './accept.ts'
 import { type Acceptance, type BlockRecord, type Ghostdag, ghostdag, heaviest } from './ghostdag.ts'
-import { type Block, isCoinbase, outpointKey, type Tx, type UtxoEntry } from './model.ts'
+import type { Block, UtxoEntry } from './model.ts'
 import { type UtxoDifference, UtxoSet } from './utxo-set.ts'
 
 export interface LedgerRules {
@@ -49,8 +51,6 @@ export interface LedgerSnapshot {
 const MAX_PARENTS = 16
 /** Pruning works in steps, so that its cost is spread. */
 const PRUNE_SLACK = 256
-
-const emptyAcceptance = (): Acceptance => ({ transactions: [], log: [], fees: new Map() })
 
 export class Ledger {
   readonly rules: LedgerRules
@@ -227,64 +227,16 @@ export class Ledger {
     this.#tips.add(hash)
   }
 
+  #accept(data: Ghostdag): Acceptance {
+    return acceptMergeSet(this.#records, this.utxos, this.rules.coinbaseMaturity, data)
+  }
+
   #computeVirtual(): Virtual {
     const tips = [...this.#tips].sort()
     const sink = heaviest(this.#records, tips)?.block.header.hash ?? ''
     const parents = [sink, ...tips.filter((tip) => tip !== sink)].slice(0, MAX_PARENTS)
     const data = ghostdag(this.#records, parents, this.rules.ghostdagK, this.rules.workPerBlock)
     return { ...data, parents, acceptance: this.#accept(data) }
-  }
-
-  /** Accepts a merge set on the state of its selected parent: first come, first served. */
-  #accept(data: Ghostdag): Acceptance {
-    const acceptance = emptyAcceptance()
-    for (const hash of [...data.blues, ...data.reds]) {
-      const block = this.#records.get(hash)?.block
-      let fees = 0n
-      for (const tx of block?.transactions ?? []) {
-        if (isCoinbase(tx) && hash !== data.selectedParent) continue
-        const spent = this.#spendable(tx, data.daaScore)
-        if (spent === undefined) continue
-        this.#acceptTransaction(acceptance, tx, hash, spent, data.daaScore)
-        if (!isCoinbase(tx)) fees += feeOf(tx, spent)
-      }
-      acceptance.fees.set(hash, fees)
-    }
-    return acceptance
-  }
-
-  #acceptTransaction(to: Acceptance, tx: Tx, blockHash: string, spent: UtxoEntry[], daaScore: bigint): void {
-    to.transactions.push({ tx, blockHash, spent })
-    tx.inputs.forEach((input, i) => {
-      const entry = spent[i]
-      if (entry !== undefined)
-        to.log.push({ key: outpointKey(input.previousOutpoint), entry, created: false })
-    })
-    tx.outputs.forEach((output, index) => {
-      const entry: UtxoEntry = {
-        amount: output.value,
-        scriptPublicKey: output.scriptPublicKey,
-        blockDaaScore: daaScore,
-        isCoinbase: isCoinbase(tx),
-        covenantId: output.covenant?.covenantId ?? null,
-      }
-      to.log.push({ key: outpointKey({ transactionId: tx.id, index }), entry, created: true })
-    })
-    const from = to.log.length - tx.inputs.length - tx.outputs.length
-    this.utxos.redo(to.log.slice(from))
-  }
-
-  #spendable(tx: Tx, daaScore: bigint): UtxoEntry[] | undefined {
-    const spent: UtxoEntry[] = []
-    for (const input of tx.inputs) {
-      const entry = this.utxos.get(outpointKey(input.previousOutpoint))
-      if (entry === undefined) return undefined
-      if (entry.isCoinbase && entry.blockDaaScore + BigInt(this.rules.coinbaseMaturity) > daaScore)
-        return undefined
-      spent.push(entry)
-    }
-    // A copy of a transaction that is accepted already has nothing to spend; a coinbase is accepted once anyway.
-    return spent
   }
 
   #markChain(hash: string, index: number): void {
@@ -346,9 +298,4 @@ export class Ledger {
       this.#tips.delete(hash)
     }
   }
-}
-
-export function feeOf(tx: Tx, spent: readonly UtxoEntry[]): bigint {
-  const paid = spent.reduce((sum, entry) => sum + entry.amount, 0n)
-  return paid - tx.outputs.reduce((sum, output) => sum + output.value, 0n)
 }

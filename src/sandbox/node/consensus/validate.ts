@@ -6,6 +6,7 @@ import { genesisCovenantId, transactionHash, transactionId } from './hashing.ts'
 import { computeMass, storageMass } from './mass.ts'
 import {
   COINBASE_SUBNETWORK,
+  isCoinbase,
   MAX_SOMPI,
   NATIVE_SUBNETWORK,
   outpointKey,
@@ -35,6 +36,7 @@ export function sealTransaction(body: TxBody): Tx {
 
 export function checkInIsolation(tx: TxBody): void {
   if (tx.inputs.length === 0) refuse('transaction has no inputs')
+  if (isCoinbase(tx)) refuse(`coinbase transaction has ${tx.inputs.length} inputs while none are expected`)
   if (tx.inputs.length > MAX_INPUTS)
     refuse(`transaction has ${tx.inputs.length} inputs where the max allowed is ${MAX_INPUTS}`)
   if (tx.outputs.length > MAX_OUTPUTS) {

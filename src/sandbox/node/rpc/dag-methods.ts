@@ -12,6 +12,7 @@ import { DIFFICULTY, wireHeader } from './wire.ts'
 import { acceptedTransactionV2, optionalHeader, verbosityLevel } from './wire-v2.ts'
 
 const MERGE_SET_LIMIT = 248
+const MAX_U64 = 0xffffffffffffffffn
 const MAX_SAFE_WINDOW = 10_000
 /** Merged blocks that one answer about the chain may cover. */
 const CHAIN_BATCH = MERGE_SET_LIMIT * 10
@@ -86,10 +87,10 @@ export const dagMethods: Methods = {
   getSeqCommitLaneProof: (view, params) => laneProof(view, hash(params.blockHash), hash(params.laneKey)),
   getDaaScoreTimestampEstimate: (view, params) => {
     const { daaScore, timestamp } = view.ledger.sink.header
-    const perScore = 1000 / view.blocksPerSecond
-    const estimate = (score: bigint) =>
-      Math.max(0, Math.round(timestamp + Number(score - daaScore) * perScore))
-    return { timestamps: list(params.daaScores, (score) => estimate(unsigned(score))) }
+    const perSecond = BigInt(Math.max(1, Math.round(view.blocksPerSecond)))
+    const estimate = (score: bigint) => BigInt(timestamp) + ((score - daaScore) * 1000n) / perSecond
+    const clamp = (time: bigint) => (time < 0n ? 0n : time > MAX_U64 ? MAX_U64 : time)
+    return { timestamps: list(params.daaScores, (score) => u64(clamp(estimate(unsigned(score))))) }
   },
   estimateNetworkHashesPerSecond: (view, params) => {
     const windowSize = u32(params.windowSize)
