@@ -27,11 +27,12 @@ export function createAnswerCache(clock: Clock): AnswerCache {
       if (entry !== undefined && clock.now() < entry.untilMs) return entry.outcome
       return flights.run(call.key, async () => {
         const askedMs = clock.now()
-        const outcome = await ask()
-        if (outcome.ok) {
-          const untilMs = askedMs + call.method.cacheMs
-          kept.set(call.key, { outcome, untilMs, bytes: outcome.bytes.length + call.key.length })
-        }
+        const answer = await ask()
+        if (!answer.ok) return answer
+        // The answer is a window on a larger read from the socket, which must not be kept alive.
+        const outcome = { ...answer, bytes: Buffer.from(answer.bytes) }
+        const untilMs = askedMs + call.method.cacheMs
+        kept.set(call.key, { outcome, untilMs, bytes: outcome.bytes.length + call.key.length })
         return outcome
       })
     },

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { type FakeNode, startFakeNode } from '../../test/fakes/wrpc-node.ts'
 import { startHeavyThread } from './heavy-thread.ts'
 
@@ -70,4 +72,31 @@ test('a dead node is a fault at once, not at the deadline', async (t) => {
   const answers = await Promise.all([1, 2].map(() => thread.call('a', 'getBlocks', PARAMS, { timeoutMs })))
   for (const answer of answers) assert.ok(answer.kind === 'fault' && answer.fault === 'not_connected')
   assert.ok(performance.now() - startedMs < 3_000)
+})
+
+test('an answer of 40 MB costs this loop next to nothing', async (t) => {
+  const workerData = { bytes: 40_000_000 }
+  const worker = new Worker(new URL('../../test/fakes/huge-node.ts', import.meta.url), { workerData })
+  const [{ url, answerBytes }] = (await once(worker, 'message')) as [{ url: string; answerBytes: number }]
+  const thread = startHeavyThread({ nodes: [{ name: 'huge', url }], socketsPerNode: 1, maxWaitingPerNode: 1 })
+  t.after(async () => {
+    await thread.close()
+    await worker.terminate()
+  })
+  await thread.call(
+    'huge',
+    'getMempoolEntries',
+    '{"includeOrphanPool":false,"filterTransactionPool":false}',
+    { timeoutMs },
+  )
+  const before = process.threadCpuUsage()
+  const answer = await thread.call('huge', 'getBlocks', PARAMS, { timeoutMs: 60_000 })
+  const { user, system } = process.threadCpuUsage(before)
+  assert.ok(answer.kind === 'result')
+  assert.equal(answer.bytes.length, answerBytes)
+  const spentMs = (user + system) / 1_000
+  const parseStartedMs = process.threadCpuUsage().user
+  JSON.parse(answer.bytes.toString())
+  const parseMs = (process.threadCpuUsage().user - parseStartedMs) / 1_000
+  assert.ok(spentMs < parseMs / 4, `${spentMs} ms on this thread, ${parseMs} ms to parse`)
 })

@@ -116,16 +116,6 @@ test('what the node keeps is asked once for all who ask at the same time', async
   assert.ok(!early.ok && early.failure.kind === 'cancelled')
 })
 
-test('a large heavy answer does not hold up light calls on this loop', async (t) => {
-  const node = await startFakeNode()
-  const { pool } = poolOver(t, [node])
-  const large = `{"blocks":["${'ab'.repeat(8_000_000)}"]}`
-  node.respond.set('getBlocks', () => large)
-  const outcome = await pool.callRaw('getBlocks', { includeBlocks: true })
-  assert.ok(outcome.ok)
-  assert.equal(outcome.bytes.length, large.length)
-})
-
 test('a backup is used only while no primary is well', async (t) => {
   const [primary, backup] = [await startFakeNode(), await startFakeNode()]
   const { pool } = poolOver(t, [primary, backup], {}, [1])
@@ -137,4 +127,20 @@ test('a backup is used only while no primary is well', async (t) => {
   const outcome = await pool.callRaw('getSink', {})
   assert.ok(outcome.ok && outcome.node === 'n1')
   assert.match(JSON.stringify(pool.explain()), /last resort: unsynced/)
+})
+
+test('closing ends every open call and every connection', async (t) => {
+  const node = await startFakeNode()
+  const { pool } = poolOver(t, [node])
+  assert.ok(await pool.ready(3_000))
+  node.hang()
+  const open = ['getSink', 'getBlocks', 'getFeeEstimate'].map((name) => pool.callRaw(name, {}))
+  await new Promise((resolve) => setTimeout(resolve, 150))
+  const startedMs = performance.now()
+  await pool.close()
+  for (const outcome of await Promise.all(open)) assert.ok(!outcome.ok)
+  assert.ok(performance.now() - startedMs < 2_500)
+  await until(() => node.connections === 0, 'no connection left')
+  const late = await pool.callRaw('getSink', {}, { deadlineMs: 300 })
+  assert.ok(!late.ok)
 })
