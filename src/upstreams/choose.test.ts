@@ -27,7 +27,7 @@ test('healthy primaries come first by expected wait, then healthy backups, then 
       node('silent', { silentMs: 2_000 }),
       node('broken', { breaker: 'open' }),
     ]),
-    ['fast', 'slow', 'busy', 'backup', 'broken', 'silent', 'lagging'],
+    ['fast', 'slow', 'busy', 'backup', 'broken', 'lagging', 'silent'],
   )
 })
 
@@ -52,6 +52,11 @@ test('what must not be asked is left out, with the reason', () => {
     explain.map(({ why }) => why),
     ['serves another network', 'not probed yet', 'not connected', 'already tried for this call'],
   )
+})
+
+test('beside a running try only a well node is asked', () => {
+  const nodes = [node('lagging', { state: 'lagging' }), node('silent', { silentMs: 5_000 }), node('well')]
+  assert.deepEqual(choose(nodes, { utxoIndex: false, wellOnly: true }).order, ['well'])
 })
 
 test('a call that needs the UTXO index prefers a backup with it to a primary without', () => {

@@ -28,6 +28,8 @@ export interface Need {
   readonly utxoIndex: boolean
   /** already tried for this call */
   readonly exclude?: ReadonlySet<string>
+  /** For a second try beside a running one: a node that lags must not win a race with its old answer. */
+  readonly wellOnly?: boolean
 }
 
 export interface Choice {
@@ -77,13 +79,19 @@ function rank(node: NodeView, need: Need): { rank: number | undefined; why: stri
   if (need.utxoIndex && !node.hasUtxoIndex) {
     return { rank: RANKS.withoutIndex, why: 'last resort: has no UTXO index' }
   }
-  if (node.state !== 'healthy') {
-    return { rank: primary ? RANKS.unwellPrimary : RANKS.unwellBackup, why: `last resort: ${node.state}` }
+  const trouble = troubleOf(node)
+  if (trouble !== undefined) {
+    if (need.wellOnly) return { rank: undefined, why: `not beside another: ${trouble}` }
+    return { rank: primary ? RANKS.unwellPrimary : RANKS.unwellBackup, why: `last resort: ${trouble}` }
   }
-  if (node.breaker === 'open' || node.silentMs > SILENT_LIMIT_MS) {
-    const why =
-      node.breaker === 'open' ? 'calls to it kept failing' : `silent for ${Math.round(node.silentMs)} ms`
-    return { rank: primary ? RANKS.brokenPrimary : RANKS.brokenBackup, why: `put back: ${why}` }
+  if (node.breaker === 'open') {
+    const why = 'put back: calls to it kept failing'
+    return { rank: primary ? RANKS.brokenPrimary : RANKS.brokenBackup, why }
   }
   return { rank: primary ? RANKS.healthyPrimary : RANKS.healthyBackup, why: `healthy ${node.tier}` }
+}
+
+function troubleOf(node: NodeView): string | undefined {
+  if (node.state !== 'healthy') return node.state
+  return node.silentMs > SILENT_LIMIT_MS ? `silent for ${Math.round(node.silentMs)} ms` : undefined
 }

@@ -85,9 +85,9 @@ export function createRequester(options: RequesterOptions): Requester {
     let refusals = 0
     let first = candidates()
 
-    function candidates(): NodeLink[] {
+    function candidates(wellOnly = false): NodeLink[] {
       const views = options.nodes.map((node) => node.view(method.lane))
-      const { order } = choose(views, { utxoIndex: method.needsUtxoIndex, exclude: tried })
+      const { order } = choose(views, { utxoIndex: method.needsUtxoIndex, exclude: tried, wellOnly })
       return order.flatMap((name) => links.get(name) ?? [])
     }
 
@@ -101,7 +101,7 @@ export function createRequester(options: RequesterOptions): Requester {
     function next(hedging: boolean): ((stopped: AbortSignal) => Promise<Attempt>) | undefined {
       if (attempts >= MAX_ATTEMPTS || stop.signal.aborted) return undefined
       if (hedging && (method.write || hedgeTokens < 1)) return undefined
-      const node = pick(attempts === 0 ? first : candidates())
+      const node = pick(attempts === 0 ? first : candidates(hedging))
       if (node !== undefined) {
         attempts++
         if (hedging) hedgeTokens--

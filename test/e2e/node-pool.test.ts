@@ -148,8 +148,20 @@ test('all 39 methods are answered, and what is refused is refused for a reason t
       `${name}: ${reason}`,
     )
   }
-  const answered = METHODS.size - Object.keys(refused).length
-  assert.ok(answered >= 33, `answered ${answered}, refused ${JSON.stringify(refused)}`)
+  // The chain moves on meanwhile: what was pending may be accepted, and the sink may leave the chain.
+  const mayBeRefused = new Set([
+    'getSubnetwork',
+    'getHeaders',
+    'getSeqCommitLaneProof',
+    'getUtxoReturnAddress',
+    'getMempoolEntry',
+    'submitTransaction',
+    'submitTransactionReplacement',
+  ])
+  assert.deepEqual(
+    Object.keys(refused).filter((name) => !mayBeRefused.has(name)),
+    [],
+  )
 })
 
 test('a transaction signed by the real client passes unchanged, also when the first node hangs in the middle', async () => {
