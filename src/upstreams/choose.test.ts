@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { choose, type NodeView } from './choose.ts'
+
+const node = (name: string, changes: Partial<NodeView> = {}): NodeView => ({
+  name,
+  tier: 'primary',
+  connected: true,
+  state: 'healthy',
+  hasUtxoIndex: true,
+  breaker: 'closed',
+  latencyMs: 1,
+  inFlight: 0,
+  silentMs: 0,
+  ...changes,
+})
+const order = (nodes: NodeView[], need = { utxoIndex: false }) => choose(nodes, need).order
+
+test('healthy primaries come first by expected wait, then healthy backups, then whoever is unwell', () => {
+  assert.deepEqual(
+    order([
+      node('lagging', { state: 'lagging' }),
+      node('backup', { tier: 'backup', latencyMs: 0.1 }),
+      node('busy', { inFlight: 9 }),
+      node('slow', { latencyMs: 5 }),
+      node('fast'),
+      node('silent', { silentMs: 2_000 }),
+      node('broken', { breaker: 'open' }),
+    ]),
+    ['fast', 'slow', 'busy', 'backup', 'broken', 'lagging', 'silent'],
+  )
+})
+
+test('never all out: with only unwell nodes left they are still asked', () => {
+  const unwell = (['lagging', 'unsynced', 'down'] as const).map((state) => node(state, { state }))
+  assert.equal(order(unwell).length, 3)
+  assert.equal(order([node('a', { breaker: 'open' }), node('b', { breaker: 'open' })]).length, 2)
+})
+
+test('what must not be asked is left out, with the reason', () => {
+  const { order: nobody, explain } = choose(
+    [
+      node('other', { state: 'wrong_network' }),
+      node('new', { state: 'unknown' }),
+      node('gone', { connected: false }),
+      node('used'),
+    ],
+    { utxoIndex: false, exclude: new Set(['used']) },
+  )
+  assert.deepEqual(nobody, [])
+  assert.deepEqual(
+    explain.map(({ why }) => why),
+    ['serves another network', 'not probed yet', 'not connected', 'already tried for this call'],
+  )
+})
+
+test('beside a running try only a well node is asked', () => {
+  const nodes = [node('lagging', { state: 'lagging' }), node('silent', { silentMs: 5_000 }), node('well')]
+  assert.deepEqual(choose(nodes, { utxoIndex: false, wellOnly: true }).order, ['well'])
+})
+
+test('a call that needs the UTXO index prefers a backup with it to a primary without', () => {
+  const nodes = [node('bare', { hasUtxoIndex: false }), node('indexed', { tier: 'backup' })]
+  assert.deepEqual(order(nodes, { utxoIndex: true }), ['indexed', 'bare'])
+  assert.deepEqual(order(nodes), ['bare', 'indexed'])
+})

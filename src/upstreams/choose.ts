@@ -1,0 +1,97 @@
+/**
+ * Which node gets a call, in which order. Pure, and it explains itself.
+ *
+ * Nodes fall into classes; inside a class the one with the least expected wait comes first. A node that is
+ * unwell is put last, not out: as long as one connected node of the right network exists, there is somebody
+ * to ask. Only what cannot or must not answer is left out: not connected, another network, never probed.
+ */
+import type { BreakerState } from '../kit/breaker.ts'
+import type { NodeState } from './health.ts'
+
+export type Tier = 'primary' | 'backup'
+
+export interface NodeView {
+  readonly name: string
+  readonly tier: Tier
+  readonly connected: boolean
+  readonly state: NodeState
+  readonly hasUtxoIndex: boolean
+  readonly breaker: BreakerState
+  /** typical time of a call */
+  readonly latencyMs: number
+  readonly inFlight: number
+  /** how long it has been silent while calls wait */
+  readonly silentMs: number
+}
+
+export interface Need {
+  readonly utxoIndex: boolean
+  /** already tried for this call */
+  readonly exclude?: ReadonlySet<string>
+  /** For a second try beside a running one: a node that lags must not win a race with its old answer. */
+  readonly wellOnly?: boolean
+}
+
+export interface Choice {
+  /** best first */
+  readonly order: readonly string[]
+  readonly explain: readonly { readonly node: string; readonly why: string }[]
+}
+
+/** A node that has kept calls waiting this long is treated as unwell before its probe has failed. */
+export const SILENT_LIMIT_MS = 1_000
+
+export function choose(nodes: readonly NodeView[], need: Need): Choice {
+  const ranked = nodes.map((node) => ({ node, ...rank(node, need) }))
+  const usable = ranked.filter((entry) => entry.rank !== undefined)
+  usable.sort(
+    (a, b) =>
+      (a.rank ?? 0) - (b.rank ?? 0) ||
+      expectedWaitMs(a.node) - expectedWaitMs(b.node) ||
+      (a.node.name < b.node.name ? -1 : 1),
+  )
+  return {
+    order: usable.map(({ node }) => node.name),
+    explain: ranked.map(({ node, why }) => ({ node: node.name, why })),
+  }
+}
+
+function expectedWaitMs(node: NodeView): number {
+  return (node.latencyMs + 0.1) * (node.inFlight + 1)
+}
+
+const RANKS = {
+  healthyPrimary: 0,
+  healthyBackup: 1,
+  brokenPrimary: 2,
+  brokenBackup: 3,
+  unwellPrimary: 4,
+  unwellBackup: 5,
+  withoutIndex: 6,
+}
+
+function rank(node: NodeView, need: Need): { rank: number | undefined; why: string } {
+  const primary = node.tier === 'primary'
+  if (need.exclude?.has(node.name)) return { rank: undefined, why: 'already tried for this call' }
+  if (node.state === 'wrong_network') return { rank: undefined, why: 'serves another network' }
+  if (node.state === 'unknown') return { rank: undefined, why: 'not probed yet' }
+  if (!node.connected) return { rank: undefined, why: 'not connected' }
+  if (need.utxoIndex && !node.hasUtxoIndex) {
+    return { rank: RANKS.withoutIndex, why: 'last resort: has no UTXO index' }
+  }
+  const trouble = troubleOf(node)
+  if (trouble !== undefined) {
+    if (need.wellOnly) return { rank: undefined, why: `not beside another: ${trouble}` }
+    return { rank: primary ? RANKS.unwellPrimary : RANKS.unwellBackup, why: `last resort: ${trouble}` }
+  }
+  if (node.breaker === 'open') {
+    const why = 'put back: calls to it kept failing'
+    return { rank: primary ? RANKS.brokenPrimary : RANKS.brokenBackup, why }
+  }
+  return { rank: primary ? RANKS.healthyPrimary : RANKS.healthyBackup, why: `healthy ${node.tier}` }
+}
+
+function troubleOf(node: NodeView): string | undefined {
+  if (node.state !== 'healthy') return node.state
+  return node.silentMs > SILENT_LIMIT_MS ? `silent for ${Math.round(node.silentMs)} ms` : undefined
+}

@@ -1,0 +1,199 @@
+/**
+ * What a node's error text means. The wire gives every error the code 0, so the text is all there is; this
+ * file is the only one that reads it. Texts are those of rusty-kaspa 2.0 (`rpc/core/src/error.rs`,
+ * `mining/errors/src/mempool.rs`, `consensus/core/src/errors/`).
+ *
+ * `elsewhere`: the refusal speaks about this node (its sync, its index, its mempool), so another node may
+ * answer differently. Everything else is final. A text that no rule knows is `unknown`: a class of its own,
+ * tried once elsewhere and never taken for any of the others.
+ */
+export type RefusalReason =
+  | 'already_in_mempool'
+  | 'already_accepted'
+  | 'double_spend'
+  | 'orphan'
+  | 'fee_too_low'
+  | 'mass_too_large'
+  | 'replacement_without_conflict'
+  | 'replacement_with_many_conflicts'
+  | 'replacement_fee_too_low'
+  | 'mempool_full'
+  | 'immature_spend'
+  | 'not_standard'
+  | 'rule_broken'
+  | 'rejected'
+  | 'transaction_not_found'
+  | 'no_return_address'
+  | 'block_not_found'
+  | 'no_merger'
+  | 'pruned'
+  | 'not_in_chain'
+  | 'no_utxo_index'
+  | 'not_synced'
+  | 'not_implemented'
+  | 'method_not_served'
+  | 'safe_mode'
+  | 'bad_request'
+  | 'node_fault'
+  | 'unknown'
+
+export interface Refusal {
+  readonly reason: RefusalReason
+  readonly text: string
+  readonly elsewhere: boolean
+  /** the refused transaction, where the text names it */
+  readonly transactionId?: string
+  /** double_spend: who already spends the output */
+  readonly otherTransactionId?: string
+  /** double_spend: the output spent twice */
+  readonly outpoint?: { readonly transactionId: string; readonly index: number }
+  readonly feeSompi?: bigint
+  readonly requiredFeeSompi?: bigint
+  readonly massKind?: 'compute' | 'transient' | 'storage'
+  readonly mass?: bigint
+  readonly massLimit?: bigint
+}
+
+type Details = Omit<Refusal, 'reason' | 'text' | 'elsewhere'>
+type Rule = [reason: RefusalReason, pattern: RegExp, details?: (groups: Record<string, string>) => Details]
+
+const NODE_LOCAL: ReadonlySet<RefusalReason> = new Set([
+  'orphan',
+  'mempool_full',
+  'no_utxo_index',
+  'not_synced',
+  'method_not_served',
+  'pruned',
+  'block_not_found',
+  'node_fault',
+  'unknown',
+])
+
+const ID = '[0-9a-f]{64}'
+const massKind = (text: string | undefined): NonNullable<Details['massKind']> =>
+  text === 'storage' ? 'storage' : text?.includes('transient') ? 'transient' : 'compute'
+const own = (g: Record<string, string>): Details => (g.id === undefined ? {} : { transactionId: g.id })
+
+/** Reasons inside `Rejected transaction {id}: {reason}`, first match wins. */
+const REJECTIONS: readonly Rule[] = [
+  ['already_in_mempool', new RegExp(`^transaction (?<id>${ID}) is already in the mempool$`), own],
+  ['already_accepted', new RegExp(`^transaction (?<id>${ID}) was already accepted by the consensus$`), own],
+  [
+    'double_spend',
+    new RegExp(
+      `^output \\((?<tx>${ID}), (?<index>\\d+)\\) already spent by transaction (?<other>${ID}) in the mempool$`,
+    ),
+    (g) => ({
+      otherTransactionId: g.other ?? '',
+      outpoint: { transactionId: g.tx ?? '', index: Number(g.index) },
+    }),
+  ],
+  [
+    'double_spend',
+    new RegExp(
+      `^orphan transaction ${ID} is double spending an input from already existing orphan (?<other>${ID})$`,
+    ),
+    (g) => ({ otherTransactionId: g.other ?? '' }),
+  ],
+  ['orphan', new RegExp(`^transaction (?<id>${ID}) is an orphan where orphan is disallowed$`), own],
+  ['orphan', /^at least one outpoint of the transaction is lacking a matching UTXO entry$/],
+  ['orphan', new RegExp(`^orphan transaction (?<id>${ID}) is already in the orphan pool$`), own],
+  [
+    'fee_too_low',
+    /transaction has (?<fee>\d+) fees which is under the required amount of (?<min>\d+) for (?<kind>compute|normalized transient) mass (?<mass>\d+)/,
+    (g) => ({
+      feeSompi: BigInt(g.fee ?? 0),
+      requiredFeeSompi: BigInt(g.min ?? 0),
+      massKind: massKind(g.kind),
+      mass: BigInt(g.mass ?? 0),
+    }),
+  ],
+  [
+    'mass_too_large',
+    /^transaction (?<kind>compute|transient \(storage\)|transient|storage) mass of (?<mass>\d+) is larger than max allowed size of (?<limit>\d+)$/,
+    (g) => ({ massKind: massKind(g.kind), mass: BigInt(g.mass ?? 0), massLimit: BigInt(g.limit ?? 0) }),
+  ],
+  ['replacement_without_conflict', /^replace by fee found no double spending transaction in the mempool$/],
+  ['replacement_with_many_conflicts', /^replace by fee found more than one double spending transaction/],
+  [
+    'replacement_fee_too_low',
+    /^fee rate per contextual mass gram is not greater than the fee rate of the replaced/,
+  ],
+  ['mempool_full', /^transaction could not be added to the mempool because it's full/],
+  ['mempool_full', /^number of high-priority transactions in orphan pool/],
+  ['immature_spend', /^one of the transaction inputs spends an immature UTXO/],
+  ['not_standard', new RegExp(`^transaction ${ID} is not standard: `)],
+  [
+    'rule_broken',
+    /^(failed to verify (the|empty) signature script|transaction (has|version|input|output|total|tries|subnetwork)|coinbase |covenants error|input \d+ sig op count|calculated contextual mass|contextual mass|one of the transaction sequence locks|outputs list is empty|authorizing input index|output index|at least one outpoint of the transaction is impossible|Rejected tx [0-9a-f]+ from mempool due to incomputable storage mass)/,
+  ],
+]
+
+const OTHERS: readonly Rule[] = [
+  ['transaction_not_found', new RegExp(`^Transaction (?<id>${ID}) not found$`), own],
+  [
+    'transaction_not_found',
+    /No transaction specified$|Transaction not found at given accepting daa score$|Did not find (queried transactions|containing_acceptance)/,
+  ],
+  [
+    'no_return_address',
+    /Transaction return address is coinbase$|Transaction was found but not standard$|Utxo entry is not filled$/,
+  ],
+  ['no_utxo_index', /^Method unavailable\. Run the node with the --utxoindex argument\.$/],
+  ['not_synced', /consensus is currently in a transitional ibd state/],
+  ['not_synced', /^(difficulty error: )?window data has only \d+ entries/],
+  ['not_implemented', /^Not implemented$/],
+  ['method_not_served', /^RPC method not found$/],
+  ['safe_mode', /^Method unavailable in safe mode\./],
+  ['pruned', /is too deep \(before the current pruning point\)|does not have retention root/],
+  [
+    'pruned',
+    /^(utxo inquirer error: |utxo return address could not be found -> )?Did not find (acceptance data|a utxo diff|compact header|block|utxo entry|index for hash|a hash at index)/,
+  ],
+  ['block_not_found', /cannot find (full block|header) [0-9a-f]+/],
+  ['block_not_found', /^some data is missing for block /],
+  ['no_merger', /^Block [0-9a-f]+ doesn't have any merger block\.$/],
+  [
+    'not_in_chain',
+    /is not in the selected parent chain|low hash .* is (not in selected parent chain|higher than high hash)/,
+  ],
+  ['bad_request', /^request deserialization error/],
+  ['bad_request', /^transaction query must either not filter transactions or include orphans$/],
+  ['bad_request', /^If includeTransactions is set, then includeBlockVerboseData must be set as well\.$/],
+  ['bad_request', /^Requested window size \d+ is larger than |under min allowed window size/],
+  ['bad_request', /^Coinbase payload is above max length/],
+  ['bad_request', /sig_op_count is inconsistent with transaction version|^storageMass and mass must match/],
+  ['node_fault', /^response serialization error|^RpcCtl dispatch error|^RPC Server \(remote error\)/],
+]
+
+const REJECTED = new RegExp(`^Rejected transaction (?<id>${ID}): (?<inner>.*)$`, 's')
+/** No text of the node is longer; what is cut was an echo of somebody's input. */
+const MAX_TEXT = 2_000
+
+export function classify(message: string): Refusal {
+  const text = message.length > MAX_TEXT ? message.slice(0, MAX_TEXT) : message
+  const rejected = REJECTED.exec(text)?.groups
+  if (rejected === undefined) return match(OTHERS, text, text) ?? { reason: 'unknown', text, elsewhere: true }
+  const transactionId = rejected.id ?? ''
+  const known = match(REJECTIONS, rejected.inner ?? '', text)
+  if (known === undefined) return { reason: 'rejected', text, elsewhere: false, transactionId }
+  // The pool holds this very transaction: an earlier try arrived.
+  if (known.reason === 'double_spend' && known.otherTransactionId === transactionId) {
+    return { reason: 'already_in_mempool', text, elsewhere: false, transactionId }
+  }
+  return { ...known, transactionId }
+}
+
+function match(rules: readonly Rule[], part: string, text: string): Refusal | undefined {
+  for (const [reason, pattern, details] of rules) {
+    const found = pattern.exec(part)
+    if (found === null) continue
+    return { reason, text, elsewhere: NODE_LOCAL.has(reason), ...details?.(found.groups ?? {}) }
+  }
+  return undefined
+}
+
+/** The network has the transaction: for a submit this refusal is a success. */
+export function isAlreadyKnown(refusal: Refusal): boolean {
+  return refusal.reason === 'already_in_mempool' || refusal.reason === 'already_accepted'
+}

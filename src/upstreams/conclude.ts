@@ -1,0 +1,41 @@
+/** From the tries of a call to its outcome. */
+import { isAlreadyKnown, type Refusal } from './classify.ts'
+import type { CallFailure, RawOutcome } from './outcome.ts'
+import type { ValidCall } from './validate-params.ts'
+import type { WireFault } from './wrpc.ts'
+
+export type Attempt =
+  | { kind: 'result'; node: string; bytes: Buffer }
+  | { kind: 'refused'; node: string; refusal: Refusal }
+  | { kind: 'fault'; node: string; fault: WireFault; detail: string }
+
+/** An earlier try of ours arrived after all: the network has the transaction, and this is its id. */
+export function refusedOutcome(
+  call: ValidCall,
+  winner: { node: string; refusal: Refusal },
+  traits: { attempts: number; inDoubt: boolean },
+): RawOutcome {
+  const { node, refusal } = winner
+  if (traits.inDoubt && call.method.name === 'submitTransaction' && isAlreadyKnown(refusal)) {
+    const bytes = Buffer.from(`{"transactionId":"${refusal.transactionId ?? ''}"}`)
+    return { ok: true, node, bytes, ...traits }
+  }
+  return { ok: false, failure: { kind: 'refused', refusal, node }, ...traits }
+}
+
+export function failureOf(
+  losers: readonly Attempt[],
+  stopped: AbortSignal,
+  caller: AbortSignal | undefined,
+  budgetMs: number,
+): CallFailure {
+  if (caller?.aborted) return { kind: 'cancelled', detail: 'the caller left' }
+  const refused = losers.findLast((loser) => loser.kind === 'refused')
+  if (refused !== undefined) return { kind: 'refused', refusal: refused.refusal, node: refused.node }
+  const faults = losers.filter((loser) => loser.kind === 'fault')
+  const detail = faults.map(({ node, detail }) => (node === '' ? detail : `${node}: ${detail}`)).join('; ')
+  if (stopped.aborted) return { kind: 'timeout', detail: detail || `no answer within ${budgetMs} ms` }
+  if (faults.length > 0 && faults.every(({ fault }) => fault === 'overloaded'))
+    return { kind: 'overloaded', detail }
+  return { kind: 'unavailable', detail: detail || 'no node is usable' }
+}

@@ -1,0 +1,67 @@
+/**
+ * What a node's probes say about it, with hysteresis. Pure.
+ *
+ *   unknown ──first probe──▶ healthy | lagging | unsynced | wrong_network | down
+ *   healthy ──`badProbes` bad ones in a row──▶ that state      (another network: at once)
+ *   any bad ──`goodProbes` good ones in a row──▶ healthy
+ *
+ * Lag has two thresholds: a node leaves above `lagOut` and returns only below `lagIn`.
+ */
+export type NodeState = 'unknown' | 'healthy' | 'lagging' | 'unsynced' | 'wrong_network' | 'down'
+
+export interface ServerInfo {
+  readonly networkId: string
+  readonly isSynced: boolean
+  readonly hasUtxoIndex: boolean
+  readonly virtualDaaScore: number
+  readonly serverVersion: string
+}
+
+/** A probe's answer; undefined: it failed or took too long. */
+export type Observation = ServerInfo | undefined
+
+export interface HealthPolicy {
+  network: string
+  lagOut: number
+  lagIn: number
+  badProbes: number
+  goodProbes: number
+}
+
+export interface Health {
+  readonly state: NodeState
+  readonly info: Observation
+  /** DAA scores behind the best node; 0 for the best */
+  readonly lag: number
+  /** what the last probes said, while it differs from `state` */
+  readonly leaning: NodeState
+  readonly leaningProbes: number
+}
+
+export const UNKNOWN_HEALTH: Health = {
+  state: 'unknown',
+  info: undefined,
+  lag: 0,
+  leaning: 'unknown',
+  leaningProbes: 0,
+}
+
+export function observe(before: Health, seen: Observation, bestScore: number, policy: HealthPolicy): Health {
+  const lag = seen === undefined ? before.lag : Math.max(0, bestScore - seen.virtualDaaScore)
+  const verdict = judge(before.state, seen, lag, policy)
+  const info = seen ?? before.info
+  if (verdict === before.state) return { state: verdict, info, lag, leaning: verdict, leaningProbes: 0 }
+  const leaningProbes = verdict === before.leaning ? before.leaningProbes + 1 : 1
+  const needed = verdict === 'healthy' ? policy.goodProbes : policy.badProbes
+  const decided = before.state === 'unknown' || verdict === 'wrong_network' || leaningProbes >= needed
+  return decided
+    ? { state: verdict, info, lag, leaning: verdict, leaningProbes: 0 }
+    : { state: before.state, info, lag, leaning: verdict, leaningProbes }
+}
+
+function judge(state: NodeState, seen: Observation, lag: number, policy: HealthPolicy): NodeState {
+  if (seen === undefined) return 'down'
+  if (seen.networkId !== policy.network) return 'wrong_network'
+  if (!seen.isSynced) return 'unsynced'
+  return lag > (state === 'lagging' ? policy.lagIn : policy.lagOut) ? 'lagging' : 'healthy'
+}

@@ -1,0 +1,120 @@
+/**
+ * The heavy sockets of one node: opened when needed, one call on each at a time (the node would serve a second
+ * one only after the first). Calls beyond the set wait in a bounded queue. A call that is cancelled leaves its
+ * socket busy until the node has answered; one that outlives its time limit ends the socket.
+ */
+import { openWrpcSocket, type WireAnswer, type WireCallOptions, type WrpcSocket } from './wrpc.ts'
+
+export interface HeavyLane {
+  call(method: string, paramsText: string, options: WireCallOptions): Promise<WireAnswer>
+  close(): void
+}
+
+export interface HeavyLaneOptions {
+  url: string
+  sockets: number
+  maxWaiting: number
+  /** An idle socket is kept this long. */
+  idleMs?: number
+}
+
+interface Waiting {
+  start: (socket: WrpcSocket) => void
+  refuse: (answer: WireAnswer) => void
+}
+
+const DEFAULT_IDLE_MS = 60_000
+
+export function openHeavyLane(options: HeavyLaneOptions): HeavyLane {
+  const all = new Set<WrpcSocket>()
+  const idle: { socket: WrpcSocket; since: number }[] = []
+  const waiting: Waiting[] = []
+  let closed = false
+  let inFlight = 0
+
+  const sweeper = setInterval(() => {
+    const oldest = performance.now() - (options.idleMs ?? DEFAULT_IDLE_MS)
+    while (idle[0] !== undefined && idle[0].since < oldest) idle.shift()?.socket.close()
+  }, 5_000)
+  sweeper.unref()
+
+  function free(socket: WrpcSocket): void {
+    if (socket.state !== 'open' || closed) return
+    const next = waiting.shift()
+    if (next !== undefined) next.start(socket)
+    else idle.push({ socket, since: performance.now() })
+  }
+
+  function open(): void {
+    let opened = false
+    const socket = openWrpcSocket({
+      url: options.url,
+      onOpen: () => {
+        opened = true
+        free(socket)
+      },
+      onClose: (detail) => {
+        all.delete(socket)
+        const at = idle.findIndex((entry) => entry.socket === socket)
+        if (at >= 0) idle.splice(at, 1)
+        if (waiting.length === 0 || closed) return
+        if (opened) open()
+        else refuseUnlessServed(detail)
+      },
+    })
+    all.add(socket)
+  }
+
+  /** A node that takes no connection must fail the waiting calls now, not at their deadlines. */
+  function refuseUnlessServed(detail: string): void {
+    const served = [...all].some((socket) => socket.state === 'open')
+    if (!served) for (const { refuse } of waiting.splice(0)) refuse(fault('not_connected', detail))
+  }
+
+  return {
+    call(method, paramsText, callOptions) {
+      if (closed) return Promise.resolve(fault('not_connected', 'closed'))
+      if (callOptions.signal?.aborted)
+        return Promise.resolve(fault('cancelled', 'cancelled before it was sent'))
+      if (inFlight >= options.sockets + options.maxWaiting)
+        return Promise.resolve(fault('overloaded', 'heavy queue is full'))
+      inFlight++
+      return new Promise<WireAnswer>((resolve) => {
+        const entry: Waiting = {
+          start: (socket) => {
+            callOptions.signal?.removeEventListener('abort', onAbort)
+            const sent = socket.call(method, paramsText, { timeoutMs: callOptions.timeoutMs })
+            const cancelled = () => resolve({ ...fault('cancelled', 'cancelled'), sent: true })
+            callOptions.signal?.addEventListener('abort', cancelled, { once: true })
+            void sent.then((answer) => {
+              callOptions.signal?.removeEventListener('abort', cancelled)
+              resolve(answer)
+              free(socket)
+            })
+          },
+          refuse: resolve,
+        }
+        const onAbort = () => {
+          const at = waiting.indexOf(entry)
+          if (at >= 0) waiting.splice(at, 1)
+          resolve(fault('cancelled', 'cancelled before it was sent'))
+        }
+        callOptions.signal?.addEventListener('abort', onAbort, { once: true })
+        const ready = idle.pop()
+        if (ready !== undefined) return entry.start(ready.socket)
+        waiting.push(entry)
+        if (all.size < options.sockets) open()
+      }).finally(() => inFlight--)
+    },
+    close() {
+      closed = true
+      clearInterval(sweeper)
+      for (const { refuse } of waiting.splice(0)) refuse(fault('not_connected', 'closed'))
+      for (const socket of all) socket.close()
+    },
+  }
+}
+
+function fault(kind: 'not_connected' | 'cancelled' | 'overloaded', detail: string) {
+  return { kind: 'fault' as const, fault: kind, sent: false, detail }
+}

@@ -1,0 +1,45 @@
+/** The heavy thread: owns the heavy sockets of all nodes, receives and cuts large answers off the main loop. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { type HeavyLane, openHeavyLane } from './heavy-lane.ts'
+import {
+  type FromHeavyThread,
+  type HeavyThreadData,
+  packResult,
+  type ToHeavyThread,
+} from './heavy-messages.ts'
+
+const port = parentPort
+const data = workerData as HeavyThreadData
+const lanes = new Map<string, HeavyLane>(
+  data.nodes.map(({ name, url }) => [
+    name,
+    openHeavyLane({ url, sockets: data.socketsPerNode, maxWaiting: data.maxWaitingPerNode }),
+  ]),
+)
+const running = new Map<number, AbortController>()
+
+function reply(message: FromHeavyThread): void {
+  port?.postMessage(message, message.kind === 'result' ? [message.memory] : [])
+}
+
+async function call(request: Extract<ToHeavyThread, { op: 'call' }>): Promise<void> {
+  const { id, node, method, paramsText, timeoutMs } = request
+  const lane = lanes.get(node)
+  if (lane === undefined) {
+    return reply({ id, kind: 'fault', fault: 'not_connected', sent: false, detail: `no node ${node}` })
+  }
+  const abort = new AbortController()
+  running.set(id, abort)
+  const answer = await lane.call(method, paramsText, { timeoutMs, signal: abort.signal })
+  running.delete(id)
+  reply(answer.kind === 'result' ? packResult(id, answer.bytes) : { id, ...answer })
+}
+
+port?.on('message', (message: ToHeavyThread) => {
+  if (message.op === 'call') void call(message)
+  else if (message.op === 'cancel') running.get(message.id)?.abort()
+  else {
+    for (const lane of lanes.values()) lane.close()
+    port.close()
+  }
+})

@@ -1,0 +1,88 @@
+/**
+ * A socket that comes back: reconnects with backoff until closed.
+ *
+ *   connect ──open──▶ up ──lost──▶ wait (backoff) ──▶ connect …          close() ends it from any state
+ */
+import { type BackoffPolicy, backoffMs } from '../kit/backoff.ts'
+import type { Clock } from '../kit/clock.ts'
+import { openWrpcSocket, type WireAnswer, type WireCallOptions, type WrpcSocket } from './wrpc.ts'
+
+export interface KeptSocketOptions {
+  url: string
+  clock: Clock
+  reconnect?: BackoffPolicy
+  onUp?: () => void
+  onDown?: (detail: string) => void
+  onNotification?: (method: string, params: Buffer) => void
+}
+
+export interface KeptSocket {
+  readonly up: boolean
+  readonly inFlight: number
+  silentMs(nowMs: number): number
+  call(method: string, paramsText: string, options: WireCallOptions): Promise<WireAnswer>
+  /** Ends the present connection; the next one is tried as after any loss. */
+  drop(): void
+  close(): void
+}
+
+const RECONNECT: BackoffPolicy = { baseMs: 100, capMs: 3_000 }
+/** Full jitter can draw 0; a dead port must not be dialled in a tight loop. */
+const MIN_WAIT_MS = 25
+/** A connection this old was a good one: the next loss starts the backoff anew. */
+const STABLE_MS = 5_000
+
+export function keepSocket(options: KeptSocketOptions): KeptSocket {
+  const { clock } = options
+  const stop = new AbortController()
+  let current: WrpcSocket | undefined
+  let attempt = 0
+  let openedAtMs: number | undefined
+
+  function connect(): void {
+    openedAtMs = undefined
+    current = openWrpcSocket({
+      url: options.url,
+      onOpen: () => {
+        openedAtMs = clock.now()
+        options.onUp?.()
+      },
+      onClose: (detail) => {
+        const wasUp = openedAtMs !== undefined
+        if (openedAtMs !== undefined && clock.now() - openedAtMs >= STABLE_MS) attempt = 0
+        if (wasUp && !stop.signal.aborted) options.onDown?.(detail)
+        void reconnectLater()
+      },
+      ...(options.onNotification === undefined ? {} : { onNotification: options.onNotification }),
+    })
+  }
+
+  async function reconnectLater(): Promise<void> {
+    const waitMs = Math.max(MIN_WAIT_MS, backoffMs(options.reconnect ?? RECONNECT, attempt++))
+    try {
+      await clock.sleep(waitMs, stop.signal)
+    } catch {
+      return
+    }
+    connect()
+  }
+
+  connect()
+  return {
+    get up() {
+      return current?.state === 'open'
+    },
+    get inFlight() {
+      return current?.inFlight ?? 0
+    },
+    silentMs: (nowMs) => current?.silentMs(nowMs) ?? 0,
+    call: (method, paramsText, callOptions) =>
+      current?.call(method, paramsText, callOptions) ??
+      Promise.resolve({ kind: 'fault', fault: 'not_connected', sent: false, detail: 'not connected' }),
+    drop: () => current?.close(),
+    close() {
+      stop.abort()
+      current?.close()
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isBlocked, METHODS, placesOf } from './methods.ts'
+
+/** The contract's lists, typed in from its text. */
+const LIGHT =
+  'ping, getServerInfo, getInfo, getSyncStatus, getCurrentNetwork, getSystemInfo, getConnections, getMetrics, getPeerAddresses, getConnectedPeerInfo, getBlockDagInfo, getSink, getSinkBlueScore, getBlockCount, getCurrentBlockColor, getBlockRewardInfo, getSeqCommitLaneProof, getBalanceByAddress, getUtxoReturnAddress, getFeeEstimate, getFeeEstimateExperimental, getCoinSupply, getDaaScoreTimestampEstimate, estimateNetworkHashesPerSecond, getSubnetwork'.split(
+    ', ',
+  )
+const HEAVY =
+  'getBlock, getBlocks, getHeaders, getVirtualChainFromBlock, getVirtualChainFromBlockV2, getBlockTemplate, submitBlock, getBalancesByAddresses, getUtxosByAddresses, getMempoolEntry, getMempoolEntries, getMempoolEntriesByAddresses, submitTransaction, submitTransactionReplacement'.split(
+    ', ',
+  )
+
+test('the table holds the 25 light and 14 heavy methods of the contract and nothing else', () => {
+  assert.equal(LIGHT.length, 25)
+  assert.equal(HEAVY.length, 14)
+  assert.deepEqual([...METHODS.keys()].sort(), [...LIGHT, ...HEAVY].sort())
+  for (const name of LIGHT) assert.equal(METHODS.get(name)?.price, 1, name)
+  for (const name of HEAVY) assert.equal(METHODS.get(name)?.price, 5, name)
+})
+
+test('blocked methods are blocked, and no served one is caught by their prefix', () => {
+  for (const name of [
+    'addPeer',
+    'ban',
+    'unban',
+    'shutdown',
+    'resolveFinalityConflict',
+    'subscribe',
+    'unsubscribe',
+    'notifyBlockAdded',
+    'notifyAnything',
+  ]) {
+    assert.ok(isBlocked(name), name)
+    assert.ok(!METHODS.has(name), name)
+  }
+  for (const name of METHODS.keys()) assert.ok(!isBlocked(name), name)
+})
+
+test('only submissions are writes, and no write is cached', () => {
+  const writes = [...METHODS.values()].filter((method) => method.write)
+  assert.deepEqual(writes.map(({ name }) => name).sort(), [
+    'submitBlock',
+    'submitTransaction',
+    'submitTransactionReplacement',
+  ])
+  assert.ok(writes.every(({ cacheMs }) => cacheMs === 0))
+})
+
+test('the table knows where addresses and transactions sit', () => {
+  const places = (name: string, kind: 'address' | 'transaction') => {
+    const method = METHODS.get(name)
+    return method === undefined ? [] : placesOf(method, kind)
+  }
+  assert.deepEqual(places('getUtxosByAddresses', 'address'), ['addresses[]'])
+  assert.deepEqual(places('getBlockTemplate', 'address'), ['payAddress'])
+  assert.deepEqual(places('submitBlock', 'transaction'), ['block.transactions[]'])
+})
+
+test('every schema survives JSON, so that documents can be made from it', () => {
+  for (const { name, params } of METHODS.values()) {
+    assert.equal(JSON.parse(JSON.stringify(params)).type, 'object', name)
+  }
+})

@@ -1,0 +1,104 @@
+/** One node as the rest of the folder sees it: its lanes, its breaker, how long its calls take. */
+import { type Breaker, type BreakerPolicy, createBreaker } from '../kit/breaker.ts'
+import type { Clock } from '../kit/clock.ts'
+import { createQuantileWindow, type QuantileWindow } from '../kit/quantile-window.ts'
+import type { NodeView, Tier } from './choose.ts'
+import type { Health } from './health.ts'
+import type { HeavyThread } from './heavy-thread.ts'
+import { type LightLane, openLightLane } from './light-lane.ts'
+import type { Lane, Method } from './methods.ts'
+import type { WireAnswer, WireCallOptions } from './wrpc.ts'
+
+export interface NodeAddress {
+  readonly name: string
+  readonly url: string
+  readonly tier: Tier
+}
+
+export interface NodeLink {
+  readonly name: string
+  readonly tier: Tier
+  readonly breaker: Breaker
+  view(lane: Lane): NodeView
+  call(method: Method, paramsText: string, options: WireCallOptions): Promise<WireAnswer>
+  /** `lost`: it took at least this long, then another node was faster. */
+  took(method: Method, ms: number, lost: boolean): void
+  /** A probe came back: an idle node that was slow once gets fast again. */
+  probed(ms: number): void
+  /** How long this method took on this node lately. */
+  latency(method: Method): QuantileWindow
+  close(): void
+}
+
+export interface NodeLinkOptions {
+  address: NodeAddress
+  clock: Clock
+  heavy: HeavyThread
+  lightSockets: number
+  breaker: BreakerPolicy
+  health: () => Health
+  onChange: () => void
+}
+
+const LATENCY_SAMPLES = 128
+const MIN_SAMPLES = 8
+/** Weight of the newest sample in the average that orders nodes. */
+const AVERAGE_WEIGHT = 0.1
+
+export function linkNode(options: NodeLinkOptions): NodeLink {
+  const { address, heavy } = options
+  const light: LightLane = openLightLane({
+    url: address.url,
+    sockets: options.lightSockets,
+    clock: options.clock,
+    onChange: options.onChange,
+  })
+  const breaker = createBreaker(options.breaker, options.clock)
+  const windows = new Map<string, QuantileWindow>()
+  let averageMs = 0
+
+  function average(ms: number): void {
+    averageMs += (ms - averageMs) * AVERAGE_WEIGHT
+  }
+
+  function latency(method: Method): QuantileWindow {
+    let window = windows.get(method.name)
+    if (window === undefined) {
+      window = createQuantileWindow(LATENCY_SAMPLES, MIN_SAMPLES)
+      windows.set(method.name, window)
+    }
+    return window
+  }
+
+  return {
+    name: address.name,
+    tier: address.tier,
+    breaker,
+    view(lane) {
+      const { state, info } = options.health()
+      const { up, inFlight, silentMs } = light.look()
+      return {
+        name: address.name,
+        tier: address.tier,
+        connected: up,
+        state,
+        hasUtxoIndex: info?.hasUtxoIndex ?? false,
+        breaker: breaker.state(),
+        latencyMs: averageMs,
+        inFlight: lane === 'light' ? inFlight : heavy.inFlight(address.name),
+        silentMs,
+      }
+    },
+    call: (method, paramsText, callOptions) =>
+      method.lane === 'light'
+        ? light.call(method.name, paramsText, callOptions)
+        : heavy.call(address.name, method.name, paramsText, callOptions),
+    took(method, ms, lost) {
+      if (!lost) latency(method).add(ms)
+      if (method.lane === 'light') average(ms)
+    },
+    probed: average,
+    latency,
+    close: () => light.close(),
+  }
+}

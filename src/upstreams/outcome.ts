@@ -1,0 +1,48 @@
+/** What becomes of a call. A failure is typed: whoever answers a caller never reads a node's text. */
+import type { Fault } from '../core/chain/field-reader.ts'
+import type { ExactJson } from '../kit/exact-json.ts'
+import type { Refusal } from './classify.ts'
+
+export type CallFailure =
+  /** Nothing was sent: the method or its params are not allowed. */
+  | {
+      readonly kind: 'unknown_method' | 'blocked_method' | 'invalid_params'
+      readonly faults: readonly Fault[]
+    }
+  /** A node answered and refused. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly node: string }
+  /** No node could answer. */
+  | { readonly kind: 'unavailable'; readonly detail: string }
+  /** The deadline came first. */
+  | { readonly kind: 'timeout'; readonly detail: string }
+  /** More calls are open than the nodes are given. */
+  | { readonly kind: 'overloaded'; readonly detail: string }
+  /** The caller's signal came first. */
+  | { readonly kind: 'cancelled'; readonly detail: string }
+  /** The node's answer is not the JSON it should be. */
+  | { readonly kind: 'malformed_answer'; readonly detail: string; readonly node: string }
+
+interface Traits {
+  /** How many times something was sent (or tried to be) to a node. */
+  readonly attempts: number
+  /** A write of which some try may have reached a node although that try got no answer. */
+  readonly inDoubt: boolean
+}
+
+export type RawOutcome = Traits &
+  (
+    | { readonly ok: true; readonly node: string; readonly bytes: Buffer }
+    | { readonly ok: false; readonly failure: CallFailure }
+  )
+
+export type ValueOutcome = Traits &
+  (
+    | { readonly ok: true; readonly node: string; readonly value: ExactJson }
+    | { readonly ok: false; readonly failure: CallFailure }
+  )
+
+export interface CallOptions {
+  /** Until then there is an outcome. Default: twice the method's time limit. */
+  deadlineMs?: number
+  signal?: AbortSignal
+}

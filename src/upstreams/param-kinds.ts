@@ -1,0 +1,105 @@
+/**
+ * The kinds of parameter that node methods have, as TypeBox schemas. `x-wire` names what JSON Schema cannot
+ * say (checksum, network, exact 64-bit integers, rewriting); `validate-params.ts` acts on it and documents
+ * made from the table may ignore it.
+ */
+import { type TSchema, Type } from 'typebox'
+
+export const WIRE = 'x-wire'
+
+export type WireKind =
+  | 'address'
+  | 'hex'
+  | 'unsigned'
+  | 'boolean'
+  | 'choice'
+  | 'transaction'
+  | 'blueWork'
+  | 'list'
+  | 'members'
+
+/** A schema of this file, read as plain data. */
+export interface WireSchema {
+  readonly [WIRE]: WireKind
+  readonly description?: string
+  readonly default?: unknown
+  readonly bytes?: number
+  readonly max?: bigint
+  readonly min?: bigint
+  readonly choices?: readonly string[]
+  readonly items?: WireSchema
+  readonly maxItems?: number
+  readonly properties?: Readonly<Record<string, WireSchema>>
+  readonly required?: readonly string[]
+}
+
+const U64_MAX = 0xffff_ffff_ffff_ffffn
+
+/** bigint bounds stay out of the enumerable members: a schema must survive `JSON.stringify`. */
+function hidden<T extends TSchema>(schema: T, extra: Record<string, unknown>): T {
+  for (const [name, value] of Object.entries(extra)) Object.defineProperty(schema, name, { value })
+  return schema
+}
+
+export const hash = (description: string) =>
+  hidden(Type.String({ [WIRE]: 'hex', pattern: '^[0-9a-fA-F]{64}$', description }), { bytes: 32 })
+
+export const subnetworkId = (description: string) =>
+  hidden(Type.String({ [WIRE]: 'hex', pattern: '^[0-9a-fA-F]{40}$', description }), { bytes: 20 })
+
+export const blueWork = (description: string) =>
+  Type.String({ [WIRE]: 'blueWork', pattern: '^[0-9a-fA-F]{1,48}$', description })
+
+export const address = (description: string) =>
+  Type.String({ [WIRE]: 'address', description, examples: ['kaspa:q…'] })
+
+export const flag = (description: string, byDefault: boolean) =>
+  Type.Optional(Type.Boolean({ [WIRE]: 'boolean', description, default: byDefault }))
+
+export const choice = (description: string, choices: readonly string[]) =>
+  Type.String({ [WIRE]: 'choice', enum: choices, choices, description })
+
+export interface UnsignedBounds {
+  bits: 8 | 16 | 32 | 64
+  min?: number
+  max?: number
+}
+
+/** A number, or decimal text where a double would lose digits. */
+export const unsigned = (description: string, bounds: UnsignedBounds, byDefault?: number) => {
+  const max = bounds.max === undefined ? (1n << BigInt(bounds.bits)) - 1n : BigInt(bounds.max)
+  const min = BigInt(bounds.min ?? 0)
+  const options = {
+    [WIRE]: 'unsigned',
+    description,
+    ...(byDefault === undefined ? {} : { default: byDefault }),
+  }
+  const upTo = max === U64_MAX ? {} : { maximum: Number(max) }
+  const forms = [Type.Integer({ minimum: Number(min), ...upTo }), Type.String({ pattern: '^[0-9]{1,20}$' })]
+  return hidden(Type.Union(forms, options), { max, min })
+}
+
+export const list = (description: string, items: TSchema, maxItems: number, byDefault?: readonly unknown[]) =>
+  Type.Array(items, {
+    [WIRE]: 'list',
+    description,
+    maxItems,
+    ...(byDefault === undefined ? {} : { default: byDefault }),
+  })
+
+/** An object with exactly these members. */
+export const members = (properties: Record<string, TSchema>, description = '') =>
+  Type.Object(properties, {
+    [WIRE]: 'members',
+    additionalProperties: false,
+    ...(description === '' ? {} : { description }),
+  })
+
+export const transaction = (description: string) =>
+  Type.Object({}, { [WIRE]: 'transaction', additionalProperties: true, description })
+
+export const optional = <T extends TSchema>(schema: T) => Type.Optional(schema)
+
+export function asWire(schema: TSchema): WireSchema {
+  return schema as unknown as WireSchema
+}

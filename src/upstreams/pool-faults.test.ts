@@ -1,0 +1,274 @@
+/** Faults over real sockets: reads succeed while one healthy node is left, and nothing outlives its deadline. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { poolOver, until } from '../../test/fakes/pool.ts'
+import { type FakeNode, startFakeNode } from '../../test/fakes/wrpc-node.ts'
+import type { RawOutcome } from './outcome.ts'
+import type { Upstreams } from './pool.ts'
+
+const HASH = 'ab'.repeat(32)
+const TX = {
+  version: 0,
+  inputs: [
+    { previousOutpoint: { transactionId: HASH, index: 0 }, signatureScript: '', sequence: 0, sigOpCount: 1 },
+  ],
+  outputs: [{ value: 1, scriptPublicKey: '000020ac' }],
+  lockTime: 0,
+  subnetworkId: '00'.repeat(20),
+  gas: 0,
+  payload: '',
+  mass: 0,
+}
+const submitTo = (pool: Upstreams, deadlineMs = 4_000) =>
+  pool.callRaw('submitTransaction', { transaction: TX }, { deadlineMs })
+
+async function three(t: TestContext) {
+  const nodes = [await startFakeNode(), await startFakeNode(), await startFakeNode()] as const
+  const { pool, troubles } = poolOver(t, nodes)
+  await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'all healthy')
+  return { nodes, pool, troubles }
+}
+
+/** Light and heavy reads, at once and after another; all must succeed in time. */
+async function readsSucceed(pool: Upstreams, rounds = 10): Promise<void> {
+  for (let i = 0; i < rounds; i++) {
+    const outcomes = await Promise.all([
+      pool.callRaw('getSink', {}, { deadlineMs: 4_000 }),
+      pool.callRaw('getSinkBlueScore', {}, { deadlineMs: 4_000 }),
+      pool.callRaw('getMempoolEntry', { transactionId: HASH }, { deadlineMs: 4_000 }),
+      ...(i % 5 === 0 ? [pool.callRaw('getMempoolEntries', {}, { deadlineMs: 9_000 })] : []),
+    ])
+    for (const outcome of outcomes) assert.ok(outcome.ok, JSON.stringify(outcome))
+  }
+}
+const kind = (outcome: RawOutcome) => (outcome.ok ? 'ok' : outcome.failure.kind)
+const clean = (nodes: readonly FakeNode[]) =>
+  assert.deepEqual(
+    nodes.flatMap((node) => node.violations),
+    [],
+  )
+
+test('dead at start: reads succeed on the others, and the node joins when it comes up', async (t) => {
+  const nodes = [await startFakeNode(), await startFakeNode()] as const
+  await nodes[0].die()
+  const { pool } = poolOver(t, nodes)
+  assert.ok(await pool.ready(3_000))
+  await readsSucceed(pool)
+  await nodes[0].revive()
+  await until(() => pool.nodes()[0]?.state === 'healthy', 'the dead node joined')
+  clean(nodes)
+})
+
+test('dies in flight: the calls on it are answered by another node', async (t) => {
+  const { nodes, pool } = await three(t)
+  for (const node of nodes) node.delayMs = 40
+  const calls = Array.from({ length: 60 }, () => pool.callRaw('getSink', {}, { deadlineMs: 4_000 }))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  await nodes[0].die()
+  await nodes[1].die()
+  for (const outcome of await Promise.all(calls)) assert.equal(kind(outcome), 'ok', JSON.stringify(outcome))
+  for (const node of nodes) node.delayMs = 0
+  await readsSucceed(pool)
+})
+
+test('hangs: a hedge answers, the node is put back, and returns when it wakes', async (t) => {
+  const { nodes, pool } = await three(t)
+  await readsSucceed(pool, 30)
+  nodes[0].hang()
+  nodes[1].hang()
+  const startedMs = performance.now()
+  await readsSucceed(pool)
+  assert.ok(performance.now() - startedMs < 8_000)
+  await until(() => pool.nodes().filter(({ state }) => state === 'down').length === 2, 'both marked down')
+  const outcome = await pool.callRaw('getSink', {}, { deadlineMs: 500 })
+  assert.ok(outcome.ok && outcome.node === 'n2' && outcome.attempts === 1)
+  nodes[0].resume()
+  nodes[1].resume()
+  await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'all back')
+})
+
+test('lags 1,000 DAA scores: it is not asked while another is well', async (t) => {
+  const { nodes, pool } = await three(t)
+  nodes[0].state.daaScore -= 1_000
+  nodes[1].state.daaScore -= 1_000
+  await until(() => pool.nodes().filter(({ state }) => state === 'lagging').length === 2, 'two lag')
+  assert.equal(pool.nodes()[0]?.lag, 1_000)
+  const before = nodes[0].received('getSink') + nodes[1].received('getSink')
+  await readsSucceed(pool)
+  assert.equal(nodes[0].received('getSink') + nodes[1].received('getSink'), before)
+  // within both thresholds it must stay out; only when it has caught up it returns
+  nodes[0].state.daaScore += 600
+  await new Promise((resolve) => setTimeout(resolve, 400))
+  assert.equal(pool.nodes()[0]?.state, 'lagging')
+  nodes[0].state.daaScore += 400
+  await until(() => pool.nodes()[0]?.state === 'healthy', 'caught up')
+})
+
+test('claims sync wrongly: its refusals send the call elsewhere, writes too', async (t) => {
+  const { nodes, pool } = await three(t)
+  const transitional = () => ({ error: 'consensus is currently in a transitional ibd state' })
+  for (const node of [nodes[0], nodes[1]]) {
+    for (const method of [
+      'getSink',
+      'getSinkBlueScore',
+      'getMempoolEntry',
+      'getMempoolEntries',
+      'submitTransaction',
+    ]) {
+      node.respond.set(method, transitional)
+    }
+  }
+  nodes[2].respond.set('submitTransaction', () => `{"transactionId":"${HASH}"}`)
+  await readsSucceed(pool, 20)
+  for (let i = 0; i < 5; i++) assert.equal(kind(await submitTo(pool)), 'ok')
+})
+
+test('wrong network: it is never asked, not even as the last one left', async (t) => {
+  const { nodes, pool } = await three(t)
+  nodes[0].state.networkId = 'testnet-10'
+  await until(() => pool.nodes()[0]?.state === 'wrong_network', 'wrong network noticed')
+  const before = nodes[0].frames.filter((frame) => !frame.includes('getServerInfo')).length
+  await readsSucceed(pool)
+  await nodes[1].die()
+  await nodes[2].die()
+  const outcome = await pool.callRaw('getSink', {}, { deadlineMs: 1_500 })
+  assert.equal(kind(outcome), 'unavailable')
+  assert.equal(nodes[0].frames.filter((frame) => !frame.includes('getServerInfo')).length, before)
+})
+
+test('slow: reads are answered by a fast node long before the slow one would have', async (t) => {
+  const { nodes, pool } = await three(t)
+  await readsSucceed(pool, 20)
+  nodes[0].delayMs = 1_200
+  const tookMs: number[] = []
+  for (let i = 0; i < 20; i++) {
+    const startedMs = performance.now()
+    assert.equal(kind(await pool.callRaw('getSink', {}, { deadlineMs: 4_000 })), 'ok')
+    tookMs.push(performance.now() - startedMs)
+  }
+  assert.ok(Math.max(...tookMs) < 900, `slowest read ${Math.max(...tookMs)} ms`)
+})
+
+test('unwell everywhere is not out everywhere: the only nodes left are still asked', async (t) => {
+  const { nodes, pool } = await three(t)
+  for (const node of nodes) node.state.isSynced = false
+  await until(() => pool.nodes().every(({ state }) => state === 'unsynced'), 'all unsynced')
+  await readsSucceed(pool)
+})
+
+test('no node left: the failure comes within the deadline, light, heavy and write', async (t) => {
+  const { nodes, pool } = await three(t)
+  await Promise.all(nodes.map((node) => node.die()))
+  for (const call of [
+    () => pool.callRaw('getSink', {}, { deadlineMs: 800 }),
+    () => pool.callRaw('getBlocks', {}, { deadlineMs: 800 }),
+    () => submitTo(pool, 800),
+  ]) {
+    const startedMs = performance.now()
+    const outcome = await call()
+    assert.ok(['unavailable', 'timeout'].includes(kind(outcome)), JSON.stringify(outcome))
+    assert.ok(performance.now() - startedMs < 1_000, `${performance.now() - startedMs} ms`)
+  }
+})
+
+test('a write without an answer is in doubt exactly when it may have been received', async (t) => {
+  const { nodes, pool } = await three(t)
+  for (const node of nodes) node.hang()
+  const hung = await submitTo(pool, 600)
+  assert.ok(!hung.ok && hung.failure.kind === 'timeout' && hung.inDoubt)
+  await Promise.all(nodes.map((node) => node.die()))
+  await until(() => pool.nodes().every(({ connected }) => !connected), 'all gone')
+  const dead = await submitTo(pool, 600)
+  assert.ok(!dead.ok && !dead.inDoubt, JSON.stringify(dead))
+})
+
+test('all hang: the failure comes within the deadline', async (t) => {
+  const { nodes, pool } = await three(t)
+  for (const node of nodes) node.hang()
+  for (const method of ['getSink', 'getMempoolEntries']) {
+    const startedMs = performance.now()
+    const outcome = await pool.callRaw(method, {}, { deadlineMs: 600 })
+    assert.equal(kind(outcome), 'timeout')
+    assert.ok(performance.now() - startedMs < 900)
+  }
+})
+
+test('a write is never hedged and goes elsewhere only after a transport fault', async (t) => {
+  const { nodes, pool } = await three(t)
+  for (const node of nodes) {
+    node.respond.set('submitTransaction', async () => {
+      await new Promise((resolve) => setTimeout(resolve, 400))
+      return `{"transactionId":"${HASH}"}`
+    })
+  }
+  const sent = () => nodes.reduce((sum, node) => sum + node.received('submitTransaction'), 0)
+  const slow = await submitTo(pool)
+  assert.ok(slow.ok && slow.attempts === 1 && !slow.inDoubt)
+  assert.equal(sent(), 1)
+
+  for (const node of nodes) {
+    node.respond.set('submitTransaction', () => ({
+      error: `Rejected transaction ${HASH}: failed to verify the signature script: false stack entry`,
+    }))
+  }
+  const refused = await submitTo(pool)
+  assert.ok(
+    !refused.ok && refused.failure.kind === 'refused' && refused.failure.refusal.reason === 'rule_broken',
+  )
+  assert.equal(sent(), 2)
+})
+
+test('a submit that hung on one node and is known at the next is a success with its id', async (t) => {
+  const { nodes, pool } = await three(t)
+  const known = () => ({
+    error: `Rejected transaction ${HASH}: transaction ${HASH} is already in the mempool`,
+  })
+  let first: FakeNode | undefined
+  for (const node of nodes) {
+    node.respond.set('submitTransaction', () => {
+      if (first !== undefined && first !== node) return known()
+      first = node
+      return undefined
+    })
+  }
+  const outcome = await submitTo(pool, 3_000)
+  assert.ok(outcome.ok, JSON.stringify(outcome))
+  assert.equal(outcome.bytes.toString(), `{"transactionId":"${HASH}"}`)
+  assert.equal(outcome.inDoubt, true)
+  assert.equal(outcome.attempts, 2)
+})
+
+test('an unknown text is tried on another node and then reported as what it is', async (t) => {
+  const { nodes, pool, troubles } = await three(t)
+  for (const node of nodes) node.respond.set('getSink', () => ({ error: 'the disk is on fire' }))
+  const outcome = await pool.callRaw('getSink', {}, { deadlineMs: 2_000 })
+  assert.ok(!outcome.ok && outcome.failure.kind === 'refused' && outcome.failure.refusal.reason === 'unknown')
+  assert.equal(outcome.attempts, 2)
+  assert.ok(troubles.some(({ what }) => what === 'unknown_refusal'))
+  nodes[2].respond.delete('getSink')
+  nodes[1].respond.delete('getSink')
+  assert.equal(kind(await pool.callRaw('getSink', {}, { deadlineMs: 2_000 })), 'ok')
+})
+
+test('a block that one node does not have is looked for on one other, and not on all', async (t) => {
+  const { nodes, pool } = await three(t)
+  for (const node of nodes) node.respond.set('getBlock', () => ({ error: `cannot find full block ${HASH}` }))
+  const outcome = await pool.callRaw('getBlock', { hash: HASH }, { deadlineMs: 4_000 })
+  assert.ok(!outcome.ok && outcome.failure.kind === 'refused')
+  assert.equal(outcome.failure.refusal.reason, 'block_not_found')
+  assert.equal(
+    nodes.reduce((sum, node) => sum + node.received('getBlock'), 0),
+    2,
+  )
+})
+
+test('a node that drops the connection on every call does not stop the others', async (t) => {
+  const { nodes, pool } = await three(t)
+  nodes[0].respond.set('getSink', async () => {
+    await nodes[0].die()
+    await nodes[0].revive()
+    return undefined
+  })
+  for (let i = 0; i < 15; i++)
+    assert.equal(kind(await pool.callRaw('getSink', {}, { deadlineMs: 3_000 })), 'ok')
+})

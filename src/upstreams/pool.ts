@@ -1,0 +1,241 @@
+/**
+ * The nodes of one environment behind one door: validated calls with failover, and notifications.
+ *
+ *   call(method, params) ─▶ validate ─▶ cache / single-flight ─▶ request (choose, hedge, retry) ─▶ lanes
+ *
+ * Every node has: a probe socket, a few light sockets (this thread), heavy sockets (the heavy thread, opened
+ * when needed); and one node carries the subscription socket.
+ */
+import type { Network } from '../core/chain/network.ts'
+import type { BreakerPolicy } from '../kit/breaker.ts'
+import type { Clock } from '../kit/clock.ts'
+import { parseExact } from '../kit/exact-json.ts'
+import { createAnswerCache } from './answer-cache.ts'
+import { createChangeSignal } from './change-signal.ts'
+import { type Choice, choose } from './choose.ts'
+import { createFeed, type FeedListener, type Subscription } from './feed.ts'
+import type { NodeState } from './health.ts'
+import { startHeavyThread } from './heavy-thread.ts'
+import { linkNode, type NodeAddress } from './node-link.ts'
+import type { CallOptions, RawOutcome, ValueOutcome } from './outcome.ts'
+import { createRequester } from './request.ts'
+import type { Scope } from './scopes.ts'
+import { type Preparation, type ValidCall, validateParams } from './validate-params.ts'
+import { startWatch } from './watch.ts'
+
+export interface Trouble {
+  readonly node: string
+  /** a wire fault, `unknown_refusal`, `feed_lost`, `unknown_notification` or `state` */
+  readonly what: string
+  readonly detail: string
+  readonly method?: string
+}
+
+export interface UpstreamSettings {
+  lightSockets: number
+  heavySockets: number
+  heavyWaiting: number
+  probeEveryMs: number
+  probeTimeoutMs: number
+  /** DAA scores behind the best node at which a node is put last, and at which it returns. */
+  lagOut: number
+  lagIn: number
+  badProbes: number
+  goodProbes: number
+  breaker: BreakerPolicy
+}
+
+export const DEFAULT_UPSTREAM_SETTINGS: UpstreamSettings = {
+  lightSockets: 4,
+  heavySockets: 4,
+  heavyWaiting: 64,
+  probeEveryMs: 1_000,
+  probeTimeoutMs: 2_000,
+  lagOut: 600,
+  lagIn: 200,
+  badProbes: 2,
+  goodProbes: 3,
+  breaker: { failures: 5, openMs: 1_000, maxOpenMs: 30_000 },
+}
+
+export interface UpstreamsOptions {
+  network: Network
+  nodes: readonly NodeAddress[]
+  clock: Clock
+  settings?: Partial<UpstreamSettings>
+  onTrouble?: (trouble: Trouble) => void
+}
+
+/** As /v1/status shows it. */
+export interface NodeStatus {
+  readonly name: string
+  readonly tier: 'primary' | 'backup'
+  readonly state: NodeState
+  readonly connected: boolean
+  readonly synced: boolean
+  readonly utxoIndex: boolean
+  readonly daaScore: number | null
+  readonly lag: number
+  readonly version: string
+  readonly breaker: string
+  readonly latencyMs: number
+}
+
+export interface Upstreams {
+  readonly network: Network
+  /** Checks without sending. */
+  prepare(method: string, params: unknown): Preparation
+  /** The answer's exact bytes, unparsed. */
+  callRaw(method: string, params: unknown, options?: CallOptions): Promise<RawOutcome>
+  sendRaw(call: ValidCall, options?: CallOptions): Promise<RawOutcome>
+  /** The answer parsed with exact integers; for answers of moderate size. */
+  call(method: string, params: unknown, options?: CallOptions): Promise<ValueOutcome>
+  /** See `FeedListener`. Throws on an address that the network does not have. */
+  subscribe(scope: Scope, listener: FeedListener): Subscription
+  nodes(): NodeStatus[]
+  /** The order in which nodes would be asked now, and why. */
+  explain(): Choice
+  /** True as soon as a node is usable, false when none is by then. */
+  ready(timeoutMs: number): Promise<boolean>
+  close(): Promise<void>
+}
+
+export function createUpstreams(options: UpstreamsOptions): Upstreams {
+  const { network, clock } = options
+  const settings = { ...DEFAULT_UPSTREAM_SETTINGS, ...options.settings }
+  const onTrouble = options.onTrouble ?? (() => {})
+  const changes = createChangeSignal()
+  const heavy = startHeavyThread({
+    nodes: options.nodes.map(({ name, url }) => ({ name, url })),
+    socketsPerNode: settings.heavySockets,
+    maxWaitingPerNode: settings.heavyWaiting,
+  })
+  const watch = startWatch({
+    nodes: options.nodes,
+    policy: { network, ...settings },
+    everyMs: settings.probeEveryMs,
+    timeoutMs: settings.probeTimeoutMs,
+    clock,
+    onChange: (node, before, after) => {
+      onTrouble({ node, what: 'state', detail: `${before.state} → ${after.state}` })
+      changes.notify()
+      feed.reconsider()
+    },
+    onProbe: (node, ms) => links.find((link) => link.name === node)?.probed(ms),
+  })
+  const links = options.nodes.map((address) =>
+    linkNode({
+      address,
+      clock,
+      heavy,
+      lightSockets: settings.lightSockets,
+      breaker: settings.breaker,
+      health: () => watch.health(address.name),
+      onChange: changes.notify,
+    }),
+  )
+  const views = () => links.map((link) => link.view('light'))
+  const feed = createFeed({
+    network,
+    nodes: options.nodes,
+    views,
+    clock,
+    nextChange: changes.next,
+    onTrouble,
+  })
+  const request = createRequester({ nodes: links, clock, nextChange: changes.next, onTrouble })
+  const cache = createAnswerCache(clock)
+
+  async function sendRaw(call: ValidCall, callOptions: CallOptions = {}): Promise<RawOutcome> {
+    if (call.method.cacheMs === 0) return request(call, callOptions)
+    const shared = cache.get(call, () => request(call, {}))
+    return within(shared, callOptions, call.method.timeoutMs * 2)
+  }
+
+  async function callRaw(
+    method: string,
+    params: unknown,
+    callOptions: CallOptions = {},
+  ): Promise<RawOutcome> {
+    const prepared = validateParams(method, params, network)
+    if (prepared.ok) return sendRaw(prepared.call, callOptions)
+    const { kind, faults } = prepared
+    return { ok: false, failure: { kind, faults }, attempts: 0, inDoubt: false }
+  }
+
+  return {
+    network,
+    prepare: (method, params) => validateParams(method, params, network),
+    callRaw,
+    sendRaw,
+    async call(method, params, callOptions) {
+      const outcome = await callRaw(method, params, callOptions)
+      if (!outcome.ok) return outcome
+      const { node, attempts, inDoubt } = outcome
+      const read = parseExact(outcome.bytes.toString('utf8'))
+      if (read.ok) return { ok: true, value: read.value, node, attempts, inDoubt }
+      return {
+        ok: false,
+        failure: { kind: 'malformed_answer', detail: read.message, node },
+        attempts,
+        inDoubt,
+      }
+    },
+    subscribe: (scope, listener) => feed.subscribe(scope, listener),
+    nodes: () =>
+      options.nodes.map(({ name, tier }, index) => {
+        const { state, info, lag } = watch.health(name)
+        const view = links[index]?.view('light')
+        return {
+          name,
+          tier,
+          state,
+          connected: view?.connected ?? false,
+          synced: info?.isSynced ?? false,
+          utxoIndex: info?.hasUtxoIndex ?? false,
+          daaScore: info?.virtualDaaScore ?? null,
+          lag,
+          version: info?.serverVersion ?? '',
+          breaker: view?.breaker ?? 'closed',
+          latencyMs: view?.latencyMs ?? 0,
+        }
+      }),
+    explain: () => choose(views(), { utxoIndex: false }),
+    async ready(timeoutMs) {
+      const usable = () => choose(views(), { utxoIndex: false }).order.length > 0
+      const limit = AbortSignal.timeout(timeoutMs)
+      while (!usable() && !limit.aborted) await changes.next(limit)
+      return usable()
+    },
+    async close() {
+      feed.close()
+      watch.close()
+      for (const link of links) link.close()
+      await heavy.close()
+      changes.notify()
+    },
+  }
+}
+
+/** A shared answer under one asker's own deadline and signal; the others keep waiting for theirs. */
+async function within(
+  shared: Promise<RawOutcome>,
+  { deadlineMs, signal }: CallOptions,
+  defaultMs: number,
+): Promise<RawOutcome> {
+  if (deadlineMs === undefined && signal === undefined) return shared
+  const { promise: left, resolve } = Promise.withResolvers<RawOutcome>()
+  const leave = (kind: 'timeout' | 'cancelled', detail: string) =>
+    resolve({ ok: false, failure: { kind, detail }, attempts: 0, inDoubt: false })
+  const limitMs = deadlineMs ?? defaultMs
+  const timer = setTimeout(() => leave('timeout', `no answer within ${limitMs} ms`), limitMs)
+  const onAbort = () => leave('cancelled', 'the caller left')
+  if (signal?.aborted) onAbort()
+  signal?.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([shared, left])
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', onAbort)
+  }
+}

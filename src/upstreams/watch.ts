@@ -1,0 +1,108 @@
+/**
+ * Asks every node once a second who it is and how it is (`getServerInfo`, on a socket that carries nothing
+ * else), and keeps each node's health. A probe that takes too long is a failed probe; a lost socket is one too.
+ */
+import type { Clock } from '../kit/clock.ts'
+import { parseExact } from '../kit/exact-json.ts'
+import { type Health, type HealthPolicy, type Observation, observe, UNKNOWN_HEALTH } from './health.ts'
+import { type KeptSocket, keepSocket } from './kept-socket.ts'
+
+export interface Watch {
+  health(node: string): Health
+  close(): void
+}
+
+export interface WatchOptions {
+  nodes: readonly { name: string; url: string }[]
+  policy: HealthPolicy
+  everyMs: number
+  timeoutMs: number
+  clock: Clock
+  onChange: (node: string, before: Health, after: Health) => void
+  /** How long an answered probe took. */
+  onProbe?: (node: string, ms: number) => void
+}
+
+export function startWatch(options: WatchOptions): Watch {
+  const { clock, policy } = options
+  const stop = new AbortController()
+  const healths = new Map<string, Health>()
+  const sockets: KeptSocket[] = []
+
+  /** Highest score that an answering node of our network knows of: the chain is at least there. */
+  function bestScore(): number {
+    let best = 0
+    for (const { state, info } of healths.values()) {
+      if (info === undefined || state === 'wrong_network' || state === 'down') continue
+      if (info.networkId === policy.network && info.virtualDaaScore > best) best = info.virtualDaaScore
+    }
+    return best
+  }
+
+  function note(name: string, seen: Observation): void {
+    if (stop.signal.aborted) return
+    const before = healths.get(name) ?? UNKNOWN_HEALTH
+    const after = observe(before, seen, bestScore(), policy)
+    healths.set(name, after)
+    if (after.state !== before.state) options.onChange(name, before, after)
+  }
+
+  function follow(node: { name: string; url: string }): void {
+    const { promise: firstUp, resolve: onFirstUp } = Promise.withResolvers<void>()
+    const socket = keepSocket({
+      url: node.url,
+      clock,
+      onUp: () => {
+        onFirstUp()
+        void probe(node.name, socket)
+      },
+      onDown: () => note(node.name, undefined),
+    })
+    sockets.push(socket)
+    void Promise.race([firstUp, pause(options.timeoutMs)]).then(() => keepProbing(node.name, socket))
+  }
+
+  async function keepProbing(name: string, socket: KeptSocket): Promise<void> {
+    while (!stop.signal.aborted) {
+      await pause(options.everyMs)
+      await probe(name, socket)
+    }
+  }
+
+  async function probe(name: string, socket: KeptSocket): Promise<void> {
+    const sentMs = performance.now()
+    const answer = await socket.call('getServerInfo', '{}', { timeoutMs: options.timeoutMs })
+    if (answer.kind === 'result') options.onProbe?.(name, performance.now() - sentMs)
+    note(name, answer.kind === 'result' ? readServerInfo(answer.bytes) : undefined)
+  }
+
+  const pause = (ms: number) => clock.sleep(ms, stop.signal).catch(() => {})
+
+  for (const node of options.nodes) {
+    healths.set(node.name, UNKNOWN_HEALTH)
+    follow(node)
+  }
+  return {
+    health: (node) => healths.get(node) ?? UNKNOWN_HEALTH,
+    close() {
+      stop.abort()
+      for (const socket of sockets) socket.close()
+    },
+  }
+}
+
+/** undefined when it is not the answer of a node: a probe that says nonsense has failed. */
+export function readServerInfo(bytes: Buffer): Observation {
+  const read = parseExact(bytes.toString('utf8'), { maxDepth: 8, maxChars: 100_000 })
+  if (!read.ok || typeof read.value !== 'object' || read.value === null) return undefined
+  const { networkId, isSynced, hasUtxoIndex, virtualDaaScore, serverVersion } = read.value as Record<
+    string,
+    unknown
+  >
+  if (typeof networkId !== 'string' || typeof isSynced !== 'boolean' || typeof hasUtxoIndex !== 'boolean') {
+    return undefined
+  }
+  if (typeof virtualDaaScore !== 'number' || virtualDaaScore < 0) return undefined
+  const version = typeof serverVersion === 'string' ? serverVersion.slice(0, 60) : ''
+  return { networkId, isSynced, hasUtxoIndex, virtualDaaScore, serverVersion: version }
+}

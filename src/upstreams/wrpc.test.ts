@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { startFakeNode } from '../../test/fakes/wrpc-node.ts'
+import { openWrpcSocket, type WrpcOptions, type WrpcSocket } from './wrpc.ts'
+
+async function connected(t: TestContext, options: Partial<WrpcOptions> = {}) {
+  const node = await startFakeNode()
+  t.after(() => node.close())
+  const closes: string[] = []
+  const { promise: open, resolve } = Promise.withResolvers<void>()
+  const socket: WrpcSocket = openWrpcSocket({
+    url: node.url,
+    onOpen: resolve,
+    onClose: (detail) => closes.push(detail),
+    ...options,
+  })
+  t.after(() => socket.close())
+  await open
+  return { node, socket, closes }
+}
+const timeoutMs = 2_000
+
+test('an answer comes back byte for byte, each to its own call', async (t) => {
+  const { node, socket } = await connected(t)
+  node.respond.set('getBlock', () => '{"nonce":18446744073709551615,  "x":"é"}')
+  node.respond.set('getSink', () => ({ error: 'Not implemented' }))
+  const params = `{"hash":"${'a'.repeat(64)}","includeTransactions":true}`
+  const [block, sink, ping] = await Promise.all([
+    socket.call('getBlock', params, { timeoutMs }),
+    socket.call('getSink', '{}', { timeoutMs }),
+    socket.call('ping', '{}', { timeoutMs }),
+  ])
+  assert.ok(block.kind === 'result')
+  assert.equal(block.bytes.toString(), '{"nonce":18446744073709551615,  "x":"é"}')
+  assert.deepEqual(sink, { kind: 'error', text: 'Not implemented' })
+  assert.equal(ping.kind, 'result')
+  assert.deepEqual(node.violations, [])
+  assert.equal(socket.inFlight, 0)
+})
+
+test('a call that hangs ends the socket, and everything behind it reports a fault that was sent', async (t) => {
+  const { node, socket, closes } = await connected(t)
+  node.hang()
+  const started = performance.now()
+  const [first, second] = await Promise.all([
+    socket.call('getSink', '{}', { timeoutMs: 80 }),
+    socket.call('ping', '{}', { timeoutMs: 5_000 }),
+  ])
+  assert.ok(performance.now() - started < 1_000)
+  assert.deepEqual([first.kind, first.kind === 'fault' && first.fault], ['fault', 'timeout'])
+  assert.deepEqual(
+    [second.kind === 'fault' && second.fault, second.kind === 'fault' && second.sent],
+    ['closed', true],
+  )
+  assert.equal(socket.state, 'closed')
+  assert.equal(closes.length, 1)
+  const after = await socket.call('ping', '{}', { timeoutMs })
+  assert.ok(after.kind === 'fault' && !after.sent)
+})
+
+test('a caller that leaves does not disturb the others', async (t) => {
+  const { node, socket } = await connected(t)
+  node.delayMs = 60
+  const leaving = socket.call('getSink', '{}', { timeoutMs, signal: AbortSignal.timeout(10) })
+  const staying = socket.call('ping', '{}', { timeoutMs })
+  const left = await leaving
+  assert.ok(left.kind === 'fault' && left.fault === 'cancelled')
+  assert.equal((await staying).kind, 'result')
+  assert.equal(socket.state, 'open')
+})
+
+test('a node that dies in flight faults the call at once', async (t) => {
+  const { node, socket } = await connected(t)
+  node.hang()
+  const call = socket.call('ping', '{}', { timeoutMs: 10_000 })
+  setTimeout(() => void node.die(), 20)
+  const answer = await call
+  assert.ok(answer.kind === 'fault' && answer.fault === 'closed' && answer.sent)
+})
+
+test('a silent peer is noticed by the missing pong, but not while a call is running', async (t) => {
+  const { node, socket, closes } = await connected(t, { pingMs: 40 })
+  node.delayMs = 200
+  assert.equal((await socket.call('ping', '{}', { timeoutMs })).kind, 'result')
+  assert.equal(socket.state, 'open')
+  node.hang()
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  assert.deepEqual(closes, ['no pong'])
+})
+
+test('a peer that takes the connection and never speaks is given up', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  const { promise, resolve } = Promise.withResolvers<string>()
+  openWrpcSocket({ url: `ws://127.0.0.1:${address.port}`, connectTimeoutMs: 60, onClose: resolve })
+  assert.match(await promise, /handshake/i)
+})
+
+test('notifications are handed over with their payload', async (t) => {
+  const seen: string[] = []
+  const { node, socket } = await connected(t, {
+    onNotification: (method, params) => seen.push(`${method} ${params}`),
+  })
+  node.notify('newBlockTemplateNotification', '{"NewBlockTemplate":{}}')
+  await socket.call('ping', '{}', { timeoutMs })
+  assert.deepEqual(seen, ['newBlockTemplateNotification {"NewBlockTemplate":{}}'])
+})
