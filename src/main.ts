@@ -88,19 +88,27 @@ async function runService({ config, warnings }: LoadedConfig, output: Output): P
       log.info({ signal }, 'stopping')
       const report = await service.stop()
       for (const failure of report.failures) log.error(failure, 'a part did not stop cleanly')
-      resolve(report.clean ? 0 : 1)
+      const code = report.clean ? 0 : 1
+      resolve(code)
+      // A part that hangs must not keep the process alive beyond its time.
+      setTimeout(() => process.exit(code), EXIT_GRACE_MS).unref()
     }
     process.once('SIGTERM', () => void stop('SIGTERM'))
     process.once('SIGINT', () => void stop('SIGINT'))
   })
 }
 
+const EXIT_GRACE_MS = 500
 const KNOWN_ERRORS = [UsageError, AccountsError, ConflictError, ConfigError, PlanFileError]
 
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
+  const { code, address, port } = error as { code?: string; address?: string; port?: number }
   if (KNOWN_ERRORS.some((kind) => error instanceof kind)) complain((error as Error).message)
+  else if (code === 'EADDRINUSE')
+    complain(`The port ${port} on ${address} is taken. TAPELINE_PORT sets another.`)
   else complain(error instanceof Error ? (error.stack ?? error.message) : String(error))
   process.exitCode = error instanceof UsageError && error.message.startsWith('tapeline ') ? 0 : 1
+  setTimeout(() => process.exit(), EXIT_GRACE_MS).unref()
 }

@@ -2,52 +2,19 @@
  * A live session: one line per route, one loop per poll, one watch over the silence of every channel, all into
  * one bounded queue that one consumer reads.
  */
-import { WebSocket } from 'ws'
 import type { Source } from '../core/source.ts'
 import type { Clock } from '../kit/clock.ts'
 import { type Channel, channelKey } from './channel.ts'
+import { createChannelWatch } from './channel-watch.ts'
 import type { DeadLetterReason, DeadLetters } from './dead-letter.ts'
+import type { FeedLimits } from './feed-limits.ts'
 import type { FeedProtocol, FrameOutcome } from './frame.ts'
-import { type Line, type LineLimits, startLine } from './line.ts'
-import { type LinkLimits, openLink, type Route } from './link.ts'
+import { type Line, startLine } from './line.ts'
+import { openLink, type Route } from './link.ts'
 import type { DataObservation, Observation } from './observation.ts'
 import { createObservationQueue } from './observation-queue.ts'
 import { type Poll, runPoll } from './poll.ts'
-import { createRecentKeys, type RecentKeys } from './recent-keys.ts'
 import type { Dial, LiveSession } from './venue.ts'
-
-export interface FeedLimits {
-  readonly link: Omit<LinkLimits, 'dataSilenceMs'>
-  readonly line: Omit<LineLimits, 'renewAfterMs'>
-  readonly queueHighWater: number
-  readonly queueLowWater: number
-  /** A consumer that keeps reading stopped for so long loses its sockets. */
-  readonly longestPauseMs: number
-  /** The silence of a whole socket is never judged sooner than this. */
-  readonly dataSilenceFloorMs: number
-  /** Trades remembered per channel, to recognise replays and overlaps. */
-  readonly keysRemembered: number
-}
-
-export const FEED_LIMITS: FeedLimits = {
-  link: { openWithinMs: 10_000, trafficSilenceMs: 600_000, closeWithinMs: 2_000 },
-  line: {
-    backoff: { baseMs: 250, capMs: 30_000 },
-    steadyAfterMs: 30_000,
-    renewSpread: 0.01,
-    handoverMs: 10_000,
-    overlapMs: 1_000,
-  },
-  queueHighWater: 65_536,
-  queueLowWater: 16_384,
-  longestPauseMs: 20_000,
-  dataSilenceFloorMs: 30_000,
-  keysRemembered: 16_384,
-}
-
-/** The real thing: no compression (it costs more than it saves here), a frame of at most 16 MiB. */
-export const dialWebSocket: Dial = (url) =>
-  new WebSocket(url, { perMessageDeflate: false, maxPayload: 16 * 1024 * 1024, followRedirects: false })
 
 export interface FeedOptions {
   readonly source: Source
@@ -62,15 +29,6 @@ export interface FeedOptions {
   readonly deadLetters: DeadLetters
   readonly limits: FeedLimits
   readonly signal: AbortSignal
-}
-
-interface ChannelState {
-  readonly channel: Channel
-  readonly silenceMs: number | null
-  readonly isUp: () => boolean
-  readonly seen: RecentKeys<string>
-  heardMs: number
-  isStale: boolean
 }
 
 export function startFeed(options: FeedOptions): LiveSession {
@@ -88,7 +46,11 @@ export function startFeed(options: FeedOptions): LiveSession {
     renewals: 0,
     pollFailures: 0,
   }
-  const states = new Map<string, ChannelState>()
+  const watch = createChannelWatch({
+    silenceOf: options.silenceOf,
+    keysRemembered: limits.keysRemembered,
+    nowMs: clock.now,
+  })
   let reading = Promise.withResolvers<void>()
   reading.resolve()
   let pausedSinceMs = 0
@@ -104,50 +66,26 @@ export function startFeed(options: FeedOptions): LiveSession {
         pausedSinceMs = now
       } else {
         reading.resolve()
-        for (const state of states.values()) state.heardMs += now - pausedSinceMs
+        watch.forgive(now - pausedSinceMs)
       }
       for (const line of lines) line.setPaused(paused)
     },
   })
 
   function observe(key: string, observation: DataObservation): void {
-    const state = states.get(key)
-    if (state === undefined) return
-    const isTrade = observation.kind === 'trade' || observation.kind === 'aggregate_trade'
-    if ((isTrade || observation.kind === 'funding') && !state.seen.isNew(observation.key ?? '')) {
-      counts.repeats += 1
-      return
-    }
-    state.heardMs = observation.receivedMs
-    state.isStale = false
+    const admitted = watch.admit(key, observation)
+    if (admitted === 'repeat') counts.repeats += 1
+    if (admitted !== 'new') return
     counts.observations += 1
     queue.push(observation)
   }
 
-  function heard(key: string): void {
-    const state = states.get(key)
-    if (state === undefined) return
-    state.heardMs = clock.now()
-    state.isStale = false
-  }
-
-  function subscribed(channel: Channel): void {
-    const state = states.get(channelKey(channel))
-    if (state === undefined) return
-    state.heardMs = clock.now()
-    state.isStale = false
-    queue.push({ kind: 'subscribed', source, receivedMs: state.heardMs, channel })
-  }
-
-  function addChannel(channel: Channel, isUp: () => boolean): void {
-    states.set(channelKey(channel), {
-      channel,
-      silenceMs: options.silenceOf(channel),
-      isUp,
-      seen: createRecentKeys(limits.keysRemembered),
-      heardMs: clock.now(),
-      isStale: false,
-    })
+  function subscribed(key: string): void {
+    const channel = watch.channelOf(key)
+    if (channel === undefined) return
+    const receivedMs = clock.now()
+    watch.restart(key, receivedMs)
+    queue.push({ kind: 'subscribed', source, receivedMs, channel })
   }
 
   function onFrame(line: Line, outcome: FrameOutcome, text: string): void {
@@ -158,10 +96,7 @@ export function startFeed(options: FeedOptions): LiveSession {
         if (outcome.refused !== undefined) refuse(line.route, outcome.refused, text)
         return
       case 'accepted':
-        for (const key of outcome.channels) {
-          const state = states.get(key)
-          if (state !== undefined) subscribed(state.channel)
-        }
+        outcome.channels.forEach(subscribed)
         return
       case 'leaving':
         line.renew('announced by the venue')
@@ -186,6 +121,7 @@ export function startFeed(options: FeedOptions): LiveSession {
     const silences = route.channels.map(options.silenceOf).filter((silence) => silence !== null)
     const dataSilenceMs =
       silences.length === 0 ? null : Math.max(limits.dataSilenceFloorMs, Math.min(...silences))
+    const keys = route.channels.map(channelKey)
     const about = { source, route: route.name, channels: route.channels }
     const line: Line = startLine({
       route,
@@ -208,11 +144,8 @@ export function startFeed(options: FeedOptions): LiveSession {
         connected() {
           counts.connects += 1
           queue.push({ kind: 'connected', receivedMs: clock.now(), ...about })
-          for (const channel of route.channels) {
-            const state = states.get(channelKey(channel))
-            if (state !== undefined) state.heardMs = clock.now()
-          }
-          if (!options.protocol.accepts) for (const channel of route.channels) subscribed(channel)
+          for (const key of keys) watch.restart(key, clock.now())
+          if (!options.protocol.accepts) keys.forEach(subscribed)
         },
         disconnected(reason, sinceMs) {
           counts.disconnects += 1
@@ -220,20 +153,19 @@ export function startFeed(options: FeedOptions): LiveSession {
         },
         renewed(reason) {
           counts.renewals += 1
+          // Who is still silent on the new socket is told again.
+          for (const key of keys) watch.restart(key, clock.now())
           queue.push({ kind: 'renewed', receivedMs: clock.now(), reason, ...about })
         },
       },
     })
-    for (const channel of route.channels) addChannel(channel, () => line.isUp)
+    for (const channel of route.channels) watch.add(channel, () => line.isUp)
     return line
   }
 
   /** Tells each silence once; judges nothing while reading is stopped or the route is down anyway. */
   async function watchSilence(): Promise<void> {
-    const silences = [...states.values()]
-      .map((state) => state.silenceMs)
-      .filter((silence) => silence !== null)
-    const stepMs = Math.min(500, limits.longestPauseMs / 4, ...silences.map((silence) => silence / 4))
+    const stepMs = Math.min(500, limits.longestPauseMs / 4, watch.shortestSilenceMs() / 4)
     while (!signal.aborted) {
       await clock.sleep(stepMs, signal)
       const now = clock.now()
@@ -242,18 +174,8 @@ export function startFeed(options: FeedOptions): LiveSession {
           for (const line of lines) line.cut('consumer too slow')
         continue
       }
-      for (const state of states.values()) {
-        if (state.isStale || state.silenceMs === null || !state.isUp()) continue
-        if (now - state.heardMs <= state.silenceMs) continue
-        state.isStale = true
-        queue.push({
-          kind: 'stale',
-          source,
-          receivedMs: now,
-          channel: state.channel,
-          lastHeardMs: state.heardMs,
-        })
-      }
+      for (const silent of watch.fallenSilent(now))
+        queue.push({ kind: 'stale', source, receivedMs: now, ...silent })
     }
   }
 
@@ -261,8 +183,8 @@ export function startFeed(options: FeedOptions): LiveSession {
   lines.push(...options.routes.map(startRoute))
   const polls = options.polls.map((poll) => {
     const key = channelKey(poll.channel)
-    addChannel(poll.channel, () => true)
-    subscribed(poll.channel)
+    watch.add(poll.channel, () => true)
+    subscribed(key)
     return runPoll({
       poll,
       clock,
@@ -270,7 +192,7 @@ export function startFeed(options: FeedOptions): LiveSession {
       signal,
       isPaused: () => queue.paused,
       onAnswer: (observations) => {
-        heard(key)
+        watch.restart(key, clock.now())
         for (const observation of observations) observe(key, observation)
       },
       onFailure: () => {
@@ -278,8 +200,8 @@ export function startFeed(options: FeedOptions): LiveSession {
       },
     })
   })
-  const watch = watchSilence().catch(() => {})
-  const finished = Promise.all([...lines.map((line) => line.stopped), ...polls, watch]).then(() =>
+  const watching = watchSilence().catch(() => {})
+  const finished = Promise.all([...lines.map((line) => line.stopped), ...polls, watching]).then(() =>
     queue.end(),
   )
 

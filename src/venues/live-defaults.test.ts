@@ -222,3 +222,11 @@ test('unknown and wrongly cased symbols, intervals and datasets never reach a so
     assert.ok(allChannels(venue.describe).length > 20)
   }
 })
+
+test('what can be heard can be asked for later, or the description says why not', () => {
+  for (const create of Object.values(VENUES)) {
+    const { name, live, history, notProvided } = create({ clock: systemClock }).describe
+    const explained = [...Object.keys(history), ...Object.keys(notProvided)].sort()
+    assert.deepEqual(explained, Object.keys(live).sort(), name)
+  }
+})

@@ -2,8 +2,8 @@
  * What a venue says, in the service's own words. Prices and sizes stay the venue's decimal text; times are
  * milliseconds since the epoch.
  *
- * A control observation travels in the same queue as the data, so its place among the data is its meaning:
- * everything after `disconnected` and before the next `connected` of that route was not observed.
+ * A control observation travels in the same queue as the data, so its place among the data is its meaning: from a
+ * `disconnected` on, and until the channel's next `subscribed`, nothing of the channel was observed.
  */
 import type { CandleInterval } from '../core/interval.ts'
 import type { Source } from '../core/source.ts'

@@ -85,6 +85,24 @@ test('faults of the venue, broken connections and hanging answers are tried agai
   assert.ok(asked.every((question) => question.url === '/a?symbol=BTCUSDT&limit=5'))
 })
 
+test('an answer that was cut in the middle is asked for again', async () => {
+  const { pager, asked } = await venueWith((_request, response, index) =>
+    index === 0 ? response.end('{"fine":tr') : ok(response),
+  )
+  assert.deepEqual((await pager.ask({ path: '/a', weight: 1 }, never)).value, { fine: true })
+  assert.equal(asked.length, 2)
+})
+
+test('walks through the past leave a share of the budget to the live side', async () => {
+  const clock = jumpingClock(1_800_000_000_000 + 2_000)
+  const { pager } = await venueWith((_request, response) => ok(response), {}, clock)
+  await pager.ask({ path: '/a', weight: 70, isBackground: true }, never)
+  await pager.ask({ path: '/live', weight: 20 }, never)
+  assert.deepEqual(clock.slept, [], 'the live question has room')
+  await pager.ask({ path: '/a', weight: 5, isBackground: true }, never)
+  assert.equal(clock.slept.length, 1, 'the walk waits for the next window')
+})
+
 test('the tries are bounded, and the error says what went wrong last', async () => {
   const { pager, asked } = await venueWith((_request, response) => response.writeHead(500).end('oops'), {
     tries: 3,

@@ -118,11 +118,14 @@ export function createPager(options: {
       }
       pool.correct(reply.headers)
       const verdict = classifyReply({ ...reply, nowMs: clock.now() })
-      if (verdict.kind === 'ok') return parsed(question, reply)
+      if (verdict.kind === 'ok') {
+        const answer = parsed(reply)
+        if (answer !== undefined) return answer
+      }
       if (verdict.kind === 'refused') {
         throw new VenueError(`${venue} ${question.path}: ${verdict.reason}`, { isFinal: true })
       }
-      fault = verdict.reason
+      fault = verdict.kind === 'ok' ? 'the answer is not JSON' : verdict.reason
       if (verdict.kind === 'halt') {
         counts.halts += 1
         haltedUntilMs = Math.max(haltedUntilMs, clock.now() + verdict.waitMs)
@@ -188,12 +191,13 @@ export function createPager(options: {
     }
   }
 
-  function parsed(question: Question, reply: Reply): Answer {
+  /** Undefined for a body that was cut or is no JSON: a fault like any other. */
+  function parsed(reply: Reply): Answer | undefined {
     try {
       const value: unknown = JSON.parse(reply.body)
       return { value, text: reply.body, receivedMs: clock.now(), roundTripMs: reply.roundTripMs }
-    } catch (cause) {
-      throw new VenueError(`${venue} ${question.path}: the answer is not JSON`, { isFinal: false, cause })
+    } catch {
+      return undefined
     }
   }
 

@@ -1,7 +1,8 @@
 /** What the factories of all venues put together in the same way. */
 import type { Channel } from './channel.ts'
 import { createDeadLetters, type DeadLetters } from './dead-letter.ts'
-import { dialWebSocket, FEED_LIMITS, type FeedLimits, type FeedOptions, startFeed } from './feed.ts'
+import { type FeedOptions, startFeed } from './feed.ts'
+import { dialWebSocket, FEED_LIMITS, type FeedLimits } from './feed-limits.ts'
 import { createPager, type Pager, type PagerLimits } from './pager.ts'
 import { createSymbolMap, type SymbolMap } from './symbol-map.ts'
 import type {

@@ -12,8 +12,6 @@ export interface BurstOptions {
   key: string
   count: number
   connections: number
-  /** Called with every answer, as it arrives. */
-  onAnswer?: (status: number) => void
 }
 
 export async function burst(options: BurstOptions): Promise<Burst> {
@@ -24,7 +22,6 @@ export async function burst(options: BurstOptions): Promise<Burst> {
     const status = await send(options.urls[index % options.urls.length] ?? '', options.key, agent)
     if (status === 0) broken++
     else statuses.set(status, (statuses.get(status) ?? 0) + 1)
-    options.onAnswer?.(status)
   }
   await Promise.all(Array.from({ length: options.count }, (_, index) => one(index)))
   agent.destroy()

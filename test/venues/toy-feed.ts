@@ -2,13 +2,8 @@
 import { systemClock } from '../../src/kit/clock.ts'
 import type { Channel } from '../../src/venues/channel.ts'
 import { createDeadLetters } from '../../src/venues/dead-letter.ts'
-import {
-  dialWebSocket,
-  FEED_LIMITS,
-  type FeedLimits,
-  type FeedOptions,
-  startFeed,
-} from '../../src/venues/feed.ts'
+import { type FeedOptions, startFeed } from '../../src/venues/feed.ts'
+import { dialWebSocket, FEED_LIMITS, type FeedLimits } from '../../src/venues/feed-limits.ts'
 import { type FeedProtocol, parseObject, refused } from '../../src/venues/frame.ts'
 import type { Observation, TradeObservation } from '../../src/venues/observation.ts'
 import type { LiveSession } from '../../src/venues/venue.ts'

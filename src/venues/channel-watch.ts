@@ -1,0 +1,80 @@
+/** What is remembered of each channel of a session: when it last spoke, and which trades it already brought. */
+import { type Channel, channelKey } from './channel.ts'
+import type { DataObservation } from './observation.ts'
+import { createRecentKeys, type RecentKeys } from './recent-keys.ts'
+
+export interface ChannelWatch {
+  add(channel: Channel, isUp: () => boolean): void
+  channelOf(key: string): Channel | undefined
+  /** Counts the silence from now. */
+  restart(key: string, nowMs: number): void
+  /** False for a channel that nobody asked for and for a fact that was already brought. */
+  admit(key: string, observation: DataObservation): 'new' | 'repeat' | 'unasked'
+  /** Time in which nothing could be heard does not count as silence. */
+  forgive(ms: number): void
+  /** The channels that are silent for too long since the last question, each told once per silence. */
+  fallenSilent(nowMs: number): { channel: Channel; lastHeardMs: number }[]
+  shortestSilenceMs(): number
+}
+
+interface State {
+  readonly channel: Channel
+  readonly silenceMs: number | null
+  readonly isUp: () => boolean
+  readonly seen: RecentKeys<string>
+  heardMs: number
+  isStale: boolean
+}
+
+/** Facts that venues send again: on a new subscription, on the socket that overlaps, in the next poll. */
+const REPEATED_KINDS: ReadonlySet<DataObservation['kind']> = new Set(['trade', 'aggregate_trade', 'funding'])
+
+export function createChannelWatch(options: {
+  silenceOf: (channel: Channel) => number | null
+  keysRemembered: number
+  nowMs: () => number
+}): ChannelWatch {
+  const states = new Map<string, State>()
+  return {
+    add(channel, isUp) {
+      states.set(channelKey(channel), {
+        channel,
+        isUp,
+        silenceMs: options.silenceOf(channel),
+        seen: createRecentKeys(options.keysRemembered),
+        heardMs: options.nowMs(),
+        isStale: false,
+      })
+    },
+    channelOf: (key) => states.get(key)?.channel,
+    restart(key, nowMs) {
+      const state = states.get(key)
+      if (state === undefined) return
+      state.heardMs = nowMs
+      state.isStale = false
+    },
+    admit(key, observation) {
+      const state = states.get(key)
+      if (state === undefined) return 'unasked'
+      if (REPEATED_KINDS.has(observation.kind) && !state.seen.isNew(observation.key ?? '')) return 'repeat'
+      state.heardMs = observation.receivedMs
+      state.isStale = false
+      return 'new'
+    },
+    forgive(ms) {
+      for (const state of states.values()) state.heardMs += ms
+    },
+    fallenSilent(nowMs) {
+      const silent: { channel: Channel; lastHeardMs: number }[] = []
+      for (const state of states.values()) {
+        if (state.isStale || state.silenceMs === null || !state.isUp()) continue
+        if (nowMs - state.heardMs <= state.silenceMs) continue
+        state.isStale = true
+        silent.push({ channel: state.channel, lastHeardMs: state.heardMs })
+      }
+      return silent
+    },
+    shortestSilenceMs: () =>
+      Math.min(...[...states.values()].map((state) => state.silenceMs ?? Number.POSITIVE_INFINITY)),
+  }
+}

@@ -1,0 +1,38 @@
+/** The feed's time policy and bounds, in one place. */
+import { WebSocket } from 'ws'
+import type { LineLimits } from './line.ts'
+import type { LinkLimits } from './link.ts'
+import type { Dial } from './venue.ts'
+
+export interface FeedLimits {
+  readonly link: Omit<LinkLimits, 'dataSilenceMs'>
+  readonly line: Omit<LineLimits, 'renewAfterMs'>
+  readonly queueHighWater: number
+  readonly queueLowWater: number
+  /** A consumer that keeps reading stopped for so long loses its sockets. */
+  readonly longestPauseMs: number
+  /** The silence of a whole socket is never judged sooner than this. */
+  readonly dataSilenceFloorMs: number
+  /** Trades remembered per channel, to recognise replays and overlaps. */
+  readonly keysRemembered: number
+}
+
+export const FEED_LIMITS: FeedLimits = {
+  link: { openWithinMs: 10_000, trafficSilenceMs: 600_000, closeWithinMs: 2_000 },
+  line: {
+    backoff: { baseMs: 250, capMs: 30_000 },
+    steadyAfterMs: 30_000,
+    renewSpread: 0.01,
+    handoverMs: 10_000,
+    overlapMs: 1_000,
+  },
+  queueHighWater: 65_536,
+  queueLowWater: 16_384,
+  longestPauseMs: 20_000,
+  dataSilenceFloorMs: 30_000,
+  keysRemembered: 16_384,
+}
+
+/** The real thing: no compression (it costs more than it saves here), a frame of at most 16 MiB. */
+export const dialWebSocket: Dial = (url) =>
+  new WebSocket(url, { perMessageDeflate: false, maxPayload: 16 * 1024 * 1024, followRedirects: false })
