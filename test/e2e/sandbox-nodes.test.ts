@@ -3,10 +3,14 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { after, test } from 'node:test'
 import { ask } from '../fakes/client.ts'
-import { cliJson, dataFolder, spawnService } from '../fakes/service.ts'
+import { type ChildService, cliJson, dataFolder, spawnService } from '../fakes/service.ts'
 
 const folder = dataFolder()
-after(() => folder.remove())
+const started: ChildService[] = []
+after(async () => {
+  for (const service of started) await service.kill('SIGKILL')
+  folder.remove()
+})
 const SANDBOX = { env: { TAPELINE_SANDBOX: 'on' } }
 
 async function until(done: () => boolean | Promise<boolean>, what: string, limitMs = 10_000): Promise<void> {
@@ -34,13 +38,14 @@ async function score(url: string, key: string): Promise<number> {
 
 test('two nodes run by default, survive each other, end with the service and resume their chain', async () => {
   const first = await spawnService(folder.path, SANDBOX)
+  started.push(first)
   const account = await cliJson(folder.path, [
     'accounts',
     'create',
     '--email',
     'a@example.com',
     '--plan',
-    'wide',
+    'business',
   ])
   const made = await cliJson(folder.path, [
     ...['keys', 'create', '--account', String(account.id)],
@@ -69,6 +74,7 @@ test('two nodes run by default, survive each other, end with the service and res
   await until(() => nodeProcesses().length === 0, 'the nodes end with the service')
 
   const second = await spawnService(folder.path, SANDBOX)
+  started.push(second)
   await until(async () => (await score(second.url, key)) >= before, 'the chain of the first start', 15_000)
   assert.equal(await second.kill('SIGTERM'), 0)
   await until(() => nodeProcesses().length === 0, 'a clean stop takes the nodes along')
