@@ -5,7 +5,7 @@ import { type Accounts, createAccounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
 import { Ledger } from './accounts/ledger.ts'
-import { type PlanBook, planBook } from './accounts/plans.ts'
+import { type PlanBook, PlanFileError, planBook } from './accounts/plans.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
 import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
@@ -16,6 +16,7 @@ import { checkDeclarations } from './api/publish/check.ts'
 import { openapiDocument } from './api/publish/openapi.ts'
 import { routesOf } from './api/publish/router.ts'
 import { startChain } from './app/chain.ts'
+import { startDashboard } from './app/dashboard.ts'
 import { startMarket } from './app/market.ts'
 import type { Probe } from './app/parts.ts'
 import { serviceStatus } from './app/status.ts'
@@ -31,7 +32,9 @@ import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown } from './kit/shutdown.ts'
 import { type AccountsStore, ConflictError } from './store/accounts.ts'
+import type { BillingStore } from './store/billing.ts'
 import { openSqliteAccounts } from './store/sqlite/accounts.ts'
+import type { UsersStore } from './store/users.ts'
 
 /**
  * The composition root. Together with the files in app/ it is the only place that names concrete engines,
@@ -42,11 +45,13 @@ export interface Service {
   readonly metricsUrl: string | null
   /** The key of a first start; later starts do not know it any more. */
   readonly firstKey: string | undefined
+  /** Opens the operator's account once; there while no operator exists. */
+  readonly operatorToken: string | undefined
   stop(): Promise<{ clean: boolean; failures: { name: string; reason: string }[] }>
 }
 
 export interface AccountsParts {
-  store: AccountsStore
+  store: AccountsStore & UsersStore & BillingStore
   plans: PlanBook
   accounts: Accounts
 }
@@ -60,9 +65,17 @@ const DEMO_EMAIL = 'demo@localhost'
 /** Accounts and keys on this data folder; the command line uses the same as the service. */
 export function openAccounts(config: Config, clock: Clock): AccountsParts {
   mkdirSync(config.data, { recursive: true })
-  const plans = planBook(config.plans === null ? undefined : JSON.parse(readFileSync(config.plans, 'utf8')))
+  const plans = planBook(config.plans === null ? undefined : readPlans(config.plans))
   const store = openSqliteAccounts({ file: join(config.data, 'accounts.db'), clock })
   return { store, plans, accounts: createAccounts({ store, plans, clock }) }
+}
+
+function readPlans(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new PlanFileError(`TAPELINE_PLANS names ${file}, which cannot be read: ${(error as Error).message}`)
+  }
 }
 
 export async function startService(
@@ -130,6 +143,11 @@ export async function startService(
     openServices: openServices(common),
     upgradeUrl: config.publicUrl ?? '/',
   })
+  const routes = routesOf(ENDPOINTS)
+  const { dashboard, inviteOperator } = startDashboard({
+    ...{ config, clock, log, version: deps.version, store, plans, accounts },
+    ...{ keys, gate, routes, services },
+  })
   const http = await startHttp({
     host: config.host,
     port: config.port,
@@ -139,7 +157,8 @@ export async function startService(
     metricsPort: config.metricsPort,
     metricsToken: config.metricsToken,
     gate,
-    routes: routesOf(ENDPOINTS),
+    routes,
+    dashboard,
     withdrawn: WITHDRAWN,
     docs: docsFiles(),
     metrics,
@@ -151,6 +170,7 @@ export async function startService(
     url: http.url,
     metricsUrl: http.metricsUrl,
     firstKey,
+    operatorToken: await inviteOperator(),
     stop: () => shutdown.run(config.shutdownSeconds * 1000),
   }
 }
@@ -161,7 +181,7 @@ function runningEnvironments(config: Config): Environment[] {
 }
 
 /** Open endpoints have no environment; whatever of it they touched would be a mistake. */
-function openServices(common: Omit<Services, 'market' | 'symbols' | 'status'>): Services {
+function openServices(common: Omit<Services, 'market' | 'chain' | 'symbols' | 'status'>): Services {
   const none = (): never => {
     throw new Error('an open endpoint has no environment')
   }
@@ -170,6 +190,9 @@ function openServices(common: Omit<Services, 'market' | 'symbols' | 'status'>): 
     symbols: none,
     status: none,
     get market(): never {
+      return none()
+    },
+    get chain(): never {
       return none()
     },
   }

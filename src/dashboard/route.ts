@@ -18,7 +18,7 @@ export interface DashboardReply {
   status: number
   /** Names and values in turn. */
   headers: string[]
-  body: string | Buffer
+  body: string | Buffer | readonly Buffer[]
   /** Nothing can change the body any more: its compressed forms are kept as long as this object. */
   keepWith?: object
 }

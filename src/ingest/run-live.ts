@@ -23,6 +23,8 @@ import type { RowWriter } from './write-rows.ts'
 export const CLAIM_MARGIN_MS = 1_000
 const TICK_MS = 1_000
 const SAMPLE_MS = 500
+/** No fact takes longer than this from its time to us. */
+const LONGEST_WAY_MS = 15_000
 /** A frame that could not be read may have carried anything of the last moments. */
 const DAMAGE_MS = 1_000
 /** Losses that are ours or nobody's; the others mean that the venue let go. */
@@ -78,8 +80,13 @@ export function runLive(options: {
     },
   })
 
-  function failed(channel: Channel, sinceMs: number, reason: GapReason): void {
-    tracker.failed(channelKey(channel), sinceMs, reason)
+  /** What was heard last is older than the moment it was heard: what follows it was missed. */
+  function failed(channel: Channel, heardMs: number, reason: GapReason): void {
+    const key = channelKey(channel)
+    const last = silence.last(key)
+    const lastMs = last === undefined || last.kind === 'funding' ? heardMs : last.venueTimeMs + 1
+    const sinceMs = Math.max(Math.min(heardMs, lastMs), heardMs - LONGEST_WAY_MS)
+    tracker.failed(key, sinceMs, reason)
     recorders.get(channel.symbol)?.gap(channel.dataset, sinceMs, Number.POSITIVE_INFINITY)
   }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { ask } from '../fakes/client.ts'
-import { cliJson, dataFolder, spawnService } from '../fakes/service.ts'
+import { cliJson, dataFolder, printedKey, spawnService } from '../fakes/service.ts'
 
 async function withService(
   run: (service: Awaited<ReturnType<typeof spawnService>>, folder: string) => Promise<void>,
@@ -36,7 +36,7 @@ function open(url: string, bytes: string) {
 
 test('SIGTERM finishes what is in flight, ends idle connections, settles charges and exits 0', async () => {
   await withService(async (service, folder) => {
-    const key = /svc_test_\w+/.exec(service.printed())?.[0] ?? ''
+    const key = await printedKey(service)
     const { id } = (await cliJson<{ id: string }[]>(folder, ['accounts', 'list']))[0] ?? { id: '' }
     for (let i = 0; i < 3; i++) {
       assert.equal((await ask(`${service.url}/v1/sources`, { key })).status, 200)
