@@ -1,7 +1,6 @@
 import type { Idempotency } from '../accounts/idempotency.ts'
 import type { Credential, KeyRing } from '../accounts/key-ring.ts'
 import type { Ledger } from '../accounts/ledger.ts'
-import type { AnyEndpoint } from '../api/contract/endpoint.ts'
 import type { Environment } from '../core/environment.ts'
 import { ApiError, faultsError } from '../core/errors.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -13,8 +12,9 @@ import { limitRate } from './limit-rate.ts'
 import { contentReply, createMeter } from './meter.ts'
 import { parseQuery, type Query } from './query.ts'
 import { readBody } from './read-body.ts'
+import { gateParams, readChoices } from './read-choices.ts'
 import { readInput } from './read-input.ts'
-import { chooseFormat, matchesEtag, render } from './render.ts'
+import { matchesEtag, render } from './render.ts'
 import { meterHeaders } from './reply-headers.ts'
 import type { GateReply, GateRequest, Route } from './request.ts'
 import type { SlowDown } from './slow-down.ts'
@@ -46,8 +46,6 @@ export interface Gate<Services> {
   handle(request: GateRequest, route: Route<Services>): Promise<GateReply>
 }
 
-const GET_PARAMS = ['dry_run']
-const LIST_PARAMS = ['dry_run', 'format']
 const NO_PARAMS: string[] = []
 const TOO_MANY_FAILURES_RETRY_SECONDS = 5
 
@@ -70,7 +68,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       const task = admit(request, route, query, key, nowMs)
       if (!ledger.isFresh(key.budgets, nowMs)) await ledger.refresh(key.budgets, nowMs)
       if (method === 'POST') return await meter.payOnce(task)
-      return await (isDryRun(query, method) ? meter.preview(task) : meter.pay(task))
+      return await (task.dryRun ? meter.preview(task) : meter.pay(task))
     } catch (error) {
       return failed(error, request, route, credential)
     }
@@ -85,7 +83,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     nowMs: number,
   ): Task<Services> {
     const { endpoint } = route
-    const { access, returns, body } = endpoint
+    const { access, body } = endpoint
     const services = deps.services[credential.environment]
     if (services === undefined) throw notRunning(credential.environment)
     const admission = { plan: credential.plan, nowMs, upgradeUrl: deps.upgradeUrl }
@@ -96,7 +94,9 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       bound: route.bound,
       gateParams: gateParams(endpoint),
     })
-    if (read.faults.length > 0) throw faultsError(read.faults)
+    const choices = readChoices(endpoint, query, request.headers.accept)
+    const faults = [...read.faults, ...choices.faults]
+    if (faults.length > 0) throw faultsError(faults)
     admitParams(route.params, read, access, admission)
     return {
       request,
@@ -108,8 +108,8 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       given: read.given,
       range: access.history && admitRange(access.history, read.input, admission),
       ignored: read.ignored,
-      format:
-        returns.kind === 'list' ? chooseFormat(query.values.get('format'), request.headers.accept) : 'json',
+      format: choices.format,
+      dryRun: choices.dryRun,
       body: body && readBody(body.schema, request.headers['content-type'], request.body),
     }
   }
@@ -174,20 +174,6 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   }
 
   return { handle }
-}
-
-function gateParams<Services>(endpoint: AnyEndpoint<Services>): readonly string[] {
-  if (endpoint.method !== 'GET') return NO_PARAMS
-  return endpoint.returns.kind === 'list' ? LIST_PARAMS : GET_PARAMS
-}
-
-function isDryRun(query: Query, method: string): boolean {
-  const text = query.values.get('dry_run')
-  if (text === undefined || method !== 'GET') return false
-  if (text === 'true' || text === '1') return true
-  if (text === 'false' || text === '0') return false
-  const detail = { param: 'dry_run', allowed: ['true', 'false'] }
-  throw new ApiError('invalid_param', 'dry_run must be true or false.', detail)
 }
 
 function notRunning(environment: Environment): ApiError {

@@ -43,7 +43,7 @@ export function createMeter(deps: { ledger: Ledger; idempotency: Idempotency; up
     const credits = request.method === 'HEAD' || unchanged ? 0 : priceOf(task, answer)
     const reply = () => replyOf(task, answer, rendered, { rowLimit, credits, unchanged })
     if (credits === 0) {
-      ledger.count(credential, route.name, 'free')
+      ledger.count(credential, route.name, isFailure(answer) ? 'failed' : 'free')
       return reply()
     }
     const charge = { id: request.id, endpoint: route.name, credits, rows: rowsOf(answer) }
@@ -136,9 +136,15 @@ export function createMeter(deps: { ledger: Ledger; idempotency: Idempotency; up
   }
 }
 
+/** Only a success has a price, however the endpoint says that it is none. */
 function priceOf<Services>(task: Task<Services>, answer: Answer): number {
+  if (answer.kind !== 'list' && ![undefined, 200, 201].includes(answer.status)) return 0
   const units = answer.kind === 'list' ? { row: answer.count } : (answer.units ?? {})
   return task.route.endpoint.cost.charge(units, task.input)
+}
+
+function isFailure(answer: Answer): boolean {
+  return answer.kind !== 'list' && (answer.status ?? 200) >= 400
 }
 
 function rowsOf(answer: Answer): number {
