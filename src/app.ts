@@ -159,7 +159,7 @@ function runningEnvironments(config: Config): Environment[] {
 }
 
 /** Open endpoints have no environment; whatever of it they touched would be a mistake. */
-function openServices(common: Omit<Services, 'market' | 'symbols' | 'status'>): Services {
+function openServices(common: Omit<Services, 'market' | 'chain' | 'symbols' | 'status'>): Services {
   const none = (): never => {
     throw new Error('an open endpoint has no environment')
   }
@@ -168,6 +168,9 @@ function openServices(common: Omit<Services, 'market' | 'symbols' | 'status'>): 
     symbols: none,
     status: none,
     get market(): never {
+      return none()
+    },
+    get chain(): never {
       return none()
     },
   }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { type Network, parseNetwork } from './core/chain/network.ts'
 import { nearest } from './core/nearest.ts'
 import { SOURCES } from './core/source.ts'
 import { parseCidr } from './kit/ip-range.ts'
@@ -90,14 +91,26 @@ const SETTINGS = {
   ),
   test: setting('TEST', 'Whether the test environment runs.', true, onOff),
   live: setting('LIVE', 'Which venues the live environment records.', [] as readonly string[], liveSources),
+  sandbox: setting(
+    'SANDBOX',
+    'Whether the test environment starts its simulated venues and nodes.',
+    true,
+    onOff,
+  ),
   nodes: setting(
     'NODES',
-    'wRPC JSON addresses of the live nodes, primary ones first.',
+    'wRPC JSON addresses of the live nodes; backup= before one makes it a backup of the others.',
     [] as string[],
-    list('addresses such as ws://127.0.0.1:18110', (value) =>
-      /^wss?:/.test(value) ? url(value) : undefined,
+    list('addresses such as ws://127.0.0.1:18110 or backup=wss://node.example.com', (value) =>
+      /^(primary=|backup=)?wss?:/.test(value) && url(value.replace(/^[a-z]+=/, '')) !== undefined
+        ? value
+        : undefined,
     ),
   ),
+  network: setting('NETWORK', 'Kaspa network of the live nodes.', 'mainnet' as Network, {
+    allowed: 'mainnet, testnet-<number>, simnet or devnet',
+    read: parseNetwork,
+  }),
   allowPrivateWebhooks: setting(
     'ALLOW_PRIVATE_WEBHOOKS',
     'Whether webhooks may go to private and loopback addresses, there also over plain http.',

@@ -8,7 +8,7 @@ import type { Logger } from '../kit/log.ts'
 import { admitEndpoint, admitParams, admitRange } from './admit.ts'
 import { AuthenticationError, authenticate, checkCredential, findKeyText } from './authenticate.ts'
 import { errorReply, toApiError } from './error-reply.ts'
-import { limitRate } from './limit-rate.ts'
+import { isRateFull, limitRate } from './limit-rate.ts'
 import { contentReply, createMeter } from './meter.ts'
 import { parseQuery, type Query } from './query.ts'
 import { readBody } from './read-body.ts'
@@ -64,14 +64,39 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       const nowMs = clock.now()
       checkCredential(key, { nowMs, address: request.address, scope: access.scope })
       credential = key
-      limitRate(key.rate, nowMs, route.endpoint.rateLimitError)
-      const task = admit(request, route, query, key, nowMs)
+      const task = admitCounted(request, route, query, key, nowMs)
       if (!ledger.isFresh(key.budgets, nowMs)) await ledger.refresh(key.budgets, nowMs)
       if (method === 'POST') return await meter.payOnce(task)
       return await (task.dryRun ? meter.preview(task) : meter.pay(task))
     } catch (error) {
       return failed(error, request, route, credential)
     }
+  }
+
+  /**
+   * Counts the request, then admits it. Where the body says how many requests it is worth, it is read first;
+   * one that was refused before it could say so counts as one.
+   */
+  function admitCounted(
+    request: GateRequest,
+    route: Route<Services>,
+    query: Query,
+    credential: Credential,
+    nowMs: number,
+  ): Task<Services> {
+    const { demand, rateLimitError } = route.endpoint
+    const count = (requests: number) => limitRate(credential.rate, nowMs, rateLimitError, requests)
+    const countFirst = demand === undefined || isRateFull(credential.rate, nowMs)
+    if (countFirst) count(1)
+    let task: Task<Services>
+    try {
+      task = admit(request, route, query, credential, nowMs)
+    } catch (error) {
+      if (!countFirst) count(1)
+      throw error
+    }
+    if (!countFirst) count(task.demand?.requests ?? 1)
+    return task
   }
 
   /** Plan of the endpoint, then validation, then what the plan says about the values. */
@@ -83,7 +108,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     nowMs: number,
   ): Task<Services> {
     const { endpoint } = route
-    const { access, body } = endpoint
+    const { access, demand } = endpoint
     const services = deps.services[credential.environment]
     if (services === undefined) throw notRunning(credential.environment)
     const admission = { plan: credential.plan, nowMs, upgradeUrl: deps.upgradeUrl }
@@ -98,6 +123,8 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     const faults = [...read.faults, ...choices.faults]
     if (faults.length > 0) throw faultsError(faults)
     admitParams(route.params, read, access, admission)
+    const body =
+      endpoint.body && readBody(endpoint.body, request.headers['content-type'], request.body, services)
     return {
       request,
       route,
@@ -110,7 +137,8 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       ignored: read.ignored,
       format: choices.format,
       dryRun: choices.dryRun,
-      body: body && readBody(body.schema, request.headers['content-type'], request.body),
+      body,
+      demand: demand?.(body),
     }
   }
 
@@ -130,6 +158,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       range: undefined,
       rowLimit: 0,
       body: undefined,
+      heavySlots: 0,
       dryRun: false,
       get caller(): never {
         throw new Error('an open endpoint has no caller')

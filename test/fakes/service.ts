@@ -59,6 +59,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const { config } = loadConfig({
     TAPELINE_DATA: folder.path,
     TAPELINE_PORT: '0',
+    TAPELINE_SANDBOX: 'off',
     TAPELINE_PLANS: plansFile(folder.path, options.plans ?? [WIDE_PLAN]),
     ...options.env,
   })
@@ -166,6 +167,7 @@ function childEnv(folder: string, more: Record<string, string>): NodeJS.ProcessE
     ...Object.fromEntries(clean),
     TAPELINE_DATA: folder,
     TAPELINE_PORT: '0',
+    TAPELINE_SANDBOX: 'off',
     TAPELINE_LOG_LEVEL: 'warn',
     ...more,
   }

@@ -1,6 +1,9 @@
 import type { AnyEndpoint } from '../contract/endpoint.ts'
 import { limits } from './account/limits.ts'
 import { status } from './account/status.ts'
+import { feesEstimate } from './chain/fees.ts'
+import { rpc } from './chain/rpc.ts'
+import { submit } from './chain/submit.ts'
 import { candles } from './market/candles.ts'
 import { flow } from './market/flow.ts'
 import { funding } from './market/funding.ts'
@@ -33,6 +36,9 @@ export const ENDPOINTS: readonly AnyEndpoint<Services>[] = [
   ticker,
   markets,
   market,
+  submit,
+  feesEstimate,
+  rpc,
   limits,
   status,
   health,
