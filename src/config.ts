@@ -171,7 +171,8 @@ const SETTINGS = {
     'TEST_EVENT_DAYS',
     'Days that chain events of the test environment are kept.',
     1,
-    whole(1, 365)),
+    whole(1, 365),
+  ),
   testEventBytes: setting(
     'TEST_EVENT_BYTES',
     'Size above which the oldest chain events of the test environment are forgotten earlier.',

@@ -7,8 +7,9 @@ const HOLD_MS = 3
 const LOOK_EVERY = 64
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const OPEN = new Set([0x7b, 0x5b])
-const CLOSE = new Set([0x7d, 0x5d])
+/** `{` and `[` differ from `}` and `]` by two; bit 5 tells braces from brackets. */
+const isOpening = (code: number) => (code | 0x20) === 0x7b
+const isClosing = (code: number) => (code | 0x20) === 0x7d
 
 export async function* elementsOf(bytes: Uint8Array, member: string): AsyncGenerator<string> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -41,8 +42,8 @@ function listStart(text: Buffer, member: string): number | undefined {
         if (next > end && text[next] === 0x5b) return next + 1
       }
       at = end - 1
-    } else if (OPEN.has(code)) depth++
-    else if (CLOSE.has(code)) depth--
+    } else if (isOpening(code)) depth++
+    else if (isClosing(code)) depth--
   }
   return undefined
 }
@@ -53,8 +54,8 @@ function elementEnd(text: Buffer, start: number): number | undefined {
   for (let at = start; at < text.length; at++) {
     const code = text[at] ?? 0
     if (code === QUOTE) at = stringEnd(text, at) - 1
-    else if (OPEN.has(code)) depth++
-    else if (CLOSE.has(code)) {
+    else if (isOpening(code)) depth++
+    else if (isClosing(code)) {
       if (depth === 0) return at
       depth--
     } else if (code === 0x2c && depth === 0) return at

@@ -223,7 +223,11 @@ export function text(
 /** Text that a function of its own reads. */
 export function readBy<T>(
   description: string,
-  options: { schema: Readonly<Record<string, unknown>>; example: string; read: (text: string) => T | Refusal },
+  options: {
+    schema: Readonly<Record<string, unknown>>
+    example: string
+    read: (text: string) => T | Refusal
+  },
 ): Param<T> {
   return param<T>({ kind: 'text', description, ...options })
 }

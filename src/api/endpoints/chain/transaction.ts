@@ -65,8 +65,12 @@ export const transaction = endpoint({
     const row = await chainIndex.chain.transaction(input.tx_id)
     const units = row === undefined ? { [MEMPOOL]: 1 } : {}
     if (dryRun) return { kind: 'object', value: {}, units }
-    const members = row === undefined ? await inMempool(input.tx_id, chainIndex) : await indexed(row, chainIndex)
-    return answer({ tx_id: JSON.stringify(input.tx_id), ...members, credits_used: String(cost.charge(units)) }, units)
+    const members =
+      row === undefined ? await inMempool(input.tx_id, chainIndex) : await indexed(row, chainIndex)
+    return answer(
+      { tx_id: JSON.stringify(input.tx_id), ...members, credits_used: String(cost.charge(units)) },
+      units,
+    )
   },
 })
 
