@@ -64,9 +64,10 @@ function elementEnd(text: Buffer, start: number): number | undefined {
 }
 
 function stringEnd(text: Buffer, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    if (text[at] === BACKSLASH) at++
-    else if (text[at] === QUOTE) return at + 1
+  for (let at = text.indexOf(QUOTE, start + 1); at >= 0; at = text.indexOf(QUOTE, at + 1)) {
+    let slashes = 0
+    while (text[at - 1 - slashes] === BACKSLASH) slashes++
+    if (slashes % 2 === 0) return at + 1
   }
   return text.length
 }
