@@ -49,7 +49,7 @@ test('after many reorganisations every address has the history, status and balan
     rig.chain.chain.step()
     if (block % every === 0) {
       const depth = pick(5) === 0 ? 20 + pick(20) : 1 + pick(6)
-      await node.reorganize(Math.min(depth, block - 1), pick(3) === 0)
+      await node.reorganize(Math.min(depth, Math.floor(block * 0.6)), pick(3) === 0)
     }
     if (block % 7 === 0) await new Promise((resolve) => setImmediate(resolve))
     if (pick(40) === 0) await caughtUp(database, () => node.truth.sink())
