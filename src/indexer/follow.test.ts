@@ -52,7 +52,7 @@ test('after many reorganisations every address has the history, status and balan
       await node.reorganize(Math.min(depth, Math.floor(block * 0.6)), pick(3) === 0)
     }
     if (block % 7 === 0) await new Promise((resolve) => setImmediate(resolve))
-    if (pick(40) === 0) await caughtUp(database, () => node.truth.sink())
+    if (pick(40) === 0) await caughtUp(database, () => node.truth.sink(), 60_000)
   }
   await caughtUp(database, () => node.truth.sink(), 60_000)
   await systemClock.sleep(300)
