@@ -5,7 +5,7 @@ import { type Accounts, createAccounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
 import { Ledger } from './accounts/ledger.ts'
-import { type PlanBook, planBook } from './accounts/plans.ts'
+import { type PlanBook, PlanFileError, planBook } from './accounts/plans.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
 import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
@@ -53,14 +53,24 @@ export interface AccountsParts {
 
 const LEDGER_PRUNE_INTERVAL_MS = 3_600_000
 const SECRET_BYTES = 32
+/** The rest of the time is for what has to be written down. */
+const HTTP_SHARE_OF_SHUTDOWN = 0.6
 const DEMO_EMAIL = 'demo@localhost'
 
 /** Accounts and keys on this data folder; the command line uses the same as the service. */
 export function openAccounts(config: Config, clock: Clock): AccountsParts {
   mkdirSync(config.data, { recursive: true })
-  const plans = planBook(config.plans === null ? undefined : JSON.parse(readFileSync(config.plans, 'utf8')))
+  const plans = planBook(config.plans === null ? undefined : readPlans(config.plans))
   const store = openSqliteAccounts({ file: join(config.data, 'accounts.db'), clock })
   return { store, plans, accounts: createAccounts({ store, plans, clock }) }
+}
+
+function readPlans(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new PlanFileError(`TAPELINE_PLANS names ${file}, which cannot be read: ${(error as Error).message}`)
+  }
 }
 
 export async function startService(
@@ -143,7 +153,7 @@ export async function startService(
     metrics,
     log,
   })
-  shutdown.add('http', () => http.close())
+  shutdown.add('http', () => http.close(config.shutdownSeconds * 1000 * HTTP_SHARE_OF_SHUTDOWN))
   const firstKey = await createDemoAccount(store, accounts)
   return {
     url: http.url,

@@ -90,13 +90,8 @@ const SETTINGS = {
     text,
   ),
   test: setting('TEST', 'Whether the test environment runs.', true, onOff),
+  sandbox: setting('SANDBOX', 'Whether the test environment has simulated venues and nodes.', true, onOff),
   live: setting('LIVE', 'Which venues the live environment records.', [] as readonly string[], liveSources),
-  sandbox: setting(
-    'SANDBOX',
-    'Whether the test environment starts its simulated venues and nodes.',
-    true,
-    onOff,
-  ),
   nodes: setting(
     'NODES',
     'wRPC JSON addresses of the live nodes; backup= before one makes it a backup of the others.',
@@ -229,18 +224,25 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): LoadedConfig {
 function pick(name: string, spec: Setting<unknown>, env: NodeJS.ProcessEnv, file: Record<string, unknown>) {
   const fromEnv = env[spec.variable]
   if (fromEnv !== undefined && fromEnv !== '') return { value: parse(spec, fromEnv), from: 'environment' }
-  const fromFile = file[name] ?? file[spec.variable]
+  const fromFile = Object.hasOwn(file, name) ? file[name] : file[spec.variable]
   if (fromFile !== undefined) {
-    const asText = Array.isArray(fromFile) ? fromFile.join(',') : String(fromFile)
-    return { value: parse(spec, asText), from: 'file' }
+    return { value: parse(spec, fileText(spec, fromFile)), from: 'file' }
   }
   return { value: spec.fallback, from: 'default' }
+}
+
+function fileText(spec: Setting<unknown>, value: unknown): string {
+  const values: unknown[] = Array.isArray(value) ? value : [value]
+  if (values.every((part) => ['string', 'number', 'boolean'].includes(typeof part))) return values.join(',')
+  throw new ConfigError(
+    `${spec.variable} in the file must be a text, a number, true, false or a list of them.`,
+  )
 }
 
 function parse(spec: Setting<unknown>, value: string): unknown {
   const parsed = spec.read(value)
   if (parsed !== undefined) return parsed
-  const shown = spec.secret ? '***' : JSON.stringify(value)
+  const shown = spec.secret ? '***' : JSON.stringify(withoutPassword(value))
   throw new ConfigError(`${spec.variable} is ${shown}, but must be ${spec.allowed}. (${spec.about})`)
 }
 
@@ -270,8 +272,13 @@ function show(value: unknown, spec: Setting<unknown>): string {
   if (value === null) return 'off'
   if (spec.secret) return '***'
   if (typeof value === 'boolean') return value ? 'on' : 'off'
-  if (Array.isArray(value)) return value.length === 0 ? 'off' : value.join(',')
-  return String(value)
+  if (Array.isArray(value)) return value.length === 0 ? 'off' : withoutPassword(value.join(','))
+  return withoutPassword(String(value))
+}
+
+/** The name and password inside an address are a secret too. */
+function withoutPassword(text: string): string {
+  return text.replace(/\/\/[^/@\s,]+@/g, '//***@')
 }
 
 function strayVariables(env: NodeJS.ProcessEnv): string[] {

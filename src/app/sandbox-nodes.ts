@@ -4,10 +4,10 @@
  * started again on the same ports.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { crc32 } from 'node:zlib'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 
@@ -86,7 +86,7 @@ async function launch(options: SandboxNodesOptions, ports: readonly string[]) {
     '--with-parent',
     ...['--name', 'sandbox'],
     ...['--nodes', String(NODES)],
-    ...['--seed', String(numberOf(options.seed))],
+    ...['--seed', String(crc32(options.seed))],
     ...['--network', options.network],
     ...['--state-folder', options.stateFolder],
     ...ports,
@@ -111,9 +111,4 @@ async function readyLine(child: ChildProcess): Promise<Ready> {
   ended.catch(() => {})
   const [line] = (await Promise.race([once(lines, 'line', { signal: limit }), ended])) as [string]
   return JSON.parse(line) as Ready
-}
-
-/** The simulator takes a number; every text is one. */
-function numberOf(seed: string): number {
-  return Number.parseInt(hash('sha256', seed, 'hex').slice(0, 8), 16)
 }

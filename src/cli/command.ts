@@ -33,3 +33,8 @@ export function needed(values: CommandContext['values'], name: string): string {
   if (value === undefined || value === '') throw new UsageError(`--${name} is missing.`)
   return value
 }
+
+/** The person asked how a command works. */
+export class HelpWanted extends Error {
+  override readonly name = 'HelpWanted'
+}

@@ -15,6 +15,7 @@ import { readBody } from './read-body.ts'
 import { gateParams, readChoices } from './read-choices.ts'
 import { readInput } from './read-input.ts'
 import { matchesEtag, render } from './render.ts'
+import { createReplay } from './replay.ts'
 import { meterHeaders } from './reply-headers.ts'
 import type { GateReply, GateRequest, Route } from './request.ts'
 import type { SlowDown } from './slow-down.ts'
@@ -51,21 +52,30 @@ const TOO_MANY_FAILURES_RETRY_SECONDS = 5
 
 export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   const { clock, keys, ledger, log } = deps
-  const meter = createMeter(deps)
+  const replay = createReplay<Services>()
+  const meter = createMeter<Services>({
+    ...deps,
+    onAnswer: (task, answer, rowLimit) => {
+      if (answer.kind === 'list') replay.keep(task, answer, rowLimit)
+    },
+  })
 
   async function handle(request: GateRequest, route: Route<Services>): Promise<GateReply> {
     let credential: Credential | undefined
     try {
-      const query = parseQuery(request.search)
       const { access, method } = route.endpoint
-      if (access.auth === 'none') return await answerOpen(request, route, query)
-      const found = authenticate(keys, findKeyText(request.headers, query))
+      if (access.auth === 'none') return await answerOpen(request, route, parseQuery(request.search))
+      const found = authenticate(keys, findKeyText(request))
       const key = found instanceof Promise ? await found : found
       const nowMs = clock.now()
       checkCredential(key, { nowMs, address: request.address, scope: access.scope })
       credential = key
-      const task = admitCounted(request, route, query, key, nowMs)
+      const countFirst = route.endpoint.demand === undefined || isRateFull(key.rate, nowMs)
+      if (countFirst) limitRate(key.rate, nowMs, route.endpoint.rateLimitError)
       if (!ledger.isFresh(key.budgets, nowMs)) await ledger.refresh(key.budgets, nowMs)
+      const again = replayed(request, route, key, nowMs)
+      if (again !== undefined) return await again
+      const task = countFirst ? admit(request, route, key, nowMs) : admitCounted(request, route, key, nowMs)
       if (method === 'POST') return await meter.payOnce(task)
       return await (task.dryRun ? meter.preview(task) : meter.pay(task))
     } catch (error) {
@@ -74,39 +84,55 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   }
 
   /**
-   * Counts the request, then admits it. Where the body says how many requests it is worth, it is read first;
-   * one that was refused before it could say so counts as one.
+   * A body that says how many requests it is worth is read before it is counted; one that was refused before
+   * it could say so counts as one.
    */
   function admitCounted(
     request: GateRequest,
     route: Route<Services>,
-    query: Query,
     credential: Credential,
     nowMs: number,
   ): Task<Services> {
-    const { demand, rateLimitError } = route.endpoint
-    const count = (requests: number) => limitRate(credential.rate, nowMs, rateLimitError, requests)
-    const countFirst = demand === undefined || isRateFull(credential.rate, nowMs)
-    if (countFirst) count(1)
+    const count = (requests: number) =>
+      limitRate(credential.rate, nowMs, route.endpoint.rateLimitError, requests)
     let task: Task<Services>
     try {
-      task = admit(request, route, query, credential, nowMs)
+      task = admit(request, route, credential, nowMs)
     } catch (error) {
-      if (!countFirst) count(1)
+      count(1)
       throw error
     }
-    if (!countFirst) count(task.demand?.requests ?? 1)
+    count(task.demand?.requests ?? 1)
     return task
+  }
+
+  /** The same page as before, where nothing can have changed it. */
+  function replayed(
+    request: GateRequest,
+    route: Route<Services>,
+    credential: Credential,
+    nowMs: number,
+  ): GateReply | Promise<GateReply> | undefined {
+    const kept = replay.find(request, credential, nowMs)
+    const services = deps.services[credential.environment]
+    if (kept === undefined || services === undefined) return undefined
+    const { answer, rowLimit, ...rest } = kept
+    const task = { ...rest, request, route, credential, services, nowMs }
+    return meter.payFor(
+      { ...task, range: undefined, ignored: [], body: undefined, demand: undefined, dryRun: false },
+      answer,
+      rowLimit,
+    )
   }
 
   /** Plan of the endpoint, then validation, then what the plan says about the values. */
   function admit(
     request: GateRequest,
     route: Route<Services>,
-    query: Query,
     credential: Credential,
     nowMs: number,
   ): Task<Services> {
+    const query = parseQuery(request.search)
     const { endpoint } = route
     const { access, demand } = endpoint
     const services = deps.services[credential.environment]

@@ -11,12 +11,14 @@ import type { GateReply, GateRequest, HeaderList } from './request.ts'
 import { remainingOf, runTask, type Task } from './task.ts'
 
 /** Runs admitted requests and takes their price: exactly what was read, before it is sent. */
-export interface Meter {
-  pay<Services>(task: Task<Services>): GateReply | Promise<GateReply>
+export interface Meter<Services> {
+  pay(task: Task<Services>): GateReply | Promise<GateReply>
+  /** Takes the price of an answer that is at hand already; undefined when the balance cannot pay it whole. */
+  payFor(task: Task<Services>, answer: Answer, rowLimit: number): GateReply | Promise<GateReply> | undefined
   /** Says what the answer would cost, for nothing. */
-  preview<Services>(task: Task<Services>): Promise<GateReply>
+  preview(task: Task<Services>): Promise<GateReply>
   /** A POST with an idempotency key runs once; its answer is given again, for nothing. */
-  payOnce<Services>(task: Task<Services>): Promise<GateReply>
+  payOnce(task: Task<Services>): Promise<GateReply>
 }
 
 /** The balance can shrink between reading a page and paying for it; then the page is read again, shorter. */
@@ -24,13 +26,19 @@ const MOST_READS = 3
 /** Longer answers are not kept for a replay: they are reads, which may as well be asked again. */
 const MOST_KEPT_BYTES = 1_048_576
 
-export function createMeter(deps: { ledger: Ledger; idempotency: Idempotency; upgradeUrl: string }): Meter {
+export function createMeter<Services>(deps: {
+  ledger: Ledger
+  idempotency: Idempotency
+  upgradeUrl: string
+  /** Hears of every answer that was read, before it is paid for. */
+  onAnswer: (task: Task<Services>, answer: Answer, rowLimit: number) => void
+}): Meter<Services> {
   const { ledger, idempotency } = deps
   const holds = createHolds()
   const heavy = createHeavySlots()
 
   /** Sets the price of the body's demand aside, takes its heavy slots, and then runs it. */
-  async function payDemand<Services>(task: Task<Services>): Promise<GateReply> {
+  async function payDemand(task: Task<Services>): Promise<GateReply> {
     const { demand, credential, route } = task
     if (demand === undefined) return pay(task)
     const price = route.endpoint.cost.charge(demand.units, task.input)
@@ -53,15 +61,17 @@ export function createMeter(deps: { ledger: Ledger; idempotency: Idempotency; up
     }
   }
 
-  function pay<Services>(task: Task<Services>, reads = 1, heavySlots = 0): GateReply | Promise<GateReply> {
+  function pay(task: Task<Services>, reads = 1, heavySlots = 0): GateReply | Promise<GateReply> {
     const rowLimit = affordableRows(task, true)
     const answer = runTask(task, { rowLimit, dryRun: false, heavySlots })
-    return answer instanceof Promise
-      ? answer.then((value) => take(task, value, rowLimit, reads))
-      : take(task, answer, rowLimit, reads)
+    const go = (value: Answer) => {
+      deps.onAnswer(task, value, rowLimit)
+      return take(task, value, rowLimit, reads)
+    }
+    return answer instanceof Promise ? answer.then(go) : go(answer)
   }
 
-  function take<Services>(
+  function take(
     task: Task<Services>,
     answer: Answer,
     rowLimit: number,
@@ -92,7 +102,7 @@ export function createMeter(deps: { ledger: Ledger; idempotency: Idempotency; up
    * It became dearer than what was set aside (a node failed over), and the balance is too low for the rest.
    * What was done cannot be undone, so the answer is given for what is left.
    */
-  async function takeRest<Services>(
+  async function takeRest(
     task: Task<Services>,
     charge: Charge,
     reply: (charged: number) => GateReply,
@@ -105,7 +115,7 @@ export function createMeter(deps: { ledger: Ledger; idempotency: Idempotency; up
   }
 
   /** Rows that the caller, the plan and (where it has to pay) the balance allow. */
-  function affordableRows<Services>(task: Task<Services>, mustPay: boolean): number {
+  function affordableRows(task: Task<Services>, mustPay: boolean): number {
     const { input, credential } = task
     const { cost } = task.route.endpoint
     const capped = Math.min(askedRows(task), credential.plan.maxRowsPerRequest)
@@ -132,6 +142,10 @@ export function createMeter(deps: { ledger: Ledger; idempotency: Idempotency; up
 
   return {
     pay,
+    payFor: (task, answer, rowLimit) =>
+      priceOf(task, answer) > holds.free(task.credential.budgets)
+        ? undefined
+        : take(task, answer, rowLimit, 1),
     async preview(task) {
       const { credential, route } = task
       const answer = await runTask(task, {

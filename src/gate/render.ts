@@ -48,9 +48,9 @@ function renderPage(answer: ListAnswer, format: Format, returns: Returns): Rende
   const ready = known?.get(format)
   if (ready !== undefined) return ready
   const columns = returns.kind === 'list' ? columnsOf(returns.row) : []
-  const text = renderList(answer, format, columns)
+  const whole = renderList(answer, format, columns)
   // A short text leaves with its head in one write; a long one is turned into bytes once.
-  const body = text.length <= LONGEST_TEXT_BODY ? text : Buffer.from(text)
+  const body = typeof whole === 'string' && whole.length > LONGEST_TEXT_BODY ? Buffer.from(whole) : whole
   const rendered = { body, contentType: CONTENT_TYPES[format], etag: etagOf(body), sealed: answer.sealed }
   if (known === undefined) renderedLists.set(answer, new Map([[format, rendered]]))
   else known.set(format, rendered)

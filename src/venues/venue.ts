@@ -107,6 +107,8 @@ export interface HistoryRequest {
   readonly range: TimeRange
   /** Aggregate trades: start right after this id instead of at the range's start. */
   readonly afterId?: number
+  /** The present asks: it may use the share of the budget that walks through the past leave free. */
+  readonly isUrgent?: boolean
 }
 
 /**

@@ -130,6 +130,17 @@ export async function spawnService(
   }
 }
 
+/** The key that a first start prints, as soon as it is there. */
+export async function printedKey(service: ChildService): Promise<string> {
+  const endsAt = performance.now() + START_TIMEOUT_MS
+  while (performance.now() < endsAt) {
+    const [key] = /svc_test_\w{38}/.exec(service.printed()) ?? []
+    if (key !== undefined && service.printed().includes('curl ')) return key
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  throw new Error(`no key was printed:\n${service.printed()}`)
+}
+
 async function listeningUrl(
   child: ChildProcess,
   printed: () => string,

@@ -253,7 +253,7 @@ export function page(bounds: { default: number; max: number }) {
       text('Cursor from `meta.next_cursor` of the page before.', {
         pattern: /^[A-Za-z0-9_-]{1,600}$/,
         expected: 'a cursor from meta.next_cursor',
-        example: 'c1.eyJ0IjoxfQ',
+        example: 'eyJ0IjoxfQ',
       }),
     ),
   }

@@ -62,6 +62,8 @@ export interface ServiceStatus {
     lag_seconds: number | null
     rows_inserted: number
     gaps_24h: number
+    /** Share of the first backfill that is done; null where there is none. */
+    backfill: number | null
   }[]
   nodes: {
     name: string

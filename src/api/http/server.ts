@@ -37,9 +37,11 @@ export interface HttpOptions<Services> {
 export interface HttpServer {
   readonly url: string
   readonly metricsUrl: string | null
-  close(): Promise<void>
+  /** Answers what is under way; connections that have not ended by then are cut. */
+  close(graceMs: number): Promise<void>
 }
 
+const IDLE_SWEEP_MS = 50
 const KEEP_ALIVE_MS = 65_000
 const REQUEST_TIMEOUT_MS = 30_000
 
@@ -133,10 +135,22 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   return {
     url,
     metricsUrl: metricsServer?.url ?? null,
-    close: async () => {
-      await app.close()
+    close: async (graceMs) => {
+      await closeWithin(app, graceMs)
       await metricsServer?.close()
     },
+  }
+}
+
+/** A connection that is kept alive turns idle only after its last answer, so idle ones are closed repeatedly. */
+async function closeWithin(app: FastifyInstance, graceMs: number): Promise<void> {
+  const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
+  const cut = setTimeout(() => app.server.closeAllConnections(), graceMs)
+  try {
+    await app.close()
+  } finally {
+    clearInterval(sweep)
+    clearTimeout(cut)
   }
 }
 

@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
 import type { AnyEndpoint } from '../contract/endpoint.ts'
 import { FORMATS } from '../contract/envelopes.ts'
-import { errorBody, listMeta, responseHeaders } from './openapi-parts.ts'
+import { dryRunBody, errorBody, listMeta, responseHeaders } from './openapi-parts.ts'
 import { type PublishedRoute, pathParamsOf, routesOf } from './router.ts'
 
 type Json = Record<string, unknown>
@@ -58,7 +58,7 @@ export function openapiDocument<Services>(endpoints: readonly AnyEndpoint<Servic
           description: 'The header wins over it.',
         },
       },
-      schemas: { Error: errorBody, ListMeta: listMeta, ...namedSchemas(endpoints) },
+      schemas: { Error: errorBody, ListMeta: listMeta, DryRun: dryRunBody, ...namedSchemas(endpoints) },
       headers: responseHeaders,
     },
   }
@@ -219,12 +219,17 @@ function success<Services>(endpoint: AnyEndpoint<Services>): Json {
   })
   const headers = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
   const ref = { $ref: `#/components/schemas/${returns.name}` }
+  // `dry_run` turns any answer to a key into a preview.
+  const orPreview = (schema: Json) =>
+    access.auth === 'key' && endpoint.method === 'GET'
+      ? { anyOf: [schema, { $ref: '#/components/schemas/DryRun' }] }
+      : schema
   const content =
     returns.kind === 'object'
-      ? { 'application/json': { schema: ref, example: doc.example } }
+      ? { 'application/json': { schema: orPreview(ref), example: doc.example } }
       : {
           'application/json': {
-            schema: {
+            schema: orPreview({
               type: 'object',
               required: ['data', 'meta'],
               properties: {
@@ -233,7 +238,7 @@ function success<Services>(endpoint: AnyEndpoint<Services>): Json {
                   ? { allOf: [{ $ref: '#/components/schemas/ListMeta' }, plain(returns.meta)] }
                   : { $ref: '#/components/schemas/ListMeta' },
               },
-            },
+            }),
             example: { data: [doc.example] },
           },
           'application/x-ndjson': { schema: { type: 'string', description: 'One row per line.' } },

@@ -13,17 +13,14 @@ import { upstreamError } from './upstream-error.ts'
 const SubmitRequest = Type.Object(
   {
     transaction: SignedTransaction,
-    allow_orphan: Type.Optional(
-      Type.Boolean({ default: false, description: 'Take it before its parents are known.' }),
-    ),
+    allow_orphan: Type.Optional(Type.Boolean({ description: 'Take it before its parents are known.' })),
     replace_by_fee: Type.Optional(
       Type.Boolean({
-        default: false,
         description: 'Replace the one transaction in the mempool that it conflicts with.',
       }),
     ),
     wait_for_mempool: Type.Optional(
-      Type.Boolean({ default: false, description: 'Answer when the network shows the transaction.' }),
+      Type.Boolean({ description: 'Answer when the network shows the transaction.' }),
     ),
     wait_timeout_seconds: Type.Optional(
       Type.Number({ minimum: 0.5, maximum: 30, default: 5, description: 'How long to wait for that.' }),

@@ -1,0 +1,217 @@
+/**
+ * Listens to one exchange and keeps the books of what was heard.
+ *
+ *   session ──batches──▶ dispatch ──▶ symbol recorders ──▶ rows
+ *                           ├── connected, disconnected, stale, damaged ──▶ coverage
+ *                           ╰── back-pressure: the next batch waits until the writer has room
+ *   every second: open bars shown, time claimed · every half second: books sampled · ended minutes closed
+ */
+import type { AssetSymbol } from '../core/symbol.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { GapReason } from '../store/coverage.ts'
+import { type Channel, channelKey } from '../venues/channel.ts'
+import { type DataObservation, isControl, type Observation } from '../venues/observation.ts'
+import type { LiveOptions, LiveSession, Venue } from '../venues/venue.ts'
+import { channelsOf, type ExchangePlan } from './plans.ts'
+import type { SymbolRecorder } from './record-symbol.ts'
+import type { CoverageTracker } from './track-coverage.ts'
+import { watchSilence } from './watch-silence.ts'
+import type { RowWriter } from './write-rows.ts'
+
+/** What is told of the present may still be on its way for so long. */
+export const CLAIM_MARGIN_MS = 1_000
+const TICK_MS = 1_000
+const SAMPLE_MS = 500
+/** A frame that could not be read may have carried anything of the last moments. */
+const DAMAGE_MS = 1_000
+/** Losses that are ours or nobody's; the others mean that the venue let go. */
+const OWN_REASONS = /consumer too slow|replaced/
+
+export interface LiveRun {
+  readonly done: Promise<void>
+  status(): LiveStatus
+  close(): Promise<void>
+}
+
+export interface LiveStatus {
+  readonly channels: number
+  readonly up: number
+  readonly lastEventMs: number | null
+  readonly session: ReturnType<LiveSession['stats']>
+  readonly silences: { suspected: number; confirmed: number; quiet: number }
+}
+
+export function runLive(options: {
+  plan: ExchangePlan
+  venue: Venue
+  recorders: ReadonlyMap<AssetSymbol, SymbolRecorder>
+  tracker: CoverageTracker
+  writer: RowWriter
+  clock: Clock
+  log: Logger
+  signal: AbortSignal
+  longestSilenceMs?: LiveOptions['longestSilenceMs']
+}): LiveRun {
+  const { plan, venue, recorders, tracker, writer, clock, log } = options
+  const stop = new AbortController()
+  const signal = AbortSignal.any([options.signal, stop.signal])
+  const channels = [...recorders.keys()].flatMap((symbol) => channelsOf(plan, symbol))
+  const session = venue.live(channels, {
+    signal,
+    ...(options.longestSilenceMs === undefined ? {} : { longestSilenceMs: options.longestSilenceMs }),
+  })
+  /** Silent channels come back with data, not with a socket. */
+  const silent = new Set<string>()
+  let lastEventMs: number | null = null
+  let processedMs = clock.now()
+
+  const silence = watchSilence({
+    venue,
+    session,
+    clock,
+    log,
+    signal,
+    onFault(channel, sinceMs, reason) {
+      silent.add(channelKey(channel))
+      failed(channel, sinceMs, reason)
+    },
+  })
+
+  function failed(channel: Channel, sinceMs: number, reason: GapReason): void {
+    tracker.failed(channelKey(channel), sinceMs, reason)
+    recorders.get(channel.symbol)?.gap(channel.dataset, sinceMs, Number.POSITIVE_INFINITY)
+  }
+
+  function up(channel: Channel, atMs: number): void {
+    const key = channelKey(channel)
+    if (tracker.isUp(key)) return
+    tracker.up(key, atMs)
+    const recorder = recorders.get(channel.symbol)
+    recorder?.gap(channel.dataset, Number.NEGATIVE_INFINITY, atMs)
+    recorder?.begins(channel.dataset, atMs)
+  }
+
+  function take(observation: Observation): void {
+    processedMs = observation.receivedMs
+    if (!isControl(observation)) {
+      data(observation)
+      return
+    }
+    switch (observation.kind) {
+      case 'subscribed':
+        if (!silent.has(channelKey(observation.channel))) up(observation.channel, observation.receivedMs)
+        return
+      case 'disconnected': {
+        if (signal.aborted) return
+        const reason = OWN_REASONS.test(observation.reason) ? 'not_observed' : 'venue_down'
+        log.warn({ route: observation.route, reason: observation.reason }, 'a line was lost')
+        for (const channel of observation.channels) failed(channel, observation.sinceMs, reason)
+        return
+      }
+      case 'stale':
+        silence.stale(observation)
+        return
+      case 'damaged':
+        for (const channel of observation.channels)
+          tracker.doubt(channelKey(channel), observation.receivedMs - DAMAGE_MS, observation.receivedMs + 1)
+    }
+  }
+
+  function data(observation: DataObservation): void {
+    const channel = channelOf(observation)
+    const key = channelKey(channel)
+    lastEventMs = Math.max(lastEventMs ?? 0, observation.venueTimeMs)
+    silence.heard(key, observation)
+    if (silent.delete(key)) up(channel, observation.receivedMs)
+    recorders.get(observation.symbol)?.observe(observation)
+  }
+
+  async function listen(): Promise<void> {
+    for await (const batch of session.batches()) {
+      for (const observation of batch) take(observation)
+      await writer.ready()
+    }
+  }
+
+  /** Only what was processed can be claimed: a consumer that is behind claims less. */
+  function claim(nowMs: number): void {
+    const heardMs = session.stats().queued > 0 ? Math.min(processedMs, nowMs) : nowMs
+    tracker.claim(heardMs - CLAIM_MARGIN_MS)
+  }
+
+  async function tick(): Promise<void> {
+    for (;;) {
+      await clock.sleep(TICK_MS, signal)
+      const nowMs = clock.now()
+      for (const recorder of recorders.values()) recorder.show(nowMs)
+      claim(nowMs)
+    }
+  }
+
+  async function sample(): Promise<void> {
+    if (!plan.hasSnapshots) return
+    for (;;) {
+      await clock.sleep(SAMPLE_MS, signal)
+      for (const recorder of recorders.values()) recorder.sample(clock.now())
+    }
+  }
+
+  async function close(recorder: SymbolRecorder): Promise<void> {
+    for (;;) {
+      try {
+        await recorder.close(clock.now())
+      } catch (error) {
+        if (signal.aborted) return
+        log.warn({ venue: venue.describe.name, err: error }, 'minutes could not be closed yet')
+        await clock.sleep(2 * TICK_MS, signal)
+      }
+      await clock.sleep(TICK_MS, signal)
+    }
+  }
+
+  const endQuietly = (error: unknown) => {
+    if (!signal.aborted) throw error
+  }
+  const loops = [listen(), tick(), sample(), ...[...recorders.values()].map(close)].map((loop) =>
+    loop.catch(endQuietly),
+  )
+  const done = Promise.all(loops)
+    .then(() => undefined)
+    .finally(() => stop.abort())
+  done.catch(() => {})
+
+  return {
+    done,
+    status: () => ({
+      channels: channels.length,
+      up: channels.filter((channel) => tracker.isUp(channelKey(channel))).length,
+      lastEventMs,
+      session: session.stats(),
+      silences: silence.stats(),
+    }),
+    async close() {
+      stop.abort()
+      await session.close()
+      await done.catch(() => {})
+    },
+  }
+}
+
+function channelOf(observation: DataObservation): Channel {
+  const { symbol } = observation
+  switch (observation.kind) {
+    case 'trade':
+      return { dataset: 'trades', symbol }
+    case 'aggregate_trade':
+      return { dataset: 'aggregate_trades', symbol }
+    case 'kline':
+      return { dataset: 'klines', symbol, interval: observation.interval }
+    case 'liquidation':
+      return { dataset: 'liquidations', symbol }
+    case 'book_snapshot':
+      return { dataset: observation.feed === 'fast' ? 'book_fast' : 'book', symbol }
+    default:
+      return { dataset: observation.kind, symbol }
+  }
+}
