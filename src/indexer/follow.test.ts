@@ -36,7 +36,6 @@ test('after many reorganisations every address has the history, status and balan
   assert.ok(node)
   const pick = random(5)
   const startHash = node.truth.sink()
-  const startScore = Number(node.status().sinkBlueScore)
   const balances = new Map(
     node.wallets().map(({ address }) => [address, chainBalance(rig.chain, node, address)]),
   )
@@ -58,7 +57,7 @@ test('after many reorganisations every address has the history, status and balan
   await systemClock.sleep(300)
 
   const events = await allEvents(database)
-  const { retractions } = assertLog(events, node, startHash)
+  const { retractions, startScore } = assertLog(events, node)
   assert.ok(retractions > SIZE.reorgs, `${retractions} confirmations were taken back`)
 
   const start = { blueScore: startScore, accepted: acceptances(node) }
