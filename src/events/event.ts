@@ -3,6 +3,7 @@
  * integers that may exceed 2^53: in memory they are bigints, in the JSON text plain digits.
  */
 import { type Static, type TSchema, Type } from 'typebox'
+import { type ExactJson, writeExact } from '../kit/exact-json.ts'
 import type { NewEvent } from '../store/events.ts'
 import { EVENT_KINDS, type EventKind, type ParsedKind } from './kinds.ts'
 
@@ -100,13 +101,6 @@ export interface EventParts<K extends EventKind> {
 export function newEvent<K extends EventKind>(parts: EventParts<K>): NewEvent {
   const { kind, network, createdAtMs, addresses = [], data } = parts
   const created = new Date(createdAtMs).toISOString()
-  const tail = `"kind":"${kind}","network":${JSON.stringify(network)},"created_at":"${created}","addresses":${JSON.stringify(addresses)},"data":${exactText(data)}}`
+  const tail = `"kind":"${kind}","network":${JSON.stringify(network)},"created_at":"${created}","addresses":${JSON.stringify(addresses)},"data":${writeExact(data as ExactJson)}}`
   return { kind, addresses, createdAtMs, tail }
-}
-
-/** JSON text with bigints as plain digits. */
-export function exactText(value: unknown): string {
-  return JSON.stringify(value, (_, inner) =>
-    typeof inner === 'bigint' ? JSON.rawJSON(String(inner)) : inner,
-  )
 }

@@ -80,8 +80,6 @@ export interface ChainWrite {
   readonly removed?: readonly string[]
   readonly added?: readonly AddedBlock[]
   readonly entered?: readonly MempoolTransaction[]
-  /** Known pending transactions that are in the mempool now. */
-  readonly stillThere?: readonly string[]
   readonly dropped?: readonly string[]
   /** Only blocks that `unseen` named. */
   readonly seen?: readonly SeenBlock[]
@@ -140,12 +138,6 @@ export interface KnownTransaction {
   readonly toldAccepted: boolean
 }
 
-export interface PendingTransaction {
-  readonly txId: string
-  /** When it was last in the mempool, or became pending. */
-  readonly sinceMs: number
-}
-
 export interface IndexedOutput {
   readonly amount: bigint
   readonly scriptPublicKey: string
@@ -176,7 +168,8 @@ export interface ChainStore {
   known(txIds: readonly string[]): Promise<Map<string, KnownTransaction>>
   /** Those of the blocks that were not written as seen. */
   unseen(hashes: readonly string[]): Promise<string[]>
-  pending(limit: number): Promise<PendingTransaction[]>
+  /** Ids of the pending transactions, oldest first. */
+  pending(limit: number): Promise<string[]>
   /** Outputs of indexed transactions, for the inputs of one that the node did not resolve. */
   output(txId: string, index: number): Promise<IndexedOutput | undefined>
   transaction(txId: string): Promise<TransactionRow | undefined>
