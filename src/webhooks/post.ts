@@ -28,6 +28,7 @@ export function createPoster(options: { guard: Guard; answerLimitMs?: number }):
   const pool = { keepAlive: true, maxFreeSockets: MOST_IDLE_SOCKETS_PER_HOST, timeout: IDLE_SOCKET_MS }
   const https = new HttpsAgent(pool)
   const http = new HttpAgent(pool)
+  let closed = false
   const lookups = { 'https:': options.guard.lookup('https:'), 'http:': options.guard.lookup('http:') }
 
   function postOnce(
@@ -81,9 +82,10 @@ export function createPoster(options: { guard: Guard; answerLimitMs?: number }):
     async post(url, headers, body) {
       const first = await postOnce(url, headers, body)
       // The receiver closed an idle connection at the moment that it was used again.
-      return first.stale ? postOnce(url, headers, body) : first
+      return first.stale && !closed ? postOnce(url, headers, body) : first
     },
     close() {
+      closed = true
       https.destroy()
       http.destroy()
     },

@@ -35,6 +35,7 @@ export interface WebhooksDeps {
   readonly resolve?: Resolve
   readonly retryDelaysMs?: readonly number[]
   readonly answerLimitMs?: number
+  readonly leaseMs?: number
 }
 
 /** How soon a change by another process, or an event that nobody announced here, is noticed. */
@@ -61,8 +62,12 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     box,
     clock,
     log,
-    onDisabled: (id) => log.warn({ subscription: id }, 'a webhook was switched off'),
+    onDisabled: (id) => {
+      log.warn({ subscription: id }, 'a webhook was switched off')
+      reload().catch((err) => log.error({ err }, 'webhooks could not be read again'))
+    },
     ...(deps.retryDelaysMs ? { retryDelaysMs: deps.retryDelaysMs } : {}),
+    ...(deps.leaseMs ? { leaseMs: deps.leaseMs } : {}),
   })
   await reload()
   const planner = await startPlanner({

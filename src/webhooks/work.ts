@@ -42,12 +42,13 @@ export interface WorkerDeps {
   /** The service switched a subscription off. */
   readonly onDisabled: (subscriptionId: string) => void
   readonly retryDelaysMs?: readonly number[]
+  readonly leaseMs?: number
 }
 
 /** Longer than a try can take, and short enough that the jobs of a dead worker return within 30 s. */
 const LEASE_MS = 25_000
-/** A job is not begun when its lease would not cover the try. */
-const LEAST_LEASE_MS = 16_000
+/** A job is not begun when what is left of its lease would not cover the try. */
+const LEAST_LEASE_SHARE = 0.64
 const POLL_MS = 1_000
 const PAUSE_MS = 5_000
 const MOST_IN_FLIGHT = 1_000
@@ -56,11 +57,14 @@ const CLOSE_LIMIT_MS = 3_000
 
 export function startWorker(deps: WorkerDeps): Worker {
   const { store, credits, guard, poster, box, clock, log } = deps
+  const leaseMs = deps.leaseMs ?? LEASE_MS
+  const leastLeaseMs = leaseMs * LEAST_LEASE_SHARE
   const lanes = new Map<string, Lane>()
   const starved = new Set<Lane>()
   let inFlight = 0
   let slowInFlight = 0
   let closed = false
+  let cut = false
   let outcomes: Outcome[] = []
   let health: Health[] = []
   let settling: Promise<void> | undefined
@@ -119,7 +123,7 @@ export function startWorker(deps: WorkerDeps): Worker {
         subscriptionId: lane.id,
         limit,
         nowMs,
-        leaseUntilMs: nowMs + LEASE_MS,
+        leaseUntilMs: nowMs + leaseMs,
       })
       if (closed || !lanes.has(lane.id)) giveBack(jobs, clock.now())
       else lane.buffer.push(...jobs)
@@ -156,7 +160,7 @@ export function startWorker(deps: WorkerDeps): Worker {
 
   async function tryJobs(lane: Lane, jobs: readonly Job[]): Promise<void> {
     const nowMs = clock.now()
-    if (jobs.some((job) => job.leaseMs - nowMs < LEAST_LEASE_MS)) {
+    if (jobs.some((job) => job.leaseMs - nowMs < leastLeaseMs)) {
       lane.breaker.release()
       lane.hungry = true
       giveBack(jobs, nowMs)
@@ -173,7 +177,9 @@ export function startWorker(deps: WorkerDeps): Worker {
     const attempt = await attemptJobs(lane, jobs, reserved)
     if (attempt.delivered) await reserved.charge(jobs.map((job) => job.id))
     else reserved.release()
-    note(lane, jobs, attempt)
+    // A try that was cut short by our own end says nothing about the receiver.
+    if (cut && !attempt.delivered) giveBack(jobs, clock.now())
+    else note(lane, jobs, attempt)
   }
 
   async function attemptJobs(lane: Lane, jobs: readonly Job[], reserved: Reservation): Promise<Attempt> {
@@ -213,19 +219,18 @@ export function startWorker(deps: WorkerDeps): Worker {
       lane.breaker.failure()
       lane.failingSinceMs ??= atMs
       const disable = disableReason({ status, atMs }, lane.failingSinceMs)
-      for (const job of jobs) outcomes.push(failureOf(job, attempt, disable === 'gone'))
+      for (const job of jobs) outcomes.push(failureOf(job, attempt))
       health.push({ subscriptionId: lane.id, ok: false, atMs, disable: disable ?? null })
       if (disable !== undefined) switchOff(lane)
     }
     void settle()
   }
 
-  function failureOf(job: Job, attempt: Attempt, final: boolean): Outcome {
+  /** What waits when a subscription is switched off goes on when it is switched on again. */
+  function failureOf(job: Job, attempt: Attempt): Outcome {
     const { atMs, status, error, durationMs, retryAfterMs } = attempt
     const tried = { job, atMs, status, error, durationMs }
-    const delayMs = final
-      ? undefined
-      : retryDelayMs(job.failures + 1, retryAfterMs, Math.random, deps.retryDelaysMs)
+    const delayMs = retryDelayMs(job.failures + 1, retryAfterMs, Math.random, deps.retryDelaysMs)
     return delayMs === undefined
       ? { kind: 'failed', ...tried }
       : { kind: 'retry', dueAtMs: atMs + delayMs, ...tried }
@@ -234,7 +239,14 @@ export function startWorker(deps: WorkerDeps): Worker {
   function switchOff(lane: Lane): void {
     lane.subscription = { ...lane.subscription, active: false }
     giveBack(lane.buffer.splice(0), clock.now())
-    deps.onDisabled(lane.id)
+    void settle().then(() => deps.onDisabled(lane.id))
+  }
+
+  async function idle(limitMs: number): Promise<void> {
+    const endsAt = performance.now() + limitMs
+    while (inFlight > 0 && performance.now() < endsAt) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
   }
 
   const wake = (subscriptionIds: Iterable<string>) => {
@@ -283,10 +295,10 @@ export function startWorker(deps: WorkerDeps): Worker {
       closed = true
       clearInterval(timer)
       for (const lane of lanes.values()) giveBack(lane.buffer.splice(0), clock.now())
-      const endsAt = performance.now() + CLOSE_LIMIT_MS
-      while (inFlight > 0 && performance.now() < endsAt)
-        await new Promise((resolve) => setTimeout(resolve, 10))
+      await idle(CLOSE_LIMIT_MS)
+      cut = true
       poster.close()
+      await idle(CLOSE_LIMIT_MS)
       await settle()
     },
   }
