@@ -11,8 +11,8 @@ import { type Answer, accept, hang, startReceiver, status, until } from '../../t
 import { blockEvent, startRig } from '../../test/fakes/webhook-rig.ts'
 
 const SOAK = process.env.TAPELINE_SOAK !== undefined
-const EVENTS = SOAK ? 10_000 : 400
-const KILLS = SOAK ? 40 : 5
+const EVENTS = SOAK ? 10_000 : 200
+const KILLS = SOAK ? 40 : 3
 const CHILD = join(import.meta.dirname, '../../test/fakes/webhook-process.ts')
 
 function seeded(seed: number): () => number {
