@@ -30,7 +30,7 @@ import type { Clock } from './kit/clock.ts'
 import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown } from './kit/shutdown.ts'
-import type { AccountsStore } from './store/accounts.ts'
+import { type AccountsStore, ConflictError } from './store/accounts.ts'
 import { openSqliteAccounts } from './store/sqlite/accounts.ts'
 
 /**
@@ -196,7 +196,12 @@ function secretFile(file: string): Buffer {
 /** An empty data folder gets a demo account and one test key, once. */
 async function createDemoAccount(store: AccountsStore, accounts: Accounts): Promise<string | undefined> {
   if ((await store.listAccounts()).length > 0) return undefined
-  const account = await accounts.create({ email: DEMO_EMAIL, plan: 'business' })
+  const account = await accounts.create({ email: DEMO_EMAIL, plan: 'business' }).catch((error: unknown) => {
+    // Another process started on the same empty folder at the same moment: the key is its to print.
+    if (error instanceof ConflictError) return undefined
+    throw error
+  })
+  if (account === undefined) return undefined
   const { key } = await accounts.createKey({ accountId: account.id, environment: 'test', name: 'demo' })
   return key
 }

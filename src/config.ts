@@ -125,7 +125,9 @@ const SETTINGS = {
     'CORS_ORIGINS',
     'Origins that browsers may call from; * is any.',
     ['*'],
-    list('origins such as https://app.example.com', (value) => (value === '*' ? value : url(value))),
+    list('origins such as https://app.example.com', (value) =>
+      value === '*' ? value : /^https?:/.test(value) && url(value) ? new URL(value).origin : undefined,
+    ),
   ),
   bodyLimitBytes: setting(
     'BODY_LIMIT',

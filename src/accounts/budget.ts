@@ -123,8 +123,12 @@ export class Budget {
     this.#settling = 0
   }
 
-  /** Without a lease the store is the only one that knows; this brings its word. */
+  /**
+   * Without a lease the store is the only one that knows; this brings its word. While a settlement is under
+   * way it may count already what stands in `unsettled` too; its own answer is then waited for.
+   */
   read(state: { limit: number; used: number } | undefined, nowMs: number): void {
+    if (this.#inFlight) return
     this.#limit = state?.limit ?? this.initialLimit
     this.#used = state?.used ?? 0
     this.lastReadMs = nowMs

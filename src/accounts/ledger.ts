@@ -223,6 +223,8 @@ export class Ledger {
       this.#again = true
       return
     }
+    // A run without work would end before it is noted here, and be taken for one that never ends.
+    if (!this.#hasWork()) return
     this.#running = this.#run()
   }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { earliestRows } from '../api/endpoints/market/earliest.ts'
+import { feedFacts } from '../api/endpoints/market/feed-facts.ts'
 import type { SealedPage } from '../api/endpoints/market/market-data.ts'
 import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
 import { symbolsCatalog } from '../api/publish/catalog.ts'
@@ -29,18 +29,18 @@ export async function startMarket(parts: Parts, cursors: CursorCodec): Promise<M
   probes.push({ name: `${environment} store`, check: async () => void (await store.series.earliest({})) })
   return {
     services: {
-      market: { store, cursors, earliest: earliestRows(store.series, clock), pages: pageCache() },
+      market: { store, cursors, facts: feedFacts(store, clock), pages: pageCache() },
       symbols: symbolsService(store, clock),
     },
     ingestion: () => [],
   }
 }
 
-function pageCache(): Lru<string, SealedPage> {
+function pageCache(): Lru<string, SealedPage | 'seen'> {
   return new Lru({
     maxEntries: PAGE_CACHE_ENTRIES,
     maxWeight: PAGE_CACHE_CHARS,
-    weigh: (page) => page.answer.rows.length,
+    weigh: (page) => (page === 'seen' ? 0 : page.answer.rows.length),
   })
 }
 

@@ -32,3 +32,10 @@ export interface Feed<D extends Dataset = Dataset> {
 export function feedName(feed: Feed): string {
   return `${feed.dataset}/${feed.source}/${feed.symbol}/${feed.interval}`
 }
+
+const SEVERAL_PER_INSTANT: readonly Dataset[] = ['trades', 'liquidations', 'snapshots']
+
+/** Whether the time alone tells the rows of a feed apart: no instruments, no sequence. */
+export function hasOneRowPerInstant({ dataset, source }: Feed): boolean {
+  return !SEVERAL_PER_INSTANT.includes(dataset) && source !== 'predmkt_a' && source !== 'predmkt_b'
+}

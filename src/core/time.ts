@@ -3,9 +3,15 @@ const ISO =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}:?\d{2}|(?<=\s)\d{2}:\d{2}))?$/
 const EPOCH = /^\d{9,14}$/
 const LONGEST_EPOCH_SECONDS = 11
+const OWN_LENGTH = '2026-03-14T04:00:00.000Z'.length
 
 /** Milliseconds since the epoch, or undefined for text that is not a time. */
 export function parseTime(text: string): number | undefined {
+  // Our own form is by far the most frequent one, and writing it again proves that it is a real date.
+  if (text.length === OWN_LENGTH && text.endsWith('Z')) {
+    const time = Date.parse(text)
+    if (time >= 0 && formatTime(time) === text) return time
+  }
   if (EPOCH.test(text)) {
     return text.length <= LONGEST_EPOCH_SECONDS ? Number(text) * 1000 : Number(text)
   }
@@ -33,21 +39,28 @@ function offsetMinutes(zone: string): number | undefined {
   return hours > 14 || minutes > 59 ? undefined : sign * (hours * 60 + minutes)
 }
 
-let lastSecond = Number.NaN
-let lastPrefix = ''
+const TWO_DIGITS = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'))
+let lastDay = Number.NaN
+let lastDate = ''
 
 /**
- * Times out: `2026-03-14T04:00:00.000Z`. Neighbouring calls mostly fall into the same second, so its text is
- * kept and only the milliseconds are written.
+ * Times out: `2026-03-14T04:00:00.000Z`. Neighbouring calls mostly fall on the same day, so its text is kept
+ * and only the time of day is written.
  */
 export function formatTime(timeMs: number): string {
-  const second = Math.floor(timeMs / 1000)
-  if (second !== lastSecond) {
-    lastPrefix = new Date(second * 1000).toISOString().slice(0, -4)
-    lastSecond = second
+  const whole = Math.floor(timeMs)
+  const day = Math.floor(whole / DAY_MS)
+  if (day !== lastDay) {
+    lastDate = new Date(day * DAY_MS).toISOString().slice(0, -13)
+    lastDay = day
   }
-  const ms = Math.floor(timeMs - second * 1000)
-  return `${lastPrefix}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z`
+  const ofDay = whole - day * DAY_MS
+  const ms = ofDay % 1000
+  const second = (ofDay - ms) / 1000
+  const minute = (second - (second % 60)) / 60
+  const hour = (minute - (minute % 60)) / 60
+  const clock = `${TWO_DIGITS[hour]}:${TWO_DIGITS[minute % 60]}:${TWO_DIGITS[second % 60]}`
+  return `${lastDate}${clock}.${ms < 100 ? '0' : ''}${ms < 10 ? '0' : ''}${ms}Z`
 }
 
 export const DAY_MS = 86_400_000

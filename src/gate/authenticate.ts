@@ -1,19 +1,24 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Credential, KeyRing } from '../accounts/key-ring.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Scope } from '../core/scope.ts'
-import type { Query } from './query.ts'
+import { parseQuery } from './query.ts'
+import type { GateRequest } from './request.ts'
 
 /** Header first, then bearer, then the two query spellings: the first that is there is used. */
-export function findKeyText(headers: IncomingHttpHeaders, query: Query): string | undefined {
+export function findKeyText({
+  headers,
+  search,
+}: Pick<GateRequest, 'headers' | 'search'>): string | undefined {
   const header = headers['x-api-key']
   if (typeof header === 'string' && header !== '') return header
-  const authorization = headers.authorization
+  const { authorization } = headers
   if (authorization !== undefined) {
     const match = /^bearer\s+(\S+)\s*$/i.exec(authorization)
     if (match?.[1] !== undefined) return match[1]
   }
-  return query.values.get('api-key') || query.values.get('api_key') || undefined
+  if (search === '') return undefined
+  const { values } = parseQuery(search)
+  return values.get('api-key') || values.get('api_key') || undefined
 }
 
 /** A failure that counts against the address it came from. */

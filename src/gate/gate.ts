@@ -1,7 +1,6 @@
 import type { Idempotency } from '../accounts/idempotency.ts'
 import type { Credential, KeyRing } from '../accounts/key-ring.ts'
 import type { Ledger } from '../accounts/ledger.ts'
-import type { AnyEndpoint } from '../api/contract/endpoint.ts'
 import type { Environment } from '../core/environment.ts'
 import { ApiError, faultsError } from '../core/errors.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -13,8 +12,10 @@ import { limitRate } from './limit-rate.ts'
 import { contentReply, createMeter } from './meter.ts'
 import { parseQuery, type Query } from './query.ts'
 import { readBody } from './read-body.ts'
+import { gateParams, readChoices } from './read-choices.ts'
 import { readInput } from './read-input.ts'
-import { chooseFormat, matchesEtag, render } from './render.ts'
+import { matchesEtag, render } from './render.ts'
+import { createReplay } from './replay.ts'
 import { meterHeaders } from './reply-headers.ts'
 import type { GateReply, GateRequest, Route } from './request.ts'
 import type { SlowDown } from './slow-down.ts'
@@ -46,34 +47,58 @@ export interface Gate<Services> {
   handle(request: GateRequest, route: Route<Services>): Promise<GateReply>
 }
 
-const GET_PARAMS = ['dry_run']
-const LIST_PARAMS = ['dry_run', 'format']
 const NO_PARAMS: string[] = []
 const TOO_MANY_FAILURES_RETRY_SECONDS = 5
 
 export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   const { clock, keys, ledger, log } = deps
-  const meter = createMeter(deps)
+  const replay = createReplay<Services>()
+  const meter = createMeter<Services>({
+    ...deps,
+    onAnswer: (task, answer, rowLimit) => {
+      if (answer.kind === 'list') replay.keep(task, answer, rowLimit)
+    },
+  })
 
   async function handle(request: GateRequest, route: Route<Services>): Promise<GateReply> {
     let credential: Credential | undefined
     try {
-      const query = parseQuery(request.search)
       const { access, method } = route.endpoint
-      if (access.auth === 'none') return await answerOpen(request, route, query)
-      const found = authenticate(keys, findKeyText(request.headers, query))
+      if (access.auth === 'none') return await answerOpen(request, route, parseQuery(request.search))
+      const found = authenticate(keys, findKeyText(request))
       const key = found instanceof Promise ? await found : found
       const nowMs = clock.now()
       checkCredential(key, { nowMs, address: request.address, scope: access.scope })
       credential = key
       limitRate(key.rate, nowMs, route.endpoint.rateLimitError)
-      const task = admit(request, route, query, key, nowMs)
       if (!ledger.isFresh(key.budgets, nowMs)) await ledger.refresh(key.budgets, nowMs)
+      const again = replayed(request, route, key, nowMs)
+      if (again !== undefined) return await again
+      const task = admit(request, route, parseQuery(request.search), key, nowMs)
       if (method === 'POST') return await meter.payOnce(task)
-      return await (isDryRun(query, method) ? meter.preview(task) : meter.pay(task))
+      return await (task.dryRun ? meter.preview(task) : meter.pay(task))
     } catch (error) {
       return failed(error, request, route, credential)
     }
+  }
+
+  /** The same page as before, where nothing can have changed it. */
+  function replayed(
+    request: GateRequest,
+    route: Route<Services>,
+    credential: Credential,
+    nowMs: number,
+  ): GateReply | Promise<GateReply> | undefined {
+    const kept = replay.find(request, credential, nowMs)
+    const services = deps.services[credential.environment]
+    if (kept === undefined || services === undefined) return undefined
+    const { answer, rowLimit, ...rest } = kept
+    const task = { ...rest, request, route, credential, services, nowMs }
+    return meter.payFor(
+      { ...task, range: undefined, ignored: [], body: undefined, dryRun: false },
+      answer,
+      rowLimit,
+    )
   }
 
   /** Plan of the endpoint, then validation, then what the plan says about the values. */
@@ -85,7 +110,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     nowMs: number,
   ): Task<Services> {
     const { endpoint } = route
-    const { access, returns, body } = endpoint
+    const { access, body } = endpoint
     const services = deps.services[credential.environment]
     if (services === undefined) throw notRunning(credential.environment)
     const admission = { plan: credential.plan, nowMs, upgradeUrl: deps.upgradeUrl }
@@ -96,7 +121,9 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       bound: route.bound,
       gateParams: gateParams(endpoint),
     })
-    if (read.faults.length > 0) throw faultsError(read.faults)
+    const choices = readChoices(endpoint, query, request.headers.accept)
+    const faults = [...read.faults, ...choices.faults]
+    if (faults.length > 0) throw faultsError(faults)
     admitParams(route.params, read, access, admission)
     return {
       request,
@@ -108,8 +135,8 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       given: read.given,
       range: access.history && admitRange(access.history, read.input, admission),
       ignored: read.ignored,
-      format:
-        returns.kind === 'list' ? chooseFormat(query.values.get('format'), request.headers.accept) : 'json',
+      format: choices.format,
+      dryRun: choices.dryRun,
       body: body && readBody(body.schema, request.headers['content-type'], request.body),
     }
   }
@@ -174,20 +201,6 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   }
 
   return { handle }
-}
-
-function gateParams<Services>(endpoint: AnyEndpoint<Services>): readonly string[] {
-  if (endpoint.method !== 'GET') return NO_PARAMS
-  return endpoint.returns.kind === 'list' ? LIST_PARAMS : GET_PARAMS
-}
-
-function isDryRun(query: Query, method: string): boolean {
-  const text = query.values.get('dry_run')
-  if (text === undefined || method !== 'GET') return false
-  if (text === 'true' || text === '1') return true
-  if (text === 'false' || text === '0') return false
-  const detail = { param: 'dry_run', allowed: ['true', 'false'] }
-  throw new ApiError('invalid_param', 'dry_run must be true or false.', detail)
 }
 
 function notRunning(environment: Environment): ApiError {

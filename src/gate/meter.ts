@@ -9,29 +9,39 @@ import type { GateReply, GateRequest, HeaderList } from './request.ts'
 import { remainingOf, runTask, type Task } from './task.ts'
 
 /** Runs admitted requests and takes their price: exactly what was read, before it is sent. */
-export interface Meter {
-  pay<Services>(task: Task<Services>): GateReply | Promise<GateReply>
+export interface Meter<Services> {
+  pay(task: Task<Services>): GateReply | Promise<GateReply>
+  /** Takes the price of an answer that is at hand already; undefined when the balance cannot pay it whole. */
+  payFor(task: Task<Services>, answer: Answer, rowLimit: number): GateReply | Promise<GateReply> | undefined
   /** Says what the answer would cost, for nothing. */
-  preview<Services>(task: Task<Services>): Promise<GateReply>
+  preview(task: Task<Services>): Promise<GateReply>
   /** A POST with an idempotency key runs once; its answer is given again, for nothing. */
-  payOnce<Services>(task: Task<Services>): Promise<GateReply>
+  payOnce(task: Task<Services>): Promise<GateReply>
 }
 
 /** The balance can shrink between reading a page and paying for it; then the page is read again, shorter. */
 const MOST_READS = 3
 
-export function createMeter(deps: { ledger: Ledger; idempotency: Idempotency; upgradeUrl: string }): Meter {
+export function createMeter<Services>(deps: {
+  ledger: Ledger
+  idempotency: Idempotency
+  upgradeUrl: string
+  /** Hears of every answer that was read, before it is paid for. */
+  onAnswer: (task: Task<Services>, answer: Answer, rowLimit: number) => void
+}): Meter<Services> {
   const { ledger, idempotency } = deps
 
-  function pay<Services>(task: Task<Services>, reads = 1): GateReply | Promise<GateReply> {
+  function pay(task: Task<Services>, reads = 1): GateReply | Promise<GateReply> {
     const rowLimit = affordableRows(task, true)
     const answer = runTask(task, { rowLimit, dryRun: false })
-    return answer instanceof Promise
-      ? answer.then((value) => take(task, value, rowLimit, reads))
-      : take(task, answer, rowLimit, reads)
+    const go = (value: Answer) => {
+      deps.onAnswer(task, value, rowLimit)
+      return take(task, value, rowLimit, reads)
+    }
+    return answer instanceof Promise ? answer.then(go) : go(answer)
   }
 
-  function take<Services>(
+  function take(
     task: Task<Services>,
     answer: Answer,
     rowLimit: number,
@@ -43,7 +53,7 @@ export function createMeter(deps: { ledger: Ledger; idempotency: Idempotency; up
     const credits = request.method === 'HEAD' || unchanged ? 0 : priceOf(task, answer)
     const reply = () => replyOf(task, answer, rendered, { rowLimit, credits, unchanged })
     if (credits === 0) {
-      ledger.count(credential, route.name, 'free')
+      ledger.count(credential, route.name, isFailure(answer) ? 'failed' : 'free')
       return reply()
     }
     const charge = { id: request.id, endpoint: route.name, credits, rows: rowsOf(answer) }
@@ -57,7 +67,7 @@ export function createMeter(deps: { ledger: Ledger; idempotency: Idempotency; up
   }
 
   /** Rows that the caller, the plan and (where it has to pay) the balance allow. */
-  function affordableRows<Services>(task: Task<Services>, mustPay: boolean): number {
+  function affordableRows(task: Task<Services>, mustPay: boolean): number {
     const { input, credential } = task
     const { cost } = task.route.endpoint
     const capped = Math.min(askedRows(task), credential.plan.maxRowsPerRequest)
@@ -84,6 +94,8 @@ export function createMeter(deps: { ledger: Ledger; idempotency: Idempotency; up
 
   return {
     pay,
+    payFor: (task, answer, rowLimit) =>
+      priceOf(task, answer) > remainingOf(task.credential) ? undefined : take(task, answer, rowLimit, 1),
     async preview(task) {
       const { credential, route } = task
       const answer = await runTask(task, { rowLimit: affordableRows(task, false), dryRun: true })
@@ -136,9 +148,15 @@ export function createMeter(deps: { ledger: Ledger; idempotency: Idempotency; up
   }
 }
 
+/** Only a success has a price, however the endpoint says that it is none. */
 function priceOf<Services>(task: Task<Services>, answer: Answer): number {
+  if (answer.kind !== 'list' && ![undefined, 200, 201].includes(answer.status)) return 0
   const units = answer.kind === 'list' ? { row: answer.count } : (answer.units ?? {})
   return task.route.endpoint.cost.charge(units, task.input)
+}
+
+function isFailure(answer: Answer): boolean {
+  return answer.kind !== 'list' && (answer.status ?? 200) >= 400
 }
 
 function rowsOf(answer: Answer): number {

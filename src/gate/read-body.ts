@@ -1,8 +1,7 @@
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import { ApiError, type Fault, faultsError } from '../core/errors.ts'
-
-const MOST_FAULTS = 20
+import { ApiError, faultsError } from '../core/errors.ts'
+import { bodyFaults } from './body-faults.ts'
 
 /** Parses and checks a JSON body; every fault is named with its place. */
 export function readBody(
@@ -23,11 +22,5 @@ export function readBody(
     throw new ApiError('invalid_param', 'The body is not valid JSON.', { param: 'body' })
   }
   if (Value.Check(schema, value)) return value
-  const faults: Fault[] = []
-  for (const error of Value.Errors(schema, value)) {
-    if (faults.length === MOST_FAULTS) break
-    const param = error.instancePath === '' ? 'body' : error.instancePath.slice(1).replaceAll('/', '.')
-    faults.push({ param, error: 'invalid_param', message: `${param} ${error.message}.` })
-  }
-  throw faultsError(faults)
+  throw faultsError(bodyFaults(schema, value))
 }

@@ -47,7 +47,7 @@ export function readInput(
     if (fixed !== undefined) {
       input[name] = fixed
       given.add(name)
-      if (asked !== undefined && resolve(asked) !== resolve(String(fixed))) {
+      if (asked !== undefined && !isSame(param.read(asked), fixed)) {
         const message = `${name} is fixed to ${fixed} on this path.`
         faults.push({ param: name, error: param.fault, message, allowed: [String(fixed)] })
       }
@@ -72,8 +72,11 @@ export function readInput(
 }
 
 /** Two names of one source are the same value. */
-function resolve(text: string): string {
-  return resolveSource(text) ?? text
+function isSame(read: unknown, fixed: string | number | boolean): boolean {
+  if (read === fixed) return true
+  return typeof read === 'string' && resolveSource(read) !== undefined
+    ? resolveSource(read) === resolveSource(String(fixed))
+    : false
 }
 
 function ignoredParams(params: Params, input: Record<string, unknown>, given: ReadonlySet<string>): string[] {

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Answer, ListAnswer, Returns } from '../api/contract/endpoint.ts'
-import { CONTENT_TYPES, FORMATS, type Format, renderList } from '../api/contract/envelopes.ts'
-import { ApiError } from '../core/errors.ts'
+import { CONTENT_TYPES, type Format, renderList } from '../api/contract/envelopes.ts'
 
 /** The bytes of an answer. Rendering a list page again costs nothing while its answer is kept. */
 export interface Rendered {
@@ -49,9 +48,9 @@ function renderPage(answer: ListAnswer, format: Format, returns: Returns): Rende
   const ready = known?.get(format)
   if (ready !== undefined) return ready
   const columns = returns.kind === 'list' ? columnsOf(returns.row) : []
-  const text = renderList(answer, format, columns)
+  const whole = renderList(answer, format, columns)
   // A short text leaves with its head in one write; a long one is turned into bytes once.
-  const body = text.length <= LONGEST_TEXT_BODY ? text : Buffer.from(text)
+  const body = typeof whole === 'string' && whole.length > LONGEST_TEXT_BODY ? Buffer.from(whole) : whole
   const rendered = { body, contentType: CONTENT_TYPES[format], etag: etagOf(body), sealed: answer.sealed }
   if (known === undefined) renderedLists.set(answer, new Map([[format, rendered]]))
   else known.set(format, rendered)
@@ -78,19 +77,4 @@ export function matchesEtag(header: string | undefined, etag: string | undefined
     const tag = entry.trim().replace(/^W\//, '').replace(/^"|"$/g, '')
     return tag === plain || (/^-(br|gzip|zstd)$/.test(tag.slice(plain.length)) && tag.startsWith(plain))
   })
-}
-
-/** `format` wins over `Accept`; JSON where neither asks for something else. */
-export function chooseFormat(format: string | undefined, accept: string | undefined): Format {
-  if (format !== undefined) {
-    const known = FORMATS.find((name) => name === format)
-    if (known !== undefined) return known
-    throw new ApiError('invalid_param', `format must be one of ${FORMATS.join(', ')}.`, {
-      param: 'format',
-      allowed: FORMATS,
-    })
-  }
-  if (accept === undefined || accept === '*/*') return 'json'
-  if (/application\/x-ndjson/i.test(accept)) return 'ndjson'
-  return /text\/csv/i.test(accept) ? 'csv' : 'json'
 }

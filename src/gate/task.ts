@@ -16,6 +16,7 @@ export interface Task<Services> {
   readonly ignored: readonly string[]
   readonly body: unknown
   readonly format: Format
+  readonly dryRun: boolean
 }
 
 /** Runs the endpoint with at most that many rows. */

@@ -83,7 +83,9 @@ export interface PageQuery extends SeriesQuery {
 
 export interface Page {
   /** The rows' JSON texts joined by the separator; '' when there is none. */
-  text: string
+  readonly text: string
+  /** The same as the bytes that are served, where the engine has them at hand: no text has to be made first. */
+  readonly bytes?: Buffer
   count: number
   hasMore: boolean
   /** The last row of the page in its order; undefined when the page is empty. */

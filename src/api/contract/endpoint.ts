@@ -120,8 +120,8 @@ export interface TextAnswer {
  */
 export interface ListAnswer {
   readonly kind: 'list'
-  /** Row texts, joined by `ROW_SEPARATOR`. */
-  readonly rows: string
+  /** Row texts, joined by `ROW_SEPARATOR`; as bytes where they were read as such. */
+  readonly rows: string | Buffer
   readonly count: number
   readonly hasMore: boolean
   readonly nextCursor: string | null
@@ -131,6 +131,11 @@ export interface ListAnswer {
   readonly sealed: boolean
   readonly clamped: boolean
   readonly coverageComplete: boolean
+  /**
+   * Whether this very answer may be given again for the same query and plan, without asking anybody. Only
+   * sealed pages have it.
+   */
+  readonly isCurrent?: (nowMs: number) => boolean
 }
 
 export type Answer = ObjectAnswer | TextAnswer | ListAnswer

@@ -13,15 +13,21 @@ export const CONTENT_TYPES: Record<Format, string> = {
 /** Row texts are JSON, in which a raw line break cannot occur: the separator cannot be mistaken for content. */
 export const ROW_SEPARATOR = ',\n'
 
-export function renderList(answer: ListAnswer, format: Format, columns: readonly string[]): string {
+const JSON_HEAD = Buffer.from('{"data":[')
+
+export function renderList(answer: ListAnswer, format: Format, columns: readonly string[]): string | Buffer {
   if (format === 'json') {
-    const { count, hasMore, nextCursor, meta } = answer
-    const tail = { ...meta, count, returned: count, has_more: hasMore, next_cursor: nextCursor }
-    return `{"data":[${answer.rows}],"meta":${JSON.stringify(tail)}}`
+    const { count, hasMore, nextCursor, meta, rows } = answer
+    const fields = { ...meta, count, returned: count, has_more: hasMore, next_cursor: nextCursor }
+    const tail = `],"meta":${JSON.stringify(fields)}}`
+    return typeof rows === 'string'
+      ? `{"data":[${rows}${tail}`
+      : Buffer.concat([JSON_HEAD, rows, Buffer.from(tail)])
   }
   if (answer.count === 0) return format === 'csv' ? csvLine(columns) : ''
-  if (format === 'ndjson') return `${answer.rows.replaceAll(ROW_SEPARATOR, '\n')}\n`
-  const rows = JSON.parse(`[${answer.rows}]`) as Record<string, unknown>[]
+  const text = answer.rows.toString()
+  if (format === 'ndjson') return `${text.replaceAll(ROW_SEPARATOR, '\n')}\n`
+  const rows = JSON.parse(`[${text}]`) as Record<string, unknown>[]
   return (
     csvLine(columns) + rows.map((row) => csvLine(columns.map((column) => csvField(row[column])))).join('')
   )

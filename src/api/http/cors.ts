@@ -17,6 +17,8 @@ const REQUEST_HEADERS = [
   'Accept',
 ]
 const PREFLIGHT_SECONDS = 86_400
+/** What else than the address decides over an answer. */
+const VARY = 'Origin, Accept, Accept-Encoding'
 const EXPOSED = EXPOSED_HEADERS.join(', ')
 
 export function createCors(origins: readonly string[]): Cors {
@@ -28,7 +30,7 @@ export function createCors(origins: readonly string[]): Cors {
     if (origin !== undefined) headers.push('Access-Control-Allow-Origin', origin)
     // Only browsers send an origin; nobody else needs the long list.
     if (request.origin !== undefined) headers.push('Access-Control-Expose-Headers', EXPOSED)
-    headers.push('Vary', 'Origin')
+    headers.push('Vary', VARY)
   }
   return {
     pushHeaders,

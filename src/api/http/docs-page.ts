@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
+import type { GateReply } from '../../gate/request.ts'
 
 /** The API reference: Swagger UI from its npm package, served from here, so that it works offline. */
 export interface DocsFile {
@@ -11,7 +12,7 @@ export interface DocsFile {
 }
 
 /** Swagger UI sets style attributes; nothing else is allowed beyond our own origin. */
-export const DOCS_CSP =
+const DOCS_CSP =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 const PAGE = `<!doctype html>
@@ -60,6 +61,18 @@ export function docsFiles(): DocsFile[] {
     asset('swagger-ui-bundle.js', 'swagger-ui-bundle.js', script),
     asset('favicon-32x32.png', 'favicon.png', 'image/png'),
   ]
+}
+
+export function docsReply({ contentType, body }: DocsFile): GateReply {
+  const headers = [
+    'Content-Type',
+    contentType,
+    'Content-Security-Policy',
+    DOCS_CSP,
+    'Cache-Control',
+    'public, max-age=3600',
+  ]
+  return { status: 200, headers, body }
 }
 
 /** The page behind the `type` of a problem+json answer. */

@@ -42,8 +42,6 @@ async function sendCompressed(
   const { headers } = answer
   const etag = headers.indexOf('ETag')
   if (etag !== -1) headers[etag + 1] = `${(headers[etag + 1] ?? '').slice(0, -1)}-${encoding}"`
-  const vary = headers.indexOf('Vary')
-  headers[vary + 1] = `${headers[vary + 1]}, Accept-Encoding`
   headers.push('Content-Encoding', encoding, 'Content-Length', String(body.length))
   raw.writeHead(answer.status, headers)
   return writeBody(raw, body)

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
+import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { ApiError } from '../../core/errors.ts'
 import { errorReply } from '../../gate/error-reply.ts'
@@ -9,8 +10,10 @@ import { addressMatcher, parseCidr, plainAddress } from '../../kit/ip-range.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { Metrics } from '../../kit/metrics.ts'
 import { methodFinder, type PublishedRoute } from '../publish/router.ts'
+import { answerClientError } from './client-error.ts'
 import { createCors } from './cors.ts'
-import { DOCS_CSP, type DocsFile } from './docs-page.ts'
+import { type DocsFile, docsReply } from './docs-page.ts'
+import { metricsReply } from './metrics-page.ts'
 import { notFoundError } from './not-found.ts'
 import { createRequestMetrics } from './request-metrics.ts'
 import { sendReply } from './send.ts'
@@ -45,13 +48,23 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   const { gate, routes, log } = options
   const cors = createCors(options.corsOrigins)
   const metrics = createRequestMetrics(options.metrics)
-  const methodsOf = methodFinder([...routes, ...options.docs.map(({ path }) => ({ method: 'GET', path }))])
+  const pages = pagesOf(options)
+  const methodsOf = methodFinder([...routes, ...[...pages.keys()].map((path) => ({ method: 'GET', path }))])
   const paths = [...new Set(routes.map((route) => route.path))]
   const nextId = requestIds()
-  const app = createApp(options)
 
   const finish = (request: FastifyRequest, reply: FastifyReply, id: string, answer: GateReply) =>
     sendReply(request, reply, answer, { requestId: id, cors })
+  const fail = (request: FastifyRequest, reply: FastifyReply, error: ApiError) => {
+    const id = nextId()
+    metrics.observe('none', error.status, 0)
+    return finish(request, reply, id, errorReply(error, id, request.headers.accept))
+  }
+  const app = createApp(options, {
+    onBadUrl: (request, reply) =>
+      fail(request, reply, new ApiError('not_found', 'The path is not readable.')),
+    onClientError: (error, socket) => answerClientError(error, socket, nextId()),
+  })
 
   for (const route of routes) {
     const url = route.path.replace(/\{([^}]+)\}/g, ':$1')
@@ -82,10 +95,15 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     })
   }
 
-  const fail = (request: FastifyRequest, reply: FastifyReply, error: ApiError) => {
-    const id = nextId()
-    metrics.observe('none', error.status, 0)
-    return finish(request, reply, id, errorReply(error, id, request.headers.accept))
+  for (const [path, page] of pages) {
+    app.route({
+      method: ['GET', 'HEAD'],
+      url: path,
+      handler: async (request, reply) => {
+        const id = nextId()
+        await finish(request, reply, id, await page(request, id))
+      },
+    })
   }
   app.setNotFoundHandler(async (request, reply) => {
     const path = (request.raw.url ?? '/').split('?')[0] ?? '/'
@@ -106,9 +124,6 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   app.setErrorHandler(async (error, request, reply) => {
     await fail(request, reply, frameworkError(error, options.bodyLimitBytes, log))
   })
-  addDocs(app, options.docs)
-  addMetrics(app, options)
-
   const url = await app.listen({ host: options.host, port: options.port })
   const metricsServer = await startMetricsServer(options)
   return {
@@ -121,7 +136,22 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   }
 }
 
-function createApp<Services>(options: HttpOptions<Services>): FastifyInstance {
+type Page = (request: FastifyRequest, id: string) => GateReply | Promise<GateReply>
+
+/** Pages beside the declared endpoints: the reference and the metrics. */
+function pagesOf<Services>(options: HttpOptions<Services>): Map<string, Page> {
+  const pages = new Map<string, Page>(options.docs.map((file) => [file.path, () => docsReply(file)]))
+  pages.set('/metrics', (request, id) => metricsReply(request.headers, id, options))
+  return pages
+}
+
+function createApp<Services>(
+  options: HttpOptions<Services>,
+  faults: {
+    onBadUrl: (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
+    onClientError: (error: Error, socket: Socket) => void
+  },
+): FastifyInstance {
   const trusted = options.trustedProxies.flatMap((text) => parseCidr(text) ?? [])
   const isTrusted = addressMatcher(trusted)
   const app = Fastify({
@@ -134,6 +164,8 @@ function createApp<Services>(options: HttpOptions<Services>): FastifyInstance {
     requestTimeout: REQUEST_TIMEOUT_MS,
     return503OnClosing: false,
     routerOptions: { maxParamLength: 512 },
+    frameworkErrors: (_error, request, reply) => faults.onBadUrl(request, reply),
+    clientErrorHandler: faults.onClientError,
   })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
@@ -146,38 +178,14 @@ function frameworkError(error: unknown, bodyLimitBytes: number, log: Logger): Ap
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     return new ApiError('payload_too_large', `The body is larger than ${bodyLimitBytes} bytes.`)
   }
+  if (statusCode === 415) {
+    return new ApiError('unsupported_media_type', 'The Content-Type of the body is not readable.')
+  }
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return new ApiError('invalid_param', 'The request could not be read.')
   }
   log.error({ err: error }, 'a request failed outside the gate')
   return new ApiError('internal_error', 'Something went wrong on our side.')
-}
-
-function addDocs(app: FastifyInstance, docs: readonly DocsFile[]): void {
-  for (const file of docs) {
-    app.get(file.path, async (_request, reply) =>
-      reply
-        .header('Content-Type', file.contentType)
-        .header('Content-Security-Policy', DOCS_CSP)
-        .header('X-Content-Type-Options', 'nosniff')
-        .header('Cache-Control', 'public, max-age=3600')
-        .send(file.body),
-    )
-  }
-}
-
-function addMetrics<Services>(app: FastifyInstance, options: HttpOptions<Services>): void {
-  app.get('/metrics', async (request, reply) => {
-    const { metricsToken, metrics } = options
-    if (metricsToken === null || request.headers.authorization !== `Bearer ${metricsToken}`) {
-      return reply.code(401).header('WWW-Authenticate', 'Bearer').send({
-        error: 'unauthorized',
-        message: 'Metrics need the bearer token TAPELINE_METRICS_TOKEN, or the port TAPELINE_METRICS_PORT.',
-        request_id: '',
-      })
-    }
-    return reply.header('Content-Type', metrics.registry.contentType).send(await metrics.registry.metrics())
-  })
 }
 
 /** Metrics on a port of their own, on the loopback address only. */

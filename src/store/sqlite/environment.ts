@@ -45,7 +45,8 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
   }
 }
 
-function assemble(database: DatabaseSync, writer: Writer, clock: Clock): EnvironmentStore {
+function assemble(database: DatabaseSync, plainWriter: Writer, clock: Clock): EnvironmentStore {
+  const { writer, writes } = countWrites(plainWriter)
   const lookup = feedLookup(database)
   const series = sqliteSeries({ database, lookup, writer, clock })
   let closing: Promise<void> | undefined
@@ -54,9 +55,26 @@ function assemble(database: DatabaseSync, writer: Writer, clock: Clock): Environ
     series: { ...guarded(series, isClosed), tally: series.tally },
     coverage: guarded(sqliteCoverage(database, lookup, writer), isClosed),
     markets: guarded(sqliteMarkets(database, writer), isClosed),
+    writes,
     close() {
       closing ??= writer.close().then(() => database.close())
       return closing
+    },
+  }
+}
+
+function countWrites(writer: Writer): { writer: Writer; writes: () => number } {
+  let count = 0
+  return {
+    writes: () => count,
+    writer: {
+      ...writer,
+      send: (command, weight) => {
+        count++
+        return writer.send(command, weight).finally(() => {
+          count++
+        })
+      },
     },
   }
 }

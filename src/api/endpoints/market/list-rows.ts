@@ -7,7 +7,7 @@ import { ROW_SEPARATOR } from '../../contract/envelopes.ts'
 import type { Services } from '../services.ts'
 import { coverageMeta } from './coverage-meta.ts'
 import { readWalk, type Walk, type WalkInput, walkBinding, writeCursor } from './cursor-walk.ts'
-import type { MarketData } from './market-data.ts'
+import type { MarketData, Proof } from './market-data.ts'
 
 /** What a list endpoint asks of the store, after its own parameters were understood. */
 export interface RowsRequest {
@@ -25,6 +25,9 @@ export interface RowsRequest {
   /** Moves a start before the first row to it and says so. */
   readonly clampToEarliest?: boolean
 }
+
+/** How long a comparison with the store's epochs is believed where another process writes. */
+const PROOF_FRESH_MS = 100
 
 type ListContext = RunContext<Readonly<Record<string, unknown>>, Services>
 
@@ -56,11 +59,16 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
   const clamp = clampMeta(context, walk, earliest)
   if (context.dryRun) return previewAnswer(await data.store.series.count(query), clamp.clamped === true)
 
-  const finality = await data.store.series.finality(request.feeds)
+  const finality = await data.facts.finality(request.feeds)
   const epochs = finality.map((feed) => feed.epoch).join(' ')
+  const proof: Proof = { atMs: context.nowMs, writes: data.store.writes() }
   const name = cacheName(context, binding, walk, limit)
   const known = data.pages.get(name)
-  if (known !== undefined && known.epochs === epochs && clamp.clamped === null) return known.answer
+  if (typeof known === 'object' && known.epochs === epochs && clamp.clamped === null) {
+    known.proof.atMs = context.nowMs
+    known.proof.writes = data.store.writes()
+    return known.answer
+  }
 
   const page = await data.store.series.page({
     ...query,
@@ -80,7 +88,7 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
     !capped
   const answer: ListAnswer = {
     kind: 'list',
-    rows: spelled(page.text, request),
+    rows: request.spell?.length ? spelled(page.text, request) : (page.bytes ?? page.text),
     count: page.count,
     hasMore: page.hasMore,
     nextCursor: page.hasMore && page.last ? writeCursor(data.cursors, binding, walk, page.last) : null,
@@ -94,8 +102,9 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
     sealed,
     clamped: clamp.clamped === true,
     coverageComplete: coverage.complete,
+    ...(sealed && known !== undefined ? { isCurrent: currentUntil(context, walk, data, proof) } : {}),
   }
-  if (sealed) data.pages.set(name, { epochs, answer })
+  if (sealed) data.pages.set(name, known === undefined ? 'seen' : { epochs, answer, proof })
   return answer
 }
 
@@ -114,7 +123,7 @@ async function earliestClamp(
   span: Span,
 ): Promise<number | undefined> {
   if (walk.startMs === undefined || walk.position !== undefined) return undefined
-  const earliest = await data.earliest(feeds)
+  const earliest = await data.facts.earliest(feeds)
   if (earliest === undefined) return undefined
   return span.fromMs < earliest && earliest < span.toMs ? earliest : undefined
 }
@@ -122,7 +131,7 @@ async function earliestClamp(
 /** A plan without a window and a request without a start begin at the first row, not in 1970. */
 async function knownStart(data: MarketData, feeds: readonly Feed[], span: Span): Promise<number> {
   if (span.fromMs > 0) return span.fromMs
-  return Math.min((await data.earliest(feeds)) ?? span.toMs, span.toMs)
+  return Math.min((await data.facts.earliest(feeds)) ?? span.toMs, span.toMs)
 }
 
 function clampMeta({ range }: ListContext, walk: Walk, earliest: number | undefined) {
@@ -143,6 +152,19 @@ function clampMeta({ range }: ListContext, walk: Walk, earliest: number | undefi
     }
   }
   return { clamped: null, clamped_reason: null, original_start: null, effective_start: null }
+}
+
+/**
+ * A sealed page stays current while this process has written nothing, while the last comparison with the
+ * store is fresh (another process may have written), and while its start is within the plan's window.
+ */
+function currentUntil({ range, nowMs }: ListContext, walk: Walk, data: MarketData, proof: Proof) {
+  const earliestMs = range?.earliestMs ?? 0
+  const depthMs = earliestMs === 0 ? Number.POSITIVE_INFINITY : nowMs - earliestMs
+  const leavesMs = (walk.startMs ?? Number.POSITIVE_INFINITY) + depthMs
+  const { store } = data
+  return (atMs: number) =>
+    atMs - proof.atMs < PROOF_FRESH_MS && atMs < leavesMs && store.writes() === proof.writes
 }
 
 /** The part of the range that this page speaks of: from where it begins to where it ends. */

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { type Clock, manualClock, systemClock } from '../kit/clock.ts'
+import { createLogger } from '../kit/log.ts'
+import type { AccountsStore } from '../store/accounts.ts'
+import { openSqliteAccounts } from '../store/sqlite/accounts.ts'
+import type { Budget } from './budget.ts'
+import { Ledger } from './ledger.ts'
+
+const log = createLogger({ level: 'silent' })
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+async function withStores(
+  count: number,
+  run: (stores: AccountsStore[]) => Promise<void>,
+  clock: Clock = systemClock,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))
+  const stores = Array.from({ length: count }, () =>
+    openSqliteAccounts({ file: join(folder, 'accounts.db'), clock }),
+  )
+  try {
+    await run(stores)
+  } finally {
+    await Promise.all(stores.map((store) => store.close()))
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function payerOn(ledger: Ledger, initialLimit: number, id = 'a/test', keyId = 'k') {
+  const budgets: Budget[] = [ledger.open({ id, accountId: 'a', initialLimit, billingDay: 1 })]
+  return { accountId: 'a', environment: 'test' as const, keyId, budgets }
+}
+
+const chargeOf = (id: string, credits: number) => ({ id, endpoint: 'GET /x', credits, rows: 0 })
+
+async function storedUsed(store: AccountsStore, budget: Budget | undefined): Promise<number> {
+  if (budget === undefined) throw new Error('no budget')
+  const state = await store.budget({ id: budget.id, periodStartMs: budget.period.startMs })
+  return state?.used ?? 0
+}
+
+async function usageSum(store: AccountsStore): Promise<number> {
+  const rows = await store.usage({ accountId: 'a', fromMs: 0, toMs: Date.now() + 1e9 })
+  return rows.reduce((sum, row) => sum + row.credits, 0)
+}
+
+test('a timer that finds nothing left to do does not keep the next charge waiting', async () => {
+  await withStores(1, async ([store]) => {
+    if (store === undefined) return
+    const ledger = new Ledger({ store, clock: systemClock, log })
+    for (let i = 0; i < 3; i++) {
+      // Spent to the last credit: nothing is leased any more that would have to be given back.
+      const payer = payerOn(ledger, 1, `b${i}/test`)
+      assert.equal(await ledger.charge(payer, chargeOf(`c${i}`, 1)), true)
+      await ledger.flush()
+      await sleep(150)
+    }
+    await ledger.close()
+    assert.equal(await usageSum(store), 3)
+  })
+})
+
+test('the same charge written twice counts once', async () => {
+  await withStores(1, async ([store]) => {
+    if (store === undefined) return
+    const ledger = new Ledger({ store, clock: systemClock, log })
+    const payer = payerOn(ledger, 1_000)
+    const periodStartMs = payer.budgets[0]?.period.startMs ?? 0
+    const entry = {
+      ...chargeOf('same', 7),
+      atMs: Date.now(),
+      accountId: 'a',
+      environment: 'test' as const,
+      keyId: 'k',
+      budgets: [{ id: 'a/test', periodStartMs, initialLimit: 1_000 }],
+    }
+    const batch = { holder: 'h', nowMs: Date.now(), entries: [entry], counts: [], keysSeen: [], leases: [] }
+    await store.settle(batch)
+    await store.settle(batch)
+    assert.equal(await storedUsed(store, payer.budgets[0]), 7)
+    assert.equal(await usageSum(store), 7)
+    await ledger.close()
+  })
+})
+
+test('charges survive a store that fails, and none is doubled', async () => {
+  await withStores(1, async ([store]) => {
+    if (store === undefined) return
+    let failures = 3
+    const flaky: AccountsStore = {
+      ...store,
+      settle: async (batch) => {
+        // Fails before the write, after the write, and before it again.
+        const failing = failures-- > 0
+        if (failing && failures !== 1) throw new Error('disk')
+        const grants = await store.settle(batch)
+        if (failing) throw new Error('answer lost')
+        return grants
+      },
+    }
+    failures = 0
+    const ledger = new Ledger({ store: flaky, clock: systemClock, log })
+    const payer = payerOn(ledger, 1_000)
+    assert.equal(await ledger.charge(payer, chargeOf('one', 10)), true)
+    failures = 3
+    for (let i = 0; i < 5; i++) assert.equal(await ledger.charge(payer, chargeOf(`more${i}`, 10)), true)
+    await ledger.close()
+    assert.equal(await storedUsed(store, payer.budgets[0]), 60)
+    assert.equal(await usageSum(store), 60)
+  })
+})
+
+test('a new billing period starts with the whole budget; late charges stay in the old one', async () => {
+  const clock = manualClock(Date.UTC(2026, 2, 31, 23, 59, 59, 900))
+  await withStores(
+    1,
+    async ([store]) => {
+      if (store === undefined) return
+      const ledger = new Ledger({ store, clock, log })
+      const payer = payerOn(ledger, 100)
+      const budget = payer.budgets[0]
+      assert.equal(await ledger.charge(payer, chargeOf('march', 100)), true)
+      assert.equal(await ledger.charge(payer, chargeOf('too much', 1)), false)
+      clock.set(Date.UTC(2026, 3, 1))
+      assert.equal(await ledger.charge(payer, chargeOf('april', 40)), true)
+      assert.equal(budget?.remaining, 60)
+      await ledger.close()
+      const used = async (month: number) =>
+        (await store.budget({ id: 'a/test', periodStartMs: Date.UTC(2026, month, 1) }))?.used
+      assert.equal(await used(2), 100)
+      assert.equal(await used(3), 40)
+    },
+    clock,
+  )
+})
+
+/** A small generator, so that a failing schedule can be run again. */
+function generator(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+const SEEDS = process.env.TAPELINE_SOAK ? Array.from({ length: 40 }, (_, i) => i + 1) : [1, 2, 3]
+
+for (const seed of SEEDS) {
+  test(`several ledgers on one store never spend more than there is, nor less (seed ${seed})`, async () => {
+    await withStores(3, async (stores) => {
+      const random = generator(seed)
+      const limit = 2_000 + Math.floor(random() * 3_000)
+      const parties = stores.map((store) => {
+        const ledger = new Ledger({ store, clock: systemClock, log })
+        const unwatch = store.watch({ onAccounts: () => {}, onWanted: () => ledger.yieldLeases() })
+        return { store, ledger, unwatch, payer: payerOn(ledger, limit) }
+      })
+      let paid = 0
+      let refused = 0
+      let least = Number.POSITIVE_INFINITY
+      const pending: Promise<void>[] = []
+      for (let i = 0; i < 400; i++) {
+        const party = parties[Math.floor(random() * parties.length)]
+        if (party === undefined) continue
+        const credits = 1 + Math.floor(random() * 30)
+        const turn = async () => {
+          if (await party.ledger.charge(party.payer, chargeOf(`${seed}-${i}`, credits))) paid += credits
+          else {
+            refused++
+            least = Math.min(least, credits)
+          }
+        }
+        pending.push(turn())
+        if (random() < 0.05) await sleep(random() * 60)
+        if (random() < 0.02) party.ledger.reload(['a'])
+      }
+      await Promise.all(pending)
+      await Promise.all(parties.map(({ ledger }) => ledger.close()))
+      for (const { unwatch } of parties) unwatch()
+      const [first] = parties
+      if (first === undefined) return
+      const used = await storedUsed(first.store, first.payer.budgets[0])
+      assert.equal(used, paid, 'what was paid is what is written')
+      assert.equal(await usageSum(first.store), paid)
+      assert.ok(paid <= limit)
+      if (refused > 0) assert.ok(limit - paid < least, `${limit - paid} were left, ${least} was refused`)
+    })
+  })
+}

@@ -1,0 +1,72 @@
+import type { AnyEndpoint } from '../api/contract/endpoint.ts'
+import { FORMATS, type Format } from '../api/contract/envelopes.ts'
+import type { Fault } from '../core/errors.ts'
+import type { Query } from './query.ts'
+
+/** The parameters that the gate itself reads: a preview of the price, and the form of a list. */
+export interface Choices {
+  readonly dryRun: boolean
+  readonly format: Format
+  readonly faults: readonly Fault[]
+}
+
+const GET_PARAMS = ['dry_run']
+const LIST_PARAMS = ['dry_run', 'format']
+const NO_PARAMS: string[] = []
+const NO_FAULTS: Fault[] = []
+
+export function gateParams<Services>(endpoint: AnyEndpoint<Services>): readonly string[] {
+  if (endpoint.method !== 'GET') return NO_PARAMS
+  return endpoint.returns.kind === 'list' ? LIST_PARAMS : GET_PARAMS
+}
+
+export function readChoices<Services>(
+  endpoint: AnyEndpoint<Services>,
+  query: Query,
+  accept: string | undefined,
+): Choices {
+  const isList = endpoint.returns.kind === 'list'
+  const dryText = endpoint.method === 'GET' ? query.values.get('dry_run') : undefined
+  const formatText = isList ? query.values.get('format') : undefined
+  const dryRun = dryText === 'true' || dryText === '1'
+  const asked = FORMATS.find((name) => name === formatText)
+  const format = asked ?? (isList ? acceptedFormat(accept) : 'json')
+  if (dryText === undefined && formatText === undefined) return { dryRun, format, faults: NO_FAULTS }
+  const faults: Fault[] = []
+  if (dryText !== undefined && !dryRun && !['false', '0', ''].includes(dryText)) {
+    faults.push(fault('dry_run', ['true', 'false']))
+  }
+  if (formatText !== undefined && asked === undefined && formatText !== '') {
+    faults.push(fault('format', FORMATS))
+  }
+  return { dryRun, format, faults }
+}
+
+function fault(param: string, allowed: readonly string[]): Fault {
+  return { param, error: 'invalid_param', message: `${param} must be one of ${allowed.join(', ')}.`, allowed }
+}
+
+const MEDIA_TYPES: Readonly<Record<string, Format>> = {
+  'application/json': 'json',
+  'application/*': 'json',
+  '*/*': 'json',
+  'application/x-ndjson': 'ndjson',
+  'text/csv': 'csv',
+}
+
+/** The form that the caller likes best; the first named one among equals, JSON where none of ours is named. */
+export function acceptedFormat(accept: string | undefined): Format {
+  if (accept === undefined || accept === '*/*') return 'json'
+  let best: Format = 'json'
+  let bestWeight = 0
+  for (const part of accept.split(',')) {
+    const [type = '', ...options] = part.split(';').map((piece) => piece.trim().toLowerCase())
+    const format = MEDIA_TYPES[type]
+    const q = options.find((option) => option.startsWith('q='))
+    const weight = q === undefined ? 1 : Number(q.slice(2)) || 0
+    if (format === undefined || weight <= bestWeight) continue
+    best = format
+    bestWeight = weight
+  }
+  return best
+}

@@ -1,0 +1,134 @@
+/** Metering is exact under concurrency, over one process and over two, and across a kill. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type AccountsParts, openAccounts } from '../../src/app.ts'
+import { loadConfig } from '../../src/config.ts'
+import { systemClock } from '../../src/kit/clock.ts'
+import { burst } from '../fakes/burst.ts'
+import { ask } from '../fakes/client.ts'
+import { makeAccount, makeKey } from '../fakes/keys.ts'
+import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts'
+
+const PRICE = 25
+const folder = dataFolder()
+let first: ChildService
+let second: ChildService
+let parts: AccountsParts
+before(async () => {
+  // Both at the same moment on an empty folder: one creates the demo account, both must start.
+  ;[first, second] = await Promise.all([spawnService(folder.path), spawnService(folder.path)])
+  const { config } = loadConfig({
+    TAPELINE_DATA: folder.path,
+    TAPELINE_PLANS: join(folder.path, 'plans.json'),
+  })
+  parts = openAccounts(config, systemClock)
+})
+after(async () => {
+  await Promise.all([first.kill('SIGKILL'), second.kill('SIGKILL')])
+  await parts.store.close()
+  folder.remove()
+})
+
+async function payer(credits: number): Promise<{ id: string; key: string }> {
+  const id = await makeAccount(parts.accounts, 'wide')
+  await parts.accounts.setCredits(id, credits)
+  return { id, key: await makeKey(parts.accounts, { accountId: id }) }
+}
+
+/** As the command line tells it. */
+async function usedBy(id: string) {
+  const { used, remaining } = await parts.accounts.balance(await parts.accounts.get(id), 'test')
+  const rows = await parts.accounts.usage(id, Date.now() - 1e8, Date.now())
+  const sum = (field: 'credits' | 'requests') => rows.reduce((total, row) => total + row[field], 0)
+  return { used, remaining, usage: sum('credits'), requests: sum('requests') }
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 400))
+
+test('two services start at the same moment on one empty folder, and one demo key is printed', () => {
+  const keys = [first, second].flatMap(
+    (service) => service.printed().match(/shown this once: svc_test_\w+/g) ?? [],
+  )
+  assert.equal(keys.length, 1)
+})
+
+test('2,000 parallel requests against a balance for 500 give exactly 500 successes', async () => {
+  const { id, key } = await payer(500 * PRICE)
+  const url = `${first.url}/v1/sources`
+  const { statuses, broken } = await burst({ urls: [url], key, count: 2_000, connections: 250 })
+  assert.deepEqual(Object.fromEntries(statuses), { 200: 500, 402: 1_500 })
+  assert.equal(broken, 0)
+  await settled()
+  assert.deepEqual(await usedBy(id), { used: 12_500, remaining: 0, usage: 12_500, requests: 500 })
+})
+
+test('the same over two processes on one data folder: exactly 500', async () => {
+  const { id, key } = await payer(500 * PRICE)
+  const urls = [`${first.url}/v1/sources`, `${second.url}/v1/sources`]
+  const { statuses } = await burst({ urls, key, count: 2_000, connections: 250 })
+  assert.deepEqual(Object.fromEntries(statuses), { 200: 500, 402: 1_500 })
+  await settled()
+  assert.deepEqual(await usedBy(id), { used: 12_500, remaining: 0, usage: 12_500, requests: 500 })
+})
+
+test('while two processes share a balance that lasts, nobody is refused', async () => {
+  const { id, key } = await payer(3_000 * PRICE)
+  const urls = [`${first.url}/v1/sources`, `${second.url}/v1/sources`]
+  const { statuses } = await burst({ urls, key, count: 1_500, connections: 100 })
+  assert.deepEqual(Object.fromEntries(statuses), { 200: 1_500 })
+  await settled()
+  assert.equal((await usedBy(id)).used, 1_500 * PRICE)
+})
+
+test('a key cap is exact too, over two processes', async () => {
+  const { id } = await payer(10_000 * PRICE)
+  const key = await makeKey(parts.accounts, { accountId: id, creditCap: 40 * PRICE })
+  const urls = [`${first.url}/v1/sources`, `${second.url}/v1/sources`]
+  const { statuses } = await burst({ urls, key, count: 200, connections: 50 })
+  assert.deepEqual(Object.fromEntries(statuses), { 200: 40, 402: 160 })
+  await settled()
+  assert.equal((await usedBy(id)).usage, 40 * PRICE)
+})
+
+test('credits set from outside count within one second', async () => {
+  const { id, key } = await payer(0)
+  assert.equal((await ask(`${first.url}/v1/sources`, { key })).status, 402)
+  await parts.accounts.setCredits(id, 30)
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  assert.equal((await ask(`${first.url}/v1/sources`, { key })).headers.get('x-credits-remaining'), '5')
+  await parts.accounts.setCredits(id, 0)
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  assert.equal((await ask(`${first.url}/v1/sources`, { key })).status, 402)
+})
+
+test('a kill during load loses at most the last 250 ms of charges and doubles none', async () => {
+  const { id, key } = await payer(1_000_000 * PRICE)
+  const answers: number[] = []
+  let killedAt = Number.POSITIVE_INFINITY
+  const caller = async () => {
+    while (performance.now() < killedAt) {
+      const { statuses } = await burst({ urls: [`${first.url}/v1/sources`], key, count: 10, connections: 1 })
+      const now = performance.now()
+      for (let i = 0; i < (statuses.get(200) ?? 0); i++) answers.push(now)
+    }
+  }
+  const load = Promise.all(Array.from({ length: 16 }, caller))
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  killedAt = performance.now()
+  await first.kill('SIGKILL')
+  await load
+  const early = answers.filter((at) => at <= killedAt - 250).length
+  assert.ok(early > 100, `there was load: ${early}`)
+  const { used, usage, requests } = await usedBy(id)
+  assert.equal(used, usage, 'the credits used equal the sum of the usage rows')
+  assert.equal(used, requests * PRICE, 'no charge is doubled')
+  assert.ok(requests >= early, `${requests} charges are kept of ${early} that were answered 250 ms before`)
+  // A request may be charged and its answer lost with the process; never more than were under way.
+  assert.ok(requests <= answers.length + 16, `${requests} charges for ${answers.length} answers`)
+  first = await spawnService(folder.path)
+  const again = await ask(`${first.url}/v1/sources`, { key })
+  assert.equal(again.status, 200)
+  assert.equal(Number(again.headers.get('x-credits-remaining')), 1_000_000 * PRICE - used - PRICE)
+  assert.doesNotMatch(first.printed(), /shown this once/, 'the demo key is not printed again')
+})

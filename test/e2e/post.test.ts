@@ -1,0 +1,177 @@
+/** Bodies and idempotency of a POST, over a real socket. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { manualClock } from '../../src/kit/clock.ts'
+import { ask, assertError } from '../fakes/client.ts'
+import { TEST_ENDPOINTS, testServices } from '../fakes/endpoints.ts'
+import { type SmallService, startSmallService } from '../fakes/small-service.ts'
+
+const services = testServices()
+const clock = manualClock(Date.UTC(2026, 2, 14, 4))
+let service: SmallService
+let key: string
+before(async () => {
+  service = await startSmallService({ endpoints: TEST_ENDPOINTS, services, clock, bodyLimitBytes: 2_000 })
+  key = await service.key()
+})
+after(() => service.stop())
+
+const GOOD = JSON.stringify({ url: 'https://a', size: 1 })
+const post = (body: string | undefined, headers: Record<string, string> = {}) =>
+  ask(`${service.url}/v1/things`, {
+    method: 'POST',
+    key,
+    headers: { 'Content-Type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body }),
+  })
+
+test('a good body is taken, with a charset or a +json type too', async () => {
+  const answer = await post(GOOD)
+  assert.equal(answer.status, 201, answer.text)
+  assert.equal(answer.headers.get('x-credits-charged'), '10')
+  assert.equal(answer.headers.get('location'), `/v1/things/${services.runs}`)
+  for (const type of ['application/json; charset=utf-8', 'application/vnd.tapeline+json']) {
+    assert.equal((await post(GOOD, { 'Content-Type': type })).status, 201, type)
+  }
+})
+
+test('an oversized body is 413, announced or not, and the handler does not run', async () => {
+  const runs = services.runs
+  const body = JSON.stringify({ url: 'x'.repeat(3_000), size: 1 })
+  assert.match(String(assertError(await post(body), 413, 'payload_too_large').message), /2000 bytes/)
+  const stream = new ReadableStream({
+    start(controller) {
+      controller.enqueue(Buffer.from(body))
+      controller.close()
+    },
+  })
+  const response = await fetch(`${service.url}/v1/things`, {
+    method: 'POST',
+    headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
+    body: stream,
+    duplex: 'half',
+  } as RequestInit)
+  assert.equal(response.status, 413)
+  assert.equal(services.runs, runs)
+})
+
+test('a wrong or missing content type is 415', async () => {
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'nonsense',
+    'application/jsonx',
+    '',
+  ]) {
+    assertError(await post(GOOD, { 'Content-Type': type }), 415, 'unsupported_media_type')
+  }
+  const bytes = await ask(`${service.url}/v1/things`, { method: 'POST', key, body: Buffer.from(GOOD) })
+  assertError(bytes, 415, 'unsupported_media_type')
+})
+
+test('broken JSON and an empty body are 422', async () => {
+  for (const body of ['{"url": ', 'null x', '']) {
+    assert.equal(assertError(await post(body), 422, 'invalid_param').param, 'body')
+  }
+  assertError(await post('[]'), 422, 'invalid_param')
+})
+
+test('a body with several faults lists every one', async () => {
+  const answer = await post(JSON.stringify({ url: 'x', size: 99, kinds: [1], colour: 'red' }))
+  const body = assertError(answer, 422, 'invalid_param')
+  const params = (body.errors as { param: string }[]).map((fault) => fault.param)
+  assert.deepEqual([...new Set(params)].sort(), ['colour', 'kinds.0', 'size', 'url'])
+  const missing = assertError(await post('{}'), 422, 'invalid_param')
+  assert.deepEqual((missing.errors as { param: string }[]).map((fault) => fault.param).sort(), [
+    'size',
+    'url',
+  ])
+})
+
+test('an unknown parameter of a POST is refused; dry_run is for GET only', async () => {
+  const answer = await ask(`${service.url}/v1/things?dry_run=true`, { method: 'POST', key })
+  assert.equal(assertError(answer, 422, 'invalid_param').param, 'dry_run')
+})
+
+test('the same Idempotency-Key gives the first answer again, for nothing', async () => {
+  const headers = { 'Idempotency-Key': 'once' }
+  const first = await post(GOOD, headers)
+  const runs = services.runs
+  const again = await post(GOOD, headers)
+  assert.equal(again.status, 201)
+  assert.equal(again.text, first.text)
+  assert.equal(services.runs, runs)
+  assert.equal(first.headers.get('idempotent-replayed'), null)
+  assert.equal(again.headers.get('idempotent-replayed'), 'true')
+  assert.equal(again.headers.get('x-credits-charged'), '0')
+  assert.equal(again.headers.get('location'), first.headers.get('location'))
+  assert.equal(again.headers.get('content-type'), first.headers.get('content-type'))
+  assert.notEqual(again.headers.get('x-request-id'), first.headers.get('x-request-id'))
+})
+
+test('the same Idempotency-Key with another body is 422', async () => {
+  const headers = { 'Idempotency-Key': 'other-body' }
+  await post(GOOD, headers)
+  assertError(await post(JSON.stringify({ url: 'https://b', size: 2 }), headers), 422, 'idempotency_conflict')
+})
+
+test('the same Idempotency-Key in progress is 409; afterwards it is the answer', async () => {
+  const headers = { 'Idempotency-Key': 'in-progress' }
+  const gate = Promise.withResolvers<void>()
+  services.wait = () => gate.promise
+  const runs = services.runs
+  const first = post(GOOD, headers)
+  while (services.runs === runs) await new Promise((resolve) => setTimeout(resolve, 5))
+  assertError(await post(GOOD, headers), 409, 'idempotency_conflict')
+  services.wait = async () => {}
+  gate.resolve()
+  assert.equal((await first).status, 201)
+  assert.equal((await post(GOOD, headers)).headers.get('idempotent-replayed'), 'true')
+  assert.equal(services.runs, runs + 1)
+})
+
+test('a failed request frees its Idempotency-Key', async () => {
+  const headers = { 'Idempotency-Key': 'fails-first' }
+  services.wait = async () => {
+    throw new Error('no')
+  }
+  assertError(await post(GOOD, headers), 500, 'internal_error')
+  services.wait = async () => {}
+  const second = await post(GOOD, headers)
+  assert.equal(second.status, 201)
+  assert.equal(second.headers.get('idempotent-replayed'), null)
+})
+
+test('two accounts may use the same Idempotency-Key, and it is forgotten after 24 hours', async () => {
+  const headers = { 'Idempotency-Key': 'shared' }
+  await post(GOOD, headers)
+  const other = await ask(`${service.url}/v1/things`, {
+    method: 'POST',
+    key: await service.key(),
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: GOOD,
+  })
+  assert.equal(other.headers.get('idempotent-replayed'), null)
+  clock.advance(24 * 3_600_000 - 1)
+  assert.equal((await post(GOOD, headers)).headers.get('idempotent-replayed'), 'true')
+  clock.advance(1)
+  assert.equal((await post(GOOD, headers)).headers.get('idempotent-replayed'), null)
+})
+
+test('an Idempotency-Key of a wrong form is 422', async () => {
+  for (const text of ['a b', 'x'.repeat(256), '']) {
+    assertError(await post(GOOD, { 'Idempotency-Key': text }), 422, 'invalid_param')
+  }
+})
+
+test('scopes hold for a POST too', async () => {
+  const market = await service.key({ scopes: ['market'] })
+  const answer = await ask(`${service.url}/v1/things`, { method: 'POST', key: market, body: GOOD })
+  assert.equal(assertError(answer, 403, 'tier_restricted').reason, 'scope')
+})
+
+test('POST paths have their own Allow', async () => {
+  const answer = await ask(`${service.url}/v1/things`, { key })
+  assertError(answer, 405, 'method_not_allowed')
+  assert.equal(answer.headers.get('allow'), 'POST, OPTIONS')
+})

@@ -1,0 +1,64 @@
+/** A small client: one request, its answer read whole. */
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  /** The parsed body; empty where it is not a JSON object. */
+  json: Record<string, unknown>
+}
+
+export interface Asked {
+  method?: string
+  key?: string
+  headers?: Record<string, string>
+  body?: string | Buffer
+}
+
+export async function ask(url: string, asked: Asked = {}): Promise<Answer> {
+  const response = await fetch(url, {
+    method: asked.method ?? 'GET',
+    headers: { ...(asked.key === undefined ? {} : { 'X-API-Key': asked.key }), ...asked.headers },
+    ...(asked.body === undefined ? {} : { body: asked.body }),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, json: parse(text) }
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}
+
+/** Sends bytes as they are and returns everything that comes back until the server closes. */
+export function askRaw(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname)
+    let text = ''
+    socket.on('connect', () => socket.write(bytes))
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve(text))
+  })
+}
+
+/** What every error has in common: status, code, a sentence, and the request id in header and body. */
+export function assertError(answer: Answer, status: number, code: string): Record<string, unknown> {
+  assert.equal(answer.status, status, answer.text)
+  assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
+  const body = answer.json
+  assert.equal(body.error, code, answer.text)
+  assert.match(String(body.message), /^.{10,}[.?]$/s, 'the message is a sentence')
+  assert.match(String(body.request_id), /^req_[0-9a-z]{10,}$/)
+  assert.equal(answer.headers.get('x-request-id'), body.request_id)
+  assert.equal(answer.headers.get('cache-control'), 'no-store')
+  return body
+}

@@ -1,0 +1,197 @@
+/** Endpoints for tests of the gate: a list, a POST, prices of every kind, and handlers that fail or wait. */
+import { Type } from 'typebox'
+import { base, flat, noCredits } from '../../src/api/contract/costs.ts'
+import { at, endpointFor, type ListAnswer, object } from '../../src/api/contract/endpoint.ts'
+import { ROW_SEPARATOR } from '../../src/api/contract/envelopes.ts'
+import {
+  flag,
+  integer,
+  interval,
+  needsTier,
+  number,
+  onlyFor,
+  optional,
+  page,
+  source,
+  symbol,
+  timeRange,
+  withDefault,
+} from '../../src/api/contract/params.ts'
+import { ApiError } from '../../src/core/errors.ts'
+
+export interface TestServices {
+  /** Rows that exist. */
+  rows: number
+  /** How often the POST has run. */
+  runs: number
+  /** The POST waits for it. */
+  wait: () => Promise<void>
+  /** How the page of the list is. */
+  sealed: boolean
+}
+
+export function testServices(): TestServices {
+  return { rows: 10_000, runs: 0, wait: async () => {}, sealed: false }
+}
+
+const endpoint = endpointFor<TestServices>()
+const Row = Type.Object({
+  n: Type.Integer({ description: 'Number.' }),
+  text: Type.Union([Type.String(), Type.Null()], { description: 'Text.' }),
+})
+const Answer = Type.Object({ runs: Type.Integer({ description: 'Runs.' }) })
+const doc = (summary: string) => ({ tag: 'market' as const, summary, example: { runs: 1 } })
+
+function rowsOf(count: number): string {
+  const texts = ['plain', 'a,b', 'say "x"', 'two\nlines', '', null]
+  return Array.from({ length: count }, (_, n) => JSON.stringify({ n, text: texts[n % texts.length] })).join(
+    ROW_SEPARATOR,
+  )
+}
+
+export const list = endpoint({
+  path: 'GET /v1/list',
+  doc: { ...doc('A list'), example: { n: 1, text: null } },
+  access: {
+    scope: 'market',
+    history: { of: 'funding', whenOlder: 'refuse', refusal: 'tier_restricted' },
+    intervalGate: 'interval',
+  },
+  params: {
+    symbol: symbol(),
+    source: optional(source('cexa', 'cexa_spot', 'perpdex')),
+    interval: withDefault(interval(['1m', '5m', '15m', '1h', '24h']), '1h'),
+    min_usd: needsTier('business', optional(number('Least value.', { min: 0, max: 1e12 }))),
+    depth: onlyFor(['cexa'], withDefault(integer('Levels.', { min: 1, max: 50 }), 10)),
+    full: flag('Whole books.'),
+    ...timeRange('exclusive'),
+    ...page({ default: 500, max: 10_000 }),
+  },
+  cost: base(50)
+    .perRow(3)
+    .perRowWhen('with full', 10, (input) => input.full === true),
+  returns: { kind: 'list', name: 'TestRow', row: Row },
+  aliases: [at('GET /v1/perpdex/list', { source: 'perpdex' }), at('GET /v1/full/list', { full: true })],
+  run: ({ rowLimit, services, range, ignored, input, dryRun }): ListAnswer => {
+    const count = Math.min(rowLimit, services.rows)
+    const hasMore = services.rows > count
+    return {
+      kind: 'list',
+      rows: dryRun ? '' : rowsOf(count),
+      count,
+      hasMore,
+      nextCursor: hasMore ? `c${count}` : null,
+      meta: { symbol: input.symbol, source: input.source ?? null, interval: input.interval, ignored },
+      sealed: services.sealed,
+      clamped: range?.clamp !== undefined,
+      coverageComplete: true,
+    }
+  },
+})
+
+export const clamping = endpoint({
+  path: 'GET /v1/clamping',
+  doc: { ...doc('A list that clamps'), example: { n: 1, text: null } },
+  access: { history: { of: 'candles', whenOlder: 'clamp', refusal: 'tier_restricted' } },
+  params: { ...timeRange('exclusive'), ...page({ default: 1, max: 10 }) },
+  cost: base(50).perRow(3),
+  returns: { kind: 'list', name: 'ClampRow', row: Row },
+  run: ({ range }) => ({
+    kind: 'list',
+    rows: JSON.stringify({ n: range?.fromMs, text: null }),
+    count: 1,
+    hasMore: false,
+    nextCursor: null,
+    meta: { original: range?.clamp?.originalStartMs ?? null },
+    sealed: false,
+    clamped: range?.clamp !== undefined,
+    coverageComplete: true,
+  }),
+})
+
+export const create = endpoint({
+  path: 'POST /v1/things',
+  doc: doc('Creates a thing'),
+  access: { scope: 'webhooks' },
+  body: {
+    name: 'NewThing',
+    schema: Type.Object(
+      {
+        url: Type.String({ minLength: 3 }),
+        size: Type.Integer({ minimum: 1, maximum: 9 }),
+        kinds: Type.Optional(Type.Array(Type.String())),
+      },
+      { additionalProperties: false },
+    ),
+    example: { url: 'https://example.com', size: 1 },
+  },
+  cost: flat(10),
+  returns: object('Thing', Answer, 201),
+  run: async ({ services }) => {
+    services.runs++
+    const runs = services.runs
+    await services.wait()
+    return { kind: 'object', value: { runs }, status: 201, headers: [['Location', `/v1/things/${runs}`]] }
+  },
+})
+
+export const paid = endpoint({
+  path: 'GET /v1/paid',
+  doc: doc('Costs ten'),
+  cost: flat(10),
+  returns: object('Paid', Answer),
+  run: async ({ services }) => {
+    await services.wait()
+    return { kind: 'object', value: { runs: services.runs } }
+  },
+})
+
+export const free = endpoint({
+  path: 'GET /v1/free',
+  doc: doc('Costs nothing'),
+  cost: noCredits,
+  returns: object('Free', Answer),
+  run: () => ({ kind: 'object', value: { runs: 0 } }),
+})
+
+export const proOnly = endpoint({
+  path: 'GET /v1/pro',
+  doc: doc('For pro'),
+  access: { tier: 'pro', feature: 'pro_thing' },
+  params: { symbol: symbol() },
+  cost: flat(1),
+  returns: object('Pro', Answer),
+  run: () => ({ kind: 'object', value: { runs: 0 } }),
+})
+
+/** Answers that are not a success although nothing was thrown. */
+export const unavailable = endpoint({
+  path: 'GET /v1/unavailable',
+  doc: doc('No node'),
+  cost: flat(10),
+  returns: object('Unavailable', Answer),
+  run: () => ({ kind: 'object', value: { runs: 0 }, status: 503 }),
+})
+
+export const broken = endpoint({
+  path: 'GET /v1/broken',
+  doc: doc('Fails'),
+  cost: flat(10),
+  returns: object('Broken', Answer),
+  run: () => {
+    throw new Error('the password of the database is hunter2')
+  },
+})
+
+export const upstream = endpoint({
+  path: 'GET /v1/upstream',
+  doc: doc('Node fails'),
+  cost: flat(10),
+  returns: object('Upstream', Answer),
+  errors: ['upstream_timeout'],
+  run: async () => {
+    throw new ApiError('upstream_timeout', 'No node answered in time.')
+  },
+})
+
+export const TEST_ENDPOINTS = [list, clamping, create, paid, free, proOnly, unavailable, broken, upstream]

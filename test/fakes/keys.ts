@@ -1,0 +1,23 @@
+/** Accounts and keys as tests need them. */
+import { randomBytes } from 'node:crypto'
+import type { Accounts, NewKeyInput } from '../../src/accounts/accounts.ts'
+
+export interface KeyWish extends Partial<NewKeyInput> {
+  /** Plan of the account that is created where none is named. */
+  plan?: string
+  /** Credits that the account has left in both environments. */
+  credits?: number
+}
+
+export async function makeAccount(accounts: Accounts, plan: string): Promise<string> {
+  const email = `${randomBytes(6).toString('hex')}@example.com`
+  return (await accounts.create({ email, plan })).id
+}
+
+export async function makeKey(accounts: Accounts, wish: KeyWish): Promise<string> {
+  const { plan = 'wide', credits, accountId, ...input } = wish
+  const owner = accountId ?? (await makeAccount(accounts, plan))
+  if (credits !== undefined) await accounts.setCredits(owner, credits)
+  const { key } = await accounts.createKey({ environment: 'test', name: 'a key', ...input, accountId: owner })
+  return key
+}

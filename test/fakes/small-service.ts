@@ -1,0 +1,98 @@
+/** The gate and the HTTP server around endpoints that a test declares, on a real store and a real socket. */
+import { join } from 'node:path'
+import { type Accounts, createAccounts } from '../../src/accounts/accounts.ts'
+import { createIdempotency } from '../../src/accounts/idempotency.ts'
+import { KeyRing } from '../../src/accounts/key-ring.ts'
+import { Ledger } from '../../src/accounts/ledger.ts'
+import { planBook } from '../../src/accounts/plans.ts'
+import type { AnyEndpoint } from '../../src/api/contract/endpoint.ts'
+import { startHttp } from '../../src/api/http/server.ts'
+import { checkDeclarations } from '../../src/api/publish/check.ts'
+import { routesOf } from '../../src/api/publish/router.ts'
+import { createGate } from '../../src/gate/gate.ts'
+import { createSlowDown } from '../../src/gate/slow-down.ts'
+import { type Clock, systemClock } from '../../src/kit/clock.ts'
+import type { Logger } from '../../src/kit/log.ts'
+import { createMetrics } from '../../src/kit/metrics.ts'
+import type { AccountsStore } from '../../src/store/accounts.ts'
+import { openSqliteAccounts } from '../../src/store/sqlite/accounts.ts'
+import { type KeyWish, makeKey } from './keys.ts'
+import { dataFolder, silentLog, WIDE_PLAN } from './service.ts'
+
+export interface SmallService {
+  readonly url: string
+  readonly store: AccountsStore
+  readonly accounts: Accounts
+  readonly ledger: Ledger
+  key(wish?: KeyWish): Promise<string>
+  stop(): Promise<void>
+}
+
+export async function startSmallService<Services>(options: {
+  endpoints: readonly AnyEndpoint<Services>[]
+  services: Services
+  clock?: Clock
+  log?: Logger
+  plans?: readonly object[]
+  trustedProxies?: readonly string[]
+  corsOrigins?: readonly string[]
+  bodyLimitBytes?: number
+}): Promise<SmallService> {
+  const { endpoints, services } = options
+  checkDeclarations(endpoints)
+  const folder = dataFolder()
+  const clock = options.clock ?? systemClock
+  const log = options.log ?? silentLog
+  const plans = planBook({ plans: options.plans ?? [WIDE_PLAN] })
+  const store = openSqliteAccounts({ file: join(folder.path, 'accounts.db'), clock })
+  const accounts = createAccounts({ store, plans, clock })
+  const ledger = new Ledger({ store, clock, log })
+  const keys = new KeyRing({ store, plans, ledger })
+  const unwatch = store.watch({
+    onAccounts: (ids) => {
+      keys.forget(ids)
+      ledger.reload(ids)
+    },
+    onWanted: () => ledger.yieldLeases(),
+  })
+  const gate = createGate<Services>({
+    keys,
+    ledger,
+    idempotency: createIdempotency({ store, clock }),
+    slowDown: createSlowDown(clock),
+    clock,
+    log,
+    services: { test: services },
+    openServices: services,
+    upgradeUrl: '/upgrade',
+  })
+  const http = await startHttp({
+    host: '127.0.0.1',
+    port: 0,
+    bodyLimitBytes: options.bodyLimitBytes ?? 65_536,
+    trustedProxies: options.trustedProxies ?? [],
+    corsOrigins: options.corsOrigins ?? ['*'],
+    metricsPort: null,
+    metricsToken: null,
+    gate,
+    routes: routesOf(endpoints),
+    withdrawn: {},
+    docs: [],
+    metrics: createMetrics({ defaults: false }),
+    log,
+  })
+  return {
+    url: http.url,
+    store,
+    accounts,
+    ledger,
+    key: (wish = {}) => makeKey(accounts, wish),
+    stop: async () => {
+      await http.close()
+      unwatch()
+      await ledger.close()
+      await store.close()
+      folder.remove()
+    },
+  }
+}
