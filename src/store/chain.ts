@@ -28,7 +28,6 @@ export interface TransactionRecord {
   /** `{"tx_id":…,"inputs":…,"outputs":…,"tags":…}`, as it is served. */
   readonly parsed: string
   readonly fee: bigint | null
-  readonly coinbase: boolean
   readonly effects: readonly AddressEffect[]
 }
 
@@ -47,16 +46,6 @@ export interface ChainBlock {
 
 export interface AddedBlock extends ChainBlock {
   readonly transactions: readonly AcceptedTransaction[]
-}
-
-export interface MempoolTransaction extends TransactionRecord {
-  readonly isOrphan: boolean
-}
-
-/** A block of the DAG, whether it is in the chain or not; kept a while to tell each of them once. */
-export interface SeenBlock {
-  readonly hash: string
-  readonly event: number
 }
 
 export interface ChainGap {
@@ -79,10 +68,11 @@ export interface ChainWrite {
   /** Chain blocks that left, tip first: what they accepted is pending again. */
   readonly removed?: readonly string[]
   readonly added?: readonly AddedBlock[]
-  readonly entered?: readonly MempoolTransaction[]
+  /** New in the mempool. One that is known already keeps what is known of it. */
+  readonly entered?: readonly TransactionRecord[]
   readonly dropped?: readonly string[]
-  /** Only blocks that `unseen` named. */
-  readonly seen?: readonly SeenBlock[]
+  /** Blocks of the DAG, in the chain or not; kept a while, to tell each of them once. */
+  readonly seen?: readonly string[]
   readonly events?: readonly NewEvent[]
 }
 
@@ -141,6 +131,7 @@ export interface KnownTransaction {
 export interface IndexedOutput {
   readonly amount: bigint
   readonly scriptPublicKey: string
+  readonly covenantId: string | null
 }
 
 export interface IndexRetention {

@@ -170,8 +170,10 @@ function outputOf(parsedText: string, index: number): IndexedOutput | undefined 
   const outputs = (read.value as { outputs?: readonly { [member: string]: ExactJson }[] }).outputs
   const output = outputs?.[index]
   if (output === undefined) return undefined
+  const covenant = output.covenant as { id?: ExactJson } | null | undefined
   return {
     amount: BigInt(output.amount_sompi as number | bigint),
     scriptPublicKey: String(output.script_public_key),
+    covenantId: typeof covenant?.id === 'string' ? covenant.id : null,
   }
 }

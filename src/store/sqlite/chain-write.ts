@@ -7,7 +7,7 @@ import type {
   ChainBlock,
   ChainWrite,
   IndexRetention,
-  MempoolTransaction,
+  TransactionRecord,
 } from '../chain.ts'
 import type { AddressTable } from './chain-addresses.ts'
 import { DIRECTIONS } from './chain-schema.ts'
@@ -130,7 +130,7 @@ export function chainWriter(database: DatabaseSync, addresses: AddressTable, eve
     return Number(row?.id)
   }
 
-  function enterMempool(transaction: MempoolTransaction, atMs: number, firstSeq: number): void {
+  function enterMempool(transaction: TransactionRecord, atMs: number, firstSeq: number): void {
     const row = enter.get(blob(transaction.txId), atMs, transaction.fee, transaction.parsed)
     putEffects(Number(row?.id), transaction.effects, firstSeq)
   }
@@ -159,7 +159,7 @@ export function chainWriter(database: DatabaseSync, addresses: AddressTable, eve
       for (const block of batch.added ?? []) addChainBlock(block, batch.atMs, firstSeq)
       for (const transaction of batch.entered ?? []) enterMempool(transaction, batch.atMs, firstSeq)
       for (const txId of batch.dropped ?? []) drop.run(batch.atMs, blob(txId))
-      for (const { hash } of batch.seen ?? []) insertSeen.run(blob(hash), batch.atMs)
+      for (const hash of batch.seen ?? []) insertSeen.run(blob(hash), batch.atMs)
       return { newestSeq: events.newestSeq() }
     },
     prune(retention: IndexRetention): { deleted: number; more: boolean } {
