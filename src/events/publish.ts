@@ -46,6 +46,8 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
       seq = Math.max(page.upToSeq, seq)
       if (page.events.length > 0 && !closed) for (const listener of listeners) listener(page.events)
       if (!page.more) seq = Math.max(seq, until)
+      // Between pages the sockets of the readers get their turn, or a burst would look like slow clients.
+      else await new Promise((resolve) => setImmediate(resolve))
     }
   }
 

@@ -146,12 +146,6 @@ export function createSession(host: SessionHost, connection: Connection, client:
       address_count: sub.addresses.size,
       after_seq: fromSeq,
     })
-    if (fromSeq > host.seq) {
-      // A number that this log never gave: the client comes from another log.
-      say({ type: 'gap', id, after_seq: fromSeq, up_to_seq: host.seq, reason: 'unknown_position' })
-      sub.fromSeq = host.seq
-      sub.sentSeq = host.seq
-    }
     void sync(sub)
   }
 
@@ -169,6 +163,10 @@ export function createSession(host: SessionHost, connection: Connection, client:
   /** One page of the past; true when the subscription is live. */
   async function syncStep(sub: Subscription): Promise<boolean> {
     if (!(await drained())) return true
+    if (sub.sentSeq > host.seq) {
+      await settlePosition(sub)
+      return false
+    }
     const untilSeq = host.seq
     const page = await host.events.after({
       afterSeq: sub.sentSeq,
@@ -193,6 +191,19 @@ export function createSession(host: SessionHost, connection: Connection, client:
     sub.sentSeq = Number.POSITIVE_INFINITY
     say({ type: 'live', id, seq: sentSeq })
     return true
+  }
+
+  /** A place that the hub has not reached: the log is ahead of it for a moment, or the client comes from another log. */
+  async function settlePosition(sub: Subscription): Promise<void> {
+    const { newestSeq } = await host.events.bounds()
+    if (sub.sentSeq <= newestSeq) {
+      await sleep(STALL_CHECK_MS)
+      return
+    }
+    const upToSeq = host.seq
+    say({ type: 'gap', id: sub.id, after_seq: sub.sentSeq, up_to_seq: upToSeq, reason: 'unknown_position' })
+    sub.fromSeq = upToSeq
+    sub.sentSeq = upToSeq
   }
 
   /** Whether another subscription of this client has sent the event already. */
