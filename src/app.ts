@@ -30,6 +30,7 @@ import { DAY_MS } from './core/time.ts'
 import { eventSchema } from './events/event.ts'
 import { createGate } from './gate/gate.ts'
 import { createSlowDown } from './gate/slow-down.ts'
+import { createStreamDoor } from './gate/stream-door.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
@@ -163,7 +164,7 @@ export async function startService(
     docs: docsFiles(),
     metrics,
     log,
-    stream: { keys, slowDown, clock, hubs },
+    stream: { door: createStreamDoor({ keys, slowDown, clock }), hubs },
   })
   shutdown.add('http', () => http.close())
   const firstKey = await createDemoAccount(store, accounts)

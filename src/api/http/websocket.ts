@@ -1,13 +1,9 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import type { Credential, KeyRing } from '../../accounts/key-ring.ts'
 import type { Environment } from '../../core/environment.ts'
 import { ApiError } from '../../core/errors.ts'
-import { AuthenticationError, authenticate, checkCredential, findKeyText } from '../../gate/authenticate.ts'
-import { limitRate } from '../../gate/limit-rate.ts'
-import type { SlowDown } from '../../gate/slow-down.ts'
-import type { Clock } from '../../kit/clock.ts'
+import type { StreamDoor } from '../../gate/stream-door.ts'
 import { plainAddress } from '../../kit/ip-range.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { ClientConnection, Hub, Refusal } from '../../stream/hub.ts'
@@ -20,9 +16,7 @@ import { CLOSE_CODES, LONGEST_MESSAGE_BYTES } from '../../stream/protocol.ts'
 export const STREAM_PATH = '/v1/ws'
 
 export interface StreamOptions {
-  readonly keys: KeyRing
-  readonly slowDown: SlowDown
-  readonly clock: Clock
+  readonly door: StreamDoor
   readonly log: Logger
   readonly hubs: Partial<Record<Environment, Hub>>
   /** Whether a peer's X-Forwarded-For is believed. */
@@ -67,16 +61,26 @@ function accept(socket: WebSocket, request: IncomingMessage, options: StreamOpti
   socket.on('message', keepEarly)
   // Whatever breaks a connection also closes it; `close` is where that is dealt with.
   socket.on('error', () => {})
-  admit(request, options)
-    .then(({ credential, recheck }) => {
+  const mark = (request.url ?? '').indexOf('?')
+  options.door
+    .enter({
+      headers: request.headers,
+      search: mark === -1 ? '' : (request.url ?? '').slice(mark + 1),
+      address: clientAddress(request, options.isTrustedProxy),
+    })
+    .then((entered) => {
       socket.off('message', keepEarly)
       if (socket.readyState !== socket.OPEN) return
-      const hub = options.hubs[credential.environment]
+      const { accountId, plan, environment } = entered.credential
+      const hub = options.hubs[environment]
       if (hub === undefined) {
         refuse(socket, { code: CLOSE_CODES.forbidden, reason: 'the environment of the key is not running' })
         return
       }
-      const { accountId, plan } = credential
+      const recheck = async () => {
+        const error = await entered.recheck()
+        return error && refusalOf(error, options.log)
+      }
       const client = hub.open(connectionOf(socket), { accountId, plan, recheck })
       if (client === undefined) return
       socket.on('message', (data: Buffer) => {
@@ -88,36 +92,6 @@ function accept(socket: WebSocket, request: IncomingMessage, options: StreamOpti
       for (const text of early) client.receive(text)
     })
     .catch((error) => refuse(socket, refusalOf(error, options.log)))
-}
-
-async function admit(request: IncomingMessage, options: StreamOptions) {
-  const { keys, clock, slowDown } = options
-  const mark = (request.url ?? '').indexOf('?')
-  const search = mark === -1 ? '' : (request.url ?? '').slice(mark + 1)
-  const text = findKeyText({ headers: request.headers, search })
-  const address = clientAddress(request, options.isTrustedProxy)
-  const check = async (): Promise<Credential> => {
-    const credential = await authenticate(keys, text)
-    checkCredential(credential, { nowMs: clock.now(), address, scope: 'node' })
-    return credential
-  }
-  try {
-    const credential = await check()
-    limitRate(credential.rate, clock.now(), 'rate_limited')
-    const recheck = async () => {
-      try {
-        await check()
-        return undefined
-      } catch (error) {
-        // A store that cannot be asked is no reason to end a connection.
-        return error instanceof ApiError ? refusalOf(error, options.log) : undefined
-      }
-    }
-    return { credential, recheck }
-  } catch (error) {
-    if (error instanceof AuthenticationError) await slowDown.afterFailure(address)
-    throw error
-  }
 }
 
 function refusalOf(error: unknown, log: Logger): Refusal {
