@@ -129,6 +129,11 @@ export function runLive(options: {
   }
 
   function data(observation: DataObservation): void {
+    // The loss of a book is our own finding, not a sign of life.
+    if (observation.kind === 'book_lost') {
+      recorders.get(observation.symbol)?.observe(observation)
+      return
+    }
     const channel = channelOf(observation)
     const key = channelKey(channel)
     lastEventMs = Math.max(lastEventMs ?? 0, observation.venueTimeMs)
