@@ -118,7 +118,7 @@ export async function startService(
   for (const environment of runningEnvironments(config)) {
     const parts = { environment, config, clock, log, metrics, shutdown, probes }
     const market = await startMarket(parts, cursors)
-    const chain = await startChain(parts)
+    const chain = await startChain(parts, cursors)
     services[environment] = {
       ...common,
       ...market.services,
@@ -169,7 +169,9 @@ function runningEnvironments(config: Config): Environment[] {
 }
 
 /** Open endpoints have no environment; whatever of it they touched would be a mistake. */
-function openServices(common: Omit<Services, 'market' | 'symbols' | 'status'>): Services {
+function openServices(
+  common: Omit<Services, 'market' | 'chain' | 'chainIndex' | 'symbols' | 'status'>,
+): Services {
   const none = (): never => {
     throw new Error('an open endpoint has no environment')
   }
@@ -178,6 +180,12 @@ function openServices(common: Omit<Services, 'market' | 'symbols' | 'status'>): 
     symbols: none,
     status: none,
     get market(): never {
+      return none()
+    },
+    get chain(): never {
+      return none()
+    },
+    get chainIndex(): never {
       return none()
     },
   }

@@ -21,8 +21,12 @@ import { COARSE_INTERVALS, candleFeed, EXCHANGE_PLANS, feedOf } from './plans.ts
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
-const FACTOR = 40
-const START_MS = Date.parse('2026-11-10T00:58:10Z')
+const FACTOR = 30
+const START_MS = Date.parse('2026-11-10T00:56:10Z')
+const PAST_MS = Date.parse('2026-11-08T00:00:00Z')
+const HOUR_MS = Date.parse('2026-11-10T01:00:00Z')
+const isFilling = ({ supervisor }: Recording) =>
+  supervisor.status().some(({ detail }) => detail.backfill?.isFinished !== true)
 const VENUE_NAMES: readonly SandboxVenue[] = ['spot', 'futures', 'perp']
 
 let world: World
@@ -33,11 +37,13 @@ let range = { fromMs: 0, toMs: 0 }
 before(async () => {
   // Over a full hour, in which rates are settled.
   world = await startWorld({ factor: FACTOR, startMs: START_MS })
-  first = await startRecording(world, { backfill: true, backfillFromMs: START_MS - 2 * DAY_MS })
+  first = await startRecording(world, { backfill: true, backfillFromMs: PAST_MS })
   await world.clock.sleep(13_000)
-  second = await startRecording(world, { backfill: true, backfillFromMs: START_MS - DAY_MS })
+  second = await startRecording(world, { backfill: true, backfillFromMs: PAST_MS + 2 * DAY_MS })
+  // The first fill is heavy for a clock that runs this fast: what is compared begins after it.
+  while ([first, second].some(isFilling)) await world.clock.sleep(1_000)
   const fromMs = Math.ceil((world.clock.now() + 15_000) / MINUTE_MS) * MINUTE_MS
-  range = { fromMs, toMs: fromMs + 4 * MINUTE_MS }
+  range = { fromMs, toMs: Math.max(fromMs, HOUR_MS) + 2 * MINUTE_MS }
   await until(world.clock, range.toMs + 45_000)
   await first.stop()
   await second.stop()
@@ -65,9 +71,9 @@ test('two recorders store the same trades, closed candles, flow and funding', as
     const rows = await closed(first)
     assert.deepEqual(await closed(second), rows, feedName(feed))
     if (['1s', '1m'].includes(feed.interval) || feed.dataset === 'trades')
-      assert.ok(rows.length >= 4, feedName(feed))
+      assert.ok(rows.length >= 2, feedName(feed))
   }
-  const lastDay = { fromMs: START_MS - DAY_MS, toMs: range.toMs }
+  const lastDay = { fromMs: PAST_MS + DAY_MS, toMs: range.toMs }
   for (const source of ['cexa_futures', 'perpdex'] as const) {
     const feed = feedOf('funding', source, 'BTC')
     const rows = await readRows(first.store, feed, lastDay)
@@ -107,8 +113,8 @@ test('a candle carries the last settled rate and the last observed open interest
 
 test('asking for the past again changes no byte, even when everything is asked for', async () => {
   const { store } = first
-  const before = await dump(store)
-  assert.ok(before.size > 20)
+  const start = await dump(store)
+  assert.ok(start.size > 20)
   assert.deepEqual(await fillAgain(store), [0, 0, 0])
   for (const { feed } of await store.series.feeds({})) {
     if (!(feed.dataset === 'flow' && feed.interval === '1m')) await store.coverage.retract(feed, 0, START_MS)
@@ -119,7 +125,7 @@ test('asking for the past again changes no byte, even when everything is asked f
     stretches.join(),
   )
   const again = await dump(store)
-  for (const [name, text] of before) assert.equal(again.get(name), text, name)
+  for (const [name, text] of start) assert.equal(again.get(name), text, name)
   const feeds = (await store.series.feeds({})).map(({ feed }) => feed)
   assert.deepEqual(
     await store.series.revisions({ feeds, range: { from: 0, to: Number.MAX_SAFE_INTEGER }, limit: 5 }),
@@ -140,7 +146,7 @@ async function fillAgain(store: EnvironmentStore): Promise<number[]> {
       venue: VENUES[exchange.name]({ clock, hosts }),
       store,
       symbols: ['BTC'],
-      fromMs: START_MS - 2 * DAY_MS,
+      fromMs: PAST_MS,
       toMs: START_MS,
       clock,
       log: createLogger({ level: 'silent' }),

@@ -1,6 +1,8 @@
 import type { Environment } from '../../core/environment.ts'
 import type { Plan } from '../../core/plan.ts'
 import { endpointFor } from '../contract/endpoint.ts'
+import type { ChainData } from './chain/chain-data.ts'
+import type { ChainIndex } from './chain/chain-index.ts'
 import type { MarketData } from './market/market-data.ts'
 
 /** What endpoints work with. One set per environment; the composition root fills it. */
@@ -15,6 +17,8 @@ export interface Services {
   /** The same object as long as nothing has changed. */
   readonly symbols: () => SymbolsBody | Promise<SymbolsBody>
   readonly market: MarketData
+  readonly chain: ChainData
+  readonly chainIndex: ChainIndex
   readonly status: () => Promise<ServiceStatus>
 }
 

@@ -91,7 +91,11 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
           },
           route,
         )
-        await finish(request, reply, id, answer)
+        try {
+          await finish(request, reply, id, answer)
+        } finally {
+          answer.onSent?.()
+        }
         metrics.observe(route.name, answer.status, (performance.now() - startedMs) / 1000)
       },
     })
