@@ -12,7 +12,6 @@ export function useLoad<T>(load: () => Promise<T>, deps: readonly unknown[], eve
   const [error, setError] = useState<string>()
   const [turn, setTurn] = useState(0)
   const reload = useCallback(() => setTurn((before) => before + 1), [])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the caller names what the load depends on
   useEffect(() => {
     let current = true
     load().then(

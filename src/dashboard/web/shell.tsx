@@ -35,7 +35,6 @@ export function Shell({ path }: { path: string }) {
   const [first = ''] = path.split('/')
   const active = first in VIEWS && (first !== 'operator' || isOperator) ? first : 'explorer'
   const [menu, setMenu] = useState(false)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new place closes the menu
   useEffect(() => setMenu(false), [path])
   const View = VIEWS[active]
   return (
