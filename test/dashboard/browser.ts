@@ -52,6 +52,16 @@ export async function openPage(
   return { page, context, faults }
 }
 
+/** The one-time token that a service in a process of its own has printed. */
+export async function operatorToken(service: { printed(): string }): Promise<string> {
+  for (let tries = 0; tries < 200; tries++) {
+    const token = /welcome\/(\S+)\s/.exec(service.printed())?.[1]
+    if (token !== undefined) return token
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error('no link for the operator was printed')
+}
+
 export async function signUp(page: Page, email: string, password = 'correct horse battery'): Promise<void> {
   await page.goto('/#/sign-up')
   await page.getByLabel('E-mail').fill(email)

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { dataFolder, spawnService } from '../fakes/service.ts'
-import { becomeOperator, createKey, openPage, skip, startBrowser } from './browser.ts'
+import { becomeOperator, createKey, openPage, operatorToken, skip, startBrowser } from './browser.ts'
 
 const OUT = join(import.meta.dirname, '..', '..', 'screenshots')
 const VIEWS = [
@@ -28,7 +28,7 @@ if (skip !== false) {
 mkdirSync(OUT, { recursive: true })
 const folder = dataFolder()
 const service = await spawnService(folder.path, { env: { TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on' } })
-const token = /welcome\/(\S+)/.exec(service.printed())?.[1] ?? ''
+const token = await operatorToken(service)
 const browser = await startBrowser()
 try {
   const first = await openPage(browser, service.url)
