@@ -83,11 +83,15 @@ export function UsageBody({ usage, from }: { usage: UsageView; from: string }) {
             </Card>
           </div>
           <Card title="Rate-limit hits by day">
-            <Bars
-              days={daysOf(rows, ['rate-limited'], 'rate_limited', from)}
-              names={['rate-limited']}
-              label="Rate-limit hits by day"
-            />
+            {sum('rate_limited') === 0 ? (
+              <p class="muted">No call was refused for its rate.</p>
+            ) : (
+              <Bars
+                days={daysOf(rows, ['rate-limited'], 'rate_limited', from)}
+                names={['rate-limited']}
+                label="Rate-limit hits by day"
+              />
+            )}
           </Card>
         </>
       )}
