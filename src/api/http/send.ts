@@ -1,6 +1,6 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { GateReply } from '../../gate/request.ts'
+import type { GateReply, HeaderList } from '../../gate/request.ts'
 import { chooseEncoding, compress } from './compress.ts'
 import type { Cors } from './cors.ts'
 
@@ -20,6 +20,7 @@ export function sendReply(
   reply.hijack()
   const isHead = request.method === 'HEAD'
   if (answer.status === 304 || answer.status === 204) {
+    tellHeldTag(headers, request.headers)
     reply.raw.writeHead(answer.status, headers)
     reply.raw.end()
     return
@@ -33,6 +34,19 @@ export function sendReply(
   else return writeBody(reply.raw, answer.body)
 }
 
+/** The tag of a 304 is the one that the caller holds: that of the encoding it would get again. */
+function tellHeldTag(headers: HeaderList, request: IncomingHttpHeaders): void {
+  const encoding = chooseEncoding(request['accept-encoding'], Number.POSITIVE_INFINITY)
+  const etag = headers.indexOf('ETag')
+  if (encoding === undefined || etag === -1) return
+  const encoded = encodedTag(headers[etag + 1] ?? '', encoding)
+  if (request['if-none-match']?.includes(encoded)) headers[etag + 1] = encoded
+}
+
+function encodedTag(tag: string, encoding: string): string {
+  return `${tag.slice(0, -1)}-${encoding}"`
+}
+
 async function sendCompressed(
   raw: ServerResponse,
   answer: GateReply,
@@ -41,7 +55,7 @@ async function sendCompressed(
   const body = await compress(answer.body, encoding, answer.keepWith)
   const { headers } = answer
   const etag = headers.indexOf('ETag')
-  if (etag !== -1) headers[etag + 1] = `${(headers[etag + 1] ?? '').slice(0, -1)}-${encoding}"`
+  if (etag !== -1) headers[etag + 1] = encodedTag(headers[etag + 1] ?? '', encoding)
   headers.push('Content-Encoding', encoding, 'Content-Length', String(body.length))
   raw.writeHead(answer.status, headers)
   return writeBody(raw, body)
