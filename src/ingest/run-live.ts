@@ -127,6 +127,7 @@ export function runLive(options: {
 
   function data(observation: DataObservation): void {
     const channel = channelOf(observation)
+    if (channel === undefined) return
     const key = channelKey(channel)
     lastEventMs = Math.max(lastEventMs ?? 0, observation.venueTimeMs)
     silence.heard(key, observation)
@@ -205,7 +206,8 @@ export function runLive(options: {
   }
 }
 
-function channelOf(observation: DataObservation): Channel {
+/** Undefined for what no exchange says. */
+function channelOf(observation: DataObservation): Channel | undefined {
   const { symbol } = observation
   switch (observation.kind) {
     case 'trade':
@@ -218,7 +220,12 @@ function channelOf(observation: DataObservation): Channel {
       return { dataset: 'liquidations', symbol }
     case 'book_snapshot':
       return { dataset: observation.feed === 'fast' ? 'book_fast' : 'book', symbol }
-    default:
+    case 'best_bid_ask':
+    case 'funding':
+    case 'open_interest':
+    case 'mark':
       return { dataset: observation.kind, symbol }
+    default:
+      return undefined
   }
 }
