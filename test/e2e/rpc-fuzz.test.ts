@@ -20,6 +20,7 @@ const SEED = 20_261
 let chain: ChainService
 let strict: FakeNode
 let key: string
+let following: NodeJS.Timeout
 before(async () => {
   strict = await startFakeNode({ networkId: 'testnet-10', daaScore: 500_000_300 })
   let urls = ''
@@ -34,10 +35,15 @@ before(async () => {
       return { TAPELINE_NODES: urls }
     },
   })
+  // The strict node stays in step with the simulated one, so that both get calls until the end.
+  following = setInterval(() => {
+    strict.state.daaScore = Number(chain.nodes[0]?.status().virtualDaaScore)
+  }, 200)
   key = await chain.key()
   await chain.healthy(2)
 })
 after(async () => {
+  clearInterval(following)
   await chain.stop()
   await strict.close()
 })
