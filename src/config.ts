@@ -155,6 +155,37 @@ const SETTINGS = {
       read: (value: string): string | null | undefined => (value.length >= 16 ? value : undefined),
     }),
   ),
+  eventDays: setting('EVENT_DAYS', 'Days that chain events are kept.', 7, whole(1, 365)),
+  eventBytes: setting(
+    'EVENT_BYTES',
+    'Size above which the oldest chain events are forgotten earlier.',
+    8 * 1024 ** 3,
+    whole(1_048_576, 1024 ** 4),
+  ),
+  testEventDays: setting(
+    'TEST_EVENT_DAYS',
+    'Days that chain events of the test environment are kept.',
+    1,
+    whole(1, 365),
+  ),
+  testEventBytes: setting(
+    'TEST_EVENT_BYTES',
+    'Size above which the oldest chain events of the test environment are forgotten earlier.',
+    1024 ** 3,
+    whole(1_048_576, 1024 ** 4),
+  ),
+  indexDays: setting(
+    'INDEX_DAYS',
+    'Days that indexed transactions are kept; off keeps them all.',
+    null,
+    optionalWhole(1, 36_500),
+  ),
+  testIndexDays: setting(
+    'TEST_INDEX_DAYS',
+    'Days that indexed transactions of the test environment are kept; off keeps them all.',
+    1,
+    optionalWhole(1, 36_500),
+  ),
   ledgerDays: setting('LEDGER_DAYS', 'Days that single charges are kept.', 40, whole(1, 3_650)),
   shutdownSeconds: setting('SHUTDOWN_SECONDS', 'Longest time that a clean stop may take.', 10, whole(1, 300)),
 } as const satisfies Record<string, Setting<unknown>>

@@ -1,25 +1,26 @@
 import { join } from 'node:path'
-import type { ChainData } from '../api/endpoints/chain/chain-data.ts'
 import { createSubmitter } from '../api/endpoints/chain/submit-transaction.ts'
-import type { ServiceStatus } from '../api/endpoints/services.ts'
+import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
 import type { Network } from '../core/chain/network.ts'
+import type { CursorCodec } from '../core/cursor.ts'
 import type { Counter } from '../kit/metrics.ts'
 import type { NodeAddress } from '../upstreams/node-link.ts'
 import { createUpstreams, type NodeStatus, type Trouble, type Upstreams } from '../upstreams/pool.ts'
+import { type IndexedChain, startIndexedChain } from './index-chain.ts'
 import type { Parts } from './parts.ts'
 import { startSandboxNodes } from './sandbox-nodes.ts'
 
 export interface ChainHalf {
-  readonly services: { readonly chain: ChainData }
+  readonly services: Pick<Services, 'chain' | 'chainIndex'>
   readonly upstreams: Upstreams
+  readonly index: IndexedChain
   readonly nodes: () => ServiceStatus['nodes']
-  readonly deliveries: () => ServiceStatus['webhooks']
 }
 
 const SANDBOX_NETWORK: Network = 'testnet-10'
 
 /** The chain half of one environment: its nodes and what serves them. */
-export async function startChain(parts: Parts): Promise<ChainHalf> {
+export async function startChain(parts: Parts, cursors: CursorCodec): Promise<ChainHalf> {
   const { environment, config, clock, shutdown, probes } = parts
   const nodes = environment === 'live' ? configuredNodes(config.nodes) : await sandboxNodes(parts)
   const upstreams = createUpstreams({
@@ -37,11 +38,12 @@ export async function startChain(parts: Parts): Promise<ChainHalf> {
       },
     })
   }
+  const index = await startIndexedChain(parts, upstreams, cursors)
   return {
-    services: { chain: { upstreams, submitter: createSubmitter({ upstreams, clock }) } },
+    services: { chain: { upstreams, submitter: createSubmitter({ upstreams, clock }) }, ...index.services },
     upstreams,
+    index,
     nodes: () => upstreams.nodes().map(shown),
-    deliveries: () => ({ pending: 0, oldest_pending_seconds: 0 }),
   }
 }
 
