@@ -3,10 +3,12 @@ import { AccountsError } from './accounts/accounts.ts'
 import { PlanFileError } from './accounts/plans.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
 import { openapiDocument } from './api/publish/openapi.ts'
+import { marketAccess } from './app/market-access.ts'
 import { openAccounts, startService } from './app.ts'
 import { ACCOUNT_COMMANDS } from './cli/accounts-commands.ts'
 import { type Command, HelpWanted, UsageError } from './cli/command.ts'
 import { KEY_COMMANDS } from './cli/keys-commands.ts'
+import { MARKET_COMMANDS } from './cli/market-commands.ts'
 import { createOutput, type Output } from './cli/output.ts'
 import { helpOfAll, parseCommand } from './cli/run-command.ts'
 import { USAGE_COMMAND } from './cli/usage-command.ts'
@@ -35,7 +37,15 @@ const openapi: Command = {
   options: {},
   run: async () => {},
 }
-const COMMANDS = [serve, config, ...ACCOUNT_COMMANDS, ...KEY_COMMANDS, USAGE_COMMAND, openapi]
+const COMMANDS = [
+  serve,
+  config,
+  ...ACCOUNT_COMMANDS,
+  ...KEY_COMMANDS,
+  USAGE_COMMAND,
+  ...MARKET_COMMANDS,
+  openapi,
+]
 
 const out = (text: string) => void process.stdout.write(text)
 const complain = (text: string) => void process.stderr.write(`${text}\n`)
@@ -66,9 +76,12 @@ async function runOnAccounts(
   output: Output,
 ): Promise<void> {
   const { store, accounts } = openAccounts(config, systemClock)
+  const log = createLogger({ level: config.logLevel, write: (line) => void process.stderr.write(line) })
+  const market = marketAccess(config, { clock: systemClock, log })
   try {
-    await command.run({ values, output, accounts, clock: systemClock })
+    await command.run({ values, output, accounts, clock: systemClock, market })
   } finally {
+    await market.close()
     await store.close()
   }
 }

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import type { ServiceStatus } from '../api/endpoints/services.ts'
 import { formatTime } from '../core/time.ts'
 import type { SourceStatus } from '../ingest/supervise.ts'
-import type { VenueName } from '../venues/list.ts'
+import { EXCHANGES, SANDBOX_FILE, type SandboxReady } from './exchanges.ts'
 import { type KeptThread, keepThread } from './keep-thread.ts'
 import type { Parts } from './parts.ts'
 import type { RecordMessage, RecordOptions } from './record-thread.ts'
@@ -12,26 +12,6 @@ export interface Recording {
   ingestion(): ServiceStatus['ingestion']
 }
 
-type SandboxVenue = 'spot' | 'futures' | 'perp'
-interface SandboxReady {
-  readonly ready: true
-  readonly controlUrl: string
-  readonly spot: SandboxAddress
-  readonly futures: SandboxAddress
-  readonly perp: SandboxAddress
-}
-interface SandboxAddress {
-  readonly restUrl: string
-  readonly wsUrl: string
-}
-
-/** Venue, the source it records, and who plays it in the sandbox. */
-const EXCHANGES: readonly { name: VenueName; source: string; sandbox: SandboxVenue }[] = [
-  { name: 'binance-spot', source: 'cexa', sandbox: 'spot' },
-  { name: 'binance-futures', source: 'cexa_futures', sandbox: 'futures' },
-  { name: 'hyperliquid', source: 'perpdex', sandbox: 'perp' },
-]
-const SANDBOX_FILE = new URL('../sandbox/exchanges/process.ts', import.meta.url)
 const RECORD_FILE = new URL('./record-thread.ts', import.meta.url)
 /** Feeds need a moment to come up before their absence is a fault. */
 const STARTING_MS = 30_000

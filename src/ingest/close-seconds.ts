@@ -15,6 +15,7 @@ import { type Bar, barOfKline } from './bar.ts'
 import { type BarBuilder, createBarBuilder, type TradeFact } from './build-candles.ts'
 import { candleOf } from './candle-row.ts'
 import { candleFeed, feedOf } from './plans.ts'
+import type { LeftTrades } from './resume.ts'
 import { finalize, type SymbolParts } from './symbol-parts.ts'
 
 const SECOND_MS = 1_000
@@ -27,6 +28,8 @@ export interface SecondCloser {
   trade(trade: TradeFact): void
   /** Nothing is known of this stretch; an open end stands for the present. */
   gap(fromMs: number, toMs: number): void
+  /** Takes over the trades of the run before. */
+  resume(left: LeftTrades): void
   /** Complete from here on, gaps apart. */
   begin(atMs: number): void
   show(): void
@@ -116,6 +119,11 @@ export function closeSeconds(parts: SymbolParts): SecondCloser {
       if (open !== undefined && toMs !== Number.POSITIVE_INFINITY && fromMs <= open.fromMs) open.toMs = toMs
       else if (open === undefined) gaps.push({ fromMs, toMs })
       gaps = gaps.slice(-100)
+    },
+    resume(left) {
+      beganMs = left.fromMs
+      gaps = [...left.gaps]
+      for (const trade of left.trades) builder.add(trade)
     },
     begin(atMs) {
       beganMs ??= atMs

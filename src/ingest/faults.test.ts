@@ -138,6 +138,31 @@ test('a lost line is a gap of the venue, a silence one of ours', async () => {
   assert.deepEqual(await reasons(3), [])
 })
 
+test('a muted symbol shows exactly the muted stretch, its source and its reason', async () => {
+  const mutes = [
+    { minute: 0, lastsMs: 25_000, feed: feedOf('ticker', 'cexa_futures', 'BTC') },
+    { minute: 0, lastsMs: 25_000, feed: feedOf('liquidations', 'cexa_futures', 'BTC') },
+    { minute: 1, lastsMs: 20_000, feed: feedOf('ticker', 'cexa', 'BTC') },
+    { minute: 2, lastsMs: 20_000, feed: feedOf('snapshots', 'perpdex', 'BTC') },
+    { minute: 2, lastsMs: 20_000, feed: feedOf('trades', 'perpdex', 'BTC') },
+  ]
+  for (const { minute, lastsMs, feed } of mutes) {
+    const fromMs = range.fromMs + minute * MINUTE_MS
+    const gaps = await readGaps(recording.store, feed, { fromMs, toMs: fromMs + MINUTE_MS })
+    const [gap] = gaps
+    assert.ok(gap !== undefined && gaps.length === 1, `${JSON.stringify(feed)}: ${JSON.stringify(gaps)}`)
+    assert.equal(gap.source, feed.source)
+    assert.equal(gap.reason, 'not_observed')
+    const mutedMs = fromMs + 10_000
+    assert.ok(
+      gap.from > mutedMs - 3_000 && gap.from <= mutedMs + 1_500,
+      `begins ${gap.from - mutedMs} ms off`,
+    )
+    const heardMs = mutedMs + lastsMs
+    assert.ok(gap.to >= heardMs - 500 && gap.to < heardMs + 5_000, `ends ${gap.to - heardMs} ms off`)
+  }
+})
+
 test('no closed row was ever rewritten', () => {
   for (const { detail } of recording.supervisor.status())
     assert.deepEqual([detail.name, detail.counts.corrected, detail.counts.refused], [detail.name, 0, 0])

@@ -17,12 +17,14 @@ import {
   type BackfillStep,
   COARSE_INTERVALS,
   candleFeed,
+  channelsOf,
   type ExchangePlan,
   feedOf,
   trackedFeeds,
 } from './plans.ts'
 import { recordSymbol, type SymbolRecorder } from './record-symbol.ts'
 import type { Recorder, RecorderStatus } from './recorder.ts'
+import { forgetUnconfirmed, readLeftTrades } from './resume.ts'
 import { type BackfillProgress, runBackfill } from './run-backfill.ts'
 import { type LiveRun, runLive } from './run-live.ts'
 import type { IngestCounts, SymbolParts } from './symbol-parts.ts'
@@ -48,6 +50,8 @@ export interface ExchangeOptions {
   readonly log: Logger
   readonly symbols?: readonly AssetSymbol[]
   readonly backfill?: boolean
+  /** Where the backfill ends its walk backwards, instead of the plan's depths. */
+  readonly backfillFromMs?: number
   readonly longestSilenceMs?: LiveOptions['longestSilenceMs']
 }
 
@@ -98,15 +102,18 @@ export function recordExchange(options: ExchangeOptions): Recorder {
     )
     const recorders = new Map<AssetSymbol, SymbolRecorder>()
     for (const part of parts) {
+      await forgetUnconfirmed(store, plan, part.symbol, startMs)
+      const left = await readLeftTrades(store, plan, part.symbol, fromMs, startMs)
       const onError = (error: unknown) =>
         log.warn({ venue: venue.describe.name, err: error }, 'trades not repaired')
-      recorders.set(part.symbol, recordSymbol(part, { fromMs, onError }))
+      recorders.set(part.symbol, recordSymbol(part, { fromMs, onError, left }))
     }
     if (plan.hasFunding && plan.openInterest === 'heard') await listMarkets(store, venue)
     for (const part of parts) tellNotProvided(part, startMs)
     live = runLive({
-      plan,
       venue,
+      channels: symbols.flatMap((symbol) => channelsOf(plan, symbol)),
+      hasSnapshots: plan.hasSnapshots,
       recorders,
       tracker,
       writer: rows,
@@ -146,6 +153,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
         targets,
         coverage: store.coverage,
         log,
+        ...(options.backfillFromMs === undefined ? {} : { fromMs: options.backfillFromMs }),
         onProgress(next) {
           if (isFirst || !next.isFinished) progress = next
         },

@@ -7,6 +7,7 @@ import { closeMinutes } from './close-minutes.ts'
 import { closeSeconds } from './close-seconds.ts'
 import { followTrades, type TradeFollower } from './follow-trades.ts'
 import { askedKey, candleFeed, feedOf } from './plans.ts'
+import type { LeftTrades } from './resume.ts'
 import { sampleBook } from './sample-book.ts'
 import { sequenceOf } from './sequence.ts'
 import { finalize, type SymbolParts } from './symbol-parts.ts'
@@ -52,13 +53,15 @@ export interface SymbolRecorder {
 
 export function recordSymbol(
   parts: SymbolParts,
-  options: { fromMs: number; onError: (error: unknown) => void },
+  options: { fromMs: number; onError: (error: unknown) => void; left?: LeftTrades | undefined },
 ): SymbolRecorder {
   const { plan, symbol, writer, tracker, clock } = parts
   const { source } = plan
   const { fromMs } = options
   const minutes = closeMinutes(parts, fromMs)
   const seconds = closeSeconds(parts)
+  if (options.left !== undefined) seconds.resume(options.left)
+  const left = new Set(options.left?.trades.map((trade) => `${trade.timeMs}:${trade.id}`))
   const flow = plan.hasFlow ? closeFlow(parts, fromMs) : undefined
   const sampler = sampleBook({ staleAfterMs: BOOK_STALE_MS, graceMs: BOOK_GRACE_MS })
   const ticker = new Map<number, { bid: readonly [string, string]; ask: readonly [string, string] }>()
@@ -155,6 +158,8 @@ export function recordSymbol(
             side: observation.side,
           },
         ])
+        // A venue repeats its last trades to a new listener.
+        if (left.has(`${observation.venueTimeMs}:${observation.id}`)) return
         seconds.trade({
           timeMs: observation.venueTimeMs,
           price: observation.price,

@@ -136,12 +136,10 @@ async function chunksOf(
   if (endMs === undefined) return []
   const unitMs = alignmentOf(step)
   const floor = (timeMs: number) => Math.floor(timeMs / unitMs) * unitMs
-  const startMs = floor(options.fromMs ?? endMs - step.backMs)
+  const startMs = floor(await startOf(options, step, target.parts, endMs))
   if (startMs >= endMs) return []
   const { gaps } = await options.coverage.read([mainFeed(step, target.parts)], startMs, endMs)
-  const holes = gaps.filter(
-    ({ reason }) => reason !== 'not_provided' && !(step.kind === 'seconds' && reason === 'before_start'),
-  )
+  const holes = gaps.filter(({ reason }) => reason !== 'not_provided')
   const chunks: Chunk[] = []
   let reachedMs = Number.POSITIVE_INFINITY
   for (const hole of holes.toReversed()) {
@@ -155,6 +153,20 @@ async function chunksOf(
     reachedMs = Math.min(reachedMs, fromMs)
   }
   return chunks
+}
+
+/** Trades are many: steps that need them never go further back than their plan, and seconds not before the first. */
+async function startOf(
+  { fromMs }: BackfillOptions,
+  step: BackfillStep,
+  { plan, symbol, series }: SymbolParts,
+  endMs: number,
+): Promise<number> {
+  const plannedMs = endMs - step.backMs
+  if (step.kind === 'counts') return Math.max(plannedMs, fromMs ?? plannedMs)
+  if (step.kind !== 'seconds') return fromMs ?? plannedMs
+  const first = await series.earliest({ dataset: 'candles', source: plan.source, symbol, interval: '1s' })
+  return first === undefined ? endMs : Math.max(plannedMs, fromMs ?? plannedMs, first)
 }
 
 async function fillPatiently(chunk: Chunk, log: Logger): Promise<boolean> {

@@ -1,5 +1,5 @@
 /**
- * Listens to one exchange and keeps the books of what was heard.
+ * Listens to one venue and keeps the books of what was heard.
  *
  *   session ──batches──▶ dispatch ──▶ symbol recorders ──▶ rows
  *                           ├── connected, disconnected, stale, damaged ──▶ coverage
@@ -10,10 +10,9 @@ import type { AssetSymbol } from '../core/symbol.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { GapReason } from '../store/coverage.ts'
-import { type Channel, channelKey } from '../venues/channel.ts'
+import { type Channel, channelKey, type Dataset } from '../venues/channel.ts'
 import { type DataObservation, isControl, type Observation } from '../venues/observation.ts'
 import type { LiveOptions, LiveSession, Venue } from '../venues/venue.ts'
-import { channelsOf, type ExchangePlan } from './plans.ts'
 import type { SymbolRecorder } from './record-symbol.ts'
 import type { CoverageTracker } from './track-coverage.ts'
 import { watchSilence } from './watch-silence.ts'
@@ -23,10 +22,15 @@ import type { RowWriter } from './write-rows.ts'
 export const CLAIM_MARGIN_MS = 1_000
 const TICK_MS = 1_000
 const SAMPLE_MS = 500
+/** No fact takes longer than this from its time to us. */
+const LONGEST_WAY_MS = 15_000
 /** A frame that could not be read may have carried anything of the last moments. */
 const DAMAGE_MS = 1_000
 /** Losses that are ours or nobody's; the others mean that the venue let go. */
 const OWN_REASONS = /consumer too slow|replaced/
+
+/** What records a symbol, as far as listening is concerned. */
+export type LiveRecorder = Pick<SymbolRecorder, 'observe' | 'gap' | 'begins' | 'show' | 'sample' | 'close'>
 
 export interface LiveRun {
   readonly done: Promise<void>
@@ -43,9 +47,11 @@ export interface LiveStatus {
 }
 
 export function runLive(options: {
-  plan: ExchangePlan
   venue: Venue
-  recorders: ReadonlyMap<AssetSymbol, SymbolRecorder>
+  channels: readonly Channel[]
+  /** Whether books are sampled. */
+  hasSnapshots: boolean
+  recorders: ReadonlyMap<AssetSymbol, LiveRecorder>
   tracker: CoverageTracker
   writer: RowWriter
   clock: Clock
@@ -53,10 +59,9 @@ export function runLive(options: {
   signal: AbortSignal
   longestSilenceMs?: LiveOptions['longestSilenceMs']
 }): LiveRun {
-  const { plan, venue, recorders, tracker, writer, clock, log } = options
+  const { venue, channels, recorders, tracker, writer, clock, log } = options
   const stop = new AbortController()
   const signal = AbortSignal.any([options.signal, stop.signal])
-  const channels = [...recorders.keys()].flatMap((symbol) => channelsOf(plan, symbol))
   const session = venue.live(channels, {
     signal,
     ...(options.longestSilenceMs === undefined ? {} : { longestSilenceMs: options.longestSilenceMs }),
@@ -78,8 +83,13 @@ export function runLive(options: {
     },
   })
 
-  function failed(channel: Channel, sinceMs: number, reason: GapReason): void {
-    tracker.failed(channelKey(channel), sinceMs, reason)
+  /** What was heard last is older than the moment it was heard: what follows it was missed. */
+  function failed(channel: Channel, heardMs: number, reason: GapReason): void {
+    const key = channelKey(channel)
+    const last = silence.last(key)
+    const lastMs = last === undefined || last.kind === 'funding' ? heardMs : last.venueTimeMs + 1
+    const sinceMs = Math.max(Math.min(heardMs, lastMs), heardMs - LONGEST_WAY_MS)
+    tracker.failed(key, sinceMs, reason)
     recorders.get(channel.symbol)?.gap(channel.dataset, sinceMs, Number.POSITIVE_INFINITY)
   }
 
@@ -119,6 +129,11 @@ export function runLive(options: {
   }
 
   function data(observation: DataObservation): void {
+    // The loss of a book is our own finding, not a sign of life.
+    if (observation.kind === 'book_lost') {
+      recorders.get(observation.symbol)?.observe(observation)
+      return
+    }
     const channel = channelOf(observation)
     const key = channelKey(channel)
     lastEventMs = Math.max(lastEventMs ?? 0, observation.venueTimeMs)
@@ -150,14 +165,14 @@ export function runLive(options: {
   }
 
   async function sample(): Promise<void> {
-    if (!plan.hasSnapshots) return
+    if (!options.hasSnapshots) return
     for (;;) {
       await clock.sleep(SAMPLE_MS, signal)
       for (const recorder of recorders.values()) recorder.sample(clock.now())
     }
   }
 
-  async function close(recorder: SymbolRecorder): Promise<void> {
+  async function close(recorder: LiveRecorder): Promise<void> {
     for (;;) {
       try {
         await recorder.close(clock.now())
@@ -198,20 +213,33 @@ export function runLive(options: {
   }
 }
 
+const DATASET_OF: Readonly<Record<Exclude<DataObservation['kind'], 'kline' | 'book_snapshot'>, Dataset>> = {
+  trade: 'trades',
+  aggregate_trade: 'aggregate_trades',
+  mark: 'mark',
+  funding: 'funding',
+  open_interest: 'open_interest',
+  liquidation: 'liquidations',
+  book_diff: 'book_diff',
+  best_bid_ask: 'best_bid_ask',
+  book_change: 'book',
+  book_lost: 'book',
+  market: 'markets',
+  market_ticker: 'market_ticker',
+  reference_price: 'reference_price',
+  mid: 'mids',
+  contract_bar: 'contract_bars',
+  oracle_round: 'oracle_rounds',
+}
+
 function channelOf(observation: DataObservation): Channel {
   const { symbol } = observation
   switch (observation.kind) {
-    case 'trade':
-      return { dataset: 'trades', symbol }
-    case 'aggregate_trade':
-      return { dataset: 'aggregate_trades', symbol }
     case 'kline':
       return { dataset: 'klines', symbol, interval: observation.interval }
-    case 'liquidation':
-      return { dataset: 'liquidations', symbol }
     case 'book_snapshot':
       return { dataset: observation.feed === 'fast' ? 'book_fast' : 'book', symbol }
     default:
-      return { dataset: observation.kind, symbol }
+      return { dataset: DATASET_OF[observation.kind], symbol }
   }
 }

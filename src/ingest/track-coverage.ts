@@ -87,6 +87,7 @@ export function createCoverageTracker(options: {
   function end(state: State, fromMs: number, reason: GapReason): void {
     const startMs = Math.max(fromMs, state.confirmedToMs)
     if (state.isClaiming) {
+      record(state.feed, state.claimedToMs, startMs)
       retract(state.feed, startMs, state.claimedToMs)
       gaps += 1
       state.gap = { fromMs: startMs, reason }

@@ -20,6 +20,8 @@ const AGAIN_AFTER_MS = 15_000
 export interface SilenceWatch {
   heard(key: string, observation: DataObservation): void
   stale(observation: StaleObservation): void
+  /** What the channel said last. */
+  last(key: string): DataObservation | undefined
   stats(): { suspected: number; confirmed: number; quiet: number }
 }
 
@@ -74,6 +76,7 @@ export function watchSilence(options: {
 
   return {
     heard: (key, observation) => void last.set(key, observation),
+    last: (key) => last.get(key),
     stale(observation) {
       judge(observation).catch((error) => {
         if (!signal.aborted) log.error({ err: error }, 'a silence could not be judged')

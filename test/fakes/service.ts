@@ -1,4 +1,7 @@
-/** The real service for tests: in this process or as a child, on an empty data folder and a free port. */
+/**
+ * The real service for tests: in this process or as a child, on an empty data folder and a free port. The
+ * simulated venues stay off unless a test switches them on.
+ */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -7,14 +7,28 @@ import type { AssetSymbol } from '../../src/core/symbol.ts'
 import { EXCHANGE_PLANS } from '../../src/ingest/plans.ts'
 import { recordExchange } from '../../src/ingest/record-exchange.ts'
 import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
-import type { Clock } from '../../src/kit/clock.ts'
+import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { createLogger } from '../../src/kit/log.ts'
-import { fastClock } from '../../src/sandbox/exchanges/fast-clock.ts'
 import { type SandboxExchanges, startSandboxExchanges } from '../../src/sandbox/exchanges/run.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import { VENUES, type VenueName } from '../../src/venues/list.ts'
 import type { LiveOptions } from '../../src/venues/venue.ts'
+
+export interface TimeBase {
+  readonly startMs: number
+  readonly factor: number
+  /** The machine's time at the start: processes that share it share the fast clock. */
+  readonly originMs: number
+}
+
+export function sharedClock(base: TimeBase): Clock & { readonly base: TimeBase } {
+  return {
+    base,
+    now: () => Math.floor(base.startMs + (Date.now() - base.originMs) * base.factor),
+    sleep: (ms, signal) => systemClock.sleep(ms / base.factor, signal),
+  }
+}
 
 export type SandboxVenue = 'spot' | 'futures' | 'perp'
 
@@ -24,10 +38,13 @@ export const EXCHANGES: Record<SandboxVenue, { name: VenueName; source: Source }
   perp: { name: 'hyperliquid', source: 'perpdex' },
 }
 
+export type Addresses = Pick<SandboxExchanges, SandboxVenue>
+
 export interface World {
   readonly clock: Clock
   readonly sandbox: SandboxExchanges
   readonly startMs: number
+  readonly timeBase: TimeBase
   close(): Promise<void>
 }
 
@@ -40,14 +57,14 @@ export async function startWorld(options: {
   tradesPerSecond?: number
 }): Promise<World> {
   const startMs = options.startMs ?? START_MS
-  const clock = fastClock({ startMs, factor: options.factor })
+  const clock = sharedClock({ startMs, factor: options.factor, originMs: Date.now() })
   const sandbox = await startSandboxExchanges({
     seed: 7,
     clock,
     tickMs: 100,
     ...(options.tradesPerSecond === undefined ? {} : { tradesPerSecond: options.tradesPerSecond }),
   })
-  return { clock, sandbox, startMs, close: () => sandbox.close() }
+  return { clock, sandbox, startMs, timeBase: clock.base, close: () => sandbox.close() }
 }
 
 export interface Recording {
@@ -61,16 +78,17 @@ export interface Recording {
 }
 
 export async function startRecording(
-  world: World,
+  world: { clock: Clock; sandbox: Addresses },
   options: {
     venues?: readonly SandboxVenue[]
     symbols?: readonly AssetSymbol[]
     backfill?: boolean
+    backfillFromMs?: number
     folder?: string
     longestSilenceMs?: LiveOptions['longestSilenceMs']
   } = {},
 ): Promise<Recording> {
-  const { clock, sandbox } = world
+  const { clock } = world
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tapeline-ingest-'))
   const store = await openSqliteEnvironment({ file: join(folder, 'test.db'), clock })
   const log = createLogger({ level: process.env.TAPELINE_LOG_LEVEL ?? 'silent' })
@@ -82,13 +100,14 @@ export async function startRecording(
       plan,
       venue: VENUES[name]({
         clock,
-        hosts: { rest: sandbox[venue].restUrl, stream: sandbox[venue].wsUrl },
+        hosts: { rest: world.sandbox[venue].restUrl, stream: world.sandbox[venue].wsUrl },
       }),
       store,
       clock,
       log,
       symbols: options.symbols ?? ['BTC'],
       backfill: options.backfill ?? false,
+      ...(options.backfillFromMs === undefined ? {} : { backfillFromMs: options.backfillFromMs }),
       ...(options.longestSilenceMs === undefined ? {} : { longestSilenceMs: options.longestSilenceMs }),
     })
   })

@@ -75,6 +75,8 @@ export interface TimeRange {
   readonly endGiven: boolean
   /** The earliest instant that the plan may read. */
   readonly earliestMs: number
+  /** A start that lies before it by no more than this is served as asked. */
+  readonly graceMs: number
   /** Set when the plan's window moved the start. */
   readonly clamp: { readonly originalStartMs: number } | undefined
 }

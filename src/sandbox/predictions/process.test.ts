@@ -30,9 +30,10 @@ test('one recorder on every running market costs less than 15 % of a core', {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   try {
-    const line = await new Promise<string>((resolve) =>
-      child.stdout.once('data', (data) => resolve(String(data))),
-    )
+    const line = await new Promise<string>((resolve, reject) => {
+      child.stdout.once('data', (data) => resolve(String(data)))
+      child.once('exit', (code) => reject(new Error(`ended with ${code}`)))
+    })
     const sandbox = JSON.parse(line) as SandboxPredictions
     const tokens: string[] = []
     for (const symbol of SYMBOLS)

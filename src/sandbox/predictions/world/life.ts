@@ -10,7 +10,7 @@
  * A level keeps its size for a while of its own and is then drawn anew. A trade is such a change, seen from the
  * other side: where the best level got smaller, somebody may have taken the difference.
  */
-import { hash32, smooth } from '../../exchanges/world/hash.ts'
+import { createSmoothReader, hash32 } from '../../exchanges/world/hash.ts'
 
 export interface LifeSpec {
   readonly seed: number
@@ -82,6 +82,9 @@ const ASKS = 1_001
 const TRADE_SHARE = 0.7
 const MIN_PRINT = 100
 const NOISE = 0.006
+/** Before the window the price leans this far from the middle, in thousandths, over so many slots. */
+const LEAN = 15
+const LEAN_SLOTS = 200
 
 export function createLife(spec: LifeSpec): Life {
   const { seed, stream, slotMs, startMs, endMs } = spec
@@ -119,11 +122,12 @@ export function createLife(spec: LifeSpec): Life {
     path = { fair, refineStep, outcome: spec.likelihood(endMs) * 1_000 }
     return path
   }
+  const lean = createSmoothReader(seed, stream + 3, LEAN_SLOTS)
   const stepOf = (slot: number) => (slot >= slots ? steps : Math.floor(slot / spec.slotsPerStep))
   const tick = (slot: number): 10 | 1 =>
     slot >= 0 && stepOf(slot) >= (path ?? readPath()).refineStep ? 1 : 10
   function fairAt(slot: number): number {
-    if (slot < 0) return 500 + smooth(seed, stream + 3, slot + SLOT_BIAS, 200) * 15
+    if (slot < 0) return 500 + lean(slot + SLOT_BIAS) * LEAN
     const { fair, outcome } = path ?? readPath()
     return slot < slots ? (fair[Math.floor(slot / spec.slotsPerStep)] as number) : outcome
   }
