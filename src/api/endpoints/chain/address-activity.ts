@@ -30,7 +30,7 @@ const AddressActivity = Type.Object({
 const UPSTREAM_CALLS = 2
 const CREDITS_PER_CALL = 5
 /** Both calls are always made: their price is part of the base. */
-const cost = base(10 + UPSTREAM_CALLS * CREDITS_PER_CALL).perRow(1)
+const cost = base(10).per('upstream call', CREDITS_PER_CALL, UPSTREAM_CALLS).perRow(1)
 
 export const addressActivity = endpoint({
   path: 'GET /v1/addresses/{address}/activity',
