@@ -16,7 +16,7 @@ async function startChild(file: string, ...args: string[]) {
 }
 
 const CLIENTS = 1_000
-const EVENTS_PER_ROUND = 100
+const EVENTS_PER_ROUND = 20
 const STREAM_ROUNDS = 5
 
 /** The stream to many clients against a bare broadcast of the same frames. */
@@ -52,11 +52,15 @@ async function startCrowd(mode: 'hub' | 'bare') {
         sockets.push(socket)
         await once(socket, 'open')
         if (mode === 'hub') {
+          const live = new Promise<void>((resolve) => {
+            socket.on('message', function look(data: Buffer) {
+              if (!data.includes('"type":"live"')) return
+              socket.off('message', look)
+              resolve()
+            })
+          })
           socket.send(JSON.stringify({ op: 'subscribe', kinds: ['block_added'] }))
-          for (;;) {
-            const [data] = (await once(socket, 'message')) as [Buffer]
-            if (data.includes('"type":"live"')) break
-          }
+          await live
         }
         socket.on('message', () => {
           if (++received === wanted) done()
@@ -105,7 +109,7 @@ export async function matchFigures(): Promise<Figure[]> {
 
 function matchTime(subscriptions: number): () => Promise<number> {
   const matcher = createMatcher<number>()
-  const address = (index: number) => `kaspatest:q${index.toString(36).padStart(60, 'q')}`
+  const address = (index: number) => `kaspatest:q${index.toString().padStart(60, 'q')}`
   for (let index = 0; index < subscriptions; index++) {
     matcher.add(index, { kinds: ['utxos_changed'], addresses: [address(index)] })
   }
@@ -125,7 +129,7 @@ function matchTime(subscriptions: number): () => Promise<number> {
   }
 }
 
-const POSTS_PER_ROUND = 3_000
+const POSTS_PER_ROUND = 2_000
 const POSTS_AT_ONCE = 16
 const POST_ROUNDS = 5
 
