@@ -5,7 +5,7 @@ import { type Accounts, createAccounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
 import { Ledger } from './accounts/ledger.ts'
-import { type PlanBook, planBook } from './accounts/plans.ts'
+import { type PlanBook, PlanFileError, planBook } from './accounts/plans.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
 import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
@@ -18,7 +18,6 @@ import { openapiDocument } from './api/publish/openapi.ts'
 import { routesOf } from './api/publish/router.ts'
 import { startChain } from './app/chain.ts'
 import { startDelivery } from './app/delivery.ts'
-import { openEventLog } from './app/event-log.ts'
 import { startMarket } from './app/market.ts'
 import type { Probe } from './app/parts.ts'
 import { serviceStatus } from './app/status.ts'
@@ -59,14 +58,24 @@ export interface AccountsParts {
 
 const LEDGER_PRUNE_INTERVAL_MS = 3_600_000
 const SECRET_BYTES = 32
+/** The rest of the time is for what has to be written down. */
+const HTTP_SHARE_OF_SHUTDOWN = 0.6
 const DEMO_EMAIL = 'demo@localhost'
 
 /** Accounts and keys on this data folder; the command line uses the same as the service. */
 export function openAccounts(config: Config, clock: Clock): AccountsParts {
   mkdirSync(config.data, { recursive: true })
-  const plans = planBook(config.plans === null ? undefined : JSON.parse(readFileSync(config.plans, 'utf8')))
+  const plans = planBook(config.plans === null ? undefined : readPlans(config.plans))
   const store = openSqliteAccounts({ file: join(config.data, 'accounts.db'), clock })
   return { store, plans, accounts: createAccounts({ store, plans, clock }) }
+}
+
+function readPlans(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new PlanFileError(`TAPELINE_PLANS names ${file}, which cannot be read: ${(error as Error).message}`)
+  }
 }
 
 export async function startService(
@@ -119,10 +128,12 @@ export async function startService(
   for (const environment of runningEnvironments(config)) {
     const parts = { environment, config, clock, log, metrics, shutdown, probes }
     const market = await startMarket(parts, cursors)
-    const chain = await startChain(parts)
-    const eventLog = await openEventLog(parts)
+    const chain = await startChain(parts, cursors)
     const delivery = await startDelivery(parts, {
-      ...eventLog,
+      events: chain.index.events.store,
+      tail: chain.index.events.tail,
+      watched: chain.index.watched,
+      network: chain.upstreams.network,
       ledger,
       accounts: store,
       plans,
@@ -166,7 +177,7 @@ export async function startService(
     log,
     stream: { door: createStreamDoor({ keys, slowDown, clock }), hubs },
   })
-  shutdown.add('http', () => http.close())
+  shutdown.add('http', () => http.close(config.shutdownSeconds * 1000 * HTTP_SHARE_OF_SHUTDOWN))
   const firstKey = await createDemoAccount(store, accounts)
   return {
     url: http.url,
@@ -182,7 +193,9 @@ function runningEnvironments(config: Config): Environment[] {
 }
 
 /** Open endpoints have no environment; whatever of it they touched would be a mistake. */
-function openServices(common: Omit<Services, 'market' | 'webhooks' | 'symbols' | 'status'>): Services {
+function openServices(
+  common: Omit<Services, 'market' | 'chain' | 'chainIndex' | 'webhooks' | 'symbols' | 'status'>,
+): Services {
   const none = (): never => {
     throw new Error('an open endpoint has no environment')
   }
@@ -191,6 +204,12 @@ function openServices(common: Omit<Services, 'market' | 'webhooks' | 'symbols' |
     symbols: none,
     status: none,
     get market(): never {
+      return none()
+    },
+    get chain(): never {
+      return none()
+    },
+    get chainIndex(): never {
       return none()
     },
     get webhooks(): never {

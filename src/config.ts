@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { type Network, parseNetwork } from './core/chain/network.ts'
 import { nearest } from './core/nearest.ts'
 import { SOURCES } from './core/source.ts'
 import { parseCidr } from './kit/ip-range.ts'
@@ -89,15 +90,22 @@ const SETTINGS = {
     text,
   ),
   test: setting('TEST', 'Whether the test environment runs.', true, onOff),
+  sandbox: setting('SANDBOX', 'Whether the test environment has simulated venues and nodes.', true, onOff),
   live: setting('LIVE', 'Which venues the live environment records.', [] as readonly string[], liveSources),
   nodes: setting(
     'NODES',
-    'wRPC JSON addresses of the live nodes, primary ones first.',
+    'wRPC JSON addresses of the live nodes; backup= before one makes it a backup of the others.',
     [] as string[],
-    list('addresses such as ws://127.0.0.1:18110', (value) =>
-      /^wss?:/.test(value) ? url(value) : undefined,
+    list('addresses such as ws://127.0.0.1:18110 or backup=wss://node.example.com', (value) =>
+      /^(primary=|backup=)?wss?:/.test(value) && url(value.replace(/^[a-z]+=/, '')) !== undefined
+        ? value
+        : undefined,
     ),
   ),
+  network: setting('NETWORK', 'Kaspa network of the live nodes.', 'mainnet' as Network, {
+    allowed: 'mainnet, testnet-<number>, simnet or devnet',
+    read: parseNetwork,
+  }),
   allowPrivateWebhooks: setting(
     'ALLOW_PRIVATE_WEBHOOKS',
     'Whether webhooks may go to private and loopback addresses, there also over plain http.',
@@ -147,6 +155,37 @@ const SETTINGS = {
       read: (value: string): string | null | undefined => (value.length >= 16 ? value : undefined),
     }),
   ),
+  eventDays: setting('EVENT_DAYS', 'Days that chain events are kept.', 7, whole(1, 365)),
+  eventBytes: setting(
+    'EVENT_BYTES',
+    'Size above which the oldest chain events are forgotten earlier.',
+    8 * 1024 ** 3,
+    whole(1_048_576, 1024 ** 4),
+  ),
+  testEventDays: setting(
+    'TEST_EVENT_DAYS',
+    'Days that chain events of the test environment are kept.',
+    1,
+    whole(1, 365),
+  ),
+  testEventBytes: setting(
+    'TEST_EVENT_BYTES',
+    'Size above which the oldest chain events of the test environment are forgotten earlier.',
+    1024 ** 3,
+    whole(1_048_576, 1024 ** 4),
+  ),
+  indexDays: setting(
+    'INDEX_DAYS',
+    'Days that indexed transactions are kept; off keeps them all.',
+    null,
+    optionalWhole(1, 36_500),
+  ),
+  testIndexDays: setting(
+    'TEST_INDEX_DAYS',
+    'Days that indexed transactions of the test environment are kept; off keeps them all.',
+    1,
+    optionalWhole(1, 36_500),
+  ),
   ledgerDays: setting('LEDGER_DAYS', 'Days that single charges are kept.', 40, whole(1, 3_650)),
   shutdownSeconds: setting('SHUTDOWN_SECONDS', 'Longest time that a clean stop may take.', 10, whole(1, 300)),
 } as const satisfies Record<string, Setting<unknown>>
@@ -185,18 +224,25 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): LoadedConfig {
 function pick(name: string, spec: Setting<unknown>, env: NodeJS.ProcessEnv, file: Record<string, unknown>) {
   const fromEnv = env[spec.variable]
   if (fromEnv !== undefined && fromEnv !== '') return { value: parse(spec, fromEnv), from: 'environment' }
-  const fromFile = file[name] ?? file[spec.variable]
+  const fromFile = Object.hasOwn(file, name) ? file[name] : file[spec.variable]
   if (fromFile !== undefined) {
-    const asText = Array.isArray(fromFile) ? fromFile.join(',') : String(fromFile)
-    return { value: parse(spec, asText), from: 'file' }
+    return { value: parse(spec, fileText(spec, fromFile)), from: 'file' }
   }
   return { value: spec.fallback, from: 'default' }
+}
+
+function fileText(spec: Setting<unknown>, value: unknown): string {
+  const values: unknown[] = Array.isArray(value) ? value : [value]
+  if (values.every((part) => ['string', 'number', 'boolean'].includes(typeof part))) return values.join(',')
+  throw new ConfigError(
+    `${spec.variable} in the file must be a text, a number, true, false or a list of them.`,
+  )
 }
 
 function parse(spec: Setting<unknown>, value: string): unknown {
   const parsed = spec.read(value)
   if (parsed !== undefined) return parsed
-  const shown = spec.secret ? '***' : JSON.stringify(value)
+  const shown = spec.secret ? '***' : JSON.stringify(withoutPassword(value))
   throw new ConfigError(`${spec.variable} is ${shown}, but must be ${spec.allowed}. (${spec.about})`)
 }
 
@@ -226,8 +272,13 @@ function show(value: unknown, spec: Setting<unknown>): string {
   if (value === null) return 'off'
   if (spec.secret) return '***'
   if (typeof value === 'boolean') return value ? 'on' : 'off'
-  if (Array.isArray(value)) return value.length === 0 ? 'off' : value.join(',')
-  return String(value)
+  if (Array.isArray(value)) return value.length === 0 ? 'off' : withoutPassword(value.join(','))
+  return withoutPassword(String(value))
+}
+
+/** The name and password inside an address are a secret too. */
+function withoutPassword(text: string): string {
+  return text.replace(/\/\/[^/@\s,]+@/g, '//***@')
 }
 
 function strayVariables(env: NodeJS.ProcessEnv): string[] {

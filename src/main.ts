@@ -3,10 +3,12 @@ import { AccountsError } from './accounts/accounts.ts'
 import { PlanFileError } from './accounts/plans.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
 import { openapiDocument } from './api/publish/openapi.ts'
+import { marketAccess } from './app/market-access.ts'
 import { openAccounts, startService } from './app.ts'
 import { ACCOUNT_COMMANDS } from './cli/accounts-commands.ts'
-import { type Command, UsageError } from './cli/command.ts'
+import { type Command, HelpWanted, UsageError } from './cli/command.ts'
 import { KEY_COMMANDS } from './cli/keys-commands.ts'
+import { MARKET_COMMANDS } from './cli/market-commands.ts'
 import { createOutput, type Output } from './cli/output.ts'
 import { helpOfAll, parseCommand } from './cli/run-command.ts'
 import { USAGE_COMMAND } from './cli/usage-command.ts'
@@ -14,6 +16,7 @@ import { ConfigError, type LoadedConfig, loadConfig } from './config.ts'
 import { systemClock } from './kit/clock.ts'
 import { createLogger } from './kit/log.ts'
 import { ConflictError } from './store/accounts.ts'
+import { NewerDatabaseError } from './store/sqlite/migrate.ts'
 
 /** The command line. Commands on accounts work while the service runs on the same data folder. */
 const VERSION = String(
@@ -34,7 +37,15 @@ const openapi: Command = {
   options: {},
   run: async () => {},
 }
-const COMMANDS = [serve, config, ...ACCOUNT_COMMANDS, ...KEY_COMMANDS, USAGE_COMMAND, openapi]
+const COMMANDS = [
+  serve,
+  config,
+  ...ACCOUNT_COMMANDS,
+  ...KEY_COMMANDS,
+  USAGE_COMMAND,
+  ...MARKET_COMMANDS,
+  openapi,
+]
 
 const out = (text: string) => void process.stdout.write(text)
 const complain = (text: string) => void process.stderr.write(`${text}\n`)
@@ -52,8 +63,7 @@ async function main(argv: readonly string[]): Promise<number> {
   const loaded = loadConfig()
   const output = createOutput({ json, write: out })
   if (command === serve) return runService(loaded, output)
-  if (command === config)
-    output.print(json ? loaded.described : loaded.described, ['setting', 'value', 'from', 'about'])
+  if (command === config) output.print(loaded.described, ['setting', 'value', 'from', 'about'])
   else if (command === openapi) out(`${JSON.stringify(openapiDocument(ENDPOINTS), null, 2)}\n`)
   else await runOnAccounts(command, loaded, values, output)
   return 0
@@ -66,9 +76,12 @@ async function runOnAccounts(
   output: Output,
 ): Promise<void> {
   const { store, accounts } = openAccounts(config, systemClock)
+  const log = createLogger({ level: config.logLevel, write: (line) => void process.stderr.write(line) })
+  const market = marketAccess(config, { clock: systemClock, log })
   try {
-    await command.run({ values, output, accounts, clock: systemClock })
+    await command.run({ values, output, accounts, clock: systemClock, market })
   } finally {
+    await market.close()
     await store.close()
   }
 }
@@ -88,19 +101,35 @@ async function runService({ config, warnings }: LoadedConfig, output: Output): P
       log.info({ signal }, 'stopping')
       const report = await service.stop()
       for (const failure of report.failures) log.error(failure, 'a part did not stop cleanly')
-      resolve(report.clean ? 0 : 1)
+      const code = report.clean ? 0 : 1
+      resolve(code)
+      // A part that hangs must not keep the process alive beyond its time.
+      setTimeout(() => process.exit(code), EXIT_GRACE_MS).unref()
     }
     process.once('SIGTERM', () => void stop('SIGTERM'))
     process.once('SIGINT', () => void stop('SIGINT'))
   })
 }
 
-const KNOWN_ERRORS = [UsageError, AccountsError, ConflictError, ConfigError, PlanFileError]
+const EXIT_GRACE_MS = 500
+const KNOWN_ERRORS = [
+  UsageError,
+  AccountsError,
+  ConflictError,
+  ConfigError,
+  PlanFileError,
+  NewerDatabaseError,
+]
 
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
-  if (KNOWN_ERRORS.some((kind) => error instanceof kind)) complain((error as Error).message)
+  const { code, address, port } = error as { code?: string; address?: string; port?: number }
+  if (error instanceof HelpWanted) out(`${error.message}\n`)
+  else if (KNOWN_ERRORS.some((kind) => error instanceof kind)) complain((error as Error).message)
+  else if (code === 'EADDRINUSE')
+    complain(`The port ${port} on ${address} is taken. TAPELINE_PORT sets another.`)
   else complain(error instanceof Error ? (error.stack ?? error.message) : String(error))
-  process.exitCode = error instanceof UsageError && error.message.startsWith('tapeline ') ? 0 : 1
+  process.exitCode = error instanceof HelpWanted ? 0 : 1
+  setTimeout(() => process.exit(), EXIT_GRACE_MS).unref()
 }

@@ -72,6 +72,8 @@ export class RateWindow {
   }
 
   #expire(nowMs: number): void {
+    // The machine's clock was set back: what it counted lies in the future and would never leave.
+    if (nowMs < this.#lastMs - SECOND_MS) this.#restart()
     while (this.#inSecond > 0 && (this.#times[this.#head] ?? 0) <= nowMs - SECOND_MS) {
       this.#head = (this.#head + 1) % this.perSecond
       this.#inSecond--
@@ -90,6 +92,14 @@ export class RateWindow {
       }
       this.#bucketOf = current
     }
+  }
+
+  #restart(): void {
+    this.#inSecond = 0
+    this.#inMinute = 0
+    this.#buckets.fill(0)
+    this.#bucketOf = 0
+    this.#lastMs = 0
   }
 
   #secondWait(nowMs: number, amount: number): number {

@@ -2,13 +2,16 @@ import { join } from 'node:path'
 import type { Ledger } from '../accounts/ledger.ts'
 import type { PlanBook } from '../accounts/plans.ts'
 import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
+import type { Network } from '../core/chain/network.ts'
+import type { EventTail } from '../events/publish.ts'
+import type { WatchedAddresses } from '../relay/addresses.ts'
 import type { AccountsStore } from '../store/accounts.ts'
+import type { EventStore } from '../store/events.ts'
 import { openSqliteJobs } from '../store/sqlite/jobs.ts'
 import { createHub, type Hub } from '../stream/hub.ts'
 import { createCredits } from '../webhooks/credits.ts'
 import { createSecretBox } from '../webhooks/secret-box.ts'
 import { startWebhooks } from '../webhooks/webhooks.ts'
-import type { EventLog } from './event-log.ts'
 import type { Parts } from './parts.ts'
 
 export interface DeliveryHalf {
@@ -17,7 +20,11 @@ export interface DeliveryHalf {
   readonly deliveries: () => Promise<ServiceStatus['webhooks']>
 }
 
-export interface DeliveryDeps extends Pick<EventLog, 'events' | 'tail' | 'watched' | 'network'> {
+export interface DeliveryDeps {
+  readonly events: EventStore
+  readonly tail: EventTail
+  readonly watched: WatchedAddresses
+  readonly network: Network
   readonly ledger: Ledger
   readonly accounts: AccountsStore
   readonly plans: PlanBook

@@ -11,6 +11,7 @@ import { Lru } from '../kit/lru.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import type { Parts } from './parts.ts'
+import { startRecording } from './recording.ts'
 
 const PAGE_CACHE_ENTRIES = 20_000
 const PAGE_CACHE_CHARS = 128 * 1024 * 1024
@@ -21,18 +22,20 @@ export interface MarketHalf {
   readonly ingestion: () => ServiceStatus['ingestion']
 }
 
-/** The market half of one environment: its store and what serves it. */
+/** The market half of one environment: its store, what records into it and what serves it. */
 export async function startMarket(parts: Parts, cursors: CursorCodec): Promise<MarketHalf> {
   const { environment, config, clock, shutdown, probes } = parts
-  const store = await openSqliteEnvironment({ file: join(config.data, `${environment}.db`), clock })
+  const file = join(config.data, `${environment}.db`)
+  const store = await openSqliteEnvironment({ file, clock })
   shutdown.add(`${environment} store`, () => store.close())
   probes.push({ name: `${environment} store`, check: async () => void (await store.series.earliest({})) })
+  const recording = startRecording(parts, file)
   return {
     services: {
       market: { store, cursors, facts: feedFacts(store, clock), pages: pageCache() },
       symbols: symbolsService(store, clock),
     },
-    ingestion: () => [],
+    ingestion: recording.ingestion,
   }
 }
 

@@ -1,5 +1,9 @@
 import type { Accounts } from '../accounts/accounts.ts'
+import type { Environment } from '../core/environment.ts'
+import type { Source } from '../core/source.ts'
+import type { AssetSymbol } from '../core/symbol.ts'
 import type { Clock } from '../kit/clock.ts'
+import type { EnvironmentStore } from '../store/environment.ts'
 import type { Output } from './output.ts'
 
 /** A command of the command line: its options, and what it does with them. */
@@ -21,6 +25,30 @@ export interface CommandContext {
   readonly output: Output
   readonly accounts: Accounts
   readonly clock: Clock
+  readonly market: MarketAccess
+}
+
+/** The market half, for commands: opened when asked for, closed by main. */
+export interface MarketAccess {
+  store(environment: Environment): Promise<EnvironmentStore>
+  backfill(request: BackfillRequest): Promise<BackfillSummary>
+  /** One line per venue. */
+  checkVenues(environment: Environment): Promise<{ venue: string; ok: boolean; line: string }[]>
+}
+
+export interface BackfillRequest {
+  readonly environment: Environment
+  readonly source: Source
+  readonly symbols: readonly AssetSymbol[]
+  readonly fromMs: number
+  readonly toMs: number
+  readonly onProgress: (progress: { done: number; total: number; step: string }) => void
+}
+
+export interface BackfillSummary {
+  readonly stretches: number
+  readonly failed: number
+  readonly rowsInserted: number
 }
 
 /** The person's mistake, told without a stack. */
@@ -32,4 +60,9 @@ export function needed(values: CommandContext['values'], name: string): string {
   const value = values[name]
   if (value === undefined || value === '') throw new UsageError(`--${name} is missing.`)
   return value
+}
+
+/** The person asked how a command works. */
+export class HelpWanted extends Error {
+  override readonly name = 'HelpWanted'
 }

@@ -42,9 +42,13 @@ export const KEY_COMMANDS: readonly Command[] = [
     name: 'keys list',
     about: 'Lists keys; their text is not known any more.',
     options: { account: { about: 'Id of the account; left out: all accounts.' } },
-    async run({ values, accounts, output }) {
+    async run({ values, accounts, output, clock }) {
       const keys = await accounts.listKeys(values.account)
-      output.print(keys.map(shown), [
+      const paused = new Set(
+        (await accounts.list()).filter((owner) => owner.pausedReason !== null).map((owner) => owner.id),
+      )
+      const rows = keys.map((key) => ({ ...shown(key), state: stateOf(key, paused, clock.now()) }))
+      output.print(rows, [
         'id',
         'account',
         'environment',
@@ -101,6 +105,12 @@ function expiryOf(text: string | undefined): number | null {
   const time = parseTime(text)
   if (time === undefined) throw new UsageError('--expires must be a time such as 2027-01-01T00:00:00Z.')
   return time
+}
+
+function stateOf(key: KeyRecord, pausedAccounts: ReadonlySet<string>, nowMs: number): string {
+  if (key.revokedAtMs !== null) return 'revoked'
+  if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs) return 'expired'
+  return pausedAccounts.has(key.accountId) ? 'paused' : 'valid'
 }
 
 function shown(record: KeyRecord) {

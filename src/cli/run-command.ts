@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '../core/nearest.ts'
-import { type Command, UsageError } from './command.ts'
+import { type Command, HelpWanted, UsageError } from './command.ts'
 
 export interface ParsedCommand {
   command: Command
@@ -26,12 +26,12 @@ export function parseCommand(commands: readonly Command[], argv: readonly string
       allowPositionals: false,
     })
     const { json, help, ...given } = values as Record<string, string | boolean | undefined>
-    if (help) throw new UsageError(helpOf(command))
+    if (help) throw new HelpWanted(helpOf(command))
     const texts = given as Record<string, string | undefined>
     for (const [name, option] of Object.entries(command.options)) texts[name] ??= option.fallback
     return { command, values: texts, json: json === true }
   } catch (error) {
-    if (error instanceof UsageError) throw error
+    if (error instanceof UsageError || error instanceof HelpWanted) throw error
     throw new UsageError(`${(error as Error).message}\n\n${helpOf(command)}`)
   }
 }

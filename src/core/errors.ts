@@ -30,7 +30,6 @@ export const ERRORS = {
   upstream_error: { status: 502, title: 'The node answered with a fault' },
   upstream_unavailable: { status: 503, title: 'No node can answer' },
   environment_unavailable: { status: 503, title: "The key's environment is not running" },
-  shutting_down: { status: 503, title: 'The service is stopping' },
   upstream_timeout: { status: 504, title: 'No node answered in time' },
 } as const
 

@@ -1,7 +1,7 @@
 /** Times in: ISO 8601 with a zone, a date alone (midnight UTC), epoch seconds or milliseconds. */
 const ISO =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}:?\d{2}|(?<=\s)\d{2}:\d{2}))?$/
-const EPOCH = /^\d{9,14}$/
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}(?::?\d{2})?|(?<=\s)\d{2}:?\d{2}))?$/
+const EPOCH = /^(0|\d{9,14})$/
 const LONGEST_EPOCH_SECONDS = 11
 const OWN_LENGTH = '2026-03-14T04:00:00.000Z'.length
 
@@ -22,9 +22,10 @@ export function parseTime(text: string): number | undefined {
   const [y = 0, mo = 0, d = 0, h = 0, mi = 0, s = 0] = parts
   if (h > 23 || mi > 59 || s > 59) return undefined
   const utc = Date.UTC(y, mo - 1, d, h, mi, s, Number(fraction.padEnd(3, '0').slice(0, 3)))
-  // Date.UTC rolls 30 February over into March; such a date is refused.
+  // Date.UTC rolls 30 February over into March and reads the year 50 as 1950; such a date is refused.
   const date = new Date(utc)
-  if (date.getUTCMonth() !== mo - 1 || date.getUTCDate() !== d) return undefined
+  if (date.getUTCFullYear() !== y || date.getUTCMonth() !== mo - 1 || date.getUTCDate() !== d)
+    return undefined
   const offset = offsetMinutes(zone)
   return offset === undefined ? undefined : utc - offset * 60_000
 }

@@ -15,6 +15,8 @@ export interface AdmitContext {
 
 /** A client computes "seven days ago" a moment before we do; that moment is not held against it. */
 const WINDOW_GRACE_MS = 60_000
+/** A walk over pages that began in the window may take its time: the window moves on while it goes. */
+const WALK_GRACE_MS = 3_600_000
 
 export function admitEndpoint(access: Access, context: AdmitContext): void {
   if (reaches(context.plan, access.tier)) return
@@ -43,7 +45,7 @@ export function admitParams(params: Params, read: ReadInput, access: Access, con
 /** The range that is served: as asked, moved to the plan's window, or refused. */
 export function admitRange(
   history: NonNullable<Access['history']>,
-  input: { start?: unknown; end?: unknown; time?: unknown },
+  input: { start?: unknown; end?: unknown; time?: unknown; after?: unknown },
   context: AdmitContext,
 ): TimeRange {
   const { nowMs, plan } = context
@@ -55,16 +57,18 @@ export function admitRange(
   }
   const days = plan.historyDays[history.of]
   const windowStartMs = days === null ? Number.NEGATIVE_INFINITY : nowMs - days * DAY_MS
+  const graceMs = input.after === undefined ? WINDOW_GRACE_MS : WALK_GRACE_MS
   const range = {
     fromMs: start ?? Math.max(windowStartMs, 0),
     toMs: end ?? nowMs,
     startGiven: start !== undefined,
     endGiven: end !== undefined,
     earliestMs: Math.max(windowStartMs, 0),
+    graceMs,
     clamp: undefined,
   }
-  const reachesBack = start !== undefined && start < windowStartMs - WINDOW_GRACE_MS
-  const whollyBefore = end !== undefined && end < windowStartMs - WINDOW_GRACE_MS
+  const reachesBack = start !== undefined && start < windowStartMs - graceMs
+  const whollyBefore = end !== undefined && end < windowStartMs - graceMs
   if (days === null || (!reachesBack && !whollyBefore)) {
     if (start !== undefined && end === undefined && start > nowMs) return { ...range, toMs: start }
     return range
@@ -74,11 +78,7 @@ export function admitRange(
   if (history.whenOlder === 'clamp' && !whollyBefore) {
     return { ...range, fromMs: windowStartMs, clamp: { originalStartMs: start ?? windowStartMs } }
   }
-  if (
-    history.whenOlder === 'refuse' &&
-    reachesBack &&
-    range.toMs - range.fromMs > days * DAY_MS + WINDOW_GRACE_MS
-  ) {
+  if (history.whenOlder === 'refuse' && reachesBack && range.toMs - range.fromMs > days * DAY_MS + graceMs) {
     throw new ApiError(
       'invalid_time_range',
       `The range is longer than the ${days} days of the plan ${plan.name}; the earliest start is ${earliest}.`,

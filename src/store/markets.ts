@@ -45,7 +45,8 @@ export interface MarketStore {
     filter?: { source?: Source; symbol?: AssetSymbol },
   ): Promise<FoundMarket | undefined>
   list(query: MarketQuery): Promise<MarketPage>
-  count(filter: MarketFilter, limit: number): Promise<number>
+  /** How many entries the page of this query would have. */
+  count(query: Omit<MarketQuery, 'separator'>): Promise<number>
   /** The markets whose window [start, end) holds an instant, shortest duration first. */
   holding(query: { source: Source; symbol: AssetSymbol; time: number; limit: number }): Promise<FoundMarket[]>
 }

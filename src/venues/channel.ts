@@ -14,6 +14,15 @@ export const DATASETS = [
   'book_fast',
   'book_diff',
   'best_bid_ask',
+  // Prediction markets: the catalogue, the venue's own summary of a market, the price a market settles on,
+  // midpoints and finer bars that can only be asked for.
+  'markets',
+  'market_ticker',
+  'reference_price',
+  'mids',
+  'contract_bars',
+  // Oracles.
+  'oracle_rounds',
 ] as const
 export type Dataset = (typeof DATASETS)[number]
 

@@ -34,5 +34,10 @@ export const FEED_LIMITS: FeedLimits = {
 }
 
 /** The real thing: no compression (it costs more than it saves here), a frame of at most 16 MiB. */
-export const dialWebSocket: Dial = (url) =>
-  new WebSocket(url, { perMessageDeflate: false, maxPayload: 16 * 1024 * 1024, followRedirects: false })
+export const dialWebSocket: Dial = (url, headers) =>
+  new WebSocket(url, {
+    perMessageDeflate: false,
+    maxPayload: 16 * 1024 * 1024,
+    followRedirects: false,
+    ...(headers === undefined ? {} : { headers }),
+  })

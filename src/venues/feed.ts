@@ -6,6 +6,7 @@ import type { Source } from '../core/source.ts'
 import type { Clock } from '../kit/clock.ts'
 import { type Channel, channelKey } from './channel.ts'
 import { createChannelWatch } from './channel-watch.ts'
+import type { Companion } from './companion.ts'
 import type { DeadLetterReason, DeadLetters } from './dead-letter.ts'
 import type { FeedLimits } from './feed-limits.ts'
 import type { FeedProtocol, FrameOutcome } from './frame.ts'
@@ -21,6 +22,9 @@ export interface FeedOptions {
   readonly routes: readonly Route[]
   readonly polls: readonly Poll[]
   readonly protocol: FeedProtocol
+  /** Where each socket needs a reader of its own (state that ends with it, or another protocol per route). */
+  readonly protocolOf?: (route: Route) => FeedProtocol
+  readonly companion?: Companion
   readonly silenceOf: (channel: Channel) => number | null
   readonly renewAfterMs: number | null
   readonly clock: Clock
@@ -134,7 +138,7 @@ export function startFeed(options: FeedOptions): LiveSession {
         openLink({
           route,
           clock,
-          protocol: options.protocol,
+          protocol: options.protocolOf?.(route) ?? options.protocol,
           dial: options.dial,
           limits: { ...limits.link, dataSilenceMs },
           paused: queue.paused,
@@ -145,11 +149,13 @@ export function startFeed(options: FeedOptions): LiveSession {
           counts.connects += 1
           queue.push({ kind: 'connected', receivedMs: clock.now(), ...about })
           for (const key of keys) watch.restart(key, clock.now())
+          options.companion?.connected?.(route.name)
           if (!options.protocol.accepts) keys.forEach(subscribed)
         },
         disconnected(reason, sinceMs) {
           counts.disconnects += 1
           queue.push({ kind: 'disconnected', receivedMs: clock.now(), reason, sinceMs, ...about })
+          options.companion?.disconnected?.(route.name)
         },
         renewed(reason) {
           counts.renewals += 1
@@ -200,9 +206,25 @@ export function startFeed(options: FeedOptions): LiveSession {
       },
     })
   })
+  for (const channel of options.companion?.channels ?? []) {
+    watch.add(channel, () => true)
+    subscribed(channelKey(channel))
+  }
+  const lineOf = (name: string) => lines.find((line) => line.route.name === name)
+  const companion = options.companion
+    ?.run({
+      signal,
+      emit: observe,
+      heard: (key) => watch.restart(key, clock.now()),
+      tell: (observation) => queue.push(observation),
+      send: (route, frame) => lineOf(route)?.send(frame) ?? false,
+      cut: (route, reason) => lineOf(route)?.cut(reason),
+      isPaused: () => queue.paused,
+    })
+    .catch(() => {})
   const watching = watchSilence().catch(() => {})
-  const finished = Promise.all([...lines.map((line) => line.stopped), ...polls, watching]).then(() =>
-    queue.end(),
+  const finished = Promise.all([...lines.map((line) => line.stopped), ...polls, companion, watching]).then(
+    () => queue.end(),
   )
 
   async function* batches(): AsyncGenerator<readonly Observation[]> {
@@ -227,7 +249,10 @@ export function startFeed(options: FeedOptions): LiveSession {
     reconnect(channel, reason) {
       const key = channelKey(channel)
       for (const line of lines) {
-        if (line.route.channels.some((each) => channelKey(each) === key)) line.renew(reason)
+        if (!line.route.channels.some((each) => channelKey(each) === key)) continue
+        // A reader with a state of its own cannot be heard twice: its socket goes before the next one comes.
+        if (options.protocolOf === undefined) line.renew(reason)
+        else line.cut(reason)
       }
     },
     stats: () => ({ ...counts, queued: queue.size, paused: queue.paused }),

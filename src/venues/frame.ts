@@ -35,7 +35,8 @@ export interface FeedProtocol {
   readonly heartbeat: {
     readonly everyMs: number
     readonly frame: string
-    readonly answerWithinMs: number
+    /** Null where the venue does not answer. */
+    readonly answerWithinMs: number | null
   } | null
   /** Pause between subscription frames. */
   readonly greetingPaceMs: number

@@ -37,6 +37,8 @@ export interface Line {
   /** Asks for a successor; without effect while one is already on its way. */
   renew(reason: string): void
   setPaused(paused: boolean): void
+  /** Speaks on the serving link; false when there is none. */
+  send(frame: string): boolean
   cut(reason: string): void
   /** Resolves when the line has stopped, which only its signal makes it do. */
   readonly stopped: Promise<void>
@@ -184,6 +186,7 @@ export function startLine(options: {
       serving?.setPaused(paused)
       successor?.setPaused(paused)
     },
+    send: (frame) => serving?.send(frame) ?? false,
     cut(reason) {
       successor?.cut(reason)
       serving?.cut(reason)

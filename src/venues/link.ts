@@ -16,8 +16,10 @@ export interface Route {
   readonly name: string
   readonly url: string
   readonly channels: readonly Channel[]
-  /** Subscription frames, sent in order after the opening. */
+  /** Subscription frames, sent in order after the opening; read anew at every opening. */
   readonly greeting: readonly string[]
+  /** Of the upgrade request, made anew at every dialling. */
+  readonly headers?: () => Readonly<Record<string, string>>
 }
 
 export interface LinkLimits {
@@ -48,6 +50,8 @@ export interface Link {
   readonly isOpen: boolean
   readonly lastTrafficMs: number
   setPaused(paused: boolean): void
+  /** For subscriptions that change while the link lives; false when it is not open. */
+  send(frame: string): boolean
   /** Says goodbye. */
   close(reason: string): void
   /** Cuts at once. */
@@ -120,8 +124,9 @@ export function openLink(options: {
       if (limits.dataSilenceMs !== null && now - lastDataMs > limits.dataSilenceMs) return cut('no data')
       const beat = protocol.heartbeat
       if (beat === null) continue
-      if (pingPending && now - lastPingMs > beat.answerWithinMs) return cut('no pong')
-      if (!pingPending && now - lastPingMs >= beat.everyMs) {
+      const isAnswered = beat.answerWithinMs === null || !pingPending
+      if (!isAnswered && now - lastPingMs > (beat.answerWithinMs ?? 0)) return cut('no pong')
+      if (isAnswered && now - lastPingMs >= beat.everyMs) {
         pingPending = true
         lastPingMs = now
         socket?.send(beat.frame)
@@ -157,7 +162,7 @@ export function openLink(options: {
 
   function start(): void {
     try {
-      socket = options.dial(route.url)
+      socket = options.dial(route.url, route.headers?.())
     } catch (error) {
       end(reasonOf(error))
       return
@@ -204,6 +209,11 @@ export function openLink(options: {
       lastTrafficMs = lastDataMs = lastPingMs = clock.now()
       pingPending = false
       socket?.resume()
+    },
+    send(frame) {
+      if (!isOpen || life.signal.aborted || socket?.readyState !== socket?.OPEN) return false
+      socket?.send(frame)
+      return true
     },
     close(reason) {
       endReason ??= reason

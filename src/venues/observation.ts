@@ -6,6 +6,7 @@
  * `disconnected` on, and until the channel's next `subscribed`, nothing of the channel was observed.
  */
 import type { CandleInterval } from '../core/interval.ts'
+import type { MarketInput } from '../core/rows/market.ts'
 import type { Source } from '../core/source.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 import type { Channel } from './channel.ts'
@@ -28,12 +29,28 @@ export type Side = 'buy' | 'sell'
 /** Price, size and, where the venue tells it, the number of orders. */
 export type Level = readonly [price: string, size: string, orders?: number]
 
+/** Where in a prediction market an observation belongs. The instrument is the token, or the market without tokens. */
+export interface MarketLeg {
+  readonly marketId: string
+  readonly tokenId: string | null
+  readonly outcome: string | null
+}
+
 export interface TradeObservation extends Observed {
   readonly kind: 'trade'
   readonly id: string
   readonly price: string
   readonly size: string
   readonly side: Side
+  /** Prediction markets only. */
+  readonly leg?: MarketLeg
+  /** Negotiated away from the book: volume, but no price of a bar. */
+  readonly isBlock?: boolean
+  /**
+   * A trade that was asked for after the fact, with a coarser time. Its id is the one that the stream gave it, so
+   * a trade that is already known by its id is kept as it is.
+   */
+  readonly isSwept?: boolean
 }
 
 /** One taker order's fills at one price, under a number that grows by one per symbol. */
@@ -113,6 +130,8 @@ export interface BookSnapshotObservation extends Observed {
   /** Ascending. */
   readonly asks: readonly Level[]
   readonly lastUpdateId: number | null
+  /** Prediction markets only. */
+  readonly leg?: MarketLeg
 }
 
 /** Sizes are absolute; `0` deletes the level. */
@@ -134,6 +153,99 @@ export interface BestBidAskObservation extends Observed {
   readonly updateId: number | null
 }
 
+/**
+ * Prediction markets: levels of one instrument's book that changed together; sizes are absolute, `0` deletes. It
+ * follows a `book_snapshot` of the instrument and needs no check of its own: the venue has made them all.
+ */
+export interface BookChangeObservation extends Observed {
+  readonly kind: 'book_change'
+  readonly bids: readonly Level[]
+  readonly asks: readonly Level[]
+  readonly leg: MarketLeg
+}
+
+/** The instrument's book is not known from here until its next `book_snapshot`. */
+export interface BookLostObservation extends Observed {
+  readonly kind: 'book_lost'
+  readonly reason: BookLostReason
+  /** Until when the book was surely right. */
+  readonly sinceMs: number
+  readonly leg: MarketLeg
+}
+
+export type BookLostReason =
+  | 'disconnected'
+  /** the top of the kept book is not the top that the venue tells */
+  | 'top_mismatch'
+  | 'hash_mismatch'
+  | 'crossed'
+  | 'negative_size'
+  | 'sequence_gap'
+  | 'tick_size'
+  /** an open socket says nothing of it while the venue has newer data */
+  | 'frozen'
+  /** a frame that may have changed it could not be read */
+  | 'damaged'
+  /** a poll of it failed */
+  | 'unanswered'
+  /** it is not followed any more */
+  | 'ended'
+
+/** A catalogue entry as the venue has it now: told when it is first seen and when it has changed. */
+export interface MarketObservation extends Observed {
+  readonly kind: 'market'
+  readonly market: MarketInput
+}
+
+/** The venue's own running figures of a market. */
+export interface MarketTickerObservation extends Observed {
+  readonly kind: 'market_ticker'
+  /** Null before the first trade. */
+  readonly lastPrice: string | null
+  readonly volume: string | null
+  readonly openInterest: string | null
+}
+
+/** A tick of the price that prediction markets settle on. */
+export interface ReferencePriceObservation extends Observed {
+  readonly kind: 'reference_price'
+  readonly price: string
+  /** The spot price, or its time-weighted mean over so many seconds. */
+  readonly windowSeconds: number | null
+}
+
+/** A midpoint of a token, as the venue sampled it. */
+export interface MidObservation extends Observed {
+  readonly kind: 'mid'
+  readonly price: string
+  readonly leg: MarketLeg
+}
+
+/** A bar of a yes/no contract, started where UTC starts it. Prices are those of yes. */
+export interface ContractBarObservation extends Observed {
+  readonly kind: 'contract_bar'
+  readonly interval: CandleInterval
+  readonly openTimeMs: number
+  /** Null without a trade. */
+  readonly price: Readonly<Record<'open' | 'high' | 'low' | 'close', string>> | null
+  /** The last price before the bar. */
+  readonly previous: string | null
+  /** Quotes at the bar's end. */
+  readonly yesBid: string | null
+  readonly yesAsk: string | null
+  readonly volume: string
+  readonly openInterest: string | null
+}
+
+/** One answer of an oracle. */
+export interface OracleRoundObservation extends Observed {
+  readonly kind: 'oracle_round'
+  /** Phase and round in one, above 2^53. */
+  readonly roundId: bigint
+  readonly price: string
+  readonly updatedMs: number
+}
+
 export type DataObservation =
   | TradeObservation
   | AggregateTradeObservation
@@ -145,6 +257,14 @@ export type DataObservation =
   | BookSnapshotObservation
   | BookDiffObservation
   | BestBidAskObservation
+  | BookChangeObservation
+  | BookLostObservation
+  | MarketObservation
+  | MarketTickerObservation
+  | ReferencePriceObservation
+  | MidObservation
+  | ContractBarObservation
+  | OracleRoundObservation
 
 interface Control {
   readonly source: Source

@@ -15,7 +15,8 @@ import { type Budget, createWeightBudget } from './weight-budget.ts'
 
 export interface Question {
   readonly path: string
-  readonly query?: Readonly<Record<string, string | number | undefined>>
+  /** A list repeats its name. */
+  readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>
   /** Given: a POST of this as JSON. */
   readonly body?: unknown
   readonly weight: number
@@ -28,6 +29,7 @@ export interface Question {
 export interface Answer {
   readonly value: unknown
   readonly text: string
+  readonly headers: Headers
   readonly receivedMs: number
   readonly roundTripMs: number
 }
@@ -195,7 +197,13 @@ export function createPager(options: {
   function parsed(reply: Reply): Answer | undefined {
     try {
       const value: unknown = JSON.parse(reply.body)
-      return { value, text: reply.body, receivedMs: clock.now(), roundTripMs: reply.roundTripMs }
+      return {
+        value,
+        text: reply.body,
+        headers: reply.headers,
+        receivedMs: clock.now(),
+        roundTripMs: reply.roundTripMs,
+      }
     } catch {
       return undefined
     }
@@ -214,7 +222,8 @@ export function createPager(options: {
 function urlOf(baseUrl: string, question: Question): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(question.query ?? {})) {
-    if (value !== undefined) query.set(name, String(value))
+    if (Array.isArray(value)) for (const each of value) query.append(name, each)
+    else if (value !== undefined) query.set(name, String(value))
   }
   const text = query.toString()
   return text === '' ? baseUrl + question.path : `${baseUrl}${question.path}?${text}`

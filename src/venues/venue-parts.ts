@@ -21,12 +21,15 @@ export interface VenueParts {
   readonly deadLetters: DeadLetters
   readonly pager: Pager
   instrumentOf(symbol: string): string
-  listen(feed: Pick<FeedOptions, 'routes' | 'polls' | 'protocol'>, options: LiveOptions): LiveSession
+  listen(
+    feed: Pick<FeedOptions, 'routes' | 'polls' | 'protocol' | 'protocolOf' | 'companion'>,
+    options: LiveOptions,
+  ): LiveSession
 }
 
 export type VenueLimits = { readonly feed?: Partial<FeedLimits>; readonly pager?: Partial<PagerLimits> }
 
-const fetchOverHttp: Fetch = (url, init) => fetch(url, { ...init, redirect: 'error' })
+export const fetchOverHttp: Fetch = (url, init) => fetch(url, { ...init, redirect: 'error' })
 
 export function assembleVenue(
   describe: VenueDescription,

@@ -105,8 +105,12 @@ export interface HistoryRequest {
   /** Klines always; open interest where the venue samples it (default its finest). */
   readonly interval?: CandleInterval
   readonly range: TimeRange
+  /** Prediction markets: which market, by its id; needed for everything but the catalogue itself. */
+  readonly market?: string
   /** Aggregate trades: start right after this id instead of at the range's start. */
   readonly afterId?: number
+  /** The present asks: it may use the share of the budget that walks through the past leave free. */
+  readonly isUrgent?: boolean
 }
 
 /**
@@ -141,8 +145,18 @@ export interface CheckResult {
   readonly line: string
 }
 
+/** Something that the operator should know at start: the venue works, but not as well as it could. */
+export interface VenueNotice {
+  readonly venue: string
+  readonly code: 'credentials_missing' | 'credentials_invalid'
+  /** One line for a person: what is missing, and what it costs. */
+  readonly line: string
+}
+
 export interface Venue {
   readonly describe: VenueDescription
+  /** Left out where there is nothing to say. */
+  readonly notices?: readonly VenueNotice[]
   readonly deadLetters: DeadLetters
   /** Throws before any socket is opened when a channel is not in the description. */
   live(channels: readonly Channel[], options: LiveOptions): LiveSession
@@ -176,4 +190,5 @@ export interface FetchInit {
   readonly signal: AbortSignal
 }
 
-export type Dial = (url: string) => WebSocket
+/** Headers go with the upgrade request, for venues that want a signature there. */
+export type Dial = (url: string, headers?: Readonly<Record<string, string>>) => WebSocket

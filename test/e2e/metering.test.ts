@@ -8,7 +8,7 @@ import { systemClock } from '../../src/kit/clock.ts'
 import { burst } from '../fakes/burst.ts'
 import { ask } from '../fakes/client.ts'
 import { makeAccount, makeKey } from '../fakes/keys.ts'
-import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts'
+import { type ChildService, dataFolder, printedKey, spawnService } from '../fakes/service.ts'
 
 const PRICE = 25
 const folder = dataFolder()
@@ -46,7 +46,9 @@ async function usedBy(id: string) {
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 400))
 
-test('two services start at the same moment on one empty folder, and one demo key is printed', () => {
+test('two services start at the same moment on one empty folder, and one demo key is printed', async () => {
+  await Promise.race([first, second].map(printedKey))
+  await new Promise((resolve) => setTimeout(resolve, 200))
   const keys = [first, second].flatMap(
     (service) => service.printed().match(/shown this once: svc_test_\w+/g) ?? [],
   )

@@ -1,4 +1,7 @@
-/** The real service for tests: in this process or as a child, on an empty data folder and a free port. */
+/**
+ * The real service for tests: in this process or as a child, on an empty data folder and a free port. The
+ * simulated venues stay off unless a test switches them on.
+ */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -59,6 +62,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const { config } = loadConfig({
     TAPELINE_DATA: folder.path,
     TAPELINE_PORT: '0',
+    TAPELINE_SANDBOX: 'off',
     TAPELINE_PLANS: plansFile(folder.path, options.plans ?? [WIDE_PLAN]),
     ...options.env,
   })
@@ -129,6 +133,17 @@ export async function spawnService(
   }
 }
 
+/** The key that a first start prints, as soon as it is there. */
+export async function printedKey(service: ChildService): Promise<string> {
+  const endsAt = performance.now() + START_TIMEOUT_MS
+  while (performance.now() < endsAt) {
+    const [key] = /svc_test_\w{38}/.exec(service.printed()) ?? []
+    if (key !== undefined && service.printed().includes('curl ')) return key
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  throw new Error(`no key was printed:\n${service.printed()}`)
+}
+
 async function listeningUrl(
   child: ChildProcess,
   printed: () => string,
@@ -166,6 +181,7 @@ function childEnv(folder: string, more: Record<string, string>): NodeJS.ProcessE
     ...Object.fromEntries(clean),
     TAPELINE_DATA: folder,
     TAPELINE_PORT: '0',
+    TAPELINE_SANDBOX: 'off',
     TAPELINE_LOG_LEVEL: 'warn',
     ...more,
   }

@@ -88,7 +88,7 @@ export async function startSmallService<Services>(options: {
     ledger,
     key: (wish = {}) => makeKey(accounts, wish),
     stop: async () => {
-      await http.close()
+      await http.close(1_000)
       unwatch()
       await ledger.close()
       await store.close()

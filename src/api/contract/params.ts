@@ -28,9 +28,12 @@ export interface Param<T = unknown> {
 export class Refusal {
   readonly message: string
   readonly allowed: readonly (string | number)[] | undefined
-  constructor(message: string, allowed?: readonly (string | number)[]) {
+  /** A word that a program can tell the faults of one parameter apart by. */
+  readonly reason: string | undefined
+  constructor(message: string, allowed?: readonly (string | number)[], reason?: string) {
     this.message = message
     this.allowed = allowed
+    this.reason = reason
   }
 }
 
@@ -217,6 +220,18 @@ export function text(
   })
 }
 
+/** Text that a function of its own reads. */
+export function readBy<T>(
+  description: string,
+  options: {
+    schema: Readonly<Record<string, unknown>>
+    example: string
+    read: (text: string) => T | Refusal
+  },
+): Param<T> {
+  return param<T>({ kind: 'text', description, ...options })
+}
+
 /** Row order. Left out: chronological when `start` is given, newest first otherwise. */
 export function order(): Param<'asc' | 'desc' | undefined> {
   return optional(
@@ -238,7 +253,7 @@ export function page(bounds: { default: number; max: number }) {
       text('Cursor from `meta.next_cursor` of the page before.', {
         pattern: /^[A-Za-z0-9_-]{1,600}$/,
         expected: 'a cursor from meta.next_cursor',
-        example: 'c1.eyJ0IjoxfQ',
+        example: 'eyJ0IjoxfQ',
       }),
     ),
   }

@@ -1,6 +1,12 @@
 import type { AnyEndpoint } from '../contract/endpoint.ts'
 import { limits } from './account/limits.ts'
 import { status } from './account/status.ts'
+import { addressActivity } from './chain/address-activity.ts'
+import { addressTransactions } from './chain/address-transactions.ts'
+import { feesEstimate } from './chain/fees.ts'
+import { rpc } from './chain/rpc.ts'
+import { submit } from './chain/submit.ts'
+import { transaction } from './chain/transaction.ts'
 import { candles } from './market/candles.ts'
 import { flow } from './market/flow.ts'
 import { funding } from './market/funding.ts'
@@ -42,6 +48,12 @@ export const ENDPOINTS: readonly AnyEndpoint<Services>[] = [
   ticker,
   markets,
   market,
+  submit,
+  transaction,
+  addressTransactions,
+  addressActivity,
+  feesEstimate,
+  rpc,
   listWebhooks,
   createWebhook,
   patchWebhook,

@@ -2,6 +2,8 @@ import type { Environment } from '../../core/environment.ts'
 import type { Plan } from '../../core/plan.ts'
 import type { Webhooks } from '../../webhooks/webhooks.ts'
 import { endpointFor } from '../contract/endpoint.ts'
+import type { ChainData } from './chain/chain-data.ts'
+import type { ChainIndex } from './chain/chain-index.ts'
 import type { MarketData } from './market/market-data.ts'
 
 /** What endpoints work with. One set per environment; the composition root fills it. */
@@ -16,6 +18,8 @@ export interface Services {
   /** The same object as long as nothing has changed. */
   readonly symbols: () => SymbolsBody | Promise<SymbolsBody>
   readonly market: MarketData
+  readonly chain: ChainData
+  readonly chainIndex: ChainIndex
   readonly webhooks: Pick<Webhooks, 'subscriptions' | 'pauseOf'>
   readonly status: () => Promise<ServiceStatus>
 }
@@ -60,6 +64,8 @@ export interface ServiceStatus {
     lag_seconds: number | null
     rows_inserted: number
     gaps_24h: number
+    /** Share of the first backfill that is done; null where there is none. */
+    backfill: number | null
   }[]
   nodes: {
     name: string

@@ -39,9 +39,11 @@ export interface HttpOptions<Services> {
 export interface HttpServer {
   readonly url: string
   readonly metricsUrl: string | null
-  close(): Promise<void>
+  /** Answers what is under way; connections that have not ended by then are cut. */
+  close(graceMs: number): Promise<void>
 }
 
+const IDLE_SWEEP_MS = 50
 const KEEP_ALIVE_MS = 65_000
 const REQUEST_TIMEOUT_MS = 30_000
 
@@ -91,7 +93,11 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
           },
           route,
         )
-        await finish(request, reply, id, answer)
+        try {
+          await finish(request, reply, id, answer)
+        } finally {
+          answer.onSent?.()
+        }
         metrics.observe(route.name, answer.status, (performance.now() - startedMs) / 1000)
       },
     })
@@ -134,11 +140,23 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   return {
     url,
     metricsUrl: metricsServer?.url ?? null,
-    close: async () => {
+    close: async (graceMs) => {
       await streams?.close()
-      await app.close()
+      await closeWithin(app, graceMs)
       await metricsServer?.close()
     },
+  }
+}
+
+/** A connection that is kept alive turns idle only after its last answer, so idle ones are closed repeatedly. */
+async function closeWithin(app: FastifyInstance, graceMs: number): Promise<void> {
+  const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
+  const cut = setTimeout(() => app.server.closeAllConnections(), graceMs)
+  try {
+    await app.close()
+  } finally {
+    clearInterval(sweep)
+    clearTimeout(cut)
   }
 }
 

@@ -38,6 +38,20 @@ export const errorBody = {
   },
 } as const
 
+/** What `dry_run=true` answers with, on every GET that takes a key. */
+export const dryRunBody = {
+  type: 'object',
+  description: 'Preview of the price, with `dry_run=true`.',
+  required: ['dry_run', 'rows', 'credits', 'credits_remaining', 'clamped'],
+  properties: {
+    dry_run: { const: true, description: 'Always true.' },
+    rows: { type: 'integer', minimum: 0, description: 'Rows that the page would have.' },
+    credits: { type: 'integer', minimum: 0, description: 'What it would cost.' },
+    credits_remaining: { type: 'integer', description: 'Credits that are left; none were taken.' },
+    clamped: { type: 'boolean', description: 'Whether the start would be moved.' },
+  },
+} as const
+
 const nullable = (type: string, description: string, more = {}) => ({
   type: [type, 'null'],
   description,

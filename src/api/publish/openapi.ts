@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
 import type { AnyEndpoint } from '../contract/endpoint.ts'
 import { FORMATS } from '../contract/envelopes.ts'
-import { errorBody, listMeta, responseHeaders } from './openapi-parts.ts'
+import { dryRunBody, errorBody, listMeta, responseHeaders } from './openapi-parts.ts'
 import { type PublishedRoute, pathParamsOf, routesOf } from './router.ts'
 
 type Json = Record<string, unknown>
@@ -58,7 +58,7 @@ export function openapiDocument<Services>(endpoints: readonly AnyEndpoint<Servic
           description: 'The header wins over it.',
         },
       },
-      schemas: { Error: errorBody, ListMeta: listMeta, ...namedSchemas(endpoints) },
+      schemas: { Error: errorBody, ListMeta: listMeta, DryRun: dryRunBody, ...namedSchemas(endpoints) },
       headers: responseHeaders,
     },
   }
@@ -111,7 +111,7 @@ function operation<Services>(route: PublishedRoute<Services>): Json {
           },
         }
       : {}),
-    responses: { ...success(endpoint), ...failures(endpoint) },
+    responses: responses(endpoint),
     ...(returns.kind === 'list' ? { 'x-row-schema': `#/components/schemas/${returns.name}` } : {}),
   }
 }
@@ -182,6 +182,30 @@ function gateParameters<Services>({ endpoint }: PublishedRoute<Services>): Json[
   return [dryRun, format]
 }
 
+/** A status that both a success-shaped answer and an error can have is described as either. */
+function responses<Services>(endpoint: AnyEndpoint<Services>): Json {
+  const all: Json = success(endpoint)
+  for (const [status, failure] of Object.entries(failures(endpoint))) {
+    const own = all[status]
+    all[status] = own === undefined ? failure : either(own as ResponseObject, failure as ResponseObject)
+  }
+  return all
+}
+
+interface ResponseObject {
+  description: string
+  content: Record<string, { schema: object; example?: unknown; examples?: Json }>
+}
+
+function either(first: ResponseObject, second: ResponseObject): Json {
+  const schemas = [first, second].map(({ content }) => content['application/json']?.schema)
+  const examples = second.content['application/json']?.examples
+  return {
+    description: `${first.description} ${second.description}`,
+    content: { 'application/json': { schema: { anyOf: schemas }, ...(examples ? { examples } : {}) } },
+  }
+}
+
 function success<Services>(endpoint: AnyEndpoint<Services>): Json {
   const { returns, doc, access } = endpoint
   const status = returns.kind === 'object' ? (returns.status ?? 200) : 200
@@ -195,12 +219,17 @@ function success<Services>(endpoint: AnyEndpoint<Services>): Json {
   })
   const headers = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
   const ref = { $ref: `#/components/schemas/${returns.name}` }
+  // `dry_run` turns any answer to a key into a preview.
+  const orPreview = (schema: Json) =>
+    access.auth === 'key' && endpoint.method === 'GET'
+      ? { anyOf: [schema, { $ref: '#/components/schemas/DryRun' }] }
+      : schema
   const content =
     returns.kind === 'object'
-      ? { 'application/json': { schema: ref, example: doc.example } }
+      ? { 'application/json': { schema: orPreview(ref), example: doc.example } }
       : {
           'application/json': {
-            schema: {
+            schema: orPreview({
               type: 'object',
               required: ['data', 'meta'],
               properties: {
@@ -209,14 +238,17 @@ function success<Services>(endpoint: AnyEndpoint<Services>): Json {
                   ? { allOf: [{ $ref: '#/components/schemas/ListMeta' }, plain(returns.meta)] }
                   : { $ref: '#/components/schemas/ListMeta' },
               },
-            },
+            }),
             example: { data: [doc.example] },
           },
           'application/x-ndjson': { schema: { type: 'string', description: 'One row per line.' } },
           'text/csv': { schema: { type: 'string', description: 'RFC 4180 with a header row.' } },
         }
   const answers: Json = { [status]: { description: doc.summary, headers, content } }
-  if (endpoint.path === '/ready') answers['503'] = { description: 'Some part fails.', content }
+  if (returns.kind === 'object') {
+    for (const [other, when] of Object.entries(returns.also ?? {}))
+      answers[other] = { description: when, content }
+  }
   if (returns.kind === 'list') answers['304'] = { description: 'The caller has this page already; costs 0.' }
   return answers
 }

@@ -4,16 +4,7 @@ import type { Feed } from '../feed.ts'
 import type { Source } from '../source.ts'
 import { type Book, type BookTop, encodeBook, packBooks } from './book.ts'
 import type { EncodedRow } from './encoded-row.ts'
-import {
-  levels,
-  nullableFraction,
-  nullableNumber,
-  nullableText,
-  source,
-  symbol,
-  text,
-  time,
-} from './fields.ts'
+import { levels, nullableFraction, nullableNumber, nullableText, symbol, text, time } from './fields.ts'
 import {
   absent,
   amountText,
@@ -32,10 +23,11 @@ export const SNAPSHOT_GRID = '500ms'
 const IMBALANCE_DECIMALS = 6
 const MID_EXTRA_DECIMALS = 1
 
-const common = {
+/** Each venue's rows have a shape of their own, told apart by their source. */
+const commonOf = (source: Source) => ({
   timestamp: time('Time of the sample.'),
   symbol: symbol(),
-  source: source(),
+  source: Type.Literal(source, { type: 'string', description: 'Where the row was recorded.' }),
   interval: text('Sampling step, as asked; `500ms` when every stored sample is served.'),
   market_id: nullableText('Condition id (`predmkt_a`) or ticker (`predmkt_b`); null for `perpdex`.'),
   best_bid: nullableNumber('Highest bid; null without bids.'),
@@ -43,7 +35,7 @@ const common = {
   mid_price: nullableNumber('Middle of best bid and best ask; null unless both exist.'),
   spread: nullableNumber('best_ask minus best_bid; null unless both exist.'),
   imbalance: nullableFraction('Share of the bids in the listed size, 6 decimals; null for an empty book.'),
-}
+})
 const book = (description: string) =>
   Type.Object(
     { bids: levels('Bids, highest price first.'), asks: levels('Asks, lowest price first.') },
@@ -64,7 +56,7 @@ const diffs = (description: string) =>
   )
 
 export const PredmktASnapshotRow = Type.Object({
-  ...common,
+  ...commonOf('predmkt_a'),
   market_slug: nullableText('Slug of the market.'),
   question: nullableText('Question of the market.'),
   market_type: nullableText('Duration of the contract.'),
@@ -80,7 +72,7 @@ export const PredmktASnapshotRow = Type.Object({
   ),
 })
 export const PredmktBSnapshotRow = Type.Object({
-  ...common,
+  ...commonOf('predmkt_b'),
   yes_bid: nullableFraction('Highest bid for Yes.'),
   yes_ask: nullableFraction('Lowest ask for Yes.'),
   no_bid: nullableFraction('Highest bid for No.'),
@@ -95,12 +87,12 @@ export const PredmktBSnapshotRow = Type.Object({
   ),
 })
 export const PerpdexSnapshotRow = Type.Object({
-  ...common,
+  ...commonOf('perpdex'),
   bids: levels('Bids, highest price first; 20 levels, or the 5 of the fast feed.'),
   asks: levels('Asks, lowest price first; 20 levels, or the 5 of the fast feed.'),
 })
 /** Listed by the contract, not recorded yet. */
-export const CexaSnapshotRow = Type.Object({ ...common })
+export const CexaSnapshotRow = Type.Object(commonOf('cexa'))
 export const SnapshotRow = Type.Union([
   PredmktASnapshotRow,
   PredmktBSnapshotRow,

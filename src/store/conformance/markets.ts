@@ -98,8 +98,8 @@ export function marketSuite(engine: Engine): void {
       '0xC2',
       '0xC0',
     ])
-    assert.equal(await store.markets.count({ source: 'predmkt_a' }, 100), 11)
-    assert.equal(await store.markets.count({}, 4), 4)
+    assert.equal(await store.markets.count({ source: 'predmkt_a', limit: 100 }), 11)
+    assert.equal(await store.markets.count({ limit: 4 }), 4)
   })
 
   it('the markets that hold an instant are listed with the shortest duration first', async (store) => {
@@ -125,6 +125,6 @@ export function marketSuite(engine: Engine): void {
 
   it('a wrong entry is refused', async (store) => {
     await assert.rejects(store.markets.upsert([upDown(1, { endTime: START })]), RowError)
-    assert.equal(await store.markets.count({}, 10), 0)
+    assert.equal(await store.markets.count({ limit: 10 }), 0)
   })
 }

@@ -102,7 +102,7 @@ function sqliteMarkets(database: DatabaseSync, writer: Writer): MarketStore {
       writer.send({ kind: 'markets', markets: markets.map(encodeMarket) }, markets.length),
     get: async (identifier, filter) => reader.get(identifier, filter),
     list: async (query) => reader.list(query),
-    count: async (filter, limit) => reader.count(filter, limit),
+    count: async (query) => reader.count(query),
     holding: async (query) => reader.holding(query),
   }
 }

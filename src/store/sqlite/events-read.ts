@@ -8,6 +8,9 @@ import { eventIds } from './event-ids.ts'
 const MOST_LOOKED_AT = 2_000
 /** With more addresses than this the kinds are read through and compared, instead of looking up each address. */
 const MOST_LOOKUPS = 64
+/** Events that are looked at for each wanted one, and of each list at least. */
+const LOOKED_AT_PER_WANTED = 4
+const LEAST_SHARE = 20
 const DEFAULT_MAX_BYTES = 4 * 1024 * 1024
 
 type Row = Record<string, unknown>
@@ -63,7 +66,9 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
     const until = Math.min(query.untilSeq ?? Number.MAX_SAFE_INTEGER, Number(newest.get()?.seq ?? 0))
     if (query.afterSeq >= until) return { events: [], upToSeq: query.afterSeq, more: false }
     const candidates =
-      query.filters === undefined ? undefined : candidatesOf(query.filters, query.afterSeq, until)
+      query.filters === undefined
+        ? undefined
+        : candidatesOf(query.filters, query.afterSeq, until, query.limit)
     const rows: Iterable<Row> =
       candidates === undefined
         ? range.iterate(query.afterSeq, until, query.limit)
@@ -85,17 +90,20 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
     return { events, upToSeq, more: upToSeq < until }
   }
 
-  function candidatesOf(filters: readonly EventFilter[], afterSeq: number, until: number) {
-    const lists: { seqs: number[]; complete: number }[] = []
-    const share = Math.max(50, Math.floor(MOST_LOOKED_AT / Math.max(1, filters.length)))
-    for (const { kinds, addresses: only } of filters) {
-      if (only !== undefined && only.length <= MOST_LOOKUPS) {
-        for (const address of only) {
+  function candidatesOf(filters: readonly EventFilter[], afterSeq: number, until: number, limit: number) {
+    const keys = filters.flatMap(
+      ({ kinds, addresses: only }): { from: StatementSync; key: string | number }[] => {
+        if (only === undefined || only.length > MOST_LOOKUPS)
+          return kinds.map((kind) => ({ from: ofKind, key: kind }))
+        return only.flatMap((address) => {
           const id = addresses.find(address)
-          if (id !== undefined) lists.push(listed(ofAddress, id, afterSeq, until, share))
-        }
-      } else for (const kind of kinds) lists.push(listed(ofKind, kind, afterSeq, until, share))
-    }
+          return id === undefined ? [] : { from: ofAddress, key: id }
+        })
+      },
+    )
+    const wish = Math.min(MOST_LOOKED_AT, limit * LOOKED_AT_PER_WANTED)
+    const share = Math.max(LEAST_SHARE, Math.floor(wish / Math.max(1, keys.length)))
+    const lists = keys.map(({ from, key }) => listed(from, key, afterSeq, until, share))
     const complete = lists.reduce((least, list) => Math.min(least, list.complete), until)
     const seqs = [...new Set(lists.flatMap((list) => list.seqs))]
       .filter((seq) => seq <= complete)

@@ -46,24 +46,19 @@ export function marketReader(database: DatabaseSync): MarketReader {
     },
     list(query) {
       const { where, binds } = whereOf(query)
-      const after = query.position === undefined ? '' : `${where === '' ? 'WHERE' : 'AND'} ${afterPosition()}`
-      if (query.position !== undefined) {
-        const end = query.position.endMs ?? NO_END
-        binds.push(end, end, SOURCES.indexOf(query.position.source), query.position.marketId)
-      }
       const rows = database
         .prepare(
-          `SELECT text, end_ms, source_rank, market_id FROM markets ${where} ${after}
+          `SELECT text, end_ms, source_rank, market_id FROM markets ${where}
             ORDER BY end_ms DESC, source_rank, market_id LIMIT ?`,
         )
         .all(...binds, query.limit + 1)
       return toPage(rows, query)
     },
-    count(filter, limit) {
-      const { where, binds } = whereOf(filter)
+    count(query) {
+      const { where, binds } = whereOf(query)
       const row = database
         .prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM markets ${where} LIMIT ?)`)
-        .get(...binds, limit)
+        .get(...binds, query.limit)
       return Number(row?.n)
     },
     holding({ source, symbol, time, limit }) {
@@ -92,18 +87,21 @@ const LONGEST_WINDOW_MS = {
 } as const
 
 /** The order is (end descending, source, id): a plain row comparison would need one direction. */
-function afterPosition(): string {
-  return '(end_ms < ? OR (end_ms = ? AND (source_rank, market_id) > (?, ?)))'
-}
+const AFTER_POSITION = '(end_ms < ? OR (end_ms = ? AND (source_rank, market_id) > (?, ?)))'
 
-function whereOf(filter: MarketFilter): { where: string; binds: Bind[] } {
-  const terms: [string, Bind][] = []
+function whereOf(filter: MarketFilter & { position?: MarketPosition }): { where: string; binds: Bind[] } {
+  const terms: [string, ...Bind[]][] = []
   if (filter.source !== undefined) terms.push(['source_rank = ?', SOURCES.indexOf(filter.source)])
   if (filter.symbol !== undefined) terms.push(['symbol = ?', filter.symbol])
   if (filter.marketType !== undefined) terms.push(['market_type = ?', filter.marketType])
   if (filter.active !== undefined) terms.push(['active = ?', filter.active ? 1 : 0])
+  if (filter.position !== undefined) {
+    const { endMs, source, marketId } = filter.position
+    const end = endMs ?? NO_END
+    terms.push([AFTER_POSITION, end, end, SOURCES.indexOf(source), marketId])
+  }
   const where = terms.length === 0 ? '' : `WHERE ${terms.map(([term]) => term).join(' AND ')}`
-  return { where, binds: terms.map(([, bind]) => bind) }
+  return { where, binds: terms.flatMap(([, ...binds]) => binds) }
 }
 
 function toPage(rows: Record<string, unknown>[], query: MarketQuery): MarketPage {

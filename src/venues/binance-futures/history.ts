@@ -60,7 +60,8 @@ export async function* walkHistory(
   const { lost, kept } = splitByAge(request.range, oldestMs)
   if (lost !== null) yield notProvided(lost)
   if (kept === null) return
-  const walk: Walk = { ...rest, signal, range: kept, about: where }
+  const isUrgent = request.isUrgent === true
+  const walk: Walk = { ...rest, signal, range: kept, about: where, isUrgent }
   switch (request.dataset) {
     case 'klines':
       if (request.interval === undefined) return
@@ -90,7 +91,7 @@ async function* walkFunding(walk: Walk): AsyncGenerator<HistoryPage> {
       limit: FUNDING_PER_PAGE,
     }
     const answer = await walk.pager.ask(
-      { path: FUNDING_PATH, query, weight: 1, pool: 'funding', isBackground: true },
+      { path: FUNDING_PATH, query, weight: 1, pool: 'funding', isBackground: !walk.isUrgent },
       walk.signal,
     )
     const rows = expectShape(FundingRows, answer, FUNDING_PATH, walk.deadLetters)
@@ -123,7 +124,13 @@ async function* walkOpenInterest(walk: Walk, interval: CandleInterval): AsyncGen
       startTime,
       endTime: toMs - 1,
     }
-    const question = { path: OPEN_INTEREST_PATH, query, weight: 1, pool: 'statistics', isBackground: true }
+    const question = {
+      path: OPEN_INTEREST_PATH,
+      query,
+      weight: 1,
+      pool: 'statistics',
+      isBackground: !walk.isUrgent,
+    }
     const answer = await walk.pager.ask(question, walk.signal)
     const rows = expectShape(OpenInterestRows, answer, OPEN_INTEREST_PATH, walk.deadLetters)
     const observations = rows

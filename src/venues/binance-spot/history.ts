@@ -36,7 +36,8 @@ export function walkHistory(
   signal: AbortSignal,
 ): AsyncIterable<HistoryPage> {
   const about = { source: 'cexa', symbol: request.symbol, instrument } as const
-  const walk: Walk = { ...rest, signal, range: request.range, about }
+  const isUrgent = request.isUrgent === true
+  const walk: Walk = { ...rest, signal, range: request.range, about, isUrgent }
   if (request.dataset === 'klines' && request.interval !== undefined) {
     const price = () => ({ limit: 1_000, weight: 2 })
     return walkKlines({ ...walk, path: `${API}/klines`, interval: request.interval, price })

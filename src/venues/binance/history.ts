@@ -22,6 +22,7 @@ export interface Walk {
   readonly signal: AbortSignal
   readonly range: TimeRange
   readonly about: Omit<About, 'receivedMs'>
+  readonly isUrgent: boolean
 }
 
 /** The answer as what it should be; anything else is kept as a dead letter and fails the walk. */
@@ -54,7 +55,10 @@ export async function* walkKlines(
       return
     }
     const query = { symbol: about.instrument, interval, startTime, endTime: closedToMs - 1, limit }
-    const answer = await walk.pager.ask({ path: walk.path, query, weight, isBackground: true }, walk.signal)
+    const answer = await walk.pager.ask(
+      { path: walk.path, query, weight, isBackground: !walk.isUrgent },
+      walk.signal,
+    )
     const rows = expectShape(KlineRows, answer, walk.path, deadLetters)
     const observations = rows
       .map((row) => mapKlineRow(row, interval, venueNowMs, { ...about, receivedMs: answer.receivedMs }))
@@ -94,7 +98,7 @@ export async function* walkAggregateTrades(
         ? { symbol: about.instrument, startTime: fromMs, endTime: windowToMs - 1, limit: TRADES_PER_PAGE }
         : { symbol: about.instrument, fromId: nextId, limit: TRADES_PER_PAGE }
     const answer = await walk.pager.ask(
-      { path: walk.path, query, weight: walk.weight, isBackground: true },
+      { path: walk.path, query, weight: walk.weight, isBackground: !walk.isUrgent },
       walk.signal,
     )
     const rows = expectShape(AggregateTradeRows, answer, walk.path, walk.deadLetters)

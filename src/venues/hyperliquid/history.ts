@@ -62,9 +62,9 @@ export async function* walkHistory(
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
   if (request.dataset === 'klines' && request.interval !== undefined) {
-    yield* walkCandles(rest, where, request.interval, request.range, signal)
+    yield* walkCandles(rest, where, { ...request, interval: request.interval }, signal)
   } else if (request.dataset === 'funding') {
-    yield* walkFunding(rest, where, request.range, signal)
+    yield* walkFunding(rest, where, request, signal)
   } else {
     yield notProvided(request.range)
   }
@@ -73,10 +73,10 @@ export async function* walkHistory(
 async function* walkCandles(
   rest: HyperliquidRest,
   where: Where,
-  interval: CandleInterval,
-  range: TimeRange,
+  request: HistoryRequest & { readonly interval: CandleInterval },
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
+  const { interval, range } = request
   const lengthMs = INTERVAL_MS[interval]
   // The forming bar is one of the kept ones, and the oldest may go while we ask.
   const oldestMs = floorTo(await rest.venueTime.now(signal), lengthMs) - (CANDLES_KEPT - 2) * lengthMs
@@ -101,7 +101,7 @@ async function* walkCandles(
       weight,
       Candles,
       signal,
-      true,
+      request.isUrgent !== true,
     )
     const observations = value
       .map((row) => mapCandle(row, interval, venueNowMs, { ...where, receivedMs: answer.receivedMs }))
@@ -118,14 +118,14 @@ async function* walkCandles(
 async function* walkFunding(
   rest: HyperliquidRest,
   where: Where,
-  range: TimeRange,
+  { range, isUrgent }: HistoryRequest,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
   let fromMs = range.fromMs
   while (fromMs < range.toMs) {
     const settledMs = Math.min(range.toMs, (await rest.venueTime.now(signal)) - FUNDING_SETTLE_MS)
     if (fromMs >= settledMs) return
-    const rows = await askFunding(rest, where, { fromMs, toMs: settledMs }, signal, true)
+    const rows = await askFunding(rest, where, { fromMs, toMs: settledMs }, signal, isUrgent !== true)
     const last = rows.at(-1)
     const isFull = rows.length >= FUNDING_PER_PAGE && last !== undefined
     const nextMs = isFull ? Math.min(last.venueTimeMs + 1, settledMs) : settledMs

@@ -25,6 +25,10 @@ const Status = Type.Object({
       lag_seconds: nullable(Type.Number(), 'Seconds since then.'),
       rows_inserted: Type.Integer({ description: 'Rows written since the process started.' }),
       gaps_24h: Type.Integer({ description: 'Holes recorded in the last 24 hours.' }),
+      backfill: nullable(
+        Type.Number({ minimum: 0, maximum: 1 }),
+        'Share of the first fill with history that is done; null where there is none.',
+      ),
     }),
     { description: 'One record per recorded source.' },
   ),
@@ -60,6 +64,7 @@ export const status = endpoint({
           lag_seconds: 0.4,
           rows_inserted: 120000,
           gaps_24h: 0,
+          backfill: 1,
         },
       ],
       nodes: [{ name: 'node-1', state: 'healthy', synced: true, daa_score: 123456789, lag: 0 }],

@@ -87,6 +87,7 @@ export const candles = endpoint({
     const subject = await findSubject(services.market.store, {
       symbol: input.symbol,
       source: asked,
+      among: ['predmkt_a', 'predmkt_b'],
       marketId: isUsed('market_id') ? input.market_id : undefined,
       tokenId: isUsed('token_id') ? input.token_id : undefined,
     })

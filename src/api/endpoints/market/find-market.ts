@@ -10,13 +10,23 @@ export async function findMarket(
   identifier: string,
   options: { param: string; source?: Source | undefined; symbol?: AssetSymbol | undefined },
 ): Promise<MarketRow> {
-  const { source, symbol } = options
-  const found = await store.markets.get(identifier, {
-    ...(source ? { source } : {}),
-    ...(symbol ? { symbol } : {}),
-  })
-  if (found !== undefined) return found.market
-  const where = [source && ` of ${source}`, symbol && ` for ${symbol}`].filter(Boolean).join('')
+  return findMarketAmong(store, identifier, { ...options, sources: [options.source] })
+}
+
+/** The same in the first of several sources that knows it. */
+async function findMarketAmong(
+  store: EnvironmentStore,
+  identifier: string,
+  options: { param: string; sources: readonly (Source | undefined)[]; symbol?: AssetSymbol | undefined },
+): Promise<MarketRow> {
+  const { sources, symbol } = options
+  for (const source of sources) {
+    const filter = { ...(source ? { source } : {}), ...(symbol ? { symbol } : {}) }
+    const found = await store.markets.get(identifier, filter)
+    if (found !== undefined) return found.market
+  }
+  const named = sources.filter((source) => source !== undefined).join(' or ')
+  const where = [named && ` of ${named}`, symbol && ` for ${symbol}`].filter(Boolean).join('')
   throw new ApiError('market_not_found', `No market${where} is known as ${identifier.slice(0, 100)}.`, {
     param: options.param,
   })
@@ -42,6 +52,8 @@ export async function findSubject(
   asked: {
     symbol: string
     source: Source | undefined
+    /** The sources that have rows of single markets. */
+    among: readonly Source[]
     marketId?: string | undefined
     tokenId?: string | undefined
   },
@@ -53,10 +65,10 @@ export async function findSubject(
   if (market === undefined && token === undefined) {
     return { symbol: symbol as AssetSymbol, source: asked.source, instruments: undefined }
   }
-  const options = { source: asked.source, symbol }
-  const found = await findMarket(store, market?.identifier ?? token ?? '', {
-    ...options,
+  const found = await findMarketAmong(store, market?.identifier ?? token ?? '', {
     param: market?.param ?? 'token_id',
+    sources: asked.source === undefined ? asked.among : [asked.source],
+    symbol,
   })
   if (token !== undefined && !found.tokens.some((leg) => leg.token_id === token)) {
     throw new ApiError('market_not_found', 'The market has no such token.', { param: 'token_id' })

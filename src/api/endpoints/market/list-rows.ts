@@ -1,4 +1,5 @@
 import type { Feed } from '../../../core/feed.ts'
+import { INTERVAL_MS } from '../../../core/interval.ts'
 import { respell } from '../../../core/rows/row-kinds.ts'
 import { formatTime } from '../../../core/time.ts'
 import type { BookRequest, RowFilters, SeriesQuery } from '../../../store/series.ts'
@@ -31,6 +32,7 @@ const PROOF_FRESH_MS = 100
 
 type ListContext = RunContext<Readonly<Record<string, unknown>>, Services>
 
+/** [fromMs, toMs). Times are whole milliseconds, so an inclusive end is an exclusive one a millisecond later. */
 interface Span {
   fromMs: number
   toMs: number
@@ -44,19 +46,20 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
   const { after, order, start, end, limit, ...filters } = input
   const binding = walkBinding(context.path, filters)
   const walk = readWalk(data.cursors, binding, input as WalkInput)
-  const asked = spanOf(context, walk)
+  const window = movedStart(context, walk)
+  const asked = spanOf(context, walk, window, request.endInclusive === true)
   const earliest = request.clampToEarliest ? await earliestClamp(data, request.feeds, walk, asked) : undefined
   const span = { ...asked, fromMs: earliest ?? (await knownStart(data, request.feeds, asked)) }
   const query: SeriesQuery = {
     feeds: request.feeds,
-    range: { from: span.fromMs, to: span.toMs, ...(request.endInclusive ? { toInclusive: true } : {}) },
+    range: { from: span.fromMs, to: span.toMs },
     order: walk.order,
     limit: context.rowLimit,
     ...(walk.position ? { position: walk.position } : {}),
     ...(request.filters ? { filters: request.filters } : {}),
     ...(request.stepMs ? { stepMs: request.stepMs } : {}),
   }
-  const clamp = clampMeta(context, walk, earliest)
+  const clamp = clampMeta(walk, window, earliest)
   if (context.dryRun) return previewAnswer(await data.store.series.count(query), clamp.clamped === true)
 
   const finality = await data.facts.finality(request.feeds)
@@ -75,7 +78,7 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
     separator: ROW_SEPARATOR,
     ...(request.books ? { books: request.books } : {}),
   })
-  const covered = pageSpan(walk, span, page.hasMore ? page.lastTs : undefined)
+  const covered = pageSpan(request, walk, span, page.hasMore ? page.lastTs : undefined)
   const coverage = await coverageMeta(data.store.coverage, request.feeds, covered, context.nowMs)
   const finalBefore = Math.min(...finality.map((feed) => feed.before))
   const capped = page.hasMore && typeof limit === 'number' && context.rowLimit < limit
@@ -85,6 +88,8 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
     covered.toMs <= finalBefore &&
     coverage.complete &&
     clamp.clamped === null &&
+    // What changed since the row before depends on time before the page.
+    request.books?.diffs !== true &&
     !capped
   const answer: ListAnswer = {
     kind: 'list',
@@ -108,12 +113,26 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
   return answer
 }
 
+/**
+ * The start of the plan's window, where the walk began before it. A cursor may come from a wider plan: its
+ * range is checked like a start that is given.
+ */
+function movedStart({ range }: ListContext, walk: Walk): number | undefined {
+  if (range === undefined || range.earliestMs === 0) return undefined
+  if (range.clamp !== undefined) return range.fromMs
+  const isOlder = walk.startMs !== undefined && walk.startMs < range.earliestMs - range.graceMs
+  return isOlder ? range.earliestMs : undefined
+}
+
 /** The range that is read: as asked, never before what the plan may read. */
-function spanOf({ range, nowMs, given }: ListContext, walk: Walk): Span {
-  const earliestMs = range?.earliestMs ?? 0
-  const asked = given.has('start') ? (range?.clamp ? range.fromMs : walk.startMs) : undefined
-  const fromMs = asked ?? Math.max(walk.startMs ?? 0, earliestMs)
-  return { fromMs, toMs: Math.max(fromMs, walk.endMs ?? nowMs) }
+function spanOf(
+  { range, nowMs }: ListContext,
+  walk: Walk,
+  window: number | undefined,
+  endInclusive: boolean,
+): Span {
+  const fromMs = window ?? walk.startMs ?? range?.earliestMs ?? 0
+  return { fromMs, toMs: Math.max(fromMs, (walk.endMs ?? nowMs) + (endInclusive ? 1 : 0)) }
 }
 
 async function earliestClamp(
@@ -134,13 +153,13 @@ async function knownStart(data: MarketData, feeds: readonly Feed[], span: Span):
   return Math.min((await data.facts.earliest(feeds)) ?? span.toMs, span.toMs)
 }
 
-function clampMeta({ range }: ListContext, walk: Walk, earliest: number | undefined) {
-  if (range?.clamp !== undefined) {
+function clampMeta(walk: Walk, window: number | undefined, earliest: number | undefined) {
+  if (window !== undefined) {
     return {
       clamped: true,
       clamped_reason: 'plan_history',
-      original_start: formatTime(range.clamp.originalStartMs),
-      effective_start: formatTime(range.fromMs),
+      original_start: formatTime(walk.startMs ?? window),
+      effective_start: formatTime(window),
     }
   }
   if (earliest !== undefined) {
@@ -168,11 +187,20 @@ function currentUntil({ range, nowMs }: ListContext, walk: Walk, data: MarketDat
 }
 
 /** The part of the range that this page speaks of: from where it begins to where it ends. */
-function pageSpan(walk: Walk, span: Span, lastTs: number | undefined): Span {
+function pageSpan(request: RowsRequest, walk: Walk, span: Span, lastTs: number | undefined): Span {
   const begin = walk.position?.ts
+  const upTo = (ts: number) => Math.min(span.toMs, rowEnd(request, ts))
   return walk.order === 'asc'
-    ? { fromMs: begin ?? span.fromMs, toMs: lastTs === undefined ? span.toMs : lastTs + 1 }
-    : { fromMs: lastTs ?? span.fromMs, toMs: begin === undefined ? span.toMs : begin + 1 }
+    ? { fromMs: begin ?? span.fromMs, toMs: lastTs === undefined ? span.toMs : upTo(lastTs) }
+    : { fromMs: lastTs ?? span.fromMs, toMs: begin === undefined ? span.toMs : upTo(begin) }
+}
+
+/** The end of the time that a row tells about: its bar, its sampling step, or its instant. */
+function rowEnd({ feeds, stepMs }: RowsRequest, ts: number): number {
+  if (stepMs !== undefined) return Math.ceil(ts / stepMs) * stepMs + 1
+  const [feed] = feeds
+  const isBar = feed?.dataset === 'candles' || feed?.dataset === 'flow'
+  return ts + (isBar && feed.interval !== '' ? INTERVAL_MS[feed.interval] : 1)
 }
 
 /** Neither end of the page moves with the clock. */

@@ -86,13 +86,9 @@ export const markets = endpoint({
       ...(input.market_type ? { marketType: input.market_type as MarketType } : {}),
       ...(input.active === undefined ? {} : { active: input.active }),
     }
-    if (context.dryRun) return previewAnswer(await store.markets.count(filter, context.rowLimit), false)
-    const page = await store.markets.list({
-      ...filter,
-      limit: context.rowLimit,
-      separator: ROW_SEPARATOR,
-      ...(position ? { position } : {}),
-    })
+    const query = { ...filter, limit: context.rowLimit, ...(position ? { position } : {}) }
+    if (context.dryRun) return previewAnswer(await store.markets.count(query), false)
+    const page = await store.markets.list({ ...query, separator: ROW_SEPARATOR })
     const { last } = page
     const echo = (name: 'symbol' | 'source') => (given.has(name) ? (input[name] ?? null) : null)
     return {

@@ -56,7 +56,11 @@ export const openInterest = endpoint({
   aliases: [at('GET /v1/perpdex/open-interest', { source: 'perpdex' }, 'Open interest of perpetuals')],
   run: async (context) => {
     const { input, services } = context
-    const subject = await findSubject(services.market.store, { symbol: input.symbol, source: input.source })
+    const subject = await findSubject(services.market.store, {
+      symbol: input.symbol,
+      source: input.source,
+      among: ['predmkt_b'],
+    })
     const sources = subject.source === undefined ? SOURCES : [subject.source]
     return listRows(context, {
       feeds: feedsOf('open_interest', sources, subject.symbol, input.interval),

@@ -54,12 +54,15 @@ export const snapshotsAt = endpoint({
     'SnapshotAt',
     Type.Object({
       data: Type.Union([SnapshotRow, Type.Null()], { description: 'The snapshot; null when there is none.' }),
-      meta: Type.Object({
-        symbol: nullable('Echo of the request.'),
-        source: nullable('Echo of the request.'),
-        time: Type.String({ format: 'date-time', description: 'The instant that was asked for.' }),
-        ignored: Type.Array(Type.String(), { description: 'Parameters without a meaning for the source.' }),
-      }),
+      meta: Type.Object(
+        {
+          symbol: nullable('Echo of the request.'),
+          source: nullable('Echo of the request.'),
+          time: Type.String({ format: 'date-time', description: 'The instant that was asked for.' }),
+          ignored: Type.Array(Type.String(), { description: 'Parameters without a meaning for the source.' }),
+        },
+        { description: 'Echo of the request.' },
+      ),
     }),
   ),
   errors: ['market_not_found', 'data_not_available'],

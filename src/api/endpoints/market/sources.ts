@@ -25,13 +25,16 @@ const SourceRow = Type.Object({
 })
 
 /** The contract wants every meta field null but the count. */
-const SourcesMeta = Type.Object({
-  symbol: Type.Null({ description: 'Always null.' }),
-  source: Type.Null({ description: 'Always null.' }),
-  interval: Type.Null({ description: 'Always null.' }),
-  count: Type.Integer({ description: 'Number of sources.' }),
-  next_cursor: Type.Null({ description: 'Always null.' }),
-})
+const SourcesMeta = Type.Object(
+  {
+    symbol: Type.Null({ description: 'Always null.' }),
+    source: Type.Null({ description: 'Always null.' }),
+    interval: Type.Null({ description: 'Always null.' }),
+    count: Type.Integer({ description: 'Number of sources.' }),
+    next_cursor: Type.Null({ description: 'Always null.' }),
+  },
+  { description: 'The count; everything else is null.' },
+)
 
 export const sources = endpoint({
   path: 'GET /v1/sources',

@@ -54,6 +54,7 @@ export const trades = endpoint({
     const subject = await findSubject(services.market.store, {
       symbol: input.symbol,
       source: input.source,
+      among: ['predmkt_a', 'predmkt_b'],
       marketId: isUsed('market_id') ? input.market_id : undefined,
       tokenId: isUsed('token_id') ? input.token_id : undefined,
     })

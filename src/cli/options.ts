@@ -1,0 +1,37 @@
+/** Options that several commands share, read with a message that helps. */
+import { ENVIRONMENTS, type Environment } from '../core/environment.ts'
+import { resolveSource, SOURCES, type Source } from '../core/source.ts'
+import { type AssetSymbol, parseSymbol, SYMBOLS } from '../core/symbol.ts'
+import { parseTime } from '../core/time.ts'
+import { type CommandContext, UsageError } from './command.ts'
+
+type Values = CommandContext['values']
+
+export function environmentOf(values: Values): Environment {
+  const found = ENVIRONMENTS.find((name) => name === values.environment)
+  if (found === undefined) throw new UsageError(`--environment must be one of ${ENVIRONMENTS.join(', ')}.`)
+  return found
+}
+
+export function sourceOf(values: Values): Source | undefined {
+  if (values.source === undefined) return undefined
+  const found = resolveSource(values.source)
+  if (found === undefined) throw new UsageError(`--source must be one of ${SOURCES.join(', ')}.`)
+  return found
+}
+
+export function symbolOf(values: Values): AssetSymbol | undefined {
+  if (values.symbol === undefined) return undefined
+  const found = parseSymbol(values.symbol)
+  if (found === undefined) throw new UsageError(`--symbol must be one of ${SYMBOLS.join(', ')}.`)
+  return found
+}
+
+export function timeOf(values: Values, name: string): number | undefined {
+  const text = values[name]
+  if (text === undefined) return undefined
+  const time = parseTime(text)
+  if (time === undefined)
+    throw new UsageError(`--${name} must be a time such as 2026-03-14 or 2026-03-14T04:00:00Z.`)
+  return time
+}

@@ -1,0 +1,136 @@
+/**
+ * Bars of one instrument of a prediction market (a token, or a yes/no ticker). Prints come first because they can
+ * be asked for again, exactly; a bar without prints is made of the book's midpoints; a bar with neither is none.
+ *
+ *   trade   open, high, low, close of the prints in (time, arrival) order, volume of all prints
+ *   mid     the same of the midpoints, volume 0; prints that are found later replace it
+ */
+import { add, compare, type Decimal, decimal, decimalText, multiply, ZERO } from './decimal.ts'
+import { barStart, type CandleInterval } from './interval.ts'
+import { MICRO, middleText } from './micro.ts'
+
+export interface Print {
+  readonly timeMs: number
+  readonly price: string
+  readonly size: string
+  /** Negotiated away from the book: counts as volume, not as a price. */
+  readonly isBlock?: boolean
+}
+
+export interface MidSample {
+  readonly timeMs: number
+  readonly price: string
+}
+
+export interface MarketBar {
+  readonly openTimeMs: number
+  readonly open: string
+  readonly high: string
+  readonly low: string
+  readonly close: string
+  readonly volume: string
+  readonly basis: 'trade' | 'mid'
+  /** How many prints or samples the prices come from. */
+  readonly samples: number
+}
+
+/** Volume in money (Σ price × size) or in pieces (Σ size). */
+export type VolumeUnit = 'money' | 'pieces'
+
+/** Beyond this spread the middle of a book says nothing about the price. */
+export const WIDEST_MID_SPREAD = MICRO / 10
+
+/** The midpoint of a two-sided book in millionths, where its spread allows one. */
+export function midOf(bid: number | null, ask: number | null): string | null {
+  if (bid === null || ask === null || ask - bid > WIDEST_MID_SPREAD) return null
+  return middleText(bid, ask)
+}
+
+/** Ascending; bars in which neither a print nor a midpoint lies are left out. */
+export function buildMarketBars(options: {
+  interval: CandleInterval
+  prints: readonly Print[]
+  mids: readonly MidSample[]
+  volume: VolumeUnit
+}): MarketBar[] {
+  const prints = groupByBar(options.prints, options.interval)
+  const mids = groupByBar(options.mids, options.interval)
+  const starts = [...new Set([...prints.keys(), ...mids.keys()])].sort((a, b) => a - b)
+  return starts.flatMap((openTimeMs) => {
+    const traded = prints.get(openTimeMs) ?? []
+    const priced = traded.filter((print) => print.isBlock !== true)
+    const samples = priced.length > 0 ? priced : (mids.get(openTimeMs) ?? [])
+    const prices = pricesOf(samples.map((sample) => sample.price))
+    if (prices === null) return []
+    const volume = volumeOf(traded, options.volume)
+    const basis = priced.length > 0 ? ('trade' as const) : ('mid' as const)
+    return [{ openTimeMs, ...prices, volume, basis, samples: samples.length }]
+  })
+}
+
+/**
+ * Longer bars from the bars they are made of: the same as from the prints themselves. A finer bar of midpoints is
+ * no part of a bar that has prints.
+ */
+export function rollUpMarketBars(interval: CandleInterval, finer: readonly MarketBar[]): MarketBar[] {
+  const groups = Map.groupBy(
+    finer.toSorted((a, b) => a.openTimeMs - b.openTimeMs),
+    (bar) => barStart(bar.openTimeMs, interval),
+  )
+  return [...groups].flatMap(([openTimeMs, all]): MarketBar[] => {
+    const traded = all.filter((bar) => bar.basis === 'trade')
+    const used = traded.length > 0 ? traded : all
+    const [first, last] = [used[0], used.at(-1)]
+    const range = pricesOf(used.flatMap((bar) => [bar.high, bar.low]))
+    if (first === undefined || last === undefined || range === null) return []
+    const volume = decimalText(all.reduce((sum, bar) => add(sum, decimal(bar.volume)), ZERO))
+    const samples = used.reduce((sum, bar) => sum + bar.samples, 0)
+    const { high, low } = range
+    return [
+      { openTimeMs, open: first.open, high, low, close: last.close, volume, basis: first.basis, samples },
+    ]
+  })
+}
+
+export interface Prices {
+  readonly open: string
+  readonly high: string
+  readonly low: string
+  readonly close: string
+}
+
+/** Null for no prices at all. */
+export function pricesOf(prices: readonly string[]): Prices | null {
+  const [open, close] = [prices[0], prices.at(-1)]
+  if (open === undefined || close === undefined) return null
+  let high = decimal(open)
+  let low = high
+  for (const price of prices) {
+    const value = decimal(price)
+    if (compare(value, high) > 0) high = value
+    if (compare(value, low) < 0) low = value
+  }
+  const text = (value: string) => decimalText(decimal(value))
+  return { open: text(open), high: decimalText(high), low: decimalText(low), close: text(close) }
+}
+
+export function volumeOf(prints: readonly Print[], unit: VolumeUnit): string {
+  const sizeOf = ({ price, size }: Print): Decimal =>
+    unit === 'money' ? multiply(decimal(price), decimal(size)) : decimal(size)
+  return decimalText(prints.reduce((sum, print) => add(sum, sizeOf(print)), ZERO))
+}
+
+/** The order within a bar is by time, then as given. */
+function groupByBar<T extends { readonly timeMs: number }>(
+  items: readonly T[],
+  interval: CandleInterval,
+): Map<number, T[]> {
+  const groups = new Map<number, T[]>()
+  for (const item of items.toSorted((a, b) => a.timeMs - b.timeMs)) {
+    const start = barStart(item.timeMs, interval)
+    const group = groups.get(start)
+    if (group === undefined) groups.set(start, [item])
+    else group.push(item)
+  }
+  return groups
+}

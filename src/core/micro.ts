@@ -1,0 +1,33 @@
+/**
+ * Prices and sizes of prediction markets as whole millionths. Venues write the same price as `.5`, `0.5` and
+ * `0.5000`; a book needs one key for all of them, and 1 − p must be exact.
+ */
+export const MICRO = 1_000_000
+
+const MICRO_TEXT = /^-?(?:\d{1,9}(?:\.\d{0,6}0*)?|\.\d{1,6}0*)$/
+
+/** Undefined for text that is no decimal number, or that has more than six decimals or nine whole digits. */
+export function microOf(text: string): number | undefined {
+  return MICRO_TEXT.test(text) ? Math.round(Number(text) * MICRO) : undefined
+}
+
+/** The shortest exact text: `0.245`, `219.217767`, `7`. */
+export function microText(micro: number): string {
+  const absolute = Math.abs(micro)
+  const fraction = absolute % MICRO
+  const whole = (absolute - fraction) / MICRO
+  const sign = micro < 0 ? '-' : ''
+  if (fraction === 0) return `${sign}${whole}`
+  return `${sign}${whole}.${`${fraction}`.padStart(6, '0').replace(/0+$/, '')}`
+}
+
+/** Half of the sum of two prices, exact also where it falls between two millionths. */
+export function middleText(a: number, b: number): string {
+  const sum = a + b
+  return sum % 2 === 0 ? microText(sum / 2) : (sum / 2 / MICRO).toFixed(7)
+}
+
+/** The price of the other outcome: 1 − p. */
+export function complement(micro: number): number {
+  return MICRO - micro
+}

@@ -1,0 +1,64 @@
+/** A backfill by hand: one source, some symbols, a range of whole days that have ended. */
+import type { AssetSymbol } from '../core/symbol.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { EnvironmentStore } from '../store/environment.ts'
+import type { Venue } from '../venues/venue.ts'
+import { loadDerivatives } from './join-derivatives.ts'
+import type { ExchangePlan } from './plans.ts'
+import { runBackfill } from './run-backfill.ts'
+import type { SymbolParts } from './symbol-parts.ts'
+import { createCoverageTracker } from './track-coverage.ts'
+import { createRowWriter } from './write-rows.ts'
+
+const DAY_MS = 86_400_000
+const CANDLE_KINDS = ['funding', 'open_interest', 'candles']
+
+export async function backfillRange(options: {
+  plan: ExchangePlan
+  venue: Venue
+  store: EnvironmentStore
+  symbols: readonly AssetSymbol[]
+  fromMs: number
+  toMs: number
+  clock: Clock
+  log: Logger
+  signal?: AbortSignal
+  onProgress: (progress: { done: number; total: number; step: string }) => void
+}): Promise<{ stretches: number; failed: number; rowsInserted: number }> {
+  const { plan, venue, store, clock, log } = options
+  const { series, coverage } = store
+  const signal = options.signal ?? new AbortController().signal
+  const writer = createRowWriter({ series, clock, log })
+  const tracker = createCoverageTracker({ feeds: [], coverage, writer })
+  const fromMs = Math.floor(options.fromMs / DAY_MS) * DAY_MS
+  // Today belongs to the live side: it knows the minutes that coarser bars of today are made of.
+  const todayMs = Math.floor(clock.now() / DAY_MS) * DAY_MS
+  const endMs = Math.min(Math.ceil(options.toMs / DAY_MS) * DAY_MS, todayMs)
+  try {
+    const targets = await Promise.all(
+      options.symbols.map(async (symbol) => {
+        const derivatives = plan.hasFunding
+          ? await loadDerivatives({ series, source: plan.source, symbol, fromMs: fromMs - DAY_MS })
+          : undefined
+        const counts = { differences: 0, lateTrades: 0, missedMinutes: 0 }
+        const parts: SymbolParts = {
+          ...{ plan, venue, symbol, series, writer, tracker, derivatives, counts, clock, signal },
+        }
+        return { parts, endMs: () => endMs }
+      }),
+    )
+    const { total, failed } = await runBackfill({
+      steps: plan.backfill.filter((step) => CANDLE_KINDS.includes(step.kind)),
+      targets,
+      coverage,
+      log,
+      fromMs,
+      onProgress: options.onProgress,
+    })
+    await writer.flush()
+    return { stretches: total, failed, rowsInserted: writer.stats().inserted }
+  } finally {
+    await writer.close()
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * Candles of a second, and the single trades where they are stored.
+ *
+ *   klines            the venue publishes them: the stream shows, the REST answer of the whole minute closes
+ *   aggregate_trades  built; their numbers prove that none is missing
+ *   trades            built; without numbers, so the venue's own count of the minute is the proof: a minute that
+ *                     lacks trades after `lateTradesMs` is a hole in trades and seconds, never a silent one
+ *
+ * Built seconds are shown as they grow and closed with their minute. A second in a known gap is never closed.
+ */
+import type { Feed } from '../core/feed.ts'
+import type { KlineObservation } from '../venues/observation.ts'
+import { settle } from './ask-derivatives.ts'
+import { type Bar, barOfKline } from './bar.ts'
+import { type BarBuilder, createBarBuilder, type TradeFact } from './build-candles.ts'
+import { candleOf } from './candle-row.ts'
+import { candleFeed, feedOf } from './plans.ts'
+import type { LeftTrades } from './resume.ts'
+import { finalize, type SymbolParts } from './symbol-parts.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+/** The venue's bars of seconds are asked for at most this far back at once; a longer hole is the backfill's. */
+const LONGEST_ASK_MS = 3_600_000
+
+export interface SecondCloser {
+  heard(kline: KlineObservation): void
+  trade(trade: TradeFact): void
+  /** Nothing is known of this stretch; an open end stands for the present. */
+  gap(fromMs: number, toMs: number): void
+  /** Takes over the trades of the run before. */
+  resume(left: LeftTrades): void
+  /** Complete from here on, gaps apart. */
+  begin(atMs: number): void
+  show(): void
+  /** The venue's minutes are known: closes what can be closed. */
+  minutes(bars: readonly Bar[], fromMs: number, toMs: number): void
+  close(nowMs: number): Promise<void>
+}
+
+export function closeSeconds(parts: SymbolParts): SecondCloser {
+  const { plan, venue, symbol, writer, tracker, derivatives, counts, signal } = parts
+  const feed = candleFeed(plan.source, symbol, '1s')
+  const feeds: Feed[] = plan.hasTrades ? [feed, feedOf('trades', plan.source, symbol)] : [feed]
+  const builder: BarBuilder = createBarBuilder({ lengthMs: SECOND_MS })
+  let gaps: { fromMs: number; toMs: number }[] = []
+  let beganMs: number | undefined
+  /** Minutes of the venue that wait for their seconds: open time → its count of trades. */
+  let waiting: { openMs: number; count: number }[] = []
+  let askedToMs: number | undefined
+
+  const put = (bars: readonly Bar[], closed: boolean) =>
+    writer.put(
+      feed,
+      bars.map((bar) => candleOf(plan.source, { interval: '1s', bar }, closed, derivatives)),
+    )
+  const inGap = (fromMs: number, toMs: number) =>
+    beganMs === undefined || fromMs < beganMs || gaps.some((gap) => gap.fromMs < toMs && gap.toMs > fromMs)
+
+  /** Ask the venue for its bars of seconds up to the last known minute. */
+  async function askSeconds(toMs: number): Promise<void> {
+    const fromMs = Math.max(askedToMs ?? toMs - MINUTE_MS, toMs - LONGEST_ASK_MS)
+    const range = { fromMs, toMs }
+    for await (const page of venue.history(
+      { dataset: 'klines', symbol, interval: '1s', range, isUrgent: true },
+      { signal },
+    )) {
+      put(
+        page.observations.filter((row): row is KlineObservation => row.kind === 'kline').map(barOfKline),
+        true,
+      )
+      settle(parts, [feed], page)
+      askedToMs = page.covered?.toMs ?? askedToMs
+    }
+  }
+
+  function closeMinute({ openMs, count }: { openMs: number; count: number }, nowMs: number): boolean {
+    const endMs = openMs + MINUTE_MS
+    const isBroken = inGap(openMs, endMs)
+    if (plan.secondsFrom === 'trades' && !isBroken) {
+      const own = secondsOf(openMs).reduce((sum, bar) => sum + bar.count, 0)
+      if (own < count && nowMs < endMs + plan.lateTradesMs) return false
+      if (own < count) {
+        counts.missedMinutes += 1
+        for (const each of feeds) tracker.lost(each, openMs, endMs, 'not_observed')
+        builder.take(endMs)
+        return true
+      }
+      if (own > count) counts.differences += 1
+    }
+    const bars = builder.take(endMs)
+    put(isBroken ? bars.filter((bar) => !inGap(bar.openMs, bar.openMs + SECOND_MS)) : bars, true)
+    for (const each of feeds) {
+      if (!isBroken) tracker.confirm(each, openMs, endMs)
+      finalize(parts, each, endMs)
+    }
+    return true
+  }
+
+  function secondsOf(minuteMs: number): Bar[] {
+    const bars: Bar[] = []
+    for (let at = minuteMs; at < minuteMs + MINUTE_MS; at += SECOND_MS) {
+      const bar = builder.at(at)
+      if (bar !== undefined) bars.push(bar)
+    }
+    return bars
+  }
+
+  return {
+    heard(kline) {
+      if (askedToMs !== undefined && kline.openTimeMs < askedToMs) return
+      put([barOfKline(kline)], kline.closed)
+    },
+    trade(trade) {
+      if (!builder.add(trade)) counts.lateTrades += 1
+    },
+    gap(fromMs, toMs) {
+      const open = gaps.find((gap) => gap.toMs === Number.POSITIVE_INFINITY)
+      if (open !== undefined && toMs !== Number.POSITIVE_INFINITY && fromMs <= open.fromMs) open.toMs = toMs
+      else if (open === undefined) gaps.push({ fromMs, toMs })
+      gaps = gaps.slice(-100)
+    },
+    resume(left) {
+      beganMs = left.fromMs
+      gaps = [...left.gaps]
+      for (const trade of left.trades) builder.add(trade)
+    },
+    begin(atMs) {
+      beganMs ??= atMs
+    },
+    show() {
+      if (plan.secondsFrom !== 'klines')
+        put(
+          builder.changed().filter((bar) => beganMs !== undefined && bar.openMs >= beganMs),
+          false,
+        )
+    },
+    minutes(bars, fromMs, toMs) {
+      if (plan.secondsFrom === 'klines') {
+        waiting = [{ openMs: toMs - MINUTE_MS, count: 0 }]
+        return
+      }
+      const byOpen = new Map(bars.map((bar) => [bar.openMs, bar.count]))
+      const firstMs = Math.max(fromMs, Math.floor((beganMs ?? toMs) / MINUTE_MS) * MINUTE_MS)
+      for (let openMs = firstMs; openMs < toMs; openMs += MINUTE_MS)
+        waiting.push({ openMs, count: byOpen.get(openMs) ?? 0 })
+    },
+    async close(nowMs) {
+      if (plan.secondsFrom === 'klines') {
+        const [minute] = waiting
+        if (minute === undefined) return
+        await askSeconds(minute.openMs + MINUTE_MS)
+        if (waiting[0] === minute) waiting = []
+        return
+      }
+      while (waiting[0] !== undefined && closeMinute(waiting[0], nowMs)) waiting.shift()
+    },
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * Every fault switch of the simulated exchanges, over real sockets with a fast clock. Whatever happens: what is
+ * stored plus the recorded gaps is exactly what happened; nothing is lost without a gap, nothing is there twice, no
+ * wrong book is sampled. What the venue can tell again has no gap left in the end.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { compareAll, readGaps } from '../../test/ingest/compare.ts'
+import {
+  type Recording,
+  type SandboxVenue,
+  startRecording,
+  startWorld,
+  until,
+  type World,
+} from '../../test/ingest/recording.ts'
+import type { FaultSpec } from '../sandbox/exchanges/server/faults.ts'
+import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
+
+const MINUTE_MS = 60_000
+const isLong = process.env.TAPELINE_SOAK !== undefined
+const FACTOR = isLong ? 10 : 40
+
+/** Minute → what goes wrong in it, from its tenth second on. */
+const TIMELINE: readonly FaultSpec[][] = [
+  [
+    { kind: 'drop', venue: 'spot', durationMs: 15_000 },
+    { kind: 'mute', venue: 'futures', symbol: 'BTC', durationMs: 25_000 },
+    { kind: 'skip', venue: 'perp', channel: 'trades', count: 3 },
+  ],
+  [
+    { kind: 'mute', venue: 'spot', symbol: 'BTC', durationMs: 20_000 },
+    { kind: 'hang', venue: 'futures', durationMs: 40_000 },
+    { kind: 'drop', venue: 'perp', durationMs: 10_000 },
+  ],
+  [
+    { kind: 'reorder', venue: 'spot', durationMs: 20_000 },
+    { kind: 'duplicate', venue: 'futures', durationMs: 20_000 },
+    { kind: 'mute', venue: 'perp', symbol: 'BTC', durationMs: 20_000 },
+  ],
+  [
+    { kind: 'skip', venue: 'spot', channel: 'aggTrade', count: 5 },
+    { kind: 'reorder', venue: 'futures', durationMs: 20_000 },
+    { kind: 'duplicate', venue: 'perp', durationMs: 20_000 },
+  ],
+  [
+    { kind: 'missing-close', venue: 'spot', durationMs: MINUTE_MS },
+    { kind: 'late-close', venue: 'futures', durationMs: MINUTE_MS, delayMs: 5_000 },
+    { kind: 'malformed', venue: 'perp', count: 3 },
+  ],
+  [
+    { kind: 'rate-limit', venue: 'spot', durationMs: 10_000, retryAfterS: 5 },
+    { kind: 'ban', venue: 'futures', durationMs: 15_000, retryAfterS: 15 },
+    { kind: 'http-error', venue: 'perp', durationMs: 15_000, status: 503 },
+  ],
+  [
+    { kind: 'malformed', venue: 'spot', count: 4 },
+    { kind: 'skew', venue: 'futures', durationMs: 20_000, offsetMs: 1_500 },
+    { kind: 'hang', venue: 'perp', durationMs: 40_000 },
+  ],
+]
+
+let world: World
+let recording: Recording
+let range = { fromMs: 0, toMs: 0 }
+
+before(async () => {
+  world = await startWorld({ factor: FACTOR })
+  recording = await startRecording(world, {
+    longestSilenceMs: {
+      klines: 8_000,
+      aggregate_trades: 8_000,
+      trades: 8_000,
+      best_bid_ask: 8_000,
+      book_fast: 8_000,
+      book: 15_000,
+      open_interest: 8_000,
+    },
+  })
+  const firstMs = Math.ceil((world.startMs + 20_000) / MINUTE_MS) * MINUTE_MS
+  for (const [minute, faults] of TIMELINE.entries()) {
+    await until(world.clock, firstMs + minute * MINUTE_MS + 10_000)
+    for (const fault of faults) world.sandbox.faults.set(fault)
+  }
+  range = { fromMs: firstMs, toMs: firstMs + (TIMELINE.length + 1) * MINUTE_MS }
+  await until(world.clock, range.toMs + 50_000)
+  await recording.stop()
+})
+
+after(async () => {
+  await recording.close()
+  await world.close()
+})
+
+for (const venue of ['spot', 'futures', 'perp'] as const satisfies SandboxVenue[]) {
+  test(`${venue}: rows and gaps together are exactly what happened`, async () => {
+    const subject = {
+      store: recording.store,
+      truth: world.sandbox.truth,
+      venue,
+      symbol: 'BTC',
+      range,
+    } as const
+    assert.deepEqual(await compareAll(subject), [])
+  })
+}
+
+test('what a venue can tell again has no gap: candles, seconds of numbered trades, flow', async () => {
+  const feeds = [
+    ...(['cexa', 'cexa_futures', 'perpdex'] as const).flatMap((source) =>
+      (['1m', ...COARSE_INTERVALS] as const).map((interval) => candleFeed(source, 'BTC', interval)),
+    ),
+    candleFeed('cexa', 'BTC', '1s'),
+    candleFeed('cexa_futures', 'BTC', '1s'),
+    ...COARSE_INTERVALS.map((interval) => feedOf('flow', 'cexa', 'BTC', interval)),
+  ]
+  for (const feed of feeds)
+    assert.deepEqual(await readGaps(recording.store, feed, range), [], JSON.stringify(feed))
+})
+
+test('trades without numbers: the count of the venue shows the minute in which some were lost', async () => {
+  const first = { fromMs: range.fromMs, toMs: range.fromMs + MINUTE_MS }
+  const gaps = await readGaps(recording.store, feedOf('trades', 'perpdex', 'BTC'), first)
+  assert.deepEqual(gaps, [{ source: 'perpdex', from: first.fromMs, to: first.toMs, reason: 'not_observed' }])
+})
+
+test('a lost line is a gap of the venue, a silence one of ours', async () => {
+  const reasons = async (minute: number) => {
+    const fromMs = range.fromMs + minute * MINUTE_MS
+    const gaps = await readGaps(recording.store, feedOf('snapshots', 'perpdex', 'BTC'), {
+      fromMs,
+      toMs: fromMs + MINUTE_MS,
+    })
+    return [...new Set(gaps.map((gap) => gap.reason))]
+  }
+  assert.deepEqual(await reasons(1), ['venue_down'])
+  assert.deepEqual(await reasons(2), ['not_observed'])
+  assert.deepEqual(await reasons(3), [])
+})
+
+test('a muted symbol shows exactly the muted stretch, its source and its reason', async () => {
+  const mutes = [
+    { minute: 0, lastsMs: 25_000, feed: feedOf('ticker', 'cexa_futures', 'BTC') },
+    { minute: 0, lastsMs: 25_000, feed: feedOf('liquidations', 'cexa_futures', 'BTC') },
+    { minute: 1, lastsMs: 20_000, feed: feedOf('ticker', 'cexa', 'BTC') },
+    { minute: 2, lastsMs: 20_000, feed: feedOf('snapshots', 'perpdex', 'BTC') },
+    { minute: 2, lastsMs: 20_000, feed: feedOf('trades', 'perpdex', 'BTC') },
+  ]
+  for (const { minute, lastsMs, feed } of mutes) {
+    const fromMs = range.fromMs + minute * MINUTE_MS
+    const gaps = await readGaps(recording.store, feed, { fromMs, toMs: fromMs + MINUTE_MS })
+    const [gap] = gaps
+    assert.ok(gap !== undefined && gaps.length === 1, `${JSON.stringify(feed)}: ${JSON.stringify(gaps)}`)
+    assert.equal(gap.source, feed.source)
+    assert.equal(gap.reason, 'not_observed')
+    const mutedMs = fromMs + 10_000
+    assert.ok(
+      gap.from > mutedMs - 3_000 && gap.from <= mutedMs + 1_500,
+      `begins ${gap.from - mutedMs} ms off`,
+    )
+    const heardMs = mutedMs + lastsMs
+    assert.ok(gap.to >= heardMs - 500 && gap.to < heardMs + 5_000, `ends ${gap.to - heardMs} ms off`)
+  }
+})
+
+test('no closed row was ever rewritten', () => {
+  for (const { detail } of recording.supervisor.status())
+    assert.deepEqual([detail.name, detail.counts.corrected, detail.counts.refused], [detail.name, 0, 0])
+})

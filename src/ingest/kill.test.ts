@@ -1,0 +1,107 @@
+/** A recorder that is killed again and again, then looked at: what it stored is true, what it missed it says. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { compareAll, readGaps } from '../../test/ingest/compare.ts'
+import { startWorld, until, type World } from '../../test/ingest/recording.ts'
+import type { EnvironmentStore } from '../store/environment.ts'
+import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
+import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
+
+const MINUTE_MS = 60_000
+const isLong = process.env.TAPELINE_SOAK !== undefined
+const KILLS = isLong ? 20 : 3
+const FACTOR = 40
+const DAY_START_MS = Date.parse('2026-11-10T00:00:00Z')
+const PROCESS = join(import.meta.dirname, '../../test/ingest/record-process.ts')
+
+let world: World
+let store: EnvironmentStore
+let folder: string
+let range = { fromMs: 0, toMs: 0 }
+
+function startRecorder(): ChildProcess {
+  const { spot, futures, perp } = world.sandbox
+  const options = {
+    sandbox: { spot, futures, perp },
+    timeBase: world.timeBase,
+    folder,
+    backfillFromMs: DAY_START_MS,
+  }
+  return spawn(process.execPath, [PROCESS, JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'inherit'] })
+}
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tapeline-kill-'))
+  world = await startWorld({ factor: FACTOR })
+  let random = 12345
+  for (let kill = 0; kill < KILLS; kill++) {
+    const recorder = startRecorder()
+    if (recorder.stdout !== null) await once(recorder.stdout, 'data')
+    if (kill === 0) {
+      // Everything is heard at least once before the first kill.
+      range = { fromMs: Math.ceil((world.clock.now() + 20_000) / MINUTE_MS) * MINUTE_MS, toMs: 0 }
+      await until(world.clock, range.fromMs + 20_000)
+    }
+    random = (random * 1_103_515_245 + 12_345) % 2 ** 31
+    await wait(200 + (random % 1_100))
+    recorder.kill('SIGKILL')
+    await once(recorder, 'exit')
+  }
+  const recorder = startRecorder()
+  if (recorder.stdout !== null) await once(recorder.stdout, 'data')
+  const toMs = Math.ceil((world.clock.now() + 30_000) / MINUTE_MS) * MINUTE_MS
+  range = { ...range, toMs }
+  await until(world.clock, toMs + 60_000)
+  recorder.kill('SIGTERM')
+  await once(recorder, 'exit')
+  store = await openSqliteEnvironment({ file: join(folder, 'test.db'), clock: world.clock })
+})
+
+after(async () => {
+  await store?.close()
+  await world.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+for (const venue of ['spot', 'futures', 'perp'] as const) {
+  test(`${venue}: after ${KILLS} kills rows and gaps together are exactly what happened`, async () => {
+    assert.deepEqual(await compareAll({ store, truth: world.sandbox.truth, venue, symbol: 'BTC', range }), [])
+  })
+}
+
+test('the backfill closed every gap that the venues can close', async () => {
+  const feeds = [
+    ...(['cexa', 'cexa_futures', 'perpdex'] as const).flatMap((source) =>
+      (['1m', ...COARSE_INTERVALS] as const).map((interval) => candleFeed(source, 'BTC', interval)),
+    ),
+    candleFeed('cexa', 'BTC', '1s'),
+    candleFeed('cexa_futures', 'BTC', '1s'),
+    ...COARSE_INTERVALS.map((interval) => feedOf('flow', 'cexa', 'BTC', interval)),
+  ]
+  for (const feed of feeds) assert.deepEqual(await readGaps(store, feed, range), [], JSON.stringify(feed))
+})
+
+test('the time between a kill and the next start is a gap in what cannot be asked for again', async () => {
+  const gaps = await readGaps(store, feedOf('trades', 'perpdex', 'BTC'), range)
+  assert.ok(gaps.length >= KILLS - 1, JSON.stringify(gaps))
+  assert.ok(gaps.every((gap) => gap.reason === 'not_observed'))
+})
+
+test('no closed row was rewritten by a restart', async () => {
+  const feeds = (await store.series.feeds({})).map(({ feed }) => feed)
+  const revisions = await store.series.revisions({
+    feeds,
+    range: { from: 0, to: Number.MAX_SAFE_INTEGER },
+    limit: 10,
+  })
+  assert.deepEqual(
+    revisions.map(({ text }) => text),
+    [],
+  )
+})

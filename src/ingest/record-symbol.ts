@@ -1,0 +1,295 @@
+/** Everything that is recorded of one symbol at one exchange: observations in, rows out. */
+import { INTERVAL_MS } from '../core/interval.ts'
+import type { DataObservation } from '../venues/observation.ts'
+import { askFunding, askOpenInterest, fundingRow, putFunding, putOpenInterest } from './ask-derivatives.ts'
+import { closeFlow } from './close-flow.ts'
+import { closeMinutes } from './close-minutes.ts'
+import { closeSeconds } from './close-seconds.ts'
+import { followTrades, type TradeFollower } from './follow-trades.ts'
+import { askedKey, candleFeed, feedOf } from './plans.ts'
+import type { LeftTrades } from './resume.ts'
+import { sampleBook } from './sample-book.ts'
+import { sequenceOf } from './sequence.ts'
+import { finalize, type SymbolParts } from './symbol-parts.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+const GRID_MS = INTERVAL_MS['5m']
+/** How long a minute waits for trades under repair and for a settled rate before it is closed without them. */
+const PATIENCE_MS = 30_000
+const BOOK_STALE_MS = 5_000
+const BOOK_GRACE_MS = 1_500
+/** An observation of open interest stands for a grid point at most this much later. */
+const INTEREST_FRESH_MS = 30_000
+/** Streams whose rows are never asked for again are final after this. */
+const SETTLED_AFTER_MS = 60_000
+/** Samples that are asked for are published some minutes late; later than this is a fault. */
+const ASKED_LATE_MS = 10 * MINUTE_MS
+/** A settled rate can be asked for after this. */
+const FUNDING_SETTLED_MS = 62_000
+
+export interface SymbolRecorder {
+  observe(observation: DataObservation): void
+  /** Something of a channel was missed; an open end stands for the present. */
+  gap(dataset: string, fromMs: number, toMs: number): void
+  /** A channel begins, for the first time or again. */
+  begins(dataset: string, atMs: number): void
+  /** Puts what is due: open bars, samples, tickers. Every second. */
+  show(nowMs: number): void
+  /** Puts book samples. Every half second. */
+  sample(nowMs: number): void
+  /** Asks the venue for what has ended and closes it. */
+  close(nowMs: number): Promise<void>
+  /** The counts of past minutes are stored. */
+  startFlow(): Promise<void>
+  /** The start of what the live side looks after; before it the backfill does. */
+  readonly fromMs: number
+  /** Trades are whole from here on; the backfill of counts and seconds ends here. */
+  readonly tradesFromMs: number | undefined
+  readonly closedToMs: number
+  follower: TradeFollower | undefined
+}
+
+export function recordSymbol(
+  parts: SymbolParts,
+  options: { fromMs: number; onError: (error: unknown) => void; left?: LeftTrades | undefined },
+): SymbolRecorder {
+  const { plan, symbol, writer, tracker, clock } = parts
+  const { source } = plan
+  const { fromMs } = options
+  const minutes = closeMinutes(parts, fromMs)
+  const seconds = closeSeconds(parts)
+  if (options.left !== undefined) seconds.resume(options.left)
+  const left = new Set(options.left?.trades.map((trade) => `${trade.timeMs}:${trade.id}`))
+  const flow = plan.hasFlow ? closeFlow(parts, fromMs) : undefined
+  const sampler = sampleBook({ staleAfterMs: BOOK_STALE_MS, graceMs: BOOK_GRACE_MS })
+  const ticker = new Map<number, { bid: readonly [string, string]; ask: readonly [string, string] }>()
+  const snapshotFeed = feedOf('snapshots', source, symbol)
+  const tickerFeed = feedOf('ticker', source, symbol)
+  const tradeFeed = feedOf('trades', source, symbol)
+  const liquidationFeed = feedOf('liquidations', source, symbol)
+  let interest: { heardMs: number; openInterest: string; valueUsd: string } | undefined
+  let interestGridMs: number | undefined
+  let fundingToMs = fromMs - 24 * HOUR_MS
+  let interestToMs = fromMs - HOUR_MS
+  let hasBegun = false
+  let tickerToMs = 0
+  const startedMs = clock.now()
+
+  const needsNumbers = plan.hasFlow || plan.secondsFrom === 'aggregate_trades'
+  const follower = needsNumbers
+    ? followTrades({
+        venue: parts.venue,
+        symbol,
+        clock,
+        signal: parts.signal,
+        onTrade(trade) {
+          const fact = {
+            timeMs: trade.venueTimeMs,
+            price: trade.price,
+            size: trade.size,
+            side: trade.side,
+            fills: trade.lastTradeId - trade.firstTradeId + 1,
+          }
+          flow?.trade(fact)
+          if (plan.secondsFrom === 'aggregate_trades') seconds.trade(fact)
+        },
+        onGap(from, to) {
+          flow?.gap(from, to)
+          if (plan.secondsFrom !== 'aggregate_trades') return
+          seconds.gap(from, to)
+          const endMs = Math.ceil((to + 1) / SECOND_MS) * SECOND_MS
+          tracker.lost(
+            candleFeed(source, symbol, '1s'),
+            Math.floor(from / SECOND_MS) * SECOND_MS,
+            endMs,
+            'not_observed',
+          )
+        },
+        onError: options.onError,
+      })
+    : undefined
+
+  /** A grid point has passed: the last observation before it is its sample. */
+  function passGrid(nowMs: number): void {
+    if (interest === undefined) return
+    interestGridMs ??= Math.ceil(interest.heardMs / GRID_MS) * GRID_MS
+    if (interestGridMs > nowMs) return
+    if (interest.heardMs <= interestGridMs && interestGridMs - interest.heardMs <= INTEREST_FRESH_MS)
+      putOpenInterest(parts, [
+        { time: interestGridMs, openInterest: interest.openInterest, openInterestUsd: interest.valueUsd },
+      ])
+    interestGridMs = Math.floor(nowMs / GRID_MS) * GRID_MS + GRID_MS
+  }
+
+  /** Rates are settled on the hour and published within a minute: the first minute of an hour waits for them. */
+  async function knowsDerivatives(toMs: number, nowMs: number): Promise<boolean> {
+    if (parts.derivatives === undefined) return true
+    if (plan.openInterest === 'asked' && interestToMs <= Math.floor(toMs / GRID_MS) * GRID_MS) {
+      interestToMs = await askOpenInterest(parts, { fromMs: interestToMs, toMs: nowMs }, true)
+      if (nowMs - interestToMs < ASKED_LATE_MS) tracker.up(askedKey('open_interest', symbol), interestToMs)
+    }
+    const hourMs = Math.floor((toMs - 1) / HOUR_MS) * HOUR_MS
+    // Once more when the start itself is settled: then nothing is between the asked and the heard.
+    const isJoined = fundingToMs > startedMs || nowMs < startedMs + FUNDING_SETTLED_MS
+    if (!plan.hasFunding || (fundingToMs > hourMs && isJoined)) return true
+    fundingToMs = await askFunding(parts, { fromMs: fundingToMs, toMs: nowMs }, true)
+    return fundingToMs > hourMs || nowMs - toMs > PATIENCE_MS
+  }
+
+  function observe(observation: DataObservation): void {
+    switch (observation.kind) {
+      case 'kline':
+        if (observation.interval === '1s') seconds.heard(observation)
+        else minutes.heard(observation)
+        return
+      case 'aggregate_trade':
+        follower?.push(observation)
+        return
+      case 'trade':
+        writer.put(tradeFeed, [
+          {
+            time: observation.venueTimeMs,
+            seq: sequenceOf(observation.id),
+            tradeId: observation.id,
+            price: observation.price,
+            size: observation.size,
+            side: observation.side,
+          },
+        ])
+        // A venue repeats its last trades to a new listener.
+        if (left.has(`${observation.venueTimeMs}:${observation.id}`)) return
+        seconds.trade({
+          timeMs: observation.venueTimeMs,
+          price: observation.price,
+          size: observation.size,
+          side: observation.side,
+          fills: 1,
+        })
+        return
+      case 'funding':
+        putFunding(parts, [fundingRow(observation)])
+        return
+      case 'open_interest':
+        if (plan.openInterest !== 'heard' || observation.valueUsd === null) return
+        passGrid(observation.receivedMs - 1)
+        interest = {
+          heardMs: observation.receivedMs,
+          openInterest: observation.openInterest,
+          valueUsd: observation.valueUsd,
+        }
+        return
+      case 'liquidation':
+        writer.put(liquidationFeed, [
+          {
+            time: observation.venueTimeMs,
+            seq: sequenceOf(observation.key ?? ''),
+            side: observation.positionSide,
+            quantity: observation.quantity,
+            price: observation.price,
+            avgPrice: observation.averagePrice,
+          },
+        ])
+        return
+      case 'best_bid_ask':
+        if (observation.bid === null || observation.ask === null) return
+        // A quote that comes after its second was written is late; the second keeps what it had.
+        if (observation.venueTimeMs < tickerToMs) return
+        ticker.set(Math.floor(observation.venueTimeMs / SECOND_MS) * SECOND_MS, {
+          bid: [observation.bid[0], observation.bid[1]],
+          ask: [observation.ask[0], observation.ask[1]],
+        })
+        return
+      case 'book_snapshot':
+        sampler.heard({ timeMs: observation.venueTimeMs, bids: observation.bids, asks: observation.asks })
+    }
+  }
+
+  function showTicker(nowMs: number): void {
+    for (const [second, { bid, ask }] of ticker) {
+      if (second + SECOND_MS + SECOND_MS / 2 > nowMs) continue
+      ticker.delete(second)
+      tickerToMs = Math.max(tickerToMs, second + SECOND_MS)
+      writer.put(tickerFeed, [
+        { time: second, bidPrice: bid[0], bidSize: bid[1], askPrice: ask[0], askSize: ask[1] },
+      ])
+    }
+  }
+
+  return {
+    observe,
+    fromMs,
+    follower,
+    gap(dataset, from, to) {
+      if (dataset === plan.secondsFrom && dataset === 'trades') seconds.gap(from, to)
+      if (dataset === 'book_fast') sampler.forget()
+    },
+    begins(dataset, atMs) {
+      // What is replayed of the time before is no whole second.
+      if (dataset === 'trades' && plan.secondsFrom === 'trades')
+        seconds.begin(Math.ceil(atMs / SECOND_MS) * SECOND_MS)
+    },
+    show(nowMs) {
+      follower?.tick()
+      if (!hasBegun && follower?.startMs !== undefined) {
+        hasBegun = true
+        flow?.begin(follower.startMs)
+        if (plan.secondsFrom === 'aggregate_trades') seconds.begin(follower.startMs)
+      }
+      minutes.show()
+      seconds.show()
+      flow?.show(minutes.open())
+      showTicker(nowMs)
+      if (plan.openInterest === 'heard') passGrid(nowMs)
+      if (
+        plan.openInterest === 'asked' &&
+        nowMs - interestToMs > ASKED_LATE_MS &&
+        tracker.isUp(askedKey('open_interest', symbol))
+      )
+        tracker.failed(askedKey('open_interest', symbol), interestToMs, 'venue_down')
+    },
+    sample(nowMs) {
+      const rows = sampler.sample(nowMs)
+      if (rows.length === 0) return
+      writer.put(
+        snapshotFeed,
+        rows.map(({ timeMs, book }) => ({
+          time: timeMs,
+          book: {
+            bids: book.bids.map(([price, size]) => [price, size] as const),
+            asks: book.asks.map(([price, size]) => [price, size] as const),
+          },
+        })),
+      )
+    },
+    async close(nowMs) {
+      const toMs = Math.floor((nowMs - plan.closeAfterMs) / MINUTE_MS) * MINUTE_MS
+      if (toMs > minutes.closedToMs) {
+        const isLate = nowMs - toMs > PATIENCE_MS
+        if (follower !== undefined && !follower.isWhole && !isLate) return
+        if (!(await knowsDerivatives(toMs, nowMs))) return
+        const range = { fromMs: minutes.closedToMs, toMs }
+        const request = { dataset: 'klines', symbol, interval: '1m', range, isUrgent: true } as const
+        for await (const page of parts.venue.history(request, { signal: parts.signal })) {
+          const beforeMs = minutes.closedToMs
+          const bars = minutes.take(page)
+          flow?.minutes(bars, beforeMs, minutes.closedToMs)
+          if (minutes.closedToMs > beforeMs) seconds.minutes(bars, beforeMs, minutes.closedToMs)
+        }
+        const settledMs = nowMs - SETTLED_AFTER_MS
+        if (plan.hasTicker) finalize(parts, tickerFeed, settledMs)
+        if (plan.hasSnapshots) finalize(parts, snapshotFeed, settledMs)
+        if (plan.hasLiquidations) finalize(parts, liquidationFeed, settledMs)
+      }
+      await seconds.close(nowMs)
+    },
+    startFlow: async () => flow?.start(),
+    get tradesFromMs() {
+      return follower?.startMs
+    },
+    get closedToMs() {
+      return minutes.closedToMs
+    },
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Books on a grid of 500 ms aligned to the clock. The sample of a grid point is the last book at or before it; a
+ * row is written when the book differs from the last row, and once a minute when it does not (keep-alive). While
+ * the newest book is older than `staleAfterMs` there is no sample: an old book is not a book.
+ *
+ * A grid point is judged `graceMs` after its time, so that books that are told late still find their place.
+ */
+import type { Level } from '../venues/observation.ts'
+
+export const GRID_MS = 500
+export const KEEP_ALIVE_MS = 60_000
+
+export interface BookState {
+  readonly timeMs: number
+  readonly bids: readonly Level[]
+  readonly asks: readonly Level[]
+}
+
+export interface BookSampler {
+  heard(book: BookState): void
+  /** The rows of all grid points up to an instant that were not judged yet. */
+  sample(nowMs: number): { timeMs: number; book: BookState }[]
+  /** Whatever was heard does not count any more: the line was lost. */
+  forget(): void
+}
+
+const MAX_KEPT = 64
+
+export function sampleBook(options: { staleAfterMs: number; graceMs: number }): BookSampler {
+  let heard: BookState[] = []
+  let nextMs: number | undefined
+  let lastRow: { timeMs: number; book: BookState } | undefined
+  /** The deepest book that was written lately: a shallow one in between hides no change of the deep levels. */
+  let lastDeep: BookState | undefined
+
+  function bookAt(gridMs: number): BookState | undefined {
+    let found: BookState | undefined
+    for (const book of heard) {
+      if (book.timeMs > gridMs) continue
+      const isNewer =
+        found === undefined ||
+        book.timeMs > found.timeMs ||
+        // Of one instant the deeper book says more.
+        (book.timeMs === found.timeMs && book.bids.length >= found.bids.length)
+      if (isNewer) found = book
+    }
+    return found !== undefined && gridMs - found.timeMs <= options.staleAfterMs ? found : undefined
+  }
+
+  const isKnown = (book: BookState) =>
+    lastRow !== undefined &&
+    isSameBook(lastRow.book, book) &&
+    (lastDeep === undefined || book.bids.length < lastDeep.bids.length || isSameBook(lastDeep, book))
+
+  return {
+    heard(book) {
+      nextMs ??= Math.ceil(book.timeMs / GRID_MS) * GRID_MS
+      heard.push(book)
+      if (heard.length > MAX_KEPT) heard = heard.slice(-MAX_KEPT)
+    },
+    sample(nowMs) {
+      const rows: { timeMs: number; book: BookState }[] = []
+      if (nextMs === undefined) return rows
+      const dueMs = nowMs - options.graceMs
+      // After a long pause only the recent points can be judged.
+      const oldestMs = Math.floor((dueMs - options.staleAfterMs) / GRID_MS) * GRID_MS
+      if (nextMs < oldestMs) nextMs = oldestMs
+      for (; nextMs <= dueMs; nextMs += GRID_MS) {
+        const book = bookAt(nextMs)
+        if (book === undefined) continue
+        const isDue = lastRow === undefined || nextMs - lastRow.timeMs >= KEEP_ALIVE_MS
+        if (!isDue && isKnown(book)) continue
+        lastRow = { timeMs: nextMs, book }
+        if (lastDeep === undefined || book.bids.length >= lastDeep.bids.length) lastDeep = book
+        rows.push(lastRow)
+      }
+      const keepFromMs = dueMs - options.staleAfterMs
+      heard = heard.filter((book) => book.timeMs >= keepFromMs)
+      return rows
+    },
+    forget() {
+      heard = []
+      lastRow = undefined
+      lastDeep = undefined
+    },
+  }
+}
+
+/** Books of different depth are compared as far as both go. */
+export function isSameBook(a: BookState, b: BookState): boolean {
+  const depth = Math.min(a.bids.length, b.bids.length)
+  const deep = Math.min(a.asks.length, b.asks.length)
+  if ((depth === 0) !== (Math.max(a.bids.length, b.bids.length) === 0)) return false
+  if ((deep === 0) !== (Math.max(a.asks.length, b.asks.length) === 0)) return false
+  const same = (x: readonly Level[], y: readonly Level[], count: number) => {
+    for (let i = 0; i < count; i++) if (x[i]?.[0] !== y[i]?.[0] || x[i]?.[1] !== y[i]?.[1]) return false
+    return true
+  }
+  return same(a.bids, b.bids, depth) && same(a.asks, b.asks, deep)
+}

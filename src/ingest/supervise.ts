@@ -1,0 +1,141 @@
+/**
+ * Keeps recorders running.
+ *
+ * A recorder (`recorder.ts`) records one venue: `run(signal)` until the signal, `status()` at any time. The three
+ * exchanges share one recorder, `record-exchange.ts`, which reads what to do from a plan (`plans.ts`); a venue of
+ * another kind brings a recorder of its own and nothing here changes. The way of an observation in an exchange:
+ *
+ *   venue.live ──▶ run-live ──▶ record-symbol ──┬─▶ close-minutes ──▶ roll-up ──▶ candles 1m … 1d
+ *                     │                         ├─▶ follow-trades ─▶ close-seconds (candles 1s), close-flow
+ *                     │                         ├─▶ sample-book ──▶ snapshots
+ *                     │                         ╰─▶ ticker, trades, liquidations, funding, open interest
+ *                     ├─▶ watch-silence ──▶ witness ──▶ gap, reconnect
+ *                     ╰─▶ track-coverage ──▶ what was observed, what was not and why
+ *   venue.history ─▶ record-symbol.close (each minute) and run-backfill (the days before)
+ *   all rows ─▶ write-rows (bounded, batched) ─▶ store; coverage follows the rows it speaks of
+ *
+ * To add a venue of the same kind: its folder in venues/, its line in venues/list.ts, its plan in plans.ts. To add
+ * another kind (prediction markets, an oracle): write `record-….ts` that returns a Recorder, using write-rows,
+ * track-coverage, watch-silence and, where books come as differences, keep-book and sample-book; hand it to
+ * `supervise` in the composition.
+ *
+ * States of a recorder here:
+ *
+ *   running ──rejects──▶ waiting (exponential backoff with full jitter) ──▶ running …
+ *      ╰──── signal ──▶ stopped
+ *
+ * A recorder that fails never stops the others. `status()` says for each source: healthy (all channels up and data
+ * arriving), stale (some channel down, or no data for longer than is normal), down (nothing is heard).
+ */
+import type { Source } from '../core/source.ts'
+import { backoffMs } from '../kit/backoff.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { CoverageStore } from '../store/coverage.ts'
+import type { Recorder, RecorderStatus } from './recorder.ts'
+
+const RESTART = { baseMs: 1_000, capMs: 60_000 }
+const STEADY_AFTER_MS = 60_000
+const DAY_MS = 86_400_000
+const COUNT_GAPS_EVERY_MS = 10_000
+/** No data at all for so long is not normal for any venue. */
+const STALE_AFTER_MS = 30_000
+
+export interface SourceStatus {
+  readonly source: Source
+  readonly state: 'healthy' | 'stale' | 'down'
+  readonly lastEventMs: number | null
+  readonly rowsInserted: number
+  readonly gaps24h: number
+  /** Share of the first backfill that is done, 0 to 1; null where there is none. */
+  readonly backfill: number | null
+  readonly detail: RecorderStatus
+}
+
+export interface Supervisor {
+  status(): SourceStatus[]
+  close(): Promise<void>
+}
+
+export function supervise(options: {
+  recorders: readonly Recorder[]
+  coverage: CoverageStore
+  clock: Clock
+  log: Logger
+}): Supervisor {
+  const { recorders, coverage, clock, log } = options
+  const stop = new AbortController()
+  const { signal } = stop
+  const gaps = new Map<Source, number>()
+  const running = new Set<string>()
+
+  async function keep(recorder: Recorder): Promise<void> {
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      const startedMs = clock.now()
+      running.add(recorder.name)
+      try {
+        await recorder.run(signal)
+      } catch (error) {
+        if (!signal.aborted) log.error({ venue: recorder.name, err: error }, 'a recorder failed')
+      }
+      running.delete(recorder.name)
+      if (clock.now() - startedMs > STEADY_AFTER_MS) attempt = 0
+      if (!signal.aborted) await clock.sleep(backoffMs(RESTART, attempt), signal)
+    }
+  }
+
+  async function countGaps(): Promise<void> {
+    for (;;) {
+      for (const recorder of recorders) {
+        const nowMs = clock.now()
+        let count = 0
+        for (const feed of recorder.status().feeds) {
+          const found = await coverage.read([feed], nowMs - DAY_MS, nowMs - STALE_AFTER_MS)
+          count += found.gaps.filter(
+            ({ reason }) => reason === 'not_observed' || reason === 'venue_down',
+          ).length
+        }
+        gaps.set(recorder.source, count)
+      }
+      await clock.sleep(COUNT_GAPS_EVERY_MS, signal)
+    }
+  }
+
+  const loops = [...recorders.map(keep), countGaps()].map((loop) =>
+    loop.catch((error) => {
+      if (!signal.aborted) log.error({ err: error }, 'a loop of the supervisor ended')
+    }),
+  )
+
+  function stateOf(recorder: Recorder, status: RecorderStatus): SourceStatus['state'] {
+    if (!running.has(recorder.name) || status.channelsUp === 0 || status.storeFailure !== null) return 'down'
+    const isFresh = status.lastEventMs !== null && clock.now() - status.lastEventMs < STALE_AFTER_MS
+    return status.channelsUp === status.channels && isFresh ? 'healthy' : 'stale'
+  }
+
+  return {
+    status: () =>
+      recorders.map((recorder) => {
+        const detail = recorder.status()
+        const { backfill } = detail
+        return {
+          source: recorder.source,
+          state: stateOf(recorder, detail),
+          lastEventMs: detail.lastEventMs,
+          rowsInserted: detail.rowsInserted,
+          gaps24h: gaps.get(recorder.source) ?? 0,
+          backfill:
+            backfill === null
+              ? null
+              : backfill.total === 0
+                ? 1
+                : Math.floor((backfill.done / backfill.total) * 1_000) / 1_000,
+          detail,
+        }
+      }),
+    async close() {
+      stop.abort()
+      await Promise.all(loops)
+    },
+  }
+}

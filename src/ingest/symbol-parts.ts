@@ -1,0 +1,42 @@
+/** What the recorders of one symbol at one venue share. */
+import type { Feed } from '../core/feed.ts'
+import type { AssetSymbol } from '../core/symbol.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { SeriesStore } from '../store/series.ts'
+import type { Venue } from '../venues/venue.ts'
+import type { Derivatives } from './join-derivatives.ts'
+import type { ExchangePlan } from './plans.ts'
+import type { CoverageTracker } from './track-coverage.ts'
+import type { RowWriter } from './write-rows.ts'
+
+export interface SymbolParts {
+  readonly plan: ExchangePlan
+  readonly venue: Venue
+  readonly symbol: AssetSymbol
+  readonly series: SeriesStore
+  readonly writer: RowWriter
+  readonly tracker: CoverageTracker
+  /** Undefined for a spot market. */
+  readonly derivatives: Derivatives | undefined
+  readonly counts: IngestCounts
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+export interface IngestCounts {
+  /** Bars of the stream that the venue's own answer contradicted. */
+  differences: number
+  /** Trades that came after their bar was closed. */
+  lateTrades: number
+  /** Minutes in which trades are missing. */
+  missedMinutes: number
+}
+
+/** Rows of a feed before an instant will not change any more, once those put so far are durable. */
+export function finalize(
+  { writer, series }: Pick<SymbolParts, 'writer' | 'series'>,
+  feed: Feed,
+  beforeMs: number,
+): void {
+  writer.after(() => series.finalize(feed, beforeMs))
+}

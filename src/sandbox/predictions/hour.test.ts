@@ -1,0 +1,53 @@
+/** An hour on a steered clock: every window is listed, observed, settled with the right winner, and its prints agree. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { getJson, type Json, openMarkets, record, steerableClock } from './client.ts'
+import { startSandboxPredictions } from './run.ts'
+
+const START = Date.UTC(2026, 10, 15, 9, 58)
+const END = START + 64 * 60_000
+
+test('a recorder that follows the windows for an hour sees each market from open to winner', async () => {
+  const clock = steerableClock(START)
+  const sandbox = await startSandboxPredictions({ seed: 31, clock, slotMs: 1_000, budgetScale: 100 })
+  try {
+    const recorder = await record(sandbox.polymarket.wsUrl)
+    recorder.send({ type: 'market', assets_ids: [], custom_feature_enabled: true })
+    const subscribed = new Set<string>()
+    while (clock.now() < END) {
+      for (const symbol of ['btc', 'xrp']) {
+        const markets = await openMarkets(sandbox, `${symbol}-up-or-down-5m`, 3)
+        const tokens = markets.flatMap((market) => market.tokens).filter((token) => !subscribed.has(token))
+        if (tokens.length === 0) continue
+        for (const token of tokens) subscribed.add(token)
+        recorder.send({ operation: 'subscribe', assets_ids: tokens, custom_feature_enabled: true })
+      }
+      await clock.run(60_000, 20_000)
+    }
+    const truth = sandbox.truth
+      .markets('polymarket', START + 7 * 60_000, END - 6 * 60_000)
+      .filter((market) => market.kind === '5m' && (market.symbol === 'BTC' || market.symbol === 'XRP'))
+    assert.ok(truth.length >= 20, `${truth.length} windows`)
+    const frames = recorder.frames()
+    for (const market of truth) {
+      const [row] = await getJson<Json[]>(
+        `${sandbox.polymarket.gammaUrl}/markets?slug=${market.name}&closed=true`,
+      )
+      assert.equal(row?.outcomePrices, market.winner === 'Up' ? '["1", "0"]' : '["0", "1"]', market.name)
+      const told = frames.find(
+        (frame) => frame.event_type === 'market_resolved' && frame.market === market.conditionId,
+      )
+      assert.equal(told?.winning_outcome, market.winner, market.name)
+      const streamed = frames
+        .filter((frame) => frame.event_type === 'last_trade_price' && frame.market === market.conditionId)
+        .map((frame) => frame.transaction_hash)
+      const inWindow = sandbox.truth.prints(market.name, market.startMs, market.endMs) ?? []
+      assert.ok(inWindow.length > 0)
+      for (const print of inWindow) assert.ok(streamed.includes(print.id), `${market.name} ${print.timeMs}`)
+      assert.equal(new Set(streamed).size, streamed.length)
+    }
+    recorder.close()
+  } finally {
+    await sandbox.close()
+  }
+})

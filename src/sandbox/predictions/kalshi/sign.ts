@@ -1,0 +1,58 @@
+/** The account of the sandbox and the check of its signatures: RSA-PSS over time, method and path. */
+import { constants, createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+
+export interface KalshiAccount {
+  readonly keyId: string
+  /** PEM. */
+  readonly publicKey: string
+  /** PEM; absent when the caller brought a public key of his own. */
+  readonly privateKey?: string
+}
+
+export function createAccount(keyId: string): KalshiAccount {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2_048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+  return { keyId, publicKey, privateKey }
+}
+
+export type Refusal = 'missing' | 'unknown key' | 'expired' | 'bad signature'
+
+/** undefined when the request is signed as it must be. The path is without host and query. */
+export function createSignatureCheck(options: {
+  account: KalshiAccount
+  now: () => number
+  toleranceMs: number
+}): (headers: IncomingHttpHeaders, method: string, path: string) => Refusal | undefined {
+  const key = createPublicKey(options.account.publicKey)
+  return (headers, method, path) => {
+    const [id, signature, time] = ['key', 'signature', 'timestamp'].map(
+      (name) => headers[`kalshi-access-${name}`],
+    )
+    if (typeof id !== 'string' || typeof signature !== 'string' || typeof time !== 'string') return 'missing'
+    if (id !== options.account.keyId) return 'unknown key'
+    if (!/^\d{13}$/.test(time) || Math.abs(options.now() - Number(time)) > options.toleranceMs)
+      return 'expired'
+    const isGood = verify(
+      'sha256',
+      Buffer.from(`${time}${method}${path}`),
+      { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST },
+      Buffer.from(signature, 'base64'),
+    )
+    return isGood ? undefined : 'bad signature'
+  }
+}
+
+const CODES: Record<Refusal, { code: string; message: string }> = {
+  missing: { code: 'missing_parameters', message: 'missing authentication headers' },
+  'unknown key': { code: 'authentication_error', message: 'NOT_FOUND' },
+  expired: { code: 'header_timestamp_expired', message: 'header timestamp is expired' },
+  'bad signature': { code: 'authentication_error', message: 'INCORRECT_API_KEY_SIGNATURE' },
+}
+
+export const refusalBody = (refusal: Refusal): unknown => ({
+  error: { ...CODES[refusal], details: refusal, service: 'auth' },
+})

@@ -1,0 +1,154 @@
+/**
+ * The frames of one market, slot by slot, made once for all sockets that listen:
+ *
+ *   tick change: tick_size_change ×2, book ×2
+ *   otherwise:   last_trade_price?  price_change?  book ×2 after a trade   best_bid_ask when a top moved
+ */
+import type { Faults } from '../server/faults.ts'
+import type { Frame } from '../server/sockets.ts'
+import type { UpDown } from '../world/up-down.ts'
+import { transactionOf } from './data.ts'
+import { type Change, createLegBook, type Leg, seenFrom } from './leg-book.ts'
+import { priceText, sizeText } from './text.ts'
+import { hasBookAt, slotOf, type Venue } from './view.ts'
+
+export interface MarketFrame extends Frame {
+  /** The leg a frame is about; undefined for both. */
+  readonly leg?: Leg
+  /** Only for sockets that asked for the extra events. */
+  readonly isCustom?: boolean
+}
+
+export interface MarketFeed {
+  /** The present book of a leg, as sent after a subscription; undefined when there is none. */
+  snapshot(leg: Leg): MarketFrame | undefined
+  /** Everything up to a time, once. */
+  produce(toMs: number): MarketFrame[]
+}
+
+const LEGS: readonly Leg[] = [0, 1]
+/** A wide jump is told as a new book: so many changes at once are no orders. */
+const MAX_CHANGES = 60
+
+export function createMarketFeed(venue: Venue, market: UpDown): MarketFeed {
+  const life = venue.world.lifeOf(market)
+  const book = createLegBook(market, life)
+  const { conditionId, tokens, symbol } = market
+  book.load(slotOf(life, venue.now()))
+  /** When the present book came about: a snapshot carries that time. */
+  let bookMs = life.timeOf(book.slot)
+
+  const frame = (channel: string, text: string, more: Partial<MarketFrame> = {}): MarketFrame => ({
+    channel,
+    symbol,
+    text,
+    isMarket: true,
+    ...more,
+  })
+  const bookFrames = () => LEGS.map((leg) => frame('book', book.streamText(leg, bookMs), { leg }))
+  const tops = () => LEGS.map((leg) => `${book.bestBid(leg)} ${book.bestAsk(leg)}`)
+
+  function entry(leg: Leg, change: Change, timeMs: number): string {
+    const isBuy = change.isBid === (leg === 0)
+    const price = leg === 0 ? change.price : 1_000 - change.price
+    return (
+      `{"asset_id":"${tokens[leg]}","price":"${priceText(price)}","size":"${sizeText(change.size)}","side":"${isBuy ? 'BUY' : 'SELL'}"` +
+      `,"hash":"${book.hash(leg, timeMs)}","best_bid":"${book.bestBid(leg)}","best_ask":"${book.bestAsk(leg)}"}`
+    )
+  }
+  const changeFrame = (entries: readonly string[], timeMs: number) =>
+    frame(
+      'price_change',
+      `{"event_type":"price_change","market":"${conditionId}","timestamp":"${timeMs}","price_changes":[${entries.join(',')}]}`,
+    )
+
+  /** A bid on the ask that the venue's own book does not have: gone with the next full book. */
+  function crossed(faults: Faults, timeMs: number): MarketFrame[] {
+    if (faults.hit('crossed-book', 'polymarket', { symbol, channel: 'price_change' }) === undefined) return []
+    const ask = book.bestAsk(0)
+    return [
+      changeFrame(
+        [
+          `{"asset_id":"${tokens[0]}","price":"${ask}","size":"77","side":"BUY","hash":"${book.hash(0, timeMs)}","best_bid":"${ask}","best_ask":"${ask}"}`,
+        ],
+        timeMs,
+      ),
+    ]
+  }
+
+  function advance(slot: number, out: MarketFrame[]): void {
+    const timeMs = life.timeOf(slot)
+    if (life.tick(slot) !== life.tick(slot - 1)) {
+      book.load(slot)
+      bookMs = timeMs
+      for (const leg of LEGS)
+        out.push(
+          frame(
+            'tick_size_change',
+            `{"event_type":"tick_size_change","asset_id":"${tokens[leg]}","market":"${conditionId}","old_tick_size":"0.01","new_tick_size":"0.001","timestamp":"${timeMs}"}`,
+            { leg },
+          ),
+        )
+      out.push(...bookFrames())
+      return
+    }
+    const changes = book.diff(slot)
+    const print = life.printAt(slot)
+    if (changes.length === 0) return void book.arrive(slot)
+    const before = tops()
+    bookMs = timeMs
+    book.arrive(slot)
+    if (print !== undefined) {
+      const { leg, price, side } = seenFrom(print)
+      out.push(
+        frame(
+          'last_trade_price',
+          `{"event_type":"last_trade_price","asset_id":"${tokens[leg]}","market":"${conditionId}","price":"${priceText(price)}","side":"${side}"` +
+            `,"size":"${sizeText(print.size)}","fee_rate_bps":"0","timestamp":"${timeMs}","transaction_hash":"${transactionOf(market, print)}"}`,
+          { leg },
+        ),
+      )
+    }
+    if (changes.length > MAX_CHANGES) book.load(slot)
+    else {
+      const entries: string[] = []
+      for (const change of changes) {
+        book.apply(change)
+        entries.push(entry(0, change, timeMs), entry(1, change, timeMs))
+      }
+      out.push(changeFrame(entries, timeMs))
+    }
+    if (print !== undefined || changes.length > MAX_CHANGES) out.push(...bookFrames())
+    const after = tops()
+    for (const leg of LEGS) {
+      if (before[leg] === after[leg]) continue
+      const [bid = '0', ask = '1'] = (after[leg] ?? '').split(' ')
+      const spread = Math.round((Number(ask) - Number(bid)) * 1_000) / 1_000
+      out.push(
+        frame(
+          'best_bid_ask',
+          `{"event_type":"best_bid_ask","market":"${conditionId}","asset_id":"${tokens[leg]}","best_bid":"${bid}","best_ask":"${ask}","spread":"${spread}","timestamp":"${timeMs}"}`,
+          { leg, isCustom: true },
+        ),
+      )
+    }
+    out.push(...crossed(venue.faults, timeMs))
+  }
+
+  return {
+    snapshot: (leg) =>
+      hasBookAt(venue, market, venue.now())
+        ? frame('book', book.streamText(leg, bookMs), { leg })
+        : undefined,
+    produce(toMs) {
+      const out: MarketFrame[] = []
+      const target = slotOf(life, toMs)
+      if (!hasBookAt(venue, market, toMs)) {
+        if (target > book.slot) book.load(target)
+        return out
+      }
+      for (let slot = book.slot + 1; slot <= target; slot++) advance(slot, out)
+      return out
+    },
+  }
+}

@@ -1,0 +1,71 @@
+/** New York wall time, by the United States' rule of 2007: summer time from March's second to November's first Sunday, 02:00. */
+const HOUR_MS = 3_600_000
+const DAY_MS = 86_400_000
+
+const MONTHS = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+] as const
+
+function sundayOf(year: number, month: number, nth: number): number {
+  const first = Date.UTC(year, month, 1)
+  const toSunday = (7 - new Date(first).getUTCDay()) % 7
+  return first + (toSunday + 7 * (nth - 1)) * DAY_MS
+}
+
+/** What to add to UTC to get New York wall time. */
+export function newYorkOffsetMs(timeMs: number): number {
+  const year = new Date(timeMs).getUTCFullYear()
+  const summerStart = sundayOf(year, 2, 2) + 7 * HOUR_MS
+  const summerEnd = sundayOf(year, 10, 1) + 6 * HOUR_MS
+  return (timeMs >= summerStart && timeMs < summerEnd ? -4 : -5) * HOUR_MS
+}
+
+/** The instant at which New York clocks show this wall time. */
+export function fromNewYork(wallMs: number): number {
+  const guess = wallMs - newYorkOffsetMs(wallMs + 5 * HOUR_MS)
+  return wallMs - newYorkOffsetMs(guess)
+}
+
+export interface WallTime {
+  readonly year: number
+  /** 0 to 11. */
+  readonly month: number
+  readonly monthName: string
+  readonly day: number
+  readonly hour: number
+  readonly minute: number
+}
+
+export function newYorkTime(timeMs: number): WallTime {
+  const wall = new Date(timeMs + newYorkOffsetMs(timeMs))
+  return {
+    year: wall.getUTCFullYear(),
+    month: wall.getUTCMonth(),
+    monthName: MONTHS[wall.getUTCMonth()] ?? '',
+    day: wall.getUTCDate(),
+    hour: wall.getUTCHours(),
+    minute: wall.getUTCMinutes(),
+  }
+}
+
+export function monthIndex(name: string): number {
+  return MONTHS.findIndex((month) => month.toLowerCase().startsWith(name.toLowerCase()))
+}
+
+/** 7, 7pm → `7PM`; with minutes `7:05PM`. */
+export function clockText(time: WallTime, alwaysMinutes: boolean): string {
+  const hour = time.hour % 12 === 0 ? 12 : time.hour % 12
+  const minutes = alwaysMinutes || time.minute !== 0 ? `:${String(time.minute).padStart(2, '0')}` : ''
+  return `${hour}${minutes}${time.hour < 12 ? 'AM' : 'PM'}`
+}

@@ -1,0 +1,43 @@
+/** One REST question whose answer is checked at the door; an answer of unknown shape becomes a dead letter. */
+import type { DeadLetters } from './dead-letter.ts'
+import { type Answer, type Pager, type Question, VenueError } from './pager.ts'
+import type { WireType } from './wire-type.ts'
+
+export interface Asker {
+  readonly pager: Pager
+  readonly deadLetters: DeadLetters
+}
+
+export async function askTyped<T>(
+  asker: Asker,
+  question: Question,
+  type: WireType<T>,
+  signal: AbortSignal,
+): Promise<{ value: T; answer: Answer }> {
+  const answer = await asker.pager.ask(question, signal)
+  const { value } = answer
+  if (type.is(value)) return { value, answer }
+  const { receivedMs, text } = answer
+  asker.deadLetters.add({ receivedMs, reason: 'wrong_shape', origin: question.path, text })
+  throw new VenueError(`${question.path}: an answer of unknown shape`, { isFinal: false })
+}
+
+/** The rows that can be read; each of the others becomes a dead letter. */
+export function readRows<T>(
+  asker: Pick<Asker, 'deadLetters'>,
+  rows: readonly unknown[],
+  type: WireType<T>,
+  about: { origin: string; receivedMs: number },
+): T[] {
+  return rows.filter((row): row is T => {
+    if (type.is(row)) return true
+    asker.deadLetters.add({ ...about, reason: 'wrong_shape', text: JSON.stringify(row) ?? '' })
+    return false
+  })
+}
+
+/** The venue's clock as its answers' `Date` header tells it; whole seconds, read at their middle. */
+export function headerTime(answer: Answer): number {
+  const told = Date.parse(answer.headers.get('date') ?? '')
+  return Number.isFinite(told) ? told + 500 : answer.receivedMs
+}

@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type Answer,
+  fastClock,
+  hear,
+  type Loopback,
+  startLoopback,
+} from '../../../test/predictions/loopback.ts'
+import type { Channel } from '../channel.ts'
+import type { HistoryPage } from '../venue.ts'
+import {
+  ANSWER_UPDATED_TOPIC,
+  decodeAnswerLog,
+  MULTICALL3,
+  type Round,
+  roundIdOf,
+  SELECTORS,
+  word,
+} from './abi.ts'
+import { createChainlink } from './venue.ts'
+
+const START = Date.UTC(2026, 6, 24)
+const T = START / 1_000
+const PROXY = '0xc907E116054Ad103354f2D350FD2514433D57F6f'
+const CHANNEL: Channel = { dataset: 'oracle_rounds', symbol: 'BTC' }
+
+interface Node {
+  readonly server: Loopback
+  /** Newest last. */
+  rounds: Round[]
+  isDown: boolean
+  logRange: number
+  hasMulticall: boolean
+}
+
+const round = (number: number, dollars: number, second: number, phase = 7n): Round => ({
+  roundId: roundIdOf(phase, BigInt(number)),
+  answer: BigInt(dollars) * 100_000_000n,
+  updatedAt: T + second,
+})
+const roundHex = ({ roundId, answer, updatedAt }: Round) =>
+  [roundId, BigInt.asUintN(256, answer), BigInt(updatedAt), BigInt(updatedAt), roundId].map(word).join('')
+
+/** A node with one feed behind its proxy, and one aggregator per phase. */
+async function startNode(rounds: Round[]): Promise<Node> {
+  const node: Omit<Node, 'server'> = { rounds, isDown: false, logRange: 10_000, hasMulticall: true }
+  const phases = () => [...new Set(node.rounds.map(({ roundId }) => roundId >> 64n))]
+
+  function call(to: string, data: string): string | null {
+    const newest = node.rounds.at(-1)
+    const argument = data.length > 10 ? BigInt(`0x${data.slice(10)}`) : 0n
+    if (to.toLowerCase() === MULTICALL3.toLowerCase())
+      return node.hasMulticall ? multicall(data.slice(10)) : ''
+    if (to.toLowerCase() !== PROXY.toLowerCase()) {
+      const phase = BigInt(to) - 0xa00n
+      const last = node.rounds.findLast(({ roundId }) => roundId >> 64n === phase)
+      return data === SELECTORS.latestRound && last !== undefined
+        ? word(BigInt.asUintN(64, last.roundId))
+        : null
+    }
+    switch (data.slice(0, 10)) {
+      case SELECTORS.latestRoundData:
+        return newest === undefined ? null : roundHex(newest)
+      case SELECTORS.getRoundData: {
+        const found = node.rounds.find(({ roundId }) => roundId === argument)
+        return found === undefined ? null : roundHex(found)
+      }
+      case SELECTORS.decimals:
+        return word(8)
+      case SELECTORS.aggregator:
+        return word(0xa00n + (newest === undefined ? 0n : newest.roundId >> 64n))
+      case SELECTORS.phaseAggregators:
+        return word(phases().includes(argument) ? 0xa00n + argument : 0n)
+    }
+    return null
+  }
+
+  /** Reads aggregate3 word by word, as the contract does. */
+  function multicall(body: string): string {
+    const number = (at: number) => Number(BigInt(`0x${body.slice(at * 2, at * 2 + 64)}`))
+    const count = number(32)
+    const results = Array.from({ length: count }, (_, index) => {
+      const tuple = 64 + number(64 + index * 32)
+      const target = `0x${body.slice(tuple * 2 + 24, tuple * 2 + 64)}`
+      const bytes = tuple + number(tuple + 64)
+      const data = `0x${body.slice((bytes + 32) * 2, (bytes + 32 + number(bytes)) * 2)}`
+      const answer = call(target, data)
+      return word(answer === null ? 0 : 1) + word(64) + word((answer ?? '').length / 2) + (answer ?? '')
+    })
+    let offset = count * 32
+    const offsets = results.map((each) => {
+      const at = offset
+      offset += each.length / 2
+      return word(at)
+    })
+    return word(32) + word(count) + offsets.join('') + results.join('')
+  }
+
+  function answer(body: string): Answer {
+    if (node.isDown) return { status: 503, body: 'down' }
+    const { id, method, params } = JSON.parse(body)
+    const reply = (result: unknown) => ({ jsonrpc: '2.0', id, result })
+    const refuse = (code: number, message: string) => ({ jsonrpc: '2.0', id, error: { code, message } })
+    if (method === 'eth_call') {
+      const result = call(params[0].to, params[0].data)
+      return result === null ? refuse(3, 'execution reverted: No data present') : reply(`0x${result}`)
+    }
+    if (method === 'eth_getBlockByNumber')
+      return reply({ number: '0x2710', timestamp: `0x${T.toString(16)}` })
+    if (method !== 'eth_getLogs') return refuse(-32601, 'no such method')
+    const [{ fromBlock, toBlock, address }] = params
+    if (Number(toBlock) - Number(fromBlock) + 1 > node.logRange)
+      return refuse(-32005, 'block range is too large')
+    if (Number(toBlock) < 10_000) return reply([])
+    return reply(
+      node.rounds.map(({ roundId, answer: price, updatedAt }) => ({
+        address,
+        topics: [
+          ANSWER_UPDATED_TOPIC,
+          `0x${word(BigInt.asUintN(256, price))}`,
+          `0x${word(BigInt.asUintN(64, roundId))}`,
+        ],
+        data: `0x${word(updatedAt)}`,
+      })),
+    )
+  }
+  const server = await startLoopback({ answer: ({ body }) => answer(body) })
+  return Object.assign(node, { server })
+}
+
+async function startNodes(
+  t: { after(fn: () => unknown): void },
+  count: number,
+  rounds: Round[],
+): Promise<Node[]> {
+  const nodes = await Promise.all(Array.from({ length: count }, () => startNode([...rounds])))
+  for (const node of nodes) t.after(() => node.server.close())
+  return nodes
+}
+
+function venueOf(nodes: readonly Node[], speed = 20) {
+  const limits = { pager: { backoff: { baseMs: 1, capMs: 5 } } }
+  return createChainlink({
+    clock: fastClock(START + 100_000, speed),
+    chainlink: { providers: nodes.map(({ server }) => server.http) },
+    limits,
+  })
+}
+const listen = (nodes: readonly Node[]) =>
+  hear(venueOf(nodes).live([CHANNEL], { signal: new AbortController().signal }))
+
+test('the newest round is told once, missing rounds are filled in order, and nothing goes backwards', async (t) => {
+  const nodes = await startNodes(t, 3, [round(5, 100, 0)])
+  const heard = listen(nodes)
+  t.after(() => heard.close())
+  await heard.until(() => heard.of('oracle_round').length === 1, 'the first round')
+  for (const node of nodes) node.rounds.push(round(6, 101, 30), round(7, 102, 30), round(8, 103, 60))
+  await heard.until(() => heard.of('oracle_round').length === 4, 'the others')
+  assert.deepEqual(
+    heard.of('oracle_round').map((each) => [each.roundId - roundIdOf(7n, 0n), each.price]),
+    [
+      [5n, '100'],
+      [6n, '101'],
+      [7n, '102'],
+      [8n, '103'],
+    ],
+  )
+  for (const node of nodes) node.rounds.push(round(9, 104, 50))
+  const asked = nodes[0]?.server.asked.length ?? 0
+  await heard.until(() => (nodes[0]?.server.asked.length ?? 0) > asked + 3, 'some more questions')
+  assert.equal(heard.of('oracle_round').length, 4, 'a newer round with an older time is refused')
+  for (const node of nodes) node.rounds.push(round(1, 105, 90, 8n), round(2, 106, 95, 8n))
+  await heard.until(() => heard.of('oracle_round').length === 6, 'the next phase')
+})
+
+test('a node that lies is outvoted, whether it changes a price or invents a round', async (t) => {
+  const nodes = await startNodes(t, 3, [round(5, 100, 0)])
+  const [liar] = nodes
+  assert.ok(liar)
+  liar.rounds = [round(5, 999, 0)]
+  const heard = listen(nodes)
+  t.after(() => heard.close())
+  await heard.until(() => heard.of('oracle_round').length === 1, 'a round')
+  liar.rounds.push(round(9, 1_000, 20))
+  for (const node of nodes.slice(1)) node.rounds.push(round(6, 101, 30))
+  await heard.until(() => heard.of('oracle_round').length === 2, 'the next round')
+  assert.deepEqual(
+    heard.of('oracle_round').map(({ price }) => price),
+    ['100', '101'],
+  )
+})
+
+test('two nodes that disagree: nothing is told until they agree', async (t) => {
+  const nodes = await startNodes(t, 2, [round(5, 100, 0)])
+  const [first, second] = nodes
+  assert.ok(first && second)
+  second.rounds = [round(5, 200, 0)]
+  const heard = listen(nodes)
+  t.after(() => heard.close())
+  await heard.until(() => first.server.asked.length > 6, 'some questions')
+  assert.equal(heard.of('oracle_round').length, 0)
+  second.rounds = [round(5, 100, 0)]
+  await heard.until(() => heard.of('oracle_round').length === 1, 'the agreed round')
+})
+
+test('too few nodes is a disconnection with its beginning, and the rounds of the hole come after it', async (t) => {
+  const nodes = await startNodes(t, 3, [round(5, 100, 0)])
+  const heard = listen(nodes)
+  t.after(() => heard.close())
+  await heard.until(() => heard.of('oracle_round').length === 1, 'a round')
+  for (const node of nodes.slice(1)) node.isDown = true
+  await heard.until(() => heard.of('disconnected').length === 1, 'the loss')
+  assert.ok((heard.of('disconnected')[0]?.sinceMs ?? 0) >= START)
+  for (const node of nodes) node.rounds.push(round(6, 101, 30), round(7, 102, 60))
+  for (const node of nodes) node.isDown = false
+  await heard.until(() => heard.of('oracle_round').length === 3, 'the rounds of the hole')
+  const kinds = heard.all
+    .map(({ kind }) => kind)
+    .filter((kind) => kind === 'connected' || kind === 'oracle_round')
+  assert.deepEqual(kinds, ['oracle_round', 'connected', 'oracle_round', 'oracle_round'])
+})
+
+test('a halted chain is a stale channel, not a flat price', async (t) => {
+  const nodes = await startNodes(t, 2, [round(5, 100, 0)])
+  const heard = listen(nodes)
+  t.after(() => heard.close())
+  await heard.until(() => heard.of('stale').length === 1, 'the silence', 12_000)
+  assert.equal(heard.of('oracle_round').length, 1)
+})
+
+test('history ascends over the border of phases, by halving, with and without the contract for many calls', async (t) => {
+  const old = Array.from({ length: 300 }, (_, index) => round(index + 1, 50 + index, index * 30, 6n))
+  const young = Array.from({ length: 150 }, (_, index) => round(index + 1, 500 + index, 9_000 + index * 30))
+  for (const hasMulticall of [true, false]) {
+    const nodes = await startNodes(t, 2, [...old, ...young])
+    for (const node of nodes) node.hasMulticall = hasMulticall
+    const range = { fromMs: (T + 6_000) * 1_000, toMs: (T + 12_000) * 1_000 }
+    const pages: HistoryPage[] = []
+    const walk = venueOf(nodes, 1_000).history(
+      { ...CHANNEL, range },
+      { signal: new AbortController().signal },
+    )
+    for await (const page of walk) pages.push(page)
+    const expected = [...old, ...young].filter(
+      ({ updatedAt }) => updatedAt >= T + 6_000 && updatedAt < T + 12_000,
+    )
+    assert.equal(expected.length, 200)
+    assert.deepEqual(
+      pages.flatMap((page) => page.observations.map((each) => each.key)),
+      expected.map(({ roundId }) => String(roundId)),
+    )
+    const covered = pages.flatMap((page) => page.covered ?? [])
+    assert.deepEqual([covered[0]?.fromMs, covered.at(-1)?.toMs], [range.fromMs, range.toMs])
+    for (const [index, part] of covered.entries())
+      if (index > 0) assert.equal(part.fromMs, covered[index - 1]?.toMs)
+  }
+})
+
+test('the witness reads the logs of the aggregator behind the proxy, in ranges that the node allows', async (t) => {
+  const nodes = await startNodes(t, 1, [round(5, 100, 0), round(6, 101, 30)])
+  const [node] = nodes
+  assert.ok(node)
+  node.logRange = 600
+  const witness = await venueOf(nodes).witness(CHANNEL, { signal: new AbortController().signal })
+  assert.deepEqual(witness, { newestMs: (T + 30) * 1_000, newestId: 6 })
+  const filters = node.server.asked
+    .map(({ body }) => JSON.parse(body))
+    .filter(({ method }) => method === 'eth_getLogs')
+  assert.equal(BigInt(filters[0].params[0].address), 0xa07n)
+  assert.equal(filters[0].params[0].topics[0], ANSWER_UPDATED_TOPIC)
+})
+
+test('a log carries its price in a topic, signed; the data is only the time', () => {
+  const topics = [ANSWER_UPDATED_TOPIC, `0x${word(BigInt.asUintN(256, -5n))}`, `0x${word(9)}`]
+  assert.deepEqual(decodeAnswerLog({ topics, data: `0x${word(1_785_142_847)}` }), {
+    answer: -5n,
+    round: 9n,
+    updatedAt: 1_785_142_847,
+  })
+  assert.equal(decodeAnswerLog({ topics: ['0x00'], data: '0x' }), undefined)
+})
+
+test('check tells how many nodes answer; a feed that reverts is unavailable, not a fault', async (t) => {
+  const nodes = await startNodes(t, 2, [])
+  const { ok, line } = await venueOf(nodes).check({ signal: new AbortController().signal })
+  assert.equal(ok, true)
+  assert.match(line, /2 of 2 nodes on polygon answer, 2 must agree; BTC UNAVAILABLE/)
+})

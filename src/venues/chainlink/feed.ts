@@ -1,0 +1,100 @@
+/**
+ * Listens by asking: the newest round of every feed, every few seconds, from several nodes.
+ *
+ *   ask all nodes ──▶ agreed and newer? ──▶ fill the rounds between ──▶ emit, oldest first
+ *        └── fewer nodes than the quorum answer: disconnected, until enough answer again
+ *
+ * An answer that goes back in rounds or in time is never emitted, whoever agrees on it.
+ */
+import { mayFollow } from '../../core/oracle-bars.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Channel } from '../channel.ts'
+import type { Companion, FeedIo } from '../companion.ts'
+import type { OracleRoundObservation } from '../observation.ts'
+import { phaseOf, type Round, roundIdOf, roundOf } from './abi.ts'
+import { CHAINLINK_TIMES, ROUNDS_FILLED, ROUNDS_PER_QUESTION } from './describe.ts'
+import { mapRound, type OracleFeed } from './mapper.ts'
+import type { Quorum } from './quorum.ts'
+
+const ROUTE = 'rpc'
+
+export function listenToRounds(options: {
+  channels: readonly Channel[]
+  quorum: Quorum
+  feedOf: (symbol: AssetSymbol, signal: AbortSignal) => Promise<OracleFeed>
+  clock: Clock
+  pollEveryMs?: number
+}): Companion {
+  const { channels, quorum, clock } = options
+  const last = new Map<AssetSymbol, OracleRoundObservation>()
+  let isUp = true
+  let answeredMs = clock.now()
+
+  async function poll(io: FeedIo): Promise<void> {
+    const feeds = await Promise.all(channels.map(({ symbol }) => options.feedOf(symbol, io.signal)))
+    const asked = feeds.map(({ proxy, symbol }) => ({ proxy, after: last.get(symbol)?.roundId ?? 0n }))
+    const newest = await quorum.newest(asked, io.signal)
+    tellConnection(io, quorum.answering >= quorum.needed)
+    for (const [index, feed] of feeds.entries()) {
+      const round = newest[index]
+      if (round !== null && round !== undefined) await advance(io, feed, round)
+    }
+  }
+
+  async function advance(io: FeedIo, feed: OracleFeed, newest: Round): Promise<void> {
+    const between = await missingRounds(feed, newest, io.signal)
+    for (const round of [...between, newest]) {
+      const observation = mapRound(round, feed, clock.now())
+      const before = last.get(feed.symbol)
+      if (before !== undefined && !mayFollow(before, observation)) continue
+      last.set(feed.symbol, observation)
+      io.emit(`oracle_rounds:${feed.symbol}`, observation)
+    }
+  }
+
+  /** Rounds between the last one told and the newest; longer holes are left to history. */
+  async function missingRounds(feed: OracleFeed, newest: Round, signal: AbortSignal): Promise<Round[]> {
+    const before = last.get(feed.symbol)
+    if (before === undefined) return []
+    const phase = phaseOf(newest.roundId)
+    const first = phaseOf(before.roundId) === phase ? before.roundId + 1n : roundIdOf(phase, 1n)
+    const count = Number(newest.roundId - first)
+    if (count <= 0 || count > ROUNDS_FILLED) return []
+    const ids = Array.from({ length: count }, (_, index) => first + BigInt(index))
+    const found: Round[] = []
+    for (let from = 0; from < ids.length; from += ROUNDS_PER_QUESTION) {
+      const rounds = await quorum.rounds(feed.proxy, ids.slice(from, from + ROUNDS_PER_QUESTION), signal)
+      found.push(...rounds.filter((round) => round !== null))
+    }
+    return found.sort((a, b) => Number(roundOf(a.roundId) - roundOf(b.roundId)))
+  }
+
+  function tellConnection(io: FeedIo, answered: boolean): void {
+    const nowMs = clock.now()
+    const about = { source: 'oracle' as const, receivedMs: nowMs, route: ROUTE, channels }
+    if (answered && !isUp) io.tell({ kind: 'connected', ...about })
+    if (!answered && isUp) {
+      const reason = `fewer than ${quorum.needed} nodes answer`
+      io.tell({ kind: 'disconnected', ...about, reason, sinceMs: answeredMs })
+    }
+    isUp = answered
+    if (answered) answeredMs = nowMs
+  }
+
+  return {
+    channels,
+    async run(io) {
+      while (!io.signal.aborted) {
+        const startedMs = clock.now()
+        try {
+          if (!io.isPaused()) await poll(io)
+        } catch {
+          if (!io.signal.aborted) tellConnection(io, false)
+        }
+        const restMs = (options.pollEveryMs ?? CHAINLINK_TIMES.pollEveryMs) - (clock.now() - startedMs)
+        await clock.sleep(Math.max(1, restMs), io.signal).catch(() => {})
+      }
+    },
+  }
+}

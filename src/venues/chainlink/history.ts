@@ -1,0 +1,158 @@
+/**
+ * Rounds of the past, ascending. Within a phase the rounds' times only grow, so the first round of a range is found
+ * by halving; from there they are read in order, over the borders of phases.
+ */
+
+import { rangeOrNull } from '../history-range.ts'
+import { VenueError } from '../pager.ts'
+import type { HistoryPage, TimeRange } from '../venue.ts'
+import {
+  callPhaseAggregator,
+  decodeAddress,
+  phaseOf,
+  type Round,
+  roundIdOf,
+  roundOf,
+  SELECTORS,
+  wordsOf,
+} from './abi.ts'
+import { ROUNDS_PER_QUESTION } from './describe.ts'
+import { mapRound, type OracleFeed } from './mapper.ts'
+import type { Quorum } from './quorum.ts'
+
+interface Place {
+  readonly phase: bigint
+  readonly round: bigint
+}
+
+export async function* walkRounds(
+  quorum: Quorum,
+  feed: OracleFeed,
+  range: TimeRange,
+  now: () => number,
+  signal: AbortSignal,
+): AsyncGenerator<HistoryPage> {
+  const [newest] = await quorum.newest([{ proxy: feed.proxy, after: 0n }], signal)
+  if (newest === null || newest === undefined) {
+    throw new VenueError(`chainlink: the nodes agree on no round of ${feed.symbol}`, { isFinal: false })
+  }
+  // What is newer than the newest round may still come.
+  const knownMs = Math.min(range.toMs, newest.updatedAt * 1_000)
+  let place: Place | undefined = await firstPlace(quorum, feed, range.fromMs, newest, signal)
+  let coveredMs = range.fromMs
+  while (place !== undefined && coveredMs < knownMs) {
+    const { rounds, next } = await readPage(quorum, feed, place, newest, signal)
+    const inside = rounds.filter((round) => isInside(round, range))
+    const lastMs = (rounds.at(-1)?.updatedAt ?? 0) * 1_000
+    // Another round of the same second may follow, so that second itself is not settled yet.
+    const isEnd = next === undefined || lastMs >= range.toMs
+    const settledMs = isEnd ? knownMs : Math.min(knownMs, Math.max(coveredMs, lastMs))
+    const observations = inside.map((round) => mapRound(round, feed, now()))
+    yield { observations, covered: rangeOrNull(coveredMs, settledMs), missing: [] }
+    coveredMs = Math.max(coveredMs, settledMs)
+    place = isEnd ? undefined : next
+  }
+}
+
+function isInside(round: Round, range: TimeRange): boolean {
+  const updatedMs = round.updatedAt * 1_000
+  return updatedMs >= range.fromMs && updatedMs < range.toMs
+}
+
+/** So many rounds from a place on, and where the next page begins; undefined behind the newest round. */
+async function readPage(
+  quorum: Quorum,
+  feed: OracleFeed,
+  { phase, round }: Place,
+  newest: Round,
+  signal: AbortSignal,
+): Promise<{ rounds: Round[]; next: Place | undefined }> {
+  const isNewestPhase = phase === phaseOf(newest.roundId)
+  const last = isNewestPhase ? roundOf(newest.roundId) : await lastRound(quorum, feed, phase, signal)
+  const count = Number(last - round + 1n)
+  const ids = Array.from({ length: Math.max(0, Math.min(count, ROUNDS_PER_QUESTION)) }, (_, index) =>
+    roundIdOf(phase, round + BigInt(index)),
+  )
+  const rounds = (await quorum.rounds(feed.proxy, ids, signal)).filter((each) => each !== null)
+  if (quorum.answering < quorum.needed) {
+    throw new VenueError(`chainlink: fewer than ${quorum.needed} nodes answer`, { isFinal: false })
+  }
+  const after = round + BigInt(ids.length)
+  if (after <= last) return { rounds, next: { phase, round: after } }
+  return { rounds, next: isNewestPhase ? undefined : { phase: phase + 1n, round: 1n } }
+}
+
+/** The place of the first round at or after an instant; the beginning of all where everything is later. */
+async function firstPlace(
+  quorum: Quorum,
+  feed: OracleFeed,
+  fromMs: number,
+  newest: Round,
+  signal: AbortSignal,
+): Promise<Place | undefined> {
+  if (newest.updatedAt * 1_000 < fromMs) return undefined
+  let phase = phaseOf(newest.roundId)
+  let last = roundOf(newest.roundId)
+  for (;;) {
+    const first = await timeOf(quorum, feed, phase, 1n, last, signal)
+    const before = first !== null && first < fromMs ? null : await lastRound(quorum, feed, phase - 1n, signal)
+    if (before === null || before === 0n) {
+      return { phase, round: await halve(quorum, feed, phase, last, fromMs, signal) }
+    }
+    const lastBefore = await timeOf(quorum, feed, phase - 1n, before, before, signal)
+    if (lastBefore === null || lastBefore < fromMs) return { phase, round: 1n }
+    phase -= 1n
+    last = before
+  }
+}
+
+async function halve(
+  quorum: Quorum,
+  feed: OracleFeed,
+  phase: bigint,
+  last: bigint,
+  fromMs: number,
+  signal: AbortSignal,
+): Promise<bigint> {
+  let low = 1n
+  let high = last
+  while (low < high) {
+    const middle = (low + high) / 2n
+    const timeMs = await timeOf(quorum, feed, phase, middle, high, signal)
+    if (timeMs !== null && timeMs < fromMs) low = middle + 1n
+    else high = middle
+  }
+  return low
+}
+
+/** The time of the first round from `round` on that exists; a few at the start of a phase may not. */
+async function timeOf(
+  quorum: Quorum,
+  feed: OracleFeed,
+  phase: bigint,
+  round: bigint,
+  last: bigint,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const count = Number(last - round + 1n)
+  const ids = Array.from({ length: Math.min(count, 8) }, (_, index) =>
+    roundIdOf(phase, round + BigInt(index)),
+  )
+  const found = (await quorum.rounds(feed.proxy, ids, signal)).find((each) => each !== null)
+  return found === undefined || found === null ? null : found.updatedAt * 1_000
+}
+
+/** 0 for a phase that never was. */
+async function lastRound(
+  quorum: Quorum,
+  feed: OracleFeed,
+  phase: bigint,
+  signal: AbortSignal,
+): Promise<bigint> {
+  if (phase < 1n) return 0n
+  const answer = await quorum.call({ target: feed.proxy, data: callPhaseAggregator(phase) }, signal)
+  const aggregator = answer === null || answer === undefined ? undefined : decodeAddress(answer)
+  if (aggregator === undefined) return 0n
+  const latest = await quorum.call({ target: aggregator, data: SELECTORS.latestRound }, signal)
+  return (latest === null || latest === undefined ? undefined : wordsOf(latest)?.[0]) ?? 0n
+}

@@ -1,0 +1,27 @@
+/** A round in the service's words. */
+import { answerText } from '../../core/oracle-bars.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { OracleRoundObservation } from '../observation.ts'
+import type { Round } from './abi.ts'
+
+export interface OracleFeed {
+  readonly symbol: AssetSymbol
+  readonly proxy: string
+  readonly decimals: number
+}
+
+export function mapRound(round: Round, feed: OracleFeed, receivedMs: number): OracleRoundObservation {
+  const updatedMs = round.updatedAt * 1_000
+  return {
+    kind: 'oracle_round',
+    source: 'oracle',
+    symbol: feed.symbol,
+    instrument: feed.proxy,
+    venueTimeMs: updatedMs,
+    receivedMs,
+    key: String(round.roundId),
+    roundId: round.roundId,
+    price: answerText(round.answer, feed.decimals),
+    updatedMs,
+  }
+}

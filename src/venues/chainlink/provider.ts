@@ -1,0 +1,132 @@
+/**
+ * One node behind JSON-RPC. A contract that reverts has answered: that is no fault of the node, and another node
+ * would say the same.
+ */
+import { type Asker, askTyped } from '../ask-typed.ts'
+import { VenueError } from '../pager.ts'
+import type { WireType } from '../wire-type.ts'
+import {
+  ANSWER_UPDATED_TOPIC,
+  type AnswerLog,
+  type Call,
+  decodeAnswerLog,
+  decodeMulticall,
+  encodeMulticall,
+  MULTICALL3,
+} from './abi.ts'
+import { Block, Hex, Logs, RpcReply } from './wire.ts'
+
+const LONGEST_LOG_RANGE = 2_000
+
+/** The node understood and refused. */
+export class RpcError extends VenueError {
+  readonly isRevert: boolean
+  constructor(message: string, code: number) {
+    const isRevert = code === 3 || /revert/i.test(message)
+    super(message, { isFinal: isRevert })
+    this.name = 'RpcError'
+    this.isRevert = isRevert
+  }
+}
+
+export interface Provider {
+  readonly name: string
+  /** Null where the contract reverts. */
+  call(call: Call, signal: AbortSignal): Promise<string | null>
+  /** Many calls in one question, where the chain has the contract for it; else one by one. */
+  callAll(calls: readonly Call[], signal: AbortSignal): Promise<(string | null)[]>
+  /** The newest logs of answers, oldest first. */
+  answerLogs(aggregator: string, blocks: number, signal: AbortSignal): Promise<AnswerLog[]>
+  block(signal: AbortSignal): Promise<{ number: number; timeMs: number; roundTripMs: number }>
+}
+
+export function createProvider(name: string, asker: Asker): Provider {
+  let lastId = 0
+  let hasMulticall = true
+
+  async function ask<T>(
+    method: string,
+    params: readonly unknown[],
+    type: WireType<T>,
+    signal: AbortSignal,
+  ): Promise<{ result: T; roundTripMs: number }> {
+    const body = { jsonrpc: '2.0', id: ++lastId, method, params }
+    const { value, answer } = await askTyped(asker, { path: '', body, weight: 1 }, RpcReply, signal)
+    if (value.error !== undefined) throw new RpcError(value.error.message, value.error.code)
+    const { result } = value
+    if (type.is(result)) return { result, roundTripMs: answer.roundTripMs }
+    const { receivedMs, text } = answer
+    asker.deadLetters.add({ receivedMs, reason: 'wrong_shape', origin: `${name} ${method}`, text })
+    throw new VenueError(`${method}: an answer of unknown shape`, { isFinal: false })
+  }
+
+  async function call({ target, data }: Call, signal: AbortSignal): Promise<string | null> {
+    try {
+      const { result } = await ask('eth_call', [{ to: target, data }, 'latest'], Hex, signal)
+      return result === '0x' ? null : result
+    } catch (error) {
+      if (error instanceof RpcError && error.isRevert) return null
+      throw error
+    }
+  }
+
+  async function callAll(calls: readonly Call[], signal: AbortSignal): Promise<(string | null)[]> {
+    if (hasMulticall && calls.length > 1) {
+      const answer = await call({ target: MULTICALL3, data: encodeMulticall(calls) }, signal)
+      const answers = answer === null ? undefined : decodeMulticall(answer)
+      if (answers?.length === calls.length) return answers
+      hasMulticall = false
+    }
+    const answers: (string | null)[] = []
+    for (const each of calls) answers.push(await call(each, signal))
+    return answers
+  }
+
+  async function block(signal: AbortSignal) {
+    const { result, roundTripMs } = await ask('eth_getBlockByNumber', ['latest', false], Block, signal)
+    return { number: Number(result.number), timeMs: Number(result.timestamp) * 1_000, roundTripMs }
+  }
+
+  /** Nodes allow ranges of different length; a range that is too long for one is halved. */
+  async function logsOf(
+    aggregator: string,
+    from: number,
+    to: number,
+    signal: AbortSignal,
+  ): Promise<AnswerLog[]> {
+    const hex = (value: number) => `0x${value.toString(16)}`
+    const filter = {
+      address: aggregator,
+      topics: [ANSWER_UPDATED_TOPIC],
+      fromBlock: hex(from),
+      toBlock: hex(to),
+    }
+    try {
+      const { result } = await ask('eth_getLogs', [filter], Logs, signal)
+      return result.flatMap((log) => decodeAnswerLog(log) ?? [])
+    } catch (error) {
+      const isTooLong = error instanceof RpcError && /range|limit|too (large|many|wide)/i.test(error.message)
+      if (!isTooLong || to <= from) throw error
+      const middle = Math.floor((from + to) / 2)
+      const early = await logsOf(aggregator, from, middle, signal)
+      return [...early, ...(await logsOf(aggregator, middle + 1, to, signal))]
+    }
+  }
+
+  return {
+    name,
+    call,
+    callAll,
+    block,
+    async answerLogs(aggregator, blocks, signal) {
+      const head = (await block(signal)).number
+      const first = Math.max(0, head - blocks + 1)
+      const logs: AnswerLog[] = []
+      for (let from = first; from <= head; from += LONGEST_LOG_RANGE) {
+        const to = Math.min(head, from + LONGEST_LOG_RANGE - 1)
+        logs.push(...(await logsOf(aggregator, from, to, signal)))
+      }
+      return logs
+    },
+  }
+}

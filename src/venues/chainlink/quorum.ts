@@ -1,0 +1,115 @@
+/**
+ * What several nodes agree on. A round is believed when so many of them tell the same price and time for it; a
+ * node that is behind is asked for the round by its number, and one that lies is outvoted.
+ */
+import { type Call, callGetRound, decodeRound, isSameRound, type Round, SELECTORS } from './abi.ts'
+import type { Provider } from './provider.ts'
+
+export interface Quorum {
+  readonly needed: number
+  /** Nodes that answered the last question. */
+  readonly answering: number
+  /** Per feed the newest round that is agreed on and newer than the known one; null where there is none. */
+  newest(feeds: readonly { proxy: string; after: bigint }[], signal: AbortSignal): Promise<(Round | null)[]>
+  /** The rounds of these numbers that are agreed on; null where the chain has none, or no agreement. */
+  rounds(proxy: string, ids: readonly bigint[], signal: AbortSignal): Promise<(Round | null)[]>
+  /** One call whose answer so many nodes give alike; undefined without agreement. */
+  call(call: Call, signal: AbortSignal): Promise<string | null | undefined>
+  /** How often a node told another price or time for a round than the agreed one. */
+  disputes(): Readonly<Record<string, number>>
+}
+
+export function createQuorum(providers: readonly Provider[], wish = 2): Quorum {
+  const needed = Math.max(1, Math.min(wish, providers.length))
+  const disputed: Record<string, number> = {}
+  let answering = 0
+
+  const dispute = (name: string) => {
+    disputed[name] = (disputed[name] ?? 0) + 1
+  }
+
+  /** The answers of those nodes that answered. */
+  async function askAll<T>(ask: (provider: Provider) => Promise<T>, signal: AbortSignal) {
+    const settled = await Promise.allSettled(providers.map(ask))
+    if (signal.aborted) throw signal.reason
+    const answers = settled.flatMap((each, index) => {
+      const provider = providers[index]
+      return each.status === 'fulfilled' && provider !== undefined ? [{ provider, value: each.value }] : []
+    })
+    answering = answers.length
+    return answers
+  }
+
+  async function agreedNewest(
+    proxy: string,
+    after: bigint,
+    reports: readonly { provider: Provider; value: Round | undefined }[],
+    signal: AbortSignal,
+  ): Promise<Round | null> {
+    const candidates = reports
+      .flatMap(({ value }) => (value === undefined || value.roundId <= after ? [] : [value]))
+      .sort((a, b) => (a.roundId > b.roundId ? -1 : 1))
+    for (const candidate of candidates) {
+      let votes = 0
+      for (const { provider, value } of reports) {
+        if (value !== undefined && value.roundId === candidate.roundId) {
+          if (isSameRound(value, candidate)) votes += 1
+        } else if (votes < needed && value !== undefined && value.roundId > candidate.roundId) {
+          // A node that is ahead can confirm an older round.
+          const told = await provider
+            .call({ target: proxy, data: callGetRound(candidate.roundId) }, signal)
+            .catch(() => null)
+          const round = told === null ? undefined : decodeRound(told)
+          if (round !== undefined && isSameRound(round, candidate)) votes += 1
+        }
+      }
+      if (votes >= needed) {
+        for (const { provider, value } of reports) {
+          if (value?.roundId === candidate.roundId && !isSameRound(value, candidate)) dispute(provider.name)
+        }
+        return candidate
+      }
+    }
+    return null
+  }
+
+  return {
+    needed,
+    get answering() {
+      return answering
+    },
+    async newest(feeds, signal) {
+      const calls = feeds.map(({ proxy }) => ({ target: proxy, data: SELECTORS.latestRoundData }))
+      const answers = await askAll((provider) => provider.callAll(calls, signal), signal)
+      return Promise.all(
+        feeds.map(({ proxy, after }, index) => {
+          const reports = answers.map(({ provider, value }) => {
+            const hex = value[index] ?? null
+            return { provider, value: hex === null ? undefined : decodeRound(hex) }
+          })
+          return agreedNewest(proxy, after, reports, signal)
+        }),
+      )
+    },
+    async rounds(proxy, ids, signal) {
+      const calls = ids.map((id) => ({ target: proxy, data: callGetRound(id) }))
+      const answers = await askAll((provider) => provider.callAll(calls, signal), signal)
+      return ids.map((id, index) => {
+        const told = answers.flatMap(({ value }) => {
+          const hex = value[index] ?? null
+          const round = hex === null ? undefined : decodeRound(hex)
+          return round?.roundId === id ? [round] : []
+        })
+        return told.find((round) => told.filter((each) => isSameRound(each, round)).length >= needed) ?? null
+      })
+    },
+    async call(call, signal) {
+      const answers = await askAll((provider) => provider.call(call, signal), signal)
+      const agreed = answers.find(
+        ({ value }) => answers.filter((each) => each.value === value).length >= needed,
+      )
+      return agreed?.value
+    },
+    disputes: () => ({ ...disputed }),
+  }
+}

@@ -1,0 +1,162 @@
+/** Chainlink behind the venue port: an oracle has answers instead of trades, and nodes instead of an exchange. */
+import type { AssetSymbol } from '../../core/symbol.ts'
+import { notProvided } from '../history-range.ts'
+import { createPager, PAGER_LIMITS, VenueError } from '../pager.ts'
+import { assertHistory, supportedChannels } from '../supported.ts'
+import type { HistoryPage, HistoryRequest, Venue, VenueDependencies } from '../venue.ts'
+import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
+import { createVenueTime } from '../venue-time.ts'
+import { decodeAddress, SELECTORS, wordsOf } from './abi.ts'
+import { CHAINLINK_TIMES, CHAINS, type Chain, chainlinkDescriptionOf, DEFAULT_CHAIN } from './describe.ts'
+import { listenToRounds } from './feed.ts'
+import { walkRounds } from './history.ts'
+import type { OracleFeed } from './mapper.ts'
+import { createProvider } from './provider.ts'
+import { createQuorum } from './quorum.ts'
+
+export interface ChainlinkOptions {
+  readonly chain?: Chain
+  /** JSON-RPC addresses; the chain's public ones by default. */
+  readonly providers?: readonly string[]
+  /** How many nodes must agree; 2, or 1 where only one is given. */
+  readonly quorum?: number
+  /** Proxy contracts other than the chain's own. */
+  readonly proxies?: Readonly<Partial<Record<AssetSymbol, string>>>
+  readonly pollEveryMs?: number
+}
+
+export interface ChainlinkDependencies extends VenueDependencies {
+  readonly chainlink?: ChainlinkOptions
+  readonly limits?: VenueLimits
+}
+
+/** Blocks in which an answer must be found, if there was one lately. */
+const WITNESS_BLOCKS = 2_000
+const DEFAULT_DECIMALS = 8
+
+export function createChainlink(dependencies: ChainlinkDependencies): Venue {
+  const { clock } = dependencies
+  const settings = dependencies.chainlink ?? {}
+  const chain = settings.chain ?? DEFAULT_CHAIN
+  const own = chainlinkDescriptionOf(chain)
+  const describe = settings.proxies === undefined ? own : { ...own, symbols: settings.proxies }
+  const parts = assembleVenue(describe, dependencies)
+  const { deadLetters } = parts
+  const urls =
+    settings.providers ??
+    (dependencies.hosts?.rest === undefined ? CHAINS[chain].providers : [parts.hosts.rest])
+  const providers = urls.map((url) => {
+    const pager = createPager({
+      venue: describe.name,
+      baseUrl: url,
+      budgets: describe.budgets,
+      fetch: dependencies.fetch ?? fetchOverHttp,
+      clock,
+      random: dependencies.random ?? Math.random,
+      // The other nodes are asked at the same time: a slow one is left behind rather than asked again and again.
+      limits: {
+        ...PAGER_LIMITS,
+        tries: 2,
+        answerWithinMs: CHAINLINK_TIMES.answerWithinMs,
+        ...dependencies.limits?.pager,
+      },
+    })
+    return createProvider(new URL(url).host, { pager, deadLetters })
+  })
+  const quorum = createQuorum(providers, settings.quorum)
+  const decimals = new Map<AssetSymbol, number>()
+
+  async function feedOf(symbol: AssetSymbol, signal: AbortSignal): Promise<OracleFeed> {
+    const proxy = parts.instrumentOf(symbol)
+    let known = decimals.get(symbol)
+    if (known === undefined) {
+      const answer = await quorum.call({ target: proxy, data: SELECTORS.decimals }, signal)
+      if (answer === undefined)
+        throw new VenueError(`chainlink: no agreement on ${symbol}`, { isFinal: false })
+      // A feed that reverts is gone from the chain; its questions go on, in case it comes back.
+      const told = answer === null ? undefined : Number(wordsOf(answer)?.[0] ?? -1n)
+      known = told !== undefined && told >= 0 && told <= 36 ? told : DEFAULT_DECIMALS
+      if (told !== undefined) decimals.set(symbol, known)
+    }
+    return { symbol, proxy, decimals: known }
+  }
+
+  /** From whichever node answers first in order. */
+  async function fromAny<T>(ask: (provider: (typeof providers)[number]) => Promise<T>): Promise<T> {
+    let fault: unknown = new VenueError('chainlink: no node is configured', { isFinal: true })
+    for (const provider of providers) {
+      try {
+        return await ask(provider)
+      } catch (error) {
+        fault = error
+      }
+    }
+    throw fault
+  }
+
+  const venueTime = createVenueTime({
+    clock,
+    askVenue: async (signal) => {
+      const { timeMs, roundTripMs } = await fromAny((provider) => provider.block(signal))
+      return { venueMs: timeMs, roundTripMs }
+    },
+  })
+
+  async function* walk(request: HistoryRequest, signal: AbortSignal): AsyncGenerator<HistoryPage> {
+    if (request.dataset !== 'oracle_rounds') return yield notProvided(request.range)
+    const feed = await feedOf(request.symbol, signal)
+    yield* walkRounds(quorum, feed, request.range, () => clock.now(), signal)
+  }
+
+  return {
+    describe,
+    deadLetters,
+    live(channels, options) {
+      const wanted = supportedChannels(describe, channels)
+      const companion = listenToRounds({
+        channels: wanted,
+        quorum,
+        feedOf,
+        clock,
+        ...(settings.pollEveryMs === undefined ? {} : { pollEveryMs: settings.pollEveryMs }),
+      })
+      const protocol = {
+        read: () => ({ kind: 'ignored' as const, reason: 'no socket' }),
+        accepts: false,
+        heartbeat: null,
+        greetingPaceMs: 0,
+      }
+      return parts.listen({ routes: [], polls: [], protocol, companion }, options)
+    },
+    history(request, { signal }) {
+      assertHistory(describe, request)
+      return walk(request, signal)
+    },
+    /** The logs of the aggregator behind the proxy, which is read anew: a rotation would end them without a word. */
+    async witness(channel, { signal }) {
+      const proxy = parts.instrumentOf(channel.symbol)
+      const logs = await fromAny(async (provider) => {
+        const answer = await provider.call({ target: proxy, data: SELECTORS.aggregator }, signal)
+        const aggregator = answer === null ? undefined : decodeAddress(answer)
+        return aggregator === undefined ? [] : provider.answerLogs(aggregator, WITNESS_BLOCKS, signal)
+      })
+      const newest = logs.at(-1)
+      if (newest === undefined) return { newestMs: null, newestId: null }
+      return { newestMs: newest.updatedAt * 1_000, newestId: Number(newest.round) }
+    },
+    book() {
+      return Promise.reject(new VenueError('chainlink has no order book', { isFinal: true }))
+    },
+    serverTime: ({ signal }) => venueTime.ask(signal),
+    check: ({ signal }) =>
+      checkLine(describe, parts.hosts, async () => {
+        const symbols = Object.keys(describe.symbols) as AssetSymbol[]
+        const feeds = symbols.map((symbol) => ({ proxy: parts.instrumentOf(symbol), after: 0n }))
+        const rounds = await quorum.newest(feeds, signal)
+        const list = symbols.map(
+          (symbol, index) => `${symbol} ${rounds[index] === null ? 'UNAVAILABLE' : 'answers'}`,
+        )
+        return `${quorum.answering} of ${providers.length} nodes on ${chain} answer, ${quorum.needed} must agree; ${list.join(', ')}`
+      }),
+  }
+}

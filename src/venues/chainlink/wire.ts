@@ -1,0 +1,19 @@
+/** JSON-RPC as Ethereum nodes speak it. */
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { wireType } from '../wire-type.ts'
+
+const replySchema = Type.Object({
+  result: Type.Optional(Type.Unknown()),
+  error: Type.Optional(
+    Type.Object({ code: Type.Number(), message: Type.String(), data: Type.Optional(Type.Unknown()) }),
+  ),
+})
+export const RpcReply = wireType(replySchema)
+export type RpcReplyWire = Static<typeof replySchema>
+
+export const Hex = wireType(Type.String({ pattern: '^0x[0-9a-fA-F]*$' }))
+export const Logs = wireType(
+  Type.Array(Type.Object({ topics: Type.Array(Type.String()), data: Type.String(), address: Type.String() })),
+)
+export const Block = wireType(Type.Object({ number: Type.String(), timestamp: Type.String() }))

@@ -1,0 +1,29 @@
+/**
+ * The part of a session that a venue itself drives: a catalogue loop, subscriptions that follow it, repairs of
+ * books by REST. It speaks through the session, so its observations stand in one queue with those of the lines.
+ */
+import type { Channel } from './channel.ts'
+import type { ControlObservation, DataObservation } from './observation.ts'
+
+export interface Companion {
+  /** Channels that only the companion feeds; they count as up while it runs. */
+  readonly channels: readonly Channel[]
+  /** Called once; ends when the signal is aborted. An error it throws is the end of it, so it should not. */
+  run(io: FeedIo): Promise<void>
+  connected?(route: string): void
+  disconnected?(route: string): void
+}
+
+export interface FeedIo {
+  readonly signal: AbortSignal
+  emit(channel: string, observation: DataObservation): void
+  /** The channel was asked about and had nothing new. */
+  heard(channel: string): void
+  /** Connection changes of what the companion reaches by itself. */
+  tell(observation: ControlObservation): void
+  /** Speaks on the route's serving socket; false when there is none. */
+  send(route: string, frame: string): boolean
+  cut(route: string, reason: string): void
+  /** Whether the consumer is behind and should not be given more. */
+  isPaused(): boolean
+}

@@ -1,0 +1,119 @@
+/**
+ * The kept book of one contract.
+ *
+ *   empty ──snapshot──▶ live ──gap, negative size, crossed, lost socket──▶ stale ──snapshot──▶ live
+ *
+ * The venue has bids only, on both sides; the no bids are kept as yes asks at 1 − p. Deltas are signed changes.
+ */
+import { createLevelBook, type MicroLevel } from '../../core/level-book.ts'
+import { microOf, microText } from '../../core/micro.ts'
+import type {
+  BookChangeObservation,
+  BookLostObservation,
+  BookLostReason,
+  BookSnapshotObservation,
+} from '../observation.ts'
+import { type About, legOf, yesAskOfNoBid } from './mapper.ts'
+
+type WireLevels = readonly (readonly [string, string])[] | null | undefined
+
+export interface ContractBook {
+  readonly isLive: boolean
+  /** Undefined for levels that are no numbers. */
+  replace(
+    sides: { yes: WireLevels; no: WireLevels },
+    feed: 'full' | 'rest',
+    timeMs: number,
+    about: About,
+  ): BookSnapshotObservation | BookLostObservation | undefined
+  /** Null while the book is not live: the change is dropped. Undefined for what is no number. */
+  change(
+    delta: { side: 'yes' | 'no'; price: string; delta: string },
+    timeMs: number,
+    about: About,
+  ): BookChangeObservation | BookLostObservation | null | undefined
+  /** Null when there was nothing to lose. */
+  lose(reason: BookLostReason, about: About): BookLostObservation | null
+}
+
+export function createContractBook(): ContractBook {
+  const book = createLevelBook()
+  let isLive = false
+  let lastMs = 0
+
+  function lost(reason: BookLostReason, about: About): BookLostObservation {
+    isLive = false
+    const leg = legOf(about.instrument)
+    return {
+      kind: 'book_lost',
+      ...about,
+      venueTimeMs: about.receivedMs,
+      key: null,
+      reason,
+      sinceMs: lastMs,
+      leg,
+    }
+  }
+
+  return {
+    get isLive() {
+      return isLive
+    },
+    replace(sides, feed, timeMs, about) {
+      const bids = microLevels(sides.yes, microOf)
+      const asks = microLevels(sides.no, yesAskOfNoBid)
+      if (bids === undefined || asks === undefined) return undefined
+      book.replace(bids, asks)
+      lastMs = timeMs
+      if (book.isCrossed()) return lost('crossed', about)
+      isLive = true
+      return {
+        kind: 'book_snapshot',
+        ...about,
+        venueTimeMs: timeMs,
+        key: null,
+        feed,
+        ...book.levels(),
+        lastUpdateId: null,
+        leg: legOf(about.instrument),
+      }
+    },
+    change(delta, timeMs, about) {
+      const side = delta.side === 'yes' ? 'bids' : 'asks'
+      const price = delta.side === 'yes' ? microOf(delta.price) : yesAskOfNoBid(delta.price)
+      const change = microOf(delta.delta)
+      if (price === undefined || change === undefined) return undefined
+      if (!isLive) return null
+      const size = book.sizeAt(side, price) + change
+      if (size < 0) return lost('negative_size', about)
+      book.set(side, price, size)
+      if (book.isCrossed()) return lost('crossed', about)
+      lastMs = timeMs
+      const level = [microText(price), microText(size)] as const
+      return {
+        kind: 'book_change',
+        ...about,
+        venueTimeMs: timeMs,
+        key: null,
+        bids: side === 'bids' ? [level] : [],
+        asks: side === 'asks' ? [level] : [],
+        leg: legOf(about.instrument),
+      }
+    },
+    lose: (reason, about) => (isLive ? lost(reason, about) : null),
+  }
+}
+
+function microLevels(
+  levels: WireLevels,
+  priceOf: (text: string) => number | undefined,
+): MicroLevel[] | undefined {
+  const read: MicroLevel[] = []
+  for (const [priceText, sizeText] of levels ?? []) {
+    const price = priceOf(priceText)
+    const size = microOf(sizeText)
+    if (price === undefined || size === undefined) return undefined
+    read.push([price, size])
+  }
+  return read
+}

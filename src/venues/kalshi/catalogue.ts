@@ -1,0 +1,136 @@
+/**
+ * The contracts we know. They are listed by series (a contract does not say its series), followed from before
+ * they open until after they close, and asked about until they are resolved.
+ */
+import type { MarketInput } from '../../core/rows/market.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import { type Asker, askTyped, readRows } from '../ask-typed.ts'
+import type { MarketObservation } from '../observation.ts'
+import { KALSHI_TIMES, QUESTION_TOKENS, TICKERS_PER_SYMBOL } from './describe.ts'
+import { mapMarket, marketObservation } from './mapper.ts'
+import { type Series, seriesOfSymbol, seriesOfTicker } from './series.ts'
+import { Market, MarketList } from './wire.ts'
+
+const PAGE_ROWS = 1_000
+const TICKERS_PER_QUESTION = 50
+
+export interface KnownContract {
+  readonly market: MarketInput
+  readonly series: Series
+  readonly lastPrice: string | null
+}
+
+export interface KalshiCatalogue {
+  /** Lists the open and the coming contracts of a symbol; those that are new or have changed. */
+  refresh(symbol: AssetSymbol, signal: AbortSignal): Promise<MarketObservation[]>
+  /** Asks about contracts whose result is due. */
+  resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<MarketObservation[]>
+  wanted(symbol: AssetSymbol, nowMs: number): string[]
+  get(ticker: string): KnownContract | undefined
+  of(symbol: AssetSymbol): KnownContract[]
+}
+
+export function createKalshiCatalogue(asker: Asker): KalshiCatalogue {
+  const known = new Map<string, KnownContract>()
+  const texts = new Map<string, string>()
+  const nextAskMs = new Map<string, number>()
+
+  /** Empty when nothing has changed since it was last told. */
+  function keep(row: unknown, series: Series, receivedMs: number): MarketObservation[] {
+    const [wire] = readRows(asker, [row], Market, { origin: '/markets', receivedMs })
+    const market = wire === undefined ? undefined : mapMarket(wire, series)
+    if (wire === undefined || market === undefined) return []
+    const lastPrice = wire.last_price_dollars ?? null
+    known.set(market.marketId, { market, series, lastPrice: Number(lastPrice) > 0 ? lastPrice : null })
+    const text = JSON.stringify(market)
+    if (texts.get(market.marketId) === text) return []
+    texts.set(market.marketId, text)
+    return [marketObservation(market, receivedMs)]
+  }
+
+  async function list(
+    series: Series,
+    query: Record<string, string | number>,
+    signal: AbortSignal,
+  ): Promise<MarketObservation[]> {
+    const found: MarketObservation[] = []
+    let cursor: string | undefined
+    do {
+      const question = {
+        path: '/markets',
+        query: { series_ticker: series.ticker, limit: PAGE_ROWS, ...query, cursor },
+        weight: QUESTION_TOKENS,
+      }
+      const { value, answer } = await askTyped(asker, question, MarketList, signal)
+      for (const row of value.markets) found.push(...keep(row, series, answer.receivedMs))
+      cursor = value.cursor ? value.cursor : undefined
+    } while (cursor !== undefined)
+    return found
+  }
+
+  function isDue(contract: KnownContract, nowMs: number): boolean {
+    const { market } = contract
+    const sinceMs = nowMs - (market.endTime ?? 0)
+    if (market.status === 'resolved' || sinceMs < KALSHI_TIMES.resolveAfterMs) return false
+    return sinceMs < KALSHI_TIMES.resolveForMs && nowMs >= (nextAskMs.get(market.marketId) ?? 0)
+  }
+
+  /** What is long resolved is forgotten, so that the list does not grow. */
+  function forget(nowMs: number): void {
+    for (const [ticker, { market }] of known) {
+      const sinceMs = nowMs - (market.endTime ?? 0)
+      const isDone = market.status === 'resolved' ? sinceMs > 3_600_000 : sinceMs > KALSHI_TIMES.resolveForMs
+      if (!isDone) continue
+      known.delete(ticker)
+      texts.delete(ticker)
+      nextAskMs.delete(ticker)
+    }
+  }
+
+  return {
+    async refresh(symbol, signal) {
+      const found: MarketObservation[] = []
+      for (const series of seriesOfSymbol(symbol)) {
+        found.push(...(await list(series, { status: 'open' }, signal)))
+        found.push(...(await list(series, { status: 'unopened' }, signal)))
+      }
+      return found
+    },
+    async resolve(symbol, nowMs, signal) {
+      forget(nowMs)
+      const due = [...known.values()].filter((each) => each.series.symbol === symbol && isDue(each, nowMs))
+      const found: MarketObservation[] = []
+      for (const contract of due) {
+        const sinceMs = nowMs - (contract.market.endTime ?? 0)
+        const isSlow = sinceMs > KALSHI_TIMES.resolvePatienceMs
+        const waitMs = isSlow ? KALSHI_TIMES.resolveSlowlyMs : KALSHI_TIMES.resolveEveryMs
+        nextAskMs.set(contract.market.marketId, nowMs + waitMs)
+      }
+      for (let from = 0; from < due.length; from += TICKERS_PER_QUESTION) {
+        const tickers = due.slice(from, from + TICKERS_PER_QUESTION).map((each) => each.market.marketId)
+        const query = { tickers: tickers.join(','), limit: PAGE_ROWS }
+        const question = { path: '/markets', query, weight: QUESTION_TOKENS }
+        const { value, answer } = await askTyped(asker, question, MarketList, signal)
+        for (const row of value.markets) {
+          const ticker = Market.is(row) ? row.ticker : ''
+          const series = known.get(ticker)?.series ?? seriesOfTicker(ticker)
+          if (series !== undefined) found.push(...keep(row, series, answer.receivedMs))
+        }
+      }
+      return found
+    },
+    wanted(symbol, nowMs) {
+      return [...known.values()]
+        .filter(({ market, series }) => {
+          const fromMs = (market.startTime ?? 0) - KALSHI_TIMES.followBeforeOpenMs
+          const toMs = (market.endTime ?? 0) + KALSHI_TIMES.followAfterCloseMs
+          return series.symbol === symbol && market.status === 'open' && nowMs >= fromMs && nowMs < toMs
+        })
+        .sort((a, b) => (a.market.endTime ?? 0) - (b.market.endTime ?? 0))
+        .slice(0, TICKERS_PER_SYMBOL)
+        .map(({ market }) => market.marketId)
+    },
+    get: (ticker) => known.get(ticker),
+    of: (symbol) => [...known.values()].filter((each) => each.series.symbol === symbol),
+  }
+}

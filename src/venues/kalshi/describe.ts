@@ -1,0 +1,71 @@
+/** Kalshi's crypto contracts: what it has and how it wants to be asked. Sources: its documentation of 2026. */
+import type { VenueDescription } from '../venue.ts'
+
+const MINUTE_MS = 60_000
+
+export const kalshiDescription: VenueDescription = {
+  name: 'kalshi',
+  source: 'predmkt_b',
+  symbols: { BTC: 'BTC', ETH: 'ETH', SOL: 'SOL', XRP: 'XRP' },
+  live: {
+    markets: { via: 'poll', everyMs: 30_000, longestSilenceMs: 2 * MINUTE_MS },
+    // A contract nobody trades is silent; some contract of a symbol always moves.
+    book: { via: 'stream', longestSilenceMs: MINUTE_MS },
+    trades: { via: 'stream', longestSilenceMs: null },
+    market_ticker: { via: 'stream', longestSilenceMs: 2 * MINUTE_MS },
+    open_interest: { via: 'stream', longestSilenceMs: 2 * MINUTE_MS },
+  },
+  history: {
+    markets: { maxAgeMs: null, pageRows: 1_000 },
+    trades: { maxAgeMs: null, pageRows: 1_000 },
+    contract_bars: { intervals: ['1m', '1h'], maxAgeMs: null, pageRows: 5_000 },
+  },
+  notProvided: {
+    book: 'past books are not published',
+    market_ticker: 'past figures are in the bars',
+    open_interest: 'past open interest is in the bars',
+  },
+  // 200 tokens a second, 10 for an ordinary question.
+  budgets: { tokens: { limit: 200, windowMs: 1_000 } },
+  hosts: {
+    rest: 'https://external-api.kalshi.com',
+    stream: 'wss://external-api-ws.kalshi.com',
+  },
+  renewAfterMs: null,
+}
+
+export const REST_PREFIX = '/trade-api/v2'
+export const STREAM_PATH = '/trade-api/ws/v2'
+
+/** What one ordinary question costs. */
+export const QUESTION_TOKENS = 10
+
+export const KALSHI_TIMES = {
+  catalogueEveryMs: 30_000,
+  /** A contract is followed from so long before it opens until so long after it closes. */
+  followBeforeOpenMs: 15 * MINUTE_MS,
+  followAfterCloseMs: MINUTE_MS,
+  resolveAfterMs: 5_000,
+  resolveEveryMs: 10_000,
+  /** After so long unresolved it is asked about less often, and in the end no more. */
+  resolvePatienceMs: 10 * MINUTE_MS,
+  resolveSlowlyMs: MINUTE_MS,
+  resolveForMs: 24 * 60 * MINUTE_MS,
+  sweepAfterCloseMs: MINUTE_MS,
+  /** Two sequence gaps within this time cost the socket. */
+  secondGapMs: MINUTE_MS,
+  /** A socket without even a ping: the venue sends one every 10 s. */
+  trafficSilenceMs: 25_000,
+  /**
+   * Without credentials there is no socket, and books are asked for instead: the quarter-hour contracts at this
+   * step, all others in turn with at most so many questions a second (about one round a minute).
+   */
+  pollQuickMs: 5_000,
+  pollOthersPerSecond: 8,
+  pollSlowMs: MINUTE_MS,
+} as const
+
+/** The venue refuses longer lists in one subscription. */
+export const TICKERS_PER_SUBSCRIPTION = 200
+/** Contracts followed per symbol at most, those that close first before the others. */
+export const TICKERS_PER_SYMBOL = 1_000

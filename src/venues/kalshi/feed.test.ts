@@ -1,0 +1,401 @@
+import assert from 'node:assert/strict'
+import { constants, generateKeyPairSync, verify } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { test } from 'node:test'
+import { type Asked, fastClock, hear, startLoopback, type Visit } from '../../../test/predictions/loopback.ts'
+import type { Channel } from '../channel.ts'
+import type { HistoryPage } from '../venue.ts'
+import { createKalshi } from './venue.ts'
+
+const START = Date.UTC(2026, 3, 16, 4, 46)
+const TICKER = 'KXBTC15M-26APR160100-00'
+const OTHER = 'KXBTCD-26APR1605-T72749.99'
+const CHANNELS: Channel[] = (['markets', 'book', 'trades', 'market_ticker', 'open_interest'] as const).map(
+  (dataset) => ({ dataset, symbol: 'BTC' }),
+)
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const PEM = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+const kalshi = { keyId: 'key-1', privateKey: PEM }
+
+const market = (ticker: string, more: Record<string, unknown> = {}) => ({
+  ticker,
+  event_ticker: ticker.split('-').slice(0, 2).join('-'),
+  title: 'BTC price up?',
+  yes_sub_title: 'Target price: TBD',
+  open_time: '2026-04-16T04:45:00Z',
+  close_time: '2026-04-16T05:00:00Z',
+  status: 'active',
+  result: '',
+  volume_fp: '10.00',
+  open_interest_fp: '4.00',
+  last_price_dollars: '0.5000',
+  ...more,
+})
+
+/** The markets of the venue by ticker; lists are filtered by series as the venue does. */
+function answerMarkets(markets: Map<string, object>, asked: Asked) {
+  if (asked.url.pathname !== '/trade-api/v2/markets') return undefined
+  const query = asked.url.searchParams
+  const tickers = query.get('tickers')?.split(',')
+  const rows = [...markets.values()] as { ticker: string; status: string }[]
+  const isOpen = query.get('status') === 'open'
+  return {
+    markets: rows.filter((row) =>
+      tickers !== undefined
+        ? tickers.includes(row.ticker)
+        : row.ticker.startsWith(`${query.get('series_ticker')}-`) && isOpen && row.status === 'active',
+    ),
+    cursor: '',
+  }
+}
+
+/** Answers subscriptions as the venue does, with one row of numbers per sid. */
+function speakKalshi(script: { snapshot?: (ticker: string) => object } = {}) {
+  const seqs = new Map<Visit, { nextSid: number; seq: Map<number, number> }>()
+  const snapshotOf =
+    script.snapshot ??
+    (() => ({ yes_dollars_fp: [['0.4000', '10.00']], no_dollars_fp: [['0.5500', '7.00']] }))
+  const of = (visit: Visit) => {
+    const known = seqs.get(visit) ?? { nextSid: 1, seq: new Map() }
+    seqs.set(visit, known)
+    return known
+  }
+  const numbered = (visit: Visit, sid: number, frame: object, skip = 0) => {
+    const { seq } = of(visit)
+    const next = (seq.get(sid) ?? 0) + 1 + skip
+    seq.set(sid, next)
+    visit.socket.send(JSON.stringify({ ...frame, sid, seq: next }))
+  }
+  const snapshots = (visit: Visit, sid: number, tickers: string[]) => {
+    for (const ticker of tickers) {
+      numbered(visit, sid, {
+        type: 'orderbook_snapshot',
+        msg: { market_ticker: ticker, ...snapshotOf(ticker) },
+      })
+    }
+  }
+  return {
+    numbered,
+    delta: (visit: Visit, sid: number, msg: object, skip = 0) =>
+      numbered(
+        visit,
+        sid,
+        { type: 'orderbook_delta', msg: { market_ticker: TICKER, ts_ms: START + 1_000, ...msg } },
+        skip,
+      ),
+    onMessage(visit: Visit, text: string) {
+      const { id, cmd, params } = JSON.parse(text)
+      if (cmd === 'subscribe') {
+        const sid = of(visit).nextSid++
+        const [channel] = params.channels
+        visit.socket.send(JSON.stringify({ type: 'subscribed', id, msg: { channel, sid } }))
+        if (channel === 'orderbook_delta') snapshots(visit, sid, params.market_tickers)
+      } else if (cmd === 'update_subscription') {
+        const [sid] = params.sids
+        numbered(visit, sid, { type: 'ok', id, msg: { market_tickers: params.market_tickers } })
+        if (params.action !== 'delete_markets' && sid === 1) snapshots(visit, sid, params.market_tickers)
+      }
+    },
+  }
+}
+
+const isSigned = (request: IncomingMessage) => {
+  const header = (name: string) => String(request.headers[name] ?? '')
+  const message = `${header('kalshi-access-timestamp')}GET/trade-api/ws/v2`
+  return (
+    header('kalshi-access-key') === 'key-1' &&
+    verify(
+      'sha256',
+      Buffer.from(message),
+      { key: publicKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 },
+      Buffer.from(header('kalshi-access-signature'), 'base64'),
+    )
+  )
+}
+
+test('the socket is signed and subscribes what the catalogue lists, with the frames of the page', async (t) => {
+  const markets = new Map([[TICKER, market(TICKER)]])
+  const venue = speakKalshi()
+  const server = await startLoopback({
+    admit: isSigned,
+    onMessage: venue.onMessage,
+    answer: (asked) => answerMarkets(markets, asked),
+  })
+  t.after(() => server.close())
+  const clock = fastClock(START, 5)
+  const session = createKalshi({ clock, hosts: { rest: server.http, stream: server.ws }, kalshi }).live(
+    CHANNELS,
+    {
+      signal: new AbortController().signal,
+    },
+  )
+  const heard = hear(session)
+  t.after(() => heard.close())
+  await heard.until(() => heard.last('book_snapshot', TICKER) !== undefined, 'a book')
+  assert.equal(server.visits[0]?.path, '/trade-api/ws/v2')
+  const frames = (server.visits[0]?.received ?? []).map((text) => JSON.parse(text))
+  assert.deepEqual(frames, [
+    {
+      id: 1,
+      cmd: 'subscribe',
+      params: { channels: ['orderbook_delta'], market_tickers: [TICKER], use_yes_price: false },
+    },
+    {
+      id: 2,
+      cmd: 'subscribe',
+      params: { channels: ['ticker'], market_tickers: [TICKER], send_initial_snapshot: true },
+    },
+    { id: 3, cmd: 'subscribe', params: { channels: ['trade'], market_tickers: [TICKER] } },
+  ])
+  assert.ok(
+    server.asked.every((asked) => asked.headers['kalshi-access-key'] === 'key-1'),
+    'REST is signed too',
+  )
+  const book = heard.last('book_snapshot', TICKER)
+  assert.deepEqual([book?.bids, book?.asks], [[['0.4', '10']], [['0.45', '7']]])
+
+  // The next window appears in the catalogue and is added to the running subscription.
+  markets.set(OTHER, market(OTHER))
+  await heard.until(
+    () => heard.last('book_snapshot', OTHER) !== undefined,
+    'the book of the new contract',
+    12_000,
+  )
+  const added = (server.visits[0]?.received ?? []).slice(3).map((text) => JSON.parse(text))
+  assert.deepEqual(
+    added.map(({ params }) => [params.sids[0], params.action, params.market_tickers]),
+    [1, 2, 3].map((sid) => [sid, 'add_markets', [OTHER]]),
+  )
+  assert.equal(server.visits.length, 1)
+})
+
+test('a gap loses every book of the sid and brings them back; a second one within a minute costs the socket', async (t) => {
+  const markets = new Map([
+    [TICKER, market(TICKER)],
+    [OTHER, market(OTHER)],
+  ])
+  const venue = speakKalshi()
+  const server = await startLoopback({
+    onMessage: venue.onMessage,
+    answer: (asked) => answerMarkets(markets, asked),
+  })
+  t.after(() => server.close())
+  const clock = fastClock(START, 2)
+  const heard = hear(
+    createKalshi({ clock, hosts: { rest: server.http, stream: server.ws }, kalshi }).live(CHANNELS, {
+      signal: new AbortController().signal,
+    }),
+  )
+  t.after(() => heard.close())
+  await heard.until(() => heard.of('book_snapshot').length === 2, 'both books')
+  const [first] = server.visits
+  assert.ok(first)
+  venue.delta(first, 1, { side: 'no', price_dollars: '0.5500', delta_fp: '-7.00' })
+  await heard.until(() => heard.of('book_change').length === 1, 'a change')
+  assert.deepEqual(heard.last('book_change', TICKER)?.asks, [['0.45', '0']])
+
+  venue.delta(first, 1, { side: 'yes', price_dollars: '0.4100', delta_fp: '3.00' }, 1)
+  await heard.until(() => heard.of('book_snapshot').length === 4, 'both books again')
+  assert.deepEqual(
+    heard
+      .of('book_lost')
+      .map((each) => [each.instrument, each.reason])
+      .sort(),
+    [
+      [TICKER, 'sequence_gap'],
+      [OTHER, 'sequence_gap'],
+    ],
+  )
+  assert.equal(heard.of('book_change').length, 1, 'nothing is told of a stale book')
+
+  venue.delta(first, 1, { side: 'yes', price_dollars: '0.4100', delta_fp: '3.00' }, 5)
+  await heard.until(() => heard.of('connected').length === 2, 'a new socket')
+  await heard.until(() => heard.of('book_snapshot').length === 6, 'books on the new socket')
+  assert.equal(heard.of('disconnected').length, 1)
+})
+
+test('a crossed book and a size below nothing are lost and asked for again, never told', async (t) => {
+  const markets = new Map([[TICKER, market(TICKER)]])
+  const venue = speakKalshi()
+  const server = await startLoopback({
+    onMessage: venue.onMessage,
+    answer: (asked) => answerMarkets(markets, asked),
+  })
+  t.after(() => server.close())
+  const heard = hear(
+    createKalshi({
+      clock: fastClock(START, 2),
+      hosts: { rest: server.http, stream: server.ws },
+      kalshi,
+    }).live(CHANNELS, {
+      signal: new AbortController().signal,
+    }),
+  )
+  t.after(() => heard.close())
+  await heard.until(() => heard.of('book_snapshot').length === 1, 'a book')
+  const [visit] = server.visits
+  assert.ok(visit)
+  venue.delta(visit, 1, { side: 'yes', price_dollars: '0.4600', delta_fp: '1.00' })
+  await heard.until(() => heard.of('book_snapshot').length === 2, 'the book after it was crossed')
+  venue.delta(visit, 1, { side: 'yes', price_dollars: '0.4000', delta_fp: '-11.00' })
+  await heard.until(() => heard.of('book_snapshot').length === 3, 'the book after a negative size')
+  assert.deepEqual(
+    heard.of('book_lost').map((each) => each.reason),
+    ['crossed', 'negative_size'],
+  )
+  assert.equal(heard.of('book_change').length, 0)
+})
+
+test('without credentials: a notice, no socket, books and figures by asking, results by asking', async (t) => {
+  const markets = new Map<string, object>([[TICKER, market(TICKER, { close_time: '2026-04-16T04:48:00Z' })]])
+  const trade = {
+    trade_id: 't1',
+    ticker: TICKER,
+    count_fp: '2.50',
+    yes_price_dollars: '0.4400',
+    taker_book_side: 'ask',
+    created_time: '2026-04-16T04:46:30.123456Z',
+    is_block_trade: true,
+  }
+  const server = await startLoopback({
+    answer(asked) {
+      if (asked.url.pathname.endsWith(`/markets/${TICKER}/orderbook`)) {
+        return { orderbook_fp: { yes_dollars: [['0.4000', '1.00']], no_dollars: null } }
+      }
+      if (asked.url.pathname.endsWith('/markets/trades')) return { trades: [trade], cursor: '' }
+      return answerMarkets(markets, asked)
+    },
+  })
+  t.after(() => server.close())
+  const venue = createKalshi({ clock: fastClock(START, 60), hosts: { rest: server.http, stream: server.ws } })
+  assert.deepEqual(
+    venue.notices?.map(({ code }) => code),
+    ['credentials_missing'],
+  )
+  assert.match(venue.notices?.[0]?.line ?? '', /no key id and no private key.*REST/)
+  const broken = createKalshi({
+    clock: fastClock(START, 60),
+    kalshi: { keyId: 'k', privateKey: 'not a key' },
+  })
+  assert.deepEqual(
+    broken.notices?.map(({ code }) => code),
+    ['credentials_invalid'],
+  )
+  assert.ok(!broken.notices?.[0]?.line.includes('not a key'))
+
+  const heard = hear(venue.live(CHANNELS, { signal: new AbortController().signal }))
+  t.after(() => heard.close())
+  await heard.until(() => heard.last('book_snapshot', TICKER) !== undefined, 'a book')
+  assert.deepEqual(heard.last('book_snapshot', TICKER)?.asks, [])
+  await heard.until(() => heard.of('trade').length === 1, 'the trade')
+  const [told] = heard.of('trade')
+  assert.deepEqual(
+    [told?.side, told?.size, told?.isBlock, told?.leg?.marketId],
+    ['sell', '2.50', true, TICKER],
+  )
+  assert.equal(heard.last('open_interest', TICKER)?.openInterest, '4.00')
+  assert.equal(heard.last('market_ticker', TICKER)?.lastPrice, '0.5000')
+  await heard.until(() => heard.last('book_lost', TICKER)?.reason === 'ended', 'the end of the window')
+  markets.set(
+    TICKER,
+    market(TICKER, {
+      close_time: '2026-04-16T04:48:00Z',
+      status: 'finalized',
+      result: 'yes',
+      settlement_ts: '2026-04-16T04:49:00Z',
+    }),
+  )
+  await heard.until(() => heard.last('market', TICKER)?.market.status === 'resolved', 'the result')
+  assert.equal(heard.last('market', TICKER)?.market.winner, 'yes')
+  assert.equal(server.visits.length, 0)
+})
+
+async function pagesOf(pages: AsyncIterable<HistoryPage>): Promise<HistoryPage[]> {
+  const all: HistoryPage[] = []
+  for await (const page of pages) all.push(page)
+  return all
+}
+
+test('history: bars start where UTC starts them, trades come from the tier that has them, oldest first', async (t) => {
+  const cut = START - 2 * 3_600_000
+  const server = await startLoopback({
+    answer(asked) {
+      const { pathname, searchParams: query } = asked.url
+      if (pathname.endsWith('/historical/cutoff')) {
+        return {
+          market_settled_ts: new Date(cut).toISOString(),
+          trades_created_ts: new Date(cut).toISOString(),
+        }
+      }
+      if (pathname.endsWith('/trades')) {
+        const at = (Number(query.get('min_ts')) + 1) * 1_000
+        const row = (id: string, time: number) => ({
+          trade_id: id + pathname,
+          ticker: TICKER,
+          count_fp: '1.00',
+          yes_price_dollars: '0.4',
+          taker_side: 'yes',
+          created_time: new Date(time).toISOString(),
+        })
+        return query.has('cursor')
+          ? { trades: [row('old', at)], cursor: '' }
+          : { trades: [row('new', at + 1)], cursor: 'more' }
+      }
+      if (pathname.endsWith(`/series/KXBTC15M/markets/${TICKER}/candlesticks`)) {
+        const end = Number(query.get('start_ts'))
+        const candle = {
+          end_period_ts: end,
+          price: { open_dollars: null, previous_dollars: '0.3000' },
+          yes_bid: { close_dollars: '0.4000' },
+          yes_ask: { close_dollars: '0.5000' },
+          volume_fp: '0.00',
+          open_interest_fp: '9.00',
+        }
+        return { ticker: TICKER, candlesticks: [candle] }
+      }
+      return undefined
+    },
+  })
+  t.after(() => server.close())
+  const venue = createKalshi({ clock: fastClock(START, 1), hosts: { rest: server.http, stream: server.ws } })
+  const { signal } = new AbortController()
+  const range = { fromMs: cut - 3_600_000, toMs: cut + 3_600_000 }
+  const trades = await pagesOf(
+    venue.history({ dataset: 'trades', symbol: 'BTC', market: TICKER, range }, { signal }),
+  )
+  assert.deepEqual(
+    trades.map((page) => [page.covered, page.observations.map((each) => each.key)]),
+    [
+      [
+        { fromMs: cut - 3_600_000, toMs: cut },
+        ['old', 'new'].map((id) => `${id}/trade-api/v2/historical/trades`),
+      ],
+      [
+        { fromMs: cut, toMs: cut + 3_600_000 },
+        ['old', 'new'].map((id) => `${id}/trade-api/v2/markets/trades`),
+      ],
+    ],
+  )
+  const bars = await pagesOf(
+    venue.history(
+      {
+        dataset: 'contract_bars',
+        symbol: 'BTC',
+        market: TICKER,
+        interval: '1m',
+        range: { fromMs: cut + 60_000, toMs: cut + 180_000 },
+      },
+      { signal },
+    ),
+  )
+  const [bar] = bars.flatMap((page) => page.observations)
+  assert.ok(bar?.kind === 'contract_bar')
+  assert.deepEqual(
+    [bar.openTimeMs, bar.venueTimeMs, bar.price, bar.previous, bar.openInterest],
+    [cut + 60_000, cut + 120_000, null, '0.3000', '9.00'],
+  )
+  await assert.rejects(
+    pagesOf(venue.history({ dataset: 'trades', symbol: 'BTC', range }, { signal })),
+    /needs a market/,
+  )
+})

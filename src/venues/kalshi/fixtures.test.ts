@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { absent, recordedFiles, recordedJson, recordedLines } from '../../../test/predictions/recordings.ts'
+import { buildContractBars } from '../../core/contract-bars.ts'
+import { createLevelBook } from '../../core/level-book.ts'
+import { microOf, microText } from '../../core/micro.ts'
+import type { FrameOutcome } from '../frame.ts'
+import type { DataObservation } from '../observation.ts'
+import { createDesk, type Desk } from './feed.ts'
+import { aboutOf, type CandleWire, mapCandle, mapMarket, mapRestTrade, mapTicker } from './mapper.ts'
+import { SERIES } from './series.ts'
+import { LiveCandle, Market, RestBook, RestTrade } from './wire.ts'
+
+const skip = absent('kalshi')
+const REAL = 'ws_frames_KXBTC_2026-04-18.jsonl'
+const EVENT = 'KXBTC-26APR1817'
+const STRIKES = ['B76125', 'B76375', 'B76625', 'B76875', 'B77375', 'B77625', 'B77875', 'B78125']
+const TICKERS = STRIKES.map((strike) => `${EVENT}-${strike}`)
+
+const realFrames = () => recordedLines<{ raw: string }>('kalshi', REAL).map(({ raw }) => raw)
+
+function deskOf(tickers: readonly string[]): { desk: Desk; sent: string[]; cuts: string[] } {
+  const sent: string[] = []
+  const cuts: string[] = []
+  const desk = createDesk('BTC', { send: (frame) => sent.push(frame), cut: (reason) => cuts.push(reason) })
+  desk.follow(tickers, 0)
+  desk.openReader()
+  return { desk, sent, cuts }
+}
+
+/** Replays frames on a fresh socket whose first subscription is the recording's. */
+function replay(frames: readonly string[], tickers: readonly string[] = TICKERS) {
+  const { desk, sent, cuts } = deskOf(tickers)
+  const protocol = desk.openReader()
+  desk.greeting()
+  const outcomes: FrameOutcome[] = frames.map((frame, index) => protocol.read(frame, 1_000 + index))
+  const observations = outcomes.flatMap((outcome) =>
+    outcome.kind === 'data' ? outcome.items.map((item) => item.observation) : [],
+  )
+  return { desk, sent, cuts, outcomes, observations }
+}
+
+/** The books as a reader of the observations has them. */
+function booksOf(observations: readonly DataObservation[]) {
+  const books = new Map<string, ReturnType<typeof createLevelBook>>()
+  const micro = (levels: readonly (readonly [string, string, number?])[]) =>
+    levels.map(([price, size]) => [microOf(price) ?? -1, microOf(size) ?? -1] as const)
+  for (const each of observations) {
+    const book = books.get(each.instrument) ?? createLevelBook()
+    if (each.kind === 'book_snapshot') book.replace(micro(each.bids), micro(each.asks))
+    else if (each.kind === 'book_change') {
+      for (const [price, size] of micro(each.bids)) book.set('bids', price, size)
+      for (const [price, size] of micro(each.asks)) book.set('asks', price, size)
+    } else continue
+    books.set(each.instrument, book)
+  }
+  return books
+}
+
+test('every recorded file is known to these tests', { skip }, () => {
+  const golden = recordedFiles('kalshi').filter((file) => file.startsWith('golden_2026-01/'))
+  assert.equal(golden.length, 14)
+  assert.deepEqual(
+    recordedFiles('kalshi').filter((file) => !file.startsWith('golden_2026-01/')),
+    [
+      'expected_replay_KXBTC_2026-04-18.json',
+      'ws_documented_examples_2026-08.jsonl',
+      REAL,
+      'ws_frames_demo_2026-08-27.jsonl',
+    ],
+  )
+})
+
+test('74 recorded frames: 8 snapshots and 61 deltas without a gap, three errors, books to the last level', {
+  skip,
+}, () => {
+  const { desk, outcomes, observations, cuts } = replay(realFrames())
+  const kinds: Record<string, number> = {}
+  for (const { kind } of observations) kinds[kind] = (kinds[kind] ?? 0) + 1
+  assert.equal(outcomes.length, 74)
+  assert.deepEqual([kinds.book_snapshot, kinds.book_change, kinds.book_lost], [8, 61, undefined])
+  assert.equal(desk.stats().gaps, 0)
+  assert.deepEqual(cuts, [])
+  const refused = outcomes.filter((outcome) => outcome.kind === 'refused')
+  // All are the venue's own "Unknown channel name", kept as dead letters.
+  assert.deepEqual(refused, Array(3).fill({ kind: 'refused', reason: 'venue_error' }))
+
+  const books = booksOf(observations)
+  const tops = STRIKES.map((strike) => {
+    const book = books.get(`${EVENT}-${strike}`)
+    return [book?.best('bids'), book?.best('asks')].map((top) => microText(top ?? -1)).join('/')
+  })
+  assert.deepEqual(tops, [
+    '0.02/0.07',
+    '0.03/0.08',
+    '0.04/0.09',
+    '0.11/0.18',
+    '0.16/0.23',
+    '0.1/0.16',
+    '0.04/0.09',
+    '0.02/0.07',
+  ])
+
+  type Side = readonly (readonly [string, string])[]
+  const { markets } = recordedJson<{ markets: Record<string, { yes_bids: Side; no_bids: Side }> }>(
+    'kalshi',
+    'expected_replay_KXBTC_2026-04-18.json',
+  )
+  const numbers = (side: Side) => side.map((level) => level.map(Number))
+  assert.deepEqual(Object.keys(markets).sort(), [...TICKERS].sort())
+  for (const [ticker, told] of Object.entries(markets)) {
+    const book = books.get(ticker)
+    assert.ok(book)
+    assert.deepEqual(numbers(book.levels().bids), numbers(told.yes_bids), `${ticker} yes`)
+    assert.deepEqual(numbers(book.mirrored().bids), numbers(told.no_bids), `${ticker} no`)
+  }
+})
+
+test('any one delta left out is a gap: all eight books go stale and are asked for again', { skip }, () => {
+  const frames = realFrames()
+  const deltas = frames.flatMap((frame, index) =>
+    frame.includes('{"type":"orderbook_delta"') ? [index] : [],
+  )
+  assert.equal(deltas.length, 61)
+  for (const left of deltas.slice(0, -1)) {
+    const { desk, observations, sent } = replay(frames.filter((_, index) => index !== left))
+    assert.equal(desk.stats().gaps, 1)
+    const lost = observations.filter((each) => each.kind === 'book_lost')
+    assert.deepEqual(lost.map((each) => each.instrument).sort(), [...TICKERS].sort())
+    assert.ok(TICKERS.every((ticker) => !desk.bookOf(ticker).isLive))
+    const asked = sent
+      .map((frame) => JSON.parse(frame))
+      .filter((frame) => frame.params.action === 'get_snapshot')
+    assert.deepEqual(
+      asked.map((frame) => frame.params.market_tickers.length),
+      [8],
+    )
+  }
+})
+
+test('the demo frames: an ok takes a number, a snapshot without sides is an empty book, price 0 is no trade', {
+  skip,
+}, () => {
+  const frames = recordedLines<Record<string, unknown>>('kalshi', 'ws_frames_demo_2026-08-27.jsonl')
+  const tickers = ['KXGOLDH-26AUG2711-T4615.99', 'KXBTCD-25AUG2617-T112999.99']
+  const { desk } = deskOf(tickers)
+  const protocol = desk.openReader()
+  desk.greeting()
+  const [subscribed, snapshot, delta, ticker, ok, error, empty] = frames.map((frame) => JSON.stringify(frame))
+  const read = (text: string | undefined) => protocol.read(text ?? '', 1)
+  const numbered = (text: string | undefined, seq: number) =>
+    JSON.stringify({ ...JSON.parse(text ?? ''), seq })
+  read(subscribed)
+  read(snapshot)
+  read(delta)
+  for (let seq = 3; seq < 108; seq++) read(numbered(delta, seq))
+  read(ok)
+  read(numbered(delta, 109))
+  assert.equal(desk.stats().gaps, 0, 'the number of the ok belongs to the row')
+  const figures = read(ticker)
+  assert.ok(figures.kind === 'data')
+  assert.deepEqual(
+    figures.items.map(({ observation }) => observation.kind),
+    ['market_ticker', 'open_interest'],
+  )
+  assert.equal(
+    figures.items.map(({ observation }) => 'lastPrice' in observation && observation.lastPrice)[0],
+    null,
+  )
+  assert.equal(read(error).kind, 'refused')
+  const fresh = desk.openReader()
+  const outcome = fresh.read(empty ?? '', 2)
+  assert.ok(outcome.kind === 'data')
+  const [book] = outcome.items
+    .map(({ observation }) => observation)
+    .filter((each) => each.kind === 'book_snapshot')
+  assert.deepEqual([book?.bids, book?.asks], [[], []])
+})
+
+test('every documented frame of the venue is read or known, none is malformed', { skip }, () => {
+  const examples = recordedLines<{ message: string; payload: { type?: string } | string }>(
+    'kalshi',
+    'ws_documented_examples_2026-08.jsonl',
+  )
+  const frames = examples.filter(({ payload }) => typeof payload === 'object' && payload.type !== undefined)
+  assert.ok(frames.length > 30)
+  const tickers = frames.map(
+    ({ payload }) => (payload as { msg?: { market_ticker?: string } }).msg?.market_ticker ?? '',
+  )
+  const { desk } = deskOf(tickers)
+  for (const { message, payload } of frames) {
+    const outcome = desk.openReader().read(JSON.stringify(payload), 1)
+    const reason = outcome.kind === 'refused' ? outcome.reason : 'fine'
+    // The examples of errors are the venue's own complaints; all else must be understood.
+    const expected =
+      message === 'errorResponse' && !JSON.stringify(payload).includes('"code":6') ? 'venue_error' : 'fine'
+    assert.equal(reason, expected, JSON.stringify(payload))
+  }
+})
+
+interface Golden<T> {
+  response: T
+}
+const golden = <T>(file: string) => recordedJson<Golden<T>>('kalshi', `golden_2026-01/${file}`).response
+
+test('bars without trades have no price but quotes and the price before; whole-cent fields are not read', {
+  skip,
+}, () => {
+  const { candlesticks } = golden<{ candlesticks: unknown[] }>('series_candlesticks_response.json')
+  const about = aboutOf('BTC', 'KXELONMARS-99', 1)
+  const bars = candlesticks.map((row) => {
+    assert.ok(LiveCandle.is(row))
+    return mapCandle(row as CandleWire & Record<string, unknown>, 'live', '1h', about)
+  })
+  const quiet = bars.filter((bar) => bar.price === null)
+  assert.ok(quiet.length > 0 && quiet.length < bars.length)
+  assert.deepEqual([quiet[0]?.previous, quiet[0]?.yesBid, quiet[0]?.yesAsk], ['0.1100', '0.0800', '0.1100'])
+  // These answers have volumes in whole contracts only, which is not what is read any more.
+  assert.ok(bars.every((bar) => bar.volume === '0' && bar.openInterest === null))
+  const [mid] = buildContractBars({ interval: '1d', finer: quiet.slice(0, 1) })
+  assert.deepEqual([mid?.close, mid?.basis], ['0.095', 'mid'])
+})
+
+test("the venue's days end at midnight in New York: 04:00Z in summer, 05:00Z in winter", { skip }, () => {
+  const { candlesticks } = golden<{ candlesticks: { end_period_ts: number }[] }>(
+    'series_candlesticks_response.json',
+  )
+  const hours = candlesticks.map(({ end_period_ts }) => (end_period_ts % 86_400) / 3_600)
+  assert.deepEqual([...new Set(hours)], [4, 5])
+})
+
+test('a book of the old format has no side that is read; null and absent sides are empty', { skip }, () => {
+  assert.ok(RestBook.is({ orderbook_fp: null }))
+  assert.ok(RestBook.is({ orderbook_fp: { yes_dollars: null } }))
+  const old = golden<Record<string, unknown>>('orderbook_response.json')
+  assert.equal(RestBook.is(old), false, 'the removed integer book must be a dead letter, not an empty book')
+})
+
+test('recorded markets map with every null and absent field; old trades are refused for their missing counts', {
+  skip,
+}, () => {
+  const { markets } = golden<{ markets: unknown[] }>('markets_list_response.json')
+  const { market } = golden<{ market: unknown }>('market_single_response.json')
+  const series = SERIES[0]
+  assert.ok(series)
+  for (const row of [...markets, market]) {
+    assert.ok(Market.is(row))
+    const mapped = mapMarket(row, series)
+    assert.deepEqual([mapped?.status, mapped?.winner, mapped?.volume], ['open', null, null])
+  }
+  const { trades } = golden<{ trades: Record<string, unknown>[] }>('trades_list_response.json')
+  for (const trade of trades) {
+    assert.equal(RestTrade.is(trade), false)
+    const today = { ...trade, count_fp: '3.00' }
+    assert.ok(RestTrade.is(today))
+    const mapped = mapRestTrade(today, aboutOf('BTC', today.ticker, 1))
+    assert.equal(mapped?.side, trade.taker_side === 'yes' ? 'buy' : 'sell')
+  }
+  assert.equal(mapTicker({ price_dollars: '' }, 1, aboutOf('BTC', 'x', 1)).lastPrice, null)
+})

@@ -1,0 +1,188 @@
+/**
+ * The part of a Kalshi session that is not a socket: lists contracts, lets the desks follow them, asks for results
+ * and repairs trades. Without credentials it asks for the books too.
+ *
+ *   every second:  list (30 s) ▸ follow ▸ results that are due ▸ sweeps that are due
+ */
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Channel } from '../channel.ts'
+import type { Companion, FeedIo } from '../companion.ts'
+import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
+import { KALSHI_TIMES as TIMES } from './describe.ts'
+import type { Desk } from './feed.ts'
+import { askRestBook, askTrades, type KalshiRest } from './history.ts'
+import { aboutOf, mapOpenInterest, mapTicker } from './mapper.ts'
+
+const STEP_MS = 1_000
+/** Overlap of a sweep with what was heard before the hole. */
+const SWEEP_MARGIN_MS = 5_000
+
+export interface FollowOptions {
+  readonly desks: ReadonlyMap<AssetSymbol, Desk>
+  readonly catalogue: KalshiCatalogue
+  readonly rest: KalshiRest
+  readonly clock: Clock
+  /** Channels that no socket feeds. */
+  readonly channels: readonly Channel[]
+  /** Whether books, trades and figures are asked for instead of heard. */
+  readonly isPolling: boolean
+  /** Hands the session to those who act on sockets. */
+  readonly onStart: (io: FeedIo) => void
+}
+
+export function followContracts(options: FollowOptions): Companion {
+  const { clock, catalogue, rest, isPolling } = options
+  /** Per symbol: since when trades were not heard. */
+  const holes = new Map<AssetSymbol, number>()
+  const volumes = new Map<string, string>()
+  const swept = new Set<string>()
+  let io: FeedIo | undefined
+
+  const symbolOf = (route: string) => [...options.desks.keys()].find((symbol) => route.endsWith(`:${symbol}`))
+
+  async function run(session: FeedIo): Promise<void> {
+    io = session
+    options.onStart(session)
+    const loops = [...options.desks.values()].flatMap((desk) => [
+      follow(session, desk),
+      ...(isPolling ? [pollQuick(session, desk), pollOthers(session, desk)] : []),
+    ])
+    await Promise.all(loops)
+  }
+
+  async function follow(session: FeedIo, desk: Desk): Promise<void> {
+    let nextListMs = 0
+    while (!session.signal.aborted) {
+      const nowMs = clock.now()
+      try {
+        if (nowMs >= nextListMs && !session.isPaused()) {
+          nextListMs = nowMs + TIMES.catalogueEveryMs
+          await list(session, desk)
+        }
+        for (const lost of desk.follow(catalogue.wanted(desk.symbol, nowMs), nowMs)) {
+          session.emit(`book:${desk.symbol}`, lost)
+        }
+        for (const market of await catalogue.resolve(desk.symbol, nowMs, session.signal)) {
+          session.emit(`markets:${desk.symbol}`, market)
+        }
+        await sweepClosed(session, desk.symbol, nowMs)
+      } catch {
+        // The venue did not answer: the channel falls silent, which is told; the next round tries again.
+      }
+      await rested(STEP_MS, session.signal)
+    }
+  }
+
+  async function list(session: FeedIo, desk: Desk): Promise<void> {
+    const { symbol } = desk
+    const changed = await catalogue.refresh(symbol, session.signal)
+    session.heard(`markets:${symbol}`)
+    for (const market of changed) session.emit(`markets:${symbol}`, market)
+    if (isPolling) for (const contract of catalogue.of(symbol)) emitFigures(session, contract)
+    const sinceMs = holes.get(symbol) ?? (isPolling ? clock.now() - 2 * TIMES.catalogueEveryMs : undefined)
+    const traded = changed.filter(({ market }) => isTraded(market.marketId, String(market.volume ?? '')))
+    if (sinceMs === undefined) return
+    holes.delete(symbol)
+    for (const { market } of traded) {
+      await sweep(session, symbol, market.marketId, sinceMs - SWEEP_MARGIN_MS)
+    }
+  }
+
+  /** Whether the volume has changed since the last list. */
+  function isTraded(ticker: string, volume: string): boolean {
+    const before = volumes.get(ticker)
+    volumes.set(ticker, volume)
+    return before !== volume && Number(volume) > 0
+  }
+
+  function emitFigures(session: FeedIo, contract: KnownContract): void {
+    const { market, lastPrice, series } = contract
+    if (market.status !== 'open') return
+    const nowMs = clock.now()
+    const about = aboutOf(series.symbol, market.marketId, nowMs)
+    const openInterest = market.openInterest == null ? null : String(market.openInterest)
+    const figures = {
+      price_dollars: lastPrice,
+      volume_fp: market.volume == null ? null : String(market.volume),
+      open_interest_fp: openInterest,
+    }
+    session.emit(`market_ticker:${series.symbol}`, mapTicker(figures, nowMs, about))
+    if (openInterest === null) return
+    session.emit(`open_interest:${series.symbol}`, mapOpenInterest(openInterest, nowMs, about))
+  }
+
+  async function sweep(session: FeedIo, symbol: AssetSymbol, ticker: string, fromMs: number): Promise<void> {
+    const range = { fromMs, toMs: clock.now() + SWEEP_MARGIN_MS }
+    const trades = await askTrades(rest, { symbol, ticker }, range, 'live', session.signal)
+    for (const trade of trades) session.emit(`trades:${symbol}`, trade)
+  }
+
+  /** Once a contract has closed, its whole list is asked for: this repairs whatever the socket lost. */
+  async function sweepClosed(session: FeedIo, symbol: AssetSymbol, nowMs: number): Promise<void> {
+    for (const { market } of catalogue.of(symbol)) {
+      const endMs = market.endTime ?? Number.POSITIVE_INFINITY
+      if (nowMs < endMs + TIMES.sweepAfterCloseMs || swept.has(market.marketId)) continue
+      swept.add(market.marketId)
+      if (Number(market.volume ?? 0) > 0) await sweep(session, symbol, market.marketId, market.startTime ?? 0)
+    }
+    for (const ticker of swept) if (catalogue.get(ticker) === undefined) swept.delete(ticker)
+    for (const ticker of volumes.keys()) if (catalogue.get(ticker) === undefined) volumes.delete(ticker)
+  }
+
+  const isQuick = (ticker: string) => catalogue.get(ticker)?.series.kind === 'quarter_hour'
+
+  async function pollQuick(session: FeedIo, desk: Desk): Promise<void> {
+    while (!session.signal.aborted) {
+      if (!session.isPaused()) {
+        await Promise.all([...desk.followed].filter(isQuick).map((ticker) => pollBook(session, desk, ticker)))
+      }
+      await rested(TIMES.pollQuickMs, session.signal)
+    }
+  }
+
+  async function pollOthers(session: FeedIo, desk: Desk): Promise<void> {
+    const pauseMs = (1_000 * options.desks.size) / TIMES.pollOthersPerSecond
+    while (!session.signal.aborted) {
+      const startedMs = clock.now()
+      for (const ticker of [...desk.followed].filter((each) => !isQuick(each))) {
+        if (session.signal.aborted) return
+        if (!session.isPaused()) await pollBook(session, desk, ticker)
+        await rested(pauseMs, session.signal)
+      }
+      const restMs = TIMES.pollSlowMs - (clock.now() - startedMs)
+      await rested(Math.max(STEP_MS, restMs), session.signal)
+    }
+  }
+
+  async function pollBook(session: FeedIo, desk: Desk, ticker: string): Promise<void> {
+    const book = desk.bookOf(ticker)
+    const channel = `book:${desk.symbol}`
+    try {
+      const { book: wire, receivedMs } = await askRestBook(rest, ticker, session.signal)
+      if (!desk.followed.has(ticker)) return
+      const about = aboutOf(desk.symbol, ticker, receivedMs)
+      const sides = { yes: wire?.yes_dollars, no: wire?.no_dollars }
+      const observation = book.replace(sides, 'rest', receivedMs, about)
+      if (observation !== undefined) session.emit(channel, observation)
+    } catch {
+      const lost = book.lose('unanswered', aboutOf(desk.symbol, ticker, clock.now()))
+      if (lost !== null) session.emit(channel, lost)
+    }
+  }
+
+  const rested = (ms: number, signal: AbortSignal) => clock.sleep(ms, signal).catch(() => {})
+
+  return {
+    channels: options.channels,
+    run,
+    disconnected(route) {
+      const symbol = symbolOf(route)
+      const desk = symbol === undefined ? undefined : options.desks.get(symbol)
+      if (symbol === undefined || desk === undefined) return
+      const nowMs = clock.now()
+      if (!holes.has(symbol)) holes.set(symbol, nowMs)
+      for (const lost of desk.disconnect(nowMs)) io?.emit(`book:${symbol}`, lost)
+    },
+  }
+}

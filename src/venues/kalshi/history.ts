@@ -1,0 +1,248 @@
+/** Kalshi's REST side: books, trades and bars of a contract, and the two tiers that its past is kept in. */
+import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import { type Asker, askTyped, readRows } from '../ask-typed.ts'
+import { ceilTo, floorTo, notProvided, rangeOrNull } from '../history-range.ts'
+import type { ContractBarObservation, TradeObservation } from '../observation.ts'
+import { VenueError } from '../pager.ts'
+import type { HistoryPage, HistoryRequest, TimeRange } from '../venue.ts'
+import { QUESTION_TOKENS } from './describe.ts'
+import { aboutOf, type CandleWire, mapCandle, mapMarket, mapRestTrade, marketObservation } from './mapper.ts'
+import { seriesOfSymbol, seriesOfTicker } from './series.ts'
+import {
+  CandleList,
+  Cutoff,
+  HistoricalCandle,
+  LiveCandle,
+  Market,
+  MarketList,
+  RestBook,
+  type RestBookWire,
+  RestTrade,
+  TradeList,
+} from './wire.ts'
+
+const PAGE_ROWS = 1_000
+const TRADES_WINDOW_MS = 3_600_000
+const MARKETS_WINDOW_MS = 24 * 3_600_000
+const BARS_PER_PAGE = 5_000
+/** A bar or a trade may be published late. */
+const SETTLE_MS = 60_000
+
+export interface KalshiRest extends Asker {
+  now(): number
+}
+
+type Tier = 'live' | 'historical'
+const PATHS: Record<Tier, { trades: string; markets: string }> = {
+  live: { trades: '/markets/trades', markets: '/markets' },
+  historical: { trades: '/historical/trades', markets: '/historical/markets' },
+}
+
+export async function askRestBook(
+  rest: Asker,
+  ticker: string,
+  signal: AbortSignal,
+): Promise<{ book: RestBookWire['orderbook_fp']; receivedMs: number }> {
+  const path = `/markets/${encodeURIComponent(ticker)}/orderbook`
+  const question = { path, query: { depth: 100 }, weight: QUESTION_TOKENS }
+  const { value, answer } = await askTyped(rest, question, RestBook, signal)
+  return { book: value.orderbook_fp, receivedMs: answer.receivedMs }
+}
+
+/** Where the live tier begins, for trades and for settled contracts. */
+export async function askCutoff(
+  rest: Asker,
+  signal: AbortSignal,
+): Promise<{ tradesMs: number; marketsMs: number }> {
+  const question = { path: '/historical/cutoff', weight: QUESTION_TOKENS }
+  const { value } = await askTyped(rest, question, Cutoff, signal)
+  const ms = (told: string | number) => (typeof told === 'number' ? told * 1_000 : Date.parse(told))
+  return { tradesMs: ms(value.trades_created_ts), marketsMs: ms(value.market_settled_ts) }
+}
+
+/** All trades of a contract in the range, oldest first. The venue lists the newest first. */
+export async function askTrades(
+  rest: Asker,
+  contract: { symbol: AssetSymbol; ticker: string },
+  range: TimeRange,
+  tier: Tier,
+  signal: AbortSignal,
+): Promise<TradeObservation[]> {
+  const found = new Map<string, TradeObservation>()
+  let cursor: string | undefined
+  do {
+    const question = {
+      path: PATHS[tier].trades,
+      query: {
+        ticker: contract.ticker,
+        min_ts: Math.floor(range.fromMs / 1_000),
+        max_ts: Math.ceil(range.toMs / 1_000),
+        limit: PAGE_ROWS,
+        cursor,
+      },
+      weight: QUESTION_TOKENS,
+    }
+    const { value, answer } = await askTyped(rest, question, TradeList, signal)
+    const { receivedMs } = answer
+    for (const row of readRows(rest, value.trades, RestTrade, { origin: question.path, receivedMs })) {
+      const trade = mapRestTrade(row, aboutOf(contract.symbol, row.ticker, receivedMs))
+      if (trade === undefined || row.ticker !== contract.ticker) continue
+      if (trade.venueTimeMs >= range.fromMs && trade.venueTimeMs < range.toMs) found.set(trade.id, trade)
+    }
+    cursor = value.cursor ? value.cursor : undefined
+  } while (cursor !== undefined)
+  return [...found.values()].reverse().sort((a, b) => a.venueTimeMs - b.venueTimeMs)
+}
+
+export async function* walkHistory(
+  rest: KalshiRest,
+  request: HistoryRequest,
+  signal: AbortSignal,
+): AsyncGenerator<HistoryPage> {
+  if (request.dataset === 'markets') return yield* walkMarkets(rest, request, signal)
+  const isContract = request.dataset === 'trades' || request.dataset === 'contract_bars'
+  if (!isContract) return yield notProvided(request.range)
+  const ticker = request.market
+  if (ticker === undefined) throw new RangeError(`kalshi: the history of ${request.dataset} needs a market`)
+  const contract = { symbol: request.symbol, ticker }
+  if (request.dataset === 'trades') yield* walkTrades(rest, contract, request.range, signal)
+  else yield* walkBars(rest, contract, request.interval ?? '1m', request.range, signal)
+}
+
+/** By the contracts' close, day by day. */
+async function* walkMarkets(
+  rest: KalshiRest,
+  request: HistoryRequest,
+  signal: AbortSignal,
+): AsyncGenerator<HistoryPage> {
+  const { marketsMs } = await askCutoff(rest, signal)
+  for (const range of windows(request.range, MARKETS_WINDOW_MS)) {
+    const tiers: Tier[] = range.fromMs < marketsMs ? ['historical', 'live'] : ['live']
+    const byTicker = new Map<string, ReturnType<typeof marketObservation>>()
+    for (const tier of tiers) {
+      for (const series of seriesOfSymbol(request.symbol)) {
+        let cursor: string | undefined
+        do {
+          const query = {
+            series_ticker: series.ticker,
+            min_close_ts: Math.floor(range.fromMs / 1_000),
+            max_close_ts: Math.ceil(range.toMs / 1_000),
+            limit: PAGE_ROWS,
+            cursor,
+          }
+          const question = { path: PATHS[tier].markets, query, weight: QUESTION_TOKENS }
+          const { value, answer } = await askTyped(rest, question, MarketList, signal)
+          const { receivedMs } = answer
+          for (const row of readRows(rest, value.markets, Market, { origin: question.path, receivedMs })) {
+            const market =
+              seriesOfTicker(row.ticker)?.ticker === series.ticker ? mapMarket(row, series) : undefined
+            const endMs = market?.endTime ?? 0
+            if (market === undefined || endMs < range.fromMs || endMs >= range.toMs) continue
+            byTicker.set(row.ticker, marketObservation(market, receivedMs))
+          }
+          cursor = value.cursor ? value.cursor : undefined
+        } while (cursor !== undefined)
+      }
+    }
+    yield { observations: [...byTicker.values()], covered: range, missing: [] }
+  }
+}
+
+async function* walkTrades(
+  rest: KalshiRest,
+  contract: { symbol: AssetSymbol; ticker: string },
+  range: TimeRange,
+  signal: AbortSignal,
+): AsyncGenerator<HistoryPage> {
+  const { tradesMs } = await askCutoff(rest, signal)
+  const settledMs = Math.min(range.toMs, rest.now() - SETTLE_MS)
+  const cutMs = Math.min(Math.max(range.fromMs, tradesMs), settledMs)
+  for (const [tier, part] of [
+    ['historical', rangeOrNull(range.fromMs, cutMs)],
+    ['live', rangeOrNull(cutMs, settledMs)],
+  ] as const) {
+    for (const window of part === null ? [] : windows(part, TRADES_WINDOW_MS)) {
+      const observations = await askTrades(rest, contract, window, tier, signal)
+      yield { observations, covered: window, missing: [] }
+    }
+  }
+}
+
+const PERIODS: Partial<Record<CandleInterval, number>> = { '1m': 1, '1h': 60 }
+
+async function* walkBars(
+  rest: KalshiRest,
+  contract: { symbol: AssetSymbol; ticker: string },
+  interval: CandleInterval,
+  range: TimeRange,
+  signal: AbortSignal,
+): AsyncGenerator<HistoryPage> {
+  const period = PERIODS[interval]
+  const series = seriesOfTicker(contract.ticker)
+  if (period === undefined || series === undefined) return yield notProvided(range)
+  const lengthMs = INTERVAL_MS[interval]
+  const { marketsMs } = await askCutoff(rest, signal)
+  const settledMs = Math.min(range.toMs, floorTo(rest.now() - SETTLE_MS, lengthMs))
+  let fromMs = range.fromMs
+  while (fromMs < settledMs) {
+    const startMs = ceilTo(fromMs, lengthMs)
+    const toMs = Math.min(settledMs, startMs + BARS_PER_PAGE * lengthMs)
+    const window = { fromMs: startMs, toMs }
+    const ask = (tier: Tier) =>
+      askBars(rest, { ...contract, series: series.ticker }, interval, period, window, tier, signal)
+    const observations = toMs <= marketsMs ? await ask('historical') : await orHistorical(ask)
+    yield { observations, covered: rangeOrNull(fromMs, toMs), missing: [] }
+    fromMs = toMs
+  }
+}
+
+/** A contract that the live tier no longer has is asked for in the other one. */
+async function orHistorical<T>(ask: (tier: Tier) => Promise<T>): Promise<T> {
+  try {
+    return await ask('live')
+  } catch (error) {
+    if (error instanceof VenueError && error.isFinal) return ask('historical')
+    throw error
+  }
+}
+
+async function askBars(
+  rest: Asker,
+  contract: { symbol: AssetSymbol; ticker: string; series: string },
+  interval: CandleInterval,
+  period: number,
+  window: TimeRange,
+  tier: Tier,
+  signal: AbortSignal,
+): Promise<ContractBarObservation[]> {
+  const ticker = encodeURIComponent(contract.ticker)
+  const path =
+    tier === 'live'
+      ? `/series/${contract.series}/markets/${ticker}/candlesticks`
+      : `/historical/markets/${ticker}/candlesticks`
+  const lengthMs = INTERVAL_MS[interval]
+  // Bars are stamped and asked for by their end.
+  const query = {
+    start_ts: (window.fromMs + lengthMs) / 1_000,
+    end_ts: Math.floor(window.toMs / 1_000),
+    period_interval: period,
+  }
+  const question = { path, query, weight: QUESTION_TOKENS }
+  const { value, answer } = await askTyped(rest, question, CandleList, signal)
+  const { receivedMs } = answer
+  const type = tier === 'live' ? LiveCandle : HistoricalCandle
+  return readRows(rest, value.candlesticks, type, { origin: path, receivedMs })
+    .map((row) => {
+      const about = aboutOf(contract.symbol, contract.ticker, receivedMs)
+      return mapCandle(row as CandleWire & Record<string, unknown>, tier, interval, about)
+    })
+    .filter((bar) => bar.openTimeMs >= window.fromMs && bar.openTimeMs < window.toMs)
+    .sort((a, b) => a.openTimeMs - b.openTimeMs)
+}
+
+function* windows(range: TimeRange, lengthMs: number): Generator<TimeRange> {
+  for (let fromMs = range.fromMs; fromMs < range.toMs; fromMs += lengthMs) {
+    yield { fromMs, toMs: Math.min(range.toMs, fromMs + lengthMs) }
+  }
+}

@@ -1,0 +1,204 @@
+/** Kalshi's messages in the service's words. Prices are those of yes. */
+import type { CandleInterval } from '../../core/interval.ts'
+import { INTERVAL_MS } from '../../core/interval.ts'
+import { MICRO, microOf } from '../../core/micro.ts'
+import type { MarketInput, MarketStatus } from '../../core/rows/market.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type {
+  ContractBarObservation,
+  MarketLeg,
+  MarketObservation,
+  MarketTickerObservation,
+  OpenInterestObservation,
+  Side,
+  TradeObservation,
+} from '../observation.ts'
+import { marketTypeOf, type Series } from './series.ts'
+import type { MarketWire, RestTradeWire, TradeFieldsWire } from './wire.ts'
+
+export interface About {
+  readonly source: 'predmkt_b'
+  readonly symbol: AssetSymbol
+  readonly instrument: string
+  readonly receivedMs: number
+}
+
+export function aboutOf(symbol: AssetSymbol, ticker: string, receivedMs: number): About {
+  return { source: 'predmkt_b', symbol, instrument: ticker, receivedMs }
+}
+
+/** One book per contract, told as that of yes. */
+export function legOf(ticker: string): MarketLeg {
+  return { marketId: ticker, tokenId: null, outcome: 'yes' }
+}
+
+function takerSide(wire: TradeFieldsWire): Side | undefined {
+  if (wire.taker_book_side != null) return wire.taker_book_side === 'bid' ? 'buy' : 'sell'
+  const outcome = wire.taker_outcome_side ?? wire.taker_side
+  return outcome == null ? undefined : outcome === 'yes' ? 'buy' : 'sell'
+}
+
+/** Undefined where the venue does not say who took. */
+export function mapTrade(wire: TradeFieldsWire, timeMs: number, about: About): TradeObservation | undefined {
+  const side = takerSide(wire)
+  if (side === undefined) return undefined
+  return {
+    kind: 'trade',
+    ...about,
+    venueTimeMs: timeMs,
+    key: wire.trade_id,
+    id: wire.trade_id,
+    price: wire.yes_price_dollars,
+    size: wire.count_fp,
+    side,
+    leg: legOf(about.instrument),
+    ...(wire.is_block_trade === true ? { isBlock: true } : {}),
+  }
+}
+
+export function mapRestTrade(wire: RestTradeWire, about: About): TradeObservation | undefined {
+  const timeMs = Date.parse(wire.created_time)
+  const trade = Number.isFinite(timeMs) ? mapTrade(wire, timeMs, about) : undefined
+  return trade === undefined ? undefined : { ...trade, isSwept: true }
+}
+
+/** `0` and the empty text both say that there was never a trade. */
+function priceOrNull(text: string | null | undefined): string | null {
+  if (text === null || text === undefined || text === '') return null
+  return Number(text) === 0 ? null : text
+}
+
+export function mapTicker(
+  wire: { price_dollars?: string | null; volume_fp?: string | null; open_interest_fp?: string | null },
+  timeMs: number,
+  about: About,
+): MarketTickerObservation {
+  return {
+    kind: 'market_ticker',
+    ...about,
+    venueTimeMs: timeMs,
+    key: null,
+    lastPrice: priceOrNull(wire.price_dollars),
+    volume: wire.volume_fp ?? null,
+    openInterest: wire.open_interest_fp ?? null,
+  }
+}
+
+/** A contract pays one dollar at most, so open contracts are open dollars. */
+export function mapOpenInterest(openInterest: string, timeMs: number, about: About): OpenInterestObservation {
+  return {
+    kind: 'open_interest',
+    ...about,
+    venueTimeMs: timeMs,
+    key: null,
+    openInterest,
+    valueUsd: openInterest,
+  }
+}
+
+const STATUSES: Record<string, MarketStatus> = {
+  initialized: 'open',
+  active: 'open',
+  inactive: 'open',
+  closed: 'closed',
+  determined: 'closed',
+  disputed: 'closed',
+  amended: 'closed',
+  finalized: 'resolved',
+  settled: 'resolved',
+}
+
+/** Undefined for a status nobody has told us about, or times that are none. */
+export function mapMarket(wire: MarketWire, series: Series): MarketInput | undefined {
+  const startTime = Date.parse(wire.open_time)
+  const endTime = Date.parse(wire.close_time)
+  const status = STATUSES[wire.status]
+  if (status === undefined || !(endTime > startTime)) return undefined
+  const isResolved = status === 'resolved'
+  const result = wire.result ?? ''
+  const settledMs = wire.settlement_ts == null ? Number.NaN : Date.parse(wire.settlement_ts)
+  return {
+    marketId: wire.ticker,
+    source: 'predmkt_b',
+    symbol: series.symbol,
+    slug: wire.ticker.toLowerCase(),
+    ticker: wire.ticker,
+    conditionId: null,
+    eventId: wire.event_ticker,
+    question:
+      [wire.title, wire.yes_sub_title].filter((part) => part != null && part !== '').join(' – ') || null,
+    marketType: marketTypeOf(series.kind, startTime, endTime),
+    startTime,
+    endTime,
+    active: wire.status === 'active',
+    status,
+    winner: isResolved && result !== '' ? result : null,
+    resolvedAt: isResolved && Number.isFinite(settledMs) ? settledMs : null,
+    tokens: [],
+    strike: wire.floor_strike ?? wire.cap_strike ?? null,
+    // A quarter-hour contract's strike is the mean at its start; of the others it is a line anywhere.
+    referencePriceStart: series.kind === 'quarter_hour' ? (wire.floor_strike ?? null) : null,
+    referencePriceEnd: numericOrNull(wire.expiration_value),
+    volume: wire.volume_fp ?? null,
+    liquidity: null,
+    openInterest: wire.open_interest_fp ?? null,
+  }
+}
+
+function numericOrNull(value: string | number | null | undefined): string | null {
+  if (value === null || value === undefined || value === '') return null
+  const text = String(value).replaceAll(',', '')
+  return /^\d+(\.\d+)?$/.test(text) ? text : null
+}
+
+export function marketObservation(market: MarketInput, receivedMs: number): MarketObservation {
+  return {
+    kind: 'market',
+    ...aboutOf(market.symbol, market.marketId, receivedMs),
+    venueTimeMs: receivedMs,
+    key: null,
+    market,
+  }
+}
+
+type Quotes = Record<string, string | null | undefined>
+export interface CandleWire {
+  readonly end_period_ts: number
+  readonly price?: Quotes | null
+  readonly yes_bid?: Quotes | null
+  readonly yes_ask?: Quotes | null
+}
+
+/** The venue stamps a bar with its end. Which names it uses depends on the tier that was asked, not on the field. */
+export function mapCandle(
+  wire: CandleWire & Record<string, unknown>,
+  tier: 'live' | 'historical',
+  interval: CandleInterval,
+  about: About,
+): ContractBarObservation {
+  const suffix = tier === 'live' ? '_dollars' : ''
+  const [volume, interest] = tier === 'live' ? ['volume_fp', 'open_interest_fp'] : ['volume', 'open_interest']
+  const read = (quotes: Quotes | null | undefined, name: string) => quotes?.[name + suffix] ?? null
+  const [open, high, low, close] = ['open', 'high', 'low', 'close'].map((name) => read(wire.price, name))
+  const endMs = wire.end_period_ts * 1_000
+  return {
+    kind: 'contract_bar',
+    ...about,
+    venueTimeMs: endMs,
+    key: null,
+    interval,
+    openTimeMs: endMs - INTERVAL_MS[interval],
+    price: open == null || high == null || low == null || close == null ? null : { open, high, low, close },
+    previous: read(wire.price, 'previous'),
+    yesBid: read(wire.yes_bid, 'close'),
+    yesAsk: read(wire.yes_ask, 'close'),
+    volume: typeof wire[volume ?? ''] === 'string' ? String(wire[volume ?? '']) : '0',
+    openInterest: typeof wire[interest ?? ''] === 'string' ? String(wire[interest ?? '']) : null,
+  }
+}
+
+/** A no bid at p is a yes ask at 1 − p; undefined for a level that is no price or size. */
+export function yesAskOfNoBid(price: string): number | undefined {
+  const micro = microOf(price)
+  return micro === undefined ? undefined : MICRO - micro
+}

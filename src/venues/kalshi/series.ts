@@ -1,0 +1,45 @@
+/** The recorded series of contracts. Others exist (weekly, monthly extremes) and are left out on purpose. */
+import type { MarketType } from '../../core/rows/market.ts'
+import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
+
+export type SeriesKind = 'quarter_hour' | 'above_below' | 'range'
+
+export interface Series {
+  readonly ticker: string
+  readonly symbol: AssetSymbol
+  readonly kind: SeriesKind
+}
+
+const TICKERS: Record<AssetSymbol, Record<SeriesKind, string>> = {
+  BTC: { quarter_hour: 'KXBTC15M', above_below: 'KXBTCD', range: 'KXBTC' },
+  ETH: { quarter_hour: 'KXETH15M', above_below: 'KXETHD', range: 'KXETH' },
+  SOL: { quarter_hour: 'KXSOL15M', above_below: 'KXSOLD', range: 'KXSOLE' },
+  XRP: { quarter_hour: 'KXXRP15M', above_below: 'KXXRPD', range: 'KXXRP' },
+}
+
+export const SERIES: readonly Series[] = SYMBOLS.flatMap((symbol) =>
+  (Object.entries(TICKERS[symbol]) as [SeriesKind, string][]).map(([kind, ticker]) => ({
+    ticker,
+    symbol,
+    kind,
+  })),
+)
+
+export function seriesOfSymbol(symbol: AssetSymbol): readonly Series[] {
+  return SERIES.filter((series) => series.symbol === symbol)
+}
+
+/** By the longest series that the ticker begins with; undefined for a contract of another series. */
+export function seriesOfTicker(ticker: string): Series | undefined {
+  const head = ticker.split('-')[0]
+  return SERIES.find((series) => series.ticker === head)
+}
+
+const HOUR_MS = 3_600_000
+
+export function marketTypeOf(kind: SeriesKind, openMs: number, closeMs: number): MarketType {
+  if (kind === 'quarter_hour') return '15m'
+  const lengthMs = closeMs - openMs
+  if (lengthMs <= HOUR_MS) return '1h'
+  return lengthMs <= 4 * HOUR_MS ? '4h' : '24h'
+}

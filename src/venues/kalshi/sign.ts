@@ -1,0 +1,65 @@
+/** Signed requests: RSA-PSS over time, method and path, with the salt as long as the digest. */
+import { constants, createPrivateKey, sign } from 'node:crypto'
+import type { Fetch, VenueNotice } from '../venue.ts'
+
+export interface KalshiCredentials {
+  readonly keyId: string
+  /** PEM. */
+  readonly privateKey: string
+}
+
+export interface Signer {
+  /** `path` from the root of the host, without query. */
+  headers(method: string, path: string): Record<string, string>
+}
+
+export function createSigner(credentials: KalshiCredentials, now: () => number): Signer {
+  const key = createPrivateKey(credentials.privateKey)
+  if (key.asymmetricKeyType !== 'rsa') throw new TypeError('the private key is not an RSA key')
+  return {
+    headers(method, path) {
+      const timestamp = String(now())
+      const signature = sign('sha256', Buffer.from(timestamp + method + path), {
+        key,
+        padding: constants.RSA_PKCS1_PSS_PADDING,
+        saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
+      })
+      return {
+        'KALSHI-ACCESS-KEY': credentials.keyId,
+        'KALSHI-ACCESS-SIGNATURE': signature.toString('base64'),
+        'KALSHI-ACCESS-TIMESTAMP': timestamp,
+      }
+    },
+  }
+}
+
+/** Adds the signature to every request. */
+export function signedFetch(fetch: Fetch, signer: Signer): Fetch {
+  return (url, init) =>
+    fetch(url, {
+      ...init,
+      headers: { ...init.headers, ...signer.headers(init.method, new URL(url).pathname) },
+    })
+}
+
+const COST =
+  'books are asked for over REST instead of heard: every 5 s for quarter-hour contracts, about once a minute for the others'
+
+/** A signer where the credentials allow one, else what to tell the operator. The key itself is never told. */
+export function signerOrNotice(
+  credentials: Partial<KalshiCredentials> | undefined,
+  now: () => number,
+): { signer?: Signer; notice?: VenueNotice } {
+  const { keyId, privateKey } = credentials ?? {}
+  if (keyId === undefined || keyId === '' || privateKey === undefined || privateKey === '') {
+    const missing = [keyId ? '' : 'key id', privateKey ? '' : 'private key'].filter((part) => part !== '')
+    const line = `kalshi: no ${missing.join(' and no ')} given, so its WebSocket stays closed; ${COST}`
+    return { notice: { venue: 'kalshi', code: 'credentials_missing', line } }
+  }
+  try {
+    return { signer: createSigner({ keyId, privateKey }, now) }
+  } catch {
+    const line = `kalshi: the private key cannot be read as an RSA key in PEM, so its WebSocket stays closed; ${COST}`
+    return { notice: { venue: 'kalshi', code: 'credentials_invalid', line } }
+  }
+}

@@ -1,0 +1,154 @@
+/** Kalshi behind the venue port. */
+import type { AssetSymbol } from '../../core/symbol.ts'
+import { askTyped, headerTime } from '../ask-typed.ts'
+import type { Channel } from '../channel.ts'
+import type { FeedIo } from '../companion.ts'
+import { FEED_LIMITS } from '../feed-limits.ts'
+import type { Route } from '../link.ts'
+import { type Pager, VenueError } from '../pager.ts'
+import { assertHistory, supportedChannels } from '../supported.ts'
+import type { Venue, VenueDependencies } from '../venue.ts'
+import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
+import { createVenueTime } from '../venue-time.ts'
+import { createContractBook } from './book.ts'
+import { createKalshiCatalogue } from './catalogue.ts'
+import {
+  kalshiDescription as describe,
+  KALSHI_TIMES,
+  QUESTION_TOKENS,
+  REST_PREFIX,
+  STREAM_PATH,
+} from './describe.ts'
+import { createDesk, type Desk } from './feed.ts'
+import { followContracts } from './follow-contracts.ts'
+import { askRestBook, askTrades, walkHistory } from './history.ts'
+import { aboutOf } from './mapper.ts'
+import { type KalshiCredentials, signedFetch, signerOrNotice } from './sign.ts'
+import { ExchangeStatus } from './wire.ts'
+
+export interface KalshiDependencies extends VenueDependencies {
+  /** Of an API key; without them nothing is heard, only asked for. */
+  readonly kalshi?: Partial<KalshiCredentials>
+  readonly limits?: VenueLimits
+}
+
+export function createKalshi(dependencies: KalshiDependencies): Venue {
+  const { clock } = dependencies
+  const { signer, notice } = signerOrNotice(dependencies.kalshi, () => clock.now())
+  const plainFetch = dependencies.fetch ?? fetchOverHttp
+  const link = { ...FEED_LIMITS.link, trafficSilenceMs: KALSHI_TIMES.trafficSilenceMs }
+  const parts = assembleVenue(describe, {
+    ...dependencies,
+    fetch: signer === undefined ? plainFetch : signedFetch(plainFetch, signer),
+    limits: { ...dependencies.limits, feed: { link, ...dependencies.limits?.feed } },
+  })
+  const pager: Pager = {
+    ask: (question, signal) => parts.pager.ask({ ...question, path: REST_PREFIX + question.path }, signal),
+    stats: () => parts.pager.stats(),
+  }
+  const rest = { pager, deadLetters: parts.deadLetters, now: () => clock.now() }
+  const catalogue = createKalshiCatalogue(rest)
+
+  async function askStatus(signal: AbortSignal) {
+    const question = { path: '/exchange/status', weight: QUESTION_TOKENS }
+    const { value, answer } = await askTyped(rest, question, ExchangeStatus, signal)
+    return { ...value, venueMs: headerTime(answer), roundTripMs: answer.roundTripMs }
+  }
+  const venueTime = createVenueTime({ clock, askVenue: askStatus })
+
+  function routeOf(symbol: AssetSymbol, channels: readonly Channel[], desk: Desk): Route {
+    return {
+      name: `contracts:${symbol}`,
+      url: parts.hosts.stream + STREAM_PATH,
+      channels: channels.filter((channel) => channel.symbol === symbol),
+      headers: () => signer?.headers('GET', STREAM_PATH) ?? {},
+      get greeting() {
+        return desk.greeting()
+      },
+    }
+  }
+
+  /** The contract of a symbol that closes next. */
+  async function nearestContract(symbol: AssetSymbol, signal: AbortSignal): Promise<string> {
+    if (catalogue.wanted(symbol, clock.now()).length === 0) await catalogue.refresh(symbol, signal)
+    const [ticker] = catalogue.wanted(symbol, clock.now())
+    if (ticker === undefined)
+      throw new VenueError(`kalshi has no open contract of ${symbol}`, { isFinal: false })
+    return ticker
+  }
+
+  return {
+    describe,
+    deadLetters: parts.deadLetters,
+    ...(notice === undefined ? {} : { notices: [notice] }),
+    live(channels, options) {
+      const wanted = supportedChannels(describe, channels)
+      const symbols = [...new Set(wanted.map((channel) => channel.symbol))]
+      let io: FeedIo | undefined
+      const desks = new Map(
+        symbols.map((symbol) => {
+          const route = `contracts:${symbol}`
+          const actions = {
+            send: (frame: string) => void io?.send(route, frame),
+            cut: (reason: string) => io?.cut(route, reason),
+          }
+          return [symbol, createDesk(symbol, actions)] as const
+        }),
+      )
+      const isPolling = signer === undefined
+      const isPolled = (channel: Channel) => isPolling || channel.dataset === 'markets'
+      const streamed = wanted.filter((channel) => !isPolled(channel))
+      const routes = [...desks.values()]
+        .filter((desk) => streamed.some((channel) => channel.symbol === desk.symbol))
+        .map((desk) => routeOf(desk.symbol, streamed, desk))
+      const protocolOf = (route: Route) => {
+        const desk = [...desks.values()].find((each) => route.name === `contracts:${each.symbol}`)
+        if (desk === undefined) throw new RangeError(`no desk for ${route.name}`)
+        return desk.openReader()
+      }
+      const companion = followContracts({
+        desks,
+        catalogue,
+        rest,
+        clock,
+        isPolling,
+        channels: wanted.filter(isPolled),
+        onStart: (session) => {
+          io = session
+        },
+      })
+      const [first] = desks.values()
+      if (first === undefined) throw new RangeError('kalshi: no channels')
+      return parts.listen({ routes, polls: [], protocol: first.openReader(), protocolOf, companion }, options)
+    },
+    history(request, { signal }) {
+      assertHistory(describe, request)
+      return walkHistory(rest, request, signal)
+    },
+    async witness(channel, { signal }) {
+      if (channel.dataset === 'markets') return undefined
+      const ticker = await nearestContract(channel.symbol, signal)
+      const range = { fromMs: clock.now() - 3_600_000, toMs: clock.now() + 60_000 }
+      const trades = await askTrades(rest, { symbol: channel.symbol, ticker }, range, 'live', signal)
+      return { newestMs: trades.at(-1)?.venueTimeMs ?? null, newestId: null }
+    },
+    async book(symbol, { signal }) {
+      const ticker = await nearestContract(symbol, signal)
+      const { book, receivedMs } = await askRestBook(rest, ticker, signal)
+      const sides = { yes: book?.yes_dollars, no: book?.no_dollars }
+      const about = aboutOf(symbol, ticker, receivedMs)
+      const observation = createContractBook().replace(sides, 'rest', receivedMs, about)
+      if (observation?.kind === 'book_snapshot') return observation
+      throw new VenueError(`kalshi: the book of ${ticker} cannot be read`, { isFinal: false })
+    },
+    serverTime: ({ signal }) => venueTime.ask(signal),
+    check: ({ signal }) =>
+      checkLine(describe, parts.hosts, async () => {
+        const time = await venueTime.ask(signal)
+        const status = await askStatus(signal)
+        const trading = status.trading_active ? 'trading' : 'NOT TRADING'
+        const head = `answered in ${time.roundTripMs} ms, clock offset ${time.offsetMs} ms; ${trading}`
+        return notice === undefined ? `${head}; signed` : `${head}; ${notice.line}`
+      }),
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * Kalshi's messages, only the fields that are read. Dollar and count fields end in `_dollars` and `_fp`; the
+ * whole-cent fields beside them in old recordings are never touched.
+ */
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { DecimalText, Id, Millis, PriceLevel, wireType } from '../wire-type.ts'
+
+const Text = Type.String()
+const orNull = <S extends Type.TSchema>(schema: S) => Type.Union([schema, Type.Null()])
+const maybe = <S extends Type.TSchema>(schema: S) => Type.Optional(orNull(schema))
+/** The venue writes "never" as an empty text. */
+const MaybeDollars = maybe(Type.Union([DecimalText, Type.Literal('')]))
+const Side = Type.Union([Type.Literal('yes'), Type.Literal('no')])
+const Levels = maybe(Type.Array(PriceLevel))
+
+const message = <S extends Type.TProperties>(kind: string, properties: S) =>
+  Type.Object({ type: Type.Literal(kind), sid: Id, ...properties })
+
+export const SnapshotFrame = wireType(
+  message('orderbook_snapshot', {
+    seq: Id,
+    msg: Type.Object({ market_ticker: Text, yes_dollars_fp: Levels, no_dollars_fp: Levels }),
+  }),
+)
+export const DeltaFrame = wireType(
+  message('orderbook_delta', {
+    seq: Id,
+    msg: Type.Object({
+      market_ticker: Text,
+      price_dollars: DecimalText,
+      delta_fp: DecimalText,
+      side: Side,
+      ts_ms: Type.Optional(Millis),
+    }),
+  }),
+)
+
+export const TickerFrame = wireType(
+  message('ticker', {
+    msg: Type.Object({
+      market_ticker: Text,
+      price_dollars: MaybeDollars,
+      volume_fp: maybe(DecimalText),
+      open_interest_fp: maybe(DecimalText),
+      ts_ms: Type.Optional(Millis),
+    }),
+  }),
+)
+
+const tradeFields = {
+  trade_id: Text,
+  yes_price_dollars: DecimalText,
+  count_fp: DecimalText,
+  taker_book_side: maybe(Type.Union([Type.Literal('bid'), Type.Literal('ask')])),
+  taker_outcome_side: maybe(Side),
+  taker_side: maybe(Side),
+  is_block_trade: maybe(Type.Boolean()),
+}
+
+export const TradeFrame = wireType(
+  message('trade', { msg: Type.Object({ ...tradeFields, market_ticker: Text, ts_ms: Millis }) }),
+)
+
+/** Replies; `seq` counts in the same row as books where it is there. */
+export const ReplyFrame = wireType(
+  Type.Object({
+    type: Text,
+    id: Type.Optional(Id),
+    sid: Type.Optional(Id),
+    seq: Type.Optional(Id),
+    msg: Type.Optional(Type.Unknown()),
+  }),
+)
+export const SubscribedMsg = wireType(Type.Object({ channel: Text, sid: Id }))
+export const ErrorMsg = wireType(
+  Type.Object({ code: Type.Integer(), msg: Type.Optional(Text), market_ticker: Type.Optional(Text) }),
+)
+
+const marketSchema = Type.Object({
+  ticker: Text,
+  event_ticker: Text,
+  title: maybe(Text),
+  yes_sub_title: maybe(Text),
+  open_time: Text,
+  close_time: Text,
+  status: Text,
+  result: maybe(Text),
+  settlement_ts: maybe(Text),
+  expiration_value: maybe(Type.Union([Text, Type.Number()])),
+  floor_strike: maybe(Type.Union([Type.Number(), DecimalText])),
+  cap_strike: maybe(Type.Union([Type.Number(), DecimalText])),
+  last_price_dollars: MaybeDollars,
+  volume_fp: maybe(DecimalText),
+  open_interest_fp: maybe(DecimalText),
+})
+export const Market = wireType(marketSchema)
+export type MarketWire = Static<typeof marketSchema>
+
+export const MarketList = wireType(Type.Object({ markets: Type.Array(Type.Unknown()), cursor: maybe(Text) }))
+export const SingleMarket = wireType(Type.Object({ market: Type.Unknown() }))
+
+const bookSchema = Type.Object({
+  orderbook_fp: orNull(Type.Object({ yes_dollars: Levels, no_dollars: Levels })),
+})
+export const RestBook = wireType(bookSchema)
+export type RestBookWire = Static<typeof bookSchema>
+
+const restTradeSchema = Type.Object({ ...tradeFields, ticker: Text, created_time: Text })
+export const RestTrade = wireType(restTradeSchema)
+export type RestTradeWire = Static<typeof restTradeSchema>
+export type TradeFieldsWire = Omit<RestTradeWire, 'ticker' | 'created_time'>
+export const TradeList = wireType(Type.Object({ trades: Type.Array(Type.Unknown()), cursor: maybe(Text) }))
+
+const ohlc = (suffix: string) => ({
+  [`open${suffix}`]: maybe(DecimalText),
+  [`high${suffix}`]: maybe(DecimalText),
+  [`low${suffix}`]: maybe(DecimalText),
+  [`close${suffix}`]: maybe(DecimalText),
+})
+const candle = (suffix: string, volume: string, interest: string) =>
+  Type.Object({
+    end_period_ts: Id,
+    price: maybe(Type.Object({ ...ohlc(suffix), [`previous${suffix}`]: maybe(DecimalText) })),
+    yes_bid: maybe(Type.Object(ohlc(suffix))),
+    yes_ask: maybe(Type.Object(ohlc(suffix))),
+    [volume]: maybe(DecimalText),
+    [interest]: maybe(DecimalText),
+  })
+/** The live tier's bars; the historical tier writes the same dollars under names without a suffix. */
+export const LiveCandle = wireType(candle('_dollars', 'volume_fp', 'open_interest_fp'))
+export const HistoricalCandle = wireType(candle('', 'volume', 'open_interest'))
+export const CandleList = wireType(Type.Object({ candlesticks: Type.Array(Type.Unknown()) }))
+
+export const Cutoff = wireType(
+  Type.Object({
+    market_settled_ts: Type.Union([Text, Type.Number()]),
+    trades_created_ts: Type.Union([Text, Type.Number()]),
+  }),
+)
+export const ExchangeStatus = wireType(
+  Type.Object({ exchange_active: Type.Boolean(), trading_active: Type.Boolean() }),
+)

@@ -1,0 +1,41 @@
+/**
+ * The venue's fingerprint of a book: SHA-1 of its compact JSON with an empty hash, over a fixed set of keys. The
+ * set has changed over the years and will again, so a match is proof and a mismatch is only a hint.
+ */
+import { createHash } from 'node:crypto'
+
+export const HASH_KEYS = {
+  '2026': [
+    'market',
+    'asset_id',
+    'timestamp',
+    'hash',
+    'bids',
+    'asks',
+    'min_order_size',
+    'tick_size',
+    'neg_risk',
+    'last_trade_price',
+  ],
+  '2024': ['market', 'asset_id', 'hash', 'bids', 'asks'],
+} as const
+
+export type HashRule = keyof typeof HASH_KEYS
+
+/** Over the keys that the book has, in the order of the rule. */
+export function bookHash(book: Readonly<Record<string, unknown>>, keys: readonly string[]): string {
+  const covered: Record<string, unknown> = {}
+  for (const key of keys)
+    if (key === 'hash' || Object.hasOwn(book, key)) covered[key] = key === 'hash' ? '' : book[key]
+  return createHash('sha1').update(JSON.stringify(covered)).digest('hex')
+}
+
+/** The rule under which the book's own hash is right; null when it is wrong under all, undefined without a hash. */
+export function matchingRule(book: Readonly<Record<string, unknown>>): HashRule | null | undefined {
+  const told = book.hash
+  if (typeof told !== 'string' || told === '') return undefined
+  for (const rule of Object.keys(HASH_KEYS) as HashRule[]) {
+    if (bookHash(book, HASH_KEYS[rule]) === told.replace(/^0x/, '')) return rule
+  }
+  return null
+}

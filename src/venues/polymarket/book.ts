@@ -1,0 +1,213 @@
+/**
+ * The kept book of one token. The venue numbers nothing, so the book proves itself: after every frame its top must
+ * be the top that the frame tells, and it must not be crossed.
+ *
+ *   empty ──book──▶ live ──mismatch, crossed, new tick size, frozen, lost socket──▶ stale ──book or REST──▶ live
+ *
+ * While it is not live, changes are kept aside: a REST book that is newer than the last applied frame is taken and
+ * the changes since then are applied to it.
+ */
+import { type BookLevels, createLevelBook, type LevelBook, type MicroLevel } from '../../core/level-book.ts'
+import { MICRO, microOf, microText } from '../../core/micro.ts'
+import type {
+  BookChangeObservation,
+  BookLostObservation,
+  BookLostReason,
+  BookSnapshotObservation,
+  Level,
+} from '../observation.ts'
+import { aboutOf, type Leg, legOf } from './mapper.ts'
+import type { BookWire, ChangeWire } from './wire.ts'
+
+/** Changes kept aside at most; beyond that only a book newer than all of them helps. */
+const CHANGES_KEPT = 4_096
+
+export type TokenObservation = BookSnapshotObservation | BookChangeObservation | BookLostObservation
+
+export interface TokenBook {
+  readonly leg: Leg
+  readonly levels: LevelBook
+  readonly isLive: boolean
+  /** The venue's time of the last applied frame. */
+  readonly frameMs: number
+  /** Undefined for levels that are no numbers. */
+  replace(wire: BookWire, feed: 'full' | 'rest', receivedMs: number): TokenObservation | undefined
+  /** All changes of one frame. Undefined for what is no number; empty while the book is not live. */
+  change(changes: readonly ChangeWire[], timeMs: number, receivedMs: number): TokenObservation[] | undefined
+  /** Undefined when the REST book is older than what was applied already, or cannot be read. */
+  repair(wire: BookWire, receivedMs: number): TokenObservation | undefined
+  lose(reason: BookLostReason, receivedMs: number): BookLostObservation | null
+  /** Whether a REST book says something else than ours, later than ours. */
+  isBehind(wire: BookWire): boolean
+  /** Whether a REST book of the very state that we have, by its hash, has other levels. */
+  isWrong(wire: BookWire): boolean
+}
+
+interface Kept {
+  readonly timeMs: number
+  readonly change: ChangeWire
+}
+
+export function createTokenBook(leg: Leg): TokenBook {
+  const levels = createLevelBook()
+  let isLive = false
+  let frameMs = 0
+  /** The venue's hash of the book after the last applied frame. */
+  let frameHash: string | null = null
+  let kept: Kept[] = []
+  /** The time of the newest change that was dropped from the kept ones. */
+  let droppedMs = 0
+
+  function lost(reason: BookLostReason, receivedMs: number): BookLostObservation {
+    isLive = false
+    const about = aboutOf(leg, receivedMs)
+    return {
+      kind: 'book_lost',
+      ...about,
+      venueTimeMs: receivedMs,
+      key: null,
+      reason,
+      sinceMs: frameMs,
+      leg: legOf(leg),
+    }
+  }
+
+  function taken(feed: 'full' | 'rest', timeMs: number, receivedMs: number): TokenObservation {
+    frameMs = Math.max(frameMs, timeMs)
+    kept = []
+    droppedMs = 0
+    if (levels.isCrossed()) return lost('crossed', receivedMs)
+    isLive = true
+    return {
+      kind: 'book_snapshot',
+      ...aboutOf(leg, receivedMs),
+      venueTimeMs: frameMs,
+      key: null,
+      feed,
+      ...levels.levels(),
+      lastUpdateId: null,
+      leg: legOf(leg),
+    }
+  }
+
+  function apply(change: ChangeWire): readonly ['bids' | 'asks', Level] | undefined {
+    const price = microOf(change.price)
+    const size = microOf(change.size)
+    if (price === undefined || size === undefined) return undefined
+    const side = change.side === 'BUY' ? 'bids' : 'asks'
+    levels.set(side, price, size)
+    return [side, [microText(price), microText(size)]]
+  }
+
+  function isOther(wire: BookWire): boolean {
+    const sides = readSides(wire)
+    if (sides === undefined) return false
+    const theirs = createLevelBook()
+    theirs.replace(sides.bids, sides.asks)
+    return !isSame(theirs.levels(), levels.levels())
+  }
+
+  function keepAside(changes: readonly ChangeWire[], timeMs: number): void {
+    for (const change of changes) kept.push({ timeMs, change })
+    if (kept.length <= CHANGES_KEPT) return
+    droppedMs = kept.at(-1)?.timeMs ?? timeMs
+    kept = []
+  }
+
+  return {
+    leg,
+    levels,
+    get isLive() {
+      return isLive
+    },
+    get frameMs() {
+      return frameMs
+    },
+    replace(wire, feed, receivedMs) {
+      const sides = readSides(wire)
+      if (sides === undefined) return undefined
+      levels.replace(sides.bids, sides.asks)
+      frameHash = wire.hash ?? null
+      return taken(feed, timeOf(wire, receivedMs), receivedMs)
+    },
+    change(changes, timeMs, receivedMs) {
+      if (!isLive) {
+        keepAside(changes, timeMs)
+        return []
+      }
+      const bids: Level[] = []
+      const asks: Level[] = []
+      for (const change of changes) {
+        const applied = apply(change)
+        if (applied === undefined) return undefined
+        if (applied[0] === 'bids') bids.push(applied[1])
+        else asks.push(applied[1])
+      }
+      const last = changes.at(-1)
+      if (last !== undefined && !isTopAsTold(levels, last)) return [lost('top_mismatch', receivedMs)]
+      if (levels.isCrossed()) return [lost('crossed', receivedMs)]
+      frameMs = Math.max(frameMs, timeMs)
+      frameHash = last?.hash ?? null
+      const about = aboutOf(leg, receivedMs)
+      return [{ kind: 'book_change', ...about, venueTimeMs: timeMs, key: null, bids, asks, leg: legOf(leg) }]
+    },
+    repair(wire, receivedMs) {
+      const timeMs = timeOf(wire, 0)
+      const sides = readSides(wire)
+      if (sides === undefined || timeMs < Math.max(frameMs, droppedMs)) return undefined
+      const since = kept.filter((each) => each.timeMs >= timeMs)
+      levels.replace(sides.bids, sides.asks)
+      for (const { change } of since) apply(change)
+      const lastMs = since.at(-1)?.timeMs ?? timeMs
+      frameHash = (since.at(-1)?.change ?? wire).hash ?? null
+      const last = since.at(-1)?.change
+      if (last !== undefined && !isTopAsTold(levels, last)) {
+        isLive = false
+        return undefined
+      }
+      return taken('rest', lastMs, receivedMs)
+    },
+    lose: (reason, receivedMs) => (isLive ? lost(reason, receivedMs) : null),
+    isBehind: (wire) => timeOf(wire, 0) > frameMs && isOther(wire),
+    isWrong: (wire) => Boolean(wire.hash) && wire.hash === frameHash && isOther(wire),
+  }
+}
+
+function isSame(a: BookLevels, b: BookLevels): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}
+
+export function timeOf(wire: BookWire, otherwise: number): number {
+  return wire.timestamp === undefined ? otherwise : Number(wire.timestamp)
+}
+
+/** Old frames call the sides buys and sells. The order on the wire does not matter: the best may be last. */
+function readSides(wire: BookWire): { bids: MicroLevel[]; asks: MicroLevel[] } | undefined {
+  const bids = microLevels(wire.bids ?? wire.buys ?? [])
+  const asks = microLevels(wire.asks ?? wire.sells ?? [])
+  return bids === undefined || asks === undefined ? undefined : { bids, asks }
+}
+
+function microLevels(levels: readonly { price: string; size: string }[]): MicroLevel[] | undefined {
+  const read: MicroLevel[] = []
+  for (const level of levels) {
+    const price = microOf(level.price)
+    const size = microOf(level.size)
+    if (price === undefined || size === undefined) return undefined
+    read.push([price, size])
+  }
+  return read
+}
+
+/** An empty side is told as nothing, as 0 for bids and as 1 for asks. */
+function isTopAsTold(book: LevelBook, told: ChangeWire): boolean {
+  return (
+    isSidesTop(book.best('bids'), told.best_bid, 0) && isSidesTop(book.best('asks'), told.best_ask, MICRO)
+  )
+}
+
+function isSidesTop(best: number | null, told: string | null | undefined, empty: number): boolean {
+  if (told === undefined || told === null) return true
+  const top = told === '' ? null : (microOf(told) ?? null)
+  return best === (top === empty ? null : top)
+}

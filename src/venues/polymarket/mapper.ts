@@ -1,0 +1,198 @@
+/** Polymarket's messages in the service's words. */
+import { createHash } from 'node:crypto'
+import { decimal, decimalText } from '../../core/decimal.ts'
+import type { MarketInput } from '../../core/rows/market.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import { parseTime } from '../../core/time.ts'
+import type { MarketLeg, MarketObservation, MidObservation, TradeObservation } from '../observation.ts'
+import { readSlug, TENOR_MS } from './slug.ts'
+import type { GammaMarketWire, LastTradeWire, TradeV2Wire } from './wire.ts'
+
+export interface Leg extends MarketLeg {
+  readonly tokenId: string
+  readonly outcome: string
+  readonly symbol: AssetSymbol
+  readonly startMs: number
+  readonly endMs: number
+}
+
+export interface UpDownMarket {
+  readonly market: MarketInput
+  /** Up, then Down; empty while the order book does not know the market yet. */
+  readonly legs: readonly Leg[]
+}
+
+export interface About {
+  readonly source: 'predmkt_a'
+  readonly symbol: AssetSymbol
+  readonly instrument: string
+  readonly receivedMs: number
+}
+
+export function aboutOf(leg: Pick<Leg, 'symbol' | 'tokenId'>, receivedMs: number): About {
+  return { source: 'predmkt_a', symbol: leg.symbol, instrument: leg.tokenId, receivedMs }
+}
+
+export const legOf = ({ marketId, tokenId, outcome }: Leg): MarketLeg => ({ marketId, tokenId, outcome })
+
+/** A list that may be written as JSON inside a text; undefined when it is neither. */
+export function readList(
+  value: string | readonly string[] | null | undefined,
+): readonly string[] | undefined {
+  if (value === null || value === undefined) return undefined
+  if (typeof value !== 'string') return value
+  try {
+    const parsed: unknown = JSON.parse(value)
+    return Array.isArray(parsed) && parsed.every((each) => typeof each === 'string') ? parsed : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** `2026-07-24 00:00:16+00` is how the venue's database writes a time. */
+export function readVenueTime(text: string | null | undefined): number | null {
+  if (text === null || text === undefined || text === '') return null
+  return parseTime(text.replace(' ', 'T').replace(/([+-]\d{2})$/, '$1:00')) ?? null
+}
+
+/** The venue has no field for it: closed, and prices of exactly one and nothing. */
+function winnerOf(wire: GammaMarketWire, outcomes: readonly string[]): string | null {
+  if (wire.closed !== true) return null
+  if (wire.version === 'v2' && wire.resolutionStatus !== 'resolved') return null
+  const prices = readList(wire.outcomePrices)?.map(Number)
+  if (prices?.length !== 2 || outcomes.length !== 2) return null
+  const won = prices.indexOf(1)
+  return won >= 0 && prices[1 - won] === 0 ? (outcomes[won] ?? null) : null
+}
+
+/** Undefined for what is not an Up/Down market of ours, or speaks a version that nobody has told us about. */
+export function mapMarket(
+  wire: GammaMarketWire,
+  nowMs: number,
+  event?: { id: string; openInterest?: number | null },
+): UpDownMarket | undefined {
+  const slug = readSlug(wire.slug)
+  const outcomes = readList(wire.outcomes)
+  if (slug === undefined || outcomes === undefined || outcomes.length !== 2) return undefined
+  if (!outcomes.includes('Up') || !outcomes.includes('Down')) return undefined
+  if (wire.version != null && wire.version !== '' && wire.version !== 'v1' && wire.version !== 'v2')
+    return undefined
+  const endTime = readVenueTime(wire.endDate)
+  if (endTime === null) return undefined
+  const startTime = readVenueTime(wire.eventStartTime) ?? slug.startMs ?? endTime - TENOR_MS[slug.marketType]
+  if (endTime <= startTime) return undefined
+  const ids = readList(wire.version === 'v2' ? wire.positionIds : wire.clobTokenIds) ?? []
+  const marketId = wire.conditionId.toLowerCase()
+  const legs = ['Up', 'Down'].flatMap((outcome): Leg[] => {
+    const tokenId = ids[outcomes.indexOf(outcome)]
+    if (tokenId === undefined || tokenId === '') return []
+    return [{ marketId, tokenId, outcome, symbol: slug.symbol, startMs: startTime, endMs: endTime }]
+  })
+  const winner = winnerOf(wire, outcomes)
+  const isClosed = wire.closed === true
+  const closedMs = readVenueTime(wire.closedTime)
+  const parent = event ?? wire.events?.[0]
+  return {
+    legs: legs.length === 2 ? legs : [],
+    market: {
+      marketId,
+      source: 'predmkt_a',
+      symbol: slug.symbol,
+      slug: wire.slug,
+      ticker: null,
+      conditionId: marketId,
+      eventId: parent?.id ?? null,
+      question: wire.question || null,
+      marketType: slug.marketType,
+      startTime,
+      endTime,
+      active: !isClosed && wire.acceptingOrders !== false && nowMs < endTime,
+      status: winner !== null ? 'resolved' : isClosed || nowMs >= endTime ? 'closed' : 'open',
+      winner,
+      resolvedAt: winner === null ? null : closedMs,
+      tokens: legs.map(({ tokenId, outcome }) => ({ tokenId, outcome })),
+      strike: null,
+      referencePriceStart: null,
+      referencePriceEnd: null,
+      volume: wire.volumeNum ?? wire.volume ?? null,
+      liquidity: wire.liquidityNum ?? null,
+      openInterest: parent?.openInterest ?? null,
+      aliases: [wire.id],
+    },
+  }
+}
+
+export function marketObservation(market: MarketInput, receivedMs: number): MarketObservation {
+  return {
+    kind: 'market',
+    source: 'predmkt_a',
+    symbol: market.symbol,
+    instrument: market.marketId,
+    venueTimeMs: receivedMs,
+    receivedMs,
+    key: null,
+    market,
+  }
+}
+
+/** The venue gives trades no name. Ours is the same at every replay: transaction, token and place in the transaction. */
+export function tradeId(hash: string, tokenId: string, ordinal: number): string {
+  return `${hash}-${tokenId.slice(-8)}-${ordinal}`
+}
+
+/** For recordings without a transaction. */
+export function namelessTradeId(wire: LastTradeWire, ordinal: number): string {
+  const facts = [wire.asset_id, wire.side, wire.price, wire.size, wire.timestamp].join(',')
+  return `${createHash('sha256').update(facts).digest('hex').slice(0, 16)}-${ordinal}`
+}
+
+export function mapLastTrade(
+  wire: LastTradeWire,
+  id: string,
+  leg: Leg,
+  receivedMs: number,
+): TradeObservation {
+  return {
+    kind: 'trade',
+    ...aboutOf(leg, receivedMs),
+    venueTimeMs: Number(wire.timestamp),
+    key: id,
+    id,
+    price: wire.price,
+    size: wire.size,
+    side: wire.side === 'BUY' ? 'buy' : 'sell',
+    leg: legOf(leg),
+  }
+}
+
+/** The block's time in seconds, where the stream would have given milliseconds. */
+export function mapSweptTrade(wire: TradeV2Wire, id: string, leg: Leg, receivedMs: number): TradeObservation {
+  return {
+    kind: 'trade',
+    ...aboutOf(leg, receivedMs),
+    venueTimeMs: wire.timestamp * 1_000,
+    key: id,
+    id,
+    price: decimalText(decimal(wire.price)),
+    size: decimalText(decimal(wire.size)),
+    side: wire.side === 'BUY' ? 'buy' : 'sell',
+    leg: legOf(leg),
+    isSwept: true,
+  }
+}
+
+export function mapMid(
+  timeSeconds: number,
+  price: string | number,
+  leg: Leg,
+  receivedMs: number,
+): MidObservation {
+  return {
+    kind: 'mid',
+    ...aboutOf(leg, receivedMs),
+    venueTimeMs: timeSeconds * 1_000,
+    key: null,
+    price: decimalText(decimal(price)),
+    leg: legOf(leg),
+  }
+}

@@ -1,0 +1,201 @@
+/** Polymarket behind the venue port. */
+import type { AssetSymbol } from '../../core/symbol.ts'
+import { type Asker, headerTime } from '../ask-typed.ts'
+import type { Channel } from '../channel.ts'
+import type { FeedIo } from '../companion.ts'
+import type { Route } from '../link.ts'
+import { createPager, VenueError } from '../pager.ts'
+import { assertHistory, supportedChannels } from '../supported.ts'
+import type { Venue, VenueDependencies } from '../venue.ts'
+import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
+import { createVenueTime } from '../venue-time.ts'
+import { type BoltCredentials, boltOrNotice, boltRoute, createBoltReader } from './bolt-feed.ts'
+import { createTokenBook } from './book.ts'
+import { createPolymarketCatalogue } from './catalogue.ts'
+import {
+  polymarketDescription as describe,
+  POLYMARKET_TIMES,
+  type PolymarketHosts,
+  STREAM_PATH,
+} from './describe.ts'
+import { createDesk } from './feed.ts'
+import { followWindows, routeName } from './follow-windows.ts'
+import { askBook, askTrades, walkHistory } from './history.ts'
+import type { Leg } from './mapper.ts'
+import { createReferenceReader, referenceRoute } from './reference-feed.ts'
+import { createRepairs } from './repairs.ts'
+
+/** The venue is moving from one interface to the next; what is asked is a setting. */
+export interface PolymarketOptions {
+  /** Version of the data interface that gives prints. */
+  readonly dataVersion?: 'v1' | 'v2'
+  /** Which relay gives the reference price: the open one, the one that wants a key, or none. */
+  readonly reference?: 'rtds' | 'bolt' | 'none'
+  /** Topics of the open relay. */
+  readonly referenceTopics?: readonly string[]
+  /** For the relay that wants a key. */
+  readonly bolt?: Partial<BoltCredentials>
+}
+
+export interface PolymarketDependencies extends VenueDependencies {
+  readonly hosts?: Partial<PolymarketHosts>
+  readonly polymarket?: PolymarketOptions
+  readonly limits?: VenueLimits
+}
+
+const DEFAULT_TOPICS = ['crypto_prices_chainlink', 'crypto_prices_twap_sixty']
+
+export function createPolymarket(dependencies: PolymarketDependencies): Venue {
+  const { clock } = dependencies
+  const { gamma: gammaBudget, clob: clobBudget, data: dataBudget } = describe.budgets
+  const hosts: PolymarketHosts = { ...describe.hosts, ...dependencies.hosts }
+  const parts = assembleVenue(describe, dependencies)
+  const { deadLetters } = parts
+
+  /** Each host has a limit of its own. */
+  function askerOf(baseUrl: string, budget: typeof gammaBudget): Asker {
+    const pager = createPager({
+      venue: describe.name,
+      baseUrl,
+      budgets: budget === undefined ? {} : { questions: budget },
+      fetch: dependencies.fetch ?? fetchOverHttp,
+      clock,
+      random: dependencies.random ?? Math.random,
+      ...(dependencies.limits?.pager === undefined ? {} : { limits: dependencies.limits.pager }),
+    })
+    return { pager, deadLetters }
+  }
+  const rest = {
+    gamma: askerOf(hosts.rest, gammaBudget),
+    clob: askerOf(hosts.clob, clobBudget),
+    data: askerOf(hosts.data, dataBudget),
+    now: () => clock.now(),
+    dataVersion: dependencies.polymarket?.dataVersion ?? ('v2' as const),
+  }
+  const catalogue = createPolymarketCatalogue(rest)
+  const relay = dependencies.polymarket?.reference ?? 'rtds'
+  const topics = dependencies.polymarket?.referenceTopics ?? DEFAULT_TOPICS
+  const { credentials: bolt, notice } = relay === 'bolt' ? boltOrNotice(dependencies.polymarket?.bolt) : {}
+
+  function referenceRoutes(channels: readonly Channel[]): Route[] {
+    if (channels.length === 0) return []
+    if (bolt !== undefined) return [boltRoute(channels, hosts.bolt, bolt)]
+    return relay === 'rtds' ? [referenceRoute(channels, hosts.reference, topics)] : []
+  }
+  const openReference = () => (bolt === undefined ? createReferenceReader() : createBoltReader())
+
+  async function askTime(signal: AbortSignal) {
+    const answer = await rest.clob.pager.ask({ path: '/time', weight: 1 }, signal)
+    const told = Number(answer.value)
+    const venueMs = Number.isFinite(told) && told > 0 ? told * 1_000 : headerTime(answer)
+    return { venueMs, roundTripMs: answer.roundTripMs }
+  }
+  const venueTime = createVenueTime({ clock, askVenue: askTime })
+
+  /** The Up token of the shortest running window. */
+  async function runningLeg(symbol: AssetSymbol, signal: AbortSignal): Promise<Leg> {
+    const find = () => {
+      const nowMs = clock.now()
+      return catalogue.wanted(symbol, nowMs).find((leg) => leg.startMs <= nowMs && nowMs < leg.endMs)
+    }
+    if (find() === undefined) await catalogue.refresh(symbol, clock.now(), signal)
+    const leg = find()
+    if (leg === undefined)
+      throw new VenueError(`polymarket has no running window of ${symbol}`, { isFinal: false })
+    return leg
+  }
+
+  return {
+    describe,
+    deadLetters,
+    ...(notice === undefined ? {} : { notices: [notice] }),
+    live(channels, options) {
+      const wanted = supportedChannels(describe, channels)
+      const isReference = (channel: Channel) => channel.dataset === 'reference_price'
+      const streamed = wanted.filter((each) => each.dataset === 'book' || each.dataset === 'trades')
+      const symbols = [...new Set(wanted.filter((each) => !isReference(each)).map((each) => each.symbol))]
+      const announced = new Set<AssetSymbol>()
+      let io: FeedIo | undefined
+      const repairs = new Map(symbols.map((symbol) => [symbol, createRepairs()]))
+      const desks = new Map(
+        symbols.map((symbol) => {
+          const actions = {
+            send: (frame: string) => void io?.send(routeName(symbol), frame),
+            repair: (tokenId: string, reason: 'lost' | 'tick_size') => {
+              const waitMs = reason === 'tick_size' ? POLYMARKET_TIMES.bookExpectedMs : 0
+              repairs.get(symbol)?.want(tokenId, clock.now() + waitMs)
+            },
+            announced: () => void announced.add(symbol),
+            resolved: (marketId: string) => catalogue.hurry(marketId),
+          }
+          return [symbol, createDesk(symbol, actions)] as const
+        }),
+      )
+      const marketRoutes = symbols
+        .filter((symbol) => streamed.some((channel) => channel.symbol === symbol))
+        .map((symbol): Route => {
+          const desk = desks.get(symbol)
+          return {
+            name: routeName(symbol),
+            url: hosts.stream + STREAM_PATH,
+            channels: streamed.filter((channel) => channel.symbol === symbol),
+            get greeting() {
+              return desk?.greeting(clock.now()) ?? []
+            },
+          }
+        })
+      const routes = [...marketRoutes, ...referenceRoutes(wanted.filter(isReference))]
+      const companion = followWindows({
+        desks,
+        repairs,
+        catalogue,
+        rest,
+        clock,
+        announced,
+        channels: wanted.filter((channel) => channel.dataset === 'markets'),
+        onStart: (session) => {
+          io = session
+        },
+      })
+      const protocolOf = (route: Route) => {
+        const desk = [...desks.values()].find((each) => routeName(each.symbol) === route.name)
+        return desk?.openReader() ?? openReference()
+      }
+      return parts.listen({ routes, polls: [], protocol: openReference(), protocolOf, companion }, options)
+    },
+    history(request, { signal }) {
+      assertHistory(describe, request)
+      return walkHistory(rest, request, catalogue.get, signal)
+    },
+    async witness(channel, { signal }) {
+      if (channel.dataset !== 'book' && channel.dataset !== 'trades') return undefined
+      const leg = await runningLeg(channel.symbol, signal)
+      if (channel.dataset === 'book') {
+        const { book } = await askBook(rest, leg.tokenId, signal)
+        return { newestMs: book.timestamp === undefined ? null : Number(book.timestamp), newestId: null }
+      }
+      const market = catalogue.get(leg.marketId)
+      const trades = market === undefined ? [] : await askTrades(rest, market, signal)
+      return { newestMs: trades.at(-1)?.venueTimeMs ?? null, newestId: null }
+    },
+    async book(symbol, { signal }) {
+      const leg = await runningLeg(symbol, signal)
+      const { book, receivedMs } = await askBook(rest, leg.tokenId, signal)
+      const observation = createTokenBook(leg).replace(book, 'rest', receivedMs)
+      if (observation?.kind === 'book_snapshot') return observation
+      throw new VenueError(`polymarket: the book of ${leg.tokenId} cannot be read`, { isFinal: false })
+    },
+    serverTime: ({ signal }) => venueTime.ask(signal),
+    check: ({ signal }) =>
+      checkLine(describe, hosts, async () => {
+        const time = await venueTime.ask(signal)
+        const running = await Promise.all(
+          (Object.keys(describe.symbols) as AssetSymbol[]).map(async (symbol) => {
+            const legs = await runningLeg(symbol, signal).catch(() => undefined)
+            return `${symbol} ${legs === undefined ? 'NO RUNNING WINDOW' : 'running'}`
+          }),
+        )
+        return `answered in ${time.roundTripMs} ms, clock offset ${time.offsetMs} ms; ${running.join(', ')}`
+      }),
+  }
+}

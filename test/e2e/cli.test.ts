@@ -1,0 +1,116 @@
+/** The command line as operators' scripts use it, while the service runs on the same folder. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { ask } from '../fakes/client.ts'
+import { type ChildService, cli, cliJson, dataFolder, printedKey, spawnService } from '../fakes/service.ts'
+
+const folder = dataFolder()
+let service: ChildService
+before(async () => {
+  service = await spawnService(folder.path)
+})
+after(async () => {
+  await service.kill('SIGKILL')
+  folder.remove()
+})
+
+const env = () => ({ TAPELINE_PLANS: `${folder.path}/plans.json` })
+const tapeline = (...args: string[]) => cliJson(folder.path, args, env())
+const status = async (key: string) => (await ask(`${service.url}/v1/limits`, { key })).status
+
+async function within(ms: number, key: string, expected: number): Promise<void> {
+  const startedMs = performance.now()
+  while ((await status(key)) !== expected) {
+    assert.ok(performance.now() - startedMs < ms, `not ${expected} within ${ms} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+}
+
+test('the first start prints a test key once, with a curl line that works', async () => {
+  const key = await printedKey(service)
+  assert.equal(await status(key), 200)
+  assert.ok(service.printed().includes(`curl -H 'X-API-Key: ${key}' ${service.url}/v1/limits`))
+  const accounts = (await tapeline('accounts', 'list')) as unknown as { email: string; plan: string }[]
+  assert.deepEqual(
+    accounts.map(({ plan }) => plan),
+    ['business'],
+  )
+})
+
+test('accounts and keys are created, paused, resumed, revoked; the service follows within one second', async () => {
+  const account = await tapeline('accounts', 'create', '--email', 'a@example.com', '--plan', 'business')
+  assert.equal(account.plan, 'business')
+  const id = String(account.id)
+  const created = await tapeline('keys', 'create', '--account', id, '--environment', 'test', '--name', 'ci')
+  const key = String(created.key)
+  assert.match(key, /^svc_test_[0-9A-Za-z]{38}$/)
+  assert.equal(await status(key), 200, 'a new key works at once')
+
+  assert.equal((await tapeline('accounts', 'pause', '--account', id)).state, 'paused')
+  await within(1_000, key, 403)
+  assert.equal((await tapeline('accounts', 'resume', '--account', id)).state, 'active')
+  await within(1_000, key, 200)
+
+  const credits = await tapeline('accounts', 'credits', '--account', id, '--set', '40')
+  assert.equal(credits.test_remaining, 40)
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  const paid = await ask(`${service.url}/v1/sources`, { key })
+  assert.equal(paid.headers.get('x-credits-remaining'), '15')
+  assert.equal((await ask(`${service.url}/v1/sources`, { key })).status, 402)
+
+  await tapeline('accounts', 'set-plan', '--account', id, '--plan', 'free')
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  const limits = (await ask(`${service.url}/v1/limits`, { key })).json
+  assert.equal(limits.plan, 'free')
+  assert.equal((limits.credits as { limit: number }).limit, 1_000_000)
+
+  const rotated = await tapeline('keys', 'rotate', '--key', String(created.id), '--overlap-hours', '0')
+  assert.equal(await status(String(rotated.key)), 200)
+  await within(1_000, key, 401)
+  assert.equal((await tapeline('keys', 'revoke', '--key', String(rotated.id))).state, 'revoked')
+  await within(1_000, String(rotated.key), 401)
+
+  const listed = (await tapeline('keys', 'list', '--account', id)) as unknown as { state: string }[]
+  assert.deepEqual(listed.map(({ state }) => state).sort(), ['expired', 'revoked'])
+  const usage = (await tapeline('usage', '--account', id)) as unknown as {
+    endpoint: string
+    credits: number
+  }[]
+  assert.equal(usage.find(({ endpoint }) => endpoint === 'GET /v1/sources')?.credits, 25)
+})
+
+test('mistakes are told in one sentence, with exit code 1', async () => {
+  const cases: [string[], RegExp][] = [
+    [['acounts', 'list'], /Did you mean "accounts list"\?/],
+    [['accounts', 'create', '--email', 'a@b.c', '--plan', 'gold'], /Plans: free, developer, business, wide/],
+    [['accounts', 'create', '--email', 'demo@localhost'], /exists already/],
+    [['accounts', 'pause', '--account', 'acc_0'], /There is no account acc_0/],
+    [['keys', 'revoke'], /--key is missing/],
+  ]
+  const results = await Promise.all(cases.map(([args]) => cli(folder.path, args, env())))
+  for (const [index, result] of results.entries()) {
+    const [args, message] = cases[index] ?? [[], /x/]
+    assert.equal(result.code, 1, args.join(' '))
+    assert.match(result.stderr, message)
+    assert.doesNotMatch(result.stderr, /\n\s+at /, 'no stack')
+  }
+})
+
+test('people get tables and help', async () => {
+  const [list, help, one] = await Promise.all([
+    cli(folder.path, ['accounts', 'list'], env()),
+    cli(folder.path, ['--help']),
+    cli(folder.path, ['keys', 'create', '--help']),
+  ])
+  assert.match(list.stdout, /^id +email +plan +state/)
+  assert.match(help.stdout, /keys rotate/)
+  assert.equal(one.code, 0)
+  assert.match(one.stdout, /--environment +test or live\. \(required\)/)
+})
+
+test('a plans file that cannot be read stops with one sentence', async () => {
+  const absent = await cli(folder.path, ['accounts', 'list'], { TAPELINE_PLANS: '/no/such/plans.json' })
+  assert.equal(absent.code, 1)
+  assert.match(absent.stderr, /TAPELINE_PLANS|plans file/)
+  assert.doesNotMatch(absent.stderr, /\n\s+at /)
+})

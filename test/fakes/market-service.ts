@@ -1,0 +1,93 @@
+/** The real service on a socket, with a clock that stands still and a store that the test fills beside it. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openAccounts, startService } from '../../src/app.ts'
+import { loadConfig } from '../../src/config.ts'
+import { type Clock, systemClock } from '../../src/kit/clock.ts'
+import type { EnvironmentStore } from '../../src/store/environment.ts'
+import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
+import { type Answer, type Asked, ask } from './client.ts'
+import { type KeyWish, makeKey } from './keys.ts'
+import { dataFolder, silentLog } from './service.ts'
+
+const FAST = { requestsPerSecond: 100_000, requestsPerMinute: 6_000_000 }
+
+/** The built-in plans as they are but for the rate, which would answer in place of what a test is about. */
+export const MARKET_PLANS = [
+  { name: 'free', ...FAST },
+  { name: 'developer', ...FAST },
+  { name: 'business', ...FAST },
+  { name: 'enterprise', extends: 'business', maxRowsPerRequest: 10_000, ...FAST },
+  { name: 'once', extends: 'business', requestsPerSecond: 1, requestsPerMinute: 1 },
+]
+
+export interface MarketService {
+  readonly url: string
+  readonly folder: string
+  /** The store of the test environment, opened beside the service as a recorder would. */
+  readonly store: EnvironmentStore
+  readonly clock: Clock & { set(nowMs: number): void }
+  /** A key of a plan; the same one each time unless the wish says more. */
+  key(wish?: KeyWish): Promise<string>
+  /** A GET with the key of a plan (enterprise unless told). */
+  get(path: string, asked?: Asked & { plan?: string }): Promise<Answer>
+  stop(options?: { keep: boolean }): Promise<void>
+}
+
+export async function startMarketService(options: {
+  nowMs: number
+  folder?: string
+  fill?: (store: EnvironmentStore) => Promise<void>
+}): Promise<MarketService> {
+  const made = options.folder === undefined ? dataFolder() : undefined
+  const folder = options.folder ?? made?.path ?? ''
+  const plansFile = join(folder, 'plans.json')
+  writeFileSync(plansFile, JSON.stringify({ plans: MARKET_PLANS }))
+  const { config } = loadConfig({
+    TAPELINE_DATA: folder,
+    TAPELINE_PORT: '0',
+    TAPELINE_PLANS: plansFile,
+    TAPELINE_SANDBOX: 'off',
+    TAPELINE_TRUSTED_PROXIES: '127.0.0.0/8',
+  })
+  const clock = standingClock(options.nowMs)
+  const store = await openSqliteEnvironment({ file: join(folder, 'test.db'), clock })
+  await options.fill?.(store)
+  const service = await startService(config, { clock, log: silentLog, version: '0.0.0-test' })
+  const parts = openAccounts(config, clock)
+  const keys = new Map<string, Promise<string>>()
+  const planKey = (plan: string) => {
+    const known = keys.get(plan) ?? makeKey(parts.accounts, { plan })
+    keys.set(plan, known)
+    return known
+  }
+  return {
+    url: service.url,
+    folder,
+    store,
+    clock,
+    key: (wish = {}) => {
+      const plain = Object.keys(wish).every((name) => name === 'plan')
+      return plain ? planKey(wish.plan ?? 'enterprise') : makeKey(parts.accounts, wish)
+    },
+    get: async (path, { plan = 'enterprise', ...asked } = {}) =>
+      ask(`${service.url}${path}`, { ...asked, key: asked.key ?? (await planKey(plan)) }),
+    stop: async ({ keep } = { keep: false }) => {
+      await service.stop()
+      await parts.store.close()
+      await store.close()
+      if (!keep) made?.remove()
+    },
+  }
+}
+
+function standingClock(startMs: number): Clock & { set(nowMs: number): void } {
+  let nowMs = startMs
+  return {
+    now: () => nowMs,
+    sleep: systemClock.sleep,
+    set: (time) => {
+      nowMs = time
+    },
+  }
+}

@@ -1,0 +1,15 @@
+/** A recorder as a process of its own, to be killed. Takes its options as JSON in the first argument. */
+import { type Addresses, sharedClock, startRecording, type TimeBase } from './recording.ts'
+
+const options = JSON.parse(process.argv[2] ?? '{}') as {
+  sandbox: Addresses
+  timeBase: TimeBase
+  folder: string
+  backfillFromMs: number
+}
+const recording = await startRecording(
+  { clock: sharedClock(options.timeBase), sandbox: options.sandbox },
+  { folder: options.folder, backfill: true, backfillFromMs: options.backfillFromMs },
+)
+process.stdout.write('recording\n')
+process.once('SIGTERM', () => void recording.close().then(() => process.exit(0)))

@@ -1,0 +1,133 @@
+/** A recording of the simulated exchanges over real sockets, with a clock that may run fast. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Source } from '../../src/core/source.ts'
+import type { AssetSymbol } from '../../src/core/symbol.ts'
+import { EXCHANGE_PLANS } from '../../src/ingest/plans.ts'
+import { recordExchange } from '../../src/ingest/record-exchange.ts'
+import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
+import { type Clock, systemClock } from '../../src/kit/clock.ts'
+import { createLogger } from '../../src/kit/log.ts'
+import { type SandboxExchanges, startSandboxExchanges } from '../../src/sandbox/exchanges/run.ts'
+import type { EnvironmentStore } from '../../src/store/environment.ts'
+import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
+import { VENUES, type VenueName } from '../../src/venues/list.ts'
+import type { LiveOptions } from '../../src/venues/venue.ts'
+
+export interface TimeBase {
+  readonly startMs: number
+  readonly factor: number
+  /** The machine's time at the start: processes that share it share the fast clock. */
+  readonly originMs: number
+}
+
+export function sharedClock(base: TimeBase): Clock & { readonly base: TimeBase } {
+  return {
+    base,
+    now: () => Math.floor(base.startMs + (Date.now() - base.originMs) * base.factor),
+    sleep: (ms, signal) => systemClock.sleep(ms / base.factor, signal),
+  }
+}
+
+export type SandboxVenue = 'spot' | 'futures' | 'perp'
+
+export const EXCHANGES: Record<SandboxVenue, { name: VenueName; source: Source }> = {
+  spot: { name: 'binance-spot', source: 'cexa' },
+  futures: { name: 'binance-futures', source: 'cexa_futures' },
+  perp: { name: 'hyperliquid', source: 'perpdex' },
+}
+
+export type Addresses = Pick<SandboxExchanges, SandboxVenue>
+
+export interface World {
+  readonly clock: Clock
+  readonly sandbox: SandboxExchanges
+  readonly startMs: number
+  readonly timeBase: TimeBase
+  close(): Promise<void>
+}
+
+/** Shortly after midnight, so that there is little of the day to ask for. */
+export const START_MS = Date.parse('2026-11-10T00:02:10Z')
+
+export async function startWorld(options: {
+  factor: number
+  startMs?: number
+  tradesPerSecond?: number
+}): Promise<World> {
+  const startMs = options.startMs ?? START_MS
+  const clock = sharedClock({ startMs, factor: options.factor, originMs: Date.now() })
+  const sandbox = await startSandboxExchanges({
+    seed: 7,
+    clock,
+    tickMs: 100,
+    ...(options.tradesPerSecond === undefined ? {} : { tradesPerSecond: options.tradesPerSecond }),
+  })
+  return { clock, sandbox, startMs, timeBase: clock.base, close: () => sandbox.close() }
+}
+
+export interface Recording {
+  readonly store: EnvironmentStore
+  readonly supervisor: Supervisor
+  readonly startMs: number
+  readonly folder: string
+  /** Stops the recorders, keeps the store open. */
+  stop(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function startRecording(
+  world: { clock: Clock; sandbox: Addresses },
+  options: {
+    venues?: readonly SandboxVenue[]
+    symbols?: readonly AssetSymbol[]
+    backfill?: boolean
+    backfillFromMs?: number
+    folder?: string
+    longestSilenceMs?: LiveOptions['longestSilenceMs']
+  } = {},
+): Promise<Recording> {
+  const { clock } = world
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tapeline-ingest-'))
+  const store = await openSqliteEnvironment({ file: join(folder, 'test.db'), clock })
+  const log = createLogger({ level: process.env.TAPELINE_LOG_LEVEL ?? 'silent' })
+  const recorders = (options.venues ?? (['spot', 'futures', 'perp'] as const)).map((venue) => {
+    const { name } = EXCHANGES[venue]
+    const plan = EXCHANGE_PLANS[name]
+    if (plan === undefined) throw new Error(`no plan for ${name}`)
+    return recordExchange({
+      plan,
+      venue: VENUES[name]({
+        clock,
+        hosts: { rest: world.sandbox[venue].restUrl, stream: world.sandbox[venue].wsUrl },
+      }),
+      store,
+      clock,
+      log,
+      symbols: options.symbols ?? ['BTC'],
+      backfill: options.backfill ?? false,
+      ...(options.backfillFromMs === undefined ? {} : { backfillFromMs: options.backfillFromMs }),
+      ...(options.longestSilenceMs === undefined ? {} : { longestSilenceMs: options.longestSilenceMs }),
+    })
+  })
+  const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
+  const stop = () => supervisor.close()
+  return {
+    store,
+    supervisor,
+    startMs: clock.now(),
+    folder,
+    stop,
+    async close() {
+      await stop()
+      await store.close()
+      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export async function until(clock: Clock, atMs: number): Promise<void> {
+  const waitMs = atMs - clock.now()
+  if (waitMs > 0) await clock.sleep(waitMs)
+}
