@@ -18,6 +18,7 @@ export interface RecordOptions {
   readonly venues: readonly { name: VenueName; hosts?: VenueHosts }[]
 }
 
+/** Without the lists of feeds, which nobody needs every second. */
 export type RecordMessage = { readonly kind: 'status'; readonly sources: readonly SourceStatus[] }
 
 const STATUS_EVERY_MS = 1_000
@@ -34,8 +35,12 @@ const recorders = options.venues.flatMap(({ name, hosts }) => {
   return [recordExchange({ plan, venue, store, clock, log })]
 })
 const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
-const tell = () =>
-  parentPort?.postMessage({ kind: 'status', sources: supervisor.status() } satisfies RecordMessage)
+const tell = () => {
+  const sources = supervisor
+    .status()
+    .map((status) => ({ ...status, detail: { ...status.detail, feeds: [] } }))
+  parentPort?.postMessage({ kind: 'status', sources } satisfies RecordMessage)
+}
 const timer = setInterval(tell, STATUS_EVERY_MS)
 tell()
 

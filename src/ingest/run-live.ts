@@ -135,6 +135,7 @@ export function runLive(options: {
       return
     }
     const channel = channelOf(observation)
+    if (channel === undefined) return
     const key = channelKey(channel)
     lastEventMs = Math.max(lastEventMs ?? 0, observation.venueTimeMs)
     silence.heard(key, observation)
@@ -159,6 +160,8 @@ export function runLive(options: {
     for (;;) {
       await clock.sleep(TICK_MS, signal)
       const nowMs = clock.now()
+      // A store that takes nothing is not given more to keep, and nothing is claimed that it does not have.
+      if (writer.stats().failure !== null) continue
       for (const recorder of recorders.values()) recorder.show(nowMs)
       claim(nowMs)
     }
@@ -168,6 +171,7 @@ export function runLive(options: {
     if (!options.hasSnapshots) return
     for (;;) {
       await clock.sleep(SAMPLE_MS, signal)
+      if (writer.stats().failure !== null) continue
       for (const recorder of recorders.values()) recorder.sample(clock.now())
     }
   }
