@@ -57,7 +57,7 @@ export interface ExchangeOptions {
 
 export function recordExchange(options: ExchangeOptions): Recorder {
   const { plan, venue, store, clock, log } = options
-  const counts: IngestCounts = { differences: 0, lateTrades: 0, missedMinutes: 0 }
+  const counts: IngestCounts = { trades: 0, differences: 0, lateTrades: 0, missedMinutes: 0 }
   const symbols = (options.symbols ?? SYMBOLS).filter((symbol) =>
     Object.hasOwn(venue.describe.symbols, symbol),
   )
