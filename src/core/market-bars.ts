@@ -86,7 +86,9 @@ export function rollUpMarketBars(interval: CandleInterval, finer: readonly Marke
     const volume = decimalText(all.reduce((sum, bar) => add(sum, decimal(bar.volume)), ZERO))
     const samples = used.reduce((sum, bar) => sum + bar.samples, 0)
     const { high, low } = range
-    return [{ openTimeMs, open: first.open, high, low, close: last.close, volume, basis: first.basis, samples }]
+    return [
+      { openTimeMs, open: first.open, high, low, close: last.close, volume, basis: first.basis, samples },
+    ]
   })
 }
 
