@@ -11,6 +11,9 @@ export interface Figure {
   detail: string
 }
 
+/** `full` takes the sizes of the bounds; the usual size is smaller and quicker. */
+export type Size = 'usual' | 'full'
+
 export interface Round {
   subject: () => Promise<number>
   limit: () => Promise<number>

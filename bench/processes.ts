@@ -48,6 +48,7 @@ export async function startBenchService(
   const environment = {
     TAPELINE_DATA: folder,
     TAPELINE_PORT: '0',
+    TAPELINE_SANDBOX: 'off',
     TAPELINE_PLANS: plans,
     TAPELINE_LOG_LEVEL: 'warn',
     // Simulated exchanges take part only where they are what is measured.

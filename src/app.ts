@@ -11,11 +11,13 @@ import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
 import { docsFiles } from './api/http/docs-page.ts'
 import { startHttp } from './api/http/server.ts'
+import { asyncapiDocument } from './api/publish/asyncapi.ts'
 import { featuresOf, sourcesCatalog } from './api/publish/catalog.ts'
 import { checkDeclarations } from './api/publish/check.ts'
 import { openapiDocument } from './api/publish/openapi.ts'
 import { routesOf } from './api/publish/router.ts'
 import { startChain } from './app/chain.ts'
+import { startDelivery } from './app/delivery.ts'
 import { startMarket } from './app/market.ts'
 import type { Probe } from './app/parts.ts'
 import { serviceStatus } from './app/status.ts'
@@ -24,14 +26,17 @@ import { cursorCodec } from './core/cursor.ts'
 import type { Environment } from './core/environment.ts'
 import type { Plan } from './core/plan.ts'
 import { DAY_MS } from './core/time.ts'
+import { eventSchema } from './events/event.ts'
 import { createGate } from './gate/gate.ts'
 import { createSlowDown } from './gate/slow-down.ts'
+import { createStreamDoor } from './gate/stream-door.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown } from './kit/shutdown.ts'
 import { type AccountsStore, ConflictError } from './store/accounts.ts'
 import { openSqliteAccounts } from './store/sqlite/accounts.ts'
+import type { Hub } from './stream/hub.ts'
 
 /**
  * The composition root. Together with the files in app/ it is the only place that names concrete engines,
@@ -109,21 +114,39 @@ export async function startService(
   const common = {
     about: { version: deps.version, startedAtMs },
     readiness: () => askParts(probes),
-    documents: { openapi: JSON.stringify(openapiDocument(ENDPOINTS)) },
+    documents: {
+      openapi: JSON.stringify(openapiDocument(ENDPOINTS)),
+      asyncapi: JSON.stringify(asyncapiDocument(eventSchema)),
+    },
     sourcesCatalog: sourcesCatalog(ENDPOINTS),
     features: (plan: Plan) => featuresOf(ENDPOINTS, plan),
   }
   const cursors = cursorCodec(secretFile(join(config.data, 'cursor.key')))
   const services: Partial<Record<Environment, Services>> = {}
+  const hubs: Partial<Record<Environment, Hub>> = {}
+  const slowDown = createSlowDown(clock)
   for (const environment of runningEnvironments(config)) {
     const parts = { environment, config, clock, log, metrics, shutdown, probes }
     const market = await startMarket(parts, cursors)
-    const chain = await startChain(parts)
+    const chain = await startChain(parts, cursors)
+    const delivery = await startDelivery(parts, {
+      events: chain.index.events.store,
+      tail: chain.index.events.tail,
+      watched: chain.index.watched,
+      network: chain.upstreams.network,
+      ledger,
+      accounts: store,
+      plans,
+      secretKey: secretFile(join(config.data, 'webhook.key')),
+    })
+    hubs[environment] = delivery.hub
     services[environment] = {
       ...common,
       ...market.services,
       ...chain.services,
-      status: async () => serviceStatus(environment, market.ingestion(), chain.nodes(), chain.deliveries()),
+      ...delivery.services,
+      status: async () =>
+        serviceStatus(environment, market.ingestion(), chain.nodes(), await delivery.deliveries()),
     }
   }
 
@@ -131,7 +154,7 @@ export async function startService(
     keys,
     ledger,
     idempotency: createIdempotency({ store, clock }),
-    slowDown: createSlowDown(clock),
+    slowDown,
     clock,
     log,
     services,
@@ -152,6 +175,7 @@ export async function startService(
     docs: docsFiles(),
     metrics,
     log,
+    stream: { door: createStreamDoor({ keys, slowDown, clock }), hubs },
   })
   shutdown.add('http', () => http.close(config.shutdownSeconds * 1000 * HTTP_SHARE_OF_SHUTDOWN))
   const firstKey = await createDemoAccount(store, accounts)
@@ -169,7 +193,9 @@ function runningEnvironments(config: Config): Environment[] {
 }
 
 /** Open endpoints have no environment; whatever of it they touched would be a mistake. */
-function openServices(common: Omit<Services, 'market' | 'symbols' | 'status'>): Services {
+function openServices(
+  common: Omit<Services, 'market' | 'chain' | 'chainIndex' | 'webhooks' | 'symbols' | 'status'>,
+): Services {
   const none = (): never => {
     throw new Error('an open endpoint has no environment')
   }
@@ -178,6 +204,15 @@ function openServices(common: Omit<Services, 'market' | 'symbols' | 'status'>): 
     symbols: none,
     status: none,
     get market(): never {
+      return none()
+    },
+    get chain(): never {
+      return none()
+    },
+    get chainIndex(): never {
+      return none()
+    },
+    get webhooks(): never {
       return none()
     },
   }

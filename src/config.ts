@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { type Network, parseNetwork } from './core/chain/network.ts'
 import { nearest } from './core/nearest.ts'
 import { SOURCES } from './core/source.ts'
 import { parseCidr } from './kit/ip-range.ts'
@@ -89,16 +90,22 @@ const SETTINGS = {
     text,
   ),
   test: setting('TEST', 'Whether the test environment runs.', true, onOff),
-  sandbox: setting('SANDBOX', 'Whether the test environment records simulated venues.', true, onOff),
+  sandbox: setting('SANDBOX', 'Whether the test environment has simulated venues and nodes.', true, onOff),
   live: setting('LIVE', 'Which venues the live environment records.', [] as readonly string[], liveSources),
   nodes: setting(
     'NODES',
-    'wRPC JSON addresses of the live nodes, primary ones first.',
+    'wRPC JSON addresses of the live nodes; backup= before one makes it a backup of the others.',
     [] as string[],
-    list('addresses such as ws://127.0.0.1:18110', (value) =>
-      /^wss?:/.test(value) ? url(value) : undefined,
+    list('addresses such as ws://127.0.0.1:18110 or backup=wss://node.example.com', (value) =>
+      /^(primary=|backup=)?wss?:/.test(value) && url(value.replace(/^[a-z]+=/, '')) !== undefined
+        ? value
+        : undefined,
     ),
   ),
+  network: setting('NETWORK', 'Kaspa network of the live nodes.', 'mainnet' as Network, {
+    allowed: 'mainnet, testnet-<number>, simnet or devnet',
+    read: parseNetwork,
+  }),
   allowPrivateWebhooks: setting(
     'ALLOW_PRIVATE_WEBHOOKS',
     'Whether webhooks may go to private and loopback addresses, there also over plain http.',
@@ -147,6 +154,37 @@ const SETTINGS = {
       allowed: 'at least 16 characters',
       read: (value: string): string | null | undefined => (value.length >= 16 ? value : undefined),
     }),
+  ),
+  eventDays: setting('EVENT_DAYS', 'Days that chain events are kept.', 7, whole(1, 365)),
+  eventBytes: setting(
+    'EVENT_BYTES',
+    'Size above which the oldest chain events are forgotten earlier.',
+    8 * 1024 ** 3,
+    whole(1_048_576, 1024 ** 4),
+  ),
+  testEventDays: setting(
+    'TEST_EVENT_DAYS',
+    'Days that chain events of the test environment are kept.',
+    1,
+    whole(1, 365),
+  ),
+  testEventBytes: setting(
+    'TEST_EVENT_BYTES',
+    'Size above which the oldest chain events of the test environment are forgotten earlier.',
+    1024 ** 3,
+    whole(1_048_576, 1024 ** 4),
+  ),
+  indexDays: setting(
+    'INDEX_DAYS',
+    'Days that indexed transactions are kept; off keeps them all.',
+    null,
+    optionalWhole(1, 36_500),
+  ),
+  testIndexDays: setting(
+    'TEST_INDEX_DAYS',
+    'Days that indexed transactions of the test environment are kept; off keeps them all.',
+    1,
+    optionalWhole(1, 36_500),
   ),
   ledgerDays: setting('LEDGER_DAYS', 'Days that single charges are kept.', 40, whole(1, 3_650)),
   shutdownSeconds: setting('SHUTDOWN_SECONDS', 'Longest time that a clean stop may take.', 10, whole(1, 300)),

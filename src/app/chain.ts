@@ -1,17 +1,96 @@
-import type { ServiceStatus } from '../api/endpoints/services.ts'
+import { join } from 'node:path'
+import { createSubmitter } from '../api/endpoints/chain/submit-transaction.ts'
+import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
+import type { Network } from '../core/chain/network.ts'
+import type { CursorCodec } from '../core/cursor.ts'
+import type { Counter } from '../kit/metrics.ts'
+import type { NodeAddress } from '../upstreams/node-link.ts'
+import { createUpstreams, type NodeStatus, type Trouble, type Upstreams } from '../upstreams/pool.ts'
+import { type IndexedChain, startIndexedChain } from './index-chain.ts'
 import type { Parts } from './parts.ts'
+import { startSandboxNodes } from './sandbox-nodes.ts'
 
 export interface ChainHalf {
-  readonly services: Record<never, never>
+  readonly services: Pick<Services, 'chain' | 'chainIndex'>
+  readonly upstreams: Upstreams
+  readonly index: IndexedChain
   readonly nodes: () => ServiceStatus['nodes']
-  readonly deliveries: () => ServiceStatus['webhooks']
 }
 
-/** The chain half of one environment. */
-export async function startChain(_parts: Parts): Promise<ChainHalf> {
+const SANDBOX_NETWORK: Network = 'testnet-10'
+
+/** The chain half of one environment: its nodes and what serves them. */
+export async function startChain(parts: Parts, cursors: CursorCodec): Promise<ChainHalf> {
+  const { environment, config, clock, shutdown, probes } = parts
+  const nodes = environment === 'live' ? configuredNodes(config.nodes) : await sandboxNodes(parts)
+  const upstreams = createUpstreams({
+    network: environment === 'live' ? config.network : SANDBOX_NETWORK,
+    nodes,
+    clock,
+    onTrouble: troubleReporter(parts),
+  })
+  shutdown.add(`${environment} nodes`, () => upstreams.close())
+  if (nodes.length > 0) {
+    probes.push({
+      name: `${environment} nodes`,
+      check: async () => {
+        if (upstreams.explain().order.length === 0) throw new Error('no node is usable')
+      },
+    })
+  }
+  const index = await startIndexedChain(parts, upstreams, cursors)
   return {
-    services: {},
-    nodes: () => [],
-    deliveries: () => ({ pending: 0, oldest_pending_seconds: 0 }),
+    services: { chain: { upstreams, submitter: createSubmitter({ upstreams, clock }) }, ...index.services },
+    upstreams,
+    index,
+    nodes: () => upstreams.nodes().map(shown),
+  }
+}
+
+/** A failing node fails many calls: they are counted, and only what is worth reading is logged. */
+function troubleReporter({ environment, metrics, log }: Parts): (trouble: Trouble) => void {
+  const name = 'tapeline_node_troubles_total'
+  const counter =
+    (metrics.registry.getSingleMetric(name) as Counter | undefined) ??
+    metrics.counter(name, 'What went wrong with nodes.', ['environment', 'node', 'what'])
+  return (trouble) => {
+    const { node, what } = trouble
+    if (what === 'state') log.info({ environment, ...trouble }, 'the state of a node changed')
+    else if (what === 'unknown_refusal') log.warn({ environment, ...trouble }, 'a node says something new')
+    else log.debug({ environment, ...trouble }, 'trouble with a node')
+    counter.inc({ environment, node, what })
+  }
+}
+
+async function sandboxNodes({ config, clock, log, shutdown }: Parts): Promise<NodeAddress[]> {
+  if (!config.sandbox) return []
+  const sandbox = await startSandboxNodes({
+    seed: config.seed,
+    network: SANDBOX_NETWORK,
+    stateFolder: join(config.data, 'sandbox-node'),
+    clock,
+    log,
+  })
+  shutdown.add('sandbox nodes', () => sandbox.stop())
+  return sandbox.nodes.map(({ name, url }) => ({ name, url, tier: 'primary' }))
+}
+
+/** `ws://a,backup=ws://b`: names count up in each tier. */
+export function configuredNodes(settings: readonly string[]): NodeAddress[] {
+  const counts = { primary: 0, backup: 0 }
+  return settings.map((setting) => {
+    const tier = setting.startsWith('backup=') ? 'backup' : 'primary'
+    counts[tier]++
+    return { name: `${tier}-${counts[tier]}`, url: setting.replace(/^(primary|backup)=/, ''), tier }
+  })
+}
+
+function shown(node: NodeStatus): ServiceStatus['nodes'][number] {
+  return {
+    name: node.name,
+    state: node.state,
+    synced: node.synced && node.state === 'healthy',
+    daa_score: node.daaScore,
+    lag: node.daaScore === null ? null : node.lag,
   }
 }

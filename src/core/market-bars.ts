@@ -68,6 +68,30 @@ export function buildMarketBars(options: {
   })
 }
 
+/**
+ * Longer bars from the bars they are made of: the same as from the prints themselves. A finer bar of midpoints is
+ * no part of a bar that has prints.
+ */
+export function rollUpMarketBars(interval: CandleInterval, finer: readonly MarketBar[]): MarketBar[] {
+  const groups = Map.groupBy(
+    finer.toSorted((a, b) => a.openTimeMs - b.openTimeMs),
+    (bar) => barStart(bar.openTimeMs, interval),
+  )
+  return [...groups].flatMap(([openTimeMs, all]): MarketBar[] => {
+    const traded = all.filter((bar) => bar.basis === 'trade')
+    const used = traded.length > 0 ? traded : all
+    const [first, last] = [used[0], used.at(-1)]
+    const range = pricesOf(used.flatMap((bar) => [bar.high, bar.low]))
+    if (first === undefined || last === undefined || range === null) return []
+    const volume = decimalText(all.reduce((sum, bar) => add(sum, decimal(bar.volume)), ZERO))
+    const samples = used.reduce((sum, bar) => sum + bar.samples, 0)
+    const { high, low } = range
+    return [
+      { openTimeMs, open: first.open, high, low, close: last.close, volume, basis: first.basis, samples },
+    ]
+  })
+}
+
 export interface Prices {
   readonly open: string
   readonly high: string

@@ -8,7 +8,7 @@ import type { Logger } from '../kit/log.ts'
 import { admitEndpoint, admitParams, admitRange } from './admit.ts'
 import { AuthenticationError, authenticate, checkCredential, findKeyText } from './authenticate.ts'
 import { errorReply, toApiError } from './error-reply.ts'
-import { limitRate } from './limit-rate.ts'
+import { isRateFull, limitRate } from './limit-rate.ts'
 import { contentReply, createMeter } from './meter.ts'
 import { parseQuery, type Query } from './query.ts'
 import { readBody } from './read-body.ts'
@@ -70,16 +70,40 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       const nowMs = clock.now()
       checkCredential(key, { nowMs, address: request.address, scope: access.scope })
       credential = key
-      limitRate(key.rate, nowMs, route.endpoint.rateLimitError)
+      const countFirst = route.endpoint.demand === undefined || isRateFull(key.rate, nowMs)
+      if (countFirst) limitRate(key.rate, nowMs, route.endpoint.rateLimitError)
       if (!ledger.isFresh(key.budgets, nowMs)) await ledger.refresh(key.budgets, nowMs)
       const again = replayed(request, route, key, nowMs)
       if (again !== undefined) return await again
-      const task = admit(request, route, parseQuery(request.search), key, nowMs)
+      const task = countFirst ? admit(request, route, key, nowMs) : admitCounted(request, route, key, nowMs)
       if (method === 'POST') return await meter.payOnce(task)
       return await (task.dryRun ? meter.preview(task) : meter.pay(task))
     } catch (error) {
       return failed(error, request, route, credential)
     }
+  }
+
+  /**
+   * A body that says how many requests it is worth is read before it is counted; one that was refused before
+   * it could say so counts as one.
+   */
+  function admitCounted(
+    request: GateRequest,
+    route: Route<Services>,
+    credential: Credential,
+    nowMs: number,
+  ): Task<Services> {
+    const count = (requests: number) =>
+      limitRate(credential.rate, nowMs, route.endpoint.rateLimitError, requests)
+    let task: Task<Services>
+    try {
+      task = admit(request, route, credential, nowMs)
+    } catch (error) {
+      count(1)
+      throw error
+    }
+    count(task.demand?.requests ?? 1)
+    return task
   }
 
   /** The same page as before, where nothing can have changed it. */
@@ -95,7 +119,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     const { answer, rowLimit, ...rest } = kept
     const task = { ...rest, request, route, credential, services, nowMs }
     return meter.payFor(
-      { ...task, range: undefined, ignored: [], body: undefined, dryRun: false },
+      { ...task, range: undefined, ignored: [], body: undefined, demand: undefined, dryRun: false },
       answer,
       rowLimit,
     )
@@ -105,12 +129,12 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   function admit(
     request: GateRequest,
     route: Route<Services>,
-    query: Query,
     credential: Credential,
     nowMs: number,
   ): Task<Services> {
+    const query = parseQuery(request.search)
     const { endpoint } = route
-    const { access, body } = endpoint
+    const { access, demand } = endpoint
     const services = deps.services[credential.environment]
     if (services === undefined) throw notRunning(credential.environment)
     const admission = { plan: credential.plan, nowMs, upgradeUrl: deps.upgradeUrl }
@@ -125,6 +149,8 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     const faults = [...read.faults, ...choices.faults]
     if (faults.length > 0) throw faultsError(faults)
     admitParams(route.params, read, access, admission)
+    const body =
+      endpoint.body && readBody(endpoint.body, request.headers['content-type'], request.body, services)
     return {
       request,
       route,
@@ -137,7 +163,8 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       ignored: read.ignored,
       format: choices.format,
       dryRun: choices.dryRun,
-      body: body && readBody(body.schema, request.headers['content-type'], request.body),
+      body,
+      demand: demand?.(body),
     }
   }
 
@@ -157,6 +184,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       range: undefined,
       rowLimit: 0,
       body: undefined,
+      heavySlots: 0,
       dryRun: false,
       get caller(): never {
         throw new Error('an open endpoint has no caller')

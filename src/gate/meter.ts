@@ -1,8 +1,10 @@
 import type { Idempotency, IdempotencyScope } from '../accounts/idempotency.ts'
 import type { Credential } from '../accounts/key-ring.ts'
-import type { Ledger } from '../accounts/ledger.ts'
+import type { Charge, Ledger } from '../accounts/ledger.ts'
 import type { Answer, ListAnswer } from '../api/contract/endpoint.ts'
 import { ApiError } from '../core/errors.ts'
+import { createHeavySlots } from './heavy-slots.ts'
+import { createHolds } from './holds.ts'
 import { matchesEtag, type Rendered, render } from './render.ts'
 import { meterHeaders } from './reply-headers.ts'
 import type { GateReply, GateRequest, HeaderList } from './request.ts'
@@ -21,6 +23,8 @@ export interface Meter<Services> {
 
 /** The balance can shrink between reading a page and paying for it; then the page is read again, shorter. */
 const MOST_READS = 3
+/** Longer answers are not kept for a replay: they are reads, which may as well be asked again. */
+const MOST_KEPT_BYTES = 1_048_576
 
 export function createMeter<Services>(deps: {
   ledger: Ledger
@@ -30,10 +34,36 @@ export function createMeter<Services>(deps: {
   onAnswer: (task: Task<Services>, answer: Answer, rowLimit: number) => void
 }): Meter<Services> {
   const { ledger, idempotency } = deps
+  const holds = createHolds()
+  const heavy = createHeavySlots()
 
-  function pay(task: Task<Services>, reads = 1): GateReply | Promise<GateReply> {
+  /** Sets the price of the body's demand aside, takes its heavy slots, and then runs it. */
+  async function payDemand(task: Task<Services>): Promise<GateReply> {
+    const { demand, credential, route } = task
+    if (demand === undefined) return pay(task)
+    const price = route.endpoint.cost.charge(demand.units, task.input)
+    if (price > holds.free(credential.budgets)) throw exhausted(credential, price)
+    const owner = `${credential.accountId}/${credential.environment}`
+    const taken =
+      demand.heavyCalls === 0
+        ? undefined
+        : heavy.take(owner, demand.heavyCalls, credential.plan.heavyCallsInFlight)
+    const unhold = holds.take(credential.budgets, price)
+    try {
+      const reply = await pay(task, 1, taken?.slots ?? 0)
+      if (taken !== undefined) reply.onSent = taken.release
+      return reply
+    } catch (error) {
+      taken?.release()
+      throw error
+    } finally {
+      unhold()
+    }
+  }
+
+  function pay(task: Task<Services>, reads = 1, heavySlots = 0): GateReply | Promise<GateReply> {
     const rowLimit = affordableRows(task, true)
-    const answer = runTask(task, { rowLimit, dryRun: false })
+    const answer = runTask(task, { rowLimit, dryRun: false, heavySlots })
     const go = (value: Answer) => {
       deps.onAnswer(task, value, rowLimit)
       return take(task, value, rowLimit, reads)
@@ -51,7 +81,8 @@ export function createMeter<Services>(deps: {
     const rendered = render(answer, task.format, route.endpoint.returns)
     const unchanged = matchesEtag(request.headers['if-none-match'], rendered.etag)
     const credits = request.method === 'HEAD' || unchanged ? 0 : priceOf(task, answer)
-    const reply = () => replyOf(task, answer, rendered, { rowLimit, credits, unchanged })
+    const reply = (charged = credits) =>
+      replyOf(task, answer, rendered, { rowLimit, credits: charged, unchanged })
     if (credits === 0) {
       ledger.count(credential, route.name, isFailure(answer) ? 'failed' : 'free')
       return reply()
@@ -60,10 +91,27 @@ export function createMeter<Services>(deps: {
     const settled = (paid: boolean) => {
       if (paid) return reply()
       if (reads < MOST_READS && route.endpoint.method === 'GET') return pay(task, reads + 1)
+      if (task.demand !== undefined) return takeRest(task, charge, reply)
       throw exhausted(credential, credits)
     }
     const paid = ledger.charge(credential, charge)
     return typeof paid === 'boolean' ? settled(paid) : paid.then(settled)
+  }
+
+  /**
+   * It became dearer than what was set aside (a node failed over), and the balance is too low for the rest.
+   * What was done cannot be undone, so the answer is given for what is left.
+   */
+  async function takeRest(
+    task: Task<Services>,
+    charge: Charge,
+    reply: (charged: number) => GateReply,
+  ): Promise<GateReply> {
+    const { credential, route } = task
+    const credits = Math.max(0, Math.min(charge.credits, remainingOf(credential)))
+    if (credits > 0 && (await ledger.charge(credential, { ...charge, credits }))) return reply(credits)
+    ledger.count(credential, route.name, 'free')
+    return reply(0)
   }
 
   /** Rows that the caller, the plan and (where it has to pay) the balance allow. */
@@ -72,7 +120,7 @@ export function createMeter<Services>(deps: {
     const { cost } = task.route.endpoint
     const capped = Math.min(askedRows(task), credential.plan.maxRowsPerRequest)
     if (task.request.method === 'HEAD') return capped
-    const balance = remainingOf(credential)
+    const balance = task.demand === undefined ? holds.free(credential.budgets) : remainingOf(credential)
     const least = cost.least(input)
     if (least > balance) {
       if (mustPay) throw exhausted(credential, least)
@@ -95,10 +143,16 @@ export function createMeter<Services>(deps: {
   return {
     pay,
     payFor: (task, answer, rowLimit) =>
-      priceOf(task, answer) > remainingOf(task.credential) ? undefined : take(task, answer, rowLimit, 1),
+      priceOf(task, answer) > holds.free(task.credential.budgets)
+        ? undefined
+        : take(task, answer, rowLimit, 1),
     async preview(task) {
       const { credential, route } = task
-      const answer = await runTask(task, { rowLimit: affordableRows(task, false), dryRun: true })
+      const answer = await runTask(task, {
+        rowLimit: affordableRows(task, false),
+        dryRun: true,
+        heavySlots: 0,
+      })
       ledger.count(credential, route.name, 'free')
       const remaining = remainingOf(credential)
       const value = {
@@ -114,7 +168,7 @@ export function createMeter<Services>(deps: {
     },
     async payOnce(task) {
       const key = task.request.headers['idempotency-key']
-      if (key === undefined) return pay(task)
+      if (key === undefined) return payDemand(task)
       const { credential, route, request } = task
       const scope: IdempotencyScope = {
         owner: `${credential.accountId}/${credential.environment}`,
@@ -132,15 +186,20 @@ export function createMeter<Services>(deps: {
         headers.push(...stored.headers.flat(), 'Idempotent-Replayed', 'true')
         return { status: stored.status, headers, body: stored.body }
       }
+      let reply: GateReply | undefined
       try {
-        const reply = await pay(task)
-        await idempotency.finish(scope, {
-          status: reply.status,
-          headers: keptHeaders(reply.headers),
-          body: reply.body.toString(),
-        })
+        reply = await payDemand(task)
+        if (reply.status >= 500 || lengthOf(reply.body) > MOST_KEPT_BYTES) await idempotency.release(scope)
+        else {
+          await idempotency.finish(scope, {
+            status: reply.status,
+            headers: keptHeaders(reply.headers),
+            body: textOf(reply.body),
+          })
+        }
         return reply
       } catch (error) {
+        reply?.onSent?.()
         await idempotency.release(scope)
         throw error
       }
@@ -239,4 +298,14 @@ function keptHeaders(list: HeaderList): [string, string][] {
     if (name === 'Content-Type' || name === 'Location') kept.push([name, list[i + 1] ?? ''])
   }
   return kept
+}
+
+function lengthOf(body: GateReply['body']): number {
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return body.length
+  return body.reduce((sum, part) => sum + part.length, 0)
+}
+
+function textOf(body: GateReply['body']): string {
+  if (typeof body === 'string') return body
+  return (Buffer.isBuffer(body) ? body : Buffer.concat(body)).toString('utf8')
 }

@@ -65,7 +65,9 @@ export function readInput(
     const value = param.read(asked)
     if (value instanceof Refusal) {
       const allowed = value.allowed ? { allowed: value.allowed } : {}
-      faults.push({ param: name, error: param.fault, message: `${name} ${value.message}.`, ...allowed })
+      const reason = value.reason ? { reason: value.reason } : {}
+      const message = `${name} ${value.message}.`
+      faults.push({ param: name, error: param.fault, message, ...allowed, ...reason })
     } else input[name] = value
   }
   return { input, faults, ignored: ignoredParams(params, input, given), given }

@@ -4,7 +4,7 @@ import { CONTENT_TYPES, type Format, renderList } from '../api/contract/envelope
 
 /** The bytes of an answer. Rendering a list page again costs nothing while its answer is kept. */
 export interface Rendered {
-  readonly body: Buffer | string
+  readonly body: Buffer | string | readonly Buffer[]
   readonly contentType: string
   /** Strong, of the exact bytes; undefined where the answer is not worth one. */
   readonly etag: string | undefined

@@ -32,9 +32,12 @@ export type HeaderList = string[]
 export interface GateReply {
   status: number
   headers: HeaderList
-  body: string | Buffer
+  /** Parts are written one after another and never joined. */
+  body: string | Buffer | readonly Buffer[]
   /** Nothing can change the body any more: its compressed forms are kept as long as this object. */
   keepWith?: object
   /** The answer's kind, for logs and metrics. */
   error?: string
+  /** To be called once when the answer has left, or cannot leave any more. */
+  onSent?: () => void
 }

@@ -1,5 +1,5 @@
 import type { Credential } from '../accounts/key-ring.ts'
-import type { Answer, Caller, Counters, RunContext, TimeRange } from '../api/contract/endpoint.ts'
+import type { Answer, Caller, Counters, Demand, RunContext, TimeRange } from '../api/contract/endpoint.ts'
 import type { Format } from '../api/contract/envelopes.ts'
 import type { GateRequest, Route } from './request.ts'
 
@@ -15,6 +15,8 @@ export interface Task<Services> {
   readonly range: TimeRange | undefined
   readonly ignored: readonly string[]
   readonly body: unknown
+  /** What the body asks for; undefined where a request is just one request. */
+  readonly demand: Demand | undefined
   readonly format: Format
   readonly dryRun: boolean
 }
@@ -22,7 +24,7 @@ export interface Task<Services> {
 /** Runs the endpoint with at most that many rows. */
 export function runTask<Services>(
   task: Task<Services>,
-  options: { rowLimit: number; dryRun: boolean },
+  options: { rowLimit: number; dryRun: boolean; heavySlots: number },
 ): Answer | Promise<Answer> {
   const { request, credential, nowMs } = task
   const context: RunContext<never, Services> = {
@@ -36,6 +38,7 @@ export function runTask<Services>(
     ignored: task.ignored,
     rowLimit: options.rowLimit,
     body: task.body,
+    heavySlots: options.heavySlots,
     dryRun: options.dryRun,
     requestId: request.id,
     path: request.path,

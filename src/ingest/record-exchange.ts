@@ -17,6 +17,7 @@ import {
   type BackfillStep,
   COARSE_INTERVALS,
   candleFeed,
+  channelsOf,
   type ExchangePlan,
   feedOf,
   trackedFeeds,
@@ -110,8 +111,9 @@ export function recordExchange(options: ExchangeOptions): Recorder {
     if (plan.hasFunding && plan.openInterest === 'heard') await listMarkets(store, venue)
     for (const part of parts) tellNotProvided(part, startMs)
     live = runLive({
-      plan,
       venue,
+      channels: symbols.flatMap((symbol) => channelsOf(plan, symbol)),
+      hasSnapshots: plan.hasSnapshots,
       recorders,
       tracker,
       writer: rows,

@@ -30,6 +30,8 @@ export interface Need {
   readonly exclude?: ReadonlySet<string>
   /** For a second try beside a running one: a node that lags must not win a race with its old answer. */
   readonly wellOnly?: boolean
+  /** First among its equals: whoever follows one node's view asks that node again. */
+  readonly prefer?: string | undefined
 }
 
 export interface Choice {
@@ -47,6 +49,7 @@ export function choose(nodes: readonly NodeView[], need: Need): Choice {
   usable.sort(
     (a, b) =>
       (a.rank ?? 0) - (b.rank ?? 0) ||
+      Number(b.node.name === need.prefer) - Number(a.node.name === need.prefer) ||
       expectedWaitMs(a.node) - expectedWaitMs(b.node) ||
       (a.node.name < b.node.name ? -1 : 1),
   )

@@ -45,4 +45,6 @@ export interface CallOptions {
   /** Until then there is an outcome. Default: twice the method's time limit. */
   deadlineMs?: number
   signal?: AbortSignal
+  /** The node to ask first when it is as well as any other. */
+  prefer?: string | undefined
 }

@@ -65,7 +65,7 @@ export function createRequester(options: RequesterOptions): Requester {
   const links = new Map(options.nodes.map((node) => [node.name, node]))
   let hedgeTokens = HEDGE_BURST
 
-  return async function request(call, { deadlineMs, signal }) {
+  return async function request(call, { deadlineMs, signal, prefer }) {
     const { method, paramsText } = call
     hedgeTokens = Math.min(HEDGE_BURST, hedgeTokens + HEDGE_SHARE)
     const startedMs = performance.now()
@@ -87,7 +87,7 @@ export function createRequester(options: RequesterOptions): Requester {
 
     function candidates(wellOnly = false): NodeLink[] {
       const views = options.nodes.map((node) => node.view(method.lane))
-      const { order } = choose(views, { utxoIndex: method.needsUtxoIndex, exclude: tried, wellOnly })
+      const { order } = choose(views, { utxoIndex: method.needsUtxoIndex, exclude: tried, wellOnly, prefer })
       return order.flatMap((name) => links.get(name) ?? [])
     }
 

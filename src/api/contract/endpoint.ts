@@ -41,7 +41,14 @@ export interface Doc {
 }
 
 export type Returns =
-  | { readonly kind: 'object'; readonly name: string; readonly schema: TSchema; readonly status?: 200 | 201 }
+  | {
+      readonly kind: 'object'
+      readonly name: string
+      readonly schema: TSchema
+      readonly status?: 200 | 201
+      /** Other statuses with a body of the same form, and when they come. */
+      readonly also?: Readonly<Record<number, string>>
+    }
   | { readonly kind: 'list'; readonly name: string; readonly row: TSchema; readonly meta?: TSchema }
 
 /** The key's owner, as an endpoint sees it. */
@@ -89,6 +96,8 @@ export interface RunContext<Input, Services> {
   /** Rows that the plan and the balance allow; never more than `limit`. */
   readonly rowLimit: number
   readonly body: unknown
+  /** How many of its heavy calls may run at once; only where the body's demand has some. */
+  readonly heavySlots: number
   readonly dryRun: boolean
   readonly requestId: string
   /** The path as asked, for cursors and links. */
@@ -106,10 +115,10 @@ export interface ObjectAnswer {
   readonly cacheable?: boolean
 }
 
-/** An answer whose JSON text is ready. */
+/** An answer whose JSON text is ready. Parts are written one after another and never joined. */
 export interface TextAnswer {
   readonly kind: 'text'
-  readonly text: string | Buffer
+  readonly text: string | Buffer | readonly Buffer[]
   readonly contentType: string
   readonly status?: number
   readonly units?: Units
@@ -153,13 +162,36 @@ export interface Alias {
   readonly params?: Params
 }
 
+/** A JSON body. The schema documents it and, where the endpoint does not read it itself, checks it. */
+export interface Body<Services> {
+  readonly name: string
+  readonly schema: TSchema
+  readonly example: unknown
+  /** Integers that a double cannot hold arrive as decimal text instead of being rounded. */
+  readonly exactIntegers?: boolean
+  /** The endpoint reads the bytes itself, as they came: nothing is parsed or checked before. */
+  readonly read?: (bytes: Buffer, services: Services) => unknown
+}
+
+/** What a body asks for, known before anything is run. */
+export interface Demand {
+  /** Requests that it counts for the rate limit; a rate that cannot take them all refuses the whole. */
+  readonly requests: number
+  /** The least that its answer costs; a balance that cannot pay it refuses the whole. */
+  readonly units: Units
+  /** Calls of which an account may have only so many in flight. */
+  readonly heavyCalls: number
+}
+
 export interface Endpoint<Services, P extends Params = Params> {
   readonly method: Method
   readonly path: string
   readonly doc: Doc
   readonly access: Access
   readonly params: P
-  readonly body?: { readonly name: string; readonly schema: TSchema; readonly example: unknown }
+  readonly body?: Body<Services>
+  /** Where one body may be worth several requests. */
+  readonly demand?: (body: unknown) => Demand
   readonly cost: Cost
   readonly returns: Returns
   /** Errors beyond those that every endpoint of its kind can answer with. */
@@ -182,7 +214,8 @@ type Declaration<Services, P extends Params> = {
   doc: Doc
   access?: Partial<Access>
   params?: P
-  body?: Endpoint<Services, P>['body']
+  body?: Body<Services>
+  demand?: (body: unknown) => Demand
   cost: Cost
   returns: Returns
   errors?: readonly ErrorKind[]
@@ -205,6 +238,7 @@ export function endpointFor<Services>() {
       access: { auth: 'key', scope: null, tier: 'free', ...spec.access },
       params: (spec.params ?? {}) as P,
       ...(spec.body ? { body: spec.body } : {}),
+      ...(spec.demand ? { demand: spec.demand } : {}),
       cost: spec.cost,
       returns: spec.returns,
       errors: spec.errors ?? [],
@@ -231,6 +265,11 @@ export function list(name: string, row: TSchema, meta?: TSchema): Returns {
   return { kind: 'list', name, row, ...(meta ? { meta } : {}) }
 }
 
-export function object(name: string, schema: TSchema, status: 200 | 201 = 200): Returns {
-  return { kind: 'object', name, schema, status }
+export function object(
+  name: string,
+  schema: TSchema,
+  status: 200 | 201 = 200,
+  also?: Readonly<Record<number, string>>,
+): Returns {
+  return { kind: 'object', name, schema, status, ...(also ? { also } : {}) }
 }

@@ -28,9 +28,12 @@ export interface Param<T = unknown> {
 export class Refusal {
   readonly message: string
   readonly allowed: readonly (string | number)[] | undefined
-  constructor(message: string, allowed?: readonly (string | number)[]) {
+  /** A word that a program can tell the faults of one parameter apart by. */
+  readonly reason: string | undefined
+  constructor(message: string, allowed?: readonly (string | number)[], reason?: string) {
     this.message = message
     this.allowed = allowed
+    this.reason = reason
   }
 }
 
@@ -215,6 +218,18 @@ export function text(
     example: options.example,
     read: (value) => (options.pattern.test(value) ? value : new Refusal(`must be ${options.expected}`)),
   })
+}
+
+/** Text that a function of its own reads. */
+export function readBy<T>(
+  description: string,
+  options: {
+    schema: Readonly<Record<string, unknown>>
+    example: string
+    read: (text: string) => T | Refusal
+  },
+): Param<T> {
+  return param<T>({ kind: 'text', description, ...options })
 }
 
 /** Row order. Left out: chronological when `start` is given, newest first otherwise. */

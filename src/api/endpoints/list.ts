@@ -1,6 +1,12 @@
 import type { AnyEndpoint } from '../contract/endpoint.ts'
 import { limits } from './account/limits.ts'
 import { status } from './account/status.ts'
+import { addressActivity } from './chain/address-activity.ts'
+import { addressTransactions } from './chain/address-transactions.ts'
+import { feesEstimate } from './chain/fees.ts'
+import { rpc } from './chain/rpc.ts'
+import { submit } from './chain/submit.ts'
+import { transaction } from './chain/transaction.ts'
 import { candles } from './market/candles.ts'
 import { flow } from './market/flow.ts'
 import { funding } from './market/funding.ts'
@@ -13,10 +19,19 @@ import { sources } from './market/sources.ts'
 import { symbols } from './market/symbols.ts'
 import { ticker } from './market/ticker.ts'
 import { trades } from './market/trades.ts'
+import { asyncapi } from './service/asyncapi.ts'
 import { health } from './service/health.ts'
 import { openapi } from './service/openapi.ts'
 import { ready } from './service/ready.ts'
 import type { Services } from './services.ts'
+import { createWebhook } from './webhooks/create-webhook.ts'
+import { deleteWebhook } from './webhooks/delete-webhook.ts'
+import { deliveries } from './webhooks/deliveries.ts'
+import { listWebhooks } from './webhooks/list-webhooks.ts'
+import { patchWebhook } from './webhooks/patch-webhook.ts'
+import { replayWebhook } from './webhooks/replay-webhook.ts'
+import { rotateSecret } from './webhooks/rotate-secret.ts'
+import { testWebhook } from './webhooks/test-webhook.ts'
 
 /** The only registry: what is not listed here does not exist. */
 export const ENDPOINTS: readonly AnyEndpoint<Services>[] = [
@@ -33,9 +48,24 @@ export const ENDPOINTS: readonly AnyEndpoint<Services>[] = [
   ticker,
   markets,
   market,
+  submit,
+  transaction,
+  addressTransactions,
+  addressActivity,
+  feesEstimate,
+  rpc,
+  listWebhooks,
+  createWebhook,
+  patchWebhook,
+  deleteWebhook,
+  deliveries,
+  testWebhook,
+  rotateSecret,
+  replayWebhook,
   limits,
   status,
   health,
   ready,
   openapi,
+  asyncapi,
 ]

@@ -1,13 +1,16 @@
 import type { Environment } from '../../core/environment.ts'
 import type { Plan } from '../../core/plan.ts'
+import type { Webhooks } from '../../webhooks/webhooks.ts'
 import { endpointFor } from '../contract/endpoint.ts'
+import type { ChainData } from './chain/chain-data.ts'
+import type { ChainIndex } from './chain/chain-index.ts'
 import type { MarketData } from './market/market-data.ts'
 
 /** What endpoints work with. One set per environment; the composition root fills it. */
 export interface Services {
   readonly about: { version: string; startedAtMs: number }
   readonly readiness: () => Promise<Readiness>
-  readonly documents: { openapi: string }
+  readonly documents: { openapi: string; asyncapi: string }
   /** The sources catalog, derived from the declarations. */
   readonly sourcesCatalog: SourcesBody
   /** What a plan can do, derived from the declarations. */
@@ -15,6 +18,9 @@ export interface Services {
   /** The same object as long as nothing has changed. */
   readonly symbols: () => SymbolsBody | Promise<SymbolsBody>
   readonly market: MarketData
+  readonly chain: ChainData
+  readonly chainIndex: ChainIndex
+  readonly webhooks: Pick<Webhooks, 'subscriptions' | 'pauseOf'>
   readonly status: () => Promise<ServiceStatus>
 }
 

@@ -1,5 +1,14 @@
+import type { Transform } from 'node:stream'
 import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
+import {
+  brotliCompress,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  createZstdCompress,
+  gzip,
+  zstdCompress,
+} from 'node:zlib'
 
 /** Content encodings, the preferred one first. Small bodies go out as they are. */
 export const ENCODINGS = ['zstd', 'br', 'gzip'] as const
@@ -18,6 +27,17 @@ const compressors: Record<Encoding, (body: Buffer) => Promise<Buffer>> = {
       },
     }),
   gzip: promisify(gzip) as (body: Buffer) => Promise<Buffer>,
+}
+
+/** A large body is compressed for speed: it must not hold a thread for seconds. */
+const FAST_GZIP_LEVEL = 1
+const FAST_BROTLI_QUALITY = 1
+
+/** A compressor for a body that comes in parts. */
+export function compressor(encoding: Encoding): Transform {
+  if (encoding === 'zstd') return createZstdCompress()
+  if (encoding === 'gzip') return createGzip({ level: FAST_GZIP_LEVEL })
+  return createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: FAST_BROTLI_QUALITY } })
 }
 
 /** The encoding to use, or undefined for the plain body. */

@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GateReply } from '../../gate/request.ts'
-import { chooseEncoding, compress } from './compress.ts'
+import { chooseEncoding, compress, compressor, type Encoding } from './compress.ts'
 import type { Cors } from './cors.ts'
 
 /** Bodies above this are written in parts, so that a slow reader holds no large buffer in the socket. */
@@ -24,7 +26,7 @@ export function sendReply(
     reply.raw.end()
     return
   }
-  const bytes = typeof answer.body === 'string' ? Buffer.byteLength(answer.body) : answer.body.length
+  const bytes = lengthOf(answer.body)
   const encoding = isHead ? undefined : chooseEncoding(request.headers['accept-encoding'], bytes)
   if (encoding !== undefined) return sendCompressed(reply.raw, answer, encoding)
   headers.push('Content-Length', String(bytes))
@@ -33,31 +35,60 @@ export function sendReply(
   else return writeBody(reply.raw, answer.body)
 }
 
-async function sendCompressed(
-  raw: ServerResponse,
-  answer: GateReply,
-  encoding: NonNullable<ReturnType<typeof chooseEncoding>>,
-): Promise<void> {
-  const body = await compress(answer.body, encoding, answer.keepWith)
-  const { headers } = answer
-  const etag = headers.indexOf('ETag')
-  if (etag !== -1) headers[etag + 1] = `${(headers[etag + 1] ?? '').slice(0, -1)}-${encoding}"`
-  headers.push('Content-Encoding', encoding, 'Content-Length', String(body.length))
-  raw.writeHead(answer.status, headers)
-  return writeBody(raw, body)
+type Body = GateReply['body']
+
+function lengthOf(body: Body): number {
+  if (typeof body === 'string') return Buffer.byteLength(body)
+  return Buffer.isBuffer(body) ? body.length : body.reduce((sum, part) => sum + part.length, 0)
 }
 
-function writeBody(raw: ServerResponse, body: string | Buffer): void | Promise<void> {
-  if (typeof body === 'string' || body.length <= PART_BYTES) {
+async function sendCompressed(raw: ServerResponse, answer: GateReply, encoding: Encoding): Promise<void> {
+  const { headers, body } = answer
+  headers.push('Content-Encoding', encoding)
+  if (typeof body !== 'string' && !Buffer.isBuffer(body)) {
+    raw.writeHead(answer.status, headers)
+    return streamCompressed(raw, body, encoding)
+  }
+  const bytes = await compress(body, encoding, answer.keepWith)
+  const etag = headers.indexOf('ETag')
+  if (etag !== -1) headers[etag + 1] = `${(headers[etag + 1] ?? '').slice(0, -1)}-${encoding}"`
+  headers.push('Content-Length', String(bytes.length))
+  raw.writeHead(answer.status, headers)
+  return writeBody(raw, bytes)
+}
+
+/** Parts are not joined for the compressor either: their length is not known beforehand. */
+async function streamCompressed(
+  raw: ServerResponse,
+  parts: readonly Buffer[],
+  encoding: Encoding,
+): Promise<void> {
+  try {
+    await pipeline(Readable.from(slicesOf(parts)), compressor(encoding), raw)
+  } catch {
+    // The reader left in the middle; there is nobody to tell.
+    raw.destroy()
+  }
+}
+
+function writeBody(raw: ServerResponse, body: Body): void | Promise<void> {
+  if (typeof body === 'string' || (Buffer.isBuffer(body) && body.length <= PART_BYTES)) {
     raw.end(body)
     return
   }
-  return writeParts(raw, body)
+  return writeParts(raw, Buffer.isBuffer(body) ? [body] : body)
 }
 
-async function writeParts(raw: ServerResponse, body: Buffer): Promise<void> {
-  for (let from = 0; from < body.length && !raw.destroyed; from += PART_BYTES) {
-    if (raw.write(body.subarray(from, from + PART_BYTES))) continue
+function* slicesOf(parts: readonly Buffer[]): Generator<Buffer> {
+  for (const part of parts) {
+    for (let from = 0; from < part.length; from += PART_BYTES) yield part.subarray(from, from + PART_BYTES)
+  }
+}
+
+async function writeParts(raw: ServerResponse, parts: readonly Buffer[]): Promise<void> {
+  for (const slice of slicesOf(parts)) {
+    if (raw.destroyed) break
+    if (raw.write(slice)) continue
     await new Promise<void>((resolve) => {
       const go = () => {
         raw.off('drain', go)

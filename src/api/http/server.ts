@@ -17,6 +17,7 @@ import { metricsReply } from './metrics-page.ts'
 import { notFoundError } from './not-found.ts'
 import { createRequestMetrics } from './request-metrics.ts'
 import { sendReply } from './send.ts'
+import { acceptStreams, STREAM_PATH, type StreamOptions } from './websocket.ts'
 
 export interface HttpOptions<Services> {
   readonly host: string
@@ -32,6 +33,7 @@ export interface HttpOptions<Services> {
   readonly docs: readonly DocsFile[]
   readonly metrics: Metrics
   readonly log: Logger
+  readonly stream?: Omit<StreamOptions, 'isTrustedProxy' | 'log'>
 }
 
 export interface HttpServer {
@@ -91,7 +93,11 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
           },
           route,
         )
-        await finish(request, reply, id, answer)
+        try {
+          await finish(request, reply, id, answer)
+        } finally {
+          answer.onSent?.()
+        }
         metrics.observe(route.name, answer.status, (performance.now() - startedMs) / 1000)
       },
     })
@@ -126,12 +132,16 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   app.setErrorHandler(async (error, request, reply) => {
     await fail(request, reply, frameworkError(error, options.bodyLimitBytes, log))
   })
+  const streams =
+    options.stream &&
+    acceptStreams(app.server, { ...options.stream, log, isTrustedProxy: proxyMatcher(options) })
   const url = await app.listen({ host: options.host, port: options.port })
   const metricsServer = await startMetricsServer(options)
   return {
     url,
     metricsUrl: metricsServer?.url ?? null,
     close: async (graceMs) => {
+      await streams?.close()
       await closeWithin(app, graceMs)
       await metricsServer?.close()
     },
@@ -156,7 +166,17 @@ type Page = (request: FastifyRequest, id: string) => GateReply | Promise<GateRep
 function pagesOf<Services>(options: HttpOptions<Services>): Map<string, Page> {
   const pages = new Map<string, Page>(options.docs.map((file) => [file.path, () => docsReply(file)]))
   pages.set('/metrics', (request, id) => metricsReply(request.headers, id, options))
+  pages.set(STREAM_PATH, (request, id) => errorReply(upgradeRequired(), id, request.headers.accept))
   return pages
+}
+
+function upgradeRequired(): ApiError {
+  const text = 'This is the stream: connect with a WebSocket client. GET /asyncapi.json describes it.'
+  return new ApiError('upgrade_required', text, {}, [['Upgrade', 'websocket']])
+}
+
+function proxyMatcher<Services>({ trustedProxies }: HttpOptions<Services>): (address: string) => boolean {
+  return addressMatcher(trustedProxies.flatMap((text) => parseCidr(text) ?? []))
 }
 
 function createApp<Services>(

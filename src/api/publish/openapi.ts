@@ -111,7 +111,7 @@ function operation<Services>(route: PublishedRoute<Services>): Json {
           },
         }
       : {}),
-    responses: { ...success(endpoint), ...failures(endpoint) },
+    responses: responses(endpoint),
     ...(returns.kind === 'list' ? { 'x-row-schema': `#/components/schemas/${returns.name}` } : {}),
   }
 }
@@ -182,6 +182,30 @@ function gateParameters<Services>({ endpoint }: PublishedRoute<Services>): Json[
   return [dryRun, format]
 }
 
+/** A status that both a success-shaped answer and an error can have is described as either. */
+function responses<Services>(endpoint: AnyEndpoint<Services>): Json {
+  const all: Json = success(endpoint)
+  for (const [status, failure] of Object.entries(failures(endpoint))) {
+    const own = all[status]
+    all[status] = own === undefined ? failure : either(own as ResponseObject, failure as ResponseObject)
+  }
+  return all
+}
+
+interface ResponseObject {
+  description: string
+  content: Record<string, { schema: object; example?: unknown; examples?: Json }>
+}
+
+function either(first: ResponseObject, second: ResponseObject): Json {
+  const schemas = [first, second].map(({ content }) => content['application/json']?.schema)
+  const examples = second.content['application/json']?.examples
+  return {
+    description: `${first.description} ${second.description}`,
+    content: { 'application/json': { schema: { anyOf: schemas }, ...(examples ? { examples } : {}) } },
+  }
+}
+
 function success<Services>(endpoint: AnyEndpoint<Services>): Json {
   const { returns, doc, access } = endpoint
   const status = returns.kind === 'object' ? (returns.status ?? 200) : 200
@@ -221,7 +245,10 @@ function success<Services>(endpoint: AnyEndpoint<Services>): Json {
           'text/csv': { schema: { type: 'string', description: 'RFC 4180 with a header row.' } },
         }
   const answers: Json = { [status]: { description: doc.summary, headers, content } }
-  if (endpoint.path === '/ready') answers['503'] = { description: 'Some part fails.', content }
+  if (returns.kind === 'object') {
+    for (const [other, when] of Object.entries(returns.also ?? {}))
+      answers[other] = { description: when, content }
+  }
   if (returns.kind === 'list') answers['304'] = { description: 'The caller has this page already; costs 0.' }
   return answers
 }

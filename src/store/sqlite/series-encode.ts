@@ -56,5 +56,7 @@ export async function encodeBatch(batch: readonly FeedRows[], mode: 'throw' | 's
     }
     flush(feed, encoded)
   }
+  // Handing a batch over copies it: that is a stretch of its own.
+  if (performance.now() - holdingSince > MAX_HOLD_MS / 2) await nextTurn()
   return { transactions: transactions.filter((rows) => rows.length > 0), refused }
 }

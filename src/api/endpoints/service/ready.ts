@@ -26,6 +26,8 @@ export const ready = endpoint({
         { description: 'The parts that were asked.' },
       ),
     }),
+    200,
+    { 503: 'Some part fails.' },
   ),
   run: async ({ services }) => {
     const value = await services.readiness()

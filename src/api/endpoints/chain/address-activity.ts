@@ -1,0 +1,150 @@
+import { Type } from 'typebox'
+import { readTransaction } from '../../../core/chain/transaction-json.ts'
+import { type ExactJson, parseExact, writeExact } from '../../../kit/exact-json.ts'
+import { elementsOf } from '../../../kit/json-elements.ts'
+import { parseTransaction } from '../../../parser/parse-transaction.ts'
+import type { Upstreams } from '../../../upstreams/pool.ts'
+import { base } from '../../contract/costs.ts'
+import { object } from '../../contract/endpoint.ts'
+import { CONTENT_TYPES } from '../../contract/envelopes.ts'
+import { integer, withDefault } from '../../contract/params.ts'
+import { endpoint } from '../services.ts'
+import { addressParam, EXAMPLE_ADDRESS, EXAMPLE_TX, requireNetwork } from './chain-params.ts'
+import { ParsedTransaction } from './parsed-schema.ts'
+import { upstreamError } from './upstream-error.ts'
+
+const AddressActivity = Type.Object({
+  address: Type.String({ description: 'The address asked for.' }),
+  items: Type.Array(
+    Type.Object({
+      kind: Type.String({ description: 'mempool or utxo.' }),
+      tx_id: Type.String({ description: 'Transaction id; of a utxo the one that created it.' }),
+      amount: Type.Union([Type.Integer(), Type.Null()], { description: 'Sompi; null for mempool items.' }),
+      parsed: Type.Union([ParsedTransaction, Type.Null()], { description: 'Null for utxo items.' }),
+    }),
+    { description: 'Mempool items first, then unspent outputs, newest first.' },
+  ),
+  credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
+})
+
+const UPSTREAM_CALLS = 2
+const CREDITS_PER_CALL = 5
+/** Both calls are always made: their price is part of the base. */
+const cost = base(10).per('upstream call', CREDITS_PER_CALL, UPSTREAM_CALLS).perRow(1)
+
+export const addressActivity = endpoint({
+  path: 'GET /v1/addresses/{address}/activity',
+  doc: {
+    tag: 'node',
+    summary: 'What an address holds and has under way now',
+    description:
+      'Asked of a node: transactions in the mempool that send from or to the address, then its unspent outputs. The price is 5 for each of the two calls to the node, plus 10, plus 1 per row.',
+    example: {
+      address: EXAMPLE_ADDRESS,
+      items: [{ kind: 'utxo', tx_id: EXAMPLE_TX, amount: 22_000_000_000, parsed: null }],
+      credits_used: 21,
+    },
+  },
+  access: { scope: 'node', tier: 'pro', feature: 'address_history' },
+  params: {
+    address: addressParam(),
+    limit: withDefault(integer('Items at most.', { min: 1, max: 200 }), 50),
+  },
+  cost,
+  returns: object('AddressActivity', AddressActivity),
+  errors: ['upstream_error', 'upstream_unavailable', 'upstream_timeout'],
+  run: async ({ input, services, rowLimit, dryRun }) => {
+    const { upstreams } = services.chainIndex
+    const { address, limit } = input
+    requireNetwork(address, upstreams.network)
+    const [pending, unspent] = await Promise.all([
+      inMempool(address, upstreams),
+      unspentOutputs(address, rowLimit, upstreams),
+    ])
+    const all = [...pending, ...unspent.items]
+    const items = all.slice(0, rowLimit)
+    const units = { row: items.length }
+    if (dryRun) return { kind: 'object', value: {}, units }
+    const cut = rowLimit < limit && pending.length + unspent.total > rowLimit
+    return {
+      kind: 'text',
+      text: `{"address":${JSON.stringify(address)},"items":[${items.join(',')}],"credits_used":${cost.charge(units)}}`,
+      contentType: CONTENT_TYPES.json,
+      units,
+      headers: [
+        ['X-Rows-Returned', String(items.length)],
+        ['X-Rows-Capped', String(cut)],
+      ],
+    }
+  },
+})
+
+interface MempoolEntries {
+  readonly entries: readonly {
+    readonly sending: readonly { readonly transaction: ExactJson }[]
+    readonly receiving: readonly { readonly transaction: ExactJson }[]
+  }[]
+}
+
+/** Each transaction once, also when it both sends and receives. */
+async function inMempool(address: string, upstreams: Upstreams): Promise<string[]> {
+  const outcome = await upstreams.call('getMempoolEntriesByAddresses', {
+    addresses: [address],
+    includeOrphanPool: true,
+    filterTransactionPool: false,
+  })
+  if (!outcome.ok) throw upstreamError(outcome.failure)
+  const items = new Map<string, string>()
+  for (const { sending, receiving } of (outcome.value as unknown as MempoolEntries).entries) {
+    for (const { transaction } of [...sending, ...receiving]) {
+      const read = readTransaction(transaction)
+      if (!read.ok) continue
+      const parsed = parseTransaction(read.transaction, { network: upstreams.network })
+      const text = writeExact(parsed as unknown as ExactJson)
+      items.set(parsed.tx_id, `{"kind":"mempool","tx_id":"${parsed.tx_id}","amount":null,"parsed":${text}}`)
+    }
+  }
+  return [...items.values()]
+}
+
+interface UtxoEntry {
+  readonly outpoint: { readonly transactionId: string; readonly index: number }
+  readonly utxoEntry: { readonly amount: number | bigint; readonly blockDaaScore: number }
+}
+
+/** An address may hold a hundred thousand of them: they are read piece by piece, and only the newest are kept. */
+async function unspentOutputs(
+  address: string,
+  limit: number,
+  upstreams: Upstreams,
+): Promise<{ items: string[]; total: number }> {
+  const outcome = await upstreams.callRaw('getUtxosByAddresses', { addresses: [address] })
+  if (!outcome.ok) throw upstreamError(outcome.failure)
+  let kept: UtxoEntry[] = []
+  let total = 0
+  const keepNewest = () => {
+    kept.sort(newestFirst)
+    kept = kept.slice(0, limit)
+  }
+  for await (const text of elementsOf(outcome.bytes, 'entries')) {
+    const read = parseExact(text)
+    if (!read.ok) throw upstreamError({ kind: 'malformed_answer', detail: read.message, node: outcome.node })
+    total++
+    kept.push(read.value as unknown as UtxoEntry)
+    if (kept.length >= limit * 2 + 100) keepNewest()
+  }
+  keepNewest()
+  const items = kept.map(
+    ({ outpoint, utxoEntry }) =>
+      `{"kind":"utxo","tx_id":${JSON.stringify(outpoint.transactionId)},"amount":${utxoEntry.amount},"parsed":null}`,
+  )
+  return { items, total }
+}
+
+function newestFirst(a: UtxoEntry, b: UtxoEntry): number {
+  return (
+    b.utxoEntry.blockDaaScore - a.utxoEntry.blockDaaScore ||
+    a.outpoint.transactionId.localeCompare(b.outpoint.transactionId) ||
+    a.outpoint.index - b.outpoint.index
+  )
+}

@@ -1,0 +1,128 @@
+import { Type } from 'typebox'
+import { networkInfo } from '../../../core/chain/network.ts'
+import { faultsError } from '../../../core/errors.ts'
+import type { AddressRow } from '../../../store/chain.ts'
+import { base } from '../../contract/costs.ts'
+import { object } from '../../contract/endpoint.ts'
+import { CONTENT_TYPES } from '../../contract/envelopes.ts'
+import { integer, optional, text, withDefault } from '../../contract/params.ts'
+import { endpoint } from '../services.ts'
+import { addressParam, EXAMPLE_ADDRESS, EXAMPLE_TX, requireNetwork } from './chain-params.ts'
+import { nodeTime } from './node-time.ts'
+
+const orNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+
+const AddressTransactions = Type.Object({
+  address: Type.String({ description: 'The address asked for.' }),
+  items: Type.Array(
+    Type.Object({
+      tx_id: Type.String({ description: 'Transaction id.' }),
+      direction: Type.String({
+        description: 'receive, send, or self (all inputs and outputs are its own; the amount is the fee).',
+      }),
+      amount_sompi: Type.Integer({ description: "Net of the address's own inputs and outputs, in sompi." }),
+      asset: Type.String({ description: 'KAS, TKAS on test networks.' }),
+      status: Type.String({ description: 'pending, confirmed or dropped.' }),
+      counterparty: orNull('Address of the largest foreign input or output; null if none is known.'),
+      block_time: orNull('Time of the block that carries it; null while pending.'),
+      event_kind: Type.String({ description: 'mempool_entry while pending, utxos_changed once accepted.' }),
+    }),
+    { description: 'Newest first; one for each transaction.' },
+  ),
+  next_cursor: orNull('Pass it as `cursor` to get the next page; null on the last.'),
+  coverage_from: orNull('From when on every transaction is indexed.'),
+  credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
+})
+
+const cost = base(10).perRow(1)
+
+export const addressTransactions = endpoint({
+  path: 'GET /v1/addresses/{address}/transactions',
+  doc: {
+    tag: 'node',
+    summary: 'History of an address',
+    description:
+      'Every transaction since the index was started, for every address, without registration. A row keeps its place when its status changes; rows that arrive during a walk do not shift it.',
+    example: {
+      address: EXAMPLE_ADDRESS,
+      items: [
+        {
+          tx_id: EXAMPLE_TX,
+          direction: 'receive',
+          amount_sompi: 22_000_000_000,
+          asset: 'KAS',
+          status: 'confirmed',
+          counterparty: 'kaspa:qpauqsvk7yf9unexwmxsnmg547mhyga37csh0kj53q6xxgl24ydxjsgzthw5j',
+          block_time: '2026-03-14T04:00:00.000+00:00',
+          event_kind: 'utxos_changed',
+        },
+      ],
+      next_cursor: null,
+      coverage_from: '2026-03-01T00:00:00.000+00:00',
+      credits_used: 11,
+    },
+  },
+  access: { scope: 'node', tier: 'pro', feature: 'address_history' },
+  params: {
+    address: addressParam(),
+    limit: withDefault(integer('Rows per page.', { min: 1, max: 200 }), 50),
+    cursor: optional(
+      text('Cursor from `next_cursor` of the page before.', {
+        pattern: /^[A-Za-z0-9_-]{1,600}$/,
+        expected: 'a cursor from next_cursor',
+        example: 'c1eyJ0IjoxfQ',
+      }),
+    ),
+  },
+  cost,
+  returns: object('AddressTransactions', AddressTransactions),
+  run: async ({ input, services, rowLimit, dryRun }) => {
+    const { chain, cursors, upstreams } = services.chainIndex
+    const { address, cursor, limit } = input
+    requireNetwork(address, upstreams.network)
+    const binding = `/v1/addresses/${address}/transactions`
+    const before = cursor === undefined ? undefined : readCursor(cursors.decode(binding, cursor))
+    const page = await chain.addressPage({
+      address,
+      limit: rowLimit,
+      ...(before === undefined ? {} : { before }),
+    })
+    const units = { row: page.rows.length }
+    if (dryRun) return { kind: 'object', value: {}, units }
+    const last = page.rows.at(-1)
+    const next = page.hasMore && last !== undefined ? cursors.encode(binding, [last.order]) : null
+    const { coin } = networkInfo(upstreams.network)
+    const coverage = nodeTime((await chain.coverageFromMs()) ?? null)
+    const body = [
+      `"address":${JSON.stringify(address)}`,
+      `"items":[${page.rows.map((row) => itemText(row, coin)).join(',')}]`,
+      `"next_cursor":${JSON.stringify(next)}`,
+      `"coverage_from":${JSON.stringify(coverage)}`,
+      `"credits_used":${cost.charge(units)}`,
+    ]
+    return {
+      kind: 'text',
+      text: `{${body.join(',')}}`,
+      contentType: CONTENT_TYPES.json,
+      units,
+      headers: [
+        ['X-Rows-Returned', String(page.rows.length)],
+        ['X-Rows-Capped', String(rowLimit < limit && page.hasMore)],
+        ...(next === null ? [] : [['X-Next-Cursor', next] as const]),
+      ],
+    }
+  },
+})
+
+function itemText(row: AddressRow, asset: string): string {
+  const kind = row.status === 'confirmed' ? 'utxos_changed' : 'mempool_entry'
+  const block = JSON.stringify(nodeTime(row.blockTimeMs))
+  return `{"tx_id":"${row.txId}","direction":"${row.direction}","amount_sompi":${row.amount},"asset":"${asset}","status":"${row.status}","counterparty":${JSON.stringify(row.counterparty)},"block_time":${block},"event_kind":"${kind}"}`
+}
+
+function readCursor(place: readonly (string | number | null)[] | undefined): number {
+  const [order] = place ?? []
+  if (typeof order === 'number') return order
+  const message = 'cursor does not belong to this address, or was changed.'
+  throw faultsError([{ param: 'cursor', error: 'invalid_param', message, reason: 'foreign' }])
+}

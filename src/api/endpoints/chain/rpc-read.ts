@@ -1,0 +1,120 @@
+/**
+ * Bytes → JSON-RPC calls, each checked completely, or the error that answers it. Nothing here throws, and
+ * nothing that did not pass can reach a node.
+ */
+import { nearest } from '../../../core/nearest.ts'
+import { type ExactJson, parseExact, writeExact } from '../../../kit/exact-json.ts'
+import { METHODS } from '../../../upstreams/methods.ts'
+import type { Upstreams } from '../../../upstreams/pool.ts'
+import type { Preparation, ValidCall } from '../../../upstreams/validate-params.ts'
+import type { Demand } from '../../contract/endpoint.ts'
+import { MAX_BATCH } from './rpc-codes.ts'
+import { rpcError } from './rpc-error.ts'
+
+export type RpcItem =
+  | { readonly call: ValidCall; readonly idText: string; readonly params: ExactJson }
+  /** The ready answer of a call that was refused here. */
+  | { readonly call: undefined; readonly refusal: string }
+
+export interface RpcBody {
+  readonly isBatch: boolean
+  readonly items: readonly RpcItem[]
+}
+
+const LIMITS = { maxDepth: 64, maxChars: 134_217_728 }
+const MAX_ID_CHARS = 256
+const MAX_SHOWN = 60
+
+export function readRpcBody(bytes: Buffer, prepare: Upstreams['prepare']): RpcBody {
+  const reading = parseExact(bytes.toString('utf8'), LIMITS)
+  if (!reading.ok) {
+    const where = `The body is not JSON: ${reading.message} at position ${reading.at}.`
+    return single(refused(rpcError('null', 'parse_error', where)))
+  }
+  const { value } = reading
+  if (!Array.isArray(value)) return single(readItem(value, prepare))
+  if (value.length === 0 || value.length > MAX_BATCH) {
+    const message = `A batch has 1 to ${MAX_BATCH} calls, this one has ${value.length}.`
+    return single(refused(rpcError('null', 'invalid_request', message, { max_batch: MAX_BATCH })))
+  }
+  return { isBatch: true, items: value.map((item) => readItem(item, prepare)) }
+}
+
+function single(item: RpcItem): RpcBody {
+  return { isBatch: false, items: [item] }
+}
+
+function refused(refusal: string): RpcItem {
+  return { call: undefined, refusal }
+}
+
+function readItem(value: ExactJson, prepare: Upstreams['prepare']): RpcItem {
+  const members = asMembers(value)
+  if (members === undefined) {
+    return refused(
+      rpcError('null', 'invalid_request', 'A call is an object with jsonrpc, id, method, params.'),
+    )
+  }
+  const id = members.id
+  const idText = readId(id)
+  const invalid = (message: string) => refused(rpcError(idText ?? 'null', 'invalid_request', message))
+  if (members.jsonrpc !== '2.0') return invalid('The member jsonrpc must be "2.0".')
+  if (id === undefined) return invalid('The member id is missing: calls without an answer are not taken.')
+  if (idText === undefined) {
+    return invalid(`The member id must be a number, null or a text of up to ${MAX_ID_CHARS} characters.`)
+  }
+  if (typeof members.method !== 'string') return invalid('The member method must be a text.')
+  const params = readParams(members.params)
+  const prepared = prepare(members.method, params)
+  if (prepared.ok) return { call: prepared.call, idText, params: params ?? null }
+  return refused(explain(members.method, prepared, idText))
+}
+
+function asMembers(value: ExactJson): { readonly [name: string]: ExactJson | undefined } | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return value as { readonly [name: string]: ExactJson }
+}
+
+/** The id as JSON; undefined when it is none. */
+function readId(id: ExactJson | undefined): string | undefined {
+  if (id === null || typeof id === 'number' || typeof id === 'bigint') return writeExact(id)
+  return typeof id === 'string' && id.length <= MAX_ID_CHARS ? writeExact(id) : undefined
+}
+
+/** Clients that have nothing to say send an empty list. */
+function readParams(params: ExactJson | undefined): ExactJson | undefined {
+  return Array.isArray(params) && params.length === 0 ? undefined : params
+}
+
+function explain(method: string, preparation: Preparation & { ok: false }, idText: string): string {
+  const shown = method.slice(0, MAX_SHOWN)
+  if (preparation.kind === 'blocked_method') {
+    const message = `The method ${shown} is not served. Events come by webhooks and by the stream.`
+    return rpcError(idText, 'blocked', message)
+  }
+  if (preparation.kind === 'unknown_method') {
+    const near = nearest(shown, [...METHODS.keys()])
+    const hint = near === undefined ? '' : ` Did you mean ${near}?`
+    return rpcError(
+      idText,
+      'method_not_found',
+      `There is no method ${JSON.stringify(shown)}.${hint}`,
+      near === undefined ? undefined : { suggestion: near },
+    )
+  }
+  const faults = preparation.faults.map(({ path, message }) => ({ path, message }))
+  const text = faults.map(({ path, message }) => `${path} ${message}`).join('; ')
+  return rpcError(idText, 'invalid_params', `Wrong params: ${text.slice(0, 1_000)}.`, { faults })
+}
+
+/** Every call counts; the price is that of the calls that will be forwarded. */
+export function rpcDemand(body: unknown): Demand {
+  const { items } = body as RpcBody
+  const units = { 'light call': 0, 'heavy call': 0 }
+  for (const { call } of items) if (call !== undefined) units[unitOf(call)]++
+  return { requests: items.length, units, heavyCalls: units['heavy call'] }
+}
+
+export function unitOf(call: ValidCall): 'light call' | 'heavy call' {
+  return call.method.weight === 'light' ? 'light call' : 'heavy call'
+}

@@ -1,0 +1,100 @@
+/**
+ * Runs the calls of a body. Light ones run beside each other, heavy ones in as many lanes as the account has
+ * slots, writes one after another in the order of the batch (a transaction may spend the one before it).
+ */
+import type { Transaction } from '../../../core/chain/transaction.ts'
+import { readTransaction } from '../../../core/chain/transaction-json.ts'
+import type { ExactJson } from '../../../kit/exact-json.ts'
+import type { ValidCall } from '../../../upstreams/validate-params.ts'
+import type { ChainData } from './chain-data.ts'
+import { failureAnswer } from './rpc-error.ts'
+import { type RpcBody, type RpcItem, unitOf } from './rpc-read.ts'
+
+export interface RpcAnswer {
+  /** A ready text, or the result's bytes as the node sent them. */
+  readonly text: string | undefined
+  readonly result: Buffer | undefined
+  readonly idText: string
+  /** What it is charged as; undefined for an error. */
+  readonly unit: 'light call' | 'heavy call' | undefined
+  readonly unavailable: boolean
+}
+
+type Call = RpcItem & { readonly call: ValidCall }
+
+export async function runRpc(body: RpcBody, chain: ChainData, heavySlots: number): Promise<RpcAnswer[]> {
+  const { items } = body
+  const [only] = items
+  if (items.length === 1 && only !== undefined) return [await answer(only, chain)]
+  const answers: (RpcAnswer | undefined)[] = new Array(items.length)
+  const put = async (index: number) => {
+    const item = items[index]
+    if (item !== undefined) answers[index] = await answer(item, chain)
+  }
+  const indexes = items.map((_, index) => index)
+  const isHeavy = (index: number) => items[index]?.call?.method.weight === 'heavy'
+  const isWrite = (index: number) => items[index]?.call?.method.write === true
+  const writes = indexes.filter(isWrite)
+  const heavyTasks = indexes
+    .filter((index) => isHeavy(index) && !isWrite(index))
+    .map((index) => () => put(index))
+  if (writes.length > 0) {
+    heavyTasks.unshift(async () => {
+      for (const index of writes) await put(index)
+    })
+  }
+  await Promise.all([
+    ...indexes.filter((index) => !isHeavy(index)).map(put),
+    inLanes(heavyTasks, Math.max(1, heavySlots)),
+  ])
+  return answers.filter((found) => found !== undefined)
+}
+
+async function inLanes(tasks: readonly (() => Promise<void>)[], lanes: number): Promise<void> {
+  let next = 0
+  const lane = async () => {
+    for (let task = tasks[next++]; task !== undefined; task = tasks[next++]) await task()
+  }
+  await Promise.all(Array.from({ length: Math.min(lanes, tasks.length) }, lane))
+}
+
+async function answer(item: RpcItem, chain: ChainData): Promise<RpcAnswer> {
+  if (item.call === undefined) return refusedHere(item.refusal)
+  const transaction = submittedTransaction(item)
+  if (transaction !== undefined) return submit(item, transaction, chain)
+  const outcome = await chain.upstreams.sendRaw(item.call)
+  if (outcome.ok) return success(item, outcome.bytes)
+  return failed(item, failureAnswer(item.idText, outcome.failure))
+}
+
+/** A submission goes through the submitter: an answer that got lost must not look like a failure. */
+async function submit(item: Call, transaction: Transaction, chain: ChainData): Promise<RpcAnswer> {
+  const sent = await chain.submitter.send(item.call, transaction)
+  if (sent.ok) {
+    if (sent.refusal === undefined) return success(item, sent.bytes)
+    return failed(item, failureAnswer(item.idText, sent.refusal))
+  }
+  const doubt: Record<string, ExactJson> = sent.inDoubt ? { in_doubt: true, tx_id: sent.txId } : {}
+  return failed(item, failureAnswer(item.idText, sent.failure, doubt))
+}
+
+function submittedTransaction(item: Call): Transaction | undefined {
+  if (!SUBMITS.has(item.call.method.name)) return undefined
+  const params = item.params as { readonly transaction?: ExactJson } | null
+  const read = readTransaction(params?.transaction)
+  return read.ok ? read.transaction : undefined
+}
+
+const SUBMITS: ReadonlySet<string> = new Set(['submitTransaction', 'submitTransactionReplacement'])
+
+function success(item: Call, result: Buffer): RpcAnswer {
+  return { text: undefined, result, idText: item.idText, unit: unitOf(item.call), unavailable: false }
+}
+
+function failed(item: Call, { text, unavailable }: { text: string; unavailable: boolean }): RpcAnswer {
+  return { text, result: undefined, idText: item.idText, unit: undefined, unavailable }
+}
+
+function refusedHere(text: string): RpcAnswer {
+  return { text, result: undefined, idText: 'null', unit: undefined, unavailable: false }
+}

@@ -1,0 +1,139 @@
+/** What becomes of a submission when answers get lost: scripted nodes on real sockets. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { poolOver, until } from '../../../../test/fakes/pool.ts'
+import { type FakeNode, startFakeNode } from '../../../../test/fakes/wrpc-node.ts'
+import { readTransaction } from '../../../core/chain/transaction-json.ts'
+import { systemClock } from '../../../kit/clock.ts'
+import { transactionId } from '../../../parser/transaction-id.ts'
+import { createSubmitter } from './submit-transaction.ts'
+
+const OTHER = 'ab'.repeat(32)
+const TX = {
+  version: 0,
+  inputs: [
+    { previousOutpoint: { transactionId: OTHER, index: 0 }, signatureScript: '', sequence: 0, sigOpCount: 1 },
+  ],
+  outputs: [{ value: 1, scriptPublicKey: `000020${'7b'.repeat(32)}ac` }],
+  lockTime: 0,
+  subnetworkId: '00'.repeat(20),
+  gas: 0,
+  payload: '',
+  mass: 0,
+}
+const read = readTransaction(TX)
+assert.ok(read.ok)
+const { transaction } = read
+const ID = transactionId(transaction)
+
+const NOT_FOUND = { error: `Transaction ${ID} not found` }
+const ACCEPTED = {
+  error: `Rejected transaction ${ID}: transaction ${ID} was already accepted by the consensus`,
+}
+const POOLED = { error: `Rejected transaction ${ID}: transaction ${ID} is already in the mempool` }
+const NO_CONFLICT = {
+  error: `Rejected transaction ${ID}: replace by fee found no double spending transaction in the mempool`,
+}
+const ORPHAN = {
+  error: `Rejected transaction ${ID}: transaction ${ID} is an orphan where orphan is disallowed`,
+}
+
+async function over(t: TestContext, count: number) {
+  const nodes: FakeNode[] = []
+  for (let i = 0; i < count; i++) nodes.push(await startFakeNode())
+  const { pool } = poolOver(t, nodes)
+  await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'all healthy')
+  const submitter = createSubmitter({ upstreams: pool, clock: systemClock })
+  const call = (method: string) => {
+    const prepared = pool.prepare(method, { transaction: TX })
+    assert.ok(prepared.ok)
+    return prepared.call
+  }
+  return { nodes, submitter, call }
+}
+
+/** The first that is asked takes it and never answers; the others say what they are told to. */
+function firstTakesSilently(nodes: readonly FakeNode[], method: string, others: { error: string }): void {
+  let taken = false
+  for (const node of nodes) {
+    node.respond.set(method, () => {
+      if (taken) return others
+      taken = true
+      return undefined
+    })
+  }
+}
+
+test('already known is success, and the refusal is told to those who want it', async (t) => {
+  const { nodes, submitter, call } = await over(t, 1)
+  for (const refusal of [POOLED, ACCEPTED]) {
+    nodes[0]?.respond.set('submitTransaction', () => refusal)
+    const sent = await submitter.send(call('submitTransaction'), transaction)
+    assert.ok(sent.ok && sent.known && sent.refusal?.kind === 'refused' && sent.txId === ID)
+  }
+})
+
+test('an answer that got lost is no failure: the next node says that it is there', async (t) => {
+  const { nodes, submitter, call } = await over(t, 2)
+  firstTakesSilently(nodes, 'submitTransaction', POOLED)
+  const sent = await submitter.send(call('submitTransaction'), transaction)
+  assert.ok(sent.ok && sent.refusal === undefined, JSON.stringify(sent))
+  assert.equal(sent.attempts, 2)
+})
+
+for (const [where, found] of [
+  ['in the mempool', 'getMempoolEntry'],
+  ['among the unspent outputs', 'getUtxosByAddresses'],
+] as const) {
+  test(`a replacement that got lost is looked for before it is called refused: found ${where}`, async (t) => {
+    const { nodes, submitter, call } = await over(t, 2)
+    firstTakesSilently(nodes, 'submitTransactionReplacement', NO_CONFLICT)
+    for (const node of nodes) {
+      node.respond.set('getMempoolEntry', () => NOT_FOUND)
+      node.respond.set('getUtxosByAddresses', () => '{"entries":[]}')
+      node.respond.set(found, () => `{"entries":[{"outpoint":{"transactionId":"${ID}","index":0}}]}`)
+    }
+    const sent = await submitter.send(call('submitTransactionReplacement'), transaction)
+    assert.ok(sent.ok && sent.known, JSON.stringify(sent))
+  })
+}
+
+test('refused is refused when the network shows no trace of it', async (t) => {
+  const { nodes, submitter, call } = await over(t, 2)
+  firstTakesSilently(nodes, 'submitTransaction', ORPHAN)
+  for (const node of nodes) {
+    node.respond.set('getMempoolEntry', () => NOT_FOUND)
+    node.respond.set('getUtxosByAddresses', () => '{"entries":[]}')
+  }
+  const sent = await submitter.send(call('submitTransaction'), transaction)
+  assert.ok(!sent.ok && !sent.inDoubt && sent.failure.kind === 'refused', JSON.stringify(sent))
+})
+
+test('sent and never answered: tried until the deadline, then said to be in doubt, with its id', async (t) => {
+  const { nodes, submitter, call } = await over(t, 1)
+  const [node] = nodes
+  node?.respond.set('submitTransaction', () => undefined)
+  const startedMs = performance.now()
+  const sent = await submitter.send(call('submitTransaction'), transaction)
+  assert.ok(performance.now() - startedMs < 14_000)
+  assert.ok(!sent.ok && sent.inDoubt && sent.txId === ID, JSON.stringify(sent))
+})
+
+test('the wait ends with the mempool, with acceptance, with a refusal or with its time', async (t) => {
+  const { nodes, submitter } = await over(t, 1)
+  const [node] = nodes
+  assert.ok(node)
+  node.respond.set('getMempoolEntry', () => '{"mempoolEntry":{}}')
+  assert.equal(await submitter.waitUntilSeen(transaction, 1_000), true)
+  node.respond.set('getMempoolEntry', () => NOT_FOUND)
+  node.respond.set('submitTransaction', () => ACCEPTED)
+  assert.equal(await submitter.waitUntilSeen(transaction, 2_000), true, 'accepted before it was seen')
+  node.respond.set('submitTransaction', () => ORPHAN)
+  assert.equal(await submitter.waitUntilSeen(transaction, 2_000), false)
+  node.respond.set('getMempoolEntry', () => undefined)
+  node.respond.set('submitTransaction', () => undefined)
+  const startedMs = performance.now()
+  assert.equal(await submitter.waitUntilSeen(transaction, 700), false)
+  const tookMs = performance.now() - startedMs
+  assert.ok(tookMs > 600 && tookMs < 2_000, `${tookMs} ms`)
+})

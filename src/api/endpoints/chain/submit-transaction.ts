@@ -1,0 +1,144 @@
+/**
+ * Hands a signed transaction to the network and finds out what became of it.
+ *
+ *   send ──taken──▶ done
+ *     ├──"already in the mempool", "already accepted"──▶ done: an earlier try arrived
+ *     ├──refused──▶ refused; but when an earlier try got no answer, first look whether the network has it
+ *     └──no answer──▶ sent again until the deadline: the same bytes twice do no harm
+ *
+ * A transaction that the network has is never reported as failed; what cannot be known is said to be in doubt.
+ */
+import type { Transaction } from '../../../core/chain/transaction.ts'
+import { writeTransaction } from '../../../core/chain/transaction-json.ts'
+import type { Clock } from '../../../kit/clock.ts'
+import { addressOfScript } from '../../../parser/script-address.ts'
+import { transactionId } from '../../../parser/transaction-id.ts'
+import { isAlreadyKnown } from '../../../upstreams/classify.ts'
+import type { CallFailure } from '../../../upstreams/outcome.ts'
+import type { Upstreams } from '../../../upstreams/pool.ts'
+import type { ValidCall } from '../../../upstreams/validate-params.ts'
+
+export type Sent =
+  | {
+      readonly ok: true
+      readonly txId: string
+      readonly attempts: number
+      /** The network had it already, and so a node refused it. */
+      readonly known: boolean
+      /** That refusal, where it answers no earlier try of this call. */
+      readonly refusal: CallFailure | undefined
+      /** The node's answer; ours where the answer itself got lost. */
+      readonly bytes: Buffer
+    }
+  | {
+      readonly ok: false
+      readonly txId: string
+      readonly attempts: number
+      readonly failure: CallFailure
+      /** The transaction may have reached the network all the same. */
+      readonly inDoubt: boolean
+    }
+
+export interface Submitter {
+  /** `call` is a valid submitTransaction or submitTransactionReplacement of this transaction. */
+  send(call: ValidCall, transaction: Transaction): Promise<Sent>
+  /** Whether the network showed the transaction within the time, in its mempool or already accepted. */
+  waitUntilSeen(transaction: Transaction, waitMs: number): Promise<boolean>
+}
+
+const SEND_DEADLINE_MS = 12_000
+const PAUSE_MS = 250
+const POLL_MS = 200
+const LOOK_DEADLINE_MS = 2_000
+const LOOKS = 3
+/** Misses after which the same bytes are sent again, to learn whether they were accepted meanwhile. */
+const MISSES_PER_PROBE = 5
+
+export function createSubmitter(deps: { upstreams: Upstreams; clock: Clock }): Submitter {
+  const { upstreams, clock } = deps
+
+  async function inMempool(txId: string, deadlineMs: number): Promise<boolean> {
+    const params = { transactionId: txId, includeOrphanPool: true }
+    return (await upstreams.callRaw('getMempoolEntry', params, { deadlineMs })).ok
+  }
+
+  /** An unspent output of the transaction proves that it was accepted. */
+  async function isAccepted(transaction: Transaction, txId: string): Promise<boolean> {
+    const addresses = transaction.outputs.flatMap(
+      ({ scriptPublicKey }) => addressOfScript(scriptPublicKey, upstreams.network) ?? [],
+    )
+    const [first] = addresses
+    if (first === undefined) return false
+    const params = { addresses: [first] }
+    const found = await upstreams.callRaw('getUtxosByAddresses', params, { deadlineMs: LOOK_DEADLINE_MS })
+    return found.ok && found.bytes.includes(txId)
+  }
+
+  async function networkHas(transaction: Transaction, txId: string): Promise<boolean> {
+    for (let look = 0; look < LOOKS; look++) {
+      if (look > 0) await clock.sleep(PAUSE_MS)
+      if (await inMempool(txId, LOOK_DEADLINE_MS)) return true
+      if (await isAccepted(transaction, txId)) return true
+    }
+    return false
+  }
+
+  async function send(call: ValidCall, transaction: Transaction): Promise<Sent> {
+    const txId = transactionId(transaction)
+    const endsAtMs = performance.now() + SEND_DEADLINE_MS
+    let attempts = 0
+    let inDoubt = false
+    for (;;) {
+      const deadlineMs = Math.max(PAUSE_MS, endsAtMs - performance.now())
+      const outcome = await upstreams.sendRaw(call, { deadlineMs })
+      attempts += outcome.attempts
+      inDoubt ||= outcome.inDoubt
+      if (outcome.ok)
+        return { ok: true, txId, attempts, known: false, refusal: undefined, bytes: outcome.bytes }
+      const { failure } = outcome
+      if (failure.kind === 'refused') {
+        const known = isAlreadyKnown(failure.refusal) || (inDoubt && (await networkHas(transaction, txId)))
+        if (known) {
+          const refusal = inDoubt ? undefined : failure
+          return { ok: true, txId, attempts, known, refusal, bytes: idAnswer(txId) }
+        }
+        return { ok: false, txId, attempts, failure, inDoubt: false }
+      }
+      if (!inDoubt || endsAtMs - performance.now() < PAUSE_MS * 2) {
+        return { ok: false, txId, attempts, failure, inDoubt }
+      }
+      await clock.sleep(PAUSE_MS)
+    }
+  }
+
+  /** True: the network has it. False: it refuses it. Undefined: nobody could say. */
+  async function probe(call: ValidCall, deadlineMs: number): Promise<boolean | undefined> {
+    const outcome = await upstreams.sendRaw(call, { deadlineMs })
+    if (outcome.ok) return true
+    if (outcome.failure.kind !== 'refused') return undefined
+    return isAlreadyKnown(outcome.failure.refusal)
+  }
+
+  async function waitUntilSeen(transaction: Transaction, waitMs: number): Promise<boolean> {
+    const txId = transactionId(transaction)
+    const prepared = upstreams.prepare('submitTransaction', { transaction: writeTransaction(transaction) })
+    const endsAtMs = performance.now() + waitMs
+    const leftMs = () => endsAtMs - performance.now()
+    for (let misses = 0; leftMs() > 0; misses++) {
+      if (await inMempool(txId, Math.min(LOOK_DEADLINE_MS, leftMs()))) return true
+      // A transaction may be accepted between two looks: then it is in no mempool any more.
+      if (prepared.ok && misses % MISSES_PER_PROBE === 1 && leftMs() > 0) {
+        const known = await probe(prepared.call, Math.min(LOOK_DEADLINE_MS, leftMs()))
+        if (known !== undefined) return known
+      }
+      if (leftMs() > 0) await clock.sleep(Math.min(POLL_MS, leftMs()))
+    }
+    return false
+  }
+
+  return { send, waitUntilSeen }
+}
+
+function idAnswer(txId: string): Buffer {
+  return Buffer.from(`{"transactionId":"${txId}"}`)
+}

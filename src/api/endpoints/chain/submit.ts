@@ -1,0 +1,159 @@
+import { type Static, Type } from 'typebox'
+import { readTransaction } from '../../../core/chain/transaction-json.ts'
+import { ApiError, faultsError } from '../../../core/errors.ts'
+import type { RefusalReason } from '../../../upstreams/classify.ts'
+import { base } from '../../contract/costs.ts'
+import { object } from '../../contract/endpoint.ts'
+import { endpoint } from '../services.ts'
+import { refusalDetail } from './refusal-detail.ts'
+import type { Sent } from './submit-transaction.ts'
+import { SignedTransaction } from './transaction-schema.ts'
+import { upstreamError } from './upstream-error.ts'
+
+const SubmitRequest = Type.Object(
+  {
+    transaction: SignedTransaction,
+    allow_orphan: Type.Optional(Type.Boolean({ description: 'Take it before its parents are known.' })),
+    replace_by_fee: Type.Optional(
+      Type.Boolean({
+        description: 'Replace the one transaction in the mempool that it conflicts with.',
+      }),
+    ),
+    wait_for_mempool: Type.Optional(
+      Type.Boolean({ description: 'Answer when the network shows the transaction.' }),
+    ),
+    wait_timeout_seconds: Type.Optional(
+      Type.Number({ minimum: 0.5, maximum: 30, default: 5, description: 'How long to wait for that.' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+type SubmitRequest = Static<typeof SubmitRequest>
+
+const SubmitResult = Type.Object({
+  tx_id: Type.String({ description: 'Id of the transaction, computed here.' }),
+  submitted: Type.Boolean({ description: 'Whether the network has it.' }),
+  mempool_seen: Type.Boolean({ description: 'Whether it was seen, in a mempool or already accepted.' }),
+  attempts: Type.Integer({ description: 'Calls to nodes; all looks at the mempool together are one.' }),
+  credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
+})
+
+const cost = base(10).per('attempt', 5)
+const DEFAULT_WAIT_SECONDS = 5
+
+/** Refusals that speak about the transaction. All others speak about the nodes. */
+const REJECTIONS: ReadonlySet<RefusalReason> = new Set([
+  'double_spend',
+  'orphan',
+  'fee_too_low',
+  'mass_too_large',
+  'replacement_without_conflict',
+  'replacement_with_many_conflicts',
+  'replacement_fee_too_low',
+  'mempool_full',
+  'immature_spend',
+  'not_standard',
+  'rule_broken',
+  'rejected',
+])
+
+export const submit = endpoint({
+  path: 'POST /v1/transactions/submit',
+  doc: {
+    tag: 'node',
+    summary: 'Submit a signed transaction',
+    description:
+      'Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When no node answered but one may have taken it, the error has `in_doubt: true` and `tx_id`.',
+    example: {
+      tx_id: 'a4b5…',
+      submitted: true,
+      mempool_seen: true,
+      attempts: 2,
+      credits_used: 20,
+    },
+  },
+  access: { scope: 'node', tier: 'pro', feature: 'submit' },
+  body: {
+    name: 'SubmitRequest',
+    schema: SubmitRequest,
+    example: {
+      transaction: {
+        version: 0,
+        inputs: [
+          {
+            previousOutpoint: { transactionId: 'd5'.repeat(32), index: 0 },
+            signatureScript: `41${'00'.repeat(65)}`,
+            sequence: '18446744073709551615',
+            sigOpCount: 1,
+          },
+        ],
+        outputs: [{ value: 499_800_000, scriptPublicKey: `000020${'7b'.repeat(32)}ac` }],
+        lockTime: 0,
+        subnetworkId: '00'.repeat(20),
+        gas: 0,
+        payload: '',
+      },
+      wait_for_mempool: true,
+    },
+    exactIntegers: true,
+  },
+  demand: (body) => {
+    const { wait_for_mempool: wait = false } = body as SubmitRequest
+    return { requests: 1, units: { attempt: wait ? 2 : 1 }, heavyCalls: 0 }
+  },
+  cost,
+  returns: object('SubmitResult', SubmitResult),
+  errors: ['transaction_rejected', 'upstream_error', 'upstream_unavailable', 'upstream_timeout'],
+  run: async ({ body, services }) => {
+    const request = body as SubmitRequest
+    const { upstreams, submitter } = services.chain
+    const read = readTransaction(request.transaction)
+    if (!read.ok) throw bodyError(read.faults)
+    const { transaction } = request
+    const prepared =
+      request.replace_by_fee === true
+        ? upstreams.prepare('submitTransactionReplacement', { transaction })
+        : upstreams.prepare('submitTransaction', { transaction, allowOrphan: request.allow_orphan ?? false })
+    if (!prepared.ok) throw bodyError(prepared.faults)
+    const sent = await submitter.send(prepared.call, read.transaction)
+    if (!sent.ok) throw refusalOf(sent)
+    const wait = request.wait_for_mempool === true
+    const waitMs = (request.wait_timeout_seconds ?? DEFAULT_WAIT_SECONDS) * 1000
+    const seen = sent.known || (wait && (await submitter.waitUntilSeen(read.transaction, waitMs)))
+    const attempts = sent.attempts + (wait ? 1 : 0)
+    const value = {
+      tx_id: sent.txId,
+      submitted: true,
+      mempool_seen: seen,
+      attempts,
+      credits_used: cost.charge({ attempt: attempts }),
+    }
+    return { kind: 'object', value, units: { attempt: attempts } }
+  },
+})
+
+function bodyError(faults: readonly { path: string; message: string }[]): ApiError {
+  return faultsError(
+    faults.map(({ path, message }) => ({
+      param: path,
+      error: 'invalid_param' as const,
+      message: `${path} ${message}.`,
+    })),
+  )
+}
+
+function refusalOf(sent: Sent & { ok: false }): ApiError {
+  const { failure, txId } = sent
+  if (failure.kind === 'refused' && REJECTIONS.has(failure.refusal.reason)) {
+    const told = Object.entries(refusalDetail(failure.refusal)).map(([name, value]) => [name, plain(value)])
+    const message = `The node refused the transaction: ${failure.refusal.text}.`
+    return new ApiError('transaction_rejected', message, { ...Object.fromEntries(told), tx_id: txId })
+  }
+  return upstreamError(failure, { tx_id: txId, in_doubt: sent.inDoubt })
+}
+
+/** Amounts are integers; one that a double cannot hold stands as text. */
+function plain(value: string | number | bigint): string | number {
+  if (typeof value !== 'bigint') return value
+  return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : String(value)
+}

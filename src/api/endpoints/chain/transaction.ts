@@ -1,0 +1,135 @@
+import { Type } from 'typebox'
+import { readTransaction } from '../../../core/chain/transaction-json.ts'
+import { ApiError } from '../../../core/errors.ts'
+import { type ExactJson, writeExact } from '../../../kit/exact-json.ts'
+import { parseTransaction } from '../../../parser/parse-transaction.ts'
+import type { TransactionRow } from '../../../store/chain.ts'
+import { base } from '../../contract/costs.ts'
+import { object, type TextAnswer } from '../../contract/endpoint.ts'
+import { CONTENT_TYPES } from '../../contract/envelopes.ts'
+import { endpoint } from '../services.ts'
+import type { ChainIndex } from './chain-index.ts'
+import { EXAMPLE_TX, txIdParam } from './chain-params.ts'
+import { nodeTime } from './node-time.ts'
+import { PARSED_EXAMPLE, ParsedTransaction } from './parsed-schema.ts'
+import { upstreamError } from './upstream-error.ts'
+
+const orNull = (type: 'string' | 'integer', description: string) =>
+  Type.Union([type === 'string' ? Type.String() : Type.Integer(), Type.Null()], { description })
+
+const TransactionLookup = Type.Object({
+  tx_id: Type.String({ description: 'Transaction id.' }),
+  status: Type.String({ description: 'pending, confirmed or dropped.' }),
+  parsed: ParsedTransaction,
+  source: Type.String({ description: 'index or mempool.' }),
+  block_time: orNull('string', 'Time of the block that carries it; null while pending.'),
+  block_hash: orNull('string', 'That block; null while pending.'),
+  accepting_block_hash: orNull('string', 'Chain block that accepted it; null while pending.'),
+  accepting_block_time: orNull('string', 'Time of that block.'),
+  confirmations: Type.Integer({ description: 'Blue score since acceptance; 0 while pending.' }),
+  fee_sompi: orNull('integer', 'Fee, where all inputs are known.'),
+  credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
+})
+
+const MEMPOOL = 'mempool lookup'
+const cost = base(10).per(MEMPOOL, 5)
+
+export const transaction = endpoint({
+  path: 'GET /v1/transactions/{tx_id}',
+  doc: {
+    tag: 'node',
+    summary: 'One transaction, parsed',
+    description:
+      'From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted.',
+    example: {
+      tx_id: EXAMPLE_TX,
+      status: 'confirmed',
+      parsed: PARSED_EXAMPLE,
+      source: 'index',
+      block_time: '2026-03-14T04:00:00.000+00:00',
+      block_hash: 'f0'.repeat(32),
+      accepting_block_hash: 'f1'.repeat(32),
+      accepting_block_time: '2026-03-14T04:00:01.000+00:00',
+      confirmations: 120,
+      fee_sompi: 203_600,
+      credits_used: 10,
+    },
+  },
+  access: { scope: 'node', tier: 'pro', feature: 'transactions' },
+  params: { tx_id: txIdParam() },
+  cost,
+  returns: object('TransactionLookup', TransactionLookup),
+  errors: ['transaction_not_found', 'upstream_error', 'upstream_unavailable', 'upstream_timeout'],
+  run: async ({ input, services, dryRun }) => {
+    const { chainIndex } = services
+    const row = await chainIndex.chain.transaction(input.tx_id)
+    const units = row === undefined ? { [MEMPOOL]: 1 } : {}
+    if (dryRun) return { kind: 'object', value: {}, units }
+    const members =
+      row === undefined ? await inMempool(input.tx_id, chainIndex) : await indexed(row, chainIndex)
+    return answer(
+      { tx_id: JSON.stringify(input.tx_id), ...members, credits_used: String(cost.charge(units)) },
+      units,
+    )
+  },
+})
+
+/** Members are JSON texts: amounts above 2^53 keep their digits. */
+type Members = Record<string, string>
+
+async function indexed(row: TransactionRow, { chain }: ChainIndex): Promise<Members> {
+  const checkpoint = await chain.checkpoint()
+  const depth =
+    row.acceptingBlueScore === null ? 0 : Math.max(0, (checkpoint?.blueScore ?? 0) - row.acceptingBlueScore)
+  return {
+    status: `"${row.status}"`,
+    parsed: row.parsed,
+    source: '"index"',
+    block_time: JSON.stringify(nodeTime(row.blockTimeMs)),
+    block_hash: JSON.stringify(row.blockHash),
+    accepting_block_hash: JSON.stringify(row.acceptingBlockHash),
+    accepting_block_time: JSON.stringify(nodeTime(row.acceptingBlockTimeMs)),
+    confirmations: String(depth),
+    fee_sompi: String(row.fee),
+  }
+}
+
+async function inMempool(txId: string, { upstreams }: ChainIndex): Promise<Members> {
+  const outcome = await upstreams.call('getMempoolEntry', {
+    transactionId: txId,
+    includeOrphanPool: true,
+    filterTransactionPool: false,
+  })
+  if (!outcome.ok) {
+    const { failure } = outcome
+    if (failure.kind === 'refused' && failure.refusal.reason === 'transaction_not_found') throw notFound(txId)
+    throw upstreamError(failure)
+  }
+  const { mempoolEntry } = outcome.value as { mempoolEntry: { fee: number | bigint; transaction: ExactJson } }
+  const read = readTransaction(mempoolEntry.transaction)
+  if (!read.ok) throw upstreamError({ kind: 'malformed_answer', detail: 'transaction', node: outcome.node })
+  const parsed = parseTransaction(read.transaction, { network: upstreams.network, txId })
+  return {
+    status: '"pending"',
+    parsed: writeExact(parsed as unknown as ExactJson),
+    source: '"mempool"',
+    block_time: 'null',
+    block_hash: 'null',
+    accepting_block_hash: 'null',
+    accepting_block_time: 'null',
+    confirmations: '0',
+    fee_sompi: String(mempoolEntry.fee),
+  }
+}
+
+function notFound(txId: string): ApiError {
+  return new ApiError(
+    'transaction_not_found',
+    `Transaction ${txId} is neither in the index nor in a mempool. The index knows what was accepted since it was started.`,
+  )
+}
+
+function answer(members: Members, units: Record<string, number>): TextAnswer {
+  const text = Object.entries(members).map(([name, value]) => `"${name}":${value}`)
+  return { kind: 'text', text: `{${text.join(',')}}`, contentType: CONTENT_TYPES.json, units }
+}

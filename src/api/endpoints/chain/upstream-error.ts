@@ -1,0 +1,31 @@
+import { ApiError } from '../../../core/errors.ts'
+import type { CallFailure } from '../../../upstreams/outcome.ts'
+
+const RETRY_SECONDS = 1
+const RETRY = [['Retry-After', String(RETRY_SECONDS)]] as const
+
+/** A failed call of our own making as an error of the endpoint. Names and addresses of nodes stay inside. */
+export function upstreamError(failure: CallFailure, detail: Record<string, unknown> = {}): ApiError {
+  switch (failure.kind) {
+    case 'refused':
+      return new ApiError('upstream_error', `The node refused: ${failure.refusal.text}.`, {
+        reason: failure.refusal.reason,
+        ...detail,
+      })
+    case 'timeout':
+      return new ApiError('upstream_timeout', 'No node answered in time.', { reason: 'timeout', ...detail })
+    case 'unavailable':
+    case 'overloaded':
+      return new ApiError(
+        'upstream_unavailable',
+        failure.kind === 'overloaded' ? 'The nodes are busy.' : 'No node is available.',
+        { reason: failure.kind, retry_after: RETRY_SECONDS, ...detail },
+        RETRY,
+      )
+    default:
+      return new ApiError('upstream_error', 'The node did not give a usable answer.', {
+        reason: failure.kind,
+        ...detail,
+      })
+  }
+}

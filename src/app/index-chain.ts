@@ -1,0 +1,110 @@
+/** The index and the event log of one environment: its file, its thread, and what keeps it at the chain's end. */
+import { join } from 'node:path'
+import type { ChainIndex } from '../api/endpoints/chain/chain-index.ts'
+import type { CursorCodec } from '../core/cursor.ts'
+import { createEventTail, type EventTail } from '../events/publish.ts'
+import { startFollowing } from '../indexer/follow.ts'
+import type { Keep } from '../indexer/prune.ts'
+import type { Counter, Gauge } from '../kit/metrics.ts'
+import { createWatchedAddresses, type WatchedAddresses } from '../relay/addresses.ts'
+import type { ChainStore } from '../store/chain.ts'
+import type { EventStore } from '../store/events.ts'
+import { openSqliteChain } from '../store/sqlite/chain.ts'
+import type { Upstreams } from '../upstreams/pool.ts'
+import { startIndexWorker } from './index-worker.ts'
+import type { Parts } from './parts.ts'
+
+export interface IndexedChain {
+  readonly services: { readonly chainIndex: ChainIndex }
+  readonly chain: ChainStore
+  readonly events: { readonly store: EventStore; readonly tail: EventTail }
+  readonly watched: WatchedAddresses
+}
+
+/** As many addresses as the node takes without slowing down its notifications. */
+const MOST_WATCHED = 500_000
+/** Longer than a transaction waits in a block for its acceptance, and than a change of nodes takes. */
+const DROP_AFTER_MS = 60_000
+
+export async function startIndexedChain(
+  parts: Parts,
+  upstreams: Upstreams,
+  cursors: CursorCodec,
+): Promise<IndexedChain> {
+  const { environment, config, clock, log, shutdown, probes } = parts
+  const file = join(config.data, `${environment}-chain.db`)
+  const database = openSqliteChain({ file })
+  shutdown.add(`${environment} chain store`, () => database.close())
+  const { chain, events } = database
+  probes.push({ name: `${environment} chain store`, check: async () => void (await events.bounds()) })
+  const tail = await createEventTail({
+    store: events,
+    onError: (err) => log.error({ err, environment }, 'the event log could not be read'),
+  })
+  shutdown.add(`${environment} event tail`, () => tail.close())
+  const worker = startIndexWorker({
+    file,
+    network: upstreams.network,
+    dropAfterMs: DROP_AFTER_MS,
+    onUnreadable: (detail) => log.error({ environment, detail }, 'a transaction could not be indexed'),
+  })
+  shutdown.add(`${environment} indexer`, () => worker.close())
+  const watched = createWatchedAddresses({ network: upstreams.network, cap: MOST_WATCHED })
+  const counts = indexMetrics(parts)
+  const following = await startFollowing({
+    upstreams,
+    indexer: worker.indexer,
+    watched,
+    clock,
+    keep: keepOf(parts),
+    onWritten: tail.announce,
+    onApplied: ({ added, removed, checkpoint }) => {
+      counts.blocks.inc({ environment, change: 'added' }, added)
+      counts.blocks.inc({ environment, change: 'removed' }, removed)
+      if (checkpoint) counts.score.set({ environment }, checkpoint.blueScore)
+    },
+    onGap: (gap) => log.warn({ environment, gap }, 'part of the chain could not be read and is missing'),
+    onTrouble: (part, detail) => {
+      counts.troubles.inc({ environment, part })
+      log.debug({ environment, part, detail }, 'trouble in following the chain')
+    },
+  })
+  shutdown.add(`${environment} chain following`, () => following.close())
+  return {
+    services: { chainIndex: { chain, upstreams, cursors } },
+    chain,
+    events: { store: events, tail },
+    watched,
+  }
+}
+
+function keepOf({ environment, config }: Parts): Keep {
+  return environment === 'live'
+    ? { eventDays: config.eventDays, eventBytes: config.eventBytes, indexDays: config.indexDays }
+    : { eventDays: config.testEventDays, eventBytes: config.testEventBytes, indexDays: config.testIndexDays }
+}
+
+/** Both environments share one registry: the second finds the first one's. */
+function indexMetrics({ metrics }: Parts): { blocks: Counter; troubles: Counter; score: Gauge } {
+  const found = <T>(name: string, make: () => T): T =>
+    (metrics.registry.getSingleMetric(name) as T | undefined) ?? make()
+  return {
+    blocks: found('tapeline_index_chain_blocks_total', () =>
+      metrics.counter('tapeline_index_chain_blocks_total', 'Chain blocks that joined and left.', [
+        'environment',
+        'change',
+      ]),
+    ),
+    troubles: found('tapeline_index_troubles_total', () =>
+      metrics.counter('tapeline_index_troubles_total', 'Failed steps of following the chain.', [
+        'environment',
+        'part',
+      ]),
+    ),
+    score: found('tapeline_index_blue_score', () =>
+      metrics.gauge('tapeline_index_blue_score', 'Blue score up to which the chain is indexed.', [
+        'environment',
+      ]),
+    ),
+  }
+}

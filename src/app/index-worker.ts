@@ -1,0 +1,101 @@
+/** The indexer in a thread of its own, as the rest of the process sees it: answers go over by transfer. */
+import { Worker } from 'node:worker_threads'
+import type { Network } from '../core/chain/network.ts'
+import type { Notes } from '../indexer/apply-notes.ts'
+import type { Indexer } from '../indexer/indexer.ts'
+import type { IndexReply, IndexRequest, IndexThreadData } from './index-thread.ts'
+
+export interface IndexWorker {
+  readonly indexer: Indexer
+  close(): Promise<void>
+}
+
+export interface IndexWorkerOptions {
+  file: string
+  network: Network
+  dropAfterMs: number
+  onUnreadable: (detail: string) => void
+}
+
+export function startIndexWorker(options: IndexWorkerOptions): IndexWorker {
+  const { file, network, dropAfterMs, onUnreadable } = options
+  const workerData: IndexThreadData = { file, network, dropAfterMs }
+  const worker = new Worker(new URL('./index-thread.ts', import.meta.url), { workerData })
+  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
+  let nextId = 1
+  let dead: Error | undefined
+  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+  const fail = (error: Error) => {
+    dead ??= error
+    for (const { reject } of waiting.values()) reject(dead)
+    waiting.clear()
+  }
+  worker.on('message', (reply: IndexReply) => {
+    if ('unreadable' in reply) return onUnreadable(reply.unreadable)
+    const caller = waiting.get(reply.id)
+    waiting.delete(reply.id)
+    if ('error' in reply) caller?.reject(new Error(reply.error))
+    else caller?.resolve(reply.value)
+  })
+  worker.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))))
+  worker.on('exit', () => fail(new Error('the indexer has ended')))
+
+  function call<Name extends keyof Indexer>(
+    operation: Name,
+    args: Parameters<Indexer[Name]>,
+    transfer: ArrayBuffer[] = [],
+  ): ReturnType<Indexer[Name]> {
+    const result = new Promise((resolve, reject) => {
+      if (dead !== undefined) return reject(dead)
+      const request: IndexRequest = { id: nextId++, operation, args }
+      waiting.set(request.id, { resolve, reject })
+      worker.postMessage(request, transfer)
+    })
+    return result as ReturnType<Indexer[Name]>
+  }
+
+  return {
+    indexer: {
+      checkpoint: () => call('checkpoint', []),
+      chainBlockBelow: (steps) => call('chainBlockBelow', [steps]),
+      startAt: (block, gap) => call('startAt', [block, gap]),
+      applyChain: (startHash, given, force) => {
+        const bytes = own(given)
+        return call('applyChain', [startHash, bytes, force], [bytes.buffer])
+      },
+      applyMempool: (given) => {
+        const bytes = own(given)
+        return call('applyMempool', [bytes], [bytes.buffer])
+      },
+      applyNotes: (given) => {
+        const notes = ownNotes(given)
+        return call('applyNotes', [notes.notes], notes.buffers)
+      },
+      applyBlocks: (given) => {
+        const bytes = own(given)
+        return call('applyBlocks', [bytes], [bytes.buffer])
+      },
+      prune: (events, index) => call('prune', [events, index]),
+    },
+    async close() {
+      if (dead === undefined) worker.postMessage('close')
+      await ended
+    },
+  }
+}
+
+/** Bytes that nobody else looks at: the answer's own buffer may be shared with others. */
+function own(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(bytes)
+}
+
+function ownNotes(notes: Notes): { notes: Notes; buffers: ArrayBuffer[] } {
+  const blocks = notes.blocks.map(own)
+  const daaScore = notes.daaScore && own(notes.daaScore)
+  const blueScore = notes.blueScore && own(notes.blueScore)
+  const all = [...blocks, ...(daaScore ? [daaScore] : []), ...(blueScore ? [blueScore] : [])]
+  return {
+    notes: { blocks, ...(daaScore ? { daaScore } : {}), ...(blueScore ? { blueScore } : {}) },
+    buffers: all.map((bytes) => bytes.buffer),
+  }
+}

@@ -1,0 +1,46 @@
+/** The ten kinds of events, once. */
+export const EVENT_KINDS = [
+  'block_added',
+  'virtual_chain_changed',
+  'virtual_daa_score_changed',
+  'sink_blue_score_changed',
+  'utxos_changed',
+  'mempool_entry',
+  'covenant_execution',
+  'krc20_activity',
+  'native_asset_transfer',
+  'scriptlang_event',
+] as const
+export type EventKind = (typeof EVENT_KINDS)[number]
+
+/** Kinds about the chain as a whole: a filter by addresses leaves them alone. */
+export const CHAIN_KINDS = [
+  'block_added',
+  'virtual_chain_changed',
+  'virtual_daa_score_changed',
+  'sink_blue_score_changed',
+] as const satisfies readonly EventKind[]
+export type ChainKind = (typeof CHAIN_KINDS)[number]
+
+/** Kinds that carry the addresses they concern: a filter by addresses narrows them. */
+export type AddressKind = Exclude<EventKind, ChainKind>
+export const ADDRESS_KINDS: readonly AddressKind[] = EVENT_KINDS.filter(
+  (kind) => !isChainKind(kind),
+) as AddressKind[]
+
+/** Which tag of a parsed transaction makes which kind. */
+export const PARSED_KINDS = {
+  covenant_execution: 'covenant_execution',
+  krc20: 'krc20_activity',
+  native_asset: 'native_asset_transfer',
+  scriptlang: 'scriptlang_event',
+} as const satisfies Record<string, EventKind>
+export type ParsedKind = (typeof PARSED_KINDS)[keyof typeof PARSED_KINDS]
+
+export function isEventKind(text: string): text is EventKind {
+  return (EVENT_KINDS as readonly string[]).includes(text)
+}
+
+export function isChainKind(kind: EventKind): kind is ChainKind {
+  return (CHAIN_KINDS as readonly EventKind[]).includes(kind)
+}

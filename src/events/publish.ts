@@ -1,0 +1,85 @@
+/**
+ * Tells the readers in this process that the log has grown, and gives them its new end: read once from the
+ * store, the same objects (and so the same serialised text) for everybody.
+ *
+ *   writer ──announce(seq)──▶ tail ──read on, in order──▶ every listener
+ */
+import type { EventStore, StoredEvent } from '../store/events.ts'
+
+export interface EventTail {
+  /** The last number that listeners were given; what comes before it is in the store. */
+  readonly seq: number
+  /** The log has events up to this number. */
+  announce(seq: number): void
+  /** Every event after `seq`, in order, in batches. A listener must not throw or block. */
+  listen(listener: (events: readonly StoredEvent[]) => void): () => void
+  close(): Promise<void>
+}
+
+export interface EventTailOptions {
+  store: Pick<EventStore, 'after' | 'bounds'>
+  onError?: (error: unknown) => void
+}
+
+const BATCH_EVENTS = 500
+const BATCH_BYTES = 1024 * 1024
+const RETRY_MS = 250
+
+export async function createEventTail(options: EventTailOptions): Promise<EventTail> {
+  const { store } = options
+  const listeners = new Set<(events: readonly StoredEvent[]) => void>()
+  let seq = (await store.bounds()).newestSeq
+  let known = seq
+  let closed = false
+  let reading: Promise<void> | undefined
+
+  async function read(): Promise<void> {
+    while (seq < known && !closed) {
+      // The log may grow during the read: what was not asked for is not taken as seen.
+      const until = known
+      const page = await store.after({
+        afterSeq: seq,
+        untilSeq: until,
+        limit: BATCH_EVENTS,
+        maxBytes: BATCH_BYTES,
+      })
+      seq = Math.max(page.upToSeq, seq)
+      if (page.events.length > 0 && !closed) for (const listener of listeners) listener(page.events)
+      if (!page.more) seq = Math.max(seq, until)
+      // Between pages the sockets of the readers get their turn, or a burst would look like slow clients.
+      else await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  function wake(): void {
+    if (reading !== undefined || closed || seq >= known) return
+    reading = read()
+      .catch((error) => {
+        options.onError?.(error)
+        setTimeout(wake, RETRY_MS).unref()
+      })
+      .finally(() => {
+        reading = undefined
+        if (seq < known) setImmediate(wake)
+      })
+  }
+
+  return {
+    get seq() {
+      return seq
+    },
+    announce(newest) {
+      known = Math.max(known, newest)
+      wake()
+    },
+    listen(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    async close() {
+      closed = true
+      listeners.clear()
+      await reading
+    },
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * One answer about the node's chain, applied to the followed one.
+ *
+ *   asked from the checkpoint:        removed, then added
+ *   asked from a block below it:      first the own blocks above that block that the node does not have
+ *
+ * A node that is merely behind (its chain is the beginning of ours, or has less blue work than ours) changes
+ * nothing. Long answers are written in steps; after each the checkpoint stands, so that a crash between two
+ * of them loses and doubles nothing.
+ */
+import type { Network } from '../core/chain/network.ts'
+import type { ChainBlock, ChainStore } from '../store/chain.ts'
+import { applyBlock } from './apply-block.ts'
+import { eventBatch } from './batch.ts'
+import { type ReadChain, type ReadChainBlock, readChain } from './read-chain.ts'
+import { revertBlocks } from './revert-block.ts'
+
+export interface ChainStep {
+  readonly checkpoint: ChainBlock
+  readonly newestSeq: number
+  /** Transactions whose confirmation was undone, and those that were confirmed. */
+  readonly unconfirmed: readonly string[]
+  readonly confirmed: readonly string[]
+  readonly added: number
+  readonly removed: number
+}
+
+export interface ApplyChainOptions {
+  store: ChainStore
+  network: Network
+  now: () => number
+  startHash: string
+  bytes: Uint8Array
+  /** Follow the node even where its chain has less blue work. */
+  force: boolean
+  onUnreadable: (detail: string) => void
+}
+
+/** What one write takes at most. */
+const BLOCKS_PER_STEP = 50
+const TRANSACTIONS_PER_STEP = 2_000
+
+/** Undefined: the node is behind, nothing was done. */
+export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<ChainStep | undefined> {
+  const { store } = options
+  const answer = readChain(options.bytes)
+  const plan = await planOf(answer, options)
+  if (plan === undefined) {
+    yield undefined
+    return
+  }
+  let removed = plan.removed
+  let at = plan.firstAdded
+  while (at < answer.added.length || removed.length > 0) {
+    const blocks: ReadChainBlock[] = []
+    let transactions = 0
+    while (
+      at < answer.added.length &&
+      blocks.length < BLOCKS_PER_STEP &&
+      transactions < TRANSACTIONS_PER_STEP
+    ) {
+      const block = answer.block(at++)
+      for (const detail of block.unreadable) options.onUnreadable(detail)
+      transactions += block.transactions.length
+      blocks.push(block)
+    }
+    const step = await writeStep(removed, blocks, options)
+    removed = []
+    const checkpoint = await store.checkpoint()
+    if (checkpoint !== undefined) yield { ...step, checkpoint }
+  }
+}
+
+async function planOf(
+  answer: ReadChain,
+  { store, startHash, force }: ApplyChainOptions,
+): Promise<{ removed: readonly string[]; firstAdded: number } | undefined> {
+  const above = await store.chainAbove(startHash)
+  if (above === undefined) throw new Error(`block ${startHash} is not in the followed chain`)
+  const ownTip = await store.checkpoint()
+  const own = above.map((block) => block.hash)
+  if (answer.removed.length === 0) {
+    let common = 0
+    while (common < own.length && own[common] === answer.added[common]) common++
+    if (common < own.length && common === answer.added.length) return undefined
+    if (common < own.length && !force && isLighter(answer, ownTip)) return undefined
+    return { removed: own.slice(common).reverse(), firstAdded: common }
+  }
+  if (!force && isLighter(answer, ownTip)) return undefined
+  // What lies below the first followed block was never applied.
+  const followed: string[] = []
+  for (const hash of answer.removed) if ((await store.chainAbove(hash)) !== undefined) followed.push(hash)
+  return { removed: [...own.reverse(), ...followed], firstAdded: 0 }
+}
+
+function isLighter(answer: ReadChain, ownTip: ChainBlock | undefined): boolean {
+  if (ownTip === undefined) return false
+  if (answer.added.length === 0) return true
+  return answer.block(answer.added.length - 1).blueScore < ownTip.blueScore
+}
+
+async function writeStep(
+  removed: readonly string[],
+  blocks: readonly ReadChainBlock[],
+  { store, network, now }: ApplyChainOptions,
+): Promise<Omit<ChainStep, 'checkpoint'>> {
+  const atMs = now()
+  const batch = eventBatch(network, atMs)
+  const undone = await store.confirmedBy(removed)
+  revertBlocks(undone, batch)
+  const ids = blocks.flatMap((block) => block.transactions.map(({ txId }) => txId))
+  const known = await store.known(ids)
+  const added = blocks.map((block) => applyBlock(block, { network, batch, known }))
+  batch.add('virtual_chain_changed', {
+    removed: [...removed],
+    added: blocks.map((block) => block.hash),
+    accepted: blocks.map((block) => ({
+      accepting_block_hash: block.hash,
+      transaction_ids: block.transactions.map(({ txId }) => txId),
+    })),
+  })
+  const { newestSeq } = await store.write({ atMs, removed, added, events: batch.events })
+  return {
+    newestSeq,
+    unconfirmed: undone.map(({ txId }) => txId),
+    confirmed: ids,
+    added: blocks.length,
+    removed: removed.length,
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * The mempool by difference: what is new is told and indexed as pending; what has been gone for a while and was
+ * not accepted is dropped. The while covers the time between leaving the mempool for a block and acceptance,
+ * and a change to a node that has not got the transaction yet.
+ */
+
+import type { Network } from '../core/chain/network.ts'
+import type { SpentOutput, Transaction } from '../core/chain/transaction.ts'
+import { readTransaction } from '../core/chain/transaction-json.ts'
+import { parseTransaction } from '../parser/parse-transaction.ts'
+import type { ChainStore, KnownTransaction, TransactionRecord } from '../store/chain.ts'
+import { parsedText } from './apply-block.ts'
+import { type EventBatch, eventBatch } from './batch.ts'
+import { addressesOf, feeOf, movementsOf } from './index-address.ts'
+import { addParsedEvents } from './parsed-events.ts'
+import { parse } from './read-chain.ts'
+
+export interface MempoolState {
+  /** Pending transactions, and when each was last in the mempool or became pending. */
+  readonly pending: Map<string, number>
+}
+
+export interface ApplyMempoolOptions {
+  store: ChainStore
+  network: Network
+  now: () => number
+  state: MempoolState
+  dropAfterMs: number
+  bytes: Uint8Array
+}
+
+interface Entry {
+  txId: string
+  fee: bigint
+  isOrphan: boolean
+  transaction: Transaction
+}
+
+/** New ones that one write takes at most; the next poll takes the rest. */
+const MOST_ENTERED = 2_000
+const MOST_DROPPED = 2_000
+
+/** The newest number of the log, when anything was written. */
+export async function applyMempool(options: ApplyMempoolOptions): Promise<number | undefined> {
+  const { store, network, now, state } = options
+  const atMs = now()
+  const fresh: Entry[] = []
+  for (const json of entriesOf(options.bytes)) {
+    const txId = idOf(json)
+    if (state.pending.has(txId)) state.pending.set(txId, atMs)
+    else if (fresh.length < MOST_ENTERED) {
+      const entry = readEntry(json, txId)
+      if (entry !== undefined) fresh.push(entry)
+    }
+  }
+  const known = await store.known(fresh.map(({ txId }) => txId))
+  const batch = eventBatch(network, atMs)
+  const entered: TransactionRecord[] = []
+  for (const entry of fresh) {
+    const before = known.get(entry.txId)
+    // The mempool of a node that is behind: the index knows better.
+    if (before?.status === 'confirmed') continue
+    state.pending.set(entry.txId, atMs)
+    if (before?.status === 'pending' && before.toldMempool) continue
+    entered.push(await enter(entry, before, batch, options))
+  }
+  const dropped = dueForDrop(state, atMs - options.dropAfterMs)
+  if (entered.length === 0 && dropped.length === 0) return undefined
+  const { newestSeq } = await store.write({ atMs, entered, dropped, events: batch.events })
+  for (const txId of dropped) state.pending.delete(txId)
+  return newestSeq
+}
+
+async function enter(
+  entry: Entry,
+  before: KnownTransaction | undefined,
+  batch: EventBatch,
+  { store, network }: ApplyMempoolOptions,
+): Promise<TransactionRecord> {
+  const { txId, transaction, isOrphan } = entry
+  const spent: (SpentOutput | null)[] = []
+  for (const { previousOutpoint } of transaction.inputs) {
+    const output = await store.output(previousOutpoint.transactionId, previousOutpoint.index)
+    spent.push(output === undefined ? null : { ...output, isCoinbase: null, blockDaaScore: null })
+  }
+  const parsed = parseTransaction(transaction, { network, spent, txId })
+  // The node does not know an orphan's fee.
+  const fee = isOrphan ? feeOf(parsed) : entry.fee
+  if (before?.toldMempool !== true) {
+    const { tags, outputs } = parsed
+    batch.add(
+      'mempool_entry',
+      { tx_id: txId, fee_sompi: entry.fee, is_orphan: isOrphan, tags, outputs },
+      addressesOf(parsed),
+    )
+    addParsedEvents(batch, parsed, 'mempool')
+  }
+  // The rows of one that was accepted before were made from resolved inputs: they are better than these.
+  const effects =
+    before === undefined ? movementsOf(parsed).map(({ effect }) => ({ ...effect, event: null })) : []
+  return { txId, parsed: parsedText(parsed), fee, effects }
+}
+
+function dueForDrop(state: MempoolState, lastSeenBeforeMs: number): string[] {
+  const due: string[] = []
+  for (const [txId, seenMs] of state.pending) {
+    if (seenMs < lastSeenBeforeMs && due.length < MOST_DROPPED) due.push(txId)
+  }
+  return due
+}
+
+type Members = Record<string, unknown>
+
+function entriesOf(bytes: Uint8Array): Members[] {
+  const entries = parse(bytes).mempoolEntries
+  return Array.isArray(entries) ? (entries as Members[]) : []
+}
+
+function idOf(entry: Members): string {
+  const verbose = (entry.transaction as Members).verboseData as Members
+  return String(verbose.transactionId)
+}
+
+function readEntry(entry: Members, txId: string): Entry | undefined {
+  const read = readTransaction(entry.transaction)
+  if (!read.ok) return undefined
+  return {
+    txId,
+    fee: BigInt(entry.fee as number | bigint),
+    isOrphan: entry.is_orphan === true,
+    transaction: read.transaction,
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Where to go on when the nodes do not know the last followed block. A node may have died with a block that
+ * never left it: then an older block of the followed chain is known. Only when none is known, not even the
+ * oldest kept one, the chain in between is lost: a gap.
+ */
+import type { Answer, CatchUp } from '../relay/catch-up.ts'
+import type { ChainBlock, ChainGap } from '../store/chain.ts'
+import type { Indexer } from './indexer.ts'
+
+export type Resumption =
+  | { readonly kind: 'from'; readonly hash: string; readonly answer: Extract<Answer, { kind: 'bytes' }> }
+  | { readonly kind: 'lost'; readonly oldestTried: ChainBlock }
+  | { readonly kind: 'unavailable'; readonly detail: string }
+
+/** Asks at doubling distances below the checkpoint. */
+export async function findKnownBlock(
+  indexer: Pick<Indexer, 'chainBlockBelow'>,
+  catchUp: CatchUp,
+  prefer: string | undefined,
+): Promise<Resumption> {
+  let before: ChainBlock | undefined
+  for (let steps = 1; ; steps *= 2) {
+    const block = await indexer.chainBlockBelow(steps)
+    if (block === undefined) return { kind: 'unavailable', detail: 'no chain is followed' }
+    if (block.hash === before?.hash) return { kind: 'lost', oldestTried: block }
+    before = block
+    const answer = await catchUp.chainFrom(block.hash, prefer)
+    if (answer.kind === 'bytes') return { kind: 'from', hash: block.hash, answer }
+    if (answer.kind === 'unavailable') return answer
+  }
+}
+
+/** The first start begins at the end of the chain: what came before is not covered. */
+export async function startFirst(indexer: Indexer, catchUp: CatchUp): Promise<ChainBlock | undefined> {
+  const ends = await catchUp.ends(undefined)
+  if (ends === undefined) return undefined
+  await indexer.startAt(ends.sink, undefined)
+  return ends.sink
+}
+
+/** Goes on from the oldest block that the node still has, and records what lies between as a gap. */
+export async function startAfterGap(
+  indexer: Indexer,
+  catchUp: CatchUp,
+  from: ChainBlock,
+  nowMs: number,
+): Promise<ChainGap | undefined> {
+  const ends = await catchUp.ends(undefined)
+  if (ends === undefined) return undefined
+  const gap: ChainGap = {
+    atMs: nowMs,
+    fromHash: from.hash,
+    fromBlueScore: from.blueScore,
+    fromTimeMs: from.timeMs,
+    toHash: ends.oldest.hash,
+    toTimeMs: ends.oldest.timeMs,
+    reason: 'pruned',
+  }
+  await indexer.startAt(ends.oldest, gap)
+  return gap
+}

@@ -1,0 +1,83 @@
+/**
+ * Tells every block of the DAG and every score.
+ *
+ *   lost ──live again──▶ ask for blocks from the chain block known before the loss ──▶ what waited meanwhile ──▶ live
+ *
+ * Blocks that were told already are recognised by the index, so that ranges may overlap.
+ */
+import { backoffMs } from '../kit/backoff.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Wake } from '../kit/wake.ts'
+import type { CatchUp } from '../relay/catch-up.ts'
+import type { Receiver } from '../relay/receive.ts'
+import type { Indexer } from './indexer.ts'
+
+export interface FollowBlocksOptions {
+  indexer: Indexer
+  catchUp: CatchUp
+  receiver: Receiver
+  clock: Clock
+  wake: Wake
+  signal: AbortSignal
+  prefer: () => string | undefined
+  /** From where blocks may be missing; taken once. Undefined: none are. */
+  takeMissing: () => string | undefined
+  onWritten: (newestSeq: number) => void
+  onTrouble: (detail: string) => void
+}
+
+const LONGEST_WAIT_MS = 1_000
+/** Notifications of this long are written together. */
+const GATHER_MS = 25
+const RETRY = { baseMs: 100, capMs: 3_000 }
+/** A node that died may have been the only one with its last blocks: this many below, the others know them. */
+const OLDER_BLOCKS = 1_000
+const MOST_ROUNDS = 100_000
+
+export async function followBlocks(options: FollowBlocksOptions): Promise<void> {
+  const { indexer, receiver, clock, wake, signal } = options
+  let failures = 0
+  let missing: string | undefined
+  while (!signal.aborted) {
+    missing = options.takeMissing() ?? missing
+    try {
+      if (missing !== undefined) {
+        await fill(missing)
+        missing = undefined
+      }
+      for (let notes = receiver.take(); notes !== undefined && !signal.aborted; notes = receiver.take()) {
+        const newestSeq = await indexer.applyNotes(notes)
+        if (newestSeq !== undefined) options.onWritten(newestSeq)
+      }
+      failures = 0
+    } catch (error) {
+      if (signal.aborted) return
+      options.onTrouble(error instanceof Error ? error.message : String(error))
+      await clock.sleep(backoffMs(RETRY, failures++), signal).catch(() => {})
+      continue
+    }
+    await wake.wait(LONGEST_WAIT_MS, signal)
+    await clock.sleep(GATHER_MS, signal).catch(() => {})
+  }
+
+  async function fill(from: string): Promise<void> {
+    let low = from
+    for (let round = 0; round < MOST_ROUNDS && !signal.aborted; round++) {
+      const answer = await options.catchUp.blocksFrom(low, options.prefer())
+      if (answer.kind === 'unavailable') throw new Error(answer.detail)
+      if (answer.kind === 'unknown_block') {
+        const older = await indexer.chainBlockBelow(OLDER_BLOCKS)
+        if (older === undefined || older.hash === low || round > 0) {
+          options.onTrouble(`blocks after ${low} cannot be asked for any more`)
+          return
+        }
+        low = older.hash
+        continue
+      }
+      const { newestSeq, lastChainBlock } = await indexer.applyBlocks(answer.bytes)
+      if (newestSeq !== undefined) options.onWritten(newestSeq)
+      if (lastChainBlock === undefined || lastChainBlock === low) return
+      low = lastChainBlock
+    }
+  }
+}

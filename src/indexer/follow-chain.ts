@@ -1,0 +1,91 @@
+/**
+ * Follows the node's selected chain, one question at a time.
+ *
+ *   wait for a ring (or a second) ─▶ ask from the checkpoint ─▶ apply ─▶ wait
+ *                                        │ unknown block ─▶ ask from below ─▶ apply
+ *                                        │                        └ none known ─▶ record a gap, start anew
+ *                                        └ no node ─▶ wait, longer each time
+ *
+ * Going live and catching up are the same question; only the length of the answer differs.
+ */
+import { backoffMs } from '../kit/backoff.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Wake } from '../kit/wake.ts'
+import type { CatchUp } from '../relay/catch-up.ts'
+import type { ChainBlock, ChainGap } from '../store/chain.ts'
+import { findKnownBlock, startAfterGap, startFirst } from './checkpoint.ts'
+import type { ChainApplied, Indexer } from './indexer.ts'
+
+export interface FollowChainOptions {
+  indexer: Indexer
+  catchUp: CatchUp
+  clock: Clock
+  wake: Wake
+  signal: AbortSignal
+  /** The node whose view is followed as long as it is well. */
+  prefer: () => string | undefined
+  onApplied: (applied: ChainApplied) => void
+  onGap: (gap: ChainGap) => void
+  onTrouble: (detail: string) => void
+}
+
+const LONGEST_WAIT_MS = 1_000
+/** An answer with this many blocks has a successor. */
+const MORE_TO_COME = 100
+const RETRY = { baseMs: 100, capMs: 3_000 }
+/** How long a lighter chain is taken for a node that is behind. */
+const PATIENCE_MS = 10_000
+/** Nodes that have just come up may not have read their own blocks yet. */
+const LOST_ROUNDS = 3
+
+export async function followChain(options: FollowChainOptions): Promise<void> {
+  const { indexer, catchUp, clock, wake, signal, prefer } = options
+  let checkpoint: ChainBlock | undefined
+  let failures = 0
+  let lostRounds = 0
+  let behindSinceMs: number | undefined
+
+  while (!signal.aborted) {
+    let again = false
+    try {
+      checkpoint ??= (await indexer.checkpoint()) ?? (await startFirst(indexer, catchUp))
+      if (checkpoint === undefined) throw new Error('no synced node to start from')
+      again = await step(checkpoint)
+      failures = 0
+    } catch (error) {
+      if (signal.aborted) return
+      options.onTrouble(error instanceof Error ? error.message : String(error))
+      checkpoint = undefined
+      await wake.wait(backoffMs(RETRY, failures++), signal)
+      continue
+    }
+    if (!again) await wake.wait(LONGEST_WAIT_MS, signal)
+  }
+
+  async function step(from: ChainBlock): Promise<boolean> {
+    const answer = await catchUp.chainFrom(from.hash, prefer())
+    if (answer.kind === 'bytes') return apply(from.hash, answer.bytes)
+    if (answer.kind === 'unavailable') throw new Error(answer.detail)
+    const found = await findKnownBlock(indexer, catchUp, prefer())
+    if (found.kind === 'from') return apply(found.hash, found.answer.bytes)
+    if (found.kind === 'unavailable') throw new Error(found.detail)
+    if (++lostRounds < LOST_ROUNDS) throw new Error('no node knows a block of the followed chain')
+    const gap = await startAfterGap(indexer, catchUp, from, clock.now())
+    if (gap === undefined) throw new Error('no synced node to go on with')
+    lostRounds = 0
+    checkpoint = await indexer.checkpoint()
+    options.onGap(gap)
+    return true
+  }
+
+  async function apply(startHash: string, bytes: Uint8Array): Promise<boolean> {
+    const force = behindSinceMs !== undefined && clock.now() - behindSinceMs > PATIENCE_MS
+    const applied = await indexer.applyChain(startHash, bytes, force)
+    lostRounds = 0
+    if (applied.behind) behindSinceMs ??= clock.now()
+    else behindSinceMs = undefined
+    checkpoint = applied.checkpoint ?? checkpoint
+    options.onApplied(applied)
+    return applied.added >= MORE_TO_COME
+  }
+}

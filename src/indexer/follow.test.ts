@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { allEvents, caughtUp, startChainRig } from '../../test/fakes/chain-rig.ts'
+import {
+  acceptances,
+  assertAddress,
+  assertLog,
+  chainBalance,
+  historyOf,
+} from '../../test/fakes/chain-truth.ts'
+import { systemClock } from '../kit/clock.ts'
+
+const SOAK = process.env.TAPELINE_SOAK !== undefined
+const SIZE = SOAK ? { blocks: 36_000, reorgs: 200 } : { blocks: 400, reorgs: 12 }
+
+function random(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+test('after many reorganisations every address has the history, status and balance that the node has', async (t) => {
+  const rig = await startChainRig({
+    seed: 11,
+    paced: false,
+    reorgsPerMinute: 0,
+    transactionsPerSecond: 8,
+    warmUpBlocks: 300,
+    coinbaseMaturity: 50,
+    keepBlocks: SIZE.blocks * 3,
+  })
+  t.after(() => rig.close())
+  const [node] = rig.nodes
+  assert.ok(node)
+  const pick = random(5)
+  const startHash = node.truth.sink()
+  const balances = new Map(
+    node.wallets().map(({ address }) => [address, chainBalance(rig.chain, node, address)]),
+  )
+  const followed = await rig.follow()
+  const { database } = followed
+  await caughtUp(database, () => startHash)
+
+  const every = Math.floor(SIZE.blocks / SIZE.reorgs)
+  for (let block = 1; block <= SIZE.blocks; block++) {
+    rig.chain.chain.step()
+    if (block % every === 0) {
+      const depth = pick(5) === 0 ? 20 + pick(20) : 1 + pick(6)
+      await node.reorganize(Math.min(depth, Math.floor(block * 0.6)), pick(3) === 0)
+    }
+    if (block % 7 === 0) await new Promise((resolve) => setImmediate(resolve))
+    if (pick(40) === 0) await caughtUp(database, () => node.truth.sink(), 60_000)
+  }
+  await caughtUp(database, () => node.truth.sink(), 60_000)
+  await systemClock.sleep(300)
+
+  const events = await allEvents(database)
+  const { retractions, startScore } = assertLog(events, node)
+  assert.ok(retractions > SIZE.reorgs, `${retractions} confirmations were taken back`)
+
+  const start = { blueScore: startScore, accepted: acceptances(node) }
+  let rows = 0
+  for (const [address, before] of balances) {
+    const after = chainBalance(rig.chain, node, address)
+    rows += await assertAddress(database, node, address, start, { before, after })
+  }
+  const strangers = [...new Set(events.flatMap((event) => event.addresses))].filter((a) => !balances.has(a))
+  for (let i = 0; i < Math.min(60, strangers.length); i++) {
+    const address = strangers[pick(strangers.length)] ?? ''
+    rows += await assertAddress(database, node, address, start)
+  }
+  assert.ok(rows > 100, `${rows} rows were compared`)
+  assert.deepEqual(followed.gaps, [])
+  assert.deepEqual(followed.troubles, [])
+})
+
+test('a double-spent transaction goes from confirmed to pending to dropped, and its rows with it', async (t) => {
+  const rig = await startChainRig({
+    seed: 4,
+    paced: false,
+    reorgsPerMinute: 0,
+    warmUpBlocks: 100,
+    coinbaseMaturity: 20,
+  })
+  t.after(() => rig.close())
+  const [node] = rig.nodes
+  assert.ok(node)
+  const { database } = await rig.follow({ dropAfterMs: 700 })
+  await caughtUp(database, () => node.truth.sink())
+  const mine = async (blocks: number) => {
+    for (let i = 0; i < blocks; i++) rig.chain.chain.step()
+    await caughtUp(database, () => node.truth.sink())
+  }
+  await mine(30)
+  const before = new Set((await allEvents(database)).flatMap((event) => event.addresses))
+  let lost: string | undefined
+  for (let round = 0; round < 30 && lost === undefined; round++) {
+    await mine(4)
+    const confirmed = node.truth
+      .chain()
+      .slice(-8)
+      .flatMap((block) => block.accepted.map((tx) => tx.transactionId))
+    await node.reorganize(6, true)
+    await mine(3)
+    for (const txId of confirmed) {
+      const row = await database.chain.transaction(txId)
+      if (
+        row !== undefined &&
+        !row.parsed.includes('"coinbase"') &&
+        node.truth.transaction(txId) === undefined
+      )
+        lost = txId
+    }
+  }
+  assert.ok(lost, 'a payment was taken back')
+  assert.notEqual((await database.chain.transaction(lost))?.status, 'confirmed')
+  await systemClock.sleep(1_300)
+  const row = await database.chain.transaction(lost)
+  const accepted = node.truth.transaction(lost)
+  assert.equal(row?.status, accepted === undefined ? 'dropped' : 'confirmed')
+  for (const address of before) {
+    for (const item of await historyOf(database, address)) {
+      if (item.txId === lost) assert.equal(item.status, row?.status)
+    }
+  }
+})

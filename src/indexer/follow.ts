@@ -1,0 +1,134 @@
+/** Starts everything that keeps the index and the event log at the end of the chain, and stops it again. */
+import type { Clock } from '../kit/clock.ts'
+import { createWake } from '../kit/wake.ts'
+import type { WatchedAddresses } from '../relay/addresses.ts'
+import { createCatchUp } from '../relay/catch-up.ts'
+import { createReceiver } from '../relay/receive.ts'
+import { subscribe } from '../relay/subscribe.ts'
+import type { ChainGap } from '../store/chain.ts'
+import type { Upstreams } from '../upstreams/pool.ts'
+import { followBlocks } from './follow-blocks.ts'
+import { followChain } from './follow-chain.ts'
+import { followMempool } from './follow-mempool.ts'
+import type { ChainApplied, Indexer } from './indexer.ts'
+import { type Keep, keepPruning } from './prune.ts'
+
+export interface FollowOptions {
+  upstreams: Upstreams
+  indexer: Indexer
+  watched: WatchedAddresses
+  clock: Clock
+  keep: Keep
+  mempoolEveryMs?: number
+  /** The log has grown up to this number. */
+  onWritten: (newestSeq: number) => void
+  onApplied?: (applied: ChainApplied) => void
+  onGap?: (gap: ChainGap) => void
+  onTrouble?: (part: 'chain' | 'mempool' | 'blocks' | 'prune', detail: string) => void
+}
+
+export interface Following {
+  close(): Promise<void>
+}
+
+const MEMPOOL_EVERY_MS = 500
+/** Blocks that may have been received and not written when the process ended. */
+const RESTART_MARGIN_BLOCKS = 100
+/** A chain block can be known by a call before the notifications of the blocks it merges have arrived. */
+const NOTE_DELAY_MS = 5_000
+/** How long notifications may have waited in a queue that then broke. */
+const QUEUE_DELAY_MS = 60_000
+const TRAIL = 600
+
+export async function startFollowing(options: FollowOptions): Promise<Following> {
+  const { upstreams, indexer, clock, watched } = options
+  const stop = new AbortController()
+  const { signal } = stop
+  const catchUp = createCatchUp(upstreams, signal)
+  const receiver = createReceiver()
+  const chainWake = createWake()
+  const blocksWake = createWake()
+  let node: string | undefined
+  const trail = createTrail((await indexer.chainBlockBelow(RESTART_MARGIN_BLOCKS))?.hash)
+  let lastNoteMs = clock.now()
+  /** From this chain block on, blocks may not have been told. */
+  let missingFrom = trail.before(lastNoteMs)
+
+  const trouble = (part: 'chain' | 'mempool' | 'blocks' | 'prune') => (detail: string) =>
+    options.onTrouble?.(part, detail)
+  const common = { indexer, catchUp, clock, signal, prefer: () => node, onWritten: options.onWritten }
+  const subscriptions = subscribe({
+    upstreams,
+    watched,
+    receiver,
+    onChain: chainWake.ring,
+    onNotes: () => {
+      lastNoteMs = clock.now()
+      blocksWake.ring()
+    },
+    onLive: (at) => {
+      node = at
+      chainWake.ring()
+      blocksWake.ring()
+    },
+    onLost: () => {
+      node = undefined
+      missingFrom ??= trail.before(lastNoteMs - NOTE_DELAY_MS)
+    },
+  })
+  const running = [
+    followChain({
+      ...common,
+      wake: chainWake,
+      onApplied: (applied) => {
+        if (applied.checkpoint) trail.add(applied.checkpoint.hash, clock.now())
+        if (applied.newestSeq !== undefined) options.onWritten(applied.newestSeq)
+        options.onApplied?.(applied)
+      },
+      onGap: (gap) => options.onGap?.(gap),
+      onTrouble: trouble('chain'),
+    }),
+    followBlocks({
+      ...common,
+      receiver,
+      wake: blocksWake,
+      takeMissing: () => {
+        if (receiver.wasBroken()) missingFrom ??= trail.before(lastNoteMs - QUEUE_DELAY_MS)
+        if (node === undefined) return undefined
+        const taken = missingFrom
+        missingFrom = undefined
+        return taken
+      },
+      onTrouble: trouble('blocks'),
+    }),
+    followMempool({
+      ...common,
+      everyMs: options.mempoolEveryMs ?? MEMPOOL_EVERY_MS,
+      onTrouble: trouble('mempool'),
+    }),
+    keepPruning({ indexer, clock, signal, keep: options.keep, onTrouble: trouble('prune') }),
+  ]
+  return {
+    async close() {
+      stop.abort()
+      subscriptions.close()
+      await Promise.all(running)
+    },
+  }
+}
+
+/** Which chain block was the last one at which time. */
+function createTrail(first: string | undefined) {
+  const places: { hash: string; atMs: number }[] = []
+  return {
+    add(hash: string, atMs: number): void {
+      const newest = places.at(-1)
+      if (newest !== undefined && atMs - newest.atMs < 200) return
+      places.push({ hash, atMs })
+      if (places.length > TRAIL) places.shift()
+    },
+    before(timeMs: number): string | undefined {
+      return places.findLast((place) => place.atMs <= timeMs)?.hash ?? first ?? places[0]?.hash
+    },
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Turns the node's answers into index rows and events. It does no network: answers come in as the bytes that
+ * the node sent, so that it can run in a thread of its own. One piece of work at a time, in order.
+ */
+import type { Network } from '../core/chain/network.ts'
+import type { ChainBlock, ChainGap, ChainStore, IndexRetention } from '../store/chain.ts'
+import type { EventStore, Retention } from '../store/events.ts'
+import { applyChain } from './apply-chain.ts'
+import { applyMempool, type MempoolState } from './apply-mempool.ts'
+import { applyBlocks, applyNotes, type BlocksApplied, type Notes } from './apply-notes.ts'
+
+export interface ChainApplied {
+  readonly checkpoint: ChainBlock | undefined
+  readonly added: number
+  readonly removed: number
+  /** The node's chain is the beginning of ours, or lighter: nothing was done. */
+  readonly behind: boolean
+  readonly newestSeq: number | undefined
+}
+
+export interface Indexer {
+  checkpoint(): Promise<ChainBlock | undefined>
+  /** A followed block that many steps below the checkpoint; the oldest kept one where it is further. */
+  chainBlockBelow(steps: number): Promise<ChainBlock | undefined>
+  /** Follows from this block on, as the first start or after a gap. */
+  startAt(block: ChainBlock, gap: ChainGap | undefined): Promise<void>
+  applyChain(startHash: string, bytes: Uint8Array, force: boolean): Promise<ChainApplied>
+  applyMempool(bytes: Uint8Array): Promise<number | undefined>
+  applyNotes(notes: Notes): Promise<number | undefined>
+  applyBlocks(bytes: Uint8Array): Promise<BlocksApplied>
+  /** One bounded step. */
+  prune(events: Retention, index: IndexRetention): Promise<boolean>
+}
+
+export interface IndexerOptions {
+  chain: ChainStore
+  events: EventStore
+  network: Network
+  now: () => number
+  /** How long a pending transaction may be missing from the mempool before it counts as dropped. */
+  dropAfterMs: number
+  onUnreadable?: (detail: string) => void
+}
+
+const MOST_PENDING = 1_000_000
+
+export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
+  const { chain, events, network, now, dropAfterMs } = options
+  const onUnreadable = options.onUnreadable ?? (() => {})
+  const startedMs = now()
+  const state: MempoolState = {
+    pending: new Map((await chain.pending(MOST_PENDING)).map((txId) => [txId, startedMs])),
+  }
+  const scores = { daaScore: -1, blueScore: -1 }
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = last.then(work)
+    last = result.catch(() => {})
+    return result
+  }
+
+  async function applyAnswer(startHash: string, bytes: Uint8Array, force: boolean): Promise<ChainApplied> {
+    let applied: ChainApplied = {
+      checkpoint: undefined,
+      added: 0,
+      removed: 0,
+      behind: false,
+      newestSeq: undefined,
+    }
+    for await (const step of applyChain({
+      store: chain,
+      network,
+      now,
+      startHash,
+      bytes,
+      force,
+      onUnreadable,
+    })) {
+      if (step === undefined) return { ...applied, behind: true }
+      const atMs = now()
+      for (const txId of step.unconfirmed) state.pending.set(txId, atMs)
+      for (const txId of step.confirmed) state.pending.delete(txId)
+      applied = {
+        checkpoint: step.checkpoint,
+        added: applied.added + step.added,
+        removed: applied.removed + step.removed,
+        behind: false,
+        newestSeq: step.newestSeq,
+      }
+    }
+    return applied
+  }
+
+  return {
+    checkpoint: () => inTurn(() => chain.checkpoint()),
+    chainBlockBelow: (steps) => inTurn(() => chain.chainBlockBelow(steps)),
+    startAt: (block, gap) =>
+      inTurn(async () => void (await chain.write({ atMs: now(), start: block, ...(gap ? { gap } : {}) }))),
+    applyChain: (startHash, bytes, force) => inTurn(() => applyAnswer(startHash, bytes, force)),
+    applyMempool: (bytes) =>
+      inTurn(() => applyMempool({ store: chain, network, now, state, dropAfterMs, bytes })),
+    applyNotes: (notes) => inTurn(() => applyNotes(notes, scores, { store: chain, network, now })),
+    applyBlocks: (bytes) => inTurn(() => applyBlocks(bytes, { store: chain, network, now })),
+    prune: (retention, index) =>
+      inTurn(async () => {
+        const [log, rows] = [await events.retain(retention), await chain.prune(index)]
+        return log.more || rows.more
+      }),
+  }
+}

@@ -1,0 +1,47 @@
+/** Forgets what the settings no longer keep, in small steps, so that the writer is never held long. */
+import type { Clock } from '../kit/clock.ts'
+import type { Indexer } from './indexer.ts'
+
+export interface Keep {
+  /** The event log, by time and by size. */
+  eventDays: number
+  eventBytes: number
+  /** Days of transactions; null keeps all. */
+  indexDays: number | null
+}
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+/** Three days at ten blocks per second: longer than any node keeps blocks. */
+const CHAIN_BLOCKS = 2_600_000
+const SEEN_MS = 6 * HOUR_MS
+const EVERY_MS = 60_000
+const BETWEEN_STEPS_MS = 20
+
+export async function keepPruning(options: {
+  indexer: Indexer
+  clock: Clock
+  signal: AbortSignal
+  keep: Keep
+  onTrouble: (detail: string) => void
+}): Promise<void> {
+  const { indexer, clock, signal, keep } = options
+  while (!signal.aborted) {
+    let more = false
+    try {
+      const nowMs = clock.now()
+      more = await indexer.prune(
+        { olderThanMs: nowMs - keep.eventDays * DAY_MS, maxBytes: keep.eventBytes },
+        {
+          transactionsBeforeMs: keep.indexDays === null ? null : nowMs - keep.indexDays * DAY_MS,
+          droppedBeforeMs: nowMs - DAY_MS,
+          chainBlocks: CHAIN_BLOCKS,
+          seenBeforeMs: nowMs - SEEN_MS,
+        },
+      )
+    } catch (error) {
+      if (!signal.aborted) options.onTrouble(error instanceof Error ? error.message : String(error))
+    }
+    await clock.sleep(more ? BETWEEN_STEPS_MS : EVERY_MS, signal).catch(() => {})
+  }
+}

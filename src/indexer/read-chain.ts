@@ -1,0 +1,116 @@
+/** Answers of the node about its chain and its blocks, as far as the index needs them. */
+
+import type { SpentOutput, Transaction } from '../core/chain/transaction.ts'
+import { readSpentOutputs, readTransaction } from '../core/chain/transaction-json.ts'
+import { parseExact } from '../kit/exact-json.ts'
+import type { ChainBlock } from '../store/chain.ts'
+
+export interface ReadTransactionOf {
+  readonly txId: string
+  readonly transaction: Transaction
+  readonly spent: readonly (SpentOutput | null)[]
+  readonly blockHash: string
+  readonly blockTimeMs: number
+}
+
+export interface ReadChainBlock extends ChainBlock {
+  readonly transactions: readonly ReadTransactionOf[]
+  /** Transactions in a form that this release does not know. */
+  readonly unreadable: readonly string[]
+}
+
+export interface ReadChain {
+  readonly removed: readonly string[]
+  readonly added: readonly string[]
+  /** Reads the blocks one by one, so that a long answer is not held twice. */
+  block(index: number): ReadChainBlock
+}
+
+type Members = Record<string, unknown>
+
+export class UnreadableAnswerError extends Error {
+  override readonly name = 'UnreadableAnswerError'
+}
+
+/** The answer of getVirtualChainFromBlockV2 at level Full. */
+export function readChain(bytes: Uint8Array): ReadChain {
+  const answer = parse(bytes)
+  const added = hashes(answer.addedChainBlockHashes, 'addedChainBlockHashes')
+  const blocks = answer.chainBlockAcceptedTransactions
+  if (!Array.isArray(blocks) || blocks.length !== added.length) {
+    throw new UnreadableAnswerError('chainBlockAcceptedTransactions does not match addedChainBlockHashes')
+  }
+  return {
+    removed: hashes(answer.removedChainBlockHashes, 'removedChainBlockHashes'),
+    added,
+    block: (index) => readBlock(blocks[index] as Members, added[index] ?? ''),
+  }
+}
+
+export interface ReadDagBlock {
+  readonly hash: string
+  readonly daaScore: number
+  readonly blueScore: number
+  readonly timeMs: number
+  readonly transactionIds: readonly string[]
+  readonly isChainBlock: boolean
+}
+
+/** A block as in a notification or in getBlocks. Nothing that is read from it exceeds 2^53. */
+export function readDagBlock(block: unknown): ReadDagBlock {
+  const { header, verboseData } = block as { header: Members; verboseData: Members }
+  return {
+    hash: String(header.hash),
+    daaScore: Number(header.daaScore),
+    blueScore: Number(header.blueScore),
+    timeMs: Number(header.timestamp),
+    transactionIds: hashes(verboseData.transactionIds, 'transactionIds'),
+    isChainBlock: verboseData.isChainBlock === true,
+  }
+}
+
+export function parseLoose(bytes: Uint8Array): Members {
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as Members
+}
+
+export function parse(bytes: Uint8Array): Members {
+  const read = parseExact(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
+  if (!read.ok) throw new UnreadableAnswerError(read.message)
+  return read.value as Members
+}
+
+function hashes(value: unknown, name: string): string[] {
+  if (!Array.isArray(value)) throw new UnreadableAnswerError(`${name} is missing`)
+  return value as string[]
+}
+
+function readBlock(item: Members, hash: string): ReadChainBlock {
+  const header = item.chainBlockHeader as Members
+  const accepted = item.acceptedTransactions as Members[]
+  const transactions: ReadTransactionOf[] = []
+  const unreadable: string[] = []
+  for (const json of accepted) {
+    const verbose = json.verboseData as Members
+    const txId = String(verbose.transactionId)
+    const read = readTransaction(json)
+    if (!read.ok) {
+      unreadable.push(`${txId}: ${read.faults[0]?.path} ${read.faults[0]?.message}`)
+      continue
+    }
+    transactions.push({
+      txId,
+      transaction: read.transaction,
+      spent: readSpentOutputs(json),
+      blockHash: String(verbose.blockHash),
+      blockTimeMs: Number(verbose.blockTime),
+    })
+  }
+  return {
+    hash,
+    blueScore: Number(header.blueScore),
+    daaScore: Number(header.daaScore),
+    timeMs: Number(header.timestamp),
+    transactions,
+    unreadable,
+  }
+}

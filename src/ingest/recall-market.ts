@@ -1,0 +1,115 @@
+/**
+ * What is known of a market that had begun before we listened: what an earlier run has stored, and what the venue
+ * can still tell.
+ *
+ *   stored bars of 5m that are closed ──▶ stand as they are
+ *   stored prints after them          ──▶ counted
+ *   the venue's prints                ──▶ stored and counted where they are new
+ *   the venue's own bars (yes/no)     ──▶ for the time before, where nothing was recorded
+ */
+import { buildContractBars } from '../core/contract-bars.ts'
+import { barStart } from '../core/interval.ts'
+import type { MarketBar } from '../core/market-bars.ts'
+import type { CandleRow } from '../core/rows/candle.ts'
+import type { TradeRow } from '../core/rows/trade.ts'
+import type { SeriesStore } from '../store/series.ts'
+import type { ContractBarObservation, TradeObservation } from '../venues/observation.ts'
+import type { Venue } from '../venues/venue.ts'
+import { BASE_INTERVAL, MARKETS_BACK_MS, type MarketPlan } from './market-plans.ts'
+import { candleFeed, feedOf } from './plans.ts'
+import type { MarketRecorder } from './record-market.ts'
+
+const MAX_ROWS = 100_000
+
+export async function recallMarket(options: {
+  plan: MarketPlan
+  recorder: MarketRecorder
+  series: SeriesStore
+  venue: Venue
+  /** Everything from here on is heard. */
+  nowMs: number
+  signal: AbortSignal
+}): Promise<void> {
+  const { plan, recorder, series, venue, nowMs, signal } = options
+  const { symbol, marketId, volume } = recorder.market
+  const fromMs = barStart(
+    Math.max(recorder.startMs - MARKETS_BACK_MS, nowMs - 2 * MARKETS_BACK_MS),
+    BASE_INTERVAL,
+  )
+  const page = async <T>(feed: Parameters<SeriesStore['page']>[0]['feeds'][number]) => {
+    const { text } = await series.page({
+      feeds: [feed],
+      range: { from: fromMs, to: nowMs },
+      order: 'asc',
+      limit: MAX_ROWS,
+      separator: '\n',
+      filters: { instruments: recorder.instruments },
+    })
+    return (text === '' ? [] : text.split('\n')).map((line) => JSON.parse(line) as T)
+  }
+
+  const fixed = new Set<string>()
+  for (const row of await page<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL))) {
+    if (!row.closed) continue
+    const bar = barOfRow(row)
+    const instrument = row.token_id ?? marketId
+    fixed.add(`${instrument}:${bar.openTimeMs}`)
+    recorder.fix(instrument, bar, !plan.hasTokens)
+  }
+  const isFixed = (instrument: string, timeMs: number) =>
+    fixed.has(`${instrument}:${barStart(timeMs, BASE_INTERVAL)}`)
+  for (const row of await page<TradeRow>(feedOf('trades', plan.source, symbol)))
+    recorder.known(tradeOfRow(row, recorder), isFixed(row.token_id ?? marketId, Date.parse(row.timestamp)))
+  if (Number(volume ?? 0) === 0) return
+
+  // A yes/no contract may be a day old and its bars are at hand; its prints matter for the bar that runs.
+  const bucketMs = barStart(nowMs, BASE_INTERVAL)
+  const range = {
+    fromMs: plan.hasTokens ? 0 : bucketMs,
+    toMs: nowMs,
+  }
+  if (!plan.hasTokens && recorder.startMs < bucketMs) {
+    const finer: ContractBarObservation[] = []
+    const barsFromMs = barStart(Math.max(recorder.startMs, nowMs - MARKETS_BACK_MS), BASE_INTERVAL)
+    const request = { dataset: 'contract_bars', symbol, market: marketId, interval: '1m' } as const
+    const bars = venue.history({ ...request, range: { fromMs: barsFromMs, toMs: bucketMs } }, { signal })
+    for await (const { observations } of bars)
+      for (const row of observations) if (row.kind === 'contract_bar') finer.push(row)
+    for (const bar of buildContractBars({ interval: BASE_INTERVAL, finer }))
+      if (!isFixed(marketId, bar.openTimeMs)) recorder.fix(marketId, bar, true)
+  }
+  const trades = venue.history({ dataset: 'trades', symbol, market: marketId, range }, { signal })
+  for await (const { observations } of trades)
+    for (const row of observations) if (row.kind === 'trade') recorder.trade(row)
+}
+
+function barOfRow(row: CandleRow): MarketBar {
+  const volume = row.volume ?? 0
+  return {
+    openTimeMs: Date.parse(row.timestamp),
+    open: String(row.open),
+    high: String(row.high),
+    low: String(row.low),
+    close: String(row.close),
+    volume: String(volume),
+    basis: volume > 0 ? 'trade' : 'mid',
+    samples: 1,
+  }
+}
+
+function tradeOfRow(row: TradeRow, { market }: MarketRecorder): TradeObservation {
+  const timeMs = Date.parse(row.timestamp)
+  return {
+    kind: 'trade',
+    source: market.source,
+    symbol: market.symbol,
+    instrument: row.token_id ?? market.marketId,
+    venueTimeMs: timeMs,
+    receivedMs: timeMs,
+    key: row.trade_id,
+    id: row.trade_id,
+    price: String(row.price),
+    size: String(row.size),
+    side: row.side === 'sell' ? 'sell' : 'buy',
+  }
+}

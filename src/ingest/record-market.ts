@@ -1,0 +1,221 @@
+/** One prediction market: its books become snapshots, its prints trades and bars. */
+import type { Feed } from '../core/feed.ts'
+import { type CandleInterval, INTERVAL_MS } from '../core/interval.ts'
+import type { BookLevels } from '../core/level-book.ts'
+import { type MarketBar, midOf } from '../core/market-bars.ts'
+import { composeUpDown, composeYesNo } from '../core/market-snapshot.ts'
+import type { CandleInput, CandleMarket } from '../core/rows/candle.ts'
+import type { MarketInput } from '../core/rows/market.ts'
+import type { PredmktASnapshotInput, PredmktBSnapshotInput } from '../core/rows/snapshot.ts'
+import type { DataObservation, MarketTickerObservation, TradeObservation } from '../venues/observation.ts'
+import { type KeptBars, keepBars } from './keep-bars.ts'
+import { type MarketPlan, snapshotFeed } from './market-plans.ts'
+import { candleFeed, feedOf } from './plans.ts'
+import { type MarketSampler, sampleMarket } from './sample-market.ts'
+import { sequenceOf } from './sequence.ts'
+import type { RowWriter } from './write-rows.ts'
+
+/** Books are sampled from so long before the window on: a market that has not begun is of little use. */
+export const SAMPLE_BEFORE_MS = 60_000
+/** A bar is closed so long after its end: prints are told late, and blocks carry them later still. */
+const CLOSE_AFTER_MS = 30_000
+
+export interface MarketRecorder {
+  readonly sampler: MarketSampler
+  readonly startMs: number
+  readonly endMs: number
+  readonly instruments: readonly string[]
+  market: MarketInput
+  observe(observation: DataObservation): void
+  /** False for a print that is known by its id. */
+  trade(observation: TradeObservation): boolean
+  /** A print that is stored already; with its bar known as a whole it is not counted again. */
+  known(observation: TradeObservation, isInBar: boolean): void
+  /** A bar of 5m that is known already. */
+  fix(instrument: string, bar: MarketBar, isWhole: boolean): void
+  /** Puts the bars that have changed or ended. */
+  show(nowMs: number): void
+}
+
+export function recordMarket(options: {
+  plan: MarketPlan
+  market: MarketInput
+  writer: RowWriter
+  referencePrice: () => string | null
+}): MarketRecorder {
+  const { plan, writer } = options
+  const { marketId, symbol, source } = options.market
+  const tokens = options.market.tokens ?? []
+  const startMs = options.market.startTime ?? 0
+  const endMs = options.market.endTime ?? 0
+  const instruments = plan.hasTokens ? tokens.map(({ tokenId }) => tokenId) : [marketId]
+  const bars = new Map<string, KeptBars>(instruments.map((each) => [each, keepBars(plan.volume)]))
+  const ids = new Set<string>()
+  const lastPrices = new Map<string, { timeMs: number; price: string }>()
+  /** Bars that were shown open: written once more when they have ended. */
+  const open = new Map<string, { instrument: string; interval: CandleInterval; openTimeMs: number }>()
+  const tradeFeed = feedOf('trades', source, symbol)
+  const booksFeed = snapshotFeed(plan, symbol, options.market.marketType ?? '24h')
+  let figures: Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'> | undefined
+  let before: readonly BookLevels[] = []
+
+  const sampler = sampleMarket({
+    instruments,
+    onSample(gridMs, isKeepAlive) {
+      if (gridMs < startMs - SAMPLE_BEFORE_MS || gridMs > endMs) return false
+      const row = compose(gridMs)
+      if (row === undefined) return false
+      const levels = 'up' in row ? [row.up, row.down] : [row.yes]
+      if (!isKeepAlive && isSame(before, levels as BookLevels[])) return false
+      before = levels as BookLevels[]
+      writer.put(booksFeed as Feed<'snapshots'>, [row])
+      for (const instrument of instruments) sampleMid(instrument, gridMs)
+      return true
+    },
+  })
+
+  function compose(timeMs: number): PredmktASnapshotInput | PredmktBSnapshotInput | undefined {
+    const [first = '', second = ''] = instruments
+    const book = sampler.book(first)
+    if (book === undefined) return undefined
+    if (!plan.hasTokens)
+      return composeYesNo(timeMs, {
+        ticker: marketId,
+        book,
+        lastPrice: lastPrices.get(first)?.price ?? figures?.lastPrice ?? null,
+        volume: figures?.volume ?? null,
+        openInterest: figures?.openInterest ?? null,
+      })
+    const down = sampler.book(second)
+    if (down === undefined) return undefined
+    return composeUpDown(timeMs, {
+      marketId,
+      slug: recorder.market.slug ?? null,
+      question: recorder.market.question ?? null,
+      tokenUp: first,
+      tokenDown: second,
+      up: book,
+      down,
+      lastUp: lastPrices.get(first)?.price ?? null,
+      lastDown: lastPrices.get(second)?.price ?? null,
+      referencePrice: options.referencePrice(),
+    })
+  }
+
+  function sampleMid(instrument: string, timeMs: number): void {
+    const book = sampler.book(instrument)
+    const price = book === undefined ? null : midOf(book.best('bids'), book.best('asks'))
+    if (price !== null) bars.get(instrument)?.mid({ timeMs, price })
+  }
+
+  function count(observation: TradeObservation): boolean {
+    if (ids.has(observation.id)) return false
+    ids.add(observation.id)
+    const { instrument, price, size, venueTimeMs: timeMs } = observation
+    bars
+      .get(instrument)
+      ?.print({ timeMs, price, size, ...(observation.isBlock === true ? { isBlock: true } : {}) })
+    const last = lastPrices.get(instrument)
+    if (observation.isBlock !== true && timeMs >= (last?.timeMs ?? 0))
+      lastPrices.set(instrument, { timeMs, price })
+    return true
+  }
+
+  function candleOf(
+    instrument: string,
+    interval: CandleInterval,
+    bar: MarketBar,
+    nowMs: number,
+  ): CandleInput {
+    const token = tokens.find(({ tokenId }) => tokenId === instrument)
+    const closed = nowMs >= bar.openTimeMs + INTERVAL_MS[interval] + CLOSE_AFTER_MS
+    const key = `${instrument}:${interval}:${bar.openTimeMs}`
+    if (closed) open.delete(key)
+    else open.set(key, { instrument, interval, openTimeMs: bar.openTimeMs })
+    const { slug, question } = recorder.market
+    const market: CandleMarket = {
+      marketId,
+      slug: slug ?? null,
+      tokenId: token?.tokenId ?? null,
+      outcome: token?.outcome ?? (plan.hasTokens ? null : 'yes'),
+      question: question ?? null,
+    }
+    const { openTimeMs: time, high, low, close, volume } = bar
+    return { time, open: bar.open, high, low, close, volume, closed, market }
+  }
+
+  function put(instrument: string, interval: CandleInterval, bar: MarketBar, nowMs: number): void {
+    writer.put(candleFeed(plan.source, symbol, interval), [candleOf(instrument, interval, bar, nowMs)])
+  }
+
+  const recorder: MarketRecorder = {
+    sampler,
+    startMs,
+    endMs,
+    instruments,
+    market: options.market,
+    observe(observation) {
+      switch (observation.kind) {
+        case 'book_snapshot':
+          sampler.snapshot(observation)
+          break
+        case 'book_change':
+          sampler.change(observation)
+          break
+        case 'book_lost':
+          sampler.lost(observation)
+          before = []
+          break
+        case 'market_ticker':
+          figures = observation
+      }
+    },
+    trade(observation) {
+      if (!count(observation)) return false
+      const { leg } = observation
+      writer.put(tradeFeed, [
+        {
+          time: observation.venueTimeMs,
+          seq: sequenceOf(observation.id),
+          tradeId: observation.id,
+          price: observation.price,
+          size: observation.size,
+          side: observation.side,
+          marketId,
+          tokenId: leg?.tokenId ?? null,
+          outcome: leg?.outcome ?? null,
+        },
+      ])
+      return true
+    },
+    known(observation, isInBar) {
+      if (isInBar) ids.add(observation.id)
+      else count(observation)
+    },
+    fix(instrument, bar, isWhole) {
+      bars.get(instrument)?.fix(bar, isWhole)
+    },
+    show(nowMs) {
+      for (const [instrument, kept] of bars)
+        for (const { interval, bar } of kept.take()) put(instrument, interval, bar, nowMs)
+      for (const { instrument, interval, openTimeMs } of [...open.values()]) {
+        if (nowMs < openTimeMs + INTERVAL_MS[interval] + CLOSE_AFTER_MS) continue
+        const bar = bars.get(instrument)?.at(openTimeMs, interval)
+        if (bar !== undefined) put(instrument, interval, bar, nowMs)
+      }
+    },
+  }
+  return recorder
+}
+
+function isSame(before: readonly BookLevels[], after: readonly BookLevels[]): boolean {
+  if (before.length !== after.length) return false
+  return after.every((book, index) => {
+    const old = before[index]
+    if (old === undefined) return false
+    return (['bids', 'asks'] as const).every((side) => {
+      const [a, b] = [old[side], book[side]]
+      return a.length === b.length && a.every(([price, size], i) => price === b[i]?.[0] && size === b[i]?.[1])
+    })
+  })
+}

@@ -1,0 +1,275 @@
+/**
+ * The prediction markets of one symbol: the catalogue says which there are, each has a recorder of its own.
+ *
+ *   market ──▶ catalogue, with the prices that it began and ended with
+ *   book_snapshot, book_change, book_lost ──▶ snapshots; a market in its window without a live book is a gap
+ *   trade ──▶ trades, bars          open_interest ──▶ at each grid point, per contract and summed
+ */
+import { barStart } from '../core/interval.ts'
+import { MARKET_TYPES, type MarketInput, type MarketRow, type MarketType } from '../core/rows/market.ts'
+import type { AssetSymbol } from '../core/symbol.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { EnvironmentStore } from '../store/environment.ts'
+import type { DataObservation, TradeObservation } from '../venues/observation.ts'
+import type { Venue } from '../venues/venue.ts'
+import { type MarketPlan, snapshotFeed, windowsKey } from './market-plans.ts'
+import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
+import { recallMarket } from './recall-market.ts'
+import { type MarketRecorder, recordMarket } from './record-market.ts'
+import { recordOpenInterest } from './record-open-interest.ts'
+import { keepReferencePrices } from './reference-prices.ts'
+import type { LiveRecorder } from './run-live.ts'
+import { GRACE_MS } from './sample-market.ts'
+import { finalize } from './symbol-parts.ts'
+import type { CoverageTracker } from './track-coverage.ts'
+import type { MarketWriter } from './write-markets.ts'
+import type { RowWriter } from './write-rows.ts'
+
+const SECOND_MS = 1_000
+/** A market is kept in mind until its last sweep is surely over. */
+const KEPT_AFTER_END_MS = 30 * 60_000
+const FINALIZE_EVERY_MS = 10_000
+const BOOKS_FINAL_AFTER_MS = 60_000
+/** Prints are swept until a quarter of an hour after the close; what is found later still is a correction. */
+const PRINTS_FINAL_AFTER_MS = 16 * 60_000
+/** The ticks around an instant have arrived after this. */
+const TICKS_AFTER_MS = 3_000
+
+export interface SymbolMarketsParts {
+  readonly plan: MarketPlan
+  readonly symbol: AssetSymbol
+  readonly venue: Venue
+  readonly store: EnvironmentStore
+  readonly writer: RowWriter
+  readonly catalogue: MarketWriter
+  readonly tracker: CoverageTracker
+  readonly clock: Clock
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
+
+interface Kept {
+  readonly recorder: MarketRecorder
+  /** What an earlier run and the venue know of it is counted. */
+  ready: Promise<void>
+  isReady: boolean
+}
+
+export interface MarketsRecorder extends LiveRecorder {
+  readonly size: number
+}
+
+export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
+  const { plan, symbol, store, writer, catalogue, tracker, clock, log, signal } = parts
+  const startedMs = clock.now()
+  const markets = new Map<string, Kept>()
+  const references = keepReferencePrices()
+  const interest = new Map<string, string>()
+  const passGrid = recordOpenInterest({ plan, symbol, writer })
+  let recalls: Promise<unknown> = Promise.resolve()
+  let hasListed = false
+  let shownMs = 0
+  let finalizedMs = 0
+
+  function heardMarket(seen: MarketInput): void {
+    hasListed = true
+    const kept = markets.get(seen.marketId) ?? keep(seen)
+    const { recorder } = kept
+    recorder.market = withKnown(seen, recorder.market)
+    if (seen.openInterest != null && !interest.has(seen.marketId))
+      interest.set(seen.marketId, String(seen.openInterest))
+    if (kept.isReady) catalogue.put(recorder.market)
+  }
+
+  function keep(market: MarketInput): Kept {
+    const recorder = recordMarket({
+      plan,
+      market,
+      writer,
+      referencePrice: () => references.now(market.marketType, clock.now()),
+    })
+    const hadBegun = (market.startTime ?? 0) < startedMs
+    const kept: Kept = { recorder, ready: Promise.resolve(), isReady: !hadBegun }
+    markets.set(market.marketId, kept)
+    if (!hadBegun) return kept
+    kept.ready = recalls.then(async () => {
+      try {
+        const stored = await store.markets.get(market.marketId, { source: plan.source, symbol })
+        if (stored !== undefined) recorder.market = withKnown(recorder.market, fromRow(stored.market))
+        catalogue.put(recorder.market)
+        const { series } = store
+        await recallMarket({ plan, recorder, series, venue: parts.venue, nowMs: clock.now(), signal })
+      } catch (error) {
+        if (!signal.aborted)
+          log.warn({ market: market.marketId, err: error }, 'the past of a market is not known')
+      } finally {
+        kept.isReady = true
+      }
+    })
+    recalls = kept.ready
+    return kept
+  }
+
+  function heardTrade(observation: TradeObservation): void {
+    const kept = markets.get(observation.leg?.marketId ?? observation.instrument)
+    if (kept === undefined) return
+    // The stream's trades are new; those that are asked for later may be known from an earlier run.
+    if (observation.isSwept !== true || kept.isReady) kept.recorder.trade(observation)
+    else kept.ready = kept.ready.then(() => void kept.recorder.trade(observation))
+  }
+
+  function observe(observation: DataObservation): void {
+    switch (observation.kind) {
+      case 'market':
+        heardMarket(observation.market)
+        break
+      case 'trade':
+        heardTrade(observation)
+        break
+      case 'reference_price':
+        references.heard(observation)
+        break
+      case 'open_interest':
+        interest.set(observation.instrument, observation.openInterest)
+        break
+      case 'book_snapshot':
+      case 'book_change':
+      case 'book_lost':
+        markets.get(observation.leg?.marketId ?? observation.instrument)?.recorder.observe(observation)
+        break
+      case 'market_ticker':
+        markets.get(observation.instrument)?.recorder.observe(observation)
+    }
+  }
+
+  const running = (timeMs: number, type?: MarketType) =>
+    [...markets.values()]
+      .map(({ recorder }) => recorder)
+      .filter(
+        ({ startMs, endMs, market }) =>
+          startMs <= timeMs && timeMs < endMs && (type === undefined || market.marketType === type),
+      )
+
+  /** Whether every market in its window has a live book, duration by duration. */
+  function judgeWindows(nowMs: number): void {
+    if (!hasListed) return
+    const atMs = nowMs - GRACE_MS
+    for (const type of MARKET_TYPES) {
+      const key = windowsKey(symbol, type)
+      const broken = running(atMs, type).filter(({ sampler }) => !sampler.isLive)
+      if (broken.length === 0) {
+        tracker.up(key, nowMs)
+        continue
+      }
+      if (!tracker.isUp(key)) continue
+      const sinceMs = Math.min(
+        ...broken.map(({ sampler, startMs }) => Math.max(startMs, sampler.lostSinceMs ?? startMs)),
+      )
+      tracker.failed(key, sinceMs, 'not_observed')
+    }
+  }
+
+  /** The prices of the asset at both ends of the window, where the venue does not tell them. */
+  function fillReferences(recorder: MarketRecorder, nowMs: number): void {
+    const { market, startMs, endMs } = recorder
+    const fill = (timeMs: number) =>
+      nowMs < timeMs + TICKS_AFTER_MS ? null : references.at(market.marketType, timeMs)
+    const start = market.referencePriceStart ?? fill(startMs)
+    const end = market.referencePriceEnd ?? fill(endMs)
+    if (start === (market.referencePriceStart ?? null) && end === (market.referencePriceEnd ?? null)) return
+    recorder.market = { ...market, referencePriceStart: start, referencePriceEnd: end }
+    catalogue.put(recorder.market)
+  }
+
+  function finalizeAll(nowMs: number): void {
+    for (const type of MARKET_TYPES)
+      finalize(
+        { writer, series: store.series },
+        snapshotFeed(plan, symbol, type),
+        nowMs - BOOKS_FINAL_AFTER_MS,
+      )
+    const printsMs = nowMs - PRINTS_FINAL_AFTER_MS
+    finalize({ writer, series: store.series }, feedOf('trades', plan.source, symbol), printsMs)
+    for (const interval of COARSE_INTERVALS) {
+      const beforeMs = barStart(printsMs, interval)
+      finalize({ writer, series: store.series }, candleFeed(plan.source, symbol, interval), beforeMs)
+      if (plan.hasOpenInterest)
+        finalize(
+          { writer, series: store.series },
+          feedOf('open_interest', plan.source, symbol, interval),
+          nowMs - BOOKS_FINAL_AFTER_MS,
+        )
+    }
+  }
+
+  return {
+    observe,
+    gap() {},
+    begins() {},
+    show(nowMs) {
+      const isDue = nowMs - shownMs >= plan.showEveryMs
+      if (isDue) shownMs = nowMs
+      for (const [marketId, { recorder, isReady }] of markets) {
+        if (plan.hasTokens && isReady) fillReferences(recorder, nowMs)
+        if (isDue && isReady) recorder.show(nowMs)
+        if (!isReady || nowMs < recorder.endMs + KEPT_AFTER_END_MS) continue
+        markets.delete(marketId)
+        interest.delete(marketId)
+      }
+      if (plan.hasOpenInterest)
+        passGrid(nowMs, (timeMs) =>
+          running(timeMs)
+            .filter(({ market }) => market.status === 'open')
+            .map(({ market: { marketId } }) => ({ marketId, openInterest: interest.get(marketId) ?? null })),
+        )
+    },
+    sample(nowMs) {
+      for (const { recorder } of markets.values()) recorder.sampler.tick(nowMs)
+      judgeWindows(nowMs)
+    },
+    async close(nowMs) {
+      if (nowMs - finalizedMs < FINALIZE_EVERY_MS) return
+      finalizedMs = nowMs
+      finalizeAll(nowMs)
+      await clock.sleep(SECOND_MS, signal)
+    },
+    get size() {
+      return markets.size
+    },
+  }
+}
+
+/** What was known stays known: a winner, and prices that only we have heard. */
+function withKnown(seen: MarketInput, known: MarketInput): MarketInput {
+  const isUndone = known.status === 'resolved' && seen.status !== 'resolved'
+  const base = isUndone
+    ? {
+        ...seen,
+        status: known.status,
+        active: false,
+        winner: known.winner ?? null,
+        resolvedAt: known.resolvedAt ?? null,
+      }
+    : seen
+  return {
+    ...base,
+    referencePriceStart: base.referencePriceStart ?? known.referencePriceStart ?? null,
+    referencePriceEnd: base.referencePriceEnd ?? known.referencePriceEnd ?? null,
+  }
+}
+
+/** As far as it matters for what is known. */
+function fromRow(row: MarketRow): MarketInput {
+  return {
+    marketId: row.market_id,
+    source: row.source as MarketInput['source'],
+    symbol: row.symbol as AssetSymbol,
+    active: row.active,
+    status: row.status as MarketInput['status'],
+    winner: row.winner,
+    resolvedAt: row.resolved_at === null ? null : Date.parse(row.resolved_at),
+    referencePriceStart: row.reference_price_start,
+    referencePriceEnd: row.reference_price_end,
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * An on-chain price, recorded: bars of 5 and 15 minutes, both from the updates themselves.
+ *
+ *   oracle_round ──▶ updates ──▶ open bars (each second) ──▶ closed once nothing can change them
+ *   venue.history at the start: the rounds of the days before, and of the time that was missed
+ *
+ * A bar that could be carried by no fresh answer is a hole: the chain or the feed stood still.
+ */
+import type { Feed } from '../core/feed.ts'
+import { barStart, INTERVAL_MS } from '../core/interval.ts'
+import { buildOracleBars, isOracleBarFinal, type OracleUpdate } from '../core/oracle-bars.ts'
+import { type AssetSymbol, SYMBOLS } from '../core/symbol.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { EnvironmentStore } from '../store/environment.ts'
+import { channelKey } from '../venues/channel.ts'
+import type { DataObservation } from '../venues/observation.ts'
+import type { LiveOptions, Venue } from '../venues/venue.ts'
+import { candleFeed } from './plans.ts'
+import type { Recorder, RecorderStatus } from './recorder.ts'
+import { type LiveRecorder, type LiveRun, runLive } from './run-live.ts'
+import { finalize } from './symbol-parts.ts'
+import { type CoverageTracker, createCoverageTracker } from './track-coverage.ts'
+import { createRowWriter, type RowWriter } from './write-rows.ts'
+
+const INTERVALS = ['5m', '15m'] as const
+type OracleInterval = (typeof INTERVALS)[number]
+const DAY_MS = 86_400_000
+/** Updates are kept until no bar needs them. */
+const KEPT_MS = 2 * 3_600_000
+const MAX_KEPT = 20_000
+/** What was answered is told by the poll after it. */
+const CLOSE_AFTER_MS = 15_000
+
+export interface OracleOptions {
+  readonly venue: Venue
+  /** The longest pause between two answers while all is well. */
+  readonly heartbeatMs: number
+  readonly store: EnvironmentStore
+  readonly clock: Clock
+  readonly log: Logger
+  readonly symbols?: readonly AssetSymbol[]
+  /** How far back the rounds are asked for at the first start. */
+  readonly backMs?: number
+  readonly longestSilenceMs?: LiveOptions['longestSilenceMs']
+}
+
+export function recordOracle(options: OracleOptions): Recorder {
+  const { venue, store, clock, log } = options
+  const { source } = venue.describe
+  const symbols = (options.symbols ?? SYMBOLS).filter((symbol) =>
+    Object.hasOwn(venue.describe.symbols, symbol),
+  )
+  const channels = symbols.map((symbol) => ({ dataset: 'oracle_rounds', symbol }) as const)
+  const feeds = channels.flatMap((channel) =>
+    INTERVALS.map((interval) => ({
+      feed: candleFeed(source, channel.symbol, interval),
+      channels: [channelKey(channel)],
+    })),
+  )
+  let writer: RowWriter | undefined
+  let live: LiveRun | undefined
+  let insertedBefore = 0
+
+  async function run(signal: AbortSignal): Promise<void> {
+    const rows = createRowWriter({ series: store.series, clock, log })
+    writer = rows
+    const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer: rows })
+    const recorders = new Map<AssetSymbol, LiveRecorder>(
+      symbols.map((symbol) => [symbol, recordSymbol({ ...options, symbol, rows, tracker, signal })]),
+    )
+    live = runLive({
+      venue,
+      channels,
+      hasSnapshots: false,
+      recorders,
+      tracker,
+      writer: rows,
+      clock,
+      log,
+      signal,
+      ...(options.longestSilenceMs === undefined ? {} : { longestSilenceMs: options.longestSilenceMs }),
+    })
+    try {
+      await live.done
+    } finally {
+      await live.close()
+      insertedBefore += rows.stats().inserted
+      await rows.close().catch((error) => log.error({ err: error }, 'the last rows were not written'))
+    }
+  }
+
+  return {
+    name: venue.describe.name,
+    source,
+    run,
+    status(): RecorderStatus {
+      const status = live?.status()
+      const stats = writer?.stats()
+      return {
+        name: venue.describe.name,
+        source,
+        channels: status?.channels ?? 0,
+        channelsUp: status?.up ?? 0,
+        lastEventMs: status?.lastEventMs ?? null,
+        rowsInserted: insertedBefore + (stats?.inserted ?? 0),
+        waitingRows: (stats?.waiting ?? 0) + (status?.session.queued ?? 0),
+        storeFailure: stats?.failure ?? null,
+        backfill: null,
+        counts: { corrected: stats?.corrected ?? 0, refused: stats?.refused ?? 0 },
+        feeds: feeds.map(({ feed }) => feed),
+      }
+    },
+  }
+}
+
+function recordSymbol(
+  parts: OracleOptions & {
+    symbol: AssetSymbol
+    rows: RowWriter
+    tracker: CoverageTracker
+    signal: AbortSignal
+  },
+): LiveRecorder {
+  const { venue, symbol, store, rows, tracker, clock, heartbeatMs, signal } = parts
+  const { source } = venue.describe
+  const startedMs = clock.now()
+  /** Null before what is stored was looked at. */
+  const closedToMs = new Map<OracleInterval, number>()
+  let updates: OracleUpdate[] = []
+  let hasPast = false
+  /** Rounds of these stretches were not heard and are asked for. */
+  let holes: { fromMs: number; toMs: number }[] = []
+
+  function add(observation: DataObservation): void {
+    if (observation.kind !== 'oracle_round') return
+    if (updates.some(({ roundId }) => roundId === observation.roundId)) return
+    updates.push(observation)
+    if (hasPast) forget()
+  }
+
+  function forget(): void {
+    const neededMs = Math.min(...closedToMs.values())
+    if (updates.length < 500 && updates.length < MAX_KEPT) return
+    const lastBefore = updates.filter(({ updatedMs }) => updatedMs < neededMs).at(-1)
+    const keptMs = Math.min(clock.now() - KEPT_MS, lastBefore?.updatedMs ?? 0)
+    updates = updates.filter(({ updatedMs }) => updatedMs >= keptMs).slice(-MAX_KEPT)
+  }
+
+  const barsOf = (interval: OracleInterval, fromMs: number, toMs: number) =>
+    buildOracleBars({ interval, updates, fromMs, toMs, heartbeatMs })
+
+  function put(feed: Feed<'candles'>, bars: ReturnType<typeof barsOf>, closed: boolean): void {
+    rows.put(
+      feed,
+      bars.map(({ openTimeMs: time, open, high, low, close }) => ({ time, open, high, low, close, closed })),
+    )
+  }
+
+  async function askPast(): Promise<void> {
+    const firstMs = barStart(startedMs - (parts.backMs ?? DAY_MS), '15m')
+    let fromMs = startedMs
+    for (const interval of INTERVALS) {
+      const [known] = await store.series.finality([candleFeed(source, symbol, interval)])
+      const nextMs = Math.max(known?.before ?? 0, firstMs)
+      closedToMs.set(interval, nextMs)
+      fromMs = Math.min(fromMs, nextMs)
+    }
+    await ask(fromMs - 3 * heartbeatMs, startedMs + 1)
+    for (const interval of INTERVALS) {
+      const feed = candleFeed(source, symbol, interval)
+      tracker.confirm(feed, closedToMs.get(interval) ?? startedMs, startedMs)
+    }
+    hasPast = true
+  }
+
+  async function ask(fromMs: number, toMs: number): Promise<void> {
+    const request = { dataset: 'oracle_rounds', symbol, range: { fromMs, toMs } } as const
+    for await (const page of venue.history(request, { signal })) for (const row of page.observations) add(row)
+  }
+
+  /** Rounds that were missed while no node answered are on the chain still. */
+  async function fillHoles(): Promise<void> {
+    while (holes.length > 0) {
+      const [hole] = holes
+      if (hole === undefined) return
+      await ask(hole.fromMs - heartbeatMs, hole.toMs + 1)
+      for (const interval of INTERVALS)
+        tracker.confirm(candleFeed(source, symbol, interval), hole.fromMs, hole.toMs)
+      holes = holes.slice(1)
+    }
+  }
+
+  function closeBars(interval: OracleInterval, nowMs: number): void {
+    const feed = candleFeed(source, symbol, interval)
+    const lengthMs = INTERVAL_MS[interval]
+    const newestMs = updates.reduce((newest, { updatedMs }) => Math.max(newest, updatedMs), 0)
+    const fromMs = closedToMs.get(interval) ?? 0
+    let toMs = fromMs
+    const isFinal = (endMs: number) =>
+      nowMs >= endMs + CLOSE_AFTER_MS &&
+      isOracleBarFinal({ endMs, nowMs, heartbeatMs, newestUpdateMs: newestMs === 0 ? null : newestMs })
+    while (isFinal(toMs + lengthMs)) toMs += lengthMs
+    if (toMs === fromMs) return
+    const bars = barsOf(interval, fromMs, toMs)
+    put(feed, bars, true)
+    const starts = new Set(bars.map(({ openTimeMs }) => openTimeMs))
+    const firstMs = updates.reduce((first, { updatedMs }) => Math.min(first, updatedMs), nowMs)
+    for (let at = fromMs; at < toMs; at += lengthMs)
+      if (!starts.has(at))
+        tracker.lost(feed, at, at + lengthMs, at + lengthMs <= firstMs ? 'not_provided' : 'venue_down')
+    closedToMs.set(interval, toMs)
+    finalize({ writer: rows, series: store.series }, feed, toMs)
+  }
+
+  return {
+    observe: add,
+    gap(_dataset, fromMs, toMs) {
+      if (Number.isFinite(fromMs)) holes.push({ fromMs, toMs })
+      else {
+        const last = holes.at(-1)
+        if (last !== undefined && !Number.isFinite(last.toMs)) holes[holes.length - 1] = { ...last, toMs }
+      }
+    },
+    begins() {},
+    show(nowMs) {
+      if (!hasPast) return
+      for (const interval of INTERVALS) {
+        const fromMs = closedToMs.get(interval) ?? nowMs
+        // A bar is shown only when it has an answer of its own or one in force.
+        put(candleFeed(source, symbol, interval), barsOf(interval, fromMs, nowMs), false)
+      }
+    },
+    sample() {},
+    async close(nowMs) {
+      if (!hasPast) await askPast()
+      const isDown = holes.some(({ toMs }) => !Number.isFinite(toMs))
+      if (isDown) return
+      await fillHoles()
+      for (const interval of INTERVALS) closeBars(interval, nowMs)
+    },
+  }
+}

@@ -1,0 +1,45 @@
+/** The prices that Up/Down markets settle on, as ticks: what a market began with, what it ended with, what it is now. */
+import type { MarketType } from '../core/rows/market.ts'
+import type { ReferencePriceObservation } from '../venues/observation.ts'
+
+const KEPT_MS = 20 * 60_000
+/** A tick stands for an instant that is at most so far away. */
+const NEAR_MS = 1_500
+const FRESH_MS = 10_000
+/** Hours and days are settled on a spot price, the others on its mean over a minute. */
+const ON_SPOT: readonly (MarketType | null | undefined)[] = ['1h', '24h']
+
+export interface ReferencePrices {
+  heard(observation: ReferencePriceObservation): void
+  now(type: MarketType | null | undefined, nowMs: number): string | null
+  at(type: MarketType | null | undefined, timeMs: number): string | null
+}
+
+interface Tick {
+  readonly timeMs: number
+  readonly price: string
+}
+
+export function keepReferencePrices(): ReferencePrices {
+  const kept: Record<'spot' | 'mean', Tick[]> = { spot: [], mean: [] }
+  const ticksOf = (type: MarketType | null | undefined) => (ON_SPOT.includes(type) ? kept.spot : kept.mean)
+  return {
+    heard({ windowSeconds, venueTimeMs: timeMs, price }) {
+      const ticks = windowSeconds === null ? kept.spot : kept.mean
+      ticks.push({ timeMs, price })
+      if (ticks.length > 64 && (ticks[32]?.timeMs ?? 0) < timeMs - KEPT_MS) ticks.splice(0, 32)
+    },
+    now(type, nowMs) {
+      const last = ticksOf(type).at(-1)
+      return last === undefined || nowMs - last.timeMs > FRESH_MS ? null : last.price
+    },
+    at(type, timeMs) {
+      let best: Tick | undefined
+      for (const tick of ticksOf(type)) {
+        const away = Math.abs(tick.timeMs - timeMs)
+        if (away <= NEAR_MS && (best === undefined || away < Math.abs(best.timeMs - timeMs))) best = tick
+      }
+      return best?.price ?? null
+    },
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * The books of one prediction market and their samples on the 500 ms grid.
+ *
+ *   book_snapshot ──▶ live ──change──▶ live … a sample at the first grid point at or after a change
+ *        ▲              │
+ *        ╰── book_lost ─╯  no sample until the next snapshot
+ *
+ * A sample holds every change up to its instant by the venue's time: it is taken when a later change arrives, or
+ * `GRACE_MS` after the grid point. Changes that come later than that go to the next grid point. An unchanged market
+ * gives a sample a minute; a crossed book gives none.
+ */
+import { type BookSide, createLevelBook, type LevelBook } from '../core/level-book.ts'
+import { microOf } from '../core/micro.ts'
+import type {
+  BookChangeObservation,
+  BookLostObservation,
+  BookSnapshotObservation,
+  Level,
+} from '../venues/observation.ts'
+import { GRID_MS, KEEP_ALIVE_MS } from './sample-book.ts'
+
+export const GRACE_MS = 1_000
+
+export interface MarketSampler {
+  /** The book of an instrument; undefined for one that is not of this market. */
+  book(instrument: string): LevelBook | undefined
+  snapshot(observation: BookSnapshotObservation): void
+  change(observation: BookChangeObservation): void
+  lost(observation: BookLostObservation): void
+  /** Takes the samples that are due. */
+  tick(nowMs: number): void
+  readonly isLive: boolean
+  /** Until when all books were known, while one is not; undefined before the first was. */
+  readonly lostSinceMs: number | undefined
+}
+
+export function sampleMarket(options: {
+  instruments: readonly string[]
+  /** Writes the books as they are now; false when they are the same as in the row before. */
+  onSample: (gridMs: number, isKeepAlive: boolean) => boolean
+}): MarketSampler {
+  const books = new Map(options.instruments.map((instrument) => [instrument, createLevelBook()]))
+  const live = new Set<string>()
+  let lostSinceMs: number | undefined
+  let changedMs = 0
+  let isDirty = false
+  let lastGridMs = Number.NEGATIVE_INFINITY
+
+  const gridOf = (timeMs: number) => Math.ceil(timeMs / GRID_MS) * GRID_MS
+  const isLive = () => live.size === books.size
+
+  function take(gridMs: number, isKeepAlive: boolean): void {
+    isDirty = false
+    for (const book of books.values()) if (book.isCrossed()) return
+    if (options.onSample(gridMs, isKeepAlive)) lastGridMs = gridMs
+  }
+
+  /** Before a change of an instant: whatever was before it belongs to the grid points before it. */
+  function before(timeMs: number): number {
+    const atMs = Math.max(timeMs, lastGridMs + 1, changedMs)
+    if (isDirty && isLive() && gridOf(changedMs) < atMs) take(gridOf(changedMs), false)
+    return atMs
+  }
+
+  function changed(atMs: number): void {
+    changedMs = Math.max(atMs, lastGridMs + 1)
+    isDirty = true
+  }
+
+  return {
+    book: (instrument) => books.get(instrument),
+    snapshot({ instrument, venueTimeMs, receivedMs, bids, asks }) {
+      const book = books.get(instrument)
+      if (book === undefined) return
+      // The time of a book can be that of its last change, long ago: for us it begins when it is heard.
+      const atMs = before(isLive() ? venueTimeMs : Math.max(venueTimeMs, receivedMs))
+      book.replace(microLevels(bids), microLevels(asks))
+      live.add(instrument)
+      if (isLive()) lostSinceMs = undefined
+      changed(atMs)
+    },
+    change({ instrument, venueTimeMs, bids, asks }) {
+      const book = books.get(instrument)
+      if (book === undefined || !live.has(instrument)) return
+      const atMs = before(venueTimeMs)
+      set(book, 'bids', bids)
+      set(book, 'asks', asks)
+      changed(atMs)
+    },
+    lost({ instrument, sinceMs }) {
+      if (!books.has(instrument) || !live.has(instrument)) return
+      if (isDirty && isLive() && gridOf(changedMs) <= sinceMs) take(gridOf(changedMs), false)
+      isDirty = false
+      live.delete(instrument)
+      lostSinceMs = Math.min(lostSinceMs ?? sinceMs, sinceMs)
+    },
+    tick(nowMs) {
+      if (!isLive()) return
+      const dueMs = Math.floor((nowMs - GRACE_MS) / GRID_MS) * GRID_MS
+      if (isDirty && gridOf(changedMs) <= dueMs) take(gridOf(changedMs), false)
+      if (!isDirty && dueMs - lastGridMs >= KEEP_ALIVE_MS) take(dueMs, true)
+    },
+    get isLive() {
+      return isLive()
+    },
+    get lostSinceMs() {
+      return lostSinceMs
+    },
+  }
+}
+
+function microLevels(levels: readonly Level[]): [number, number][] {
+  return levels.flatMap(([price, size]): [number, number][] => {
+    const [at, amount] = [microOf(price), microOf(size)]
+    return at === undefined || amount === undefined ? [] : [[at, amount]]
+  })
+}
+
+function set(book: LevelBook, side: BookSide, levels: readonly Level[]): void {
+  for (const [at, amount] of microLevels(levels)) book.set(side, at, amount)
+}

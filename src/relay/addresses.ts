@@ -1,0 +1,70 @@
+/**
+ * The addresses that somebody in this process watches: counted (an address is let go when its last watcher
+ * has released it), without doubles, and capped. The relay keeps the node's UTXO subscription at this set.
+ */
+import { decodeAddress } from '../core/chain/address.ts'
+import { type Network, networkInfo } from '../core/chain/network.ts'
+
+export interface WatchedAddresses {
+  /** Throws `TooManyAddressesError` above the cap and RangeError for an address of another network; then nothing changes. */
+  watch(addresses: readonly string[]): () => void
+  has(address: string): boolean
+  readonly size: number
+  list(): string[]
+  /** Called after the set (not just a count) has changed. */
+  onChange(listener: () => void): () => void
+}
+
+export class TooManyAddressesError extends Error {
+  override readonly name = 'TooManyAddressesError'
+  readonly cap: number
+  constructor(cap: number) {
+    super(`at most ${cap} addresses can be watched at a time`)
+    this.cap = cap
+  }
+}
+
+export function createWatchedAddresses(options: { network: Network; cap: number }): WatchedAddresses {
+  const { addressPrefix } = networkInfo(options.network)
+  const counts = new Map<string, number>()
+  const listeners = new Set<() => void>()
+  const changed = () => {
+    for (const listener of listeners) listener()
+  }
+
+  return {
+    watch(addresses) {
+      const wanted = new Set(addresses)
+      for (const address of wanted) {
+        const decoded = decodeAddress(address)
+        if (!decoded.ok) throw new RangeError(`not an address: ${decoded.message}`)
+        if (decoded.address.prefix !== addressPrefix) throw new RangeError('an address of another network')
+      }
+      const fresh = [...wanted].filter((address) => !counts.has(address)).length
+      if (counts.size + fresh > options.cap) throw new TooManyAddressesError(options.cap)
+      for (const address of wanted) counts.set(address, (counts.get(address) ?? 0) + 1)
+      if (fresh > 0) changed()
+      let released = false
+      return () => {
+        if (released) return
+        released = true
+        let gone = 0
+        for (const address of wanted) {
+          const left = (counts.get(address) ?? 0) - 1
+          if (left > 0) counts.set(address, left)
+          else if (counts.delete(address)) gone++
+        }
+        if (gone > 0) changed()
+      }
+    },
+    has: (address) => counts.has(address),
+    get size() {
+      return counts.size
+    },
+    list: () => [...counts.keys()],
+    onChange(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}

@@ -1,0 +1,80 @@
+/** Questions about the chain from a known block on. Answers stay bytes; whoever applies them reads them. */
+import type { CallFailure } from '../upstreams/outcome.ts'
+import type { Upstreams } from '../upstreams/pool.ts'
+
+export type Answer =
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly node: string }
+  /** The nodes that were asked do not have the block. */
+  | { readonly kind: 'unknown_block' }
+  | { readonly kind: 'unavailable'; readonly detail: string }
+
+export interface BlockFacts {
+  readonly hash: string
+  readonly blueScore: number
+  readonly daaScore: number
+  readonly timeMs: number
+}
+
+export interface CatchUp {
+  /** The node's chain relative to a block: what left, what joined, and what the joined blocks accepted. */
+  chainFrom(hash: string, prefer: string | undefined): Promise<Answer>
+  /** Blocks of the DAG from a block on, without their transactions. */
+  blocksFrom(hash: string, prefer: string | undefined): Promise<Answer>
+  mempool(prefer: string | undefined): Promise<Answer>
+  /** The end of the chain and the oldest block that the node still has; undefined when no synced node answers. */
+  ends(prefer: string | undefined): Promise<{ sink: BlockFacts; oldest: BlockFacts } | undefined>
+}
+
+const UNKNOWN_BLOCK: ReadonlySet<string> = new Set(['block_not_found', 'pruned', 'not_in_chain'])
+const CALL_LIMIT_MS = 60_000
+
+export function createCatchUp(upstreams: Upstreams, signal: AbortSignal): CatchUp {
+  const options = (prefer: string | undefined) => ({ signal, deadlineMs: CALL_LIMIT_MS, prefer })
+
+  async function ask(method: string, params: unknown, prefer: string | undefined): Promise<Answer> {
+    const outcome = await upstreams.callRaw(method, params, options(prefer))
+    if (outcome.ok) return { kind: 'bytes', bytes: outcome.bytes, node: outcome.node }
+    const { failure } = outcome
+    if (failure.kind === 'refused' && UNKNOWN_BLOCK.has(failure.refusal.reason))
+      return { kind: 'unknown_block' }
+    return { kind: 'unavailable', detail: describe(failure) }
+  }
+
+  async function blockFacts(hash: string, prefer: string | undefined): Promise<BlockFacts | undefined> {
+    const outcome = await upstreams.call('getBlock', { hash, includeTransactions: false }, options(prefer))
+    if (!outcome.ok) return undefined
+    const { header } = (outcome.value as { block: { header: Record<string, unknown> } }).block
+    return {
+      hash,
+      blueScore: Number(header.blueScore),
+      daaScore: Number(header.daaScore),
+      timeMs: Number(header.timestamp),
+    }
+  }
+
+  return {
+    chainFrom: (hash, prefer) =>
+      ask('getVirtualChainFromBlockV2', { startHash: hash, dataVerbosityLevel: 'Full' }, prefer),
+    blocksFrom: (hash, prefer) =>
+      ask('getBlocks', { lowHash: hash, includeBlocks: true, includeTransactions: false }, prefer),
+    mempool: (prefer) =>
+      ask('getMempoolEntries', { includeOrphanPool: true, filterTransactionPool: false }, prefer),
+    async ends(prefer) {
+      const server = await upstreams.call('getServerInfo', {}, options(prefer))
+      if (!server.ok || (server.value as { isSynced?: unknown }).isSynced !== true) return undefined
+      const dag = await upstreams.call('getBlockDagInfo', {}, options(server.node))
+      if (!dag.ok) return undefined
+      const { sink, pruningPointHash } = dag.value as { sink: string; pruningPointHash: string }
+      const [sinkFacts, oldest] = [
+        await blockFacts(sink, dag.node),
+        await blockFacts(pruningPointHash, dag.node),
+      ]
+      return sinkFacts === undefined || oldest === undefined ? undefined : { sink: sinkFacts, oldest }
+    },
+  }
+}
+
+function describe(failure: CallFailure): string {
+  if (failure.kind === 'refused') return `refused: ${failure.refusal.text}`
+  return 'detail' in failure ? `${failure.kind}: ${failure.detail}` : failure.kind
+}

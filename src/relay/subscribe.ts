@@ -1,0 +1,73 @@
+/**
+ * The one set of node subscriptions that everybody shares. Chain changes and changed UTXOs only ring: what
+ * changed is asked for, because a call answers relative to what is already known, whichever node answers, and
+ * so cannot be lost, doubled or reordered. Blocks and scores are taken as they come.
+ */
+import type { FeedListener, Notification, Subscription } from '../upstreams/feed.ts'
+import type { Upstreams } from '../upstreams/pool.ts'
+import type { PlainEvent } from '../upstreams/scopes.ts'
+import type { WatchedAddresses } from './addresses.ts'
+import type { Receiver } from './receive.ts'
+
+export interface SubscribeOptions {
+  upstreams: Pick<Upstreams, 'subscribe'>
+  watched: WatchedAddresses
+  receiver: Receiver
+  /** The chain may have moved. */
+  onChain: () => void
+  /** Blocks or scores are waiting in the receiver. */
+  onNotes: () => void
+  /** All are in place, on this node: what happened before was not seen. */
+  onLive: (node: string) => void
+  onLost: () => void
+}
+
+const PLAIN: readonly PlainEvent[] = [
+  'BlockAdded',
+  'VirtualChainChanged',
+  'VirtualDaaScoreChanged',
+  'SinkBlueScoreChanged',
+]
+
+export function subscribe(options: SubscribeOptions): { close(): void } {
+  const { upstreams, watched, receiver } = options
+
+  function onNotification({ event, bytes }: Notification): void {
+    switch (event) {
+      case 'VirtualChainChanged':
+      case 'UtxosChanged':
+        options.onChain()
+        break
+      case 'BlockAdded':
+        receiver.block(bytes)
+        options.onNotes()
+        break
+      case 'VirtualDaaScoreChanged':
+        receiver.daaScore(bytes)
+        options.onNotes()
+        break
+      case 'SinkBlueScoreChanged':
+        receiver.blueScore(bytes)
+        options.onNotes()
+        break
+    }
+  }
+
+  // All of them share one socket, so the first one speaks for the others.
+  const speaking: FeedListener = {
+    onNotification,
+    onRegained: ({ node }) => options.onLive(node),
+    onLost: () => options.onLost(),
+  }
+  const subscriptions: Subscription[] = PLAIN.map((event, index) =>
+    upstreams.subscribe({ event }, index === 0 ? speaking : { onNotification }),
+  )
+  const utxos = upstreams.subscribe({ event: 'UtxosChanged', addresses: watched.list() }, { onNotification })
+  const unwatch = watched.onChange(() => utxos.setAddresses(watched.list()))
+  return {
+    close() {
+      unwatch()
+      for (const subscription of [...subscriptions, utxos]) subscription.close()
+    },
+  }
+}

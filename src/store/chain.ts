@@ -1,0 +1,170 @@
+/**
+ * The chain index: transactions with their status, the rows of every address, the followed chain, and how far
+ * it was followed. Index rows and the events that tell of them are written in one transaction (`write`). Only
+ * one indexer writes, so what it reads between two writes does not change under it.
+ *
+ *   pending ──accepted──▶ confirmed ──its block left the chain──▶ pending
+ *   pending ──left the mempool, not accepted──▶ dropped ──seen again──▶ pending
+ */
+import type { NewEvent } from './events.ts'
+
+export type TransactionStatus = 'pending' | 'confirmed' | 'dropped'
+export type Direction = 'receive' | 'send' | 'self'
+
+/** What one transaction means for one address. */
+export interface AddressEffect {
+  readonly address: string
+  readonly received: bigint
+  readonly sent: bigint
+  readonly direction: Direction
+  readonly amount: bigint
+  readonly counterparty: string | null
+  /** Place in the written batch's `events` of the event that tells this confirmation; null without one. */
+  readonly event: number | null
+}
+
+export interface TransactionRecord {
+  readonly txId: string
+  /** `{"tx_id":…,"inputs":…,"outputs":…,"tags":…}`, as it is served. */
+  readonly parsed: string
+  readonly fee: bigint | null
+  readonly effects: readonly AddressEffect[]
+}
+
+export interface AcceptedTransaction extends TransactionRecord {
+  /** The block whose copy was accepted. */
+  readonly blockHash: string
+  readonly blockTimeMs: number
+}
+
+export interface ChainBlock {
+  readonly hash: string
+  readonly blueScore: number
+  readonly daaScore: number
+  readonly timeMs: number
+}
+
+export interface AddedBlock extends ChainBlock {
+  readonly transactions: readonly AcceptedTransaction[]
+}
+
+export interface ChainGap {
+  readonly atMs: number
+  /** The last block that was followed before, and the first one after. */
+  readonly fromHash: string
+  readonly fromBlueScore: number
+  readonly fromTimeMs: number
+  readonly toHash: string
+  readonly toTimeMs: number
+  readonly reason: 'pruned'
+}
+
+/** Everything of one step; either all of it is written or nothing. Applied in the order of the members. */
+export interface ChainWrite {
+  readonly atMs: number
+  /** The followed chain starts anew at this block (first start, or after a gap). */
+  readonly start?: ChainBlock
+  readonly gap?: ChainGap
+  /** Chain blocks that left, tip first: what they accepted is pending again. */
+  readonly removed?: readonly string[]
+  readonly added?: readonly AddedBlock[]
+  /** New in the mempool. One that is known already keeps what is known of it. */
+  readonly entered?: readonly TransactionRecord[]
+  readonly dropped?: readonly string[]
+  /** Blocks of the DAG, in the chain or not; kept a while, to tell each of them once. */
+  readonly seen?: readonly string[]
+  readonly events?: readonly NewEvent[]
+}
+
+export interface ChainWritten {
+  /** The newest number of the event log. */
+  readonly newestSeq: number
+}
+
+export interface TransactionRow {
+  readonly txId: string
+  readonly status: TransactionStatus
+  readonly parsed: string
+  readonly fee: bigint | null
+  readonly blockHash: string | null
+  readonly blockTimeMs: number | null
+  readonly acceptingBlockHash: string | null
+  readonly acceptingBlockTimeMs: number | null
+  readonly acceptingBlueScore: number | null
+  readonly firstSeenMs: number
+}
+
+/** A confirmation as it was written, to be undone. */
+export interface Confirmation {
+  readonly txId: string
+  readonly parsed: string
+  readonly acceptingBlockHash: string
+  readonly acceptingDaaScore: number
+  readonly events: readonly { readonly address: string; readonly eventId: string }[]
+}
+
+export interface AddressRow {
+  readonly txId: string
+  readonly direction: Direction
+  readonly amount: bigint
+  readonly received: bigint
+  readonly sent: bigint
+  readonly counterparty: string | null
+  readonly status: TransactionStatus
+  readonly blockTimeMs: number | null
+  /** The row's place in the address's history; never changes, newer rows have higher ones. */
+  readonly order: number
+}
+
+export interface AddressPage {
+  readonly rows: readonly AddressRow[]
+  readonly hasMore: boolean
+}
+
+export interface KnownTransaction {
+  readonly status: TransactionStatus
+  /** It was told as `mempool_entry`, and as accepted, at least once. */
+  readonly toldMempool: boolean
+  readonly toldAccepted: boolean
+}
+
+export interface IndexedOutput {
+  readonly amount: bigint
+  readonly scriptPublicKey: string
+  readonly covenantId: string | null
+}
+
+export interface IndexRetention {
+  /** Confirmed and dropped transactions older than this are forgotten; null keeps them. */
+  readonly transactionsBeforeMs: number | null
+  readonly droppedBeforeMs: number
+  /** Of the followed chain this many blocks are kept, to find the way back after a reorganisation. */
+  readonly chainBlocks: number
+  readonly seenBeforeMs: number
+}
+
+export interface ChainStore {
+  write(batch: ChainWrite): Promise<ChainWritten>
+  /** The last chain block that was applied. */
+  checkpoint(): Promise<ChainBlock | undefined>
+  /** From when on every transaction is indexed; undefined before the first start. */
+  coverageFromMs(): Promise<number | undefined>
+  gaps(): Promise<ChainGap[]>
+  /** The chain block that many steps below the checkpoint; the oldest kept one where it is further. */
+  chainBlockBelow(steps: number): Promise<ChainBlock | undefined>
+  /** The followed chain above a block (oldest first, the block itself left out); undefined when it is not on it. */
+  chainAbove(hash: string): Promise<ChainBlock[] | undefined>
+  /** What these chain blocks confirmed, newest confirmation first. */
+  confirmedBy(hashes: readonly string[]): Promise<Confirmation[]>
+  known(txIds: readonly string[]): Promise<Map<string, KnownTransaction>>
+  /** Those of the blocks that were not written as seen. */
+  unseen(hashes: readonly string[]): Promise<string[]>
+  /** Ids of the pending transactions, oldest first. */
+  pending(limit: number): Promise<string[]>
+  /** Outputs of indexed transactions, for the inputs of one that the node did not resolve. */
+  output(txId: string, index: number): Promise<IndexedOutput | undefined>
+  transaction(txId: string): Promise<TransactionRow | undefined>
+  /** Newest first; `before` is the order of the last row of the page before. */
+  addressPage(query: { address: string; limit: number; before?: number }): Promise<AddressPage>
+  prune(retention: IndexRetention): Promise<{ deleted: number; more: boolean }>
+}

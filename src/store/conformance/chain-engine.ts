@@ -1,0 +1,70 @@
+/** What a chain suite needs of an engine, and small values to write. */
+import type { AcceptedTransaction, AddedBlock, ChainStore } from '../chain.ts'
+import type { EventStore, NewEvent, StoredEvent } from '../events.ts'
+
+export interface OpenChain {
+  chain: ChainStore
+  events: EventStore
+  reopen(): Promise<{ chain: ChainStore; events: EventStore }>
+  remove(): Promise<void>
+}
+
+export interface ChainEngine {
+  name: string
+  open(): Promise<OpenChain>
+}
+
+export const hash = (n: number): string => n.toString(16).padStart(64, '0')
+export const address = (n: number): string => `kaspatest:address-${n}`
+
+export function event(
+  kind: string,
+  addresses: readonly string[] = [],
+  createdAtMs = 1_000,
+  text = '',
+): NewEvent {
+  const list = JSON.stringify(addresses)
+  return { kind, addresses, createdAtMs, tail: `"kind":"${kind}","addresses":${list},"text":"${text}"}` }
+}
+
+/** One transaction that pays `amount` to an address; its event is the batch's at that place. */
+export function payment(
+  tx: number,
+  to: number,
+  amount: bigint,
+  eventPlace: number | null = null,
+): AcceptedTransaction {
+  return {
+    txId: hash(tx),
+    parsed: `{"tx_id":"${hash(tx)}","inputs":[],"outputs":[{"index":0,"amount_sompi":${amount},"address":"${address(to)}","script_public_key":"0000aa","covenant":null}],"tags":[]}`,
+    fee: 7n,
+    effects: [
+      {
+        address: address(to),
+        received: amount,
+        sent: 0n,
+        direction: 'receive',
+        amount,
+        counterparty: address(999),
+        event: eventPlace,
+      },
+    ],
+    blockHash: hash(tx + 1_000_000),
+    blockTimeMs: 5_000,
+  }
+}
+
+export function block(n: number, transactions: readonly AcceptedTransaction[] = []): AddedBlock {
+  return { hash: hash(n), blueScore: n, daaScore: n + 10, timeMs: n * 100, transactions }
+}
+
+export async function readAll(events: EventStore, query: Partial<Parameters<EventStore['after']>[0]> = {}) {
+  const found: StoredEvent[] = []
+  for (let afterSeq = query.afterSeq ?? 0; ; ) {
+    const page = await events.after({ limit: 7, ...query, afterSeq })
+    found.push(...page.events)
+    if (!page.more) return found
+    if (page.upToSeq <= afterSeq) throw new Error('a page that does not move on')
+    afterSeq = page.upToSeq
+  }
+}

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { address, block, type ChainEngine, event, hash, payment, readAll } from './chain-engine.ts'
+
+/** What every engine's chain index has to hold. */
+export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
+  test(`${engine.name}: a write with a fault in it leaves nothing behind, neither rows nor events`, async () => {
+    const open = await engine.open()
+    const { chain, events } = open
+    await chain.write({ atMs: 1, start: block(1) })
+    await assert.rejects(
+      chain.write({
+        atMs: 2,
+        added: [block(2, [payment(1, 1, 5n, 0)])],
+        removed: [hash(77)],
+        events: [event('utxos_changed', [address(1)])],
+      }),
+    )
+    assert.equal((await chain.checkpoint())?.hash, hash(1))
+    assert.equal(await chain.transaction(hash(1)), undefined)
+    assert.deepEqual(await readAll(events), [])
+    await chain.write({
+      atMs: 3,
+      added: [block(2, [payment(1, 1, 5n, 0)])],
+      events: [event('utxos_changed', [address(1)])],
+    })
+    assert.equal((await chain.addressPage({ address: address(1), limit: 5 })).rows.length, 1)
+    await open.remove()
+  })
+
+  test(`${engine.name}: pending, confirmed, pending again, dropped, seen again: row and transaction agree`, async () => {
+    const open = await engine.open()
+    const { chain } = open
+    await chain.write({ atMs: 1, start: block(1) })
+    const statusOf = async () => {
+      const row = (await chain.addressPage({ address: address(1), limit: 5 })).rows[0]
+      const transaction = await chain.transaction(hash(1))
+      assert.equal(row?.status, transaction?.status)
+      assert.equal(row?.blockTimeMs, transaction?.blockTimeMs)
+      return transaction?.status
+    }
+    const { blockHash: _, blockTimeMs: __, ...record } = payment(1, 1, 2n ** 62n)
+    await chain.write({ atMs: 2, entered: [record] })
+    assert.equal(await statusOf(), 'pending')
+    assert.deepEqual(await chain.pending(10), [hash(1)])
+    const { newestSeq } = await chain.write({
+      atMs: 3,
+      added: [block(2, [payment(1, 1, 2n ** 62n, 1)])],
+      events: [event('x'), event('utxos_changed', [address(1)])],
+    })
+    assert.equal(newestSeq, 2)
+    assert.equal(await statusOf(), 'confirmed')
+    const [row] = (await chain.addressPage({ address: address(1), limit: 5 })).rows
+    assert.equal(row?.amount, 2n ** 62n)
+    assert.equal((await chain.transaction(hash(1)))?.acceptingBlockHash, hash(2))
+    const [undone] = await chain.confirmedBy([hash(2)])
+    const told = await open.events.after({ afterSeq: 1, limit: 1 })
+    assert.deepEqual(undone?.events, [{ address: address(1), eventId: told.events[0]?.id }])
+    await chain.write({ atMs: 4, removed: [hash(2)] })
+    assert.equal(await statusOf(), 'pending')
+    assert.equal((await chain.transaction(hash(1)))?.acceptingBlockHash, null)
+    assert.equal((await chain.checkpoint())?.hash, hash(1))
+    await chain.write({ atMs: 5, dropped: [hash(1)] })
+    assert.equal(await statusOf(), 'dropped')
+    await chain.write({ atMs: 6, entered: [{ ...record, effects: [] }] })
+    assert.equal(await statusOf(), 'pending')
+    assert.deepEqual((await chain.known([hash(1), hash(2)])).get(hash(1)), {
+      status: 'pending',
+      toldMempool: true,
+      toldAccepted: true,
+    })
+    assert.deepEqual(await chain.output(hash(1), 0), {
+      amount: 2n ** 62n,
+      scriptPublicKey: '0000aa',
+      covenantId: null,
+    })
+    assert.equal(await chain.output(hash(1), 1), undefined)
+    const reopened = await open.reopen()
+    assert.equal((await reopened.chain.transaction(hash(1)))?.status, 'pending')
+    await open.remove()
+  })
+
+  test(`${engine.name}: the followed chain can be walked down and up, and starts anew after a gap`, async () => {
+    const open = await engine.open()
+    const { chain } = open
+    assert.equal(await chain.checkpoint(), undefined)
+    assert.equal(await chain.coverageFromMs(), undefined)
+    await chain.write({ atMs: 1, start: block(10), added: [11, 12, 13, 14].map((n) => block(n)) })
+    assert.equal(await chain.coverageFromMs(), 1_000)
+    assert.equal((await chain.chainBlockBelow(1))?.hash, hash(13))
+    assert.equal((await chain.chainBlockBelow(100))?.hash, hash(10))
+    assert.deepEqual(
+      (await chain.chainAbove(hash(12)))?.map(({ blueScore }) => blueScore),
+      [13, 14],
+    )
+    assert.equal(await chain.chainAbove(hash(99)), undefined)
+    await chain.write({ atMs: 2, removed: [hash(14), hash(13)], added: [block(23), block(24)] })
+    assert.deepEqual(
+      (await chain.chainAbove(hash(12)))?.map(({ blueScore }) => blueScore),
+      [23, 24],
+    )
+    const gap = {
+      atMs: 3,
+      fromHash: hash(24),
+      fromBlueScore: 24,
+      fromTimeMs: 2_400,
+      toHash: hash(50),
+      toTimeMs: 5_000,
+      reason: 'pruned',
+    } as const
+    await chain.write({ atMs: 3, start: block(50), gap })
+    assert.deepEqual(await chain.gaps(), [gap])
+    assert.equal(await chain.coverageFromMs(), 5_000)
+    assert.equal((await chain.checkpoint())?.hash, hash(50))
+    assert.equal(await chain.chainAbove(hash(24)), undefined)
+    await open.remove()
+  })
+
+  test(`${engine.name}: a walk gives each row once, in order, while rows arrive, leave the chain and return`, async () => {
+    const open = await engine.open()
+    const { chain } = open
+    let state = 3
+    const pick = (below: number) => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+      return Math.floor((state / 2 ** 32) * below)
+    }
+    await chain.write({ atMs: 1, start: block(1) })
+    let next = 2
+    let tx = 1
+    const grow = async () => {
+      const fresh = Array.from({ length: pick(3) }, () => payment(tx++, 1, BigInt(tx)))
+      await chain.write({ atMs: next, added: [block(next++, fresh)] })
+      if (pick(4) === 0) {
+        const tip = await chain.checkpoint()
+        const again = await chain.confirmedBy([tip?.hash ?? ''])
+        const back = again.map(({ txId }) => payment(Number.parseInt(txId, 16), 1, BigInt(txId.length)))
+        await chain.write({ atMs: next, removed: [tip?.hash ?? ''], added: [block(next++, back.reverse())] })
+      }
+    }
+    for (let i = 0; i < 20; i++) await grow()
+    for (let round = 0; round < rounds; round++) {
+      const there = (await chain.addressPage({ address: address(1), limit: 10_000 })).rows.map(
+        (row) => row.txId,
+      )
+      const walked: string[] = []
+      for (let before: number | undefined; ; ) {
+        const page = await chain.addressPage({
+          address: address(1),
+          limit: 1 + pick(9),
+          ...(before ? { before } : {}),
+        })
+        walked.push(...page.rows.map((row) => row.txId))
+        before = page.rows.at(-1)?.order
+        if (!page.hasMore) break
+        if (pick(2) === 0) await grow()
+      }
+      assert.deepEqual(walked, there)
+    }
+    await open.remove()
+  })
+
+  test(`${engine.name}: pruning forgets transactions, blocks and positions in steps, and says since when it is complete`, async () => {
+    const open = await engine.open()
+    const { chain } = open
+    await chain.write({ atMs: 10, start: block(1) })
+    for (let n = 2; n < 12; n++) {
+      await chain.write({ atMs: n * 10, added: [block(n, [payment(n, 1, 1n)])], seen: [hash(n)] })
+    }
+    assert.deepEqual(await chain.unseen([hash(5), hash(500), hash(500)]), [hash(500)])
+    const keep = { transactionsBeforeMs: 60, droppedBeforeMs: 0, chainBlocks: 3, seenBeforeMs: 60 }
+    while ((await chain.prune(keep)).more);
+    const { rows } = await chain.addressPage({ address: address(1), limit: 100 })
+    assert.deepEqual(
+      rows.map((row) => Number.parseInt(row.txId, 16)),
+      [11, 10, 9, 8, 7, 6],
+    )
+    assert.equal(await chain.transaction(hash(5)), undefined)
+    assert.equal((await chain.chainBlockBelow(1_000))?.hash, hash(9))
+    assert.equal(await chain.coverageFromMs(), 100)
+    assert.deepEqual(await chain.unseen([hash(5), hash(6)]), [hash(5)])
+    assert.equal((await chain.confirmedBy([hash(11)])).length, 1)
+    await open.remove()
+  })
+}

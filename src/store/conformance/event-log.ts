@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { address, type ChainEngine, event, readAll } from './chain-engine.ts'
+
+/** What every engine's event log has to hold. */
+export function eventLogSuite(engine: ChainEngine, rounds: number): void {
+  test(`${engine.name}: events are numbered once, in order, and survive a restart`, async () => {
+    const open = await engine.open()
+    assert.deepEqual(await open.events.bounds(), { oldestSeq: 1, newestSeq: 0, bytes: 0 })
+    assert.equal(await open.events.append([event('a'), event('b', [address(1)])]), 2)
+    assert.equal(await open.events.append([event('c')]), 3)
+    const { events } = await open.reopen()
+    assert.equal(await events.append([event('d')]), 4)
+    const all = await readAll(events)
+    assert.deepEqual(
+      all.map(({ seq, kind }) => [seq, kind]),
+      [
+        [1, 'a'],
+        [2, 'b'],
+        [3, 'c'],
+        [4, 'd'],
+      ],
+    )
+    assert.equal(new Set(all.map(({ id }) => id)).size, 4)
+    for (const stored of all) {
+      const read = JSON.parse(stored.text) as { id: string; seq: number; kind: string }
+      assert.deepEqual([read.id, read.seq, read.kind], [stored.id, stored.seq, stored.kind])
+      assert.match(stored.id, /^evt_[0-9a-z]+$/)
+      assert.deepEqual(await events.byId(stored.id), stored)
+    }
+    assert.equal(await events.byId('evt_nothing'), undefined)
+    await open.remove()
+  })
+
+  test(`${engine.name}: a filtered read gives what a look at every event gives, whatever the page size`, async () => {
+    const open = await engine.open()
+    let state = 7
+    const pick = (below: number) => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+      return Math.floor((state / 2 ** 32) * below)
+    }
+    const kinds = ['a', 'b', 'c', 'd']
+    for (let i = 0; i < 40; i++) {
+      const batch = Array.from({ length: pick(120) }, () =>
+        event(
+          kinds[pick(4)] ?? 'a',
+          Array.from({ length: pick(3) }, () => address(pick(90))),
+          1_000 + i,
+        ),
+      )
+      if (batch.length > 0) await open.events.append(batch)
+    }
+    const { events } = open
+    const all = await readAll(events, { limit: 1_000 })
+    assert.ok(all.length > 500)
+    for (let round = 0; round < rounds; round++) {
+      const filters = Array.from({ length: 1 + pick(3) }, () => ({
+        kinds: kinds.filter(() => pick(2) === 0),
+        ...(pick(2) === 0 ? {} : { addresses: Array.from({ length: pick(90) }, () => address(pick(100))) }),
+      }))
+      const afterSeq = pick(all.length)
+      const untilSeq = afterSeq + pick(all.length)
+      const found = await readAll(events, { filters, afterSeq, untilSeq, limit: 1 + pick(50) })
+      const expected = all.filter(
+        (stored) =>
+          stored.seq > afterSeq &&
+          stored.seq <= untilSeq &&
+          filters.some(
+            (filter) =>
+              filter.kinds.includes(stored.kind) &&
+              (filter.addresses === undefined ||
+                stored.addresses.some((one) => filter.addresses?.includes(one))),
+          ),
+      )
+      assert.deepEqual(
+        found.map(({ seq }) => seq),
+        expected.map(({ seq }) => seq),
+      )
+    }
+    await open.remove()
+  })
+
+  test(`${engine.name}: a page is bounded by bytes, and gives at least one event`, async () => {
+    const open = await engine.open()
+    await open.events.append([1, 2, 3].map(() => event('a', [], 1, 'x'.repeat(1_000))))
+    const page = await open.events.after({ afterSeq: 0, limit: 10, maxBytes: 100 })
+    assert.deepEqual([page.events.length, page.upToSeq, page.more], [1, 1, true])
+    assert.equal((await readAll(open.events, { maxBytes: 2_500 })).length, 3)
+    await open.remove()
+  })
+
+  test(`${engine.name}: old events go by time and by size; numbers are never given again`, async () => {
+    const open = await engine.open()
+    const { events } = open
+    for (let i = 0; i < 30; i++) await events.append([event('a', [address(i)], i * 1_000, 'x'.repeat(100))])
+    const size = (await events.bounds()).bytes
+    assert.equal(await events.seqBefore(10_000), 10)
+    while ((await events.retain({ olderThanMs: 10_000, maxBytes: size })).more);
+    assert.equal((await events.bounds()).oldestSeq, 11)
+    const half = Math.floor((await events.bounds()).bytes / 2)
+    while ((await events.retain({ olderThanMs: 0, maxBytes: half })).more);
+    const after = await events.bounds()
+    assert.ok(after.bytes <= half && after.bytes > 0)
+    assert.equal((await readAll(events, { filters: [{ kinds: ['a'], addresses: [address(0)] }] })).length, 0)
+    assert.equal(
+      (await readAll(events)).reduce((sum, stored) => sum + stored.text.length, 0),
+      after.bytes,
+    )
+    while ((await events.retain({ olderThanMs: 1e9, maxBytes: 1e9 })).more);
+    assert.deepEqual(await events.bounds(), { oldestSeq: 31, newestSeq: 30, bytes: 0 })
+    assert.equal(await events.append([event('b')]), 31)
+    assert.equal(await events.seqBefore(0), 0)
+    await open.remove()
+  })
+
+  test(`${engine.name}: a reader's position moves forward unless it is forced back`, async () => {
+    const open = await engine.open()
+    assert.equal(await open.events.position('r'), undefined)
+    await open.events.savePosition('r', 5)
+    await open.events.savePosition('r', 3)
+    assert.equal(await open.events.position('r'), 5)
+    await open.events.savePosition('r', 3, true)
+    const { events } = await open.reopen()
+    assert.equal(await events.position('r'), 3)
+    await events.removePosition('r')
+    assert.equal(await events.position('r'), undefined)
+    await open.remove()
+  })
+}

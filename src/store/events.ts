@@ -1,0 +1,78 @@
+/**
+ * The event log: every event has one number, given in the order of writing, without holes at the end. Readers
+ * (the stream, the webhooks) each keep a position in it. Only one process writes; any number read.
+ */
+export interface NewEvent {
+  readonly kind: string
+  readonly addresses: readonly string[]
+  readonly createdAtMs: number
+  /** The event's JSON from its third member on (`"kind":…}`): the log puts `{"id":…,"seq":…,` before it. */
+  readonly tail: string
+}
+
+export interface StoredEvent {
+  readonly seq: number
+  readonly id: string
+  readonly kind: string
+  readonly addresses: readonly string[]
+  readonly createdAtMs: number
+  /** The whole event as JSON: the one serialisation that every reader sends on. */
+  readonly text: string
+}
+
+/** One wish of a reader: a kind, and for kinds that have addresses perhaps only some of them. */
+export interface EventFilter {
+  readonly kinds: readonly string[]
+  /** Left out: whatever the addresses. Otherwise at least one must be among the event's own. */
+  readonly addresses?: readonly string[]
+}
+
+export interface EventQuery {
+  readonly afterSeq: number
+  /** Inclusive; left out: the newest. */
+  readonly untilSeq?: number
+  /** An event is given when any of them wants it; left out: every event. */
+  readonly filters?: readonly EventFilter[]
+  /** Events given at most. */
+  readonly limit: number
+  /** Text given at most (the first event is given even when it is longer). */
+  readonly maxBytes?: number
+}
+
+export interface EventPage {
+  readonly events: readonly StoredEvent[]
+  /** Everything up to here was looked at: the position to go on from, also when nothing was found. */
+  readonly upToSeq: number
+  /** There is more to look at after `upToSeq`, within the query. */
+  readonly more: boolean
+}
+
+export interface LogBounds {
+  /** The oldest number that is still kept; newestSeq + 1 in an empty log. */
+  readonly oldestSeq: number
+  /** The newest number ever given; 0 before the first. */
+  readonly newestSeq: number
+  readonly bytes: number
+}
+
+export interface Retention {
+  readonly olderThanMs: number
+  readonly maxBytes: number
+}
+
+export interface EventStore {
+  /** For events without index rows; see `ChainStore.write` for those with. Gives the number of the last one. */
+  append(events: readonly NewEvent[]): Promise<number>
+  /** Bounded work per call: `more` may be true although fewer than `limit` were given. */
+  after(query: EventQuery): Promise<EventPage>
+  byId(id: string): Promise<StoredEvent | undefined>
+  bounds(): Promise<LogBounds>
+  /** The number of the last event before that time (0 if none is kept): to read on from a time. */
+  seqBefore(timeMs: number): Promise<number>
+  /** Forgets a bounded number of the oldest events; to be repeated while `more`. */
+  retain(retention: Retention): Promise<{ deleted: number; more: boolean }>
+  position(reader: string): Promise<number | undefined>
+  /** Never moves back unless `force`. */
+  savePosition(reader: string, seq: number, force?: boolean): Promise<void>
+  removePosition(reader: string): Promise<void>
+}

@@ -1,0 +1,40 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { Lru } from '../../kit/lru.ts'
+
+const CACHED = 100_000
+
+export interface AddressTable {
+  /** The address's number; it gets one when it has none. Only inside a write transaction. */
+  open(address: string): number
+  find(address: string): number | undefined
+  /** A transaction was undone: numbers that were given in it are gone. */
+  forget(): void
+}
+
+export function addressTable(database: DatabaseSync): AddressTable {
+  const select = database.prepare('SELECT id FROM addresses WHERE address = ?')
+  const insert = database.prepare('INSERT INTO addresses (address) VALUES (?)')
+  let cache = new Lru<string, number>({ maxEntries: CACHED })
+  const find = (address: string): number | undefined => {
+    const cached = cache.get(address)
+    if (cached !== undefined) return cached
+    const row = select.get(address)
+    if (row === undefined) return undefined
+    const id = Number(row.id)
+    cache.set(address, id)
+    return id
+  }
+  return {
+    find,
+    open(address) {
+      const known = find(address)
+      if (known !== undefined) return known
+      const id = Number(insert.run(address).lastInsertRowid)
+      cache.set(address, id)
+      return id
+    },
+    forget() {
+      cache = new Lru({ maxEntries: CACHED })
+    },
+  }
+}

@@ -1,0 +1,179 @@
+/** Reads of the chain index: point look-ups and index ranges. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { type ExactJson, parseExact } from '../../kit/exact-json.ts'
+import type {
+  AddressPage,
+  ChainBlock,
+  ChainGap,
+  Confirmation,
+  IndexedOutput,
+  KnownTransaction,
+  TransactionRow,
+} from '../chain.ts'
+import type { AddressTable } from './chain-addresses.ts'
+import { DIRECTIONS, STATUSES } from './chain-schema.ts'
+import { eventIds } from './event-ids.ts'
+import { blob, hexOf } from './hex-blob.ts'
+
+type Row = Record<string, unknown>
+
+export function chainReader(database: DatabaseSync, addresses: AddressTable) {
+  const ids = eventIds(database)
+  const fact = database.prepare('SELECT CAST(value AS INTEGER) AS value FROM facts WHERE name = ?')
+  const tip = database.prepare('SELECT * FROM chain_blocks ORDER BY id DESC LIMIT 1')
+  const below = database.prepare(
+    `SELECT * FROM chain_blocks WHERE id >= (SELECT max(id) FROM chain_blocks) - ? ORDER BY id LIMIT 1`,
+  )
+  const blockId = database.prepare('SELECT id FROM chain_blocks WHERE hash = ?')
+  const above = database.prepare('SELECT * FROM chain_blocks WHERE id > ? ORDER BY id')
+  const confirmed = database.prepare(
+    `SELECT t.id, t.tx_id, t.parsed, t.accepting_daa_score FROM acceptances a JOIN transactions t ON t.id = a.tx
+      WHERE a.block = ? ORDER BY t.id DESC`,
+  )
+  const toldEvents = database.prepare(
+    `SELECT a.address, r.event_seq FROM address_rows r JOIN addresses a ON a.id = r.address
+      WHERE r.tx = ? AND r.event_seq IS NOT NULL ORDER BY r.event_seq DESC`,
+  )
+  const known = database.prepare(
+    'SELECT status, told_mempool, told_accepted FROM transactions WHERE tx_id = ?',
+  )
+  const seen = database.prepare('SELECT 1 FROM seen_blocks WHERE hash = ?')
+  const pending = database.prepare('SELECT tx_id FROM transactions WHERE status = 0 ORDER BY id LIMIT ?')
+  const parsed = database.prepare('SELECT parsed FROM transactions WHERE tx_id = ?')
+  const transaction = exact(database.prepare('SELECT * FROM transactions WHERE tx_id = ?'))
+  const page = exact(
+    database.prepare(
+      `SELECT r.*, c.address AS counterparty_address, t.tx_id, t.status, t.block_time
+        FROM address_rows r JOIN transactions t ON t.id = r.tx LEFT JOIN addresses c ON c.id = r.counterparty
+        WHERE r.address = ? AND r.tx < ? ORDER BY r.tx DESC LIMIT ?`,
+    ),
+  )
+  const gaps = database.prepare('SELECT gap FROM gaps ORDER BY at')
+
+  const factOf = (name: string): number | undefined => {
+    const row = fact.get(name)
+    return row && Number(row.value)
+  }
+
+  return {
+    checkpoint: (): ChainBlock | undefined => optional(tip.get(), toBlock),
+    coverageFromMs(): number | undefined {
+      const from = factOf('coverage_from')
+      return from === undefined ? undefined : Math.max(from, factOf('kept_from') ?? 0)
+    },
+    gaps: (): ChainGap[] => gaps.all().map((row) => JSON.parse(String(row.gap)) as ChainGap),
+    chainBlockBelow: (steps: number): ChainBlock | undefined => optional(below.get(steps), toBlock),
+    chainAbove(hash: string): ChainBlock[] | undefined {
+      const id = blockId.get(blob(hash))?.id
+      return id === undefined ? undefined : above.all(Number(id)).map(toBlock)
+    },
+    confirmedBy(hashes: readonly string[]): Confirmation[] {
+      return hashes.flatMap((hash) => {
+        const id = blockId.get(blob(hash))?.id
+        if (id === undefined) return []
+        return confirmed.all(Number(id)).map((row) => ({
+          txId: hexOf(row.tx_id),
+          parsed: String(row.parsed),
+          acceptingBlockHash: hash,
+          acceptingDaaScore: Number(row.accepting_daa_score),
+          events: toldEvents.all(Number(row.id)).map((told) => ({
+            address: String(told.address),
+            eventId: ids.of(Number(told.event_seq)),
+          })),
+        }))
+      })
+    },
+    known(txIds: readonly string[]): Map<string, KnownTransaction> {
+      const found = new Map<string, KnownTransaction>()
+      for (const txId of txIds) {
+        const row = known.get(blob(txId))
+        if (row === undefined) continue
+        found.set(txId, {
+          status: statusOf(row.status),
+          toldMempool: row.told_mempool === 1,
+          toldAccepted: row.told_accepted === 1,
+        })
+      }
+      return found
+    },
+    unseen: (hashes: readonly string[]): string[] =>
+      [...new Set(hashes)].filter((hash) => seen.get(blob(hash)) === undefined),
+    pending: (limit: number): string[] => pending.all(limit).map((row) => hexOf(row.tx_id)),
+    output(txId: string, index: number): IndexedOutput | undefined {
+      const row = parsed.get(blob(txId))
+      return row && outputOf(String(row.parsed), index)
+    },
+    transaction: (txId: string): TransactionRow | undefined =>
+      optional(transaction.get(blob(txId)), (row) => ({
+        txId,
+        status: statusOf(row.status),
+        parsed: String(row.parsed),
+        fee: row.fee as bigint | null,
+        blockHash: row.block_hash === null ? null : hexOf(row.block_hash),
+        blockTimeMs: numberOrNull(row.block_time),
+        acceptingBlockHash: row.accepting_hash === null ? null : hexOf(row.accepting_hash),
+        acceptingBlockTimeMs: numberOrNull(row.accepting_time),
+        acceptingBlueScore: numberOrNull(row.accepting_blue_score),
+        firstSeenMs: Number(row.first_seen),
+      })),
+    addressPage(query: { address: string; limit: number; before?: number }): AddressPage {
+      const id = addresses.find(query.address)
+      if (id === undefined) return { rows: [], hasMore: false }
+      const rows = page.all(id, query.before ?? Number.MAX_SAFE_INTEGER, query.limit + 1)
+      return {
+        hasMore: rows.length > query.limit,
+        rows: rows.slice(0, query.limit).map((row) => ({
+          txId: hexOf(row.tx_id),
+          direction: DIRECTIONS[Number(row.direction)] ?? 'receive',
+          amount: row.amount as bigint,
+          received: row.received as bigint,
+          sent: row.sent as bigint,
+          counterparty: row.counterparty_address === null ? null : String(row.counterparty_address),
+          status: statusOf(row.status),
+          blockTimeMs: numberOrNull(row.block_time),
+          order: Number(row.tx),
+        })),
+      }
+    },
+  }
+}
+
+function exact(statement: StatementSync): StatementSync {
+  statement.setReadBigInts(true)
+  return statement
+}
+
+function statusOf(value: unknown): (typeof STATUSES)[number] {
+  return STATUSES[Number(value)] ?? 'pending'
+}
+
+function numberOrNull(value: unknown): number | null {
+  return value === null ? null : Number(value)
+}
+
+function toBlock(row: Row): ChainBlock {
+  return {
+    hash: hexOf(row.hash),
+    blueScore: Number(row.blue_score),
+    daaScore: Number(row.daa_score),
+    timeMs: Number(row.time),
+  }
+}
+
+function optional<T>(row: Row | undefined, read: (row: Row) => T): T | undefined {
+  return row && read(row)
+}
+
+function outputOf(parsedText: string, index: number): IndexedOutput | undefined {
+  const read = parseExact(parsedText)
+  if (!read.ok) return undefined
+  const outputs = (read.value as { outputs?: readonly { [member: string]: ExactJson }[] }).outputs
+  const output = outputs?.[index]
+  if (output === undefined) return undefined
+  const covenant = output.covenant as { id?: ExactJson } | null | undefined
+  return {
+    amount: BigInt(output.amount_sompi as number | bigint),
+    scriptPublicKey: String(output.script_public_key),
+    covenantId: typeof covenant?.id === 'string' ? covenant.id : null,
+  }
+}

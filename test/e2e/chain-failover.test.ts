@@ -1,0 +1,77 @@
+/** Following the chain while nodes die: nothing is lost and nothing is told twice. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '../../src/kit/clock.ts'
+import { startSandboxNode } from '../../src/sandbox/node/run.ts'
+import type { ChainDatabase } from '../../src/store/sqlite/chain.ts'
+import { allEvents, caughtUp, startChainRig } from '../fakes/chain-rig.ts'
+import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
+import { startNodeProcess } from '../fakes/sandbox-processes.ts'
+
+const AWAY_MS = process.env.TAPELINE_SOAK === undefined ? 2_000 : 30_000
+
+test('one node is killed, then all of them are gone for a while: no event is lost, none doubled', async (t) => {
+  const rig = await startChainRig({
+    nodes: 0,
+    seed: 31,
+    linkPort: 0,
+    transactionsPerSecond: 15,
+    reorgsPerMinute: 0,
+    coinbaseMaturity: 50,
+    keepBlocks: 20_000,
+  })
+  t.after(() => rig.close())
+  const link = rig.chain.linkPort ?? 0
+  const [a, b] = await Promise.all([startNodeProcess('a', link), startNodeProcess('b', link)])
+  const witness = await startSandboxNode({ chain: rig.chain, name: 'witness' })
+  t.after(() => witness.close())
+  const spare = await startNodeProcess('c', link)
+  t.after(() => Promise.all([a, b, spare].map((node) => node.end())))
+  const followed = await rig.follow({ urls: [a.url, b.url, spare.url] })
+  const { database } = followed
+  await grown(database)
+  const shake = setInterval(() => void witness.reorganize(4, false), 700)
+  t.after(() => clearInterval(shake))
+  await systemClock.sleep(1_000)
+
+  // Whoever carries the subscriptions: each of the three dies once.
+  a.signal('SIGKILL')
+  await systemClock.sleep(1_000)
+  b.signal('SIGSTOP')
+  await systemClock.sleep(1_000)
+  spare.signal('SIGSTOP')
+  await systemClock.sleep(AWAY_MS)
+  b.signal('SIGCONT')
+  spare.signal('SIGCONT')
+  await systemClock.sleep(2_000)
+  b.signal('SIGKILL')
+  await systemClock.sleep(1_000)
+
+  clearInterval(shake)
+  await stopChain(rig)
+  await caughtUp(database, () => witness.truth.sink(), 20_000)
+  await systemClock.sleep(1_000)
+  const events = await allEvents(database)
+  const { retractions, startScore } = assertLog(events, witness)
+  assert.ok(retractions > 0)
+  const truth = { blueScore: startScore, accepted: acceptances(witness) }
+  let rows = 0
+  for (const { address } of witness.wallets()) rows += await assertAddress(database, witness, address, truth)
+  assert.ok(rows > 50, `${rows} rows`)
+  assert.deepEqual(followed.gaps, [])
+})
+
+/** Until the chain has grown beyond what the test reorganises. */
+async function grown(database: ChainDatabase): Promise<void> {
+  for (;;) {
+    const [tip, oldest] = [await database.chain.checkpoint(), await database.chain.chainBlockBelow(1e9)]
+    if (tip !== undefined && oldest !== undefined && tip.blueScore - oldest.blueScore > 8) return
+    await systemClock.sleep(50)
+  }
+}
+
+/** No more blocks: the index can stand where the node stands. */
+async function stopChain(rig: Awaited<ReturnType<typeof startChainRig>>): Promise<void> {
+  rig.chain.chain.skipTo(systemClock.now() + 3_600_000)
+  await systemClock.sleep(200)
+}

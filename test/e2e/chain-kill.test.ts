@@ -1,0 +1,64 @@
+/** The indexing process is killed at random moments and resumes: the index is as if nothing had happened. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { systemClock } from '../../src/kit/clock.ts'
+import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
+import { allEvents, startChainRig } from '../fakes/chain-rig.ts'
+import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
+
+const ENTRY = join(import.meta.dirname, '../fakes/index-process.ts')
+const KILLS = process.env.TAPELINE_SOAK === undefined ? 4 : 60
+
+test('after every kill -9 the index goes on where it stood, and loses and doubles nothing', async (t) => {
+  const rig = await startChainRig({
+    seed: 41,
+    transactionsPerSecond: 15,
+    reorgsPerMinute: 0,
+    coinbaseMaturity: 50,
+    keepBlocks: 50_000,
+  })
+  t.after(() => rig.close())
+  const [node] = rig.nodes
+  assert.ok(node)
+  const run = () => {
+    const child = spawn(process.execPath, [ENTRY, rig.file, node.url], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    return { child, lines: createInterface({ input: child.stdout }) }
+  }
+  for (let kill = 0; kill < KILLS; kill++) {
+    const { child, lines } = run()
+    await once(lines, 'line')
+    if (kill === 0) await systemClock.sleep(1_000)
+    // The kill falls into whatever a reorganisation and the blocks after it make the indexer do.
+    await systemClock.sleep(Math.random() * 400)
+    await node.reorganize(3, kill % 2 === 0)
+    await systemClock.sleep(Math.random() * 150)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  const { child, lines } = run()
+  t.after(() => child.kill('SIGKILL'))
+  await once(lines, 'line')
+  await systemClock.sleep(500)
+  rig.chain.chain.skipTo(systemClock.now() + 3_600_000)
+  const database = openSqliteChain({ file: rig.file })
+  t.after(() => database.close())
+  const endsAt = performance.now() + 15_000
+  while ((await database.chain.checkpoint())?.hash !== node.truth.sink()) {
+    assert.ok(performance.now() < endsAt, 'the index reaches the end')
+    await systemClock.sleep(50)
+  }
+  await systemClock.sleep(500)
+  const { retractions, startScore } = assertLog(await allEvents(database), node)
+  assert.ok(retractions > 0)
+  const truth = { blueScore: startScore, accepted: acceptances(node) }
+  let rows = 0
+  for (const { address } of node.wallets()) rows += await assertAddress(database, node, address, truth)
+  assert.ok(rows > 20, `${rows} rows`)
+  assert.deepEqual(await database.chain.gaps(), [])
+})

@@ -1,0 +1,358 @@
+/** POST /rpc over real sockets: every method with its price, what is refused, batches, limits. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { parseExact } from '../../src/kit/exact-json.ts'
+import { type ChainService, exactText, type RpcReply, startChainService } from '../fakes/chain-service.ts'
+import { type Answer, assertError } from '../fakes/client.ts'
+import { WIDE_PLAN } from '../fakes/service.ts'
+
+/** Typed in from the contract, not from the table of the service. */
+const LIGHT =
+  'ping, getServerInfo, getInfo, getSyncStatus, getCurrentNetwork, getSystemInfo, getConnections, getMetrics, getPeerAddresses, getConnectedPeerInfo, getBlockDagInfo, getSink, getSinkBlueScore, getBlockCount, getCurrentBlockColor, getBlockRewardInfo, getSeqCommitLaneProof, getBalanceByAddress, getUtxoReturnAddress, getFeeEstimate, getFeeEstimateExperimental, getCoinSupply, getDaaScoreTimestampEstimate, estimateNetworkHashesPerSecond, getSubnetwork'.split(
+    ', ',
+  )
+const HEAVY =
+  'getBlock, getBlocks, getHeaders, getVirtualChainFromBlock, getVirtualChainFromBlockV2, getBlockTemplate, submitBlock, getBalancesByAddresses, getUtxosByAddresses, getMempoolEntry, getMempoolEntries, getMempoolEntriesByAddresses, submitTransaction, submitTransactionReplacement'.split(
+    ', ',
+  )
+const BLOCKED =
+  'addPeer, ban, unban, shutdown, resolveFinalityConflict, subscribe, unsubscribe, notifyBlockAdded, notifyUtxosChanged, notifyAnything'.split(
+    ', ',
+  )
+const UNKNOWN = ['', 'getsink', 'getSink ', '__proto__', 'constructor', 'getBlock\u0000', 'x'.repeat(10_000)]
+const NARROW = { name: 'narrow', extends: 'free' }
+
+let chain: ChainService
+let key: string
+before(async () => {
+  chain = await startChainService({
+    chain: { transactionsPerSecond: 20, dwellBlocks: 30 },
+    plans: [WIDE_PLAN, NARROW],
+  })
+  key = await chain.key()
+  await chain.healthy(2)
+})
+after(() => chain.stop())
+
+const charged = (answer: Answer) => Number(answer.headers.get('x-credits-charged'))
+const calls = (...methods: string[]) =>
+  JSON.stringify(methods.map((method, index) => ({ jsonrpc: '2.0', id: index, method })))
+const replies = (answer: Answer) => answer.json as unknown as RpcReply[]
+
+async function result(method: string, params: unknown = {}): Promise<Record<string, unknown>> {
+  const { answer, reply } = await chain.call(key, method, params)
+  assert.ok(reply.result, answer.text)
+  return reply.result
+}
+
+interface Entry {
+  transaction: {
+    outputs: { verboseData: { scriptPublicKeyAddress: string } }[]
+    verboseData: { transactionId: string }
+  }
+}
+
+/** Good params for every method that needs some. */
+async function goodParams(): Promise<Record<string, unknown>> {
+  const { sink, pruningPointHash, virtualDaaScore } = await result('getBlockDagInfo')
+  const pool = (await result('getMempoolEntries')) as unknown as { mempoolEntries: Entry[] }
+  const entry = pool.mempoolEntries.find(
+    ({ transaction }) => transaction.outputs[0]?.verboseData.scriptPublicKeyAddress,
+  )
+  assert.ok(entry)
+  const address = entry.transaction.outputs[0]?.verboseData.scriptPublicKeyAddress
+  const template = await chain.call(key, 'getBlockTemplate', { payAddress: address })
+  const exact = parseExact(template.answer.text)
+  assert.ok(exact.ok)
+  const { block } = (exact.value as unknown as { result: { block: unknown } }).result
+  return {
+    getCurrentBlockColor: { hash: pruningPointHash },
+    getBlockRewardInfo: { hash: pruningPointHash },
+    getSeqCommitLaneProof: { blockHash: sink, laneKey: '00'.repeat(32) },
+    getBalanceByAddress: { address },
+    getUtxoReturnAddress: { txid: '00'.repeat(32), acceptingBlockDaaScore: virtualDaaScore },
+    getDaaScoreTimestampEstimate: { daaScores: [virtualDaaScore] },
+    getSubnetwork: { subnetworkId: '00'.repeat(20) },
+    getBlock: { hash: sink },
+    getBlocks: { lowHash: pruningPointHash, includeBlocks: true, includeTransactions: true },
+    getHeaders: { startHash: sink },
+    getVirtualChainFromBlock: { startHash: pruningPointHash, includeAcceptedTransactionIds: true },
+    getVirtualChainFromBlockV2: { startHash: pruningPointHash },
+    getBlockTemplate: { payAddress: address },
+    submitBlock: { block },
+    getBalancesByAddresses: { addresses: [address] },
+    getUtxosByAddresses: { addresses: [address] },
+    getMempoolEntry: { transactionId: entry.transaction.verboseData.transactionId },
+    getMempoolEntriesByAddresses: { addresses: [address] },
+    submitTransaction: { transaction: entry.transaction },
+    submitTransactionReplacement: { transaction: entry.transaction },
+  }
+}
+
+test('all 39 methods are answered at their price; a refusal of the node costs nothing', async () => {
+  const params = await goodParams()
+  const refused: string[] = []
+  for (const [methods, price] of [
+    [LIGHT, 1],
+    [HEAVY, 5],
+  ] as const) {
+    for (const method of methods) {
+      const { answer, reply } = await chain.call(key, method, params[method] ?? {})
+      assert.equal(answer.status, 200, answer.text)
+      assert.equal(reply.jsonrpc, '2.0')
+      assert.equal(reply.id, 1)
+      if (reply.error === undefined) {
+        assert.ok(reply.result, method)
+        assert.equal(charged(answer), price, method)
+      } else {
+        assert.equal(reply.error.code, -32000, `${method}: ${answer.text}`)
+        assert.equal(charged(answer), 0, method)
+        refused.push(method)
+      }
+    }
+  }
+  // A safe node refuses two of them; the rest of the list depends on what the chain did meanwhile.
+  const moving = [
+    'getSeqCommitLaneProof',
+    'getUtxoReturnAddress',
+    'getMempoolEntry',
+    'submitTransaction',
+    'submitTransactionReplacement',
+  ]
+  const others = refused.filter((method) => !moving.includes(method))
+  assert.deepEqual(others, ['getSubnetwork', 'getHeaders'])
+  assert.equal(LIGHT.length + HEAVY.length, 39)
+})
+
+test('blocked and unknown methods and wrong params are refused for nothing, and no node hears of them', async () => {
+  for (const node of chain.nodes) node.log.clear()
+  const address = 'kaspa:qpauqsvk7yf9unexwmxsnmg547mhyga37csh0kj53q6xxgl24ydxjsgzthw5j'
+  const wrong: [string, unknown][] = [
+    ['getBlock', { hash: 'xyz' }],
+    ['getBlock', {}],
+    ['getSink', { surprise: 1 }],
+    ['getBalanceByAddress', { address }],
+    ['getBalanceByAddress', { address: 'kaspatest:qqqq' }],
+    ['getUtxosByAddresses', { addresses: Array.from({ length: 1_001 }, () => address) }],
+    ['getDaaScoreTimestampEstimate', { daaScores: [18446744073709551616n] }],
+    ['submitTransaction', { transaction: { version: 0 } }],
+    ['getSink', [1]],
+    ['getSink', 'text'],
+  ]
+  for (const [method, params, code] of [
+    ...BLOCKED.map((name) => [name, {}, -32010] as const),
+    ...UNKNOWN.map((name) => [name, {}, -32601] as const),
+    ...wrong.map(([name, given]) => [name, given, -32602] as const),
+  ]) {
+    const { answer, reply } = await chain.call(key, method, params)
+    assert.equal(answer.status, 200)
+    assert.equal(reply.error?.code, code, `${method}: ${answer.text}`)
+    assert.equal(reply.id, 1)
+    assert.equal(charged(answer), 0)
+    if (code === -32602) assert.ok(Object(reply.error?.data?.faults).length > 0, answer.text)
+  }
+  for (const node of chain.nodes) {
+    assert.deepEqual(
+      Object.keys(node.log.counts()).filter((name) => name !== 'getServerInfo'),
+      [],
+    )
+  }
+})
+
+test('what is no JSON-RPC 2.0 request gets its code, with the id where it can be told', async () => {
+  const cases: [string, number, unknown][] = [
+    ['', -32700, null],
+    ['{', -32700, null],
+    ['{"jsonrpc":"2.0","id":1,"method":"ping"} x', -32700, null],
+    ['{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700, null],
+    ['"ping"', -32600, null],
+    ['null', -32600, null],
+    ['[]', -32600, null],
+    [JSON.stringify(Array.from({ length: 51 }, () => ({}))), -32600, null],
+    ['{"jsonrpc":"2.0","method":"ping"}', -32600, null],
+    ['{"jsonrpc":"1.0","id":7,"method":"ping"}', -32600, 7],
+    ['{"id":7,"method":"ping"}', -32600, 7],
+    ['{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600, null],
+    ['{"jsonrpc":"2.0","id":true,"method":"ping"}', -32600, null],
+    ['{"jsonrpc":"2.0","id":"x","method":5}', -32600, 'x'],
+    ['{"jsonrpc":"2.0","id":"x"}', -32600, 'x'],
+  ]
+  for (const [body, code, id] of cases) {
+    const answer = await chain.post(body, key)
+    const reply = answer.json as unknown as RpcReply
+    assert.equal(answer.status, 200)
+    assert.equal(reply.error?.code, code, `${body}: ${answer.text}`)
+    assert.equal(reply.id, id, body)
+    assert.equal(charged(answer), 0)
+  }
+  for (const id of ['null', '0', '-1.5', '"ü"', '18446744073709551615']) {
+    const answer = await chain.post(`{"jsonrpc":"2.0","id":${id},"method":"ping","params":[]}`, key)
+    assert.equal(answer.text, `{"jsonrpc":"2.0","id":${id},"result":{}}`)
+  }
+})
+
+test('18446744073709551615 survives in both directions', async () => {
+  const max = 18446744073709551615n
+  const asked = await chain.call(key, 'getDaaScoreTimestampEstimate', { daaScores: [max, String(max)] })
+  assert.ok(asked.reply.result, asked.answer.text)
+  const params = await goodParams()
+  const { block } = params.submitBlock as { block: { header: object; transactions: unknown[] } }
+  const header = { ...block.header, nonce: max }
+  const sent = await chain.call(key, 'submitBlock', { block: { ...block, header } })
+  assert.equal(
+    (sent.reply.result as { report?: unknown } | undefined)?.report !== undefined,
+    true,
+    sent.answer.text,
+  )
+  const blocks = await chain.call(key, 'getBlocks', {
+    lowHash: (params.getBlocks as { lowHash: string }).lowHash,
+    includeBlocks: true,
+    includeTransactions: true,
+  })
+  assert.ok(
+    blocks.answer.text.includes('"nonce":18446744073709551615'),
+    'the nonce comes back with all its digits',
+  )
+})
+
+test('a batch keeps its order, one failure spoils nothing, and each item has its own price', async () => {
+  const body = [
+    { jsonrpc: '2.0', id: 'a', method: 'getSink' },
+    { jsonrpc: '2.0', id: 'b', method: 'shutdown' },
+    { jsonrpc: '2.0', id: 'c', method: 'getMempoolEntries' },
+    { jsonrpc: '2.0', method: 'ping' },
+    { jsonrpc: '2.0', id: 'e', method: 'getSubnetwork', params: { subnetworkId: '00'.repeat(20) } },
+    5,
+    { jsonrpc: '2.0', id: 'g', method: 'ping' },
+  ]
+  const answer = await chain.post(JSON.stringify(body), key)
+  assert.equal(answer.status, 200)
+  assert.deepEqual(
+    replies(answer).map(({ id, error }) => [id, error?.code]),
+    [
+      ['a', undefined],
+      ['b', -32010],
+      ['c', undefined],
+      [null, -32600],
+      ['e', -32000],
+      [null, -32600],
+      ['g', undefined],
+    ],
+  )
+  assert.equal(charged(answer), 1 + 5 + 1)
+})
+
+test('a batch of n counts n requests; what the rate cannot take is refused whole', async () => {
+  const narrow = await chain.key({ plan: 'narrow' })
+  const four = await chain.post(calls('ping', 'ping', 'ping', 'ping'), narrow)
+  assert.equal(four.status, 200)
+  assert.equal(four.headers.get('x-ratelimit-remaining'), '1')
+  const refused = await chain.post(calls('ping', 'ping'), narrow)
+  const body = assertError(refused, 429, 'rate_limited')
+  assert.ok(Number(refused.headers.get('retry-after')) >= 1)
+  assert.equal(body.retry_after, Number(refused.headers.get('retry-after')))
+  assert.equal((await chain.post(calls('ping'), narrow)).status, 200, 'what was refused did not count')
+  const never = await chain.post(
+    calls('ping', 'ping', 'ping', 'ping', 'ping', 'ping'),
+    await chain.key({ plan: 'narrow' }),
+  )
+  assert.equal(assertError(never, 429, 'rate_limited').reason, 'batch_above_rate')
+})
+
+test('a balance that cannot take the whole batch refuses it whole; at 0 refusals still answer', async () => {
+  for (const node of chain.nodes) node.log.clear()
+  const poor = await chain.key({ credits: 6 })
+  const refused = await chain.post(calls('getSink', 'getSink', 'getMempoolEntries'), poor)
+  assertError(refused, 402, 'credits_exhausted')
+  assert.equal(charged(refused), 0)
+  for (const node of chain.nodes) assert.equal(node.log.counts().getSink, undefined)
+  const taken = await chain.post(calls('getSink', 'getMempoolEntries', 'nonsense'), poor)
+  assert.equal(charged(taken), 6)
+  assert.equal(taken.headers.get('x-credits-remaining'), '0')
+  assertError(await chain.post(calls('ping'), poor), 402, 'credits_exhausted')
+  const free = await chain.post(calls('shutdown', 'nonsense'), poor)
+  assert.deepEqual(
+    replies(free).map(({ error }) => error?.code),
+    [-32010, -32601],
+  )
+})
+
+test('heavy calls in flight are bounded per account; a batch runs its own one after another', async () => {
+  const account = await chain.service.account('narrow')
+  const [one, two] = [await chain.key({ accountId: account }), await chain.key({ accountId: account })]
+  for (const node of chain.nodes) node.setFaults({ latencyMs: 400 })
+  const flying = [one, two].map((each) => chain.post(calls('getMempoolEntries'), each ?? ''))
+  await new Promise((resolve) => setTimeout(resolve, 150))
+  const third = await chain.post(calls('getMempoolEntries'), one ?? '')
+  const body = assertError(third, 429, 'rate_limited')
+  assert.equal(body.reason, 'heavy_calls_in_flight')
+  assert.equal(third.headers.get('retry-after'), '1')
+  const light = await chain.post(calls('ping'), one ?? '')
+  assert.equal(light.status, 200, 'light calls are not held up')
+  for (const answer of await Promise.all(flying)) assert.equal(charged(answer), 5)
+  for (const node of chain.nodes) node.setFaults({ latencyMs: 0 })
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  const batch = await chain.post(
+    calls('getMempoolEntries', 'getMempoolEntries', 'getMempoolEntries'),
+    one ?? '',
+  )
+  assert.equal(charged(batch), 15)
+})
+
+test('what the node itself keeps is asked for once and shared; each caller pays', async () => {
+  for (const node of chain.nodes) node.log.clear()
+  const answers = await Promise.all(Array.from({ length: 20 }, () => chain.call(key, 'getFeeEstimate')))
+  for (const { answer } of answers) assert.equal(charged(answer), 1)
+  const asked = chain.nodes.reduce((sum, node) => sum + (node.log.counts().getFeeEstimate ?? 0), 0)
+  assert.ok(asked <= 2, `${asked} calls reached the nodes`)
+})
+
+test('the fee estimate has the form of the contract', async () => {
+  for (const [query, experimental] of [
+    ['', false],
+    ['?experimental=true', true],
+  ] as const) {
+    const answer = await chain.get(`/v1/fees/estimate${query}`, key)
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal(charged(answer), 1)
+    const { json } = answer
+    assert.deepEqual(Object.keys(json), [
+      'network',
+      'priority',
+      'normal',
+      'low',
+      'experimental',
+      'credits_used',
+      'guidance',
+    ])
+    assert.equal(json.network, 'testnet-10')
+    assert.equal(json.experimental, experimental)
+    assert.equal(json.credits_used, 1)
+    for (const bucket of [json.priority, ...(json.normal as object[]), ...(json.low as object[])]) {
+      const { feerate, estimated_seconds } = bucket as Record<string, number>
+      assert.ok((feerate ?? 0) >= 100 && (estimated_seconds ?? -1) >= 0)
+    }
+  }
+  const preview = await chain.get('/v1/fees/estimate?dry_run=true', key)
+  assert.equal(preview.json.credits, 1)
+})
+
+test('other content types are refused, and a large answer arrives whole, plain and compressed', async () => {
+  const plain = await chain.post('{}', key, { 'Content-Type': 'text/plain' })
+  assertError(plain, 415, 'unsupported_media_type')
+  for (const node of chain.nodes) node.setFaults({ hugeBlocksBytes: 3_000_000 })
+  const { pruningPointHash } = await result('getBlockDagInfo')
+  const body = exactText({
+    jsonrpc: '2.0',
+    id: 9,
+    method: 'getBlocks',
+    params: { lowHash: pruningPointHash, includeBlocks: true, includeTransactions: true },
+  })
+  for (const encoding of ['identity', 'gzip', 'br']) {
+    const answer = await chain.post(body, key, { 'Accept-Encoding': encoding })
+    assert.ok(answer.text.length > 3_000_000)
+    assert.ok((answer.json as unknown as RpcReply).result, encoding)
+    assert.equal(charged(answer), 5)
+  }
+  for (const node of chain.nodes) node.setFaults({ hugeBlocksBytes: 0 })
+})

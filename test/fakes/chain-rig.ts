@@ -1,0 +1,135 @@
+/** A simulated chain with nodes, the pool, and an indexer that follows it: what the proofs of the index run on. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startFollowing } from '../../src/indexer/follow.ts'
+import { createIndexer } from '../../src/indexer/indexer.ts'
+import { systemClock } from '../../src/kit/clock.ts'
+import { createWatchedAddresses } from '../../src/relay/addresses.ts'
+import {
+  type RunningSandboxChain,
+  type RunningSandboxNode,
+  type SandboxChainOptions,
+  startSandboxChain,
+  startSandboxNode,
+} from '../../src/sandbox/node/run.ts'
+import type { ChainGap } from '../../src/store/chain.ts'
+import type { StoredEvent } from '../../src/store/events.ts'
+import { type ChainDatabase, openSqliteChain } from '../../src/store/sqlite/chain.ts'
+import { createUpstreams, type Upstreams } from '../../src/upstreams/pool.ts'
+
+export const NETWORK = 'testnet-10'
+
+export interface FollowedChain {
+  readonly database: ChainDatabase
+  readonly upstreams: Upstreams
+  readonly troubles: string[]
+  readonly gaps: ChainGap[]
+  stop(): Promise<void>
+}
+
+export interface ChainRig {
+  readonly folder: string
+  readonly file: string
+  readonly chain: RunningSandboxChain
+  readonly nodes: RunningSandboxNode[]
+  /** Starts an indexer on the rig's file, in this thread. */
+  follow(options?: { urls?: readonly string[]; dropAfterMs?: number }): Promise<FollowedChain>
+  close(): Promise<void>
+}
+
+/** So that a test does not wait for a probe. */
+const FAST = { probeEveryMs: 100, probeTimeoutMs: 400, badProbes: 2, goodProbes: 1 }
+
+export async function startChainRig(
+  options: SandboxChainOptions & { nodes?: number } = {},
+): Promise<ChainRig> {
+  const { nodes: count = 1, ...chainOptions } = options
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-chain-'))
+  const file = join(folder, 'chain.db')
+  const chain = await startSandboxChain(chainOptions)
+  const nodes: RunningSandboxNode[] = []
+  for (let i = 0; i < count; i++) nodes.push(await startSandboxNode({ chain, name: `node-${i + 1}` }))
+  const following = new Set<FollowedChain>()
+  return {
+    folder,
+    file,
+    chain,
+    nodes,
+    async follow({ urls = nodes.map((node) => node.url), dropAfterMs = 60_000 } = {}) {
+      const upstreams = createUpstreams({
+        network: NETWORK,
+        nodes: urls.map((url, i) => ({ name: `node-${i + 1}`, url, tier: 'primary' })),
+        clock: systemClock,
+        settings: FAST,
+      })
+      await upstreams.ready(5_000)
+      const database = openSqliteChain({ file, inline: true })
+      const troubles: string[] = []
+      const gaps: ChainGap[] = []
+      const indexer = await createIndexer({
+        ...database,
+        network: NETWORK,
+        now: () => systemClock.now(),
+        dropAfterMs,
+        onUnreadable: (detail) => troubles.push(`unreadable ${detail}`),
+      })
+      const loops = await startFollowing({
+        upstreams,
+        indexer,
+        watched: createWatchedAddresses({ network: NETWORK, cap: 100 }),
+        clock: systemClock,
+        keep: { eventDays: 365, eventBytes: 1e12, indexDays: null },
+        mempoolEveryMs: 100,
+        onWritten: () => {},
+        onGap: (gap) => gaps.push(gap),
+        onTrouble: (part, detail) => troubles.push(`${part}: ${detail}`),
+      })
+      let stopped: Promise<void> | undefined
+      const followed: FollowedChain = {
+        database,
+        upstreams,
+        troubles,
+        gaps,
+        stop() {
+          following.delete(followed)
+          stopped ??= loops
+            .close()
+            .then(() => upstreams.close())
+            .then(() => database.close())
+          return stopped
+        },
+      }
+      following.add(followed)
+      return followed
+    },
+    async close() {
+      for (const followed of following) await followed.stop()
+      for (const node of nodes) await node.close()
+      await chain.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Until the index stands at the node's sink. */
+export async function caughtUp(database: ChainDatabase, sink: () => string, limitMs = 15_000): Promise<void> {
+  const endsAt = performance.now() + limitMs
+  for (;;) {
+    const checkpoint = await database.chain.checkpoint()
+    if (checkpoint?.hash === sink()) return
+    if (performance.now() > endsAt)
+      throw new Error(`the index stands at ${checkpoint?.hash}, the node at ${sink()}`)
+    await systemClock.sleep(20)
+  }
+}
+
+export async function allEvents(database: ChainDatabase): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = []
+  for (let afterSeq = 0; ; ) {
+    const page = await database.events.after({ afterSeq, limit: 1_000 })
+    events.push(...page.events)
+    afterSeq = page.upToSeq
+    if (!page.more) return events
+  }
+}

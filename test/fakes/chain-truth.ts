@@ -1,0 +1,153 @@
+/** Compares an index with what the simulated node knows for certain. */
+import assert from 'node:assert/strict'
+import { decodeAddress, scriptOfAddress } from '../../src/sandbox/node/consensus/address.ts'
+import type { RunningSandboxChain, RunningSandboxNode } from '../../src/sandbox/node/run.ts'
+import type { AddressRow } from '../../src/store/chain.ts'
+import type { StoredEvent } from '../../src/store/events.ts'
+import type { ChainDatabase } from '../../src/store/sqlite/chain.ts'
+
+interface UtxosData {
+  address: string
+  tx_id: string
+  retracted: boolean
+  retracts: string | null
+}
+
+const dataOf = <T>(event: StoredEvent): T => (JSON.parse(event.text) as { data: T }).data
+
+export async function historyOf(
+  database: ChainDatabase,
+  address: string,
+  limit = 100,
+): Promise<AddressRow[]> {
+  const rows: AddressRow[] = []
+  for (let before: number | undefined; ; ) {
+    const page = await database.chain.addressPage({ address, limit, ...(before ? { before } : {}) })
+    rows.push(...page.rows)
+    before = page.rows.at(-1)?.order
+    if (!page.hasMore) return rows
+  }
+}
+
+/** The node's own balance is that of the block to come; this is the one that the chain has confirmed. */
+export function chainBalance(chain: RunningSandboxChain, node: RunningSandboxNode, address: string): bigint {
+  const decoded = decodeAddress(address)
+  if (!decoded.ok) throw new RangeError(address)
+  const script = scriptOfAddress(decoded)
+  let { balance } = node.truth.address(address)
+  for (const { tx, spent } of chain.chain.ledger.virtual.acceptance.transactions) {
+    for (const output of tx.outputs) if (output.scriptPublicKey === script) balance -= output.value
+    for (const entry of spent) if (entry.scriptPublicKey === script) balance += entry.amount
+  }
+  return balance
+}
+
+export interface Acceptance {
+  acceptingBlockHash: string
+  blockHash: string
+}
+
+/** Where every transaction of the kept chain is accepted. */
+export function acceptances(node: RunningSandboxNode): Map<string, Acceptance> {
+  const found = new Map<string, Acceptance>()
+  for (const { hash, accepted } of node.truth.chain()) {
+    for (const { transactionId, blockHash } of accepted) {
+      found.set(transactionId, { acceptingBlockHash: hash, blockHash })
+    }
+  }
+  return found
+}
+
+/** History, status and balance of an address after a block; `balance` is what it had there and has now. */
+export async function assertAddress(
+  database: ChainDatabase,
+  node: RunningSandboxNode,
+  address: string,
+  start: { blueScore: number; accepted: ReadonlyMap<string, Acceptance> },
+  balance?: { before: bigint; after: bigint },
+): Promise<number> {
+  const truth = node.truth.address(address)
+  const expected = truth.transactions
+    .filter((tx) => tx.acceptingBlueScore > BigInt(start.blueScore))
+    .map(({ transactionId, received, sent }) => ({ txId: transactionId, received, sent }))
+  const rows = await historyOf(database, address)
+  const confirmed = rows.filter((row) => row.status === 'confirmed')
+  const byId = <T extends { txId: string }>(list: T[]) => list.sort((a, b) => (a.txId < b.txId ? -1 : 1))
+  assert.deepEqual(
+    byId(confirmed.map(({ txId, received, sent }) => ({ txId, received, sent }))),
+    byId(expected),
+    `history of ${address}`,
+  )
+  assert.equal(new Set(rows.map((row) => row.txId)).size, rows.length, 'one row for each transaction')
+  for (const row of rows) {
+    const accepted = start.accepted.get(row.txId)
+    const indexed = await database.chain.transaction(row.txId)
+    assert.equal(row.status === 'confirmed', accepted !== undefined, `status of ${row.txId}`)
+    assert.equal(indexed?.acceptingBlockHash ?? undefined, accepted?.acceptingBlockHash)
+    assert.equal(indexed?.blockHash ?? undefined, accepted?.blockHash)
+    const net = row.received - row.sent
+    assert.equal(row.amount, net < 0n ? -net : net)
+  }
+  if (balance !== undefined) {
+    const moved = confirmed.reduce((sum, row) => sum + row.received - row.sent, 0n)
+    assert.equal(balance.before + moved, balance.after, `balance of ${address}`)
+  }
+  return rows.length
+}
+
+/**
+ * Replays the log: what it says is confirmed in the end is what the chain says; every confirmation that was
+ * undone is followed by the retraction that names it, and none stands twice.
+ */
+export function assertLog(
+  events: readonly StoredEvent[],
+  node: RunningSandboxNode,
+): { retractions: number; startScore: number } {
+  const standing = new Map<string, string>()
+  const chain: string[] = []
+  const blocks = new Set<string>()
+  let retractions = 0
+  for (const [index, event] of events.entries()) {
+    assert.equal(event.seq, index + 1, 'numbers without holes')
+    assert.equal((JSON.parse(event.text) as { id: string }).id, event.id)
+    if (event.kind === 'block_added') {
+      const { hash } = dataOf<{ hash: string }>(event)
+      assert.ok(!blocks.has(hash), `block ${hash} is told twice`)
+      blocks.add(hash)
+    } else if (event.kind === 'virtual_chain_changed') {
+      const { removed, added } = dataOf<{ removed: string[]; added: string[] }>(event)
+      // Below its beginning the log knows nothing.
+      for (const hash of removed) assert.equal(chain.pop() ?? hash, hash, 'the tip leaves first')
+      chain.push(...added)
+    } else if (event.kind === 'utxos_changed') {
+      const { address, tx_id, retracted, retracts } = dataOf<UtxosData>(event)
+      assert.deepEqual(event.addresses, [address])
+      const key = `${tx_id} ${address}`
+      if (retracted) {
+        retractions++
+        assert.equal(standing.get(key), retracts, 'a retraction names the standing confirmation')
+        standing.delete(key)
+      } else {
+        assert.ok(!standing.has(key), `${key} is confirmed twice`)
+        standing.set(key, event.id)
+      }
+    }
+  }
+  const whole = node.truth.chain()
+  const truth = whole.slice(-chain.length)
+  assert.deepEqual(
+    chain,
+    truth.map((block) => block.hash),
+  )
+  const accepted = new Set(truth.flatMap((block) => block.accepted.map((tx) => tx.transactionId)))
+  const confirmed = new Set([...standing.keys()].map((key) => key.split(' ')[0]))
+  assert.deepEqual(
+    [...confirmed].filter((txId) => !accepted.has(txId ?? '')),
+    [],
+    'nothing stands confirmed that is not accepted',
+  )
+  for (const block of truth.slice(3)) {
+    for (const hash of block.mergeSet) assert.ok(blocks.has(hash), `block ${hash} was not told`)
+  }
+  return { retractions, startScore: Number(whole.at(-chain.length - 1)?.blueScore) }
+}

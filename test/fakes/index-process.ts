@@ -1,0 +1,32 @@
+/** Follows a node into a chain file until it is killed: `index-process.ts <file> <url>…` */
+import { startIndexWorker } from '../../src/app/index-worker.ts'
+import { startFollowing } from '../../src/indexer/follow.ts'
+import { systemClock } from '../../src/kit/clock.ts'
+import { createWatchedAddresses } from '../../src/relay/addresses.ts'
+import { createUpstreams } from '../../src/upstreams/pool.ts'
+
+const [file = '', ...urls] = process.argv.slice(2)
+const network = 'testnet-10'
+const upstreams = createUpstreams({
+  network,
+  nodes: urls.map((url, i) => ({ name: `node-${i + 1}`, url, tier: 'primary' })),
+  clock: systemClock,
+})
+const worker = startIndexWorker({ file, network, dropAfterMs: 60_000, onUnreadable: fail })
+await startFollowing({
+  upstreams,
+  indexer: worker.indexer,
+  watched: createWatchedAddresses({ network, cap: 10 }),
+  clock: systemClock,
+  keep: { eventDays: 365, eventBytes: 1e12, indexDays: null },
+  mempoolEveryMs: 100,
+  onWritten: () => {},
+  onApplied: ({ checkpoint }) => {
+    if (checkpoint) process.stdout.write(`${checkpoint.hash}\n`)
+  },
+})
+
+function fail(detail: string): void {
+  process.stderr.write(`${detail}\n`)
+  process.exit(1)
+}
