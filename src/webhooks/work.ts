@@ -5,7 +5,7 @@ import type { Credits, PauseReason, Reservation } from './credits.ts'
 import { type Attempt, BATCH_EVENTS, deliver, openSecrets, parcelOf } from './deliver.ts'
 import { disableReason } from './disable.ts'
 import type { Guard } from './guard.ts'
-import { createLane, type Lane, SLOW_ANSWER_MS, slotsOf } from './lane.ts'
+import { claimSize, createLane, type Lane, SLOW_ANSWER_MS, slotsOf, type Target } from './lane.ts'
 import type { Poster } from './post.ts'
 import { retryDelayMs } from './schedule.ts'
 import type { SecretBox } from './secret-box.ts'
@@ -89,7 +89,7 @@ export function startWorker(deps: WorkerDeps): Worker {
   }
 
   function giveBack(jobs: readonly Job[], dueAtMs: number): void {
-    for (const job of jobs) outcomes.push({ kind: 'release', job, dueAtMs })
+    for (const job of jobs) outcomes.push({ kind: 'release', job: refOf(job), dueAtMs })
     if (jobs.length > 0) void settle()
   }
 
@@ -108,7 +108,7 @@ export function startWorker(deps: WorkerDeps): Worker {
       const take = lane.subscription.batch ? BATCH_EVENTS : 1
       void run(lane, lane.buffer.splice(0, take))
     }
-    const wanted = lane.subscription.batch ? BATCH_EVENTS : slotsOf(lane)
+    const wanted = claimSize(lane)
     if (lane.hungry && lane.buffer.length < wanted / 2 && lane.breaker.state() !== 'open')
       void claim(lane, wanted)
   }
@@ -182,14 +182,26 @@ export function startWorker(deps: WorkerDeps): Worker {
     else note(lane, jobs, attempt)
   }
 
+  function targetOf(lane: Lane): Target {
+    const { subscription, target } = lane
+    const nowMs = clock.now()
+    if (target !== undefined && target.of === subscription && nowMs < target.validUntilMs) return target
+    const { previousUntilMs } = subscription
+    const fresh = {
+      of: subscription,
+      validUntilMs:
+        previousUntilMs !== null && previousUntilMs > nowMs ? previousUntilMs : Number.POSITIVE_INFINITY,
+      url: guard.checkForm(subscription.url),
+      secrets: openSecrets(subscription, box, nowMs),
+    }
+    lane.target = fresh
+    return fresh
+  }
+
   async function attemptJobs(lane: Lane, jobs: readonly Job[], reserved: Reservation): Promise<Attempt> {
     const { subscription } = lane
     try {
-      const target = {
-        url: guard.checkForm(subscription.url),
-        secrets: openSecrets(subscription, box, clock.now()),
-      }
-      return await deliver({ poster, clock }, target, parcelOf(jobs, subscription.batch))
+      return await deliver({ poster, clock }, targetOf(lane), parcelOf(jobs, subscription.batch))
     } catch (error) {
       reserved.release()
       const atMs = clock.now()
@@ -213,7 +225,7 @@ export function startWorker(deps: WorkerDeps): Worker {
     if (delivered) {
       lane.breaker.success()
       lane.failingSinceMs = null
-      for (const job of jobs) outcomes.push({ kind: 'delivered', job, ...tried })
+      for (const job of jobs) outcomes.push({ kind: 'delivered', job: refOf(job), ...tried })
       health.push({ subscriptionId: lane.id, ok: true, atMs, disable: null })
     } else {
       lane.breaker.failure()
@@ -229,7 +241,7 @@ export function startWorker(deps: WorkerDeps): Worker {
   /** What waits when a subscription is switched off goes on when it is switched on again. */
   function failureOf(job: Job, attempt: Attempt): Outcome {
     const { atMs, status, error, durationMs, retryAfterMs } = attempt
-    const tried = { job, atMs, status, error, durationMs }
+    const tried = { job: refOf(job), atMs, status, error, durationMs }
     const delayMs = retryDelayMs(job.failures + 1, retryAfterMs, Math.random, deps.retryDelaysMs)
     return delayMs === undefined
       ? { kind: 'failed', ...tried }
@@ -302,4 +314,9 @@ export function startWorker(deps: WorkerDeps): Worker {
       await settle()
     },
   }
+}
+
+/** What the store needs to settle a job; the event's text does not travel back. */
+function refOf({ number, leaseMs }: Job): Pick<Job, 'number' | 'leaseMs'> {
+  return { number, leaseMs }
 }
