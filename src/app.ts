@@ -11,11 +11,14 @@ import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
 import { docsFiles } from './api/http/docs-page.ts'
 import { startHttp } from './api/http/server.ts'
+import { asyncapiDocument } from './api/publish/asyncapi.ts'
 import { featuresOf, sourcesCatalog } from './api/publish/catalog.ts'
 import { checkDeclarations } from './api/publish/check.ts'
 import { openapiDocument } from './api/publish/openapi.ts'
 import { routesOf } from './api/publish/router.ts'
 import { startChain } from './app/chain.ts'
+import { startDashboard } from './app/dashboard.ts'
+import { startDelivery } from './app/delivery.ts'
 import { startMarket } from './app/market.ts'
 import type { Probe } from './app/parts.ts'
 import { serviceStatus } from './app/status.ts'
@@ -24,14 +27,19 @@ import { cursorCodec } from './core/cursor.ts'
 import type { Environment } from './core/environment.ts'
 import type { Plan } from './core/plan.ts'
 import { DAY_MS } from './core/time.ts'
+import { eventSchema } from './events/event.ts'
 import { createGate } from './gate/gate.ts'
 import { createSlowDown } from './gate/slow-down.ts'
+import { createStreamDoor } from './gate/stream-door.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown } from './kit/shutdown.ts'
 import { type AccountsStore, ConflictError } from './store/accounts.ts'
+import type { BillingStore } from './store/billing.ts'
 import { openSqliteAccounts } from './store/sqlite/accounts.ts'
+import type { UsersStore } from './store/users.ts'
+import type { Hub } from './stream/hub.ts'
 
 /**
  * The composition root. Together with the files in app/ it is the only place that names concrete engines,
@@ -42,11 +50,13 @@ export interface Service {
   readonly metricsUrl: string | null
   /** The key of a first start; later starts do not know it any more. */
   readonly firstKey: string | undefined
+  /** Opens the operator's account once; there while no operator exists. */
+  readonly operatorToken: string | undefined
   stop(): Promise<{ clean: boolean; failures: { name: string; reason: string }[] }>
 }
 
 export interface AccountsParts {
-  store: AccountsStore
+  store: AccountsStore & UsersStore & BillingStore
   plans: PlanBook
   accounts: Accounts
 }
@@ -109,21 +119,39 @@ export async function startService(
   const common = {
     about: { version: deps.version, startedAtMs },
     readiness: () => askParts(probes),
-    documents: { openapi: JSON.stringify(openapiDocument(ENDPOINTS)) },
+    documents: {
+      openapi: JSON.stringify(openapiDocument(ENDPOINTS)),
+      asyncapi: JSON.stringify(asyncapiDocument(eventSchema)),
+    },
     sourcesCatalog: sourcesCatalog(ENDPOINTS),
     features: (plan: Plan) => featuresOf(ENDPOINTS, plan),
   }
   const cursors = cursorCodec(secretFile(join(config.data, 'cursor.key')))
   const services: Partial<Record<Environment, Services>> = {}
+  const hubs: Partial<Record<Environment, Hub>> = {}
+  const slowDown = createSlowDown(clock)
   for (const environment of runningEnvironments(config)) {
     const parts = { environment, config, clock, log, metrics, shutdown, probes }
     const market = await startMarket(parts, cursors)
     const chain = await startChain(parts, cursors)
+    const delivery = await startDelivery(parts, {
+      events: chain.index.events.store,
+      tail: chain.index.events.tail,
+      watched: chain.index.watched,
+      network: chain.upstreams.network,
+      ledger,
+      accounts: store,
+      plans,
+      secretKey: secretFile(join(config.data, 'webhook.key')),
+    })
+    hubs[environment] = delivery.hub
     services[environment] = {
       ...common,
       ...market.services,
       ...chain.services,
-      status: async () => serviceStatus(environment, market.ingestion(), chain.nodes(), chain.deliveries()),
+      ...delivery.services,
+      status: async () =>
+        serviceStatus(environment, market.ingestion(), chain.nodes(), await delivery.deliveries()),
     }
   }
 
@@ -131,12 +159,17 @@ export async function startService(
     keys,
     ledger,
     idempotency: createIdempotency({ store, clock }),
-    slowDown: createSlowDown(clock),
+    slowDown,
     clock,
     log,
     services,
     openServices: openServices(common),
     upgradeUrl: config.publicUrl ?? '/',
+  })
+  const routes = routesOf(ENDPOINTS)
+  const { dashboard, inviteOperator } = startDashboard({
+    ...{ config, clock, log, version: deps.version, store, plans, accounts },
+    ...{ keys, gate, routes, services },
   })
   const http = await startHttp({
     host: config.host,
@@ -147,11 +180,13 @@ export async function startService(
     metricsPort: config.metricsPort,
     metricsToken: config.metricsToken,
     gate,
-    routes: routesOf(ENDPOINTS),
+    routes,
+    dashboard,
     withdrawn: WITHDRAWN,
     docs: docsFiles(),
     metrics,
     log,
+    stream: { door: createStreamDoor({ keys, slowDown, clock }), hubs },
   })
   shutdown.add('http', () => http.close(config.shutdownSeconds * 1000 * HTTP_SHARE_OF_SHUTDOWN))
   const firstKey = await createDemoAccount(store, accounts)
@@ -159,6 +194,7 @@ export async function startService(
     url: http.url,
     metricsUrl: http.metricsUrl,
     firstKey,
+    operatorToken: await inviteOperator(),
     stop: () => shutdown.run(config.shutdownSeconds * 1000),
   }
 }
@@ -170,7 +206,7 @@ function runningEnvironments(config: Config): Environment[] {
 
 /** Open endpoints have no environment; whatever of it they touched would be a mistake. */
 function openServices(
-  common: Omit<Services, 'market' | 'chain' | 'chainIndex' | 'symbols' | 'status'>,
+  common: Omit<Services, 'market' | 'chain' | 'chainIndex' | 'webhooks' | 'symbols' | 'status'>,
 ): Services {
   const none = (): never => {
     throw new Error('an open endpoint has no environment')
@@ -186,6 +222,9 @@ function openServices(
       return none()
     },
     get chainIndex(): never {
+      return none()
+    },
+    get webhooks(): never {
       return none()
     },
   }

@@ -15,7 +15,6 @@ export interface ChainHalf {
   readonly upstreams: Upstreams
   readonly index: IndexedChain
   readonly nodes: () => ServiceStatus['nodes']
-  readonly deliveries: () => ServiceStatus['webhooks']
 }
 
 const SANDBOX_NETWORK: Network = 'testnet-10'
@@ -45,7 +44,6 @@ export async function startChain(parts: Parts, cursors: CursorCodec): Promise<Ch
     upstreams,
     index,
     nodes: () => upstreams.nodes().map(shown),
-    deliveries: () => ({ pending: 0, oldest_pending_seconds: 0 }),
   }
 }
 

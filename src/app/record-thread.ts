@@ -18,6 +18,7 @@ export interface RecordOptions {
 
 export interface RecordMessage {
   readonly kind: 'status'
+  /** Without the lists of feeds, which nobody needs every second. */
   readonly sources: readonly (SourceStatus & { readonly notice: string | null })[]
 }
 
@@ -38,7 +39,11 @@ const recorders = options.venues.map((setting) => {
 const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
 const noticeOf = (source: string) => (notices.get(source) ?? []).map(({ line }) => line).join(' ') || null
 const tell = () => {
-  const sources = supervisor.status().map((status) => ({ ...status, notice: noticeOf(status.source) }))
+  const sources = supervisor.status().map((status) => ({
+    ...status,
+    detail: { ...status.detail, feeds: [] },
+    notice: noticeOf(status.source),
+  }))
   parentPort?.postMessage({ kind: 'status', sources } satisfies RecordMessage)
 }
 const timer = setInterval(tell, STATUS_EVERY_MS)

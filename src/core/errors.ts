@@ -22,6 +22,7 @@ export const ERRORS = {
   unsupported_media_type: { status: 415, title: 'The content type is not supported' },
   invalid_param: { status: 422, title: 'A parameter is wrong' },
   transaction_rejected: { status: 422, title: 'The node refused the transaction' },
+  upgrade_required: { status: 426, title: 'This path takes WebSocket connections only' },
   rate_limited: { status: 429, title: 'Too many requests' },
   rate_limit_exceeded: { status: 429, title: 'Too many requests' },
   internal_error: { status: 500, title: 'Something went wrong on our side' },

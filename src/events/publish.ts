@@ -35,15 +35,19 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
 
   async function read(): Promise<void> {
     while (seq < known && !closed) {
+      // The log may grow during the read: what was not asked for is not taken as seen.
+      const until = known
       const page = await store.after({
         afterSeq: seq,
-        untilSeq: known,
+        untilSeq: until,
         limit: BATCH_EVENTS,
         maxBytes: BATCH_BYTES,
       })
       seq = Math.max(page.upToSeq, seq)
       if (page.events.length > 0 && !closed) for (const listener of listeners) listener(page.events)
-      if (!page.more) seq = known
+      if (!page.more) seq = Math.max(seq, until)
+      // Between pages the sockets of the readers get their turn, or a burst would look like slow clients.
+      else await new Promise((resolve) => setImmediate(resolve))
     }
   }
 

@@ -155,13 +155,14 @@ export function recordExchange(options: ExchangeOptions): Recorder {
         log,
         ...(options.backfillFromMs === undefined ? {} : { fromMs: options.backfillFromMs }),
         onProgress(next) {
-          if (isFirst || !next.isFinished) progress = next
+          if (isFirst) progress = next
         },
         async onStep(step) {
           if (isFirst && step.kind === 'counts') await startFlows(recorders)
         },
       })
-      progress = result
+      // Later passes close small holes; they change the share only where one could not be closed.
+      if (!isFirst) progress = { ...result, done: result.total - result.failed }
       if (isFirst && !plan.backfill.some((step) => step.kind === 'counts')) await startFlows(recorders)
       isFirst = false
       await clock.sleep(LOOK_AGAIN_MS, signal)

@@ -83,7 +83,7 @@ function operationOf<Services>(
 ): DerivedOperation {
   const endpoint: AnyEndpoint<Services> = route.endpoint
   const { access, cost } = endpoint
-  const rowPrice = (input: Record<string, unknown>) => cost.charge({ row: 1 }, input) - cost.base
+  const rowPrice = (input: Record<string, unknown>) => cost.charge({ row: 1 }, input) - cost.charge({}, input)
   const success = Object.entries(published.responses).find(([status]) => status.startsWith('20'))
   return {
     auth: access.auth,

@@ -114,6 +114,8 @@ export const ERROR_CODES: readonly (readonly [number, string])[] = [
   [409, 'idempotency_conflict'],
   [413, 'payload_too_large'],
   [415, 'unsupported_media_type'],
+  // Added: a plain request to the stream's path.
+  [426, 'upgrade_required'],
   [422, 'idempotency_conflict'],
   [422, 'invalid_param'],
   [422, 'transaction_rejected'],

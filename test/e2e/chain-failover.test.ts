@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { systemClock } from '../../src/kit/clock.ts'
 import { startSandboxNode } from '../../src/sandbox/node/run.ts'
 import type { ChainDatabase } from '../../src/store/sqlite/chain.ts'
-import { allEvents, caughtUp, startChainRig } from '../fakes/chain-rig.ts'
+import { allEvents, caughtUp, settled, startChainRig } from '../fakes/chain-rig.ts'
 import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
 import { startNodeProcess } from '../fakes/sandbox-processes.ts'
 
@@ -50,7 +50,7 @@ test('one node is killed, then all of them are gone for a while: no event is los
   clearInterval(shake)
   await stopChain(rig)
   await caughtUp(database, () => witness.truth.sink(), 20_000)
-  await systemClock.sleep(1_000)
+  await settled(database)
   const events = await allEvents(database)
   const { retractions, startScore } = assertLog(events, witness)
   assert.ok(retractions > 0)

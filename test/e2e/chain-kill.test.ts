@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { systemClock } from '../../src/kit/clock.ts'
 import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
-import { allEvents, startChainRig } from '../fakes/chain-rig.ts'
+import { allEvents, settled, startChainRig } from '../fakes/chain-rig.ts'
 import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
 
 const ENTRY = join(import.meta.dirname, '../fakes/index-process.ts')
@@ -53,7 +53,7 @@ test('after every kill -9 the index goes on where it stood, and loses and double
     assert.ok(performance.now() < endsAt, 'the index reaches the end')
     await systemClock.sleep(50)
   }
-  await systemClock.sleep(500)
+  await settled(database)
   const { retractions, startScore } = assertLog(await allEvents(database), node)
   assert.ok(retractions > 0)
   const truth = { blueScore: startScore, accepted: acceptances(node) }

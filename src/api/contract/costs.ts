@@ -7,7 +7,8 @@ export interface Cost {
   readonly prices: Readonly<Record<string, number>>
   readonly variants: readonly CostVariant[]
   perRow(credits: number): Cost
-  per(unit: string, credits: number): Cost
+  /** A price per unit; `always` counts the units that every answer has. */
+  per(unit: string, credits: number, always?: number): Cost
   /** Another price per row where the input says so; `words` names the condition. */
   perRowWhen(words: string, credits: number, applies: (input: CostInput) => boolean): Cost
   charge(units: Units, input?: CostInput): number
@@ -43,27 +44,31 @@ function build(
   credits: number,
   prices: Readonly<Record<string, number>>,
   variants: readonly CostVariant[],
+  always = 0,
 ): Cost {
+  const fixed = credits + always
   const rowPrice = (input: CostInput) =>
     variants.find((variant) => variant.applies(input))?.perRow ?? prices[ROW] ?? 0
   return {
     base: credits,
     prices,
     variants,
-    perRow: (price) => build(credits, { ...prices, [ROW]: price }, variants),
-    per: (unit, price) => build(credits, { ...prices, [unit]: price }, variants),
-    perRowWhen: (words, perRow, applies) => build(credits, prices, [...variants, { words, perRow, applies }]),
+    perRow: (price) => build(credits, { ...prices, [ROW]: price }, variants, always),
+    per: (unit, price, count = 0) =>
+      build(credits, { ...prices, [unit]: price }, variants, always + price * count),
+    perRowWhen: (words, perRow, applies) =>
+      build(credits, prices, [...variants, { words, perRow, applies }], always),
     charge(units, input = {}) {
-      let total = credits
+      let total = fixed
       for (const unit in units) {
         total += (units[unit] ?? 0) * (unit === ROW ? rowPrice(input) : (prices[unit] ?? 0))
       }
       return total
     },
-    least: (input = {}) => credits + rowPrice(input),
+    least: (input = {}) => fixed + rowPrice(input),
     affordableRows(balance, input = {}) {
       const price = rowPrice(input)
-      return price === 0 ? Number.POSITIVE_INFINITY : Math.floor((balance - credits) / price)
+      return price === 0 ? Number.POSITIVE_INFINITY : Math.floor((balance - fixed) / price)
     },
     describe() {
       const parts = Object.entries(prices).map(([unit, price]) => `${price} per ${unit}`)

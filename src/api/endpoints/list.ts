@@ -19,10 +19,19 @@ import { sources } from './market/sources.ts'
 import { symbols } from './market/symbols.ts'
 import { ticker } from './market/ticker.ts'
 import { trades } from './market/trades.ts'
+import { asyncapi } from './service/asyncapi.ts'
 import { health } from './service/health.ts'
 import { openapi } from './service/openapi.ts'
 import { ready } from './service/ready.ts'
 import type { Services } from './services.ts'
+import { createWebhook } from './webhooks/create-webhook.ts'
+import { deleteWebhook } from './webhooks/delete-webhook.ts'
+import { deliveries } from './webhooks/deliveries.ts'
+import { listWebhooks } from './webhooks/list-webhooks.ts'
+import { patchWebhook } from './webhooks/patch-webhook.ts'
+import { replayWebhook } from './webhooks/replay-webhook.ts'
+import { rotateSecret } from './webhooks/rotate-secret.ts'
+import { testWebhook } from './webhooks/test-webhook.ts'
 
 /** The only registry: what is not listed here does not exist. */
 export const ENDPOINTS: readonly AnyEndpoint<Services>[] = [
@@ -45,9 +54,18 @@ export const ENDPOINTS: readonly AnyEndpoint<Services>[] = [
   addressActivity,
   feesEstimate,
   rpc,
+  listWebhooks,
+  createWebhook,
+  patchWebhook,
+  deleteWebhook,
+  deliveries,
+  testWebhook,
+  rotateSecret,
+  replayWebhook,
   limits,
   status,
   health,
   ready,
   openapi,
+  asyncapi,
 ]

@@ -1,5 +1,6 @@
 import type { Environment } from '../../core/environment.ts'
 import type { Plan } from '../../core/plan.ts'
+import type { Webhooks } from '../../webhooks/webhooks.ts'
 import { endpointFor } from '../contract/endpoint.ts'
 import type { ChainData } from './chain/chain-data.ts'
 import type { ChainIndex } from './chain/chain-index.ts'
@@ -9,7 +10,7 @@ import type { MarketData } from './market/market-data.ts'
 export interface Services {
   readonly about: { version: string; startedAtMs: number }
   readonly readiness: () => Promise<Readiness>
-  readonly documents: { openapi: string }
+  readonly documents: { openapi: string; asyncapi: string }
   /** The sources catalog, derived from the declarations. */
   readonly sourcesCatalog: SourcesBody
   /** What a plan can do, derived from the declarations. */
@@ -19,6 +20,7 @@ export interface Services {
   readonly market: MarketData
   readonly chain: ChainData
   readonly chainIndex: ChainIndex
+  readonly webhooks: Pick<Webhooks, 'subscriptions' | 'pauseOf'>
   readonly status: () => Promise<ServiceStatus>
 }
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { ApiError } from '../../core/errors.ts'
+import type { Dashboard } from '../../dashboard/dashboard.ts'
 import { errorReply } from '../../gate/error-reply.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { GateReply } from '../../gate/request.ts'
@@ -12,11 +13,13 @@ import type { Metrics } from '../../kit/metrics.ts'
 import { methodFinder, type PublishedRoute } from '../publish/router.ts'
 import { answerClientError } from './client-error.ts'
 import { createCors } from './cors.ts'
+import { addDashboard } from './dashboard-routes.ts'
 import { type DocsFile, docsReply } from './docs-page.ts'
 import { metricsReply } from './metrics-page.ts'
 import { notFoundError } from './not-found.ts'
 import { createRequestMetrics } from './request-metrics.ts'
 import { sendReply } from './send.ts'
+import { acceptStreams, STREAM_PATH, type StreamOptions } from './websocket.ts'
 
 export interface HttpOptions<Services> {
   readonly host: string
@@ -30,8 +33,10 @@ export interface HttpOptions<Services> {
   readonly routes: readonly PublishedRoute<Services>[]
   readonly withdrawn: Readonly<Record<string, string>>
   readonly docs: readonly DocsFile[]
+  readonly dashboard?: Dashboard
   readonly metrics: Metrics
   readonly log: Logger
+  readonly stream?: Omit<StreamOptions, 'isTrustedProxy' | 'log'>
 }
 
 export interface HttpServer {
@@ -111,6 +116,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
       },
     })
   }
+  if (options.dashboard !== undefined) addDashboard(app, options.dashboard, nextId)
   app.setNotFoundHandler(async (request, reply) => {
     const path = (request.raw.url ?? '/').split('?')[0] ?? '/'
     const methods = methodsOf(path)
@@ -130,12 +136,16 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   app.setErrorHandler(async (error, request, reply) => {
     await fail(request, reply, frameworkError(error, options.bodyLimitBytes, log))
   })
+  const streams =
+    options.stream &&
+    acceptStreams(app.server, { ...options.stream, log, isTrustedProxy: proxyMatcher(options) })
   const url = await app.listen({ host: options.host, port: options.port })
   const metricsServer = await startMetricsServer(options)
   return {
     url,
     metricsUrl: metricsServer?.url ?? null,
     close: async (graceMs) => {
+      await streams?.close()
       await closeWithin(app, graceMs)
       await metricsServer?.close()
     },
@@ -160,7 +170,17 @@ type Page = (request: FastifyRequest, id: string) => GateReply | Promise<GateRep
 function pagesOf<Services>(options: HttpOptions<Services>): Map<string, Page> {
   const pages = new Map<string, Page>(options.docs.map((file) => [file.path, () => docsReply(file)]))
   pages.set('/metrics', (request, id) => metricsReply(request.headers, id, options))
+  pages.set(STREAM_PATH, (request, id) => errorReply(upgradeRequired(), id, request.headers.accept))
   return pages
+}
+
+function upgradeRequired(): ApiError {
+  const text = 'This is the stream: connect with a WebSocket client. GET /asyncapi.json describes it.'
+  return new ApiError('upgrade_required', text, {}, [['Upgrade', 'websocket']])
+}
+
+function proxyMatcher<Services>({ trustedProxies }: HttpOptions<Services>): (address: string) => boolean {
+  return addressMatcher(trustedProxies.flatMap((text) => parseCidr(text) ?? []))
 }
 
 function createApp<Services>(

@@ -91,14 +91,16 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
   }
 
   function candidatesOf(filters: readonly EventFilter[], afterSeq: number, until: number, limit: number) {
-    const keys = filters.flatMap(({ kinds, addresses: only }) => {
-      if (only === undefined || only.length > MOST_LOOKUPS)
-        return kinds.map((kind) => ({ from: ofKind, key: kind }))
-      return only.flatMap((address) => {
-        const id = addresses.find(address)
-        return id === undefined ? [] : { from: ofAddress, key: id }
-      })
-    })
+    const keys = filters.flatMap(
+      ({ kinds, addresses: only }): { from: StatementSync; key: string | number }[] => {
+        if (only === undefined || only.length > MOST_LOOKUPS)
+          return kinds.map((kind) => ({ from: ofKind, key: kind }))
+        return only.flatMap((address) => {
+          const id = addresses.find(address)
+          return id === undefined ? [] : { from: ofAddress, key: id }
+        })
+      },
+    )
     const wish = Math.min(MOST_LOOKED_AT, limit * LOOKED_AT_PER_WANTED)
     const share = Math.max(LEAST_SHARE, Math.floor(wish / Math.max(1, keys.length)))
     const lists = keys.map(({ from, key }) => listed(from, key, afterSeq, until, share))

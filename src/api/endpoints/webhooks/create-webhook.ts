@@ -1,0 +1,72 @@
+import { type Static, Type } from 'typebox'
+import { flat } from '../../contract/costs.ts'
+import { object } from '../../contract/endpoint.ts'
+import { endpoint } from '../services.ts'
+import {
+  Addresses,
+  Batch,
+  baseBody,
+  CreditsUsed,
+  EXAMPLE,
+  Kinds,
+  ownerOf,
+  SECRET_EXAMPLE,
+  WEBHOOK_ACCESS,
+  webhookFields,
+} from './webhook-record.ts'
+
+const CREATE_CREDITS = 10
+
+const NewWebhook = Type.Object(
+  {
+    url: Type.String({
+      maxLength: 2_048,
+      description: 'HTTPS address of the receiver; port 443 or 1024 and above.',
+    }),
+    kinds: Kinds,
+    addresses: Type.Optional(Addresses),
+    batch: Type.Optional(Batch),
+  },
+  { additionalProperties: false },
+)
+
+export const createWebhook = endpoint({
+  path: 'POST /v1/webhooks',
+  doc: {
+    tag: 'webhooks',
+    summary: 'Create a webhook',
+    description: 'The secret that signs its deliveries is shown in this answer and never again.',
+    example: { ...EXAMPLE, secret: SECRET_EXAMPLE, credits_used: CREATE_CREDITS },
+  },
+  access: WEBHOOK_ACCESS,
+  body: {
+    name: 'NewWebhook',
+    schema: NewWebhook,
+    example: { url: EXAMPLE.url, kinds: EXAMPLE.kinds, addresses: EXAMPLE.addresses },
+  },
+  cost: flat(CREATE_CREDITS),
+  returns: object(
+    'CreatedWebhook',
+    Type.Object({
+      ...webhookFields,
+      secret: Type.String({ description: 'Signing secret; shown once.' }),
+      credits_used: CreditsUsed,
+    }),
+    201,
+  ),
+  run: async ({ services, caller, body }) => {
+    const { url, kinds, addresses = [], batch = false } = body as Static<typeof NewWebhook>
+    const created = await services.webhooks.subscriptions.create(ownerOf(caller), {
+      url,
+      kinds,
+      addresses,
+      batch,
+    })
+    return {
+      kind: 'object',
+      status: 201,
+      value: { ...baseBody(created.subscription), secret: created.secret, credits_used: CREATE_CREDITS },
+      headers: [['Location', `/v1/webhooks/${created.subscription.id}`]],
+    }
+  },
+})

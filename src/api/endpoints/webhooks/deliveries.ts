@@ -1,0 +1,124 @@
+import { Type } from 'typebox'
+import { formatTime } from '../../../core/time.ts'
+import type { DeliveryRecord } from '../../../store/jobs.ts'
+import { noCredits } from '../../contract/costs.ts'
+import { object } from '../../contract/endpoint.ts'
+import { integer, optional, text, withDefault } from '../../contract/params.ts'
+import { endpoint } from '../services.ts'
+import {
+  CreditsUsed,
+  EXAMPLE,
+  orNull,
+  time,
+  timeOrNull,
+  WEBHOOK_ACCESS,
+  webhookId,
+} from './webhook-record.ts'
+
+const Delivery = Type.Object({
+  id: Type.String({ description: 'Id of the delivery, as in X-Svc-Delivery.' }),
+  event_id: Type.String({ description: 'Id of the event.' }),
+  seq: Type.Integer({ description: 'Number of the event.' }),
+  kind: Type.String({ description: 'Kind of the event.' }),
+  state: Type.Union([Type.Literal('pending'), Type.Literal('delivered'), Type.Literal('failed')], {
+    description: 'failed: no further try will be made; a replay sends it again.',
+  }),
+  attempts: Type.Integer({ description: 'Tries so far.' }),
+  last_status: orNull(Type.Integer(), 'HTTP status of the last try; null without an answer.'),
+  last_error: orNull(Type.String(), 'What was wrong with the last try.'),
+  last_attempt_at: orNull(Type.String({ format: 'date-time' }), 'When the last try ended.'),
+  duration_ms: orNull(Type.Integer(), 'How long the last try took.'),
+  next_attempt_at: orNull(Type.String({ format: 'date-time' }), 'When the next try is due.'),
+  created_at: time('When the delivery was planned.'),
+})
+
+const BASE = 36
+
+export const deliveries = endpoint({
+  path: 'GET /v1/webhooks/{id}/deliveries',
+  doc: {
+    tag: 'webhooks',
+    summary: 'Deliveries of a webhook, newest first',
+    description: 'Pending ones, and those of the last seven days.',
+    example: {
+      id: EXAMPLE.id,
+      deliveries: [
+        {
+          id: 'dlv_0123456789abcdef0123_2s',
+          event_id: 'evt_e12bbaf400000001',
+          seq: 1,
+          kind: 'utxos_changed',
+          state: 'delivered',
+          attempts: 1,
+          last_status: 204,
+          last_error: null,
+          last_attempt_at: '2026-03-14T04:00:05.000Z',
+          duration_ms: 38,
+          next_attempt_at: null,
+          created_at: '2026-03-14T04:00:04.900Z',
+        },
+      ],
+      next_cursor: null,
+      credits_used: 0,
+    },
+  },
+  access: WEBHOOK_ACCESS,
+  params: {
+    id: webhookId,
+    limit: withDefault(integer('Deliveries per page.', { min: 1, max: 200 }), 50),
+    cursor: optional(
+      text('Cursor from `next_cursor` of the page before.', {
+        pattern: /^[0-9a-z]{1,10}$/,
+        expected: 'a cursor from next_cursor',
+        example: '2s',
+      }),
+    ),
+  },
+  cost: noCredits,
+  returns: object(
+    'Deliveries',
+    Type.Object({
+      id: Type.String({ description: 'Id of the webhook.' }),
+      deliveries: Type.Array(Delivery, { description: 'Newest first.' }),
+      next_cursor: orNull(Type.String(), 'Pass it as cursor to get the next page; null on the last.'),
+      credits_used: CreditsUsed,
+    }),
+  ),
+  errors: ['not_found'],
+  run: async ({ services, caller, input }) => {
+    const { id, limit, cursor } = input
+    const before = cursor === undefined ? {} : { before: Number.parseInt(cursor, BASE) }
+    const rows = await services.webhooks.subscriptions.deliveries(caller.accountId, id, {
+      limit: limit + 1,
+      ...before,
+    })
+    const page = rows.slice(0, limit)
+    const last = page.at(-1)
+    return {
+      kind: 'object',
+      value: {
+        id,
+        deliveries: page.map(deliveryBody),
+        next_cursor: rows.length > limit && last !== undefined ? last.number.toString(BASE) : null,
+        credits_used: 0,
+      },
+    }
+  },
+})
+
+function deliveryBody(record: DeliveryRecord) {
+  return {
+    id: record.id,
+    event_id: record.eventId,
+    seq: record.seq,
+    kind: record.kind,
+    state: record.state,
+    attempts: record.attempts,
+    last_status: record.lastStatus,
+    last_error: record.lastError,
+    last_attempt_at: timeOrNull(record.lastAttemptAtMs),
+    duration_ms: record.durationMs,
+    next_attempt_at: timeOrNull(record.nextAttemptAtMs),
+    created_at: formatTime(record.createdAtMs),
+  }
+}

@@ -1,0 +1,28 @@
+import { Type } from 'typebox'
+import { noCredits } from '../../contract/costs.ts'
+import { object } from '../../contract/endpoint.ts'
+import { endpoint } from '../services.ts'
+import { CreditsUsed, FULL_EXAMPLE, WEBHOOK_ACCESS, Webhook, webhookBody } from './webhook-record.ts'
+
+export const listWebhooks = endpoint({
+  path: 'GET /v1/webhooks',
+  doc: {
+    tag: 'webhooks',
+    summary: 'The webhooks of the account',
+    example: { webhooks: [FULL_EXAMPLE], credits_used: 0 },
+  },
+  access: WEBHOOK_ACCESS,
+  cost: noCredits,
+  returns: object(
+    'Webhooks',
+    Type.Object({
+      webhooks: Type.Array(Webhook, { description: 'Oldest first.' }),
+      credits_used: CreditsUsed,
+    }),
+  ),
+  run: async ({ services: { webhooks }, caller }) => {
+    const records = await webhooks.subscriptions.list(caller.accountId)
+    const shown = records.map((record) => webhookBody(record, webhooks.pauseOf(record.id)))
+    return { kind: 'object', value: { webhooks: shown, credits_used: 0 } }
+  },
+})

@@ -1,0 +1,51 @@
+import { type Static, Type } from 'typebox'
+import { noCredits } from '../../contract/costs.ts'
+import { object } from '../../contract/endpoint.ts'
+import { endpoint } from '../services.ts'
+import {
+  Addresses,
+  Batch,
+  CreditsUsed,
+  FULL_EXAMPLE,
+  Kinds,
+  ownerOf,
+  WEBHOOK_ACCESS,
+  Webhook,
+  webhookBody,
+  webhookId,
+} from './webhook-record.ts'
+
+const WebhookChange = Type.Object(
+  {
+    active: Type.Optional(
+      Type.Boolean({
+        description: 'Off stops deliveries; on starts them, also after the service switched it off.',
+      }),
+    ),
+    kinds: Type.Optional(Kinds),
+    addresses: Type.Optional(Addresses),
+    batch: Type.Optional(Batch),
+  },
+  { additionalProperties: false, minProperties: 1 },
+)
+
+export const patchWebhook = endpoint({
+  path: 'PATCH /v1/webhooks/{id}',
+  doc: {
+    tag: 'webhooks',
+    summary: 'Change a webhook',
+    description: 'What is left out stays as it is. The url and the secret are not changed here.',
+    example: { ...FULL_EXAMPLE, credits_used: 0 },
+  },
+  access: WEBHOOK_ACCESS,
+  params: { id: webhookId },
+  body: { name: 'WebhookChange', schema: WebhookChange, example: { active: true } },
+  cost: noCredits,
+  returns: object('ChangedWebhook', Type.Object({ ...Webhook.properties, credits_used: CreditsUsed })),
+  errors: ['not_found'],
+  run: async ({ services: { webhooks }, caller, input, body }) => {
+    const change = body as Static<typeof WebhookChange>
+    const record = await webhooks.subscriptions.patch(ownerOf(caller), input.id, change)
+    return { kind: 'object', value: { ...webhookBody(record, webhooks.pauseOf(record.id)), credits_used: 0 } }
+  },
+})

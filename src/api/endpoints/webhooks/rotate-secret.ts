@@ -1,0 +1,47 @@
+import { Type } from 'typebox'
+import { formatTime } from '../../../core/time.ts'
+import { noCredits } from '../../contract/costs.ts'
+import { object } from '../../contract/endpoint.ts'
+import { endpoint } from '../services.ts'
+import { CreditsUsed, EXAMPLE, SECRET_EXAMPLE, time, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
+
+export const rotateSecret = endpoint({
+  path: 'POST /v1/webhooks/{id}/rotate',
+  doc: {
+    tag: 'webhooks',
+    summary: 'Give a webhook a new signing secret',
+    description:
+      'The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header.',
+    example: {
+      id: EXAMPLE.id,
+      secret: SECRET_EXAMPLE,
+      previous_valid_until: '2026-03-15T04:00:00.000Z',
+      credits_used: 0,
+    },
+  },
+  access: WEBHOOK_ACCESS,
+  params: { id: webhookId },
+  cost: noCredits,
+  returns: object(
+    'RotatedSecret',
+    Type.Object({
+      id: Type.String({ description: 'Id of the webhook.' }),
+      secret: Type.String({ description: 'The new signing secret; shown once.' }),
+      previous_valid_until: time('Until when the old secret signs too.'),
+      credits_used: CreditsUsed,
+    }),
+  ),
+  errors: ['not_found'],
+  run: async ({ services, caller, input }) => {
+    const rotated = await services.webhooks.subscriptions.rotate(caller.accountId, input.id)
+    return {
+      kind: 'object',
+      value: {
+        id: input.id,
+        secret: rotated.secret,
+        previous_valid_until: formatTime(rotated.previousUntilMs),
+        credits_used: 0,
+      },
+    }
+  },
+})

@@ -1,0 +1,59 @@
+import { Type } from 'typebox'
+import { noCredits } from '../../contract/costs.ts'
+import { object } from '../../contract/endpoint.ts'
+import { endpoint } from '../services.ts'
+import { CreditsUsed, EXAMPLE, orNull, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
+
+export const testWebhook = endpoint({
+  path: 'POST /v1/webhooks/{id}/test',
+  doc: {
+    tag: 'webhooks',
+    summary: 'Send a sample event now',
+    description:
+      "Sends one event of the webhook's first kind, signed like any other, with seq 0 and an id that begins evt_test. The answer tells what the receiver said.",
+    example: {
+      id: EXAMPLE.id,
+      delivery_id: 'dlv_test_0123456789abcdef0123',
+      event_id: 'evt_test0a1b2c3d4e5f',
+      delivered: true,
+      status: 204,
+      error: null,
+      duration_ms: 38,
+      credits_used: 0,
+    },
+  },
+  access: WEBHOOK_ACCESS,
+  params: { id: webhookId },
+  cost: noCredits,
+  returns: object(
+    'WebhookTest',
+    Type.Object({
+      id: Type.String({ description: 'Id of the webhook.' }),
+      delivery_id: Type.String({ description: 'Id of the delivery, as in X-Svc-Delivery.' }),
+      event_id: Type.String({ description: 'Id of the sample event.' }),
+      delivered: Type.Boolean({ description: 'Whether the receiver answered 2xx in time.' }),
+      status: orNull(Type.Integer(), 'HTTP status of the answer; null without one.'),
+      error: orNull(Type.String(), 'What was wrong.'),
+      duration_ms: Type.Integer({ description: 'How long it took.' }),
+      credits_used: CreditsUsed,
+    }),
+  ),
+  errors: ['not_found'],
+  run: async ({ services, caller, input }) => {
+    const attempt = await services.webhooks.subscriptions.test(caller.accountId, input.id)
+    const { delivered, status, error, durationMs } = attempt
+    return {
+      kind: 'object',
+      value: {
+        id: input.id,
+        delivery_id: attempt.id,
+        event_id: attempt.eventId,
+        delivered,
+        status,
+        error,
+        duration_ms: durationMs,
+        credits_used: 0,
+      },
+    }
+  },
+})

@@ -1,0 +1,102 @@
+import { Type } from 'typebox'
+import { formatTime } from '../../../core/time.ts'
+import { EVENT_KINDS } from '../../../events/kinds.ts'
+import type { SubscriptionRecord } from '../../../store/jobs.ts'
+import { DISABLE_REASONS } from '../../../webhooks/disable.ts'
+import type { Access, Caller } from '../../contract/endpoint.ts'
+import { text } from '../../contract/params.ts'
+
+/** What the webhook endpoints share: who may call them, the path's id, and how a subscription is shown. */
+export const WEBHOOK_ACCESS: Partial<Access> = { scope: 'webhooks', tier: 'pro', feature: 'webhooks' }
+
+export const webhookId = text('Id of the webhook.', {
+  pattern: /^wh_[0-9a-f]{20}$/,
+  expected: 'the id of a webhook, such as wh_0123456789abcdef0123',
+  example: 'wh_0123456789abcdef0123',
+})
+
+export const time = (description: string) => Type.String({ format: 'date-time', description })
+export const orNull = <T extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(
+  schema: T,
+  description: string,
+) => Type.Union([schema, Type.Null()], { description })
+
+export const CreditsUsed = Type.Integer({ description: 'Credits that this call cost.' })
+
+export const Kinds = Type.Array(Type.String({ description: 'A kind of event.' }), {
+  maxItems: 50,
+  description: `Kinds of events: ${EVENT_KINDS.join(', ')}.`,
+})
+export const Addresses = Type.Array(Type.String({ description: 'An address of the chain.' }), {
+  maxItems: 100_000,
+  description: 'Addresses that narrow the kinds which have some; needed for utxos_changed.',
+})
+export const Batch = Type.Boolean({ description: 'Whether up to 100 events come in one POST, as an array.' })
+
+export const webhookFields = {
+  id: Type.String({ description: 'Id of the webhook.' }),
+  url: Type.String({ description: 'Where deliveries go.' }),
+  kinds: Kinds,
+  addresses: Addresses,
+  batch: Batch,
+  active: Type.Boolean({ description: 'Whether events are delivered.' }),
+  created_at: time('When it was created.'),
+}
+
+export const Webhook = Type.Object({
+  ...webhookFields,
+  disabled_reason: orNull(
+    Type.String(),
+    `Why the service switched it off: ${Object.keys(DISABLE_REASONS).join(', ')}; null while it did not.`,
+  ),
+  disabled_at: orNull(Type.String({ format: 'date-time' }), 'When the service switched it off.'),
+  paused_reason: orNull(
+    Type.String(),
+    'Why deliveries wait: credits_exhausted, account_paused or plan; null while they do not.',
+  ),
+  failing_since: orNull(Type.String({ format: 'date-time' }), 'First failure since the last success.'),
+  last_success_at: orNull(Type.String({ format: 'date-time' }), 'When the last delivery was taken.'),
+})
+
+export function baseBody(record: SubscriptionRecord) {
+  const { id, url, kinds, addresses, batch, active, createdAtMs } = record
+  return { id, url, kinds, addresses, batch, active, created_at: formatTime(createdAtMs) }
+}
+
+export function webhookBody(record: SubscriptionRecord, pausedReason: string | undefined) {
+  return {
+    ...baseBody(record),
+    disabled_reason: record.disabledReason,
+    disabled_at: timeOrNull(record.disabledAtMs),
+    paused_reason: pausedReason ?? null,
+    failing_since: timeOrNull(record.failingSinceMs),
+    last_success_at: timeOrNull(record.lastSuccessAtMs),
+  }
+}
+
+export function timeOrNull(timeMs: number | null): string | null {
+  return timeMs === null ? null : formatTime(timeMs)
+}
+
+export function ownerOf({ accountId, keyId, plan }: Caller) {
+  return { accountId, keyId, plan }
+}
+
+export const EXAMPLE = {
+  id: 'wh_0123456789abcdef0123',
+  url: 'https://example.com/hook',
+  kinds: ['utxos_changed'],
+  addresses: ['kaspa:qqeq69uvrh8fe0zl8sn3ykv7cjpt0zlgk2pd3kjwc6t9vc7pxnz5zxm2gsxnt'],
+  batch: false,
+  active: true,
+  created_at: '2026-03-14T04:00:00.000Z',
+}
+export const FULL_EXAMPLE = {
+  ...EXAMPLE,
+  disabled_reason: null,
+  disabled_at: null,
+  paused_reason: null,
+  failing_since: null,
+  last_success_at: '2026-03-14T04:00:05.000Z',
+}
+export const SECRET_EXAMPLE = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw1W3kc0pUv5E='

@@ -1,0 +1,66 @@
+import { join } from 'node:path'
+import type { Ledger } from '../accounts/ledger.ts'
+import type { PlanBook } from '../accounts/plans.ts'
+import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
+import type { Network } from '../core/chain/network.ts'
+import type { EventTail } from '../events/publish.ts'
+import type { WatchedAddresses } from '../relay/addresses.ts'
+import type { AccountsStore } from '../store/accounts.ts'
+import type { EventStore } from '../store/events.ts'
+import { openSqliteJobs } from '../store/sqlite/jobs.ts'
+import { createHub, type Hub } from '../stream/hub.ts'
+import { createCredits } from '../webhooks/credits.ts'
+import { createSecretBox } from '../webhooks/secret-box.ts'
+import { startWebhooks } from '../webhooks/webhooks.ts'
+import type { Parts } from './parts.ts'
+
+export interface DeliveryHalf {
+  readonly services: Pick<Services, 'webhooks'>
+  readonly hub: Hub
+  readonly deliveries: () => Promise<ServiceStatus['webhooks']>
+}
+
+export interface DeliveryDeps {
+  readonly events: EventStore
+  readonly tail: EventTail
+  readonly watched: WatchedAddresses
+  readonly network: Network
+  readonly ledger: Ledger
+  readonly accounts: AccountsStore
+  readonly plans: PlanBook
+  /** Seals the signing secrets in the database. */
+  readonly secretKey: Buffer
+}
+
+/** The readers of one environment's event log: the stream and the webhooks. */
+export async function startDelivery(parts: Parts, deps: DeliveryDeps): Promise<DeliveryHalf> {
+  const { environment, config, clock, log, metrics, shutdown, probes } = parts
+  const { events, tail, watched, network, ledger, accounts, plans } = deps
+  const store = openSqliteJobs({ file: join(config.data, `${environment}-webhooks.db`) })
+  shutdown.add(`${environment} webhook store`, () => store.close())
+  probes.push({ name: `${environment} webhook store`, check: () => store.probe() })
+  const watch = (addresses: readonly string[]) => watched.watch(addresses)
+  const webhooks = await startWebhooks({
+    store,
+    events,
+    tail,
+    credits: createCredits({ ledger, accounts, plans, environment, clock }),
+    box: createSecretBox(deps.secretKey),
+    network,
+    watch,
+    allowPrivate: config.allowPrivateWebhooks,
+    clock,
+    log,
+  })
+  shutdown.add(`${environment} webhooks`, () => webhooks.close())
+  const hub = createHub({ events, tail, network, watch, clock, log })
+  const name = `tapeline_${environment}_stream_connections`
+  const connections = metrics.gauge(name, 'Open stream connections.')
+  const counting = setInterval(() => connections.set(hub.connections), 1_000)
+  counting.unref()
+  shutdown.add(`${environment} stream`, async () => {
+    clearInterval(counting)
+    await hub.close()
+  })
+  return { services: { webhooks }, hub, deliveries: () => webhooks.status() }
+}

@@ -1,0 +1,164 @@
+/**
+ * The storage port for webhook subscriptions and their delivery jobs. Like the others it is asynchronous;
+ * nothing outside `store/` knows which engine runs.
+ *
+ *   event log ──plan──▶ jobs (+ position, in one transaction)
+ *   job: waiting ──claim──▶ leased ──settle──▶ delivered | failed (history) | waiting again, later
+ *                  ▲           │
+ *                  └───────────┘ the lease ran out: its worker died
+ *
+ * A lease is nothing but a due time in the future: a job that nobody settles is due again when it has passed.
+ */
+export interface SubscriptionRecord {
+  readonly id: string
+  readonly accountId: string
+  /** The key that made it; its credit cap, if it has one, pays too. */
+  readonly keyId: string
+  readonly url: string
+  readonly kinds: readonly string[]
+  readonly addresses: readonly string[]
+  readonly batch: boolean
+  readonly active: boolean
+  readonly disabledReason: string | null
+  readonly disabledAtMs: number | null
+  readonly createdAtMs: number
+  /** Signing secrets, sealed. The previous one signs too until its time is over. */
+  readonly secret: string
+  readonly previousSecret: string | null
+  readonly previousUntilMs: number | null
+  /** First failure since the last success. */
+  readonly failingSinceMs: number | null
+  readonly lastSuccessAtMs: number | null
+}
+
+export type NewSubscription = Pick<
+  SubscriptionRecord,
+  'id' | 'accountId' | 'keyId' | 'url' | 'kinds' | 'addresses' | 'batch' | 'createdAtMs' | 'secret'
+>
+
+export type SubscriptionPatch = Partial<
+  Pick<
+    SubscriptionRecord,
+    | 'kinds'
+    | 'addresses'
+    | 'batch'
+    | 'active'
+    | 'disabledReason'
+    | 'disabledAtMs'
+    | 'secret'
+    | 'previousSecret'
+    | 'previousUntilMs'
+    | 'failingSinceMs'
+  >
+>
+
+/** An event as it is delivered: its text is final. */
+export interface EventText {
+  readonly seq: number
+  readonly id: string
+  readonly kind: string
+  readonly text: string
+}
+
+export interface NewJob {
+  readonly subscriptionId: string
+  readonly seq: number
+}
+
+export interface PlannedJobs {
+  /** The position that the jobs follow; another one means that somebody else was faster. */
+  readonly after: number
+  readonly upTo: number
+  readonly events: readonly EventText[]
+  readonly jobs: readonly NewJob[]
+  readonly nowMs: number
+}
+
+export interface Job {
+  readonly number: number
+  /** `dlv_…`, unique for ever: also the id of the charge. */
+  readonly id: string
+  readonly subscriptionId: string
+  /** Tries that have failed. */
+  readonly failures: number
+  readonly leaseMs: number
+  readonly event: EventText
+}
+
+export interface Claim {
+  readonly subscriptionId: string
+  readonly limit: number
+  readonly nowMs: number
+  readonly leaseUntilMs: number
+}
+
+interface Tried {
+  readonly job: Pick<Job, 'number' | 'leaseMs'>
+  readonly atMs: number
+  readonly status: number | null
+  readonly error: string | null
+  readonly durationMs: number
+}
+export type Outcome =
+  | ({ readonly kind: 'delivered' } & Tried)
+  | ({ readonly kind: 'failed' } & Tried)
+  | ({ readonly kind: 'retry'; readonly dueAtMs: number } & Tried)
+  /** Not tried: the job is given back. */
+  | { readonly kind: 'release'; readonly job: Pick<Job, 'number' | 'leaseMs'>; readonly dueAtMs: number }
+
+export interface Health {
+  readonly subscriptionId: string
+  readonly ok: boolean
+  readonly atMs: number
+  readonly disable: string | null
+}
+
+export interface DeliveryRecord {
+  readonly number: number
+  readonly id: string
+  readonly eventId: string
+  readonly seq: number
+  readonly kind: string
+  readonly state: 'pending' | 'delivered' | 'failed'
+  readonly attempts: number
+  readonly lastStatus: number | null
+  readonly lastError: string | null
+  readonly lastAttemptAtMs: number | null
+  readonly durationMs: number | null
+  readonly nextAttemptAtMs: number | null
+  readonly createdAtMs: number
+}
+
+export interface JobsStore {
+  /** False when the account has that many already. */
+  createSubscription(subscription: NewSubscription, mostOfAccount: number): Promise<boolean>
+  getSubscription(id: string): Promise<SubscriptionRecord | undefined>
+  listSubscriptions(accountId?: string): Promise<SubscriptionRecord[]>
+  updateSubscription(id: string, patch: SubscriptionPatch): Promise<SubscriptionRecord | undefined>
+  /** With everything that waits for it. */
+  deleteSubscription(id: string): Promise<boolean>
+  /** Grows whenever a subscription is created, changed by its owner, disabled or deleted. */
+  subscriptionsVersion(): Promise<number>
+
+  /** How far the event log is planned; undefined before the first time. */
+  position(): Promise<number | undefined>
+  /** Sets the first position; returns the one that stands. */
+  startAt(position: number): Promise<number>
+  /** False when `after` is not the position any more: nothing was written. */
+  plan(planned: PlannedJobs): Promise<boolean>
+  /** Jobs beside the position: a replay. */
+  enqueue(planned: Pick<PlannedJobs, 'events' | 'jobs' | 'nowMs'>): Promise<void>
+
+  /** Subscriptions with waiting jobs and when the first of each is due. */
+  waiting(): Promise<{ subscriptionId: string; dueAtMs: number }[]>
+  claim(claim: Claim): Promise<Job[]>
+  settle(outcomes: readonly Outcome[], health: readonly Health[]): Promise<void>
+  pending(): Promise<{ count: number; oldestAtMs: number | null }>
+  /** Newest first, below `before`. */
+  deliveries(query: { subscriptionId: string; limit: number; before?: number }): Promise<DeliveryRecord[]>
+  /** Forgets history, and what waits for subscriptions that are switched off, older than that. */
+  prune(beforeMs: number): Promise<number>
+
+  probe(): Promise<void>
+  close(): Promise<void>
+}

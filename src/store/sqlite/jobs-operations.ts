@@ -1,0 +1,137 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Claim, Health, Job, Outcome, PlannedJobs } from '../jobs.ts'
+import { deliveryId } from './jobs-read.ts'
+import { subscriptionWriters } from './jobs-subscriptions.ts'
+
+const POSITION = 'position'
+const EXPIRED = 'not delivered in time'
+const PRUNE_ROWS = 5_000
+
+/** Everything that writes. It runs in the writer thread, inside a transaction; see `jobs-thread.ts`. */
+export function jobOperations(db: DatabaseSync) {
+  const { noteHealth, ...subscriptions } = subscriptionWriters(db)
+  const readMark = db.prepare('SELECT value FROM marks WHERE name = ?')
+  const writeMark = db.prepare(
+    'INSERT INTO marks VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+  )
+  const insertPayload = db.prepare('INSERT OR IGNORE INTO payloads VALUES (?, ?, ?, ?)')
+  const insertJob = db.prepare(
+    'INSERT INTO jobs (subscription_id, seq, created_at, due_at) VALUES (?, ?, ?, ?)',
+  )
+  const due = db.prepare(
+    `SELECT j.number, j.seq, j.failures, p.event_id, p.kind, p.body FROM jobs j JOIN payloads p ON p.seq = j.seq
+     WHERE j.subscription_id = ? AND j.due_at <= ? ORDER BY j.due_at, j.number LIMIT ?`,
+  )
+  const lease = db.prepare('UPDATE jobs SET due_at = ? WHERE number = ?')
+  const settling = settler(db)
+  const write = ({ events, jobs, nowMs }: Pick<PlannedJobs, 'events' | 'jobs' | 'nowMs'>) => {
+    for (const event of events) insertPayload.run(event.seq, event.id, event.kind, event.text)
+    for (const job of jobs) insertJob.run(job.subscriptionId, job.seq, nowMs, nowMs)
+  }
+  const position = () => {
+    const value = readMark.get(POSITION)?.value
+    return value === undefined ? undefined : Number(value)
+  }
+
+  return {
+    ...subscriptions,
+    startAt(seq: number): number {
+      const known = position()
+      if (known === undefined) writeMark.run(POSITION, seq)
+      return known ?? seq
+    },
+    plan(planned: PlannedJobs): boolean {
+      if (position() !== planned.after) return false
+      write(planned)
+      writeMark.run(POSITION, planned.upTo)
+      return true
+    },
+    enqueue: write,
+    claim({ subscriptionId, limit, nowMs, leaseUntilMs }: Claim): Job[] {
+      return due.all(subscriptionId, nowMs, limit).map((row) => {
+        const number = Number(row.number)
+        lease.run(leaseUntilMs, number)
+        return {
+          number,
+          id: deliveryId(subscriptionId, number),
+          subscriptionId,
+          failures: Number(row.failures),
+          leaseMs: leaseUntilMs,
+          event: {
+            seq: Number(row.seq),
+            id: String(row.event_id),
+            kind: String(row.kind),
+            text: String(row.body),
+          },
+        }
+      })
+    },
+    settle(outcomes: readonly Outcome[], health: readonly Health[]): void {
+      for (const outcome of outcomes) settling.settle(outcome)
+      for (const entry of health) noteHealth(entry)
+    },
+    prune: settling.prune,
+  }
+}
+
+export type JobOperations = ReturnType<typeof jobOperations>
+
+function settler(db: DatabaseSync) {
+  const finish = db.prepare(
+    `INSERT OR REPLACE INTO history
+     SELECT j.number, j.subscription_id, j.seq, p.event_id, p.kind, ?2, j.failures + ?3, ?4, ?5, ?6, ?7, j.created_at
+     FROM jobs j JOIN payloads p ON p.seq = j.seq WHERE j.number = ?1`,
+  )
+  const remove = db.prepare('DELETE FROM jobs WHERE number = ? RETURNING seq')
+  const removePayload = db.prepare(
+    'DELETE FROM payloads WHERE seq = ?1 AND NOT EXISTS (SELECT 1 FROM jobs WHERE seq = ?1)',
+  )
+  // Another lease stands on the job when this one ran out: then it is the other worker's to settle.
+  const retry = db.prepare(
+    `UPDATE jobs SET due_at = ?, failures = failures + 1, last_status = ?, last_error = ?, last_attempt_at = ?,
+       duration_ms = ? WHERE number = ? AND due_at = ?`,
+  )
+  const release = db.prepare('UPDATE jobs SET due_at = ? WHERE number = ? AND due_at = ?')
+  const stale = db.prepare(
+    `SELECT j.number FROM jobs j LEFT JOIN subscriptions s ON s.id = j.subscription_id
+     WHERE j.created_at < ? AND (s.id IS NULL OR s.active = 0) LIMIT ${PRUNE_ROWS}`,
+  )
+  const oldHistory = db.prepare(
+    `DELETE FROM history WHERE number IN (SELECT number FROM history WHERE last_attempt_at < ? LIMIT ${PRUNE_ROWS})`,
+  )
+  const orphans = db.prepare(
+    `DELETE FROM payloads WHERE seq IN
+       (SELECT seq FROM payloads p WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.seq = p.seq) LIMIT ${PRUNE_ROWS})`,
+  )
+  const drop = (number: number) => {
+    const seq = remove.get(number)?.seq
+    if (seq !== undefined) removePayload.run(seq)
+  }
+
+  return {
+    settle(outcome: Outcome): void {
+      const { number, leaseMs } = outcome.job
+      if (outcome.kind === 'release') {
+        release.run(outcome.dueAtMs, number, leaseMs)
+        return
+      }
+      const { status, error, atMs, durationMs } = outcome
+      if (outcome.kind === 'retry') {
+        retry.run(outcome.dueAtMs, status, error, atMs, durationMs, number, leaseMs)
+        return
+      }
+      finish.run(number, outcome.kind, 1, status, error, atMs, durationMs)
+      drop(number)
+    },
+    prune(beforeMs: number): number {
+      let forgotten = Number(oldHistory.run(beforeMs).changes)
+      for (const row of stale.all(beforeMs)) {
+        const number = Number(row.number)
+        finish.run(number, 'failed', 0, null, EXPIRED, beforeMs, null)
+        drop(number)
+        forgotten++
+      }
+      return forgotten + Number(orphans.run().changes)
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { DeliveryRecord } from '../jobs.ts'
+import { numberOrNull, subscriptionReaders, textOrNull } from './jobs-subscriptions.ts'
+
+export function deliveryId(subscriptionId: string, number: number): string {
+  return `dlv_${subscriptionId.replace(/^wh_/, '')}_${number.toString(36)}`
+}
+
+export function jobReaders(db: DatabaseSync) {
+  const position = db.prepare("SELECT value FROM marks WHERE name = 'position'")
+  // One step per subscription that has jobs, however many each has.
+  const waiting = db.prepare(
+    `WITH RECURSIVE s(id) AS (
+       SELECT MIN(subscription_id) FROM jobs
+       UNION ALL
+       SELECT (SELECT MIN(subscription_id) FROM jobs WHERE subscription_id > s.id) FROM s WHERE s.id IS NOT NULL
+     )
+     SELECT id, (SELECT MIN(due_at) FROM jobs WHERE subscription_id = s.id) AS due_at FROM s WHERE id IS NOT NULL`,
+  )
+  const pending = db.prepare('SELECT COUNT(*) AS n, MIN(created_at) AS oldest FROM jobs')
+  const deliveries = db.prepare(
+    `SELECT * FROM (
+       SELECT j.number, j.seq, p.event_id, p.kind, 'pending' AS state, j.failures AS attempts, j.last_status,
+         j.last_error, j.last_attempt_at, j.duration_ms, j.due_at, j.created_at
+       FROM jobs j JOIN payloads p ON p.seq = j.seq WHERE j.subscription_id = ?1 AND j.number < ?2
+       UNION ALL
+       SELECT number, seq, event_id, kind, state, attempts, last_status, last_error, last_attempt_at, duration_ms,
+         NULL, created_at
+       FROM history WHERE subscription_id = ?1 AND number < ?2
+     ) ORDER BY number DESC LIMIT ?3`,
+  )
+  return {
+    ...subscriptionReaders(db),
+    position: (): number | undefined => {
+      const value = position.get()?.value
+      return value === undefined ? undefined : Number(value)
+    },
+    waiting: () =>
+      waiting.all().map((row) => ({ subscriptionId: String(row.id), dueAtMs: Number(row.due_at) })),
+    pending: () => {
+      const row = pending.get()
+      return { count: Number(row?.n ?? 0), oldestAtMs: numberOrNull(row?.oldest) }
+    },
+    deliveries: (query: { subscriptionId: string; limit: number; before?: number }): DeliveryRecord[] =>
+      deliveries
+        .all(query.subscriptionId, query.before ?? Number.MAX_SAFE_INTEGER, query.limit)
+        .map((row) => ({
+          number: Number(row.number),
+          id: deliveryId(query.subscriptionId, Number(row.number)),
+          eventId: String(row.event_id),
+          seq: Number(row.seq),
+          kind: String(row.kind),
+          state: row.state as DeliveryRecord['state'],
+          attempts: Number(row.attempts),
+          lastStatus: numberOrNull(row.last_status),
+          lastError: textOrNull(row.last_error),
+          lastAttemptAtMs: numberOrNull(row.last_attempt_at),
+          durationMs: numberOrNull(row.duration_ms),
+          nextAttemptAtMs: numberOrNull(row.due_at),
+          createdAtMs: Number(row.created_at),
+        })),
+  }
+}

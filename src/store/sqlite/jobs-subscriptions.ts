@@ -1,0 +1,145 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import type { Health, NewSubscription, SubscriptionPatch, SubscriptionRecord } from '../jobs.ts'
+
+const SUBSCRIPTIONS_VERSION = 'subscriptions_version'
+/** The time of the last success is not written more often than this. */
+const SUCCESS_STEP_MS = 1_000
+
+type Row = Record<string, unknown>
+
+const COLUMNS: Record<keyof SubscriptionPatch, string> = {
+  kinds: 'kinds',
+  addresses: 'addresses',
+  batch: 'batch',
+  active: 'active',
+  disabledReason: 'disabled_reason',
+  disabledAtMs: 'disabled_at',
+  secret: 'secret',
+  previousSecret: 'previous_secret',
+  previousUntilMs: 'previous_until',
+  failingSinceMs: 'failing_since',
+}
+
+export function subscriptionReaders(db: DatabaseSync) {
+  const byId = db.prepare('SELECT * FROM subscriptions WHERE id = ?')
+  const byAccount = db.prepare('SELECT * FROM subscriptions WHERE account_id = ? ORDER BY created_at, id')
+  const all = db.prepare('SELECT * FROM subscriptions ORDER BY created_at, id')
+  const mark = db.prepare('SELECT value FROM marks WHERE name = ?')
+  return {
+    getSubscription: (id: string): SubscriptionRecord | undefined => {
+      const row = byId.get(id)
+      return row && toRecord(row)
+    },
+    listSubscriptions: (accountId?: string): SubscriptionRecord[] =>
+      (accountId === undefined ? all.all() : byAccount.all(accountId)).map(toRecord),
+    subscriptionsVersion: (): number => Number(mark.get(SUBSCRIPTIONS_VERSION)?.value ?? 0),
+  }
+}
+
+export function subscriptionWriters(db: DatabaseSync) {
+  const read = subscriptionReaders(db)
+  const count = db.prepare('SELECT COUNT(*) AS n FROM subscriptions WHERE account_id = ?')
+  const insert = db.prepare(
+    `INSERT INTO subscriptions (id, account_id, key_id, url, kinds, addresses, batch, active, created_at, secret)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
+  )
+  const remove = db.prepare('DELETE FROM subscriptions WHERE id = ?')
+  const removeJobs = db.prepare('DELETE FROM jobs WHERE subscription_id = ?')
+  const removeHistory = db.prepare('DELETE FROM history WHERE subscription_id = ?')
+  const bump = db.prepare('INSERT INTO marks VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1')
+  const succeeded = db.prepare(
+    `UPDATE subscriptions SET failing_since = NULL, last_success_at = ?1
+     WHERE id = ?2 AND (failing_since IS NOT NULL OR last_success_at IS NULL OR last_success_at < ?1 - ${SUCCESS_STEP_MS})`,
+  )
+  const failed = db.prepare(
+    'UPDATE subscriptions SET failing_since = ? WHERE id = ? AND failing_since IS NULL',
+  )
+  const disable = db.prepare(
+    'UPDATE subscriptions SET active = 0, disabled_reason = ?, disabled_at = ? WHERE id = ? AND active = 1',
+  )
+  const changed = () => void bump.run(SUBSCRIPTIONS_VERSION)
+
+  return {
+    createSubscription(sub: NewSubscription, mostOfAccount: number): boolean {
+      if (Number(count.get(sub.accountId)?.n) >= mostOfAccount) return false
+      const { id, accountId, keyId, url, kinds, addresses, batch, createdAtMs, secret } = sub
+      insert.run(
+        id,
+        accountId,
+        keyId,
+        url,
+        toJson(kinds),
+        toJson(addresses),
+        batch ? 1 : 0,
+        createdAtMs,
+        secret,
+      )
+      changed()
+      return true
+    },
+    updateSubscription(id: string, patch: SubscriptionPatch): SubscriptionRecord | undefined {
+      const entries = Object.entries(patch) as [keyof SubscriptionPatch, unknown][]
+      if (entries.length > 0) {
+        const sets = entries.map(([name]) => `${COLUMNS[name]} = ?`).join(', ')
+        db.prepare(`UPDATE subscriptions SET ${sets} WHERE id = ?`).run(
+          ...entries.map(([, value]) => toColumn(value)),
+          id,
+        )
+        changed()
+      }
+      return read.getSubscription(id)
+    },
+    deleteSubscription(id: string): boolean {
+      removeJobs.run(id)
+      removeHistory.run(id)
+      changed()
+      return Number(remove.run(id).changes) > 0
+    },
+    noteHealth({ subscriptionId, ok, atMs, disable: reason }: Health): void {
+      if (ok) succeeded.run(atMs, subscriptionId)
+      else failed.run(atMs, subscriptionId)
+      if (reason === null) return
+      disable.run(reason, atMs, subscriptionId)
+      changed()
+    },
+  }
+}
+
+function toRecord(row: Row): SubscriptionRecord {
+  return {
+    id: String(row.id),
+    accountId: String(row.account_id),
+    keyId: String(row.key_id),
+    url: String(row.url),
+    kinds: JSON.parse(String(row.kinds)) as string[],
+    addresses: JSON.parse(String(row.addresses)) as string[],
+    batch: row.batch === 1,
+    active: row.active === 1,
+    disabledReason: textOrNull(row.disabled_reason),
+    disabledAtMs: numberOrNull(row.disabled_at),
+    createdAtMs: Number(row.created_at),
+    secret: String(row.secret),
+    previousSecret: textOrNull(row.previous_secret),
+    previousUntilMs: numberOrNull(row.previous_until),
+    failingSinceMs: numberOrNull(row.failing_since),
+    lastSuccessAtMs: numberOrNull(row.last_success_at),
+  }
+}
+
+export function textOrNull(value: unknown): string | null {
+  return value === null || value === undefined ? null : String(value)
+}
+
+export function numberOrNull(value: unknown): number | null {
+  return value === null || value === undefined ? null : Number(value)
+}
+
+function toJson(list: readonly string[]): string {
+  return JSON.stringify(list)
+}
+
+function toColumn(value: unknown): SQLInputValue {
+  if (Array.isArray(value)) return JSON.stringify(value)
+  if (typeof value === 'boolean') return value ? 1 : 0
+  return value as SQLInputValue
+}

@@ -1,0 +1,43 @@
+import type { JobsStore } from '../jobs.ts'
+import type { JobOperations } from './jobs-operations.ts'
+import { jobReaders } from './jobs-read.ts'
+import { JOBS_MIGRATIONS } from './jobs-schema.ts'
+import { migrate } from './migrate.ts'
+import { openDatabase } from './open.ts'
+import { startOperations } from './operation-thread.ts'
+
+/** The embedded engine: reads on a connection of this thread, every write in the writer thread. */
+export function openSqliteJobs(options: { file: string }): JobsStore {
+  const db = openDatabase({ file: options.file })
+  migrate(db, 'jobs', JOBS_MIGRATIONS)
+  const read = jobReaders(db)
+  const writer = startOperations<JobOperations>(new URL('./jobs-thread.ts', import.meta.url), options.file)
+  return {
+    createSubscription: (...args) => writer.call('createSubscription', ...args),
+    updateSubscription: (...args) => writer.call('updateSubscription', ...args),
+    deleteSubscription: (...args) => writer.call('deleteSubscription', ...args),
+    startAt: (...args) => writer.call('startAt', ...args),
+    plan: (...args) => writer.call('plan', ...args),
+    enqueue: (...args) => writer.call('enqueue', ...args),
+    claim: (...args) => writer.call('claim', ...args),
+    settle: (...args) => writer.call('settle', ...args),
+    prune: (...args) => writer.call('prune', ...args),
+
+    getSubscription: async (id) => read.getSubscription(id),
+    listSubscriptions: async (accountId) => read.listSubscriptions(accountId),
+    subscriptionsVersion: async () => read.subscriptionsVersion(),
+    position: async () => read.position(),
+    waiting: async () => read.waiting(),
+    pending: async () => read.pending(),
+    deliveries: async (query) => read.deliveries(query),
+
+    probe: async () => {
+      writer.probe()
+      read.position()
+    },
+    close: async () => {
+      await writer.close()
+      db.close()
+    },
+  }
+}

@@ -1,0 +1,194 @@
+import type { Network } from '../core/chain/network.ts'
+import type { Plan } from '../core/plan.ts'
+import { createMatcher } from '../events/match.ts'
+import type { EventTail } from '../events/publish.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { EventStore, StoredEvent } from '../store/events.ts'
+import { CLOSE_CODES, eventFrame, PING_MS } from './protocol.ts'
+import { type Connection, createSession, type Session, type SessionHost } from './session.ts'
+
+/** All clients of one environment: takes each new event once, serialises it once, hands it to whoever wants it. */
+export interface Hub {
+  /** Undefined when the account has as many connections as its plan allows; the connection is then closed. */
+  open(connection: ClientConnection, client: Client): HubClient | undefined
+  readonly connections: number
+  close(): Promise<void>
+}
+
+export interface ClientConnection extends Connection {
+  ping(): void
+  /** Without a goodbye: the peer does not answer. */
+  terminate(): void
+}
+
+export interface Client {
+  readonly accountId: string
+  readonly plan: Plan
+  /** Undefined while the key may go on; otherwise why the connection has to end. */
+  readonly recheck: () => Promise<Refusal | undefined>
+}
+
+export interface Refusal {
+  readonly code: number
+  readonly reason: string
+}
+
+export interface HubClient {
+  receive(text: string): void
+  /** Any sign of life. */
+  alive(): void
+  closed(): void
+}
+
+/** A key that was revoked or paused ends its connections within this time and the store's own delay. */
+const RECHECK_MS = 2_000
+const MOST_MISSED_PINGS = 2
+const GOODBYE_MS = 500
+
+interface Member {
+  readonly session: Session
+  readonly connection: ClientConnection
+  readonly client: Client
+  missedPings: number
+}
+
+export function createHub(deps: {
+  events: Pick<EventStore, 'after' | 'bounds'>
+  tail: Pick<EventTail, 'seq' | 'listen'>
+  network: Network
+  watch: (addresses: readonly string[]) => () => void
+  clock: Clock
+  log: Logger
+  pingMs?: number
+}): Hub {
+  const { tail, clock, log } = deps
+  const matcher = createMatcher<Session>()
+  const members = new Set<Member>()
+  const perAccount = new Map<string, number>()
+  let nextConnection = 1
+  let closing = false
+
+  const host: SessionHost = {
+    network: deps.network,
+    events: deps.events,
+    get seq() {
+      return tail.seq
+    },
+    attach: (session, wish) => matcher.add(session, wish),
+    watch: deps.watch,
+    now: () => clock.now(),
+    onFault: (err) => log.error({ err }, 'the event log could not be read for a stream'),
+  }
+
+  /** Several events at a time leave as one write per client. */
+  const publish = (events: readonly StoredEvent[]) => {
+    const held = new Set<Session>()
+    for (const event of events) {
+      let frame: Buffer | undefined
+      for (const session of matcher.match(event)) {
+        frame ??= eventFrame(event.text)
+        if (events.length > 1 && !held.has(session)) {
+          held.add(session)
+          session.hold()
+        }
+        session.deliver(frame)
+      }
+    }
+    for (const session of held) session.flush()
+  }
+  const stopListening = tail.listen(publish)
+
+  const count = (accountId: string, change: number) => {
+    const now = (perAccount.get(accountId) ?? 0) + change
+    if (now > 0) perAccount.set(accountId, now)
+    else perAccount.delete(accountId)
+  }
+  const leave = (member: Member) => {
+    if (!members.delete(member)) return
+    member.session.end()
+    count(member.client.accountId, -1)
+  }
+
+  const pinging = setInterval(() => {
+    for (const member of members) {
+      if (member.missedPings >= MOST_MISSED_PINGS) {
+        member.connection.terminate()
+        leave(member)
+        continue
+      }
+      member.missedPings++
+      member.connection.ping()
+    }
+  }, deps.pingMs ?? PING_MS)
+
+  const recheck = async (member: Member) => {
+    const refusal = await member.client.recheck()
+    if (refusal === undefined || !members.has(member)) return
+    member.connection.close(refusal.code, refusal.reason)
+    leave(member)
+  }
+  const rechecking = setInterval(() => {
+    for (const member of members) {
+      recheck(member).catch((err) => log.error({ err }, 'a key of a stream could not be checked'))
+    }
+  }, RECHECK_MS)
+
+  return {
+    get connections() {
+      return members.size
+    },
+    open(connection, client) {
+      const { plan, accountId } = client
+      if (closing) {
+        connection.close(CLOSE_CODES.goingAway, 'the service is stopping')
+        return undefined
+      }
+      if ((perAccount.get(accountId) ?? 0) >= plan.streamConnections) {
+        const reason = `the plan ${plan.name} allows ${plan.streamConnections} connections`
+        connection.close(CLOSE_CODES.tooMany, reason)
+        return undefined
+      }
+      const member: Member = {
+        session: createSession(host, connection, client),
+        connection,
+        client,
+        missedPings: 0,
+      }
+      members.add(member)
+      count(accountId, 1)
+      connection.send(
+        JSON.stringify({
+          type: 'welcome',
+          connection: `conn_${(nextConnection++).toString(36)}`,
+          network: deps.network,
+          seq: tail.seq,
+          plan: plan.name,
+          limits: { connections: plan.streamConnections, addresses: plan.streamAddresses },
+          ping_seconds: PING_MS / 1000,
+        }),
+      )
+      return {
+        receive: (text) => member.session.receive(text),
+        alive: () => {
+          member.missedPings = 0
+        },
+        closed: () => leave(member),
+      }
+    },
+    async close() {
+      closing = true
+      clearInterval(pinging)
+      clearInterval(rechecking)
+      stopListening()
+      const open = [...members]
+      for (const member of open) {
+        member.connection.close(CLOSE_CODES.goingAway, 'the service is stopping')
+        leave(member)
+      }
+      if (open.length === 0) return
+      await new Promise((resolve) => setTimeout(resolve, GOODBYE_MS))
+      for (const { connection } of open) connection.terminate()
+    },
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * The frames of the stream. Everything is JSON text; the server's frames carry `type`, the client's `op`.
+ *
+ *   open ─▶ welcome
+ *   subscribe ─▶ subscribed (state: syncing) ─▶ [gap] ─▶ event … ─▶ live ─▶ event …
+ *   unsubscribe ─▶ unsubscribed        ping ─▶ pong        anything wrong ─▶ error
+ */
+import type { Fault } from '../core/errors.ts'
+import { nearest } from '../core/nearest.ts'
+
+export const CLOSE_CODES = {
+  unauthorised: 4401,
+  forbidden: 4403,
+  tooSlow: 4408,
+  tooMany: 4429,
+  goingAway: 1001,
+} as const
+
+/** Both sides are asked for a sign of life this often; two without an answer end the connection. */
+export const PING_MS = 20_000
+/** A connection whose unsent events grow beyond this is closed as too slow. */
+export const MOST_UNSENT_BYTES = 4 * 1024 * 1024
+/** Past events are read on when less than this is unsent, and not for longer than `MOST_STALLED_MS`. */
+export const RESUME_UNSENT_BYTES = 512 * 1024
+export const MOST_STALLED_MS = 30_000
+export const MOST_SUBSCRIPTIONS = 50
+export const MOST_OPS_PER_SECOND = 20
+export const LONGEST_MESSAGE_BYTES = 2 * 1024 * 1024
+
+export type ClientMessage =
+  | {
+      readonly op: 'subscribe'
+      readonly id: string | undefined
+      readonly kinds: readonly string[]
+      readonly addresses: readonly string[]
+      readonly resumeAfter: number | undefined
+    }
+  | { readonly op: 'unsubscribe'; readonly id: string | undefined }
+  | { readonly op: 'ping'; readonly id: string | undefined }
+
+export type ReadMessage = { ok: true; message: ClientMessage } | { ok: false; faults: Fault[] }
+
+const OPS = ['subscribe', 'unsubscribe', 'ping'] as const
+const FIELDS: Record<(typeof OPS)[number], readonly string[]> = {
+  subscribe: ['op', 'id', 'kinds', 'addresses', 'resume_after'],
+  unsubscribe: ['op', 'id'],
+  ping: ['op', 'id'],
+}
+const ID_FORM = /^[\x21-\x7e]{1,64}$/
+
+export function readMessage(text: string): ReadMessage {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return refused('body', 'The message is not JSON.')
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return refused('body', 'The message must be a JSON object.')
+  }
+  const fields = value as Record<string, unknown>
+  const op = OPS.find((known) => known === fields.op)
+  if (op === undefined) return refused('op', `op must be one of ${OPS.join(', ')}.`)
+  const faults = [...unknownFields(fields, FIELDS[op]), ...fieldFaults(fields, op)]
+  if (faults.length > 0) return { ok: false, faults }
+  const id = fields.id as string | undefined
+  if (op !== 'subscribe') return { ok: true, message: { op, id } }
+  const { kinds, addresses, resume_after: resumeAfter } = fields
+  return {
+    ok: true,
+    message: {
+      op,
+      id,
+      kinds: kinds as string[],
+      addresses: (addresses ?? []) as string[],
+      resumeAfter: (resumeAfter ?? undefined) as number | undefined,
+    },
+  }
+}
+
+function unknownFields(fields: Record<string, unknown>, known: readonly string[]): Fault[] {
+  return Object.keys(fields)
+    .filter((name) => !known.includes(name))
+    .slice(0, 10)
+    .map((name) => {
+      const near = nearest(name.slice(0, 100), known)
+      return fault(
+        name.slice(0, 100),
+        `${name.slice(0, 100)} is not known.${near ? ` Did you mean ${near}?` : ''}`,
+      )
+    })
+}
+
+function fieldFaults(fields: Record<string, unknown>, op: (typeof OPS)[number]): Fault[] {
+  const faults: Fault[] = []
+  if (fields.id !== undefined && !(typeof fields.id === 'string' && ID_FORM.test(fields.id))) {
+    faults.push(fault('id', 'id must have 1 to 64 visible ASCII characters.'))
+  }
+  if (op !== 'subscribe') return faults
+  if (!isTextList(fields.kinds)) faults.push(fault('kinds', 'kinds must be an array of texts.'))
+  if (fields.addresses !== undefined && fields.addresses !== null && !isTextList(fields.addresses)) {
+    faults.push(fault('addresses', 'addresses must be an array of texts.'))
+  }
+  const after = fields.resume_after
+  if (after !== undefined && after !== null && !(Number.isSafeInteger(after) && (after as number) >= 0)) {
+    faults.push(fault('resume_after', 'resume_after must be the seq of an event.'))
+  }
+  return faults
+}
+
+function isTextList(value: unknown): boolean {
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string')
+}
+
+function refused(param: string, message: string): ReadMessage {
+  return { ok: false, faults: [fault(param, message)] }
+}
+
+function fault(param: string, message: string): Fault {
+  return { param, error: 'invalid_param', message }
+}
+
+const EVENT_HEAD = '{"type":"event","event":'
+
+/** One serialisation for every client: the event's own text with a head and a tail. */
+export function eventFrame(eventText: string): Buffer {
+  return Buffer.from(`${EVENT_HEAD}${eventText}}`)
+}

@@ -1,0 +1,322 @@
+import type { Network } from '../core/chain/network.ts'
+import type { Fault } from '../core/errors.ts'
+import type { Plan } from '../core/plan.ts'
+import { type EventKind, isChainKind } from '../events/kinds.ts'
+import type { Wish } from '../events/match.ts'
+import { checkWish, filtersOf } from '../events/wish.ts'
+import type { EventStore, StoredEvent } from '../store/events.ts'
+import {
+  CLOSE_CODES,
+  type ClientMessage,
+  eventFrame,
+  MOST_OPS_PER_SECOND,
+  MOST_STALLED_MS,
+  MOST_SUBSCRIPTIONS,
+  MOST_UNSENT_BYTES,
+  RESUME_UNSENT_BYTES,
+  readMessage,
+} from './protocol.ts'
+
+/** The transport of one client. */
+export interface Connection {
+  send(frame: string | Buffer): void
+  readonly unsentBytes: number
+  /** What is sent from now on leaves together, at `flush`. */
+  hold(): void
+  flush(): void
+  close(code: number, reason: string): void
+}
+
+/** What a session needs of the hub that it belongs to. */
+export interface SessionHost {
+  readonly network: Network
+  readonly events: Pick<EventStore, 'after' | 'bounds'>
+  /** Everything up to here was given to the live subscriptions. */
+  readonly seq: number
+  /** From now on the session gets the events of this wish; the function ends it. */
+  attach(session: Session, wish: Wish): () => void
+  watch(addresses: readonly string[]): () => void
+  now(): number
+  onFault(error: unknown): void
+}
+
+/**
+ * One client. It may have several subscriptions; an event that several want is sent once.
+ *
+ *   subscribe ─▶ syncing: reads the log from its place, at the client's pace
+ *                   │ reached the hub's place
+ *                   ▼
+ *                 live: the hub hands events over
+ */
+interface Subscription {
+  readonly id: string
+  readonly wish: Required<Wish>
+  readonly kinds: ReadonlySet<string>
+  readonly addresses: ReadonlySet<string>
+  /** Everything it wants in (fromSeq, sentSeq] was sent; live: everything after fromSeq. */
+  fromSeq: number
+  sentSeq: number
+  readonly stops: (() => void)[]
+  ended: boolean
+}
+
+export interface Session {
+  receive(text: string): void
+  /** A live event that some subscription wants. */
+  deliver(frame: Buffer): void
+  hold(): void
+  flush(): void
+  /** The connection is gone. */
+  end(): void
+  readonly ended: boolean
+}
+
+const PAGE_EVENTS = 256
+const PAGE_BYTES = 256 * 1024
+const STALL_CHECK_MS = 10
+const RETRY_MS = 200
+
+export function createSession(host: SessionHost, connection: Connection, client: { plan: Plan }): Session {
+  const subscriptions = new Map<string, Subscription>()
+  let ended = false
+  let nextNumber = 1
+  let opsWindowMs = 0
+  let opsInWindow = 0
+
+  const say = (frame: object) => {
+    if (!ended) connection.send(JSON.stringify(frame))
+  }
+  const complain = (code: string, faults: readonly Fault[], id: string | undefined) => {
+    const [first] = faults
+    const message = faults.map((fault) => fault.message).join(' ')
+    say({ type: 'error', code, message, ...(id ? { id } : {}), param: first?.param, errors: faults })
+  }
+
+  function addressCount(except: string | undefined): number {
+    let count = 0
+    for (const sub of subscriptions.values()) if (sub.id !== except) count += sub.addresses.size
+    return count
+  }
+
+  function subscribe(message: ClientMessage & { op: 'subscribe' }): void {
+    const id = message.id ?? freeId()
+    const replaced = subscriptions.get(id)
+    if (replaced === undefined && subscriptions.size >= MOST_SUBSCRIPTIONS) {
+      const text = `A connection has at most ${MOST_SUBSCRIPTIONS} subscriptions.`
+      complain('too_many_subscriptions', [{ param: 'op', error: 'invalid_param', message: text }], id)
+      return
+    }
+    const mostAddresses = client.plan.streamAddresses - addressCount(id)
+    const checked = checkWish(message, { network: host.network, mostAddresses: Math.max(0, mostAddresses) })
+    if (!checked.ok) {
+      complain('invalid_param', checked.faults, id)
+      return
+    }
+    let unwatch = () => {}
+    try {
+      if (checked.wish.addresses.length > 0) unwatch = host.watch(checked.wish.addresses)
+    } catch (error) {
+      const text = error instanceof Error ? error.message : 'the addresses cannot be watched'
+      complain('too_many_addresses', [{ param: 'addresses', error: 'invalid_param', message: text }], id)
+      return
+    }
+    if (replaced !== undefined) remove(replaced)
+    begin(id, checked.wish, message.resumeAfter, unwatch)
+  }
+
+  function begin(
+    id: string,
+    wish: Required<Wish>,
+    resumeAfter: number | undefined,
+    unwatch: () => void,
+  ): void {
+    const fromSeq = resumeAfter ?? host.seq
+    const sub: Subscription = {
+      id,
+      wish,
+      kinds: new Set(wish.kinds),
+      addresses: new Set(wish.addresses),
+      fromSeq,
+      sentSeq: fromSeq,
+      stops: [unwatch],
+      ended: false,
+    }
+    subscriptions.set(id, sub)
+    const { kinds } = wish
+    say({
+      type: 'subscribed',
+      id,
+      state: 'syncing',
+      kinds,
+      address_count: sub.addresses.size,
+      after_seq: fromSeq,
+    })
+    void sync(sub)
+  }
+
+  async function sync(sub: Subscription): Promise<void> {
+    while (!ended && !sub.ended) {
+      try {
+        if (await syncStep(sub)) return
+      } catch (error) {
+        host.onFault(error)
+        await sleep(RETRY_MS)
+      }
+    }
+  }
+
+  /** One page of the past; true when the subscription is live. */
+  async function syncStep(sub: Subscription): Promise<boolean> {
+    if (!(await drained())) return true
+    if (sub.sentSeq > host.seq) {
+      await settlePosition(sub)
+      return false
+    }
+    const untilSeq = host.seq
+    const page = await host.events.after({
+      afterSeq: sub.sentSeq,
+      untilSeq,
+      filters: filtersOf(sub.wish),
+      limit: PAGE_EVENTS,
+      maxBytes: PAGE_BYTES,
+    })
+    // Asked after the reading: whatever the log forgot meanwhile is noticed.
+    const { oldestSeq } = await host.events.bounds()
+    if (ended || sub.ended) return true
+    if (oldestSeq > sub.sentSeq + 1 && sub.sentSeq < untilSeq) {
+      say({ type: 'gap', id: sub.id, after_seq: sub.sentSeq, up_to_seq: oldestSeq - 1, reason: 'retention' })
+    }
+    connection.hold()
+    for (const event of page.events) {
+      if (!wasSent(sub, event)) connection.send(eventFrame(event.text))
+    }
+    connection.flush()
+    sub.sentSeq = page.more ? page.upToSeq : Math.max(untilSeq, page.upToSeq)
+    if (sub.sentSeq < host.seq) return false
+    sub.stops.push(host.attach(session, sub.wish))
+    const { id, sentSeq } = sub
+    sub.sentSeq = Number.POSITIVE_INFINITY
+    say({ type: 'live', id, seq: sentSeq })
+    return true
+  }
+
+  /** A place that the hub has not reached: the log is ahead of it for a moment, or the client comes from another log. */
+  async function settlePosition(sub: Subscription): Promise<void> {
+    const { newestSeq } = await host.events.bounds()
+    if (sub.sentSeq <= newestSeq) {
+      await sleep(STALL_CHECK_MS)
+      return
+    }
+    const upToSeq = host.seq
+    say({ type: 'gap', id: sub.id, after_seq: sub.sentSeq, up_to_seq: upToSeq, reason: 'unknown_position' })
+    sub.fromSeq = upToSeq
+    sub.sentSeq = upToSeq
+  }
+
+  /** Whether another subscription of this client has sent the event already. */
+  function wasSent(asking: Subscription, event: StoredEvent): boolean {
+    for (const other of subscriptions.values()) {
+      if (other === asking || event.seq <= other.fromSeq || event.seq > other.sentSeq) continue
+      if (wants(other, event)) return true
+    }
+    return false
+  }
+
+  /** Waits for the client; false when it was too slow or is gone. */
+  async function drained(): Promise<boolean> {
+    const endsAt = host.now() + MOST_STALLED_MS
+    while (!ended && connection.unsentBytes > RESUME_UNSENT_BYTES) {
+      if (host.now() > endsAt) {
+        connection.close(CLOSE_CODES.tooSlow, 'too slow')
+        return false
+      }
+      await sleep(STALL_CHECK_MS)
+    }
+    return !ended
+  }
+
+  function unsubscribe(id: string | undefined): void {
+    const wanted = id === undefined ? [...subscriptions.values()] : [subscriptions.get(id)]
+    for (const sub of wanted) {
+      if (sub === undefined) {
+        const message = `There is no subscription ${id}.`
+        complain('not_found', [{ param: 'id', error: 'not_found', message }], id)
+        return
+      }
+      remove(sub)
+      say({ type: 'unsubscribed', id: sub.id })
+    }
+    if (id === undefined && wanted.length === 0) say({ type: 'unsubscribed' })
+  }
+
+  function remove(sub: Subscription): void {
+    sub.ended = true
+    subscriptions.delete(sub.id)
+    for (const stop of sub.stops.splice(0)) stop()
+  }
+
+  function freeId(): string {
+    let id: string
+    do id = `sub_${nextNumber++}`
+    while (subscriptions.has(id))
+    return id
+  }
+
+  function tooManyOps(): boolean {
+    const nowMs = host.now()
+    if (nowMs - opsWindowMs >= 1_000) {
+      opsWindowMs = nowMs
+      opsInWindow = 0
+    }
+    return ++opsInWindow > MOST_OPS_PER_SECOND
+  }
+
+  const session: Session = {
+    get ended() {
+      return ended
+    },
+    receive(text) {
+      if (ended) return
+      if (tooManyOps()) {
+        connection.close(CLOSE_CODES.tooMany, `more than ${MOST_OPS_PER_SECOND} messages per second`)
+        return
+      }
+      const read = readMessage(text)
+      if (!read.ok) {
+        complain('invalid_param', read.faults, undefined)
+        return
+      }
+      const { message } = read
+      if (message.op === 'subscribe') subscribe(message)
+      else if (message.op === 'unsubscribe') unsubscribe(message.id)
+      else say({ type: 'pong', ...(message.id ? { id: message.id } : {}) })
+    },
+    deliver(frame) {
+      if (ended) return
+      if (connection.unsentBytes > MOST_UNSENT_BYTES) {
+        connection.close(CLOSE_CODES.tooSlow, 'too slow')
+        session.end()
+        return
+      }
+      connection.send(frame)
+    },
+    hold: () => connection.hold(),
+    flush: () => connection.flush(),
+    end() {
+      if (ended) return
+      ended = true
+      for (const sub of [...subscriptions.values()]) remove(sub)
+    },
+  }
+  return session
+}
+
+function wants(sub: Subscription, event: StoredEvent): boolean {
+  if (!sub.kinds.has(event.kind)) return false
+  if (sub.addresses.size === 0 || isChainKind(event.kind as EventKind)) return true
+  return event.addresses.some((address) => sub.addresses.has(address))
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,125 @@
+import { accountBudgetId } from '../accounts/key-ring.ts'
+import type { Ledger, Payer } from '../accounts/ledger.ts'
+import type { PlanBook } from '../accounts/plans.ts'
+import type { Environment } from '../core/environment.ts'
+import { reaches } from '../core/plan.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { AccountsStore } from '../store/accounts.ts'
+import type { SubscriptionRecord } from '../store/jobs.ts'
+
+/**
+ * Deliveries cost one credit per event, on success only. Before a try the credits are set aside, so that
+ * tries under way at the same time never promise the same credit twice; after it they are charged under the
+ * delivery's own id (the ledger takes each id once, however often a try is repeated) or let go.
+ */
+export interface Credits {
+  reserve(subscription: Owner, count: number): Promise<Reservation | Pause>
+}
+
+export type Owner = Pick<SubscriptionRecord, 'accountId' | 'keyId'>
+
+export interface Reservation {
+  readonly ok: true
+  charge(deliveryIds: readonly string[]): Promise<void>
+  release(): void
+}
+
+/** Why nothing is delivered for now; the events are kept. */
+export interface Pause {
+  readonly ok: false
+  readonly reason: PauseReason
+}
+export type PauseReason = 'credits_exhausted' | 'account_paused' | 'plan' | 'account_missing'
+
+export const CHARGE_NAME = 'webhook delivery'
+const PAYER_FRESH_MS = 1_000
+
+interface KnownPayer {
+  readonly payer: Payer
+  readonly pause: PauseReason | undefined
+  readonly readAtMs: number
+}
+
+export function createCredits(deps: {
+  ledger: Ledger
+  accounts: Pick<AccountsStore, 'getAccount' | 'getKey'>
+  plans: PlanBook
+  environment: Environment
+  clock: Clock
+}): Credits {
+  const { ledger, accounts, plans, environment, clock } = deps
+  const known = new Map<string, KnownPayer>()
+  const reserved = new Map<string, number>()
+
+  async function readPayer({ accountId, keyId }: Owner): Promise<KnownPayer | undefined> {
+    const account = await accounts.getAccount(accountId)
+    if (account === undefined) return undefined
+    const plan = plans.get(account.plan)
+    const key = await accounts.getKey(keyId)
+    const { billingDay } = account
+    const spec = { accountId, billingDay }
+    const budgets = [
+      ledger.open({
+        ...spec,
+        id: accountBudgetId(accountId, environment),
+        initialLimit: plan.creditsPerMonth,
+      }),
+    ]
+    if (key !== undefined && key.creditCap !== null) {
+      budgets.push(ledger.open({ ...spec, id: key.id, initialLimit: key.creditCap }))
+    }
+    const pause = account.pausedReason !== null ? 'account_paused' : reaches(plan, 'pro') ? undefined : 'plan'
+    return { payer: { accountId, environment, keyId, budgets }, pause, readAtMs: clock.now() }
+  }
+
+  async function payerOf(owner: Owner): Promise<KnownPayer | undefined> {
+    const name = `${owner.accountId} ${owner.keyId}`
+    const found = known.get(name)
+    if (found !== undefined && clock.now() - found.readAtMs < PAYER_FRESH_MS) return found
+    const fresh = await readPayer(owner)
+    if (fresh === undefined) known.delete(name)
+    else known.set(name, fresh)
+    return fresh
+  }
+
+  const setAside = (accountId: string, count: number) => {
+    const left = (reserved.get(accountId) ?? 0) + count
+    if (left > 0) reserved.set(accountId, left)
+    else reserved.delete(accountId)
+  }
+
+  return {
+    async reserve(owner, count) {
+      const found = await payerOf(owner)
+      if (found === undefined) return { ok: false, reason: 'account_missing' }
+      if (found.pause !== undefined) return { ok: false, reason: found.pause }
+      const { payer } = found
+      const nowMs = clock.now()
+      if (!ledger.isFresh(payer.budgets, nowMs)) await ledger.refresh(payer.budgets, nowMs)
+      const remaining = Math.min(...payer.budgets.map((budget) => budget.remaining))
+      if (remaining - (reserved.get(owner.accountId) ?? 0) < count) {
+        return { ok: false, reason: 'credits_exhausted' }
+      }
+      setAside(owner.accountId, count)
+      let open = true
+      const release = () => {
+        if (open) setAside(owner.accountId, -count)
+        open = false
+      }
+      return {
+        ok: true,
+        release,
+        async charge(deliveryIds) {
+          try {
+            for (const id of deliveryIds) {
+              const paid = ledger.charge(payer, { id, endpoint: CHARGE_NAME, credits: 1, rows: 1 })
+              if (typeof paid !== 'boolean') await paid
+            }
+          } finally {
+            release()
+          }
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,84 @@
+import type { Clock } from '../kit/clock.ts'
+import type { Job, SubscriptionRecord } from '../store/jobs.ts'
+import type { Poster, PostResult } from './post.ts'
+import { readRetryAfter } from './schedule.ts'
+import type { SecretBox } from './secret-box.ts'
+import { type Secrets, signatureHeaders } from './sign.ts'
+
+/** One try to bring events to a receiver: the body, its signatures, and what the answer means. */
+export interface Attempt {
+  readonly delivered: boolean
+  readonly status: number | null
+  readonly error: string | null
+  readonly retryAfterMs: number | undefined
+  readonly atMs: number
+  readonly durationMs: number
+}
+
+export interface Parcel {
+  /** The id of the delivery; of the first one in a batch. */
+  readonly id: string
+  /** The kind of the event, or `batch`. */
+  readonly kind: string
+  readonly body: string
+}
+
+const USER_AGENT = 'Tapeline-Webhooks/1'
+export const BATCH_EVENTS = 100
+
+/** A single event is the body itself; a batch is an array, also with one event in it. */
+export function parcelOf(jobs: readonly Job[], batch: boolean): Parcel {
+  const [first] = jobs
+  if (first === undefined) throw new RangeError('no job given')
+  if (!batch) return { id: first.id, kind: first.event.kind, body: first.event.text }
+  return { id: first.id, kind: 'batch', body: `[${jobs.map((job) => job.event.text).join(',')}]` }
+}
+
+export function openSecrets(
+  subscription: Pick<SubscriptionRecord, 'secret' | 'previousSecret' | 'previousUntilMs'>,
+  box: SecretBox,
+  nowMs: number,
+): Secrets {
+  const { secret, previousSecret, previousUntilMs } = subscription
+  const overlaps = previousSecret !== null && previousUntilMs !== null && nowMs < previousUntilMs
+  return { current: box.open(secret), previous: overlaps ? box.open(previousSecret) : null }
+}
+
+export async function deliver(
+  deps: { poster: Poster; clock: Clock },
+  target: { url: URL; secrets: Secrets },
+  parcel: Parcel,
+): Promise<Attempt> {
+  const { poster, clock } = deps
+  const { id, kind, body } = parcel
+  const timestampS = Math.floor(clock.now() / 1000)
+  const result = await poster.post(
+    target.url,
+    {
+      'Content-Type': 'application/json',
+      'Content-Length': String(Buffer.byteLength(body)),
+      'User-Agent': USER_AGENT,
+      'X-Svc-Event': kind,
+      'X-Svc-Delivery': id,
+      ...signatureHeaders(target.secrets, { id, timestampS, body }),
+    },
+    body,
+  )
+  const atMs = clock.now()
+  return {
+    delivered: result.status !== null && result.status >= 200 && result.status < 300,
+    status: result.status,
+    error: errorOf(result),
+    retryAfterMs: readRetryAfter(result.retryAfter, atMs),
+    atMs,
+    durationMs: result.durationMs,
+  }
+}
+
+function errorOf({ status, error }: PostResult): string | null {
+  if (status === null) return error ?? 'no answer'
+  if (status >= 200 && status < 300) return null
+  return status >= 300 && status < 400
+    ? `answered ${status}: redirects are not followed`
+    : `answered ${status}`
+}

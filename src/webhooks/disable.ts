@@ -1,0 +1,22 @@
+/**
+ * When a subscription is switched off by the service, and why. The reason is shown to its owner, who switches
+ * it on again with PATCH.
+ */
+export const DISABLE_REASONS = {
+  gone: 'The receiver answered 410 Gone.',
+  failing: 'Nothing could be delivered for five days.',
+} as const
+export type DisableReason = keyof typeof DISABLE_REASONS
+
+export const FAILING_LIMIT_MS = 5 * 24 * 3_600_000
+const GONE_STATUS = 410
+
+/** @param failingSinceMs the first failure since the last success; null when the last try succeeded */
+export function disableReason(
+  failure: { status: number | null; atMs: number },
+  failingSinceMs: number | null,
+): DisableReason | undefined {
+  if (failure.status === GONE_STATUS) return 'gone'
+  if (failingSinceMs !== null && failure.atMs - failingSinceMs >= FAILING_LIMIT_MS) return 'failing'
+  return undefined
+}

@@ -1,0 +1,142 @@
+import { lookup as systemLookup } from 'node:dns/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import { classifyAddress } from './public-address.ts'
+
+/**
+ * Where a webhook may go. A target passes twice:
+ *
+ *   at creation   text ──▶ form (scheme, userinfo, port, host) ──▶ every address its name has
+ *   at delivery   the same form again ──▶ `lookup` of the connection itself: the address that was checked
+ *                 is the address that is connected to, so a name that changes in between gains nothing
+ *
+ * Redirects are not followed at all, so that nothing is reached that was not checked.
+ */
+export interface GuardOptions {
+  /** Private and loopback targets are allowed, and plain http there. */
+  readonly allowPrivate: boolean
+  readonly resolve?: Resolve
+}
+
+/** All addresses of a name. */
+export type Resolve = (hostname: string) => Promise<readonly { address: string; family: number }[]>
+
+export interface Guard {
+  /** The form alone; throws TargetError. */
+  checkForm(text: string): URL
+  /** The form and every address that the name has now; throws TargetError. */
+  check(text: string): Promise<URL>
+  /** For the connection: resolves, checks, and gives the checked addresses only. */
+  lookup(protocol: string): LookupFunction
+}
+
+export class TargetError extends Error {
+  override readonly name = 'TargetError'
+}
+
+const LONGEST_URL = 2_048
+const LONGEST_HOST = 253
+const FIRST_FREE_PORT = 1_024
+const RESOLVE_TIMEOUT_MS = 5_000
+/** Names that mean this machine or this network by convention, whatever a resolver says. */
+const LOCAL_NAMES =
+  /(^|\.)(localhost|local|localdomain|internal|intranet|lan|home|corp|private|home\.arpa|onion|test|invalid)$/
+
+export function createGuard(options: GuardOptions): Guard {
+  const { allowPrivate } = options
+  const resolve = options.resolve ?? systemResolve
+
+  function checkForm(text: string): URL {
+    if (text.length > LONGEST_URL) throw new TargetError(`url is longer than ${LONGEST_URL} characters`)
+    // Parsers disagree about these characters; one that reads another host than we do must not get the chance.
+    if (/[\s\\\p{Cc}\p{Cf}]/u.test(text))
+      throw new TargetError('url has blanks, control characters or backslashes')
+    if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) {
+      throw new TargetError('url must be an absolute https:// address')
+    }
+    const url = new URL(text)
+    if (url.protocol !== 'https:' && !allowPrivate) throw new TargetError('url must be https')
+    if (/^[a-z]+:\/\/[^/?#]*@/i.test(text)) throw new TargetError('url must carry no user name or password')
+    const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
+    if (port !== 443 && port < FIRST_FREE_PORT) {
+      throw new TargetError(`port ${port} is not allowed; allowed are 443 and ${FIRST_FREE_PORT} to 65535`)
+    }
+    checkHost(url)
+    return url
+  }
+
+  function checkHost(url: URL): void {
+    const host = hostOf(url)
+    if (isIP(host) !== 0) {
+      checkAddress(host, url.protocol)
+      return
+    }
+    if (host === '' || host.length > LONGEST_HOST || host.split('.').includes('')) {
+      throw new TargetError('the host name is not valid')
+    }
+    if (allowPrivate) return
+    if (!host.includes('.') || LOCAL_NAMES.test(host)) {
+      throw new TargetError(`${host} is a name of a private network`)
+    }
+  }
+
+  function checkAddress(address: string, protocol: string): void {
+    const kind = classifyAddress(address)
+    if (kind === 'refused') throw new TargetError(`${address} is not an address for webhooks`)
+    if (kind === 'private' && !allowPrivate) throw new TargetError(`${address} is not a public address`)
+    if (kind === 'public' && protocol !== 'https:') {
+      throw new TargetError('plain http is allowed for private addresses only')
+    }
+  }
+
+  async function checkedAddresses(host: string, protocol: string) {
+    const addresses = await resolve(host)
+    if (addresses.length === 0) throw new TargetError(`${host} has no address`)
+    for (const { address } of addresses) checkAddress(address, protocol)
+    return addresses
+  }
+
+  return {
+    checkForm,
+    async check(text) {
+      const url = checkForm(text)
+      const host = hostOf(url)
+      if (isIP(host) === 0) await checkedAddresses(host, url.protocol)
+      return url
+    },
+    lookup: (protocol) => (hostname, lookupOptions, callback) => {
+      checkedAddresses(hostname, protocol).then(
+        (addresses) => {
+          const wanted = addresses.filter(
+            ({ family }) => !lookupOptions.family || family === Number(lookupOptions.family),
+          )
+          const [first] = wanted
+          if (first === undefined) callback(new TargetError(`${hostname} has no address`), '', 0)
+          else if (lookupOptions.all) callback(null, [...wanted])
+          else callback(null, first.address, first.family)
+        },
+        (error: Error) => callback(error, '', 0),
+      )
+    },
+  }
+}
+
+/** The host as a resolver takes it: no brackets, no closing dot. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+}
+
+async function systemResolve(hostname: string) {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<never>((_resolve, reject) => {
+    const error = new TargetError(`${hostname} could not be resolved in time`)
+    timer = setTimeout(() => reject(error), RESOLVE_TIMEOUT_MS)
+  })
+  try {
+    return await Promise.race([systemLookup(hostname, { all: true, verbatim: true }), timeout])
+  } catch (error) {
+    if (error instanceof TargetError) throw error
+    throw new TargetError(`${hostname} could not be resolved`)
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,104 @@
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { EventStore } from '../store/events.ts'
+import type { JobsStore, NewJob } from '../store/jobs.ts'
+import type { SubscriptionBook } from './subscription-book.ts'
+
+/**
+ * Reads the event log from the webhooks' own position and writes a job for every subscription that wants an
+ * event, together with the new position: after a crash no event is skipped and none is planned twice.
+ */
+export interface Planner {
+  /** The log has grown. */
+  wake(): void
+  readonly position: number
+  close(): Promise<void>
+}
+
+const PAGE_EVENTS = 500
+const PAGE_BYTES = 1024 * 1024
+const RETRY_MS = 500
+
+export async function startPlanner(deps: {
+  store: Pick<JobsStore, 'startAt' | 'position' | 'plan'>
+  events: Pick<EventStore, 'after' | 'bounds'>
+  book: SubscriptionBook
+  clock: Clock
+  log: Logger
+  /** Jobs were written for these subscriptions. */
+  onPlanned: (subscriptionIds: ReadonlySet<string>) => void
+}): Promise<Planner> {
+  const { store, events, book, clock, log } = deps
+  let position = await store.startAt((await events.bounds()).newestSeq)
+  let running: Promise<void> | undefined
+  let again = false
+  let closed = false
+  let retry: NodeJS.Timeout | undefined
+
+  async function planPage(): Promise<boolean> {
+    const page = await events.after({ afterSeq: position, limit: PAGE_EVENTS, maxBytes: PAGE_BYTES })
+    if (page.upToSeq <= position) return false
+    const jobs: NewJob[] = []
+    const wanted = []
+    for (const event of page.events) {
+      const before = jobs.length
+      for (const subscriptionId of book.match(event)) jobs.push({ subscriptionId, seq: event.seq })
+      if (jobs.length > before) wanted.push(event)
+    }
+    const first = page.events[0]
+    if (first !== undefined && first.seq > position + 1) {
+      log.warn({ after: position, next: first.seq }, 'the event log no longer reaches the webhooks position')
+    }
+    const planned = await store.plan({
+      after: position,
+      upTo: page.upToSeq,
+      events: wanted.map(({ seq, id, kind, text }) => ({ seq, id, kind, text })),
+      jobs,
+      nowMs: clock.now(),
+    })
+    if (!planned) {
+      position = (await store.position()) ?? position
+      return true
+    }
+    position = page.upToSeq
+    if (jobs.length > 0) deps.onPlanned(new Set(jobs.map((job) => job.subscriptionId)))
+    return page.more
+  }
+
+  async function run(): Promise<void> {
+    do {
+      again = false
+      while (!closed && (await planPage())) {}
+    } while (again && !closed)
+  }
+
+  const wake = () => {
+    if (closed) return
+    if (running !== undefined) {
+      again = true
+      return
+    }
+    running = run()
+      .catch((err) => {
+        if (closed) return
+        log.error({ err }, 'events could not be planned')
+        retry = setTimeout(wake, RETRY_MS)
+      })
+      .finally(() => {
+        running = undefined
+      })
+  }
+  wake()
+
+  return {
+    wake,
+    get position() {
+      return position
+    },
+    async close() {
+      closed = true
+      clearTimeout(retry)
+      await running
+    },
+  }
+}

@@ -1,0 +1,90 @@
+import { BlockList, isIP } from 'node:net'
+
+/**
+ * Which addresses a webhook may be sent to. IPv4: everything that is not set aside. IPv6: only the global
+ * unicast block, without the parts that are set aside or that carry an IPv4 address inside (a tunnel would
+ * lead to an address that nobody checked).
+ */
+export type AddressClass = 'public' | 'private' | 'refused'
+
+const PRIVATE = ranges([
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '::1/128',
+  'fc00::/7',
+])
+
+/** Refused in every installation: nothing there is a receiver of ours. */
+const REFUSED = ranges([
+  '0.0.0.0/8',
+  '100.100.100.200/32', // metadata service of a cloud, inside a private range
+  '168.63.129.16/32', // the same of another cloud, inside a public range
+  '169.254.0.0/16',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
+  '192.88.99.0/24',
+  '192.175.48.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  'fd00:ec2::254/128', // metadata service of a cloud, inside a private range
+  '2001::/23', // protocol assignments, Teredo and ORCHID among them
+  '2001:db8::/32',
+  '2002::/16', // 6to4
+  '3fff::/20',
+])
+
+const GLOBAL_UNICAST = ranges(['2000::/3'])
+
+export function classifyAddress(address: string): AddressClass {
+  const version = isIP(address)
+  if (version === 0 || address.includes('%')) return 'refused'
+  const family = version === 4 ? 'ipv4' : 'ipv6'
+  if (version === 6 && carriesIpv4(address)) return 'refused'
+  if (REFUSED.check(address, family)) return 'refused'
+  if (PRIVATE.check(address, family)) return 'private'
+  if (version === 6 && !GLOBAL_UNICAST.check(address, family)) return 'refused'
+  return 'public'
+}
+
+/** IPv4-mapped and IPv4-compatible forms, and ISATAP interface ids. Loopback `::1` is none of them. */
+function carriesIpv4(address: string): boolean {
+  const groups = expand(address)
+  if (groups[5] === 0x5efe && (groups[4] === 0 || groups[4] === 0x0200)) return true
+  const leading = groups.findIndex((group) => group !== 0)
+  if (leading === -1) return true
+  if (leading >= 6) return !(leading === 7 && groups[7] === 1)
+  return leading === 5 && groups[5] === 0xffff
+}
+
+function expand(address: string): number[] {
+  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
+  const text = dotted ? `${dotted[1]}${word(dotted[2], dotted[3])}:${word(dotted[4], dotted[5])}` : address
+  const [head = '', tail] = text.split('::')
+  const parse = (part: string) =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))
+  if (tail === undefined) return parse(head)
+  const left = parse(head)
+  const right = parse(tail)
+  return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right]
+}
+
+function word(high: string | undefined, low: string | undefined): string {
+  return (Number(high) * 256 + Number(low)).toString(16)
+}
+
+function ranges(texts: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const text of texts) {
+    const [address = '', prefix] = text.split('/')
+    list.addSubnet(address, Number(prefix), isIP(address) === 4 ? 'ipv4' : 'ipv6')
+  }
+  return list
+}

@@ -1,0 +1,43 @@
+/** When a failed delivery is tried again. The schedule is data; every wait is spread by the jitter. */
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+
+export const RETRY_DELAYS_MS: readonly number[] = [
+  5 * SECOND_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  10 * HOUR_MS,
+]
+const JITTER = 0.2
+export const LONGEST_RETRY_AFTER_MS = 10 * HOUR_MS
+
+/**
+ * Milliseconds until the next try, or undefined when there is none.
+ *
+ * @param failures how many tries have failed, the last one included
+ * @param retryAfterMs what the receiver asked for; a retry never comes sooner
+ */
+export function retryDelayMs(
+  failures: number,
+  retryAfterMs: number | undefined,
+  random: () => number = Math.random,
+  delaysMs: readonly number[] = RETRY_DELAYS_MS,
+): number | undefined {
+  const plainMs = delaysMs[failures - 1]
+  if (plainMs === undefined) return undefined
+  const spreadMs = plainMs * (1 - JITTER + 2 * JITTER * random())
+  return Math.round(Math.max(spreadMs, Math.min(retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS)))
+}
+
+/** `Retry-After` in either form: seconds or an HTTP date. Undefined when it says nothing that can be used. */
+export function readRetryAfter(header: string | undefined, nowMs: number): number | undefined {
+  if (header === undefined) return undefined
+  const text = header.trim()
+  if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND_MS
+  const atMs = /^[A-Za-z]{3},/.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs)
+}

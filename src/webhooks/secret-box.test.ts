@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { createSecretBox } from './secret-box.ts'
+
+test('a sealed secret opens with its key only, unchanged, and shows nothing of itself', () => {
+  const box = createSecretBox(randomBytes(32))
+  const sealed = box.seal('whsec_abc')
+  assert.equal(box.open(sealed), 'whsec_abc')
+  assert.ok(!Buffer.from(sealed, 'base64').includes('whsec'))
+  assert.notEqual(box.seal('whsec_abc'), sealed)
+  assert.throws(() => createSecretBox(randomBytes(32)).open(sealed))
+})

@@ -1,0 +1,39 @@
+/** Must hold: signatures verify with the official library and with ten lines of HMAC; rotations overlap. */
+import assert from 'node:assert/strict'
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { newSecret, signatureHeaders } from './sign.ts'
+
+const BODY = JSON.stringify({ id: 'evt_1', seq: 1, kind: 'block_added', data: { text: 'grüße ✓' } })
+const nowS = () => Math.floor(Date.now() / 1000)
+
+function verifies(secret: string, body: string, header: string | undefined): boolean {
+  const expected = Buffer.from(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`)
+  const given = Buffer.from(header ?? '')
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}
+
+test('the official library and the plain HMAC accept a delivery, and refuse it when one byte differs', () => {
+  const secret = newSecret()
+  const headers = signatureHeaders(
+    { current: secret, previous: null },
+    { id: 'dlv_1', timestampS: nowS(), body: BODY },
+  )
+  assert.deepEqual(new Webhook(secret).verify(BODY, headers), JSON.parse(BODY))
+  assert.ok(verifies(secret, BODY, headers['X-Svc-Signature']))
+  assert.throws(() => new Webhook(secret).verify(`${BODY} `, headers))
+  assert.throws(() => new Webhook(newSecret()).verify(BODY, headers))
+  assert.ok(!verifies(secret, `${BODY} `, headers['X-Svc-Signature']))
+  assert.equal(headers['X-Svc-Signature-Previous'], undefined)
+})
+
+test('during a rotation a receiver with either secret accepts the same delivery', () => {
+  const previous = newSecret()
+  const current = newSecret()
+  const headers = signatureHeaders({ current, previous }, { id: 'dlv_2', timestampS: nowS(), body: BODY })
+  new Webhook(previous).verify(BODY, headers)
+  new Webhook(current).verify(BODY, headers)
+  assert.ok(verifies(current, BODY, headers['X-Svc-Signature']))
+  assert.ok(verifies(previous, BODY, headers['X-Svc-Signature-Previous']))
+})

@@ -1,0 +1,111 @@
+import type { EventKind } from '../events/kinds.ts'
+import { createMatcher, type Matchable } from '../events/match.ts'
+import type { Logger } from '../kit/log.ts'
+import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
+
+/**
+ * All subscriptions in memory, matched by kind and address. The store stays the truth: the book is read
+ * again whenever its version has grown, by whichever process.
+ */
+export interface SubscriptionBook {
+  readonly all: ReadonlyMap<string, SubscriptionRecord>
+  /** Ids of the active subscriptions that want the event. */
+  match(event: Matchable): Iterable<string>
+  readonly activeCount: number
+  /** True when something has changed. */
+  reload(): Promise<boolean>
+  close(): void
+}
+
+/** Lets addresses be followed; the function lets go again. */
+export type WatchAddresses = (addresses: readonly string[]) => () => void
+
+interface Entry {
+  record: SubscriptionRecord
+  withdraw: () => void
+}
+
+export function createSubscriptionBook(deps: {
+  store: Pick<JobsStore, 'listSubscriptions' | 'subscriptionsVersion'>
+  watch: WatchAddresses
+  log: Logger
+}): SubscriptionBook {
+  const { store, log } = deps
+  const matcher = createMatcher<string>()
+  const entries = new Map<string, Entry>()
+  const all = new Map<string, SubscriptionRecord>()
+  let version = -1
+  let reading: Promise<boolean> | undefined
+
+  function enter(record: SubscriptionRecord): () => void {
+    if (!record.active) return () => {}
+    const leave = matcher.add(record.id, {
+      kinds: record.kinds as EventKind[],
+      addresses: record.addresses,
+    })
+    let letGo = () => {}
+    try {
+      if (record.addresses.length > 0) letGo = deps.watch(record.addresses)
+    } catch (err) {
+      log.error({ err, subscription: record.id }, 'the addresses of a subscription cannot be watched')
+    }
+    return () => {
+      leave()
+      letGo()
+    }
+  }
+
+  async function read(): Promise<boolean> {
+    const current = await store.subscriptionsVersion()
+    if (current === version) return false
+    const records = await store.listSubscriptions()
+    const seen = new Set<string>()
+    for (const record of records) {
+      seen.add(record.id)
+      const known = entries.get(record.id)
+      all.set(record.id, record)
+      if (known !== undefined && sameWish(known.record, record)) {
+        known.record = record
+        continue
+      }
+      // The new addresses are watched before the old ones are let go: those in both never rest.
+      const withdraw = enter(record)
+      known?.withdraw()
+      entries.set(record.id, { record, withdraw })
+    }
+    for (const [id, entry] of entries) {
+      if (seen.has(id)) continue
+      entry.withdraw()
+      entries.delete(id)
+      all.delete(id)
+    }
+    version = current
+    return true
+  }
+
+  return {
+    all,
+    match: (event) => matcher.match(event),
+    get activeCount() {
+      return matcher.size
+    },
+    reload() {
+      // One after the other: a change that was written during a read is seen by the next one.
+      const next = (reading ?? Promise.resolve(false)).then(read, read)
+      reading = next
+      return next
+    },
+    close() {
+      for (const entry of entries.values()) entry.withdraw()
+      entries.clear()
+    },
+  }
+}
+
+function sameWish(a: SubscriptionRecord, b: SubscriptionRecord): boolean {
+  return a.active === b.active && sameList(a.kinds, b.kinds) && sameList(a.addresses, b.addresses)
+}
+
+function sameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((value, index) => value === b[index])
+}

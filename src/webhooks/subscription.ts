@@ -1,0 +1,231 @@
+import { randomBytes } from 'node:crypto'
+import type { Network } from '../core/chain/network.ts'
+import { ApiError, faultsError } from '../core/errors.ts'
+import type { Plan } from '../core/plan.ts'
+import type { EventKind } from '../events/kinds.ts'
+import { type AskedWish, checkWish, filtersOf } from '../events/wish.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { EventStore } from '../store/events.ts'
+import type { DeliveryRecord, JobsStore, SubscriptionPatch, SubscriptionRecord } from '../store/jobs.ts'
+import { type Attempt, deliver, openSecrets } from './deliver.ts'
+import { type Guard, TargetError } from './guard.ts'
+import type { Poster } from './post.ts'
+import { sampleEvent } from './sample-event.ts'
+import type { SecretBox } from './secret-box.ts'
+import { newSecret, ROTATION_OVERLAP_MS } from './sign.ts'
+
+/** What the owner of a subscription does with it. Somebody else's subscription does not exist. */
+export interface Subscriptions {
+  create(owner: SubscriptionOwner, asked: NewSubscriptionInput): Promise<WithSecret>
+  list(accountId: string): Promise<SubscriptionRecord[]>
+  remove(accountId: string, id: string): Promise<void>
+  patch(owner: SubscriptionOwner, id: string, change: SubscriptionChange): Promise<SubscriptionRecord>
+  rotate(accountId: string, id: string): Promise<WithSecret & { previousUntilMs: number }>
+  deliveries(
+    accountId: string,
+    id: string,
+    page: { limit: number; before?: number },
+  ): Promise<DeliveryRecord[]>
+  /** Sends a sample event at once; nothing is charged or kept. */
+  test(accountId: string, id: string): Promise<Attempt & { id: string; eventId: string }>
+  /** Plans what the log still has after that place anew. */
+  replay(accountId: string, id: string, from: { afterSeq: number } | { sinceMs: number }): Promise<Replay>
+}
+
+export interface SubscriptionOwner {
+  readonly accountId: string
+  readonly keyId: string
+  readonly plan: Plan
+}
+
+export interface NewSubscriptionInput extends AskedWish {
+  readonly url: string
+  readonly batch: boolean
+}
+
+export interface SubscriptionChange {
+  readonly active?: boolean
+  readonly kinds?: readonly string[]
+  readonly addresses?: readonly string[]
+  readonly batch?: boolean
+}
+
+export interface WithSecret {
+  readonly subscription: SubscriptionRecord
+  readonly secret: string
+}
+
+export interface Replay {
+  readonly events: number
+  readonly afterSeq: number
+  readonly upToSeq: number
+  /** Where to go on when the range was longer than one call replays. */
+  readonly nextAfterSeq: number | null
+  /** The log no longer reached back to where the range began. */
+  readonly gap: boolean
+}
+
+const REPLAY_EVENTS = 10_000
+const REPLAY_PAGE = 500
+const REPLAY_PAGE_BYTES = 1024 * 1024
+const ID_BYTES = 10
+
+export function createSubscriptions(deps: {
+  store: JobsStore
+  events: Pick<EventStore, 'after' | 'bounds' | 'seqBefore'>
+  network: Network
+  guard: Guard
+  poster: Poster
+  box: SecretBox
+  clock: Clock
+  /** How far the log is planned: what comes after arrives anyway. */
+  plannedSeq: () => number
+  /** Subscriptions were changed here. */
+  onChange: () => Promise<void>
+  /** Jobs were written for it. */
+  onPlanned: (subscriptionId: string) => void
+}): Subscriptions {
+  const { store, events, network, guard, poster, box, clock } = deps
+
+  async function mustFind(accountId: string, id: string): Promise<SubscriptionRecord> {
+    const found = await store.getSubscription(id)
+    if (found !== undefined && found.accountId === accountId) return found
+    throw new ApiError('not_found', `There is no webhook ${id.slice(0, 64)}.`, { param: 'id' })
+  }
+
+  function wishOf(asked: AskedWish, plan: Plan) {
+    const checked = checkWish(asked, { network, mostAddresses: plan.webhookAddresses })
+    if (!checked.ok) throw faultsError(checked.faults)
+    return checked.wish
+  }
+
+  async function update(id: string, patch: SubscriptionPatch): Promise<SubscriptionRecord> {
+    const updated = await store.updateSubscription(id, patch)
+    if (updated === undefined) throw new ApiError('not_found', `There is no webhook ${id}.`, { param: 'id' })
+    await deps.onChange()
+    return updated
+  }
+
+  return {
+    async create(owner, asked) {
+      const wish = wishOf(asked, owner.plan)
+      const url = await guard.check(asked.url).catch((error) => {
+        if (!(error instanceof TargetError)) throw error
+        throw new ApiError('invalid_param', `${error.message}.`, { param: 'url', reason: 'target_refused' })
+      })
+      const secret = newSecret()
+      const id = newId()
+      const most = owner.plan.webhookSubscriptions
+      const created = await store.createSubscription(
+        {
+          id,
+          accountId: owner.accountId,
+          keyId: owner.keyId,
+          url: url.href,
+          kinds: wish.kinds,
+          addresses: wish.addresses,
+          batch: asked.batch,
+          createdAtMs: clock.now(),
+          secret: box.seal(secret),
+        },
+        most,
+      )
+      if (!created) {
+        throw new ApiError('tier_restricted', `The plan ${owner.plan.name} allows ${most} webhooks.`, {
+          reason: 'too_many_webhooks',
+        })
+      }
+      await deps.onChange()
+      return { subscription: await mustFind(owner.accountId, id), secret }
+    },
+    list: (accountId) => store.listSubscriptions(accountId),
+    async remove(accountId, id) {
+      await mustFind(accountId, id)
+      await store.deleteSubscription(id)
+      await deps.onChange()
+    },
+    async patch(owner, id, change) {
+      const found = await mustFind(owner.accountId, id)
+      const { active, batch } = change
+      const wish =
+        change.kinds === undefined && change.addresses === undefined
+          ? undefined
+          : wishOf(
+              { kinds: change.kinds ?? found.kinds, addresses: change.addresses ?? found.addresses },
+              owner.plan,
+            )
+      return update(id, {
+        ...(wish === undefined ? {} : { kinds: wish.kinds, addresses: wish.addresses }),
+        ...(batch === undefined ? {} : { batch }),
+        ...(active === undefined ? {} : { active }),
+        // Whoever switches it on again starts with a clean record.
+        ...(active === true ? { disabledReason: null, disabledAtMs: null, failingSinceMs: null } : {}),
+      })
+    },
+    async rotate(accountId, id) {
+      const found = await mustFind(accountId, id)
+      const secret = newSecret()
+      const previousUntilMs = clock.now() + ROTATION_OVERLAP_MS
+      const subscription = await update(id, {
+        secret: box.seal(secret),
+        previousSecret: found.secret,
+        previousUntilMs,
+      })
+      return { subscription, secret, previousUntilMs }
+    },
+    async deliveries(accountId, id, page) {
+      await mustFind(accountId, id)
+      return store.deliveries({ subscriptionId: id, ...page })
+    },
+    async test(accountId, id) {
+      const found = await mustFind(accountId, id)
+      const event = sampleEvent(found, network, clock.now())
+      const deliveryId = `dlv_test_${newId().slice(3)}`
+      const body = found.batch ? `[${event.text}]` : event.text
+      const parcel = { id: deliveryId, kind: found.batch ? 'batch' : event.kind, body }
+      const target = { url: guard.checkForm(found.url), secrets: openSecrets(found, box, clock.now()) }
+      const attempt = await deliver({ poster, clock }, target, parcel)
+      return { ...attempt, id: deliveryId, eventId: event.id }
+    },
+    async replay(accountId, id, from) {
+      const found = await mustFind(accountId, id)
+      const afterSeq = 'afterSeq' in from ? from.afterSeq : await events.seqBefore(from.sinceMs)
+      const { oldestSeq } = await events.bounds()
+      const filters = filtersOf({ kinds: found.kinds as EventKind[], addresses: found.addresses })
+      const untilSeq = deps.plannedSeq()
+      let cursor = afterSeq
+      let count = 0
+      let more = cursor < untilSeq
+      while (more && count < REPLAY_EVENTS) {
+        const limit = Math.min(REPLAY_PAGE, REPLAY_EVENTS - count)
+        const page = await events.after({
+          afterSeq: cursor,
+          untilSeq,
+          filters,
+          limit,
+          maxBytes: REPLAY_PAGE_BYTES,
+        })
+        await store.enqueue({
+          events: page.events.map(({ seq, id: eventId, kind, text }) => ({ seq, id: eventId, kind, text })),
+          jobs: page.events.map(({ seq }) => ({ subscriptionId: id, seq })),
+          nowMs: clock.now(),
+        })
+        count += page.events.length
+        cursor = Math.max(cursor, page.upToSeq)
+        more = page.more
+      }
+      if (count > 0) deps.onPlanned(id)
+      return {
+        events: count,
+        afterSeq,
+        upToSeq: more ? cursor : Math.max(afterSeq, untilSeq),
+        nextAfterSeq: more ? cursor : null,
+        gap: 'afterSeq' in from && afterSeq + 1 < oldestSeq,
+      }
+    },
+  }
+}
+
+function newId(): string {
+  return `wh_${randomBytes(ID_BYTES).toString('hex')}`
+}

@@ -1,0 +1,212 @@
+/** Deliveries from the event log to real receivers: what arrives, what is charged, what happens to failures. */
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { accept, hang, type Receiver, startReceiver, status, until } from '../../test/fakes/receiver.ts'
+import { type Rig, type RigOptions, startRig } from '../../test/fakes/webhook-rig.ts'
+
+const QUICK = { retryDelaysMs: [50, 50, 50, 50, 50, 50, 50] }
+const IMPATIENT = { ...QUICK, answerLimitMs: 400 }
+
+async function setUp(t: TestContext, webhooks: RigOptions['webhooks'] = QUICK) {
+  const rig = await startRig({ webhooks })
+  t.after(() => rig.close())
+  const owner = await rig.createOwner()
+  const subscribe = async (receiver: Receiver, extra: { batch?: boolean } = {}) => {
+    t.after(() => receiver.close())
+    const asked = { url: receiver.url, kinds: ['block_added'], addresses: [], batch: extra.batch ?? false }
+    return rig.webhooks.subscriptions.create(owner, asked)
+  }
+  return { rig, owner, subscribe }
+}
+
+const stateOf = async (rig: Rig, accountId: string, id: string) =>
+  (await rig.webhooks.subscriptions.deliveries(accountId, id, { limit: 100 })).map((row) => row.state)
+
+test('every event arrives once over kept connections, signed both ways, and costs one credit', async (t) => {
+  const { rig, owner, subscribe } = await setUp(t)
+  const receiver = await startReceiver()
+  const { secret, subscription } = await subscribe(receiver)
+  await rig.emitBlocks(300)
+  await until('300 events', () => receiver.accepted.size === 300)
+  assert.equal(receiver.received.length, 300)
+  assert.ok(receiver.connections() <= 16, `${receiver.connections()} connections`)
+  for (const { headers, body } of receiver.received) {
+    new Webhook(secret).verify(body, headers as Record<string, string>)
+    const expected = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
+    assert.equal(headers['x-svc-signature'], expected)
+    assert.equal(headers['x-svc-event'], 'block_added')
+    assert.match(String(headers['x-svc-delivery']), /^dlv_/)
+  }
+  await until('history', async () => (await rig.webhooks.status()).pending === 0)
+  assert.equal(await rig.creditsUsed(owner.accountId), 300)
+  assert.deepEqual(new Set(await stateOf(rig, owner.accountId, subscription.id)), new Set(['delivered']))
+})
+
+for (const [name, answer, error] of [
+  ['500', status(500), /answered 500/],
+  ['a hanging receiver', hang, /no answer within/],
+  ['301', status(301, { Location: 'http://169.254.169.254/' }), /redirects are not followed/],
+  ['429', status(429, { 'Retry-After': '0' }), /answered 429/],
+] as const) {
+  test(`${name} is a failure that costs nothing and is tried again until it is taken`, async (t) => {
+    const { rig, owner, subscribe } = await setUp(t, answer === hang ? IMPATIENT : QUICK)
+    const receiver = await startReceiver(answer)
+    const { subscription } = await subscribe(receiver)
+    await rig.emitBlocks(1)
+    await until('a failed try', async () => {
+      const [row] = await rig.webhooks.subscriptions.deliveries(owner.accountId, subscription.id, {
+        limit: 1,
+      })
+      return row?.attempts === 1 && row.state === 'pending' && error.test(row.lastError ?? '')
+    })
+    assert.equal(await rig.creditsUsed(owner.accountId), 0)
+    receiver.answer = accept
+    await until('delivery', () => receiver.accepted.size === 1)
+    await until('settled', async () => (await rig.webhooks.status()).pending === 0)
+    assert.equal(await rig.creditsUsed(owner.accountId), 1)
+  })
+}
+
+test('Retry-After keeps the next try away', async (t) => {
+  const { rig, owner, subscribe } = await setUp(t)
+  const receiver = await startReceiver(status(429, { 'Retry-After': '3600' }))
+  const { subscription } = await subscribe(receiver)
+  await rig.emitBlocks(1)
+  await until('a failed try', async () => {
+    const [row] = await rig.webhooks.subscriptions.deliveries(owner.accountId, subscription.id, { limit: 1 })
+    return row?.attempts === 1 && (row.nextAttemptAtMs ?? 0) > Date.now() + 3_500_000
+  })
+})
+
+test('after the last retry the delivery is shown as failed, and a replay brings it', async (t) => {
+  const { rig, owner, subscribe } = await setUp(t, { ...QUICK, retryDelaysMs: [10] })
+  const receiver = await startReceiver(status(500))
+  const { subscription } = await subscribe(receiver)
+  const { accountId } = owner
+  await rig.emitBlocks(1)
+  await until('failed', async () => (await stateOf(rig, accountId, subscription.id))[0] === 'failed')
+  assert.equal(receiver.received.length, 2)
+  receiver.answer = accept
+  const replay = await rig.webhooks.subscriptions.replay(accountId, subscription.id, { afterSeq: 0 })
+  assert.equal(replay.events, 1)
+  await until('delivery', () => receiver.accepted.size === 1)
+})
+
+test('410 switches the subscription off with the reason; what waits goes on when it is switched on', async (t) => {
+  const { rig, owner, subscribe } = await setUp(t)
+  const receiver = await startReceiver(status(410))
+  const { subscription } = await subscribe(receiver)
+  const { subscriptions } = rig.webhooks
+  await rig.emitBlocks(1)
+  await until('switched off', async () => (await subscriptions.list(owner.accountId))[0]?.active === false)
+  assert.equal((await subscriptions.list(owner.accountId))[0]?.disabledReason, 'gone')
+  receiver.answer = accept
+  const tries = receiver.received.length
+  await rig.emitBlocks(1)
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  assert.equal(receiver.received.length, tries)
+  await subscriptions.patch(owner, subscription.id, { active: true })
+  await until('delivery', () => receiver.accepted.has(receiver.received[0]?.events[0]?.id ?? ''))
+})
+
+test('a receiver that hangs does not delay another one', async (t) => {
+  const { rig, subscribe } = await setUp(t, { ...QUICK, answerLimitMs: 5_000 })
+  const stuck = await startReceiver(hang)
+  await subscribe(stuck)
+  const quick = await startReceiver()
+  await subscribe(quick)
+  await rig.emitBlocks(50)
+  await until('the stuck one is busy', () => stuck.received.length >= 10)
+  const startedMs = performance.now()
+  await rig.emitBlocks(200)
+  await until('the quick one has all', () => quick.accepted.size === 250)
+  assert.ok(performance.now() - startedMs < 2_000, `${performance.now() - startedMs} ms`)
+})
+
+test('a batch subscription gets up to 100 events in one POST with one signature', async (t) => {
+  const { rig, owner, subscribe } = await setUp(t)
+  const receiver = await startReceiver()
+  const { secret } = await subscribe(receiver, { batch: true })
+  await rig.emitBlocks(250)
+  await until('250 events', () => receiver.accepted.size === 250)
+  assert.ok(receiver.received.length <= 6, `${receiver.received.length} posts`)
+  assert.equal(Math.max(...receiver.received.map(({ events }) => events.length)), 100)
+  for (const { headers, body } of receiver.received) {
+    new Webhook(secret).verify(body, headers as Record<string, string>)
+    assert.equal(headers['x-svc-event'], 'batch')
+  }
+  await until('settled', async () => (await rig.webhooks.status()).pending === 0)
+  assert.equal(await rig.creditsUsed(owner.accountId), 250)
+})
+
+test('exhausted credits pause the delivery and keep the events; new credits bring them', async (t) => {
+  const { rig, owner, subscribe } = await setUp(t)
+  const { accountId } = owner
+  const receiver = await startReceiver()
+  const { subscription } = await subscribe(receiver)
+  await rig.accounts.setCredits(accountId, 5)
+  await rig.emitBlocks(40)
+  await until('a pause', () => rig.webhooks.pauseOf(subscription.id) === 'credits_exhausted')
+  await until('five events', () => receiver.accepted.size === 5)
+  await until('35 kept', async () => (await rig.webhooks.status()).pending === 35)
+  await rig.accounts.setCredits(accountId, 1_000)
+  await until('the rest', () => receiver.accepted.size === 40, 14_000)
+})
+
+test('after a rotation both secrets verify, and the old one stops at its time', async (t) => {
+  let shiftMs = 0
+  const clock = { now: () => Date.now() + shiftMs, sleep: async () => {} }
+  const { rig, owner, subscribe } = await setUp(t, { ...QUICK, clock })
+  const receiver = await startReceiver()
+  const { secret: old, subscription } = await subscribe(receiver)
+  const { secret: fresh } = await rig.webhooks.subscriptions.rotate(owner.accountId, subscription.id)
+  assert.notEqual(fresh, old)
+  await rig.emitBlocks(1)
+  await until('one event', () => receiver.accepted.size === 1)
+  const [first] = receiver.received
+  assert.ok(first)
+  new Webhook(old).verify(first.body, first.headers as Record<string, string>)
+  new Webhook(fresh).verify(first.body, first.headers as Record<string, string>)
+  shiftMs = 24 * 3_600_000 + 1_000
+  await rig.emitBlocks(1)
+  await until('another event', () => receiver.accepted.size === 2)
+  const second = receiver.received[1]
+  assert.equal(second?.headers['x-svc-signature-previous'], undefined)
+  assert.equal(String(second?.headers['webhook-signature']).split(' ').length, 1)
+})
+
+test('a name that turns private after creation is not connected to', async (t) => {
+  let address = '93.184.216.34'
+  const resolve = async () => [{ address, family: 4 }]
+  const { rig, owner } = await setUp(t, { ...QUICK, allowPrivate: false, resolve })
+  const inside = await startReceiver()
+  t.after(() => inside.close())
+  const { subscription } = await rig.webhooks.subscriptions.create(owner, {
+    url: `https://rebinding.example:${new URL(inside.url).port}/hook`,
+    kinds: ['block_added'],
+    addresses: [],
+    batch: false,
+  })
+  address = '127.0.0.1'
+  await rig.emitBlocks(1)
+  await until('a refused try', async () => {
+    const [row] = await rig.webhooks.subscriptions.deliveries(owner.accountId, subscription.id, { limit: 1 })
+    return /target refused: 127\.0\.0\.1/.test(row?.lastError ?? '')
+  })
+  assert.equal(inside.connections(), 0)
+})
+
+test('a test event is sent at once, signed, and costs nothing', async (t) => {
+  const { rig, owner, subscribe } = await setUp(t)
+  const receiver = await startReceiver()
+  const { secret, subscription } = await subscribe(receiver)
+  const attempt = await rig.webhooks.subscriptions.test(owner.accountId, subscription.id)
+  assert.equal(attempt.delivered, true)
+  const [first] = receiver.received
+  assert.ok(first)
+  new Webhook(secret).verify(first.body, first.headers as Record<string, string>)
+  assert.equal(first.events[0]?.seq, 0)
+  assert.equal(await rig.creditsUsed(owner.accountId), 0)
+})

@@ -1,0 +1,119 @@
+import type { Network } from '../core/chain/network.ts'
+import type { EventTail } from '../events/publish.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { EventStore } from '../store/events.ts'
+import type { JobsStore } from '../store/jobs.ts'
+import type { Credits, PauseReason } from './credits.ts'
+import { createGuard, type Resolve } from './guard.ts'
+import { startPlanner } from './plan-deliveries.ts'
+import { createPoster } from './post.ts'
+import type { SecretBox } from './secret-box.ts'
+import { createSubscriptions, type Subscriptions } from './subscription.ts'
+import { createSubscriptionBook, type WatchAddresses } from './subscription-book.ts'
+import { startWorker } from './work.ts'
+
+/** The webhooks of one environment, running. */
+export interface Webhooks {
+  readonly subscriptions: Subscriptions
+  pauseOf(subscriptionId: string): PauseReason | undefined
+  status(): Promise<{ pending: number; oldest_pending_seconds: number }>
+  close(): Promise<void>
+}
+
+export interface WebhooksDeps {
+  readonly store: JobsStore
+  readonly events: Pick<EventStore, 'after' | 'bounds' | 'seqBefore'>
+  readonly tail: Pick<EventTail, 'listen'>
+  readonly credits: Credits
+  readonly box: SecretBox
+  readonly network: Network
+  readonly watch: WatchAddresses
+  readonly allowPrivate: boolean
+  readonly clock: Clock
+  readonly log: Logger
+  readonly resolve?: Resolve
+  readonly retryDelaysMs?: readonly number[]
+  readonly answerLimitMs?: number
+  readonly leaseMs?: number
+}
+
+/** How soon a change by another process, or an event that nobody announced here, is noticed. */
+const REFRESH_MS = 1_000
+const PRUNE_MS = 600_000
+const HISTORY_MS = 7 * 24 * 3_600_000
+
+export async function startWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
+  const { store, events, tail, credits, box, clock, log } = deps
+  const guard = createGuard({
+    allowPrivate: deps.allowPrivate,
+    ...(deps.resolve ? { resolve: deps.resolve } : {}),
+  })
+  const poster = createPoster({ guard, ...(deps.answerLimitMs ? { answerLimitMs: deps.answerLimitMs } : {}) })
+  const book = createSubscriptionBook({ store, watch: deps.watch, log })
+  const reload = async () => {
+    if (await book.reload()) worker.refresh(book.all)
+  }
+  const worker = startWorker({
+    store,
+    credits,
+    guard,
+    poster,
+    box,
+    clock,
+    log,
+    onDisabled: (id) => {
+      log.warn({ subscription: id }, 'a webhook was switched off')
+      reload().catch((err) => log.error({ err }, 'webhooks could not be read again'))
+    },
+    ...(deps.retryDelaysMs ? { retryDelaysMs: deps.retryDelaysMs } : {}),
+    ...(deps.leaseMs ? { leaseMs: deps.leaseMs } : {}),
+  })
+  await reload()
+  const planner = await startPlanner({
+    store,
+    events,
+    book,
+    clock,
+    log,
+    onPlanned: (ids) => worker.wake(ids),
+  })
+  const stopListening = tail.listen(() => planner.wake())
+  const refreshing = setInterval(() => {
+    planner.wake()
+    reload().catch((err) => log.error({ err }, 'webhooks could not be read again'))
+  }, REFRESH_MS)
+  const pruning = setInterval(() => {
+    store.prune(clock.now() - HISTORY_MS).catch((err) => log.error({ err }, 'pruning deliveries failed'))
+  }, PRUNE_MS)
+  pruning.unref()
+
+  return {
+    subscriptions: createSubscriptions({
+      store,
+      events,
+      network: deps.network,
+      guard,
+      poster,
+      box,
+      clock,
+      plannedSeq: () => planner.position,
+      onChange: reload,
+      onPlanned: (id) => worker.wake([id]),
+    }),
+    pauseOf: (id) => worker.pauseOf(id),
+    async status() {
+      const { count, oldestAtMs } = await store.pending()
+      const ageMs = oldestAtMs === null ? 0 : clock.now() - oldestAtMs
+      return { pending: count, oldest_pending_seconds: Math.max(0, Math.round(ageMs / 1000)) }
+    },
+    async close() {
+      clearInterval(refreshing)
+      clearInterval(pruning)
+      stopListening()
+      await planner.close()
+      await worker.close()
+      book.close()
+    },
+  }
+}

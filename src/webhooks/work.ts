@@ -1,0 +1,322 @@
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { Health, Job, JobsStore, Outcome, SubscriptionRecord } from '../store/jobs.ts'
+import type { Credits, PauseReason, Reservation } from './credits.ts'
+import { type Attempt, BATCH_EVENTS, deliver, openSecrets, parcelOf } from './deliver.ts'
+import { disableReason } from './disable.ts'
+import type { Guard } from './guard.ts'
+import { claimSize, createLane, type Lane, SLOW_ANSWER_MS, slotsOf, type Target } from './lane.ts'
+import type { Poster } from './post.ts'
+import { retryDelayMs } from './schedule.ts'
+import type { SecretBox } from './secret-box.ts'
+
+/**
+ * Brings jobs to their receivers.
+ *
+ *   wake(subscription) ─▶ lane: claim (leased) ─▶ credits set aside ─▶ POST ─▶ charge ─▶ settle (in groups)
+ *        ▲                                             │                 │
+ *        └── poll: leases that ran out, retries        └─ none left:     └─ failed: later again, or for good
+ *                                                         pause, give back
+ *
+ * Whatever dies on the way, the lease of its jobs runs out and they are claimed again.
+ */
+export interface Worker {
+  /** These subscriptions have new jobs. */
+  wake(subscriptionIds: Iterable<string>): void
+  /** Subscriptions were created, changed or deleted. */
+  refresh(subscriptions: ReadonlyMap<string, SubscriptionRecord>): void
+  /** Why a subscription gets nothing for now. */
+  pauseOf(subscriptionId: string): PauseReason | undefined
+  /** Ends what is under way, gives the rest back. */
+  close(): Promise<void>
+}
+
+export interface WorkerDeps {
+  readonly store: JobsStore
+  readonly credits: Credits
+  readonly guard: Guard
+  readonly poster: Poster
+  readonly box: SecretBox
+  readonly clock: Clock
+  readonly log: Logger
+  /** The service switched a subscription off. */
+  readonly onDisabled: (subscriptionId: string) => void
+  readonly retryDelaysMs?: readonly number[]
+  readonly leaseMs?: number
+}
+
+/** Longer than a try can take, and short enough that the jobs of a dead worker return within 30 s. */
+const LEASE_MS = 25_000
+/** A job is not begun when what is left of its lease would not cover the try. */
+const LEAST_LEASE_SHARE = 0.64
+const POLL_MS = 1_000
+const PAUSE_MS = 5_000
+const MOST_IN_FLIGHT = 1_000
+const MOST_SLOW_IN_FLIGHT = 500
+const CLOSE_LIMIT_MS = 3_000
+
+export function startWorker(deps: WorkerDeps): Worker {
+  const { store, credits, guard, poster, box, clock, log } = deps
+  const leaseMs = deps.leaseMs ?? LEASE_MS
+  const leastLeaseMs = leaseMs * LEAST_LEASE_SHARE
+  const lanes = new Map<string, Lane>()
+  const starved = new Set<Lane>()
+  let inFlight = 0
+  let slowInFlight = 0
+  let closed = false
+  let cut = false
+  let outcomes: Outcome[] = []
+  let health: Health[] = []
+  let settling: Promise<void> | undefined
+
+  /** One write at a time; what is settled meanwhile goes into the next one. */
+  function settle(): Promise<void> {
+    settling ??= (async () => {
+      await Promise.resolve()
+      while (outcomes.length > 0) {
+        const group = outcomes
+        const states = health
+        outcomes = []
+        health = []
+        // What cannot be written is repeated when its lease has run out; the charge ids stay the same.
+        await store
+          .settle(group, states)
+          .catch((err) => log.error({ err }, 'deliveries could not be settled'))
+      }
+      settling = undefined
+    })()
+    return settling
+  }
+
+  function giveBack(jobs: readonly Job[], dueAtMs: number): void {
+    for (const job of jobs) outcomes.push({ kind: 'release', job: refOf(job), dueAtMs })
+    if (jobs.length > 0) void settle()
+  }
+
+  function hasRoom(lane: Lane): boolean {
+    if (lane.inFlight >= (lane.subscription.batch ? 1 : slotsOf(lane))) return false
+    if (inFlight < MOST_IN_FLIGHT && (!lane.slow || slowInFlight < MOST_SLOW_IN_FLIGHT)) return true
+    starved.add(lane)
+    return false
+  }
+
+  function pump(lane: Lane): void {
+    if (closed || !lane.subscription.active || clock.now() < lane.pausedUntilMs) return
+    while (hasRoom(lane)) {
+      if (lane.buffer.length === 0) break
+      if (!lane.breaker.tryEnter()) break
+      const take = lane.subscription.batch ? BATCH_EVENTS : 1
+      void run(lane, lane.buffer.splice(0, take))
+    }
+    const wanted = claimSize(lane)
+    if (lane.hungry && lane.buffer.length < wanted / 2 && lane.breaker.state() !== 'open')
+      void claim(lane, wanted)
+  }
+
+  async function claim(lane: Lane, limit: number): Promise<void> {
+    if (lane.claiming) return
+    lane.claiming = true
+    lane.hungry = false
+    try {
+      const nowMs = clock.now()
+      const jobs = await store.claim({
+        subscriptionId: lane.id,
+        limit,
+        nowMs,
+        leaseUntilMs: nowMs + leaseMs,
+      })
+      if (closed || !lanes.has(lane.id)) giveBack(jobs, clock.now())
+      else lane.buffer.push(...jobs)
+      if (jobs.length === limit) lane.hungry = true
+    } catch (err) {
+      if (!closed) log.error({ err }, 'jobs could not be claimed')
+    } finally {
+      lane.claiming = false
+    }
+    pump(lane)
+  }
+
+  async function run(lane: Lane, jobs: readonly Job[]): Promise<void> {
+    const countsAsSlow = lane.slow
+    lane.inFlight++
+    inFlight++
+    if (countsAsSlow) slowInFlight++
+    try {
+      await tryJobs(lane, jobs)
+    } catch (err) {
+      lane.breaker.release()
+      log.error({ err, subscription: lane.id }, 'a delivery failed on our side')
+    }
+    lane.inFlight--
+    inFlight--
+    if (countsAsSlow) slowInFlight--
+    pump(lane)
+    for (const waiting of starved) {
+      starved.delete(waiting)
+      pump(waiting)
+      if (inFlight >= MOST_IN_FLIGHT) break
+    }
+  }
+
+  async function tryJobs(lane: Lane, jobs: readonly Job[]): Promise<void> {
+    const nowMs = clock.now()
+    if (jobs.some((job) => job.leaseMs - nowMs < leastLeaseMs)) {
+      lane.breaker.release()
+      lane.hungry = true
+      giveBack(jobs, nowMs)
+      return
+    }
+    const { subscription } = lane
+    const reserved = await credits.reserve(subscription, jobs.length)
+    if (!reserved.ok) {
+      lane.breaker.release()
+      pause(lane, reserved.reason, jobs)
+      return
+    }
+    lane.pauseReason = undefined
+    const attempt = await attemptJobs(lane, jobs, reserved)
+    if (attempt.delivered) await reserved.charge(jobs.map((job) => job.id))
+    else reserved.release()
+    // A try that was cut short by our own end says nothing about the receiver.
+    if (cut && !attempt.delivered) giveBack(jobs, clock.now())
+    else note(lane, jobs, attempt)
+  }
+
+  function targetOf(lane: Lane): Target {
+    const { subscription, target } = lane
+    const nowMs = clock.now()
+    if (target !== undefined && target.of === subscription && nowMs < target.validUntilMs) return target
+    const { previousUntilMs } = subscription
+    const fresh = {
+      of: subscription,
+      validUntilMs:
+        previousUntilMs !== null && previousUntilMs > nowMs ? previousUntilMs : Number.POSITIVE_INFINITY,
+      url: guard.checkForm(subscription.url),
+      secrets: openSecrets(subscription, box, nowMs),
+    }
+    lane.target = fresh
+    return fresh
+  }
+
+  async function attemptJobs(lane: Lane, jobs: readonly Job[], reserved: Reservation): Promise<Attempt> {
+    const { subscription } = lane
+    try {
+      return await deliver({ poster, clock }, targetOf(lane), parcelOf(jobs, subscription.batch))
+    } catch (error) {
+      reserved.release()
+      const atMs = clock.now()
+      const message = error instanceof Error ? error.message : String(error)
+      return { delivered: false, status: null, error: message, retryAfterMs: undefined, atMs, durationMs: 0 }
+    }
+  }
+
+  function pause(lane: Lane, reason: PauseReason, jobs: readonly Job[]): void {
+    const nowMs = clock.now()
+    lane.pauseReason = reason
+    lane.pausedUntilMs = nowMs + PAUSE_MS
+    lane.hungry = true
+    giveBack([...jobs, ...lane.buffer.splice(0)], nowMs)
+  }
+
+  function note(lane: Lane, jobs: readonly Job[], attempt: Attempt): void {
+    const { atMs, status, error, durationMs, delivered } = attempt
+    lane.slow = durationMs >= SLOW_ANSWER_MS
+    const tried = { atMs, status, error, durationMs }
+    if (delivered) {
+      lane.breaker.success()
+      lane.failingSinceMs = null
+      for (const job of jobs) outcomes.push({ kind: 'delivered', job: refOf(job), ...tried })
+      health.push({ subscriptionId: lane.id, ok: true, atMs, disable: null })
+    } else {
+      lane.breaker.failure()
+      lane.failingSinceMs ??= atMs
+      const disable = disableReason({ status, atMs }, lane.failingSinceMs)
+      for (const job of jobs) outcomes.push(failureOf(job, attempt))
+      health.push({ subscriptionId: lane.id, ok: false, atMs, disable: disable ?? null })
+      if (disable !== undefined) switchOff(lane)
+    }
+    void settle()
+  }
+
+  /** What waits when a subscription is switched off goes on when it is switched on again. */
+  function failureOf(job: Job, attempt: Attempt): Outcome {
+    const { atMs, status, error, durationMs, retryAfterMs } = attempt
+    const tried = { job: refOf(job), atMs, status, error, durationMs }
+    const delayMs = retryDelayMs(job.failures + 1, retryAfterMs, Math.random, deps.retryDelaysMs)
+    return delayMs === undefined
+      ? { kind: 'failed', ...tried }
+      : { kind: 'retry', dueAtMs: atMs + delayMs, ...tried }
+  }
+
+  function switchOff(lane: Lane): void {
+    lane.subscription = { ...lane.subscription, active: false }
+    giveBack(lane.buffer.splice(0), clock.now())
+    void settle().then(() => deps.onDisabled(lane.id))
+  }
+
+  async function idle(limitMs: number): Promise<void> {
+    const endsAt = performance.now() + limitMs
+    while (inFlight > 0 && performance.now() < endsAt) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
+
+  const wake = (subscriptionIds: Iterable<string>) => {
+    for (const id of subscriptionIds) {
+      const lane = lanes.get(id)
+      if (lane === undefined) continue
+      lane.hungry = true
+      pump(lane)
+    }
+  }
+
+  async function poll(): Promise<void> {
+    const nowMs = clock.now()
+    const waiting = await store.waiting()
+    wake(waiting.filter(({ dueAtMs }) => dueAtMs <= nowMs).map(({ subscriptionId }) => subscriptionId))
+    // A lane whose breaker was open holds a buffer that nobody else would look at.
+    for (const lane of lanes.values()) if (lane.buffer.length > 0) pump(lane)
+  }
+  const timer = setInterval(() => {
+    poll().catch((err) => {
+      if (!closed) log.error({ err }, 'waiting jobs could not be read')
+    })
+  }, POLL_MS)
+
+  return {
+    wake,
+    refresh(subscriptions) {
+      for (const [id, lane] of lanes) {
+        if (subscriptions.has(id)) continue
+        lanes.delete(id)
+        starved.delete(lane)
+      }
+      for (const [id, subscription] of subscriptions) {
+        const lane = lanes.get(id)
+        if (lane === undefined) lanes.set(id, createLane(subscription, clock))
+        else {
+          if (subscription.active && !lane.subscription.active) lane.hungry = true
+          lane.subscription = subscription
+          lane.failingSinceMs = subscription.failingSinceMs
+          pump(lane)
+        }
+      }
+    },
+    pauseOf: (id) => lanes.get(id)?.pauseReason,
+    async close() {
+      closed = true
+      clearInterval(timer)
+      for (const lane of lanes.values()) giveBack(lane.buffer.splice(0), clock.now())
+      await idle(CLOSE_LIMIT_MS)
+      cut = true
+      poster.close()
+      await idle(CLOSE_LIMIT_MS)
+      await settle()
+    },
+  }
+}
+
+/** What the store needs to settle a job; the event's text does not travel back. */
+function refOf({ number, leaseMs }: Job): Pick<Job, 'number' | 'leaseMs'> {
+  return { number, leaseMs }
+}

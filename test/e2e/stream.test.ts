@@ -1,0 +1,297 @@
+/** The stream over real sockets, with the log of the running service. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { openEventWriter, testAddress } from '../fakes/event-writer.ts'
+import { until } from '../fakes/receiver.ts'
+import { startTestService, type TestService } from '../fakes/service.ts'
+import { connectStream, type StreamClient } from '../fakes/stream-client.ts'
+
+const SOAK = process.env.TAPELINE_SOAK !== undefined
+const CUTS = SOAK ? 1_000 : 60
+
+let service: TestService
+let writer: ReturnType<typeof openEventWriter>
+
+before(async () => {
+  service = await startTestService()
+  writer = openEventWriter(service.folder)
+})
+after(async () => {
+  await writer.close()
+  await service.stop()
+})
+
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+test('welcome, subscribed at once, live when in step, then events as they are in the log', async () => {
+  const client = connectStream(service.url, await service.key(), { header: true })
+  const welcome = await client.next('welcome')
+  assert.equal(welcome.network, 'testnet-10')
+  assert.equal(welcome.ping_seconds, 20)
+  client.send({ op: 'subscribe', kinds: ['block_added'] })
+  const subscribed = await client.next('subscribed')
+  assert.equal(subscribed.state, 'syncing')
+  assert.equal((await client.next('live')).id, subscribed.id)
+  const seq = await writer.blocks(3)
+  await until('three events', () => client.events.length === 3)
+  const stored = await writer.events.after({ afterSeq: seq - 3, limit: 3 })
+  assert.deepEqual(
+    client.events,
+    stored.events.map(({ text }) => JSON.parse(text)),
+  )
+  client.close()
+})
+
+test(`a client that is cut off ${CUTS} times and resumes sees exactly what one that never dropped sees`, {
+  timeout: SOAK ? 900_000 : 60_000,
+}, async () => {
+  const random = seeded(42)
+  const key = await service.key()
+  const start = await writer.blocks(1)
+  const order = { op: 'subscribe', kinds: ['block_added', 'virtual_daa_score_changed'], resume_after: start }
+  const steady = connectStream(service.url, key)
+  steady.send(order)
+  await steady.next('live')
+
+  let writing = true
+  const writes = (async () => {
+    while (writing) {
+      await (random() < 0.5
+        ? writer.blocks(1 + Math.floor(random() * 8))
+        : writer.scores(1 + Math.floor(random() * 8)))
+      await new Promise((resolve) => setTimeout(resolve, random() * 12))
+    }
+  })()
+  const seen: number[] = []
+  let client: StreamClient | undefined
+  for (let cut = 0; cut <= CUTS; cut++) {
+    const stopAfter = 1 + Math.floor(random() * 30)
+    let count = 0
+    let cutAt = () => {}
+    const enough = new Promise<void>((resolve) => {
+      cutAt = resolve
+    })
+    const fresh: StreamClient = connectStream(service.url, key, {
+      onEvent: (event) => {
+        // What arrives after the cut was never processed: the client asks for it again.
+        if (count >= stopAfter && cut < CUTS) return
+        seen.push(event.seq)
+        if (++count === stopAfter) cutAt()
+      },
+    })
+    client = fresh
+    fresh.send({ ...order, resume_after: seen.at(-1) ?? start })
+    if (cut === CUTS) break
+    await enough
+    fresh.cut()
+  }
+  writing = false
+  await writes
+  const { newestSeq } = await writer.events.bounds()
+  await until(
+    'both have all',
+    () => steady.events.at(-1)?.seq === newestSeq && seen.at(-1) === newestSeq,
+    15_000,
+  )
+  assert.deepEqual(
+    seen,
+    steady.events.map((event) => event.seq),
+  )
+  assert.deepEqual(
+    seen,
+    Array.from({ length: newestSeq - start }, (_, index) => start + 1 + index),
+  )
+  assert.deepEqual(
+    client?.frames.filter((frame) => frame.type === 'gap'),
+    [],
+  )
+  steady.close()
+  client?.close()
+})
+
+test('addresses narrow what has addresses and leave the chain alone; several subscriptions give an event once', async () => {
+  const [mine, other] = [testAddress(1), testAddress(2)]
+  const client = connectStream(service.url, await service.key())
+  client.send({
+    op: 'subscribe',
+    id: 'a',
+    kinds: ['utxos_changed', 'virtual_daa_score_changed'],
+    addresses: [mine],
+  })
+  client.send({ op: 'subscribe', id: 'b', kinds: ['utxos_changed'], addresses: [mine] })
+  await client.next('live')
+  await client.next('live')
+  await writer.utxos([mine, other, mine])
+  await writer.scores(1)
+  await until('the score', () => client.events.some((event) => event.kind === 'virtual_daa_score_changed'))
+  assert.deepEqual(
+    client.events.map((event) => event.addresses),
+    [[mine], [mine], []],
+  )
+  client.send({ op: 'unsubscribe', id: 'a' })
+  assert.equal((await client.next('unsubscribed')).id, 'a')
+  await writer.scores(1)
+  await writer.utxos([mine])
+  await until('the last one', () => client.events.length === 4)
+  assert.equal(client.events[3]?.kind, 'utxos_changed')
+  client.send({ op: 'ping', id: 'x' })
+  assert.equal((await client.next('pong')).id, 'x')
+  client.close()
+})
+
+test('a subscription added later with resume_after repeats nothing that the connection has sent', async () => {
+  const start = (await writer.events.bounds()).newestSeq
+  const client = connectStream(service.url, await service.key())
+  client.send({ op: 'subscribe', kinds: ['block_added'] })
+  await client.next('live')
+  await writer.blocks(5)
+  await writer.scores(5)
+  await until('five blocks', () => client.events.length === 5)
+  client.send({ op: 'subscribe', kinds: ['block_added', 'virtual_daa_score_changed'], resume_after: start })
+  await client.next('live')
+  await until('the scores', () => client.events.length >= 10)
+  assert.equal(new Set(client.events.map((event) => event.seq)).size, client.events.length)
+  client.close()
+})
+
+test('a gap is announced when the log no longer reaches, and for a number that it never gave', async () => {
+  const key = await service.key()
+  await writer.blocks(20)
+  const { newestSeq } = await writer.events.bounds()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const forget = { olderThanMs: Date.now(), maxBytes: Number.MAX_SAFE_INTEGER }
+  while ((await writer.events.retain(forget)).more) {}
+  await writer.blocks(5)
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  const client = connectStream(service.url, key)
+  client.send({ op: 'subscribe', kinds: ['block_added'], resume_after: 0 })
+  const gap = await client.next('gap')
+  const { oldestSeq } = await writer.events.bounds()
+  assert.equal(gap.after_seq, 0)
+  assert.equal(gap.up_to_seq, oldestSeq - 1)
+  assert.equal(oldestSeq, newestSeq + 1)
+  await client.next('live')
+  client.send({ op: 'subscribe', kinds: ['block_added'], resume_after: 999_999_999 })
+  assert.equal((await client.next('gap')).reason, 'unknown_position')
+  client.close()
+})
+
+test('what is wrong with a message is told, every fault of it, and the connection stays', async () => {
+  const client = connectStream(service.url, await service.key({ plan: 'free' }))
+  const cases: [object | string, RegExp][] = [
+    ['nonsense', /not JSON/],
+    [[1], /JSON object/],
+    [{ op: 'shout' }, /op must be one of/],
+    [{ op: 'subscribe' }, /kinds must be an array/],
+    [{ op: 'subscribe', kinds: [] }, /at least one kind/],
+    [{ op: 'subscribe', kinds: ['block_add'] }, /Did you mean block_added/],
+    [{ op: 'subscribe', kinds: ['utxos_changed'] }, /at least one address/],
+    [{ op: 'subscribe', kinds: ['utxos_changed'], addresses: ['kaspatest:qqqq'] }, /addresses\.0/],
+    [{ op: 'subscribe', kinds: ['block_added'], resume_after: -1 }, /resume_after/],
+    [{ op: 'subscribe', kinds: ['block_added'], adresses: [] }, /Did you mean addresses/],
+    [{ op: 'unsubscribe', id: 'none' }, /no subscription none/],
+  ]
+  for (const [message, expected] of cases) {
+    client.send(message)
+    const error = await client.next('error')
+    assert.match(String(error.message), expected)
+  }
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  const eleven = Array.from({ length: 11 }, (_, index) => testAddress(index))
+  client.send({ op: 'subscribe', kinds: ['utxos_changed'], addresses: eleven })
+  assert.match(String((await client.next('error')).message), /the plan allows 10/)
+  client.send({ op: 'subscribe', kinds: ['utxos_changed'], addresses: eleven.slice(1) })
+  await client.next('live')
+  client.close()
+})
+
+test('close codes: 4401 without a good key, 4403 for a paused one, 4429 above the plan or too chatty', async () => {
+  assert.equal((await connectStream(service.url, undefined).closed).code, 4401)
+  assert.equal((await connectStream(service.url, 'svc_test_nonsense').closed).code, 4401)
+  const paused = await service.account('free')
+  const pausedKey = await service.key({ accountId: paused })
+  await service.parts.accounts.pause(paused, 'payment_past_due')
+  assert.equal((await connectStream(service.url, pausedKey).closed).code, 4403)
+  const market = await service.key({ scopes: ['market'] })
+  assert.equal((await connectStream(service.url, market).closed).code, 4403)
+  const live = await service.key({ environment: 'live' })
+  assert.equal((await connectStream(service.url, live).closed).code, 4403)
+
+  const freeKey = await service.key({ plan: 'free' })
+  const first = connectStream(service.url, freeKey)
+  const second = connectStream(service.url, freeKey)
+  await first.next('welcome')
+  await second.next('welcome')
+  assert.equal((await connectStream(service.url, freeKey).closed).code, 4429)
+  first.close()
+  await first.closed
+  await until('a place', async () => {
+    const again = connectStream(service.url, freeKey)
+    const outcome = await Promise.race([again.closed, again.next('welcome').then(() => 'open')])
+    again.close()
+    return outcome === 'open'
+  })
+  for (let count = 0; count < 40; count++) second.send({ op: 'ping' })
+  assert.equal((await second.closed).code, 4429)
+})
+
+test('a revoked or paused key loses its connection within five seconds', async () => {
+  const accountId = await service.account()
+  const { key, record } = await service.parts.accounts.createKey({
+    accountId,
+    environment: 'test',
+    name: 'r',
+  })
+  const revoked = connectStream(service.url, key)
+  await revoked.next('welcome')
+  const pausedAccount = await service.account()
+  const paused = connectStream(service.url, await service.key({ accountId: pausedAccount }))
+  await paused.next('welcome')
+  const startedMs = performance.now()
+  await service.parts.accounts.revokeKey(record.id)
+  await service.parts.accounts.pause(pausedAccount, 'operator')
+  assert.equal((await revoked.closed).code, 4401)
+  assert.equal((await paused.closed).code, 4403)
+  assert.ok(performance.now() - startedMs < 5_000)
+})
+
+test('a client that does not read is closed as too slow, and another one misses nothing', async () => {
+  const slow = connectStream(service.url, await service.key())
+  const quick = connectStream(service.url, await service.key())
+  const mine = testAddress(9)
+  for (const client of [slow, quick])
+    client.send({ op: 'subscribe', kinds: ['utxos_changed'], addresses: [mine] })
+  await slow.next('live')
+  await quick.next('live')
+  slow.socket.pause()
+  const padding = 'a'.repeat(64_000)
+  for (let batch = 0; batch < 30; batch++) await writer.utxos(new Array(10).fill(mine), padding)
+  await until('the quick one has all', () => quick.events.length === 300, 15_000)
+  slow.socket.resume()
+  assert.equal((await slow.closed).code, 4408)
+  assert.ok(slow.events.length < 300)
+  quick.close()
+})
+
+test('the path without an upgrade answers 426, and the AsyncAPI document needs no key', async () => {
+  const plain = await fetch(`${service.url}/v1/ws`)
+  assert.equal(plain.status, 426)
+  assert.equal(((await plain.json()) as { error: string }).error, 'upgrade_required')
+  const document = await fetch(`${service.url}/asyncapi.json`)
+  assert.equal(document.status, 200)
+  const { asyncapi, components } = (await document.json()) as {
+    asyncapi: string
+    components: { schemas: object; messages: object }
+  }
+  assert.equal(asyncapi, '3.0.0')
+  assert.equal(Object.keys(components.schemas).length, 10)
+  for (const type of ['welcome', 'subscribed', 'live', 'event', 'gap', 'unsubscribed', 'pong', 'error']) {
+    assert.ok(type in components.messages, type)
+  }
+})

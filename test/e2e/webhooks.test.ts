@@ -1,0 +1,257 @@
+/** The webhook endpoints over real sockets: every status code, and the whole way from the log to a receiver. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { openEventWriter, testAddress } from '../fakes/event-writer.ts'
+import { type Receiver, startReceiver, until } from '../fakes/receiver.ts'
+import { startTestService, type TestService } from '../fakes/service.ts'
+
+let service: TestService
+let receiver: Receiver
+let writer: ReturnType<typeof openEventWriter>
+let key: string
+
+before(async () => {
+  service = await startTestService({ env: { TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on' } })
+  receiver = await startReceiver()
+  writer = openEventWriter(service.folder)
+  key = await service.key()
+})
+after(async () => {
+  await writer.close()
+  await receiver.close()
+  await service.stop()
+})
+
+interface Reply {
+  status: number
+  headers: Headers
+  body: Record<string, unknown>
+}
+
+async function call(method: string, path: string, body?: unknown, as = key, headers = {}): Promise<Reply> {
+  const response = await fetch(`${service.url}${path}`, {
+    method,
+    headers: {
+      ...(as === '' ? {} : { 'X-API-Key': as }),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Record<string, unknown>,
+  }
+}
+
+const create = (extra: object = {}, as = key) =>
+  call('POST', '/v1/webhooks', { url: receiver.url, kinds: ['block_added'], ...extra }, as)
+
+test('create answers 201 with the secret once, costs 10; list and delete cost 0', async () => {
+  const own = await service.key()
+  const created = await create({}, own)
+  assert.equal(created.status, 201)
+  assert.equal(created.headers.get('x-credits-charged'), '10')
+  assert.deepEqual(Object.keys(created.body).sort(), [
+    'active',
+    'addresses',
+    'batch',
+    'created_at',
+    'credits_used',
+    'id',
+    'kinds',
+    'secret',
+    'url',
+  ])
+  assert.match(String(created.body.secret), /^whsec_/)
+  const { id } = created.body
+  const list = await call('GET', '/v1/webhooks', undefined, own)
+  assert.equal(list.status, 200)
+  assert.equal(list.headers.get('x-credits-charged'), '0')
+  const [shown] = list.body.webhooks as Record<string, unknown>[]
+  assert.equal(shown?.id, id)
+  assert.ok(!JSON.stringify(list.body).includes('whsec_'))
+  assert.deepEqual((await call('DELETE', `/v1/webhooks/${id}`, undefined, own)).body, {
+    id,
+    deleted: true,
+    credits_used: 0,
+  })
+  assert.equal((await call('DELETE', `/v1/webhooks/${id}`, undefined, own)).status, 404)
+})
+
+test('an event goes from the log to the receiver, signed; deliveries, status and limits tell of it', async () => {
+  const own = await service.key()
+  const { body } = await create({}, own)
+  const before = receiver.received.length
+  await writer.blocks(3)
+  await until('three deliveries', () => receiver.received.length === before + 3)
+  for (const { headers, body: text } of receiver.received.slice(before)) {
+    new Webhook(String(body.secret)).verify(text, headers as Record<string, string>)
+  }
+  await until('history', async () => {
+    const { body: page } = await call('GET', `/v1/webhooks/${body.id}/deliveries?limit=2`, undefined, own)
+    const rows = page.deliveries as { state: string }[]
+    return rows.length === 2 && page.next_cursor !== null && rows.every((row) => row.state === 'delivered')
+  })
+  const { body: first } = await call('GET', `/v1/webhooks/${body.id}/deliveries?limit=2`, undefined, own)
+  const { body: second } = await call(
+    'GET',
+    `/v1/webhooks/${body.id}/deliveries?limit=2&cursor=${first.next_cursor}`,
+    undefined,
+    own,
+  )
+  assert.equal((second.deliveries as unknown[]).length, 1)
+  assert.equal(second.next_cursor, null)
+  const { body: limits } = await call('GET', '/v1/limits', undefined, own)
+  assert.equal((limits.features as Record<string, boolean>).webhooks, true)
+  await until('13 credits used', async () => {
+    const { body: now } = await call('GET', '/v1/limits', undefined, own)
+    return (now.credits as { used: number }).used === 13
+  })
+  await until('nothing pending', async () => {
+    const { body: status } = await call('GET', '/v1/status', undefined, own)
+    return (status.webhooks as { pending: number }).pending === 0
+  })
+  await call('DELETE', `/v1/webhooks/${body.id}`, undefined, own)
+})
+
+test('test, rotate, patch and replay', async () => {
+  const own = await service.key()
+  const { body } = await create({}, own)
+  const path = `/v1/webhooks/${body.id}`
+  const tested = await call('POST', `${path}/test`, undefined, own)
+  assert.equal(tested.status, 200)
+  assert.equal(tested.body.delivered, true)
+  assert.equal(tested.body.status, 204)
+
+  const rotated = await call('POST', `${path}/rotate`, undefined, own)
+  assert.equal(rotated.status, 200)
+  assert.notEqual(rotated.body.secret, body.secret)
+  const again = await call('POST', `${path}/test`, undefined, own)
+  assert.equal(again.body.delivered, true)
+  const last = receiver.received.at(-1)
+  assert.ok(last)
+  new Webhook(String(body.secret)).verify(last.body, last.headers as Record<string, string>)
+  new Webhook(String(rotated.body.secret)).verify(last.body, last.headers as Record<string, string>)
+
+  const patched = await call('PATCH', path, { active: false, batch: true }, own)
+  assert.equal(patched.status, 200)
+  assert.equal(patched.body.active, false)
+  assert.equal(patched.body.batch, true)
+  assert.equal((await call('PATCH', path, { active: true, batch: false }, own)).body.active, true)
+
+  const seq = await writer.blocks(4)
+  await until('four events', () => receiver.accepted.size >= 4)
+  await until('all planned', async () => {
+    const { body: page } = await call('GET', `${path}/deliveries`, undefined, own)
+    const rows = page.deliveries as { seq: number; state: string }[]
+    return rows.filter((row) => row.seq > seq - 4 && row.state === 'delivered').length === 4
+  })
+  const count = receiver.received.length
+  const replayed = await call('POST', `${path}/replay`, { after_seq: seq - 4 }, own)
+  assert.equal(replayed.status, 200)
+  assert.equal(replayed.body.events, 4)
+  await until('four again', () => receiver.received.length === count + 4)
+  const since = await call(
+    'POST',
+    `${path}/replay`,
+    { since: new Date(Date.now() + 60_000).toISOString() },
+    own,
+  )
+  assert.equal(since.body.events, 0)
+  await call('DELETE', path, undefined, own)
+})
+
+test('401 without a key, 403 on the free plan, without the scope and above the cap, 402 without credits', async () => {
+  assert.equal((await create({}, '')).status, 401)
+  const free = await create({}, await service.key({ plan: 'free' }))
+  assert.equal(free.status, 403)
+  assert.equal(free.body.error, 'tier_restricted')
+  assert.equal(free.body.required_tier, 'pro')
+  assert.equal((await create({}, await service.key({ scopes: ['node'] }))).body.reason, 'scope')
+  const poor = await create({}, await service.key({ credits: 9 }))
+  assert.equal(poor.status, 402)
+  assert.equal(poor.body.error, 'credits_exhausted')
+
+  const developer = await service.key({ plan: 'developer' })
+  for (let count = 0; count < 25; count++) {
+    const reply = await create({}, developer)
+    assert.equal(reply.status, 201, JSON.stringify(reply.body))
+    if (count % 12 === 11) await new Promise((resolve) => setTimeout(resolve, 1_000))
+  }
+  const over = await create({}, developer)
+  assert.equal(over.status, 403)
+  assert.equal(over.body.reason, 'too_many_webhooks')
+  assert.equal(over.headers.get('x-credits-charged'), '0')
+})
+
+test('422 names every fault of the body; 415 and 413 before it', async () => {
+  const cases: [object, string][] = [
+    [{ kinds: [] }, 'kinds'],
+    [{ kinds: ['block_add'] }, 'kinds'],
+    [{ kinds: ['utxos_changed'] }, 'addresses'],
+    [{ kinds: ['utxos_changed'], addresses: ['kaspa:nonsense'] }, 'addresses.0'],
+    [{ url: 'http://example.com:8080/' }, 'url'],
+    [{ url: 'https://169.254.169.254/' }, 'url'],
+    [{ url: 'https://user@example.com/' }, 'url'],
+    [{ url: 'nonsense' }, 'url'],
+  ]
+  for (const [extra, param] of cases) {
+    const reply = await create(extra)
+    assert.equal(reply.status, 422, JSON.stringify(extra))
+    assert.equal(reply.body.error, 'invalid_param')
+    assert.equal(reply.body.param, param, JSON.stringify(reply.body))
+  }
+  assert.equal((await call('POST', '/v1/webhooks', { kinds: ['block_added'] })).status, 422)
+  assert.equal((await create({ extra: 1 })).status, 422)
+  assert.equal((await call('POST', '/v1/webhooks', '{')).status, 422)
+  assert.equal((await call('POST', '/v1/webhooks', 'x', key, { 'Content-Type': 'text/plain' })).status, 415)
+  assert.equal((await call('POST', '/v1/webhooks', ' '.repeat(1_048_577))).status, 413)
+  const mixed = await create({ kinds: ['a', 'b'] })
+  assert.equal((mixed.body.errors as unknown[]).length, 2)
+})
+
+test('a webhook of another account does not exist; an id that is none is 422; a wrong method is 405', async () => {
+  const { body } = await create()
+  const stranger = await service.key()
+  const path = `/v1/webhooks/${body.id}`
+  for (const [method, rest, payload] of [
+    ['DELETE', '', undefined],
+    ['PATCH', '', { active: false }],
+    ['GET', '/deliveries', undefined],
+    ['POST', '/test', undefined],
+    ['POST', '/rotate', undefined],
+    ['POST', '/replay', { after_seq: 0 }],
+  ] as const) {
+    assert.equal((await call(method, `${path}${rest}`, payload, stranger)).status, 404, `${method} ${rest}`)
+    assert.equal(
+      (await call(method, `/v1/webhooks/nonsense${rest}`, payload)).status,
+      422,
+      `${method} ${rest}`,
+    )
+  }
+  assert.equal((await call('PUT', path, {})).status, 405)
+  assert.equal((await call('POST', `${path}/replay`, {})).status, 422)
+  assert.equal((await call('POST', `${path}/replay`, { after_seq: 1, since: '2026-01-01' })).status, 422)
+  assert.equal((await call('POST', `${path}/replay`, { since: 'yesterday' })).status, 422)
+  assert.equal((await call('PATCH', path, {})).status, 422)
+  assert.equal((await call('PATCH', path, { url: 'https://example.com' })).status, 422)
+  assert.equal((await call('PATCH', path, { kinds: ['utxos_changed'] })).status, 422)
+  const narrowed = await call('PATCH', path, { kinds: ['utxos_changed'], addresses: [testAddress(5)] })
+  assert.deepEqual(narrowed.body.addresses, [testAddress(5)])
+  await call('DELETE', path)
+})
+
+test('an idempotency key creates one webhook however often it is sent', async () => {
+  const own = await service.key()
+  const body = { url: receiver.url, kinds: ['block_added'] }
+  const first = await call('POST', '/v1/webhooks', body, own, { 'Idempotency-Key': 'once' })
+  const second = await call('POST', '/v1/webhooks', body, own, { 'Idempotency-Key': 'once' })
+  assert.equal(first.status, 201)
+  assert.equal(second.body.id, first.body.id)
+  assert.equal(second.headers.get('idempotent-replayed'), 'true')
+  assert.equal(((await call('GET', '/v1/webhooks', undefined, own)).body.webhooks as unknown[]).length, 1)
+  await call('DELETE', `/v1/webhooks/${first.body.id}`, undefined, own)
+})

@@ -1,0 +1,52 @@
+/** Writes events into the log of a running service's folder, as the indexer would. */
+import { join } from 'node:path'
+import { encodeAddress } from '../../src/core/chain/address.ts'
+import { newEvent } from '../../src/events/event.ts'
+import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
+import { blockEvent, NETWORK } from './webhook-rig.ts'
+
+export function openEventWriter(folder: string) {
+  const { events, close } = openSqliteChain({ file: join(folder, 'test-chain.db') })
+  return {
+    events,
+    close,
+    blocks: (count: number) => events.append(Array.from({ length: count }, (_, index) => blockEvent(index))),
+    scores: (count: number) =>
+      events.append(
+        Array.from({ length: count }, (_, index) =>
+          newEvent({
+            kind: 'virtual_daa_score_changed',
+            network: NETWORK,
+            createdAtMs: Date.now(),
+            data: { daa_score: BigInt(index) },
+          }),
+        ),
+      ),
+    utxos: (addresses: readonly string[], padding = '') =>
+      events.append(
+        addresses.map((address) =>
+          newEvent({
+            kind: 'utxos_changed',
+            network: NETWORK,
+            createdAtMs: Date.now(),
+            addresses: [address],
+            data: {
+              address,
+              tx_id: padding === '' ? 'a'.repeat(64) : padding,
+              added: [],
+              removed: [],
+              daa_score: 18_446_744_073_709_551_615n,
+              retracted: false,
+              retracts: null,
+            },
+          }),
+        ),
+      ),
+  }
+}
+
+export function testAddress(number: number): string {
+  const payload = new Uint8Array(32)
+  new DataView(payload.buffer).setUint32(0, number)
+  return encodeAddress({ prefix: 'kaspatest', version: 0, payload })
+}

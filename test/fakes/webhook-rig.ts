@@ -1,0 +1,118 @@
+/** Webhooks of one environment on real stores in a folder, without the HTTP half. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createAccounts } from '../../src/accounts/accounts.ts'
+import { accountBudgetId } from '../../src/accounts/key-ring.ts'
+import { Ledger } from '../../src/accounts/ledger.ts'
+import { planBook } from '../../src/accounts/plans.ts'
+import { billingPeriod } from '../../src/core/billing-period.ts'
+import { newEvent } from '../../src/events/event.ts'
+import { createEventTail } from '../../src/events/publish.ts'
+import { systemClock } from '../../src/kit/clock.ts'
+import { createLogger } from '../../src/kit/log.ts'
+import { openSqliteAccounts } from '../../src/store/sqlite/accounts.ts'
+import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
+import { openSqliteJobs } from '../../src/store/sqlite/jobs.ts'
+import { createCredits } from '../../src/webhooks/credits.ts'
+import { createSecretBox } from '../../src/webhooks/secret-box.ts'
+import { startWebhooks, type WebhooksDeps } from '../../src/webhooks/webhooks.ts'
+
+export const NETWORK = 'testnet-10'
+/** The rig's own installation key: tests that restart a process must be able to open its secrets. */
+export const BOX_KEY = Buffer.alloc(32, 7)
+
+export interface RigOptions {
+  folder?: string
+  webhooks?: Partial<WebhooksDeps>
+}
+
+export async function startRig(options: RigOptions = {}) {
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tapeline-webhooks-'))
+  const clock = systemClock
+  const log = createLogger({ level: 'error' })
+  const plans = planBook()
+  const accountsStore = openSqliteAccounts({ file: join(folder, 'accounts.db'), clock })
+  const accounts = createAccounts({ store: accountsStore, plans, clock })
+  const ledger = new Ledger({ store: accountsStore, clock, log })
+  const unwatch = accountsStore.watch({
+    onAccounts: (ids) => ledger.reload(ids),
+    onWanted: () => ledger.yieldLeases(),
+  })
+  const chain = openSqliteChain({ file: join(folder, 'test-chain.db') })
+  const jobs = openSqliteJobs({ file: join(folder, 'test-webhooks.db') })
+  const tail = await createEventTail({ store: chain.events })
+  const credits = createCredits({ ledger, accounts: accountsStore, plans, environment: 'test', clock })
+  const webhooks = await startWebhooks({
+    store: jobs,
+    events: chain.events,
+    tail,
+    credits,
+    box: createSecretBox(BOX_KEY),
+    network: NETWORK,
+    watch: () => () => {},
+    allowPrivate: true,
+    clock,
+    log,
+    ...options.webhooks,
+  })
+
+  return {
+    folder,
+    accounts,
+    ledger,
+    jobs,
+    events: chain.events,
+    tail,
+    webhooks,
+    plans,
+    /** A business account with a key. */
+    async createOwner(email = 'owner@example.com') {
+      const account = await accounts.create({ email, plan: 'business' })
+      const { record } = await accounts.createKey({ accountId: account.id, environment: 'test', name: 'k' })
+      return { accountId: account.id, keyId: record.id, plan: plans.get('business') }
+    },
+    /** Appends blocks to the log; gives the last number. */
+    async emitBlocks(count: number): Promise<number> {
+      const seq = await chain.events.append(Array.from({ length: count }, (_, index) => blockEvent(index)))
+      tail.announce(seq)
+      return seq
+    },
+    async creditsUsed(accountId: string): Promise<number> {
+      await ledger.flush()
+      const account = await accounts.get(accountId)
+      const { startMs } = billingPeriod(clock.now(), account.billingDay)
+      const state = await accountsStore.budget({
+        id: accountBudgetId(accountId, 'test'),
+        periodStartMs: startMs,
+      })
+      return state?.used ?? 0
+    },
+    async close({ keepFiles = false } = {}) {
+      await webhooks.close()
+      await tail.close()
+      await ledger.close()
+      unwatch()
+      await jobs.close()
+      await chain.close()
+      await accountsStore.close()
+      if (!keepFiles) rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+export type Rig = Awaited<ReturnType<typeof startRig>>
+
+export function blockEvent(index: number) {
+  return newEvent({
+    kind: 'block_added',
+    network: NETWORK,
+    createdAtMs: Date.now(),
+    data: {
+      hash: index.toString(16).padStart(64, '0'),
+      daa_score: BigInt(index),
+      blue_score: BigInt(index),
+      timestamp: '2026-03-14T04:00:00.000Z',
+      transaction_ids: [],
+    },
+  })
+}
