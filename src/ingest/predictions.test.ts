@@ -31,12 +31,12 @@ import type { TrueMarket } from '../sandbox/predictions/truth.ts'
 
 const MINUTE_MS = 60_000
 const isLong = process.env.TAPELINE_SOAK !== undefined
-const START_MS = Date.parse('2026-11-15T09:58:20Z')
-const END_MS = START_MS + (isLong ? 66 : 9) * MINUTE_MS
+const START_MS = Date.parse('2026-11-15T09:59:20Z')
+const END_MS = START_MS + (isLong ? 66 * MINUTE_MS : 520_000)
 /** Everything is heard from here on. */
 const HEARD_MS = START_MS + 40_000
 /** A market that ended before this is resolved and swept. */
-const DONE_MS = END_MS - 3 * MINUTE_MS
+const DONE_MS = END_MS - 2.5 * MINUTE_MS
 
 let world: PredictionsWorld<PacedClock>
 let service: MarketService
@@ -133,7 +133,7 @@ test('no_ask = 1 − yes_bid in every row', async () => {
 })
 
 test('diffs turn the first book into the last one, level for level, across pages', async () => {
-  const market = ended.find(({ venue, kind }) => venue === 'kalshi' && kind === 'quarter_hour')
+  const market = ended.find(({ venue, name }) => venue === 'kalshi' && /15M-/.test(name))
   assert.ok(market)
   const start = new Date(HEARD_MS).toISOString()
   const path = `/v1/snapshots?source=predmkt_b&symbol=BTC&market_id=${market.name}&include_orderbook=true&include_diffs=true&start=${start}&limit=7`
