@@ -1,5 +1,5 @@
 /**
- * Listens to one exchange and keeps the books of what was heard.
+ * Listens to one venue and keeps the books of what was heard.
  *
  *   session ──batches──▶ dispatch ──▶ symbol recorders ──▶ rows
  *                           ├── connected, disconnected, stale, damaged ──▶ coverage
@@ -10,10 +10,9 @@ import type { AssetSymbol } from '../core/symbol.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { GapReason } from '../store/coverage.ts'
-import { type Channel, channelKey } from '../venues/channel.ts'
+import { type Channel, channelKey, type Dataset } from '../venues/channel.ts'
 import { type DataObservation, isControl, type Observation } from '../venues/observation.ts'
 import type { LiveOptions, LiveSession, Venue } from '../venues/venue.ts'
-import { channelsOf, type ExchangePlan } from './plans.ts'
 import type { SymbolRecorder } from './record-symbol.ts'
 import type { CoverageTracker } from './track-coverage.ts'
 import { watchSilence } from './watch-silence.ts'
@@ -30,6 +29,9 @@ const DAMAGE_MS = 1_000
 /** Losses that are ours or nobody's; the others mean that the venue let go. */
 const OWN_REASONS = /consumer too slow|replaced/
 
+/** What records a symbol, as far as listening is concerned. */
+export type LiveRecorder = Pick<SymbolRecorder, 'observe' | 'gap' | 'begins' | 'show' | 'sample' | 'close'>
+
 export interface LiveRun {
   readonly done: Promise<void>
   status(): LiveStatus
@@ -45,9 +47,11 @@ export interface LiveStatus {
 }
 
 export function runLive(options: {
-  plan: ExchangePlan
   venue: Venue
-  recorders: ReadonlyMap<AssetSymbol, SymbolRecorder>
+  channels: readonly Channel[]
+  /** Whether books are sampled. */
+  hasSnapshots: boolean
+  recorders: ReadonlyMap<AssetSymbol, LiveRecorder>
   tracker: CoverageTracker
   writer: RowWriter
   clock: Clock
@@ -55,10 +59,9 @@ export function runLive(options: {
   signal: AbortSignal
   longestSilenceMs?: LiveOptions['longestSilenceMs']
 }): LiveRun {
-  const { plan, venue, recorders, tracker, writer, clock, log } = options
+  const { venue, channels, recorders, tracker, writer, clock, log } = options
   const stop = new AbortController()
   const signal = AbortSignal.any([options.signal, stop.signal])
-  const channels = [...recorders.keys()].flatMap((symbol) => channelsOf(plan, symbol))
   const session = venue.live(channels, {
     signal,
     ...(options.longestSilenceMs === undefined ? {} : { longestSilenceMs: options.longestSilenceMs }),
@@ -126,6 +129,11 @@ export function runLive(options: {
   }
 
   function data(observation: DataObservation): void {
+    // The loss of a book is our own finding, not a sign of life.
+    if (observation.kind === 'book_lost') {
+      recorders.get(observation.symbol)?.observe(observation)
+      return
+    }
     const channel = channelOf(observation)
     const key = channelKey(channel)
     lastEventMs = Math.max(lastEventMs ?? 0, observation.venueTimeMs)
@@ -159,7 +167,7 @@ export function runLive(options: {
   }
 
   async function sample(): Promise<void> {
-    if (!plan.hasSnapshots) return
+    if (!options.hasSnapshots) return
     for (;;) {
       await clock.sleep(SAMPLE_MS, signal)
       if (writer.stats().failure !== null) continue
@@ -167,7 +175,7 @@ export function runLive(options: {
     }
   }
 
-  async function close(recorder: SymbolRecorder): Promise<void> {
+  async function close(recorder: LiveRecorder): Promise<void> {
     for (;;) {
       try {
         await recorder.close(clock.now())
@@ -230,14 +238,8 @@ const DATASET_OF: Readonly<Record<Exclude<DataObservation['kind'], 'kline' | 'bo
 function channelOf(observation: DataObservation): Channel {
   const { symbol } = observation
   switch (observation.kind) {
-    case 'trade':
-      return { dataset: 'trades', symbol }
-    case 'aggregate_trade':
-      return { dataset: 'aggregate_trades', symbol }
     case 'kline':
       return { dataset: 'klines', symbol, interval: observation.interval }
-    case 'liquidation':
-      return { dataset: 'liquidations', symbol }
     case 'book_snapshot':
       return { dataset: observation.feed === 'fast' ? 'book_fast' : 'book', symbol }
     default:
