@@ -19,7 +19,8 @@ export interface PredictionsReady {
     readonly restUrl: string
     readonly wsUrl: string
     readonly keyId: string
-    readonly privateKey: string
+    /** Absent where the simulator was given a key of somebody else. */
+    readonly privateKey?: string
   }
   readonly ethereum: { readonly urls: readonly string[]; readonly proxies: Readonly<Record<string, string>> }
   readonly controlUrl: string
@@ -44,7 +45,10 @@ export function sandboxPredictions(ready: PredictionsReady): VenueSetting[] {
     {
       name: 'kalshi',
       hosts: { rest: hostOf(kalshi.restUrl), stream: hostOf(kalshi.wsUrl) },
-      kalshi: { keyId: kalshi.keyId, privateKey: kalshi.privateKey },
+      kalshi: {
+        keyId: kalshi.keyId,
+        ...(kalshi.privateKey === undefined ? {} : { privateKey: kalshi.privateKey }),
+      },
     },
     { name: 'chainlink', chainlink: { providers: ethereum.urls, proxies: ethereum.proxies } },
   ]

@@ -68,7 +68,11 @@ export async function startPredictionsRecording(
     .map((setting) => {
       const parts = { venue: openVenue(setting, clock), store, clock, log, symbols: options.symbols }
       if (setting.name === 'chainlink')
-        return recordOracle({ ...parts, heartbeatMs: HEARTBEAT_MS, backMs: options.oracleBackMs ?? 3_600_000 })
+        return recordOracle({
+          ...parts,
+          heartbeatMs: HEARTBEAT_MS,
+          backMs: options.oracleBackMs ?? 3_600_000,
+        })
       if (setting.name === 'polymarket' || setting.name === 'kalshi')
         return recordPredictions({ ...parts, plan: MARKET_PLANS[setting.name] })
       return recorderOf(setting.name, parts)
