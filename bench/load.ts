@@ -17,6 +17,8 @@ export interface LoadOptions {
   durationMs: number
   /** The raw request of connection `index`'s n-th turn. */
   request: (index: number, turn: number) => string
+  /** How long each connection waits after an answer. */
+  pauseMs?: number
 }
 
 export function httpGet(path: string, headers: Record<string, string> = {}): string {
@@ -24,6 +26,17 @@ export function httpGet(path: string, headers: Record<string, string> = {}): str
     ([name, value]) => `${name}: ${value}\r\n`,
   )
   return `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
+}
+
+export function httpPost(path: string, body: string, headers: Record<string, string> = {}): string {
+  const all = {
+    Host: '127.0.0.1',
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(body)),
+    ...headers,
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }
 
 export async function load(options: LoadOptions): Promise<LoadResult> {
@@ -84,8 +97,9 @@ function drive(
       received = 0
       expected = -1
       done(status, performance.now() - sentAt)
-      if (performance.now() < endsAt) send()
-      else socket.end()
+      if (performance.now() >= endsAt) socket.end()
+      else if (options.pauseMs === undefined) send()
+      else setTimeout(send, options.pauseMs)
     })
   })
 }

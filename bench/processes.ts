@@ -33,6 +33,12 @@ export async function startBare(body: Buffer | string): Promise<Running> {
   return { ...running, stop: () => running.stop().finally(() => rmSync(folder, { recursive: true })) }
 }
 
+/** A node for measurements, in a process of its own. */
+export async function startWideNode(bytes: number): Promise<Running & { url: string }> {
+  const running = await start(['bench/wide-node.ts', String(bytes)], {})
+  return { ...running, url: `ws://127.0.0.1:${running.port}` }
+}
+
 export interface BenchService extends Running {
   key: string
   folder: string
@@ -40,7 +46,7 @@ export interface BenchService extends Running {
 
 /** The service as `npm start` runs it, on an empty data folder, with a key of a plan without narrow limits. */
 export async function startBenchService(
-  options: { folder?: string; environment?: Record<string, string> } = {},
+  options: { folder?: string; environment?: Record<string, string>; keyFor?: 'test' | 'live' } = {},
 ): Promise<BenchService> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tapeline-bench-'))
   const plans = join(folder, 'plans.json')
@@ -48,13 +54,12 @@ export async function startBenchService(
   const environment = {
     TAPELINE_DATA: folder,
     TAPELINE_PORT: '0',
-    TAPELINE_SANDBOX: 'off',
     TAPELINE_PLANS: plans,
     TAPELINE_LOG_LEVEL: 'warn',
     ...options.environment,
   }
   const running = await start(['src/main.ts', 'serve'], environment)
-  const key = createKey(environment)
+  const key = createKey(environment, options.keyFor ?? 'test')
   return {
     ...running,
     key,
@@ -63,7 +68,7 @@ export async function startBenchService(
   }
 }
 
-function createKey(environment: Record<string, string>): string {
+function createKey(environment: Record<string, string>, keyFor: string): string {
   const tapeline = (...args: string[]): Record<string, string> =>
     JSON.parse(
       execFileSync(process.execPath, ['src/main.ts', ...args, '--json'], {
@@ -73,7 +78,7 @@ function createKey(environment: Record<string, string>): string {
       }),
     )
   const { id = '' } = tapeline('accounts', 'create', '--email', 'bench@example.com', '--plan', 'bench')
-  const { key = '' } = tapeline('keys', 'create', '--account', id, '--environment', 'test', '--name', 'bench')
+  const { key = '' } = tapeline('keys', 'create', '--account', id, '--environment', keyFor, '--name', 'bench')
   return key
 }
 

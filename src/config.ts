@@ -92,6 +92,15 @@ const SETTINGS = {
   test: setting('TEST', 'Whether the test environment runs.', true, onOff),
   sandbox: setting('SANDBOX', 'Whether the test environment has simulated venues and nodes.', true, onOff),
   live: setting('LIVE', 'Which venues the live environment records.', [] as readonly string[], liveSources),
+  kalshiKeyId: secret(
+    setting('KALSHI_KEY_ID', 'Key id for the WebSocket of prediction market B.', null, optionalText),
+  ),
+  kalshiPrivateKey: secret(
+    setting('KALSHI_PRIVATE_KEY', 'RSA private key (PEM, \\n for line breaks) of that key id.', null, {
+      allowed: 'a private key in PEM',
+      read: (value: string): string | null => (value === '' ? null : value.replaceAll('\\n', '\n')),
+    }),
+  ),
   nodes: setting(
     'NODES',
     'wRPC JSON addresses of the live nodes; backup= before one makes it a backup of the others.',

@@ -91,7 +91,8 @@ async function launch(options: SandboxNodesOptions, ports: readonly string[]) {
     ...['--state-folder', options.stateFolder],
     ...ports,
   ]
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  // A group of its own: Ctrl-C reaches this process only, which then stops the nodes in order.
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
   child.stdin?.on('error', () => {})
   try {
     return { child, ready: await readyLine(child) }

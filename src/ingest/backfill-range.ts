@@ -41,7 +41,7 @@ export async function backfillRange(options: {
         const derivatives = plan.hasFunding
           ? await loadDerivatives({ series, source: plan.source, symbol, fromMs: fromMs - DAY_MS })
           : undefined
-        const counts = { differences: 0, lateTrades: 0, missedMinutes: 0 }
+        const counts = { trades: 0, differences: 0, lateTrades: 0, missedMinutes: 0 }
         const parts: SymbolParts = {
           ...{ plan, venue, symbol, series, writer, tracker, derivatives, counts, clock, signal },
         }

@@ -57,7 +57,7 @@ export interface ExchangeOptions {
 
 export function recordExchange(options: ExchangeOptions): Recorder {
   const { plan, venue, store, clock, log } = options
-  const counts: IngestCounts = { differences: 0, lateTrades: 0, missedMinutes: 0 }
+  const counts: IngestCounts = { trades: 0, differences: 0, lateTrades: 0, missedMinutes: 0 }
   const symbols = (options.symbols ?? SYMBOLS).filter((symbol) =>
     Object.hasOwn(venue.describe.symbols, symbol),
   )
@@ -155,13 +155,14 @@ export function recordExchange(options: ExchangeOptions): Recorder {
         log,
         ...(options.backfillFromMs === undefined ? {} : { fromMs: options.backfillFromMs }),
         onProgress(next) {
-          if (isFirst || !next.isFinished) progress = next
+          if (isFirst) progress = next
         },
         async onStep(step) {
           if (isFirst && step.kind === 'counts') await startFlows(recorders)
         },
       })
-      progress = result
+      // Later passes close small holes; they change the share only where one could not be closed.
+      if (!isFirst) progress = { ...result, done: result.total - result.failed }
       if (isFirst && !plan.backfill.some((step) => step.kind === 'counts')) await startFlows(recorders)
       isFirst = false
       await clock.sleep(LOOK_AGAIN_MS, signal)

@@ -145,9 +145,11 @@ export function recordSymbol(
         else minutes.heard(observation)
         return
       case 'aggregate_trade':
+        parts.counts.trades += 1
         follower?.push(observation)
         return
       case 'trade':
+        parts.counts.trades += 1
         writer.put(tradeFeed, [
           {
             time: observation.venueTimeMs,

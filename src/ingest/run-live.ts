@@ -159,6 +159,8 @@ export function runLive(options: {
     for (;;) {
       await clock.sleep(TICK_MS, signal)
       const nowMs = clock.now()
+      // A store that takes nothing is not given more to keep, and nothing is claimed that it does not have.
+      if (writer.stats().failure !== null) continue
       for (const recorder of recorders.values()) recorder.show(nowMs)
       claim(nowMs)
     }
@@ -168,6 +170,7 @@ export function runLive(options: {
     if (!options.hasSnapshots) return
     for (;;) {
       await clock.sleep(SAMPLE_MS, signal)
+      if (writer.stats().failure !== null) continue
       for (const recorder of recorders.values()) recorder.sample(clock.now())
     }
   }

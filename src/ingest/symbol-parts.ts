@@ -24,6 +24,8 @@ export interface SymbolParts {
 }
 
 export interface IngestCounts {
+  /** Trades, single and aggregate, that were taken in. */
+  trades: number
   /** Bars of the stream that the venue's own answer contradicted. */
   differences: number
   /** Trades that came after their bar was closed. */

@@ -81,16 +81,23 @@ export function createHub(deps: {
     onFault: (err) => log.error({ err }, 'the event log could not be read for a stream'),
   }
 
-  const publish = (event: StoredEvent) => {
-    let frame: Buffer | undefined
-    for (const session of matcher.match(event)) {
-      frame ??= eventFrame(event.text)
-      session.deliver(frame)
+  /** Several events at a time leave as one write per client. */
+  const publish = (events: readonly StoredEvent[]) => {
+    const held = new Set<Session>()
+    for (const event of events) {
+      let frame: Buffer | undefined
+      for (const session of matcher.match(event)) {
+        frame ??= eventFrame(event.text)
+        if (events.length > 1 && !held.has(session)) {
+          held.add(session)
+          session.hold()
+        }
+        session.deliver(frame)
+      }
     }
+    for (const session of held) session.flush()
   }
-  const stopListening = tail.listen((events) => {
-    for (const event of events) publish(event)
-  })
+  const stopListening = tail.listen(publish)
 
   const count = (accountId: string, change: number) => {
     const now = (perAccount.get(accountId) ?? 0) + change

@@ -21,6 +21,9 @@ import {
 export interface Connection {
   send(frame: string | Buffer): void
   readonly unsentBytes: number
+  /** What is sent from now on leaves together, at `flush`. */
+  hold(): void
+  flush(): void
   close(code: number, reason: string): void
 }
 
@@ -61,6 +64,8 @@ export interface Session {
   receive(text: string): void
   /** A live event that some subscription wants. */
   deliver(frame: Buffer): void
+  hold(): void
+  flush(): void
   /** The connection is gone. */
   end(): void
   readonly ended: boolean
@@ -181,9 +186,11 @@ export function createSession(host: SessionHost, connection: Connection, client:
     if (oldestSeq > sub.sentSeq + 1 && sub.sentSeq < untilSeq) {
       say({ type: 'gap', id: sub.id, after_seq: sub.sentSeq, up_to_seq: oldestSeq - 1, reason: 'retention' })
     }
+    connection.hold()
     for (const event of page.events) {
       if (!wasSent(sub, event)) connection.send(eventFrame(event.text))
     }
+    connection.flush()
     sub.sentSeq = page.more ? page.upToSeq : Math.max(untilSeq, page.upToSeq)
     if (sub.sentSeq < host.seq) return false
     sub.stops.push(host.attach(session, sub.wish))
@@ -293,6 +300,8 @@ export function createSession(host: SessionHost, connection: Connection, client:
       }
       connection.send(frame)
     },
+    hold: () => connection.hold(),
+    flush: () => connection.flush(),
     end() {
       if (ended) return
       ended = true

@@ -2,6 +2,8 @@ import { type Breaker, createBreaker } from '../kit/breaker.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Job, SubscriptionRecord } from '../store/jobs.ts'
 import type { PauseReason } from './credits.ts'
+import { BATCH_EVENTS } from './deliver.ts'
+import type { Secrets } from './sign.ts'
 
 /**
  * The way to one receiver. Every subscription has a lane of its own, with its own slots and its own breaker:
@@ -21,10 +23,21 @@ export interface Lane {
   pausedUntilMs: number
   pauseReason: PauseReason | undefined
   failingSinceMs: number | null
+  /** The checked address and the opened secrets, as long as neither can have changed. */
+  target: Target | undefined
   readonly breaker: Breaker
 }
 
+export interface Target {
+  readonly of: SubscriptionRecord
+  readonly validUntilMs: number
+  readonly url: URL
+  readonly secrets: Secrets
+}
+
 export const FAST_SLOTS = 16
+/** Claimed ahead for receivers that answer quickly, so that none of them waits for the store. */
+const FAST_AHEAD = 128
 export const SLOW_SLOTS = 2
 export const SLOW_ANSWER_MS = 2_000
 const BREAKER = { failures: 10, openMs: 5_000, maxOpenMs: 60_000 }
@@ -41,10 +54,17 @@ export function createLane(subscription: SubscriptionRecord, clock: Clock): Lane
     pausedUntilMs: 0,
     pauseReason: undefined,
     failingSinceMs: subscription.failingSinceMs,
+    target: undefined,
     breaker: createBreaker(BREAKER, clock),
   }
 }
 
 export function slotsOf(lane: Lane): number {
   return lane.slow ? SLOW_SLOTS : FAST_SLOTS
+}
+
+/** How many jobs are claimed at a time. */
+export function claimSize(lane: Lane): number {
+  if (lane.subscription.batch) return BATCH_EVENTS
+  return lane.slow || lane.breaker.state() !== 'closed' ? SLOW_SLOTS : FAST_AHEAD
 }

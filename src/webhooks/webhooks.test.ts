@@ -6,7 +6,8 @@ import { Webhook } from 'standardwebhooks'
 import { accept, hang, type Receiver, startReceiver, status, until } from '../../test/fakes/receiver.ts'
 import { type Rig, type RigOptions, startRig } from '../../test/fakes/webhook-rig.ts'
 
-const QUICK = { retryDelaysMs: [50, 50, 50, 50, 50, 50, 50], answerLimitMs: 400 }
+const QUICK = { retryDelaysMs: [50, 50, 50, 50, 50, 50, 50] }
+const IMPATIENT = { ...QUICK, answerLimitMs: 400 }
 
 async function setUp(t: TestContext, webhooks: RigOptions['webhooks'] = QUICK) {
   const rig = await startRig({ webhooks })
@@ -50,7 +51,7 @@ for (const [name, answer, error] of [
   ['429', status(429, { 'Retry-After': '0' }), /answered 429/],
 ] as const) {
   test(`${name} is a failure that costs nothing and is tried again until it is taken`, async (t) => {
-    const { rig, owner, subscribe } = await setUp(t)
+    const { rig, owner, subscribe } = await setUp(t, answer === hang ? IMPATIENT : QUICK)
     const receiver = await startReceiver(answer)
     const { subscription } = await subscribe(receiver)
     await rig.emitBlocks(1)

@@ -48,7 +48,7 @@ const DECLARATIONS: readonly Pattern[] = [
   },
   { pattern: /choice\(\s*'[^']*',\s*\[([^\]]+)\]/g, change: shorter },
   { pattern: /\{ source: ('[a-z_]+')/g, change: otherOf("'oracle'") },
-  { pattern: /\{[^}]*(?:active|include_orderbook): (true)/g, change: () => 'false' },
+  { pattern: /at\([^)]*\{[^}]*(?:active|include_orderbook): (true)/g, change: () => 'false' },
 ]
 
 /** `withDefault(inner, value)`: the value stands last, wherever the parentheses of the inner one end. */
@@ -64,9 +64,14 @@ const PLAN_VALUES: readonly Pattern[] = [
 
 const ERROR_VALUES: readonly Pattern[] = [{ pattern: new RegExp(`status: ${NUMBER}`, 'g'), change: more }]
 
+/** What they bound is the node's own form of a transaction, not a value of the contract. */
+const NODE_FORMS = ['chain/transaction-schema.ts', 'chain/rpc-schema.ts']
+/** Progress of the recorders and the place to replay from: additions of ours without a bound in the contract. */
+const OWN_BOUNDS = ['account/status.ts', 'webhooks/replay-webhook.ts']
+
 export function findMutants(): Mutant[] {
   const endpoints = globSync('src/api/endpoints/**/*.ts', { cwd: ROOT }).filter(
-    (f) => !f.endsWith('.test.ts'),
+    (f) => !f.endsWith('.test.ts') && ![...NODE_FORMS, ...OWN_BOUNDS].some((form) => f.endsWith(form)),
   )
   return [
     ...endpoints.sort().flatMap((file) => {

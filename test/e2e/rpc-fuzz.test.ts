@@ -20,6 +20,7 @@ const SEED = 20_261
 let chain: ChainService
 let strict: FakeNode
 let key: string
+let following: NodeJS.Timeout
 before(async () => {
   strict = await startFakeNode({ networkId: 'testnet-10', daaScore: 500_000_300 })
   let urls = ''
@@ -34,10 +35,15 @@ before(async () => {
       return { TAPELINE_NODES: urls }
     },
   })
+  // The strict node stays in step with the simulated one, so that both get calls until the end.
+  following = setInterval(() => {
+    strict.state.daaScore = Number(chain.nodes[0]?.status().virtualDaaScore)
+  }, 200)
   key = await chain.key()
   await chain.healthy(2)
 })
 after(async () => {
+  clearInterval(following)
   await chain.stop()
   await strict.close()
 })
@@ -167,6 +173,9 @@ function send(body: Buffer, agent: Agent): Promise<Got> {
 }
 
 const CODES = [-32700, -32600, -32601, -32602, -32010, -32000]
+/** A machine that is too busy may starve a node for seconds; more than a few of these are a fault of ours. */
+const NO_NODE = -32020
+const MOST_NO_NODE = BODIES / 1_000
 
 /** What the body asks for, as far as it can be read at all; undefined for what is no list. */
 function askedOf(body: Buffer): unknown[] {
@@ -179,7 +188,8 @@ function askedOf(body: Buffer): unknown[] {
 
 function check(body: Buffer, got: Got): void {
   const about = `${body.toString('utf8').slice(0, 2_000)} → ${got.status} ${got.text.slice(0, 500)}`
-  assert.equal(got.status, 200, about)
+  const isDown = got.status === 503
+  assert.ok(got.status === 200 || isDown, about)
   const asked = askedOf(body)
   const parsed = JSON.parse(got.text) as RpcReply | RpcReply[]
   const replies = Array.isArray(parsed) ? parsed : [parsed]
@@ -190,10 +200,12 @@ function check(body: Buffer, got: Got): void {
     assert.ok('id' in reply, about)
     assert.ok('result' in reply !== 'error' in reply, about)
     if (reply.error === undefined) {
+      assert.ok(!isDown, about)
       const { method } = asked[index] as { method: string }
       price += METHODS.get(method)?.price ?? Number.NaN
     } else {
-      assert.ok(CODES.includes(reply.error.code), about)
+      assert.ok(CODES.includes(reply.error.code) || reply.error.code === NO_NODE, about)
+      assert.ok(!isDown || reply.error.code === NO_NODE, about)
       assert.equal(typeof reply.error.message, 'string')
     }
   }
@@ -226,6 +238,7 @@ test(`${BODIES} random and mutated bodies`, async () => {
   agent.destroy()
   for (const code of [...CODES, 'result'])
     assert.ok((codes.get(code) ?? 0) > 0, `nothing was answered with ${code}`)
+  assert.ok((codes.get(NO_NODE) ?? 0) <= MOST_NO_NODE, `${codes.get(NO_NODE)} calls found no node`)
   assert.deepEqual(strict.violations, [])
   assert.equal(chain.nodes[0]?.log.counts()['(malformed)'], undefined)
   assert.equal((await chain.call(key, 'ping')).answer.status, 200, 'the service is alive')

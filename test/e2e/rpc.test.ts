@@ -151,11 +151,11 @@ test('blocked and unknown methods and wrong params are refused for nothing, and 
     assert.equal(charged(answer), 0)
     if (code === -32602) assert.ok(Object(reply.error?.data?.faults).length > 0, answer.text)
   }
+  // The index asks for what it needs all the time; none of that was asked for here.
+  const asked = [...BLOCKED, ...UNKNOWN, ...wrong.map(([method]) => method), '(malformed)']
   for (const node of chain.nodes) {
-    assert.deepEqual(
-      Object.keys(node.log.counts()).filter((name) => name !== 'getServerInfo'),
-      [],
-    )
+    const arrived = Object.keys(node.log.counts()).filter((name) => asked.includes(name))
+    assert.deepEqual(arrived, [])
   }
 })
 
@@ -195,24 +195,18 @@ test('18446744073709551615 survives in both directions', async () => {
   const max = 18446744073709551615n
   const asked = await chain.call(key, 'getDaaScoreTimestampEstimate', { daaScores: [max, String(max)] })
   assert.ok(asked.reply.result, asked.answer.text)
+  const { sink } = await result('getSink')
   const params = await goodParams()
   const { block } = params.submitBlock as { block: { header: object; transactions: unknown[] } }
   const header = { ...block.header, nonce: max }
   const sent = await chain.call(key, 'submitBlock', { block: { ...block, header } })
-  assert.equal(
-    (sent.reply.result as { report?: unknown } | undefined)?.report !== undefined,
-    true,
-    sent.answer.text,
-  )
-  const blocks = await chain.call(key, 'getBlocks', {
-    lowHash: (params.getBlocks as { lowHash: string }).lowHash,
-    includeBlocks: true,
-    includeTransactions: true,
-  })
-  assert.ok(
-    blocks.answer.text.includes('"nonce":18446744073709551615'),
-    'the nonce comes back with all its digits',
-  )
+  assert.deepEqual(sent.reply.result, { report: { type: 'success' } }, sent.answer.text)
+  const endsAt = performance.now() + 5_000
+  for (;;) {
+    const blocks = await chain.call(key, 'getBlocks', { lowHash: sink, includeBlocks: true })
+    if (blocks.answer.text.includes('"nonce":18446744073709551615')) break
+    assert.ok(performance.now() < endsAt, 'the nonce does not come back with all its digits')
+  }
 })
 
 test('a batch keeps its order, one failure spoils nothing, and each item has its own price', async () => {
@@ -275,6 +269,18 @@ test('a balance that cannot take the whole batch refuses it whole; at 0 refusals
     replies(free).map(({ error }) => error?.code),
     [-32010, -32601],
   )
+})
+
+test('credits of a call in flight cannot be spent twice, and what runs is never refused afterwards', async () => {
+  const poor = await chain.key({ credits: 5 })
+  for (const node of chain.nodes) node.setFaults({ latencyMs: 400 })
+  const first = chain.post(calls('getMempoolEntries'), poor)
+  await new Promise((resolve) => setTimeout(resolve, 150))
+  const second = await chain.post(calls('ping'), poor)
+  assertError(second, 402, 'credits_exhausted')
+  assert.equal(second.headers.get('x-credits-charged'), '0')
+  assert.equal(charged(await first), 5)
+  for (const node of chain.nodes) node.setFaults({ latencyMs: 0 })
 })
 
 test('heavy calls in flight are bounded per account; a batch runs its own one after another', async () => {

@@ -27,6 +27,8 @@ export interface MarketService {
   /** The store of the test environment, opened beside the service as a recorder would. */
   readonly store: EnvironmentStore
   readonly clock: Clock & { set(nowMs: number): void }
+  /** Lets a second pass: what another handle wrote is seen after a moment, not at once. */
+  tick(): void
   /** A key of a plan; the same one each time unless the wish says more. */
   key(wish?: KeyWish): Promise<string>
   /** A GET with the key of a plan (enterprise unless told). */
@@ -66,6 +68,7 @@ export async function startMarketService(options: {
     folder,
     store,
     clock,
+    tick: () => clock.set(clock.now() + 1_000),
     key: (wish = {}) => {
       const plain = Object.keys(wish).every((name) => name === 'plan')
       return plain ? planKey(wish.plan ?? 'enterprise') : makeKey(parts.accounts, wish)

@@ -1,8 +1,8 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { GateReply } from '../../gate/request.ts'
+import type { GateReply, HeaderList } from '../../gate/request.ts'
 import { chooseEncoding, compress, compressor, type Encoding } from './compress.ts'
 import type { Cors } from './cors.ts'
 
@@ -22,6 +22,7 @@ export function sendReply(
   reply.hijack()
   const isHead = request.method === 'HEAD'
   if (answer.status === 304 || answer.status === 204) {
+    tellHeldTag(headers, request.headers)
     reply.raw.writeHead(answer.status, headers)
     reply.raw.end()
     return
@@ -35,6 +36,19 @@ export function sendReply(
   else return writeBody(reply.raw, answer.body)
 }
 
+/** The tag of a 304 is the one that the caller holds: that of the encoding it would get again. */
+function tellHeldTag(headers: HeaderList, request: IncomingHttpHeaders): void {
+  const encoding = chooseEncoding(request['accept-encoding'], Number.POSITIVE_INFINITY)
+  const etag = headers.indexOf('ETag')
+  if (encoding === undefined || etag === -1) return
+  const encoded = encodedTag(headers[etag + 1] ?? '', encoding)
+  if (request['if-none-match']?.includes(encoded)) headers[etag + 1] = encoded
+}
+
+function encodedTag(tag: string, encoding: string): string {
+  return `${tag.slice(0, -1)}-${encoding}"`
+}
+
 type Body = GateReply['body']
 
 function lengthOf(body: Body): number {
@@ -44,14 +58,14 @@ function lengthOf(body: Body): number {
 
 async function sendCompressed(raw: ServerResponse, answer: GateReply, encoding: Encoding): Promise<void> {
   const { headers, body } = answer
+  const etag = headers.indexOf('ETag')
+  if (etag !== -1) headers[etag + 1] = encodedTag(headers[etag + 1] ?? '', encoding)
   headers.push('Content-Encoding', encoding)
   if (typeof body !== 'string' && !Buffer.isBuffer(body)) {
     raw.writeHead(answer.status, headers)
     return streamCompressed(raw, body, encoding)
   }
   const bytes = await compress(body, encoding, answer.keepWith)
-  const etag = headers.indexOf('ETag')
-  if (etag !== -1) headers[etag + 1] = `${(headers[etag + 1] ?? '').slice(0, -1)}-${encoding}"`
   headers.push('Content-Length', String(bytes.length))
   raw.writeHead(answer.status, headers)
   return writeBody(raw, bytes)

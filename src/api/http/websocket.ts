@@ -45,7 +45,9 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
       return
     }
-    sockets.handleUpgrade(request, socket, head, (client) => accept(client, request, { ...options, door }))
+    sockets.handleUpgrade(request, socket, head, (client) =>
+      accept(client, socket, request, { ...options, door }),
+    )
   }
   server.on('upgrade', onUpgrade)
   return {
@@ -57,7 +59,7 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
   }
 }
 
-function accept(socket: WebSocket, request: IncomingMessage, options: StreamOptions): void {
+function accept(socket: WebSocket, raw: Duplex, request: IncomingMessage, options: StreamOptions): void {
   const early: string[] = []
   const keepEarly = (data: Buffer) => {
     if (early.length < MOST_EARLY_MESSAGES) early.push(data.toString('utf8'))
@@ -86,7 +88,7 @@ function accept(socket: WebSocket, request: IncomingMessage, options: StreamOpti
         const error = await entered.recheck()
         return error && refusalOf(error, options.log)
       }
-      const client = hub.open(connectionOf(socket), { accountId, plan, recheck })
+      const client = hub.open(connectionOf(socket, raw), { accountId, plan, recheck })
       if (client === undefined) return
       socket.on('message', (data: Buffer) => {
         client.alive()
@@ -113,7 +115,7 @@ function refuse(socket: WebSocket, { code, reason }: Refusal): void {
   if (socket.readyState === socket.OPEN) socket.close(code, shortReason(reason))
 }
 
-function connectionOf(socket: WebSocket): ClientConnection {
+function connectionOf(socket: WebSocket, raw: Duplex): ClientConnection {
   return {
     send(frame) {
       if (socket.readyState === socket.OPEN) socket.send(frame, { binary: false })
@@ -121,6 +123,8 @@ function connectionOf(socket: WebSocket): ClientConnection {
     get unsentBytes() {
       return socket.bufferedAmount
     },
+    hold: () => raw.cork(),
+    flush: () => raw.uncork(),
     close: (code, reason) => refuse(socket, { code, reason }),
     ping() {
       if (socket.readyState === socket.OPEN) socket.ping()

@@ -1,4 +1,5 @@
 import { INTERVAL_MS, type Interval } from '../../../core/interval.ts'
+import type { MarketType } from '../../../core/rows/market.ts'
 import { SnapshotRow } from '../../../core/rows/snapshot.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { base } from '../../contract/costs.ts'
@@ -105,6 +106,8 @@ export const snapshots = endpoint({
             source: input.source,
             symbol: asset,
           })
+    // One market lies in the series of its duration; what other durations miss is no gap of it.
+    const duration = (market?.market_type ?? undefined) as MarketType | undefined
     const hasDiffs = input.source === 'predmkt_b' || path === '/v1/predmkt_a/orderbook'
     const books: RowsRequest['books'] = {
       books: isPrediction && input.include_orderbook,
@@ -113,7 +116,7 @@ export const snapshots = endpoint({
     }
     const step = input.interval
     return listRows(context, {
-      feeds: snapshotFeeds(input.source, asset, isPrediction ? input.market_type : undefined),
+      feeds: snapshotFeeds(input.source, asset, isPrediction ? (input.market_type ?? duration) : undefined),
       ...(market ? { filters: { instruments: [market.market_id] } } : {}),
       ...(step === undefined || step === GRID ? {} : { stepMs: INTERVAL_MS[step] }),
       ...(books.books || books.diffs ? { books } : {}),

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Recording, startRecording, startWorld } from '../../test/ingest/recording.ts'
+import { systemClock } from '../kit/clock.ts'
+import { createLogger } from '../kit/log.ts'
+import type { CoverageStore } from '../store/coverage.ts'
+import type { Recorder, RecorderStatus } from './recorder.ts'
+import { supervise } from './supervise.ts'
+
+const log = createLogger({ level: 'silent' })
+const coverage = {
+  read: async () => ({ complete: true, observed: [], gaps: [] }),
+} as unknown as CoverageStore
+
+async function until(isTrue: () => boolean, limitMs: number): Promise<void> {
+  const endsAt = performance.now() + limitMs
+  while (!isTrue() && performance.now() < endsAt) await systemClock.sleep(20)
+  assert.ok(isTrue())
+}
+
+const status: RecorderStatus = {
+  ...{ name: 'toy', source: 'cexa', channels: 1, channelsUp: 1, lastEventMs: null, rowsInserted: 0 },
+  ...{ waitingRows: 0, storeFailure: null, backfill: null, counts: {}, feeds: [] },
+}
+
+test('a recorder that fails is started again and never stops the others', async () => {
+  const started = { failing: 0, steady: 0 }
+  const untilStopped = (signal: AbortSignal) =>
+    new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+  const recorder = (name: 'failing' | 'steady', source: Recorder['source']): Recorder => ({
+    name,
+    source,
+    async run(signal) {
+      started[name] += 1
+      if (name === 'failing' && started.failing < 3) throw new Error('broken')
+      await untilStopped(signal)
+    },
+    status: () => ({ ...status, name, source, lastEventMs: systemClock.now() }),
+  })
+  const fast = {
+    now: systemClock.now,
+    sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 50, signal),
+  }
+  const recorders = [recorder('failing', 'cexa'), recorder('steady', 'perpdex')]
+  const supervisor = supervise({ recorders, coverage, clock: fast, log })
+  await until(() => started.failing === 3, 5_000)
+  assert.equal(started.steady, 1)
+  assert.deepEqual(
+    supervisor.status().map(({ state }) => state),
+    ['healthy', 'healthy'],
+  )
+  await supervisor.close()
+})
+
+test('a venue that goes away is down in the status, and healthy when it is back', async () => {
+  const world = await startWorld({ factor: 20 })
+  const recording: Recording = await startRecording(world, { venues: ['spot'] })
+  const state = () => recording.supervisor.status()[0]?.state
+  try {
+    await until(() => state() === 'healthy', 10_000)
+    const fault = world.sandbox.faults.set({ kind: 'drop', venue: 'spot', durationMs: 3_600_000 })
+    await until(() => state() === 'down', 10_000)
+    world.sandbox.faults.clear(fault.id)
+    await until(() => state() === 'healthy', 15_000)
+  } finally {
+    await recording.close()
+    await world.close()
+  }
+})

@@ -1,0 +1,107 @@
+/** Heartbeats and the place of a client in the hub; connections are plain objects, the log is real. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { testAddress } from '../../test/fakes/event-writer.ts'
+import { blockEvent, NETWORK } from '../../test/fakes/webhook-rig.ts'
+import { BUILT_IN_PLANS } from '../core/plan.ts'
+import { createEventTail } from '../events/publish.ts'
+import { systemClock } from '../kit/clock.ts'
+import { createLogger } from '../kit/log.ts'
+import { openSqliteChain } from '../store/sqlite/chain.ts'
+import { type ClientConnection, createHub } from './hub.ts'
+
+const [plan] = BUILT_IN_PLANS
+assert.ok(plan)
+
+function recordingConnection() {
+  const log = { sent: [] as string[], buffers: [] as Buffer[], pings: 0, terminated: false, closedWith: 0 }
+  const connection: ClientConnection = {
+    send: (frame) => {
+      log.sent.push(frame.toString())
+      if (typeof frame !== 'string') log.buffers.push(frame)
+    },
+    unsentBytes: 0,
+    hold: () => {},
+    flush: () => {},
+    close: (code) => {
+      log.closedWith = code
+    },
+    ping: () => {
+      log.pings++
+    },
+    terminate: () => {
+      log.terminated = true
+    },
+  }
+  return { connection, log }
+}
+
+async function setUp(t: TestContext, pingMs: number) {
+  const { events, close } = openSqliteChain({ file: ':memory:' })
+  const tail = await createEventTail({ store: events })
+  const log = createLogger({ level: 'silent' })
+  const watching = { now: 0 }
+  const watch = (addresses: readonly string[]) => {
+    watching.now += addresses.length
+    return () => {
+      watching.now -= addresses.length
+    }
+  }
+  const hub = createHub({ events, tail, network: NETWORK, watch, clock: systemClock, log, pingMs })
+  t.after(async () => {
+    await hub.close()
+    await tail.close()
+    await close()
+  })
+  const client = { accountId: 'a', plan: { ...(plan as NonNullable<typeof plan>), streamConnections: 10 } }
+  return { hub, events, tail, watching, client: { ...client, recheck: async () => undefined } }
+}
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+test('a client that answers pings stays; one that leaves two unanswered is ended', async (t) => {
+  const { hub, client } = await setUp(t, 20)
+  const lively = recordingConnection()
+  const dead = recordingConnection()
+  const answers = hub.open({ ...lively.connection, ping: () => answers?.alive() }, client)
+  hub.open(dead.connection, client)
+  await sleep(120)
+  assert.equal(dead.log.terminated, true)
+  assert.equal(dead.log.pings, 2)
+  assert.equal(lively.log.terminated, false)
+  assert.equal(hub.connections, 1)
+})
+
+test('an event is serialised once: every client gets the same bytes', async (t) => {
+  const { hub, client, events, tail } = await setUp(t, 60_000)
+  const clients = [recordingConnection(), recordingConnection(), recordingConnection()]
+  for (const { connection } of clients) {
+    hub.open(connection, client)?.receive('{"op":"subscribe","kinds":["block_added"]}')
+  }
+  await sleep(20)
+  tail.announce(await events.append([blockEvent(1)]))
+  await sleep(20)
+  const [first, ...others] = clients.map(({ log }) => log.buffers[0])
+  assert.ok(first)
+  for (const buffer of others) assert.equal(buffer, first)
+})
+
+test('a closed connection lets its addresses go and gets nothing more', async (t) => {
+  const { hub, client, events, tail, watching } = await setUp(t, 60_000)
+  const { connection, log } = recordingConnection()
+  const member = hub.open(connection, client)
+  const address = testAddress(3)
+  member?.receive(
+    JSON.stringify({ op: 'subscribe', kinds: ['block_added', 'utxos_changed'], addresses: [address] }),
+  )
+  await sleep(20)
+  assert.match(log.sent.join(), /"type":"live"/)
+  assert.equal(watching.now, 1)
+  member?.closed()
+  assert.equal(watching.now, 0)
+  const before = log.sent.length
+  tail.announce(await events.append([blockEvent(1)]))
+  await sleep(20)
+  assert.equal(log.sent.length, before)
+  assert.equal(hub.connections, 0)
+})
