@@ -165,7 +165,7 @@ function SumTable(props: { rows: UsageRowView[]; group: (row: UsageRowView) => s
           <th>{props.title}</th>
           <th class="number">Requests</th>
           <th class="number">Credits</th>
-          <th class="number">Limited</th>
+          <th class="number wide-only">Limited</th>
         </tr>
       </thead>
       <tbody>
@@ -174,7 +174,7 @@ function SumTable(props: { rows: UsageRowView[]; group: (row: UsageRowView) => s
             <td class="break">{name}</td>
             <td class="number">{compact(sum.requests)}</td>
             <td class="number">{compact(sum.credits)}</td>
-            <td class="number">{compact(sum.limited)}</td>
+            <td class="number wide-only">{compact(sum.limited)}</td>
           </tr>
         ))}
       </tbody>
