@@ -91,13 +91,14 @@ describe('the dashboard in Chromium', { skip }, () => {
     await holder.getByRole('button', { name: 'Close' }).click()
   })
 
-  test('the chart renders candles: pixels of both colours, within the time of a first load', async () => {
+  test('the chart renders candles: pixels of both colours, within the time of a first load', async (t) => {
     await untilBars(service.url, key)
     const started = performance.now()
     await holder.goto('/')
     await holder.reload()
     await holder.locator('.chart[data-bars]:not([data-bars="0"]) canvas').first().waitFor()
     const elapsedMs = performance.now() - started
+    t.diagnostic(`first chart after ${Math.round(elapsedMs)} ms`)
     await holder.waitForTimeout(400)
     const counts = countColors(await holder.locator('.chart').screenshot())
     assert.ok(counts.up > 200 && counts.down > 200, JSON.stringify(counts))
