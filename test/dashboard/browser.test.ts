@@ -9,7 +9,16 @@ import { after, before, describe, test } from 'node:test'
 import { inflateSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts'
-import { becomeOperator, createKey, openPage, operatorToken, signUp, skip, startBrowser } from './browser.ts'
+import {
+  becomeOperator,
+  createKey,
+  createWebhook,
+  openPage,
+  operatorToken,
+  signUp,
+  skip,
+  startBrowser,
+} from './browser.ts'
 
 const BARS_WITHIN_MS = 60_000
 
@@ -77,12 +86,7 @@ describe('the dashboard in Chromium', { skip }, () => {
 
   test('a webhook against a local receiver: created, tested, its delivery seen', async () => {
     const { port } = receiver.address() as AddressInfo
-    await holder.goto('/#/webhooks')
-    await holder.getByRole('button', { name: 'Create webhook' }).click()
-    await holder.getByLabel('Receiver').fill(`http://127.0.0.1:${port}/hook`)
-    await holder.locator('dialog').getByRole('button', { name: 'Create webhook' }).click()
-    await holder.locator('code', { hasText: 'whsec_' }).waitFor()
-    await holder.getByRole('button', { name: 'I have copied it' }).click()
+    await createWebhook(holder, `http://127.0.0.1:${port}/hook`)
     await holder.getByRole('button', { name: 'Open' }).click()
     await holder.getByRole('button', { name: 'Send test event' }).click()
     await holder.getByText(/Test event: 204/).waitFor()

@@ -78,6 +78,16 @@ export async function becomeOperator(page: Page, token: string, email = 'op@exam
   await page.getByRole('heading', { name: 'API keys' }).waitFor()
 }
 
+/** Creates a webhook through the form and puts its secret away. */
+export async function createWebhook(page: Page, url: string): Promise<void> {
+  await page.goto('/#/webhooks')
+  await page.getByRole('button', { name: 'Create webhook' }).click()
+  await page.getByLabel('Receiver').fill(url)
+  await page.locator('dialog').getByRole('button', { name: 'Create webhook' }).click()
+  await page.locator('code', { hasText: 'whsec_' }).waitFor()
+  await page.getByRole('button', { name: 'I have copied it' }).click()
+}
+
 /** Creates a key through the form and returns its clear text. */
 export async function createKey(page: Page, name: string): Promise<string> {
   await page.goto('/#/keys')

@@ -3,7 +3,15 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { dataFolder, spawnService } from '../fakes/service.ts'
-import { becomeOperator, createKey, openPage, operatorToken, skip, startBrowser } from './browser.ts'
+import {
+  becomeOperator,
+  createKey,
+  createWebhook,
+  openPage,
+  operatorToken,
+  skip,
+  startBrowser,
+} from './browser.ts'
 
 const OUT = join(import.meta.dirname, '..', '..', 'screenshots')
 const VIEWS = [
@@ -43,6 +51,10 @@ try {
   await useKey(service.url, key)
   await new Promise((resolve) => setTimeout(resolve, WARM_MS))
   await useKey(service.url, key)
+  await createWebhook(first.page, `${service.url}/health`)
+  await first.page.getByRole('button', { name: 'Open' }).click()
+  await first.page.waitForTimeout(SETTLE_MS)
+  await shoot(first.page, 'webhook-open')
   const cookies = await first.context.cookies()
   for (const dark of [false, true]) {
     for (const width of [1280, 360]) {

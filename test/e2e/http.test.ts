@@ -16,7 +16,7 @@ after(() => service.stop())
 test('an unknown path is 404 and names the nearest one', async () => {
   const body = assertError(await ask(`${service.url}/v1/limit`, { key }), 404, 'not_found')
   assert.match(String(body.message), /Did you mean \/v1\/limits\?/)
-  assertError(await ask(`${service.url}/`), 404, 'not_found')
+  assertError(await ask(`${service.url}/nothing`), 404, 'not_found')
   assertError(await ask(`${service.url}/v1/limits/`, { key }), 404, 'not_found')
   assertError(await ask(`${service.url}/%zz`), 404, 'not_found')
 })

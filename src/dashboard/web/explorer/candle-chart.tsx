@@ -14,6 +14,9 @@ import { BAR_SECONDS, type Bar, type CandleRow, type FundingRow, type GapSpan } 
 
 const HEIGHT = 440
 const FUNDING_HEIGHT = 90
+const SHOWN_BARS = 160
+const LEAST_BARS = 60
+const GREW = 1.2
 
 interface Drawn {
   chart: IChartApi
@@ -84,7 +87,7 @@ function create(holder: HTMLElement): Drawn {
     },
     1,
   )
-  let first = true
+  let shownPlaces = 0
 
   function paint(): void {
     chart.applyOptions({
@@ -145,8 +148,12 @@ function create(holder: HTMLElement): Drawn {
       ),
     )
     chart.panes()[1]?.setHeight(FUNDING_HEIGHT)
-    if (first) chart.timeScale().setVisibleLogicalRange({ from: Math.max(0, places - 160), to: places + 4 })
-    first = false
+    // A first backfill brings many bars at once; later the view is the reader's.
+    if (places > shownPlaces * GREW) {
+      const from = Math.max(places - SHOWN_BARS, Math.min(0, places - LEAST_BARS))
+      chart.timeScale().setVisibleLogicalRange({ from, to: places + 4 })
+    }
+    shownPlaces = places
   }
 
   paint()
