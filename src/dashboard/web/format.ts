@@ -25,3 +25,11 @@ export function ago(text: string | null, nowMs = Date.now()): string {
   if (seconds < 129_600) return `${Math.round(seconds / 3_600)} h ago`
   return `${Math.round(seconds / 86_400)} days ago`
 }
+
+/** How long until then. */
+export function ahead(text: string, nowMs = Date.now()): string {
+  const seconds = Math.round((Date.parse(text) - nowMs) / 1000)
+  if (seconds <= 1) return 'now'
+  if (seconds < 90) return `in ${seconds} s`
+  return seconds < 5_400 ? `in ${Math.round(seconds / 60)} min` : `in ${Math.round(seconds / 3_600)} h`
+}

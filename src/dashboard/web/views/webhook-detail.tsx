@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { view } from '../api.ts'
-import { ago, dateTime } from '../format.ts'
+import { ago, ahead } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -173,7 +173,7 @@ function DeliveryTable(props: { deliveries: Delivery[]; onReplay: (seq: number) 
             <td data-label="When">
               {ago(delivery.last_attempt_at ?? delivery.created_at)}
               <div class="muted tiny">
-                {delivery.next_attempt_at !== null && `next try ${dateTime(delivery.next_attempt_at)}`}
+                {delivery.next_attempt_at !== null && `next try ${ahead(delivery.next_attempt_at)}`}
               </div>
             </td>
             <td class="actions">
