@@ -17,6 +17,7 @@ import { checkDeclarations } from './api/publish/check.ts'
 import { openapiDocument } from './api/publish/openapi.ts'
 import { routesOf } from './api/publish/router.ts'
 import { startChain } from './app/chain.ts'
+import { startDashboard } from './app/dashboard.ts'
 import { startDelivery } from './app/delivery.ts'
 import { startMarket } from './app/market.ts'
 import type { Probe } from './app/parts.ts'
@@ -35,7 +36,9 @@ import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown } from './kit/shutdown.ts'
 import { type AccountsStore, ConflictError } from './store/accounts.ts'
+import type { BillingStore } from './store/billing.ts'
 import { openSqliteAccounts } from './store/sqlite/accounts.ts'
+import type { UsersStore } from './store/users.ts'
 import type { Hub } from './stream/hub.ts'
 
 /**
@@ -47,11 +50,13 @@ export interface Service {
   readonly metricsUrl: string | null
   /** The key of a first start; later starts do not know it any more. */
   readonly firstKey: string | undefined
+  /** Opens the operator's account once; there while no operator exists. */
+  readonly operatorToken: string | undefined
   stop(): Promise<{ clean: boolean; failures: { name: string; reason: string }[] }>
 }
 
 export interface AccountsParts {
-  store: AccountsStore
+  store: AccountsStore & UsersStore & BillingStore
   plans: PlanBook
   accounts: Accounts
 }
@@ -161,6 +166,11 @@ export async function startService(
     openServices: openServices(common),
     upgradeUrl: config.publicUrl ?? '/',
   })
+  const routes = routesOf(ENDPOINTS)
+  const { dashboard, sessionDoor, inviteOperator } = startDashboard({
+    ...{ config, clock, log, version: deps.version, store, plans, accounts },
+    ...{ keys, gate, routes, services },
+  })
   const http = await startHttp({
     host: config.host,
     port: config.port,
@@ -170,12 +180,13 @@ export async function startService(
     metricsPort: config.metricsPort,
     metricsToken: config.metricsToken,
     gate,
-    routes: routesOf(ENDPOINTS),
+    routes,
+    dashboard,
     withdrawn: WITHDRAWN,
     docs: docsFiles(),
     metrics,
     log,
-    stream: { door: createStreamDoor({ keys, slowDown, clock }), hubs },
+    stream: { door: createStreamDoor({ keys, slowDown, clock }), sessionDoor, hubs },
   })
   shutdown.add('http', () => http.close(config.shutdownSeconds * 1000 * HTTP_SHARE_OF_SHUTDOWN))
   const firstKey = await createDemoAccount(store, accounts)
@@ -183,6 +194,7 @@ export async function startService(
     url: http.url,
     metricsUrl: http.metricsUrl,
     firstKey,
+    operatorToken: await inviteOperator(),
     stop: () => shutdown.run(config.shutdownSeconds * 1000),
   }
 }

@@ -92,6 +92,15 @@ const SETTINGS = {
   test: setting('TEST', 'Whether the test environment runs.', true, onOff),
   sandbox: setting('SANDBOX', 'Whether the test environment has simulated venues and nodes.', true, onOff),
   live: setting('LIVE', 'Which venues the live environment records.', [] as readonly string[], liveSources),
+  kalshiKeyId: secret(
+    setting('KALSHI_KEY_ID', 'Key id for the WebSocket of prediction market B.', null, optionalText),
+  ),
+  kalshiPrivateKey: secret(
+    setting('KALSHI_PRIVATE_KEY', 'RSA private key (PEM, \\n for line breaks) of that key id.', null, {
+      allowed: 'a private key in PEM',
+      read: (value: string): string | null => (value === '' ? null : value.replaceAll('\\n', '\n')),
+    }),
+  ),
   nodes: setting(
     'NODES',
     'wRPC JSON addresses of the live nodes; backup= before one makes it a backup of the others.',
@@ -187,11 +196,25 @@ const SETTINGS = {
     optionalWhole(1, 36_500),
   ),
   ledgerDays: setting('LEDGER_DAYS', 'Days that single charges are kept.', 40, whole(1, 3_650)),
+  signUp: setting('SIGN_UP', 'Whether people may sign up in the dashboard by themselves.', true, onOff),
+  signUpPlan: setting('SIGN_UP_PLAN', 'Plan of accounts that sign up by themselves.', 'free', text),
+  billingSecret: secret(
+    setting('BILLING_SECRET', 'Signing secret of the billing webhook (Stripe); off without it.', null, {
+      allowed: 'at least 16 characters',
+      read: (value: string): string | null | undefined => (value.length >= 16 ? value : undefined),
+    }),
+  ),
+  billingPrices: setting(
+    'BILLING_PRICES',
+    'Which price of the payment provider buys which plan.',
+    [] as string[],
+    list('pairs such as price_123=developer', (value) => (/^[^=]+=[^=]+$/.test(value) ? value : undefined)),
+  ),
   shutdownSeconds: setting('SHUTDOWN_SECONDS', 'Longest time that a clean stop may take.', 10, whole(1, 300)),
 } as const satisfies Record<string, Setting<unknown>>
 
 /** Read by the loader itself and by tests; not settings of the service. */
-const OTHER_VARIABLES = ['TAPELINE_CONFIG', 'TAPELINE_FIXTURES', 'TAPELINE_SOAK']
+const OTHER_VARIABLES = ['TAPELINE_CONFIG', 'TAPELINE_FIXTURES', 'TAPELINE_SOAK', 'TAPELINE_CHROMIUM']
 
 export type Config = {
   readonly [K in keyof typeof SETTINGS]: Widen<ReturnType<(typeof SETTINGS)[K]['read']>>

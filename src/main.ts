@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { AccountsError } from './accounts/accounts.ts'
+import { auditedAccounts, createAuditLog } from './accounts/audited.ts'
 import { PlanFileError } from './accounts/plans.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
 import { openapiDocument } from './api/publish/openapi.ts'
@@ -76,10 +77,17 @@ async function runOnAccounts(
   output: Output,
 ): Promise<void> {
   const { store, accounts } = openAccounts(config, systemClock)
+  const audit = createAuditLog({ store, clock: systemClock })
   const log = createLogger({ level: config.logLevel, write: (line) => void process.stderr.write(line) })
   const market = marketAccess(config, { clock: systemClock, log })
   try {
-    await command.run({ values, output, accounts, clock: systemClock, market })
+    await command.run({
+      values,
+      output,
+      accounts: auditedAccounts(accounts, { audit, actor: 'command line' }),
+      clock: systemClock,
+      market,
+    })
   } finally {
     await market.close()
     await store.close()
@@ -92,6 +100,12 @@ async function runService({ config, warnings }: LoadedConfig, output: Output): P
   const service = await startService(config, { clock: systemClock, log, version: VERSION })
   output.line(`Tapeline ${VERSION} listens on ${service.url}`)
   output.line(`API reference: ${service.url}/docs`)
+  output.line(`Dashboard: ${service.url}/`)
+  if (service.operatorToken !== undefined) {
+    output.line(
+      `\nOpen this link once to become the operator: ${service.url}/#/welcome/${service.operatorToken}`,
+    )
+  }
   if (service.firstKey !== undefined) {
     output.line(`\nYour test key, shown this once: ${service.firstKey}\n`)
     output.line(`  curl -H 'X-API-Key: ${service.firstKey}' ${service.url}/v1/limits\n`)

@@ -9,6 +9,8 @@ import type { AccountRecord, AccountsStore, KeyRecord, PauseReason, UsageRow } f
 import { accountBudgetId, hashKey } from './key-ring.ts'
 import type { PlanBook } from './plans.ts'
 
+export type { AccountRecord, KeyRecord, UsageRow } from '../store/accounts.ts'
+
 /** What an operator or account holder does: the command line and the dashboard call the same functions. */
 export interface Accounts {
   create(input: { email: string; plan: string; billingDay?: number }): Promise<AccountRecord>

@@ -28,6 +28,8 @@ export type KeyVerdict =
   | { ok: false; reason: 'malformed' | 'unknown'; message: string }
 
 const CACHED_KEYS = 20_000
+/** In place of a key's id where the dashboard acts for an account. */
+export const VIEWER_KEY = 'dashboard'
 
 export function hashKey(text: string): string {
   return hash('sha256', text, 'hex')
@@ -68,6 +70,31 @@ export class KeyRing {
     return { ok: true, credential }
   }
 
+  /**
+   * What an account holder is who looks at their own account in the dashboard: the plan's rules hold, but
+   * there is no key, and the rate is counted apart from the keys' one.
+   */
+  async viewer(accountId: string, environment: Environment): Promise<Credential | undefined> {
+    const account = await this.#store.getAccount(accountId)
+    if (account === undefined) return undefined
+    const key: KeyRecord = {
+      id: VIEWER_KEY,
+      accountId,
+      environment,
+      name: 'dashboard',
+      hint: '',
+      scopes: null,
+      allowedCidrs: null,
+      creditCap: null,
+      createdAtMs: account.createdAtMs,
+      lastUsedAtMs: null,
+      expiresAtMs: null,
+      revokedAtMs: null,
+    }
+    const credential = this.#build(key, account)
+    return { ...credential, rate: this.#rate(`${accountId}/${VIEWER_KEY}`, environment, credential.plan) }
+  }
+
   forget(accountIds: readonly string[]): void {
     for (const accountId of accountIds) {
       for (const text of this.#textsOf.get(accountId) ?? []) this.#known.delete(text)
@@ -104,8 +131,8 @@ export class KeyRing {
   }
 
   /** Rate is counted per account and environment, over all its keys. */
-  #rate(accountId: string, environment: Environment, plan: Plan): RateWindow {
-    const name = `${accountId}/${environment}`
+  #rate(owner: string, environment: Environment, plan: Plan): RateWindow {
+    const name = `${owner}/${environment}`
     const known = this.#rates.get(name)
     const limits = { perSecond: plan.requestsPerSecond, perMinute: plan.requestsPerMinute }
     if (known?.perSecond === limits.perSecond && known.perMinute === limits.perMinute) return known

@@ -25,13 +25,15 @@ export interface IndexedChain {
 const MOST_WATCHED = 500_000
 /** Longer than a transaction waits in a block for its acceptance, and than a change of nodes takes. */
 const DROP_AFTER_MS = 60_000
+/** A node that is away makes trouble several times a second. */
+const WARN_EVERY_MS = 60_000
 
 export async function startIndexedChain(
   parts: Parts,
   upstreams: Upstreams,
   cursors: CursorCodec,
 ): Promise<IndexedChain> {
-  const { environment, config, clock, log, shutdown, probes } = parts
+  const { environment, config, log, shutdown, probes } = parts
   const file = join(config.data, `${environment}-chain.db`)
   const database = openSqliteChain({ file })
   shutdown.add(`${environment} chain store`, () => database.close())
@@ -42,6 +44,27 @@ export async function startIndexedChain(
     onError: (err) => log.error({ err, environment }, 'the event log could not be read'),
   })
   shutdown.add(`${environment} event tail`, () => tail.close())
+  const watched = createWatchedAddresses({ network: upstreams.network, cap: MOST_WATCHED })
+  if (upstreams.nodes().length > 0) await startIndexing({ parts, upstreams, file, watched, tail })
+  return {
+    services: { chainIndex: { chain, upstreams, cursors } },
+    chain,
+    events: { store: events, tail },
+    watched,
+  }
+}
+
+interface IndexingParts {
+  parts: Parts
+  upstreams: Upstreams
+  file: string
+  watched: WatchedAddresses
+  tail: EventTail
+}
+
+/** The thread that writes, and the loops that feed it. */
+async function startIndexing({ parts, upstreams, file, watched, tail }: IndexingParts): Promise<void> {
+  const { environment, clock, log, shutdown, probes } = parts
   const worker = startIndexWorker({
     file,
     network: upstreams.network,
@@ -49,8 +72,9 @@ export async function startIndexedChain(
     onUnreadable: (detail) => log.error({ environment, detail }, 'a transaction could not be indexed'),
   })
   shutdown.add(`${environment} indexer`, () => worker.close())
-  const watched = createWatchedAddresses({ network: upstreams.network, cap: MOST_WATCHED })
+  probes.push({ name: `${environment} indexer`, check: async () => worker.probe() })
   const counts = indexMetrics(parts)
+  let warnedAtMs = Number.NEGATIVE_INFINITY
   const following = await startFollowing({
     upstreams,
     indexer: worker.indexer,
@@ -66,16 +90,12 @@ export async function startIndexedChain(
     onGap: (gap) => log.warn({ environment, gap }, 'part of the chain could not be read and is missing'),
     onTrouble: (part, detail) => {
       counts.troubles.inc({ environment, part })
-      log.debug({ environment, part, detail }, 'trouble in following the chain')
+      if (clock.now() - warnedAtMs < WARN_EVERY_MS) return
+      warnedAtMs = clock.now()
+      log.warn({ environment, part, detail }, 'trouble in following the chain')
     },
   })
   shutdown.add(`${environment} chain following`, () => following.close())
-  return {
-    services: { chainIndex: { chain, upstreams, cursors } },
-    chain,
-    events: { store: events, tail },
-    watched,
-  }
 }
 
 function keepOf({ environment, config }: Parts): Keep {

@@ -7,6 +7,8 @@ import type { IndexReply, IndexRequest, IndexThreadData } from './index-thread.t
 
 export interface IndexWorker {
   readonly indexer: Indexer
+  /** Throws when the thread has ended. */
+  probe(): void
   close(): Promise<void>
 }
 
@@ -76,6 +78,9 @@ export function startIndexWorker(options: IndexWorkerOptions): IndexWorker {
         return call('applyBlocks', [bytes], [bytes.buffer])
       },
       prune: (events, index) => call('prune', [events, index]),
+    },
+    probe() {
+      if (dead !== undefined) throw dead
     },
     async close() {
       if (dead === undefined) worker.postMessage('close')

@@ -15,6 +15,8 @@ import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import { VENUES, type VenueName } from '../venues/list.ts'
 import type { Venue } from '../venues/venue.ts'
 import { EXCHANGES, SANDBOX_FILE, type SandboxReady } from './exchanges.ts'
+import { openVenue } from './open-venue.ts'
+import { liveSetting } from './predictions.ts'
 
 const CHECK_WITHIN_MS = 20_000
 
@@ -50,7 +52,7 @@ export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }
   }
 
   async function venueOf(environment: Environment, name: VenueName): Promise<Venue> {
-    if (environment === 'live') return VENUES[name]({ clock })
+    if (environment === 'live') return openVenue(liveSetting(name, config), clock)
     const ready = await startSandbox()
     const exchange = EXCHANGES.find((each) => each.name === name)
     if (exchange === undefined) throw new Error(`${name} has no stand-in in the sandbox`)

@@ -3,23 +3,24 @@
  * `RecordOptions` as `workerData`, posts its status every second, ends on the message `close`.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import { EXCHANGE_PLANS } from '../ingest/plans.ts'
-import { recordExchange } from '../ingest/record-exchange.ts'
 import { type SourceStatus, supervise } from '../ingest/supervise.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
-import { VENUES, type VenueName } from '../venues/list.ts'
-import type { VenueHosts } from '../venues/venue.ts'
+import type { VenueNotice } from '../venues/venue.ts'
+import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
 
 export interface RecordOptions {
   readonly file: string
   readonly logLevel: string
-  readonly venues: readonly { name: VenueName; hosts?: VenueHosts }[]
+  readonly venues: readonly VenueSetting[]
 }
 
-/** Without the lists of feeds, which nobody needs every second. */
-export type RecordMessage = { readonly kind: 'status'; readonly sources: readonly SourceStatus[] }
+export interface RecordMessage {
+  readonly kind: 'status'
+  /** Without the lists of feeds, which nobody needs every second. */
+  readonly sources: readonly (SourceStatus & { readonly notice: string | null })[]
+}
 
 const STATUS_EVERY_MS = 1_000
 const READER_CACHE_BYTES = 8 * 1024 * 1024
@@ -28,17 +29,21 @@ const options = workerData as RecordOptions
 const clock = systemClock
 const log = createLogger({ level: options.logLevel })
 const store = await openSqliteEnvironment({ file: options.file, clock, cacheBytes: READER_CACHE_BYTES })
-const recorders = options.venues.flatMap(({ name, hosts }) => {
-  const plan = EXCHANGE_PLANS[name]
-  if (plan === undefined) return []
-  const venue = VENUES[name]({ clock, ...(hosts === undefined ? {} : { hosts }) })
-  return [recordExchange({ plan, venue, store, clock, log })]
+const notices = new Map<string, readonly VenueNotice[]>()
+const recorders = options.venues.map((setting) => {
+  const venue = openVenue(setting, clock)
+  notices.set(venue.describe.source, venue.notices ?? [])
+  for (const { venue: name, line } of venue.notices ?? []) log.warn({ venue: name }, line)
+  return recorderOf(setting.name, { venue, store, clock, log })
 })
 const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
+const noticeOf = (source: string) => (notices.get(source) ?? []).map(({ line }) => line).join(' ') || null
 const tell = () => {
-  const sources = supervisor
-    .status()
-    .map((status) => ({ ...status, detail: { ...status.detail, feeds: [] } }))
+  const sources = supervisor.status().map((status) => ({
+    ...status,
+    detail: { ...status.detail, feeds: [] },
+    notice: noticeOf(status.source),
+  }))
   parentPort?.postMessage({ kind: 'status', sources } satisfies RecordMessage)
 }
 const timer = setInterval(tell, STATUS_EVERY_MS)

@@ -1,11 +1,17 @@
-/** Starts what records an environment: the simulated exchanges where they stand for the venues, and the recorders. */
+/** Starts what records an environment: the simulated venues where they stand for the venues, and the recorders. */
 import { crc32 } from 'node:zlib'
 import type { ServiceStatus } from '../api/endpoints/services.ts'
 import { formatTime } from '../core/time.ts'
-import type { SourceStatus } from '../ingest/supervise.ts'
 import { EXCHANGES, SANDBOX_FILE, type SandboxReady } from './exchanges.ts'
 import { type KeptThread, keepThread } from './keep-thread.ts'
 import type { Parts } from './parts.ts'
+import {
+  liveSetting,
+  PREDICTIONS,
+  type PredictionsReady,
+  SANDBOX_PREDICTIONS_FILE,
+  sandboxPredictions,
+} from './predictions.ts'
 import type { RecordMessage, RecordOptions } from './record-thread.ts'
 
 export interface Recording {
@@ -21,9 +27,9 @@ export function startRecording(parts: Parts, file: string): Recording {
   const { environment, config, clock, log, shutdown } = parts
   const threads: KeptThread[] = []
   const startedMs = clock.now()
-  let sources: readonly SourceStatus[] = []
+  let sources: RecordMessage['sources'] = []
   let toldMs = startedMs
-  let sandboxUrl = ''
+  const ready: { exchanges?: SandboxReady; predictions?: PredictionsReady } = {}
   let recording: KeptThread | undefined
 
   function record(venues: RecordOptions['venues']): KeptThread {
@@ -40,16 +46,17 @@ export function startRecording(parts: Parts, file: string): Recording {
     })
   }
 
-  /** The addresses of the simulators are known when they are up; after a restart of theirs they are new ones. */
-  function onSandbox(message: unknown): void {
-    const ready = message as SandboxReady
-    if (ready.controlUrl === sandboxUrl) return
-    sandboxUrl = ready.controlUrl
-    log.info({ control: ready.controlUrl }, 'simulated exchanges are up')
-    const venues = EXCHANGES.map(({ name, sandbox }) => ({
-      name,
-      hosts: { rest: ready[sandbox].restUrl, stream: ready[sandbox].wsUrl },
-    }))
+  /** The addresses of the simulators are known when both are up; after a restart of one they are new ones. */
+  function onSandbox(): void {
+    const { exchanges, predictions } = ready
+    if (exchanges === undefined || predictions === undefined) return
+    const venues = [
+      ...EXCHANGES.map(({ name, sandbox }) => ({
+        name,
+        hosts: { rest: exchanges[sandbox].restUrl, stream: exchanges[sandbox].wsUrl },
+      })),
+      ...sandboxPredictions(predictions),
+    ]
     const before = recording
     recording = undefined
     Promise.resolve(before?.close()).then(() => {
@@ -58,20 +65,34 @@ export function startRecording(parts: Parts, file: string): Recording {
   }
 
   if (environment === 'test' && config.sandbox) {
-    threads.push(
+    // One seed: the simulated markets ask about the simulated exchanges' prices.
+    const seed = crc32(config.seed)
+    const simulate = (name: string, file: URL, onReady: (message: { controlUrl: string }) => void) =>
       keepThread({
-        name: 'simulated exchanges',
-        file: SANDBOX_FILE,
-        data: { seed: crc32(config.seed) },
+        name,
+        file,
+        data: { seed },
         clock,
         log,
-        onMessage: onSandbox,
+        onMessage(message) {
+          const told = message as { controlUrl: string }
+          log.info({ control: told.controlUrl }, `${name} are up`)
+          onReady(told)
+          onSandbox()
+        },
+      })
+    threads.push(
+      simulate('simulated exchanges', SANDBOX_FILE, (message) => {
+        ready.exchanges = message as SandboxReady
+      }),
+      simulate('simulated prediction markets', SANDBOX_PREDICTIONS_FILE, (message) => {
+        ready.predictions = message as PredictionsReady
       }),
     )
   } else if (environment === 'live') {
-    const venues = EXCHANGES.filter(({ source }) => config.live.includes(source)).map(({ name }) => ({
-      name,
-    }))
+    const venues = [...EXCHANGES, ...PREDICTIONS]
+      .filter(({ source }) => config.live.includes(source))
+      .map(({ name }) => liveSetting(name, config))
     if (venues.length > 0) recording = record(venues)
   }
   shutdown.add(`${environment} recording`, async () => {
@@ -92,7 +113,7 @@ export function startRecording(parts: Parts, file: string): Recording {
 }
 
 function checkSources(
-  sources: readonly SourceStatus[],
+  sources: RecordMessage['sources'],
   toldMs: number,
   nowMs: number,
   startedMs: number,
@@ -112,7 +133,11 @@ function checkSources(
   )
 }
 
-function rowOf(status: SourceStatus, nowMs: number, isSilent: boolean): ServiceStatus['ingestion'][number] {
+function rowOf(
+  status: RecordMessage['sources'][number],
+  nowMs: number,
+  isSilent: boolean,
+): ServiceStatus['ingestion'][number] {
   const { lastEventMs } = status
   return {
     source: status.source,
@@ -122,5 +147,6 @@ function rowOf(status: SourceStatus, nowMs: number, isSilent: boolean): ServiceS
     rows_inserted: status.rowsInserted,
     gaps_24h: status.gaps24h,
     backfill: status.backfill,
+    notice: status.notice,
   }
 }

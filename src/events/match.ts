@@ -69,9 +69,11 @@ export function createMatcher<T>(): Matcher<T> {
         }
       }
       size++
+      let left = false
       return () => {
-        if (undo.length === 0 && size === 0) return
-        for (const step of undo.splice(0)) step()
+        if (left) return
+        left = true
+        for (const step of undo) step()
         size--
       }
     },

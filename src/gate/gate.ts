@@ -45,6 +45,11 @@ export interface GateDeps<Services> {
 
 export interface Gate<Services> {
   handle(request: GateRequest, route: Route<Services>): Promise<GateReply>
+  /**
+   * The same rules for an account holder in the dashboard (a credential without a key), for nothing: neither
+   * charged nor counted. The header X-Credits-Price says what a key would pay.
+   */
+  view(request: GateRequest, route: Route<Services>, viewer: Credential): Promise<GateReply>
 }
 
 const NO_PARAMS: string[] = []
@@ -80,6 +85,23 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       return await (task.dryRun ? meter.preview(task) : meter.pay(task))
     } catch (error) {
       return failed(error, request, route, credential)
+    }
+  }
+
+  async function view(request: GateRequest, route: Route<Services>, viewer: Credential): Promise<GateReply> {
+    try {
+      const nowMs = clock.now()
+      const { access, rateLimitError } = route.endpoint
+      checkCredential(viewer, { nowMs, address: request.address, scope: access.scope })
+      limitRate(viewer.rate, nowMs, rateLimitError)
+      if (!ledger.isFresh(viewer.budgets, nowMs)) await ledger.refresh(viewer.budgets, nowMs)
+      return await meter.show(admit(request, route, viewer, nowMs))
+    } catch (error) {
+      const known = toApiError(error)
+      if (known.kind === 'internal_error') {
+        log.error({ err: error, request: request.id, route: route.name }, 'a view failed')
+      }
+      return errorReply(known, request.id, request.headers.accept)
     }
   }
 
@@ -228,7 +250,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     return reply
   }
 
-  return { handle }
+  return { handle, view }
 }
 
 function notRunning(environment: Environment): ApiError {

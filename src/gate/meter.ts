@@ -17,6 +17,8 @@ export interface Meter<Services> {
   payFor(task: Task<Services>, answer: Answer, rowLimit: number): GateReply | Promise<GateReply> | undefined
   /** Says what the answer would cost, for nothing. */
   preview(task: Task<Services>): Promise<GateReply>
+  /** The answer for nothing, with its price in a header. */
+  show(task: Task<Services>): Promise<GateReply>
   /** A POST with an idempotency key runs once; its answer is given again, for nothing. */
   payOnce(task: Task<Services>): Promise<GateReply>
 }
@@ -165,6 +167,13 @@ export function createMeter<Services>(deps: {
       const headers = meterHeaders(credential, task.nowMs, { charged: 0, remaining })
       headers.push('Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'private, no-cache')
       return { status: 200, headers, body: JSON.stringify(value) }
+    },
+    async show(task) {
+      const rowLimit = Math.min(askedRows(task), task.credential.plan.maxRowsPerRequest)
+      const answer = await runTask(task, { rowLimit, dryRun: false, heavySlots: 0 })
+      const rendered = render(answer, task.format, task.route.endpoint.returns)
+      const unchanged = matchesEtag(task.request.headers['if-none-match'], rendered.etag)
+      return contentReply(answer, rendered, ['X-Credits-Price', String(priceOf(task, answer))], unchanged)
     },
     async payOnce(task) {
       const key = task.request.headers['idempotency-key']

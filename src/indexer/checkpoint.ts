@@ -38,15 +38,18 @@ export async function startFirst(indexer: Indexer, catchUp: CatchUp): Promise<Ch
   return ends.sink
 }
 
-/** Goes on from the oldest block that the node still has, and records what lies between as a gap. */
+/**
+ * Goes on from the oldest block that the node still has, and records what lies between as a gap. A node whose
+ * chain ends below ours may only be behind: with `patient` it is given time, and nothing is done.
+ */
 export async function startAfterGap(
   indexer: Indexer,
   catchUp: CatchUp,
   from: ChainBlock,
-  nowMs: number,
+  { nowMs, patient }: { nowMs: number; patient: boolean },
 ): Promise<ChainGap | undefined> {
   const ends = await catchUp.ends(undefined)
-  if (ends === undefined) return undefined
+  if (ends === undefined || (patient && ends.sink.blueScore < from.blueScore)) return undefined
   const gap: ChainGap = {
     atMs: nowMs,
     fromHash: from.hash,

@@ -24,6 +24,8 @@ export interface FollowChainOptions {
   signal: AbortSignal
   /** The node whose view is followed as long as it is well. */
   prefer: () => string | undefined
+  /** The chain is followed for the first time, from this block on. */
+  onStarted: (block: ChainBlock) => void
   onApplied: (applied: ChainApplied) => void
   onGap: (gap: ChainGap) => void
   onTrouble: (detail: string) => void
@@ -37,19 +39,26 @@ const RETRY = { baseMs: 100, capMs: 3_000 }
 const PATIENCE_MS = 10_000
 /** Nodes that have just come up may not have read their own blocks yet. */
 const LOST_ROUNDS = 3
+/** How long a chain that ends below ours is taken for a node that is behind, and not for another chain. */
+const LOST_PATIENCE_MS = 60_000
 
 export async function followChain(options: FollowChainOptions): Promise<void> {
   const { indexer, catchUp, clock, wake, signal, prefer } = options
   let checkpoint: ChainBlock | undefined
   let failures = 0
   let lostRounds = 0
+  let lostSinceMs = 0
   let behindSinceMs: number | undefined
 
   while (!signal.aborted) {
     let again = false
     try {
-      checkpoint ??= (await indexer.checkpoint()) ?? (await startFirst(indexer, catchUp))
-      if (checkpoint === undefined) throw new Error('no synced node to start from')
+      checkpoint ??= await indexer.checkpoint()
+      if (checkpoint === undefined) {
+        checkpoint = await startFirst(indexer, catchUp)
+        if (checkpoint === undefined) throw new Error('no synced node to start from')
+        options.onStarted(checkpoint)
+      }
       again = await step(checkpoint)
       failures = 0
     } catch (error) {
@@ -69,9 +78,12 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
     const found = await findKnownBlock(indexer, catchUp, prefer())
     if (found.kind === 'from') return apply(found.hash, found.answer.bytes)
     if (found.kind === 'unavailable') throw new Error(found.detail)
-    if (++lostRounds < LOST_ROUNDS) throw new Error('no node knows a block of the followed chain')
-    const gap = await startAfterGap(indexer, catchUp, from, clock.now())
-    if (gap === undefined) throw new Error('no synced node to go on with')
+    if (lostRounds++ === 0) lostSinceMs = clock.now()
+    if (lostRounds < LOST_ROUNDS) throw new Error('no node knows a block of the followed chain')
+    const nowMs = clock.now()
+    const patient = nowMs - lostSinceMs < LOST_PATIENCE_MS
+    const gap = await startAfterGap(indexer, catchUp, from, { nowMs, patient })
+    if (gap === undefined) throw new Error('no node that is synced and not behind to go on with')
     lostRounds = 0
     checkpoint = await indexer.checkpoint()
     options.onGap(gap)

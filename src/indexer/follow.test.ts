@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allEvents, caughtUp, startChainRig } from '../../test/fakes/chain-rig.ts'
+import { allEvents, caughtUp, settled, startChainRig } from '../../test/fakes/chain-rig.ts'
 import {
   acceptances,
   assertAddress,
@@ -54,7 +54,7 @@ test('after many reorganisations every address has the history, status and balan
     if (pick(40) === 0) await caughtUp(database, () => node.truth.sink(), 60_000)
   }
   await caughtUp(database, () => node.truth.sink(), 60_000)
-  await systemClock.sleep(300)
+  await settled(database)
 
   const events = await allEvents(database)
   const { retractions, startScore } = assertLog(events, node)

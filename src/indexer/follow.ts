@@ -54,6 +54,10 @@ export async function startFollowing(options: FollowOptions): Promise<Following>
   /** From this chain block on, blocks may not have been told. */
   let missingFrom = trail.before(lastNoteMs)
 
+  const mayMiss = (from: string) => {
+    missingFrom ??= from
+    blocksWake.ring()
+  }
   const trouble = (part: 'chain' | 'mempool' | 'blocks' | 'prune') => (detail: string) =>
     options.onTrouble?.(part, detail)
   const common = { indexer, catchUp, clock, signal, prefer: () => node, onWritten: options.onWritten }
@@ -85,7 +89,11 @@ export async function startFollowing(options: FollowOptions): Promise<Following>
         if (applied.newestSeq !== undefined) options.onWritten(applied.newestSeq)
         options.onApplied?.(applied)
       },
-      onGap: (gap) => options.onGap?.(gap),
+      onStarted: (block) => mayMiss(block.hash),
+      onGap: (gap) => {
+        mayMiss(gap.toHash)
+        options.onGap?.(gap)
+      },
       onTrouble: trouble('chain'),
     }),
     followBlocks({
@@ -99,6 +107,7 @@ export async function startFollowing(options: FollowOptions): Promise<Following>
         missingFrom = undefined
         return taken
       },
+      recover: () => trail.before(lastNoteMs - QUEUE_DELAY_MS),
       onTrouble: trouble('blocks'),
     }),
     followMempool({

@@ -8,7 +8,12 @@
  */
 import type { Feed } from '../core/feed.ts'
 import { barStart, INTERVAL_MS } from '../core/interval.ts'
-import { buildOracleBars, isOracleBarFinal, type OracleUpdate } from '../core/oracle-bars.ts'
+import {
+  buildOracleBars,
+  CARRY_HEARTBEATS,
+  isOracleBarFinal,
+  type OracleUpdate,
+} from '../core/oracle-bars.ts'
 import { type AssetSymbol, SYMBOLS } from '../core/symbol.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
@@ -26,8 +31,8 @@ import { createRowWriter, type RowWriter } from './write-rows.ts'
 const INTERVALS = ['5m', '15m'] as const
 type OracleInterval = (typeof INTERVALS)[number]
 const DAY_MS = 86_400_000
-/** Updates are kept until no bar needs them. */
-const KEPT_MS = 2 * 3_600_000
+/** Updates that no bar needs any more are forgotten when there are so many. */
+const FORGET_AT = 500
 const MAX_KEPT = 20_000
 /** What was answered is told by the poll after it. */
 const CLOSE_AFTER_MS = 15_000
@@ -125,7 +130,6 @@ function recordSymbol(
   const { venue, symbol, store, rows, tracker, clock, heartbeatMs, signal } = parts
   const { source } = venue.describe
   const startedMs = clock.now()
-  /** Null before what is stored was looked at. */
   const closedToMs = new Map<OracleInterval, number>()
   let updates: OracleUpdate[] = []
   let hasPast = false
@@ -140,11 +144,9 @@ function recordSymbol(
   }
 
   function forget(): void {
-    const neededMs = Math.min(...closedToMs.values())
-    if (updates.length < 500 && updates.length < MAX_KEPT) return
-    const lastBefore = updates.filter(({ updatedMs }) => updatedMs < neededMs).at(-1)
-    const keptMs = Math.min(clock.now() - KEPT_MS, lastBefore?.updatedMs ?? 0)
-    updates = updates.filter(({ updatedMs }) => updatedMs >= keptMs).slice(-MAX_KEPT)
+    if (updates.length < FORGET_AT) return
+    const neededMs = Math.min(...closedToMs.values()) - 2 * CARRY_HEARTBEATS * heartbeatMs
+    updates = updates.filter(({ updatedMs }) => updatedMs >= neededMs).slice(-MAX_KEPT)
   }
 
   const barsOf = (interval: OracleInterval, fromMs: number, toMs: number) =>
@@ -166,7 +168,7 @@ function recordSymbol(
       closedToMs.set(interval, nextMs)
       fromMs = Math.min(fromMs, nextMs)
     }
-    await ask(fromMs - 3 * heartbeatMs, startedMs + 1)
+    await ask(fromMs - CARRY_HEARTBEATS * heartbeatMs, startedMs + 1)
     for (const interval of INTERVALS) {
       const feed = candleFeed(source, symbol, interval)
       tracker.confirm(feed, closedToMs.get(interval) ?? startedMs, startedMs)

@@ -135,7 +135,6 @@ export function runLive(options: {
       return
     }
     const channel = channelOf(observation)
-    if (channel === undefined) return
     const key = channelKey(channel)
     lastEventMs = Math.max(lastEventMs ?? 0, observation.venueTimeMs)
     silence.heard(key, observation)

@@ -1,6 +1,7 @@
 /**
  * The addresses that somebody in this process watches: counted (an address is let go when its last watcher
- * has released it), without doubles, and capped. The relay keeps the node's UTXO subscription at this set.
+ * has released it), without doubles, and capped. The relay keeps the node's UTXO subscription at this set, as far
+ * as the node is asked to carry it; the index itself covers every address, watched or not.
  */
 import { decodeAddress } from '../core/chain/address.ts'
 import { type Network, networkInfo } from '../core/chain/network.ts'

@@ -29,6 +29,10 @@ const PLAIN: readonly PlainEvent[] = [
   'SinkBlueScoreChanged',
 ]
 
+/** Beyond so many the bell of the chain itself is enough, and the node is spared. */
+const NODE_ADDRESSES = 1_000
+const GATHER_CHANGES_MS = 500
+
 export function subscribe(options: SubscribeOptions): { close(): void } {
   const { upstreams, watched, receiver } = options
 
@@ -62,11 +66,19 @@ export function subscribe(options: SubscribeOptions): { close(): void } {
   const subscriptions: Subscription[] = PLAIN.map((event, index) =>
     upstreams.subscribe({ event }, index === 0 ? speaking : { onNotification }),
   )
-  const utxos = upstreams.subscribe({ event: 'UtxosChanged', addresses: watched.list() }, { onNotification })
-  const unwatch = watched.onChange(() => utxos.setAddresses(watched.list()))
+  const addresses = () => watched.list().slice(0, NODE_ADDRESSES)
+  const utxos = upstreams.subscribe({ event: 'UtxosChanged', addresses: addresses() }, { onNotification })
+  let pending: NodeJS.Timeout | undefined
+  const unwatch = watched.onChange(() => {
+    pending ??= setTimeout(() => {
+      pending = undefined
+      utxos.setAddresses(addresses())
+    }, GATHER_CHANGES_MS)
+  })
   return {
     close() {
       unwatch()
+      clearTimeout(pending)
       for (const subscription of [...subscriptions, utxos]) subscription.close()
     },
   }

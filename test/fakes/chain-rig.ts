@@ -133,3 +133,13 @@ export async function allEvents(database: ChainDatabase): Promise<StoredEvent[]>
     if (!page.more) return events
   }
 }
+
+/** Until nothing more is written: the chain stands still and everything of it was told. */
+export async function settled(database: ChainDatabase): Promise<void> {
+  for (let before = -1; ; ) {
+    const { newestSeq } = await database.events.bounds()
+    if (newestSeq === before) return
+    before = newestSeq
+    await systemClock.sleep(500)
+  }
+}

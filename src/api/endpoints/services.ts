@@ -66,6 +66,8 @@ export interface ServiceStatus {
     gaps_24h: number
     /** Share of the first backfill that is done; null where there is none. */
     backfill: number | null
+    /** What the operator should know, such as missing credentials; null where there is nothing. */
+    notice: string | null
   }[]
   nodes: {
     name: string

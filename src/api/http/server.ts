@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { ApiError } from '../../core/errors.ts'
+import type { Dashboard } from '../../dashboard/dashboard.ts'
 import { errorReply } from '../../gate/error-reply.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { GateReply } from '../../gate/request.ts'
@@ -12,6 +13,7 @@ import type { Metrics } from '../../kit/metrics.ts'
 import { methodFinder, type PublishedRoute } from '../publish/router.ts'
 import { answerClientError } from './client-error.ts'
 import { createCors } from './cors.ts'
+import { addDashboard } from './dashboard-routes.ts'
 import { type DocsFile, docsReply } from './docs-page.ts'
 import { metricsReply } from './metrics-page.ts'
 import { notFoundError } from './not-found.ts'
@@ -31,6 +33,7 @@ export interface HttpOptions<Services> {
   readonly routes: readonly PublishedRoute<Services>[]
   readonly withdrawn: Readonly<Record<string, string>>
   readonly docs: readonly DocsFile[]
+  readonly dashboard?: Dashboard
   readonly metrics: Metrics
   readonly log: Logger
   readonly stream?: Omit<StreamOptions, 'isTrustedProxy' | 'log'>
@@ -113,6 +116,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
       },
     })
   }
+  if (options.dashboard !== undefined) addDashboard(app, options.dashboard, nextId)
   app.setNotFoundHandler(async (request, reply) => {
     const path = (request.raw.url ?? '/').split('?')[0] ?? '/'
     const methods = methodsOf(path)

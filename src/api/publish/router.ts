@@ -54,3 +54,40 @@ export function methodFinder(routes: readonly { method: string; path: string }[]
         : []
   }
 }
+
+/**
+ * The route of a concrete path and the values of its parameters. A static segment wins over a parameter;
+ * `{name*}` takes the whole rest of a path.
+ */
+export function routeFinder<R extends { method: string; path: string }>(routes: readonly R[]) {
+  const patterns = routes
+    .map((route) => ({
+      route,
+      names: pathParamsOf(route.path).map((name) => name.replace('*', '')),
+      pattern: new RegExp(
+        `^${route.path
+          .replace(/[.*+?^$()|[\]\\]/g, '\\$&')
+          .replace(/\{[^}]+\\\*\}/g, '(.+)')
+          .replace(/\{[^}]+\}/g, '([^/]+)')}$`,
+      ),
+    }))
+    .sort((a, b) => a.names.length - b.names.length)
+  return (method: string, path: string): { route: R; params: Record<string, string> } | undefined => {
+    for (const { route, names, pattern } of patterns) {
+      const match = route.method === method ? pattern.exec(path) : null
+      if (match === null) continue
+      const values = match.slice(1).map(decode)
+      if (values.includes(undefined)) continue
+      return { route, params: Object.fromEntries(names.map((name, index) => [name, values[index] ?? ''])) }
+    }
+    return undefined
+  }
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

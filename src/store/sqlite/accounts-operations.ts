@@ -3,6 +3,8 @@ import type { BudgetRef, BudgetState, UsageQuery, UsageRow } from '../accounts.t
 import { idempotencyWriters } from './accounts-idempotency.ts'
 import { accountWriters } from './accounts-records.ts'
 import { settler } from './accounts-settle.ts'
+import { billingWriters } from './billing-records.ts'
+import { userWriters } from './users-records.ts'
 
 /** Everything that writes. It runs in the writer thread; see `accounts-thread.ts`. */
 export function accountsOperations(db: DatabaseSync) {
@@ -12,6 +14,8 @@ export function accountsOperations(db: DatabaseSync) {
   return {
     ...accountWriters(db),
     ...idempotencyWriters(db),
+    ...userWriters(db),
+    ...billingWriters(db),
     settle: settler(db),
     pruneLedger: (beforeMs: number) => Number(prune.run(beforeMs).changes),
     writeNoteOnce: (name: string, value: string) => {

@@ -99,4 +99,53 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    version: 2,
+    name: 'users, sessions, audit log, billing',
+    sql: `
+      CREATE TABLE users (
+        id TEXT PRIMARY KEY,
+        email TEXT NOT NULL UNIQUE COLLATE NOCASE,
+        role TEXT NOT NULL CHECK (role IN ('operator', 'customer')),
+        account_id TEXT NOT NULL REFERENCES accounts(id),
+        password_hash TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX users_by_account ON users (account_id);
+
+      CREATE TABLE sessions (
+        hash TEXT PRIMARY KEY,
+        user_id TEXT NOT NULL REFERENCES users(id),
+        created_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX sessions_by_user ON sessions (user_id);
+      CREATE INDEX sessions_by_expiry ON sessions (expires_at);
+
+      CREATE TABLE invitations (
+        hash TEXT PRIMARY KEY,
+        role TEXT NOT NULL,
+        account_id TEXT
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE audit (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        at INTEGER NOT NULL,
+        actor TEXT NOT NULL,
+        action TEXT NOT NULL,
+        account_id TEXT,
+        detail TEXT NOT NULL
+      ) STRICT;
+      CREATE INDEX audit_by_account ON audit (account_id, seq);
+
+      CREATE TABLE billing_links (
+        customer TEXT PRIMARY KEY,
+        account_id TEXT NOT NULL REFERENCES accounts(id),
+        last_event_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX billing_by_account ON billing_links (account_id);
+
+      CREATE TABLE billing_events (id TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    `,
+  },
 ]

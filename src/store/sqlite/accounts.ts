@@ -2,13 +2,17 @@ import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../kit/clock.ts'
 import { type AccountsStore, type ChangeWatch, ConflictError } from '../accounts.ts'
+import type { BillingStore } from '../billing.ts'
+import type { UsersStore } from '../users.ts'
 import type { AccountsOperations } from './accounts-operations.ts'
 import { usageReaders } from './accounts-operations.ts'
 import { accountReaders } from './accounts-records.ts'
 import { ACCOUNTS_MIGRATIONS } from './accounts-schema.ts'
 import type { OperationReply, OperationRequest } from './accounts-thread.ts'
+import { billingReaders } from './billing-records.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
+import { userReaders } from './users-records.ts'
 
 /** How soon a change by another process is noticed. */
 const WATCH_INTERVAL_MS = 150
@@ -17,10 +21,13 @@ const WATCH_INTERVAL_MS = 150
  * The embedded engine. Reads are point look-ups on a connection of this thread; every write goes to the
  * writer thread. Other processes (the command line, another role) may use the same file at the same time.
  */
-export function openSqliteAccounts(options: { file: string; clock: Clock }): AccountsStore {
+export function openSqliteAccounts(options: {
+  file: string
+  clock: Clock
+}): AccountsStore & UsersStore & BillingStore {
   const db = openDatabase({ file: options.file })
   migrate(db, 'accounts', ACCOUNTS_MIGRATIONS)
-  const read = { ...accountReaders(db), ...usageReaders(db) }
+  const read = { ...accountReaders(db), ...usageReaders(db), ...userReaders(db), ...billingReaders(db) }
   const writer = startWriter(options.file)
 
   return {
@@ -38,6 +45,18 @@ export function openSqliteAccounts(options: { file: string; clock: Clock }): Acc
     releaseIdempotency: (...args) => writer.call('releaseIdempotency', args),
     writeNoteOnce: (...args) => writer.call('writeNoteOnce', args),
 
+    createUser: (...args) => writer.call('createUser', args),
+    setPassword: (...args) => writer.call('setPassword', args),
+    createSession: (...args) => writer.call('createSession', args),
+    deleteSession: (...args) => writer.call('deleteSession', args),
+    deleteSessionsOf: (...args) => writer.call('deleteSessionsOf', args),
+    pruneSessions: (...args) => writer.call('pruneSessions', args),
+    putInvitation: (...args) => writer.call('putInvitation', args),
+    takeInvitation: (...args) => writer.call('takeInvitation', args),
+    addAudit: (...args) => writer.call('addAudit', args),
+    noteBillingEvent: (...args) => writer.call('noteBillingEvent', args),
+    linkBilling: (...args) => writer.call('linkBilling', args),
+
     getAccount: async (id) => read.getAccount(id),
     listAccounts: async () => read.listAccounts(),
     findKey: async (hash) => read.findKey(hash),
@@ -46,6 +65,15 @@ export function openSqliteAccounts(options: { file: string; clock: Clock }): Acc
     budget: async (ref) => read.budget(ref),
     usage: async (query) => read.usage(query),
     readNote: async (name) => read.readNote(name),
+    getUser: async (...args) => read.getUser(...args),
+    findUser: async (...args) => read.findUser(...args),
+    listUsers: async (...args) => read.listUsers(...args),
+    findSession: async (...args) => read.findSession(...args),
+    findInvitation: async (...args) => read.findInvitation(...args),
+    listAudit: async (...args) => read.listAudit(...args),
+    findBilling: async (...args) => read.findBilling(...args),
+    hasBillingEvent: async (...args) => read.hasBillingEvent(...args),
+    listBilling: async (...args) => read.listBilling(...args),
 
     watch: (watch) => watchChanges(db, watch, options.clock),
     probe: async () => {

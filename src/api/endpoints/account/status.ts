@@ -3,7 +3,7 @@ import { noCredits } from '../../contract/costs.ts'
 import { object } from '../../contract/endpoint.ts'
 import { endpoint } from '../services.ts'
 
-const nullable = (schema: ReturnType<typeof Type.Number>, description: string) =>
+const nullable = (schema: ReturnType<typeof Type.Number | typeof Type.String>, description: string) =>
   Type.Union([schema, Type.Null()], { description })
 
 const Status = Type.Object({
@@ -28,6 +28,10 @@ const Status = Type.Object({
       backfill: nullable(
         Type.Number({ minimum: 0, maximum: 1 }),
         'Share of the first fill with history that is done; null where there is none.',
+      ),
+      notice: nullable(
+        Type.String(),
+        'What the operator should know, such as missing credentials; null where there is nothing.',
       ),
     }),
     { description: 'One record per recorded source.' },
@@ -65,6 +69,7 @@ export const status = endpoint({
           rows_inserted: 120000,
           gaps_24h: 0,
           backfill: 1,
+          notice: null,
         },
       ],
       nodes: [{ name: 'node-1', state: 'healthy', synced: true, daa_score: 123456789, lag: 0 }],

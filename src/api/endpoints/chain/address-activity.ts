@@ -27,10 +27,8 @@ const AddressActivity = Type.Object({
   credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
 })
 
-const UPSTREAM_CALLS = 2
-const CREDITS_PER_CALL = 5
-/** Both calls are always made: their price is part of the base. */
-const cost = base(10).per('upstream call', CREDITS_PER_CALL, UPSTREAM_CALLS).perRow(1)
+/** Two calls are made for every answer. */
+const cost = base(10).per('upstream call', 5, 2).perRow(1)
 
 export const addressActivity = endpoint({
   path: 'GET /v1/addresses/{address}/activity',

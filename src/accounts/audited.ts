@@ -1,0 +1,68 @@
+import type { Clock } from '../kit/clock.ts'
+import type { AuditRecord, UsersStore } from '../store/users.ts'
+import type { Accounts } from './accounts.ts'
+
+/** Who did what, for ever. */
+export interface AuditLog {
+  note(entry: { actor: string; action: string; accountId: string | null; detail: string }): Promise<void>
+  /** Newest first, below `before`. */
+  list(query: { limit: number; before?: number }): Promise<AuditRecord[]>
+}
+
+export function createAuditLog({ store, clock }: { store: UsersStore; clock: Clock }): AuditLog {
+  return {
+    note: (entry) => store.addAudit({ ...entry, atMs: clock.now() }),
+    list: (query) => store.listAudit(query),
+  }
+}
+
+/** The same accounts, with every administrative act written to the audit log under the actor's name. */
+export function auditedAccounts(accounts: Accounts, deps: { audit: AuditLog; actor: string }): Accounts {
+  const note = (action: string, accountId: string | null, detail: string) =>
+    deps.audit.note({ actor: deps.actor, action, accountId, detail })
+
+  return {
+    ...accounts,
+    async create(input) {
+      const account = await accounts.create(input)
+      await note('account.created', account.id, `${account.email}, plan ${account.plan}`)
+      return account
+    },
+    async setPlan(accountId, plan) {
+      const before = await accounts.get(accountId)
+      const account = await accounts.setPlan(accountId, plan)
+      await note('account.plan', accountId, `${before.plan} → ${account.plan}`)
+      return account
+    },
+    async pause(accountId, reason) {
+      const account = await accounts.pause(accountId, reason)
+      await note('account.paused', accountId, reason === 'operator' ? 'by the operator' : 'payment past due')
+      return account
+    },
+    async resume(accountId) {
+      const account = await accounts.resume(accountId)
+      await note('account.resumed', accountId, '')
+      return account
+    },
+    async setCredits(accountId, remaining, environments) {
+      await accounts.setCredits(accountId, remaining, environments)
+      await note('account.credits', accountId, `${remaining} left in ${environments?.join(', ') ?? 'both'}`)
+    },
+    async createKey(input) {
+      const created = await accounts.createKey(input)
+      const { id, environment, name } = created.record
+      await note('key.created', input.accountId, `${id} (${environment}, ${name})`)
+      return created
+    },
+    async revokeKey(keyId) {
+      const key = await accounts.revokeKey(keyId)
+      await note('key.revoked', key.accountId, `${key.id} (${key.environment}, ${key.name})`)
+      return key
+    },
+    async rotateKey(keyId, overlapMs) {
+      const rotated = await accounts.rotateKey(keyId, overlapMs)
+      await note('key.rotated', rotated.record.accountId, `${keyId} → ${rotated.record.id}`)
+      return rotated
+    },
+  }
+}

@@ -1,0 +1,169 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../kit/clock.ts'
+import type { BillingStore } from '../store/billing.ts'
+import type { Accounts } from './accounts.ts'
+import { AccountsError } from './accounts.ts'
+
+/**
+ * What the payment provider says, in Stripe's event format, applied to accounts:
+ *
+ *   active, trialing            → the plan of the price; an account paused for payment goes on
+ *   past_due, unpaid            → paused (payment past due)
+ *   canceled, incomplete_expired, paused → the free plan; an account paused for payment goes on
+ *   incomplete                  → nothing yet
+ *
+ * The account is named by `client_reference_id` of the checkout or `metadata.account_id` of the
+ * subscription, and by the customer from then on. A pause by the operator is not the provider's to end.
+ */
+export interface Billing {
+  /** The provider's customer of an account, where one is known. */
+  customers(): Promise<ReadonlyMap<string, string>>
+  /** Throws `SignatureError` or `AccountsError`; anything that is not for us is ignored. */
+  receive(body: Buffer, signature: string | undefined): Promise<BillingOutcome>
+}
+
+export type BillingOutcome = { applied: true; accountId: string } | { applied: false; reason: string }
+
+export class SignatureError extends Error {
+  override readonly name = 'SignatureError'
+}
+
+const TOLERANCE_S = 300
+const FREE_PLAN = 'free'
+const SUBSCRIPTION_EVENTS = [
+  'customer.subscription.created',
+  'customer.subscription.updated',
+  'customer.subscription.deleted',
+  'customer.subscription.paused',
+  'customer.subscription.resumed',
+]
+
+interface StripeEvent {
+  id: string
+  type: string
+  created: number
+  data: { object: Record<string, unknown> }
+}
+
+export function createBilling(deps: {
+  store: BillingStore
+  /** Writes to the audit log under the provider's name. */
+  accounts: Accounts
+  clock: Clock
+  secret: string
+  planOfPrice: ReadonlyMap<string, string>
+}): Billing {
+  const { store, accounts, clock } = deps
+
+  async function link(event: StripeEvent): Promise<BillingOutcome> {
+    const { customer, client_reference_id: accountId } = event.data.object
+    if (typeof customer !== 'string' || typeof accountId !== 'string') {
+      return { applied: false, reason: 'the checkout names no customer and account' }
+    }
+    if (!(await exists(accountId))) return { applied: false, reason: `there is no account ${accountId}` }
+    await store.linkBilling({ customer, accountId, lastEventAtMs: 0 })
+    return { applied: true, accountId }
+  }
+
+  async function follow(event: StripeEvent): Promise<BillingOutcome> {
+    const subscription = event.data.object
+    const customer = String(subscription.customer)
+    const known = await store.findBilling(customer)
+    const accountId = known?.accountId ?? accountOf(subscription.metadata)
+    if (accountId === undefined || !(await exists(accountId))) {
+      return { applied: false, reason: `the customer ${customer} has no account` }
+    }
+    const atMs = event.created * 1000
+    if (known !== undefined && atMs < known.lastEventAtMs) {
+      return { applied: false, reason: 'a newer event was applied already' }
+    }
+    await apply(accountId, String(subscription.status), pricesOf(subscription))
+    await store.linkBilling({ customer, accountId, lastEventAtMs: atMs })
+    return { applied: true, accountId }
+  }
+
+  async function apply(accountId: string, status: string, prices: string[]): Promise<void> {
+    const account = await accounts.get(accountId)
+    const resume = async () => {
+      if (account.pausedReason === 'payment_past_due') await accounts.resume(accountId)
+    }
+    if (status === 'active' || status === 'trialing') {
+      const plan = prices.map((price) => deps.planOfPrice.get(price)).find((name) => name !== undefined)
+      if (plan === undefined) throw new AccountsError(`No plan is set for the price ${prices.join(', ')}.`)
+      if (plan !== account.plan) await accounts.setPlan(accountId, plan)
+      await resume()
+    } else if (status === 'past_due' || status === 'unpaid') {
+      if (account.pausedReason === null) await accounts.pause(accountId, 'payment_past_due')
+    } else if (['canceled', 'incomplete_expired', 'paused'].includes(status)) {
+      if (account.plan !== FREE_PLAN) await accounts.setPlan(accountId, FREE_PLAN)
+      await resume()
+    }
+  }
+
+  const exists = (accountId: string) =>
+    accounts.get(accountId).then(
+      () => true,
+      (error) => {
+        if (error instanceof AccountsError) return false
+        throw error
+      },
+    )
+
+  return {
+    async customers() {
+      const links = await store.listBilling()
+      return new Map(links.map(({ accountId, customer }) => [accountId, customer]))
+    },
+    async receive(body, signature) {
+      checkSignature(body, signature, deps.secret, clock.now())
+      const event = readEvent(body)
+      if (await store.hasBillingEvent(event.id)) return { applied: false, reason: 'applied before' }
+      const outcome =
+        event.type === 'checkout.session.completed'
+          ? await link(event)
+          : SUBSCRIPTION_EVENTS.includes(event.type)
+            ? await follow(event)
+            : { applied: false as const, reason: `${event.type} changes nothing here` }
+      await store.noteBillingEvent(event.id, clock.now())
+      return outcome
+    },
+  }
+}
+
+/** `t=<seconds>,v1=<hex>[,v1=<hex>]`: HMAC-SHA256 of `<t>.<body>`. */
+function checkSignature(body: Buffer, header: string | undefined, secret: string, nowMs: number): void {
+  const parts = (header ?? '').split(',').map((part) => part.trim().split('='))
+  const time = parts.find(([name]) => name === 't')?.[1] ?? ''
+  if (!/^\d{1,12}$/.test(time)) throw new SignatureError('The signature is missing.')
+  if (Math.abs(nowMs / 1000 - Number(time)) > TOLERANCE_S)
+    throw new SignatureError('The signature is too old.')
+  const wanted = createHmac('sha256', secret).update(`${time}.`).update(body).digest()
+  const fits = parts
+    .filter(([name]) => name === 'v1')
+    .map(([, hex = '']) => Buffer.from(hex, 'hex'))
+    .some((given) => given.length === wanted.length && timingSafeEqual(given, wanted))
+  if (!fits) throw new SignatureError('The signature does not fit.')
+}
+
+function readEvent(body: Buffer): StripeEvent {
+  try {
+    const event = JSON.parse(body.toString('utf8')) as Partial<StripeEvent>
+    const { id, type, created, data } = event
+    if (typeof id === 'string' && typeof type === 'string' && typeof created === 'number' && data?.object) {
+      return { id, type, created, data }
+    }
+  } catch {
+    // Told below: whether it is no JSON or no event makes no difference to the sender.
+  }
+  throw new AccountsError('The body is not an event.')
+}
+
+function accountOf(metadata: unknown): string | undefined {
+  const id = (metadata as { account_id?: unknown } | null | undefined)?.account_id
+  return typeof id === 'string' ? id : undefined
+}
+
+function pricesOf(subscription: Record<string, unknown>): string[] {
+  const items = (subscription.items as { data?: { price?: { id?: unknown } }[] } | undefined)?.data ?? []
+  return items.flatMap(({ price }) => (typeof price?.id === 'string' ? [price.id] : []))
+}

@@ -1,0 +1,140 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { Clock } from '../kit/clock.ts'
+import { ConflictError } from '../store/accounts.ts'
+import type { Role, SessionRecord, UserRecord, UsersStore } from '../store/users.ts'
+import { type Accounts, AccountsError } from './accounts.ts'
+import { PASSWORD_LENGTH, type Passwords } from './password.ts'
+
+export type { SessionRecord, UserRecord } from '../store/users.ts'
+
+/** The people who sign in: their users, sessions and the invitation of the first operator. */
+export interface People {
+  signUp(input: Credentials): Promise<UserRecord>
+  list(): Promise<UserRecord[]>
+  /** The user when e-mail and password fit. */
+  verify(input: Credentials): Promise<UserRecord | undefined>
+  changePassword(user: UserRecord, wish: { current: string; next: string }): Promise<boolean>
+
+  openSession(userId: string): Promise<{ token: string; expiresAtMs: number }>
+  findSession(token: string): Promise<SessionRecord | undefined>
+  closeSession(token: string): Promise<void>
+  closeOtherSessions(userId: string, token: string): Promise<void>
+
+  /** A new one-time token for the operator; undefined when there is an operator already. */
+  inviteOperator(accountId: string | null): Promise<string | undefined>
+  isInvitation(token: string): Promise<boolean>
+  /** Undefined when the token is unknown or was used. */
+  redeem(token: string, input: Credentials): Promise<UserRecord | undefined>
+}
+
+export interface Credentials {
+  email: string
+  password: string
+}
+
+const TOKEN_BYTES = 32
+const SESSION_MS = 14 * 24 * 3_600_000
+const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,190}$/
+
+export function createPeople(deps: {
+  store: UsersStore
+  accounts: Accounts
+  passwords: Passwords
+  clock: Clock
+  planOfNew: string
+}): People {
+  const { store, accounts, passwords, clock } = deps
+
+  async function addUser(
+    { email, password }: Credentials,
+    role: Role,
+    accountId: string | null,
+  ): Promise<UserRecord> {
+    const address = email.trim()
+    check(address, password)
+    if ((await store.findUser(address)) !== undefined) throw new ConflictError(TAKEN)
+    const passwordHash = await passwords.hash(password)
+    const account = accountId ?? (await newAccount(address))
+    const id = `usr_${randomBytes(10).toString('hex')}`
+    return store.createUser({
+      id,
+      email: address,
+      role,
+      accountId: account,
+      passwordHash,
+      createdAtMs: clock.now(),
+    })
+  }
+
+  async function newAccount(email: string): Promise<string> {
+    try {
+      return (await accounts.create({ email, plan: deps.planOfNew })).id
+    } catch (error) {
+      if (error instanceof ConflictError) throw new ConflictError(TAKEN)
+      throw error
+    }
+  }
+
+  return {
+    list: () => store.listUsers(),
+    signUp: (input) => addUser(input, 'customer', null),
+    async verify({ email, password }) {
+      const found = await store.findUser(email.trim())
+      const fits = await passwords.verify(password, found?.passwordHash)
+      return fits ? found?.user : undefined
+    },
+    async changePassword(user, { current, next }) {
+      const found = await store.findUser(user.email)
+      if (!(await passwords.verify(current, found?.passwordHash))) return false
+      check(user.email, next)
+      return store.setPassword(user.id, await passwords.hash(next))
+    },
+    async openSession(userId) {
+      const token = newToken()
+      const createdAtMs = clock.now()
+      const expiresAtMs = createdAtMs + SESSION_MS
+      await store.pruneSessions(createdAtMs)
+      await store.createSession({ hash: hashToken(token), userId, createdAtMs, expiresAtMs })
+      return { token, expiresAtMs }
+    },
+    async findSession(token) {
+      const session = await store.findSession(hashToken(token))
+      return session !== undefined && session.expiresAtMs > clock.now() ? session : undefined
+    },
+    closeSession: (token) => store.deleteSession(hashToken(token)),
+    closeOtherSessions: (userId, token) => store.deleteSessionsOf(userId, hashToken(token)),
+    async inviteOperator(accountId) {
+      if ((await store.listUsers()).some(({ role }) => role === 'operator')) return undefined
+      const token = newToken()
+      await store.putInvitation({ hash: hashToken(token), role: 'operator', accountId })
+      return token
+    },
+    isInvitation: async (token) => (await store.findInvitation(hashToken(token))) !== undefined,
+    async redeem(token, input) {
+      const invitation = await store.findInvitation(hashToken(token))
+      if (invitation === undefined) return undefined
+      check(input.email.trim(), input.password)
+      if ((await store.findUser(input.email.trim())) !== undefined) throw new ConflictError(TAKEN)
+      if (!(await store.takeInvitation(hashToken(token)))) return undefined
+      return addUser(input, invitation.role, invitation.accountId)
+    },
+  }
+}
+
+const TAKEN = 'This e-mail address cannot be used: it has an account already.'
+
+function check(email: string, password: string): void {
+  if (!EMAIL.test(email)) throw new AccountsError('This is not an e-mail address.')
+  const { least, most } = PASSWORD_LENGTH
+  if (password.length < least || password.length > most) {
+    throw new AccountsError(`The password must have ${least} to ${most} characters.`)
+  }
+}
+
+function newToken(): string {
+  return randomBytes(TOKEN_BYTES).toString('base64url')
+}
+
+function hashToken(token: string): string {
+  return hash('sha256', token, 'hex')
+}

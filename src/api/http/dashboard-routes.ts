@@ -1,0 +1,37 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { BILLING_PATH, DASHBOARD_API, type Dashboard } from '../../dashboard/dashboard.ts'
+import { plainAddress } from '../../kit/ip-range.ts'
+import { createCors } from './cors.ts'
+import { sendReply } from './send.ts'
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'PUT', 'OPTIONS']
+
+/** The dashboard beside the API. No other origin may read its answers, whatever the API allows. */
+export function addDashboard(app: FastifyInstance, dashboard: Dashboard, nextId: () => string): void {
+  const cors = createCors([])
+  const handler = async (request: FastifyRequest, reply: Parameters<typeof sendReply>[1]) => {
+    const id = nextId()
+    const answer = await dashboard.handle(requestOf(request, id))
+    if (answer === undefined) return reply.callNotFound()
+    await sendReply(request, reply, answer, { requestId: id, cors })
+  }
+  for (const url of ['/', '/assets/*', '/favicon.svg']) {
+    app.route({ method: ['GET', 'HEAD'], url, handler })
+  }
+  app.route({ method: METHODS, url: `${DASHBOARD_API}*`, handler })
+  app.route({ method: 'POST', url: BILLING_PATH, handler })
+}
+
+function requestOf(request: FastifyRequest, id: string) {
+  const target = request.raw.url ?? '/'
+  const mark = target.indexOf('?')
+  return {
+    id,
+    method: request.method,
+    path: mark === -1 ? target : target.slice(0, mark),
+    search: mark === -1 ? '' : target.slice(mark + 1),
+    headers: request.headers,
+    address: plainAddress(request.ip),
+    body: request.body as Buffer | undefined,
+  }
+}

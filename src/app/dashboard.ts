@@ -1,0 +1,172 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Accounts } from '../accounts/accounts.ts'
+import { auditedAccounts, createAuditLog } from '../accounts/audited.ts'
+import { createBilling } from '../accounts/billing.ts'
+import type { KeyRing } from '../accounts/key-ring.ts'
+import { createPasswords } from '../accounts/password.ts'
+import { createPeople } from '../accounts/people.ts'
+import type { PlanBook } from '../accounts/plans.ts'
+import { createSignInGuard } from '../accounts/sign-in-guard.ts'
+import type { Services } from '../api/endpoints/services.ts'
+import { type PublishedRoute, routeFinder } from '../api/publish/router.ts'
+import type { Config } from '../config.ts'
+import type { Environment } from '../core/environment.ts'
+import { ApiError } from '../core/errors.ts'
+import { builtSite } from '../dashboard/build-site.ts'
+import { createDashboard, type Dashboard } from '../dashboard/dashboard.ts'
+import type { SignedIn } from '../dashboard/route.ts'
+import { keyRoutes } from '../dashboard/routes/keys.ts'
+import { operatorRoutes } from '../dashboard/routes/operator.ts'
+import { sessionRoutes } from '../dashboard/routes/session.ts'
+import { statusRoutes } from '../dashboard/routes/status.ts'
+import { usageRoutes } from '../dashboard/routes/usage.ts'
+import { type View, viewRoutes } from '../dashboard/routes/view.ts'
+import { sessionCookies } from '../dashboard/session-cookie.ts'
+import { createSite } from '../dashboard/site.ts'
+import { checkCredential } from '../gate/authenticate.ts'
+import type { Gate } from '../gate/gate.ts'
+import type { StreamDoor } from '../gate/stream-door.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { BillingStore } from '../store/billing.ts'
+import type { UsersStore } from '../store/users.ts'
+import { statusView } from './dashboard-status.ts'
+
+export interface DashboardDeps {
+  readonly store: UsersStore & BillingStore
+  readonly accounts: Accounts
+  readonly plans: PlanBook
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Logger
+  readonly version: string
+  readonly keys: KeyRing
+  readonly gate: Gate<Services>
+  readonly routes: readonly PublishedRoute<Services>[]
+  readonly services: Partial<Record<Environment, Services>>
+}
+
+export interface DashboardHalf {
+  readonly dashboard: Dashboard
+  /** Lets signed-in browsers of our own origin into the stream. */
+  readonly sessionDoor: StreamDoor
+  /** A new one-time token while there is no operator. */
+  inviteOperator(): Promise<string | undefined>
+}
+
+/** The dashboard over the service's own parts. */
+export function startDashboard(deps: DashboardDeps): DashboardHalf {
+  const { config, clock, log, store, accounts, plans, services } = deps
+  const audit = createAuditLog({ store, clock })
+  const accountsAs = (actor: string) => auditedAccounts(accounts, { audit, actor })
+  const accountsOf = ({ session }: SignedIn) => accountsAs(session.user.email)
+  const people = createPeople({
+    store,
+    accounts,
+    passwords: createPasswords(),
+    clock,
+    planOfNew: plans.get(config.signUpPlan).name,
+  })
+  const cookies = sessionCookies({ secure: config.publicUrl?.startsWith('https:') ?? false })
+  const billing =
+    config.billingSecret === null
+      ? undefined
+      : createBilling({
+          store,
+          accounts: accountsAs('billing'),
+          clock,
+          secret: config.billingSecret,
+          planOfPrice: pricesOf(config, (plan) => plans.get(plan).name),
+        })
+  const environments = Object.keys(services) as Environment[]
+  const statuses = Object.fromEntries(
+    Object.entries(services).map(([name, its]) => [name, () => statusView(its, clock.now())]),
+  )
+  const dashboard = createDashboard({
+    site: createSite(() =>
+      builtSite(log).catch((error) => {
+        log.error({ err: error }, 'the dashboard could not be built')
+        throw error
+      }),
+    ),
+    routes: [
+      ...sessionRoutes({
+        people,
+        guard: createSignInGuard(clock),
+        accounts,
+        plans,
+        audit,
+        cookies,
+        clock,
+        signUp: config.signUp,
+        version: deps.version,
+        environments,
+      }),
+      ...keyRoutes({ accountsOf }),
+      ...usageRoutes({ accounts, clock }),
+      ...statusRoutes({ statuses }),
+      ...viewRoutes({ view: viewOf(deps) }),
+      ...operatorRoutes({ accounts, accountsOf, plans, people, audit, billing, clock }),
+    ],
+    people,
+    cookies,
+    billing,
+    log,
+  })
+  return {
+    dashboard,
+    sessionDoor: sessionDoor(dashboard, deps),
+    /** The first operator looks after the demo account too, where there is one. */
+    async inviteOperator() {
+      const [first] = await accounts.list()
+      const isFree = first !== undefined && !(await people.list()).some((user) => user.accountId === first.id)
+      return people.inviteOperator(isFree ? first.id : null)
+    },
+  }
+}
+
+function sessionDoor(dashboard: Dashboard, { keys, clock }: DashboardDeps): StreamDoor {
+  return {
+    async enter({ headers, search, address }) {
+      const environment = new URLSearchParams(search).get('environment') === 'live' ? 'live' : 'test'
+      const check = async () => {
+        const accountId = isOwnOrigin(headers) ? await dashboard.accountOf(headers) : undefined
+        const viewer = accountId === undefined ? undefined : await keys.viewer(accountId, environment)
+        if (viewer === undefined) throw new ApiError('unauthorized', 'Sign in first.')
+        checkCredential(viewer, { nowMs: clock.now(), address, scope: 'node' })
+        return viewer
+      }
+      const recheck = () =>
+        check().then(
+          () => undefined,
+          (error) => (error instanceof ApiError ? error : undefined),
+        )
+      return { credential: await check(), recheck }
+    },
+  }
+}
+
+/** A page of another origin must not read the stream with somebody's cookie. */
+function isOwnOrigin({ origin, host }: IncomingHttpHeaders): boolean {
+  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host
+}
+
+/** The service's endpoints as the signed-in account sees them: through the gate, without key and price. */
+function viewOf({ gate, routes, keys }: DashboardDeps): View {
+  const find = routeFinder(routes)
+  return async (request, { accountId, environment }) => {
+    const found = find(request.method === 'HEAD' ? 'GET' : request.method, request.path)
+    const viewer = found && (await keys.viewer(accountId, environment))
+    if (found === undefined || viewer === undefined) return undefined
+    return gate.view({ ...request, pathParams: found.params }, found.route, viewer)
+  }
+}
+
+function pricesOf(config: Config, planName: (name: string) => string): Map<string, string> {
+  return new Map(
+    config.billingPrices.map((pair) => {
+      const [price = '', plan = ''] = pair.split('=')
+      return [price, planName(plan)]
+    }),
+  )
+}

@@ -1,0 +1,113 @@
+import { AccountsError } from '../accounts/accounts.ts'
+import { type Billing, SignatureError } from '../accounts/billing.ts'
+import { BusyError } from '../accounts/password.ts'
+import type { People } from '../accounts/people.ts'
+import { routeFinder } from '../api/publish/router.ts'
+import type { Logger } from '../kit/log.ts'
+import {
+  DashboardError,
+  type DashboardReply,
+  type DashboardRequest,
+  type DashboardRoute,
+  json,
+  type SignedIn,
+} from './route.ts'
+import type { SessionCookies } from './session-cookie.ts'
+import type { Site } from './site.ts'
+
+/** The page, its assets, its API and the billing webhook. API keys open nothing here. */
+export interface Dashboard {
+  /** Undefined for paths that are not the dashboard's. */
+  handle(request: DashboardRequest): Promise<DashboardReply | undefined>
+  /** The account of a browser's session, for the stream; undefined without one. */
+  accountOf(headers: DashboardRequest['headers']): Promise<string | undefined>
+}
+
+export const DASHBOARD_API = '/dashboard/api/'
+export const BILLING_PATH = '/billing/stripe'
+
+export function createDashboard(deps: {
+  site: Site
+  routes: readonly DashboardRoute[]
+  people: People
+  cookies: SessionCookies
+  billing: Billing | undefined
+  log: Logger
+}): Dashboard {
+  const { people, cookies, billing, log } = deps
+  const find = routeFinder(deps.routes)
+
+  async function callApi(request: DashboardRequest): Promise<DashboardReply> {
+    const found = find(request.method === 'HEAD' ? 'GET' : request.method, request.path)
+    if (found === undefined) throw new DashboardError(404, 'not_found', 'There is nothing at this path.')
+    const { route, params } = found
+    const token = cookies.read(request.headers)
+    if (route.method !== 'GET' && !cookies.csrfFits(token, request.headers['x-csrf-token'])) {
+      throw new DashboardError(403, 'csrf', 'The page is out of date. Load it again.')
+    }
+    const context = { request, params, query: new URLSearchParams(request.search), token: token ?? '' }
+    const session = token === undefined ? undefined : await people.findSession(token)
+    if (route.access === 'open') return route.run(context as SignedIn)
+    if (session === undefined) throw new DashboardError(401, 'signed_out', 'Sign in first.')
+    if (route.access === 'operator' && session.user.role !== 'operator') {
+      throw new DashboardError(403, 'operators_only', 'Only an operator may do this.')
+    }
+    return route.run({ ...context, session, accountId: session.user.accountId })
+  }
+
+  async function receiveBilling({ method, headers, body }: DashboardRequest): Promise<DashboardReply> {
+    if (billing === undefined) {
+      throw new DashboardError(404, 'not_found', 'Billing is not set up (TAPELINE_BILLING_SECRET).')
+    }
+    if (method !== 'POST')
+      throw new DashboardError(405, 'method_not_allowed', 'Only POST.', ['Allow', 'POST'])
+    const signature = headers['stripe-signature']
+    const outcome = await billing.receive(body ?? Buffer.alloc(0), signature?.toString())
+    log.info(outcome, 'a billing event')
+    return json({ received: true, ...outcome })
+  }
+
+  return {
+    async handle(request) {
+      const isApi = request.path.startsWith(DASHBOARD_API)
+      const isBilling = request.path === BILLING_PATH
+      try {
+        if (isApi) return await callApi(request)
+        if (isBilling) return await receiveBilling(request)
+        return await deps.site.find(request.path)
+      } catch (error) {
+        return failed(error, request, log)
+      }
+    },
+    async accountOf(headers) {
+      const token = cookies.read(headers)
+      const session = token === undefined ? undefined : await people.findSession(token)
+      return session?.user.accountId
+    },
+  }
+}
+
+function failed(error: unknown, request: DashboardRequest, log: Logger): DashboardReply {
+  const known = toDashboardError(error)
+  if (known === undefined)
+    log.error({ err: error, request: request.id, path: request.path }, 'a dashboard call failed')
+  const { status, code, message, headers } =
+    known ?? new DashboardError(500, 'internal_error', 'Something went wrong on our side.')
+  return json({ error: code, message, request_id: request.id }, status, headers)
+}
+
+function toDashboardError(error: unknown): DashboardError | undefined {
+  if (error instanceof DashboardError) return error
+  if (error instanceof AccountsError) return new DashboardError(422, 'invalid_param', error.message)
+  if (error instanceof SignatureError) return new DashboardError(400, 'bad_signature', error.message)
+  if (error instanceof Error && error.name === 'ConflictError') {
+    return new DashboardError(409, 'taken', error.message)
+  }
+  if (error instanceof BusyError) {
+    return new DashboardError(503, 'busy', 'Too many people sign in at once. Try again in a moment.', [
+      'Retry-After',
+      '2',
+    ])
+  }
+  return undefined
+}

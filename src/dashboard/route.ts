@@ -1,0 +1,112 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Static, TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import type { SessionRecord } from '../accounts/people.ts'
+
+/** The dashboard's own small API: no framework, no socket, no API key. */
+export interface DashboardRequest {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly search: string
+  readonly headers: IncomingHttpHeaders
+  readonly address: string
+  readonly body: Buffer | undefined
+}
+
+export interface DashboardReply {
+  status: number
+  /** Names and values in turn. */
+  headers: string[]
+  body: string | Buffer | readonly Buffer[]
+  /** Nothing can change the body any more: its compressed forms are kept as long as this object. */
+  keepWith?: object
+}
+
+/** What a person may read about why something did not work. */
+export class DashboardError extends Error {
+  override readonly name = 'DashboardError'
+  readonly status: number
+  readonly code: string
+  readonly headers: readonly string[]
+
+  constructor(status: number, code: string, message: string, headers: readonly string[] = []) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.headers = headers
+  }
+}
+
+export interface RouteContext {
+  readonly request: DashboardRequest
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  /** The value of the session cookie, signed in or not. */
+  readonly token: string
+}
+
+export interface SignedIn extends RouteContext {
+  readonly session: SessionRecord
+  readonly accountId: string
+}
+
+export type Access = 'open' | 'user' | 'operator'
+
+/** A call of the dashboard. Whatever is not a GET needs the CSRF token; the dispatcher sees to that. */
+export interface DashboardRoute {
+  readonly method: string
+  readonly path: string
+  readonly access: Access
+  run(context: SignedIn): Promise<DashboardReply>
+}
+
+export function openRoute(
+  name: `${string} ${string}`,
+  run: (context: RouteContext) => Promise<DashboardReply>,
+): DashboardRoute {
+  return { ...split(name), access: 'open', run }
+}
+
+export function userRoute(
+  name: `${string} ${string}`,
+  run: (context: SignedIn) => Promise<DashboardReply>,
+): DashboardRoute {
+  return { ...split(name), access: 'user', run }
+}
+
+export function operatorRoute(
+  name: `${string} ${string}`,
+  run: (context: SignedIn) => Promise<DashboardReply>,
+): DashboardRoute {
+  return { ...split(name), access: 'operator', run }
+}
+
+function split(name: string) {
+  const [method = '', path = ''] = name.split(' ')
+  return { method, path: `/dashboard/api/${path}` }
+}
+
+export function json(value: unknown, status = 200, headers: readonly string[] = []): DashboardReply {
+  return {
+    status,
+    headers: ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store', ...headers],
+    body: JSON.stringify(value),
+  }
+}
+
+export function readBody<S extends TSchema>(schema: S, { body, headers }: DashboardRequest): Static<S> {
+  if (!/^application\/json\b/i.test(headers['content-type'] ?? '')) {
+    throw new DashboardError(415, 'unsupported_media_type', 'The body must be JSON.')
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(body?.toString('utf8') ?? '')
+  } catch {
+    throw new DashboardError(400, 'invalid_body', 'The body is not JSON.')
+  }
+  if (Value.Check(schema, value)) return value as Static<S>
+  const [fault] = Value.Errors(schema, value)
+  const where = fault?.instancePath.replace(/^\//, '') || 'The body'
+  throw new DashboardError(422, 'invalid_param', `${where} ${fault?.message ?? 'is wrong'}.`)
+}

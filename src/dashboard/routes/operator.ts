@@ -1,0 +1,98 @@
+import { Type } from 'typebox'
+import type { Accounts } from '../../accounts/accounts.ts'
+import type { AuditLog } from '../../accounts/audited.ts'
+import type { Billing } from '../../accounts/billing.ts'
+import type { People } from '../../accounts/people.ts'
+import type { PlanBook } from '../../accounts/plans.ts'
+import { formatTime } from '../../core/time.ts'
+import type { Clock } from '../../kit/clock.ts'
+import { type DashboardRoute, json, operatorRoute, readBody, type SignedIn } from '../route.ts'
+import { accountView, balanceViews, keyView, planView } from '../views.ts'
+import type { AuditView, OperatorAccountView } from '../wire.ts'
+import { usageOf } from './usage.ts'
+
+export interface OperatorDeps {
+  readonly accounts: Accounts
+  /** The same, with the audit log under the operator's name. */
+  readonly accountsOf: (context: SignedIn) => Accounts
+  readonly plans: PlanBook
+  readonly people: People
+  readonly audit: AuditLog
+  readonly billing: Billing | undefined
+  readonly clock: Clock
+}
+
+const PlanWish = Type.Object({ plan: Type.String({ maxLength: 32 }) }, { additionalProperties: false })
+const CreditsWish = Type.Object({ remaining: Type.Integer({ minimum: 0 }) }, { additionalProperties: false })
+const AUDIT_PAGE = 100
+
+/** What an operator does. Each change is in the audit log. */
+export function operatorRoutes(deps: OperatorDeps): DashboardRoute[] {
+  const { accounts, accountsOf, people } = deps
+  const idOf = (context: SignedIn) => context.params.id ?? ''
+
+  return [
+    operatorRoute('GET operator/accounts', async () => {
+      const [all, users, keys, customers] = await Promise.all([
+        accounts.list(),
+        people.list(),
+        accounts.listKeys(),
+        deps.billing?.customers(),
+      ])
+      const views = all.map(
+        async (account): Promise<OperatorAccountView> => ({
+          ...accountView(account),
+          users: users.filter(({ accountId }) => accountId === account.id).map((user) => user.email),
+          keys: keys.filter((key) => key.accountId === account.id && key.revokedAtMs === null).length,
+          billing_customer: customers?.get(account.id) ?? null,
+          balances: await balanceViews(accounts, account),
+        }),
+      )
+      return json({ accounts: await Promise.all(views), plans: deps.plans.list().map(planView) })
+    }),
+    operatorRoute('GET operator/accounts/{id}/keys', async (context) => {
+      const { id } = await accounts.get(idOf(context))
+      return json({ keys: (await accounts.listKeys(id)).map(keyView).reverse() })
+    }),
+    operatorRoute('GET operator/accounts/{id}/usage', async (context) =>
+      json(await usageOf(deps, idOf(context), context.query)),
+    ),
+    operatorRoute('POST operator/accounts/{id}/plan', async (context) => {
+      const { plan } = readBody(PlanWish, context.request)
+      return json(accountView(await accountsOf(context).setPlan(idOf(context), plan)))
+    }),
+    operatorRoute('POST operator/accounts/{id}/credits', async (context) => {
+      const { remaining } = readBody(CreditsWish, context.request)
+      await accountsOf(context).setCredits(idOf(context), remaining)
+      return json({ remaining })
+    }),
+    operatorRoute('POST operator/accounts/{id}/pause', async (context) =>
+      json(accountView(await accountsOf(context).pause(idOf(context), 'operator'))),
+    ),
+    operatorRoute('POST operator/accounts/{id}/resume', async (context) =>
+      json(accountView(await accountsOf(context).resume(idOf(context)))),
+    ),
+    operatorRoute('POST operator/keys/{id}/revoke', async (context) =>
+      json(keyView(await accountsOf(context).revokeKey(idOf(context)))),
+    ),
+    operatorRoute('GET operator/audit', async ({ query }) => {
+      const before = Number(query.get('before') ?? Number.NaN)
+      const entries = await deps.audit.list({
+        limit: AUDIT_PAGE,
+        ...(Number.isSafeInteger(before) ? { before } : {}),
+      })
+      return json({
+        entries: entries.map(
+          ({ seq, atMs, actor, action, accountId, detail }): AuditView => ({
+            seq,
+            at: formatTime(atMs),
+            actor,
+            action,
+            account_id: accountId,
+            detail,
+          }),
+        ),
+      })
+    }),
+  ]
+}

@@ -1,0 +1,152 @@
+import { Type } from 'typebox'
+import type { Accounts } from '../../accounts/accounts.ts'
+import type { AuditLog } from '../../accounts/audited.ts'
+import { PASSWORD_LENGTH } from '../../accounts/password.ts'
+import type { Credentials, People, UserRecord } from '../../accounts/people.ts'
+import type { PlanBook } from '../../accounts/plans.ts'
+import type { SignInGuard } from '../../accounts/sign-in-guard.ts'
+import type { Environment } from '../../core/environment.ts'
+import type { Clock } from '../../kit/clock.ts'
+import {
+  DashboardError,
+  type DashboardReply,
+  type DashboardRoute,
+  json,
+  openRoute,
+  type RouteContext,
+  readBody,
+  userRoute,
+} from '../route.ts'
+import type { SessionCookies } from '../session-cookie.ts'
+import { accountView, planView } from '../views.ts'
+import type { SessionView } from '../wire.ts'
+
+export interface SessionDeps {
+  readonly people: People
+  readonly guard: SignInGuard
+  readonly accounts: Accounts
+  readonly plans: PlanBook
+  readonly audit: AuditLog
+  readonly cookies: SessionCookies
+  readonly clock: Clock
+  readonly signUp: boolean
+  readonly version: string
+  readonly environments: readonly Environment[]
+}
+
+const email = Type.String({ minLength: 3, maxLength: 254 })
+const password = Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH.most })
+const SignIn = Type.Object({ email, password }, { additionalProperties: false })
+const Welcome = Type.Object(
+  { token: Type.String({ maxLength: 100 }), email, password },
+  { additionalProperties: false },
+)
+const NewPassword = Type.Object({ current: password, next: password }, { additionalProperties: false })
+const SIGN_UPS_PER_ADDRESS = 'sign-up'
+
+/** Signing up, in and out. Every sign-in gives the cookie a new value. */
+export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
+  const { people, guard, accounts, plans, cookies, clock } = deps
+
+  async function viewOf(token: string, user: UserRecord | undefined): Promise<SessionView> {
+    const account = user === undefined ? undefined : await accounts.get(user.accountId)
+    const plan = account === undefined ? undefined : plans.find(account.plan)
+    return {
+      csrf: cookies.csrfOf(token),
+      version: deps.version,
+      sign_up: deps.signUp,
+      environments: [...deps.environments],
+      user: user === undefined ? null : { email: user.email, role: user.role },
+      account: account === undefined ? null : accountView(account),
+      plan: plan === undefined ? null : planView(plan),
+    }
+  }
+
+  async function enter(user: UserRecord, context: RouteContext): Promise<DashboardReply> {
+    await people.closeSession(context.token)
+    const { token, expiresAtMs } = await people.openSession(user.id)
+    const cookie = cookies.set(token, (expiresAtMs - clock.now()) / 1000)
+    return json(await viewOf(token, user), 200, cookie)
+  }
+
+  const note = (user: UserRecord, action: string, { address }: { address: string }) =>
+    deps.audit.note({
+      actor: user.email,
+      action,
+      accountId: user.accountId,
+      detail: `from ${address}`,
+    })
+
+  /** Waits as long as earlier failures ask for. */
+  async function slowly(credentials: Credentials, { request }: RouteContext): Promise<void> {
+    const seconds = await guard.before(credentials.email, request.address)
+    if (seconds === undefined) return
+    throw new DashboardError(
+      429,
+      'rate_limited',
+      `Too many failed attempts. Try again in ${Math.ceil(seconds / 60)} minutes.`,
+      ['Retry-After', String(seconds)],
+    )
+  }
+
+  return [
+    openRoute('GET session', async ({ request }) => {
+      const known = cookies.read(request.headers)
+      const session = known === undefined ? undefined : await people.findSession(known)
+      if (known !== undefined) return json(await viewOf(known, session?.user))
+      const token = cookies.newToken()
+      return json(await viewOf(token, undefined), 200, cookies.set(token))
+    }),
+    openRoute('POST sign-in', async (context) => {
+      const credentials = readBody(SignIn, context.request)
+      await slowly(credentials, context)
+      const user = await people.verify(credentials)
+      if (user === undefined) {
+        guard.failed(credentials.email, context.request.address)
+        throw new DashboardError(401, 'wrong_credentials', 'The e-mail address or the password is wrong.')
+      }
+      guard.succeeded(credentials.email)
+      if (user.role === 'operator') await note(user, 'operator.signed_in', context.request)
+      return enter(user, context)
+    }),
+    openRoute('POST sign-up', async (context) => {
+      if (!deps.signUp)
+        throw new DashboardError(403, 'sign_up_off', 'Sign-up is switched off on this service.')
+      const credentials = readBody(SignIn, context.request)
+      await slowly({ ...credentials, email: SIGN_UPS_PER_ADDRESS + context.request.address }, context)
+      guard.failed(SIGN_UPS_PER_ADDRESS + context.request.address, context.request.address)
+      const user = await people.signUp(credentials)
+      await note(user, 'user.signed_up', context.request)
+      return enter(user, context)
+    }),
+    openRoute('POST invitation', async ({ request }) => {
+      const { token } = readBody(Type.Object({ token: Type.String({ maxLength: 100 }) }), request)
+      return json({ valid: await people.isInvitation(token) })
+    }),
+    openRoute('POST welcome', async (context) => {
+      const { token, ...credentials } = readBody(Welcome, context.request)
+      const user = await people.redeem(token, credentials)
+      if (user === undefined)
+        throw new DashboardError(403, 'invitation_used', 'This link was used or replaced.')
+      await note(user, 'operator.created', context.request)
+      return enter(user, context)
+    }),
+    userRoute('POST password', async (context) => {
+      const { user } = context.session
+      const wish = readBody(NewPassword, context.request)
+      await slowly({ email: user.email, password: '' }, context)
+      if (!(await people.changePassword(user, wish))) {
+        guard.failed(user.email, context.request.address)
+        throw new DashboardError(403, 'wrong_credentials', 'The current password is wrong.')
+      }
+      await people.closeOtherSessions(user.id, context.token)
+      await note(user, 'user.password', context.request)
+      return json({ changed: true })
+    }),
+    userRoute('POST sign-out', async ({ token }) => {
+      await people.closeSession(token)
+      const next = cookies.newToken()
+      return json(await viewOf(next, undefined), 200, cookies.set(next))
+    }),
+  ]
+}

@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname, join, relative } from 'node:path'
+import type { DashboardReply } from './route.ts'
+
+/** The built page in memory. It is built while the service starts; the first visitor waits for it. */
+export interface Site {
+  /** Undefined for a path that is no file of the page. */
+  find(path: string): Promise<DashboardReply | undefined>
+}
+
+/** Nothing inline, nothing from elsewhere. */
+export const CSP = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/** @param folder resolves to the built page; asked once, and again after it failed */
+export function createSite(folder: () => Promise<string>): Site {
+  let files: Promise<Map<string, DashboardReply>> | undefined
+  const load = () => {
+    files ??= folder()
+      .then(readFiles)
+      .catch((error) => {
+        files = undefined
+        throw error
+      })
+    return files
+  }
+  load().catch(() => {})
+  return {
+    async find(path) {
+      if (path !== '/' && !path.startsWith('/assets/') && path !== '/favicon.svg') return undefined
+      const file = (await load()).get(path)
+      return file && { ...file, headers: [...file.headers] }
+    },
+  }
+}
+
+function readFiles(folder: string): Map<string, DashboardReply> {
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+  return new Map(
+    names.map((name) => {
+      const path = name === 'index.html' ? '/' : `/${name}`
+      // Assets carry the hash of their content in their name.
+      const isFixed = path.startsWith('/assets/')
+      const headers = [
+        'Content-Type',
+        TYPES[extname(name)] ?? 'application/octet-stream',
+        'Cache-Control',
+        isFixed ? 'public, max-age=31536000, immutable' : 'no-cache',
+        'Content-Security-Policy',
+        CSP,
+        'Referrer-Policy',
+        'same-origin',
+        'X-Frame-Options',
+        'DENY',
+        'Cross-Origin-Opener-Policy',
+        'same-origin',
+      ]
+      const body = readFileSync(join(folder, name))
+      return [path, { status: 200, headers, body, keepWith: body }]
+    }),
+  )
+}

@@ -1,0 +1,67 @@
+import type { AccountRecord, Accounts, KeyRecord, UsageRow } from '../accounts/accounts.ts'
+import { ENVIRONMENTS } from '../core/environment.ts'
+import type { Plan } from '../core/plan.ts'
+import { formatTime } from '../core/time.ts'
+import type { AccountView, BalanceView, KeyView, PlanView, UsageRowView } from './wire.ts'
+
+/** How records are shown. Nothing that could open a door is in here: no hash, no token, no secret. */
+export function accountView(account: AccountRecord): AccountView {
+  const { id, email, plan, pausedReason, createdAtMs } = account
+  return { id, email, plan, paused_reason: pausedReason, created_at: formatTime(createdAtMs) }
+}
+
+export function keyView(key: KeyRecord): KeyView {
+  return {
+    id: key.id,
+    name: key.name,
+    environment: key.environment,
+    hint: key.hint,
+    scopes: key.scopes,
+    allowed_cidrs: key.allowedCidrs,
+    credit_cap: key.creditCap,
+    created_at: formatTime(key.createdAtMs),
+    last_used_at: timeOrNull(key.lastUsedAtMs),
+    expires_at: timeOrNull(key.expiresAtMs),
+    revoked_at: timeOrNull(key.revokedAtMs),
+  }
+}
+
+export function planView(plan: Plan): PlanView {
+  return {
+    name: plan.name,
+    tier: plan.tier,
+    credits_per_month: plan.creditsPerMonth,
+    requests_per_second: plan.requestsPerSecond,
+    finest_candle: plan.finestCandle,
+    candle_days: plan.historyDays.candles,
+    webhooks: plan.webhookSubscriptions,
+  }
+}
+
+export function usageRowView(row: UsageRow): UsageRowView {
+  const { day, environment, endpoint, keyId, requests, credits, rows, failed, rateLimited } = row
+  return {
+    day,
+    environment,
+    endpoint,
+    key_id: keyId,
+    requests,
+    credits,
+    rows,
+    failed,
+    rate_limited: rateLimited,
+  }
+}
+
+export function balanceViews(accounts: Accounts, account: AccountRecord): Promise<BalanceView[]> {
+  return Promise.all(
+    ENVIRONMENTS.map(async (environment) => {
+      const { used, limit, remaining, resetsAtMs } = await accounts.balance(account, environment)
+      return { environment, used, limit, remaining, resets_at: formatTime(resetsAtMs) }
+    }),
+  )
+}
+
+export function timeOrNull(timeMs: number | null): string | null {
+  return timeMs === null ? null : formatTime(timeMs)
+}

@@ -1,0 +1,65 @@
+import type { EnvironmentName, SessionView } from '../wire.ts'
+
+/** Calls of the dashboard's own API. Every change carries the CSRF token of the session. */
+export class CallError extends Error {
+  readonly status: number
+  readonly code: string
+  constructor(status: number, code: string, message: string) {
+    super(message)
+    this.status = status
+    this.code = code
+  }
+}
+
+let csrf = ''
+let onSignedOut: () => void = () => {}
+
+export function whenSignedOut(handler: () => void): void {
+  onSignedOut = handler
+}
+
+async function send(method: string, path: string, body?: unknown): Promise<Response> {
+  const response = await fetch(`/dashboard/api/${path}`, {
+    method,
+    credentials: 'same-origin',
+    headers: {
+      ...(method === 'GET' ? {} : { 'X-CSRF-Token': csrf }),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  }).catch(() => {
+    throw new CallError(0, 'offline', 'The service cannot be reached.')
+  })
+  if (response.ok) return response
+  const problem = (await response.json().catch(() => ({}))) as { error?: string; message?: string }
+  if (response.status === 401 && problem.error === 'signed_out') onSignedOut()
+  throw new CallError(response.status, problem.error ?? 'error', problem.message ?? 'That did not work.')
+}
+
+export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const response = await send(method, path, body)
+  return (await response.json()) as T
+}
+
+/** Session answers bring the token that the next change needs. */
+export async function callSession(method: string, path: string, body?: unknown): Promise<SessionView> {
+  const session = await call<SessionView>(method, path, body)
+  csrf = session.csrf
+  return session
+}
+
+export interface Viewed<T> {
+  value: T
+  /** What a key would have paid. */
+  price: number
+}
+
+/** An endpoint of the service, as the signed-in account sees it. */
+export async function view<T>(
+  environment: EnvironmentName,
+  path: string,
+  change?: { method: string; body?: unknown },
+): Promise<Viewed<T>> {
+  const response = await send(change?.method ?? 'GET', `view/${environment}${path}`, change?.body)
+  return { value: (await response.json()) as T, price: Number(response.headers.get('X-Credits-Price') ?? 0) }
+}

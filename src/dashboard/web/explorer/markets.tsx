@@ -1,0 +1,107 @@
+import { useState } from 'preact/hooks'
+import { view } from '../api.ts'
+import { dateTime, percent } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { useSession } from '../session.ts'
+import { ApiCall } from '../ui/api-call.tsx'
+import { Card, Choice, Empty, Problem } from '../ui/parts.tsx'
+import type { SymbolName } from './explorer.tsx'
+
+interface MarketRow {
+  market_id: string
+  question: string | null
+  slug: string | null
+  ticker: string | null
+  market_type: string | null
+  end_time: string | null
+}
+
+interface PriceRow {
+  market_id: string
+  price_up?: number | null
+  price_down?: number | null
+  yes_bid?: number | null
+  yes_ask?: number | null
+  mid_price: number | null
+}
+
+const SOURCES = ['predmkt_a', 'predmkt_b'] as const
+
+/** Open prediction markets with their newest prices. */
+export function Markets({ symbol }: { symbol: SymbolName }) {
+  const { environment } = useSession()
+  const [source, setSource] = useState<(typeof SOURCES)[number]>('predmkt_a')
+  const path = `/v1/markets?source=${source}&symbol=${symbol}&active=true&limit=50`
+  const pricePath = `/v1/snapshots?source=${source}&symbol=${symbol}&limit=100`
+  const list = useLoad(() => view<{ data: MarketRow[] }>(environment, path), [environment, path], 15_000)
+  const prices = useLoad(
+    () => view<{ data: PriceRow[] }>(environment, pricePath),
+    [environment, pricePath],
+    3_000,
+  )
+  const newest = new Map<string, PriceRow>()
+  for (const row of prices.value?.value.data ?? [])
+    if (!newest.has(row.market_id)) newest.set(row.market_id, row)
+  const rows =
+    list.value?.value.data.toSorted((a, b) => (a.end_time ?? '').localeCompare(b.end_time ?? '')) ?? []
+  return (
+    <>
+      <Card
+        title={`Open markets on ${symbol}`}
+        aside={<Choice label="Venue" value={source} options={SOURCES} onChange={setSource} />}
+        class="flush"
+      >
+        <Problem text={list.error ?? prices.error} />
+        {list.value && rows.length === 0 ? (
+          <Empty>
+            <strong>No open market</strong>
+            <p class="muted">This environment records none of this venue right now.</p>
+          </Empty>
+        ) : (
+          <table class="stack">
+            <thead>
+              <tr>
+                <th>Question</th>
+                <th>Length</th>
+                <th>Ends (UTC)</th>
+                <th>Up / Down</th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row) => (
+                <tr key={row.market_id}>
+                  <td data-label="Question">
+                    {row.question ?? row.ticker}
+                    <div class="muted tiny break">{row.slug ?? row.ticker}</div>
+                  </td>
+                  <td data-label="Length">{row.market_type}</td>
+                  <td data-label="Ends" class="nowrap">
+                    {dateTime(row.end_time)}
+                  </td>
+                  <td data-label="Up / Down">
+                    <Odds row={newest.get(row.market_id)} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Card>
+      <ApiCall path={path} price={list.value?.price} />
+      <ApiCall path={pricePath} price={prices.value?.price} />
+    </>
+  )
+}
+
+function Odds({ row }: { row: PriceRow | undefined }) {
+  const up = row?.price_up ?? row?.mid_price ?? null
+  if (up === null) return <span class="muted">no price yet</span>
+  const down = row?.price_down ?? 1 - up
+  return (
+    <div class="odds">
+      <span class="up">{percent(up)}</span>
+      <meter min={0} max={1} value={up} aria-label={`Up ${percent(up)}`} />
+      <span class="down">{percent(down)}</span>
+    </div>
+  )
+}

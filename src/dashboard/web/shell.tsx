@@ -1,0 +1,146 @@
+import type { ComponentChildren, ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { Icon } from './icons.tsx'
+import { useSession } from './session.ts'
+import { applyTheme } from './theme.ts'
+import { Choice } from './ui/parts.tsx'
+import { AccountView } from './views/account.tsx'
+import { Keys } from './views/keys.tsx'
+import { Operator } from './views/operator.tsx'
+import { Status } from './views/status.tsx'
+import { Usage } from './views/usage.tsx'
+import { Webhooks } from './views/webhooks.tsx'
+
+const NAMES = [
+  ['explorer', 'Explorer'],
+  ['keys', 'Keys'],
+  ['usage', 'Usage'],
+  ['webhooks', 'Webhooks'],
+  ['status', 'Status'],
+  ['operator', 'Operator'],
+] as const
+
+const VIEWS: Record<string, ComponentType> = {
+  keys: Keys,
+  usage: Usage,
+  webhooks: Webhooks,
+  status: Status,
+  operator: Operator,
+  account: AccountView,
+}
+
+export function Shell({ path }: { path: string }) {
+  const { session, environment, setEnvironment } = useSession()
+  const isOperator = session.user?.role === 'operator'
+  const [first = ''] = path.split('/')
+  const active = first in VIEWS && (first !== 'operator' || isOperator) ? first : 'explorer'
+  const [menu, setMenu] = useState(false)
+  useEffect(() => setMenu(false), [path])
+  const View = VIEWS[active]
+  return (
+    <div class="shell">
+      <button type="button" class="skip" onClick={toMain}>
+        Skip to content
+      </button>
+      <header class="top">
+        <a class="brand" href="#/explorer">
+          <img src="/favicon.svg" alt="" width="28" height="28" />
+          Tapeline
+        </a>
+        <button
+          type="button"
+          class="button ghost menu"
+          aria-label="Menu"
+          aria-expanded={menu}
+          onClick={() => setMenu(!menu)}
+        >
+          <Icon name={menu ? 'close' : 'menu'} />
+        </button>
+      </header>
+      <aside class={menu ? 'side open' : 'side'}>
+        <nav aria-label="Main">
+          {NAMES.filter(([name]) => name !== 'operator' || isOperator).map(([name, label]) => (
+            <NavLink key={name} name={name} active={active}>
+              {label}
+            </NavLink>
+          ))}
+        </nav>
+        <div class="side-foot">
+          {session.environments.length > 1 && (
+            <Choice
+              label="Environment"
+              value={environment}
+              options={session.environments}
+              onChange={setEnvironment}
+            />
+          )}
+          <a class="nav-link" href="/docs" target="_blank" rel="noopener">
+            API reference ↗
+          </a>
+          <NavLink name="account" active={active}>
+            <span class="ellipsis">{session.user?.email}</span>
+          </NavLink>
+          <div class="row between">
+            <span class="badge plan">{session.account?.plan}</span>
+            <ThemeButton />
+          </div>
+        </div>
+      </aside>
+      <main id="main" tabIndex={-1}>
+        {session.account?.paused_reason !== null && <PausedNote reason={session.account?.paused_reason} />}
+        {View === undefined ? <LazyExplorer path={path} /> : <View />}
+      </main>
+    </div>
+  )
+}
+
+function toMain(): void {
+  document.getElementById('main')?.focus()
+}
+
+function NavLink(props: { name: string; active: string; children: ComponentChildren }) {
+  const isActive = props.name === props.active
+  return (
+    <a class="nav-link" href={`#/${props.name}`} aria-current={isActive ? 'page' : undefined}>
+      <Icon name={props.name} />
+      {props.children}
+    </a>
+  )
+}
+
+function ThemeButton() {
+  const [dark, setDark] = useState(document.documentElement.dataset.theme === 'dark')
+  const flip = () => {
+    applyTheme(dark ? 'light' : 'dark')
+    setDark(!dark)
+  }
+  return (
+    <button
+      type="button"
+      class="button ghost"
+      aria-label={dark ? 'Light theme' : 'Dark theme'}
+      onClick={flip}
+    >
+      <Icon name={dark ? 'sun' : 'moon'} />
+    </button>
+  )
+}
+
+function PausedNote({ reason }: { reason: string | undefined }) {
+  return (
+    <p class="problem" role="status">
+      {reason === 'payment_past_due'
+        ? 'Your keys are paused: a payment is past due. They work again as soon as it is paid.'
+        : 'Your keys are paused by the operator of this service.'}
+    </p>
+  )
+}
+
+/** The chart library is the largest part of the page; it loads with the explorer. */
+function LazyExplorer({ path }: { path: string }) {
+  const [View, setView] = useState<ComponentType<{ path: string }>>()
+  useEffect(() => {
+    import('./explorer/explorer.tsx').then(({ Explorer }) => setView(() => Explorer))
+  }, [])
+  return View === undefined ? <p class="boot" aria-busy="true" /> : <View path={path} />
+}

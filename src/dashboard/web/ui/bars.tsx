@@ -1,0 +1,67 @@
+import { compact, day } from '../format.ts'
+
+export interface BarDay {
+  day: string
+  parts: { name: string; value: number }[]
+}
+
+const WIDTH = 720
+const HEIGHT = 200
+const LEFT = 44
+const BOTTOM = 22
+
+/** Stacked bars by day. Each part has the colour of its place in `names`. */
+export function Bars({ days, names, label }: { days: BarDay[]; names: string[]; label: string }) {
+  const totals = days.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))
+  const most = niceTop(Math.max(1, ...totals))
+  const step = (WIDTH - LEFT) / Math.max(1, days.length)
+  const y = (value: number) => (HEIGHT - BOTTOM) * (1 - value / most) + 4
+  return (
+    <svg class="bars" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
+      {[0, 0.5, 1].map((share) => (
+        <g key={share}>
+          <line class="grid" x1={LEFT} x2={WIDTH} y1={y(most * share)} y2={y(most * share)} />
+          <text x={LEFT - 8} y={y(most * share) + 4} text-anchor="end">
+            {compact(most * share)}
+          </text>
+        </g>
+      ))}
+      {days.map(({ day: date, parts }, index) => {
+        let below = 0
+        return (
+          <g key={date}>
+            <title>{`${day(date)}: ${compact(totals[index] ?? 0)}`}</title>
+            <rect class="hover" x={LEFT + index * step} y={0} width={step} height={HEIGHT - BOTTOM} />
+            {parts.map(({ name, value }) => {
+              const top = y(below + value)
+              const height = y(below) - top
+              below += value
+              return (
+                <rect
+                  key={name}
+                  class={`tone-${names.indexOf(name) % 6}`}
+                  x={LEFT + index * step + step * 0.16}
+                  y={top}
+                  width={step * 0.68}
+                  height={Math.max(0, height)}
+                  rx={1.5}
+                />
+              )
+            })}
+            {(days.length <= 10 || index % Math.ceil(days.length / 8) === 0) && (
+              <text x={LEFT + (index + 0.5) * step} y={HEIGHT - 4} text-anchor="middle">
+                {day(date)}
+              </text>
+            )}
+          </g>
+        )
+      })}
+    </svg>
+  )
+}
+
+function niceTop(value: number): number {
+  const unit = 10 ** Math.floor(Math.log10(value))
+  const top = [1, 2, 4, 5, 10].find((factor) => factor * unit >= value) ?? 10
+  return top * unit
+}

@@ -1,0 +1,178 @@
+import { useState } from 'preact/hooks'
+import type { CreatedKeyView, KeyView } from '../../wire.ts'
+import { call } from '../api.ts'
+import { ago, compact, dateTime } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { CopyButton } from '../ui/copy.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Badge, Card, Empty, Page, Problem } from '../ui/parts.tsx'
+import { NewKeyForm } from './new-key.tsx'
+import { RotateForm } from './rotate-key.tsx'
+
+type Open =
+  | { what: 'create' }
+  | { what: 'revoke' | 'rotate'; key: KeyView }
+  | { what: 'shown'; created: CreatedKeyView }
+
+export function Keys() {
+  const { value, error, reload } = useLoad(() => call<{ keys: KeyView[] }>('GET', 'keys'), [], 10_000)
+  const [open, setOpen] = useState<Open>()
+  const close = () => {
+    setOpen(undefined)
+    reload()
+  }
+  const show = (created: CreatedKeyView) => setOpen({ what: 'shown', created })
+  const active = value?.keys.filter(isActive) ?? []
+  const ended = value?.keys.filter((key) => !isActive(key)) ?? []
+  return (
+    <Page
+      title="API keys"
+      lead="A key is shown once, when it is made. Send it in the header X-API-Key."
+      actions={
+        <button type="button" class="button primary" onClick={() => setOpen({ what: 'create' })}>
+          Create key
+        </button>
+      }
+    >
+      <Problem text={error} />
+      {value !== undefined && active.length === 0 && (
+        <Empty>
+          <strong>No keys yet</strong>
+          <p class="muted">Create one to make your first call.</p>
+        </Empty>
+      )}
+      {active.length > 0 && (
+        <Card class="flush">
+          <KeyTable
+            keys={active}
+            onRotate={(key) => setOpen({ what: 'rotate', key })}
+            onRevoke={(key) => setOpen({ what: 'revoke', key })}
+          />
+        </Card>
+      )}
+      {ended.length > 0 && (
+        <details>
+          <summary>Revoked and expired keys ({ended.length})</summary>
+          <Card class="flush">
+            <KeyTable keys={ended} />
+          </Card>
+        </details>
+      )}
+      {open?.what === 'create' && (
+        <Dialog title="Create a key" onClose={close}>
+          <NewKeyForm onCreated={show} />
+        </Dialog>
+      )}
+      {open?.what === 'shown' && <ShownOnce created={open.created} onClose={close} />}
+      {open?.what === 'rotate' && (
+        <Dialog title={`Rotate ${open.key.name}`} onClose={close}>
+          <RotateForm record={open.key} onCreated={show} />
+        </Dialog>
+      )}
+      {open?.what === 'revoke' && (
+        <Confirm
+          title={`Revoke ${open.key.name}?`}
+          text="Calls with this key are refused within a second. This cannot be undone."
+          action="Revoke key"
+          onYes={async () => void (await call('POST', `keys/${open.key.id}/revoke`, {}))}
+          onClose={close}
+        />
+      )}
+    </Page>
+  )
+}
+
+function isActive(key: KeyView): boolean {
+  return key.revoked_at === null && (key.expires_at === null || Date.parse(key.expires_at) > Date.now())
+}
+
+export function KeyTable(props: {
+  keys: KeyView[]
+  onRotate?: (key: KeyView) => void
+  onRevoke?: (key: KeyView) => void
+}) {
+  return (
+    <table class="stack">
+      <thead>
+        <tr>
+          <th>Name</th>
+          <th>Key</th>
+          <th>Limits</th>
+          <th>Last used</th>
+          <th>Expires</th>
+          <th />
+        </tr>
+      </thead>
+      <tbody>
+        {props.keys.map((key) => (
+          <tr key={key.id} data-key={key.id}>
+            <td data-label="Name">
+              <strong>{key.name}</strong>
+            </td>
+            <td data-label="Key">
+              <code>
+                svc_{key.environment}_…{key.hint}
+              </code>{' '}
+              <Badge tone={key.environment}>{key.environment}</Badge>
+            </td>
+            <td data-label="Limits" class="muted">
+              {limitsOf(key)}
+            </td>
+            <td data-label="Last used">{ago(key.last_used_at)}</td>
+            <td data-label="Expires">
+              {key.revoked_at !== null ? (
+                <Badge tone="bad">revoked {ago(key.revoked_at)}</Badge>
+              ) : (
+                dateTime(key.expires_at)
+              )}
+            </td>
+            <td class="actions">
+              {props.onRotate && (
+                <button type="button" class="button small" onClick={() => props.onRotate?.(key)}>
+                  Rotate
+                </button>
+              )}
+              {props.onRevoke && key.revoked_at === null && (
+                <button type="button" class="button small danger" onClick={() => props.onRevoke?.(key)}>
+                  Revoke
+                </button>
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function limitsOf(key: KeyView): string {
+  const parts = [
+    key.scopes === null ? 'all scopes' : key.scopes.join(', '),
+    key.allowed_cidrs === null ? '' : `${key.allowed_cidrs.length} address ranges`,
+    key.credit_cap === null ? '' : `cap ${compact(key.credit_cap)}`,
+  ]
+  return parts.filter((part) => part !== '').join(' · ')
+}
+
+function ShownOnce({ created, onClose }: { created: CreatedKeyView; onClose: () => void }) {
+  const curl = `curl -H "X-API-Key: ${created.key}" "${location.origin}/v1/limits"`
+  return (
+    <Dialog title="Your new key" onClose={onClose} wide>
+      <p>Copy it now: it is not stored and cannot be shown again.</p>
+      <div class="secret">
+        <code data-testid="new-key">{created.key}</code>
+        <CopyButton text={created.key} label="Copy key" />
+      </div>
+      <p class="muted">Try it:</p>
+      <div class="secret">
+        <code>{curl}</code>
+        <CopyButton text={curl} label="Copy curl" />
+      </div>
+      <footer>
+        <button type="button" class="button primary" onClick={onClose}>
+          I have copied it
+        </button>
+      </footer>
+    </Dialog>
+  )
+}

@@ -1,0 +1,128 @@
+import { useState } from 'preact/hooks'
+import type { AuditView, OperatorAccountView, PlanView } from '../../wire.ts'
+import { call } from '../api.ts'
+import { compact, count, dateTime } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { Badge, Card, Page, Problem } from '../ui/parts.tsx'
+import { AccountDialog } from './operator-account.tsx'
+
+interface Accounts {
+  accounts: OperatorAccountView[]
+  plans: PlanView[]
+}
+
+export function Operator() {
+  const { value, error, reload } = useLoad(() => call<Accounts>('GET', 'operator/accounts'), [], 10_000)
+  const audit = useLoad(() => call<{ entries: AuditView[] }>('GET', 'operator/audit'), [value], 0)
+  const [openId, setOpenId] = useState<string>()
+  const [wanted, setWanted] = useState('')
+  const open = value?.accounts.find(({ id }) => id === openId)
+  const shown = value?.accounts.filter((account) =>
+    [account.id, account.email, ...account.users].some((text) =>
+      text.toLowerCase().includes(wanted.toLowerCase()),
+    ),
+  )
+  return (
+    <Page
+      title="Operator"
+      lead="Accounts, plans and billing. Every change is in the audit log."
+      actions={
+        <input
+          type="search"
+          aria-label="Find an account"
+          placeholder="Find an account"
+          value={wanted}
+          onInput={(event) => setWanted(event.currentTarget.value)}
+        />
+      }
+    >
+      <Problem text={error} />
+      <Card title={`Accounts${value ? ` (${value.accounts.length})` : ''}`} class="flush">
+        <table class="stack">
+          <thead>
+            <tr>
+              <th>Account</th>
+              <th>Plan</th>
+              <th>State</th>
+              <th class="number">Keys</th>
+              <th class="number">Credits used</th>
+              <th />
+            </tr>
+          </thead>
+          <tbody>
+            {shown?.map((account) => (
+              <tr key={account.id}>
+                <td data-label="Account">
+                  <strong>{account.email}</strong>
+                  <div class="muted tiny">{account.id}</div>
+                </td>
+                <td data-label="Plan">{account.plan}</td>
+                <td data-label="State">
+                  <AccountState account={account} />
+                </td>
+                <td data-label="Keys" class="number">
+                  {count(account.keys)}
+                </td>
+                <td data-label="Credits used" class="number">
+                  {compact(account.balances.reduce((sum, { used }) => sum + used, 0))}
+                </td>
+                <td class="actions">
+                  <button type="button" class="button small" onClick={() => setOpenId(account.id)}>
+                    Manage
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Card>
+      <Card title="Audit log" class="flush">
+        <AuditTable entries={audit.value?.entries ?? []} />
+      </Card>
+      {open && value && (
+        <AccountDialog
+          account={open}
+          plans={value.plans}
+          onChange={reload}
+          onClose={() => setOpenId(undefined)}
+        />
+      )}
+    </Page>
+  )
+}
+
+export function AccountState({ account }: { account: OperatorAccountView }) {
+  if (account.paused_reason === null) return <Badge tone="good">active</Badge>
+  return <Badge tone="bad">{account.paused_reason === 'operator' ? 'paused' : 'past due'}</Badge>
+}
+
+function AuditTable({ entries }: { entries: AuditView[] }) {
+  return (
+    <table class="stack">
+      <thead>
+        <tr>
+          <th>When (UTC)</th>
+          <th>Who</th>
+          <th>What</th>
+          <th>Account</th>
+        </tr>
+      </thead>
+      <tbody>
+        {entries.map((entry) => (
+          <tr key={entry.seq}>
+            <td data-label="When" class="nowrap">
+              {dateTime(entry.at)}
+            </td>
+            <td data-label="Who">{entry.actor}</td>
+            <td data-label="What">
+              <code>{entry.action}</code> <span class="muted">{entry.detail}</span>
+            </td>
+            <td data-label="Account" class="muted tiny">
+              {entry.account_id}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

@@ -1,0 +1,103 @@
+import { useEffect, useState } from 'preact/hooks'
+import { call, callSession } from '../api.ts'
+import { useSession } from '../session.ts'
+import { Field, Problem, useAction } from '../ui/parts.tsx'
+
+type Way = 'sign-in' | 'sign-up' | 'welcome'
+
+/** Sign-in, sign-up, and the operator's one-time link. */
+export function SignIn({ path }: { path: string }) {
+  const { session, setSession } = useSession()
+  const [place = '', token = ''] = path.split('/')
+  const way: Way =
+    place === 'welcome' ? 'welcome' : place === 'sign-up' && session.sign_up ? 'sign-up' : 'sign-in'
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const isValid = useInvitation(way === 'welcome' ? token : undefined)
+  const { run, busy, problem } = useAction(async () => {
+    const body = way === 'welcome' ? { token, email, password } : { email, password }
+    setSession(await callSession('POST', way, body))
+    location.hash = way === 'sign-in' ? '#/explorer' : '#/keys'
+  })
+  const texts = TEXTS[way]
+  return (
+    <div class="gate">
+      <form class="card" onSubmit={run}>
+        <img src="/favicon.svg" alt="" width="44" height="44" />
+        <h1>{texts.title}</h1>
+        <p class="muted">{texts.lead}</p>
+        {isValid === false && <Problem text="This link was used already or replaced by a newer one." />}
+        <Field label="E-mail">
+          <input
+            type="email"
+            name="email"
+            required
+            autocomplete="username"
+            value={email}
+            onInput={(event) => setEmail(event.currentTarget.value)}
+          />
+        </Field>
+        <Field label="Password" {...(way === 'sign-in' ? {} : { hint: 'At least 10 characters.' })}>
+          <input
+            type="password"
+            name="password"
+            required
+            minLength={way === 'sign-in' ? 1 : 10}
+            autocomplete={way === 'sign-in' ? 'current-password' : 'new-password'}
+            value={password}
+            onInput={(event) => setPassword(event.currentTarget.value)}
+          />
+        </Field>
+        <Problem text={problem} />
+        <button type="submit" class="button primary" disabled={busy || isValid === false}>
+          {busy ? 'One moment…' : texts.action}
+        </button>
+        <p class="muted switch">
+          {way === 'sign-in' && session.sign_up && (
+            <>
+              No account yet? <a href="#/sign-up">Sign up</a>
+            </>
+          )}
+          {way !== 'sign-in' && (
+            <>
+              Have an account? <a href="#/sign-in">Sign in</a>
+            </>
+          )}
+        </p>
+      </form>
+      <p class="muted foot">
+        Market history and Kaspa node access. <a href="/docs">API reference</a>
+      </p>
+    </div>
+  )
+}
+
+const TEXTS: Record<Way, { title: string; lead: string; action: string }> = {
+  'sign-in': {
+    title: 'Sign in to Tapeline',
+    lead: 'Keys, usage, webhooks and the data itself.',
+    action: 'Sign in',
+  },
+  'sign-up': {
+    title: 'Create your account',
+    lead: 'A free plan to start with; your first key is a minute away.',
+    action: 'Sign up',
+  },
+  welcome: {
+    title: 'Welcome, operator',
+    lead: 'This link works once. Choose how you sign in from now on.',
+    action: 'Create the operator',
+  },
+}
+
+function useInvitation(token: string | undefined): boolean | undefined {
+  const [valid, setValid] = useState<boolean>()
+  useEffect(() => {
+    if (token === undefined) return
+    call<{ valid: boolean }>('POST', 'invitation', { token }).then(
+      (answer) => setValid(answer.valid),
+      () => setValid(false),
+    )
+  }, [token])
+  return valid
+}

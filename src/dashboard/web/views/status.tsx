@@ -1,0 +1,99 @@
+import type { SourceStatusView, StatusView } from '../../wire.ts'
+import { call } from '../api.ts'
+import { ago, compact, count, percent } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { useSession } from '../session.ts'
+import { Badge, Card, Empty, Page, Problem, Stat } from '../ui/parts.tsx'
+
+const TONES: Record<string, string> = {
+  healthy: 'good',
+  stale: 'warn',
+  down: 'bad',
+  ok: 'good',
+  degraded: 'warn',
+}
+
+export function Status() {
+  const { environment } = useSession()
+  const { value, error } = useLoad(() => call<{ environments: StatusView[] }>('GET', 'status'), [], 3_000)
+  const status = value?.environments.find((one) => one.environment === environment)
+  return (
+    <Page
+      title="Status"
+      lead="What is recorded right now, and what was missed in the last 24 hours."
+      actions={status && <Badge tone={TONES[status.status] ?? ''}>{status.status}</Badge>}
+    >
+      <Problem text={error} />
+      {status && (
+        <>
+          <Card title="Sources">
+            {status.sources.length === 0 && <Empty>No venue is recorded in this environment.</Empty>}
+            {status.sources.map((source) => (
+              <Source key={source.source} source={source} />
+            ))}
+          </Card>
+          <div class="grid two">
+            <Card title="Nodes">
+              {status.nodes.length === 0 && <Empty>No node is connected in this environment.</Empty>}
+              {status.nodes.map((node) => (
+                <div key={node.name} class="row between line">
+                  <span>
+                    <strong>{node.name}</strong>{' '}
+                    <span class="muted">{node.daa_score === null ? '' : `DAA ${count(node.daa_score)}`}</span>
+                  </span>
+                  <Badge tone={node.synced ? 'good' : 'warn'}>
+                    {node.synced ? node.state : `${node.state}, not synced`}
+                  </Badge>
+                </div>
+              ))}
+            </Card>
+            <Card title="Webhook deliveries">
+              <div class="stats">
+                <Stat label="Waiting" value={count(status.webhooks.pending)} />
+                <Stat label="Oldest" value={`${Math.round(status.webhooks.oldest_pending_seconds)} s`} />
+              </div>
+            </Card>
+          </div>
+        </>
+      )}
+    </Page>
+  )
+}
+
+function Source({ source }: { source: SourceStatusView }) {
+  return (
+    <div class="source">
+      <div class="row between">
+        <span>
+          <strong>{source.source}</strong>{' '}
+          <span class="muted">
+            last event {ago(source.last_event_at)} · {compact(source.rows_inserted)} rows
+            {source.backfill !== null && source.backfill < 1 && ` · backfill ${percent(source.backfill)}`}
+          </span>
+        </span>
+        <Badge tone={TONES[source.status] ?? ''}>{source.status}</Badge>
+      </div>
+      <div class="strip" role="img" aria-label={`${source.source}: ${source.gaps_24h} gaps in 24 hours`}>
+        {source.strip.map((share, index) => (
+          <i key={index} class={toneOf(share)} title={titleOf(share, index, source.strip.length)} />
+        ))}
+      </div>
+      <div class="row between muted tiny">
+        <span>24 h ago</span>
+        <span>{source.gaps_24h === 0 ? 'no gaps' : `${source.gaps_24h} gaps`}</span>
+        <span>now</span>
+      </div>
+    </div>
+  )
+}
+
+function toneOf(share: number | null): string {
+  if (share === null) return 'none'
+  if (share >= 0.999) return 'full'
+  return share >= 0.9 ? 'most' : share >= 0.5 ? 'half' : 'little'
+}
+
+function titleOf(share: number | null, index: number, parts: number): string {
+  const hours = (((parts - index) * 24) / parts).toFixed(1)
+  return `${hours} h ago: ${share === null ? 'before the first record' : `${percent(share)} observed`}`
+}

@@ -1,0 +1,183 @@
+import { useState } from 'preact/hooks'
+import type { UsageRowView, UsageView } from '../../wire.ts'
+import { call } from '../api.ts'
+import { compact, count, dateTime, percent } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { useSession } from '../session.ts'
+import { type BarDay, Bars } from '../ui/bars.tsx'
+import { Card, Choice, Empty, Page, Problem, Stat } from '../ui/parts.tsx'
+
+const RANGES = { '7 days': 7, '30 days': 30, '90 days': 90 } as const
+type Range = keyof typeof RANGES
+const DAY_MS = 86_400_000
+
+export function Usage() {
+  const [range, setRange] = useState<Range>('30 days')
+  const from = new Date(Date.now() - (RANGES[range] - 1) * DAY_MS).toISOString().slice(0, 10)
+  const { value, error } = useLoad(() => call<UsageView>('GET', `usage?from=${from}`), [from], 5_000)
+  return (
+    <Page
+      title="Usage"
+      lead="Credits and requests by day, endpoint and key. Days are UTC."
+      actions={
+        <>
+          <Choice label="Range" value={range} options={Object.keys(RANGES) as Range[]} onChange={setRange} />
+          <a class="button" href={`/dashboard/api/usage.csv?from=${from}`} download>
+            Export CSV
+          </a>
+        </>
+      }
+    >
+      <Problem text={error} />
+      {value && <UsageBody usage={value} from={from} />}
+    </Page>
+  )
+}
+
+export function UsageBody({ usage, from }: { usage: UsageView; from: string }) {
+  const { environment } = useSession()
+  const rows = usage.rows.filter((row) => row.environment === environment)
+  const balance = usage.balances.find((one) => one.environment === environment)
+  const names = topNames(rows)
+  const sum = (field: 'requests' | 'credits' | 'failed' | 'rate_limited') =>
+    rows.reduce((total, row) => total + row[field], 0)
+  return (
+    <>
+      {balance && (
+        <Card>
+          <div class="stats">
+            <Stat
+              label={`Credits this period (${environment})`}
+              value={<span data-testid="credits-used">{count(balance.used)}</span>}
+              note={`of ${count(balance.limit)} · renewed ${dateTime(balance.resets_at).slice(0, 10)}`}
+            />
+            <Stat label="Requests" value={count(sum('requests'))} note="in the range" />
+            <Stat label="Refused or failed" value={count(sum('failed'))} />
+            <Stat label="Rate-limited" value={count(sum('rate_limited'))} />
+          </div>
+          <progress max={balance.limit} value={balance.used} aria-label="Credits used" />
+          <small class="muted">{percent(balance.used / Math.max(1, balance.limit))} used</small>
+        </Card>
+      )}
+      {rows.length === 0 ? (
+        <Empty>
+          <strong>Nothing used in this range</strong>
+          <p class="muted">Calls appear here within a second.</p>
+        </Empty>
+      ) : (
+        <>
+          <Card title="Credits by day">
+            <Bars
+              days={daysOf(rows, names, 'credits', from)}
+              names={names}
+              label="Credits by day and endpoint"
+            />
+            <Legend names={names} />
+          </Card>
+          <div class="grid two">
+            <Card title="By endpoint" class="flush">
+              <SumTable rows={rows} group={(row) => row.endpoint} title="Endpoint" />
+            </Card>
+            <Card title="By key" class="flush">
+              <SumTable rows={rows} group={(row) => keyName(usage, row.key_id)} title="Key" />
+            </Card>
+          </div>
+          <Card title="Rate-limit hits by day">
+            <Bars
+              days={daysOf(rows, ['rate-limited'], 'rate_limited', from)}
+              names={['rate-limited']}
+              label="Rate-limit hits by day"
+            />
+          </Card>
+        </>
+      )}
+    </>
+  )
+}
+
+function Legend({ names }: { names: string[] }) {
+  return (
+    <ul class="legend">
+      {names.map((name, index) => (
+        <li key={name}>
+          <i class={`tone-${index % 6}`} />
+          {name}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const OTHER = 'other'
+const MOST_NAMES = 5
+
+function topNames(rows: UsageRowView[]): string[] {
+  const sums = new Map<string, number>()
+  for (const row of rows) sums.set(row.endpoint, (sums.get(row.endpoint) ?? 0) + row.credits)
+  const sorted = [...sums].filter(([, credits]) => credits > 0).sort((a, b) => b[1] - a[1])
+  const names = sorted.slice(0, MOST_NAMES).map(([name]) => name)
+  return sorted.length > MOST_NAMES ? [...names, OTHER] : names
+}
+
+function daysOf(
+  rows: UsageRowView[],
+  names: string[],
+  field: 'credits' | 'rate_limited',
+  from: string,
+): BarDay[] {
+  const days: BarDay[] = []
+  for (let time = Date.parse(from); time <= Date.now(); time += DAY_MS) {
+    const date = new Date(time).toISOString().slice(0, 10)
+    const ofDay = rows.filter((row) => row.day === date)
+    const parts = names.map((name) => ({
+      name,
+      value: ofDay
+        .filter(
+          (row) =>
+            names.length === 1 || row.endpoint === name || (name === OTHER && !names.includes(row.endpoint)),
+        )
+        .reduce((sum, row) => sum + row[field], 0),
+    }))
+    days.push({ day: date, parts })
+  }
+  return days
+}
+
+function SumTable(props: { rows: UsageRowView[]; group: (row: UsageRowView) => string; title: string }) {
+  const sums = new Map<string, { requests: number; credits: number; limited: number }>()
+  for (const row of props.rows) {
+    const name = props.group(row)
+    const sum = sums.get(name) ?? { requests: 0, credits: 0, limited: 0 }
+    sum.requests += row.requests
+    sum.credits += row.credits
+    sum.limited += row.rate_limited
+    sums.set(name, sum)
+  }
+  const sorted = [...sums].sort((a, b) => b[1].credits - a[1].credits || b[1].requests - a[1].requests)
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>{props.title}</th>
+          <th class="number">Requests</th>
+          <th class="number">Credits</th>
+          <th class="number">Limited</th>
+        </tr>
+      </thead>
+      <tbody>
+        {sorted.map(([name, sum]) => (
+          <tr key={name}>
+            <td class="break">{name}</td>
+            <td class="number">{compact(sum.requests)}</td>
+            <td class="number">{compact(sum.credits)}</td>
+            <td class="number">{compact(sum.limited)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function keyName(usage: UsageView, id: string): string {
+  return usage.keys.find((key) => key.id === id)?.name ?? id
+}

@@ -1,0 +1,78 @@
+import { useState } from 'preact/hooks'
+import { view } from '../api.ts'
+import { useSession } from '../session.ts'
+import { Field, Problem, useAction } from '../ui/parts.tsx'
+import type { Webhook, WithSecret } from './webhooks.tsx'
+
+export const KINDS = [
+  'block_added',
+  'virtual_chain_changed',
+  'virtual_daa_score_changed',
+  'utxos_changed',
+  'mempool_entry',
+  'sink_blue_score_changed',
+  'covenant_execution',
+  'krc20_activity',
+  'native_asset_transfer',
+  'scriptlang_event',
+]
+
+/** Creates a webhook, or changes one. */
+export function WebhookForm(props: { webhook?: Webhook; onSaved: (saved: WithSecret) => void }) {
+  const { environment } = useSession()
+  const { webhook } = props
+  const [url, setUrl] = useState(webhook?.url ?? '')
+  const [kinds, setKinds] = useState<string[]>(webhook?.kinds ?? ['block_added'])
+  const [addresses, setAddresses] = useState(webhook?.addresses.join('\n') ?? '')
+  const [batch, setBatch] = useState(webhook?.batch ?? false)
+  const { run, busy, problem } = useAction(async () => {
+    const wish = { kinds, addresses: addresses.split(/[\s,]+/).filter((part) => part !== ''), batch }
+    const { value } =
+      webhook === undefined
+        ? await view<WithSecret>(environment, '/v1/webhooks', { method: 'POST', body: { url, ...wish } })
+        : await view<WithSecret>(environment, `/v1/webhooks/${webhook.id}`, { method: 'PATCH', body: wish })
+    props.onSaved(value)
+  })
+  const toggle = (kind: string) =>
+    setKinds((now) => (now.includes(kind) ? now.filter((one) => one !== kind) : [...now, kind]))
+  return (
+    <form onSubmit={run}>
+      <Field label="Receiver" hint="An HTTPS address of yours.">
+        <input
+          type="url"
+          name="url"
+          required
+          disabled={webhook !== undefined}
+          placeholder="https://example.com/hook"
+          value={url}
+          onInput={(event) => setUrl(event.currentTarget.value)}
+        />
+      </Field>
+      <fieldset class="columns">
+        <legend>Events</legend>
+        {KINDS.map((kind) => (
+          <label key={kind} class="check">
+            <input type="checkbox" checked={kinds.includes(kind)} onChange={() => toggle(kind)} />
+            <code>{kind}</code>
+          </label>
+        ))}
+      </fieldset>
+      <Field
+        label="Addresses"
+        hint="One per line; needed for utxos_changed, narrows the kinds that have addresses."
+      >
+        <textarea rows={3} value={addresses} onInput={(event) => setAddresses(event.currentTarget.value)} />
+      </Field>
+      <label class="check">
+        <input type="checkbox" checked={batch} onChange={() => setBatch(!batch)} />
+        Up to 100 events in one request
+      </label>
+      <Problem text={problem} />
+      <footer>
+        <button type="submit" class="button primary" disabled={busy || kinds.length === 0}>
+          {webhook === undefined ? 'Create webhook' : 'Save'}
+        </button>
+      </footer>
+    </form>
+  )
+}

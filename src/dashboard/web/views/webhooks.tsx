@@ -1,0 +1,151 @@
+import { useState } from 'preact/hooks'
+import { view } from '../api.ts'
+import { ago, dateTime } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { useSession } from '../session.ts'
+import { ApiCall } from '../ui/api-call.tsx'
+import { CopyButton } from '../ui/copy.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Badge, Card, Empty, Page, Problem } from '../ui/parts.tsx'
+import { WebhookDetail } from './webhook-detail.tsx'
+import { WebhookForm } from './webhook-form.tsx'
+
+export interface Webhook {
+  id: string
+  url: string
+  kinds: string[]
+  addresses: string[]
+  batch: boolean
+  active: boolean
+  created_at: string
+  disabled_reason: string | null
+  paused_reason: string | null
+  failing_since: string | null
+  last_success_at: string | null
+}
+
+export type WithSecret = { id: string; secret: string }
+
+export function Webhooks() {
+  const { environment, session } = useSession()
+  const list = useLoad(() => view<{ webhooks: Webhook[] }>(environment, '/v1/webhooks'), [environment], 3_000)
+  const [creating, setCreating] = useState(false)
+  const [secret, setSecret] = useState<string>()
+  const [openId, setOpenId] = useState<string>()
+  const webhooks = list.value?.value.webhooks ?? []
+  const open = webhooks.find(({ id }) => id === openId)
+  return (
+    <Page
+      title="Webhooks"
+      lead="Chain events as signed POST requests: at least once, retried for more than a day."
+      actions={
+        <button
+          type="button"
+          class="button primary"
+          disabled={session.plan?.webhooks === 0}
+          onClick={() => setCreating(true)}
+        >
+          Create webhook
+        </button>
+      }
+    >
+      <Problem text={session.plan?.webhooks === 0 ? undefined : list.error} />
+      {session.plan?.webhooks === 0 && (
+        <Empty>
+          <strong>Webhooks come with the developer plan</strong>
+          <p class="muted">The live stream is there on every plan: see the explorer.</p>
+        </Empty>
+      )}
+      {list.value && webhooks.length === 0 && (
+        <Empty>
+          <strong>No webhooks yet</strong>
+          <p class="muted">Create one to be told when addresses receive funds or blocks are added.</p>
+        </Empty>
+      )}
+      {webhooks.length > 0 && (
+        <Card class="flush">
+          <table class="stack">
+            <thead>
+              <tr>
+                <th>Receiver</th>
+                <th>Events</th>
+                <th>State</th>
+                <th>Last success</th>
+                <th />
+              </tr>
+            </thead>
+            <tbody>
+              {webhooks.map((webhook) => (
+                <tr key={webhook.id}>
+                  <td data-label="Receiver">
+                    <strong class="break">{webhook.url}</strong>
+                    <div class="muted tiny">
+                      {webhook.id} · {dateTime(webhook.created_at)}
+                    </div>
+                  </td>
+                  <td data-label="Events" class="muted">
+                    {webhook.kinds.join(', ')}
+                    {webhook.addresses.length > 0 && ` · ${webhook.addresses.length} addresses`}
+                  </td>
+                  <td data-label="State">
+                    <WebhookState webhook={webhook} />
+                  </td>
+                  <td data-label="Last success">{ago(webhook.last_success_at)}</td>
+                  <td class="actions">
+                    <button type="button" class="button small" onClick={() => setOpenId(webhook.id)}>
+                      Open
+                    </button>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Card>
+      )}
+      {session.plan?.webhooks !== 0 && <ApiCall path="/v1/webhooks" price={list.value?.price} />}
+      {creating && (
+        <Dialog title="Create a webhook" onClose={() => setCreating(false)} wide>
+          <WebhookForm
+            onSaved={(saved) => {
+              setCreating(false)
+              setSecret(saved.secret)
+              list.reload()
+            }}
+          />
+        </Dialog>
+      )}
+      {secret !== undefined && (
+        <Dialog title="The signing secret" onClose={() => setSecret(undefined)} wide>
+          <p>Copy it now: it is shown this once. Your receiver verifies each delivery with it.</p>
+          <div class="secret">
+            <code>{secret}</code>
+            <CopyButton text={secret} label="Copy secret" />
+          </div>
+          <footer>
+            <button type="button" class="button primary" onClick={() => setSecret(undefined)}>
+              I have copied it
+            </button>
+          </footer>
+        </Dialog>
+      )}
+      {open && (
+        <WebhookDetail
+          webhook={open}
+          onChange={list.reload}
+          onSecret={setSecret}
+          onClose={() => setOpenId(undefined)}
+        />
+      )}
+    </Page>
+  )
+}
+
+function WebhookState({ webhook }: { webhook: Webhook }) {
+  if (webhook.disabled_reason !== null)
+    return <Badge tone="bad">switched off: {webhook.disabled_reason}</Badge>
+  if (!webhook.active) return <Badge tone="warn">paused</Badge>
+  if (webhook.paused_reason !== null) return <Badge tone="warn">waits: {webhook.paused_reason}</Badge>
+  if (webhook.failing_since !== null)
+    return <Badge tone="warn">failing since {ago(webhook.failing_since)}</Badge>
+  return <Badge tone="good">active</Badge>
+}

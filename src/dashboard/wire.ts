@@ -1,0 +1,114 @@
+/** What the page and the server say to each other. Types only: the page imports nothing else from here. */
+export type EnvironmentName = 'test' | 'live'
+
+export interface PlanView {
+  name: string
+  tier: string
+  credits_per_month: number
+  requests_per_second: number
+  finest_candle: string
+  candle_days: number | null
+  webhooks: number
+}
+
+export interface SessionView {
+  csrf: string
+  version: string
+  sign_up: boolean
+  environments: EnvironmentName[]
+  user: { email: string; role: 'operator' | 'customer' } | null
+  account: AccountView | null
+  plan: PlanView | null
+}
+
+export interface AccountView {
+  id: string
+  email: string
+  plan: string
+  paused_reason: 'payment_past_due' | 'operator' | null
+  created_at: string
+}
+
+export interface KeyView {
+  id: string
+  name: string
+  environment: EnvironmentName
+  hint: string
+  scopes: string[] | null
+  allowed_cidrs: string[] | null
+  credit_cap: number | null
+  created_at: string
+  last_used_at: string | null
+  expires_at: string | null
+  revoked_at: string | null
+}
+
+export interface CreatedKeyView {
+  /** The clear text: in this answer and nowhere else. */
+  key: string
+  record: KeyView
+}
+
+export interface BalanceView {
+  environment: EnvironmentName
+  used: number
+  limit: number
+  remaining: number
+  resets_at: string
+}
+
+export interface UsageRowView {
+  day: string
+  environment: EnvironmentName
+  endpoint: string
+  key_id: string
+  requests: number
+  credits: number
+  rows: number
+  failed: number
+  rate_limited: number
+}
+
+export interface UsageView {
+  from: string
+  to: string
+  balances: BalanceView[]
+  rows: UsageRowView[]
+  keys: { id: string; name: string }[]
+}
+
+export interface SourceStatusView {
+  source: string
+  status: 'healthy' | 'stale' | 'down'
+  last_event_at: string | null
+  lag_seconds: number | null
+  rows_inserted: number
+  gaps_24h: number
+  backfill: number | null
+  /** The last 24 hours in equal parts: the share of each that was observed; null before the first record. */
+  strip: (number | null)[]
+}
+
+export interface StatusView {
+  environment: EnvironmentName
+  status: 'ok' | 'degraded' | 'down'
+  sources: SourceStatusView[]
+  nodes: { name: string; state: string; synced: boolean; daa_score: number | null; lag: number | null }[]
+  webhooks: { pending: number; oldest_pending_seconds: number }
+}
+
+export interface OperatorAccountView extends AccountView {
+  users: string[]
+  keys: number
+  billing_customer: string | null
+  balances: BalanceView[]
+}
+
+export interface AuditView {
+  seq: number
+  at: string
+  actor: string
+  action: string
+  account_id: string | null
+  detail: string
+}

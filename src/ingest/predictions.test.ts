@@ -1,0 +1,215 @@
+/**
+ * A stretch of the simulated prediction markets over real sockets: what is stored is what happened, what is missing
+ * is said. With TAPELINE_SOAK an hour, else some minutes around a full hour.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { type MarketService, startMarketService } from '../../test/fakes/market-service.ts'
+import { dataFolder } from '../../test/fakes/service.ts'
+import {
+  compareCatalogue,
+  comparePrints,
+  compareWindow,
+  findMarket,
+  idOf,
+  type StoredSnapshot,
+} from '../../test/predictions/compare.ts'
+import { type PacedClock, pacedClock } from '../../test/predictions/paced-clock.ts'
+import {
+  HEARTBEAT_MS,
+  type PredictionsWorld,
+  startPredictionsRecording,
+  startPredictionsWorld,
+} from '../../test/predictions/recording.ts'
+import { applyDiff, type BookDiff } from '../core/book-diff.ts'
+import type { BookLevels } from '../core/level-book.ts'
+import { answerText, buildOracleBars } from '../core/oracle-bars.ts'
+import type { CandleRow } from '../core/rows/candle.ts'
+import type { TrueMarket } from '../sandbox/predictions/truth.ts'
+
+const MINUTE_MS = 60_000
+const isLong = process.env.TAPELINE_SOAK !== undefined
+const START_MS = Date.parse('2026-11-15T09:59:20Z')
+const END_MS = START_MS + (isLong ? 66 * MINUTE_MS : 520_000)
+/** Everything is heard from here on. */
+const HEARD_MS = START_MS + 40_000
+/** A market that ended before this is resolved and swept. */
+const DONE_MS = END_MS - 2.5 * MINUTE_MS
+
+let world: PredictionsWorld<PacedClock>
+let service: MarketService
+let ended: TrueMarket[] = []
+let ajv: Ajv2020
+const folder = dataFolder()
+
+before(async () => {
+  world = await startPredictionsWorld(pacedClock(START_MS), { slotMs: 1_000 })
+  const { clock, sandbox } = world
+  const recording = await startPredictionsRecording(world, {
+    venues: ['polymarket', 'kalshi', 'chainlink'],
+    symbols: ['BTC'],
+    folder: folder.path,
+  })
+  await clock.runUntil(END_MS)
+  await clock.during(recording.close())
+  ended = (['polymarket', 'kalshi'] as const)
+    .flatMap((venue) => sandbox.truth.markets(venue, HEARD_MS, DONE_MS))
+    .filter(({ symbol }) => symbol === 'BTC')
+  service = await startMarketService({ nowMs: END_MS, folder: folder.path })
+  ajv = new Ajv2020({ strict: false })
+  ;(formats as unknown as (ajv: Ajv2020) => void)(ajv)
+  ajv.addSchema((await (await fetch(`${service.url}/openapi.json`)).json()) as object, 'doc')
+})
+
+after(async () => {
+  await service?.stop()
+  await world?.close()
+  folder.remove()
+})
+
+interface List<T> {
+  data: T[]
+  meta: { next_cursor: string | null }
+}
+
+async function get<T>(path: string): Promise<List<T>> {
+  const answer = await service.get(path)
+  assert.equal(answer.status, 200, answer.text)
+  const name = (path.split('?')[0] ?? '').replaceAll('/', '~1')
+  const validate = ajv.compile({
+    $ref: `doc#/paths/${name}/get/responses/200/content/application~1json/schema`,
+  })
+  assert.ok(validate(answer.json), JSON.stringify(validate.errors?.slice(0, 3)))
+  return answer.json as unknown as List<T>
+}
+
+test('every market that ended is in the catalogue under all its names, with the right winner', async () => {
+  const count = (venue: string) => ended.filter((market) => market.venue === venue).length
+  assert.ok(count('polymarket') >= 3 && count('kalshi') >= 80, `${count('polymarket')} ${count('kalshi')}`)
+  const wrong: string[] = []
+  for (const market of ended) wrong.push(...(await compareCatalogue(service.store, market)))
+  assert.deepEqual(wrong, [])
+})
+
+test('an Up/Down market has the prices that it began and ended with', async () => {
+  const whole = ended.filter(({ kind, startMs }) => kind === '5m' && startMs >= HEARD_MS)
+  assert.ok(whole.length >= 1)
+  for (const market of whole) {
+    const row = await findMarket(service.store, market.name)
+    assert.equal(row?.reference_price_start?.toFixed(6), market.reference?.toFixed(6), market.name)
+    assert.equal(row?.reference_price_end?.toFixed(6), market.final.toFixed(6), market.name)
+  }
+})
+
+test('rows and gaps cover each window; each book is the one of its instant', async () => {
+  const wrong: string[] = []
+  let rows = 0
+  for (const market of ended) {
+    const found = await compareWindow(service.store, world.sandbox.truth, market, {
+      fromMs: HEARD_MS,
+      toMs: END_MS,
+    })
+    wrong.push(...found.wrong)
+    rows += found.rows
+  }
+  assert.deepEqual(wrong.slice(0, 10), [])
+  assert.ok(rows > 500, `${rows} rows`)
+})
+
+test('after the sweep the prints are those of the venue, each once', async () => {
+  const wrong: string[] = []
+  for (const market of ended.filter(({ venue, startMs }) => venue === 'polymarket' || startMs >= HEARD_MS))
+    wrong.push(...(await comparePrints(service.store, world.sandbox.truth, market)))
+  assert.deepEqual(wrong.slice(0, 10), [])
+})
+
+test('no_ask = 1 − yes_bid in every row', async () => {
+  const { data } = await get<StoredSnapshot>('/v1/snapshots?source=predmkt_b&symbol=BTC&limit=1000')
+  assert.equal(data.length, 1_000)
+  for (const { yes_bid: yes, no_ask: no } of data)
+    assert.equal(no, yes == null ? null : Math.round((1 - yes) * 1e6) / 1e6)
+})
+
+test('diffs turn the first book into the last one, level for level, across pages', async () => {
+  const market = ended.find(({ venue, name }) => venue === 'kalshi' && /15M-/.test(name))
+  assert.ok(market)
+  const start = new Date(HEARD_MS).toISOString()
+  const path = `/v1/snapshots?source=predmkt_b&symbol=BTC&market_id=${market.name}&include_orderbook=true&include_diffs=true&start=${start}&limit=7`
+  const numbers = (book: BookLevels) => JSON.stringify([book.bids, book.asks])
+  const seen: { orderbook_yes: BookLevels; diffs: BookDiff }[] = []
+  for (let after: string | null = ''; after !== null; ) {
+    const page: List<(typeof seen)[number]> = await get(after === '' ? path : `${path}&after=${after}`)
+    seen.push(...page.data)
+    after = page.meta.next_cursor
+  }
+  assert.ok(seen.length > 14, `${seen.length} rows`)
+  const [first, ...others] = seen
+  assert.ok(first)
+  let book = first.orderbook_yes
+  for (const { diffs } of others) book = applyDiff(book, diffs)
+  assert.equal(numbers(book), numbers(seen.at(-1)?.orderbook_yes ?? book))
+})
+
+test('candles: a symbol has many rows a bar, a market both legs, a token one series', async () => {
+  const market = ended.find(({ venue, kind }) => venue === 'polymarket' && kind === '5m')
+  assert.ok(market)
+  const path = `/v1/candles?source=predmkt_a&symbol=BTC&interval=5m&start=${new Date(market.startMs).toISOString()}&end=${new Date(market.endMs).toISOString()}`
+  const all = await get<CandleRow>(path)
+  const both = await get<CandleRow>(`${path}&market_id=${idOf(market)}`)
+  const one = await get<CandleRow>(`${path}&token_id=${market.tokens?.[0]}`)
+  assert.ok(all.data.length > 4, `${all.data.length} rows`)
+  assert.deepEqual(both.data.map(({ outcome }) => outcome).sort(), ['Down', 'Up'])
+  assert.equal(one.data.length, 1)
+  const [bar] = one.data
+  const prints = (world.sandbox.truth.prints(market.name, market.startMs, market.endMs) ?? []).filter(
+    ({ instrument }) => instrument === market.tokens?.[0],
+  )
+  assert.equal(bar?.open, Number(prints[0]?.price))
+  assert.equal(bar?.close, Number(prints.at(-1)?.price))
+  assert.equal(bar?.high, Math.max(...prints.map(({ price }) => Number(price))))
+  const volume = prints.reduce((sum, { price, size }) => sum + Number(price) * Number(size), 0)
+  assert.ok(Math.abs((bar?.volume ?? 0) - volume) < 0.001, `${bar?.volume} ${volume}`)
+})
+
+test('rows of contracts, their open interest and of the oracle are as published', async () => {
+  const contracts = await get<CandleRow>('/v1/candles?source=predmkt_b&symbol=BTC&interval=5m')
+  assert.ok(contracts.data.length > 40 && contracts.data.every(({ market_id }) => market_id !== undefined))
+  const interest = await get<{ market_id?: string; open_interest: number }>(
+    '/v1/open-interest?source=predmkt_b&symbol=BTC&interval=5m&limit=1000',
+  )
+  const sum = interest.data.find(({ market_id }) => market_id === undefined)
+  assert.ok((sum?.open_interest ?? 0) > 0)
+  const path = `/v1/candles?source=oracle&symbol=BTC&interval=5m&start=${new Date(START_MS - 20 * MINUTE_MS).toISOString()}`
+  const oracle = await get<CandleRow>(path)
+  const updates = world.sandbox.truth.rounds('BTC', START_MS - 40 * MINUTE_MS, END_MS).map((round) => ({
+    roundId: BigInt(round.id),
+    updatedMs: round.updatedAtS * 1_000,
+    price: answerText(BigInt(round.answer), 8),
+  }))
+  const closed = oracle.data.filter((row) => row.closed)
+  const expected = buildOracleBars({
+    interval: '5m',
+    updates,
+    fromMs: Date.parse(closed[0]?.timestamp ?? ''),
+    toMs: Date.parse(closed.at(-1)?.timestamp ?? '') + 1,
+    heartbeatMs: HEARTBEAT_MS,
+  })
+  assert.ok(closed.length >= 4)
+  assert.deepEqual(
+    closed.map(({ timestamp, open, high, low, close, volume }) => [
+      timestamp,
+      open,
+      high,
+      low,
+      close,
+      volume,
+    ]),
+    expected.map((bar) => [
+      new Date(bar.openTimeMs).toISOString(),
+      ...[bar.open, bar.high, bar.low, bar.close].map(Number),
+      null,
+    ]),
+  )
+})

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeAddress } from '../core/chain/address.ts'
+import { createWatchedAddresses, TooManyAddressesError } from './addresses.ts'
+
+const address = (n: number, prefix: 'kaspa' | 'kaspatest' = 'kaspatest') =>
+  encodeAddress({ prefix, version: 0, payload: new Uint8Array(32).fill(n) })
+
+test('an address is watched until its last watcher lets go; the set changes only at the first and the last', () => {
+  const watched = createWatchedAddresses({ network: 'testnet-10', cap: 10 })
+  let changes = 0
+  watched.onChange(() => changes++)
+  const one = watched.watch([address(1), address(2), address(1)])
+  const two = watched.watch([address(2)])
+  assert.deepEqual([watched.size, changes], [2, 1])
+  one()
+  one()
+  assert.deepEqual([watched.list(), changes], [[address(2)], 2])
+  two()
+  assert.deepEqual([watched.size, changes], [0, 3])
+})
+
+test('too many addresses, or a wrong one, change nothing', () => {
+  const watched = createWatchedAddresses({ network: 'testnet-10', cap: 3 })
+  const release = watched.watch([address(1), address(2)])
+  assert.throws(() => watched.watch([address(2), address(3), address(4)]), TooManyAddressesError)
+  assert.throws(() => watched.watch([address(3), address(5, 'kaspa')]), RangeError)
+  assert.throws(() => watched.watch(['kaspatest:nonsense']), RangeError)
+  assert.equal(watched.size, 2)
+  watched.watch([address(3)])
+  release()
+  assert.deepEqual(watched.list(), [address(3)])
+})

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createReceiver } from './receive.ts'
+
+const bytes = (n: number) => Uint8Array.of(n)
+
+test('blocks keep their order in pieces of a bounded size; of the scores the newest counts', () => {
+  const receiver = createReceiver({ blocks: 10, bytes: 100, perTake: 2 })
+  assert.equal(receiver.take(), undefined)
+  for (const n of [1, 2, 3]) receiver.block(bytes(n))
+  receiver.daaScore(bytes(7))
+  receiver.daaScore(bytes(8))
+  assert.deepEqual(receiver.take(), { blocks: [bytes(1), bytes(2)], daaScore: bytes(8) })
+  receiver.blueScore(bytes(9))
+  assert.deepEqual(receiver.take(), { blocks: [bytes(3)], blueScore: bytes(9) })
+  assert.equal(receiver.take(), undefined)
+  assert.equal(receiver.wasBroken(), false)
+})
+
+test('a queue that overflows, by count or by bytes, is emptied and says so once', () => {
+  for (const limits of [
+    { blocks: 3, bytes: 100, perTake: 10 },
+    { blocks: 100, bytes: 3, perTake: 10 },
+  ]) {
+    const receiver = createReceiver(limits)
+    for (const n of [1, 2, 3]) receiver.block(bytes(n))
+    assert.equal(receiver.wasBroken(), false)
+    receiver.block(bytes(4))
+    assert.equal(receiver.take(), undefined)
+    assert.deepEqual([receiver.wasBroken(), receiver.wasBroken()], [true, false])
+    receiver.block(bytes(5))
+    assert.deepEqual(receiver.take(), { blocks: [bytes(5)] })
+  }
+})

@@ -1,0 +1,17 @@
+/** The storage port for what the payment provider has told us. */
+export interface BillingLink {
+  /** The provider's customer id. */
+  customer: string
+  accountId: string
+  /** When the newest event that was applied was created; older ones are out of date. */
+  lastEventAtMs: number
+}
+
+export interface BillingStore {
+  findBilling(customer: string): Promise<BillingLink | undefined>
+  listBilling(): Promise<BillingLink[]>
+  linkBilling(link: BillingLink): Promise<void>
+  /** Providers deliver more than once; an event is noted after it was applied. */
+  hasBillingEvent(id: string): Promise<boolean>
+  noteBillingEvent(id: string, atMs: number): Promise<void>
+}

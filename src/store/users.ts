@@ -1,0 +1,67 @@
+/**
+ * The storage port for the people who sign in: users, sessions, invitations and the audit log. Tokens are
+ * stored as hashes only; passwords as argon2id hashes.
+ */
+export const ROLES = ['operator', 'customer'] as const
+export type Role = (typeof ROLES)[number]
+
+export interface UserRecord {
+  id: string
+  email: string
+  role: Role
+  accountId: string
+  createdAtMs: number
+}
+
+export type NewUser = UserRecord & { passwordHash: string }
+
+export interface SessionRecord {
+  user: UserRecord
+  createdAtMs: number
+  expiresAtMs: number
+}
+
+export interface AuditEntry {
+  atMs: number
+  /** Who acted: a user's e-mail, `command line` or `billing`. */
+  actor: string
+  /** What was done, such as `account.paused`. */
+  action: string
+  accountId: string | null
+  /** What it was done to and how, in words. Never a secret. */
+  detail: string
+}
+
+export interface AuditRecord extends AuditEntry {
+  seq: number
+}
+
+export interface UsersStore {
+  createUser(user: NewUser): Promise<UserRecord>
+  getUser(id: string): Promise<UserRecord | undefined>
+  findUser(email: string): Promise<{ user: UserRecord; passwordHash: string } | undefined>
+  listUsers(): Promise<UserRecord[]>
+  setPassword(userId: string, passwordHash: string): Promise<boolean>
+
+  createSession(session: {
+    hash: string
+    userId: string
+    createdAtMs: number
+    expiresAtMs: number
+  }): Promise<void>
+  findSession(hash: string): Promise<SessionRecord | undefined>
+  /** Ends one session, or with `userId` all others of that user. */
+  deleteSession(hash: string): Promise<void>
+  deleteSessionsOf(userId: string, exceptHash?: string): Promise<void>
+  pruneSessions(nowMs: number): Promise<void>
+
+  /** The one invitation of a role: an earlier one ends. */
+  putInvitation(invitation: { hash: string; role: Role; accountId: string | null }): Promise<void>
+  findInvitation(hash: string): Promise<{ role: Role; accountId: string | null } | undefined>
+  /** True for the first who takes it. */
+  takeInvitation(hash: string): Promise<boolean>
+
+  addAudit(entry: AuditEntry): Promise<void>
+  /** Newest first. */
+  listAudit(query: { limit: number; before?: number; accountId?: string }): Promise<AuditRecord[]>
+}

@@ -1,0 +1,67 @@
+/** A burst of some thousand transactions: the indexing thread takes it, the loop of the API hardly notices. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startIndexWorker } from '../../src/app/index-worker.ts'
+import { systemClock } from '../../src/kit/clock.ts'
+import { startSandboxNode } from '../../src/sandbox/node/run.ts'
+import { createUpstreams } from '../../src/upstreams/pool.ts'
+
+test('reading, parsing and writing a burst keeps the main thread idle', async (t) => {
+  const node = await startSandboxNode({
+    paced: false,
+    seed: 3,
+    transactionsPerSecond: 120,
+    warmUpBlocks: 60,
+    coinbaseMaturity: 10,
+    reorgsPerMinute: 0,
+  })
+  const network = 'testnet-10'
+  const upstreams = createUpstreams({
+    network,
+    nodes: [{ name: 'node', url: node.url, tier: 'primary' }],
+    clock: systemClock,
+  })
+  await upstreams.ready(10_000)
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-burst-'))
+  const worker = startIndexWorker({
+    file: join(folder, 'chain.db'),
+    network,
+    dropAfterMs: 60_000,
+    onUnreadable: (detail) => assert.fail(detail),
+  })
+  t.after(async () => {
+    await worker.close()
+    await upstreams.close()
+    await node.close()
+    rmSync(folder, { recursive: true })
+  })
+  const [first] = node.truth.chain()
+  assert.ok(first)
+  const answer = await upstreams.callRaw('getVirtualChainFromBlockV2', { startHash: first.hash })
+  assert.ok(answer.ok)
+  const { bytes } = answer
+  await worker.indexer.startAt(
+    {
+      hash: first.hash,
+      blueScore: Number(first.blueScore),
+      daaScore: Number(first.daaScore),
+      timeMs: first.timestamp,
+    },
+    undefined,
+  )
+  const before = performance.eventLoopUtilization()
+  const startedMs = performance.now()
+  const applied = await worker.indexer.applyChain(first.hash, bytes, false)
+  const tookMs = performance.now() - startedMs
+  const { active } = performance.eventLoopUtilization(before)
+  const transactions = node.truth.chain().reduce((sum, block) => sum + block.accepted.length, 0)
+  assert.equal(applied.checkpoint?.hash, node.truth.sink())
+  assert.ok(transactions > 400, `${transactions} transactions`)
+  assert.ok(active < tookMs / 5, `the main thread worked ${active} of ${tookMs} ms`)
+  t.diagnostic(
+    `${transactions} transactions, ${bytes.length} bytes in ${Math.round(tookMs)} ms; main thread ${Math.round(active)} ms`,
+  )
+})

@@ -1,0 +1,162 @@
+/** What was recorded of prediction markets against what really happened. Each function gives the differences as lines. */
+import type { Feed } from '../../src/core/feed.ts'
+import { storedInterval } from '../../src/core/interval.ts'
+import type { MarketRow, MarketType } from '../../src/core/rows/market.ts'
+import type { SnapshotRow } from '../../src/core/rows/snapshot.ts'
+import type { TradeRow } from '../../src/core/rows/trade.ts'
+import type { TrueMarket, Truth } from '../../src/sandbox/predictions/truth.ts'
+import type { EnvironmentStore } from '../../src/store/environment.ts'
+
+type Levels = [number, number][]
+export type StoredSnapshot = SnapshotRow & {
+  orderbook_up?: { bids: Levels; asks: Levels }
+  orderbook_yes?: { bids: Levels; asks: Levels }
+  yes_bid?: number | null
+  no_ask?: number | null
+}
+
+const KEEP_ALIVE_MS = 60_000
+const GRID_MS = 500
+const DEPTH = 50
+
+export const sourceOf = (market: TrueMarket) => (market.venue === 'polymarket' ? 'predmkt_a' : 'predmkt_b')
+export const idOf = (market: TrueMarket) => market.conditionId ?? market.name
+
+export async function findMarket(store: EnvironmentStore, name: string): Promise<MarketRow | undefined> {
+  return (await store.markets.get(name))?.market
+}
+
+/** The market under all of its names, with its winner. */
+export async function compareCatalogue(store: EnvironmentStore, market: TrueMarket): Promise<string[]> {
+  const wrong: string[] = []
+  for (const name of [market.name, market.conditionId, ...(market.tokens ?? [])]) {
+    if (name === undefined) continue
+    const row = await findMarket(store, name)
+    if (row?.market_id !== idOf(market)) wrong.push(`${market.name}: not found as ${name}`)
+    else if (row.status !== 'resolved' || row.winner !== market.winner)
+      wrong.push(`${market.name}: ${row.status} ${row.winner}, but ${market.winner} won`)
+  }
+  return wrong
+}
+
+export function snapshotFeedOf(market: TrueMarket, type: MarketType): Feed<'snapshots'> {
+  const interval = storedInterval(type)
+  return { dataset: 'snapshots', source: sourceOf(market), symbol: market.symbol, interval }
+}
+
+export async function readRows<T>(
+  store: EnvironmentStore,
+  feed: Feed,
+  instruments: readonly string[],
+  range: { from: number; to: number },
+  books = false,
+): Promise<T[]> {
+  const { text } = await store.series.page({
+    feeds: [feed],
+    range,
+    order: 'asc',
+    limit: 100_000,
+    separator: '\n',
+    filters: { instruments },
+    ...(books ? { books: { books: true, diffs: false } } : {}),
+  })
+  return (text === '' ? [] : text.split('\n')).map((line) => JSON.parse(line) as T)
+}
+
+/** Every stretch of the window has a row at its start or is a gap; no book is crossed, old or wrong. */
+export async function compareWindow(
+  store: EnvironmentStore,
+  truth: Truth,
+  market: TrueMarket,
+  range: { fromMs: number; toMs: number },
+): Promise<{ wrong: string[]; rows: number }> {
+  const type = (await findMarket(store, market.name))?.market_type as MarketType
+  const feed = snapshotFeedOf(market, type)
+  const fromMs = Math.max(market.startMs, range.fromMs)
+  const toMs = Math.min(market.endMs, range.toMs)
+  const window = { from: fromMs - KEEP_ALIVE_MS, to: toMs }
+  const rows = await readRows<StoredSnapshot>(store, feed, [idOf(market)], window, true)
+  const { gaps } = await store.coverage.read([feed], fromMs, toMs)
+  const wrong: string[] = []
+  const isGap = (from: number, to: number) => gaps.some((gap) => gap.from <= from && gap.to >= to)
+  let beforeMs = Number.NEGATIVE_INFINITY
+  const times = [...rows.map((row) => Date.parse(row.timestamp)), toMs]
+  for (const atMs of times) {
+    const heldToMs = Math.max(fromMs, beforeMs + KEEP_ALIVE_MS + 2 * GRID_MS)
+    if (atMs > heldToMs && !isGap(heldToMs, Math.min(atMs, toMs)))
+      wrong.push(
+        `${market.name}: nothing from ${new Date(heldToMs).toISOString()} to ${new Date(atMs).toISOString()}`,
+      )
+    beforeMs = atMs
+  }
+  for (const row of rows) wrong.push(...compareBook(truth, market, row, gaps))
+  return { wrong, rows: rows.length }
+}
+
+function compareBook(
+  truth: Truth,
+  market: TrueMarket,
+  row: StoredSnapshot,
+  gaps: readonly { from: number; to: number }[],
+): string[] {
+  const atMs = Date.parse(row.timestamp)
+  const at = `${market.name} at ${row.timestamp}`
+  if (gaps.some((gap) => gap.from <= atMs && atMs < gap.to)) return []
+  const book = row.orderbook_up ?? row.orderbook_yes
+  const real = truth.book(market.name, atMs)
+  if (book === undefined || real === undefined) return [`${at}: no book`]
+  const [bid, ask] = [book.bids[0]?.[0], book.asks[0]?.[0]]
+  if (bid !== undefined && ask !== undefined && bid >= ask) return [`${at}: crossed`]
+  const expected = (levels: [string, string][]) =>
+    JSON.stringify(levels.slice(0, DEPTH).map(([price, size]) => [Number(price), Number(size)]))
+  // What is told at a grid point may be told just after it: then the book is the one of the grid point before.
+  const isReal = [atMs, atMs - GRID_MS].some((time) => {
+    const then = truth.book(market.name, time)
+    return (
+      then !== undefined &&
+      expected(then.bids) === JSON.stringify(book.bids) &&
+      expected(then.asks) === JSON.stringify(book.asks)
+    )
+  })
+  return isReal ? [] : [`${at}: not the venue's book`]
+}
+
+/** The prints of the window, by the venue's own names. */
+export async function comparePrints(
+  store: EnvironmentStore,
+  truth: Truth,
+  market: TrueMarket,
+): Promise<string[]> {
+  const range = { from: market.startMs, to: market.endMs }
+  const feed: Feed = { dataset: 'trades', source: sourceOf(market), symbol: market.symbol, interval: '' }
+  const instruments = market.tokens ?? [market.name]
+  const rows = await readRows<TradeRow>(store, feed, instruments, {
+    from: range.from - 86_400_000,
+    to: range.to + 3_600_000,
+  })
+  const nameOf = (id: string) => (market.venue === 'polymarket' ? id.slice(0, id.indexOf('-')) : id)
+  const facts = (
+    id: string,
+    instrument: string,
+    price: string | number,
+    size: string | number,
+    side: string,
+  ) => [id, instrument, Number(price), Number(size), side].join(' ')
+  const stored = rows.map((row) =>
+    facts(nameOf(row.trade_id), row.token_id ?? row.market_id ?? '', row.price, row.size, row.side),
+  )
+  const inWindow = (truth.prints(market.name, range.from, range.to) ?? []).map((print) =>
+    facts(print.id, print.instrument, print.price, print.size, print.side),
+  )
+  const real = new Set(
+    (truth.prints(market.name, 0, Number.MAX_SAFE_INTEGER) ?? []).map((print) =>
+      facts(print.id, print.instrument, print.price, print.size, print.side),
+    ),
+  )
+  const known = new Set(stored)
+  return [
+    ...inWindow.filter((print) => !known.has(print)).map((print) => `${market.name}: lacks ${print}`),
+    ...stored.filter((print) => !real.has(print)).map((print) => `${market.name}: has ${print}`),
+    ...(known.size === stored.length ? [] : [`${market.name}: a print is there twice`]),
+  ]
+}

@@ -1,0 +1,92 @@
+/** A recording of the simulated prediction markets and the oracle over real sockets, with a clock that may run fast. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openVenue, recorderOf } from '../../src/app/open-venue.ts'
+import { type PredictionsReady, sandboxPredictions } from '../../src/app/predictions.ts'
+import type { AssetSymbol } from '../../src/core/symbol.ts'
+import { MARKET_PLANS } from '../../src/ingest/market-plans.ts'
+import { recordOracle } from '../../src/ingest/record-oracle.ts'
+import { recordPredictions } from '../../src/ingest/record-predictions.ts'
+import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
+import type { Clock } from '../../src/kit/clock.ts'
+import { createLogger } from '../../src/kit/log.ts'
+import { type SandboxPredictions, startSandboxPredictions } from '../../src/sandbox/predictions/run.ts'
+import type { EnvironmentStore } from '../../src/store/environment.ts'
+import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
+import type { VenueName } from '../../src/venues/list.ts'
+
+export type PredictionVenue = Extract<VenueName, 'polymarket' | 'kalshi' | 'chainlink'>
+export const HEARTBEAT_MS = 27_000
+
+export interface PredictionsWorld<C extends Clock = Clock> {
+  readonly clock: C
+  readonly sandbox: SandboxPredictions
+  close(): Promise<void>
+}
+
+export async function startPredictionsWorld<C extends Clock>(
+  clock: C,
+  options: { slotMs: number },
+): Promise<PredictionsWorld<C>> {
+  const sandbox = await startSandboxPredictions({
+    seed: 11,
+    clock,
+    slotMs: options.slotMs,
+    tickMs: 250,
+    budgetScale: 1_000,
+    signatureToleranceMs: 60_000,
+  })
+  return { clock, sandbox, close: () => sandbox.close() }
+}
+
+export interface PredictionsRecording {
+  readonly store: EnvironmentStore
+  readonly supervisor: Supervisor
+  readonly folder: string
+  stop(): Promise<void>
+  close(): Promise<void>
+}
+
+export type PredictionAddresses = Omit<PredictionsReady, 'ready'>
+
+export async function startPredictionsRecording(
+  world: { clock: Clock; sandbox: PredictionAddresses },
+  options: {
+    venues: readonly PredictionVenue[]
+    symbols: readonly AssetSymbol[]
+    folder?: string
+    oracleBackMs?: number
+  },
+): Promise<PredictionsRecording> {
+  const { clock } = world
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tapeline-predictions-'))
+  const store = await openSqliteEnvironment({ file: join(folder, 'test.db'), clock })
+  const log = createLogger({ level: process.env.TAPELINE_LOG_LEVEL ?? 'silent' })
+  const recorders = sandboxPredictions({ ready: true, ...world.sandbox })
+    .filter(({ name }) => options.venues.some((wanted) => wanted === name))
+    .map((setting) => {
+      const parts = { venue: openVenue(setting, clock), store, clock, log, symbols: options.symbols }
+      if (setting.name === 'chainlink')
+        return recordOracle({
+          ...parts,
+          heartbeatMs: HEARTBEAT_MS,
+          backMs: options.oracleBackMs ?? 3_600_000,
+        })
+      if (setting.name === 'polymarket' || setting.name === 'kalshi')
+        return recordPredictions({ ...parts, plan: MARKET_PLANS[setting.name] })
+      return recorderOf(setting.name, parts)
+    })
+  const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
+  return {
+    store,
+    supervisor,
+    folder,
+    stop: () => supervisor.close(),
+    async close() {
+      await supervisor.close()
+      await store.close()
+      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
