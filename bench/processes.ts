@@ -56,8 +56,6 @@ export async function startBenchService(
     TAPELINE_PORT: '0',
     TAPELINE_PLANS: plans,
     TAPELINE_LOG_LEVEL: 'warn',
-    // Simulated exchanges take part only where they are what is measured.
-    TAPELINE_SANDBOX: 'off',
     ...options.environment,
   }
   const running = await start(['src/main.ts', 'serve'], environment)

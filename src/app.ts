@@ -167,7 +167,7 @@ export async function startService(
     upgradeUrl: config.publicUrl ?? '/',
   })
   const routes = routesOf(ENDPOINTS)
-  const { dashboard, inviteOperator } = startDashboard({
+  const { dashboard, sessionDoor, inviteOperator } = startDashboard({
     ...{ config, clock, log, version: deps.version, store, plans, accounts },
     ...{ keys, gate, routes, services },
   })
@@ -186,7 +186,7 @@ export async function startService(
     docs: docsFiles(),
     metrics,
     log,
-    stream: { door: createStreamDoor({ keys, slowDown, clock }), hubs },
+    stream: { door: createStreamDoor({ keys, slowDown, clock }), sessionDoor, hubs },
   })
   shutdown.add('http', () => http.close(config.shutdownSeconds * 1000 * HTTP_SHARE_OF_SHUTDOWN))
   const firstKey = await createDemoAccount(store, accounts)

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Accounts } from '../accounts/accounts.ts'
 import { auditedAccounts, createAuditLog } from '../accounts/audited.ts'
 import { createBilling } from '../accounts/billing.ts'
@@ -10,6 +11,7 @@ import type { Services } from '../api/endpoints/services.ts'
 import { type PublishedRoute, routeFinder } from '../api/publish/router.ts'
 import type { Config } from '../config.ts'
 import type { Environment } from '../core/environment.ts'
+import { ApiError } from '../core/errors.ts'
 import { builtSite } from '../dashboard/build-site.ts'
 import { createDashboard, type Dashboard } from '../dashboard/dashboard.ts'
 import type { SignedIn } from '../dashboard/route.ts'
@@ -21,7 +23,9 @@ import { usageRoutes } from '../dashboard/routes/usage.ts'
 import { type View, viewRoutes } from '../dashboard/routes/view.ts'
 import { sessionCookies } from '../dashboard/session-cookie.ts'
 import { createSite } from '../dashboard/site.ts'
+import { checkCredential } from '../gate/authenticate.ts'
 import type { Gate } from '../gate/gate.ts'
+import type { StreamDoor } from '../gate/stream-door.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { BillingStore } from '../store/billing.ts'
@@ -44,6 +48,8 @@ export interface DashboardDeps {
 
 export interface DashboardHalf {
   readonly dashboard: Dashboard
+  /** Lets signed-in browsers of our own origin into the stream. */
+  readonly sessionDoor: StreamDoor
   /** A new one-time token while there is no operator. */
   inviteOperator(): Promise<string | undefined>
 }
@@ -109,6 +115,7 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
   })
   return {
     dashboard,
+    sessionDoor: sessionDoor(dashboard, deps),
     /** The first operator looks after the demo account too, where there is one. */
     async inviteOperator() {
       const [first] = await accounts.list()
@@ -116,6 +123,32 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
       return people.inviteOperator(isFree ? first.id : null)
     },
   }
+}
+
+function sessionDoor(dashboard: Dashboard, { keys, clock }: DashboardDeps): StreamDoor {
+  return {
+    async enter({ headers, search, address }) {
+      const environment = new URLSearchParams(search).get('environment') === 'live' ? 'live' : 'test'
+      const check = async () => {
+        const accountId = isOwnOrigin(headers) ? await dashboard.accountOf(headers) : undefined
+        const viewer = accountId === undefined ? undefined : await keys.viewer(accountId, environment)
+        if (viewer === undefined) throw new ApiError('unauthorized', 'Sign in first.')
+        checkCredential(viewer, { nowMs: clock.now(), address, scope: 'node' })
+        return viewer
+      }
+      const recheck = () =>
+        check().then(
+          () => undefined,
+          (error) => (error instanceof ApiError ? error : undefined),
+        )
+      return { credential: await check(), recheck }
+    },
+  }
+}
+
+/** A page of another origin must not read the stream with somebody's cookie. */
+function isOwnOrigin({ origin, host }: IncomingHttpHeaders): boolean {
+  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host
 }
 
 /** The service's endpoints as the signed-in account sees them: through the gate, without key and price. */

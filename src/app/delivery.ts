@@ -32,10 +32,20 @@ export interface DeliveryDeps {
   readonly secretKey: Buffer
 }
 
+/** Events that another process wrote into the log are noticed this soon; those of our own are announced. */
+const LOOK_MS = 100
+
 /** The readers of one environment's event log: the stream and the webhooks. */
 export async function startDelivery(parts: Parts, deps: DeliveryDeps): Promise<DeliveryHalf> {
   const { environment, config, clock, log, metrics, shutdown, probes } = parts
   const { events, tail, watched, network, ledger, accounts, plans } = deps
+  const looking = setInterval(() => {
+    events.bounds().then(
+      ({ newestSeq }) => tail.announce(newestSeq),
+      (err) => log.error({ err, environment }, 'the event log could not be read'),
+    )
+  }, LOOK_MS)
+  shutdown.add(`${environment} look at the event log`, () => clearInterval(looking))
   const store = openSqliteJobs({ file: join(config.data, `${environment}-webhooks.db`) })
   shutdown.add(`${environment} webhook store`, () => store.close())
   probes.push({ name: `${environment} webhook store`, check: () => store.probe() })

@@ -12,6 +12,7 @@ import type { EnvironmentStore } from '../store/environment.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import type { Parts } from './parts.ts'
 import { startRecording } from './recording.ts'
+import { startRetention } from './retention.ts'
 
 const PAGE_CACHE_ENTRIES = 20_000
 const PAGE_CACHE_CHARS = 128 * 1024 * 1024
@@ -29,6 +30,7 @@ export async function startMarket(parts: Parts, cursors: CursorCodec): Promise<M
   const store = await openSqliteEnvironment({ file, clock })
   shutdown.add(`${environment} store`, () => store.close())
   probes.push({ name: `${environment} store`, check: async () => void (await store.series.earliest({})) })
+  startRetention(store, parts)
   const recording = startRecording(parts, file)
   return {
     services: {

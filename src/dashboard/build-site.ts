@@ -37,8 +37,8 @@ async function build(outDir: string): Promise<void> {
   await vite.build({
     root: WEB,
     configFile: false,
-    envFile: false,
-    logLevel: 'warn',
+    envDir: false,
+    logLevel: 'error',
     mode: 'production',
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {

@@ -56,19 +56,24 @@ export async function applyMempool(options: ApplyMempoolOptions): Promise<number
   const known = await store.known(fresh.map(({ txId }) => txId))
   const batch = eventBatch(network, atMs)
   const entered: TransactionRecord[] = []
+  const present: string[] = []
   for (const entry of fresh) {
     const before = known.get(entry.txId)
     // The mempool of a node that is behind: the index knows better.
     if (before?.status === 'confirmed') continue
-    state.pending.set(entry.txId, atMs)
+    present.push(entry.txId)
     if (before?.status === 'pending' && before.toldMempool) continue
     entered.push(await enter(entry, before, batch, options))
   }
   const dropped = dueForDrop(state, atMs - options.dropAfterMs)
-  if (entered.length === 0 && dropped.length === 0) return undefined
-  const { newestSeq } = await store.write({ atMs, entered, dropped, events: batch.events })
+  const written =
+    entered.length > 0 || dropped.length > 0
+      ? await store.write({ atMs, entered, dropped, events: batch.events })
+      : undefined
+  // Only now: what could not be written is new again at the next poll.
+  for (const txId of present) state.pending.set(txId, atMs)
   for (const txId of dropped) state.pending.delete(txId)
-  return newestSeq
+  return written?.newestSeq
 }
 
 async function enter(

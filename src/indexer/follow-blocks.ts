@@ -9,7 +9,7 @@ import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Wake } from '../kit/wake.ts'
 import type { CatchUp } from '../relay/catch-up.ts'
-import type { Receiver } from '../relay/receive.ts'
+import type { Received, Receiver } from '../relay/receive.ts'
 import type { Indexer } from './indexer.ts'
 
 export interface FollowBlocksOptions {
@@ -22,6 +22,8 @@ export interface FollowBlocksOptions {
   prefer: () => string | undefined
   /** From where blocks may be missing; taken once. Undefined: none are. */
   takeMissing: () => string | undefined
+  /** From where to ask again when notifications had to be given up. */
+  recover: () => string | undefined
   onWritten: (newestSeq: number) => void
   onTrouble: (detail: string) => void
 }
@@ -30,6 +32,8 @@ const LONGEST_WAIT_MS = 1_000
 /** Notifications of this long are written together. */
 const GATHER_MS = 25
 const RETRY = { baseMs: 100, capMs: 3_000 }
+/** Notifications that cannot be written that often may be the fault themselves. */
+const MOST_TRIES = 3
 /** A node that died may have been the only one with its last blocks: this many below, the others know them. */
 const OLDER_BLOCKS = 1_000
 const MOST_ROUNDS = 100_000
@@ -38,6 +42,7 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
   const { indexer, receiver, clock, wake, signal } = options
   let failures = 0
   let missing: string | undefined
+  let unwritten: Received | undefined
   while (!signal.aborted) {
     missing = options.takeMissing() ?? missing
     try {
@@ -45,14 +50,23 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
         await fill(missing)
         missing = undefined
       }
-      for (let notes = receiver.take(); notes !== undefined && !signal.aborted; notes = receiver.take()) {
-        const newestSeq = await indexer.applyNotes(notes)
+      for (
+        unwritten ??= receiver.take();
+        unwritten !== undefined && !signal.aborted;
+        unwritten = receiver.take()
+      ) {
+        const newestSeq = await indexer.applyNotes(unwritten)
         if (newestSeq !== undefined) options.onWritten(newestSeq)
+        failures = 0
       }
       failures = 0
     } catch (error) {
       if (signal.aborted) return
       options.onTrouble(error instanceof Error ? error.message : String(error))
+      if (unwritten !== undefined && failures >= MOST_TRIES) {
+        unwritten = undefined
+        missing ??= options.recover()
+      }
       await clock.sleep(backoffMs(RETRY, failures++), signal).catch(() => {})
       continue
     }

@@ -107,6 +107,7 @@ export async function startFollowing(options: FollowOptions): Promise<Following>
         missingFrom = undefined
         return taken
       },
+      recover: () => trail.before(lastNoteMs - QUEUE_DELAY_MS),
       onTrouble: trouble('blocks'),
     }),
     followMempool({

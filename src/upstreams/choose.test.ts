@@ -64,3 +64,11 @@ test('a call that needs the UTXO index prefers a backup with it to a primary wit
   assert.deepEqual(order(nodes, { utxoIndex: true }), ['indexed', 'bare'])
   assert.deepEqual(order(nodes), ['bare', 'indexed'])
 })
+
+test('the preferred node comes first among its equals, and never before a better class', () => {
+  const nodes = [node('fast'), node('slow', { latencyMs: 9 }), node('backup', { tier: 'backup' })]
+  const preferring = (prefer: string) => choose(nodes, { utxoIndex: false, prefer }).order
+  assert.deepEqual(preferring('slow'), ['slow', 'fast', 'backup'])
+  assert.deepEqual(preferring('backup'), ['fast', 'slow', 'backup'])
+  assert.deepEqual(preferring('nobody'), ['fast', 'slow', 'backup'])
+})

@@ -1,6 +1,6 @@
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
-import type { Health, Job, JobsStore, Outcome, SubscriptionRecord } from '../store/jobs.ts'
+import type { Job, JobsStore, Outcome, SubscriptionRecord } from '../store/jobs.ts'
 import type { Credits, PauseReason, Reservation } from './credits.ts'
 import { type Attempt, BATCH_EVENTS, deliver, openSecrets, parcelOf } from './deliver.ts'
 import { disableReason } from './disable.ts'
@@ -9,6 +9,7 @@ import { claimSize, createLane, type Lane, SLOW_ANSWER_MS, slotsOf, type Target 
 import type { Poster } from './post.ts'
 import { retryDelayMs } from './schedule.ts'
 import type { SecretBox } from './secret-box.ts'
+import { createSettlement, refOf } from './settlement.ts'
 
 /**
  * Brings jobs to their receivers.
@@ -65,33 +66,7 @@ export function startWorker(deps: WorkerDeps): Worker {
   let slowInFlight = 0
   let closed = false
   let cut = false
-  let outcomes: Outcome[] = []
-  let health: Health[] = []
-  let settling: Promise<void> | undefined
-
-  /** One write at a time; what is settled meanwhile goes into the next one. */
-  function settle(): Promise<void> {
-    settling ??= (async () => {
-      await Promise.resolve()
-      while (outcomes.length > 0) {
-        const group = outcomes
-        const states = health
-        outcomes = []
-        health = []
-        // What cannot be written is repeated when its lease has run out; the charge ids stay the same.
-        await store
-          .settle(group, states)
-          .catch((err) => log.error({ err }, 'deliveries could not be settled'))
-      }
-      settling = undefined
-    })()
-    return settling
-  }
-
-  function giveBack(jobs: readonly Job[], dueAtMs: number): void {
-    for (const job of jobs) outcomes.push({ kind: 'release', job: refOf(job), dueAtMs })
-    if (jobs.length > 0) void settle()
-  }
+  const settlement = createSettlement({ store, log })
 
   function hasRoom(lane: Lane): boolean {
     if (lane.inFlight >= (lane.subscription.batch ? 1 : slotsOf(lane))) return false
@@ -125,7 +100,7 @@ export function startWorker(deps: WorkerDeps): Worker {
         nowMs,
         leaseUntilMs: nowMs + leaseMs,
       })
-      if (closed || !lanes.has(lane.id)) giveBack(jobs, clock.now())
+      if (closed || !lanes.has(lane.id)) settlement.giveBack(jobs, clock.now())
       else lane.buffer.push(...jobs)
       if (jobs.length === limit) lane.hungry = true
     } catch (err) {
@@ -151,11 +126,9 @@ export function startWorker(deps: WorkerDeps): Worker {
     inFlight--
     if (countsAsSlow) slowInFlight--
     pump(lane)
-    for (const waiting of starved) {
-      starved.delete(waiting)
-      pump(waiting)
-      if (inFlight >= MOST_IN_FLIGHT) break
-    }
+    const waiting = [...starved]
+    starved.clear()
+    for (const other of waiting) pump(other)
   }
 
   async function tryJobs(lane: Lane, jobs: readonly Job[]): Promise<void> {
@@ -163,7 +136,7 @@ export function startWorker(deps: WorkerDeps): Worker {
     if (jobs.some((job) => job.leaseMs - nowMs < leastLeaseMs)) {
       lane.breaker.release()
       lane.hungry = true
-      giveBack(jobs, nowMs)
+      settlement.giveBack(jobs, nowMs)
       return
     }
     const { subscription } = lane
@@ -178,7 +151,7 @@ export function startWorker(deps: WorkerDeps): Worker {
     if (attempt.delivered) await reserved.charge(jobs.map((job) => job.id))
     else reserved.release()
     // A try that was cut short by our own end says nothing about the receiver.
-    if (cut && !attempt.delivered) giveBack(jobs, clock.now())
+    if (cut && !attempt.delivered) settlement.giveBack(jobs, clock.now())
     else note(lane, jobs, attempt)
   }
 
@@ -215,7 +188,7 @@ export function startWorker(deps: WorkerDeps): Worker {
     lane.pauseReason = reason
     lane.pausedUntilMs = nowMs + PAUSE_MS
     lane.hungry = true
-    giveBack([...jobs, ...lane.buffer.splice(0)], nowMs)
+    settlement.giveBack([...jobs, ...lane.buffer.splice(0)], nowMs)
   }
 
   function note(lane: Lane, jobs: readonly Job[], attempt: Attempt): void {
@@ -225,17 +198,22 @@ export function startWorker(deps: WorkerDeps): Worker {
     if (delivered) {
       lane.breaker.success()
       lane.failingSinceMs = null
-      for (const job of jobs) outcomes.push({ kind: 'delivered', job: refOf(job), ...tried })
-      health.push({ subscriptionId: lane.id, ok: true, atMs, disable: null })
+      const state = { subscriptionId: lane.id, ok: true, atMs, disable: null }
+      settlement.add(
+        jobs.map((job) => ({ kind: 'delivered', job: refOf(job), ...tried })),
+        state,
+      )
     } else {
       lane.breaker.failure()
       lane.failingSinceMs ??= atMs
       const disable = disableReason({ status, atMs }, lane.failingSinceMs)
-      for (const job of jobs) outcomes.push(failureOf(job, attempt))
-      health.push({ subscriptionId: lane.id, ok: false, atMs, disable: disable ?? null })
+      const state = { subscriptionId: lane.id, ok: false, atMs, disable: disable ?? null }
+      settlement.add(
+        jobs.map((job) => failureOf(job, attempt)),
+        state,
+      )
       if (disable !== undefined) switchOff(lane)
     }
-    void settle()
   }
 
   /** What waits when a subscription is switched off goes on when it is switched on again. */
@@ -250,8 +228,8 @@ export function startWorker(deps: WorkerDeps): Worker {
 
   function switchOff(lane: Lane): void {
     lane.subscription = { ...lane.subscription, active: false }
-    giveBack(lane.buffer.splice(0), clock.now())
-    void settle().then(() => deps.onDisabled(lane.id))
+    settlement.giveBack(lane.buffer.splice(0), clock.now())
+    void settlement.written().then(() => deps.onDisabled(lane.id))
   }
 
   async function idle(limitMs: number): Promise<void> {
@@ -306,17 +284,12 @@ export function startWorker(deps: WorkerDeps): Worker {
     async close() {
       closed = true
       clearInterval(timer)
-      for (const lane of lanes.values()) giveBack(lane.buffer.splice(0), clock.now())
+      for (const lane of lanes.values()) settlement.giveBack(lane.buffer.splice(0), clock.now())
       await idle(CLOSE_LIMIT_MS)
       cut = true
       poster.close()
       await idle(CLOSE_LIMIT_MS)
-      await settle()
+      await settlement.written()
     },
   }
-}
-
-/** What the store needs to settle a job; the event's text does not travel back. */
-function refOf({ number, leaseMs }: Job): Pick<Job, 'number' | 'leaseMs'> {
-  return { number, leaseMs }
 }

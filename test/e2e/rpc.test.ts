@@ -271,6 +271,18 @@ test('a balance that cannot take the whole batch refuses it whole; at 0 refusals
   )
 })
 
+test('credits of a call in flight cannot be spent twice, and what runs is never refused afterwards', async () => {
+  const poor = await chain.key({ credits: 5 })
+  for (const node of chain.nodes) node.setFaults({ latencyMs: 400 })
+  const first = chain.post(calls('getMempoolEntries'), poor)
+  await new Promise((resolve) => setTimeout(resolve, 150))
+  const second = await chain.post(calls('ping'), poor)
+  assertError(second, 402, 'credits_exhausted')
+  assert.equal(second.headers.get('x-credits-charged'), '0')
+  assert.equal(charged(await first), 5)
+  for (const node of chain.nodes) node.setFaults({ latencyMs: 0 })
+})
+
 test('heavy calls in flight are bounded per account; a batch runs its own one after another', async () => {
   const account = await chain.service.account('narrow')
   const [one, two] = [await chain.key({ accountId: account }), await chain.key({ accountId: account })]

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Environment } from '../../core/environment.ts'
 import { ApiError } from '../../core/errors.ts'
+import { DASHBOARD_API } from '../../dashboard/dashboard.ts'
 import type { StreamDoor } from '../../gate/stream-door.ts'
 import { plainAddress } from '../../kit/ip-range.ts'
 import type { Logger } from '../../kit/log.ts'
@@ -14,9 +15,12 @@ import { CLOSE_CODES, LONGEST_MESSAGE_BYTES } from '../../stream/protocol.ts'
  * browser shows its page nothing of a refused handshake.
  */
 export const STREAM_PATH = '/v1/ws'
+/** The same for a browser that is signed in to the dashboard: its cookie takes the place of the key. */
+const SESSION_PATH = `${DASHBOARD_API}stream`
 
 export interface StreamOptions {
   readonly door: StreamDoor
+  readonly sessionDoor?: StreamDoor
   readonly log: Logger
   readonly hubs: Partial<Record<Environment, Hub>>
   /** Whether a peer's X-Forwarded-For is believed. */
@@ -36,11 +40,14 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
   })
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const [path] = (request.url ?? '/').split('?')
-    if (path !== STREAM_PATH) {
+    const door = path === STREAM_PATH ? options.door : path === SESSION_PATH ? options.sessionDoor : undefined
+    if (door === undefined) {
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
       return
     }
-    sockets.handleUpgrade(request, socket, head, (client) => accept(client, socket, request, options))
+    sockets.handleUpgrade(request, socket, head, (client) =>
+      accept(client, socket, request, { ...options, door }),
+    )
   }
   server.on('upgrade', onUpgrade)
   return {

@@ -39,9 +39,9 @@ export function Shell({ path }: { path: string }) {
   const View = VIEWS[active]
   return (
     <div class="shell">
-      <a class="skip" href="#main" onClick={toMain}>
+      <button type="button" class="skip" onClick={toMain}>
         Skip to content
-      </a>
+      </button>
       <header class="top">
         <a class="brand" href="#/explorer">
           <img src="/favicon.svg" alt="" width="28" height="28" />
@@ -94,8 +94,7 @@ export function Shell({ path }: { path: string }) {
   )
 }
 
-function toMain(event: Event): void {
-  event.preventDefault()
+function toMain(): void {
   document.getElementById('main')?.focus()
 }
 

@@ -75,7 +75,6 @@ function Source({ source }: { source: SourceStatusView }) {
       </div>
       <div class="strip" role="img" aria-label={`${source.source}: ${source.gaps_24h} gaps in 24 hours`}>
         {source.strip.map((share, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a part is its place in the day
           <i key={index} class={toneOf(share)} title={titleOf(share, index, source.strip.length)} />
         ))}
       </div>

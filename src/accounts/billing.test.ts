@@ -1,0 +1,138 @@
+/** Signed sample events in Stripe's format, hand-written, against the real store. */
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { manualClock } from '../kit/clock.ts'
+import { openSqliteAccounts } from '../store/sqlite/accounts.ts'
+import { type Accounts, createAccounts } from './accounts.ts'
+import { type Billing, createBilling, SignatureError } from './billing.ts'
+import { planBook } from './plans.ts'
+
+const NOW_MS = Date.UTC(2026, 2, 14, 12)
+const SECRET = 'whsec_sample_secret_of_the_tests'
+const clock = manualClock(NOW_MS)
+const folder = mkdtempSync(join(tmpdir(), 'tapeline-billing-'))
+const store = openSqliteAccounts({ file: join(folder, 'accounts.db'), clock })
+let accounts: Accounts
+let billing: Billing
+let count = 0
+
+before(() => {
+  accounts = createAccounts({ store, plans: planBook(), clock })
+  billing = createBilling({
+    store,
+    accounts,
+    clock,
+    secret: SECRET,
+    planOfPrice: new Map([
+      ['price_dev', 'developer'],
+      ['price_biz', 'business'],
+    ]),
+  })
+})
+after(async () => {
+  await store.close()
+  rmSync(folder, { recursive: true })
+})
+
+function eventOf(type: string, object: object, createdS = NOW_MS / 1000, id = `evt_${count++}`): Buffer {
+  return Buffer.from(JSON.stringify({ id, object: 'event', type, created: createdS, data: { object } }))
+}
+
+function sign(body: Buffer, secret = SECRET, timeS = NOW_MS / 1000): string {
+  const tag = createHmac('sha256', secret).update(`${timeS}.`).update(body).digest('hex')
+  return `t=${timeS},v1=${'0'.repeat(64)},v1=${tag},v0=ignored`
+}
+
+function subscription(customer: string, status: string, price: string, account?: string) {
+  return {
+    object: 'subscription',
+    customer,
+    status,
+    metadata: account === undefined ? {} : { account_id: account },
+    items: { data: [{ price: { id: price } }] },
+  }
+}
+
+const receive = (body: Buffer) => billing.receive(body, sign(body))
+const newAccount = () => accounts.create({ email: `${count++}@example.com`, plan: 'free' })
+
+test('a paid subscription sets the plan, a past due one pauses, payment resumes, the end is the free plan', async () => {
+  const { id } = await newAccount()
+  await receive(eventOf('checkout.session.completed', { customer: 'cus_1', client_reference_id: id }))
+  const step = async (status: string, price: string, atS: number) => {
+    await receive(eventOf('customer.subscription.updated', subscription('cus_1', status, price), atS))
+    const { plan, pausedReason } = await accounts.get(id)
+    return { plan, pausedReason }
+  }
+  const atS = NOW_MS / 1000
+  assert.deepEqual(await step('incomplete', 'price_dev', atS), { plan: 'free', pausedReason: null })
+  assert.deepEqual(await step('active', 'price_dev', atS + 1), { plan: 'developer', pausedReason: null })
+  assert.deepEqual(await step('past_due', 'price_dev', atS + 2), {
+    plan: 'developer',
+    pausedReason: 'payment_past_due',
+  })
+  assert.deepEqual(await step('active', 'price_biz', atS + 3), { plan: 'business', pausedReason: null })
+  assert.deepEqual(await step('canceled', 'price_biz', atS + 4), { plan: 'free', pausedReason: null })
+})
+
+test('a pause by the operator outlasts a payment', async () => {
+  const { id } = await newAccount()
+  await accounts.pause(id, 'operator')
+  await receive(eventOf('customer.subscription.created', subscription('cus_2', 'active', 'price_dev', id)))
+  assert.equal((await accounts.get(id)).pausedReason, 'operator')
+})
+
+test('events that arrive late or twice change nothing', async () => {
+  const { id } = await newAccount()
+  const atS = NOW_MS / 1000
+  await receive(
+    eventOf('customer.subscription.created', subscription('cus_3', 'active', 'price_biz', id), atS),
+  )
+  const late = eventOf(
+    'customer.subscription.updated',
+    subscription('cus_3', 'past_due', 'price_biz'),
+    atS - 60,
+  )
+  assert.equal((await receive(late)).applied, false)
+  const once = eventOf(
+    'customer.subscription.updated',
+    subscription('cus_3', 'past_due', 'price_biz'),
+    atS + 1,
+  )
+  assert.equal((await receive(once)).applied, true)
+  await accounts.resume(id)
+  assert.equal((await receive(once)).applied, false)
+  assert.equal((await accounts.get(id)).pausedReason, null)
+})
+
+test('a wrong, old or missing signature is refused before the body is read', async () => {
+  const { id } = await newAccount()
+  const body = eventOf('customer.subscription.created', subscription('cus_4', 'active', 'price_biz', id))
+  const old = sign(body, SECRET, NOW_MS / 1000 - 301)
+  for (const signature of [
+    undefined,
+    '',
+    't=1',
+    sign(body, 'another secret'),
+    old,
+    sign(Buffer.from('{}')),
+  ]) {
+    await assert.rejects(billing.receive(body, signature), SignatureError)
+  }
+  const garbage = Buffer.from('not json')
+  await assert.rejects(billing.receive(garbage, sign(garbage)), /not an event/)
+  assert.equal((await accounts.get(id)).plan, 'free')
+})
+
+test('an unknown customer or another kind of event is taken and ignored; an unknown price is an error', async () => {
+  const unknown = eventOf('customer.subscription.created', subscription('cus_x', 'active', 'price_dev'))
+  assert.equal((await receive(unknown)).applied, false)
+  assert.equal((await receive(eventOf('invoice.created', {}))).applied, false)
+  const { id } = await newAccount()
+  const priceless = eventOf('customer.subscription.created', subscription('cus_5', 'active', 'price_new', id))
+  await assert.rejects(receive(priceless), /No plan is set for the price price_new/)
+})

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ParsedTransaction } from '../parser/parse-transaction.ts'
+import { feeOf, movementsOf } from './index-address.ts'
+
+type Cell = [address: string | null, amount: bigint | null]
+
+function parsed(inputs: Cell[], outputs: [string | null, bigint][]): ParsedTransaction {
+  return {
+    tx_id: 'ab',
+    inputs: inputs.map(([address, amount_sompi], index) => ({ tx_id: 'cd', index, address, amount_sompi })),
+    outputs: outputs.map(([address, amount_sompi], index) => ({
+      index,
+      amount_sompi,
+      address,
+      script_public_key: '0000',
+      script_class: 'nonstandard',
+      covenant: null,
+    })),
+    tags: [],
+    details: {},
+  }
+}
+
+function effects(transaction: ParsedTransaction) {
+  return Object.fromEntries(
+    movementsOf(transaction).map(({ effect: { address, direction, amount, counterparty } }) => [
+      address,
+      [direction, amount, counterparty],
+    ]),
+  )
+}
+
+test('a payment with change: the sender loses amount and fee, the receiver gains the amount', () => {
+  const payment = parsed(
+    [['a', 100n]],
+    [
+      ['b', 60n],
+      ['a', 30n],
+    ],
+  )
+  assert.deepEqual(effects(payment), { a: ['send', 70n, 'b'], b: ['receive', 60n, 'a'] })
+  assert.equal(feeOf(payment), 10n)
+})
+
+test('to itself: the amount is the fee, and there is no counterparty', () => {
+  const own = parsed(
+    [
+      ['a', 50n],
+      ['a', 50n],
+    ],
+    [['a', 95n]],
+  )
+  assert.deepEqual(effects(own), { a: ['self', 5n, null] })
+})
+
+test('the counterparty is the largest foreign side; scripts without an address are nobody', () => {
+  const many = parsed(
+    [
+      ['a', 10n],
+      ['c', 80n],
+      ['d', 20n],
+    ],
+    [
+      [null, 50n],
+      ['b', 30n],
+      ['e', 29n],
+    ],
+  )
+  assert.deepEqual(effects(many), {
+    a: ['send', 10n, 'b'],
+    c: ['send', 80n, 'b'],
+    d: ['send', 20n, 'b'],
+    b: ['receive', 30n, 'c'],
+    e: ['receive', 29n, 'c'],
+  })
+})
+
+test('someone who puts in and takes out gains or loses the difference', () => {
+  const joint = parsed(
+    [
+      ['a', 40n],
+      ['b', 60n],
+    ],
+    [
+      ['a', 70n],
+      ['b', 25n],
+    ],
+  )
+  assert.deepEqual(effects(joint), { a: ['receive', 30n, 'b'], b: ['send', 35n, 'a'] })
+})
+
+test('a coinbase and unknown inputs have no fee and no counterparty', () => {
+  const coinbase = parsed([], [['m', 500n]])
+  assert.deepEqual(effects(coinbase), { m: ['receive', 500n, null] })
+  assert.equal(feeOf(coinbase), null)
+  const unknown = parsed([[null, null]], [['b', 5n]])
+  assert.deepEqual(effects(unknown), { b: ['receive', 5n, null] })
+  assert.equal(feeOf(unknown), null)
+})

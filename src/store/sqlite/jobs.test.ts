@@ -1,0 +1,143 @@
+/** The store of subscriptions and jobs: what a crash, a second worker and a repeated plan may not break. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { JobsStore, NewSubscription } from '../jobs.ts'
+import { openSqliteJobs } from './jobs.ts'
+
+function open(t: TestContext): JobsStore {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-jobs-'))
+  const store = openSqliteJobs({ file: join(folder, 'jobs.db') })
+  t.after(async () => {
+    await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return store
+}
+
+const subscription = (id: string, accountId = 'acc'): NewSubscription => ({
+  id,
+  accountId,
+  keyId: 'key',
+  url: 'https://example.com/',
+  kinds: ['block_added'],
+  addresses: [],
+  batch: false,
+  createdAtMs: 1,
+  secret: 'sealed',
+})
+const event = (seq: number) => ({ seq, id: `evt_${seq}`, kind: 'block_added', text: `{"seq":${seq}}` })
+const plan = (store: JobsStore, after: number, seqs: readonly number[]) =>
+  store.plan({
+    after,
+    upTo: after + seqs.length,
+    events: seqs.map(event),
+    jobs: seqs.map((seq) => ({ subscriptionId: 'wh_a', seq })),
+    nowMs: 1_000,
+  })
+const claim = (store: JobsStore, nowMs: number, limit = 10) =>
+  store.claim({ subscriptionId: 'wh_a', limit, nowMs, leaseUntilMs: nowMs + 25_000 })
+
+test('jobs and position are written together, and a plan from an old position writes nothing', async (t) => {
+  const store = open(t)
+  await store.createSubscription(subscription('wh_a'), 10)
+  assert.equal(await store.position(), undefined)
+  assert.equal(await store.startAt(5), 5)
+  assert.equal(await store.startAt(9), 5)
+  assert.equal(await plan(store, 5, [6, 7]), true)
+  assert.equal(await plan(store, 5, [6, 7]), false)
+  assert.equal(await store.position(), 7)
+  assert.equal((await store.pending()).count, 2)
+})
+
+test('a claimed job is nobody else’s until its lease has run out; then it comes again under the same id', async (t) => {
+  const store = open(t)
+  await store.createSubscription(subscription('wh_a'), 10)
+  await store.startAt(0)
+  await plan(store, 0, [1])
+  const [first] = await claim(store, 2_000)
+  assert.ok(first)
+  assert.deepEqual(await claim(store, 2_000), [])
+  assert.deepEqual(await claim(store, 26_999), [])
+  const [again] = await claim(store, 27_000)
+  assert.equal(again?.id, first.id)
+  assert.equal(again?.event.text, '{"seq":1}')
+})
+
+test('a worker whose lease ran out cannot move the job that another one holds', async (t) => {
+  const store = open(t)
+  await store.createSubscription(subscription('wh_a'), 10)
+  await store.startAt(0)
+  await plan(store, 0, [1])
+  const [late] = await claim(store, 2_000)
+  const [current] = await claim(store, 30_000)
+  assert.ok(late && current)
+  const tried = { atMs: 31_000, status: 500, error: 'answered 500', durationMs: 5 }
+  await store.settle([{ kind: 'retry', job: late, dueAtMs: 31_001, ...tried }], [])
+  assert.deepEqual(await claim(store, 32_000), [])
+  await store.settle([{ kind: 'retry', job: current, dueAtMs: 33_000, ...tried }], [])
+  const [next] = await claim(store, 33_000)
+  assert.equal(next?.failures, 1)
+})
+
+test('history keeps what became of a delivery, and the text of an event goes with its last job', async (t) => {
+  const store = open(t)
+  await store.createSubscription(subscription('wh_a'), 10)
+  await store.startAt(0)
+  await plan(store, 0, [1, 2, 3])
+  const jobs = await claim(store, 2_000)
+  const tried = { atMs: 2_100, status: 204, error: null, durationMs: 5 }
+  const [one, two] = jobs
+  assert.ok(one && two)
+  await store.settle(
+    [
+      { kind: 'delivered', job: one, ...tried },
+      { kind: 'failed', job: two, ...tried, status: 500, error: 'answered 500' },
+    ],
+    [{ subscriptionId: 'wh_a', ok: true, atMs: 2_100, disable: null }],
+  )
+  const rows = await store.deliveries({ subscriptionId: 'wh_a', limit: 10 })
+  assert.deepEqual(
+    rows.map((row) => [row.seq, row.state, row.attempts]),
+    [
+      [3, 'pending', 0],
+      [2, 'failed', 1],
+      [1, 'delivered', 1],
+    ],
+  )
+  assert.equal((await store.getSubscription('wh_a'))?.lastSuccessAtMs, 2_100)
+  // A settlement that is repeated changes nothing.
+  await store.settle([{ kind: 'delivered', job: one, ...tried }], [])
+  assert.equal((await store.pending()).count, 1)
+  assert.equal(await store.prune(2_101), 2)
+})
+
+test('the cap holds for each account, a deletion takes the jobs along, versions tell of every change', async (t) => {
+  const store = open(t)
+  assert.equal(await store.createSubscription(subscription('wh_a'), 1), true)
+  assert.equal(await store.createSubscription(subscription('wh_b'), 1), false)
+  assert.equal(await store.createSubscription(subscription('wh_c', 'other'), 1), true)
+  const before = await store.subscriptionsVersion()
+  await store.startAt(0)
+  await plan(store, 0, [1])
+  assert.deepEqual(await store.waiting(), [{ subscriptionId: 'wh_a', dueAtMs: 1_000 }])
+  assert.equal(await store.deleteSubscription('wh_a'), true)
+  assert.deepEqual(await store.waiting(), [])
+  assert.equal((await store.listSubscriptions()).length, 1)
+  assert.ok((await store.subscriptionsVersion()) > before)
+})
+
+test('what waits for a subscription that is switched off is given up after its time, visibly', async (t) => {
+  const store = open(t)
+  await store.createSubscription(subscription('wh_a'), 1)
+  await store.startAt(0)
+  await plan(store, 0, [1])
+  assert.equal(await store.prune(5_000), 0)
+  await store.updateSubscription('wh_a', { active: false })
+  await store.prune(5_000)
+  const [row] = await store.deliveries({ subscriptionId: 'wh_a', limit: 1 })
+  assert.equal(row?.state, 'failed')
+  assert.equal(row?.lastError, 'not delivered in time')
+})

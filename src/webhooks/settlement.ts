@@ -1,0 +1,58 @@
+import type { Logger } from '../kit/log.ts'
+import type { Health, Job, JobsStore, Outcome } from '../store/jobs.ts'
+
+/**
+ * What became of jobs, on its way into the store: one write at a time, whatever is settled meanwhile goes into
+ * the next one. What cannot be written is tried again when its lease has run out; the charges keep their ids.
+ */
+export interface Settlement {
+  add(outcomes: readonly Outcome[], health?: Health): void
+  /** Gives jobs back that were not tried. */
+  giveBack(jobs: readonly Job[], dueAtMs: number): void
+  /** Resolves when everything that was added is written. */
+  written(): Promise<void>
+}
+
+export function createSettlement(deps: { store: Pick<JobsStore, 'settle'>; log: Logger }): Settlement {
+  let outcomes: Outcome[] = []
+  let health: Health[] = []
+  let writing: Promise<void> | undefined
+
+  async function write(): Promise<void> {
+    // Whatever ends in the same turn of the loop goes into the same write.
+    await Promise.resolve()
+    while (outcomes.length > 0) {
+      const group = outcomes
+      const states = health
+      outcomes = []
+      health = []
+      await deps.store
+        .settle(group, states)
+        .catch((err) => deps.log.error({ err }, 'deliveries could not be settled'))
+    }
+    writing = undefined
+  }
+
+  function written(): Promise<void> {
+    writing ??= write()
+    return writing
+  }
+
+  function add(more: readonly Outcome[], state?: Health): void {
+    if (more.length === 0) return
+    outcomes.push(...more)
+    if (state !== undefined) health.push(state)
+    void written()
+  }
+
+  return {
+    add,
+    giveBack: (jobs, dueAtMs) => add(jobs.map((job) => ({ kind: 'release', job: refOf(job), dueAtMs }))),
+    written,
+  }
+}
+
+/** What the store needs to settle a job; the event's text does not travel back. */
+export function refOf({ number, leaseMs }: Job): Pick<Job, 'number' | 'leaseMs'> {
+  return { number, leaseMs }
+}
