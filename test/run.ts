@@ -6,6 +6,8 @@ import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
+import { builtSite } from '../src/dashboard/build-site.ts'
+import { createLogger } from '../src/kit/log.ts'
 
 const args = process.argv.slice(2)
 const soak = args.includes('--soak')
@@ -14,6 +16,9 @@ const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'])
   .filter((file) => !file.endsWith('.live.test.ts'))
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
   .sort()
+
+// Once, before many services start at the same time and would each build the page.
+await builtSite(createLogger({ level: 'silent' }))
 
 const stream = run({
   files,

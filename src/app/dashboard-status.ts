@@ -18,7 +18,7 @@ export async function statusView(services: Services, nowMs: number): Promise<Sta
   const sources = ingestion.map(async (row) => {
     const { source } = row
     const feeds: Feed[] = isSource(source)
-      ? SYMBOLS.map((symbol) => ({ dataset: 'candles', source, symbol, interval: BAR[source] ?? '1m' }))
+      ? SYMBOLS.map((symbol) => ({ ...(WITNESS[source] ?? CANDLES), source, symbol }))
       : []
     const coverage = await services.market.store.coverage.read(feeds, toMs - DAY_MS, toMs)
     return { ...row, strip: stripOf(coverage, toMs - DAY_MS) }
@@ -26,7 +26,13 @@ export async function statusView(services: Services, nowMs: number): Promise<Sta
   return { environment, status, sources: await Promise.all(sources), nodes, webhooks }
 }
 
-const BAR: Partial<Record<string, Feed['interval']>> = { predmkt_a: '5m', predmkt_b: '5m', oracle: '5m' }
+/** The feed of each source that tells best when it was listened to. */
+const CANDLES = { dataset: 'candles', interval: '1m' } as const
+const WITNESS: Partial<Record<string, Pick<Feed, 'dataset' | 'interval'>>> = {
+  predmkt_a: { dataset: 'trades', interval: '' },
+  predmkt_b: { dataset: 'trades', interval: '' },
+  oracle: { dataset: 'candles', interval: '5m' },
+}
 
 /** A part is as well observed as its worst-observed moment allows: gaps of several feeds count once. */
 function stripOf({ gaps }: Coverage, fromMs: number): (number | null)[] {

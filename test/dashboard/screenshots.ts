@@ -27,7 +27,9 @@ if (skip !== false) {
 }
 mkdirSync(OUT, { recursive: true })
 const folder = dataFolder()
-const service = await spawnService(folder.path, { env: { TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on' } })
+const service = await spawnService(folder.path, {
+  env: { TAPELINE_SANDBOX: 'on', TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on' },
+})
 const token = await operatorToken(service)
 const browser = await startBrowser()
 try {

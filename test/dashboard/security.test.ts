@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { WebSocket } from 'ws'
 import { createLogger } from '../../src/kit/log.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
 import { NEW_KEY, operator, PASSWORD, type Session, signedUp, visit } from './session.ts'
@@ -229,6 +230,45 @@ test('what the explorer reads costs nothing, tells its price, and obeys the plan
   const usage = await person.call('GET', 'usage')
   assert.equal(usage.json.balances[0].used, 0)
   assert.deepEqual(usage.json.rows, [])
+})
+
+test('the stream opens for a session of our own origin only', async () => {
+  const open = (headers: Record<string, string>) =>
+    new Promise<string>((resolve) => {
+      const address = `${service.url.replace('http', 'ws')}/dashboard/api/stream?environment=test`
+      const socket = new WebSocket(address, { headers })
+      socket.on('message', (data) => {
+        resolve(String((JSON.parse(data.toString()) as { type: string }).type))
+        socket.close()
+      })
+      socket.on('close', (code) => resolve(String(code)))
+    })
+  assert.equal(await open({ cookie: boss.cookie, origin: service.url }), 'welcome')
+  assert.equal(await open({ cookie: boss.cookie, origin: 'https://evil.example' }), '4401')
+  assert.equal(await open({ cookie: boss.cookie }), '4401')
+  assert.equal(await open({ origin: service.url }), '4401')
+  assert.equal(await open({ origin: service.url, 'X-API-Key': await service.key({}) }), '4401')
+})
+
+test('sign-up can be switched off; billing events need their signature', async () => {
+  const closed = await startTestService({
+    env: { TAPELINE_SIGN_UP: 'off', TAPELINE_BILLING_SECRET: 'whsec_0123456789abcdef' },
+  })
+  try {
+    const visitor = await visit(closed.url)
+    const answer = await visitor.call('POST', 'sign-up', { email: 'x@example.com', password: PASSWORD })
+    assert.equal(answer.status, 403)
+    const billing = (signature: string) =>
+      fetch(`${closed.url}/billing/stripe`, {
+        method: 'POST',
+        body: '{}',
+        headers: { 'Stripe-Signature': signature },
+      })
+    assert.equal((await billing('t=1,v1=00')).status, 400)
+    assert.equal((await fetch(`${service.url}/billing/stripe`, { method: 'POST', body: '{}' })).status, 404)
+  } finally {
+    await closed.stop()
+  }
 })
 
 async function until(condition: () => Promise<boolean>): Promise<void> {

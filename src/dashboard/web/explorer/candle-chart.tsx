@@ -111,6 +111,7 @@ function create(holder: HTMLElement): Drawn {
     const to = bars.at(-1)?.time
     if (from === undefined || to === undefined) return
     const missing = missingTimes(props, from, to, new Set(bars.map(({ time }) => time)))
+    const places = bars.length + missing.length
     candles.setData(
       merge(
         bars.map(({ time, open, high, low, close }) => ({ time, open, high, low, close })),
@@ -144,8 +145,7 @@ function create(holder: HTMLElement): Drawn {
       ),
     )
     chart.panes()[1]?.setHeight(FUNDING_HEIGHT)
-    if (first)
-      chart.timeScale().setVisibleLogicalRange({ from: Math.max(0, bars.length - 160), to: bars.length + 4 })
+    if (first) chart.timeScale().setVisibleLogicalRange({ from: Math.max(0, places - 160), to: places + 4 })
     first = false
   }
 

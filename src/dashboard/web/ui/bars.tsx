@@ -5,22 +5,25 @@ export interface BarDay {
   parts: { name: string; value: number }[]
 }
 
-const WIDTH = 720
+const WIDE = 720
+const NARROW = 340
+const LABEL_WIDTH = 84
 const HEIGHT = 200
 const LEFT = 44
 const BOTTOM = 22
 
 /** Stacked bars by day. Each part has the colour of its place in `names`. */
 export function Bars({ days, names, label }: { days: BarDay[]; names: string[]; label: string }) {
+  const width = innerWidth < 700 ? NARROW : WIDE
   const totals = days.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))
   const most = niceTop(Math.max(1, ...totals))
-  const step = (WIDTH - LEFT) / Math.max(1, days.length)
+  const step = (width - LEFT) / Math.max(1, days.length)
   const y = (value: number) => (HEIGHT - BOTTOM) * (1 - value / most) + 4
   return (
-    <svg class="bars" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
+    <svg class="bars" viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={label}>
       {[0, 0.5, 1].map((share) => (
         <g key={share}>
-          <line class="grid" x1={LEFT} x2={WIDTH} y1={y(most * share)} y2={y(most * share)} />
+          <line class="grid" x1={LEFT} x2={width} y1={y(most * share)} y2={y(most * share)} />
           <text x={LEFT - 8} y={y(most * share) + 4} text-anchor="end">
             {compact(most * share)}
           </text>
@@ -48,7 +51,7 @@ export function Bars({ days, names, label }: { days: BarDay[]; names: string[]; 
                 />
               )
             })}
-            {(days.length <= 10 || index % Math.ceil(days.length / 8) === 0) && (
+            {index % Math.ceil(days.length / Math.floor(width / LABEL_WIDTH)) === 0 && (
               <text x={LEFT + (index + 0.5) * step} y={HEIGHT - 4} text-anchor="middle">
                 {day(date)}
               </text>

@@ -83,11 +83,15 @@ export function UsageBody({ usage, from }: { usage: UsageView; from: string }) {
             </Card>
           </div>
           <Card title="Rate-limit hits by day">
-            <Bars
-              days={daysOf(rows, ['rate-limited'], 'rate_limited', from)}
-              names={['rate-limited']}
-              label="Rate-limit hits by day"
-            />
+            {sum('rate_limited') === 0 ? (
+              <p class="muted">No call was refused for its rate.</p>
+            ) : (
+              <Bars
+                days={daysOf(rows, ['rate-limited'], 'rate_limited', from)}
+                names={['rate-limited']}
+                label="Rate-limit hits by day"
+              />
+            )}
           </Card>
         </>
       )}
@@ -161,7 +165,7 @@ function SumTable(props: { rows: UsageRowView[]; group: (row: UsageRowView) => s
           <th>{props.title}</th>
           <th class="number">Requests</th>
           <th class="number">Credits</th>
-          <th class="number">Limited</th>
+          <th class="number wide-only">Limited</th>
         </tr>
       </thead>
       <tbody>
@@ -170,7 +174,7 @@ function SumTable(props: { rows: UsageRowView[]; group: (row: UsageRowView) => s
             <td class="break">{name}</td>
             <td class="number">{compact(sum.requests)}</td>
             <td class="number">{compact(sum.credits)}</td>
-            <td class="number">{compact(sum.limited)}</td>
+            <td class="number wide-only">{compact(sum.limited)}</td>
           </tr>
         ))}
       </tbody>
