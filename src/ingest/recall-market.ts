@@ -62,7 +62,8 @@ export async function recallMarket(options: {
     recorder.known(tradeOfRow(row, recorder), isFixed(row.token_id ?? marketId, Date.parse(row.timestamp)))
   if (Number(volume ?? 0) === 0) return
 
-  // A yes/no contract may be a day old and its bars are at hand; its prints matter for the bar that runs.
+  // A yes/no contract may be a day old, and there are hundreds: the venue's own bars of the hour that runs, and the
+  // prints of the bar that runs, are asked for; what was before is before our start.
   const bucketMs = barStart(nowMs, BASE_INTERVAL)
   const range = {
     fromMs: plan.hasTokens ? 0 : bucketMs,
@@ -70,7 +71,7 @@ export async function recallMarket(options: {
   }
   if (!plan.hasTokens && recorder.startMs < bucketMs) {
     const finer: ContractBarObservation[] = []
-    const barsFromMs = barStart(Math.max(recorder.startMs, nowMs - MARKETS_BACK_MS), BASE_INTERVAL)
+    const barsFromMs = barStart(Math.max(recorder.startMs, barStart(nowMs, '1h')), BASE_INTERVAL)
     const request = { dataset: 'contract_bars', symbol, market: marketId, interval: '1m' } as const
     const bars = venue.history({ ...request, range: { fromMs: barsFromMs, toMs: bucketMs } }, { signal })
     for await (const { observations } of bars)

@@ -13,15 +13,17 @@ export interface Settlement {
   written(): Promise<void>
 }
 
+/** How long outcomes are gathered for one write; charges are journalled no sooner. */
+const GATHER_MS = 10
+
 export function createSettlement(deps: { store: Pick<JobsStore, 'settle'>; log: Logger }): Settlement {
   let outcomes: Outcome[] = []
   let health: Health[] = []
   let writing: Promise<void> | undefined
 
   async function write(): Promise<void> {
-    // Whatever ends in the same turn of the loop goes into the same write.
-    await Promise.resolve()
     while (outcomes.length > 0) {
+      await new Promise((resolve) => setTimeout(resolve, GATHER_MS))
       const group = outcomes
       const states = health
       outcomes = []

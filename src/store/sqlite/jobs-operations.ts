@@ -94,10 +94,13 @@ function settler(db: DatabaseSync) {
   const release = db.prepare('UPDATE jobs SET due_at = ? WHERE number = ? AND due_at = ?')
   const stale = db.prepare(
     `SELECT j.number FROM jobs j LEFT JOIN subscriptions s ON s.id = j.subscription_id
-     WHERE j.created_at < ? AND (s.id IS NULL OR s.active = 0) LIMIT ${PRUNE_ROWS}`,
+     WHERE j.created_at < ? AND (s.id IS NULL OR s.active = 0) ORDER BY j.number LIMIT ${PRUNE_ROWS}`,
   )
+  // Numbers rise with time, so the oldest stand first: no index by time is needed, and the work is bounded.
   const oldHistory = db.prepare(
-    `DELETE FROM history WHERE number IN (SELECT number FROM history WHERE last_attempt_at < ? LIMIT ${PRUNE_ROWS})`,
+    `DELETE FROM history WHERE number IN (
+       SELECT number FROM (SELECT number, last_attempt_at FROM history ORDER BY number LIMIT ${PRUNE_ROWS})
+       WHERE last_attempt_at < ?)`,
   )
   const orphans = db.prepare(
     `DELETE FROM payloads WHERE seq IN

@@ -17,7 +17,9 @@ export function jobReaders(db: DatabaseSync) {
      )
      SELECT id, (SELECT MIN(due_at) FROM jobs WHERE subscription_id = s.id) AS due_at FROM s WHERE id IS NOT NULL`,
   )
-  const pending = db.prepare('SELECT COUNT(*) AS n, MIN(created_at) AS oldest FROM jobs')
+  const pending = db.prepare(
+    'SELECT COUNT(*) AS n, (SELECT created_at FROM jobs ORDER BY number LIMIT 1) AS oldest FROM jobs',
+  )
   const deliveries = db.prepare(
     `SELECT * FROM (
        SELECT j.number, j.seq, p.event_id, p.kind, 'pending' AS state, j.failures AS attempts, j.last_status,

@@ -49,7 +49,6 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
       ) STRICT;
       CREATE INDEX jobs_by_due ON jobs (subscription_id, due_at, number);
       CREATE INDEX jobs_by_seq ON jobs (seq);
-      CREATE INDEX jobs_by_age ON jobs (created_at);
 
       CREATE TABLE history (
         number INTEGER PRIMARY KEY,
@@ -66,7 +65,6 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
         created_at INTEGER NOT NULL
       ) STRICT;
       CREATE INDEX history_by_subscription ON history (subscription_id, number);
-      CREATE INDEX history_by_age ON history (last_attempt_at);
     `,
   },
 ]
