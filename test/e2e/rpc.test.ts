@@ -196,11 +196,17 @@ test('18446744073709551615 survives in both directions', async () => {
   const asked = await chain.call(key, 'getDaaScoreTimestampEstimate', { daaScores: [max, String(max)] })
   assert.ok(asked.reply.result, asked.answer.text)
   const { sink } = await result('getSink')
-  const params = await goodParams()
-  const { block } = params.submitBlock as { block: { header: object; transactions: unknown[] } }
-  const header = { ...block.header, nonce: max }
-  const sent = await chain.call(key, 'submitBlock', { block: { ...block, header } })
-  assert.deepEqual(sent.reply.result, { report: { type: 'success' } }, sent.answer.text)
+  // The chain goes on while a template is on its way: one that is too old by then is asked for again.
+  const tries: string[] = []
+  for (let left = 10; left > 0; left--) {
+    const params = await goodParams()
+    const { block } = params.submitBlock as { block: { header: object; transactions: unknown[] } }
+    const header = { ...block.header, nonce: max }
+    const sent = await chain.call(key, 'submitBlock', { block: { ...block, header } })
+    tries.push(sent.answer.text)
+    if (sent.answer.text.includes('"success"')) break
+  }
+  assert.match(tries.at(-1) ?? '', /"report":\{"type":"success"\}/, tries.join('\n'))
   const endsAt = performance.now() + 5_000
   for (;;) {
     const blocks = await chain.call(key, 'getBlocks', { lowHash: sink, includeBlocks: true })
