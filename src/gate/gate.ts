@@ -10,7 +10,7 @@ import { AuthenticationError, authenticate, checkCredential, findKeyText } from 
 import { errorReply, toApiError } from './error-reply.ts'
 import { isRateFull, limitRate } from './limit-rate.ts'
 import { contentReply, createMeter } from './meter.ts'
-import { parseQuery, type Query } from './query.ts'
+import { parseQuery } from './query.ts'
 import { readBody } from './read-body.ts'
 import { gateParams, readChoices } from './read-choices.ts'
 import { readInput } from './read-input.ts'
@@ -44,7 +44,7 @@ export interface GateDeps<Services> {
 }
 
 export interface Gate<Services> {
-  handle(request: GateRequest, route: Route<Services>): Promise<GateReply>
+  handle(request: GateRequest, route: Route<Services>): GateReply | Promise<GateReply>
   /**
    * The same rules for an account holder in the dashboard (a credential without a key), for nothing: neither
    * charged nor counted. The header X-Credits-Price says what a key would pay.
@@ -65,27 +65,62 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     },
   })
 
-  async function handle(request: GateRequest, route: Route<Services>): Promise<GateReply> {
+  /** Answers at once where nothing has to be waited for: a promise costs more than all checks together. */
+  function handle(request: GateRequest, route: Route<Services>): GateReply | Promise<GateReply> {
+    if (route.endpoint.access.auth === 'none') {
+      return answerOpen(request, route).catch((error) => failed(error, request, route, undefined))
+    }
     let credential: Credential | undefined
     try {
-      const { access, method } = route.endpoint
-      if (access.auth === 'none') return await answerOpen(request, route, parseQuery(request.search))
-      const found = authenticate(keys, findKeyText(request))
-      const key = found instanceof Promise ? await found : found
-      const nowMs = clock.now()
-      checkCredential(key, { nowMs, address: request.address, scope: access.scope })
+      const key = authenticate(keys, findKeyText(request))
+      if (key instanceof Promise) {
+        return key.then(
+          (found) => handleFor(request, route, found),
+          (error) => failed(error, request, route, undefined),
+        )
+      }
       credential = key
-      const countFirst = route.endpoint.demand === undefined || isRateFull(key.rate, nowMs)
-      if (countFirst) limitRate(key.rate, nowMs, route.endpoint.rateLimitError)
-      if (!ledger.isFresh(key.budgets, nowMs)) await ledger.refresh(key.budgets, nowMs)
-      const again = replayed(request, route, key, nowMs)
-      if (again !== undefined) return await again
-      const task = countFirst ? admit(request, route, key, nowMs) : admitCounted(request, route, key, nowMs)
-      if (method === 'POST') return await meter.payOnce(task)
-      return await (task.dryRun ? meter.preview(task) : meter.pay(task))
     } catch (error) {
-      return failed(error, request, route, credential)
+      return failed(error, request, route, undefined)
     }
+    return handleFor(request, route, credential)
+  }
+
+  function handleFor(
+    request: GateRequest,
+    route: Route<Services>,
+    key: Credential,
+  ): GateReply | Promise<GateReply> {
+    let known: Credential | undefined
+    const onError = (error: unknown) => failed(error, request, route, known)
+    try {
+      const { endpoint } = route
+      const nowMs = clock.now()
+      checkCredential(key, { nowMs, address: request.address, scope: endpoint.access.scope })
+      known = key
+      const countFirst = endpoint.demand === undefined || isRateFull(key.rate, nowMs)
+      if (countFirst) limitRate(key.rate, nowMs, endpoint.rateLimitError)
+      const answer = ledger.isFresh(key.budgets, nowMs)
+        ? serve(request, route, key, nowMs, countFirst)
+        : ledger.refresh(key.budgets, nowMs).then(() => serve(request, route, key, nowMs, countFirst))
+      return answer instanceof Promise ? answer.catch(onError) : answer
+    } catch (error) {
+      return onError(error)
+    }
+  }
+
+  function serve(
+    request: GateRequest,
+    route: Route<Services>,
+    key: Credential,
+    nowMs: number,
+    counted: boolean,
+  ): GateReply | Promise<GateReply> {
+    const again = replayed(request, route, key, nowMs)
+    if (again !== undefined) return again
+    const task = counted ? admit(request, route, key, nowMs) : admitCounted(request, route, key, nowMs)
+    if (route.endpoint.method === 'POST') return meter.payOnce(task)
+    return task.dryRun ? meter.preview(task) : meter.pay(task)
   }
 
   async function view(request: GateRequest, route: Route<Services>, viewer: Credential): Promise<GateReply> {
@@ -190,8 +225,9 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     }
   }
 
-  async function answerOpen(request: GateRequest, route: Route<Services>, query: Query): Promise<GateReply> {
+  async function answerOpen(request: GateRequest, route: Route<Services>): Promise<GateReply> {
     const { endpoint, bound } = route
+    const query = parseQuery(request.search)
     const texts = { query, path: request.pathParams, bound, gateParams: NO_PARAMS }
     const read = readInput(route.params, texts)
     if (read.faults.length > 0) throw faultsError(read.faults)

@@ -30,7 +30,7 @@ export function createReplay<Services>(): Replay<Services> {
   const kept = new Lru<string, Replayed<Services>>({
     maxEntries: MOST_ENTRIES,
     maxWeight: MOST_BYTES,
-    weigh: ({ answer }) => answer.rows.length,
+    weigh: ({ answer }) => bytesOf(answer.rows),
   })
   return {
     find(request, credential, nowMs) {
@@ -47,6 +47,11 @@ export function createReplay<Services>(): Replay<Services> {
       kept.set(name, { input, given, format, answer, rowLimit })
     },
   }
+}
+
+/** Parts of a kept answer are its own: they hold on to nothing larger. */
+function bytesOf(rows: ListAnswer['rows']): number {
+  return typeof rows === 'string' ? rows.length : rows.reduce((sum, part) => sum + part.length, 0)
 }
 
 function nameOf({ path, search, headers }: GateRequest, { environment, plan }: Credential): string {

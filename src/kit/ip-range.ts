@@ -30,5 +30,6 @@ export function addressMatcher(ranges: readonly Cidr[]): (address: string) => bo
 }
 
 export function plainAddress(address: string): string {
+  if (!address.startsWith(':')) return address
   return /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address) ? address.slice(7) : address
 }

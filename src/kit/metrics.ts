@@ -1,6 +1,14 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client'
 
 export type { Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+/** A metric whose values are kept elsewhere and asked for when somebody looks. */
+export interface ReadMetric {
+  name: string
+  help: string
+  type: 'counter' | 'histogram'
+  values(): { metricName?: string; labels: Record<string, string>; value: number }[]
+}
 
 /** One registry per running service, so that two services in one test process do not share counts. */
 export interface Metrics {
@@ -8,6 +16,7 @@ export interface Metrics {
   counter(name: string, help: string, labels?: string[]): Counter
   gauge(name: string, help: string, labels?: string[]): Gauge
   histogram(name: string, help: string, buckets: number[], labels?: string[]): Histogram
+  read(metric: ReadMetric): void
 }
 
 export function createMetrics(options: { defaults: boolean }): Metrics {
@@ -20,5 +29,9 @@ export function createMetrics(options: { defaults: boolean }): Metrics {
     gauge: (name, help, labels = []) => new Gauge({ name, help, labelNames: labels, ...common }),
     histogram: (name, help, buckets, labels = []) =>
       new Histogram({ name, help, buckets, labelNames: labels, ...common }),
+    read: ({ name, help, type, values }) => {
+      const get = async () => ({ name, help, type, values: values(), aggregator: 'sum' })
+      registry.registerMetric({ name, get } as unknown as Metric)
+    },
   }
 }

@@ -79,13 +79,18 @@ export interface PageQuery extends SeriesQuery {
   /** Between rows: `,` or a line break. */
   separator: string
   books?: BookRequest
+  /**
+   * The finality of the only feed, as the caller knows it: rows before it may come from memory while the epoch
+   * is the same. Left out, every row is read.
+   */
+  final?: Pick<Finality, 'before' | 'epoch'>
 }
 
 export interface Page {
   /** The rows' JSON texts joined by the separator; '' when there is none. */
   readonly text: string
-  /** The same as the bytes that are served, where the engine has them at hand: no text has to be made first. */
-  readonly bytes?: Buffer
+  /** The same as bytes, in order, where the engine has them at hand: no text has to be made first. */
+  readonly parts?: readonly Buffer[]
   count: number
   hasMore: boolean
   /** The last row of the page in its order; undefined when the page is empty. */

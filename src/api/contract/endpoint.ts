@@ -132,7 +132,7 @@ export interface TextAnswer {
 export interface ListAnswer {
   readonly kind: 'list'
   /** Row texts, joined by `ROW_SEPARATOR`; as bytes where they were read as such. */
-  readonly rows: string | Buffer
+  readonly rows: string | readonly Buffer[]
   readonly count: number
   readonly hasMore: boolean
   readonly nextCursor: string | null

@@ -15,17 +15,19 @@ export const ROW_SEPARATOR = ',\n'
 
 const JSON_HEAD = Buffer.from('{"data":[')
 
-export function renderList(answer: ListAnswer, format: Format, columns: readonly string[]): string | Buffer {
+export function renderList(
+  answer: ListAnswer,
+  format: Format,
+  columns: readonly string[],
+): string | readonly Buffer[] {
   if (format === 'json') {
     const { count, hasMore, nextCursor, meta, rows } = answer
     const fields = { ...meta, count, returned: count, has_more: hasMore, next_cursor: nextCursor }
     const tail = `],"meta":${JSON.stringify(fields)}}`
-    return typeof rows === 'string'
-      ? `{"data":[${rows}${tail}`
-      : Buffer.concat([JSON_HEAD, rows, Buffer.from(tail)])
+    return typeof rows === 'string' ? `{"data":[${rows}${tail}` : [JSON_HEAD, ...rows, Buffer.from(tail)]
   }
   if (answer.count === 0) return format === 'csv' ? csvLine(columns) : ''
-  const text = answer.rows.toString()
+  const text = typeof answer.rows === 'string' ? answer.rows : answer.rows.join('')
   if (format === 'ndjson') return `${text.replaceAll(ROW_SEPARATOR, '\n')}\n`
   const rows = JSON.parse(`[${text}]`) as Record<string, unknown>[]
   return (

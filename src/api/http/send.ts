@@ -6,8 +6,8 @@ import type { GateReply, HeaderList } from '../../gate/request.ts'
 import { chooseEncoding, compress, compressor, type Encoding } from './compress.ts'
 import type { Cors } from './cors.ts'
 
-/** Bodies above this are written in parts, so that a slow reader holds no large buffer in the socket. */
-const PART_BYTES = 65_536
+/** Bodies above this are written in parts: a reader that leaves early costs no more than what it read. */
+const PART_BYTES = 1_048_576
 
 /** Writes an answer of the gate to the socket. The headers are ready pairs: they go out as they are. */
 export function sendReply(
@@ -51,9 +51,13 @@ function encodedTag(tag: string, encoding: string): string {
 
 type Body = GateReply['body']
 
+function isParts(body: Body): body is readonly Buffer[] {
+  return typeof body !== 'string' && !Buffer.isBuffer(body)
+}
+
 function lengthOf(body: Body): number {
   if (typeof body === 'string') return Buffer.byteLength(body)
-  return Buffer.isBuffer(body) ? body.length : body.reduce((sum, part) => sum + part.length, 0)
+  return isParts(body) ? body.reduce((sum, part) => sum + part.length, 0) : body.length
 }
 
 async function sendCompressed(raw: ServerResponse, answer: GateReply, encoding: Encoding): Promise<void> {
@@ -61,11 +65,12 @@ async function sendCompressed(raw: ServerResponse, answer: GateReply, encoding: 
   const etag = headers.indexOf('ETag')
   if (etag !== -1) headers[etag + 1] = encodedTag(headers[etag + 1] ?? '', encoding)
   headers.push('Content-Encoding', encoding)
-  if (typeof body !== 'string' && !Buffer.isBuffer(body)) {
+  if (isParts(body) && lengthOf(body) > PART_BYTES) {
     raw.writeHead(answer.status, headers)
     return streamCompressed(raw, body, encoding)
   }
-  const bytes = await compress(body, encoding, answer.keepWith)
+  const whole = isParts(body) ? Buffer.concat(body) : body
+  const bytes = await compress(whole, encoding, answer.keepWith)
   headers.push('Content-Length', String(bytes.length))
   raw.writeHead(answer.status, headers)
   return writeBody(raw, bytes)
@@ -88,6 +93,13 @@ async function streamCompressed(
 function writeBody(raw: ServerResponse, body: Body): void | Promise<void> {
   if (typeof body === 'string' || (Buffer.isBuffer(body) && body.length <= PART_BYTES)) {
     raw.end(body)
+    return
+  }
+  if (isParts(body) && lengthOf(body) <= PART_BYTES) {
+    raw.cork()
+    for (const part of body) raw.write(part)
+    raw.end()
+    raw.uncork()
     return
   }
   return writeParts(raw, Buffer.isBuffer(body) ? [body] : body)

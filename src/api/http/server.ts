@@ -49,12 +49,14 @@ export interface HttpServer {
 const IDLE_SWEEP_MS = 50
 const KEEP_ALIVE_MS = 65_000
 const REQUEST_TIMEOUT_MS = 30_000
+const NO_QUERY = {}
 
 /** The only place that knows the framework: it turns sockets into gate requests and back. */
 export async function startHttp<Services>(options: HttpOptions<Services>): Promise<HttpServer> {
   const { gate, routes, log } = options
   const cors = createCors(options.corsOrigins)
   const metrics = createRequestMetrics(options.metrics)
+  const unrouted = metrics.of('none')
   const pages = pagesOf(options)
   const methodsOf = methodFinder([...routes, ...[...pages.keys()].map((path) => ({ method: 'GET', path }))])
   const paths = [...new Set(routes.map((route) => route.path))]
@@ -64,7 +66,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     sendReply(request, reply, answer, { requestId: id, cors })
   const fail = (request: FastifyRequest, reply: FastifyReply, error: ApiError) => {
     const id = nextId()
-    metrics.observe('none', error.status, 0)
+    unrouted(error.status, 0)
     return finish(request, reply, id, errorReply(error, id, request.headers.accept))
   }
   const app = createApp(options, {
@@ -75,33 +77,43 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
 
   for (const route of routes) {
     const url = route.path.replace(/\{([^}]+)\}/g, ':$1')
+    const observe = metrics.of(route.name)
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
       url,
-      handler: async (request, reply) => {
+      handler: (request, reply) => {
         const startedMs = performance.now()
         const id = nextId()
         const target = request.raw.url ?? '/'
         const mark = target.indexOf('?')
-        const answer = await gate.handle(
-          {
-            id,
-            method: request.method,
-            path: mark === -1 ? target : target.slice(0, mark),
-            search: mark === -1 ? '' : target.slice(mark + 1),
-            pathParams: request.params as Record<string, string>,
-            headers: request.headers,
-            address: plainAddress(request.ip),
-            body: request.body as Buffer | undefined,
-          },
-          route,
-        )
-        try {
-          await finish(request, reply, id, answer)
-        } finally {
-          answer.onSent?.()
+        const asked = {
+          id,
+          method: request.method,
+          path: mark === -1 ? target : target.slice(0, mark),
+          search: mark === -1 ? '' : target.slice(mark + 1),
+          pathParams: request.params as Record<string, string>,
+          headers: request.headers,
+          address: plainAddress(request.ip),
+          body: request.body as Buffer | undefined,
         }
-        metrics.observe(route.name, answer.status, (performance.now() - startedMs) / 1000)
+        reply.hijack()
+        const leave = (answer: GateReply) => {
+          answer.onSent?.()
+          observe(answer.status, (performance.now() - startedMs) / 1000)
+        }
+        const send = (answer: GateReply): void | Promise<void> => {
+          const sent = finish(request, reply, id, answer)
+          if (sent === undefined) leave(answer)
+          else return sent.finally(() => leave(answer))
+        }
+        const broken = (error: unknown) => {
+          log.error({ err: error, request: id }, 'an answer could not be sent')
+          reply.raw.destroy()
+        }
+        // Most answers are at hand at once; a promise would cost them more than the gate itself.
+        const answer = gate.handle(asked, route)
+        if (answer instanceof Promise) answer.then(send).catch(broken)
+        else send(answer)?.catch(broken)
       },
     })
   }
@@ -201,7 +213,8 @@ function createApp<Services>(
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 512 },
+    // The gate reads the query itself, with the faults that a caller can understand.
+    routerOptions: { maxParamLength: 512, querystringParser: () => NO_QUERY },
     frameworkErrors: (_error, request, reply) => faults.onBadUrl(request, reply),
     clientErrorHandler: faults.onClientError,
   })

@@ -47,6 +47,8 @@ export interface PageReader {
 }
 
 type Row = (string | number | null)[]
+/** A short page is a text: bytes outside of the heap, taken and dropped with every request, wake the collector. */
+const MOST_TEXT_ROWS = 200
 const KEY = ['ts', 'rank', 'instrument', 'seq']
 
 export function pageReader(statements: Statements, oneState: OneState): PageReader {
@@ -71,10 +73,12 @@ export function pageReader(statements: Statements, oneState: OneState): PageRead
   return {
     text(arms, query) {
       const built = buildArms({ ...query, arms }, ['ts', 'text'], query.limit)
-      const sql = `SELECT CAST(group_concat(text, ${literal(query.separator)}) AS BLOB), count(*), min(ts), max(ts) FROM (${built.sql} LIMIT ${whole(query.limit)})`
+      const joined = `group_concat(text, ${literal(query.separator)})`
+      const rows = query.limit > MOST_TEXT_ROWS ? `CAST(${joined} AS BLOB)` : joined
+      const sql = `SELECT ${rows}, count(*), min(ts), max(ts) FROM (${built.sql} LIMIT ${whole(query.limit)})`
       const read = () => {
         const row = statements.prepare(sql).get(...built.binds) as unknown as [
-          Uint8Array,
+          string | Uint8Array,
           number,
           number,
           number,
@@ -135,11 +139,12 @@ function endsAt({ range, order }: PageQuery, feed: Feed, lastTs: number): boolea
   return order === 'asc' ? lastTs + step >= endOf(range) : lastTs - step < range.from
 }
 
-function pageOf(blob: Uint8Array, rest: Omit<Page, 'text' | 'bytes'>): Page {
-  const bytes = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength)
+function pageOf(rows: string | Uint8Array, rest: Omit<Page, 'text' | 'parts'>): Page {
+  if (typeof rows === 'string') return { ...rest, text: rows }
+  const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength)
   return {
     ...rest,
-    bytes,
+    parts: [bytes],
     get text() {
       return bytes.toString()
     },

@@ -6,6 +6,7 @@ import type { AppendResult, Page, PageQuery, SeriesQuery, SeriesStore, Tally } f
 import { bookReader } from './books-read.ts'
 import type { Writer } from './environment-writer.ts'
 import { armsOf } from './series-arms.ts'
+import { seriesBlocks } from './series-blocks.ts'
 import { encodeBatch } from './series-encode.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import type { PackedRows } from './series-packed.ts'
@@ -21,7 +22,9 @@ export function sqliteSeries(parts: {
 }): SeriesStore {
   const { database, lookup, writer, clock } = parts
   const oneState = oneStateOf(database)
-  const pages = pageReader(statementCache(database), oneState)
+  const statements = statementCache(database)
+  const pages = pageReader(statements, oneState)
+  const blocks = seriesBlocks(statements)
   const samples = sampleReader(database)
   const books = bookReader(database)
   const tally = Object.fromEntries(
@@ -99,7 +102,11 @@ export function sqliteSeries(parts: {
         return oneState(() => composed(query))
       }
       const arms = armsOf(query, lookup.id)
-      return arms.length === 0 || query.limit < 1 ? EMPTY_PAGE : pages.text(arms, query)
+      const [feed] = query.feeds
+      const [arm] = arms
+      if (feed === undefined || arm === undefined || query.limit < 1) return EMPTY_PAGE
+      const inMemory = query.feeds.length === 1 ? blocks.page(arm.feed, feed, query) : undefined
+      return inMemory ?? pages.text(arms, query)
     },
     async count(query) {
       if (query.stepMs !== undefined) return rowsOf(query, query.limit).length

@@ -1,6 +1,8 @@
 import type { Feed } from '../../../core/feed.ts'
 import { formatTime } from '../../../core/time.ts'
-import type { Coverage, CoverageStore, GapReason } from '../../../store/coverage.ts'
+import type { Coverage, GapReason } from '../../../store/coverage.ts'
+import type { Finality } from '../../../store/series.ts'
+import type { KnownCoverage } from './known-coverage.ts'
 
 /** What a page says about its own range. */
 export interface CoverageMeta {
@@ -16,8 +18,9 @@ const UNDER_WAY_MS = 15_000
 export const NO_COVERAGE: CoverageMeta = { from: null, to: null, complete: true, gaps: [] }
 
 export async function coverageMeta(
-  store: CoverageStore,
+  known: KnownCoverage,
   feeds: readonly Feed[],
+  finality: readonly Finality[],
   range: { fromMs: number; toMs: number },
   nowMs: number,
 ): Promise<CoverageMeta> {
@@ -26,7 +29,7 @@ export async function coverageMeta(
     const [from, to] = [range.fromMs, Math.max(range.fromMs, toMs)]
     return { from: formatTime(from), to: formatTime(to), complete: true, gaps: [] }
   }
-  const coverage = await store.read(feeds, range.fromMs, toMs)
+  const coverage = await known.read(feeds, range.fromMs, toMs, finality)
   const gaps = coverage.gaps.filter((gap) => !isUnderWay(gap, toMs, nowMs))
   return {
     from: formatTime(range.fromMs),

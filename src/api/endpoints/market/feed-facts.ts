@@ -2,6 +2,7 @@ import { type Feed, feedName } from '../../../core/feed.ts'
 import type { Clock } from '../../../kit/clock.ts'
 import type { EnvironmentStore } from '../../../store/environment.ts'
 import type { Finality } from '../../../store/series.ts'
+import { type KnownCoverage, knownCoverage } from './known-coverage.ts'
 
 /**
  * What is known of feeds as a whole. It moves seldom, so the store is asked again only after a while, or as
@@ -11,6 +12,8 @@ export interface FeedFacts {
   /** Time of the first row of all these feeds. */
   earliest(feeds: readonly Feed[]): Promise<number | undefined>
   finality(feeds: readonly Feed[]): Promise<Finality[]>
+  /** What was observed in a range, given the feeds' finality. */
+  readonly coverage: KnownCoverage
 }
 
 const FIRST_ROW_FRESH_MS = 1_000
@@ -31,6 +34,7 @@ export function feedFacts(store: EnvironmentStore, clock: Clock): FeedFacts {
     return known ?? { feed, before: 0, epoch: 0 }
   })
   return {
+    coverage: knownCoverage(store.coverage),
     async earliest(feeds) {
       let earliest: number | undefined
       for (const feed of feeds) {

@@ -2,7 +2,7 @@ import type { Feed } from '../../../core/feed.ts'
 import { INTERVAL_MS } from '../../../core/interval.ts'
 import { respell } from '../../../core/rows/row-kinds.ts'
 import { formatTime } from '../../../core/time.ts'
-import type { BookRequest, RowFilters, SeriesQuery } from '../../../store/series.ts'
+import type { BookRequest, Page, RowFilters, SeriesQuery } from '../../../store/series.ts'
 import type { ListAnswer, RunContext } from '../../contract/endpoint.ts'
 import { ROW_SEPARATOR } from '../../contract/envelopes.ts'
 import type { Services } from '../services.ts'
@@ -77,9 +77,10 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
     ...query,
     separator: ROW_SEPARATOR,
     ...(request.books ? { books: request.books } : {}),
+    ...(finality.length === 1 && finality[0] ? { final: finality[0] } : {}),
   })
   const covered = pageSpan(request, walk, span, page.hasMore ? page.lastTs : undefined)
-  const coverage = await coverageMeta(data.store.coverage, request.feeds, covered, context.nowMs)
+  const coverage = await coverageMeta(data.facts.coverage, request.feeds, finality, covered, context.nowMs)
   const finalBefore = Math.min(...finality.map((feed) => feed.before))
   const capped = page.hasMore && typeof limit === 'number' && context.rowLimit < limit
   const sealed =
@@ -93,7 +94,7 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
     !capped
   const answer: ListAnswer = {
     kind: 'list',
-    rows: request.spell?.length ? spelled(page.text, request) : (page.bytes ?? page.text),
+    rows: request.spell?.length ? spelled(page.text, request) : ownedRows(page, known !== undefined),
     count: page.count,
     hasMore: page.hasMore,
     nextCursor: page.hasMore && page.last ? writeCursor(data.cursors, binding, walk, page.last) : null,
@@ -111,6 +112,13 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
   }
   if (sealed) data.pages.set(name, known === undefined ? 'seen' : { epochs, answer, proof })
   return answer
+}
+
+/** The rows as they are; a page that will be kept gets bytes of its own instead of views into larger ones. */
+function ownedRows(page: Page, kept: boolean): ListAnswer['rows'] {
+  const { parts } = page
+  if (parts === undefined) return page.text
+  return kept ? [Buffer.concat(parts)] : parts
 }
 
 /**
