@@ -41,27 +41,32 @@ function offsetMinutes(zone: string): number | undefined {
 }
 
 const TWO_DIGITS = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'))
-let lastDay = Number.NaN
-let lastDate = ''
+/** A request speaks of a few days only: their texts are kept, each in the place that its number leads to. */
+const KEPT_DAYS = 64
+const keptDays = new Float64Array(KEPT_DAYS).fill(Number.NaN)
+const keptDates: string[] = new Array(KEPT_DAYS).fill('')
 
-/**
- * Times out: `2026-03-14T04:00:00.000Z`. Neighbouring calls mostly fall on the same day, so its text is kept
- * and only the time of day is written.
- */
+function dateOf(day: number): string {
+  const place = ((day % KEPT_DAYS) + KEPT_DAYS) % KEPT_DAYS
+  const kept = keptDates[place]
+  if (keptDays[place] === day && kept !== undefined) return kept
+  const date = new Date(day * DAY_MS).toISOString().slice(0, -13)
+  keptDays[place] = day
+  keptDates[place] = date
+  return date
+}
+
+/** Times out: `2026-03-14T04:00:00.000Z`. */
 export function formatTime(timeMs: number): string {
   const whole = Math.floor(timeMs)
   const day = Math.floor(whole / DAY_MS)
-  if (day !== lastDay) {
-    lastDate = new Date(day * DAY_MS).toISOString().slice(0, -13)
-    lastDay = day
-  }
   const ofDay = whole - day * DAY_MS
   const ms = ofDay % 1000
   const second = (ofDay - ms) / 1000
   const minute = (second - (second % 60)) / 60
   const hour = (minute - (minute % 60)) / 60
   const clock = `${TWO_DIGITS[hour]}:${TWO_DIGITS[minute % 60]}:${TWO_DIGITS[second % 60]}`
-  return `${lastDate}${clock}.${ms < 100 ? '0' : ''}${ms < 10 ? '0' : ''}${ms}Z`
+  return `${dateOf(day)}${clock}.${ms < 100 ? '0' : ''}${ms < 10 ? '0' : ''}${ms}Z`
 }
 
 export const DAY_MS = 86_400_000

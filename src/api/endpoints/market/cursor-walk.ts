@@ -21,7 +21,7 @@ export interface WalkInput {
   readonly end?: number | undefined
 }
 
-export function readWalk(codec: CursorCodec, binding: string, input: WalkInput): Walk {
+export function readWalk(codec: CursorCodec, binding: () => string, input: WalkInput): Walk {
   if (input.after === undefined) {
     return {
       order: input.order ?? (input.start === undefined ? 'desc' : 'asc'),
@@ -30,7 +30,7 @@ export function readWalk(codec: CursorCodec, binding: string, input: WalkInput):
       position: undefined,
     }
   }
-  const place = codec.decode(binding, input.after)
+  const place = codec.decode(binding(), input.after)
   if (place === undefined) throw foreignCursor()
   const [order, start, end, ts, source, instrument, seq] = place
   const walk: Walk = {
@@ -53,12 +53,14 @@ export function writeCursor(codec: CursorCodec, binding: string, walk: Walk, las
   return codec.encode(binding, place)
 }
 
+const NOT_BOUND = ['after', 'order', 'start', 'end', 'limit']
+
 /** Everything that names the walk but its range, order and page size. */
-export function walkBinding(path: string, filters: Readonly<Record<string, unknown>>): string {
-  const given = Object.keys(filters)
-    .filter((name) => filters[name] !== undefined)
+export function walkBinding(path: string, input: Readonly<Record<string, unknown>>): string {
+  const given = Object.keys(input)
+    .filter((name) => input[name] !== undefined && !NOT_BOUND.includes(name))
     .sort()
-    .map((name) => [name, filters[name]])
+    .map((name) => [name, input[name]])
   return JSON.stringify([path, given])
 }
 

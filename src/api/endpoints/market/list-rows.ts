@@ -43,9 +43,8 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
   const { services, input, range } = context
   const data = services.market
   if (range === undefined) throw new Error('a list of rows needs a history gate')
-  const { after, order, start, end, limit, ...filters } = input
-  const binding = walkBinding(context.path, filters)
-  const walk = readWalk(data.cursors, binding, input as WalkInput)
+  const { limit } = input
+  const walk = readWalk(data.cursors, () => walkBinding(context.path, input), input as WalkInput)
   const window = movedStart(context, walk)
   const asked = spanOf(context, walk, window, request.endInclusive === true)
   const earliest = request.clampToEarliest ? await earliestClamp(data, request.feeds, walk, asked) : undefined
@@ -65,7 +64,7 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
   const finality = await data.facts.finality(request.feeds)
   const epochs = finality.map((feed) => feed.epoch).join(' ')
   const proof: Proof = { atMs: context.nowMs, writes: data.store.writes() }
-  const name = cacheName(context, binding, walk, limit)
+  const name = cacheName(context)
   const known = data.pages.get(name)
   if (typeof known === 'object' && known.epochs === epochs && clamp.clamped === null) {
     known.proof.atMs = context.nowMs
@@ -97,7 +96,10 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
     rows: request.spell?.length ? spelled(page.text, request) : ownedRows(page, known !== undefined),
     count: page.count,
     hasMore: page.hasMore,
-    nextCursor: page.hasMore && page.last ? writeCursor(data.cursors, binding, walk, page.last) : null,
+    nextCursor:
+      page.hasMore && page.last
+        ? writeCursor(data.cursors, walkBinding(context.path, input), walk, page.last)
+        : null,
     meta: {
       ...echo(context),
       ...clamp,
@@ -219,11 +221,12 @@ function isAnchored(walk: Walk, hasMore: boolean): boolean {
   return begins && ends
 }
 
-function cacheName(context: ListContext, binding: string, walk: Walk, limit: unknown): string {
-  const { order, startMs, endMs, position } = walk
-  const given = ['symbol', 'source', 'interval'].filter((name) => context.given.has(name)).join()
-  return JSON.stringify([binding, given, order, startMs, endMs, position, limit, context.rowLimit])
+/** The same query under the same row limit. What is echoed also depends on which parameters were given. */
+function cacheName({ path, rowLimit, given, input }: ListContext): string {
+  return `${path} ${rowLimit} ${ECHOED.filter((name) => given.has(name))} ${JSON.stringify(input)}`
 }
+
+const ECHOED = ['symbol', 'source', 'interval'] as const
 
 function echo({ input, given }: ListContext) {
   const value = (name: string) => (given.has(name) ? (input[name] ?? null) : null)
