@@ -149,6 +149,48 @@ export function pagingSuite(engine: Engine, rounds = 150): void {
       })
     }))
 
+  test(`${engine.name}: pages of final bars are the same with and without knowing that they are final`, () =>
+    withStore(engine, async (store) => {
+      const random = seeded(7)
+      const feed = candleFeed('cexa')
+      const minutes = Array.from({ length: 700 }, (_, i) => i).filter((i) => i < 300 || random.below(3) > 0)
+      await store.series.append([{ feed, rows: random.shuffle(minutes).map((i) => candle(i)) }])
+      await store.series.finalize(feed, START + 650 * 60_000)
+      const compare = async (round: number) => {
+        const [final] = await store.series.finality([feed])
+        assert.ok(final !== undefined && final.before > START)
+        const from = START + random.below(720 * 60_000)
+        const to = from + random.below(400 * 60_000)
+        const range = { from, to, toInclusive: random.below(2) === 0 }
+        const position = {
+          ts: from + random.below(9) * 30_000,
+          source: 'cexa',
+          instrument: '',
+          seq: 0,
+        } as const
+        const query = {
+          feeds: [feed],
+          range,
+          order: random.pick(['asc', 'asc', 'desc'] as const),
+          limit: 1 + random.below(300),
+          separator: ',\n',
+          ...(random.below(3) === 0 ? { position } : {}),
+        }
+        const read = await store.series.page(query)
+        const known = await store.series.page({ ...query, final })
+        const facts = ({ text, parts, ...rest }: typeof read) => ({ text, ...rest })
+        assert.deepEqual(facts(known), facts(read), `round ${round}`)
+        if (known.parts !== undefined) assert.equal(known.parts.join(''), known.text)
+      }
+      for (let round = 0; round < 200; round++) await compare(round)
+      // A correction, a late row and a dropped one each change what is final.
+      const late = Array.from({ length: 700 }, (_, i) => i).find((i) => !minutes.includes(i)) ?? 0
+      await store.series.append([{ feed, rows: [candle(10, { close: 104 }), candle(late)] }])
+      for (let round = 200; round < 300; round++) await compare(round)
+      await store.series.retain({ dataset: 'candles' }, START + 40 * 60_000)
+      for (let round = 300; round < 400; round++) await compare(round)
+    }))
+
   test(`${engine.name}: at gives the newest row at or before a time, earliest the oldest`, () =>
     withStore(engine, async (store) => {
       const [spot, perp] = [candleFeed('cexa'), candleFeed('perpdex')]
