@@ -14,6 +14,9 @@ export interface Figure {
 /** `full` takes the sizes of the bounds; the usual size is smaller and quicker. */
 export type Size = 'usual' | 'full'
 
+/** A service that runs for days is warm; a figure is not taken while code is still being compiled. */
+const WARM_ROUNDS = 3
+
 export interface Round {
   subject: () => Promise<number>
   limit: () => Promise<number>
@@ -24,8 +27,10 @@ export async function ratio(
   round: Round,
 ): Promise<{ ratio: number; subject: number; limit: number }> {
   const results: { ratio: number; subject: number; limit: number }[] = []
-  await round.limit()
-  await round.subject()
+  for (let i = 0; i < WARM_ROUNDS; i++) {
+    await round.limit()
+    await round.subject()
+  }
   for (let i = 0; i < rounds; i++) {
     const first = i % 2 === 0
     const a = first ? await round.limit() : await round.subject()
