@@ -276,7 +276,7 @@ export function snapshotSuite(engine: Engine): void {
   })
 
   it('long after it was written a row is still corrected, and comes back unchanged when it is the same', async (store, opened, clock) => {
-    const rows = drifting(seeded(12), ['0xa', '0xb'], 3_000)
+    const rows = drifting(seeded(12), ['0xa', '0xb'], 800, 2_000)
     await store.series.append([{ feed, rows }])
     clock.advance(1_000)
     const old = rows[1_000] as PredmktASnapshotInput

@@ -63,7 +63,7 @@ function writeFirstVersion(database: DatabaseSync, rows: ReturnType<typeof drift
 test('a file of the first schema keeps every snapshot, byte for byte, and goes on', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))
   try {
-    const rows = drifting(seeded(3), ['0xa', '0xb'], 1_500)
+    const rows = drifting(seeded(3), ['0xa', '0xb'], 700, 1_000)
     const file = join(folder, 'old.db')
     const old = openDatabase({ file })
     writeFirstVersion(old, rows)
