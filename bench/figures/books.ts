@@ -4,48 +4,59 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { storedInterval } from '../../src/core/interval.ts'
 import { createLevelBook } from '../../src/core/level-book.ts'
-import { composeUpDown, composeYesNo } from '../../src/core/market-snapshot.ts'
+import { composeUpDown, composeYesNo, SNAPSHOT_DEPTH } from '../../src/core/market-snapshot.ts'
 import { microOf } from '../../src/core/micro.ts'
 import type { MarketType } from '../../src/core/rows/market.ts'
 import type { PredmktASnapshotInput, PredmktBSnapshotInput } from '../../src/core/rows/snapshot.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { startSandboxPredictions } from '../../src/sandbox/predictions/run.ts'
-import type { TrueMarket, Truth } from '../../src/sandbox/predictions/truth.ts'
+import type { TrueBook, TrueMarket, Truth } from '../../src/sandbox/predictions/truth.ts'
 import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import type { Figure } from '../frame.ts'
 
 const GRID_MS = 500
-/** As the recorder samples strikes of an hour or a day. */
-const STRIKE_GRID_MS = 5_000
-const SAMPLED_MS = 5 * 60_000
-const DAY_MS = 86_400_000
+/** The recorder writes an unchanged book again after this long. */
+const KEEP_ALIVE_MS = 60_000
+const SAMPLE_BEFORE_MS = 60_000
+/** Two blocks. */
+const SAMPLED_MS = 20 * 60_000
+const STEP_MS = 10_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 const FROM_MS = Date.parse('2026-11-15T10:00:00Z')
+const TO_MS = FROM_MS + SAMPLED_MS
+const SYMBOLS_COUNT = 4
+/** Of hundreds of strikes, every so many-th is looked at. */
+const STRIKES_LOOKED_AT = 10
 const GIB = 1024 ** 3
 
-/** How many markets of a kind run at once, all day, over the four symbols. */
 interface Kind {
   readonly name: string
   readonly type: MarketType
+  /** Those that are sampled. */
   readonly markets: readonly TrueMarket[]
+  /** How many run at once, over all symbols. */
   readonly atOnce: number
 }
 
 /**
- * Books of one symbol's running markets, sampled as the recorder does (a row when a book differs from the row
- * before), stored, and the size of the file counted up to a day of all four symbols.
+ * Books of one symbol's markets, sampled as the recorder does on the grid of half a second (a row when a book differs
+ * from the row before, or a minute after it), stored, and the size of the file counted up to a day of all symbols.
  */
 export async function bookFigures(): Promise<Figure[]> {
   const sandbox = await startSandboxPredictions({ seed: 3 })
   const figures: Figure[] = []
   let day = 0
+  let tails = 0
   try {
     for (const kind of kindsOf(sandbox.truth)) {
-      const bytesPerHour = await measure(sandbox.truth, kind)
+      const { bytesPerHour, tailBytes, rowsPerHour } = await measure(sandbox.truth, kind)
       day += bytesPerHour * 24 * kind.atOnce
+      tails += tailBytes * kind.atOnce
       figures.push({
         name: `books, ${kind.name}: KiB per market-hour`,
         value: bytesPerHour / 1024,
-        detail: `${kind.atOnce} markets at once`,
+        detail: `${rowsPerHour.toFixed(0)} rows an hour, ${kind.atOnce.toFixed(0)} markets at once`,
       })
     }
   } finally {
@@ -54,125 +65,142 @@ export async function bookFigures(): Promise<Figure[]> {
   figures.push({
     name: 'a day of all simulated prediction markets: GiB of books',
     atMost: 1,
-    value: day / GIB,
-    detail: 'four symbols, light rows and books of up to 50 levels',
+    value: (day + tails) / GIB,
+    detail: `four symbols, 500 ms, books of up to 50 levels; ${(tails / 1024 ** 2).toFixed(0)} MiB wait for their block`,
   })
   return figures
 }
 
 function kindsOf(truth: Truth): Kind[] {
-  const toMs = FROM_MS + SAMPLED_MS
-  const running = (venue: 'polymarket' | 'kalshi') =>
-    truth
-      .markets(venue, toMs, toMs + 2 * DAY_MS)
-      .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs <= FROM_MS)
-  const upDowns = Map.groupBy(running('polymarket'), ({ kind }) => kind)
-  const strikes = Map.groupBy(running('kalshi'), ({ kind }) => kind)
-  return [
-    ...[...upDowns].map(([kind, markets]) => ({
-      name: `Up/Down ${kind}`,
-      type: kind as MarketType,
-      markets: markets.slice(0, 2),
-      atOnce: 4 * markets.length,
-    })),
-    ...[...strikes].map(([kind, markets]) => ({
-      name: `yes/no ${kind}`,
-      type: '1h' as MarketType,
-      markets: markets.filter((_, index) => index % Math.ceil(markets.length / 12) === 0),
-      atOnce: 4 * markets.length,
-    })),
-  ]
+  const durationOf = ({ startMs, endMs }: TrueMarket) => (endMs - startMs > HOUR_MS ? ' of a day' : '')
+  const groups = Map.groupBy(
+    (['polymarket', 'kalshi'] as const)
+      .flatMap((venue) => truth.markets(venue, FROM_MS, TO_MS + 2 * DAY_MS))
+      .filter((market) => market.symbol === 'BTC' && overlapMs(market) > 0),
+    (market) =>
+      market.venue === 'polymarket' ? `Up/Down ${market.kind}` : `yes/no ${market.kind}${durationOf(market)}`,
+  )
+  return [...groups].map(([name, markets]) => {
+    const atOnce = markets.reduce((sum, market) => sum + overlapMs(market), 0) / SAMPLED_MS
+    const each = Math.max(1, Math.floor(atOnce / STRIKES_LOOKED_AT))
+    return {
+      name,
+      type: (markets[0]?.venue === 'polymarket' ? markets[0].kind : '1h') as MarketType,
+      markets: markets.filter((_, index) => index % each === 0),
+      atOnce: atOnce * SYMBOLS_COUNT,
+    }
+  })
 }
 
-/** Bytes per market and hour. */
-async function measure(truth: Truth, kind: Kind): Promise<number> {
+function overlapMs({ startMs, endMs }: TrueMarket): number {
+  return Math.max(0, Math.min(endMs, TO_MS) - Math.max(startMs - SAMPLE_BEFORE_MS, FROM_MS))
+}
+
+async function measure(
+  truth: Truth,
+  kind: Kind,
+): Promise<{ bytesPerHour: number; tailBytes: number; rowsPerHour: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-books-'))
   const file = join(folder, 'books.db')
   const store = await openSqliteEnvironment({ file, clock: systemClock })
   const source = kind.markets[0]?.venue === 'kalshi' ? 'predmkt_b' : 'predmkt_a'
   const feed = { dataset: 'snapshots', source, symbol: 'BTC', interval: storedInterval(kind.type) } as const
+  const samplers = kind.markets.map((market) => samplerOf(truth, market))
+  let rowsWritten = 0
   try {
     const empty = sizeOf(file)
-    for (let fromMs = FROM_MS; fromMs < FROM_MS + SAMPLED_MS; fromMs += 10_000) {
-      const rows = kind.markets.flatMap((market) => sample(truth, market, fromMs, fromMs + 10_000))
+    for (let fromMs = FROM_MS; fromMs < TO_MS; fromMs += STEP_MS) {
+      const rows = samplers.flatMap((sample) => sample(fromMs, fromMs + STEP_MS))
+      rowsWritten += rows.length
       await store.series.append([{ feed, rows }])
     }
-    // A minute is packed when a later one begins.
-    const last = kind.markets.flatMap((market) =>
-      sample(truth, market, FROM_MS + SAMPLED_MS, FROM_MS + SAMPLED_MS + 1),
-    )
-    for (let i = 0; i < 4; i++)
-      await store.series.append([
-        { feed, rows: last.map((row) => ({ ...row, time: row.time + i * GRID_MS })) },
-      ])
+    // Tails are packed when the next span begins.
+    const [first] = kind.markets
+    if (first !== undefined) {
+      const [row] = samplerOf(truth, first, true)(TO_MS, TO_MS + GRID_MS)
+      for (let i = 0; i < 2 * kind.markets.length; i++)
+        if (row !== undefined)
+          await store.series.append([{ feed, rows: [{ ...row, time: TO_MS + i * GRID_MS }] }])
+    }
     await store.close()
-    return ((sizeOf(file) - empty) / kind.markets.length) * (3_600_000 / SAMPLED_MS)
+    const full = sizeOf(file)
+    const hours = kind.markets.reduce((sum, market) => sum + overlapMs(market), 0) / HOUR_MS
+    return {
+      bytesPerHour: (full.used - empty.used) / hours,
+      rowsPerHour: rowsWritten / hours,
+      tailBytes: full.free / (hours * (HOUR_MS / SAMPLED_MS)),
+    }
   } finally {
     await store.close().catch(() => {})
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function sample(
+type BookInput = PredmktASnapshotInput | PredmktBSnapshotInput
+
+/** Gives the rows of a stretch of time, one stretch after the other. */
+function samplerOf(
   truth: Truth,
   market: TrueMarket,
-  fromMs: number,
-  toMs: number,
-): (PredmktASnapshotInput | PredmktBSnapshotInput)[] {
-  const rows: (PredmktASnapshotInput | PredmktBSnapshotInput)[] = []
-  let slotMs = 0
-  const isStrike = market.venue === 'kalshi' && market.kind !== '15M'
-  for (let atMs = fromMs; atMs < toMs; atMs += isStrike ? STRIKE_GRID_MS : GRID_MS) {
-    const told = truth.book(market.name, atMs)
-    if (told === undefined || told.slotMs === slotMs) continue
-    slotMs = told.slotMs
-    const micro = (levels: [string, string][]) =>
-      levels.map(([price, size]): [number, number] => [microOf(price) ?? 0, microOf(size) ?? 0])
-    const [bids, asks] = [micro(told.bids), micro(told.asks)]
-    const book = createLevelBook()
-    book.replace(bids, asks)
-    if (market.venue === 'kalshi') {
-      rows.push(
-        composeYesNo(atMs, {
-          ticker: market.name,
-          book,
-          lastPrice: '0.5',
-          volume: '1200',
-          openInterest: '800',
-        }),
-      )
-      continue
+  isAlways = false,
+): (fromMs: number, toMs: number) => BookInput[] {
+  let before = ''
+  let lastMs = 0
+  return (fromMs, toMs) => {
+    const rows: BookInput[] = []
+    for (let atMs = fromMs; atMs < toMs; atMs += GRID_MS) {
+      if (!isAlways && (atMs < market.startMs - SAMPLE_BEFORE_MS || atMs > market.endMs)) continue
+      const told = truth.book(market.name, atMs)
+      if (told === undefined) continue
+      const levels = `${told.bids.slice(0, SNAPSHOT_DEPTH)}|${told.asks.slice(0, SNAPSHOT_DEPTH)}`
+      if (levels === before && atMs - lastMs < KEEP_ALIVE_MS) continue
+      before = levels
+      lastMs = atMs
+      rows.push(composed(truth, market, told, atMs))
     }
-    const down = createLevelBook()
-    const mirror = ([price, size]: [number, number]): [number, number] => [1_000_000 - price, size]
-    down.replace(asks.map(mirror), bids.map(mirror))
-    rows.push(
-      composeUpDown(atMs, {
-        marketId: market.conditionId ?? '',
-        slug: market.name,
-        question: `Bitcoin Up or Down - ${market.name}`,
-        tokenUp: market.tokens?.[0] ?? '',
-        tokenDown: market.tokens?.[1] ?? '',
-        up: book,
-        down,
-        lastUp: '0.5',
-        lastDown: '0.5',
-        referencePrice: truth.spotPrice('BTC', atMs).toFixed(4),
-      }),
-    )
+    return rows
   }
-  return rows
 }
 
-function sizeOf(file: string): number {
+function composed(truth: Truth, market: TrueMarket, told: TrueBook, atMs: number): BookInput {
+  const micro = (levels: [string, string][]) =>
+    levels.map(([price, size]): [number, number] => [microOf(price) ?? 0, microOf(size) ?? 0])
+  const [bids, asks] = [micro(told.bids), micro(told.asks)]
+  const book = createLevelBook()
+  book.replace(bids, asks)
+  // Figures move with the prints: about one in seven seconds.
+  const moved = Math.floor(atMs / 7_000)
+  if (market.venue === 'kalshi')
+    return composeYesNo(atMs, {
+      ticker: market.name,
+      book,
+      lastPrice: `0.${10 + (moved % 80)}`,
+      volume: `${moved % 100_000}`,
+      openInterest: `${(moved % 100_000) * 0.6}`,
+    })
+  const down = createLevelBook()
+  const mirror = ([price, size]: [number, number]): [number, number] => [1_000_000 - price, size]
+  down.replace(asks.map(mirror), bids.map(mirror))
+  return composeUpDown(atMs, {
+    marketId: market.conditionId ?? '',
+    slug: market.name,
+    question: `Bitcoin Up or Down - ${market.name}`,
+    tokenUp: market.tokens?.[0] ?? '',
+    tokenDown: market.tokens?.[1] ?? '',
+    up: book,
+    down,
+    lastUp: `0.${10 + (moved % 80)}`,
+    lastDown: `0.${90 - (moved % 80)}`,
+    referencePrice: truth.spotPrice('BTC', atMs).toFixed(4),
+  })
+}
+
+function sizeOf(file: string): { used: number; free: number } {
   const database = new DatabaseSync(file, { readOnly: true })
   try {
-    const { bytes } = database
-      .prepare(
-        'SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size) - (SELECT freelist_count FROM pragma_freelist_count) * (SELECT page_size FROM pragma_page_size) AS bytes',
-      )
-      .get() as { bytes: number }
-    return bytes
+    const pragma = (name: string) => Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0])
+    const [pages, free, bytes] = [pragma('page_count'), pragma('freelist_count'), pragma('page_size')]
+    return { used: (pages - free) * bytes, free: free * bytes }
   } finally {
     database.close()
   }

@@ -18,7 +18,13 @@ export function microText(micro: number): string {
   const whole = (absolute - fraction) / MICRO
   const sign = micro < 0 ? '-' : ''
   if (fraction === 0) return `${sign}${whole}`
-  return `${sign}${whole}.${`${fraction}`.padStart(6, '0').replace(/0+$/, '')}`
+  let digits = fraction
+  let places = 6
+  while (digits % 10 === 0) {
+    digits /= 10
+    places--
+  }
+  return `${sign}${whole}.${`${digits}`.padStart(places, '0')}`
 }
 
 /** Half of the sum of two prices, exact also where it falls between two millionths. */

@@ -22,8 +22,6 @@ export interface MarketPlan {
   readonly hasOpenInterest: boolean
   /** Bars that are still open are shown so often. */
   readonly showEveryMs: number
-  /** Changes give a row at most so often; always on the grid of half a second. */
-  readonly sampleEveryMs: Readonly<Partial<Record<MarketType, number>>>
 }
 
 export const MARKET_PLANS: Readonly<Record<'polymarket' | 'kalshi', MarketPlan>> = {
@@ -34,9 +32,8 @@ export const MARKET_PLANS: Readonly<Record<'polymarket' | 'kalshi', MarketPlan>>
     hasTokens: true,
     hasOpenInterest: false,
     showEveryMs: 2_000,
-    sampleEveryMs: {},
   },
-  // Hundreds of strikes: their bars are shown less often, and books of an hour or a day are sampled every 5 s.
+  // Hundreds of strikes: their bars are shown less often.
   kalshi: {
     source: 'predmkt_b',
     datasets: ['markets', 'book', 'trades', 'market_ticker', 'open_interest'],
@@ -44,7 +41,6 @@ export const MARKET_PLANS: Readonly<Record<'polymarket' | 'kalshi', MarketPlan>>
     hasTokens: false,
     hasOpenInterest: true,
     showEveryMs: 10_000,
-    sampleEveryMs: { '1h': 5_000, '4h': 5_000, '24h': 5_000 },
   },
 }
 

@@ -59,10 +59,8 @@ export function recordMarket(options: {
   let figures: Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'> | undefined
   let before: readonly BookLevels[] = []
 
-  const gridMs = plan.sampleEveryMs[options.market.marketType ?? '24h']
   const sampler = sampleMarket({
     instruments,
-    ...(gridMs === undefined ? {} : { gridMs }),
     onSample(gridMs, isKeepAlive) {
       if (gridMs < startMs - SAMPLE_BEFORE_MS || gridMs > endMs) return false
       const row = compose(gridMs)

@@ -36,8 +36,6 @@ export interface MarketSampler {
 
 export function sampleMarket(options: {
   instruments: readonly string[]
-  /** The grid, where it is coarser than half a second. */
-  gridMs?: number
   /** Writes the books as they are now; false when they are the same as in the row before. */
   onSample: (gridMs: number, isKeepAlive: boolean) => boolean
 }): MarketSampler {
@@ -48,8 +46,7 @@ export function sampleMarket(options: {
   let isDirty = false
   let lastGridMs = Number.NEGATIVE_INFINITY
 
-  const stepMs = options.gridMs ?? GRID_MS
-  const gridOf = (timeMs: number) => Math.ceil(timeMs / stepMs) * stepMs
+  const gridOf = (timeMs: number) => Math.ceil(timeMs / GRID_MS) * GRID_MS
   const isLive = () => live.size === books.size
 
   function take(gridMs: number, isKeepAlive: boolean): void {
@@ -99,7 +96,7 @@ export function sampleMarket(options: {
     },
     tick(nowMs) {
       if (!isLive()) return
-      const dueMs = Math.floor((nowMs - GRACE_MS) / stepMs) * stepMs
+      const dueMs = Math.floor((nowMs - GRACE_MS) / GRID_MS) * GRID_MS
       if (isDirty && gridOf(changedMs) <= dueMs) take(gridOf(changedMs), false)
       if (!isDirty && dueMs - lastGridMs >= KEEP_ALIVE_MS) take(dueMs, true)
     },

@@ -30,15 +30,16 @@ export interface BookTop {
   askSize: number
 }
 
-type PriceText = (field: string, value: Numeric) => string
+type NumberText = (field: string, value: Numeric) => string
 
 export function encodeBook(
   name: string,
   book: Book,
-  priceText: PriceText,
+  priceText: NumberText,
+  sizeText: NumberText = positiveText,
 ): { sides: BookSides; top: BookTop } {
-  const bids = encodeSide(`${name}.bids`, book.bids, -1, priceText)
-  const asks = encodeSide(`${name}.asks`, book.asks, 1, priceText)
+  const bids = encodeSide(`${name}.bids`, book.bids, -1, priceText, sizeText)
+  const asks = encodeSide(`${name}.asks`, book.asks, 1, priceText, sizeText)
   if (bids.best !== null && asks.best !== null && Number(bids.best) > Number(asks.best)) {
     throw new RowError(name, `the book is crossed: bid ${bids.best} above ask ${asks.best}`)
   }
@@ -52,7 +53,8 @@ function encodeSide(
   field: string,
   levels: Book['bids'],
   direction: 1 | -1,
-  priceText: PriceText,
+  priceText: NumberText,
+  sizeText: NumberText,
 ): { levels: string[]; best: string | null; size: number } {
   const encoded: string[] = []
   let best: string | null = null
@@ -60,7 +62,7 @@ function encodeSide(
   let previous = 0
   for (const [price, size] of levels) {
     const priceJson = priceText(field, price)
-    const sizeJson = positiveText(field, size)
+    const sizeJson = sizeText(field, size)
     const value = Number(priceJson)
     if (best === null) best = priceJson
     else if ((value - previous) * direction <= 0) {

@@ -159,9 +159,24 @@ export function encodeSnapshot(feed: Feed<'snapshots'>, row: SnapshotInput): Enc
   throw new RowError('source', `${feed.source} has no snapshots of this shape`)
 }
 
+/** Books of prediction markets are kept in whole millionths, which is all that their venues publish. */
+const microFractionText = (field: string, value: Numeric) => micro(field, fractionText(field, value))
+const microSizeText = (field: string, value: Numeric) => micro(field, positiveText(field, value))
+
+const MICRO_DECIMALS = 6
+const MICRO_WHOLE_DIGITS = 9
+
+function micro(field: string, text: string): string {
+  const dot = text.indexOf('.')
+  const whole = dot === -1 ? text.length : dot
+  if (whole > MICRO_WHOLE_DIGITS || text.length - whole - 1 > MICRO_DECIMALS)
+    throw new RowError(field, `has more than six decimals or nine whole digits: ${text}`)
+  return text
+}
+
 function encodeUpDown(feed: Feed<'snapshots'>, timestamp: string, row: PredmktASnapshotInput): EncodedRow {
-  const up = encodeBook('up', row.up, fractionText)
-  const down = encodeBook('down', row.down, fractionText)
+  const up = encodeBook('up', row.up, microFractionText, microSizeText)
+  const down = encodeBook('down', row.down, microFractionText, microSizeText)
   const type = feed.interval === '' ? 'null' : `"${marketType(feed)}"`
   return {
     ts: row.time,
@@ -174,8 +189,8 @@ function encodeUpDown(feed: Feed<'snapshots'>, timestamp: string, row: PredmktAS
 }
 
 function encodeYesNo(feed: Feed<'snapshots'>, timestamp: string, row: PredmktBSnapshotInput): EncodedRow {
-  const yes = encodeBook('yes', row.yes, fractionText)
-  const no = encodeBook('no', row.no, fractionText)
+  const yes = encodeBook('yes', row.yes, microFractionText, microSizeText)
+  const no = encodeBook('no', row.no, microFractionText, microSizeText)
   return {
     ts: row.time,
     instrument: row.marketId,
@@ -184,6 +199,12 @@ function encodeYesNo(feed: Feed<'snapshots'>, timestamp: string, row: PredmktBSn
     books: packBooks(yes.sides, no.sides),
     text: `${headText(feed, timestamp, row.marketId, yes.top)},"yes_bid":${yes.top.bid},"yes_ask":${yes.top.ask},"no_bid":${no.top.bid},"no_ask":${no.top.ask},"last_price":${orNull(fractionText, 'last_price', row.lastPrice)},"volume":${orNull(amountText, 'volume', row.volume)},"open_interest":${orNull(amountText, 'open_interest', row.openInterest)}}`,
   }
+}
+
+/** The share of the bids in the listed size. */
+export function imbalanceText(bidSize: number, askSize: number): string {
+  const size = bidSize + askSize
+  return size === 0 ? 'null' : `${Number((bidSize / size).toFixed(IMBALANCE_DECIMALS))}`
 }
 
 /** Contract durations are written `24h` in rows; the feed stores them as `1d`. */
@@ -201,8 +222,7 @@ function headText(feed: Feed, timestamp: string, marketId: string | null, top: B
     if (middle !== undefined) mid = decimalText(middle)
     spread = decimalText(subtract(ask, bid))
   }
-  const size = top.bidSize + top.askSize
-  const imbalance = size === 0 ? 'null' : `${Number((top.bidSize / size).toFixed(IMBALANCE_DECIMALS))}`
+  const imbalance = imbalanceText(top.bidSize, top.askSize)
   const market = marketId === null ? 'null' : stringText('market_id', marketId)
   return `{"timestamp":${timestamp},"symbol":"${feed.symbol}","source":"${feed.source}","interval":"${SNAPSHOT_GRID}","market_id":${market},"best_bid":${top.bid},"best_ask":${top.ask},"mid_price":${mid},"spread":${spread},"imbalance":${imbalance}`
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Feed } from '../../core/feed.ts'
 import type { Book } from '../../core/rows/book.ts'
+import { RowError } from '../../core/rows/row-error.ts'
 import type { PredmktASnapshotInput } from '../../core/rows/snapshot.ts'
 import { type Engine, type Random, START, seeded, walk, withStore } from './engine.ts'
 
@@ -204,5 +205,116 @@ export function snapshotSuite(engine: Engine): void {
     const found = await store.series.at({ feeds: [feed], time: START, books: { books: true, diffs: false } })
     assert.deepEqual(JSON.parse(found?.text ?? '').orderbook_down.asks, [[0.6, 10.002]])
     assert.equal((await store.series.revisions({ feeds: [feed], range: RANGE, limit: 5 })).length, 1)
+  })
+
+  it('a walk of snapshots gives every row once and in order: ties, filters, both orders, late rows', async (store) => {
+    const random = seeded(404)
+    const ids = ['0xa', '0xb', 'é', '𝒳', 'zz']
+    const spanMs = 45 * 60_000
+    const known = new Map<string, { row: PredmktASnapshotInput; feed: Feed<'snapshots'> }>()
+    const insert = async (count: number) => {
+      const fresh: { row: PredmktASnapshotInput; feed: Feed<'snapshots'> }[] = []
+      for (let i = 0; i < count; i++) {
+        // Few instants, so that most rows tie with others, over several spans of any storage.
+        const time = START + random.below(12) * 500 + random.below(10) * (spanMs / 10)
+        const id = random.pick(ids)
+        if (known.has(`${time}/${id}`)) continue
+        const book = drift(random, { bids: [], asks: [] })
+        const one = { row: snapshot(id, time, book, book), feed: id === '0xa' ? feed : hourly }
+        known.set(`${time}/${id}`, one)
+        fresh.push(one)
+      }
+      await store.series.append(fresh.map((one) => ({ feed: one.feed, rows: [one.row] })))
+    }
+    await insert(400)
+    const bytes = (text: string) => Buffer.from(text)
+    for (let round = 0; round < 60; round++) {
+      const order = random.pick(['asc', 'desc'] as const)
+      const from = START + random.below(spanMs)
+      const range = { from, to: from + random.below(spanMs), toInclusive: random.below(2) === 0 }
+      const only = random.below(2) === 0 ? undefined : random.shuffle(ids).slice(0, 1 + random.below(3))
+      const wanted = () =>
+        [...known.values()]
+          .filter(({ row: { time, marketId } }) => {
+            const isInside = time >= range.from && (range.toInclusive ? time <= range.to : time < range.to)
+            return isInside && (only === undefined || only.includes(marketId))
+          })
+          .sort(
+            ({ row: a }, { row: b }) =>
+              (a.time - b.time || Buffer.compare(bytes(a.marketId), bytes(b.marketId))) *
+              (order === 'asc' ? 1 : -1),
+          )
+          .map(({ row: { time, marketId } }) => `${time}/${marketId}`)
+      const filters = only === undefined ? {} : { filters: { instruments: only } }
+      const present = wanted()
+      const query = { feeds: [hourly, feed], range, order, limit: 1 + random.below(20), ...filters }
+      const isLate = round % 3 === 0
+      const texts = await walk(store, query, async () => {
+        if (isLate) await insert(2)
+      })
+      const got = texts.map((text) => {
+        const row = JSON.parse(text)
+        return `${Date.parse(row.timestamp)}/${row.market_id}`
+      })
+      const seen = new Set(got)
+      assert.equal(seen.size, got.length, 'no row twice')
+      assert.deepEqual(
+        got,
+        wanted().filter((key) => seen.has(key)),
+      )
+      for (const key of present) assert.ok(seen.has(key), `row ${key} is missing in round ${round}`)
+      assert.equal(await store.series.count({ ...query, limit: 10_000 }), wanted().length)
+    }
+    const times = [...known.values()].filter((one) => one.feed === feed).map(({ row }) => row.time)
+    const info = (await store.series.feeds({ dataset: 'snapshots', interval: '5m' }))[0]
+    assert.deepEqual([info?.firstTs, info?.lastTs], [Math.min(...times), Math.max(...times)])
+    const at = await store.series.at({ feeds: [feed, hourly], time: START + spanMs / 2, instrument: 'zz' })
+    const before = [...known.keys()]
+      .map((key) => key.split('/'))
+      .filter(([time, id]) => id === 'zz' && Number(time) <= START + spanMs / 2)
+    assert.equal(at?.position.ts, Math.max(...before.map(([time]) => Number(time))))
+  })
+
+  it('long after it was written a row is still corrected, and comes back unchanged when it is the same', async (store, opened, clock) => {
+    const rows = drifting(seeded(12), ['0xa', '0xb'], 800, 2_000)
+    await store.series.append([{ feed, rows }])
+    clock.advance(1_000)
+    const old = rows[1_000] as PredmktASnapshotInput
+    const [before] = await walk(store, {
+      feeds: [feed],
+      range: { from: old.time, to: old.time + 1 },
+      order: 'asc',
+      limit: 10,
+      filters: { instruments: [old.marketId] },
+    })
+    const other = { ...old, up: { bids: [[0.2, 7]], asks: [[0.8, 7]] } } as PredmktASnapshotInput
+    assert.equal((await store.series.append([{ feed, rows: [other] }])).corrected, 1)
+    clock.advance(1_000)
+    const again = await opened.reopen()
+    assert.equal((await again.series.append([{ feed, rows: [other] }])).unchanged, 1)
+    assert.equal((await again.series.append([{ feed, rows: [old] }])).corrected, 1)
+    const revisions = await again.series.revisions({ feeds: [feed], range: RANGE, limit: 5 })
+    assert.deepEqual(
+      revisions.map((r) => [r.revision, r.recordedAt - START, r.supersededAt - START]),
+      [
+        [1, 0, 1000],
+        [2, 1000, 2000],
+      ],
+    )
+    assert.equal(revisions[0]?.text, before)
+    const next = drifting(seeded(13), ['0xa'], 1)[0] as PredmktASnapshotInput
+    await again.series.append([{ feed, rows: [{ ...next, time: START + 5 * 3_600_000 }] }])
+    assert.equal((await again.series.append([{ feed, rows }])).unchanged, rows.length)
+  })
+
+  it('a level that has no place in whole millionths is refused', async (store) => {
+    const book = (price: string, size: string): Book => ({ bids: [[price, size]], asks: [] })
+    const put = (up: Book) => store.series.append([{ feed, rows: [snapshot('0xa', START, up, up)] }])
+    await assert.rejects(put(book('0.1234567', '1')), RowError)
+    await assert.rejects(put(book('0.5', '1.0000001')), RowError)
+    await assert.rejects(put(book('0.5', '1000000000')), RowError)
+    assert.equal((await put(book('0.123456', '999999999.123456'))).inserted, 1)
+    const found = await store.series.at({ feeds: [feed], time: START, books: { books: true, diffs: false } })
+    assert.match(found?.text ?? '', /\[\[0.123456,999999999.123456\]\]/)
   })
 }

@@ -1,81 +1,93 @@
 /**
- * A minute of snapshots of one instrument as one compressed block: light rows and books. Books are written as
- * the difference to the row before: per side one replaced stretch of levels. Rows and books change little
- * between samples, so a block is a small fraction of its content, and any row is at most a minute of cheap
- * replacements away.
+ * Snapshots of one market over ten minutes as one compressed block, column by column: keys, fields of the light
+ * rows (books-fields.ts) and books as changes from row to row (books-sides.ts). Little changes between samples, so
+ * a row takes some tens of bytes. Reading a row replays the block up to it.
  *
- *   line:  ms within the minute | seq | side | side | side | side | text of the light row
- *   side:  '' (unchanged) or  start,removed,level;level;…
+ *   layout, compressed as a whole:  rows | times | sequences | recording times | fields | sides
  */
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import type { Levels } from '../../core/rows/book.ts'
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { byteReader, byteWriter } from './books-bytes.ts'
+import { readFields, writeFields } from './books-fields.ts'
+import type { BookRow } from './books-row.ts'
+import { readSides, writeSides } from './books-sides.ts'
 
-export const MINUTE_MS = 60_000
+export const SPAN_MS = 600_000
+const LEVEL = 9
+/** A key of a decoded block, beside its bytes. */
+const BYTES_PER_KEY = 24
 
-export interface BookEntry {
-  ts: number
-  seq: number
-  /** The light row. */
-  text: string
-  sides: readonly Levels[]
+export function spanOf(ts: number): number {
+  return Math.floor(ts / SPAN_MS)
 }
 
-const SIDES = 4
-
-const NO_LEVELS: Levels = []
-
-export function minuteOf(ts: number): number {
-  return Math.floor(ts / MINUTE_MS)
+export interface BookBlock {
+  readonly ts: readonly number[]
+  readonly seq: readonly number[]
+  /** About what it holds in memory. */
+  readonly bytes: number
+  /** The rows at these indexes, which ascend; all without them. */
+  rows(indexes?: readonly number[]): BookRow[]
 }
 
-/** Entries sorted by (ts, seq). */
-export function encodeBlock(entries: readonly BookEntry[]): Uint8Array {
-  let before: readonly Levels[] = []
-  const lines = entries.map((entry) => {
-    const sides = entry.sides.map((levels, side) => replacement(before[side] ?? NO_LEVELS, levels))
-    before = entry.sides
-    return `${entry.ts % MINUTE_MS}|${entry.seq}|${sides.join('|')}|${entry.text}`
+/** Rows are sorted by (ts, seq) and of one span. */
+export function encodeBlock(rows: readonly BookRow[]): Uint8Array {
+  const block = byteWriter()
+  block.number(rows.length)
+  const [times, sequences, recorded] = [byteWriter(), byteWriter(), byteWriter()]
+  let lastTs = spanOf(rows[0]?.ts ?? 0) * SPAN_MS
+  let lastLag = 0
+  for (const { ts, seq, recordedAt } of rows) {
+    times.number(ts - lastTs)
+    sequences.number(seq)
+    recorded.signed(recordedAt - ts - lastLag)
+    lastTs = ts
+    lastLag = recordedAt - ts
+  }
+  for (const column of [times, sequences, recorded]) block.section(column)
+  writeFields(rows, block)
+  writeSides(rows, block)
+  return zstdCompressSync(block.bytes(), { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } })
+}
+
+export function decodeBlock(data: Uint8Array, span: number): BookBlock {
+  const content = zstdDecompressSync(data)
+  const block = byteReader(content)
+  const count = block.number()
+  const [times, sequences, recorded] = [block.section(), block.section(), block.section()]
+  let lastTs = span * SPAN_MS
+  let lastLag = 0
+  const ts = Array.from({ length: count }, () => {
+    lastTs += times.number()
+    return lastTs
   })
-  return zstdCompressSync(Buffer.from(lines.join('\n')))
-}
+  const seq = Array.from({ length: count }, () => sequences.number())
+  const recordedAt = ts.map((time) => {
+    lastLag += recorded.signed()
+    return time + lastLag
+  })
+  const fields = readFields(block)
+  const columns = readSides(block)
 
-export function decodeBlock(data: Uint8Array, minute: number): BookEntry[] {
-  let before: readonly Levels[] = []
-  return zstdDecompressSync(data)
-    .toString()
-    .split('\n')
-    .map((line) => {
-      const fields: string[] = []
-      let at = 0
-      while (fields.length < SIDES + 2) {
-        const end = line.indexOf('|', at)
-        fields.push(line.slice(at, end))
-        at = end + 1
+  return {
+    ts,
+    seq,
+    bytes: content.length + count * BYTES_PER_KEY,
+    rows(indexes) {
+      const sides = columns.walk()
+      const textOf = fields.walk()
+      const wanted = indexes ?? ts.keys()
+      let at = -1
+      const found: BookRow[] = []
+      for (const index of wanted) {
+        while (at < index) {
+          sides.next()
+          at++
+        }
+        const key = { ts: ts[index] ?? 0, seq: seq[index] ?? 0, recordedAt: recordedAt[index] ?? 0 }
+        const row = { ...key, sides: sides.sides() }
+        found.push({ ...row, text: textOf(index, row) })
       }
-      const [offset, seq, ...changes] = fields
-      const sides = changes.map((change, side) => replaced(before[side] ?? NO_LEVELS, change))
-      before = sides
-      return { ts: minute * MINUTE_MS + Number(offset), seq: Number(seq), sides, text: line.slice(at) }
-    })
-}
-
-function replacement(before: Levels, after: Levels): string {
-  let start = 0
-  const shorter = Math.min(before.length, after.length)
-  while (start < shorter && before[start] === after[start]) start++
-  let end = 0
-  while (end < shorter - start && before[before.length - 1 - end] === after[after.length - 1 - end]) end++
-  const removed = before.length - end - start
-  if (removed === 0 && after.length === before.length) return ''
-  return `${start},${removed},${after.slice(start, after.length - end).join(';')}`
-}
-
-function replaced(before: Levels, change: string): Levels {
-  if (change === '') return before
-  const first = change.indexOf(',')
-  const second = change.indexOf(',', first + 1)
-  const start = Number(change.slice(0, first))
-  const removed = Number(change.slice(first + 1, second))
-  const added = second + 1 === change.length ? NO_LEVELS : change.slice(second + 1).split(';')
-  return [...before.slice(0, start), ...added, ...before.slice(start + removed)]
+      return found
+    },
+  }
 }

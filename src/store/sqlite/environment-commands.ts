@@ -42,7 +42,8 @@ export interface CommandApplier {
 
 export function commandApplier(database: DatabaseSync): CommandApplier {
   const feeds = feedTable(database)
-  const rows = rowWriter(database, feeds, bookWriter(database))
+  const books = bookWriter(database)
+  const rows = rowWriter(database, feeds, books)
   const coverage = coverageWriter(database, feeds)
   const markets = marketWriter(database)
   const finalize = database.prepare('UPDATE feeds SET final_before = ?1 WHERE id = ?2 AND final_before < ?1')
@@ -74,7 +75,7 @@ export function commandApplier(database: DatabaseSync): CommandApplier {
         }
         case 'retain': {
           const feed = feeds.open(command.feed)
-          const step = retainStep(database, feed.id, command.olderThan)
+          const step = retainStep(database, books, feed.id, command.olderThan)
           if (step.deleted > 0) feeds.bump(feed.id)
           if (!step.more) coverage.cut(feed, command.olderThan)
           rows.forget()

@@ -1,3 +1,4 @@
+import { convertBooks } from './books-convert.ts'
 import type { Migration } from './migrate.ts'
 
 /**
@@ -110,6 +111,41 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX market_identifiers_by_market ON market_identifiers (source_rank, market_id);
     `,
+  },
+  {
+    version: 2,
+    name: 'snapshots with books in groups of ten minutes',
+    sql: `
+      -- one market over ten minutes: its rows lie in a compressed block, the newest in a tail
+      CREATE TABLE book_groups (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        feed INTEGER NOT NULL,
+        span INTEGER NOT NULL,
+        instrument TEXT NOT NULL,
+        waiting INTEGER NOT NULL,      -- 1 while it has a tail
+        version INTEGER NOT NULL,      -- changes with the block
+        first_ts INTEGER NOT NULL,     -- of the rows in the block
+        last_ts INTEGER NOT NULL,
+        rows INTEGER NOT NULL,
+        UNIQUE (feed, span, instrument)
+      ) STRICT;
+      CREATE INDEX book_groups_by_instrument ON book_groups (feed, instrument, span);
+      CREATE INDEX book_groups_waiting ON book_groups (feed, span) WHERE waiting = 1;
+      CREATE TABLE book_blocks (
+        id INTEGER PRIMARY KEY,
+        data BLOB NOT NULL
+      ) STRICT;
+      CREATE TABLE book_tail (
+        block INTEGER NOT NULL,
+        ts INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        recorded_at INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        sides TEXT NOT NULL,
+        PRIMARY KEY (block, ts, seq)
+      ) STRICT;
+    `,
+    convert: convertBooks,
   },
 ]
 

@@ -6,6 +6,8 @@ export interface Migration {
   version: number
   name: string
   sql: string
+  /** What SQL alone cannot do; runs after it, in the same transaction. */
+  convert?(database: DatabaseSync): void
 }
 
 export class NewerDatabaseError extends Error {
@@ -44,7 +46,10 @@ export function migrate(
   return writeTransaction(database, () => {
     const from = schemaVersion(database)
     if (from > newest) throw new NewerDatabaseError(label, from, newest)
-    for (const migration of migrations.slice(from)) database.exec(migration.sql)
+    for (const migration of migrations.slice(from)) {
+      database.exec(migration.sql)
+      migration.convert?.(database)
+    }
     if (from < newest) database.exec(`PRAGMA user_version = ${newest}`)
     return { from, to: newest }
   })

@@ -1,12 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { minuteOf } from './books-block.ts'
-import { type BookRow, type BookWriter, booksDigest } from './books-write.ts'
+import { spanOf } from './books-block.ts'
+import type { BookWriter } from './books-write.ts'
 import type { FeedTable, StoredFeed } from './series-feeds.ts'
 import type { PackedRows } from './series-packed.ts'
 
 export const HOUR_MS = 3_600_000
 const MAX_KNOWN_ACTIVE = 50_000
-/** Folding keeps pace with writing (twice as fast) but never holds one transaction for a whole minute's turn. */
+/** Folding keeps pace with writing (twice as fast) but never holds one transaction for all tails of a span. */
 const FOLDS_AT_LEAST = 4
 
 export interface AppendCounts {
@@ -28,9 +28,8 @@ interface Row {
   closed: number
   side: string | null
   usd: number | null
-  /** A row with books is kept with them; its own text is empty. */
-  books: BookRow | null
-  digest: number | null
+  /** The storage form of its books: such a row is kept with them. */
+  books: string | null
   text: string
 }
 
@@ -42,21 +41,26 @@ interface Row {
  *   open                 → rewritten (or closed) in place
  *   closed, new is open  → unchanged: a late open version never replaces a closed row
  *   closed, other bytes  → corrected: the old bytes become a revision
+ *
+ * Rows with books are always closed; they lie in groups of their own (books-write.ts).
  */
 export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookWriter): RowWriter {
   const insert = database.prepare(
-    `INSERT INTO series_rows (feed, ts, instrument, seq, text, closed, side, usd, books, revision, recorded_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
+    `INSERT INTO series_rows (feed, ts, instrument, seq, text, closed, side, usd, revision, recorded_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
   )
   const current = database.prepare(
-    `SELECT text, closed, books, revision, recorded_at FROM series_rows
+    `SELECT text, closed, revision, recorded_at FROM series_rows
       WHERE feed = ? AND ts = ? AND instrument = ? AND seq = ?`,
   )
   const update = database.prepare(
-    `UPDATE series_rows SET text = ?, closed = ?, side = ?, usd = ?, books = ?, revision = ?, recorded_at = ?
+    `UPDATE series_rows SET text = ?, closed = ?, side = ?, usd = ?, revision = ?, recorded_at = ?
       WHERE feed = ? AND ts = ? AND instrument = ? AND seq = ?`,
   )
   const revise = database.prepare('INSERT INTO series_revisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  const revisions = database.prepare(
+    'SELECT count(*) AS n FROM series_revisions WHERE feed = ? AND ts = ? AND instrument = ? AND seq = ?',
+  )
   const countCorrections = database.prepare('UPDATE feeds SET corrections = corrections + ? WHERE id = ?')
   const activate = database.prepare('INSERT OR IGNORE INTO series_active VALUES (?, ?, ?)')
   const active = new Set<string>()
@@ -75,19 +79,46 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
     const old = current.get(...key)
     if (old === undefined) throw new Error('a row vanished inside its transaction')
     const wasClosed = old.closed === 1
-    if (old.text === row.text && old.books === row.digest && (wasClosed || row.closed === 0))
-      return 'unchanged'
+    if (old.text === row.text && (wasClosed || row.closed === 0)) return 'unchanged'
     if (wasClosed && row.closed === 0) return 'unchanged'
     let revision = Number(old.revision)
     if (wasClosed) {
-      const kept = old.books === null ? undefined : books.get(feed.id, row.instrument, row.ts, row.seq)
-      const oldText = kept?.text ?? old.text ?? ''
-      revise.run(...key, revision, old.recorded_at ?? 0, recordedAt, oldText, kept?.packed ?? null)
+      revise.run(...key, revision, old.recorded_at ?? 0, recordedAt, old.text ?? '', null)
       revision++
     }
-    update.run(row.text, row.closed, row.side, row.usd, row.digest, revision, recordedAt, ...key)
-    if (row.books !== null) books.put(feed.id, row.instrument, row.ts, row.seq, row.books)
+    update.run(row.text, row.closed, row.side, row.usd, revision, recordedAt, ...key)
     return wasClosed ? 'corrected' : 'rewritten'
+  }
+
+  const insertPlain = (feed: StoredFeed, row: Row, recordedAt: number): keyof AppendCounts => {
+    const { changes } = insert.run(
+      feed.id,
+      row.ts,
+      row.instrument,
+      row.seq,
+      row.text,
+      row.closed,
+      row.side,
+      row.usd,
+      recordedAt,
+    )
+    return changes === 1 ? 'inserted' : replace(feed, row, recordedAt)
+  }
+
+  const insertBooks = (
+    feed: StoredFeed,
+    row: Row,
+    packed: string,
+    recordedAt: number,
+  ): keyof AppendCounts => {
+    const { ts, seq, instrument, text } = row
+    const outcome = books.put(feed.id, instrument, { ts, seq, text, packed }, recordedAt)
+    if (outcome.kind === 'corrected') {
+      const key = [feed.id, ts, instrument, seq] as const
+      const revision = Number(revisions.get(...key)?.n) + 1
+      revise.run(...key, revision, outcome.recordedAt, recordedAt, outcome.text, outcome.packed)
+    }
+    return outcome.kind
   }
 
   return {
@@ -95,38 +126,27 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
       const counts: AppendCounts = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0 }
       const feed = feeds.open(packed.feed)
       const sampled = packed.feed.dataset === 'snapshots'
-      const minutes = new Set<string>()
+      const spans = new Set<string>()
       let finalChanged = false
       for (const row of unpack(packed)) {
-        const { changes } = insert.run(
-          feed.id,
-          row.ts,
-          row.instrument,
-          row.seq,
-          row.text,
-          row.closed,
-          row.side,
-          row.usd,
-          row.digest,
-          recordedAt,
-        )
-        const outcome = changes === 1 ? 'inserted' : replace(feed, row, recordedAt)
+        const outcome =
+          row.books === null
+            ? insertPlain(feed, row, recordedAt)
+            : insertBooks(feed, row, row.books, recordedAt)
         counts[outcome]++
-        if (outcome === 'inserted') {
-          if (sampled) markActive(feed.id, row)
-          if (row.books !== null) {
-            books.put(feed.id, row.instrument, row.ts, row.seq, row.books)
-            minutes.add(`${minuteOf(row.ts)}/${row.instrument}`)
-          }
-        }
+        if (row.books !== null) spans.add(`${spanOf(row.ts)}/${row.instrument}`)
+        else if (sampled && outcome === 'inserted') markActive(feed.id, row)
         if (outcome !== 'unchanged' && row.ts < feed.finalBefore) finalChanged = true
       }
       if (counts.corrected > 0) countCorrections.run(counts.corrected, feed.id)
       if (finalChanged) feeds.bump(feed.id)
-      if (packed.books !== null) books.fold(feed.id, FOLDS_AT_LEAST + 2 * minutes.size)
+      if (packed.books !== null) books.fold(feed.id, FOLDS_AT_LEAST + 2 * spans.size)
       return counts
     },
-    forget: () => active.clear(),
+    forget() {
+      active.clear()
+      books.forget()
+    },
   }
 }
 
@@ -138,8 +158,6 @@ function* unpack(packed: PackedRows): Generator<Row> {
   for (let i = 0; i < packed.count; i++) {
     const usd = packed.usd?.[i]
     const text = texts[i] ?? ''
-    const packedBooks = books?.[i] ?? ''
-    const book = packedBooks === '' ? null : { text, packed: packedBooks }
     yield {
       ts: packed.ts[i] ?? 0,
       seq: packed.seq[i] ?? 0,
@@ -147,9 +165,8 @@ function* unpack(packed: PackedRows): Generator<Row> {
       closed: packed.closed[i] ?? 0,
       side: sides?.[i] || null,
       usd: usd === undefined || Number.isNaN(usd) ? null : usd,
-      books: book,
-      digest: book === null ? null : booksDigest(book),
-      text: book === null ? text : '',
+      books: books?.[i] || null,
+      text,
     }
   }
 }

@@ -148,3 +148,19 @@ export function compareText(a: string, b: string): number {
 export function rankOf(source: Source): number {
   return SOURCES.indexOf(source)
 }
+
+/** The order of pages. */
+export function comparePositions(a: Position, b: Position): number {
+  return (
+    a.ts - b.ts ||
+    rankOf(a.source) - rankOf(b.source) ||
+    compareText(a.instrument, b.instrument) ||
+    a.seq - b.seq
+  )
+}
+
+export function isAfter(position: Position, query: Pick<SeriesQuery, 'position' | 'order'>): boolean {
+  if (query.position === undefined) return true
+  const order = comparePositions(position, query.position)
+  return query.order === 'asc' ? order > 0 : order < 0
+}

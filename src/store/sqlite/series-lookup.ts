@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Feed, feedName } from '../../core/feed.ts'
 import { SOURCES, type Source } from '../../core/source.ts'
 import type { FeedFilter, FeedInfo, Finality, Revision, RevisionQuery } from '../series.ts'
@@ -26,8 +26,21 @@ export function feedLookup(database: DatabaseSync): FeedLookup {
         AND (?4 IS NULL OR interval = ?4)
       ORDER BY dataset, source, symbol, interval`,
   )
-  const first = database.prepare('SELECT min(ts) AS ts FROM series_rows WHERE feed = ?')
-  const last = database.prepare('SELECT max(ts) AS ts FROM series_rows WHERE feed = ?')
+  const edges = {
+    first: [
+      database.prepare('SELECT min(ts) AS ts FROM series_rows WHERE feed = ?'),
+      ...bookEdges(database, 'min'),
+    ],
+    last: [
+      database.prepare('SELECT max(ts) AS ts FROM series_rows WHERE feed = ?'),
+      ...bookEdges(database, 'max'),
+    ],
+  }
+  const edgeOf = (which: 'first' | 'last', feed: number): number | undefined => {
+    const times = edges[which].map((edge) => edge.get(feed)?.ts).filter((ts) => typeof ts === 'number')
+    if (times.length === 0) return undefined
+    return which === 'first' ? Math.min(...times) : Math.max(...times)
+  }
   const revisions = database.prepare(
     `SELECT ts, instrument, seq, revision, recorded_at, superseded_at, text FROM series_revisions
       WHERE feed = ?1 AND ts >= ?2 AND ts < ?3 AND (?4 IS NULL OR instrument = ?4)
@@ -50,8 +63,8 @@ export function feedLookup(database: DatabaseSync): FeedLookup {
     id,
     earliest(filter) {
       const times = listed(filter)
-        .map((row) => first.get(Number(row.id))?.ts)
-        .filter((ts) => typeof ts === 'number')
+        .map((row) => edgeOf('first', Number(row.id)))
+        .filter((ts) => ts !== undefined)
       return times.length === 0 ? undefined : Math.min(...times)
     },
     feeds: (filter) =>
@@ -65,8 +78,8 @@ export function feedLookup(database: DatabaseSync): FeedLookup {
         before: Number(row.final_before),
         epoch: Number(row.epoch),
         corrections: Number(row.corrections),
-        firstTs: numberOrNone(first.get(Number(row.id))?.ts),
-        lastTs: numberOrNone(last.get(Number(row.id))?.ts),
+        firstTs: edgeOf('first', Number(row.id)),
+        lastTs: edgeOf('last', Number(row.id)),
       })),
     finality: (feeds) =>
       feeds.map((feed) => {
@@ -103,6 +116,15 @@ function rank(revision: Revision): number {
   return SOURCES.indexOf(revision.position.source as Source)
 }
 
-function numberOrNone(value: unknown): number | undefined {
-  return typeof value === 'number' ? value : undefined
+/** The first or last time of snapshots with books: in the blocks and in the tails of the feed's outermost span. */
+function bookEdges(database: DatabaseSync, edge: 'min' | 'max'): StatementSync[] {
+  const column = edge === 'min' ? 'first_ts' : 'last_ts'
+  const outermost = `feed = ?1 AND span = (SELECT ${edge}(span) FROM book_groups WHERE feed = ?1)`
+  return [
+    database.prepare(`SELECT ${edge}(${column}) AS ts FROM book_groups WHERE ${outermost} AND rows > 0`),
+    database.prepare(
+      `SELECT ${edge}(ts) AS ts FROM book_tail
+        WHERE block IN (SELECT id FROM book_groups WHERE ${outermost} AND waiting = 1)`,
+    ),
+  ]
 }

@@ -1,13 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { MINUTE_MS } from './books-block.ts'
+import type { BookWriter } from './books-write.ts'
 import { HOUR_MS } from './series-append.ts'
 
 /** One transaction deletes at most this many rows, so that nobody waits long for the lock. */
 const ROWS_AT_ONCE = 5_000
+const GROUPS_AT_ONCE = 200
 
 /** Deletes a slice of what is older; true when more is left. Everything beside the rows goes with the last. */
 export function retainStep(
   database: DatabaseSync,
+  books: BookWriter,
   feed: number,
   olderThan: number,
 ): { deleted: number; more: boolean } {
@@ -21,13 +23,12 @@ export function retainStep(
       .run(feed, olderThan).changes,
   )
   if (deleted === ROWS_AT_ONCE) return { deleted, more: true }
-  const minute = Math.floor(olderThan / MINUTE_MS)
+  const groups = books.cut(feed, olderThan, GROUPS_AT_ONCE)
+  if (groups.more) return { deleted: deleted + groups.deleted, more: true }
   const beside: [string, number][] = [
     ['DELETE FROM series_revisions WHERE feed = ? AND ts < ?', olderThan],
     ['DELETE FROM series_active WHERE feed = ? AND hour < ?', Math.floor(olderThan / HOUR_MS)],
-    ['DELETE FROM books_tail WHERE feed = ? AND minute < ?', minute],
-    ['DELETE FROM books_blocks WHERE feed = ? AND minute < ?', minute],
   ]
   for (const [sql, border] of beside) database.prepare(sql).run(feed, border)
-  return { deleted, more: false }
+  return { deleted: deleted + groups.deleted, more: false }
 }

@@ -2,16 +2,26 @@ import type { DatabaseSync } from 'node:sqlite'
 import { DATASETS, type Dataset, type Feed } from '../../core/feed.ts'
 import { BOOK_FIELDS } from '../../core/rows/snapshot.ts'
 import type { Clock } from '../../kit/clock.ts'
-import type { AppendResult, Page, PageQuery, SeriesQuery, SeriesStore, Tally } from '../series.ts'
-import { bookReader } from './books-read.ts'
+import type {
+  AppendResult,
+  BookRequest,
+  Page,
+  PageQuery,
+  SeriesQuery,
+  SeriesStore,
+  Tally,
+} from '../series.ts'
+import { type GroupReader, groupReaders } from './books-groups.ts'
+import { bookTexts } from './books-read.ts'
+import { type BookRef, bookRows } from './books-rows.ts'
 import type { Writer } from './environment-writer.ts'
-import { armsOf } from './series-arms.ts'
+import { type Arm, armsOf, comparePositions } from './series-arms.ts'
 import { seriesBlocks } from './series-blocks.ts'
 import { encodeBatch } from './series-encode.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import type { PackedRows } from './series-packed.ts'
 import { EMPTY_PAGE, oneStateOf, pageReader, type StoredRow } from './series-page.ts'
-import { sampleReader } from './series-sample.ts'
+import { bookSamples, plainSamples, sampledRows } from './series-sample.ts'
 import { statementCache } from './series-statements.ts'
 
 export function sqliteSeries(parts: {
@@ -25,8 +35,8 @@ export function sqliteSeries(parts: {
   const statements = statementCache(database)
   const pages = pageReader(statements, oneState)
   const blocks = seriesBlocks(statements)
-  const samples = sampleReader(database)
-  const books = bookReader(database)
+  const samples = plainSamples(database)
+  const groups = groupReaders(database)
   const tally = Object.fromEntries(
     DATASETS.map((dataset) => [
       dataset,
@@ -72,35 +82,66 @@ export function sqliteSeries(parts: {
     return result
   }
 
-  const rowsOf = (query: SeriesQuery, limit: number): StoredRow[] => {
-    const arms = armsOf(query, lookup.id)
-    if (arms.length === 0 || limit < 1) return []
-    if (query.stepMs === undefined) return pages.rows(arms, query, limit)
-    if (query.feeds.some((feed) => feed.dataset !== 'snapshots'))
+  const plainRows = (arms: readonly Arm[], query: SeriesQuery, limit: number): StoredRow[] => {
+    if (arms.length === 0) return []
+    const { stepMs } = query
+    return stepMs === undefined
+      ? pages.rows(arms, query, limit)
+      : sampledRows(samples(), arms, { ...query, stepMs }, limit)
+  }
+
+  /** Rows with their texts to come: plain ones and ones with books, merged. */
+  const rowsOf = (query: SeriesQuery, limit: number): RowsOfPage => {
+    if (query.stepMs !== undefined && query.feeds.some((feed) => feed.dataset !== 'snapshots'))
       throw new RangeError('only snapshots are sampled')
-    return samples.rows(arms, { ...query, stepMs: query.stepMs }, limit)
+    const armsFor = (feeds: readonly Feed[]) => armsOf({ ...query, feeds }, lookup.id)
+    const plain = armsFor(query.feeds.filter((feed) => !keepsBooks(feed)))
+    const booked = armsFor(query.feeds.filter(keepsBooks))
+    const reader = groups()
+    if (limit < 1) return { rows: [], reader }
+    const { stepMs } = query
+    const refs =
+      booked.length === 0
+        ? []
+        : stepMs === undefined
+          ? bookRows(reader, booked, query, limit)
+          : sampledRows(bookSamples(reader), booked, { ...query, stepMs }, limit)
+    const others = plainRows(plain, query, limit)
+    if (others.length === 0) return { rows: refs, reader }
+    const sign = query.order === 'asc' ? 1 : -1
+    const merged = [...refs, ...others].sort((a, b) => comparePositions(a.position, b.position) * sign)
+    return { rows: merged.slice(0, limit), reader }
+  }
+
+  const textsOf = (
+    { rows, reader }: RowsOfPage,
+    request: BookRequest | undefined,
+    stepMs: number | undefined,
+  ) => {
+    const composed = bookTexts(reader, rows.filter(isRef), request, stepMs)[Symbol.iterator]()
+    return rows.map((row) => (isRef(row) ? String(composed.next().value) : row.text))
   }
 
   const composed = (query: PageQuery): Page => {
     const found = rowsOf(query, query.limit + 1)
-    const rows = found.slice(0, query.limit)
-    const texts = books.texts(rows, query.books, query.stepMs)
+    const rows = found.rows.slice(0, query.limit)
+    const texts = textsOf({ ...found, rows }, query.books, query.stepMs)
     return {
       text: texts.join(query.separator),
       count: rows.length,
-      hasMore: found.length > query.limit,
+      hasMore: found.rows.length > query.limit,
       last: rows.at(-1)?.position,
       firstTs: rows[0]?.position.ts,
       lastTs: rows.at(-1)?.position.ts,
     }
   }
 
+  const isComposed = (query: SeriesQuery) => query.stepMs !== undefined || query.feeds.some(keepsBooks)
+
   return {
     append,
     async page(query) {
-      if (query.stepMs !== undefined || query.feeds.some(keepsBooks)) {
-        return oneState(() => composed(query))
-      }
+      if (isComposed(query)) return oneState(() => composed(query))
       const arms = armsOf(query, lookup.id)
       const [feed] = query.feeds
       const [arm] = arms
@@ -109,7 +150,7 @@ export function sqliteSeries(parts: {
       return inMemory ?? pages.text(arms, query)
     },
     async count(query) {
-      if (query.stepMs !== undefined) return rowsOf(query, query.limit).length
+      if (isComposed(query)) return oneState(() => rowsOf(query, query.limit).rows.length)
       const arms = armsOf(query, lookup.id)
       return arms.length === 0 || query.limit < 1 ? 0 : pages.count(arms, query)
     },
@@ -117,10 +158,10 @@ export function sqliteSeries(parts: {
       const range = { from: notBefore ?? 0, to: time, toInclusive: true }
       const filters = instrument === undefined ? {} : { instruments: [instrument] }
       return oneState(() => {
-        const rows = rowsOf({ feeds, range, order: 'desc', limit: 1, filters }, 1)
-        const [row] = rows
+        const found = rowsOf({ feeds, range, order: 'desc', limit: 1, filters }, 1)
+        const [row] = found.rows
         if (row === undefined) return undefined
-        return { position: row.position, text: books.texts(rows, request, undefined)[0] ?? '' }
+        return { position: row.position, text: textsOf(found, request, undefined)[0] ?? '' }
       })
     },
     earliest: async (filter) => lookup.earliest(filter),
@@ -143,6 +184,15 @@ export function sqliteSeries(parts: {
     },
     tally: () => structuredClone(tally),
   }
+}
+
+interface RowsOfPage {
+  rows: readonly (StoredRow | BookRef)[]
+  reader: GroupReader
+}
+
+function isRef(row: StoredRow | BookRef): row is BookRef {
+  return 'view' in row
 }
 
 /** Rows of such a feed lie with their books. */

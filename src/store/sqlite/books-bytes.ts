@@ -1,0 +1,96 @@
+/**
+ * Numbers and texts as bytes: a number takes seven bits a byte, the lowest first, the eighth bit says that more
+ * follow. Small numbers are one byte, and every whole number that JavaScript holds exactly has a place.
+ */
+export interface ByteWriter {
+  /** A whole number, 0 or above. */
+  number(value: number): void
+  /** A whole number of either sign; small ones of both signs stay small. */
+  signed(value: number): void
+  text(value: string): void
+  /** Another writer's bytes behind their length. */
+  section(other: ByteWriter): void
+  bytes(): Uint8Array
+}
+
+export interface ByteReader {
+  number(): number
+  signed(): number
+  text(): string
+  section(): ByteReader
+  /** A reader of the same bytes from the beginning. */
+  again(): ByteReader
+}
+
+const FIRST_BYTES = 256
+const MORE = 0x80
+
+export function byteWriter(): ByteWriter {
+  let buffer = new Uint8Array(FIRST_BYTES)
+  let length = 0
+
+  const room = (bytes: number) => {
+    if (length + bytes <= buffer.length) return
+    const larger = new Uint8Array(Math.max(buffer.length * 2, length + bytes))
+    larger.set(buffer)
+    buffer = larger
+  }
+  const put = (value: Uint8Array) => {
+    number(value.length)
+    room(value.length)
+    buffer.set(value, length)
+    length += value.length
+  }
+  const number = (value: number) => {
+    room(8)
+    let rest = value
+    while (rest >= MORE) {
+      buffer[length++] = (rest % MORE) | MORE
+      rest = Math.floor(rest / MORE)
+    }
+    buffer[length++] = rest
+  }
+
+  return {
+    number,
+    signed: (value) => number(value < 0 ? -2 * value - 1 : 2 * value),
+    text: (value) => put(Buffer.from(value)),
+    section: (other) => put(other.bytes()),
+    bytes: () => buffer.subarray(0, length),
+  }
+}
+
+export function byteReader(bytes: Uint8Array): ByteReader {
+  let at = 0
+
+  const number = () => {
+    let value = 0
+    let factor = 1
+    for (;;) {
+      const byte = bytes[at++]
+      if (byte === undefined) throw new RangeError('a block of books ends too early')
+      if (byte < MORE) return value + byte * factor
+      value += (byte - MORE) * factor
+      factor *= MORE
+    }
+  }
+  const take = () => {
+    const size = number()
+    at += size
+    return bytes.subarray(at - size, at)
+  }
+
+  return {
+    number,
+    signed() {
+      const value = number()
+      return value % 2 === 0 ? value / 2 : -(value + 1) / 2
+    },
+    text() {
+      const taken = take()
+      return Buffer.from(taken.buffer, taken.byteOffset, taken.byteLength).toString()
+    },
+    section: () => byteReader(take()),
+    again: () => byteReader(bytes),
+  }
+}

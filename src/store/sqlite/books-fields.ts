@@ -1,0 +1,198 @@
+/**
+ * The light rows of a block as columns, one per field of their JSON. A column is
+ *
+ *   constant   one value for all rows
+ *   derived    follows from the row's time and books, by the field's name
+ *   changing   row by row, only where the value differs from the row before
+ *
+ * Which of them is found out by trying: what is read back is always the text that was written. Rows that do not
+ * share their fields are kept as one changing column of whole texts.
+ */
+import { complement, MICRO, microText, middleText } from '../../core/micro.ts'
+import { isoTime } from '../../core/rows/json-text.ts'
+import { imbalanceText } from '../../core/rows/snapshot.ts'
+import type { ByteReader, ByteWriter } from './books-bytes.ts'
+import { type BookRow, NO_SIDE, type Side } from './books-row.ts'
+
+const [CONSTANT, DERIVED, CHANGING] = [0, 1, 2]
+const WHOLE_TEXT = ''
+
+type Derive = (row: Pick<BookRow, 'ts' | 'sides'>) => string
+
+const best = (sides: readonly Side[], side: number): number | undefined => {
+  if (side < sides.length) return sides[side]?.prices[0]
+  const price = sides[side === 2 ? 1 : 0]?.prices[0]
+  return price === undefined ? undefined : complement(price)
+}
+const top =
+  (side: number): Derive =>
+  ({ sides }) => {
+    const price = best(sides, side)
+    return price === undefined ? 'null' : microText(price)
+  }
+const ofBoth =
+  (text: (bid: number, ask: number) => string): Derive =>
+  ({ sides }) => {
+    const [bid, ask] = [sides[0]?.prices[0], sides[1]?.prices[0]]
+    return bid === undefined || ask === undefined ? 'null' : text(bid, ask)
+  }
+/** Summed in the order of levels, as the row's own sum was. */
+const total = (side: Side | undefined) => (side ?? NO_SIDE).sizes.reduce((sum, size) => sum + size / MICRO, 0)
+
+const DERIVATIONS: Readonly<Record<string, Derive>> = {
+  timestamp: ({ ts }) => `"${isoTime(ts)}"`,
+  best_bid: top(0),
+  best_ask: top(1),
+  mid_price: ofBoth(middleText),
+  spread: ofBoth((bid, ask) => microText(ask - bid)),
+  imbalance: ({ sides }) => imbalanceText(total(sides[0]), total(sides[1])),
+  yes_bid: top(0),
+  yes_ask: top(1),
+  no_bid: top(2),
+  no_ask: top(3),
+}
+
+export function writeFields(rows: readonly BookRow[], into: ByteWriter): void {
+  const { names, values } = split(rows)
+  into.number(names.length)
+  for (const [column, name] of names.entries()) {
+    into.text(name)
+    writeColumn(rows, name, (index) => values[index]?.[column] ?? '', into)
+  }
+}
+
+function split(rows: readonly BookRow[]): { names: string[]; values: string[][] } {
+  const [first] = rows
+  const names = first === undefined ? undefined : fieldsOf(first.text)?.names
+  if (names !== undefined) {
+    const wanted = names.join()
+    const values: string[][] = []
+    for (const { text } of rows) {
+      const fields = fieldsOf(text)
+      if (fields === undefined || fields.names.join() !== wanted) break
+      values.push(fields.values)
+    }
+    if (values.length === rows.length) return { names, values }
+  }
+  return { names: [WHOLE_TEXT], values: rows.map(({ text }) => [text]) }
+}
+
+function writeColumn(
+  rows: readonly BookRow[],
+  name: string,
+  value: (index: number) => string,
+  into: ByteWriter,
+): void {
+  const derive = DERIVATIONS[name]
+  if (rows.every((_, index) => value(index) === value(0))) {
+    into.number(CONSTANT)
+    into.text(value(0))
+  } else if (derive !== undefined && rows.every((row, index) => derive(row) === value(index))) {
+    into.number(DERIVED)
+  } else {
+    const changes = rows.flatMap((_, index) =>
+      index === 0 || value(index) !== value(index - 1) ? [index] : [],
+    )
+    into.number(CHANGING)
+    into.number(changes.length)
+    let before = 0
+    for (const index of changes) {
+      into.number(index - before)
+      before = index
+    }
+    for (const index of changes) into.text(value(index))
+  }
+}
+
+type Column =
+  | { kind: 'constant'; value: string }
+  | { kind: 'derived'; derive: Derive }
+  | { kind: 'changing'; rows: number[]; values: string[] }
+
+export interface FieldColumns {
+  /** Texts of rows whose indexes ascend from call to call. */
+  walk(): (index: number, row: Pick<BookRow, 'ts' | 'sides'>) => string
+}
+
+export function readFields(from: ByteReader): FieldColumns {
+  const columns = Array.from({ length: from.number() }, () => {
+    const name = from.text()
+    return { name, column: readColumn(name, from) }
+  })
+  return {
+    walk() {
+      const places = columns.map(() => 0)
+      const cellOf = (at: number, column: Column, index: number, row: Pick<BookRow, 'ts' | 'sides'>) => {
+        if (column.kind === 'constant') return column.value
+        if (column.kind === 'derived') return column.derive(row)
+        let place = places[at] ?? 0
+        while ((column.rows[place + 1] ?? Number.POSITIVE_INFINITY) <= index) place++
+        places[at] = place
+        return column.values[place] ?? ''
+      }
+      return (index, row) => {
+        let text = ''
+        for (let at = 0; at < columns.length; at++) {
+          const entry = columns[at]
+          if (entry === undefined) continue
+          const value = cellOf(at, entry.column, index, row)
+          if (entry.name === WHOLE_TEXT) return value
+          text += `${at === 0 ? '{' : ','}"${entry.name}":${value}`
+        }
+        return `${text}}`
+      }
+    },
+  }
+}
+
+function readColumn(name: string, from: ByteReader): Column {
+  const kind = from.number()
+  if (kind === CONSTANT) return { kind: 'constant', value: from.text() }
+  if (kind === DERIVED) {
+    const derive = DERIVATIONS[name]
+    if (derive === undefined) throw new RangeError(`a block derives ${name}, which nothing gives`)
+    return { kind: 'derived', derive }
+  }
+  let row = 0
+  const rows = Array.from({ length: from.number() }, () => {
+    row += from.number()
+    return row
+  })
+  return { kind: 'changing', rows, values: rows.map(() => from.text()) }
+}
+
+/** A flat JSON object as it was written, field by field; undefined for anything else. */
+export function fieldsOf(text: string): { names: string[]; values: string[] } | undefined {
+  const names: string[] = []
+  const values: string[] = []
+  let at = 1
+  if (text[0] !== '{') return undefined
+  for (;;) {
+    if (text[at] !== '"') return undefined
+    const nameEnd = text.indexOf('"', at + 1)
+    if (text[nameEnd + 1] !== ':') return undefined
+    const from = nameEnd + 2
+    const to = text[from] === '"' ? stringEnd(text, from) : plainEnd(text, from)
+    const next = text[to]
+    if (next !== ',' && next !== '}') return undefined
+    names.push(text.slice(at + 1, nameEnd))
+    values.push(text.slice(from, to))
+    if (next === '}') return to === text.length - 1 ? { names, values } : undefined
+    at = to + 1
+  }
+}
+
+function stringEnd(text: string, from: number): number {
+  let end = from + 1
+  while (end < text.length && text[end] !== '"') end += text[end] === '\\' ? 2 : 1
+  return end + 1
+}
+
+function plainEnd(text: string, from: number): number {
+  let end = from
+  while (end < text.length && text[end] !== ',' && text[end] !== '}') {
+    if (text[end] === '[' || text[end] === '{') return -1
+    end++
+  }
+  return end
+}

@@ -1,0 +1,120 @@
+/**
+ * Pages over groups of snapshots: span by span in the direction of the walk, the rows of all markets of a span merged
+ * by their keys. A page unpacks the groups of the spans it passes through and no others.
+ */
+import { SOURCES, type Source } from '../../core/source.ts'
+import type { Position, SeriesQuery } from '../series.ts'
+import { spanOf } from './books-block.ts'
+import { type GroupReader, type GroupView, lowerBound } from './books-groups.ts'
+import { type Arm, compareText, endOf, isAfter } from './series-arms.ts'
+
+/** Where a row of a page lies. */
+export interface BookRef {
+  readonly feed: number
+  readonly position: Position
+  readonly view: GroupView
+  readonly index: number
+}
+
+export function refOf(view: GroupView, index: number, rank: number): BookRef {
+  const position = {
+    ts: view.ts[index] ?? 0,
+    source: SOURCES[rank] as Source,
+    instrument: view.instrument,
+    seq: view.seq[index] ?? 0,
+  }
+  return { feed: view.feed, position, view, index }
+}
+
+/** Rows of snapshots have neither a side nor a value. */
+export function bookRows(
+  groups: GroupReader,
+  arms: readonly Arm[],
+  query: SeriesQuery,
+  limit: number,
+): BookRef[] {
+  if (query.filters?.side !== undefined || query.filters?.minUsd !== undefined) return []
+  const ascending = query.order === 'asc'
+  let from = query.range.from
+  let to = endOf(query.range) - 1
+  if (query.position !== undefined) {
+    if (ascending) from = Math.max(from, query.position.ts)
+    else to = Math.min(to, query.position.ts)
+  }
+  const found: BookRef[] = []
+  let span: number | undefined = spanOf(ascending ? from : to)
+  while (found.length < limit && from <= to) {
+    span = nearestSpan(groups, arms, query.order, span)
+    if (span === undefined || (ascending ? span > spanOf(to) : span < spanOf(from))) break
+    const heads = headsOf(groups, arms, query, span, from, to)
+    for (let head = next(heads, ascending); head !== undefined; head = next(heads, ascending)) {
+      if (found.push(refOf(head.view, head.at, head.rank)) === limit) return found
+      head.at += ascending ? 1 : -1
+    }
+    span += ascending ? 1 : -1
+  }
+  return found
+}
+
+function nearestSpan(
+  groups: GroupReader,
+  arms: readonly Arm[],
+  order: 'asc' | 'desc',
+  span: number,
+): number | undefined {
+  const spans = arms
+    .map((arm) => groups.nearestSpan(arm.feed, arm.instrument, order, span))
+    .filter((each) => each !== undefined)
+  if (spans.length === 0) return undefined
+  return order === 'asc' ? Math.min(...spans) : Math.max(...spans)
+}
+
+/** A list of rows that a page takes from, at its next one. */
+interface Head {
+  readonly view: GroupView
+  readonly rank: number
+  at: number
+  /** One past the last one in the direction of the walk. */
+  readonly end: number
+}
+
+/** The lists of a span, in the order of ties: by source, then instrument. */
+function headsOf(
+  groups: GroupReader,
+  arms: readonly Arm[],
+  query: SeriesQuery,
+  span: number,
+  from: number,
+  to: number,
+): Head[] {
+  const ascending = query.order === 'asc'
+  const heads: Head[] = []
+  for (const { feed, instrument, rank } of arms) {
+    const views = instrument === undefined ? groups.views(feed, span) : [groups.view(feed, span, instrument)]
+    for (const view of views) {
+      if (view === undefined) continue
+      const low = lowerBound(view.ts, from)
+      const high = lowerBound(view.ts, to + 1)
+      const head = ascending ? { view, rank, at: low, end: high } : { view, rank, at: high - 1, end: low - 1 }
+      while (head.at !== head.end && !isAfter(refOf(view, head.at, rank).position, query))
+        head.at += ascending ? 1 : -1
+      if (head.at !== head.end) heads.push(head)
+    }
+  }
+  return heads.sort((a, b) => a.rank - b.rank || compareText(a.view.instrument, b.view.instrument))
+}
+
+/** The list with the next row. Lists stand in the order of ties; a market's own rows are told apart by sequence. */
+function next(heads: readonly Head[], ascending: boolean): Head | undefined {
+  let best: Head | undefined
+  let bestTs = 0
+  for (const head of heads) {
+    if (head.at === head.end) continue
+    const ts = head.view.ts[head.at] ?? 0
+    if (best === undefined || (ascending ? ts < bestTs : ts >= bestTs)) {
+      best = head
+      bestTs = ts
+    }
+  }
+  return best
+}

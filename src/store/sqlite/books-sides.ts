@@ -1,0 +1,146 @@
+/**
+ * The books of a block as columns: per row and side the levels that are new, changed (size above 0) or gone (size 0)
+ * since the row before. Prices are steps from the level before, in the largest unit that fits all.
+ *
+ *   counts   per row: changes of side 0 (doubled, +1 when the second book mirrors the first), 1, and then 2 and 3
+ *   prices   per change: distance to the change before in the same side; the first: to the best level before
+ *   sizes    per change
+ */
+import { type ByteReader, type ByteWriter, byteWriter } from './books-bytes.ts'
+import { allSides, type BookRow, mirrored, NO_SIDE, type Side } from './books-row.ts'
+
+const UNITS = [1_000_000, 100_000, 10_000, 1_000, 100, 10, 1]
+
+export function writeSides(rows: readonly BookRow[], into: ByteWriter): void {
+  const counts: number[] = []
+  const prices: number[] = []
+  const sizes: number[] = []
+  let before: readonly Side[] = [NO_SIDE, NO_SIDE, NO_SIDE, NO_SIDE]
+  for (const row of rows) {
+    const isMirrored = row.sides.length === 2
+    for (let side = 0; side < row.sides.length; side++) {
+      const count = writeChanges(before[side] ?? NO_SIDE, row.sides[side] ?? NO_SIDE, side, prices, sizes)
+      counts.push(side === 0 ? 2 * count + (isMirrored ? 1 : 0) : count)
+    }
+    before = allSides(row)
+  }
+  const [priceUnit, sizeUnit] = [unitOf(prices), unitOf(sizes)]
+  const columns = [byteWriter(), byteWriter(), byteWriter()] as const
+  for (const count of counts) columns[0].number(count)
+  for (const price of prices) columns[1].signed(price / priceUnit)
+  for (const size of sizes) columns[2].number(size / sizeUnit)
+  into.number(priceUnit)
+  into.number(sizeUnit)
+  for (const column of columns) into.section(column)
+}
+
+/** Both sides in their order of worth; as keys, bids are negative, so that the best is the least on both. */
+function writeChanges(before: Side, after: Side, side: number, prices: number[], sizes: number[]): number {
+  const sign = side % 2 === 0 ? -1 : 1
+  let last = sign * (before.prices[0] ?? 0)
+  let count = 0
+  const change = (key: number, size: number) => {
+    prices.push(key - last)
+    sizes.push(size)
+    last = key
+    count++
+  }
+  let [i, j] = [0, 0]
+  while (i < before.prices.length || j < after.prices.length) {
+    const old = i < before.prices.length ? sign * (before.prices[i] ?? 0) : Number.POSITIVE_INFINITY
+    const now = j < after.prices.length ? sign * (after.prices[j] ?? 0) : Number.POSITIVE_INFINITY
+    if (old < now) {
+      change(old, 0)
+      i++
+    } else {
+      if (now < old || before.sizes[i] !== after.sizes[j]) change(now, after.sizes[j] ?? 0)
+      if (now === old) i++
+      j++
+    }
+  }
+  return count
+}
+
+function unitOf(values: readonly number[]): number {
+  return UNITS.find((unit) => values.every((value) => value % unit === 0)) ?? 1
+}
+
+/** Walks the rows of a block from the first on. */
+export interface SideWalk {
+  /** Goes on to the next row. */
+  next(): void
+  /** The sides of the row it stands on, as copies. */
+  sides(): Side[]
+}
+
+export interface SideColumns {
+  walk(): SideWalk
+}
+
+export function readSides(from: ByteReader): SideColumns {
+  const priceUnit = from.number()
+  const sizeUnit = from.number()
+  const columns = [from.section(), from.section(), from.section()] as const
+  return {
+    walk() {
+      const [counts, prices, sizes] = columns.map((column) => column.again()) as [
+        ByteReader,
+        ByteReader,
+        ByteReader,
+      ]
+      let isMirrored = false
+      const state: MutableSide[] = [emptySide(), emptySide(), emptySide(), emptySide()]
+
+      const apply = (side: MutableSide, sign: 1 | -1, count: number) => {
+        let key = sign * (side.prices[0] ?? 0)
+        let at = 0
+        for (let i = 0; i < count; i++) {
+          key += prices.signed() * priceUnit
+          const size = sizes.number() * sizeUnit
+          while (at < side.prices.length && sign * (side.prices[at] ?? 0) < key) at++
+          const isThere = side.prices[at] === sign * key
+          if (size === 0) {
+            side.prices.splice(at, 1)
+            side.sizes.splice(at, 1)
+          } else if (isThere) side.sizes[at] = size
+          else {
+            side.prices.splice(at, 0, sign * key)
+            side.sizes.splice(at, 0, size)
+          }
+        }
+      }
+
+      return {
+        next() {
+          const first = counts.number()
+          if (isMirrored && first % 2 === 0) {
+            state[2] = mutable(mirrored(state[1] ?? NO_SIDE))
+            state[3] = mutable(mirrored(state[0] ?? NO_SIDE))
+          }
+          isMirrored = first % 2 === 1
+          for (let side = 0; side < (isMirrored ? 2 : 4); side++) {
+            const count = side === 0 ? Math.floor(first / 2) : counts.number()
+            if (count > 0) apply(state[side] ?? emptySide(), side % 2 === 0 ? -1 : 1, count)
+          }
+        },
+        sides: () =>
+          state
+            .slice(0, isMirrored ? 2 : 4)
+            .map(({ prices: p, sizes: s }) => ({ prices: p.slice(), sizes: s.slice() })),
+      }
+    },
+  }
+}
+
+interface MutableSide {
+  prices: number[]
+  sizes: number[]
+}
+
+function emptySide(): MutableSide {
+  return { prices: [], sizes: [] }
+}
+
+function mutable({ prices, sizes }: Side): MutableSide {
+  return { prices: [...prices], sizes: [...sizes] }
+}
