@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { spanOf } from './books-block.ts'
 import type { BookWriter } from './books-write.ts'
 import type { FeedTable, StoredFeed } from './series-feeds.ts'
+import { MANY, type PlainRow, rowInserter } from './series-insert.ts'
 import type { PackedRows } from './series-packed.ts'
 
 export const HOUR_MS = 3_600_000
@@ -21,16 +22,9 @@ export interface RowWriter {
   forget(): void
 }
 
-interface Row {
-  ts: number
-  seq: number
-  instrument: string
-  closed: number
-  side: string | null
-  usd: number | null
+interface Row extends PlainRow {
   /** The storage form of its books: such a row is kept with them. */
   books: string | null
-  text: string
 }
 
 /**
@@ -45,10 +39,7 @@ interface Row {
  * Rows with books are always closed; they lie in groups of their own (books-write.ts).
  */
 export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookWriter): RowWriter {
-  const insert = database.prepare(
-    `INSERT INTO series_rows (feed, ts, instrument, seq, text, closed, side, usd, revision, recorded_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
-  )
+  const inserter = rowInserter(database)
   const current = database.prepare(
     `SELECT text, closed, revision, recorded_at FROM series_rows
       WHERE feed = ? AND ts = ? AND instrument = ? AND seq = ?`,
@@ -90,20 +81,8 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
     return wasClosed ? 'corrected' : 'rewritten'
   }
 
-  const insertPlain = (feed: StoredFeed, row: Row, recordedAt: number): keyof AppendCounts => {
-    const { changes } = insert.run(
-      feed.id,
-      row.ts,
-      row.instrument,
-      row.seq,
-      row.text,
-      row.closed,
-      row.side,
-      row.usd,
-      recordedAt,
-    )
-    return changes === 1 ? 'inserted' : replace(feed, row, recordedAt)
-  }
+  const insertPlain = (feed: StoredFeed, row: Row, recordedAt: number): keyof AppendCounts =>
+    inserter.one(feed.id, row, recordedAt) ? 'inserted' : replace(feed, row, recordedAt)
 
   const insertBooks = (
     feed: StoredFeed,
@@ -128,15 +107,31 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
       const sampled = packed.feed.dataset === 'snapshots'
       const spans = new Set<string>()
       let finalChanged = false
-      for (const row of unpack(packed)) {
-        const outcome =
-          row.books === null
-            ? insertPlain(feed, row, recordedAt)
-            : insertBooks(feed, row, row.books, recordedAt)
+      const note = (row: Row, outcome: keyof AppendCounts) => {
         counts[outcome]++
         if (row.books !== null) spans.add(`${spanOf(row.ts)}/${row.instrument}`)
         else if (sampled && outcome === 'inserted') markActive(feed.id, row)
         if (outcome !== 'unchanged' && row.ts < feed.finalBefore) finalChanged = true
+      }
+      const rows = unpack(packed)
+      // Rows that were there before mostly come many at a time: then they are looked at one by one.
+      let allNew = packed.books === null
+      for (let i = 0; i < rows.length; ) {
+        const chunk = allNew ? rows.slice(i, i + MANY) : []
+        if (chunk.length === MANY && inserter.many(feed.id, chunk, recordedAt)) {
+          for (const row of chunk) note(row, 'inserted')
+          i += MANY
+          continue
+        }
+        allNew = false
+        const row = rows[i++]
+        if (row === undefined) break
+        note(
+          row,
+          row.books === null
+            ? insertPlain(feed, row, recordedAt)
+            : insertBooks(feed, row, row.books, recordedAt),
+        )
       }
       if (counts.corrected > 0) countCorrections.run(counts.corrected, feed.id)
       if (finalChanged) feeds.bump(feed.id)
@@ -150,15 +145,14 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
   }
 }
 
-function* unpack(packed: PackedRows): Generator<Row> {
+function unpack(packed: PackedRows): Row[] {
   const texts = packed.texts.split('\n')
   const instruments = packed.instruments?.split('\n')
   const sides = packed.sides?.split('\n')
   const books = packed.books?.split('\n')
-  for (let i = 0; i < packed.count; i++) {
+  return texts.map((text, i) => {
     const usd = packed.usd?.[i]
-    const text = texts[i] ?? ''
-    yield {
+    return {
       ts: packed.ts[i] ?? 0,
       seq: packed.seq[i] ?? 0,
       instrument: instruments?.[i] ?? '',
@@ -168,5 +162,5 @@ function* unpack(packed: PackedRows): Generator<Row> {
       books: books?.[i] || null,
       text,
     }
-  }
+  })
 }

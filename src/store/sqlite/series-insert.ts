@@ -1,0 +1,69 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
+/** A row as it is written. */
+export interface PlainRow {
+  ts: number
+  seq: number
+  instrument: string
+  closed: number
+  side: string | null
+  usd: number | null
+  text: string
+}
+
+export interface RowInserter {
+  /** False when the key was there already; nothing is written then. */
+  one(feed: number, row: PlainRow, recordedAt: number): boolean
+  /** Exactly MANY rows in one statement: all of them, or none because one was there already. */
+  many(feed: number, rows: readonly PlainRow[], recordedAt: number): boolean
+}
+
+/** Most of the cost of a small insert is the call itself. */
+export const MANY = 32
+const CONSTRAINT_ERROR = 19
+
+const COLUMNS = '(feed, ts, instrument, seq, text, closed, side, usd, revision, recorded_at)'
+/** `#` is a parameter of the row; the feed (?1) and the time of writing (?2) are bound once for all rows. */
+const FULL_ROW = '(?1, #, #, #, #, #, #, #, 1, ?2)'
+const SHORT_ROW = "(?1, #, '', #, #, #, NULL, NULL, 1, ?2)"
+
+export function rowInserter(database: DatabaseSync): RowInserter {
+  const single = database.prepare(
+    `INSERT INTO series_rows ${COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
+  )
+  const full = manyOf(database, FULL_ROW)
+  const short = manyOf(database, SHORT_ROW)
+  return {
+    one(feed, { ts, instrument, seq, text, closed, side, usd }, recordedAt) {
+      return single.run(feed, ts, instrument, seq, text, closed, side, usd, recordedAt).changes === 1
+    },
+    many(feed, rows, recordedAt) {
+      const isShort = rows.every((row) => row.instrument === '' && row.side === null && row.usd === null)
+      const binds: (string | number | null)[] = [feed, recordedAt]
+      for (const { ts, instrument, seq, text, closed, side, usd } of rows) {
+        if (isShort) binds.push(ts, seq, text, closed)
+        else binds.push(ts, instrument, seq, text, closed, side, usd)
+      }
+      return runsThrough(isShort ? short : full, binds)
+    },
+  }
+}
+
+function manyOf(database: DatabaseSync, row: string): StatementSync {
+  let parameter = 2
+  const rows = Array.from({ length: MANY }, () => row).join(', ')
+  const numbered = rows.replaceAll('#', () => `?${++parameter}`)
+  return database.prepare(`INSERT INTO series_rows ${COLUMNS} VALUES ${numbered}`)
+}
+
+/** A statement that meets a key twice undoes itself. */
+function runsThrough(statement: StatementSync, binds: (string | number | null)[]): boolean {
+  try {
+    statement.run(...binds)
+    return true
+  } catch (error) {
+    const code = (error as { errcode?: number }).errcode ?? 0
+    if ((code & 0xff) !== CONSTRAINT_ERROR) throw error
+    return false
+  }
+}
