@@ -125,7 +125,9 @@ export function createMeter<Services>(deps: {
     const balance = task.demand === undefined ? holds.free(credential.budgets) : remainingOf(credential)
     const least = cost.least(input)
     if (least > balance) {
-      if (mustPay) throw exhausted(credential, least)
+      // Whether the caller has this page already is seen only after it was read; a 304 costs nothing.
+      const mayBeFree = task.request.headers['if-none-match'] !== undefined
+      if (mustPay && !mayBeFree) throw exhausted(credential, least)
       return capped
     }
     return Math.min(capped, cost.affordableRows(balance, input))

@@ -107,6 +107,18 @@ test('at balance 0 free endpoints, HEAD and previews work', async () => {
   assertError(await get('/v1/paid', key), 402, 'credits_exhausted')
 })
 
+test('at balance 0 a page that the caller has already is still 304; another tag is 402', async () => {
+  const page = await get('/v1/list?symbol=BTC&limit=10', await service.key({ plan: 'business' }))
+  const tag = page.headers.get('etag') ?? ''
+  const poor = await service.key({ plan: 'business', credits: 0 })
+  const ifNot = (value: string) =>
+    ask(`${service.url}/v1/list?symbol=BTC&limit=10`, { key: poor, headers: { 'If-None-Match': value } })
+  const unchanged = await ifNot(tag)
+  assert.equal(unchanged.status, 304)
+  assert.equal(unchanged.headers.get('x-credits-charged'), '0')
+  assertError(await ifNot('"other"'), 402, 'credits_exhausted')
+})
+
 test("a key's own cap ends before the account's balance", async () => {
   const accountId = (await service.accounts.create({ email: 'cap@example.com', plan: 'business' })).id
   const capped = await service.key({ accountId, creditCap: 25 })

@@ -130,8 +130,8 @@ export const listMeta = {
 interface HeaderPart {
   description: string
   schema: object
-  /** Which answers carry it: all, those to a key, or lists. */
-  'x-on': 'all' | 'key' | 'list'
+  /** Which answers carry it: all, those to a key, lists, or refusals for the rate. */
+  'x-on': 'all' | 'key' | 'list' | 'rate'
 }
 
 const header = (on: HeaderPart['x-on'], type: string, description: string, more = {}): HeaderPart => ({
@@ -158,4 +158,5 @@ export const responseHeaders: Record<string, HeaderPart> = {
   'X-Clamped': header('list', 'boolean', 'Whether the start was moved.'),
   Link: header('list', 'string', 'The next page, where there is one.'),
   ETag: header('list', 'string', 'Strong tag of the exact bytes.'),
+  'Retry-After': header('rate', 'integer', 'Seconds after which the request would pass.'),
 }

@@ -285,6 +285,9 @@ export function errorsOf<Services>(endpoint: AnyEndpoint<Services>): ErrorKind[]
   return [...kinds]
 }
 
+const RATE_STATUS = 429
+const retryHeaders = { 'Retry-After': { $ref: '#/components/headers/Retry-After' } }
+
 function failures<Services>(endpoint: AnyEndpoint<Services>): Json {
   const byStatus = new Map<number, ErrorKind[]>()
   for (const kind of errorsOf(endpoint)) {
@@ -297,6 +300,7 @@ function failures<Services>(endpoint: AnyEndpoint<Services>): Json {
       String(status),
       {
         description: kinds.map((kind) => `\`${publicCode(kind)}\`: ${ERRORS[kind].title}.`).join(' '),
+        ...(status === RATE_STATUS ? { headers: retryHeaders } : {}),
         content: {
           'application/json': {
             schema: { $ref: '#/components/schemas/Error' },

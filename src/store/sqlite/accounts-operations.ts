@@ -6,9 +6,14 @@ import { settler } from './accounts-settle.ts'
 import { billingWriters } from './billing-records.ts'
 import { userWriters } from './users-records.ts'
 
+/** Charges wait while old ones are deleted, so that is done a little at a time. */
+export const PRUNED_AT_ONCE = 2_000
+
 /** Everything that writes. It runs in the writer thread; see `accounts-thread.ts`. */
 export function accountsOperations(db: DatabaseSync) {
-  const prune = db.prepare('DELETE FROM ledger WHERE at < ?')
+  const prune = db.prepare(
+    `DELETE FROM ledger WHERE id IN (SELECT id FROM ledger WHERE at < ? LIMIT ${PRUNED_AT_ONCE})`,
+  )
   const writeNote = db.prepare('INSERT OR IGNORE INTO notes VALUES (?, ?)')
   const readNote = db.prepare('SELECT value FROM notes WHERE name = ?')
   return {

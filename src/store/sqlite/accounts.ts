@@ -5,7 +5,7 @@ import { type AccountsStore, type ChangeWatch, ConflictError } from '../accounts
 import type { BillingStore } from '../billing.ts'
 import type { UsersStore } from '../users.ts'
 import type { AccountsOperations } from './accounts-operations.ts'
-import { usageReaders } from './accounts-operations.ts'
+import { PRUNED_AT_ONCE, usageReaders } from './accounts-operations.ts'
 import { accountReaders } from './accounts-records.ts'
 import { ACCOUNTS_MIGRATIONS } from './accounts-schema.ts'
 import type { OperationReply, OperationRequest } from './accounts-thread.ts'
@@ -39,7 +39,13 @@ export function openSqliteAccounts(options: {
     revokeKey: (...args) => writer.call('revokeKey', args),
     setKeyExpiry: (...args) => writer.call('setKeyExpiry', args),
     settle: (...args) => writer.call('settle', args),
-    pruneLedger: (...args) => writer.call('pruneLedger', args),
+    async pruneLedger(beforeMs) {
+      let pruned = 0
+      for (let step = PRUNED_AT_ONCE; step === PRUNED_AT_ONCE; pruned += step) {
+        step = await writer.call('pruneLedger', [beforeMs])
+      }
+      return pruned
+    },
     claimIdempotency: (...args) => writer.call('claimIdempotency', args),
     finishIdempotency: (...args) => writer.call('finishIdempotency', args),
     releaseIdempotency: (...args) => writer.call('releaseIdempotency', args),
