@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Accounts, createAccounts } from './accounts/accounts.ts'
+import type { Accounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
 import { Ledger } from './accounts/ledger.ts'
-import { type PlanBook, PlanFileError, planBook } from './accounts/plans.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
 import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
@@ -20,6 +19,7 @@ import { startChain } from './app/chain.ts'
 import { startDashboard } from './app/dashboard.ts'
 import { startDelivery } from './app/delivery.ts'
 import { startMarket } from './app/market.ts'
+import { openAccounts } from './app/open-accounts.ts'
 import type { Probe } from './app/parts.ts'
 import { serviceStatus } from './app/status.ts'
 import type { Config } from './config.ts'
@@ -36,9 +36,6 @@ import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown } from './kit/shutdown.ts'
 import { type AccountsStore, ConflictError } from './store/accounts.ts'
-import type { BillingStore } from './store/billing.ts'
-import { openSqliteAccounts } from './store/sqlite/accounts.ts'
-import type { UsersStore } from './store/users.ts'
 import type { Hub } from './stream/hub.ts'
 
 /**
@@ -55,33 +52,11 @@ export interface Service {
   stop(): Promise<{ clean: boolean; failures: { name: string; reason: string }[] }>
 }
 
-export interface AccountsParts {
-  store: AccountsStore & UsersStore & BillingStore
-  plans: PlanBook
-  accounts: Accounts
-}
-
 const LEDGER_PRUNE_INTERVAL_MS = 3_600_000
 const SECRET_BYTES = 32
 /** The rest of the time is for what has to be written down. */
 const HTTP_SHARE_OF_SHUTDOWN = 0.6
 const DEMO_EMAIL = 'demo@localhost'
-
-/** Accounts and keys on this data folder; the command line uses the same as the service. */
-export function openAccounts(config: Config, clock: Clock): AccountsParts {
-  mkdirSync(config.data, { recursive: true })
-  const plans = planBook(config.plans === null ? undefined : readPlans(config.plans))
-  const store = openSqliteAccounts({ file: join(config.data, 'accounts.db'), clock })
-  return { store, plans, accounts: createAccounts({ store, plans, clock }) }
-}
-
-function readPlans(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'))
-  } catch (error) {
-    throw new PlanFileError(`TAPELINE_PLANS names ${file}, which cannot be read: ${(error as Error).message}`)
-  }
-}
 
 export async function startService(
   config: Config,

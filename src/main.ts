@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
+import { enableCompileCache } from 'node:module'
 import { AccountsError } from './accounts/accounts.ts'
 import { auditedAccounts, createAuditLog } from './accounts/audited.ts'
 import { PlanFileError } from './accounts/plans.ts'
-import { ENDPOINTS } from './api/endpoints/list.ts'
-import { openapiDocument } from './api/publish/openapi.ts'
-import { marketAccess } from './app/market-access.ts'
-import { openAccounts, startService } from './app.ts'
+import type { OpenMarketAccess } from './app/market-access.ts'
+import { openAccounts } from './app/open-accounts.ts'
 import { ACCOUNT_COMMANDS } from './cli/accounts-commands.ts'
 import { type Command, HelpWanted, UsageError } from './cli/command.ts'
 import { KEY_COMMANDS } from './cli/keys-commands.ts'
@@ -19,7 +18,12 @@ import { createLogger } from './kit/log.ts'
 import { ConflictError } from './store/accounts.ts'
 import { NewerDatabaseError } from './store/sqlite/migrate.ts'
 
-/** The command line. Commands on accounts work while the service runs on the same data folder. */
+/**
+ * The command line. Commands on accounts work while the service runs on the same data folder. What only some
+ * commands need is loaded when they run, and its compiled form is kept for the next start.
+ */
+enableCompileCache()
+
 const VERSION = String(
   (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: unknown })
     .version,
@@ -65,9 +69,17 @@ async function main(argv: readonly string[]): Promise<number> {
   const output = createOutput({ json, write: out })
   if (command === serve) return runService(loaded, output)
   if (command === config) output.print(loaded.described, ['setting', 'value', 'from', 'about'])
-  else if (command === openapi) out(`${JSON.stringify(openapiDocument(ENDPOINTS), null, 2)}\n`)
+  else if (command === openapi) out(await openapiText())
   else await runOnAccounts(command, loaded, values, output)
   return 0
+}
+
+async function openapiText(): Promise<string> {
+  const [{ ENDPOINTS }, { openapiDocument }] = await Promise.all([
+    import('./api/endpoints/list.ts'),
+    import('./api/publish/openapi.ts'),
+  ])
+  return `${JSON.stringify(openapiDocument(ENDPOINTS), null, 2)}\n`
 }
 
 async function runOnAccounts(
@@ -79,17 +91,22 @@ async function runOnAccounts(
   const { store, accounts } = openAccounts(config, systemClock)
   const audit = createAuditLog({ store, clock: systemClock })
   const log = createLogger({ level: config.logLevel, write: (line) => void process.stderr.write(line) })
-  const market = marketAccess(config, { clock: systemClock, log })
+  let market: OpenMarketAccess | undefined
+  const openMarket = async () => {
+    const { marketAccess } = await import('./app/market-access.ts')
+    market ??= marketAccess(config, { clock: systemClock, log })
+    return market
+  }
   try {
     await command.run({
       values,
       output,
       accounts: auditedAccounts(accounts, { audit, actor: 'command line' }),
       clock: systemClock,
-      market,
+      market: openMarket,
     })
   } finally {
-    await market.close()
+    await market?.close()
     await store.close()
   }
 }
@@ -97,6 +114,7 @@ async function runOnAccounts(
 async function runService({ config, warnings }: LoadedConfig, output: Output): Promise<number> {
   const log = createLogger({ level: config.logLevel })
   for (const warning of warnings) log.warn(warning)
+  const { startService } = await import('./app.ts')
   const service = await startService(config, { clock: systemClock, log, version: VERSION })
   output.line(`Tapeline ${VERSION} listens on ${service.url}`)
   output.line(`API reference: ${service.url}/docs`)

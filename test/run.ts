@@ -46,7 +46,12 @@ async function runPhase(phase: { files: string[]; concurrency: number }): Promis
   const stream = run({
     ...phase,
     timeout: soak ? 3_600_000 : 120_000,
-    env: { ...process.env, ...(soak ? { TAPELINE_SOAK: 'on' } : {}) },
+    // Every test file and every service in it is a process of its own; they share what they compile.
+    env: {
+      NODE_COMPILE_CACHE: 'build/compile-cache',
+      ...process.env,
+      ...(soak ? { TAPELINE_SOAK: 'on' } : {}),
+    },
   })
   // A test may be declared in another file than the one that runs it (a conformance suite), so the summary of
   // the file decides and not where the test stands.

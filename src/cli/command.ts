@@ -25,7 +25,7 @@ export interface CommandContext {
   readonly output: Output
   readonly accounts: Accounts
   readonly clock: Clock
-  readonly market: MarketAccess
+  readonly market: () => Promise<MarketAccess>
 }
 
 /** The market half, for commands: opened when asked for, closed by main. */

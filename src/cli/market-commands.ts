@@ -28,7 +28,7 @@ const backfill: Command = {
     if (toMs <= fromMs) throw new UsageError('--to must lie after --from.')
     const symbol = symbolOf(values)
     const bar = progressBar()
-    const summary = await market.backfill({
+    const summary = await (await market()).backfill({
       environment: environmentOf(values),
       source,
       symbols: symbol === undefined ? SYMBOLS : [symbol],
@@ -53,7 +53,7 @@ const gaps: Command = {
     environment,
   },
   async run({ values, output, clock, market }) {
-    const store = await market.store(environmentOf(values))
+    const store = await (await market()).store(environmentOf(values))
     const toMs = timeOf(values, 'to') ?? clock.now() - RECENT_MS
     const fromMs = timeOf(values, 'from') ?? toMs - DAY_MS
     const rows: Record<string, string>[] = []
@@ -89,7 +89,7 @@ const revisions: Command = {
     environment,
   },
   async run({ values, output, clock, market }) {
-    const store = await market.store(environmentOf(values))
+    const store = await (await market()).store(environmentOf(values))
     const to = timeOf(values, 'to') ?? clock.now()
     const from = timeOf(values, 'from') ?? to - DAY_MS
     const limit = Number(values.limit)
@@ -117,7 +117,7 @@ const venuesCheck: Command = {
     environment: { about: 'live asks the real venues, test the simulated ones.', fallback: 'live' },
   },
   async run({ values, output, market }) {
-    const found = await market.checkVenues(environmentOf(values))
+    const found = await (await market()).checkVenues(environmentOf(values))
     output.print(found, ['ok', 'line'])
     const silent = found.filter(({ ok }) => !ok)
     if (silent.length > 0)

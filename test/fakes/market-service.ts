@@ -1,7 +1,8 @@
 /** The real service on a socket, with a clock that stands still and a store that the test fills beside it. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openAccounts, startService } from '../../src/app.ts'
+import { openAccounts } from '../../src/app/open-accounts.ts'
+import { startService } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'

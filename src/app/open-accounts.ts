@@ -1,0 +1,32 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Accounts, createAccounts } from '../accounts/accounts.ts'
+import { type PlanBook, PlanFileError, planBook } from '../accounts/plans.ts'
+import type { Config } from '../config.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { AccountsStore } from '../store/accounts.ts'
+import type { BillingStore } from '../store/billing.ts'
+import { openSqliteAccounts } from '../store/sqlite/accounts.ts'
+import type { UsersStore } from '../store/users.ts'
+
+export interface AccountsParts {
+  store: AccountsStore & UsersStore & BillingStore
+  plans: PlanBook
+  accounts: Accounts
+}
+
+/** Accounts and keys on this data folder; the command line uses the same as the service. */
+export function openAccounts(config: Config, clock: Clock): AccountsParts {
+  mkdirSync(config.data, { recursive: true })
+  const plans = planBook(config.plans === null ? undefined : readPlans(config.plans))
+  const store = openSqliteAccounts({ file: join(config.data, 'accounts.db'), clock })
+  return { store, plans, accounts: createAccounts({ store, plans, clock }) }
+}
+
+function readPlans(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new PlanFileError(`TAPELINE_PLANS names ${file}, which cannot be read: ${(error as Error).message}`)
+  }
+}
