@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { spanOf } from './books-block.ts'
+import { NO_BOOKS } from './books-row.ts'
 import type { BookWriter } from './books-write.ts'
-import type { FeedTable, StoredFeed } from './series-feeds.ts'
+import { type FeedTable, isGrouped, type StoredFeed } from './series-feeds.ts'
 import type { PackedRows } from './series-packed.ts'
 
 export const HOUR_MS = 3_600_000
@@ -28,8 +29,8 @@ interface Row {
   closed: number
   side: string | null
   usd: number | null
-  /** The storage form of its books: such a row is kept with them. */
-  books: string | null
+  /** The storage form of its books. */
+  books: string
   text: string
 }
 
@@ -42,7 +43,7 @@ interface Row {
  *   closed, new is open  → unchanged: a late open version never replaces a closed row
  *   closed, other bytes  → corrected: the old bytes become a revision
  *
- * Rows with books are always closed; they lie in groups of their own (books-write.ts).
+ * Grouped rows (books-write.ts) are always closed.
  */
 export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookWriter): RowWriter {
   const insert = database.prepare(
@@ -105,13 +106,8 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
     return changes === 1 ? 'inserted' : replace(feed, row, recordedAt)
   }
 
-  const insertBooks = (
-    feed: StoredFeed,
-    row: Row,
-    packed: string,
-    recordedAt: number,
-  ): keyof AppendCounts => {
-    const { ts, seq, instrument, text } = row
+  const insertGrouped = (feed: StoredFeed, row: Row, recordedAt: number): keyof AppendCounts => {
+    const { ts, seq, instrument, text, books: packed } = row
     const outcome = books.put(feed.id, instrument, { ts, seq, text, packed }, recordedAt)
     if (outcome.kind === 'corrected') {
       const key = [feed.id, ts, instrument, seq] as const
@@ -126,21 +122,19 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
       const counts: AppendCounts = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0 }
       const feed = feeds.open(packed.feed)
       const sampled = packed.feed.dataset === 'snapshots'
+      const grouped = isGrouped(packed.feed)
       const spans = new Set<string>()
       let finalChanged = false
       for (const row of unpack(packed)) {
-        const outcome =
-          row.books === null
-            ? insertPlain(feed, row, recordedAt)
-            : insertBooks(feed, row, row.books, recordedAt)
+        const outcome = grouped ? insertGrouped(feed, row, recordedAt) : insertPlain(feed, row, recordedAt)
         counts[outcome]++
-        if (row.books !== null) spans.add(`${spanOf(row.ts)}/${row.instrument}`)
+        if (grouped) spans.add(`${spanOf(row.ts)}/${row.instrument}`)
         else if (sampled && outcome === 'inserted') markActive(feed.id, row)
         if (outcome !== 'unchanged' && row.ts < feed.finalBefore) finalChanged = true
       }
       if (counts.corrected > 0) countCorrections.run(counts.corrected, feed.id)
       if (finalChanged) feeds.bump(feed.id)
-      if (packed.books !== null) books.fold(feed.id, FOLDS_AT_LEAST + 2 * spans.size)
+      if (grouped) books.fold(feed.id, FOLDS_AT_LEAST + 2 * spans.size)
       return counts
     },
     forget() {
@@ -165,7 +159,7 @@ function* unpack(packed: PackedRows): Generator<Row> {
       closed: packed.closed[i] ?? 0,
       side: sides?.[i] || null,
       usd: usd === undefined || Number.isNaN(usd) ? null : usd,
-      books: books?.[i] || null,
+      books: books?.[i] || NO_BOOKS,
       text,
     }
   }
