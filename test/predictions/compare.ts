@@ -1,11 +1,14 @@
 /** What was recorded of prediction markets against what really happened. Each function gives the differences as lines. */
 import type { Feed } from '../../src/core/feed.ts'
-import { storedInterval } from '../../src/core/interval.ts'
+import { INTERVAL_MS, storedInterval } from '../../src/core/interval.ts'
+import { answerText, buildOracleBars } from '../../src/core/oracle-bars.ts'
+import type { CandleRow } from '../../src/core/rows/candle.ts'
 import type { MarketRow, MarketType } from '../../src/core/rows/market.ts'
 import type { SnapshotRow } from '../../src/core/rows/snapshot.ts'
 import type { TradeRow } from '../../src/core/rows/trade.ts'
 import type { TrueMarket, Truth } from '../../src/sandbox/predictions/truth.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
+import { HEARTBEAT_MS } from './recording.ts'
 
 type Levels = [number, number][]
 export type StoredSnapshot = SnapshotRow & {
@@ -16,6 +19,8 @@ export type StoredSnapshot = SnapshotRow & {
 }
 
 const KEEP_ALIVE_MS = 60_000
+const HOUR_MS = 3_600_000
+const ORACLE_CLOSES_WITHIN_MS = 75_000
 const GRID_MS = 500
 const DEPTH = 50
 
@@ -159,4 +164,37 @@ export async function comparePrints(
     ...stored.filter((print) => !real.has(print)).map((print) => `${market.name}: has ${print}`),
     ...(known.size === stored.length ? [] : [`${market.name}: a print is there twice`]),
   ]
+}
+
+/** Closed bars of the oracle against those of the true rounds; every bar that has ended is there, or lies in a gap. */
+export async function compareOracle(
+  store: EnvironmentStore,
+  truth: Truth,
+  interval: '5m' | '15m',
+  range: { fromMs: number; toMs: number },
+): Promise<string[]> {
+  const feed = { dataset: 'candles', source: 'oracle', symbol: 'BTC', interval } as const
+  const stepMs = INTERVAL_MS[interval]
+  const fromMs = Math.ceil(range.fromMs / stepMs) * stepMs
+  // The last one is closed when its successor's first answer was heard.
+  const toMs = Math.floor((range.toMs - ORACLE_CLOSES_WITHIN_MS) / stepMs) * stepMs
+  const rows = await readRows<CandleRow>(store, feed, [''], { from: fromMs, to: toMs })
+  const { gaps } = await store.coverage.read([feed], fromMs, toMs)
+  const updates = truth.rounds('BTC', fromMs - 3 * HOUR_MS, toMs + HOUR_MS).map((round) => ({
+    roundId: BigInt(round.id),
+    updatedMs: round.updatedAtS * 1_000,
+    price: answerText(BigInt(round.answer), 8),
+  }))
+  const heartbeatMs = HEARTBEAT_MS
+  const stored = new Map(rows.map((row) => [Date.parse(row.timestamp), row]))
+  return buildOracleBars({ interval, updates, fromMs, toMs, heartbeatMs }).flatMap((bar) => {
+    const at = `${interval} ${new Date(bar.openTimeMs).toISOString()}`
+    if (gaps.some((gap) => gap.from < bar.openTimeMs + stepMs && gap.to > bar.openTimeMs)) return []
+    const row = stored.get(bar.openTimeMs)
+    if (row === undefined) return [`${at}: no bar`]
+    const told = [row.open, row.high, row.low, row.close].join()
+    const real = [bar.open, bar.high, bar.low, bar.close].map(Number).join()
+    if (!row.closed) return [`${at}: still open`]
+    return told === real ? [] : [`${at}: ${told}, but ${real}`]
+  })
 }

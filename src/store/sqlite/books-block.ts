@@ -1,5 +1,5 @@
 /**
- * Snapshots of one market over ten minutes as one compressed block, column by column: keys, fields of the light
+ * Snapshots (or prints) of one instrument over ten minutes as one compressed block, column by column: keys, fields of the light
  * rows (books-fields.ts) and books as changes from row to row (books-sides.ts). Little changes between samples, so
  * a row takes some tens of bytes. Reading a row replays the block up to it.
  *

@@ -9,6 +9,7 @@ import { encodeSnapshot } from '../../core/rows/snapshot.ts'
 import { manualClock } from '../../kit/clock.ts'
 import { START, seeded, walk } from '../conformance/engine.ts'
 import { drifting } from '../conformance/snapshots.ts'
+import type { RowFilters } from '../series.ts'
 import { openSqliteEnvironment } from './environment.ts'
 import { ENVIRONMENT_MIGRATIONS } from './environment-schema.ts'
 import { migrate, schemaVersion } from './migrate.ts'
@@ -30,6 +31,13 @@ function writeFirstVersion(database: DatabaseSync, rows: ReturnType<typeof drift
   database.exec(
     `INSERT INTO series_rows VALUES (2, ${START}, '', 0, '{"x":1}', 1, NULL, NULL, NULL, 1, ${START})`,
   )
+  database.exec(
+    `INSERT INTO feeds (dataset, source, symbol, interval) VALUES ('trades', 'predmkt_b', 'BTC', '')`,
+  )
+  for (let i = 0; i < 500; i++)
+    database.exec(
+      `INSERT INTO series_rows VALUES (3, ${START + i * 3_000}, 'KX-${i % 3}', ${i}, '{"side":"${i % 2 ? 'buy' : 'sell'}","n":${i}}', 1, '${i % 2 ? 'buy' : 'sell'}', NULL, NULL, 1, ${START})`,
+    )
   const key = database.prepare(`INSERT INTO series_rows VALUES (1, ?, ?, ?, '', 1, NULL, NULL, 7, 1, ?)`)
   const tail = database.prepare('INSERT INTO books_tail VALUES (1, ?, ?, ?, ?, ?, ?)')
   const block = database.prepare(
@@ -81,6 +89,16 @@ test('a file of the first schema keeps every snapshot, byte for byte, and goes o
     }
     const perp = { ...feed, source: 'perpdex', interval: '' } as const
     assert.deepEqual(await walk(store, { feeds: [perp], range, order: 'asc', limit: 5 }), ['{"x":1}'])
+    const prints = { dataset: 'trades', source: 'predmkt_b', symbol: 'BTC', interval: '' } as const
+    const numbers = async (filters: RowFilters) =>
+      (await walk(store, { feeds: [prints], range, order: 'asc', limit: 70, filters })).map((text) =>
+        Number(JSON.parse(text).n),
+      )
+    const every = (step: number, from: number) =>
+      Array.from({ length: 500 }, (_, i) => i).filter((i) => i % step === from)
+    assert.deepEqual(await numbers({}), every(1, 0))
+    assert.deepEqual(await numbers({ side: 'buy' }), every(2, 1))
+    assert.deepEqual(await numbers({ instruments: ['KX-2'] }), every(3, 2))
     assert.equal((await store.series.append([{ feed, rows }])).unchanged, rows.length)
     const [first] = rows
     assert.ok(first)

@@ -1,6 +1,6 @@
 /**
- * The step from version 1 of the schema, which kept the keys of snapshots in series_rows and their content in blocks
- * of a minute, written line by line:
+ * The step from version 1 of the schema, which kept prints in series_rows like all rows, and of snapshots the keys;
+ * their content lay in blocks of a minute, written line by line:
  *
  *   line:  ms within the minute | seq | side | side | side | side | text of the light row
  *   side:  '' (unchanged) or  start,removed,level;level;…
@@ -8,7 +8,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { zstdDecompressSync } from 'node:zlib'
 import { SPAN_MS } from './books-block.ts'
-import { bookWriter } from './books-write.ts'
+import { NO_BOOKS } from './books-row.ts'
+import { type BookWriter, bookWriter } from './books-write.ts'
 
 const MINUTE_MS = 60_000
 const SIDES = 4
@@ -60,6 +61,7 @@ export function convertBooks(database: DatabaseSync): void {
     }
     writer.fold(feed, FOLDS_AT_ONCE)
   }
+  convertPrints(database, writer)
   database.exec(`
     DELETE FROM series_active WHERE feed IN (SELECT DISTINCT feed FROM book_groups);
     DELETE FROM series_rows WHERE books IS NOT NULL;
@@ -67,6 +69,28 @@ export function convertBooks(database: DatabaseSync): void {
     DROP TABLE books_blocks;
     ALTER TABLE series_rows DROP COLUMN books;
   `)
+}
+
+/** Prints lay in series_rows as a whole. */
+function convertPrints(database: DatabaseSync, writer: BookWriter): void {
+  const feeds = database
+    .prepare(`SELECT id FROM feeds WHERE dataset = 'trades' AND source IN ('predmkt_a', 'predmkt_b')`)
+    .all()
+  const rows = database.prepare(
+    'SELECT ts, instrument, seq, text, recorded_at FROM series_rows WHERE feed = ? ORDER BY ts, instrument, seq',
+  )
+  const remove = database.prepare('DELETE FROM series_rows WHERE feed = ?')
+  for (const { id } of feeds) {
+    const feed = Number(id)
+    let written = 0
+    for (const row of rows.iterate(feed)) {
+      const print = { ts: Number(row.ts), seq: Number(row.seq), text: String(row.text), packed: NO_BOOKS }
+      writer.put(feed, String(row.instrument), print, Number(row.recorded_at))
+      if (++written % FOLDS_AT_ONCE === 0) writer.fold(feed, FOLDS_AT_ONCE)
+    }
+    writer.fold(feed, FOLDS_AT_ONCE)
+    remove.run(feed)
+  }
 }
 
 function readMinute(data: Uint8Array, minute: number): OldRow[] {

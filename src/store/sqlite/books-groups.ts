@@ -1,4 +1,4 @@
-/** Reads groups of snapshots (see books-write.ts): the keys of a block and its tail as one list, and the rows behind them. */
+/** Reads groups of rows (see books-write.ts): the keys of a block and its tail as one list, and the rows behind them. */
 import type { DatabaseSync } from 'node:sqlite'
 import { Lru } from '../../kit/lru.ts'
 import { type BookBlock, decodeBlock, spanOf } from './books-block.ts'
@@ -15,6 +15,15 @@ export interface GroupView {
   readonly seq: readonly number[]
   /** The rows at these indexes, which ascend. */
   rows(indexes: readonly number[]): BookRow[]
+}
+
+const SIDE = /"side":"(\w+)"/
+
+/** Which rows of a group say this side. */
+export function ofSide(view: GroupView, side: string): (index: number) => boolean {
+  const all = view.rows([...view.ts.keys()])
+  const matches = all.map(({ text }) => SIDE.exec(text)?.[1] === side)
+  return (index) => matches[index] ?? false
 }
 
 /** Lives for one page: what it has looked at once it does not look at again. */
@@ -64,9 +73,7 @@ export function groupReaders(database: DatabaseSync): () => GroupReader {
   )
   const data = database.prepare('SELECT data FROM book_blocks WHERE id = ?')
   const tailKeys = database.prepare('SELECT ts, seq FROM book_tail WHERE block = ? ORDER BY ts, seq')
-  const tailRow = database.prepare(
-    'SELECT recorded_at, text, sides FROM book_tail WHERE block = ? AND ts = ? AND seq = ?',
-  )
+  const tail = database.prepare('SELECT ts, seq, recorded_at, text, sides FROM book_tail WHERE block = ?')
   const blocks = new Lru<number, { version: number; block: BookBlock }>({
     maxEntries: 10_000,
     maxWeight: MAX_CACHED_BYTES,
@@ -90,11 +97,12 @@ export function groupReaders(database: DatabaseSync): () => GroupReader {
       : []
     if (block !== undefined && keys.length === 0)
       return { feed, instrument, ts: block.ts, seq: block.seq, rows: (indexes) => block.rows(indexes) }
+    let rows: Map<string, BookRow> | undefined
     return mergedView(feed, instrument, block, keys, (ts, seq) => {
-      const row = tailRow.get(found.id, ts, seq)
-      if (row === undefined) throw new Error(`the books of ${instrument} at ${ts} are missing`)
-      const sides = sidesOf(String(row.sides))
-      return { ts, seq, recordedAt: Number(row.recorded_at), text: String(row.text), sides }
+      rows ??= new Map(tail.all(found.id).map((row) => [`${row.ts}/${row.seq}`, tailRowOf(row)]))
+      const row = rows.get(`${ts}/${seq}`)
+      if (row === undefined) throw new Error(`the row of ${instrument} at ${ts} is missing`)
+      return row
     })
   }
 
@@ -146,6 +154,19 @@ export function groupReaders(database: DatabaseSync): () => GroupReader {
       instruments: (feed, fromSpan, toSpan) =>
         listed.all(feed, fromSpan, toSpan).map((row) => String(row.instrument)),
     }
+  }
+}
+
+/** Books are unpacked where they are looked at. */
+function tailRowOf(row: Record<string, unknown>): BookRow {
+  return {
+    ts: Number(row.ts),
+    seq: Number(row.seq),
+    recordedAt: Number(row.recorded_at),
+    text: String(row.text),
+    get sides() {
+      return sidesOf(String(row.sides))
+    },
   }
 }
 

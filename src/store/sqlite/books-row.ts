@@ -1,6 +1,7 @@
 /**
- * A snapshot of a prediction market in the form in which blocks keep it: the light row as served, and its books as
+ * A row of a prediction market in the form in which blocks keep it: the light row as served, and its books as
  * whole millionths. Where the second book (Down, No) is the first one seen from the other side, it is left out.
+ * A print is a row whose books are empty.
  */
 import { MICRO, microText } from '../../core/micro.ts'
 import type { Levels } from '../../core/rows/book.ts'
@@ -21,6 +22,8 @@ export interface BookRow {
   readonly sides: readonly Side[]
 }
 
+/** The storage form of empty books. */
+export const NO_BOOKS = '|||'
 export const NO_SIDE: Side = { prices: [], sizes: [] }
 /** What a number with so many decimals is multiplied by to be whole millionths. */
 const SCALES = [1_000_000, 100_000, 10_000, 1_000, 100, 10, 1]

@@ -1,11 +1,11 @@
 /**
- * Pages over groups of snapshots: span by span in the direction of the walk, the rows of all markets of a span merged
+ * Pages over groups of rows: span by span in the direction of the walk, the rows of all markets of a span merged
  * by their keys. A page unpacks the groups of the spans it passes through and no others.
  */
 import { SOURCES, type Source } from '../../core/source.ts'
 import type { Position, SeriesQuery } from '../series.ts'
 import { spanOf } from './books-block.ts'
-import { type GroupReader, type GroupView, lowerBound } from './books-groups.ts'
+import { type GroupReader, type GroupView, lowerBound, ofSide } from './books-groups.ts'
 import { type Arm, compareText, endOf, isAfter } from './series-arms.ts'
 
 /** Where a row of a page lies. */
@@ -26,14 +26,14 @@ export function refOf(view: GroupView, index: number, rank: number): BookRef {
   return { feed: view.feed, position, view, index }
 }
 
-/** Rows of snapshots have neither a side nor a value. */
 export function bookRows(
   groups: GroupReader,
   arms: readonly Arm[],
   query: SeriesQuery,
   limit: number,
 ): BookRef[] {
-  if (query.filters?.side !== undefined || query.filters?.minUsd !== undefined) return []
+  // No row of a prediction market has a value in dollars.
+  if (query.filters?.minUsd !== undefined) return []
   const ascending = query.order === 'asc'
   let from = query.range.from
   let to = endOf(query.range) - 1
@@ -48,7 +48,8 @@ export function bookRows(
     if (span === undefined || (ascending ? span > spanOf(to) : span < spanOf(from))) break
     const heads = headsOf(groups, arms, query, span, from, to)
     for (let head = next(heads, ascending); head !== undefined; head = next(heads, ascending)) {
-      if (found.push(refOf(head.view, head.at, head.rank)) === limit) return found
+      if (head.isWanted(head.at)) found.push(refOf(head.view, head.at, head.rank))
+      if (found.length === limit) return found
       head.at += ascending ? 1 : -1
     }
     span += ascending ? 1 : -1
@@ -73,6 +74,7 @@ function nearestSpan(
 interface Head {
   readonly view: GroupView
   readonly rank: number
+  readonly isWanted: (index: number) => boolean
   at: number
   /** One past the last one in the direction of the walk. */
   readonly end: number
@@ -88,6 +90,7 @@ function headsOf(
   to: number,
 ): Head[] {
   const ascending = query.order === 'asc'
+  const side = query.filters?.side
   const heads: Head[] = []
   for (const { feed, instrument, rank } of arms) {
     const views = instrument === undefined ? groups.views(feed, span) : [groups.view(feed, span, instrument)]
@@ -95,7 +98,10 @@ function headsOf(
       if (view === undefined) continue
       const low = lowerBound(view.ts, from)
       const high = lowerBound(view.ts, to + 1)
-      const head = ascending ? { view, rank, at: low, end: high } : { view, rank, at: high - 1, end: low - 1 }
+      if (low >= high) continue
+      const isWanted = side === undefined ? () => true : ofSide(view, side)
+      const walk = ascending ? { at: low, end: high } : { at: high - 1, end: low - 1 }
+      const head = { view, rank, isWanted, ...walk }
       while (head.at !== head.end && !isAfter(refOf(view, head.at, rank).position, query))
         head.at += ascending ? 1 : -1
       if (head.at !== head.end) heads.push(head)

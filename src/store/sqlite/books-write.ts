@@ -1,5 +1,5 @@
 /**
- * Writes snapshots of prediction markets. A *group* is one market over one span of ten minutes: a row of book_groups,
+ * Writes snapshots and prints of prediction markets. A *group* is one instrument over one span of ten minutes: a row of book_groups,
  * a compressed block, and a tail of rows that are not in the block yet. A row of the tail wins over one of the block.
  *
  *   row ──▶ tail ──fold──▶ block     when the tail is long, or the feed has gone on to the next span

@@ -114,9 +114,9 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
   },
   {
     version: 2,
-    name: 'snapshots with books in groups of ten minutes',
+    name: 'snapshots and prints of prediction markets in groups of ten minutes',
     sql: `
-      -- one market over ten minutes: its rows lie in a compressed block, the newest in a tail
+      -- one instrument over ten minutes: its rows lie in a compressed block, the newest in a tail
       CREATE TABLE book_groups (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         feed INTEGER NOT NULL,

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { spanOf } from './books-block.ts'
+import { NO_BOOKS } from './books-row.ts'
 import type { BookWriter } from './books-write.ts'
-import type { FeedTable, StoredFeed } from './series-feeds.ts'
+import { type FeedTable, isGrouped, type StoredFeed } from './series-feeds.ts'
 import { MANY, type PlainRow, rowInserter } from './series-insert.ts'
 import type { PackedRows } from './series-packed.ts'
 
@@ -23,8 +24,8 @@ export interface RowWriter {
 }
 
 interface Row extends PlainRow {
-  /** The storage form of its books: such a row is kept with them. */
-  books: string | null
+  /** The storage form of its books. */
+  books: string
 }
 
 /**
@@ -36,7 +37,7 @@ interface Row extends PlainRow {
  *   closed, new is open  → unchanged: a late open version never replaces a closed row
  *   closed, other bytes  → corrected: the old bytes become a revision
  *
- * Rows with books are always closed; they lie in groups of their own (books-write.ts).
+ * Grouped rows (books-write.ts) are always closed.
  */
 export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookWriter): RowWriter {
   const inserter = rowInserter(database)
@@ -84,13 +85,8 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
   const insertPlain = (feed: StoredFeed, row: Row, recordedAt: number): keyof AppendCounts =>
     inserter.one(feed.id, row, recordedAt) ? 'inserted' : replace(feed, row, recordedAt)
 
-  const insertBooks = (
-    feed: StoredFeed,
-    row: Row,
-    packed: string,
-    recordedAt: number,
-  ): keyof AppendCounts => {
-    const { ts, seq, instrument, text } = row
+  const insertGrouped = (feed: StoredFeed, row: Row, recordedAt: number): keyof AppendCounts => {
+    const { ts, seq, instrument, text, books: packed } = row
     const outcome = books.put(feed.id, instrument, { ts, seq, text, packed }, recordedAt)
     if (outcome.kind === 'corrected') {
       const key = [feed.id, ts, instrument, seq] as const
@@ -105,17 +101,18 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
       const counts: AppendCounts = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0 }
       const feed = feeds.open(packed.feed)
       const sampled = packed.feed.dataset === 'snapshots'
+      const grouped = isGrouped(packed.feed)
       const spans = new Set<string>()
       let finalChanged = false
       const note = (row: Row, outcome: keyof AppendCounts) => {
         counts[outcome]++
-        if (row.books !== null) spans.add(`${spanOf(row.ts)}/${row.instrument}`)
+        if (grouped) spans.add(`${spanOf(row.ts)}/${row.instrument}`)
         else if (sampled && outcome === 'inserted') markActive(feed.id, row)
         if (outcome !== 'unchanged' && row.ts < feed.finalBefore) finalChanged = true
       }
       const rows = unpack(packed)
       // Rows that were there before mostly come many at a time: then they are looked at one by one.
-      let allNew = packed.books === null
+      let allNew = !grouped
       for (let i = 0; i < rows.length; ) {
         const chunk = allNew ? rows.slice(i, i + MANY) : []
         if (chunk.length === MANY && inserter.many(feed.id, chunk, recordedAt)) {
@@ -126,16 +123,11 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
         allNew = false
         const row = rows[i++]
         if (row === undefined) break
-        note(
-          row,
-          row.books === null
-            ? insertPlain(feed, row, recordedAt)
-            : insertBooks(feed, row, row.books, recordedAt),
-        )
+        note(row, grouped ? insertGrouped(feed, row, recordedAt) : insertPlain(feed, row, recordedAt))
       }
       if (counts.corrected > 0) countCorrections.run(counts.corrected, feed.id)
       if (finalChanged) feeds.bump(feed.id)
-      if (packed.books !== null) books.fold(feed.id, FOLDS_AT_LEAST + 2 * spans.size)
+      if (grouped) books.fold(feed.id, FOLDS_AT_LEAST + 2 * spans.size)
       return counts
     },
     forget() {
@@ -159,7 +151,7 @@ function unpack(packed: PackedRows): Row[] {
       closed: packed.closed[i] ?? 0,
       side: sides?.[i] || null,
       usd: usd === undefined || Number.isNaN(usd) ? null : usd,
-      books: books?.[i] || null,
+      books: books?.[i] || NO_BOOKS,
       text,
     }
   })

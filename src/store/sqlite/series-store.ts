@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { DATASETS, type Dataset, type Feed } from '../../core/feed.ts'
-import { BOOK_FIELDS } from '../../core/rows/snapshot.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type {
   AppendResult,
@@ -18,6 +17,7 @@ import type { Writer } from './environment-writer.ts'
 import { type Arm, armsOf, comparePositions } from './series-arms.ts'
 import { seriesBlocks } from './series-blocks.ts'
 import { encodeBatch } from './series-encode.ts'
+import { isGrouped } from './series-feeds.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import type { PackedRows } from './series-packed.ts'
 import { EMPTY_PAGE, oneStateOf, pageReader, type StoredRow } from './series-page.ts'
@@ -90,22 +90,22 @@ export function sqliteSeries(parts: {
       : sampledRows(samples(), arms, { ...query, stepMs }, limit)
   }
 
-  /** Rows with their texts to come: plain ones and ones with books, merged. */
+  /** Rows with their texts to come: plain ones and grouped ones, merged. */
   const rowsOf = (query: SeriesQuery, limit: number): RowsOfPage => {
     if (query.stepMs !== undefined && query.feeds.some((feed) => feed.dataset !== 'snapshots'))
       throw new RangeError('only snapshots are sampled')
     const armsFor = (feeds: readonly Feed[]) => armsOf({ ...query, feeds }, lookup.id)
-    const plain = armsFor(query.feeds.filter((feed) => !keepsBooks(feed)))
-    const booked = armsFor(query.feeds.filter(keepsBooks))
+    const plain = armsFor(query.feeds.filter((feed) => !isGrouped(feed)))
+    const grouped = armsFor(query.feeds.filter(isGrouped))
     const reader = groups()
     if (limit < 1) return { rows: [], reader }
     const { stepMs } = query
     const refs =
-      booked.length === 0
+      grouped.length === 0
         ? []
         : stepMs === undefined
-          ? bookRows(reader, booked, query, limit)
-          : sampledRows(bookSamples(reader), booked, { ...query, stepMs }, limit)
+          ? bookRows(reader, grouped, query, limit)
+          : sampledRows(bookSamples(reader), grouped, { ...query, stepMs }, limit)
     const others = plainRows(plain, query, limit)
     if (others.length === 0) return { rows: refs, reader }
     const sign = query.order === 'asc' ? 1 : -1
@@ -136,7 +136,7 @@ export function sqliteSeries(parts: {
     }
   }
 
-  const isComposed = (query: SeriesQuery) => query.stepMs !== undefined || query.feeds.some(keepsBooks)
+  const isComposed = (query: SeriesQuery) => query.stepMs !== undefined || query.feeds.some(isGrouped)
 
   return {
     append,
@@ -193,9 +193,4 @@ interface RowsOfPage {
 
 function isRef(row: StoredRow | BookRef): row is BookRef {
   return 'view' in row
-}
-
-/** Rows of such a feed lie with their books. */
-function keepsBooks(feed: Feed): boolean {
-  return feed.dataset === 'snapshots' && BOOK_FIELDS[feed.source] !== undefined
 }
