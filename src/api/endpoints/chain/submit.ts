@@ -104,7 +104,7 @@ export const submit = endpoint({
   cost,
   returns: object('SubmitResult', SubmitResult),
   errors: ['transaction_rejected', 'upstream_error', 'upstream_unavailable', 'upstream_timeout'],
-  run: async ({ body, services }) => {
+  run: async ({ body, services, isGone }) => {
     const request = body as SubmitRequest
     const { upstreams, submitter } = services.chain
     const read = readTransaction(request.transaction)
@@ -115,11 +115,11 @@ export const submit = endpoint({
         ? upstreams.prepare('submitTransactionReplacement', { transaction })
         : upstreams.prepare('submitTransaction', { transaction, allowOrphan: request.allow_orphan ?? false })
     if (!prepared.ok) throw bodyError(prepared.faults)
-    const sent = await submitter.send(prepared.call, read.transaction)
+    const sent = await submitter.send(prepared.call, read.transaction, isGone)
     if (!sent.ok) throw refusalOf(sent)
     const wait = request.wait_for_mempool === true
     const waitMs = (request.wait_timeout_seconds ?? DEFAULT_WAIT_SECONDS) * 1000
-    const seen = sent.known || (wait && (await submitter.waitUntilSeen(read.transaction, waitMs)))
+    const seen = sent.known || (wait && (await submitter.waitUntilSeen(read.transaction, waitMs, isGone)))
     const attempts = sent.attempts + (wait ? 1 : 0)
     const value = {
       tx_id: sent.txId,
