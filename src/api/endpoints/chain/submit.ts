@@ -13,7 +13,12 @@ import { upstreamError } from './upstream-error.ts'
 const SubmitRequest = Type.Object(
   {
     transaction: SignedTransaction,
-    allow_orphan: Type.Optional(Type.Boolean({ description: 'Take it before its parents are known.' })),
+    allow_orphan: Type.Optional(
+      Type.Boolean({
+        description:
+          'Take it before its parents are known. Not together with `replace_by_fee`: a replacement is never taken as an orphan.',
+      }),
+    ),
     replace_by_fee: Type.Optional(
       Type.Boolean({
         description: 'Replace the one transaction in the mempool that it conflicts with.',
@@ -37,6 +42,12 @@ const SubmitResult = Type.Object({
   attempts: Type.Integer({ description: 'Calls to nodes; all looks at the mempool together are one.' }),
   credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
 })
+
+/** The node's call for replacements knows no such wish; leaving it out would grant less than was asked for. */
+const NO_ORPHAN = {
+  path: 'allow_orphan',
+  message: 'cannot be true together with replace_by_fee: a replacement is never taken as an orphan',
+}
 
 const cost = base(10).per('attempt', 5)
 const DEFAULT_WAIT_SECONDS = 5
@@ -109,6 +120,7 @@ export const submit = endpoint({
     const { upstreams, submitter } = services.chain
     const read = readTransaction(request.transaction)
     if (!read.ok) throw bodyError(read.faults)
+    if (request.replace_by_fee === true && request.allow_orphan === true) throw bodyError([NO_ORPHAN])
     const { transaction } = request
     const prepared =
       request.replace_by_fee === true
