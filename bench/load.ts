@@ -1,8 +1,9 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * A lean HTTP/1.1 client: keep-alive connections that each send the next request when the answer to the last
- * one is complete. It parses no more than it must, so that it measures the server and not itself.
+ * A lean client: connections that are kept and each send the next request when the answer to the last one is
+ * complete. It parses no more than it must, so that it measures the server and not itself. It speaks HTTP/1.1
+ * unless another wire is given (`socket-wire.ts`).
  */
 export interface LoadResult {
   requestsPerSecond: number
@@ -11,12 +12,22 @@ export interface LoadResult {
   latenciesMs: number[]
 }
 
+/** How requests and answers look on a connection. */
+export interface Wire {
+  /** What opens a connection; its answer ends with an empty line. */
+  readonly greeting?: string
+  /** The length of the answer that these bytes begin with; undefined while that cannot be told. */
+  answerLength(bytes: Buffer): number | undefined
+  status(bytes: Buffer): number
+}
+
 export interface LoadOptions {
   port: number
   connections: number
   durationMs: number
   /** The raw request of connection `index`'s n-th turn. */
-  request: (index: number, turn: number) => string
+  request: (index: number, turn: number) => string | Buffer
+  wire?: Wire
   /** How long each connection waits after an answer. */
   pauseMs?: number
 }
@@ -57,6 +68,18 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
   return { requestsPerSecond: latenciesMs.length / seconds, statuses, latenciesMs }
 }
 
+const HEAD_END = '\r\n\r\n'
+
+const httpWire: Wire = {
+  answerLength(bytes) {
+    const end = bytes.indexOf(HEAD_END)
+    if (end === -1) return undefined
+    const length = /\r\ncontent-length: (\d+)/i.exec(bytes.toString('latin1', 0, end))
+    return end + HEAD_END.length + (length === null ? 0 : Number(length[1]))
+  },
+  status: (bytes) => Number(bytes.toString('latin1', 9, 12)),
+}
+
 function drive(
   options: LoadOptions,
   index: number,
@@ -64,42 +87,51 @@ function drive(
   done: (status: number, ms: number) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
+    const { wire = httpWire } = options
     const socket: Socket = connect(options.port, '127.0.0.1')
     socket.setNoDelay(true)
+    let greeted = wire.greeting === undefined
     let turn = 0
     let sentAt = 0
     let pending: Buffer[] = []
     let received = 0
-    let expected = -1
+    let expected: number | undefined
     let status = 0
     const send = () => {
       sentAt = performance.now()
       socket.write(options.request(index, turn++))
     }
-    socket.on('connect', send)
+    socket.on('connect', () => (wire.greeting === undefined ? send() : socket.write(wire.greeting)))
     socket.on('error', reject)
     socket.on('close', () => resolve())
     socket.on('data', (data) => {
       const chunk = data as Buffer
       received += chunk.length
-      if (expected === -1) {
+      if (expected === undefined) {
         pending.push(chunk)
         const head = pending.length === 1 ? chunk : Buffer.concat(pending)
-        const end = head.indexOf('\r\n\r\n')
-        if (end === -1) return
-        const text = head.toString('latin1', 0, end)
-        status = Number(text.slice(9, 12))
-        const length = /\r\ncontent-length: (\d+)/i.exec(text)
-        expected = end + 4 + (length === null ? 0 : Number(length[1]))
+        expected = greeted ? wire.answerLength(head) : greetingLength(head)
+        if (expected === undefined) return
+        status = wire.status(head)
       }
       if (received < expected) return
       pending = []
       received = 0
-      expected = -1
+      expected = undefined
+      if (!greeted) {
+        greeted = true
+        send()
+        return
+      }
       done(status, performance.now() - sentAt)
-      if (performance.now() >= endsAt) socket.end()
+      if (performance.now() >= endsAt) socket.destroy()
       else if (options.pauseMs === undefined) send()
       else setTimeout(send, options.pauseMs)
     })
   })
+}
+
+function greetingLength(bytes: Buffer): number | undefined {
+  const end = bytes.indexOf(HEAD_END)
+  return end === -1 ? undefined : end + HEAD_END.length
 }

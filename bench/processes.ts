@@ -33,6 +33,12 @@ export async function startBare(body: Buffer | string): Promise<Running> {
   return { ...running, stop: () => running.stop().finally(() => rmSync(folder, { recursive: true })) }
 }
 
+/** The simulated node, in a process of its own. */
+export async function startSandboxNode(): Promise<Running & { url: string }> {
+  const running = await start(['bench/sandbox-node.ts'], {})
+  return { ...running, url: `ws://127.0.0.1:${running.port}` }
+}
+
 /** A node for measurements, in a process of its own. */
 export async function startWideNode(bytes: number): Promise<Running & { url: string }> {
   const running = await start(['bench/wide-node.ts', String(bytes)], {})
@@ -42,6 +48,8 @@ export async function startWideNode(bytes: number): Promise<Running & { url: str
 export interface BenchService extends Running {
   key: string
   folder: string
+  /** A key of another account. */
+  otherKey(): string
 }
 
 /** The service as `npm start` runs it, on an empty data folder, with a key of a plan without narrow limits. */
@@ -59,16 +67,18 @@ export async function startBenchService(
     ...options.environment,
   }
   const running = await start(['src/main.ts', 'serve'], environment)
-  const key = createKey(environment, options.keyFor ?? 'test')
+  const { keyFor = 'test' } = options
+  const key = createKey(environment, keyFor)
   return {
     ...running,
     key,
     folder,
+    otherKey: () => createKey(environment, keyFor, 'other@example.com'),
     stop: () => running.stop().finally(() => rmSync(folder, { recursive: true, force: true })),
   }
 }
 
-function createKey(environment: Record<string, string>, keyFor: string): string {
+function createKey(environment: Record<string, string>, keyFor: string, email = 'bench@example.com'): string {
   const tapeline = (...args: string[]): Record<string, string> =>
     JSON.parse(
       execFileSync(process.execPath, ['src/main.ts', ...args, '--json'], {
@@ -77,7 +87,7 @@ function createKey(environment: Record<string, string>, keyFor: string): string 
         encoding: 'utf8',
       }),
     )
-  const { id = '' } = tapeline('accounts', 'create', '--email', 'bench@example.com', '--plan', 'bench')
+  const { id = '' } = tapeline('accounts', 'create', '--email', email, '--plan', 'bench')
   const { key = '' } = tapeline('keys', 'create', '--account', id, '--environment', keyFor, '--name', 'bench')
   return key
 }

@@ -237,6 +237,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       services: deps.openServices,
       nowMs: clock.now(),
       requestId: request.id,
+      isGone: undefined,
       path: request.path,
       ignored: [],
       range: undefined,

@@ -24,6 +24,8 @@ export interface GateRequest {
   /** The caller's address, after the trusted proxies. */
   readonly address: string
   readonly body: Buffer | undefined
+  /** Whether the caller has left: nobody reads the answer any more. */
+  readonly isGone?: () => boolean
 }
 
 /** Names and values in turn, as `writeHead` takes them. */

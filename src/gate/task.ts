@@ -41,6 +41,7 @@ export function runTask<Services>(
     heavySlots: options.heavySlots,
     dryRun: options.dryRun,
     requestId: request.id,
+    isGone: request.headers['idempotency-key'] === undefined ? request.isGone : undefined,
     path: request.path,
   }
   return task.route.endpoint.run(context)

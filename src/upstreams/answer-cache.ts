@@ -6,8 +6,10 @@ import type { RawOutcome } from './outcome.ts'
 import type { ValidCall } from './validate-params.ts'
 
 export interface AnswerCache {
-  /** `ask` is run at most once at a time per call; its outcome is shared by all who ask meanwhile. */
-  get(call: ValidCall, ask: () => Promise<RawOutcome>): Promise<RawOutcome>
+  /** An answer that is young enough. */
+  kept(call: ValidCall): RawOutcome | undefined
+  /** `send` is run at most once at a time per call; its outcome is shared by all who ask meanwhile. */
+  ask(call: ValidCall, send: () => Promise<RawOutcome>): Promise<RawOutcome>
 }
 
 const MAX_ENTRIES = 500
@@ -22,19 +24,20 @@ export function createAnswerCache(clock: Clock): AnswerCache {
   const flights = createSingleflight<RawOutcome>()
 
   return {
-    async get(call, ask) {
+    kept(call) {
       const entry = kept.get(call.key)
-      if (entry !== undefined && clock.now() < entry.untilMs) return entry.outcome
-      return flights.run(call.key, async () => {
+      return entry !== undefined && clock.now() < entry.untilMs ? entry.outcome : undefined
+    },
+    ask: (call, send) =>
+      flights.run(call.key, async () => {
         const askedMs = clock.now()
-        const answer = await ask()
+        const answer = await send()
         if (!answer.ok) return answer
         // The answer is a window on a larger read from the socket, which must not be kept alive.
         const outcome = { ...answer, bytes: Buffer.from(answer.bytes) }
         const untilMs = askedMs + call.method.cacheMs
         kept.set(call.key, { outcome, untilMs, bytes: outcome.bytes.length + call.key.length })
         return outcome
-      })
-    },
+      }),
   }
 }

@@ -9,6 +9,9 @@ export type Attempt =
   | { kind: 'refused'; node: string; refusal: Refusal }
   | { kind: 'fault'; node: string; fault: WireFault; detail: string }
 
+/** What ended a call before an answer did. */
+export type Stop = 'caller' | 'deadline'
+
 /** An earlier try of ours arrived after all: the network has the transaction, and this is its id. */
 export function refusedOutcome(
   call: ValidCall,
@@ -23,18 +26,13 @@ export function refusedOutcome(
   return { ok: false, failure: { kind: 'refused', refusal, node }, ...traits }
 }
 
-export function failureOf(
-  losers: readonly Attempt[],
-  stopped: AbortSignal,
-  caller: AbortSignal | undefined,
-  budgetMs: number,
-): CallFailure {
-  if (caller?.aborted) return { kind: 'cancelled', detail: 'the caller left' }
+export function failureOf(losers: readonly Attempt[], stop: Stop | undefined, budgetMs: number): CallFailure {
+  if (stop === 'caller') return { kind: 'cancelled', detail: 'the caller left' }
   const refused = losers.findLast((loser) => loser.kind === 'refused')
   if (refused !== undefined) return { kind: 'refused', refusal: refused.refusal, node: refused.node }
   const faults = losers.filter((loser) => loser.kind === 'fault')
   const detail = faults.map(({ node, detail }) => (node === '' ? detail : `${node}: ${detail}`)).join('; ')
-  if (stopped.aborted) return { kind: 'timeout', detail: detail || `no answer within ${budgetMs} ms` }
+  if (stop === 'deadline') return { kind: 'timeout', detail: detail || `no answer within ${budgetMs} ms` }
   if (faults.length > 0 && faults.every(({ fault }) => fault === 'overloaded'))
     return { kind: 'overloaded', detail }
   return { kind: 'unavailable', detail: detail || 'no node is usable' }

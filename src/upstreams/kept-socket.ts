@@ -5,7 +5,14 @@
  */
 import { type BackoffPolicy, backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
-import { openWrpcSocket, type WireAnswer, type WireCallOptions, type WrpcSocket } from './wrpc.ts'
+import {
+  type OnAnswer,
+  openWrpcSocket,
+  type Ticket,
+  type WireAnswer,
+  type WireCallOptions,
+  type WrpcSocket,
+} from './wrpc.ts'
 
 export interface KeptSocketOptions {
   url: string
@@ -19,7 +26,10 @@ export interface KeptSocketOptions {
 export interface KeptSocket {
   readonly up: boolean
   readonly inFlight: number
+  /** Calls that leave at the end of this turn of the loop. */
+  readonly leaving: number
   silentMs(nowMs: number): number
+  ask(method: string, paramsText: string, timeoutMs: number, onAnswer: OnAnswer): Ticket | undefined
   call(method: string, paramsText: string, options: WireCallOptions): Promise<WireAnswer>
   /** Ends the present connection; the next one is tried as after any loss. */
   drop(): void
@@ -31,6 +41,13 @@ const RECONNECT: BackoffPolicy = { baseMs: 100, capMs: 3_000 }
 const MIN_WAIT_MS = 25
 /** A connection this old was a good one: the next loss starts the backoff anew. */
 const STABLE_MS = 5_000
+
+export const NOT_CONNECTED: WireAnswer = {
+  kind: 'fault',
+  fault: 'not_connected',
+  sent: false,
+  detail: 'not connected',
+}
 
 export function keepSocket(options: KeptSocketOptions): KeptSocket {
   const { clock } = options
@@ -75,10 +92,17 @@ export function keepSocket(options: KeptSocketOptions): KeptSocket {
     get inFlight() {
       return current?.inFlight ?? 0
     },
+    get leaving() {
+      return current?.leaving ?? 0
+    },
     silentMs: (nowMs) => current?.silentMs(nowMs) ?? 0,
+    ask(method, paramsText, timeoutMs, onAnswer) {
+      if (current !== undefined) return current.ask(method, paramsText, timeoutMs, onAnswer)
+      onAnswer(NOT_CONNECTED)
+      return undefined
+    },
     call: (method, paramsText, callOptions) =>
-      current?.call(method, paramsText, callOptions) ??
-      Promise.resolve({ kind: 'fault', fault: 'not_connected', sent: false, detail: 'not connected' }),
+      current?.call(method, paramsText, callOptions) ?? Promise.resolve(NOT_CONNECTED),
     drop: () => current?.close(),
     close() {
       stop.abort()

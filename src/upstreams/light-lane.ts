@@ -1,11 +1,14 @@
-/** The light sockets of one node: a small set, each pipelined; a call takes the one with the least waiting. */
+/**
+ * The light sockets of one node: a small set, each pipelined. A call takes the one with the least waiting, and
+ * the calls of one turn of the loop go together, because they leave in one write.
+ */
 import type { Clock } from '../kit/clock.ts'
-import { type KeptSocket, keepSocket } from './kept-socket.ts'
-import type { WireAnswer, WireCallOptions } from './wrpc.ts'
+import { type KeptSocket, keepSocket, NOT_CONNECTED } from './kept-socket.ts'
+import type { OnAnswer, Ticket } from './wrpc.ts'
 
 export interface LightLane {
   look(): LaneLook
-  call(method: string, paramsText: string, options: WireCallOptions): Promise<WireAnswer>
+  ask(method: string, paramsText: string, timeoutMs: number, onAnswer: OnAnswer): Ticket | undefined
   close(): void
 }
 
@@ -24,10 +27,25 @@ export interface LightLaneOptions {
   onChange: () => void
 }
 
+/** The node serves a socket in order: more calls than this are better spread. */
+const MAX_TOGETHER = 32
+
 export function openLightLane(options: LightLaneOptions): LightLane {
   const sockets: KeptSocket[] = Array.from({ length: options.sockets }, () =>
     keepSocket({ url: options.url, clock: options.clock, onUp: options.onChange, onDown: options.onChange }),
   )
+
+  function pick(): KeptSocket | undefined {
+    let best: KeptSocket | undefined
+    for (const socket of sockets) {
+      if (!socket.up) continue
+      const { leaving } = socket
+      if (leaving > 0 && leaving < MAX_TOGETHER) return socket
+      if (best === undefined || socket.inFlight < best.inFlight) best = socket
+    }
+    return best
+  }
+
   return {
     look() {
       const nowMs = performance.now()
@@ -44,13 +62,11 @@ export function openLightLane(options: LightLaneOptions): LightLane {
       }
       return { up, inFlight, silentMs }
     },
-    call(method, paramsText, callOptions) {
-      let best: KeptSocket | undefined
-      for (const socket of sockets) {
-        if (socket.up && (best === undefined || socket.inFlight < best.inFlight)) best = socket
-      }
-      if (best !== undefined) return best.call(method, paramsText, callOptions)
-      return Promise.resolve({ kind: 'fault', fault: 'not_connected', sent: false, detail: 'not connected' })
+    ask(method, paramsText, timeoutMs, onAnswer) {
+      const socket = pick()
+      if (socket !== undefined) return socket.ask(method, paramsText, timeoutMs, onAnswer)
+      onAnswer(NOT_CONNECTED)
+      return undefined
     },
     close() {
       for (const socket of sockets) socket.close()

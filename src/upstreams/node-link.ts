@@ -7,7 +7,7 @@ import type { Health } from './health.ts'
 import type { HeavyThread } from './heavy-thread.ts'
 import { type LightLane, openLightLane } from './light-lane.ts'
 import type { Lane, Method } from './methods.ts'
-import type { WireAnswer, WireCallOptions } from './wrpc.ts'
+import type { OnAnswer, Ticket } from './wrpc.ts'
 
 export interface NodeAddress {
   readonly name: string
@@ -20,7 +20,8 @@ export interface NodeLink {
   readonly tier: Tier
   readonly breaker: Breaker
   view(lane: Lane): NodeView
-  call(method: Method, paramsText: string, options: WireCallOptions): Promise<WireAnswer>
+  /** See `WrpcSocket.ask`; the time limit is the method's own. */
+  ask(method: Method, paramsText: string, onAnswer: OnAnswer): Ticket | undefined
   /** `lost`: it took at least this long, then another node was faster. */
   took(method: Method, ms: number, lost: boolean): void
   /** A probe came back: an idle node that was slow once gets fast again. */
@@ -44,6 +45,9 @@ const LATENCY_SAMPLES = 128
 const MIN_SAMPLES = 8
 /** Weight of the newest sample in the average that orders nodes. */
 const AVERAGE_WEIGHT = 0.1
+
+/** One reason for all: an abort without one builds an exception with a stack each time. */
+const CANCELLED = new Error('the call is over')
 
 export function linkNode(options: NodeLinkOptions): NodeLink {
   const { address, heavy } = options
@@ -70,6 +74,13 @@ export function linkNode(options: NodeLinkOptions): NodeLink {
     return window
   }
 
+  function askHeavy(method: Method, paramsText: string, onAnswer: OnAnswer): Ticket {
+    const stop = new AbortController()
+    const { timeoutMs } = method
+    void heavy.call(address.name, method.name, paramsText, { timeoutMs, signal: stop.signal }).then(onAnswer)
+    return { cancel: () => stop.abort(CANCELLED) }
+  }
+
   return {
     name: address.name,
     tier: address.tier,
@@ -89,10 +100,10 @@ export function linkNode(options: NodeLinkOptions): NodeLink {
         silentMs,
       }
     },
-    call: (method, paramsText, callOptions) =>
+    ask: (method, paramsText, onAnswer) =>
       method.lane === 'light'
-        ? light.call(method.name, paramsText, callOptions)
-        : heavy.call(address.name, method.name, paramsText, callOptions),
+        ? light.ask(method.name, paramsText, method.timeoutMs, onAnswer)
+        : askHeavy(method, paramsText, onAnswer),
     took(method, ms, lost) {
       if (!lost) latency(method).add(ms)
       if (method.lane === 'light') average(ms)

@@ -45,6 +45,8 @@ export interface CallOptions {
   /** Until then there is an outcome. Default: twice the method's time limit. */
   deadlineMs?: number
   signal?: AbortSignal
+  /** Looked at now and then: once true, nobody waits for the outcome any more. Cheaper than a signal. */
+  isAbandoned?: (() => boolean) | undefined
   /** The node to ask first when it is as well as any other. */
   prefer?: string | undefined
 }

@@ -146,9 +146,11 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   const request = createRequester({ nodes: links, clock, nextChange: changes.next, onTrouble })
   const cache = createAnswerCache(clock)
 
-  async function sendRaw(call: ValidCall, callOptions: CallOptions = {}): Promise<RawOutcome> {
+  function sendRaw(call: ValidCall, callOptions: CallOptions = {}): Promise<RawOutcome> {
     if (call.method.cacheMs === 0) return request(call, callOptions)
-    const shared = cache.get(call, () => request(call, {}))
+    const kept = cache.kept(call)
+    if (kept !== undefined) return Promise.resolve(kept)
+    const shared = cache.ask(call, () => request(call, {}))
     return within(shared, callOptions, call.method.timeoutMs * 2)
   }
 
@@ -217,25 +219,29 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   }
 }
 
+const ABANDONED_EVERY_MS = 50
+
 /** A shared answer under one asker's own deadline and signal; the others keep waiting for theirs. */
 async function within(
   shared: Promise<RawOutcome>,
-  { deadlineMs, signal }: CallOptions,
+  { deadlineMs, signal, isAbandoned }: CallOptions,
   defaultMs: number,
 ): Promise<RawOutcome> {
-  if (deadlineMs === undefined && signal === undefined) return shared
+  if (deadlineMs === undefined && signal === undefined && isAbandoned === undefined) return shared
   const { promise: left, resolve } = Promise.withResolvers<RawOutcome>()
   const leave = (kind: 'timeout' | 'cancelled', detail: string) =>
     resolve({ ok: false, failure: { kind, detail }, attempts: 0, inDoubt: false })
   const limitMs = deadlineMs ?? defaultMs
   const timer = setTimeout(() => leave('timeout', `no answer within ${limitMs} ms`), limitMs)
   const onAbort = () => leave('cancelled', 'the caller left')
+  const looker = isAbandoned && setInterval(() => isAbandoned() && onAbort(), ABANDONED_EVERY_MS)
   if (signal?.aborted) onAbort()
   signal?.addEventListener('abort', onAbort, { once: true })
   try {
     return await Promise.race([shared, left])
   } finally {
     clearTimeout(timer)
+    clearInterval(looker)
     signal?.removeEventListener('abort', onAbort)
   }
 }

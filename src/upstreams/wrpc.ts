@@ -6,10 +6,14 @@
  * The node answers one request at a time, in order, and answers no ping while it works. So a call that
  * outlives its time limit proves that everything behind it is stuck as well: the socket is ended and every
  * open call reports a fault. The pong is awaited only while no call is open. A caller that loses interest
- * (`signal`) does not end the socket: its answer is dropped when it comes.
+ * (`cancel`) does not end the socket: what has not left yet does not leave, and the answer to what has left is
+ * dropped when it comes. Calls of one turn of the loop leave in one write: a system call per call was most of
+ * its cost.
  */
 import type { Socket } from 'node:net'
 import WebSocket from 'ws'
+import { createTicker } from '../kit/ticker.ts'
+import { createFrameWriter } from './client-frames.ts'
 import { errorText, type Frame, sliceFrame } from './frame.ts'
 
 export type WireFault = 'not_connected' | 'closed' | 'timeout' | 'malformed' | 'cancelled' | 'overloaded'
@@ -30,12 +34,24 @@ export interface WrpcOptions {
   connectTimeoutMs?: number
 }
 
+/** A call on its way. */
+export interface Ticket {
+  /** The caller lost interest: it is answered as cancelled, unless it was answered already. */
+  cancel(): void
+}
+
+/** Gets the answer, exactly once; before `ask` returns when nothing could be sent. */
+export type OnAnswer = (answer: WireAnswer) => void
+
 export interface WrpcSocket {
   readonly state: 'connecting' | 'open' | 'closed'
-  /** Calls sent and not answered, also those nobody waits for any more. */
+  /** Calls not answered, also those nobody waits for any more. */
   readonly inFlight: number
+  /** Calls that leave at the end of this turn of the loop. */
+  readonly leaving: number
   /** How long the node has been silent while a call waits; 0 when none waits. */
   silentMs(nowMs: number): number
+  ask(method: string, paramsText: string, timeoutMs: number, onAnswer: OnAnswer): Ticket | undefined
   call(method: string, paramsText: string, options: WireCallOptions): Promise<WireAnswer>
   close(): void
 }
@@ -50,10 +66,41 @@ const DEFAULT_PING_MS = 5_000
 const DEFAULT_CONNECT_TIMEOUT_MS = 4_000
 /** One socket is served in order: more than this waiting is a queue, not a pipeline. */
 const MAX_IN_FLIGHT = 512
+/** How exact the time limits of calls are. */
+const TICK_MS = 20
 
-interface Pending {
-  answer: (answer: WireAnswer) => void
-  timer: NodeJS.Timeout
+class OpenCall implements Ticket {
+  readonly id: number
+  readonly method: string
+  readonly endsAtMs: number
+  readonly timeoutMs: number
+  /** Empty once it has left. */
+  text: string
+  #onAnswer: OnAnswer | undefined
+
+  constructor(id: number, method: string, paramsText: string, timeoutMs: number, onAnswer: OnAnswer) {
+    this.id = id
+    this.method = method
+    this.timeoutMs = timeoutMs
+    this.endsAtMs = performance.now() + timeoutMs
+    this.text = `{"id":${id},"method":"${method}","params":${paramsText}}`
+    this.#onAnswer = onAnswer
+  }
+
+  get waiting(): boolean {
+    return this.#onAnswer !== undefined
+  }
+
+  answer(answer: WireAnswer): void {
+    const tell = this.#onAnswer
+    this.#onAnswer = undefined
+    tell?.(answer)
+  }
+
+  cancel(): void {
+    const sent = this.text === ''
+    this.answer(fault('cancelled', sent, sent ? 'cancelled' : 'cancelled before it was sent'))
+  }
 }
 
 export function openWrpcSocket(options: WrpcOptions): WrpcSocket {
@@ -63,25 +110,41 @@ export function openWrpcSocket(options: WrpcOptions): WrpcSocket {
     handshakeTimeout: options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
     followRedirects: false,
   })
-  const pending = new Map<number, Pending>()
+  const framesOf = createFrameWriter()
+  const pending = new Map<number, OpenCall>()
+  let leaving: OpenCall[] = []
   let state: WrpcSocket['state'] = 'connecting'
   let nextId = 1
   let lastProgressMs = 0
   let awaitingPong = false
   let detail = 'closed by the node'
   let connection: Socket | undefined
-  let corked = false
 
   const pinger = setInterval(() => {
     if (state !== 'open') return
     if (awaitingPong && pending.size === 0) {
-      end('no pong')
+      // The loop may have been stuck: a pong that has arrived is read first.
+      setImmediate(() => {
+        if (awaitingPong && pending.size === 0) end('no pong')
+      })
     } else {
       awaitingPong = true
       socket.ping()
     }
   }, options.pingMs ?? DEFAULT_PING_MS)
   pinger.unref()
+
+  const limits = createTicker(TICK_MS, (nowMs) => {
+    for (const call of pending.values()) {
+      if (nowMs < call.endsAtMs) continue
+      const { id, method, timeoutMs } = call
+      pending.delete(id)
+      call.answer(fault('timeout', call.text === '', `no answer within ${timeoutMs} ms`))
+      end(`${method} had no answer within ${timeoutMs} ms`)
+      return false
+    }
+    return pending.size > 0
+  })
 
   function end(reason: string): void {
     detail = reason
@@ -93,11 +156,11 @@ export function openWrpcSocket(options: WrpcOptions): WrpcSocket {
     if (state === 'closed') return
     state = 'closed'
     clearInterval(pinger)
-    for (const { answer, timer } of pending.values()) {
-      clearTimeout(timer)
-      answer({ kind: 'fault', fault: 'closed', sent: true, detail })
-    }
+    limits.stop()
+    leaving = []
+    const open = [...pending.values()]
     pending.clear()
+    for (const call of open) call.answer(fault('closed', call.text === '', detail))
     options.onClose?.(detail)
   }
 
@@ -105,31 +168,54 @@ export function openWrpcSocket(options: WrpcOptions): WrpcSocket {
     lastProgressMs = performance.now()
     const frame = sliceFrame(data)
     if (frame === undefined) end('malformed frame')
-    else if (frame.id !== undefined) settle(frame.id, answerOf(frame))
+    else if (frame.id !== undefined) settle(frame.id, frame)
     else if (frame.method !== undefined && frame.params !== undefined) {
       options.onNotification?.(frame.method, frame.params)
     }
   }
 
-  function settle(id: number, answer: WireAnswer): void {
-    const waiting = pending.get(id)
-    if (waiting === undefined) return
+  function settle(id: number, frame: Frame): void {
+    const call = pending.get(id)
+    if (call === undefined) return
     pending.delete(id)
-    clearTimeout(waiting.timer)
-    waiting.answer(answer)
+    call.answer(answerOf(frame))
   }
 
-  /** Frames of one turn of the loop leave in one write: a system call per frame was most of a call's cost. */
-  function send(frame: string): void {
-    if (!corked && connection !== undefined) {
-      corked = true
-      connection.cork()
-      process.nextTick(() => {
-        corked = false
-        connection?.uncork()
-      })
+  /** Frames go to the connection as they are: everything that `ws` itself sends leaves whole as well. */
+  function flush(): void {
+    const calls = leaving
+    leaving = []
+    const texts: string[] = []
+    for (const call of calls) {
+      if (call.waiting) texts.push(call.text)
+      else pending.delete(call.id)
+      call.text = ''
     }
-    socket.send(frame)
+    if (texts.length > 0) connection?.write(framesOf(texts))
+  }
+
+  function ask(
+    method: string,
+    paramsText: string,
+    timeoutMs: number,
+    onAnswer: OnAnswer,
+  ): Ticket | undefined {
+    const unable =
+      state !== 'open'
+        ? fault('not_connected', false, `socket is ${state}`)
+        : pending.size >= MAX_IN_FLIGHT
+          ? fault('overloaded', false, 'too many calls open')
+          : undefined
+    if (unable !== undefined) {
+      onAnswer(unable)
+      return undefined
+    }
+    const call = new OpenCall(nextId++, method, paramsText, timeoutMs, onAnswer)
+    if (pending.size === 0) lastProgressMs = performance.now()
+    pending.set(call.id, call)
+    if (leaving.push(call) === 1) setImmediate(flush)
+    limits.start()
+    return call
   }
 
   socket.on('upgrade', (response) => {
@@ -156,28 +242,20 @@ export function openWrpcSocket(options: WrpcOptions): WrpcSocket {
     get inFlight() {
       return pending.size
     },
+    get leaving() {
+      return leaving.length
+    },
     silentMs: (nowMs) => (pending.size === 0 ? 0 : Math.max(0, nowMs - lastProgressMs)),
-    call(method, paramsText, { timeoutMs, signal }) {
-      if (state !== 'open') return Promise.resolve(fault('not_connected', false, `socket is ${state}`))
-      if (pending.size >= MAX_IN_FLIGHT)
-        return Promise.resolve(fault('overloaded', false, 'too many calls open'))
+    ask,
+    call: (method, paramsText, { timeoutMs, signal }) => {
       if (signal?.aborted) return Promise.resolve(fault('cancelled', false, 'cancelled before it was sent'))
       return new Promise((resolve) => {
-        const id = nextId++
-        if (pending.size === 0) lastProgressMs = performance.now()
-        const onAbort = () => resolve(fault('cancelled', true, 'cancelled'))
-        const answer = (value: WireAnswer) => {
+        const onAbort = () => ticket?.cancel()
+        const ticket = ask(method, paramsText, timeoutMs, (answer) => {
           signal?.removeEventListener('abort', onAbort)
-          resolve(value)
-        }
-        const timer = setTimeout(() => {
-          pending.delete(id)
-          answer(fault('timeout', true, `no answer within ${timeoutMs} ms`))
-          end(`${method} had no answer within ${timeoutMs} ms`)
-        }, timeoutMs)
-        signal?.addEventListener('abort', onAbort, { once: true })
-        pending.set(id, { answer, timer })
-        send(`{"id":${id},"method":"${method}","params":${paramsText}}`)
+          resolve(answer)
+        })
+        if (ticket !== undefined) signal?.addEventListener('abort', onAbort, { once: true })
       })
     },
     close: () => end('closed by us'),

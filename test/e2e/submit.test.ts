@@ -10,13 +10,13 @@ let key: string
 let coins: Coin[]
 before(async () => {
   chain = await startChainService({
-    chain: { transactionsPerSecond: 2, dwellBlocks: 20, reorgsPerMinute: 0, fund: funds(14) },
+    chain: { transactionsPerSecond: 2, dwellBlocks: 20, reorgsPerMinute: 0, fund: funds(15) },
   })
   key = await chain.key()
   await chain.healthy(2)
   const { reply } = await chain.call(key, 'getUtxosByAddresses', { addresses: [ADDRESS] })
   coins = (reply.result as unknown as { entries: Coin[] }).entries
-  assert.equal(coins.length, 14)
+  assert.equal(coins.length, 15)
 })
 after(() => chain.stop())
 
@@ -129,6 +129,22 @@ test('a refusal has its reason and its numbers, and costs nothing', async () => 
   const missing = { ...spent, outpoint: { transactionId: 'ab'.repeat(32), index: 0 } }
   const orphan = assertError(await send(payment(missing).json), 422, 'transaction_rejected')
   assert.equal(orphan.reason, 'orphan')
+})
+
+test('a replacement is never taken as an orphan: both wishes together are refused, and nothing is sent', async () => {
+  const { json } = payment(coin())
+  for (const node of chain.nodes) node.log.clear()
+  const both = await send(json, { allow_orphan: true, replace_by_fee: true })
+  const body = assertError(both, 422, 'invalid_param')
+  assert.equal(body.param, 'allow_orphan')
+  assert.match(String(body.message), /replace_by_fee/)
+  assert.equal(charged(both), 0)
+  for (const node of chain.nodes) {
+    const { submitTransaction, submitTransactionReplacement } = node.log.counts()
+    assert.deepEqual([submitTransaction, submitTransactionReplacement], [undefined, undefined])
+  }
+  const plain = await send(json, { allow_orphan: true, replace_by_fee: false })
+  assert.equal(plain.status, 200, plain.text)
 })
 
 test('a transaction that is accepted before it is seen is success', async () => {

@@ -100,6 +100,11 @@ export interface RunContext<Input, Services> {
   readonly heavySlots: number
   readonly dryRun: boolean
   readonly requestId: string
+  /**
+   * Whether the caller has left, where that may be asked: what is under way may then be dropped. Undefined for a
+   * request with an idempotency key, which is finished for whoever asks again.
+   */
+  readonly isGone: (() => boolean) | undefined
   /** The path as asked, for cursors and links. */
   readonly path: string
 }

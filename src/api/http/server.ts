@@ -95,6 +95,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
           headers: request.headers,
           address: plainAddress(request.ip),
           body: request.body as Buffer | undefined,
+          isGone: () => request.raw.socket.destroyed,
         }
         reply.hijack()
         const leave = (answer: GateReply) => {

@@ -4,8 +4,9 @@ import { test } from 'node:test'
 import { Chain } from './chain.ts'
 import { type ChainOptions, chainOptions } from './chain-options.ts'
 import { payToScriptHash } from './consensus/address.ts'
-import { genesisCovenantId } from './consensus/hashing.ts'
-import { parseOutpointKey, type Tx } from './consensus/model.ts'
+import { buildBlock } from './consensus/build-block.ts'
+import { blockOf, genesisCovenantId } from './consensus/hashing.ts'
+import { outpointKey, parseOutpointKey, type Tx } from './consensus/model.ts'
 import { NO_FAULTS } from './faults.ts'
 import { type FeedEvent, localFeed, startOf } from './feed.ts'
 import { SandboxNode } from './node.ts'
@@ -208,4 +209,33 @@ test('a chain with default traffic and two nodes that follow it cost a small sha
   for (const node of nodes) await node.close()
   await chain.close()
   assert.ok(share < 0.1, `${(share * 100).toFixed(1)} % of a core for the chain and both nodes`)
+})
+
+test('a block from a template is a good one after the chain has accepted what is in it', () => {
+  const { chain, node } = followed({ reorgsPerMinute: 0, transactionsPerSecond: 20, dwellBlocks: 3 })
+  for (let i = 0; i < 5; i++) chain.step()
+  const transactions = node.mempool.ready().map(({ tx }) => tx)
+  assert.ok(transactions.length > 0)
+  const block = buildBlock(node.ledger, {
+    parents: node.ledger.virtual.parents,
+    transactions,
+    timestamp: node.ledger.sink.header.timestamp + 1,
+    nonce: 18446744073709551615n,
+    minerScript: chain.faucet.script,
+    extraData: '',
+  })
+  for (let i = 0; i < 10; i++) chain.step()
+  const spent = transactions.filter((tx) =>
+    tx.inputs.some(
+      ({ previousOutpoint }) => node.ledger.utxos.get(outpointKey(previousOutpoint)) === undefined,
+    ),
+  )
+  assert.ok(spent.length > 0, 'the chain accepted some of them meanwhile')
+  assert.equal(node.submitBlock(block), true)
+  assert.ok(chain.ledger.record(block.header.hash))
+  const twice = { ...block.header, nonce: 1n }
+  const [coinbase, first] = block.transactions
+  assert.ok(coinbase && first)
+  const doubled = [coinbase, { ...first, id: '00'.repeat(32) }]
+  assert.equal(node.submitBlock(blockOf(twice, doubled)), false, 'other transactions than the header says')
 })

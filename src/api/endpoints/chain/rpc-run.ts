@@ -8,7 +8,7 @@ import type { ExactJson } from '../../../kit/exact-json.ts'
 import type { ValidCall } from '../../../upstreams/validate-params.ts'
 import type { ChainData } from './chain-data.ts'
 import { failureAnswer } from './rpc-error.ts'
-import { type RpcBody, type RpcItem, unitOf } from './rpc-read.ts'
+import { type RpcItem, unitOf } from './rpc-read.ts'
 
 export interface RpcAnswer {
   /** A ready text, or the result's bytes as the node sent them. */
@@ -22,14 +22,32 @@ export interface RpcAnswer {
 
 type Call = RpcItem & { readonly call: ValidCall }
 
-export async function runRpc(body: RpcBody, chain: ChainData, heavySlots: number): Promise<RpcAnswer[]> {
-  const { items } = body
+export interface RunOptions {
+  readonly heavySlots: number
+  /** Whether nobody waits for the answers any more: then nothing more is sent. */
+  readonly isAbandoned: (() => boolean) | undefined
+}
+
+export function runRpc(
+  items: readonly RpcItem[],
+  chain: ChainData,
+  options: RunOptions,
+): RpcAnswer[] | Promise<RpcAnswer[]> {
   const [only] = items
-  if (items.length === 1 && only !== undefined) return [await answer(only, chain)]
+  if (items.length !== 1 || only === undefined) return runBatch(items, chain, options)
+  const found = answer(only, chain, options)
+  return found instanceof Promise ? found.then((one) => [one]) : [found]
+}
+
+async function runBatch(
+  items: readonly RpcItem[],
+  chain: ChainData,
+  options: RunOptions,
+): Promise<RpcAnswer[]> {
   const answers: (RpcAnswer | undefined)[] = new Array(items.length)
   const put = async (index: number) => {
     const item = items[index]
-    if (item !== undefined) answers[index] = await answer(item, chain)
+    if (item !== undefined) answers[index] = await answer(item, chain, options)
   }
   const indexes = items.map((_, index) => index)
   const isHeavy = (index: number) => items[index]?.call?.method.weight === 'heavy'
@@ -45,7 +63,7 @@ export async function runRpc(body: RpcBody, chain: ChainData, heavySlots: number
   }
   await Promise.all([
     ...indexes.filter((index) => !isHeavy(index)).map(put),
-    inLanes(heavyTasks, Math.max(1, heavySlots)),
+    inLanes(heavyTasks, Math.max(1, options.heavySlots)),
   ])
   return answers.filter((found) => found !== undefined)
 }
@@ -58,18 +76,28 @@ async function inLanes(tasks: readonly (() => Promise<void>)[], lanes: number): 
   await Promise.all(Array.from({ length: Math.min(lanes, tasks.length) }, lane))
 }
 
-async function answer(item: RpcItem, chain: ChainData): Promise<RpcAnswer> {
+function answer(
+  item: RpcItem,
+  chain: ChainData,
+  { isAbandoned }: RunOptions,
+): RpcAnswer | Promise<RpcAnswer> {
   if (item.call === undefined) return refusedHere(item.refusal)
   const transaction = submittedTransaction(item)
-  if (transaction !== undefined) return submit(item, transaction, chain)
-  const outcome = await chain.upstreams.sendRaw(item.call)
-  if (outcome.ok) return success(item, outcome.bytes)
-  return failed(item, failureAnswer(item.idText, outcome.failure))
+  if (transaction !== undefined) return submit(item, transaction, chain, isAbandoned)
+  return chain.upstreams.sendRaw(item.call, { isAbandoned }).then((outcome) => {
+    if (outcome.ok) return success(item, outcome.bytes)
+    return failed(item, failureAnswer(item.idText, outcome.failure))
+  })
 }
 
 /** A submission goes through the submitter: an answer that got lost must not look like a failure. */
-async function submit(item: Call, transaction: Transaction, chain: ChainData): Promise<RpcAnswer> {
-  const sent = await chain.submitter.send(item.call, transaction)
+async function submit(
+  item: Call,
+  transaction: Transaction,
+  chain: ChainData,
+  isAbandoned: RunOptions['isAbandoned'],
+): Promise<RpcAnswer> {
+  const sent = await chain.submitter.send(item.call, transaction, isAbandoned)
   if (sent.ok) {
     if (sent.refusal === undefined) return success(item, sent.bytes)
     return failed(item, failureAnswer(item.idText, sent.refusal))

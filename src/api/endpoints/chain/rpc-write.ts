@@ -5,6 +5,8 @@ const LONGEST_TEXT = 4_096
 const LARGEST_JOINED = 65_536
 
 export function writeAnswers(answers: readonly RpcAnswer[], isBatch: boolean): string | Buffer | Buffer[] {
+  const [only] = answers
+  if (!isBatch && only !== undefined && (only.result?.length ?? 0) <= LONGEST_TEXT) return textOf(only)
   const pieces: (string | Buffer)[] = isBatch ? ['['] : []
   for (const [index, answer] of answers.entries()) {
     if (index > 0) pieces.push(',')
@@ -16,4 +18,9 @@ export function writeAnswers(answers: readonly RpcAnswer[], isBatch: boolean): s
   if (length <= LONGEST_TEXT) return pieces.map((piece) => piece.toString()).join('')
   const parts = pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece))
   return length <= LARGEST_JOINED ? Buffer.concat(parts) : parts
+}
+
+function textOf({ text, result, idText }: RpcAnswer): string {
+  if (result === undefined) return text ?? 'null'
+  return `{"jsonrpc":"2.0","id":${idText},"result":${result.toString('utf8')}}`
 }

@@ -1,9 +1,9 @@
 import { base } from '../../contract/costs.ts'
-import { object } from '../../contract/endpoint.ts'
+import { object, type TextAnswer } from '../../contract/endpoint.ts'
 import { CONTENT_TYPES } from '../../contract/envelopes.ts'
 import { endpoint } from '../services.ts'
 import { type RpcBody, readRpcBody, rpcDemand } from './rpc-read.ts'
-import { runRpc } from './rpc-run.ts'
+import { type RpcAnswer, runRpc } from './rpc-run.ts'
 import { RpcRequest, RpcResponse, rpcGuide } from './rpc-schema.ts'
 import { writeAnswers } from './rpc-write.ts'
 
@@ -29,18 +29,22 @@ export const rpc = endpoint({
   returns: object('RpcResponse', RpcResponse, 200, {
     503: 'No node could answer any of the calls; each answer has the code -32020.',
   }),
-  run: async ({ body, services, heavySlots }) => {
+  run: ({ body, services, heavySlots, isGone }) => {
     const { isBatch, items } = body as RpcBody
-    const answers = await runRpc({ isBatch, items }, services.chain, heavySlots)
-    const units = { 'light call': 0, 'heavy call': 0 }
-    for (const { unit } of answers) if (unit !== undefined) units[unit]++
-    const down = answers.every((answer) => answer.unavailable)
-    return {
-      kind: 'text',
-      text: writeAnswers(answers, isBatch),
-      contentType: CONTENT_TYPES.json,
-      units,
-      ...(down ? { status: 503, headers: RETRY } : {}),
-    }
+    const answers = runRpc(items, services.chain, { heavySlots, isAbandoned: isGone })
+    return answers instanceof Promise ? answers.then((all) => bodyOf(all, isBatch)) : bodyOf(answers, isBatch)
   },
 })
+
+function bodyOf(answers: readonly RpcAnswer[], isBatch: boolean): TextAnswer {
+  const units = { 'light call': 0, 'heavy call': 0 }
+  let down = true
+  for (const { unit, unavailable } of answers) {
+    if (unit !== undefined) units[unit]++
+    down &&= unavailable
+  }
+  const text = writeAnswers(answers, isBatch)
+  const contentType = CONTENT_TYPES.json
+  if (down) return { kind: 'text', text, contentType, units, status: 503, headers: RETRY }
+  return { kind: 'text', text, contentType, units }
+}

@@ -39,11 +39,14 @@ export type Sent =
       readonly inDoubt: boolean
     }
 
+/** Once true, nobody waits for the answer: nothing more is sent. */
+type IsAbandoned = (() => boolean) | undefined
+
 export interface Submitter {
   /** `call` is a valid submitTransaction or submitTransactionReplacement of this transaction. */
-  send(call: ValidCall, transaction: Transaction): Promise<Sent>
+  send(call: ValidCall, transaction: Transaction, isAbandoned?: IsAbandoned): Promise<Sent>
   /** Whether the network showed the transaction within the time, in its mempool or already accepted. */
-  waitUntilSeen(transaction: Transaction, waitMs: number): Promise<boolean>
+  waitUntilSeen(transaction: Transaction, waitMs: number, isAbandoned?: IsAbandoned): Promise<boolean>
 }
 
 const SEND_DEADLINE_MS = 12_000
@@ -83,14 +86,14 @@ export function createSubmitter(deps: { upstreams: Upstreams; clock: Clock }): S
     return false
   }
 
-  async function send(call: ValidCall, transaction: Transaction): Promise<Sent> {
+  async function send(call: ValidCall, transaction: Transaction, isAbandoned?: IsAbandoned): Promise<Sent> {
     const txId = transactionId(transaction)
     const endsAtMs = performance.now() + SEND_DEADLINE_MS
     let attempts = 0
     let inDoubt = false
     for (;;) {
       const deadlineMs = Math.max(PAUSE_MS, endsAtMs - performance.now())
-      const outcome = await upstreams.sendRaw(call, { deadlineMs })
+      const outcome = await upstreams.sendRaw(call, { deadlineMs, isAbandoned })
       attempts += outcome.attempts
       inDoubt ||= outcome.inDoubt
       if (outcome.ok)
@@ -104,7 +107,8 @@ export function createSubmitter(deps: { upstreams: Upstreams; clock: Clock }): S
         }
         return { ok: false, txId, attempts, failure, inDoubt: false }
       }
-      if (!inDoubt || endsAtMs - performance.now() < PAUSE_MS * 2) {
+      const left = failure.kind === 'cancelled'
+      if (left || !inDoubt || endsAtMs - performance.now() < PAUSE_MS * 2) {
         return { ok: false, txId, attempts, failure, inDoubt }
       }
       await clock.sleep(PAUSE_MS)
@@ -119,12 +123,16 @@ export function createSubmitter(deps: { upstreams: Upstreams; clock: Clock }): S
     return isAlreadyKnown(outcome.failure.refusal)
   }
 
-  async function waitUntilSeen(transaction: Transaction, waitMs: number): Promise<boolean> {
+  async function waitUntilSeen(
+    transaction: Transaction,
+    waitMs: number,
+    isAbandoned?: IsAbandoned,
+  ): Promise<boolean> {
     const txId = transactionId(transaction)
     const prepared = upstreams.prepare('submitTransaction', { transaction: writeTransaction(transaction) })
     const endsAtMs = performance.now() + waitMs
     const leftMs = () => endsAtMs - performance.now()
-    for (let misses = 0; leftMs() > 0; misses++) {
+    for (let misses = 0; leftMs() > 0 && !isAbandoned?.(); misses++) {
       if (await inMempool(txId, Math.min(LOOK_DEADLINE_MS, leftMs()))) return true
       // A transaction may be accepted between two looks: then it is in no mempool any more.
       if (prepared.ok && misses % MISSES_PER_PROBE === 1 && leftMs() > 0) {

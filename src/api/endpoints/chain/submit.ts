@@ -13,7 +13,12 @@ import { upstreamError } from './upstream-error.ts'
 const SubmitRequest = Type.Object(
   {
     transaction: SignedTransaction,
-    allow_orphan: Type.Optional(Type.Boolean({ description: 'Take it before its parents are known.' })),
+    allow_orphan: Type.Optional(
+      Type.Boolean({
+        description:
+          'Take it before its parents are known. Not together with `replace_by_fee`: a replacement is never taken as an orphan.',
+      }),
+    ),
     replace_by_fee: Type.Optional(
       Type.Boolean({
         description: 'Replace the one transaction in the mempool that it conflicts with.',
@@ -37,6 +42,12 @@ const SubmitResult = Type.Object({
   attempts: Type.Integer({ description: 'Calls to nodes; all looks at the mempool together are one.' }),
   credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
 })
+
+/** The node's call for replacements knows no such wish; leaving it out would grant less than was asked for. */
+const NO_ORPHAN = {
+  path: 'allow_orphan',
+  message: 'cannot be true together with replace_by_fee: a replacement is never taken as an orphan',
+}
 
 const cost = base(10).per('attempt', 5)
 const DEFAULT_WAIT_SECONDS = 5
@@ -104,22 +115,23 @@ export const submit = endpoint({
   cost,
   returns: object('SubmitResult', SubmitResult),
   errors: ['transaction_rejected', 'upstream_error', 'upstream_unavailable', 'upstream_timeout'],
-  run: async ({ body, services }) => {
+  run: async ({ body, services, isGone }) => {
     const request = body as SubmitRequest
     const { upstreams, submitter } = services.chain
     const read = readTransaction(request.transaction)
     if (!read.ok) throw bodyError(read.faults)
+    if (request.replace_by_fee === true && request.allow_orphan === true) throw bodyError([NO_ORPHAN])
     const { transaction } = request
     const prepared =
       request.replace_by_fee === true
         ? upstreams.prepare('submitTransactionReplacement', { transaction })
         : upstreams.prepare('submitTransaction', { transaction, allowOrphan: request.allow_orphan ?? false })
     if (!prepared.ok) throw bodyError(prepared.faults)
-    const sent = await submitter.send(prepared.call, read.transaction)
+    const sent = await submitter.send(prepared.call, read.transaction, isGone)
     if (!sent.ok) throw refusalOf(sent)
     const wait = request.wait_for_mempool === true
     const waitMs = (request.wait_timeout_seconds ?? DEFAULT_WAIT_SECONDS) * 1000
-    const seen = sent.known || (wait && (await submitter.waitUntilSeen(read.transaction, waitMs)))
+    const seen = sent.known || (wait && (await submitter.waitUntilSeen(read.transaction, waitMs, isGone)))
     const attempts = sent.attempts + (wait ? 1 : 0)
     const value = {
       tx_id: sent.txId,

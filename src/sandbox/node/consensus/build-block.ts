@@ -118,27 +118,28 @@ export function isValidBlock(ledger: Ledger, block: Block): boolean {
   const [coinbase, ...rest] = transactions
   if (parents.length === 0 || parents.some((hash) => ledger.record(hash) === undefined)) return false
   if (coinbase === undefined || !isCoinbase(coinbase) || rest.some(isCoinbase)) return false
-  const { ghostdag: data, acceptance } = ledger.preview(parents)
   const miner = readCoinbase(coinbase)
   if (miner === undefined || miner.subsidy !== SUBSIDY) return false
-  const expected = rewards(ledger, data, acceptance.fees, miner.script)
   const same = (a: readonly TxOutput[], b: readonly TxOutput[]) =>
     a.length === b.length &&
     a.every((out, i) => out.value === b[i]?.value && out.scriptPublicKey === b[i]?.scriptPublicKey)
-  return (
-    header.daaScore === data.daaScore &&
-    header.blueScore === data.blueScore &&
-    header.blueWork === data.blueWork &&
-    header.hashMerkleRoot === hashMerkleRoot(transactions) &&
-    same(coinbase.outputs, expected) &&
-    areValidTransactions(ledger, rest)
+  return ledger.inContext(
+    parents,
+    ({ ghostdag: data, acceptance }) =>
+      header.daaScore === data.daaScore &&
+      header.blueScore === data.blueScore &&
+      header.blueWork === data.blueWork &&
+      header.hashMerkleRoot === hashMerkleRoot(transactions) &&
+      same(coinbase.outputs, rewards(ledger, data, acceptance.fees, miner.script)) &&
+      areValidTransactions(ledger, data, rest),
   )
 }
 
-function areValidTransactions(ledger: Ledger, transactions: readonly Tx[]): boolean {
+/** In the block's own context: what the chain accepted after its parents does not make it wrong. */
+function areValidTransactions(ledger: Ledger, data: Ghostdag, transactions: readonly Tx[]): boolean {
   const view = {
-    daaScore: ledger.virtual.daaScore,
-    pastMedianTime: ledger.sink.header.timestamp,
+    daaScore: data.daaScore,
+    pastMedianTime: ledger.record(data.selectedParent ?? '')?.block.header.timestamp ?? 0,
     coinbaseMaturity: ledger.rules.coinbaseMaturity,
   }
   let mass = 0n

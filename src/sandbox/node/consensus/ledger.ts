@@ -148,19 +148,28 @@ export class Ledger {
 
   /** What a block with these parents would be and accept. Leaves the ledger as it was. */
   preview(parents: readonly string[]): { ghostdag: Ghostdag; acceptance: Acceptance } {
+    return this.inContext(parents, (context) => context)
+  }
+
+  /** The same, looked at while the unspent outputs are those that such a block sees. */
+  inContext<T>(
+    parents: readonly string[],
+    look: (context: { ghostdag: Ghostdag; acceptance: Acceptance }) => T,
+  ): T {
     const same =
       parents.length === this.#virtual.parents.length &&
       parents.every((p) => this.#virtual.parents.includes(p))
-    if (same) return { ghostdag: this.#virtual, acceptance: this.#virtual.acceptance }
+    if (same) return look({ ghostdag: this.#virtual, acceptance: this.#virtual.acceptance })
     const data = ghostdag(this.#records, parents, this.rules.ghostdagK, this.rules.workPerBlock)
     const sink = this.#chain.at(-1) ?? ''
     this.utxos.undo(this.#virtual.acceptance.log)
     this.#moveChain(data.selectedParent ?? sink)
     const acceptance = this.#accept(data)
+    const seen = look({ ghostdag: data, acceptance })
     this.utxos.undo(acceptance.log)
     this.#moveChain(sink)
     this.utxos.redo(this.#virtual.acceptance.log)
-    return { ghostdag: data, acceptance }
+    return seen
   }
 
   /** Undefined for a block that is known already; throws where a parent is missing. */

@@ -1,0 +1,6 @@
+/** The simulated node as the service runs it, in a process of its own; prints its address like the others. */
+import { startSandboxNode } from '../src/sandbox/node/run.ts'
+
+const node = await startSandboxNode({ seed: 7, transactionsPerSecond: 2, warmUpBlocks: 100 })
+process.stdout.write(`${node.url.replace('ws:', 'http:')}\n`)
+process.once('SIGTERM', () => void node.close().then(() => process.exit(0)))

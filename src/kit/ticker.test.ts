@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createConnection, createServer, type Socket } from 'node:net'
+import { test } from 'node:test'
+import { createTicker } from './ticker.ts'
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+test('ticks while there is something to look at, and again after a new start', async () => {
+  let left = 3
+  let ticks = 0
+  const ticker = createTicker(2, () => {
+    ticks++
+    return --left > 0
+  })
+  ticker.start()
+  ticker.start()
+  await pause(60)
+  assert.equal(ticks, 3)
+  left = 1
+  ticker.start()
+  await pause(30)
+  assert.equal(ticks, 4)
+  left = 1_000
+  ticker.start()
+  ticker.stop()
+  await pause(30)
+  assert.equal(ticks, 4)
+})
+
+test('after the loop was stuck, what has arrived is read before the tick', async () => {
+  const order: string[] = []
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const client = createConnection((server.address() as { port: number }).port, '127.0.0.1')
+  const [peer] = (await once(server, 'connection')) as [Socket]
+  client.on('data', () => order.push('data'))
+  const ticker = createTicker(5, () => {
+    order.push('tick')
+    return false
+  })
+  ticker.start()
+  peer.write('pong')
+  const untilMs = performance.now() + 120
+  while (performance.now() < untilMs);
+  await pause(40)
+  assert.deepEqual(order, ['data', 'tick'])
+  client.destroy()
+  server.close()
+})

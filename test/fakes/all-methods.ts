@@ -1,0 +1,62 @@
+/** Good params for all 39 methods of a node whose chain moves, and which of them it may still refuse. */
+import assert from 'node:assert/strict'
+
+interface Entry {
+  transaction: {
+    outputs: { verboseData: { scriptPublicKeyAddress: string } }[]
+    verboseData: { transactionId: string }
+  }
+}
+
+/** The result of a call that must succeed, its integers exact. */
+export type ExactCall = (method: string, params?: unknown) => Promise<Record<string, unknown>>
+
+export async function goodParams(call: ExactCall): Promise<Record<string, unknown>> {
+  const { sink, pruningPointHash, virtualDaaScore } = await call('getBlockDagInfo')
+  const { mempoolEntries } = (await call('getMempoolEntries')) as unknown as { mempoolEntries: Entry[] }
+  const entry = mempoolEntries.find(
+    ({ transaction }) => transaction.outputs[0]?.verboseData.scriptPublicKeyAddress,
+  )
+  assert.ok(entry)
+  const address = entry.transaction.outputs[0]?.verboseData.scriptPublicKeyAddress
+  const { block } = await call('getBlockTemplate', { payAddress: address })
+  return {
+    getCurrentBlockColor: { hash: pruningPointHash },
+    getBlockRewardInfo: { hash: pruningPointHash },
+    getSeqCommitLaneProof: { blockHash: sink, laneKey: '00'.repeat(32) },
+    getBalanceByAddress: { address },
+    getUtxoReturnAddress: { txid: '00'.repeat(32), acceptingBlockDaaScore: virtualDaaScore },
+    getDaaScoreTimestampEstimate: { daaScores: [virtualDaaScore] },
+    getSubnetwork: { subnetworkId: '00'.repeat(20) },
+    getBlock: { hash: sink },
+    getBlocks: { lowHash: pruningPointHash, includeBlocks: true, includeTransactions: true },
+    getHeaders: { startHash: sink },
+    getVirtualChainFromBlock: { startHash: pruningPointHash, includeAcceptedTransactionIds: true },
+    getVirtualChainFromBlockV2: { startHash: pruningPointHash },
+    getBlockTemplate: { payAddress: address },
+    submitBlock: { block },
+    getBalancesByAddresses: { addresses: [address] },
+    getUtxosByAddresses: { addresses: [address] },
+    getMempoolEntry: { transactionId: entry.transaction.verboseData.transactionId },
+    getMempoolEntriesByAddresses: { addresses: [address] },
+    submitTransaction: { transaction: entry.transaction },
+    submitTransactionReplacement: { transaction: entry.transaction },
+  }
+}
+
+/** A node of the real kind has no answer for these. */
+const NOT_IMPLEMENTED = ['getSubnetwork', 'getHeaders']
+/** The chain moves on meanwhile: what was pending may be accepted, and the sink may leave the chain. */
+const MOVING = [
+  'getSeqCommitLaneProof',
+  'getUtxoReturnAddress',
+  'getMempoolEntry',
+  'submitTransaction',
+  'submitTransactionReplacement',
+]
+
+/** Refused must be what no node implements; what depends on the moment may be; all others must not. */
+export function assertRefused(refused: readonly string[]): void {
+  const others = refused.filter((method) => !MOVING.includes(method))
+  assert.deepEqual(others.sort(), NOT_IMPLEMENTED.toSorted())
+}
