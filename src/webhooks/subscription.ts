@@ -7,7 +7,7 @@ import { type AskedWish, checkWish, filtersOf } from '../events/wish.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { EventStore } from '../store/events.ts'
 import type { DeliveryRecord, JobsStore, SubscriptionPatch, SubscriptionRecord } from '../store/jobs.ts'
-import { type Attempt, deliver, openSecrets } from './deliver.ts'
+import { type Attempt, deliver, signerOf } from './deliver.ts'
 import { type Guard, TargetError } from './guard.ts'
 import { ownSubscription } from './own-subscription.ts'
 import type { Poster } from './post.ts'
@@ -180,7 +180,7 @@ export function createSubscriptions(deps: {
       const deliveryId = `dlv_test_${newId().slice(3)}`
       const body = found.batch ? `[${event.text}]` : event.text
       const parcel = { id: deliveryId, kind: found.batch ? 'batch' : event.kind, body }
-      const target = { url: guard.checkForm(found.url), secrets: openSecrets(found, box, clock.now()) }
+      const target = { url: guard.checkForm(found.url), signer: signerOf(found, box, clock.now()) }
       const attempt = await deliver({ poster, clock }, target, parcel)
       return { ...attempt, id: deliveryId, eventId: event.id }
     },

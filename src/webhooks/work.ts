@@ -2,7 +2,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Job, JobsStore, Outcome, SubscriptionRecord } from '../store/jobs.ts'
 import type { Credits, PauseReason, Reservation } from './credits.ts'
-import { type Attempt, BATCH_EVENTS, deliver, openSecrets, parcelOf } from './deliver.ts'
+import { type Attempt, BATCH_EVENTS, deliver, parcelOf, signerOf } from './deliver.ts'
 import { disableReason } from './disable.ts'
 import type { Guard } from './guard.ts'
 import { claimSize, createLane, type Lane, SLOW_ANSWER_MS, slotsOf, type Target } from './lane.ts'
@@ -165,7 +165,7 @@ export function startWorker(deps: WorkerDeps): Worker {
       validUntilMs:
         previousUntilMs !== null && previousUntilMs > nowMs ? previousUntilMs : Number.POSITIVE_INFINITY,
       url: guard.checkForm(subscription.url),
-      secrets: openSecrets(subscription, box, nowMs),
+      signer: signerOf(subscription, box, nowMs),
     }
     lane.target = fresh
     return fresh
