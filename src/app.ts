@@ -34,6 +34,7 @@ import { createStreamDoor } from './gate/stream-door.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
+import { createSecretBox } from './kit/secret-box.ts'
 import { createShutdown } from './kit/shutdown.ts'
 import { type AccountsStore, ConflictError } from './store/accounts.ts'
 import type { BillingStore } from './store/billing.ts'
@@ -126,6 +127,7 @@ export async function startService(
     sourcesCatalog: sourcesCatalog(ENDPOINTS),
     features: (plan: Plan) => featuresOf(ENDPOINTS, plan),
   }
+  const box = createSecretBox(secretFile(join(config.data, 'webhook.key')))
   const cursors = cursorCodec(secretFile(join(config.data, 'cursor.key')))
   const services: Partial<Record<Environment, Services>> = {}
   const hubs: Partial<Record<Environment, Hub>> = {}
@@ -142,7 +144,7 @@ export async function startService(
       ledger,
       accounts: store,
       plans,
-      secretKey: secretFile(join(config.data, 'webhook.key')),
+      box,
     })
     hubs[environment] = delivery.hub
     services[environment] = {
@@ -158,7 +160,7 @@ export async function startService(
   const gate = createGate<Services>({
     keys,
     ledger,
-    idempotency: createIdempotency({ store, clock }),
+    idempotency: createIdempotency({ store, clock, box }),
     slowDown,
     clock,
     log,

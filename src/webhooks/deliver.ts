@@ -1,8 +1,8 @@
 import type { Clock } from '../kit/clock.ts'
+import type { SecretBox } from '../kit/secret-box.ts'
 import type { Job, SubscriptionRecord } from '../store/jobs.ts'
 import type { Poster, PostResult } from './post.ts'
 import { readRetryAfter } from './schedule.ts'
-import type { SecretBox } from './secret-box.ts'
 import { createSigner, type Signer } from './sign.ts'
 
 /** One try to bring events to a receiver: the body, its signatures, and what the answer means. */

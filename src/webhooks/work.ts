@@ -1,5 +1,6 @@
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
+import type { SecretBox } from '../kit/secret-box.ts'
 import type { Job, JobsStore, Outcome, SubscriptionRecord } from '../store/jobs.ts'
 import type { Credits, PauseReason, Reservation } from './credits.ts'
 import { type Attempt, BATCH_EVENTS, deliver, parcelOf, signerOf } from './deliver.ts'
@@ -8,7 +9,6 @@ import type { Guard } from './guard.ts'
 import { claimSize, createLane, type Lane, SLOW_ANSWER_MS, slotsOf, type Target } from './lane.ts'
 import type { Poster } from './post.ts'
 import { retryDelayMs } from './schedule.ts'
-import type { SecretBox } from './secret-box.ts'
 import { createSettlement, refOf } from './settlement.ts'
 
 /**
