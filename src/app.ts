@@ -153,7 +153,13 @@ export async function startService(
       ...chain.services,
       ...delivery.services,
       status: async () =>
-        serviceStatus(environment, market.ingestion(), chain.nodes(), await delivery.deliveries()),
+        serviceStatus(
+          environment,
+          market.ingestion(),
+          chain.nodes(),
+          chain.index.indexing(),
+          await delivery.deliveries(),
+        ),
     }
   }
 
