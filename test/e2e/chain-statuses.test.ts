@@ -5,8 +5,9 @@ import { after, before, test } from 'node:test'
 import { formatKey } from '../../src/core/key-format.ts'
 import { testAddress } from '../fakes/event-writer.ts'
 import type { KeyWish } from '../fakes/keys.ts'
-import { hang, type Receiver, startReceiver } from '../fakes/receiver.ts'
+import { hang, type Receiver, startReceiver, until } from '../fakes/receiver.ts'
 import { startTestService, type TestService, WIDE_PLAN } from '../fakes/service.ts'
+import { startFakeNode } from '../fakes/wrpc-node.ts'
 
 interface Path {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -245,4 +246,42 @@ test('409 while the same idempotency key is in progress, 422 with another body',
   assert.equal(((await second.json()) as { error: string }).error, 'idempotency_conflict')
   await receiver.close()
   assert.equal(((await (await first).json()) as { delivered: boolean }).delivered, false)
+})
+
+test('502 when the node gives no usable answer, 504 when it gives none, 503 when it is gone; none of it costs', async (t) => {
+  const node = await startFakeNode({ networkId: 'testnet-10' })
+  t.after(() => node.close())
+  const chain = await startTestService({
+    env: { TAPELINE_TEST: 'off', TAPELINE_NODES: node.url, TAPELINE_NETWORK: 'testnet-10' },
+  })
+  t.after(() => chain.stop())
+  const key = await chain.key({ environment: 'live' })
+  const ask = async (path: string) => {
+    const response = await fetch(`${chain.url}${path}`, { headers: { 'X-API-Key': key } })
+    return { status: response.status, headers: response.headers, body: await response.json() } as Reply
+  }
+  const calls = [
+    { path: `/v1/transactions/${'ab'.repeat(32)}`, method: 'getMempoolEntry' },
+    { path: `/v1/addresses/${ADDRESS}/activity`, method: 'getMempoolEntriesByAddresses' },
+  ]
+  const isUp = async () =>
+    ((await ask('/v1/status')).body.nodes as { synced: boolean }[]).every(({ synced }) => synced)
+  await until('the node', isUp, 20_000)
+  // The scripted node answers `{}` to whatever it is not told about.
+  for (const { path } of calls) refused(await ask(path), 502, 'upstream_error', 'malformed_answer')
+  for (const { path, method } of calls) {
+    node.respond.set(method, () => ({ error: 'a fault that nobody has seen' }))
+    refused(await ask(path), 502, 'upstream_error')
+    node.respond.set(method, () => undefined)
+  }
+  // Calls that may be large are given a minute.
+  const silentCalls = process.env.TAPELINE_SOAK === undefined ? calls.slice(0, 1) : calls
+  for (const silent of await Promise.all(silentCalls.map(({ path }) => ask(path)))) {
+    refused(silent, 504, 'upstream_timeout')
+  }
+  await node.die()
+  for (const { path } of calls) {
+    await until('503', async () => (await ask(path)).status === 503, 20_000)
+    refused(await ask(path), 503, 'upstream_unavailable')
+  }
 })
