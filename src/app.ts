@@ -34,6 +34,7 @@ import { createStreamDoor } from './gate/stream-door.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
+import { createSecretBox } from './kit/secret-box.ts'
 import { createShutdown } from './kit/shutdown.ts'
 import { type AccountsStore, ConflictError } from './store/accounts.ts'
 import type { Hub } from './stream/hub.ts'
@@ -101,6 +102,7 @@ export async function startService(
     sourcesCatalog: sourcesCatalog(ENDPOINTS),
     features: (plan: Plan) => featuresOf(ENDPOINTS, plan),
   }
+  const box = createSecretBox(secretFile(join(config.data, 'webhook.key')))
   const cursors = cursorCodec(secretFile(join(config.data, 'cursor.key')))
   const services: Partial<Record<Environment, Services>> = {}
   const hubs: Partial<Record<Environment, Hub>> = {}
@@ -117,7 +119,7 @@ export async function startService(
       ledger,
       accounts: store,
       plans,
-      secretKey: secretFile(join(config.data, 'webhook.key')),
+      box,
     })
     hubs[environment] = delivery.hub
     services[environment] = {
@@ -126,14 +128,20 @@ export async function startService(
       ...chain.services,
       ...delivery.services,
       status: async () =>
-        serviceStatus(environment, market.ingestion(), chain.nodes(), await delivery.deliveries()),
+        serviceStatus(
+          environment,
+          market.ingestion(),
+          chain.nodes(),
+          chain.index.indexing(),
+          await delivery.deliveries(),
+        ),
     }
   }
 
   const gate = createGate<Services>({
     keys,
     ledger,
-    idempotency: createIdempotency({ store, clock }),
+    idempotency: createIdempotency({ store, clock, box }),
     slowDown,
     clock,
     log,

@@ -4,7 +4,6 @@ import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { WebSocket } from 'ws'
 import { createMatcher } from '../../src/events/match.ts'
-import { newSecret, signatureHeaders } from '../../src/webhooks/sign.ts'
 import { blockEvent, startRig } from '../../test/fakes/webhook-rig.ts'
 import { type Figure, ratio } from '../frame.ts'
 
@@ -173,20 +172,11 @@ export async function webhookFigures(): Promise<Figure[]> {
   }
 }
 
-const SECRETS = { current: newSecret(), previous: null }
-
+/** Nothing but the POST: no signature, no store, as many at once and as many bytes of body as a delivery has. */
 async function barePosts(port: number): Promise<number> {
   const agent = new Agent({ keepAlive: true })
   const body = `{"id":"evt_e12bbaf400000001","seq":1,${blockEvent(1).tail}`
-  // The same bytes on the wire as a delivery has.
-  const headers = {
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(body),
-    'User-Agent': 'bench',
-    'X-Svc-Event': 'block_added',
-    'X-Svc-Delivery': 'dlv_0123456789abcdef0123_2s',
-    ...signatureHeaders(SECRETS, { id: 'dlv_0123456789abcdef0123_2s', timestampS: 1, body }),
-  }
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }
   let left = POSTS_PER_ROUND
   const post = () =>
     new Promise<void>((resolve, reject) => {

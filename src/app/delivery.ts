@@ -4,13 +4,13 @@ import type { PlanBook } from '../accounts/plans.ts'
 import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
 import type { Network } from '../core/chain/network.ts'
 import type { EventTail } from '../events/publish.ts'
+import type { SecretBox } from '../kit/secret-box.ts'
 import type { WatchedAddresses } from '../relay/addresses.ts'
 import type { AccountsStore } from '../store/accounts.ts'
 import type { EventStore } from '../store/events.ts'
 import { openSqliteJobs } from '../store/sqlite/jobs.ts'
 import { createHub, type Hub } from '../stream/hub.ts'
 import { createCredits } from '../webhooks/credits.ts'
-import { createSecretBox } from '../webhooks/secret-box.ts'
 import { startWebhooks } from '../webhooks/webhooks.ts'
 import type { Parts } from './parts.ts'
 
@@ -29,7 +29,7 @@ export interface DeliveryDeps {
   readonly accounts: AccountsStore
   readonly plans: PlanBook
   /** Seals the signing secrets in the database. */
-  readonly secretKey: Buffer
+  readonly box: SecretBox
 }
 
 /** Events that another process wrote into the log are noticed this soon; those of our own are announced. */
@@ -55,7 +55,7 @@ export async function startDelivery(parts: Parts, deps: DeliveryDeps): Promise<D
     events,
     tail,
     credits: createCredits({ ledger, accounts, plans, environment, clock }),
-    box: createSecretBox(deps.secretKey),
+    box: deps.box,
     network,
     watch,
     allowPrivate: config.allowPrivateWebhooks,

@@ -1,6 +1,7 @@
 /** The index and the event log of one environment: its file, its thread, and what keeps it at the chain's end. */
 import { join } from 'node:path'
 import type { ChainIndex } from '../api/endpoints/chain/chain-index.ts'
+import type { ServiceStatus } from '../api/endpoints/services.ts'
 import type { CursorCodec } from '../core/cursor.ts'
 import { createEventTail, type EventTail } from '../events/publish.ts'
 import { startFollowing } from '../indexer/follow.ts'
@@ -12,6 +13,7 @@ import type { EventStore } from '../store/events.ts'
 import { openSqliteChain } from '../store/sqlite/chain.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
 import { startIndexWorker } from './index-worker.ts'
+import { type Indexing, type KeptIndexing, keepIndexing } from './keep-indexing.ts'
 import type { Parts } from './parts.ts'
 
 export interface IndexedChain {
@@ -19,6 +21,7 @@ export interface IndexedChain {
   readonly chain: ChainStore
   readonly events: { readonly store: EventStore; readonly tail: EventTail }
   readonly watched: WatchedAddresses
+  readonly indexing: () => ServiceStatus['index']
 }
 
 /** As many addresses as the node takes without slowing down its notifications. */
@@ -45,12 +48,16 @@ export async function startIndexedChain(
   })
   shutdown.add(`${environment} event tail`, () => tail.close())
   const watched = createWatchedAddresses({ network: upstreams.network, cap: MOST_WATCHED })
-  if (upstreams.nodes().length > 0) await startIndexing({ parts, upstreams, file, watched, tail })
+  const indexing =
+    upstreams.nodes().length > 0
+      ? await startIndexing({ parts, upstreams, file, watched, tail })
+      : ({ state: 'off', restarts: 0 } as const)
   return {
     services: { chainIndex: { chain, upstreams, cursors } },
     chain,
     events: { store: events, tail },
     watched,
+    indexing: () => ({ state: indexing.state, restarts: indexing.restarts }),
   }
 }
 
@@ -63,19 +70,35 @@ interface IndexingParts {
 }
 
 /** The thread that writes, and the loops that feed it. */
-async function startIndexing({ parts, upstreams, file, watched, tail }: IndexingParts): Promise<void> {
-  const { environment, clock, log, shutdown, probes } = parts
+async function startIndexing(indexing: IndexingParts): Promise<KeptIndexing> {
+  const { environment, clock, log, shutdown, probes } = indexing.parts
+  const counts = indexMetrics(indexing.parts)
+  const kept = await keepIndexing({
+    start: () => startOnce(indexing, counts),
+    clock,
+    onEnd: (err) => {
+      counts.troubles.inc({ environment, part: 'thread' })
+      log.error({ err, environment }, 'the indexer has ended and is started again')
+    },
+  })
+  shutdown.add(`${environment} indexer`, () => kept.close())
+  probes.push({ name: `${environment} indexer`, check: async () => kept.probe() })
+  return kept
+}
+
+async function startOnce(
+  { parts, upstreams, file, watched, tail }: IndexingParts,
+  counts: IndexMetrics,
+): Promise<Indexing> {
+  const { environment, clock, log } = parts
   const worker = startIndexWorker({
     file,
     network: upstreams.network,
     dropAfterMs: DROP_AFTER_MS,
     onUnreadable: (detail) => log.error({ environment, detail }, 'a transaction could not be indexed'),
   })
-  shutdown.add(`${environment} indexer`, () => worker.close())
-  probes.push({ name: `${environment} indexer`, check: async () => worker.probe() })
-  const counts = indexMetrics(parts)
   let warnedAtMs = Number.NEGATIVE_INFINITY
-  const following = await startFollowing({
+  const starting = startFollowing({
     upstreams,
     indexer: worker.indexer,
     watched,
@@ -95,7 +118,17 @@ async function startIndexing({ parts, upstreams, file, watched, tail }: Indexing
       log.warn({ environment, part, detail }, 'trouble in following the chain')
     },
   })
-  shutdown.add(`${environment} chain following`, () => following.close())
+  const following = await starting.catch(async (error) => {
+    await worker.close()
+    throw error
+  })
+  return {
+    ended: worker.ended,
+    async close() {
+      await following.close()
+      await worker.close()
+    },
+  }
 }
 
 function keepOf({ environment, config }: Parts): Keep {
@@ -104,8 +137,14 @@ function keepOf({ environment, config }: Parts): Keep {
     : { eventDays: config.testEventDays, eventBytes: config.testEventBytes, indexDays: config.testIndexDays }
 }
 
+interface IndexMetrics {
+  readonly blocks: Counter
+  readonly troubles: Counter
+  readonly score: Gauge
+}
+
 /** Both environments share one registry: the second finds the first one's. */
-function indexMetrics({ metrics }: Parts): { blocks: Counter; troubles: Counter; score: Gauge } {
+function indexMetrics({ metrics }: Parts): IndexMetrics {
   const found = <T>(name: string, make: () => T): T =>
     (metrics.registry.getSingleMetric(name) as T | undefined) ?? make()
   return {

@@ -7,8 +7,8 @@ import type { IndexReply, IndexRequest, IndexThreadData } from './index-thread.t
 
 export interface IndexWorker {
   readonly indexer: Indexer
-  /** Throws when the thread has ended. */
-  probe(): void
+  /** Resolves with the reason when the thread ends without being told to. */
+  readonly ended: Promise<Error>
   close(): Promise<void>
 }
 
@@ -19,16 +19,26 @@ export interface IndexWorkerOptions {
   onUnreadable: (detail: string) => void
 }
 
+export const INDEX_THREAD = 'indexer'
+
 export function startIndexWorker(options: IndexWorkerOptions): IndexWorker {
   const { file, network, dropAfterMs, onUnreadable } = options
   const workerData: IndexThreadData = { file, network, dropAfterMs }
-  const worker = new Worker(new URL('./index-thread.ts', import.meta.url), { workerData })
+  const worker = new Worker(new URL('./index-thread.ts', import.meta.url), {
+    workerData,
+    name: INDEX_THREAD,
+  })
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
   let nextId = 1
   let dead: Error | undefined
-  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+  let tellEnd = (_reason: Error) => {}
+  const ended = new Promise<Error>((resolve) => {
+    tellEnd = resolve
+  })
+  const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   const fail = (error: Error) => {
     dead ??= error
+    tellEnd(dead)
     for (const { reject } of waiting.values()) reject(dead)
     waiting.clear()
   }
@@ -79,12 +89,10 @@ export function startIndexWorker(options: IndexWorkerOptions): IndexWorker {
       },
       prune: (events, index) => call('prune', [events, index]),
     },
-    probe() {
-      if (dead !== undefined) throw dead
-    },
+    ended,
     async close() {
       if (dead === undefined) worker.postMessage('close')
-      await ended
+      await exited
     },
   }
 }

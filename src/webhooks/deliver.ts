@@ -1,9 +1,9 @@
 import type { Clock } from '../kit/clock.ts'
+import type { SecretBox } from '../kit/secret-box.ts'
 import type { Job, SubscriptionRecord } from '../store/jobs.ts'
 import type { Poster, PostResult } from './post.ts'
 import { readRetryAfter } from './schedule.ts'
-import type { SecretBox } from './secret-box.ts'
-import { type Secrets, signatureHeaders } from './sign.ts'
+import { createSigner, type Signer } from './sign.ts'
 
 /** One try to bring events to a receiver: the body, its signatures, and what the answer means. */
 export interface Attempt {
@@ -13,6 +13,8 @@ export interface Attempt {
   readonly retryAfterMs: number | undefined
   readonly atMs: number
   readonly durationMs: number
+  /** How the answer's body began; null without one. */
+  readonly response: string | null
 }
 
 export interface Parcel {
@@ -23,7 +25,7 @@ export interface Parcel {
   readonly body: string
 }
 
-const USER_AGENT = 'Tapeline-Webhooks/1'
+const FIXED_LINES = 'Content-Type: application/json\r\nUser-Agent: Tapeline-Webhooks/1\r\n'
 export const BATCH_EVENTS = 100
 
 /** A single event is the body itself; a batch is an array, also with one event in it. */
@@ -34,19 +36,19 @@ export function parcelOf(jobs: readonly Job[], batch: boolean): Parcel {
   return { id: first.id, kind: 'batch', body: `[${jobs.map((job) => job.event.text).join(',')}]` }
 }
 
-export function openSecrets(
+export function signerOf(
   subscription: Pick<SubscriptionRecord, 'secret' | 'previousSecret' | 'previousUntilMs'>,
   box: SecretBox,
   nowMs: number,
-): Secrets {
+): Signer {
   const { secret, previousSecret, previousUntilMs } = subscription
   const overlaps = previousSecret !== null && previousUntilMs !== null && nowMs < previousUntilMs
-  return { current: box.open(secret), previous: overlaps ? box.open(previousSecret) : null }
+  return createSigner({ current: box.open(secret), previous: overlaps ? box.open(previousSecret) : null })
 }
 
 export async function deliver(
   deps: { poster: Poster; clock: Clock },
-  target: { url: URL; secrets: Secrets },
+  target: { url: URL; signer: Signer },
   parcel: Parcel,
 ): Promise<Attempt> {
   const { poster, clock } = deps
@@ -54,14 +56,7 @@ export async function deliver(
   const timestampS = Math.floor(clock.now() / 1000)
   const result = await poster.post(
     target.url,
-    {
-      'Content-Type': 'application/json',
-      'Content-Length': String(Buffer.byteLength(body)),
-      'User-Agent': USER_AGENT,
-      'X-Svc-Event': kind,
-      'X-Svc-Delivery': id,
-      ...signatureHeaders(target.secrets, { id, timestampS, body }),
-    },
+    `${FIXED_LINES}Content-Length: ${Buffer.byteLength(body)}\r\nX-Svc-Event: ${kind}\r\nX-Svc-Delivery: ${id}\r\n${target.signer.lines({ id, timestampS, body })}`,
     body,
   )
   const atMs = clock.now()
@@ -72,6 +67,7 @@ export async function deliver(
     retryAfterMs: readRetryAfter(result.retryAfter, atMs),
     atMs,
     durationMs: result.durationMs,
+    response: result.response,
   }
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Job, SubscriptionRecord } from '../store/jobs.ts'
 import type { PauseReason } from './credits.ts'
 import { BATCH_EVENTS } from './deliver.ts'
-import type { Secrets } from './sign.ts'
+import type { Signer } from './sign.ts'
 
 /**
  * The way to one receiver. Every subscription has a lane of its own, with its own slots and its own breaker:
@@ -23,7 +23,7 @@ export interface Lane {
   pausedUntilMs: number
   pauseReason: PauseReason | undefined
   failingSinceMs: number | null
-  /** The checked address and the opened secrets, as long as neither can have changed. */
+  /** The checked address and the signer, as long as neither can have changed. */
   target: Target | undefined
   readonly breaker: Breaker
 }
@@ -32,7 +32,7 @@ export interface Target {
   readonly of: SubscriptionRecord
   readonly validUntilMs: number
   readonly url: URL
-  readonly secrets: Secrets
+  readonly signer: Signer
 }
 
 export const FAST_SLOTS = 16

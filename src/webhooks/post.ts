@@ -1,11 +1,14 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { type Connection, type Origin, type Outcome, openConnection } from './connection.ts'
 import { type Guard, hostOf, TargetError } from './guard.ts'
+import { AnswerError } from './read-answer.ts'
 
-/** One POST to a receiver: connections are kept per host, redirects are answers like any other. */
+/**
+ * One POST to a receiver: connections are kept per host, redirects are answers like any other. The requests of
+ * `node:http` cost more than everything else about a delivery, hence the connections of our own.
+ */
 export interface Poster {
-  /** Never rejects: whatever goes wrong is a failed post. */
-  post(url: URL, headers: Record<string, string>, body: string): Promise<PostResult>
+  /** Never rejects: whatever goes wrong is a failed post. The header lines end with a line end each. */
+  post(url: URL, headerLines: string, body: string): Promise<PostResult>
   close(): void
 }
 
@@ -14,95 +17,153 @@ export interface PostResult {
   readonly error: string | null
   readonly retryAfter: string | undefined
   readonly durationMs: number
+  /** How the answer's body began; null without one. */
+  readonly response: string | null
 }
 
-/** From the first byte out to the status line in. */
+/** From the first byte out to the answer in; a body that goes on longer is not waited for. */
 export const ANSWER_LIMIT_MS = 15_000
-const IDLE_SOCKET_MS = 20_000
-const MOST_IDLE_SOCKETS_PER_HOST = 16
-/** An answer's body is of no interest; a short one is read so that the connection can be used again. */
-const LONGEST_BODY_BYTES = 65_536
+const MOST_IDLE_PER_HOST = 16
+const SWEEP_MS = 5_000
+
+interface Pool {
+  readonly origin: Origin
+  /** The one that was used last stands last and is used first. */
+  readonly idle: Connection[]
+  readonly open: Set<Connection>
+}
+
+/** What is the same for every request to a URL. */
+interface Route {
+  readonly pool: Pool
+  readonly head: string
+}
 
 export function createPoster(options: { guard: Guard; answerLimitMs?: number }): Poster {
   const limitMs = options.answerLimitMs ?? ANSWER_LIMIT_MS
-  const pool = { keepAlive: true, maxFreeSockets: MOST_IDLE_SOCKETS_PER_HOST, timeout: IDLE_SOCKET_MS }
-  const https = new HttpsAgent(pool)
-  const http = new HttpAgent(pool)
-  let closed = false
   const lookups = { 'https:': options.guard.lookup('https:'), 'http:': options.guard.lookup('http:') }
+  const pools = new Map<string, Pool>()
+  const routes = new WeakMap<URL, Route>()
+  let closed = false
 
-  function postOnce(
-    url: URL,
-    headers: Record<string, string>,
-    body: string,
-  ): Promise<PostResult & { stale: boolean }> {
-    const startedMs = performance.now()
+  function poolOf(url: URL): Pool {
     const secure = url.protocol === 'https:'
+    const name = url.origin
+    const known = pools.get(name)
+    if (known !== undefined) return known
+    const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port)
+    const lookup = lookups[secure ? 'https:' : 'http:']
+    const origin = { secure, host: hostOf(url), port, lookup, session: undefined }
+    const pool: Pool = { origin, idle: [], open: new Set() }
+    pools.set(name, pool)
+    return pool
+  }
+
+  function routeOf(url: URL): Route {
+    const known = routes.get(url)
+    if (known !== undefined && pools.get(url.origin) === known.pool) return known
+    const head = `POST ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\nConnection: keep-alive\r\n`
+    const route = { pool: poolOf(url), head }
+    routes.set(url, route)
+    return route
+  }
+
+  function take(pool: Pool): Connection {
+    const nowMs = performance.now()
+    for (let kept = pool.idle.pop(); kept !== undefined; kept = pool.idle.pop()) {
+      if (kept.idle && nowMs < kept.idleUntilMs) return kept
+      drop(pool, kept)
+    }
+    return openNew(pool)
+  }
+
+  function openNew(pool: Pool): Connection {
+    const fresh = openConnection(pool.origin, (connection) => {
+      if (closed || pool.idle.length >= MOST_IDLE_PER_HOST) drop(pool, connection)
+      else pool.idle.push(connection)
+    })
+    pool.open.add(fresh)
+    return fresh
+  }
+
+  function drop(pool: Pool, connection: Connection): void {
+    pool.open.delete(connection)
+    connection.destroy()
+  }
+
+  function postOn(pool: Pool, connection: Connection, request: string): Promise<PostResult | 'stale'> {
+    const startedMs = performance.now()
+    const { usedBefore } = connection
     return new Promise((resolve) => {
-      const done = (outcome: {
-        status?: number
-        error?: string
-        retryAfter?: string | undefined
-        stale?: boolean
-      }) =>
-        resolve({
-          status: outcome.status ?? null,
-          error: outcome.error ?? null,
-          retryAfter: outcome.retryAfter,
-          stale: outcome.stale ?? false,
-          durationMs: Math.round(performance.now() - startedMs),
-        })
-      const request = (secure ? httpsRequest : httpRequest)({
-        agent: secure ? https : http,
-        method: 'POST',
-        host: hostOf(url),
-        port: url.port === '' ? (secure ? 443 : 80) : Number(url.port),
-        path: `${url.pathname}${url.search}`,
-        headers: { ...headers, Host: url.host },
-        lookup: lookups[secure ? 'https:' : 'http:'],
-      })
+      const durationMs = () => Math.round(performance.now() - startedMs)
       const timer = setTimeout(() => {
-        done({ error: `no answer within ${limitMs / 1000} s` })
-        request.destroy()
+        const { head } = connection
+        drop(pool, connection)
+        resolve({
+          status: head?.status ?? null,
+          error: head === undefined ? `no answer within ${limitMs / 1_000} s` : null,
+          retryAfter: head?.retryAfter,
+          durationMs: durationMs(),
+          response: null,
+        })
       }, limitMs)
-      request.on('response', (response) => {
-        done({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] })
-        drain(response)
-      })
-      request.on('error', (error: NodeJS.ErrnoException) => {
+      connection.send(request, (outcome) => {
         clearTimeout(timer)
-        done({ error: describe(error), stale: request.reusedSocket && error.code === 'ECONNRESET' })
+        if (!connection.idle) pool.open.delete(connection)
+        if (isStale(outcome, usedBefore)) return resolve('stale')
+        resolve(resultOf(outcome, durationMs()))
       })
-      request.on('close', () => clearTimeout(timer))
-      request.end(body)
     })
   }
 
+  const sweeping = setInterval(() => {
+    const nowMs = performance.now()
+    for (const [name, pool] of pools) {
+      const over = pool.idle.filter((connection) => !connection.idle || nowMs >= connection.idleUntilMs)
+      for (const connection of over) {
+        pool.idle.splice(pool.idle.indexOf(connection), 1)
+        drop(pool, connection)
+      }
+      if (pool.open.size === 0) pools.delete(name)
+    }
+  }, SWEEP_MS)
+  sweeping.unref()
+
   return {
-    async post(url, headers, body) {
-      const first = await postOnce(url, headers, body)
+    async post(url, headerLines, body) {
+      if (closed) return { ...NOTHING, error: 'the service is ending' }
+      const { pool, head } = routeOf(url)
+      const request = `${head}${headerLines}\r\n${body}`
+      const first = await postOn(pool, take(pool), request)
+      if (first !== 'stale') return first
       // The receiver closed an idle connection at the moment that it was used again.
-      return first.stale && !closed ? postOnce(url, headers, body) : first
+      const second = closed ? first : await postOn(pool, openNew(pool), request)
+      return second === 'stale' ? { ...NOTHING, error: 'connection failed: ECONNRESET' } : second
     },
     close() {
       closed = true
-      https.destroy()
-      http.destroy()
+      clearInterval(sweeping)
+      for (const pool of pools.values()) for (const connection of pool.open) connection.destroy()
     },
   }
 }
 
-function drain(response: IncomingMessage): void {
-  let bytes = 0
-  response.on('data', (chunk: Buffer) => {
-    bytes += chunk.length
-    if (bytes > LONGEST_BODY_BYTES) response.destroy()
-  })
-  response.on('error', () => {})
+const NOTHING = { status: null, retryAfter: undefined, durationMs: 0, response: null }
+const STALE_CODES = new Set(['ECONNRESET', 'EPIPE'])
+
+function isStale(outcome: Outcome, usedBefore: boolean): boolean {
+  return usedBefore && 'error' in outcome && outcome.untouched && STALE_CODES.has(outcome.error.code ?? '')
+}
+
+function resultOf(outcome: Outcome, durationMs: number): PostResult {
+  if ('error' in outcome) return { ...NOTHING, error: describe(outcome.error), durationMs }
+  const { status, retryAfter } = outcome.head
+  return { status, error: null, retryAfter, durationMs, response: outcome.beginning }
 }
 
 function describe(error: NodeJS.ErrnoException): string {
   if (error instanceof TargetError) return `target refused: ${error.message}`
+  if (error instanceof AnswerError) return `not understood: ${error.message}`
   const inner = error instanceof AggregateError ? (error.errors[0] as NodeJS.ErrnoException) : error
   if (inner instanceof TargetError) return `target refused: ${inner.message}`
   return `connection failed: ${inner?.code ?? error.code ?? 'unknown'}`

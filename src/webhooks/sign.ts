@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 
 /**
  * Every delivery is signed twice over the same raw body: our own header (hex, key = the secret's whole text)
@@ -19,28 +19,36 @@ export function newSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64')
 }
 
-export function svcSignature(secret: string, body: string): string {
-  return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
+export interface Signer {
+  /** The header lines that prove a body, each with its line end. */
+  lines(delivery: { id: string; timestampS: number; body: string }): string
 }
 
-export function standardSignature(secret: string, id: string, timestampS: number, body: string): string {
-  const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')
-  return `v1,${createHmac('sha256', key).update(`${id}.${timestampS}.${body}`).digest('base64')}`
-}
-
-export function signatureHeaders(
-  secrets: Secrets,
-  delivery: { id: string; timestampS: number; body: string },
-): Record<string, string> {
-  const { id, timestampS, body } = delivery
-  const { current, previous } = secrets
-  const standard = [standardSignature(current, id, timestampS, body)]
-  if (previous !== null) standard.push(standardSignature(previous, id, timestampS, body))
+/** The keys are made once for all deliveries to a receiver. */
+export function createSigner({ current, previous }: Secrets): Signer {
+  const keys = keysOf(current)
+  const older = previous === null ? undefined : keysOf(previous)
   return {
-    'X-Svc-Signature': svcSignature(current, body),
-    ...(previous === null ? {} : { 'X-Svc-Signature-Previous': svcSignature(previous, body) }),
-    'webhook-id': id,
-    'webhook-timestamp': String(timestampS),
-    'webhook-signature': standard.join(' '),
+    lines({ id, timestampS, body }) {
+      const stamped = `${id}.${timestampS}.${body}`
+      let own = `X-Svc-Signature: sha256=${hmac(keys.svc, body, 'hex')}\r\n`
+      let standard = `v1,${hmac(keys.standard, stamped, 'base64')}`
+      if (older !== undefined) {
+        own += `X-Svc-Signature-Previous: sha256=${hmac(older.svc, body, 'hex')}\r\n`
+        standard += ` v1,${hmac(older.standard, stamped, 'base64')}`
+      }
+      return `${own}webhook-id: ${id}\r\nwebhook-timestamp: ${timestampS}\r\nwebhook-signature: ${standard}\r\n`
+    },
   }
+}
+
+function keysOf(secret: string): { svc: KeyObject; standard: KeyObject } {
+  return {
+    svc: createSecretKey(secret, 'utf8'),
+    standard: createSecretKey(secret.slice(SECRET_PREFIX.length), 'base64'),
+  }
+}
+
+function hmac(key: KeyObject, text: string, encoding: 'hex' | 'base64'): string {
+  return createHmac('sha256', key).update(text).digest(encoding)
 }

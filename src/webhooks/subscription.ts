@@ -5,13 +5,14 @@ import type { Plan } from '../core/plan.ts'
 import type { EventKind } from '../events/kinds.ts'
 import { type AskedWish, checkWish, filtersOf } from '../events/wish.ts'
 import type { Clock } from '../kit/clock.ts'
+import type { SecretBox } from '../kit/secret-box.ts'
 import type { EventStore } from '../store/events.ts'
 import type { DeliveryRecord, JobsStore, SubscriptionPatch, SubscriptionRecord } from '../store/jobs.ts'
-import { type Attempt, deliver, openSecrets } from './deliver.ts'
+import { type Attempt, deliver, signerOf } from './deliver.ts'
 import { type Guard, TargetError } from './guard.ts'
+import { ownSubscription } from './own-subscription.ts'
 import type { Poster } from './post.ts'
 import { sampleEvent } from './sample-event.ts'
-import type { SecretBox } from './secret-box.ts'
 import { newSecret, ROTATION_OVERLAP_MS } from './sign.ts'
 
 /** What the owner of a subscription does with it. Somebody else's subscription does not exist. */
@@ -87,11 +88,7 @@ export function createSubscriptions(deps: {
 }): Subscriptions {
   const { store, events, network, guard, poster, box, clock } = deps
 
-  async function mustFind(accountId: string, id: string): Promise<SubscriptionRecord> {
-    const found = await store.getSubscription(id)
-    if (found !== undefined && found.accountId === accountId) return found
-    throw new ApiError('not_found', `There is no webhook ${id.slice(0, 64)}.`, { param: 'id' })
-  }
+  const mustFind = (accountId: string, id: string) => ownSubscription(store, accountId, id)
 
   function wishOf(asked: AskedWish, plan: Plan) {
     const checked = checkWish(asked, { network, mostAddresses: plan.webhookAddresses })
@@ -183,7 +180,7 @@ export function createSubscriptions(deps: {
       const deliveryId = `dlv_test_${newId().slice(3)}`
       const body = found.batch ? `[${event.text}]` : event.text
       const parcel = { id: deliveryId, kind: found.batch ? 'batch' : event.kind, body }
-      const target = { url: guard.checkForm(found.url), secrets: openSecrets(found, box, clock.now()) }
+      const target = { url: guard.checkForm(found.url), signer: signerOf(found, box, clock.now()) }
       const attempt = await deliver({ poster, clock }, target, parcel)
       return { ...attempt, id: deliveryId, eventId: event.id }
     },

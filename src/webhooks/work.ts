@@ -1,14 +1,14 @@
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
+import type { SecretBox } from '../kit/secret-box.ts'
 import type { Job, JobsStore, Outcome, SubscriptionRecord } from '../store/jobs.ts'
 import type { Credits, PauseReason, Reservation } from './credits.ts'
-import { type Attempt, BATCH_EVENTS, deliver, openSecrets, parcelOf } from './deliver.ts'
+import { type Attempt, BATCH_EVENTS, deliver, parcelOf, signerOf } from './deliver.ts'
 import { disableReason } from './disable.ts'
 import type { Guard } from './guard.ts'
 import { claimSize, createLane, type Lane, SLOW_ANSWER_MS, slotsOf, type Target } from './lane.ts'
 import type { Poster } from './post.ts'
 import { retryDelayMs } from './schedule.ts'
-import type { SecretBox } from './secret-box.ts'
 import { createSettlement, refOf } from './settlement.ts'
 
 /**
@@ -165,7 +165,7 @@ export function startWorker(deps: WorkerDeps): Worker {
       validUntilMs:
         previousUntilMs !== null && previousUntilMs > nowMs ? previousUntilMs : Number.POSITIVE_INFINITY,
       url: guard.checkForm(subscription.url),
-      secrets: openSecrets(subscription, box, nowMs),
+      signer: signerOf(subscription, box, nowMs),
     }
     lane.target = fresh
     return fresh
@@ -179,7 +179,15 @@ export function startWorker(deps: WorkerDeps): Worker {
       reserved.release()
       const atMs = clock.now()
       const message = error instanceof Error ? error.message : String(error)
-      return { delivered: false, status: null, error: message, retryAfterMs: undefined, atMs, durationMs: 0 }
+      return {
+        delivered: false,
+        status: null,
+        error: message,
+        retryAfterMs: undefined,
+        atMs,
+        durationMs: 0,
+        response: null,
+      }
     }
   }
 
@@ -192,9 +200,9 @@ export function startWorker(deps: WorkerDeps): Worker {
   }
 
   function note(lane: Lane, jobs: readonly Job[], attempt: Attempt): void {
-    const { atMs, status, error, durationMs, delivered } = attempt
+    const { atMs, status, error, durationMs, response, delivered } = attempt
     lane.slow = durationMs >= SLOW_ANSWER_MS
-    const tried = { atMs, status, error, durationMs }
+    const tried = { atMs, status, error, durationMs, response }
     if (delivered) {
       lane.breaker.success()
       lane.failingSinceMs = null
@@ -218,8 +226,8 @@ export function startWorker(deps: WorkerDeps): Worker {
 
   /** What waits when a subscription is switched off goes on when it is switched on again. */
   function failureOf(job: Job, attempt: Attempt): Outcome {
-    const { atMs, status, error, durationMs, retryAfterMs } = attempt
-    const tried = { job: refOf(job), atMs, status, error, durationMs }
+    const { atMs, status, error, durationMs, response, retryAfterMs } = attempt
+    const tried = { job: refOf(job), atMs, status, error, durationMs, response }
     const delayMs = retryDelayMs(job.failures + 1, retryAfterMs, Math.random, deps.retryDelaysMs)
     return delayMs === undefined
       ? { kind: 'failed', ...tried }

@@ -1,5 +1,6 @@
 /** The real service in front of simulated nodes of this process, in its live environment. */
 import {
+  type RunningSandboxChain,
   type RunningSandboxNode,
   type SandboxChainOptions,
   startSandboxChain,
@@ -19,6 +20,7 @@ export interface RpcReply {
 export interface ChainService {
   readonly service: TestService
   readonly nodes: readonly RunningSandboxNode[]
+  readonly chain: RunningSandboxChain
   key(wish?: KeyWish): Promise<string>
   /** POST /rpc with a body as it is. */
   post(body: string | Buffer, key: string, headers?: Record<string, string>): Promise<Answer>
@@ -61,6 +63,7 @@ export async function startChainService(options: ChainServiceOptions = {}): Prom
   return {
     service,
     nodes,
+    chain,
     key: (wish = {}) => service.key({ environment: 'live', ...wish }),
     post,
     async call(key, method, params = {}) {

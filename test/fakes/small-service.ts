@@ -14,6 +14,7 @@ import { createSlowDown } from '../../src/gate/slow-down.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import type { Logger } from '../../src/kit/log.ts'
 import { createMetrics } from '../../src/kit/metrics.ts'
+import { createSecretBox } from '../../src/kit/secret-box.ts'
 import type { AccountsStore } from '../../src/store/accounts.ts'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.ts'
 import { type KeyWish, makeKey } from './keys.ts'
@@ -58,7 +59,7 @@ export async function startSmallService<Services>(options: {
   const gate = createGate<Services>({
     keys,
     ledger,
-    idempotency: createIdempotency({ store, clock }),
+    idempotency: createIdempotency({ store, clock, box: createSecretBox(Buffer.alloc(32, 5)) }),
     slowDown: createSlowDown(clock),
     clock,
     log,

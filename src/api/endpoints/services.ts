@@ -20,7 +20,7 @@ export interface Services {
   readonly market: MarketData
   readonly chain: ChainData
   readonly chainIndex: ChainIndex
-  readonly webhooks: Pick<Webhooks, 'subscriptions' | 'pauseOf'>
+  readonly webhooks: Pick<Webhooks, 'subscriptions' | 'deliveries' | 'pauseOf'>
   readonly status: () => Promise<ServiceStatus>
 }
 
@@ -76,6 +76,8 @@ export interface ServiceStatus {
     daa_score: number | null
     lag: number | null
   }[]
+  /** The thread that follows the chain; off where there is no node. */
+  index: { state: 'running' | 'restarting' | 'off'; restarts: number }
   webhooks: { pending: number; oldest_pending_seconds: number }
 }
 

@@ -46,6 +46,13 @@ const Status = Type.Object({
     }),
     { description: 'The upstream nodes.' },
   ),
+  index: Type.Object({
+    state: Type.Union([Type.Literal('running'), Type.Literal('restarting'), Type.Literal('off')], {
+      description:
+        'Whether the chain is indexed; restarting while what does it is started again, off where there is no node.',
+    }),
+    restarts: Type.Integer({ description: 'How often it had to be started again.' }),
+  }),
   webhooks: Type.Object({
     pending: Type.Integer({ description: 'Deliveries that wait.' }),
     oldest_pending_seconds: Type.Number({ description: 'Age of the oldest of them.' }),
@@ -73,6 +80,7 @@ export const status = endpoint({
         },
       ],
       nodes: [{ name: 'node-1', state: 'healthy', synced: true, daa_score: 123456789, lag: 0 }],
+      index: { state: 'running', restarts: 0 },
       webhooks: { pending: 0, oldest_pending_seconds: 0 },
     },
   },

@@ -11,7 +11,7 @@ import { integer, withDefault } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
 import { addressParam, EXAMPLE_ADDRESS, EXAMPLE_TX, requireNetwork } from './chain-params.ts'
 import { ParsedTransaction } from './parsed-schema.ts'
-import { upstreamError } from './upstream-error.ts'
+import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
 const AddressActivity = Type.Object({
   address: Type.String({ description: 'The address asked for.' }),
@@ -78,7 +78,7 @@ export const addressActivity = endpoint({
 })
 
 interface MempoolEntries {
-  readonly entries: readonly {
+  readonly entries?: readonly {
     readonly sending: readonly { readonly transaction: ExactJson }[]
     readonly receiving: readonly { readonly transaction: ExactJson }[]
   }[]
@@ -93,7 +93,9 @@ async function inMempool(address: string, upstreams: Upstreams): Promise<string[
   })
   if (!outcome.ok) throw upstreamError(outcome.failure)
   const items = new Map<string, string>()
-  for (const { sending, receiving } of (outcome.value as unknown as MempoolEntries).entries) {
+  const { entries } = outcome.value as unknown as MempoolEntries
+  if (!Array.isArray(entries)) throw unusableAnswer(outcome.node, 'mempool entries')
+  for (const { sending = [], receiving = [] } of entries) {
     for (const { transaction } of [...sending, ...receiving]) {
       const read = readTransaction(transaction)
       if (!read.ok) continue
@@ -126,9 +128,11 @@ async function unspentOutputs(
   }
   for await (const text of elementsOf(outcome.bytes, 'entries')) {
     const read = parseExact(text)
-    if (!read.ok) throw upstreamError({ kind: 'malformed_answer', detail: read.message, node: outcome.node })
+    if (!read.ok) throw unusableAnswer(outcome.node, read.message)
+    const entry = read.value as unknown as Partial<UtxoEntry> | null
+    if (!entry?.outpoint || !entry.utxoEntry) throw unusableAnswer(outcome.node, 'unspent outputs')
     total++
-    kept.push(read.value as unknown as UtxoEntry)
+    kept.push({ outpoint: entry.outpoint, utxoEntry: entry.utxoEntry })
     if (kept.length >= limit * 2 + 100) keepNewest()
   }
   keepNewest()

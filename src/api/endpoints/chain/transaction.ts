@@ -12,7 +12,7 @@ import type { ChainIndex } from './chain-index.ts'
 import { EXAMPLE_TX, txIdParam } from './chain-params.ts'
 import { nodeTime } from './node-time.ts'
 import { PARSED_EXAMPLE, ParsedTransaction } from './parsed-schema.ts'
-import { upstreamError } from './upstream-error.ts'
+import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
 const orNull = (type: 'string' | 'integer', description: string) =>
   Type.Union([type === 'string' ? Type.String() : Type.Integer(), Type.Null()], { description })
@@ -105,9 +105,11 @@ async function inMempool(txId: string, { upstreams }: ChainIndex): Promise<Membe
     if (failure.kind === 'refused' && failure.refusal.reason === 'transaction_not_found') throw notFound(txId)
     throw upstreamError(failure)
   }
-  const { mempoolEntry } = outcome.value as { mempoolEntry: { fee: number | bigint; transaction: ExactJson } }
-  const read = readTransaction(mempoolEntry.transaction)
-  if (!read.ok) throw upstreamError({ kind: 'malformed_answer', detail: 'transaction', node: outcome.node })
+  const { mempoolEntry } = outcome.value as {
+    mempoolEntry?: { fee: number | bigint; transaction: ExactJson }
+  }
+  const read = mempoolEntry && readTransaction(mempoolEntry.transaction)
+  if (!mempoolEntry || !read?.ok) throw unusableAnswer(outcome.node, 'transaction')
   const parsed = parseTransaction(read.transaction, { network: upstreams.network, txId })
   return {
     status: '"pending"',

@@ -4,6 +4,11 @@ import type { CallFailure } from '../../../upstreams/outcome.ts'
 const RETRY_SECONDS = 1
 const RETRY = [['Retry-After', String(RETRY_SECONDS)]] as const
 
+/** The node answered, but not what the method gives. */
+export function unusableAnswer(node: string, detail: string): ApiError {
+  return upstreamError({ kind: 'malformed_answer', detail, node })
+}
+
 /** A failed call of our own making as an error of the endpoint. Names and addresses of nodes stay inside. */
 export function upstreamError(failure: CallFailure, detail: Record<string, unknown> = {}): ApiError {
   switch (failure.kind) {

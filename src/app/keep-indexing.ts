@@ -1,0 +1,93 @@
+import { backoffMs } from '../kit/backoff.ts'
+import type { Clock } from '../kit/clock.ts'
+
+/**
+ * Keeps the indexer running: whenever its thread ends, what feeds it is stopped and both are started anew, as
+ * after a restart of the service. The log is read on from the last checkpoint, so nothing is lost or told twice.
+ *
+ *   running ──the thread ends──▶ restarting ──(wait, longer each time)──▶ running
+ *                                    ▲   └── could not start ──┘
+ */
+export interface KeptIndexing {
+  readonly state: 'running' | 'restarting'
+  readonly restarts: number
+  /** Throws while it is not running. */
+  probe(): void
+  close(): Promise<void>
+}
+
+export interface Indexing {
+  /** Resolves with the reason when the thread has ended by itself. */
+  readonly ended: Promise<Error>
+  close(): Promise<void>
+}
+
+const RESTART = { baseMs: 250, capMs: 30_000 }
+/** Running for so long, it is no longer taken for one that always dies. */
+const STEADY_AFTER_MS = 60_000
+
+/** Rejects when the first start fails. */
+export async function keepIndexing(deps: {
+  start: () => Promise<Indexing>
+  clock: Clock
+  onEnd: (reason: Error) => void
+}): Promise<KeptIndexing> {
+  const { start, clock, onEnd } = deps
+  const stop = new AbortController()
+  const { signal } = stop
+  const closing = new Promise<undefined>((resolve) => {
+    signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
+  let reason: Error | undefined
+  let restarts = 0
+  let attempt = 0
+  let current: Indexing | undefined = await start()
+
+  async function startAgain(): Promise<Indexing | undefined> {
+    while (!signal.aborted) {
+      await clock.sleep(RESTART.baseMs + backoffMs(RESTART, attempt++), signal).catch(() => {})
+      if (signal.aborted) return undefined
+      try {
+        const started = await start()
+        restarts++
+        reason = undefined
+        return started
+      } catch (error) {
+        reason = error instanceof Error ? error : new Error(String(error))
+        onEnd(reason)
+      }
+    }
+    return undefined
+  }
+
+  async function keep(): Promise<void> {
+    while (current !== undefined) {
+      const startedMs = clock.now()
+      const ended = await Promise.race([current.ended, closing])
+      if (ended === undefined) break
+      reason = ended
+      onEnd(ended)
+      await current.close()
+      if (clock.now() - startedMs > STEADY_AFTER_MS) attempt = 0
+      current = await startAgain()
+    }
+    await current?.close()
+  }
+  const kept = keep()
+
+  return {
+    get state() {
+      return reason === undefined ? 'running' : 'restarting'
+    },
+    get restarts() {
+      return restarts
+    },
+    probe() {
+      if (reason !== undefined) throw new Error(`it is started again: ${reason.message}`)
+    },
+    async close() {
+      stop.abort()
+      await kept
+    },
+  }
+}

@@ -1,0 +1,189 @@
+/** Must hold: connections are kept and never mixed up, a kept one that just closed is not a failure, TLS is checked. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer as createHttps } from 'node:https'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { createGuard } from './guard.ts'
+import { createPoster } from './post.ts'
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+
+async function listen(t: TestContext, server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+/** A receiver that answers each request with what it is told for it; undefined: never. */
+async function setUp(
+  t: TestContext,
+  answer: (request: string, socket: Socket, number: number) => string | undefined,
+) {
+  const requests: string[] = []
+  const sockets = new Set<Socket>()
+  let connections = 0
+  const server = createServer((socket) => {
+    connections++
+    sockets.add(socket)
+    let text = ''
+    socket.on('error', () => {})
+    socket.on('data', (chunk) => {
+      text += chunk.toString()
+      const end = text.indexOf('\r\n\r\n')
+      const length = Number(/Content-Length: (\d+)/.exec(text)?.[1])
+      if (end === -1 || Buffer.byteLength(text.slice(end + 4)) < length) return
+      requests.push(text)
+      const reply = answer(text, socket, requests.length)
+      text = ''
+      if (reply !== undefined) socket.write(reply)
+    })
+  })
+  const port = await listen(t, server)
+  const poster = createPoster({ guard: createGuard({ allowPrivate: true }), answerLimitMs: 300 })
+  t.after(() => {
+    poster.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  const url = new URL(`http://127.0.0.1:${port}/hook?a=b%20c`)
+  const post = (body = 'grüße') =>
+    poster.post(url, `Content-Length: ${Buffer.byteLength(body)}\r\nX-Own: 1\r\n`, body)
+  return { post, poster, requests, connections: () => connections, port }
+}
+
+test('requests go one after the other over one kept connection, with path, host and body as they are', async (t) => {
+  const { post, requests, connections, port } = await setUp(t, () => OK)
+  for (let count = 0; count < 5; count++) {
+    const { durationMs, ...result } = await post()
+    assert.deepEqual(result, { status: 200, error: null, retryAfter: undefined, response: 'ok' })
+    assert.ok(durationMs < 300)
+  }
+  assert.equal(connections(), 1)
+  const [head, body] = requests[0]?.split('\r\n\r\n') ?? []
+  assert.equal(body, 'grüße')
+  assert.deepEqual(head?.split('\r\n'), [
+    'POST /hook?a=b%20c HTTP/1.1',
+    `Host: 127.0.0.1:${port}`,
+    'Connection: keep-alive',
+    'Content-Length: 7',
+    'X-Own: 1',
+  ])
+})
+
+test('requests at the same time never share a connection, and each gets its own answer', async (t) => {
+  const { post, connections } = await setUp(t, (request, socket) => {
+    const body = request.split('\r\n\r\n')[1] ?? ''
+    setTimeout(() => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`), 5)
+    return undefined
+  })
+  for (let round = 0; round < 5; round++) {
+    const bodies = Array.from({ length: 8 }, (_, index) => `${round}-${index}`)
+    const answers = await Promise.all(bodies.map((body) => post(body)))
+    assert.deepEqual(
+      answers.map(({ response }) => response),
+      bodies,
+    )
+  }
+  assert.equal(connections(), 8)
+})
+
+test('a connection that is not to be kept is not used again', async (t) => {
+  for (const reply of [
+    'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok',
+    'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok',
+    'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 2\r\n\r\nok',
+    `${OK}HTTP/1.1 200 smuggled\r\nContent-Length: 0\r\n\r\n`,
+  ]) {
+    const { post, connections } = await setUp(t, () => reply)
+    for (let count = 1; count <= 3; count++) {
+      assert.equal((await post()).status, 200)
+      assert.equal(connections(), count, JSON.stringify(reply))
+    }
+  }
+})
+
+test('a kept connection that the receiver just closed costs no try; a new one that breaks does', async (t) => {
+  const { post, requests } = await setUp(t, (_request, socket, number) => {
+    if (number !== 2) return OK
+    socket.destroy()
+    return undefined
+  })
+  assert.equal((await post()).status, 200)
+  assert.equal((await post()).status, 200, 'the second request is sent again')
+  assert.equal(requests.length, 3)
+  const broken = await setUp(t, (_request, socket) => void socket.destroy())
+  assert.match((await broken.post()).error ?? '', /connection failed: ECONNRESET/)
+  assert.equal(broken.requests.length, 1)
+})
+
+test('silence, half an answer, an endless body and things that are not HTTP', async (t) => {
+  const silent = await setUp(t, () => undefined)
+  assert.match((await silent.post()).error ?? '', /no answer within 0.3 s/)
+  const half = await setUp(t, () => 'HTTP/1.1 20')
+  assert.match((await half.post()).error ?? '', /no answer within/)
+  // The status is the answer: what the body does afterwards changes nothing.
+  const dripping = await setUp(t, () => 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel')
+  assert.equal((await dripping.post()).status, 200)
+  assert.equal((await dripping.post()).status, 200)
+  assert.equal(dripping.connections(), 2)
+  const endless = await setUp(t, () => `HTTP/1.1 500 x\r\n\r\n${'x'.repeat(100_000)}`)
+  const { status, response } = await endless.post()
+  assert.equal(status, 500)
+  assert.equal(response?.length, 1_024)
+  const other = await setUp(t, () => 'SSH-2.0-OpenSSH_9.6\r\n\r\n')
+  assert.match((await other.post()).error ?? '', /not understood/)
+})
+
+test('a poster that is closed ends what is under way and begins nothing', async (t) => {
+  const { post, poster, requests } = await setUp(t, () => undefined)
+  const waiting = post()
+  while (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  poster.close()
+  assert.match((await waiting).error ?? '', /connection failed/)
+  assert.match((await post()).error ?? '', /ending/)
+  assert.equal(requests.length, 1)
+})
+
+const openssl = spawnSync('openssl', ['version']).status === 0
+test('over TLS nothing is sent to a receiver that cannot show who it is', {
+  skip: openssl ? false : 'openssl is not installed',
+}, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-tls-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  const names = ['-subj', '/CN=receiver.example', '-addext', 'subjectAltName=DNS:receiver.example']
+  const files = ['-keyout', keyFile, '-out', certFile, '-days', '2']
+  assert.equal(spawnSync('openssl', ['req', '-x509', ...curve, ...names, ...files]).status, 0)
+  const cert = readFileSync(certFile, 'utf8')
+  let requests = 0
+  let sockets = 0
+  const server = createHttps({ key: readFileSync(keyFile), cert }, (request, response) => {
+    requests++
+    request.resume()
+    request.on('end', () => response.end('ok'))
+  })
+  server.on('secureConnection', () => sockets++)
+  const port = await listen(t, server)
+  const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
+  const poster = createPoster({ guard: createGuard({ allowPrivate: true, resolve }) })
+  t.after(() => poster.close())
+  const post = (host: string) =>
+    poster.post(new URL(`https://${host}:${port}/hook`), 'Content-Length: 2\r\n', '{}')
+
+  assert.match((await post('receiver.example')).error ?? '', /SELF_SIGNED/)
+  assert.equal(requests, 0)
+  const known = getCACertificates('default')
+  t.after(() => setDefaultCACertificates(known))
+  setDefaultCACertificates([...known, cert])
+  assert.match((await post('another.example')).error ?? '', /ALTNAME/)
+  assert.equal(requests, 0)
+  sockets = 0
+  for (let count = 0; count < 3; count++) assert.equal((await post('receiver.example')).status, 200)
+  assert.equal(requests, 3)
+  assert.equal(sockets, 1)
+})

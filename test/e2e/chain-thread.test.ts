@@ -1,0 +1,71 @@
+/** Must hold: when the indexing thread dies it is started again, visibly, and no event is lost or doubled. */
+import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Worker } from 'node:worker_threads'
+import { INDEX_THREAD } from '../../src/app/index-worker.ts'
+import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
+import { allEvents, caughtUp, settled } from '../fakes/chain-rig.ts'
+import { startChainService } from '../fakes/chain-service.ts'
+import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
+import { until } from '../fakes/receiver.ts'
+
+const DEATHS = process.env.TAPELINE_SOAK === undefined ? 2 : 30
+
+test('a thread that dies again and again comes back, and the log is as if nothing had happened', async (t) => {
+  const threads: Worker[] = []
+  const note = (message: unknown) => {
+    const { worker } = message as { worker: Worker }
+    threads.push(worker)
+  }
+  subscribe('worker_threads', note)
+  t.after(() => unsubscribe('worker_threads', note))
+  const chain = await startChainService({
+    nodes: 1,
+    chain: {
+      seed: 23,
+      transactionsPerSecond: 8,
+      reorgsPerMinute: 0,
+      coinbaseMaturity: 50,
+      keepBlocks: 20_000,
+    },
+  })
+  t.after(() => chain.stop())
+  const database = openSqliteChain({ file: join(chain.service.folder, 'live-chain.db') })
+  t.after(() => database.close())
+  const [node] = chain.nodes
+  assert.ok(node)
+  const key = await chain.key()
+  const { url } = chain.service
+  const shownIndex = async () =>
+    (await chain.get('/v1/status', key)).json.index as { state: string; restarts: number }
+  await until('an index', async () => ((await database.chain.checkpoint())?.blueScore ?? 0) > 20, 20_000)
+  assert.deepEqual(await shownIndex(), { state: 'running', restarts: 0 })
+
+  for (let death = 1; death <= DEATHS; death++) {
+    await node.reorganize(3, false)
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 300))
+    const thread = threads.findLast(({ threadName }) => threadName === INDEX_THREAD)
+    assert.ok(thread)
+    await thread.terminate()
+    const ready = await fetch(`${url}/ready`)
+    assert.equal(ready.status, 503)
+    assert.match(await ready.text(), /live indexer/)
+    assert.deepEqual(await shownIndex(), { state: 'restarting', restarts: death - 1 })
+    await until('a new thread', async () => (await shownIndex()).restarts === death, 20_000)
+    assert.equal((await shownIndex()).state, 'running')
+  }
+  assert.equal((await fetch(`${url}/ready`)).status, 200)
+
+  chain.chain.chain.skipTo(Date.now() + 3_600_000)
+  await caughtUp(database, () => node.truth.sink(), 20_000)
+  await settled(database)
+  const { retractions, startScore } = assertLog(await allEvents(database), node)
+  assert.ok(retractions > 0)
+  const truth = { blueScore: startScore, accepted: acceptances(node) }
+  let rows = 0
+  for (const { address } of node.wallets()) rows += await assertAddress(database, node, address, truth)
+  assert.ok(rows > 10, `${rows} rows`)
+  assert.deepEqual(await database.chain.gaps(), [])
+})
