@@ -21,6 +21,7 @@ import { sessionRoutes } from '../dashboard/routes/session.ts'
 import { statusRoutes } from '../dashboard/routes/status.ts'
 import { usageRoutes } from '../dashboard/routes/usage.ts'
 import { type View, viewRoutes } from '../dashboard/routes/view.ts'
+import { webhookRoutes } from '../dashboard/routes/webhooks.ts'
 import { sessionCookies } from '../dashboard/session-cookie.ts'
 import { createSite } from '../dashboard/site.ts'
 import { checkCredential } from '../gate/authenticate.ts'
@@ -105,6 +106,7 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
       ...keyRoutes({ accountsOf }),
       ...usageRoutes({ accounts, clock }),
       ...statusRoutes({ statuses }),
+      ...webhookRoutes({ deliveriesOf: (environment) => services[environment]?.webhooks.deliveries }),
       ...viewRoutes({ view: viewOf(deps) }),
       ...operatorRoutes({ accounts, accountsOf, plans, people, audit, billing, clock }),
     ],

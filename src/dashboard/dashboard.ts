@@ -3,6 +3,7 @@ import { type Billing, SignatureError } from '../accounts/billing.ts'
 import { BusyError } from '../accounts/password.ts'
 import type { People } from '../accounts/people.ts'
 import { routeFinder } from '../api/publish/router.ts'
+import { ApiError, publicCode } from '../core/errors.ts'
 import type { Logger } from '../kit/log.ts'
 import {
   DashboardError,
@@ -98,6 +99,9 @@ function failed(error: unknown, request: DashboardRequest, log: Logger): Dashboa
 
 function toDashboardError(error: unknown): DashboardError | undefined {
   if (error instanceof DashboardError) return error
+  if (error instanceof ApiError) {
+    return new DashboardError(error.status, publicCode(error.kind), error.message)
+  }
   if (error instanceof AccountsError) return new DashboardError(422, 'invalid_param', error.message)
   if (error instanceof SignatureError) return new DashboardError(400, 'bad_signature', error.message)
   if (error instanceof Error && error.name === 'ConflictError') {

@@ -2,7 +2,8 @@ import type { AccountRecord, Accounts, KeyRecord, UsageRow } from '../accounts/a
 import { ENVIRONMENTS } from '../core/environment.ts'
 import type { Plan } from '../core/plan.ts'
 import { formatTime } from '../core/time.ts'
-import type { AccountView, BalanceView, KeyView, PlanView, UsageRowView } from './wire.ts'
+import type { DeliveryDetail } from '../webhooks/delivery-log.ts'
+import type { AccountView, BalanceView, DeliveryView, KeyView, PlanView, UsageRowView } from './wire.ts'
 
 /** How records are shown. Nothing that could open a door is in here: no hash, no token, no secret. */
 export function accountView(account: AccountRecord): AccountView {
@@ -50,6 +51,25 @@ export function usageRowView(row: UsageRow): UsageRowView {
     rows,
     failed,
     rate_limited: rateLimited,
+  }
+}
+
+export function deliveryView(delivery: DeliveryDetail): DeliveryView {
+  return {
+    id: delivery.id,
+    event_id: delivery.eventId,
+    seq: delivery.seq,
+    kind: delivery.kind,
+    state: delivery.state,
+    attempts: delivery.attempts,
+    last_status: delivery.lastStatus,
+    last_error: delivery.lastError,
+    last_attempt_at: timeOrNull(delivery.lastAttemptAtMs),
+    duration_ms: delivery.durationMs,
+    next_attempt_at: timeOrNull(delivery.nextAttemptAtMs),
+    created_at: formatTime(delivery.createdAtMs),
+    request: delivery.request,
+    response: delivery.lastResponse,
   }
 }
 

@@ -97,6 +97,32 @@ export interface StatusView {
   webhooks: { pending: number; oldest_pending_seconds: number }
 }
 
+/** One delivery, as `GET webhooks/{environment}/{id}/deliveries/{delivery}` gives it. */
+export interface DeliveryView {
+  id: string
+  event_id: string
+  seq: number
+  kind: string
+  state: 'pending' | 'delivered' | 'failed'
+  attempts: number
+  last_status: number | null
+  last_error: string | null
+  last_attempt_at: string | null
+  duration_ms: number | null
+  next_attempt_at: string | null
+  created_at: string
+  /** The event as it was sent (in a batch: its part of the array); null when it is no longer kept. */
+  request: { body: string; bytes: number; truncated: boolean } | null
+  /** How the body of the last answer began. */
+  response: string | null
+}
+
+/** The answer to `POST webhooks/{environment}/{id}/deliveries/{delivery}/redeliver`. */
+export interface RedeliveryView {
+  delivery_id: string
+  event_id: string
+}
+
 export interface OperatorAccountView extends AccountView {
   users: string[]
   keys: number

@@ -98,6 +98,8 @@ interface Tried {
   readonly status: number | null
   readonly error: string | null
   readonly durationMs: number
+  /** How the answer's body began; null without one. */
+  readonly response: string | null
 }
 export type Outcome =
   | ({ readonly kind: 'delivered' } & Tried)
@@ -127,6 +129,8 @@ export interface DeliveryRecord {
   readonly durationMs: number | null
   readonly nextAttemptAtMs: number | null
   readonly createdAtMs: number
+  /** How the body of the last answer began. */
+  readonly lastResponse: string | null
 }
 
 export interface JobsStore {
@@ -146,8 +150,8 @@ export interface JobsStore {
   startAt(position: number): Promise<number>
   /** False when `after` is not the position any more: nothing was written. */
   plan(planned: PlannedJobs): Promise<boolean>
-  /** Jobs beside the position: a replay. */
-  enqueue(planned: Pick<PlannedJobs, 'events' | 'jobs' | 'nowMs'>): Promise<void>
+  /** Jobs beside the position: a replay. Gives the ids of the new deliveries. */
+  enqueue(planned: Pick<PlannedJobs, 'events' | 'jobs' | 'nowMs'>): Promise<string[]>
 
   /** Subscriptions with waiting jobs and when the first of each is due. */
   waiting(): Promise<{ subscriptionId: string; dueAtMs: number }[]>
@@ -156,6 +160,11 @@ export interface JobsStore {
   pending(): Promise<{ count: number; oldestAtMs: number | null }>
   /** Newest first, below `before`. */
   deliveries(query: { subscriptionId: string; limit: number; before?: number }): Promise<DeliveryRecord[]>
+  delivery(subscriptionId: string, number: number): Promise<DeliveryRecord | undefined>
+  /** The event of a delivery, while it is kept here: as long as one waits for it. */
+  eventText(seq: number): Promise<EventText | undefined>
+  /** A pending delivery becomes due now; false when it is not pending any more. */
+  hurry(number: number, nowMs: number): Promise<boolean>
   /** Forgets history, and what waits for subscriptions that are switched off, older than that. */
   prune(beforeMs: number): Promise<number>
 

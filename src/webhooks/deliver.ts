@@ -13,6 +13,8 @@ export interface Attempt {
   readonly retryAfterMs: number | undefined
   readonly atMs: number
   readonly durationMs: number
+  /** How the answer's body began; null without one. */
+  readonly response: string | null
 }
 
 export interface Parcel {
@@ -72,6 +74,7 @@ export async function deliver(
     retryAfterMs: readRetryAfter(result.retryAfter, atMs),
     atMs,
     durationMs: result.durationMs,
+    response: result.response,
   }
 }
 

@@ -14,14 +14,18 @@ export interface PostResult {
   readonly error: string | null
   readonly retryAfter: string | undefined
   readonly durationMs: number
+  /** How the answer's body began; null without one. */
+  readonly response: string | null
 }
 
 /** From the first byte out to the status line in. */
 export const ANSWER_LIMIT_MS = 15_000
 const IDLE_SOCKET_MS = 20_000
 const MOST_IDLE_SOCKETS_PER_HOST = 16
-/** An answer's body is of no interest; a short one is read so that the connection can be used again. */
+/** A body is read so that the connection can be used again; one that is longer than this is cut off. */
 const LONGEST_BODY_BYTES = 65_536
+/** What is kept of it for the delivery log. */
+const KEPT_BODY_BYTES = 1_024
 
 export function createPoster(options: { guard: Guard; answerLimitMs?: number }): Poster {
   const limitMs = options.answerLimitMs ?? ANSWER_LIMIT_MS
@@ -44,12 +48,14 @@ export function createPoster(options: { guard: Guard; answerLimitMs?: number }):
         error?: string
         retryAfter?: string | undefined
         stale?: boolean
+        response?: string | null
       }) =>
         resolve({
           status: outcome.status ?? null,
           error: outcome.error ?? null,
           retryAfter: outcome.retryAfter,
           stale: outcome.stale ?? false,
+          response: outcome.response ?? null,
           durationMs: Math.round(performance.now() - startedMs),
         })
       const request = (secure ? httpsRequest : httpRequest)({
@@ -61,13 +67,15 @@ export function createPoster(options: { guard: Guard; answerLimitMs?: number }):
         headers: { ...headers, Host: url.host },
         lookup: lookups[secure ? 'https:' : 'http:'],
       })
+      let answer: { status: number; retryAfter: string | undefined } | undefined
       const timer = setTimeout(() => {
-        done({ error: `no answer within ${limitMs / 1000} s` })
+        done(answer ?? { error: `no answer within ${limitMs / 1000} s` })
         request.destroy()
       }, limitMs)
       request.on('response', (response) => {
-        done({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] })
-        drain(response)
+        const found = { status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] }
+        answer = found
+        readBeginning(response, (beginning) => done({ ...found, response: beginning }))
       })
       request.on('error', (error: NodeJS.ErrnoException) => {
         clearTimeout(timer)
@@ -92,13 +100,24 @@ export function createPoster(options: { guard: Guard; answerLimitMs?: number }):
   }
 }
 
-function drain(response: IncomingMessage): void {
+/** Tells how the body begins, at its end or once enough of it is there; the rest is read and forgotten. */
+function readBeginning(response: IncomingMessage, tell: (beginning: string | null) => void): void {
+  const kept: Buffer[] = []
   let bytes = 0
+  const told = () => {
+    const text = Buffer.concat(kept).subarray(0, KEPT_BODY_BYTES).toString('utf8')
+    tell(text === '' ? null : text)
+  }
   response.on('data', (chunk: Buffer) => {
+    if (bytes < KEPT_BODY_BYTES) {
+      kept.push(chunk)
+      if (bytes + chunk.length >= KEPT_BODY_BYTES) told()
+    }
     bytes += chunk.length
     if (bytes > LONGEST_BODY_BYTES) response.destroy()
   })
   response.on('error', () => {})
+  response.on('close', told)
 }
 
 function describe(error: NodeJS.ErrnoException): string {

@@ -9,6 +9,7 @@ import type { EventStore } from '../store/events.ts'
 import type { DeliveryRecord, JobsStore, SubscriptionPatch, SubscriptionRecord } from '../store/jobs.ts'
 import { type Attempt, deliver, openSecrets } from './deliver.ts'
 import { type Guard, TargetError } from './guard.ts'
+import { ownSubscription } from './own-subscription.ts'
 import type { Poster } from './post.ts'
 import { sampleEvent } from './sample-event.ts'
 import type { SecretBox } from './secret-box.ts'
@@ -87,11 +88,7 @@ export function createSubscriptions(deps: {
 }): Subscriptions {
   const { store, events, network, guard, poster, box, clock } = deps
 
-  async function mustFind(accountId: string, id: string): Promise<SubscriptionRecord> {
-    const found = await store.getSubscription(id)
-    if (found !== undefined && found.accountId === accountId) return found
-    throw new ApiError('not_found', `There is no webhook ${id.slice(0, 64)}.`, { param: 'id' })
-  }
+  const mustFind = (accountId: string, id: string) => ownSubscription(store, accountId, id)
 
   function wishOf(asked: AskedWish, plan: Plan) {
     const checked = checkWish(asked, { network, mostAddresses: plan.webhookAddresses })

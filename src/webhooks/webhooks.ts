@@ -5,6 +5,7 @@ import type { Logger } from '../kit/log.ts'
 import type { EventStore } from '../store/events.ts'
 import type { JobsStore } from '../store/jobs.ts'
 import type { Credits, PauseReason } from './credits.ts'
+import { createDeliveryLog, type DeliveryLog } from './delivery-log.ts'
 import { createGuard, type Resolve } from './guard.ts'
 import { startPlanner } from './plan-deliveries.ts'
 import { createPoster } from './post.ts'
@@ -16,6 +17,7 @@ import { startWorker } from './work.ts'
 /** The webhooks of one environment, running. */
 export interface Webhooks {
   readonly subscriptions: Subscriptions
+  readonly deliveries: DeliveryLog
   pauseOf(subscriptionId: string): PauseReason | undefined
   status(): Promise<{ pending: number; oldest_pending_seconds: number }>
   close(): Promise<void>
@@ -23,7 +25,7 @@ export interface Webhooks {
 
 export interface WebhooksDeps {
   readonly store: JobsStore
-  readonly events: Pick<EventStore, 'after' | 'bounds' | 'seqBefore'>
+  readonly events: Pick<EventStore, 'after' | 'byId' | 'bounds' | 'seqBefore'>
   readonly tail: Pick<EventTail, 'listen'>
   readonly credits: Credits
   readonly box: SecretBox
@@ -101,6 +103,7 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       onChange: reload,
       onPlanned: (id) => worker.wake([id]),
     }),
+    deliveries: createDeliveryLog({ store, events, clock, onDue: (id) => worker.wake([id]) }),
     pauseOf: (id) => worker.pauseOf(id),
     async status() {
       const { count, oldestAtMs } = await store.pending()

@@ -179,7 +179,15 @@ export function startWorker(deps: WorkerDeps): Worker {
       reserved.release()
       const atMs = clock.now()
       const message = error instanceof Error ? error.message : String(error)
-      return { delivered: false, status: null, error: message, retryAfterMs: undefined, atMs, durationMs: 0 }
+      return {
+        delivered: false,
+        status: null,
+        error: message,
+        retryAfterMs: undefined,
+        atMs,
+        durationMs: 0,
+        response: null,
+      }
     }
   }
 
@@ -192,9 +200,9 @@ export function startWorker(deps: WorkerDeps): Worker {
   }
 
   function note(lane: Lane, jobs: readonly Job[], attempt: Attempt): void {
-    const { atMs, status, error, durationMs, delivered } = attempt
+    const { atMs, status, error, durationMs, response, delivered } = attempt
     lane.slow = durationMs >= SLOW_ANSWER_MS
-    const tried = { atMs, status, error, durationMs }
+    const tried = { atMs, status, error, durationMs, response }
     if (delivered) {
       lane.breaker.success()
       lane.failingSinceMs = null
@@ -218,8 +226,8 @@ export function startWorker(deps: WorkerDeps): Worker {
 
   /** What waits when a subscription is switched off goes on when it is switched on again. */
   function failureOf(job: Job, attempt: Attempt): Outcome {
-    const { atMs, status, error, durationMs, retryAfterMs } = attempt
-    const tried = { job: refOf(job), atMs, status, error, durationMs }
+    const { atMs, status, error, durationMs, response, retryAfterMs } = attempt
+    const tried = { job: refOf(job), atMs, status, error, durationMs, response }
     const delayMs = retryDelayMs(job.failures + 1, retryAfterMs, Math.random, deps.retryDelaysMs)
     return delayMs === undefined
       ? { kind: 'failed', ...tried }

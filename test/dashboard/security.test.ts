@@ -42,6 +42,7 @@ const CHANGES: [string, string][] = [
   ['POST', 'view/test/v1/webhooks/wh_0123456789abcdef0123/test'],
   ['POST', 'view/test/v1/webhooks/wh_0123456789abcdef0123/rotate'],
   ['POST', 'view/test/v1/webhooks/wh_0123456789abcdef0123/replay'],
+  ['POST', 'webhooks/test/wh_0123456789abcdef0123/deliveries/dlv_0123456789abcdef0123_1/redeliver'],
   ['POST', 'operator/accounts/acc_x/plan'],
   ['POST', 'operator/accounts/acc_x/credits'],
   ['POST', 'operator/accounts/acc_x/pause'],
@@ -94,6 +95,9 @@ test("another account's keys, webhooks, deliveries and usage are unreachable", a
   assert.equal((await bob.call('DELETE', path)).status, 404)
   for (const act of ['test', 'rotate']) assert.equal((await bob.call('POST', `${path}/${act}`)).status, 404)
   assert.equal((await bob.call('POST', `${path}/replay`, { after_seq: 0 })).status, 404)
+  const delivery = `webhooks/test/${hook.json.id}/deliveries/dlv_${hook.json.id.slice(3)}_1`
+  assert.equal((await bob.call('GET', delivery)).status, 404)
+  assert.equal((await bob.call('POST', `${delivery}/redeliver`)).status, 404)
   for (const read of ['keys', 'usage', 'usage.csv', 'view/test/v1/webhooks']) {
     const { text } = await bob.call('GET', read)
     assert.doesNotMatch(text, new RegExp(`${keyId}|${hook.json.id}|ann@`), read)

@@ -23,10 +23,13 @@ export function jobOperations(db: DatabaseSync) {
      WHERE j.subscription_id = ? AND j.due_at <= ? ORDER BY j.due_at, j.number LIMIT ?`,
   )
   const lease = db.prepare('UPDATE jobs SET due_at = ? WHERE number = ?')
+  const hasten = db.prepare('UPDATE jobs SET due_at = min(due_at, ?) WHERE number = ?')
   const settling = settler(db)
-  const write = ({ events, jobs, nowMs }: Pick<PlannedJobs, 'events' | 'jobs' | 'nowMs'>) => {
+  const write = ({ events, jobs, nowMs }: Pick<PlannedJobs, 'events' | 'jobs' | 'nowMs'>): string[] => {
     for (const event of events) insertPayload.run(event.seq, event.id, event.kind, event.text)
-    for (const job of jobs) insertJob.run(job.subscriptionId, job.seq, nowMs, nowMs)
+    return jobs.map(({ subscriptionId, seq }) =>
+      deliveryId(subscriptionId, Number(insertJob.run(subscriptionId, seq, nowMs, nowMs).lastInsertRowid)),
+    )
   }
   const position = () => {
     const value = readMark.get(POSITION)?.value
@@ -70,6 +73,7 @@ export function jobOperations(db: DatabaseSync) {
       for (const outcome of outcomes) settling.settle(outcome)
       for (const entry of health) noteHealth(entry)
     },
+    hurry: (number: number, nowMs: number): boolean => Number(hasten.run(nowMs, number).changes) > 0,
     prune: settling.prune,
   }
 }
@@ -79,7 +83,7 @@ export type JobOperations = ReturnType<typeof jobOperations>
 function settler(db: DatabaseSync) {
   const finish = db.prepare(
     `INSERT OR REPLACE INTO history
-     SELECT j.number, j.subscription_id, j.seq, p.event_id, p.kind, ?2, j.failures + ?3, ?4, ?5, ?6, ?7, j.created_at
+     SELECT j.number, j.subscription_id, j.seq, p.event_id, p.kind, ?2, j.failures + ?3, ?4, ?5, ?6, ?7, j.created_at, ?8
      FROM jobs j JOIN payloads p ON p.seq = j.seq WHERE j.number = ?1`,
   )
   const remove = db.prepare('DELETE FROM jobs WHERE number = ? RETURNING seq')
@@ -89,7 +93,7 @@ function settler(db: DatabaseSync) {
   // Another lease stands on the job when this one ran out: then it is the other worker's to settle.
   const retry = db.prepare(
     `UPDATE jobs SET due_at = ?, failures = failures + 1, last_status = ?, last_error = ?, last_attempt_at = ?,
-       duration_ms = ? WHERE number = ? AND due_at = ?`,
+       duration_ms = ?, last_response = ? WHERE number = ? AND due_at = ?`,
   )
   const release = db.prepare('UPDATE jobs SET due_at = ? WHERE number = ? AND due_at = ?')
   const stale = db.prepare(
@@ -118,19 +122,19 @@ function settler(db: DatabaseSync) {
         release.run(outcome.dueAtMs, number, leaseMs)
         return
       }
-      const { status, error, atMs, durationMs } = outcome
+      const { status, error, atMs, durationMs, response } = outcome
       if (outcome.kind === 'retry') {
-        retry.run(outcome.dueAtMs, status, error, atMs, durationMs, number, leaseMs)
+        retry.run(outcome.dueAtMs, status, error, atMs, durationMs, response, number, leaseMs)
         return
       }
-      finish.run(number, outcome.kind, 1, status, error, atMs, durationMs)
+      finish.run(number, outcome.kind, 1, status, error, atMs, durationMs, response)
       drop(number)
     },
     prune(beforeMs: number): number {
       let forgotten = Number(oldHistory.run(beforeMs).changes)
       for (const row of stale.all(beforeMs)) {
         const number = Number(row.number)
-        finish.run(number, 'failed', 0, null, EXPIRED, beforeMs, null)
+        finish.run(number, 'failed', 0, null, EXPIRED, beforeMs, null, null)
         drop(number)
         forgotten++
       }

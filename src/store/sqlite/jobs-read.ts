@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { DeliveryRecord } from '../jobs.ts'
+import type { DeliveryRecord, EventText } from '../jobs.ts'
 import { numberOrNull, subscriptionReaders, textOrNull } from './jobs-subscriptions.ts'
 
 export function deliveryId(subscriptionId: string, number: number): string {
@@ -23,14 +23,15 @@ export function jobReaders(db: DatabaseSync) {
   const deliveries = db.prepare(
     `SELECT * FROM (
        SELECT j.number, j.seq, p.event_id, p.kind, 'pending' AS state, j.failures AS attempts, j.last_status,
-         j.last_error, j.last_attempt_at, j.duration_ms, j.due_at, j.created_at
+         j.last_error, j.last_attempt_at, j.duration_ms, j.due_at, j.created_at, j.last_response
        FROM jobs j JOIN payloads p ON p.seq = j.seq WHERE j.subscription_id = ?1 AND j.number < ?2
        UNION ALL
        SELECT number, seq, event_id, kind, state, attempts, last_status, last_error, last_attempt_at, duration_ms,
-         NULL, created_at
+         NULL, created_at, last_response
        FROM history WHERE subscription_id = ?1 AND number < ?2
      ) ORDER BY number DESC LIMIT ?3`,
   )
+  const payload = db.prepare('SELECT event_id, kind, body FROM payloads WHERE seq = ?')
   return {
     ...subscriptionReaders(db),
     position: (): number | undefined => {
@@ -46,20 +47,33 @@ export function jobReaders(db: DatabaseSync) {
     deliveries: (query: { subscriptionId: string; limit: number; before?: number }): DeliveryRecord[] =>
       deliveries
         .all(query.subscriptionId, query.before ?? Number.MAX_SAFE_INTEGER, query.limit)
-        .map((row) => ({
-          number: Number(row.number),
-          id: deliveryId(query.subscriptionId, Number(row.number)),
-          eventId: String(row.event_id),
-          seq: Number(row.seq),
-          kind: String(row.kind),
-          state: row.state as DeliveryRecord['state'],
-          attempts: Number(row.attempts),
-          lastStatus: numberOrNull(row.last_status),
-          lastError: textOrNull(row.last_error),
-          lastAttemptAtMs: numberOrNull(row.last_attempt_at),
-          durationMs: numberOrNull(row.duration_ms),
-          nextAttemptAtMs: numberOrNull(row.due_at),
-          createdAtMs: Number(row.created_at),
-        })),
+        .map((row) => toDelivery(query.subscriptionId, row)),
+    delivery: (subscriptionId: string, number: number): DeliveryRecord | undefined => {
+      const [row] = deliveries.all(subscriptionId, number + 1, 1)
+      return row !== undefined && row.number === number ? toDelivery(subscriptionId, row) : undefined
+    },
+    eventText: (seq: number): EventText | undefined => {
+      const row = payload.get(seq)
+      return row && { seq, id: String(row.event_id), kind: String(row.kind), text: String(row.body) }
+    },
+  }
+}
+
+function toDelivery(subscriptionId: string, row: Record<string, unknown>): DeliveryRecord {
+  return {
+    number: Number(row.number),
+    id: deliveryId(subscriptionId, Number(row.number)),
+    eventId: String(row.event_id),
+    seq: Number(row.seq),
+    kind: String(row.kind),
+    state: row.state as DeliveryRecord['state'],
+    attempts: Number(row.attempts),
+    lastStatus: numberOrNull(row.last_status),
+    lastError: textOrNull(row.last_error),
+    lastAttemptAtMs: numberOrNull(row.last_attempt_at),
+    durationMs: numberOrNull(row.duration_ms),
+    nextAttemptAtMs: numberOrNull(row.due_at),
+    createdAtMs: Number(row.created_at),
+    lastResponse: textOrNull(row.last_response),
   }
 }

@@ -67,4 +67,12 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
       CREATE INDEX history_by_subscription ON history (subscription_id, number);
     `,
   },
+  {
+    version: 2,
+    name: 'how the last answer began',
+    sql: `
+      ALTER TABLE jobs ADD COLUMN last_response TEXT;
+      ALTER TABLE history ADD COLUMN last_response TEXT;
+    `,
+  },
 ]

@@ -74,7 +74,7 @@ test('a worker whose lease ran out cannot move the job that another one holds', 
   const [late] = await claim(store, 2_000)
   const [current] = await claim(store, 30_000)
   assert.ok(late && current)
-  const tried = { atMs: 31_000, status: 500, error: 'answered 500', durationMs: 5 }
+  const tried = { atMs: 31_000, status: 500, error: 'answered 500', durationMs: 5, response: null }
   await store.settle([{ kind: 'retry', job: late, dueAtMs: 31_001, ...tried }], [])
   assert.deepEqual(await claim(store, 32_000), [])
   await store.settle([{ kind: 'retry', job: current, dueAtMs: 33_000, ...tried }], [])
@@ -88,7 +88,7 @@ test('history keeps what became of a delivery, and the text of an event goes wit
   await store.startAt(0)
   await plan(store, 0, [1, 2, 3])
   const jobs = await claim(store, 2_000)
-  const tried = { atMs: 2_100, status: 204, error: null, durationMs: 5 }
+  const tried = { atMs: 2_100, status: 204, error: null, durationMs: 5, response: null }
   const [one, two] = jobs
   assert.ok(one && two)
   await store.settle(

@@ -21,6 +21,7 @@ export function openSqliteJobs(options: { file: string }): JobsStore {
     enqueue: (...args) => writer.call('enqueue', ...args),
     claim: (...args) => writer.call('claim', ...args),
     settle: (...args) => writer.call('settle', ...args),
+    hurry: (...args) => writer.call('hurry', ...args),
     prune: (...args) => writer.call('prune', ...args),
 
     getSubscription: async (id) => read.getSubscription(id),
@@ -30,6 +31,8 @@ export function openSqliteJobs(options: { file: string }): JobsStore {
     waiting: async () => read.waiting(),
     pending: async () => read.pending(),
     deliveries: async (query) => read.deliveries(query),
+    delivery: async (subscriptionId, number) => read.delivery(subscriptionId, number),
+    eventText: async (seq) => read.eventText(seq),
 
     probe: async () => {
       writer.probe()

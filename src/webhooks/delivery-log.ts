@@ -1,0 +1,84 @@
+import { ApiError } from '../core/errors.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { EventStore } from '../store/events.ts'
+import type { DeliveryRecord, JobsStore } from '../store/jobs.ts'
+import { ownSubscription } from './own-subscription.ts'
+
+/** One delivery of one's own subscription: what was sent, what came back, and sending it once more. */
+export interface DeliveryLog {
+  find(accountId: string, subscriptionId: string, deliveryId: string): Promise<DeliveryDetail>
+  /** A delivery that is over gets a new one with the same event; one that still waits is tried at once. */
+  redeliver(accountId: string, subscriptionId: string, deliveryId: string): Promise<Redelivery>
+}
+
+export interface DeliveryDetail extends DeliveryRecord {
+  /** The event as it was sent (in a batch: its part of the array); null when the event log has forgotten it. */
+  readonly request: { readonly body: string; readonly bytes: number; readonly truncated: boolean } | null
+}
+
+export interface Redelivery {
+  /** The delivery that brings the event now. */
+  readonly deliveryId: string
+  readonly eventId: string
+}
+
+/** What is shown of a body. */
+export const SHOWN_BODY_CHARACTERS = 65_536
+const DELIVERY_ID = /^dlv_[0-9a-f]+_([0-9a-z]{1,10})$/
+const NUMBER_BASE = 36
+
+export function createDeliveryLog(deps: {
+  store: JobsStore
+  events: Pick<EventStore, 'byId'>
+  clock: Clock
+  /** Jobs are due for it. */
+  onDue: (subscriptionId: string) => void
+}): DeliveryLog {
+  const { store, events, clock } = deps
+
+  const eventOf = async ({ seq, eventId }: DeliveryRecord) =>
+    (await store.eventText(seq)) ?? (await events.byId(eventId))
+
+  async function mustFind(accountId: string, subscriptionId: string, deliveryId: string) {
+    await ownSubscription(store, accountId, subscriptionId)
+    const digits = DELIVERY_ID.exec(deliveryId)?.[1]
+    const found =
+      digits === undefined
+        ? undefined
+        : await store.delivery(subscriptionId, Number.parseInt(digits, NUMBER_BASE))
+    if (found?.id === deliveryId) return found
+    throw new ApiError('not_found', `There is no delivery ${deliveryId.slice(0, 64)}.`, { param: 'delivery' })
+  }
+
+  return {
+    async find(accountId, subscriptionId, deliveryId) {
+      const found = await mustFind(accountId, subscriptionId, deliveryId)
+      const text = (await eventOf(found))?.text
+      if (text === undefined) return { ...found, request: null }
+      const truncated = text.length > SHOWN_BODY_CHARACTERS
+      const body = truncated ? text.slice(0, SHOWN_BODY_CHARACTERS) : text
+      return { ...found, request: { body, bytes: Buffer.byteLength(text), truncated } }
+    },
+    async redeliver(accountId, subscriptionId, deliveryId) {
+      const found = await mustFind(accountId, subscriptionId, deliveryId)
+      const { eventId } = found
+      const nowMs = clock.now()
+      if (found.state === 'pending' && (await store.hurry(found.number, nowMs))) {
+        deps.onDue(subscriptionId)
+        return { deliveryId, eventId }
+      }
+      const event = await eventOf(found)
+      if (event === undefined) {
+        throw new ApiError('not_found', 'The event log no longer has this event.', { reason: 'forgotten' })
+      }
+      const { seq, id, kind, text } = event
+      const [again = deliveryId] = await store.enqueue({
+        events: [{ seq, id, kind, text }],
+        jobs: [{ subscriptionId, seq }],
+        nowMs,
+      })
+      deps.onDue(subscriptionId)
+      return { deliveryId: again, eventId }
+    },
+  }
+}
