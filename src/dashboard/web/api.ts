@@ -54,12 +54,27 @@ export interface Viewed<T> {
   price: number
 }
 
+/** Answers that were asked for before the view that shows them was there; each is used once. */
+const ahead = new Map<string, Promise<Viewed<unknown>>>()
+
 /** An endpoint of the service, as the signed-in account sees it. */
 export async function view<T>(
   environment: EnvironmentName,
   path: string,
   change?: { method: string; body?: unknown },
 ): Promise<Viewed<T>> {
-  const response = await send(change?.method ?? 'GET', `view/${environment}${path}`, change?.body)
+  const name = `view/${environment}${path}`
+  const early = change === undefined ? ahead.get(name) : undefined
+  if (early !== undefined) {
+    ahead.delete(name)
+    return early as Promise<Viewed<T>>
+  }
+  const response = await send(change?.method ?? 'GET', name, change?.body)
   return { value: (await response.json()) as T, price: Number(response.headers.get('X-Credits-Price') ?? 0) }
+}
+
+export function viewAhead(environment: EnvironmentName, path: string): void {
+  const early = view(environment, path)
+  early.catch(() => {})
+  ahead.set(`view/${environment}${path}`, early)
 }

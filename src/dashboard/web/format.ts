@@ -33,3 +33,28 @@ export function ahead(text: string, nowMs = Date.now()): string {
   if (seconds < 90) return `in ${seconds} s`
   return seconds < 5_400 ? `in ${Math.round(seconds / 60)} min` : `in ${Math.round(seconds / 3_600)} h`
 }
+
+/** Hours and minutes of a time of today, the date with it otherwise. */
+export function time(text: string | null): string {
+  const full = dateTime(text)
+  return full.slice(0, 10) === new Date().toISOString().slice(0, 10) ? full.slice(11) : full.slice(5)
+}
+
+const DIGITS = 6
+const MOST_DECIMALS = 8
+
+/** Decimals that a price is written with: what it has, as far as they matter for its size. */
+export function decimalsOf(value: number): number {
+  const size = Math.floor(Math.log10(Math.abs(value) || 1))
+  const sensible = Math.min(MOST_DECIMALS, Math.max(2, DIGITS - size))
+  const text = value.toFixed(sensible).replace(/0+$/, '')
+  return text.length - text.indexOf('.') - 1
+}
+
+export function price(value: number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: decimalsOf(value) })
+}
+
+export function bytes(value: number): string {
+  return value < 1_024 ? `${value} B` : `${(value / 1_024).toFixed(1)} KiB`
+}
