@@ -4,7 +4,8 @@ const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFract
 
 export const count = (value: number) => whole.format(value)
 export const compact = (value: number) => short.format(value)
-export const percent = (share: number) => `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`
+/** With a decimal where there is one. */
+export const percent = (share: number) => `${Math.round(share * 1000) / 10}%`
 
 export function dateTime(text: string | null): string {
   if (text === null) return '–'

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { EnvironmentName } from '../../wire.ts'
 import { view } from '../api.ts'
-import { dateTime } from '../format.ts'
+import { dateTime, time as shortTime } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { Choice } from '../ui/parts.tsx'
 
@@ -152,11 +152,11 @@ export function BookClock({ time }: { time: BookTime }) {
         onInput={(event) => time.go(Number(event.currentTarget.value))}
       />
       <div class="row between muted tiny">
-        <span>{dateTime(new Date(from).toISOString())}</span>
+        <span>{shortTime(new Date(from).toISOString())}</span>
         <span>
           {time.earliest ? `recorded since ${dateTime(new Date(time.earliest).toISOString())} UTC` : ''}
         </span>
-        <span>{dateTime(new Date(to).toISOString())}</span>
+        <span>{shortTime(new Date(to).toISOString())}</span>
       </div>
     </div>
   )

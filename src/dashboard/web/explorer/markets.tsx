@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { view } from '../api.ts'
-import { dateTime, percent, time } from '../format.ts'
+import { percent, time } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
@@ -15,6 +15,8 @@ interface PriceRow {
   yes_bid?: number | null
   yes_ask?: number | null
   mid_price: number | null
+  best_bid: number | null
+  best_ask: number | null
 }
 
 const SOURCES = ['predmkt_a', 'predmkt_b'] as const
@@ -69,7 +71,7 @@ export function Markets({ symbol }: { symbol: AssetSymbol }) {
                   </td>
                   <td data-label="Length">{row.market_type}</td>
                   <td data-label="Ends" class="nowrap">
-                    {dateTime(row.end_time)}
+                    {time(row.end_time)}
                   </td>
                   <td data-label="Up / Down">
                     <Odds row={newest.get(row.market_id)} begins={row.start_time} />
@@ -98,7 +100,8 @@ export function Markets({ symbol }: { symbol: AssetSymbol }) {
 }
 
 function Odds({ row, begins }: { row: PriceRow | undefined; begins: string | null }) {
-  const up = row?.price_up ?? row?.mid_price ?? null
+  // A book with one side only still has a price: the side that is left.
+  const up = row?.price_up ?? row?.mid_price ?? row?.best_bid ?? row?.best_ask ?? null
   if (up === null) {
     const isAhead = Date.parse(begins ?? '') > Date.now()
     return <span class="muted">{isAhead ? `begins ${time(begins)}` : 'no price yet'}</span>
