@@ -119,7 +119,7 @@ describe('the dashboard in Chromium', { skip }, () => {
   })
 
   test('the chart renders candles: pixels of both colours', async () => {
-    await untilBars(service.url, key)
+    await untilBars(service.url, key, { source: 'cexa_futures', least: 40 })
     await holder.goto('/#/explorer')
     await holder.locator('.chart[data-bars]:not([data-bars="0"]) canvas').first().waitFor()
     await holder.waitForTimeout(400)
@@ -129,6 +129,7 @@ describe('the dashboard in Chromium', { skip }, () => {
 
   test('every source has its chart, and each shows the call behind it with its price', async () => {
     for (const source of SOURCES) {
+      await untilBars(service.url, key, { source, least: 1 })
       await holder.getByLabel('Source', { exact: true }).selectOption(source)
       const call = holder.locator('.api-call', { hasText: `/v1/candles?symbol=BTC&source=${source}` })
       await call.getByText(/[\d,]+ credits/).waitFor()
@@ -331,12 +332,13 @@ async function tabTo(page: Page, condition: string): Promise<void> {
   throw new Error(`the keyboard does not reach ${condition}`)
 }
 
-async function untilBars(url: string, key: string): Promise<void> {
-  const path = '/v1/candles?symbol=BTC&source=cexa_futures&interval=15m&limit=60'
+/** The sandbox's history comes in source by source. */
+async function untilBars(url: string, key: string, wish: { source: string; least: number }): Promise<void> {
+  const path = `/v1/candles?symbol=BTC&source=${wish.source}&interval=15m&limit=60`
   const enough = async () => {
     const reply = await fetch(url + path, { headers: { 'X-API-Key': key } })
     const page = (await reply.json()) as { data?: unknown[] }
-    return (page.data?.length ?? 0) >= 40
+    return (page.data?.length ?? 0) >= wish.least
   }
-  await until('forty bars', enough, BARS_WITHIN_MS)
+  await until(`${wish.least} bars of ${wish.source}`, enough, BARS_WITHIN_MS)
 }

@@ -1,4 +1,5 @@
-import type { EnvironmentName, SessionView } from '../wire.ts'
+import type { EnvironmentName, SessionView, StartView } from '../wire.ts'
+import { START_CALL } from './explorer/paths.ts'
 
 /** Calls of the dashboard's own API. Every change carries the CSRF token of the session. */
 export class CallError extends Error {
@@ -54,7 +55,7 @@ export interface Viewed<T> {
   price: number
 }
 
-/** Answers that were asked for before the view that shows them was there; each is used once. */
+/** Answers that came before the view that shows them was there; each is used once. */
 const ahead = new Map<string, Promise<Viewed<unknown>>>()
 
 /** An endpoint of the service, as the signed-in account sees it. */
@@ -73,8 +74,13 @@ export async function view<T>(
   return { value: (await response.json()) as T, price: Number(response.headers.get('X-Credits-Price') ?? 0) }
 }
 
-export function viewAhead(environment: EnvironmentName, path: string): void {
-  const early = view(environment, path)
-  early.catch(() => {})
-  ahead.set(`view/${environment}${path}`, early)
+/** The session, and the first chart with it: the page's head has asked for this before its code was there. */
+export async function callStart(): Promise<SessionView> {
+  const { session, environment, views } = await call<StartView>('GET', START_CALL)
+  csrf = session.csrf
+  for (const { path, price, value } of views) {
+    const early = { value: JSON.parse(value) as unknown, price }
+    ahead.set(`view/${environment}${path}`, Promise.resolve(early))
+  }
+  return session
 }

@@ -1,32 +1,17 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { EnvironmentName, SessionView } from '../wire.ts'
-import { callSession, viewAhead, whenSignedOut } from './api.ts'
-import { candlesPath, FIRST_CHART, fundingPath } from './explorer/paths.ts'
+import { callSession, callStart, whenSignedOut } from './api.ts'
 import { SessionContext } from './session.ts'
 import { loadExplorer, Shell } from './shell.tsx'
 import { SignIn } from './views/sign-in.tsx'
 
 const readPath = () => location.hash.replace(/^#\/?/, '')
 
-/**
- * The first chart waits for nothing that can go on beside it: the session is asked for before the first
- * render, the bars as soon as there is one, and the explorer's code loads meanwhile.
- */
+/** The first chart waits for nothing that can go on beside it: the explorer's code loads meanwhile. */
 export function startEarly(): Promise<SessionView> {
-  const isChart = ['', 'explorer', 'explorer/candles'].includes(readPath())
-  if (isChart) void loadExplorer()
-  const session = callSession('GET', 'session')
-  session.then(
-    (loaded) => {
-      if (!isChart || loaded.user === null) return
-      const environment = firstEnvironment(loaded)
-      const funding = fundingPath(FIRST_CHART)
-      viewAhead(environment, candlesPath(FIRST_CHART))
-      if (funding !== undefined) viewAhead(environment, funding)
-    },
-    () => {},
-  )
-  return session
+  const [place] = readPath().split(/[/?]/)
+  if (place === '' || place === 'explorer') void loadExplorer()
+  return callStart()
 }
 
 function firstEnvironment({ environments }: SessionView): EnvironmentName {

@@ -35,3 +35,8 @@ export function barsOf(plan: PlanView | null, source: Source): CandleInterval[] 
 export function sourceOf(name: string | null): Source | undefined {
   return SOURCES.find((source) => source === name)
 }
+
+const FIRST_VIEWS = [candlesPath(FIRST_CHART), fundingPath(FIRST_CHART)].filter((path) => path !== undefined)
+
+/** The call that begins a visit, under the dashboard's own API. */
+export const START_CALL = `start?${FIRST_VIEWS.map((path) => `view=${encodeURIComponent(path)}`).join('&')}`
