@@ -27,12 +27,15 @@ export function ago(text: string | null, nowMs = Date.now()): string {
   return `${Math.round(seconds / 86_400)} days ago`
 }
 
+export function duration(seconds: number): string {
+  if (seconds < 90) return `${Math.round(seconds)} s`
+  return seconds < 5_400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
+}
+
 /** How long until then. */
 export function ahead(text: string, nowMs = Date.now()): string {
   const seconds = Math.round((Date.parse(text) - nowMs) / 1000)
-  if (seconds <= 1) return 'now'
-  if (seconds < 90) return `in ${seconds} s`
-  return seconds < 5_400 ? `in ${Math.round(seconds / 60)} min` : `in ${Math.round(seconds / 3_600)} h`
+  return seconds <= 1 ? 'now' : `in ${duration(seconds)}`
 }
 
 /** Hours and minutes of a time of today, the date with it otherwise. */

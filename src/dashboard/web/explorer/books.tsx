@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { view } from '../api.ts'
-import { count, price } from '../format.ts'
+import { duration, price } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
@@ -121,18 +121,18 @@ function BookBody({ row, side, at }: { row: Snapshot; side: string; at: number }
           <code data-testid="book-time">
             {row.timestamp.slice(0, 10)} {row.timestamp.slice(11, 23)}
           </code>{' '}
-          <span class="muted">UTC{row.question ? ` · ${row.question}` : ''}</span>
+          <span class="muted">UTC{row.market_id === null ? '' : ` · ${row.question ?? row.market_id}`}</span>
         </span>
-        {lateMs > FRESH_MS && (
-          <Badge tone="warn">the last book before: {count(Math.round(lateMs / 1000))} s earlier</Badge>
-        )}
+        {lateMs > FRESH_MS && <Badge tone="warn">no newer book: {duration(lateMs / 1000)} old</Badge>}
       </div>
-      <div class="stats">
+      <div class="stats three">
         <Stat label="Mid" value={mid === null ? '–' : price(mid)} />
         <Stat
           label="Spread"
           value={spread === null ? '–' : price(Number(spread.toPrecision(4)))}
-          note={spread === null || !mid ? undefined : `${((spread / mid) * 10_000).toFixed(2)} bp`}
+          note={
+            spread === null || !mid || side !== '' ? undefined : `${((spread / mid) * 10_000).toFixed(2)} bp`
+          }
         />
         <Stat
           label="Bid share"

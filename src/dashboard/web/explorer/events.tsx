@@ -1,16 +1,22 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { EventKind } from '../../../events/kinds.ts'
 import { addressesOf, KIND_INFO, KINDS, NEEDS_ADDRESSES } from '../event-kinds.ts'
+import { prettyJson } from '../pretty-json.ts'
 import { useSession } from '../session.ts'
 import { CopyButton } from '../ui/copy.tsx'
 import { Badge, Card, Empty, Problem, Select } from '../ui/parts.tsx'
 
-interface ChainEvent {
+interface Frame {
+  type: string
   id: string
   seq: number
-  kind: string
   created_at: string
-  data: unknown
+  message?: string
+}
+
+interface ShownEvent extends Pick<Frame, 'id' | 'seq' | 'created_at'> {
+  /** As it came: numbers above 2^53 would not survive a parser. */
+  text: string
 }
 
 const KEPT = 200
@@ -82,9 +88,9 @@ export function Events() {
                   <summary>
                     <code class="accent">#{event.seq}</code>
                     <code class="muted">{event.created_at.slice(11, 23)}</code>
-                    <span class="ellipsis">{JSON.stringify(event.data)}</span>
+                    <span class="ellipsis">{dataOf(event.text)}</span>
                   </summary>
-                  <pre>{JSON.stringify(event, null, 2)}</pre>
+                  <pre>{prettyJson(event.text)}</pre>
                 </details>
               </li>
             ))}
@@ -102,6 +108,12 @@ export function Events() {
   )
 }
 
+/** The event's own part of a frame. */
+function dataOf(text: string): string {
+  const at = text.indexOf('"data":')
+  return at === -1 ? text : text.slice(at + '"data":'.length, -1)
+}
+
 /** A value once it has stood still: nobody subscribes to half an address. */
 function useSettled(value: string): string {
   const [settled, setSettled] = useState(value)
@@ -113,7 +125,7 @@ function useSettled(value: string): string {
 }
 
 function useStream(environment: string, wish: string, stopped: boolean) {
-  const [events, setEvents] = useState<ChainEvent[]>([])
+  const [events, setEvents] = useState<ShownEvent[]>([])
   const [state, setState] = useState('connecting')
   const [problem, setProblem] = useState<string>()
   useEffect(() => {
@@ -135,8 +147,8 @@ function useStream(environment: string, wish: string, stopped: boolean) {
         if (frame.type === 'live') setState('live')
         if (frame.type === 'error') setProblem(frame.message ?? 'The stream refused this.')
         if (frame.type !== 'event') return
-        const event = frame.event ?? frame
-        setEvents((before) => [event, ...before].slice(0, KEPT))
+        const { id, seq, created_at } = frame
+        setEvents((before) => [{ id, seq, created_at, text: String(data) }, ...before].slice(0, KEPT))
       }
       socket.onclose = () => {
         setState('closed')
@@ -152,5 +164,3 @@ function useStream(environment: string, wish: string, stopped: boolean) {
   }, [environment, wish, stopped])
   return { events, state, problem }
 }
-
-type Frame = ChainEvent & { type: string; event?: ChainEvent; message?: string }

@@ -3,6 +3,7 @@ import type { DeliveryView, RedeliveryView } from '../../wire.ts'
 import { call, view } from '../api.ts'
 import { ago, ahead, bytes, dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
+import { prettyJson } from '../pretty-json.ts'
 import { useSession } from '../session.ts'
 import { CopyButton } from '../ui/copy.tsx'
 import { Badge, Empty, Problem, useAction } from '../ui/parts.tsx'
@@ -21,22 +22,25 @@ const EVERY_MS = 2_000
 export function DeliveryLog({ webhookId, onNote }: { webhookId: string; onNote: (note: string) => void }) {
   const { environment } = useSession()
   const [before, setBefore] = useState<string[]>([])
-  const [openId, setOpenId] = useState<string>()
+  const [opened, setOpened] = useState<{ id: string; page: DeliveryPage }>()
   const cursor = before.at(-1)
   const path = `/v1/webhooks/${webhookId}/deliveries?limit=25${cursor === undefined ? '' : `&cursor=${cursor}`}`
   const log = useLoad(
     () => view<DeliveryPage>(environment, path),
     [environment, path],
-    // A page that moves under the reader's eyes cannot be read.
-    openId === undefined && cursor === undefined ? EVERY_MS : 0,
+    opened === undefined && cursor === undefined ? EVERY_MS : 0,
   )
-  const page = log.value?.value
+  // A log that moves under the reader's eyes cannot be read: it stands still while one of it is open.
+  const page = opened?.page ?? log.value?.value
+  const turn = (cursors: string[]) => {
+    setOpened(undefined)
+    setBefore(cursors)
+  }
   const again = async (delivery: Delivery) => {
     const name = `webhooks/${environment}/${webhookId}/deliveries/${delivery.id}/redeliver`
     await call<RedeliveryView>('POST', name, {})
     onNote(`Event #${delivery.seq} is sent again.`)
-    setOpenId(undefined)
-    setBefore([])
+    turn([])
     log.reload()
   }
   return (
@@ -64,8 +68,8 @@ export function DeliveryLog({ webhookId, onNote }: { webhookId: string; onNote: 
               <DeliveryRow
                 key={delivery.id}
                 delivery={delivery}
-                isOpen={openId === delivery.id}
-                onToggle={() => setOpenId(openId === delivery.id ? undefined : delivery.id)}
+                isOpen={opened?.id === delivery.id}
+                onToggle={() => setOpened(opened?.id === delivery.id ? undefined : { id: delivery.id, page })}
                 webhookId={webhookId}
                 onAgain={again}
               />
@@ -78,7 +82,7 @@ export function DeliveryLog({ webhookId, onNote }: { webhookId: string; onNote: 
           type="button"
           class="button small"
           disabled={cursor === undefined}
-          onClick={() => setBefore(before.slice(0, -1))}
+          onClick={() => turn(before.slice(0, -1))}
         >
           Newer
         </button>
@@ -87,7 +91,7 @@ export function DeliveryLog({ webhookId, onNote }: { webhookId: string; onNote: 
           type="button"
           class="button small"
           disabled={!page?.next_cursor}
-          onClick={() => setBefore([...before, page?.next_cursor ?? ''])}
+          onClick={() => turn([...before, page?.next_cursor ?? ''])}
         >
           Older
         </button>
@@ -124,7 +128,9 @@ function DeliveryRow(props: {
         <td data-label="When" class="nowrap">
           {ago(delivery.last_attempt_at ?? delivery.created_at)}
           <div class="muted tiny">
-            {delivery.next_attempt_at !== null && `next try ${ahead(delivery.next_attempt_at)}`}
+            {delivery.attempts > 0 &&
+              delivery.next_attempt_at !== null &&
+              `next try ${ahead(delivery.next_attempt_at)}`}
           </div>
         </td>
         <td class="actions">
@@ -149,7 +155,7 @@ function DeliveryRow(props: {
 }
 
 const triesOf = ({ attempts }: Delivery) =>
-  attempts === 0 ? 'not tried yet' : `${attempts} ${attempts === 1 ? 'try' : 'tries'}`
+  attempts === 0 ? 'first try' : `${attempts} ${attempts === 1 ? 'try' : 'tries'}`
 
 function DeliveryDetail({ webhookId, delivery }: { webhookId: string; delivery: Delivery }) {
   const { environment } = useSession()
@@ -182,7 +188,7 @@ function DeliveryDetail({ webhookId, delivery }: { webhookId: string; delivery: 
           {request && <CopyButton text={request.body} label="Copy body" />}
         </header>
         {request ? (
-          <pre data-testid="request-body">{pretty(request.body)}</pre>
+          <pre data-testid="request-body">{prettyJson(request.body)}</pre>
         ) : (
           <p class="muted">The event log no longer has this event.</p>
         )}
@@ -198,7 +204,7 @@ function DeliveryDetail({ webhookId, delivery }: { webhookId: string; delivery: 
         {value.response === null ? (
           <p class="muted">{value.last_error ?? 'No body.'}</p>
         ) : (
-          <pre data-testid="response-body">{pretty(value.response)}</pre>
+          <pre data-testid="response-body">{prettyJson(value.response)}</pre>
         )}
       </section>
     </div>
@@ -212,13 +218,4 @@ function Fact({ name, value }: { name: string; value: string }) {
       <dd>{value}</dd>
     </div>
   )
-}
-
-/** JSON with line breaks; anything else, and what was cut off, as it is. */
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
 }
