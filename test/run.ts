@@ -21,8 +21,9 @@ const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'])
 // Once, before many services start at the same time and would each build the page.
 await builtSite(createLogger({ level: 'silent' }))
 
-/** Proofs against an accelerated clock need the machine to themselves; the others share it. */
-const ALONE = /^src\/ingest\/(determinism|kill|faults|predictions|predictions-faults)\.test\.ts$/
+/** Proofs against an accelerated clock or a time limit need the machine to themselves; the others share it. */
+const ALONE =
+  /^(src\/ingest\/(determinism|kill|faults|predictions|predictions-faults)|test\/dashboard\/browser)\.test\.ts$/
 
 const phases = [
   { files: files.filter((file) => !ALONE.test(file)), concurrency: availableParallelism() },

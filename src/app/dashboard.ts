@@ -17,7 +17,8 @@ import { createDashboard, type Dashboard } from '../dashboard/dashboard.ts'
 import type { SignedIn } from '../dashboard/route.ts'
 import { keyRoutes } from '../dashboard/routes/keys.ts'
 import { operatorRoutes } from '../dashboard/routes/operator.ts'
-import { sessionRoutes } from '../dashboard/routes/session.ts'
+import { type SessionDeps, sessionRoutes } from '../dashboard/routes/session.ts'
+import { startRoutes } from '../dashboard/routes/start.ts'
 import { statusRoutes } from '../dashboard/routes/status.ts'
 import { usageRoutes } from '../dashboard/routes/usage.ts'
 import { type View, viewRoutes } from '../dashboard/routes/view.ts'
@@ -83,6 +84,19 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
   const statuses = Object.fromEntries(
     Object.entries(services).map(([name, its]) => [name, () => statusView(its, clock.now())]),
   )
+  const view = viewOf(deps)
+  const session: SessionDeps = {
+    people,
+    guard: createSignInGuard(clock),
+    accounts,
+    plans,
+    audit,
+    cookies,
+    clock,
+    signUp: config.signUp,
+    version: deps.version,
+    environments,
+  }
   const dashboard = createDashboard({
     site: createSite(() =>
       builtSite(log).catch((error) => {
@@ -91,23 +105,13 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
       }),
     ),
     routes: [
-      ...sessionRoutes({
-        people,
-        guard: createSignInGuard(clock),
-        accounts,
-        plans,
-        audit,
-        cookies,
-        clock,
-        signUp: config.signUp,
-        version: deps.version,
-        environments,
-      }),
+      ...sessionRoutes(session),
+      ...startRoutes({ session, view }),
       ...keyRoutes({ accountsOf }),
       ...usageRoutes({ accounts, clock }),
       ...statusRoutes({ statuses }),
       ...webhookRoutes({ deliveriesOf: (environment) => services[environment]?.webhooks.deliveries }),
-      ...viewRoutes({ view: viewOf(deps) }),
+      ...viewRoutes({ view }),
       ...operatorRoutes({ accounts, accountsOf, plans, people, audit, billing, clock }),
     ],
     people,

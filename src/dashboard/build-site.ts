@@ -1,19 +1,36 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs'
 import { join, relative } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import type { Logger } from '../kit/log.ts'
 
 /**
  * Builds the page when it is missing or stale, into a folder named after the content of its sources. The
- * folder appears whole or not at all, so that several processes may start at the same time.
+ * folder appears whole or not at all, so that several processes may start at the same time. The builder runs
+ * in a thread of its own: the service is ready meanwhile, and the builder's memory goes with the thread.
  */
 const PROJECT = join(import.meta.dirname, '..', '..')
 const WEB = join(import.meta.dirname, 'web')
 const OUT = join(PROJECT, 'build', 'dashboard')
+/** What the page takes from the server's vocabulary. */
+const SHARED = ['interval.ts', 'source.ts', 'symbol.ts'].map((name) => join(PROJECT, 'src', 'core', name))
 
 export async function builtSite(log: Logger): Promise<string> {
   const target = join(OUT, contentHash())
-  if (existsSync(join(target, 'index.html'))) return target
+  if (existsSync(join(target, 'index.html'))) {
+    // In use again: nobody prunes it while it is read.
+    utimesSync(target, new Date(), new Date())
+    return target
+  }
   const startedMs = performance.now()
   mkdirSync(OUT, { recursive: true })
   const draft = join(OUT, `.draft-${process.pid}-${randomBytes(4).toString('hex')}`)
@@ -28,27 +45,32 @@ export async function builtSite(log: Logger): Promise<string> {
   } finally {
     rmSync(draft, { recursive: true, force: true })
   }
+  pruneBuilds(OUT, target, Date.now())
   log.info({ ms: Math.round(performance.now() - startedMs) }, 'the dashboard was built')
   return target
 }
 
-async function build(outDir: string): Promise<void> {
-  const vite = await import('vite')
-  await vite.build({
-    root: WEB,
-    configFile: false,
-    envDir: false,
-    logLevel: 'error',
-    mode: 'production',
-    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-    build: {
-      outDir,
-      emptyOutDir: false,
-      target: 'es2022',
-      assetsInlineLimit: 0,
-      modulePreload: { polyfill: false },
-      reportCompressedSize: false,
-    },
+/** Longer than a process needs to read a page that it has just found or built. */
+const IN_USE_MS = 600_000
+
+/** Removes what earlier versions, and builds that were cut off, have left. */
+export function pruneBuilds(folder: string, keep: string, nowMs: number): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name)
+    const age = nowMs - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs)
+    if (path !== keep && age > IN_USE_MS) rmSync(path, { recursive: true, force: true })
+  }
+}
+
+function build(outDir: string): Promise<void> {
+  const worker = new Worker(BUILDER, {
+    workerData: { root: WEB, outDir },
+  })
+  return new Promise((resolve, reject) => {
+    worker.once('error', reject)
+    worker.once('exit', (code) =>
+      code === 0 ? resolve() : reject(new Error(`the builder ended with ${code}`)),
+    )
   })
 }
 
@@ -59,12 +81,13 @@ function contentHash(): string {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()
-  for (const file of files) hash.update(`${relative(WEB, file)}\0`).update(readFileSync(file))
+  for (const file of [...files, ...SHARED, import.meta.filename, BUILDER]) {
+    hash.update(`${relative(PROJECT, file)}\0`).update(readFileSync(file))
+  }
   for (const name of ['vite', 'preact', 'lightweight-charts']) {
     hash.update(readFileSync(join(PROJECT, 'node_modules', name, 'package.json')))
   }
-  return hash
-    .update(readFileSync(import.meta.filename))
-    .digest('hex')
-    .slice(0, 20)
+  return hash.digest('hex').slice(0, 20)
 }
+
+const BUILDER = join(import.meta.dirname, 'build-worker.ts')

@@ -14,7 +14,7 @@ import {
   type SignedIn,
 } from './route.ts'
 import type { SessionCookies } from './session-cookie.ts'
-import type { Site } from './site.ts'
+import { GUARDS, type Site } from './site.ts'
 
 /** The page, its assets, its API and the billing webhook. API keys open nothing here. */
 export interface Dashboard {
@@ -73,11 +73,12 @@ export function createDashboard(deps: {
       const isApi = request.path.startsWith(DASHBOARD_API)
       const isBilling = request.path === BILLING_PATH
       try {
-        if (isApi) return await callApi(request)
-        if (isBilling) return await receiveBilling(request)
-        return await deps.site.find(request.path)
+        if (isApi) return guarded(await callApi(request))
+        if (isBilling) return guarded(await receiveBilling(request))
+        const file = await deps.site.find(request.path)
+        return file && guarded(file)
       } catch (error) {
-        return failed(error, request, log)
+        return guarded(failed(error, request, log))
       }
     },
     async accountOf(headers) {
@@ -86,6 +87,11 @@ export function createDashboard(deps: {
       return session?.user.accountId
     },
   }
+}
+
+/** Every answer, whoever opens it and as what. */
+function guarded(reply: DashboardReply): DashboardReply {
+  return { ...reply, headers: [...reply.headers, ...GUARDS] }
 }
 
 function failed(error: unknown, request: DashboardRequest, log: Logger): DashboardReply {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join, relative } from 'node:path'
-import type { DashboardReply } from './route.ts'
+import { DashboardError, type DashboardReply } from './route.ts'
 
 /** The built page in memory. It is built while the service starts; the first visitor waits for it. */
 export interface Site {
@@ -21,6 +21,18 @@ export const CSP = [
   "form-action 'self'",
   "frame-ancestors 'none'",
 ].join('; ')
+
+/** The headers of every answer of the dashboard. */
+export const GUARDS: readonly string[] = [
+  'Content-Security-Policy',
+  CSP,
+  'Referrer-Policy',
+  'same-origin',
+  'X-Frame-Options',
+  'DENY',
+  'Cross-Origin-Opener-Policy',
+  'same-origin',
+]
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -44,9 +56,11 @@ export function createSite(folder: () => Promise<string>): Site {
   load().catch(() => {})
   return {
     async find(path) {
-      if (path !== '/' && !path.startsWith('/assets/') && path !== '/favicon.svg') return undefined
+      const isAsset = path.startsWith('/assets/')
+      if (path !== '/' && path !== '/favicon.svg' && !isAsset) return undefined
       const file = (await load()).get(path)
-      return file && { ...file, headers: [...file.headers] }
+      if (file === undefined) throw new DashboardError(404, 'not_found', 'There is no such file.')
+      return file
     },
   }
 }
@@ -65,14 +79,6 @@ function readFiles(folder: string): Map<string, DashboardReply> {
         TYPES[extname(name)] ?? 'application/octet-stream',
         'Cache-Control',
         isFixed ? 'public, max-age=31536000, immutable' : 'no-cache',
-        'Content-Security-Policy',
-        CSP,
-        'Referrer-Policy',
-        'same-origin',
-        'X-Frame-Options',
-        'DENY',
-        'Cross-Origin-Opener-Policy',
-        'same-origin',
       ]
       const body = readFileSync(join(folder, name))
       return [path, { status: 200, headers, body, keepWith: body }]

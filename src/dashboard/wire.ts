@@ -21,6 +21,15 @@ export interface SessionView {
   plan: PlanView | null
 }
 
+/** The first answer to a page: who asks, and what it shows first. */
+export interface StartView {
+  session: SessionView
+  /** Where the views come from. */
+  environment: EnvironmentName
+  /** `value` is the body of the view, JSON in text. */
+  views: { path: string; price: number; value: string }[]
+}
+
 export interface AccountView {
   id: string
   email: string

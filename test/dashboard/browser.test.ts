@@ -1,44 +1,37 @@
 /**
  * The dashboard in a real Chromium against the real service with its sandbox, in one walk: what an account
- * holder and an operator do, with pixels, keyboard, narrow screen and dark mode.
+ * holder and an operator do, with pixels, keyboard, narrow screen and dark mode. After each step no page may
+ * have had a console error or asked another host.
  */
 import assert from 'node:assert/strict'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { inflateSync } from 'node:zlib'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
+import { SOURCES } from '../../src/core/source.ts'
+import { type Receiver, startReceiver, until } from '../fakes/receiver.ts'
 import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts'
-import {
-  becomeOperator,
-  createKey,
-  createWebhook,
-  openPage,
-  operatorToken,
-  signUp,
-  skip,
-  startBrowser,
-} from './browser.ts'
+import { becomeOperator, createKey, createWebhook, operatorToken, signUp } from './acts.ts'
+import { skip, useChromium } from './browser.ts'
+import { firstChartMs, isOverloaded } from './first-chart.ts'
+import { countColors } from './png-colors.ts'
+import { HOLDER_VIEWS, OPERATOR_VIEWS, openView } from './views.ts'
 
 const BARS_WITHIN_MS = 60_000
+const FIRST_CHART_MS = 1_500
+const FIRST_LOAD_BYTES = 150_000
+const PHONE = { width: 360, height: 740 }
+const CANDLE_COLORS = { up: [0x12, 0x92, 0x6f], down: [0xd3, 0x45, 0x3d] } as const
 
 describe('the dashboard in Chromium', { skip }, () => {
   const folder = dataFolder()
-  const received: string[] = []
+  const chromium = useChromium()
   let service: ChildService
-  let browser: Browser
-  let receiver: Server
+  let receiver: Receiver
   let holder: Page
-  let faults: string[]
-  let operatorPage: Page
+  let operator: Page
   let key = ''
 
   before(async () => {
-    receiver = createServer((request, response) => {
-      received.push(String(request.headers['x-svc-event']))
-      request.resume().on('end', () => response.writeHead(204).end())
-    })
-    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+    receiver = await startReceiver((_received, response) => void response.end('thank you'))
     service = await spawnService(folder.path, {
       env: {
         TAPELINE_SANDBOX: 'on',
@@ -46,18 +39,13 @@ describe('the dashboard in Chromium', { skip }, () => {
         TAPELINE_SIGN_UP_PLAN: 'business',
       },
     })
-    browser = await startBrowser()
-    const watched = await openPage(browser, service.url)
-    holder = watched.page
-    faults = watched.faults
-    const boss = await openPage(browser, service.url)
-    operatorPage = boss.page
-    await becomeOperator(operatorPage, await operatorToken(service))
+    holder = (await chromium.open(service.url)).page
+    operator = (await chromium.open(service.url)).page
+    await becomeOperator(operator, await operatorToken(service))
   })
   after(async () => {
-    await browser?.close()
     await service?.kill('SIGTERM')
-    receiver?.close()
+    await receiver?.close()
     folder.remove()
   })
 
@@ -84,34 +72,99 @@ describe('the dashboard in Chromium', { skip }, () => {
     await holder.getByRole('cell', { name: 'my first key' }).waitFor()
   })
 
-  test('a webhook against a local receiver: created, tested, its delivery seen', async () => {
-    const { port } = receiver.address() as AddressInfo
-    await createWebhook(holder, `http://127.0.0.1:${port}/hook`)
+  test('a webhook against a local receiver: created, tested, its delivery seen, its request read', async () => {
+    await createWebhook(holder, receiver.url)
     await holder.getByRole('button', { name: 'Open' }).click()
     await holder.getByRole('button', { name: 'Send test event' }).click()
-    await holder.getByText(/Test event: 204/).waitFor()
-    await holder.getByTestId('deliveries').getByText('delivered').first().waitFor()
-    assert.ok(received.includes('block_added'), received.join())
+    await holder.getByText(/Test event: 200/).waitFor()
+    assert.equal(receiver.received[0]?.headers['x-svc-event'], 'block_added')
+    const row = holder.getByRole('row', { name: /delivered/ }).first()
+    await row.getByRole('button', { name: 'Show' }).click()
+    const shown = JSON.parse((await holder.getByTestId('request-body').textContent()) ?? '') as {
+      id: string
+    }
+    const sent = receiver.received.find(({ events }) => events[0]?.id === shown.id)
+    assert.deepEqual(JSON.parse(sent?.body ?? ''), shown)
+    assert.equal(await holder.getByTestId('response-body').textContent(), 'thank you')
+    await pauseWebhook(holder)
+  })
+
+  test('exactly one delivery is sent again, and nothing else with it', async () => {
+    await settled(() => receiver.received.length)
+    const before = receiver.received.map(({ events }) => events[0]?.id)
+    await holder.getByRole('button', { name: 'Resume', exact: true }).waitFor()
+    const log = holder.getByTestId('deliveries')
+    const done = await log
+      .getByRole('row', { name: /delivered/ })
+      .first()
+      .textContent()
+    const seq = /#(\d+)/.exec(done ?? '')?.[1]
+    await log
+      .getByRole('row', { name: new RegExp(`#${seq}\\b`) })
+      .getByRole('button', { name: 'Send again' })
+      .first()
+      .click()
+    await holder.getByText(`Event #${seq} is sent again.`).waitFor()
+    await holder.getByRole('button', { name: 'Resume', exact: true }).click()
+    const again = () =>
+      receiver.received.slice(before.length).filter(({ events }) => before.includes(events[0]?.id))
+    await until('the delivery that was asked for', () => again().length > 0)
+    await pauseWebhook(holder)
+    await settled(() => receiver.received.length)
+    assert.deepEqual(
+      again().map(({ events }) => String(events[0]?.seq)),
+      [seq],
+    )
     await holder.getByRole('button', { name: 'Close' }).click()
   })
 
-  test('the chart renders candles: pixels of both colours, within the time of a first load', async (t) => {
-    await untilBars(service.url, key)
-    const started = performance.now()
-    await holder.goto('/')
-    await holder.reload()
+  test('the chart renders candles: pixels of both colours', async () => {
+    await untilBars(service.url, key, { source: 'cexa_futures', least: 40 })
+    await holder.goto('/#/explorer')
     await holder.locator('.chart[data-bars]:not([data-bars="0"]) canvas').first().waitFor()
-    const elapsedMs = performance.now() - started
-    t.diagnostic(`first chart after ${Math.round(elapsedMs)} ms`)
     await holder.waitForTimeout(400)
-    const counts = countColors(await holder.locator('.chart').screenshot())
+    const counts = countColors(await holder.locator('.chart').screenshot(), CANDLE_COLORS)
     assert.ok(counts.up > 200 && counts.down > 200, JSON.stringify(counts))
-    const limitMs = process.env.TAPELINE_SOAK ? 1_500 : 8_000
-    assert.ok(elapsedMs < limitMs, `first chart after ${Math.round(elapsedMs)} ms`)
+  })
+
+  test('every source has its chart, and each shows the call behind it with its price', async () => {
+    for (const source of SOURCES) {
+      await untilBars(service.url, key, { source, least: 1 })
+      await holder.getByLabel('Source', { exact: true }).selectOption(source)
+      const call = holder.locator('.api-call', { hasText: `/v1/candles?symbol=BTC&source=${source}` })
+      await call.getByText(/[\d,]+ credits/).waitFor()
+      await holder.locator('.chart[data-bars]:not([data-bars="0"]) canvas').first().waitFor()
+    }
+  })
+
+  test('the book viewer shows every source with books, at the time that was asked for', async () => {
+    await holder.goto('/#/explorer/books')
+    for (const source of ['perpdex', 'predmkt_a', 'predmkt_b']) {
+      await holder.getByLabel('Source', { exact: true }).selectOption(source)
+      await holder.getByRole('button', { name: 'Live', exact: true, pressed: true }).waitFor()
+      await holder.locator('.ladder tbody td').first().waitFor()
+      const slider = holder.getByLabel('Time of the book', { exact: true })
+      const [from, to] = await Promise.all(['min', 'max'].map((name) => slider.getAttribute(name)))
+      const asked = Math.round((Number(from) + Number(to)) / 1000) * 500
+      await slider.fill(String(asked))
+      await holder.getByRole('button', { name: 'Live', exact: true, pressed: false }).waitFor()
+      const time = new Date(asked).toISOString()
+      await holder.locator('.api-call', { hasText: `source=${source}&symbol=BTC&time=${time}` }).waitFor()
+      await until('the book of that time', async () => {
+        const text = (await holder.getByTestId('book-time').textContent()) ?? ''
+        return Math.abs(Date.parse(`${text.replace(' ', 'T')}Z`) - asked) < 5_000
+      })
+      await holder.getByRole('button', { name: 'Live', exact: true }).click()
+    }
+  })
+
+  test('the live tail shows events of the stream', async () => {
+    await holder.goto('/#/explorer/events')
+    await holder.locator('.tail li').nth(2).waitFor()
   })
 
   test('the first load stays under 150 kB compressed', async () => {
-    const { page, context } = await openPage(browser, service.url)
+    const { page, context } = await chromium.open(service.url)
     await context.addCookies(await holder.context().cookies())
     const session = await context.newCDPSession(page)
     let bytes = 0
@@ -120,152 +173,172 @@ describe('the dashboard in Chromium', { skip }, () => {
       bytes += encodedDataLength
     })
     await page.goto('/')
-    await page.locator('.chart').waitFor()
-    assert.ok(bytes > 20_000 && bytes < 150_000, `${bytes} bytes`)
+    await page.locator('.chart[data-bars]:not([data-bars="0"])').waitFor()
+    assert.ok(bytes > 20_000 && bytes < FIRST_LOAD_BYTES, `${bytes} bytes`)
     await context.close()
   })
 
-  test('360 px wide: no view scrolls sideways; dark mode is dark', async () => {
-    const { page, context } = await openPage(browser, service.url, { dark: true, width: 360, height: 740 })
-    await context.addCookies(await holder.context().cookies())
-    for (const view of [
-      'explorer',
-      'explorer/books',
-      'explorer/markets',
-      'explorer/events',
-      'keys',
-      'usage',
-      'webhooks',
-      'status',
-      'account',
-    ]) {
-      await page.goto(`/#/${view}`)
-      await page.locator('h1').waitFor()
-      await page.waitForTimeout(300)
-      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 360, view)
+  test('every view of holder and operator on a phone in the dark: nothing scrolls sideways, all is dark', async () => {
+    for (const [person, views] of [
+      [holder, HOLDER_VIEWS],
+      [operator, OPERATOR_VIEWS],
+    ] as const) {
+      const { page, context } = await chromium.open(service.url, { ...PHONE, dark: true })
+      await page.goto('/')
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+      await checkPhone(page, 'sign-in')
+      await context.addCookies(await person.context().cookies())
+      await page.reload()
+      for (const view of views) {
+        await openView(page, view)
+        await checkPhone(page, view.name)
+      }
+      await context.close()
     }
-    const background = String(
-      await page.evaluate('getComputedStyle(document.documentElement).backgroundColor'),
-    )
-    const [red = 255] = background.match(/\d+/g)?.map(Number) ?? []
-    assert.ok(red < 40, background)
+  })
+
+  test('the theme button changes the colours, and a reload keeps them', async () => {
+    const { page, context } = await chromium.open(service.url)
+    await context.addCookies(await holder.context().cookies())
+    await page.goto('/#/account')
+    await page.getByRole('button', { name: 'Dark theme' }).click()
+    assert.ok((await backgroundOf(page)) < 40)
+    await page.reload()
+    await page.getByRole('button', { name: 'Light theme' }).waitFor()
+    assert.ok((await backgroundOf(page)) < 40)
+    await page.getByRole('button', { name: 'Light theme' }).click()
+    assert.ok((await backgroundOf(page)) > 220)
     await context.close()
   })
 
-  test('a key is created with the keyboard alone', async () => {
+  test('the API reference and the error page load without a fault, on a phone too', async () => {
+    const { page, context } = await chromium.open(service.url, PHONE)
+    await page.goto('/docs')
+    await page.locator('.opblock').first().waitFor()
+    await page.goto('/docs/errors')
+    await page.getByRole('heading', { name: 'Errors' }).waitFor()
+    await context.close()
+  })
+
+  test('a key is created, copied and put away with the keyboard alone', async () => {
     await holder.goto('/#/keys')
+    await holder.reload()
     await holder.getByRole('heading', { name: 'API keys' }).waitFor()
-    await holder.locator('main').focus()
     await holder.keyboard.press('Tab')
-    assert.equal(await holder.evaluate('document.activeElement.textContent'), 'Create key')
+    assert.equal(await focused(holder), 'Skip to content')
+    await holder.keyboard.press('Enter')
+    await holder.keyboard.press('Tab')
+    assert.equal(await focused(holder), 'Create key')
     await holder.keyboard.press('Enter')
     await holder.locator('dialog').waitFor()
     await tabTo(holder, 'document.activeElement.name === "name"')
     await holder.keyboard.type('typed')
+    await tabTo(holder, 'document.activeElement.textContent === "Create key"')
     await holder.keyboard.press('Enter')
-    await holder.getByTestId('new-key').waitFor()
+    const typed = await holder.getByTestId('new-key').textContent()
+    await tabTo(holder, 'document.activeElement.textContent === "Copy key"')
+    await holder.keyboard.press('Enter')
+    await holder.getByText('Copied', { exact: true }).waitFor()
+    assert.equal(await holder.evaluate('navigator.clipboard.readText()'), typed)
     await holder.keyboard.press('Escape')
     await holder.getByRole('cell', { name: 'typed' }).waitFor()
+    assert.equal(await holder.locator('dialog').count(), 0)
   })
 
   test('the operator pauses the account: 403; resumes it; the holder revokes the key: 401', async () => {
     const toggle = async (name: string) => {
-      await operatorPage.goto('/#/operator')
-      await operatorPage
+      await operator.goto('/#/operator')
+      await operator
         .getByRole('row', { name: /holder@example.com/ })
         .getByRole('button', { name: 'Manage' })
         .click()
-      await operatorPage.getByRole('button', { name }).click()
-      await operatorPage
+      await operator.getByRole('button', { name }).click()
+      await operator
         .getByRole('button', { name: name === 'Pause account' ? 'Resume account' : 'Pause account' })
         .waitFor()
-      await operatorPage.getByRole('button', { name: 'Close' }).click()
+      await operator.getByRole('button', { name: 'Close' }).click()
     }
     await toggle('Pause account')
-    await until(async () => (await statusOf()) === 403)
+    await until('the pause', async () => (await statusOf()) === 403)
     await toggle('Resume account')
-    await until(async () => (await statusOf()) === 200)
+    await until('the resumption', async () => (await statusOf()) === 200)
     await holder.goto('/#/keys')
     await holder
       .getByRole('row', { name: /my first key/ })
       .getByRole('button', { name: 'Revoke' })
       .click()
     await holder.getByRole('button', { name: 'Revoke key' }).click()
-    await until(async () => (await statusOf()) === 401)
-    await operatorPage.goto('/#/operator')
-    await operatorPage.getByText('account.paused').first().waitFor()
+    await until('the revocation', async () => (await statusOf()) === 401)
+    await operator.goto('/#/operator')
+    await operator.getByText('account.paused').first().waitFor()
   })
 
-  test('no console error and no request to another host in the whole walk', () => {
-    assert.deepEqual(faults, [])
+  test('the first chart of the explorer is there within 1.5 s (median of 3 first loads)', async (t) => {
+    await holder.goto('about:blank')
+    await operator.goto('about:blank')
+    const cookies = await holder.context().cookies()
+    let elapsedMs = await firstChartMs(chromium, service.url, cookies)
+    if (elapsedMs > FIRST_CHART_MS && (await isOverloaded())) {
+      t.diagnostic(`first chart after ${Math.round(elapsedMs)} ms on a busy machine: once more`)
+      elapsedMs = await firstChartMs(chromium, service.url, cookies)
+    }
+    t.diagnostic(`first chart after ${Math.round(elapsedMs)} ms`)
+    assert.ok(elapsedMs <= FIRST_CHART_MS, `first chart after ${Math.round(elapsedMs)} ms`)
   })
 })
 
+async function checkPhone(page: Page, name: string): Promise<void> {
+  await page.waitForTimeout(250)
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, name)
+  const inside = await page.evaluate(
+    "document.querySelector('dialog') ? document.querySelector('dialog').scrollWidth - document.querySelector('dialog').clientWidth : 0",
+  )
+  assert.equal(inside, 0, `${name}: the dialog scrolls sideways`)
+  for (const part of ['html', '.card', 'dialog']) {
+    if ((await page.locator(part).count()) > 0)
+      assert.ok((await backgroundOf(page, part)) < 48, `${name} ${part}`)
+  }
+}
+
+/** The red part of a background. */
+async function backgroundOf(page: Page, part = 'html'): Promise<number> {
+  const color = String(
+    await page.evaluate(`getComputedStyle(document.querySelector('${part}')).backgroundColor`),
+  )
+  return Number(/\d+/.exec(color)?.[0])
+}
+
+async function pauseWebhook(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Pause', exact: true }).click()
+  await page.getByRole('button', { name: 'Resume', exact: true }).waitFor()
+}
+
+/** Waits until a number has stood still for a while. */
+async function settled(read: () => number): Promise<void> {
+  let last = -1
+  while (last !== read()) {
+    last = read()
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+}
+
+const focused = (page: Page) => page.evaluate('document.activeElement.textContent')
+
 async function tabTo(page: Page, condition: string): Promise<void> {
-  for (let presses = 0; presses < 12; presses++) {
+  for (let presses = 0; presses < 20; presses++) {
     if (await page.evaluate(condition)) return
     await page.keyboard.press('Tab')
   }
   throw new Error(`the keyboard does not reach ${condition}`)
 }
 
-async function untilBars(url: string, key: string): Promise<void> {
-  const path = '/v1/candles?symbol=BTC&source=cexa_futures&interval=15m&limit=60'
-  await until(async () => {
+/** The sandbox's history comes in source by source. */
+async function untilBars(url: string, key: string, wish: { source: string; least: number }): Promise<void> {
+  const path = `/v1/candles?symbol=BTC&source=${wish.source}&interval=15m&limit=60`
+  const enough = async () => {
     const reply = await fetch(url + path, { headers: { 'X-API-Key': key } })
     const page = (await reply.json()) as { data?: unknown[] }
-    return (page.data?.length ?? 0) >= 40
-  }, BARS_WITHIN_MS)
-}
-
-async function until(condition: () => Promise<boolean>, withinMs = 10_000): Promise<void> {
-  const endMs = Date.now() + withinMs
-  while (!(await condition())) {
-    if (Date.now() > endMs) throw new Error('it did not happen')
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    return (page.data?.length ?? 0) >= wish.least
   }
-}
-
-/** Pixels of the two candle colours in a PNG (8 bits per channel, no interlace, as Chromium writes it). */
-function countColors(png: Buffer): { up: number; down: number } {
-  const width = png.readUInt32BE(16)
-  const channels = png[25] === 6 ? 4 : 3
-  const parts: Buffer[] = []
-  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at)) {
-    if (png.toString('latin1', at + 4, at + 8) === 'IDAT')
-      parts.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)))
-  }
-  const data = inflateSync(Buffer.concat(parts))
-  const stride = width * channels
-  const counts = { up: 0, down: 0 }
-  let above = new Uint8Array(stride)
-  for (let row = 0; (row + 1) * (stride + 1) <= data.length; row++) {
-    const filter = data[row * (stride + 1)]
-    const line = Uint8Array.from(data.subarray(row * (stride + 1) + 1, (row + 1) * (stride + 1)))
-    for (let i = 0; i < stride; i++) {
-      const left = i >= channels ? (line[i - channels] ?? 0) : 0
-      const up = above[i] ?? 0
-      const corner = i >= channels ? (above[i - channels] ?? 0) : 0
-      line[i] = (line[i] ?? 0) + predicted(filter ?? 0, left, up, corner)
-    }
-    for (let i = 0; i < stride; i += channels) {
-      const [red = 0, green = 0, blue = 0] = line.subarray(i, i + 3)
-      if (near(red, 0x12) && near(green, 0x92) && near(blue, 0x6f)) counts.up++
-      if (near(red, 0xd3) && near(green, 0x45) && near(blue, 0x3d)) counts.down++
-    }
-    above = line
-  }
-  return counts
-}
-
-const near = (a: number, b: number) => Math.abs(a - b) <= 4
-
-function predicted(filter: number, left: number, up: number, corner: number): number {
-  if (filter === 1) return left
-  if (filter === 2) return up
-  if (filter === 3) return (left + up) >> 1
-  if (filter !== 4) return 0
-  const guess = left + up - corner
-  const [a, b, c] = [Math.abs(guess - left), Math.abs(guess - up), Math.abs(guess - corner)]
-  return a <= b && a <= c ? left : b <= c ? up : corner
+  await until(`${wish.least} bars of ${wish.source}`, enough, BARS_WITHIN_MS)
 }

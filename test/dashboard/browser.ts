@@ -1,11 +1,11 @@
-/** A real Chromium for tests, and the dashboard's API as a browser's session uses it. */
+/** A real Chromium for tests. Whatever a page should not have done fails the test that opened it. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
+import { after, afterEach, before } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 
 export const CHROMIUM = process.env.TAPELINE_CHROMIUM ?? '/usr/bin/chromium'
-export const hasChromium = existsSync(CHROMIUM)
-export const skip = hasChromium
+export const skip = existsSync(CHROMIUM)
   ? false
   : `no Chromium at ${CHROMIUM} (TAPELINE_CHROMIUM names another; Debian: apt-get install chromium)`
 
@@ -16,18 +16,27 @@ export function startBrowser(): Promise<Browser> {
   })
 }
 
+export interface PageOptions {
+  dark?: boolean
+  width?: number
+  height?: number
+}
+
 export interface Watched {
   page: Page
   context: BrowserContext
-  /** Console errors, page errors, CSP violations and requests to other hosts. */
+  /** Console errors and warnings, page errors, policy violations, requests to other hosts. */
   faults: string[]
 }
+
+const STEP_LIMIT_MS = 20_000
 
 /** A page of its own session that remembers everything it should not have done. */
 export async function openPage(
   browser: Browser,
   url: string,
-  options: { dark?: boolean; width?: number; height?: number; expected?: RegExp } = {},
+  options: PageOptions = {},
+  faults: string[] = [],
 ): Promise<Watched> {
   const context = await browser.newContext({
     baseURL: url,
@@ -35,66 +44,42 @@ export async function openPage(
     viewport: { width: options.width ?? 1280, height: options.height ?? 860 },
     permissions: ['clipboard-read', 'clipboard-write'],
   })
-  const page = await context.newPage()
-  page.setDefaultTimeout(20_000)
-  const faults: string[] = []
-  const note = (text: string) => {
-    if (!options.expected?.test(text)) faults.push(text)
+  const { host } = new URL(url)
+  const visit = (address: string) => {
+    const target = new URL(address)
+    const isOurs = target.host === host || target.protocol === 'data:' || target.protocol === 'blob:'
+    if (!isOurs) faults.push(`request to ${address}`)
   }
-  page.on('console', (message) => message.type() === 'error' && note(`console: ${message.text()}`))
-  page.on('pageerror', (error) => note(`page: ${error.message}`))
-  page.on('request', (request) => {
-    const { host, protocol } = new URL(request.url())
-    if (host !== new URL(url).host && protocol !== 'data:' && protocol !== 'blob:') {
-      note(`request to ${request.url()}`)
-    }
+  context.on('page', (page) => {
+    page.setDefaultTimeout(STEP_LIMIT_MS)
+    page.on('console', (message) => {
+      if (message.type() !== 'error' && message.type() !== 'warning') return
+      faults.push(`console ${message.type()}: ${message.text()} (${message.location().url})`)
+    })
+    page.on('pageerror', (error) => faults.push(`page: ${error.message}`))
+    page.on('websocket', (socket) => visit(socket.url()))
   })
-  return { page, context, faults }
+  context.on('request', (request) => visit(request.url()))
+  return { page: await context.newPage(), context, faults }
 }
 
-/** The one-time token that a service in a process of its own has printed. */
-export async function operatorToken(service: { printed(): string }): Promise<string> {
-  for (let tries = 0; tries < 200; tries++) {
-    const token = /welcome\/(\S+)\s/.exec(service.printed())?.[1]
-    if (token !== undefined) return token
-    await new Promise((resolve) => setTimeout(resolve, 50))
+export interface Chromium {
+  open(url: string, options?: PageOptions): Promise<Watched>
+}
+
+/** One browser for the tests of a file. After each of them no page may have a fault. */
+export function useChromium(): Chromium {
+  let browser: Browser | undefined
+  const faults: string[] = []
+  before(async () => {
+    browser = await startBrowser()
+  })
+  afterEach(() => assert.deepEqual(faults.splice(0), []))
+  after(() => browser?.close())
+  return {
+    async open(url, options) {
+      assert.ok(browser)
+      return openPage(browser, url, options, faults)
+    },
   }
-  throw new Error('no link for the operator was printed')
-}
-
-export async function signUp(page: Page, email: string, password = 'correct horse battery'): Promise<void> {
-  await page.goto('/#/sign-up')
-  await page.getByLabel('E-mail').fill(email)
-  await page.getByLabel('Password').fill(password)
-  await page.getByRole('button', { name: 'Sign up' }).click()
-  await page.getByRole('heading', { name: 'API keys' }).waitFor()
-}
-
-export async function becomeOperator(page: Page, token: string, email = 'op@example.com'): Promise<void> {
-  await page.goto(`/#/welcome/${token}`)
-  await page.getByLabel('E-mail').fill(email)
-  await page.getByLabel('Password').fill('correct horse battery')
-  await page.getByRole('button', { name: 'Create the operator' }).click()
-  await page.getByRole('heading', { name: 'API keys' }).waitFor()
-}
-
-/** Creates a webhook through the form and puts its secret away. */
-export async function createWebhook(page: Page, url: string): Promise<void> {
-  await page.goto('/#/webhooks')
-  await page.getByRole('button', { name: 'Create webhook' }).click()
-  await page.getByLabel('Receiver').fill(url)
-  await page.locator('dialog').getByRole('button', { name: 'Create webhook' }).click()
-  await page.locator('code', { hasText: 'whsec_' }).waitFor()
-  await page.getByRole('button', { name: 'I have copied it' }).click()
-}
-
-/** Creates a key through the form and returns its clear text. */
-export async function createKey(page: Page, name: string): Promise<string> {
-  await page.goto('/#/keys')
-  await page.getByRole('button', { name: 'Create key' }).click()
-  await page.getByLabel('Name', { exact: false }).first().fill(name)
-  await page.locator('dialog').getByRole('button', { name: 'Create key' }).click()
-  const shown = await page.getByTestId('new-key').textContent()
-  assert.match(shown ?? '', /^svc_test_/)
-  return shown ?? ''
 }

@@ -10,6 +10,7 @@ import type { Clock } from '../../kit/clock.ts'
 import {
   DashboardError,
   type DashboardReply,
+  type DashboardRequest,
   type DashboardRoute,
   json,
   openRoute,
@@ -44,29 +45,49 @@ const Welcome = Type.Object(
 const NewPassword = Type.Object({ current: password, next: password }, { additionalProperties: false })
 const SIGN_UPS_PER_ADDRESS = 'sign-up'
 
+async function viewOf(
+  { accounts, plans, ...deps }: SessionDeps,
+  token: string,
+  user: UserRecord | undefined,
+): Promise<SessionView> {
+  const account = user === undefined ? undefined : await accounts.get(user.accountId)
+  const plan = account === undefined ? undefined : plans.find(account.plan)
+  return {
+    csrf: deps.cookies.csrfOf(token),
+    version: deps.version,
+    sign_up: deps.signUp,
+    environments: [...deps.environments],
+    user: user === undefined ? null : { email: user.email, role: user.role },
+    account: account === undefined ? null : accountView(account),
+    plan: plan === undefined ? null : planView(plan),
+  }
+}
+
+/** Who asks. A visitor without a cookie gets one with the answer. */
+export async function currentSession(
+  deps: SessionDeps,
+  { headers }: Pick<DashboardRequest, 'headers'>,
+): Promise<{ view: SessionView; accountId: string | undefined; headers: string[] }> {
+  const { cookies, people } = deps
+  const known = cookies.read(headers)
+  const session = known === undefined ? undefined : await people.findSession(known)
+  const token = known ?? cookies.newToken()
+  return {
+    view: await viewOf(deps, token, session?.user),
+    accountId: session?.user.accountId,
+    headers: known === undefined ? cookies.set(token) : [],
+  }
+}
+
 /** Signing up, in and out. Every sign-in gives the cookie a new value. */
 export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
-  const { people, guard, accounts, plans, cookies, clock } = deps
-
-  async function viewOf(token: string, user: UserRecord | undefined): Promise<SessionView> {
-    const account = user === undefined ? undefined : await accounts.get(user.accountId)
-    const plan = account === undefined ? undefined : plans.find(account.plan)
-    return {
-      csrf: cookies.csrfOf(token),
-      version: deps.version,
-      sign_up: deps.signUp,
-      environments: [...deps.environments],
-      user: user === undefined ? null : { email: user.email, role: user.role },
-      account: account === undefined ? null : accountView(account),
-      plan: plan === undefined ? null : planView(plan),
-    }
-  }
+  const { people, guard, cookies, clock } = deps
 
   async function enter(user: UserRecord, context: RouteContext): Promise<DashboardReply> {
     await people.closeSession(context.token)
     const { token, expiresAtMs } = await people.openSession(user.id)
     const cookie = cookies.set(token, (expiresAtMs - clock.now()) / 1000)
-    return json(await viewOf(token, user), 200, cookie)
+    return json(await viewOf(deps, token, user), 200, cookie)
   }
 
   const note = (user: UserRecord, action: string, { address }: { address: string }) =>
@@ -91,11 +112,8 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
 
   return [
     openRoute('GET session', async ({ request }) => {
-      const known = cookies.read(request.headers)
-      const session = known === undefined ? undefined : await people.findSession(known)
-      if (known !== undefined) return json(await viewOf(known, session?.user))
-      const token = cookies.newToken()
-      return json(await viewOf(token, undefined), 200, cookies.set(token))
+      const { view, headers } = await currentSession(deps, request)
+      return json(view, 200, headers)
     }),
     openRoute('POST sign-in', async (context) => {
       const credentials = readBody(SignIn, context.request)
@@ -146,7 +164,7 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
     userRoute('POST sign-out', async ({ token }) => {
       await people.closeSession(token)
       const next = cookies.newToken()
-      return json(await viewOf(next, undefined), 200, cookies.set(next))
+      return json(await viewOf(deps, next, undefined), 200, cookies.set(next))
     }),
   ]
 }

@@ -19,7 +19,7 @@ export type View = (
   as: { accountId: string; environment: Environment },
 ) => Promise<DashboardReply | undefined>
 
-const READABLE =
+export const READABLE =
   /^\/v1\/(candles|funding|open-interest|trades|flow|liquidations|snapshots(\/at)?|markets(\/[^/]+)?|symbols|sources|limits|webhooks(\/\w+\/deliveries)?)$/
 const WRITABLE = /^\/v1\/webhooks(\/\w+(\/(test|rotate|replay))?)?$/
 

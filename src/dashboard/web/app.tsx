@@ -1,39 +1,51 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { EnvironmentName, SessionView } from '../wire.ts'
-import { callSession, whenSignedOut } from './api.ts'
+import { callSession, callStart, whenSignedOut } from './api.ts'
 import { SessionContext } from './session.ts'
-import { Shell } from './shell.tsx'
+import { loadExplorer, Shell } from './shell.tsx'
 import { SignIn } from './views/sign-in.tsx'
 
+const readPath = () => location.hash.replace(/^#\/?/, '')
+
+/** The first chart waits for nothing that can go on beside it: the explorer's code loads meanwhile. */
+export function startEarly(): Promise<SessionView> {
+  const [place] = readPath().split(/[/?]/)
+  if (place === '' || place === 'explorer') void loadExplorer()
+  return callStart()
+}
+
+function firstEnvironment({ environments }: SessionView): EnvironmentName {
+  return environments.includes('test') ? 'test' : (environments[0] ?? 'test')
+}
+
 export function usePath(): string {
-  const read = () => location.hash.replace(/^#\/?/, '')
-  const [path, setPath] = useState(read)
+  const [path, setPath] = useState(readPath)
   useEffect(() => {
-    const onChange = () => setPath(read())
+    const onChange = () => setPath(readPath())
     addEventListener('hashchange', onChange)
     return () => removeEventListener('hashchange', onChange)
   }, [])
   return path
 }
 
-export function App() {
+export function App({ first }: { first: Promise<SessionView> }) {
   const [session, setSession] = useState<SessionView>()
   const [environment, setEnvironment] = useState<EnvironmentName>('test')
   const [problem, setProblem] = useState<string>()
   const path = usePath()
 
   useEffect(() => {
-    const load = () =>
-      callSession('GET', 'session').then(
+    const take = (answer: Promise<SessionView>) =>
+      answer.then(
         (loaded) => {
           setSession(loaded)
-          setEnvironment((now) => (loaded.environments.includes(now) ? now : (loaded.environments[0] ?? now)))
+          setEnvironment((now) => (loaded.environments.includes(now) ? now : firstEnvironment(loaded)))
         },
         (error: Error) => setProblem(error.message),
       )
-    whenSignedOut(load)
-    load()
-  }, [])
+    whenSignedOut(() => void take(callSession('GET', 'session')))
+    void take(first)
+  }, [first])
 
   const context = useMemo(
     () => (session === undefined ? null : { session, setSession, environment, setEnvironment }),

@@ -4,7 +4,8 @@ const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFract
 
 export const count = (value: number) => whole.format(value)
 export const compact = (value: number) => short.format(value)
-export const percent = (share: number) => `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`
+/** With a decimal where there is one. */
+export const percent = (share: number) => `${Math.round(share * 1000) / 10}%`
 
 export function dateTime(text: string | null): string {
   if (text === null) return '–'
@@ -26,10 +27,38 @@ export function ago(text: string | null, nowMs = Date.now()): string {
   return `${Math.round(seconds / 86_400)} days ago`
 }
 
+export function duration(seconds: number): string {
+  if (seconds < 90) return `${Math.round(seconds)} s`
+  return seconds < 5_400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
+}
+
 /** How long until then. */
 export function ahead(text: string, nowMs = Date.now()): string {
   const seconds = Math.round((Date.parse(text) - nowMs) / 1000)
-  if (seconds <= 1) return 'now'
-  if (seconds < 90) return `in ${seconds} s`
-  return seconds < 5_400 ? `in ${Math.round(seconds / 60)} min` : `in ${Math.round(seconds / 3_600)} h`
+  return seconds <= 1 ? 'now' : `in ${duration(seconds)}`
+}
+
+/** Hours and minutes of a time of today, the date with it otherwise. */
+export function time(text: string | null): string {
+  const full = dateTime(text)
+  return full.slice(0, 10) === new Date().toISOString().slice(0, 10) ? full.slice(11) : full.slice(5)
+}
+
+const DIGITS = 6
+const MOST_DECIMALS = 8
+
+/** Decimals that a price is written with: what it has, as far as they matter for its size. */
+export function decimalsOf(value: number): number {
+  const size = Math.floor(Math.log10(Math.abs(value) || 1))
+  const sensible = Math.min(MOST_DECIMALS, Math.max(2, DIGITS - size))
+  const text = value.toFixed(sensible).replace(/0+$/, '')
+  return text.length - text.indexOf('.') - 1
+}
+
+export function price(value: number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: decimalsOf(value) })
+}
+
+export function bytes(value: number): string {
+  return value < 1_024 ? `${value} B` : `${(value / 1_024).toFixed(1)} KiB`
 }

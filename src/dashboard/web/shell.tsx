@@ -32,7 +32,7 @@ const VIEWS: Record<string, ComponentType> = {
 export function Shell({ path }: { path: string }) {
   const { session, environment, setEnvironment } = useSession()
   const isOperator = session.user?.role === 'operator'
-  const [first = ''] = path.split('/')
+  const [first = ''] = path.split(/[/?]/)
   const active = first in VIEWS && (first !== 'operator' || isOperator) ? first : 'explorer'
   const [menu, setMenu] = useState(false)
   useEffect(() => setMenu(false), [path])
@@ -75,7 +75,8 @@ export function Shell({ path }: { path: string }) {
             />
           )}
           <a class="nav-link" href="/docs" target="_blank" rel="noopener">
-            API reference ↗
+            <Icon name="docs" />
+            API reference
           </a>
           <NavLink name="account" active={active}>
             <span class="ellipsis">{session.user?.email}</span>
@@ -137,10 +138,12 @@ function PausedNote({ reason }: { reason: string | undefined }) {
 }
 
 /** The chart library is the largest part of the page; it loads with the explorer. */
+export const loadExplorer = () => import('./explorer/explorer.tsx')
+
 function LazyExplorer({ path }: { path: string }) {
   const [View, setView] = useState<ComponentType<{ path: string }>>()
   useEffect(() => {
-    import('./explorer/explorer.tsx').then(({ Explorer }) => setView(() => Explorer))
+    loadExplorer().then(({ Explorer }) => setView(() => Explorer))
   }, [])
   return View === undefined ? <p class="boot" aria-busy="true" /> : <View path={path} />
 }

@@ -1,82 +1,104 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
+import type { AssetSymbol } from '../../../core/symbol.ts'
 import { view } from '../api.ts'
+import { duration, price } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
-import { Card, Empty, Problem, Stat } from '../ui/parts.tsx'
-import type { SymbolName } from './explorer.tsx'
+import { Badge, Card, Choice, Empty, Problem, Select, Stat } from '../ui/parts.tsx'
+import { BookClock, useBookTime } from './book-time.tsx'
+import { type Book, Ladders } from './ladders.tsx'
+import { MarketSelect, useMarkets } from './market-select.tsx'
+import { BOOK_SOURCES } from './paths.ts'
 
-type Level = [number, number]
 interface Snapshot {
   timestamp: string
-  best_bid: number | null
-  best_ask: number | null
+  question?: string | null
+  market_id: string | null
   mid_price: number | null
   spread: number | null
   imbalance: number | null
-  bids?: Level[]
-  asks?: Level[]
+  bids?: Book['bids']
+  asks?: Book['asks']
+  orderbook_up?: Book
+  orderbook_down?: Book
+  orderbook_yes?: Book
+  orderbook_no?: Book
 }
 
-const REACH_S = 900
-const SETTLE_MS = 60
-const LEVELS = 12
+type BookSource = (typeof BOOK_SOURCES)[number]
+const SIDES = { perpdex: [], predmkt_a: ['Up', 'Down'], predmkt_b: ['Yes', 'No'] } as const
+/** A book that is older than this at the asked moment is no picture of it. */
+const FRESH_MS = 5_000
+/** A market that has ended is shown as it was shortly before. */
+const LAST_LOOK_MS = 1_000
 
-/** The book of the perpetual exchange at any moment of the last quarter of an hour. */
-export function Books({ symbol }: { symbol: SymbolName }) {
+/** The book of any source that has one, at any recorded moment. */
+export function Books(props: { symbol: AssetSymbol; source?: string | undefined; market?: string | null }) {
+  const { symbol } = props
   const { environment } = useSession()
-  const [back, setBack] = useState(5)
-  const [now, setNow] = useState(Date.now)
-  const [settled, setSettled] = useState(back)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(back), SETTLE_MS)
-    return () => clearTimeout(timer)
-  }, [back])
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 2_000)
-    return () => clearInterval(timer)
-  }, [])
-  const time = new Date(Math.floor((now - settled * 1000) / 500) * 500).toISOString()
-  const path = `/v1/snapshots/at?source=perpdex&symbol=${symbol}&time=${time}`
-  const { value, error } = useLoad(
-    () => view<{ data: Snapshot | null }>(environment, path),
-    [environment, path],
+  const [source, setSource] = useState<BookSource>(
+    BOOK_SOURCES.find((one) => one === props.source) ?? 'perpdex',
   )
-  const row = value?.value.data
+  const [marketId, setMarketId] = useState(props.market ?? '')
+  const [side, setSide] = useState('')
+  const { markets } = useMarkets(source, symbol)
+  const known = source !== 'perpdex' && markets?.some((one) => one.market_id === marketId) ? marketId : ''
+  const series = `source=${source}&symbol=${symbol}${known && `&market_id=${known}`}`
+  const time = useBookTime(environment, series)
+  const books = source === 'perpdex' ? '' : '&include_orderbook=true'
+  const path = `/v1/snapshots/at?${series}&time=${new Date(time.at).toISOString()}${books}`
+  // What lies before the first recorded moment need not be asked for.
+  const isRecorded = typeof time.earliest === 'number'
+  const { value, error } = useLoad(
+    async () =>
+      isRecorded ? { series, ...(await view<{ data: Snapshot | null }>(environment, path)) } : undefined,
+    [environment, isRecorded && path],
+  )
+  const row = time.earliest === null ? null : value?.series === series ? value.value.data : undefined
+  const sides: readonly string[] = SIDES[source]
+  const shownSide = sides.includes(side) ? side : (sides[0] ?? '')
+  const pickSource = (next: BookSource) => {
+    setSource(next)
+    setMarketId('')
+  }
+  const pickMarket = (id: string) => {
+    setMarketId(id)
+    const end = Date.parse(markets?.find((one) => one.market_id === id)?.end_time ?? '')
+    if (end <= Date.now()) time.go(end - LAST_LOOK_MS)
+  }
   return (
     <>
-      <Card title={`${symbol} · perpdex`} aside={<code>{row ? row.timestamp.slice(11, 23) : '–'} UTC</code>}>
-        <label class="slider">
-          <span class="muted">15 min ago</span>
-          <input
-            type="range"
-            min={-REACH_S}
-            max={0}
-            step={1}
-            value={-back}
-            aria-label="Time of the book"
-            aria-valuetext={`${back} seconds ago`}
-            onInput={(event) => setBack(-Number(event.currentTarget.value))}
-          />
-          <span class="muted">{back === 0 ? 'now' : `${back} s ago`}</span>
-        </label>
-        <Problem text={error} />
-        {value && !row && <Empty>No book was recorded at that time.</Empty>}
-        {row && (
-          <>
-            <div class="stats">
-              <Stat label="Mid" value={row.mid_price ?? '–'} />
-              <Stat label="Spread" value={row.spread === null ? '–' : Number(row.spread.toPrecision(4))} />
-              <Stat
-                label="Bid share"
-                value={row.imbalance === null ? '–' : `${Math.round(row.imbalance * 100)}%`}
-              />
-            </div>
-            <div class="book">
-              <Ladder levels={row.bids ?? []} side="bid" />
-              <Ladder levels={row.asks ?? []} side="ask" />
-            </div>
-          </>
+      <Card
+        title={`${symbol} · ${source}`}
+        aside={<Select label="Source" value={source} options={BOOK_SOURCES} onChange={pickSource} />}
+      >
+        {sides.length > 0 && (
+          <div class="row">
+            <MarketSelect
+              markets={markets ?? []}
+              value={known}
+              none="The shortest market of that moment"
+              onChange={pickMarket}
+            />
+            <Choice label="Side" value={shownSide} options={sides} onChange={setSide} />
+          </div>
+        )}
+        <BookClock time={time} />
+        <Problem text={time.problem ?? error} />
+        {row ? (
+          <BookBody row={row} side={shownSide} at={time.at} />
+        ) : (
+          row === null && (
+            <Empty>
+              <strong>No book was recorded at that moment</strong>
+              <p class="muted">
+                {time.earliest === null
+                  ? 'This source has no books yet. They appear as soon as the recorder has some.'
+                  : 'Move the slider, or choose another market.'}
+              </p>
+            </Empty>
+          )
         )}
       </Card>
       <ApiCall path={path} price={value?.price} />
@@ -84,31 +106,53 @@ export function Books({ symbol }: { symbol: SymbolName }) {
   )
 }
 
-function Ladder({ levels, side }: { levels: readonly Level[]; side: 'bid' | 'ask' }) {
-  const shown = levels.slice(0, LEVELS)
-  let sum = 0
-  const rows = shown.map(([price, size]) => {
-    sum += size
-    return { price, size, sum }
-  })
+function BookBody({ row, side, at }: { row: Snapshot; side: string; at: number }) {
+  const book = bookOf(row, side)
+  const best = [book.bids[0]?.[0], book.asks[0]?.[0]] as const
+  const mid = best[0] === undefined || best[1] === undefined ? null : (best[0] + best[1]) / 2
+  const spread = mid === null ? null : (best[1] ?? 0) - (best[0] ?? 0)
+  const depth = (levels: Book['bids']) => levels.reduce((sum, [, size]) => sum + size, 0)
+  const [bid, ask] = [depth(book.bids), depth(book.asks)]
+  const lateMs = at - Date.parse(row.timestamp)
   return (
-    <table class={`ladder ${side}`}>
-      <thead>
-        <tr>
-          <th class="number">{side === 'bid' ? 'Bid' : 'Ask'}</th>
-          <th class="number">Size</th>
-          <th class="number">Total</th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={row.price} style={{ '--share': `${(row.sum / (sum || 1)) * 100}%` }}>
-            <td class="number">{row.price}</td>
-            <td class="number">{row.size}</td>
-            <td class="number">{Number(row.sum.toPrecision(6))}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <>
+      <div class="row between">
+        <span>
+          <code data-testid="book-time">
+            {row.timestamp.slice(0, 10)} {row.timestamp.slice(11, 23)}
+          </code>{' '}
+          <span class="muted">UTC{row.market_id === null ? '' : ` · ${row.question ?? row.market_id}`}</span>
+        </span>
+        {lateMs > FRESH_MS && <Badge tone="warn">no newer book: {duration(lateMs / 1000)} old</Badge>}
+      </div>
+      <div class="stats three">
+        <Stat label="Mid" value={mid === null ? '–' : price(mid)} />
+        <Stat
+          label="Spread"
+          value={spread === null ? '–' : price(Number(spread.toPrecision(4)))}
+          note={
+            spread === null || !mid || side !== '' ? undefined : `${((spread / mid) * 10_000).toFixed(2)} bp`
+          }
+        />
+        <Stat
+          label="Bid share"
+          value={bid + ask === 0 ? '–' : `${Math.round((bid / (bid + ask)) * 100)}%`}
+          note={`of ${book.bids.length} + ${book.asks.length} levels`}
+        />
+      </div>
+      <Ladders book={book} />
+    </>
   )
+}
+
+const NO_BOOK: Book = { bids: [], asks: [] }
+
+function bookOf(row: Snapshot, side: string): Book {
+  const named = {
+    Up: row.orderbook_up,
+    Down: row.orderbook_down,
+    Yes: row.orderbook_yes,
+    No: row.orderbook_no,
+  }
+  return named[side as keyof typeof named] ?? { ...NO_BOOK, bids: row.bids ?? [], asks: row.asks ?? [] }
 }

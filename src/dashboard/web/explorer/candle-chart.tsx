@@ -9,53 +9,80 @@ import {
   type UTCTimestamp,
 } from 'lightweight-charts'
 import { useEffect, useRef } from 'preact/hooks'
+import { type CandleInterval, INTERVAL_MS } from '../../../core/interval.ts'
+import { decimalsOf } from '../format.ts'
 import { color } from '../theme.ts'
-import { BAR_SECONDS, type Bar, type CandleRow, type FundingRow, type GapSpan } from './candles.tsx'
+import type { FundingRow } from './candles.tsx'
+import type { CandleRow, GapSpan } from './load-candles.ts'
 
 const HEIGHT = 440
 const FUNDING_HEIGHT = 90
 const SHOWN_BARS = 160
 const LEAST_BARS = 60
 const GREW = 1.2
+const NEAR_LEFT_BARS = 20
 
 interface Drawn {
   chart: IChartApi
-  draw: (props: ChartProps) => void
+  draw: (props: Series) => void
   paint: () => void
 }
 
-interface ChartProps {
+interface Series {
   rows: readonly CandleRow[]
   funding: readonly FundingRow[]
   gaps: readonly GapSpan[]
-  bar: Bar
+  bar: CandleInterval
+  /** Whether the reader has asked for older bars. */
+  isPast: boolean
+}
+
+interface ChartProps extends Series {
+  /** The bar under the pointer, in seconds; undefined when it left. */
+  onHover: (time: number | undefined) => void
+  /** The reader has come near the oldest bar. */
+  onLeftEdge: () => void
 }
 
 /** Candles with volume; funding in a pane of its own; bars that were not recorded are shaded. */
 export function CandleChart(props: ChartProps) {
+  const { rows, funding, gaps, bar, isPast } = props
   const holder = useRef<HTMLDivElement>(null)
   const drawn = useRef<Drawn>(undefined)
+  const latest = useRef(props)
+  latest.current = props
   useEffect(() => {
     if (holder.current === null) return
     const made = create(holder.current)
     drawn.current = made
+    made.chart.subscribeCrosshairMove(({ time }) => latest.current.onHover(time as number | undefined))
+    made.chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
+      if (range !== null && range.from < NEAR_LEFT_BARS) latest.current.onLeftEdge()
+    })
     addEventListener('themechange', made.paint)
     return () => {
       removeEventListener('themechange', made.paint)
       made.chart.remove()
     }
   }, [])
-  useEffect(() => drawn.current?.draw(props))
-  return <div class="chart" ref={holder} role="img" aria-label="Candle chart" data-bars={props.rows.length} />
+  useEffect(
+    () => drawn.current?.draw({ rows, funding, gaps, bar, isPast }),
+    [rows, funding, gaps, bar, isPast],
+  )
+  return <div class="chart" ref={holder} role="img" aria-label="Candle chart" data-bars={rows.length} />
 }
 
 function create(holder: HTMLElement): Drawn {
   const chart = createChart(holder, {
     autoSize: true,
     height: HEIGHT,
-    layout: { attributionLogo: false, panes: { enableResize: false } },
+    layout: {
+      attributionLogo: false,
+      panes: { enableResize: false },
+      fontFamily: getComputedStyle(document.documentElement).fontFamily,
+    },
     timeScale: { timeVisible: true, borderVisible: false, rightOffset: 4 },
-    rightPriceScale: { borderVisible: false },
+    rightPriceScale: { borderVisible: false, entireTextOnly: true },
     crosshair: { mode: 0 },
   })
   const gaps = chart.addSeries(HistogramSeries, {
@@ -73,20 +100,22 @@ function create(holder: HTMLElement): Drawn {
   volume.priceScale().applyOptions({ scaleMargins: { top: 0.82, bottom: 0 }, visible: false })
   const candles = chart.addSeries(CandlestickSeries, { borderVisible: false })
   candles.priceScale().applyOptions({ scaleMargins: { top: 0.06, bottom: 0.22 } })
-  const funding = chart.addSeries(
-    LineSeries,
-    {
-      lineWidth: 2,
-      lineType: LineType.WithSteps,
-      priceFormat: {
-        type: 'custom',
-        minMove: 1e-7,
-        formatter: (rate: number) => `${(rate * 100).toFixed(4)}%`,
+  const makeFunding = () =>
+    chart.addSeries(
+      LineSeries,
+      {
+        lineWidth: 2,
+        lineType: LineType.WithSteps,
+        priceFormat: {
+          type: 'custom',
+          minMove: 1e-7,
+          formatter: (rate: number) => `${(rate * 100).toFixed(4)}%`,
+        },
+        priceLineVisible: false,
       },
-      priceLineVisible: false,
-    },
-    1,
-  )
+      1,
+    )
+  let funding: ReturnType<typeof makeFunding> | undefined
   let shownPlaces = 0
 
   function paint(): void {
@@ -104,17 +133,19 @@ function create(holder: HTMLElement): Drawn {
       wickUpColor: color('up'),
       wickDownColor: color('down'),
     })
-    funding.applyOptions({ color: color('funding') })
+    funding?.applyOptions({ color: color('funding') })
     gaps.applyOptions({ color: color('gap') })
   }
 
-  function draw(props: ChartProps): void {
+  function draw(props: Series): void {
     const bars = props.rows.toReversed().map((row) => ({ ...row, time: seconds(row.timestamp) }))
     const from = bars[0]?.time
     const to = bars.at(-1)?.time
     if (from === undefined || to === undefined) return
     const missing = missingTimes(props, from, to, new Set(bars.map(({ time }) => time)))
     const places = bars.length + missing.length
+    const precision = Math.max(2, ...bars.slice(-20).map(({ close }) => decimalsOf(close)))
+    candles.applyOptions({ priceFormat: { type: 'price', precision, minMove: 10 ** -precision } })
     candles.setData(
       merge(
         bars.map(({ time, open, high, low, close }) => ({ time, open, high, low, close })),
@@ -128,30 +159,26 @@ function create(holder: HTMLElement): Drawn {
         color: close >= open ? color('up-soft') : color('down-soft'),
       })),
     )
-    gaps.setData(
-      shaded(
-        props,
-        bars
-          .map(({ time }) => time)
-          .concat(missing)
-          .toSorted((a, b) => a - b),
-      ),
-    )
+    gaps.setData(shaded(props, { bars: bars.map(({ time }) => time), missing }))
     const rates = props.funding
       .map((row) => ({ time: seconds(row.timestamp), value: row.funding_rate }))
       .filter(({ time }) => time >= from)
-    // Funding is drawn on the times of the bars, so that it adds none of its own.
-    funding.setData(
-      onBars(
-        rates,
-        bars.map(({ time }) => time),
-      ),
-    )
-    chart.panes()[1]?.setHeight(FUNDING_HEIGHT)
+    if (rates.length > 0) {
+      funding ??= makeFunding()
+      funding.applyOptions({ color: color('funding') })
+      // Drawn on the times of the bars, so that it adds none of its own.
+      funding.setData(
+        onBars(
+          rates,
+          bars.map(({ time }) => time),
+        ),
+      )
+      chart.panes()[1]?.setHeight(FUNDING_HEIGHT)
+    }
     // A first backfill brings many bars at once; later the view is the reader's.
-    if (places > shownPlaces * GREW) {
-      const from = Math.max(places - SHOWN_BARS, Math.min(0, places - LEAST_BARS))
-      chart.timeScale().setVisibleLogicalRange({ from, to: places + 4 })
+    if (places > shownPlaces * GREW && !props.isPast) {
+      const first = Math.max(places - SHOWN_BARS, Math.min(0, places - LEAST_BARS))
+      chart.timeScale().setVisibleLogicalRange({ from: first, to: places + 4 })
     }
     shownPlaces = places
   }
@@ -167,13 +194,8 @@ function seconds(text: string): UTCTimestamp {
 const MOST_MISSING = 2_000
 
 /** Bars that should be there but lie in a gap: they get an empty place on the axis. */
-function missingTimes(
-  props: ChartProps,
-  from: number,
-  to: number,
-  have: ReadonlySet<number>,
-): UTCTimestamp[] {
-  const step = BAR_SECONDS[props.bar]
+function missingTimes(props: Series, from: number, to: number, have: ReadonlySet<number>): UTCTimestamp[] {
+  const step = INTERVAL_MS[props.bar] / 1000
   const spans = spansOf(props.gaps)
   const times: UTCTimestamp[] = []
   for (let time = from; time <= to && times.length < MOST_MISSING; time += step) {
@@ -183,13 +205,17 @@ function missingTimes(
   return times
 }
 
-function shaded(props: ChartProps, times: readonly UTCTimestamp[]) {
-  const step = BAR_SECONDS[props.bar]
-  const spans = spansOf(props.gaps)
-  return times
-    .filter((time) => spans.some((span) => time < span.to && time + step > span.from))
-    .map((time) => ({ time, value: 1 }))
+/** Where no bar is, and bars during which the recorder was away; what history has filled in is no gap. */
+function shaded(props: Series, places: { bars: readonly UTCTimestamp[]; missing: readonly UTCTimestamp[] }) {
+  const step = INTERVAL_MS[props.bar] / 1000
+  const away = spansOf(props.gaps.filter(({ reason }) => AWAY.includes(reason))).filter(
+    ({ from, to }) => to > from,
+  )
+  const hurt = places.bars.filter((time) => away.some((span) => time < span.to && time + step > span.from))
+  return [...hurt, ...places.missing].toSorted((a, b) => a - b).map((time) => ({ time, value: 1 }))
 }
+
+const AWAY = ['not_observed', 'venue_down']
 
 function spansOf(gaps: readonly GapSpan[]) {
   return gaps.map((gap) => ({ from: seconds(gap.from), to: seconds(gap.to) }))

@@ -1,80 +1,52 @@
 import { useState } from 'preact/hooks'
+import type { CandleInterval } from '../../../core/interval.ts'
+import { SOURCES, type Source } from '../../../core/source.ts'
+import type { AssetSymbol } from '../../../core/symbol.ts'
 import { view } from '../api.ts'
-import { dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { Card, Choice, Empty, Problem, Select } from '../ui/parts.tsx'
 import { CandleChart } from './candle-chart.tsx'
-import type { SymbolName } from './explorer.tsx'
-
-export interface CandleRow {
-  timestamp: string
-  open: number
-  high: number
-  low: number
-  close: number
-  volume: number | null
-  closed?: boolean
-}
+import { useCandles } from './load-candles.ts'
+import { defaultMarket, type Market, MarketSelect, useMarkets } from './market-select.tsx'
+import { barsOf, candlesPath, FIRST_CHART, fundingPath, PREDICTIONS } from './paths.ts'
+import { Quote } from './quote.tsx'
 
 export interface FundingRow {
   timestamp: string
   funding_rate: number
 }
 
-export interface GapSpan {
-  source: string
-  from: string
-  to: string
-  reason: string
-}
+const NO_FUNDING: FundingRow[] = []
 
-interface CandlePage {
-  data: CandleRow[]
-  meta: { coverage: { gaps: GapSpan[] } }
-}
-
-const SOURCES = ['cexa', 'cexa_futures', 'perpdex', 'oracle'] as const
-export const BAR_SECONDS = {
-  '1s': 1,
-  '1m': 60,
-  '5m': 300,
-  '15m': 900,
-  '1h': 3_600,
-  '4h': 14_400,
-  '1d': 86_400,
-} as const
-export type Bar = keyof typeof BAR_SECONDS
-const BARS = Object.keys(BAR_SECONDS) as Bar[]
-const FUNDED = ['cexa_futures', 'perpdex']
-
-/** The bars that a plan and a source have. */
-function barsOf(finest: string | undefined, source: string): Bar[] {
-  const least = BAR_SECONDS[(finest ?? '15m') as Bar] ?? 0
-  return BARS.filter(
-    (bar) => BAR_SECONDS[bar] >= least && (source !== 'oracle' || bar === '5m' || bar === '15m'),
-  )
-}
-
-export function Candles({ symbol }: { symbol: SymbolName }) {
+export function Candles(props: { symbol: AssetSymbol; source?: Source | undefined; market?: string | null }) {
+  const { symbol } = props
   const { environment, session } = useSession()
-  const [source, setSource] = useState<(typeof SOURCES)[number]>('cexa_futures')
-  const [wanted, setWanted] = useState<Bar>('15m')
-  const bars = barsOf(session.plan?.finest_candle, source)
-  const bar = bars.includes(wanted) ? wanted : (bars[0] ?? '15m')
-  const path = `/v1/candles?symbol=${symbol}&source=${source}&interval=${bar}&limit=500`
-  const page = useLoad(() => view<CandlePage>(environment, path), [environment, path], 5_000)
-  const hasFunding = FUNDED.includes(source)
-  const fundingPath = `/v1/funding?symbol=${symbol}&source=${source}&limit=200`
+  const [source, setSource] = useState<Source>(props.source ?? FIRST_CHART.source)
+  const [wanted, setWanted] = useState<CandleInterval>(FIRST_CHART.bar)
+  const [marketId, setMarketId] = useState(props.market ?? '')
+  const [outcome, setOutcome] = useState('')
+  const [hovered, setHovered] = useState<number>()
+
+  const isPrediction = PREDICTIONS.includes(source)
+  const { markets, error } = useMarkets(source, symbol)
+  const market = markets?.find((one) => one.market_id === marketId) ?? defaultMarket(markets ?? [])
+  const outcomes = market?.tokens.map((token) => token.outcome) ?? []
+  const leg = outcomes.includes(outcome) ? outcome : (outcomes[0] ?? '')
+  const bars = barsOf(session.plan, source)
+  const bar = bars.includes(wanted) ? wanted : (bars[0] ?? FIRST_CHART.bar)
+  const choice = { symbol, source, bar }
+  const path =
+    isPrediction && market === undefined ? undefined : candlesPath(choice, instrumentOf(market, leg))
+  const { rows, gaps, price, loaded, isPast, problem, loadOlder } = useCandles(environment, path)
+  const ratesPath = fundingPath(choice)
   const funding = useLoad(
-    async () => (hasFunding ? view<{ data: FundingRow[] }>(environment, fundingPath) : undefined),
-    [environment, fundingPath, hasFunding],
+    async () => (ratesPath === undefined ? undefined : view<{ data: FundingRow[] }>(environment, ratesPath)),
+    [environment, ratesPath],
     60_000,
   )
-  const rows = page.value?.value.data ?? []
-  const gaps = page.value?.value.meta.coverage.gaps ?? []
-  const last = rows[0]
+  const shown = rows.find((row) => Date.parse(row.timestamp) / 1000 === hovered) ?? rows[0]
   return (
     <>
       <Card
@@ -86,34 +58,41 @@ export function Candles({ symbol }: { symbol: SymbolName }) {
           </div>
         }
       >
-        <Problem text={page.error} />
-        {last && (
-          <div class="quote">
-            <strong>{last.close.toLocaleString('en-US', { maximumFractionDigits: 4 })}</strong>
-            <span class="muted">
-              {dateTime(last.timestamp)} UTC · {last.closed === false ? 'open bar' : 'closed'} · {rows.length}{' '}
-              bars
-            </span>
+        {isPrediction && market !== undefined && (
+          <div class="row">
+            <MarketSelect markets={markets ?? []} value={market.market_id} onChange={setMarketId} />
+            {outcomes.length > 1 && (
+              <Choice label="Outcome" value={leg} options={outcomes} onChange={setOutcome} />
+            )}
           </div>
         )}
-        {page.value && rows.length === 0 ? (
+        <Problem text={problem ?? error} />
+        <Quote row={shown} count={rows.length} />
+        {(loaded || markets?.length === 0) && rows.length === 0 ? (
           <Empty>
             <strong>No bars yet</strong>
-            <p class="muted">The recorder has just begun, or this source has none of these.</p>
+            <p class="muted">
+              {isPrediction && market === undefined
+                ? 'No market of this venue has begun.'
+                : 'The recorder has just begun, or this source has none of these. They appear here by themselves.'}
+            </p>
           </Empty>
         ) : (
           <CandleChart
-            key={`${environment} ${symbol} ${source} ${bar}`}
+            key={`${environment} ${path}`}
             rows={rows}
-            funding={hasFunding ? (funding.value?.value.data ?? []) : []}
+            funding={funding.value?.value.data ?? NO_FUNDING}
             gaps={gaps}
             bar={bar}
+            isPast={isPast}
+            onHover={setHovered}
+            onLeftEdge={loadOlder}
           />
         )}
         <div class="row between muted tiny">
           <span>
-            <i class="dot gap" /> not recorded{gaps.length > 0 && ` (${gaps.length} in view)`}{' '}
-            {hasFunding && (
+            <i class="dot gap" /> not recorded{' '}
+            {ratesPath !== undefined && (
               <>
                 <i class="dot funding" /> funding rate
               </>
@@ -127,8 +106,15 @@ export function Candles({ symbol }: { symbol: SymbolName }) {
           </span>
         </div>
       </Card>
-      <ApiCall path={path} price={page.value?.price} />
-      {hasFunding && <ApiCall path={fundingPath} price={funding.value?.price} />}
+      {path !== undefined && <ApiCall path={path} price={price} />}
+      {ratesPath !== undefined && <ApiCall path={ratesPath} price={funding.value?.price} />}
     </>
   )
+}
+
+/** One series of a prediction market: the leg of it, or the market itself where it has no legs. */
+function instrumentOf(market: Market | undefined, outcome: string): string {
+  if (market === undefined) return ''
+  const token = market.tokens.find((one) => one.outcome === outcome)
+  return token === undefined ? `&market_id=${market.market_id}` : `&token_id=${token.token_id}`
 }

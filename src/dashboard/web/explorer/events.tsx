@@ -1,83 +1,139 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { EventKind } from '../../../events/kinds.ts'
+import { addressesOf, KIND_INFO, KINDS, NEEDS_ADDRESSES } from '../event-kinds.ts'
+import { prettyJson } from '../pretty-json.ts'
 import { useSession } from '../session.ts'
 import { CopyButton } from '../ui/copy.tsx'
-import { Badge, Card, Choice } from '../ui/parts.tsx'
+import { Badge, Card, Empty, Problem, Select } from '../ui/parts.tsx'
 
-interface ChainEvent {
+interface Frame {
+  type: string
   id: string
   seq: number
-  kind: string
   created_at: string
-  data: unknown
+  message?: string
 }
 
-const KINDS = [
-  'block_added',
-  'mempool_entry',
-  'virtual_chain_changed',
-  'krc20_activity',
-  'covenant_execution',
-] as const
+interface ShownEvent extends Pick<Frame, 'id' | 'seq' | 'created_at'> {
+  /** As it came: numbers above 2^53 would not survive a parser. */
+  text: string
+}
+
 const KEPT = 200
 const RETRY_MS = 2_000
+const TYPING_MS = 500
 
 /** The tail of the stream: the same socket protocol that keys use, opened with the session's cookie. */
 export function Events() {
   const { environment } = useSession()
-  const [kind, setKind] = useState<(typeof KINDS)[number]>('block_added')
+  const [kind, setKind] = useState<EventKind>('block_added')
+  const [typed, setTyped] = useState('')
   const [paused, setPaused] = useState(false)
-  const { events, state } = useStream(environment, kind, paused)
-  const address = `${location.origin.replace(/^http/, 'ws')}/v1/ws?api_key=$KEY`
+  const byAddress = KIND_INFO[kind].byAddress
+  const wish = JSON.stringify({
+    op: 'subscribe',
+    kinds: [kind],
+    ...(byAddress && typed !== '' ? { addresses: addressesOf(typed) } : {}),
+  })
+  const settled = useSettled(wish)
+  const isIncomplete = kind === NEEDS_ADDRESSES && typed === ''
+  const { events, state, problem } = useStream(environment, settled, paused || isIncomplete)
+  const base = location.origin.replace(/^http/, 'ws')
   return (
     <>
       <Card
         title="Live events"
         aside={
           <div class="row">
-            <Badge tone={state === 'live' ? 'good' : 'warn'}>{paused ? 'paused' : state}</Badge>
+            <Badge tone={paused || state !== 'live' ? 'warn' : 'good'}>
+              {paused ? 'paused' : isIncomplete ? 'no address' : state}
+            </Badge>
             <button type="button" class="button small" onClick={() => setPaused(!paused)}>
               {paused ? 'Go on' : 'Pause'}
             </button>
           </div>
         }
       >
-        <Choice label="Kind" value={kind} options={KINDS} onChange={setKind} />
-        <ol class="tail" aria-live="off">
-          {events.map((event) => (
-            <li key={event.id}>
-              <details>
-                <summary>
-                  <code>#{event.seq}</code> <span class="muted">{event.created_at.slice(11, 23)}</span>{' '}
-                  <span class="ellipsis">{JSON.stringify(event.data)}</span>
-                </summary>
-                <pre>{JSON.stringify(event, null, 2)}</pre>
-              </details>
-            </li>
-          ))}
-          {events.length === 0 && <li class="muted">Waiting for the first event…</li>}
-        </ol>
+        <div class="row">
+          <Select label="Kind" value={kind} options={KINDS} onChange={setKind} />
+          {byAddress ? (
+            <input
+              class="grow"
+              aria-label="Addresses"
+              placeholder={
+                kind === NEEDS_ADDRESSES ? 'Addresses to watch' : 'Only these addresses (optional)'
+              }
+              value={typed}
+              onInput={(event) => setTyped(event.currentTarget.value.trim())}
+            />
+          ) : (
+            <span class="muted">{KIND_INFO[kind].text}</span>
+          )}
+        </div>
+        <Problem text={problem} />
+        {events.length === 0 ? (
+          <Empty>
+            <strong>{isIncomplete ? 'Which addresses?' : 'Waiting for the first event…'}</strong>
+            <p class="muted">
+              {isIncomplete
+                ? 'This kind is told for the addresses that you name.'
+                : `Shown as soon as it happens: ${KIND_INFO[kind].text}.`}
+            </p>
+          </Empty>
+        ) : (
+          <ol class="tail" aria-live="off">
+            {events.map((event) => (
+              <li key={event.id}>
+                <details>
+                  <summary>
+                    <code class="accent">#{event.seq}</code>
+                    <code class="muted">{event.created_at.slice(11, 23)}</code>
+                    <span class="ellipsis">{dataOf(event.text)}</span>
+                  </summary>
+                  <pre>{prettyJson(event.text)}</pre>
+                </details>
+              </li>
+            ))}
+          </ol>
+        )}
       </Card>
       <div class="api-call">
         <code>
-          <b>WS</b> {address.replace(location.origin.replace(/^http/, 'ws'), '')}{' '}
-          {`{"op":"subscribe","kinds":["${kind}"]}`}
+          <b>WS</b> /v1/ws?api_key=$KEY {wish}
         </code>
         <span class="price">0 credits</span>
-        <CopyButton
-          text={`npx wscat -c "${address}" -x '{"op":"subscribe","kinds":["${kind}"]}'`}
-          label="Copy command"
-        />
+        <CopyButton text={`npx wscat -c "${base}/v1/ws?api_key=$KEY" -x '${wish}'`} label="Copy command" />
       </div>
     </>
   )
 }
 
-function useStream(environment: string, kind: string, paused: boolean) {
-  const [events, setEvents] = useState<ChainEvent[]>([])
-  const [state, setState] = useState('connecting')
-  useEffect(() => setEvents([]), [environment, kind])
+/** The event's own part of a frame. */
+function dataOf(text: string): string {
+  const at = text.indexOf('"data":')
+  return at === -1 ? text : text.slice(at + '"data":'.length, -1)
+}
+
+/** A value once it has stood still: nobody subscribes to half an address. */
+function useSettled(value: string): string {
+  const [settled, setSettled] = useState(value)
   useEffect(() => {
-    if (paused) return
+    const timer = setTimeout(() => setSettled(value), TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [value])
+  return settled
+}
+
+function useStream(environment: string, wish: string, stopped: boolean) {
+  const [events, setEvents] = useState<ShownEvent[]>([])
+  const [state, setState] = useState('connecting')
+  const [problem, setProblem] = useState<string>()
+  useEffect(() => {
+    setEvents([])
+    setProblem(undefined)
+  }, [environment, wish])
+  useEffect(() => {
+    if (stopped) return
     let socket: WebSocket | undefined
     let timer: ReturnType<typeof setTimeout> | undefined
     let ended = false
@@ -85,13 +141,14 @@ function useStream(environment: string, kind: string, paused: boolean) {
       setState('connecting')
       const base = location.origin.replace(/^http/, 'ws')
       socket = new WebSocket(`${base}/dashboard/api/stream?environment=${environment}`)
-      socket.onopen = () => socket?.send(JSON.stringify({ op: 'subscribe', kinds: [kind] }))
+      socket.onopen = () => socket?.send(wish)
       socket.onmessage = ({ data }) => {
-        const frame = JSON.parse(String(data)) as { type: string; event?: ChainEvent } & ChainEvent
+        const frame = JSON.parse(String(data)) as Frame
         if (frame.type === 'live') setState('live')
+        if (frame.type === 'error') setProblem(frame.message ?? 'The stream refused this.')
         if (frame.type !== 'event') return
-        const event = frame.event ?? frame
-        setEvents((before) => [event, ...before].slice(0, KEPT))
+        const { id, seq, created_at } = frame
+        setEvents((before) => [{ id, seq, created_at, text: String(data) }, ...before].slice(0, KEPT))
       }
       socket.onclose = () => {
         setState('closed')
@@ -104,6 +161,6 @@ function useStream(environment: string, kind: string, paused: boolean) {
       clearTimeout(timer)
       socket?.close()
     }
-  }, [environment, kind, paused])
-  return { events, state }
+  }, [environment, wish, stopped])
+  return { events, state, problem }
 }

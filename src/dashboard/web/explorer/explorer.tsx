@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks'
+import { type AssetSymbol, SYMBOLS } from '../../../core/symbol.ts'
 import { Page, Select } from '../ui/parts.tsx'
 import { Books } from './books.tsx'
 import { Candles } from './candles.tsx'
 import { Events } from './events.tsx'
 import { Markets } from './markets.tsx'
+import { sourceOf } from './paths.ts'
 
 const TABS = [
   ['candles', 'Candles'],
@@ -12,12 +14,13 @@ const TABS = [
   ['events', 'Live events'],
 ] as const
 
-export const SYMBOLS = ['BTC', 'ETH', 'SOL', 'XRP'] as const
-export type SymbolName = (typeof SYMBOLS)[number]
-
+/** `explorer/books?source=predmkt_a&market=0x…` opens a view on one market. */
 export function Explorer({ path }: { path: string }) {
-  const tab = TABS.find(([name]) => name === path.split('/')[1])?.[0] ?? 'candles'
-  const [symbol, setSymbol] = useState<SymbolName>('BTC')
+  const [place = '', search = ''] = path.split('?')
+  const tab = TABS.find(([name]) => name === place.split('/')[1])?.[0] ?? 'candles'
+  const [symbol, setSymbol] = useState<AssetSymbol>('BTC')
+  const asked = new URLSearchParams(search)
+  const opened = { symbol, source: sourceOf(asked.get('source')), market: asked.get('market') }
   return (
     <Page
       title="Explorer"
@@ -33,8 +36,8 @@ export function Explorer({ path }: { path: string }) {
           </a>
         ))}
       </nav>
-      {tab === 'candles' && <Candles symbol={symbol} />}
-      {tab === 'books' && <Books symbol={symbol} />}
+      {tab === 'candles' && <Candles key={search} {...opened} />}
+      {tab === 'books' && <Books key={search} {...opened} />}
       {tab === 'markets' && <Markets symbol={symbol} />}
       {tab === 'events' && <Events />}
     </Page>

@@ -1,20 +1,12 @@
 import { useState } from 'preact/hooks'
+import type { AssetSymbol } from '../../../core/symbol.ts'
 import { view } from '../api.ts'
-import { dateTime, percent } from '../format.ts'
+import { percent, time } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { Card, Choice, Empty, Problem } from '../ui/parts.tsx'
-import type { SymbolName } from './explorer.tsx'
-
-interface MarketRow {
-  market_id: string
-  question: string | null
-  slug: string | null
-  ticker: string | null
-  market_type: string | null
-  end_time: string | null
-}
+import type { Market } from './market-select.tsx'
 
 interface PriceRow {
   market_id: string
@@ -23,17 +15,19 @@ interface PriceRow {
   yes_bid?: number | null
   yes_ask?: number | null
   mid_price: number | null
+  best_bid: number | null
+  best_ask: number | null
 }
 
 const SOURCES = ['predmkt_a', 'predmkt_b'] as const
 
 /** Open prediction markets with their newest prices. */
-export function Markets({ symbol }: { symbol: SymbolName }) {
+export function Markets({ symbol }: { symbol: AssetSymbol }) {
   const { environment } = useSession()
   const [source, setSource] = useState<(typeof SOURCES)[number]>('predmkt_a')
   const path = `/v1/markets?source=${source}&symbol=${symbol}&active=true&limit=50`
   const pricePath = `/v1/snapshots?source=${source}&symbol=${symbol}&limit=100`
-  const list = useLoad(() => view<{ data: MarketRow[] }>(environment, path), [environment, path], 15_000)
+  const list = useLoad(() => view<{ data: Market[] }>(environment, path), [environment, path], 15_000)
   const prices = useLoad(
     () => view<{ data: PriceRow[] }>(environment, pricePath),
     [environment, pricePath],
@@ -65,6 +59,7 @@ export function Markets({ symbol }: { symbol: SymbolName }) {
                 <th>Length</th>
                 <th>Ends (UTC)</th>
                 <th>Up / Down</th>
+                <th />
               </tr>
             </thead>
             <tbody>
@@ -76,10 +71,21 @@ export function Markets({ symbol }: { symbol: SymbolName }) {
                   </td>
                   <td data-label="Length">{row.market_type}</td>
                   <td data-label="Ends" class="nowrap">
-                    {dateTime(row.end_time)}
+                    {time(row.end_time)}
                   </td>
                   <td data-label="Up / Down">
-                    <Odds row={newest.get(row.market_id)} />
+                    <Odds row={newest.get(row.market_id)} begins={row.start_time} />
+                  </td>
+                  <td class="actions">
+                    {(['candles', 'books'] as const).map((tab) => (
+                      <a
+                        key={tab}
+                        class="button small"
+                        href={`#/explorer/${tab}?source=${source}&market=${row.market_id}`}
+                      >
+                        {tab === 'candles' ? 'Chart' : 'Book'}
+                      </a>
+                    ))}
                   </td>
                 </tr>
               ))}
@@ -93,9 +99,13 @@ export function Markets({ symbol }: { symbol: SymbolName }) {
   )
 }
 
-function Odds({ row }: { row: PriceRow | undefined }) {
-  const up = row?.price_up ?? row?.mid_price ?? null
-  if (up === null) return <span class="muted">no price yet</span>
+function Odds({ row, begins }: { row: PriceRow | undefined; begins: string | null }) {
+  // A book with one side only still has a price: the side that is left.
+  const up = row?.price_up ?? row?.mid_price ?? row?.best_bid ?? row?.best_ask ?? null
+  if (up === null) {
+    const isAhead = Date.parse(begins ?? '') > Date.now()
+    return <span class="muted">{isAhead ? `begins ${time(begins)}` : 'no price yet'}</span>
+  }
   const down = row?.price_down ?? 1 - up
   return (
     <div class="odds">

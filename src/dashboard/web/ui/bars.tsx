@@ -13,7 +13,8 @@ const LEFT = 44
 const BOTTOM = 22
 
 /** Stacked bars by day. Each part has the colour of its place in `names`. */
-export function Bars({ days, names, label }: { days: BarDay[]; names: string[]; label: string }) {
+export function Bars(props: { days: BarDay[]; names: string[]; label: string; tone?: number }) {
+  const { days, names, label, tone = 0 } = props
   const width = innerWidth < 700 ? NARROW : WIDE
   const totals = days.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))
   const most = niceTop(Math.max(1, ...totals))
@@ -42,7 +43,7 @@ export function Bars({ days, names, label }: { days: BarDay[]; names: string[]; 
               return (
                 <rect
                   key={name}
-                  class={`tone-${names.indexOf(name) % 6}`}
+                  class={`tone-${(tone + names.indexOf(name)) % 6}`}
                   x={LEFT + index * step + step * 0.16}
                   y={top}
                   width={step * 0.68}

@@ -4,9 +4,10 @@ import { call } from '../api.ts'
 import { count, dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Problem, Select, Stat, useAction } from '../ui/parts.tsx'
+import { Field, Problem, Select, Stat, useAction } from '../ui/parts.tsx'
 import { KeyTable } from './keys.tsx'
 import { AccountState } from './operator.tsx'
+import { UsageBody } from './usage.tsx'
 
 export function AccountDialog(props: {
   account: OperatorAccountView
@@ -27,25 +28,20 @@ export function AccountDialog(props: {
   }
   const change = useAction(act('plan', { plan }))
   const pause = useAction(act(paused ? 'resume' : 'pause', {}))
-  const requests = usage.value?.rows.reduce((sum, row) => sum + row.requests, 0) ?? 0
   return (
     <Dialog title={account.email} onClose={props.onClose} wide>
       <div class="stats">
         <Stat
           label="State"
           value={<AccountState account={account} />}
-          note={`since ${dateTime(account.created_at)}`}
+          note={`since ${dateTime(account.created_at).slice(0, 10)}`}
         />
-        {account.balances.map((balance) => (
-          <Stat
-            key={balance.environment}
-            label={`Credits (${balance.environment})`}
-            value={count(balance.used)}
-            note={`of ${count(balance.limit)}`}
-          />
-        ))}
-        <Stat label="Requests" value={count(requests)} note="30 days" />
-        <Stat label="Billing" value={account.billing_customer ?? 'not linked'} />
+        <Stat label="People" value={count(account.users.length)} note={account.users.join(', ') || 'none'} />
+        <Stat
+          label="Billing"
+          value={account.billing_customer === null ? 'not linked' : 'linked'}
+          note={account.billing_customer ?? undefined}
+        />
       </div>
       <div class="row">
         <Select label="Plan" value={plan} options={props.plans.map(({ name }) => name)} onChange={setPlan} />
@@ -67,6 +63,9 @@ export function AccountDialog(props: {
         </button>
       </div>
       <Problem text={change.problem ?? pause.problem} />
+      <CreditsForm account={account} onDone={props.onChange} />
+      <h3>Usage</h3>
+      {usage.value && <UsageBody usage={usage.value} from={usage.value.from.slice(0, 10)} />}
       <h3>Keys</h3>
       {keys.value && keys.value.keys.length > 0 ? (
         <KeyTable keys={keys.value.keys} onRevoke={setRevoking} />
@@ -87,5 +86,36 @@ export function AccountDialog(props: {
         />
       )}
     </Dialog>
+  )
+}
+
+/** The credits that are left in this period, set by hand. */
+function CreditsForm({ account, onDone }: { account: OperatorAccountView; onDone: () => void }) {
+  const [remaining, setRemaining] = useState('')
+  const { run, busy, problem } = useAction(async () => {
+    await call('POST', `operator/accounts/${account.id}/credits`, { remaining: Number(remaining) })
+    setRemaining('')
+    onDone()
+  })
+  return (
+    <details>
+      <summary>Set the credits that are left</summary>
+      <form class="narrow" onSubmit={run}>
+        <Field label="Credits left in this period" hint="For both environments, until the period renews.">
+          <input
+            type="number"
+            min="0"
+            step="1"
+            required
+            value={remaining}
+            onInput={(event) => setRemaining(event.currentTarget.value)}
+          />
+        </Field>
+        <Problem text={problem} />
+        <button type="submit" class="button" disabled={busy}>
+          Set credits
+        </button>
+      </form>
+    </details>
   )
 }

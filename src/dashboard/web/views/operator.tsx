@@ -3,7 +3,7 @@ import type { AuditView, OperatorAccountView, PlanView } from '../../wire.ts'
 import { call } from '../api.ts'
 import { compact, count, dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
-import { Badge, Card, Page, Problem } from '../ui/parts.tsx'
+import { Badge, Card, Page, Problem, useAction } from '../ui/parts.tsx'
 import { AccountDialog } from './operator-account.tsx'
 
 interface Accounts {
@@ -11,9 +11,14 @@ interface Accounts {
   plans: PlanView[]
 }
 
+interface AuditPage {
+  entries: AuditView[]
+}
+
+const AUDIT_PAGE = 100
+
 export function Operator() {
   const { value, error, reload } = useLoad(() => call<Accounts>('GET', 'operator/accounts'), [], 10_000)
-  const audit = useLoad(() => call<{ entries: AuditView[] }>('GET', 'operator/audit'), [value], 0)
   const [openId, setOpenId] = useState<string>()
   const [wanted, setWanted] = useState('')
   const open = value?.accounts.find(({ id }) => id === openId)
@@ -50,6 +55,13 @@ export function Operator() {
             </tr>
           </thead>
           <tbody>
+            {shown?.length === 0 && (
+              <tr>
+                <td colSpan={6} class="muted">
+                  No account is called “{wanted}”.
+                </td>
+              </tr>
+            )}
             {shown?.map((account) => (
               <tr key={account.id}>
                 <td data-label="Account">
@@ -76,9 +88,7 @@ export function Operator() {
           </tbody>
         </table>
       </Card>
-      <Card title="Audit log" class="flush">
-        <AuditTable entries={audit.value?.entries ?? []} />
-      </Card>
+      <AuditCard changed={value} />
       {open && value && (
         <AccountDialog
           account={open}
@@ -94,6 +104,33 @@ export function Operator() {
 export function AccountState({ account }: { account: OperatorAccountView }) {
   if (account.paused_reason === null) return <Badge tone="good">active</Badge>
   return <Badge tone="bad">{account.paused_reason === 'operator' ? 'paused' : 'past due'}</Badge>
+}
+
+/** Newest first; older pages follow when asked for. */
+function AuditCard({ changed }: { changed: unknown }) {
+  const newest = useLoad(() => call<AuditPage>('GET', 'operator/audit'), [changed])
+  const [older, setOlder] = useState<AuditView[]>([])
+  const [isOver, setOver] = useState(false)
+  const first = newest.value?.entries ?? []
+  const entries = [...first, ...older.filter(({ seq }) => seq < (first.at(-1)?.seq ?? 0))]
+  const more = useAction(async () => {
+    const page = await call<AuditPage>('GET', `operator/audit?before=${entries.at(-1)?.seq}`)
+    setOlder([...(older.length === 0 ? first : older), ...page.entries])
+    setOver(page.entries.length === 0)
+  })
+  return (
+    <Card title="Audit log" class="flush">
+      <Problem text={newest.error ?? more.problem} />
+      <AuditTable entries={entries} />
+      {entries.length >= AUDIT_PAGE && !isOver && (
+        <footer>
+          <button type="button" class="button small" onClick={more.run} disabled={more.busy}>
+            Older entries
+          </button>
+        </footer>
+      )}
+    </Card>
+  )
 }
 
 function AuditTable({ entries }: { entries: AuditView[] }) {

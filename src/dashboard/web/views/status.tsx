@@ -1,6 +1,6 @@
 import type { SourceStatusView, StatusView } from '../../wire.ts'
 import { call } from '../api.ts'
-import { ago, compact, count, percent } from '../format.ts'
+import { ago, compact, count, duration, percent } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { Badge, Card, Empty, Page, Problem, Stat } from '../ui/parts.tsx'
@@ -26,7 +26,7 @@ export function Status() {
       <Problem text={error} />
       {status && (
         <>
-          <Card title="Sources">
+          <Card title="Sources" aside={<StripLegend />}>
             {status.sources.length === 0 && <Empty>No venue is recorded in this environment.</Empty>}
             {status.sources.map((source) => (
               <Source key={source.source} source={source} />
@@ -39,7 +39,10 @@ export function Status() {
                 <div key={node.name} class="row between line">
                   <span>
                     <strong>{node.name}</strong>{' '}
-                    <span class="muted">{node.daa_score === null ? '' : `DAA ${count(node.daa_score)}`}</span>
+                    <span class="muted">
+                      {node.daa_score !== null && `DAA ${count(node.daa_score)}`}
+                      {node.lag !== null && node.lag > 0 && ` · ${count(node.lag)} behind`}
+                    </span>
                   </span>
                   <Badge tone={node.synced ? 'good' : 'warn'}>
                     {node.synced ? node.state : `${node.state}, not synced`}
@@ -49,14 +52,41 @@ export function Status() {
             </Card>
             <Card title="Webhook deliveries">
               <div class="stats">
-                <Stat label="Waiting" value={count(status.webhooks.pending)} />
-                <Stat label="Oldest" value={`${Math.round(status.webhooks.oldest_pending_seconds)} s`} />
+                <Stat label="Waiting" value={count(status.webhooks.pending)} note="of all accounts" />
+                <Stat
+                  label="Oldest of them"
+                  value={
+                    status.webhooks.pending === 0 ? '–' : duration(status.webhooks.oldest_pending_seconds)
+                  }
+                  note="since it was planned"
+                />
               </div>
             </Card>
           </div>
         </>
       )}
     </Page>
+  )
+}
+
+/** What the colours of the strips mean. */
+function StripLegend() {
+  const tones = [
+    ['full', 'observed'],
+    ['most', 'over 90%'],
+    ['half', 'over 50%'],
+    ['little', 'less'],
+    ['none', 'before the first record'],
+  ]
+  return (
+    <ul class="legend tiny">
+      {tones.map(([tone, text]) => (
+        <li key={tone}>
+          <i class={`heat ${tone}`} />
+          {text}
+        </li>
+      ))}
+    </ul>
   )
 }
 
@@ -73,18 +103,25 @@ function Source({ source }: { source: SourceStatusView }) {
         </span>
         <Badge tone={TONES[source.status] ?? ''}>{source.status}</Badge>
       </div>
-      <div class="strip" role="img" aria-label={`${source.source}: ${source.gaps_24h} gaps in 24 hours`}>
+      <div class="strip" role="img" aria-label={`${source.source}, the last 24 hours: ${lossOf(source)}`}>
         {source.strip.map((share, index) => (
-          <i key={index} class={toneOf(share)} title={titleOf(share, index, source.strip.length)} />
+          <i key={index} class={`heat ${toneOf(share)}`} title={titleOf(share, index, source.strip.length)} />
         ))}
       </div>
       <div class="row between muted tiny">
         <span>24 h ago</span>
-        <span>{source.gaps_24h === 0 ? 'no gaps' : `${source.gaps_24h} gaps`}</span>
+        <span>{lossOf(source)}</span>
         <span>now</span>
       </div>
     </div>
   )
+}
+
+/** Interruptions are what happened, holes what is left after history was asked for. */
+function lossOf({ strip, gaps_24h: gaps }: SourceStatusView): string {
+  const holes = strip.filter((share) => share !== null && toneOf(share) !== 'full').length
+  const left = holes === 0 ? 'no holes' : `holes in ${holes} half hours`
+  return gaps === 0 ? left : `${left} · ${count(gaps)} interruptions`
 }
 
 function toneOf(share: number | null): string {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { UsageRowView, UsageView } from '../../wire.ts'
 import { call } from '../api.ts'
-import { compact, count, dateTime, percent } from '../format.ts'
+import { compact, count, day, percent } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { type BarDay, Bars } from '../ui/bars.tsx'
@@ -34,11 +34,15 @@ export function Usage() {
   )
 }
 
+type Part = 'endpoint' | 'key'
+
 export function UsageBody({ usage, from }: { usage: UsageView; from: string }) {
   const { environment } = useSession()
+  const [part, setPart] = useState<Part>('endpoint')
   const rows = usage.rows.filter((row) => row.environment === environment)
   const balance = usage.balances.find((one) => one.environment === environment)
-  const names = topNames(rows)
+  const nameOf = (row: UsageRowView) => (part === 'endpoint' ? row.endpoint : keyName(usage, row.key_id))
+  const names = topNames(rows, nameOf)
   const sum = (field: 'requests' | 'credits' | 'failed' | 'rate_limited') =>
     rows.reduce((total, row) => total + row[field], 0)
   return (
@@ -49,14 +53,18 @@ export function UsageBody({ usage, from }: { usage: UsageView; from: string }) {
             <Stat
               label={`Credits this period (${environment})`}
               value={<span data-testid="credits-used">{count(balance.used)}</span>}
-              note={`of ${count(balance.limit)} · renewed ${dateTime(balance.resets_at).slice(0, 10)}`}
+              note={`of ${compact(balance.limit)}, renewed ${day(balance.resets_at)}`}
             />
             <Stat label="Requests" value={count(sum('requests'))} note="in the range" />
-            <Stat label="Refused or failed" value={count(sum('failed'))} />
-            <Stat label="Rate-limited" value={count(sum('rate_limited'))} />
+            <Stat label="Refused or failed" value={count(sum('failed'))} note="in the range" />
+            <Stat label="Rate-limited" value={count(sum('rate_limited'))} note="in the range" />
           </div>
-          <progress max={balance.limit} value={balance.used} aria-label="Credits used" />
-          <small class="muted">{percent(balance.used / Math.max(1, balance.limit))} used</small>
+          <progress
+            max={Math.max(1, balance.limit)}
+            value={balance.used}
+            aria-label="Credits used"
+            title={`${percent(balance.used / Math.max(1, balance.limit))} used`}
+          />
         </Card>
       )}
       {rows.length === 0 ? (
@@ -66,11 +74,21 @@ export function UsageBody({ usage, from }: { usage: UsageView; from: string }) {
         </Empty>
       ) : (
         <>
-          <Card title="Credits by day">
+          <Card
+            title="Credits by day"
+            aside={
+              <Choice
+                label="Parts of the bars"
+                value={part}
+                options={['endpoint', 'key'] as const}
+                onChange={setPart}
+              />
+            }
+          >
             <Bars
-              days={daysOf(rows, names, 'credits', from)}
+              days={daysOf(rows, { names, nameOf, field: 'credits', from })}
               names={names}
-              label="Credits by day and endpoint"
+              label={`Credits by day and ${part}`}
             />
             <Legend names={names} />
           </Card>
@@ -87,9 +105,15 @@ export function UsageBody({ usage, from }: { usage: UsageView; from: string }) {
               <p class="muted">No call was refused for its rate.</p>
             ) : (
               <Bars
-                days={daysOf(rows, ['rate-limited'], 'rate_limited', from)}
-                names={['rate-limited']}
+                days={daysOf(rows, {
+                  names: [LIMITED],
+                  nameOf: () => LIMITED,
+                  field: 'rate_limited',
+                  from,
+                })}
+                names={[LIMITED]}
                 label="Rate-limit hits by day"
+                tone={3}
               />
             )}
           </Card>
@@ -113,11 +137,12 @@ function Legend({ names }: { names: string[] }) {
 }
 
 const OTHER = 'other'
+const LIMITED = 'rate-limited'
 const MOST_NAMES = 5
 
-function topNames(rows: UsageRowView[]): string[] {
+function topNames(rows: UsageRowView[], nameOf: (row: UsageRowView) => string): string[] {
   const sums = new Map<string, number>()
-  for (const row of rows) sums.set(row.endpoint, (sums.get(row.endpoint) ?? 0) + row.credits)
+  for (const row of rows) sums.set(nameOf(row), (sums.get(nameOf(row)) ?? 0) + row.credits)
   const sorted = [...sums].filter(([, credits]) => credits > 0).sort((a, b) => b[1] - a[1])
   const names = sorted.slice(0, MOST_NAMES).map(([name]) => name)
   return sorted.length > MOST_NAMES ? [...names, OTHER] : names
@@ -125,24 +150,24 @@ function topNames(rows: UsageRowView[]): string[] {
 
 function daysOf(
   rows: UsageRowView[],
-  names: string[],
-  field: 'credits' | 'rate_limited',
-  from: string,
+  chart: {
+    names: string[]
+    nameOf: (row: UsageRowView) => string
+    field: 'credits' | 'rate_limited'
+    from: string
+  },
 ): BarDay[] {
+  const { names, nameOf, field } = chart
   const days: BarDay[] = []
-  for (let time = Date.parse(from); time <= Date.now(); time += DAY_MS) {
+  for (let time = Date.parse(chart.from); time <= Date.now(); time += DAY_MS) {
     const date = new Date(time).toISOString().slice(0, 10)
-    const ofDay = rows.filter((row) => row.day === date)
-    const parts = names.map((name) => ({
-      name,
-      value: ofDay
-        .filter(
-          (row) =>
-            names.length === 1 || row.endpoint === name || (name === OTHER && !names.includes(row.endpoint)),
-        )
-        .reduce((sum, row) => sum + row[field], 0),
-    }))
-    days.push({ day: date, parts })
+    const sums = new Map<string, number>()
+    for (const row of rows) {
+      if (row.day !== date) continue
+      const name = names.includes(nameOf(row)) ? nameOf(row) : OTHER
+      sums.set(name, (sums.get(name) ?? 0) + row[field])
+    }
+    days.push({ day: date, parts: names.map((name) => ({ name, value: sums.get(name) ?? 0 })) })
   }
   return days
 }

@@ -1,29 +1,18 @@
 import { useState } from 'preact/hooks'
 import { view } from '../api.ts'
-import { ago, ahead } from '../format.ts'
-import { useLoad } from '../load.ts'
+import { count } from '../format.ts'
 import { useSession } from '../session.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Badge, Field, Problem, useAction } from '../ui/parts.tsx'
+import { Choice, Field, Problem, useAction } from '../ui/parts.tsx'
+import { DeliveryLog } from './delivery-log.tsx'
 import { WebhookForm } from './webhook-form.tsx'
 import type { Webhook, WithSecret } from './webhooks.tsx'
 
-interface Delivery {
-  id: string
-  event_id: string
-  seq: number
-  kind: string
-  state: 'pending' | 'delivered' | 'failed'
-  attempts: number
-  last_status: number | null
-  last_error: string | null
-  last_attempt_at: string | null
-  duration_ms: number | null
-  next_attempt_at: string | null
-  created_at: string
+interface TestResult {
+  status: number | null
+  error: string | null
+  duration_ms: number
 }
-
-const TONES = { delivered: 'good', pending: 'warn', failed: 'bad' }
 
 export function WebhookDetail(props: {
   webhook: Webhook
@@ -37,17 +26,11 @@ export function WebhookDetail(props: {
   const [tab, setTab] = useState<'log' | 'edit' | 'replay'>('log')
   const [deleting, setDeleting] = useState(false)
   const [note, setNote] = useState<string>()
-  const log = useLoad(
-    () => view<{ deliveries: Delivery[] }>(environment, `${path}/deliveries?limit=50`),
-    [path],
-    2_000,
-  )
   const send = <T,>(tail: string, method: string, body?: unknown) =>
     view<T>(environment, `${path}${tail}`, { method, ...(body === undefined ? {} : { body }) })
   const test = useAction(async () => {
-    const { value } = await send<Record<string, unknown>>('/test', 'POST')
-    const status = value.status ?? value.last_status
-    setNote(`Test event: ${status ?? value.error ?? 'sent'}`)
+    const { value } = await send<TestResult>('/test', 'POST')
+    setNote(`Test event: ${value.status ?? value.error} in ${value.duration_ms} ms`)
   })
   const pause = useAction(async () => {
     await send('', 'PATCH', { active: !webhook.active })
@@ -57,11 +40,6 @@ export function WebhookDetail(props: {
     const { value } = await send<WithSecret>('/rotate', 'POST')
     props.onSecret(value.secret)
   })
-  const replayOne = async (seq: number) => {
-    await send('/replay', 'POST', { after_seq: seq - 1 })
-    setNote(`Replaying from event ${seq}.`)
-    log.reload()
-  }
   return (
     <Dialog title={webhook.url} onClose={props.onClose} wide>
       <div class="row">
@@ -84,8 +62,12 @@ export function WebhookDetail(props: {
           Delete
         </button>
       </div>
-      <Problem text={test.problem ?? pause.problem ?? rotate.problem ?? log.error} />
-      {note && <p role="status">{note}</p>}
+      <Problem text={test.problem ?? pause.problem ?? rotate.problem} />
+      {note && (
+        <p class="note" role="status">
+          {note}
+        </p>
+      )}
       {tab === 'edit' && (
         <WebhookForm
           webhook={webhook}
@@ -97,7 +79,7 @@ export function WebhookDetail(props: {
       )}
       {tab === 'replay' && <ReplayForm send={send} onDone={setNote} />}
       <h3>Deliveries</h3>
-      <DeliveryTable deliveries={log.value?.value.deliveries ?? []} onReplay={replayOne} />
+      <DeliveryLog webhookId={webhook.id} onNote={setNote} />
       {deleting && (
         <Confirm
           title="Delete this webhook?"
@@ -115,75 +97,55 @@ export function WebhookDetail(props: {
   )
 }
 
+type From = 'time' | 'event number'
+
+/** Everything from a moment or an event on, as new deliveries. */
 function ReplayForm(props: {
   send: (tail: string, method: string, body: unknown) => Promise<{ value: unknown }>
   onDone: (note: string) => void
 }) {
+  const [from, setFrom] = useState<From>('time')
   const [since, setSince] = useState(new Date(Date.now() - 3_600_000).toISOString().slice(0, 16))
+  const [number, setNumber] = useState('')
   const { run, busy, problem } = useAction(async () => {
-    const { value } = await props.send('/replay', 'POST', { since: `${since}:00Z` })
-    props.onDone(`${(value as { events: number }).events} events are delivered again.`)
+    const range = from === 'time' ? { since: `${since}:00Z` } : { after_seq: Number(number) - 1 }
+    const { value } = await props.send('/replay', 'POST', range)
+    props.onDone(`${count((value as { events: number }).events)} events are delivered again.`)
   })
   return (
     <form class="narrow" onSubmit={run}>
-      <Field label="Deliver again everything since (UTC)">
-        <input type="datetime-local" value={since} onInput={(event) => setSince(event.currentTarget.value)} />
-      </Field>
+      <p class="muted">Delivers up to 10,000 past events again. One event alone: “Send again” in the log.</p>
+      <Choice
+        label="Replay from a"
+        value={from}
+        options={['time', 'event number'] as const}
+        onChange={setFrom}
+      />
+      {from === 'time' ? (
+        <Field label="Everything since (UTC)">
+          <input
+            type="datetime-local"
+            required
+            value={since}
+            onInput={(event) => setSince(event.currentTarget.value)}
+          />
+        </Field>
+      ) : (
+        <Field label="Everything from event">
+          <input
+            type="number"
+            min="1"
+            required
+            placeholder="the number after # in the log"
+            value={number}
+            onInput={(event) => setNumber(event.currentTarget.value)}
+          />
+        </Field>
+      )}
       <Problem text={problem} />
       <button type="submit" class="button primary" disabled={busy}>
         Replay
       </button>
     </form>
-  )
-}
-
-function DeliveryTable(props: { deliveries: Delivery[]; onReplay: (seq: number) => void }) {
-  if (props.deliveries.length === 0) return <p class="muted">Nothing was delivered yet.</p>
-  return (
-    <table class="stack" data-testid="deliveries">
-      <thead>
-        <tr>
-          <th>Event</th>
-          <th>State</th>
-          <th>Response</th>
-          <th>When</th>
-          <th />
-        </tr>
-      </thead>
-      <tbody>
-        {props.deliveries.map((delivery) => (
-          <tr key={delivery.id}>
-            <td data-label="Event">
-              <code>{delivery.kind}</code>
-              <div class="muted tiny">
-                #{delivery.seq} · {delivery.event_id}
-              </div>
-            </td>
-            <td data-label="State">
-              <Badge tone={TONES[delivery.state]}>{delivery.state}</Badge>
-              <div class="muted tiny">
-                {delivery.attempts} {delivery.attempts === 1 ? 'try' : 'tries'}
-              </div>
-            </td>
-            <td data-label="Response">
-              {delivery.last_status ?? '–'}
-              {delivery.duration_ms !== null && ` in ${delivery.duration_ms} ms`}
-              <div class="muted tiny">{delivery.last_error}</div>
-            </td>
-            <td data-label="When">
-              {ago(delivery.last_attempt_at ?? delivery.created_at)}
-              <div class="muted tiny">
-                {delivery.next_attempt_at !== null && `next try ${ahead(delivery.next_attempt_at)}`}
-              </div>
-            </td>
-            <td class="actions">
-              <button type="button" class="button small" onClick={() => props.onReplay(delivery.seq)}>
-                Replay from here
-              </button>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   )
 }

@@ -1,21 +1,9 @@
 import { useState } from 'preact/hooks'
 import { view } from '../api.ts'
+import { addressesOf, KIND_INFO, KINDS } from '../event-kinds.ts'
 import { useSession } from '../session.ts'
 import { Field, Problem, useAction } from '../ui/parts.tsx'
 import type { Webhook, WithSecret } from './webhooks.tsx'
-
-export const KINDS = [
-  'block_added',
-  'virtual_chain_changed',
-  'virtual_daa_score_changed',
-  'utxos_changed',
-  'mempool_entry',
-  'sink_blue_score_changed',
-  'covenant_execution',
-  'krc20_activity',
-  'native_asset_transfer',
-  'scriptlang_event',
-]
 
 /** Creates a webhook, or changes one. */
 export function WebhookForm(props: { webhook?: Webhook; onSaved: (saved: WithSecret) => void }) {
@@ -26,7 +14,7 @@ export function WebhookForm(props: { webhook?: Webhook; onSaved: (saved: WithSec
   const [addresses, setAddresses] = useState(webhook?.addresses.join('\n') ?? '')
   const [batch, setBatch] = useState(webhook?.batch ?? false)
   const { run, busy, problem } = useAction(async () => {
-    const wish = { kinds, addresses: addresses.split(/[\s,]+/).filter((part) => part !== ''), batch }
+    const wish = { kinds, addresses: addressesOf(addresses), batch }
     const { value } =
       webhook === undefined
         ? await view<WithSecret>(environment, '/v1/webhooks', { method: 'POST', body: { url, ...wish } })
@@ -53,7 +41,10 @@ export function WebhookForm(props: { webhook?: Webhook; onSaved: (saved: WithSec
         {KINDS.map((kind) => (
           <label key={kind} class="check">
             <input type="checkbox" checked={kinds.includes(kind)} onChange={() => toggle(kind)} />
-            <code>{kind}</code>
+            <span>
+              <code>{kind}</code>
+              <small class="muted">{KIND_INFO[kind].text}</small>
+            </span>
           </label>
         ))}
       </fieldset>

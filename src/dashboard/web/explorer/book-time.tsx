@@ -1,0 +1,163 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { EnvironmentName } from '../../wire.ts'
+import { view } from '../api.ts'
+import { dateTime, time as shortTime } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { Choice } from '../ui/parts.tsx'
+
+const GRID_MS = 500
+/** What was seen is stored a moment later. */
+const BEHIND_MS = 3_000
+/** The slider is asked about where it rests: plans limit requests by the second. */
+const SETTLE_MS = 120
+const EARLIEST_EVERY_MS = 15_000
+const SPANS = {
+  '15 min': 900_000,
+  '1 h': 3_600_000,
+  '6 h': 21_600_000,
+  '24 h': 86_400_000,
+  all: null,
+} as const
+type Span = keyof typeof SPANS
+
+export interface BookTime {
+  /** The moment that is shown, on the grid of the samples. */
+  at: number
+  /** The first recorded moment; null when there is none, undefined while it is not known. */
+  earliest: number | null | undefined
+  /** Why it is not known. */
+  problem: string | undefined
+  isLive: boolean
+  from: number
+  to: number
+  slider: number
+  span: Span
+  setSpan: (span: Span) => void
+  /** Undefined: follow the clock. */
+  go: (time: number | undefined) => void
+}
+
+/**
+ * Live, the slider ends at the clock and the book follows it. Moving the slider, stepping or naming a time
+ * stands still there; a time outside the slider's range moves the range.
+ */
+export function useBookTime(environment: EnvironmentName, series: string): BookTime {
+  const [now, setNow] = useState(grid(Date.now() - BEHIND_MS))
+  const [wanted, setWanted] = useState<number>()
+  const [settled, setSettled] = useState<number>()
+  const [end, setEnd] = useState<number>()
+  const [span, setSpan] = useState<Span>('15 min')
+  const first = useLoad(
+    async () => ({ series, time: await earliestOf(environment, series) }),
+    [environment, series],
+    EARLIEST_EVERY_MS,
+  )
+  useEffect(() => {
+    const timer = setInterval(() => setNow(grid(Date.now() - BEHIND_MS)), 1_000)
+    return () => clearInterval(timer)
+  }, [])
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(wanted), SETTLE_MS)
+    return () => clearTimeout(timer)
+  }, [wanted])
+
+  const earliest = first.value?.series === series ? first.value.time : undefined
+  const length = SPANS[span] ?? Math.max(SPANS['15 min'], now - (earliest ?? now))
+  const to = Math.min(end ?? now, now)
+  const from = Math.min(Math.max(to - length, grid(earliest ?? 0)), to - GRID_MS)
+  return {
+    at: settled ?? now,
+    earliest,
+    problem: first.error,
+    isLive: wanted === undefined,
+    from,
+    to,
+    slider: wanted ?? now,
+    span,
+    setSpan: (next) => {
+      setSpan(next)
+      if (wanted !== undefined) setEnd(Math.min(now, wanted + (SPANS[next] ?? now) / 2))
+    },
+    go: (time) => {
+      const next = time === undefined ? undefined : Math.min(Math.max(grid(time), earliest ?? 0), now)
+      setWanted(next)
+      if (next === undefined) setEnd(undefined)
+      else if (next < from || next > to) setEnd(Math.min(now, next + length / 2))
+      else setEnd(to)
+    },
+  }
+}
+
+const grid = (time: number) => Math.floor(time / GRID_MS) * GRID_MS
+
+async function earliestOf(environment: EnvironmentName, series: string): Promise<number | null> {
+  const { value } = await view<{ data: { timestamp: string }[] }>(
+    environment,
+    `/v1/snapshots?${series}&order=asc&limit=1`,
+  )
+  const [row] = value.data
+  return row === undefined ? null : Date.parse(row.timestamp)
+}
+
+export function BookClock({ time }: { time: BookTime }) {
+  const { slider, from, to } = time
+  return (
+    <div class="clock">
+      <div class="row between">
+        <div class="row grow">
+          <Choice
+            label="Range of the slider"
+            value={time.span}
+            options={Object.keys(SPANS) as Span[]}
+            onChange={time.setSpan}
+          />
+          <input
+            type="datetime-local"
+            step="1"
+            aria-label="Time of the book (UTC)"
+            value={new Date(slider).toISOString().slice(0, 19)}
+            {...(time.earliest ? { min: new Date(time.earliest).toISOString().slice(0, 19) } : {})}
+            onChange={(event) => {
+              const asked = Date.parse(`${event.currentTarget.value}Z`)
+              if (Number.isFinite(asked)) time.go(asked)
+            }}
+          />
+          <span class="muted tiny">UTC</span>
+        </div>
+        <div class="row tight">
+          <button type="button" class="button small" onClick={() => time.go(slider - GRID_MS)}>
+            ‹ 0.5 s
+          </button>
+          <button type="button" class="button small" onClick={() => time.go(slider + GRID_MS)}>
+            0.5 s ›
+          </button>
+          <button
+            type="button"
+            class={time.isLive ? 'button small primary' : 'button small'}
+            aria-pressed={time.isLive}
+            onClick={() => time.go(time.isLive ? slider : undefined)}
+          >
+            Live
+          </button>
+        </div>
+      </div>
+      <input
+        type="range"
+        min={from}
+        max={to}
+        step={GRID_MS}
+        value={slider}
+        aria-label="Time of the book"
+        aria-valuetext={`${new Date(slider).toISOString()}`}
+        onInput={(event) => time.go(Number(event.currentTarget.value))}
+      />
+      <div class="row between muted tiny">
+        <span>{shortTime(new Date(from).toISOString())}</span>
+        <span>
+          {time.earliest ? `recorded since ${dateTime(new Date(time.earliest).toISOString())} UTC` : ''}
+        </span>
+        <span>{shortTime(new Date(to).toISOString())}</span>
+      </div>
+    </div>
+  )
+}

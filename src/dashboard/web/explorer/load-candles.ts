@@ -1,0 +1,89 @@
+import { useMemo, useRef, useState } from 'preact/hooks'
+import type { EnvironmentName } from '../../wire.ts'
+import { view } from '../api.ts'
+import { useLoad } from '../load.ts'
+
+export interface CandleRow {
+  timestamp: string
+  open: number
+  high: number
+  low: number
+  close: number
+  volume: number | null
+  closed?: boolean
+}
+
+export interface GapSpan {
+  source: string
+  from: string
+  to: string
+  reason: string
+}
+
+interface CandlePage {
+  data: CandleRow[]
+  meta: { next_cursor: string | null; coverage: { gaps: GapSpan[] } }
+}
+
+interface Older {
+  path: string
+  /** From the newest that was known when the reader went back: the newest page moves on meanwhile. */
+  rows: CandleRow[]
+  gaps: GapSpan[]
+  cursor: string | null
+}
+
+const EVERY_MS = 5_000
+const NO_GAPS: GapSpan[] = []
+const NO_ROWS: CandleRow[] = []
+
+/** The newest page, again and again; older pages when the reader goes back in time. Newest first. */
+export function useCandles(environment: EnvironmentName, path: string | undefined) {
+  const page = useLoad(
+    async () => (path === undefined ? undefined : { path, ...(await view<CandlePage>(environment, path)) }),
+    [environment, path],
+    EVERY_MS,
+  )
+  const [older, setOlder] = useState<Older>()
+  const busy = useRef(false)
+  // While another series is on its way, the one before is not shown under its name.
+  const newest = page.value?.path === path ? page.value?.value : undefined
+  const past = older?.path === path ? older : undefined
+
+  const joined = useMemo(() => {
+    if (newest === undefined) return undefined
+    if (past === undefined) return { rows: newest.data, gaps: newest.meta.coverage.gaps }
+    const first = newest.data.at(-1)?.timestamp ?? ''
+    return {
+      rows: newest.data.concat(past.rows.filter((row) => row.timestamp < first)),
+      gaps: newest.meta.coverage.gaps.concat(past.gaps),
+    }
+  }, [newest, past])
+
+  async function loadOlder(): Promise<void> {
+    const cursor = past === undefined ? newest?.meta.next_cursor : past.cursor
+    if (busy.current || path === undefined || cursor === null || cursor === undefined) return
+    busy.current = true
+    try {
+      const { value } = await view<CandlePage>(environment, `${path}&after=${encodeURIComponent(cursor)}`)
+      setOlder({
+        path,
+        rows: (past?.rows ?? newest?.data ?? []).concat(value.data),
+        gaps: (past?.gaps ?? []).concat(value.meta.coverage.gaps),
+        cursor: value.meta.next_cursor,
+      })
+    } finally {
+      busy.current = false
+    }
+  }
+
+  return {
+    rows: joined?.rows ?? NO_ROWS,
+    gaps: joined?.gaps ?? NO_GAPS,
+    price: page.value?.price,
+    loaded: joined !== undefined,
+    isPast: past !== undefined,
+    problem: page.error,
+    loadOlder,
+  }
+}

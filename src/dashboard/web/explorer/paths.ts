@@ -1,0 +1,42 @@
+import { CANDLE_INTERVALS, type CandleInterval } from '../../../core/interval.ts'
+import { SOURCE_INFO, SOURCES, type Source } from '../../../core/source.ts'
+import type { AssetSymbol } from '../../../core/symbol.ts'
+import type { PlanView } from '../../wire.ts'
+
+/** The calls behind the chart, in one place: the first of them are made while its code still loads. */
+export interface ChartChoice {
+  symbol: AssetSymbol
+  source: Source
+  bar: CandleInterval
+}
+
+export const FIRST_CHART: ChartChoice = { symbol: 'BTC', source: 'cexa_futures', bar: '15m' }
+export const PREDICTIONS: readonly Source[] = ['predmkt_a', 'predmkt_b']
+/** Sources with books; `cexa` is in the contract but not recorded. */
+export const BOOK_SOURCES = ['perpdex', 'predmkt_a', 'predmkt_b'] as const satisfies Source[]
+const FUNDED: readonly Source[] = ['cexa_futures', 'perpdex']
+const MOST_BARS = 500
+
+export function candlesPath({ symbol, source, bar }: ChartChoice, instrument = ''): string {
+  return `/v1/candles?symbol=${symbol}&source=${source}${instrument}&interval=${bar}&limit=${MOST_BARS}`
+}
+
+export function fundingPath({ symbol, source }: ChartChoice): string | undefined {
+  return FUNDED.includes(source) ? `/v1/funding?symbol=${symbol}&source=${source}&limit=200` : undefined
+}
+
+/** The bars that a plan and a source have. */
+export function barsOf(plan: PlanView | null, source: Source): CandleInterval[] {
+  const finest = CANDLE_INTERVALS.indexOf((plan?.finest_candle ?? '15m') as CandleInterval)
+  const allowed = CANDLE_INTERVALS.slice(Math.max(0, finest))
+  return allowed.filter((bar) => SOURCE_INFO[source].candleIntervals.includes(bar))
+}
+
+export function sourceOf(name: string | null): Source | undefined {
+  return SOURCES.find((source) => source === name)
+}
+
+const FIRST_VIEWS = [candlesPath(FIRST_CHART), fundingPath(FIRST_CHART)].filter((path) => path !== undefined)
+
+/** The call that begins a visit, under the dashboard's own API. */
+export const START_CALL = `start?${FIRST_VIEWS.map((path) => `view=${encodeURIComponent(path)}`).join('&')}`

@@ -1,0 +1,25 @@
+const OPEN = '{['
+const CLOSE = '}]'
+
+/**
+ * JSON with line breaks, every value as it was written: numbers above 2^53 would not survive a parser. Text
+ * that is no JSON, or was cut off, comes out readable all the same.
+ */
+export function prettyJson(text: string): string {
+  let out = ''
+  let depth = 0
+  const breakLine = () => `\n${'  '.repeat(Math.max(0, depth))}`
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"?|[{}[\],:]|[^\s{}[\],:"]+/gs)) {
+    const before = out.at(-1) ?? ''
+    if (CLOSE.includes(token)) {
+      depth--
+      out += OPEN.includes(before) ? token : breakLine() + token
+    } else {
+      out += OPEN.includes(before) && before !== '' ? breakLine() + token : token
+      if (OPEN.includes(token)) depth++
+      else if (token === ',') out += breakLine()
+      else if (token === ':') out += ' '
+    }
+  }
+  return out
+}

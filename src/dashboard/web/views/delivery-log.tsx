@@ -1,0 +1,221 @@
+import { useState } from 'preact/hooks'
+import type { DeliveryView, RedeliveryView } from '../../wire.ts'
+import { call, view } from '../api.ts'
+import { ago, ahead, bytes, dateTime } from '../format.ts'
+import { useLoad } from '../load.ts'
+import { prettyJson } from '../pretty-json.ts'
+import { useSession } from '../session.ts'
+import { CopyButton } from '../ui/copy.tsx'
+import { Badge, Empty, Problem, useAction } from '../ui/parts.tsx'
+
+type Delivery = Omit<DeliveryView, 'request' | 'response'>
+
+interface DeliveryPage {
+  deliveries: Delivery[]
+  next_cursor: string | null
+}
+
+const TONES = { delivered: 'good', pending: 'warn', failed: 'bad' }
+const EVERY_MS = 2_000
+
+/** What was sent, what came back, how long it took and when it is tried next; each can be sent again. */
+export function DeliveryLog({ webhookId, onNote }: { webhookId: string; onNote: (note: string) => void }) {
+  const { environment } = useSession()
+  const [before, setBefore] = useState<string[]>([])
+  const [opened, setOpened] = useState<{ id: string; page: DeliveryPage }>()
+  const cursor = before.at(-1)
+  const path = `/v1/webhooks/${webhookId}/deliveries?limit=25${cursor === undefined ? '' : `&cursor=${cursor}`}`
+  const log = useLoad(
+    () => view<DeliveryPage>(environment, path),
+    [environment, path],
+    opened === undefined && cursor === undefined ? EVERY_MS : 0,
+  )
+  // A log that moves under the reader's eyes cannot be read: it stands still while one of it is open.
+  const page = opened?.page ?? log.value?.value
+  const turn = (cursors: string[]) => {
+    setOpened(undefined)
+    setBefore(cursors)
+  }
+  const again = async (delivery: Delivery) => {
+    const name = `webhooks/${environment}/${webhookId}/deliveries/${delivery.id}/redeliver`
+    await call<RedeliveryView>('POST', name, {})
+    onNote(`Event #${delivery.seq} is sent again.`)
+    turn([])
+    log.reload()
+  }
+  return (
+    <>
+      <Problem text={log.error} />
+      {page?.deliveries.length === 0 && cursor === undefined && (
+        <Empty>
+          <strong>Nothing was delivered yet</strong>
+          <p class="muted">Send a test event, or wait for the first event of these kinds.</p>
+        </Empty>
+      )}
+      {page !== undefined && page.deliveries.length > 0 && (
+        <table class="stack log" data-testid="deliveries">
+          <thead>
+            <tr>
+              <th>Event</th>
+              <th>State</th>
+              <th>Response</th>
+              <th>When</th>
+              <th />
+            </tr>
+          </thead>
+          <tbody>
+            {page.deliveries.map((delivery) => (
+              <DeliveryRow
+                key={delivery.id}
+                delivery={delivery}
+                isOpen={opened?.id === delivery.id}
+                onToggle={() => setOpened(opened?.id === delivery.id ? undefined : { id: delivery.id, page })}
+                webhookId={webhookId}
+                onAgain={again}
+              />
+            ))}
+          </tbody>
+        </table>
+      )}
+      <div class="row between">
+        <button
+          type="button"
+          class="button small"
+          disabled={cursor === undefined}
+          onClick={() => turn(before.slice(0, -1))}
+        >
+          Newer
+        </button>
+        <span class="muted tiny">Pending ones, and those of the last seven days</span>
+        <button
+          type="button"
+          class="button small"
+          disabled={!page?.next_cursor}
+          onClick={() => turn([...before, page?.next_cursor ?? ''])}
+        >
+          Older
+        </button>
+      </div>
+    </>
+  )
+}
+
+function DeliveryRow(props: {
+  delivery: Delivery
+  webhookId: string
+  isOpen: boolean
+  onToggle: () => void
+  onAgain: (delivery: Delivery) => Promise<void>
+}) {
+  const { delivery } = props
+  const again = useAction(() => props.onAgain(delivery))
+  return (
+    <>
+      <tr class={props.isOpen ? 'open' : ''}>
+        <td data-label="Event">
+          <code>{delivery.kind}</code>
+          <div class="muted tiny">#{delivery.seq}</div>
+        </td>
+        <td data-label="State">
+          <Badge tone={TONES[delivery.state]}>{delivery.state}</Badge>
+          <div class="muted tiny">{triesOf(delivery)}</div>
+        </td>
+        <td data-label="Response">
+          {delivery.last_status ?? '–'}
+          {delivery.duration_ms !== null && ` in ${delivery.duration_ms} ms`}
+          <div class="bad-text tiny">{delivery.last_error}</div>
+        </td>
+        <td data-label="When" class="nowrap">
+          {ago(delivery.last_attempt_at ?? delivery.created_at)}
+          <div class="muted tiny">
+            {delivery.attempts > 0 &&
+              delivery.next_attempt_at !== null &&
+              `next try ${ahead(delivery.next_attempt_at)}`}
+          </div>
+        </td>
+        <td class="actions">
+          <button type="button" class="button small" aria-expanded={props.isOpen} onClick={props.onToggle}>
+            {props.isOpen ? 'Hide' : 'Show'}
+          </button>
+          <button type="button" class="button small" onClick={again.run} disabled={again.busy}>
+            {delivery.state === 'pending' ? 'Send now' : 'Send again'}
+          </button>
+        </td>
+      </tr>
+      {(props.isOpen || again.problem !== undefined) && (
+        <tr class="detail">
+          <td colSpan={5}>
+            <Problem text={again.problem} />
+            {props.isOpen && <DeliveryDetail webhookId={props.webhookId} delivery={delivery} />}
+          </td>
+        </tr>
+      )}
+    </>
+  )
+}
+
+const triesOf = ({ attempts }: Delivery) =>
+  attempts === 0 ? 'first try' : `${attempts} ${attempts === 1 ? 'try' : 'tries'}`
+
+function DeliveryDetail({ webhookId, delivery }: { webhookId: string; delivery: Delivery }) {
+  const { environment } = useSession()
+  const { value, error } = useLoad(
+    () => call<DeliveryView>('GET', `webhooks/${environment}/${webhookId}/deliveries/${delivery.id}`),
+    [environment, webhookId, delivery.id],
+  )
+  if (value === undefined) return <Problem text={error} />
+  const { request } = value
+  return (
+    <div class="exchange">
+      <dl class="facts">
+        <Fact name="Delivery" value={value.id} />
+        <Fact name="Event" value={value.event_id} />
+        <Fact name="Planned" value={`${dateTime(value.created_at)} UTC`} />
+        {value.last_attempt_at && <Fact name="Last try" value={`${dateTime(value.last_attempt_at)} UTC`} />}
+        {value.next_attempt_at && <Fact name="Next try" value={`${dateTime(value.next_attempt_at)} UTC`} />}
+      </dl>
+      <section>
+        <header class="row between">
+          <h3>
+            Request body{' '}
+            {request && (
+              <small class="muted">
+                {bytes(request.bytes)}
+                {request.truncated && ', shown in part'}
+              </small>
+            )}
+          </h3>
+          {request && <CopyButton text={request.body} label="Copy body" />}
+        </header>
+        {request ? (
+          <pre data-testid="request-body">{prettyJson(request.body)}</pre>
+        ) : (
+          <p class="muted">The event log no longer has this event.</p>
+        )}
+      </section>
+      <section>
+        <h3>
+          Response{' '}
+          <small class="muted">
+            {value.last_status ?? 'none yet'}
+            {value.duration_ms !== null && ` in ${value.duration_ms} ms`}
+          </small>
+        </h3>
+        {value.response === null ? (
+          <p class="muted">{value.last_error ?? 'No body.'}</p>
+        ) : (
+          <pre data-testid="response-body">{prettyJson(value.response)}</pre>
+        )}
+      </section>
+    </div>
+  )
+}
+
+function Fact({ name, value }: { name: string; value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  )
+}

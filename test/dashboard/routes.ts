@@ -1,0 +1,56 @@
+/** Every route of the dashboard's API, read off the factories that declare them. */
+import type { DashboardRoute } from '../../src/dashboard/route.ts'
+import { keyRoutes } from '../../src/dashboard/routes/keys.ts'
+import { operatorRoutes } from '../../src/dashboard/routes/operator.ts'
+import { sessionRoutes } from '../../src/dashboard/routes/session.ts'
+import { startRoutes } from '../../src/dashboard/routes/start.ts'
+import { statusRoutes } from '../../src/dashboard/routes/status.ts'
+import { usageRoutes } from '../../src/dashboard/routes/usage.ts'
+import { viewRoutes } from '../../src/dashboard/routes/view.ts'
+import { webhookRoutes } from '../../src/dashboard/routes/webhooks.ts'
+
+/** One for each file of the folder. */
+export const ROUTE_FILES: Record<string, (deps: never) => DashboardRoute[]> = {
+  keys: keyRoutes,
+  operator: operatorRoutes,
+  session: sessionRoutes,
+  start: startRoutes,
+  status: statusRoutes,
+  usage: usageRoutes,
+  view: viewRoutes,
+  webhooks: webhookRoutes,
+}
+
+/** What the webhooks page calls through `view/`. */
+const HOOKS = ['', '/{id}', '/{id}/deliveries', '/{id}/test', '/{id}/rotate', '/{id}/replay']
+
+export interface Call {
+  method: string
+  path: string
+  access: DashboardRoute['access']
+}
+
+/** With the names in braces filled in; the routes that stand for many are written out. */
+export function everyCall(names: Record<string, string>): Call[] {
+  const routes = Object.values(ROUTE_FILES).flatMap((make) => make({} as never))
+  return routes
+    .flatMap((route) =>
+      route.path.endsWith('{path*}')
+        ? HOOKS.map((hook) => ({ ...route, path: route.path.replace('{path*}', `webhooks${hook}`) }))
+        : [route],
+    )
+    .map(({ method, path, access }) => ({
+      method,
+      access,
+      path: path
+        .replace('/dashboard/api/', '')
+        .replace(/\{(\w+)\}/g, (_all, name: string) => nameOf(path, name, names)),
+    }))
+}
+
+/** `{id}` stands for an account, a key or a webhook, as the path says. */
+function nameOf(path: string, name: string, names: Record<string, string>): string {
+  if (name !== 'id') return names[name] ?? name
+  const kind = /accounts\/\{id\}/.test(path) ? 'account' : /keys\/\{id\}/.test(path) ? 'key' : 'webhook'
+  return names[kind] ?? name
+}
