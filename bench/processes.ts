@@ -46,7 +46,12 @@ export interface BenchService extends Running {
 
 /** The service as `npm start` runs it, on an empty data folder, with a key of a plan without narrow limits. */
 export async function startBenchService(
-  options: { folder?: string; environment?: Record<string, string>; keyFor?: 'test' | 'live' } = {},
+  options: {
+    folder?: string
+    keep?: boolean
+    environment?: Record<string, string>
+    keyFor?: 'test' | 'live'
+  } = {},
 ): Promise<BenchService> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tapeline-bench-'))
   const plans = join(folder, 'plans.json')
@@ -64,7 +69,10 @@ export async function startBenchService(
     ...running,
     key,
     folder,
-    stop: () => running.stop().finally(() => rmSync(folder, { recursive: true, force: true })),
+    stop: () =>
+      running.stop().finally(() => {
+        if (options.keep !== true) rmSync(folder, { recursive: true, force: true })
+      }),
   }
 }
 
@@ -77,7 +85,14 @@ function createKey(environment: Record<string, string>, keyFor: string): string 
         encoding: 'utf8',
       }),
     )
-  const { id = '' } = tapeline('accounts', 'create', '--email', 'bench@example.com', '--plan', 'bench')
+  const { id = '' } = tapeline(
+    'accounts',
+    'create',
+    '--email',
+    `bench-${keyFor}-${Date.now()}@example.com`,
+    '--plan',
+    'bench',
+  )
   const { key = '' } = tapeline('keys', 'create', '--account', id, '--environment', keyFor, '--name', 'bench')
   return key
 }
