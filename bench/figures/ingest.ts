@@ -13,8 +13,8 @@ import { type BenchService, startBenchService } from '../processes.ts'
 const TRADES_PER_SECOND = 1_667
 const SETTLE_MS = 30_000
 const MEASURE_MS = 60_000
-/** A second is closed some seconds after its end. */
-const CLOSED_WITHIN_MS = 12_000
+/** A second is closed some seconds after its end, those that wait for joined values with their minute. */
+const CLOSED_WITHIN_MS = 75_000
 const LOOK_EVERY_MS = 250
 const PAGES_MS = 5_000
 const BLOCK_MS = 10_000
