@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -54,7 +55,12 @@ export interface BenchService extends Running {
 
 /** The service as `npm start` runs it, on an empty data folder, with a key of a plan without narrow limits. */
 export async function startBenchService(
-  options: { folder?: string; environment?: Record<string, string>; keyFor?: 'test' | 'live' } = {},
+  options: {
+    folder?: string
+    keep?: boolean
+    environment?: Record<string, string>
+    keyFor?: 'test' | 'live'
+  } = {},
 ): Promise<BenchService> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tapeline-bench-'))
   const plans = join(folder, 'plans.json')
@@ -73,12 +79,15 @@ export async function startBenchService(
     ...running,
     key,
     folder,
-    otherKey: () => createKey(environment, keyFor, 'other@example.com'),
-    stop: () => running.stop().finally(() => rmSync(folder, { recursive: true, force: true })),
+    otherKey: () => createKey(environment, keyFor),
+    stop: () =>
+      running.stop().finally(() => {
+        if (options.keep !== true) rmSync(folder, { recursive: true, force: true })
+      }),
   }
 }
 
-function createKey(environment: Record<string, string>, keyFor: string, email = 'bench@example.com'): string {
+function createKey(environment: Record<string, string>, keyFor: string): string {
   const tapeline = (...args: string[]): Record<string, string> =>
     JSON.parse(
       execFileSync(process.execPath, ['src/main.ts', ...args, '--json'], {
@@ -87,6 +96,8 @@ function createKey(environment: Record<string, string>, keyFor: string, email = 
         encoding: 'utf8',
       }),
     )
+  // A folder that was kept has accounts already.
+  const email = `bench-${randomUUID()}@example.com`
   const { id = '' } = tapeline('accounts', 'create', '--email', email, '--plan', 'bench')
   const { key = '' } = tapeline('keys', 'create', '--account', id, '--environment', keyFor, '--name', 'bench')
   return key

@@ -91,6 +91,12 @@ const SETTINGS = {
   ),
   test: setting('TEST', 'Whether the test environment runs.', true, onOff),
   sandbox: setting('SANDBOX', 'Whether the test environment has simulated venues and nodes.', true, onOff),
+  sandboxTrades: setting(
+    'SANDBOX_TRADES',
+    'Trades per second of each of the twelve simulated exchange markets.',
+    3,
+    whole(1, 10_000),
+  ),
   live: setting('LIVE', 'Which venues the live environment records.', [] as readonly string[], liveSources),
   kalshiKeyId: secret(
     setting('KALSHI_KEY_ID', 'Key id for the WebSocket of prediction market B.', null, optionalText),

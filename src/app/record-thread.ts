@@ -24,11 +24,18 @@ export interface RecordMessage {
 
 const STATUS_EVERY_MS = 1_000
 const READER_CACHE_BYTES = 8 * 1024 * 1024
+/** Nobody waits for this thread as callers wait for the API. */
+const HOLD_MS = 25
 
 const options = workerData as RecordOptions
 const clock = systemClock
 const log = createLogger({ level: options.logLevel })
-const store = await openSqliteEnvironment({ file: options.file, clock, cacheBytes: READER_CACHE_BYTES })
+const store = await openSqliteEnvironment({
+  file: options.file,
+  clock,
+  cacheBytes: READER_CACHE_BYTES,
+  holdMs: HOLD_MS,
+})
 const notices = new Map<string, readonly VenueNotice[]>()
 const recorders = options.venues.map((setting) => {
   const venue = openVenue(setting, clock)

@@ -67,11 +67,16 @@ export function startRecording(parts: Parts, file: string): Recording {
   if (environment === 'test' && config.sandbox) {
     // One seed: the simulated markets ask about the simulated exchanges' prices.
     const seed = crc32(config.seed)
-    const simulate = (name: string, file: URL, onReady: (message: { controlUrl: string }) => void) =>
+    const simulate = (
+      name: string,
+      file: URL,
+      data: Record<string, number>,
+      onReady: (message: { controlUrl: string }) => void,
+    ) =>
       keepThread({
         name,
         file,
-        data: { seed },
+        data,
         clock,
         log,
         onMessage(message) {
@@ -82,10 +87,15 @@ export function startRecording(parts: Parts, file: string): Recording {
         },
       })
     threads.push(
-      simulate('simulated exchanges', SANDBOX_FILE, (message) => {
-        ready.exchanges = message as SandboxReady
-      }),
-      simulate('simulated prediction markets', SANDBOX_PREDICTIONS_FILE, (message) => {
+      simulate(
+        'simulated exchanges',
+        SANDBOX_FILE,
+        { seed, tradesPerSecond: config.sandboxTrades },
+        (message) => {
+          ready.exchanges = message as SandboxReady
+        },
+      ),
+      simulate('simulated prediction markets', SANDBOX_PREDICTIONS_FILE, { seed }, (message) => {
         ready.predictions = message as PredictionsReady
       }),
     )

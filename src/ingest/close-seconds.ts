@@ -6,7 +6,9 @@
  *   trades            built; without numbers, so the venue's own count of the minute is the proof: a minute that
  *                     lacks trades after `lateTradesMs` is a hole in trades and seconds, never a silent one
  *
- * Built seconds are shown as they grow and closed with their minute. A second in a known gap is never closed.
+ * A built second is shown as it grows and closed by the trades themselves: by one that is `CLOSE_AFTER_MS` later
+ * than its end, if what is joined to it is known. Trades without numbers close a second only while they come without
+ * a pause: a pause may be a hole. Whatever is left is closed with its minute. A second in a known gap is never closed.
  */
 import type { Feed } from '../core/feed.ts'
 import type { KlineObservation } from '../venues/observation.ts'
@@ -20,6 +22,10 @@ import { finalize, type SymbolParts } from './symbol-parts.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
+/** Frames may change places, so the very next trade does not close a second yet. */
+const CLOSE_AFTER_MS = 1_500
+/** A longer pause between trades without numbers leaves the seconds on both sides to the count of the minute. */
+const LONGEST_PAUSE_MS = 3_000
 /** The venue's bars of seconds are asked for at most this far back at once; a longer hole is the backfill's. */
 const LONGEST_ASK_MS = 3_600_000
 
@@ -38,7 +44,11 @@ export interface SecondCloser {
   close(nowMs: number): Promise<void>
 }
 
-export function closeSeconds(parts: SymbolParts): SecondCloser {
+export function closeSeconds(
+  parts: SymbolParts,
+  /** Whether everything that is joined to a candle of this end is known. */
+  isJoined: (closeMs: number) => boolean,
+): SecondCloser {
   const { plan, venue, symbol, writer, tracker, derivatives, counts, signal } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
   const feeds: Feed[] = plan.hasTrades ? [feed, feedOf('trades', plan.source, symbol)] : [feed]
@@ -48,6 +58,10 @@ export function closeSeconds(parts: SymbolParts): SecondCloser {
   /** Minutes of the venue that wait for their seconds: open time → its count of trades. */
   let waiting: { openMs: number; count: number }[] = []
   let askedToMs: number | undefined
+  /** Built seconds that are not closed, by their open time. */
+  const open = new Set<number>()
+  let newestMs = Number.NEGATIVE_INFINITY
+  let doubts: number[] = []
 
   const put = (bars: readonly Bar[], closed: boolean) =>
     writer.put(
@@ -56,6 +70,24 @@ export function closeSeconds(parts: SymbolParts): SecondCloser {
     )
   const inGap = (fromMs: number, toMs: number) =>
     beganMs === undefined || fromMs < beganMs || gaps.some((gap) => gap.fromMs < toMs && gap.toMs > fromMs)
+
+  const secondOf = (timeMs: number) => Math.floor(timeMs / SECOND_MS) * SECOND_MS
+
+  function follow(timeMs: number): void {
+    if (plan.secondsFrom === 'trades' && timeMs - newestMs > LONGEST_PAUSE_MS)
+      doubts.push(secondOf(newestMs), secondOf(timeMs))
+    newestMs = Math.max(newestMs, timeMs)
+  }
+
+  function isOver(openMs: number): boolean {
+    const endMs = openMs + SECOND_MS
+    return (
+      newestMs >= endMs + CLOSE_AFTER_MS &&
+      !inGap(openMs, endMs) &&
+      !doubts.includes(openMs) &&
+      isJoined(endMs)
+    )
+  }
 
   /** Ask the venue for its bars of seconds up to the last known minute. */
   async function askSeconds(toMs: number): Promise<void> {
@@ -83,18 +115,24 @@ export function closeSeconds(parts: SymbolParts): SecondCloser {
       if (own < count) {
         counts.missedMinutes += 1
         for (const each of feeds) tracker.lost(each, openMs, endMs, 'not_observed')
-        builder.take(endMs)
+        taken(builder.take(endMs), endMs)
         return true
       }
       if (own > count) counts.differences += 1
     }
-    const bars = builder.take(endMs)
+    const bars = taken(builder.take(endMs), endMs)
     put(isBroken ? bars.filter((bar) => !inGap(bar.openMs, bar.openMs + SECOND_MS)) : bars, true)
     for (const each of feeds) {
       if (!isBroken) tracker.confirm(each, openMs, endMs)
       finalize(parts, each, endMs)
     }
     return true
+  }
+
+  function taken(bars: Bar[], beforeMs: number): Bar[] {
+    for (const { openMs } of bars) open.delete(openMs)
+    doubts = doubts.filter((openMs) => openMs >= beforeMs)
+    return bars
   }
 
   function secondsOf(minuteMs: number): Bar[] {
@@ -112,7 +150,12 @@ export function closeSeconds(parts: SymbolParts): SecondCloser {
       put([barOfKline(kline)], kline.closed)
     },
     trade(trade) {
-      if (!builder.add(trade)) counts.lateTrades += 1
+      if (!builder.add(trade)) {
+        counts.lateTrades += 1
+        return
+      }
+      open.add(secondOf(trade.timeMs))
+      follow(trade.timeMs)
     },
     gap(fromMs, toMs) {
       const open = gaps.find((gap) => gap.toMs === Number.POSITIVE_INFINITY)
@@ -129,11 +172,17 @@ export function closeSeconds(parts: SymbolParts): SecondCloser {
       beganMs ??= atMs
     },
     show() {
-      if (plan.secondsFrom !== 'klines')
-        put(
-          builder.changed().filter((bar) => beganMs !== undefined && bar.openMs >= beganMs),
-          false,
-        )
+      if (plan.secondsFrom === 'klines') return
+      put(
+        builder.changed().filter((bar) => beganMs !== undefined && bar.openMs >= beganMs),
+        false,
+      )
+      const over = [...open].filter(isOver)
+      put(
+        over.flatMap((openMs) => builder.at(openMs) ?? []),
+        true,
+      )
+      for (const openMs of over) open.delete(openMs)
     },
     minutes(bars, fromMs, toMs) {
       if (plan.secondsFrom === 'klines') {

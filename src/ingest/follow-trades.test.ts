@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { manualClock } from '../kit/clock.ts'
 import type { AggregateTradeObservation } from '../venues/observation.ts'
 import type { HistoryPage, HistoryRequest } from '../venues/venue.ts'
-import { followTrades } from './follow-trades.ts'
+import { followTrades, MAX_WAITING_TRADES } from './follow-trades.ts'
 
 const START_MS = 600_000
 const timeOf = (id: number) => START_MS + id * 100
@@ -99,4 +99,14 @@ test('a hole that the venue cannot fill is told, and what follows still comes ou
   assert.deepEqual(out, [0, 1, 2, 10, 11])
   assert.deepEqual(gaps, [[timeOf(2), timeOf(10)]])
   assert.equal(follower.stats().lost, 1)
+})
+
+test('too many trades that wait for an answer are let out, with the hole told', async () => {
+  const { follower, out, gaps, pass } = setUp(() => true)
+  follower.push(trade(0))
+  await pass(2_000)
+  for (let id = 500; id <= 500 + MAX_WAITING_TRADES; id++) follower.push(trade(id))
+  assert.deepEqual(gaps, [[timeOf(0), timeOf(500)]])
+  assert.equal(out.length, 1 + MAX_WAITING_TRADES + 1)
+  assert.equal(follower.isWhole, true)
 })

@@ -4,7 +4,8 @@
  *   next number ──▶ out
  *   older       ──▶ a repeat, dropped
  *   newer       ──▶ waits; a hole that does not close by itself within `patienceMs` (frames may change places)
- *                   is asked for at the venue; one that the venue cannot fill is told as a gap
+ *                   is asked for at the venue; one that the venue cannot fill, or not before `MAX_WAITING_TRADES`
+ *                   wait, is told as a gap
  *
  * The first trade after a start is preceded by the trades of its own minute, so that whole minutes come out.
  */
@@ -12,7 +13,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { AggregateTradeObservation } from '../venues/observation.ts'
 import type { HistoryRequest, Venue } from '../venues/venue.ts'
 
-export const MAX_WAITING_TRADES = 200_000
+export const MAX_WAITING_TRADES = 50_000
 const MINUTE_MS = 60_000
 const PATIENCE_MS = 1_500
 const REPAIR_TRIES = 6
@@ -47,6 +48,7 @@ export function followTrades(options: {
   let startMs: number | undefined
   let waitingSinceMs = 0
   let isRepairing = false
+  let asking = new AbortController()
 
   function out(trade: AggregateTradeObservation): void {
     lastId = trade.id
@@ -85,7 +87,9 @@ export function followTrades(options: {
       isUrgent: true,
     }
     const found: AggregateTradeObservation[] = []
-    for await (const page of options.venue.history(request, { signal })) {
+    asking = new AbortController()
+    const whileWorth = AbortSignal.any([signal, asking.signal])
+    for await (const page of options.venue.history(request, { signal: whileWorth })) {
       for (const row of page.observations)
         if (row.kind === 'aggregate_trade' && row.id < until.id) found.push(row)
       if ((found.at(-1)?.id ?? 0) >= until.id - 1) break
@@ -113,7 +117,7 @@ export function followTrades(options: {
             return
           }
         } catch (error) {
-          if (signal.aborted) return
+          if (signal.aborted || asking.signal.aborted) return
           options.onError(error)
         }
         await clock.sleep(REPAIR_PAUSE_MS, signal)
@@ -132,6 +136,7 @@ export function followTrades(options: {
     const until = firstWaiting()
     if (until === undefined) return
     counts.lost += 1
+    asking.abort()
     if (startMs === undefined) startMs = until.venueTimeMs
     else options.onGap(lastMs, until.venueTimeMs)
     lastId = until.id - 1

@@ -59,7 +59,7 @@ export function recordSymbol(
   const { source } = plan
   const { fromMs } = options
   const minutes = closeMinutes(parts, fromMs)
-  const seconds = closeSeconds(parts)
+  const seconds = closeSeconds(parts, knowsJoined)
   if (options.left !== undefined) seconds.resume(options.left)
   const left = new Set(options.left?.trades.map((trade) => `${trade.timeMs}:${trade.id}`))
   const flow = plan.hasFlow ? closeFlow(parts, fromMs) : undefined
@@ -121,6 +121,15 @@ export function recordSymbol(
         { time: interestGridMs, openInterest: interest.openInterest, openInterestUsd: interest.valueUsd },
       ])
     interestGridMs = Math.floor(nowMs / GRID_MS) * GRID_MS + GRID_MS
+  }
+
+  /** Whether the rate and the open interest that belong to a candle of this end will not change any more. */
+  function knowsJoined(closeMs: number): boolean {
+    if (parts.derivatives === undefined) return true
+    if (plan.hasFunding && fundingToMs <= Math.floor((closeMs - 1) / HOUR_MS) * HOUR_MS) return false
+    const gridMs = Math.floor(closeMs / GRID_MS) * GRID_MS
+    if (plan.openInterest === 'asked') return interestToMs > gridMs
+    return interestGridMs !== undefined && interestGridMs > gridMs
   }
 
   /** Rates are settled on the hour and published within a minute: the first minute of an hour waits for them. */

@@ -67,6 +67,8 @@ export async function readLeftTrades(
   const fromMs = Math.max(final?.before ?? 0, todayMs, final?.before === 0 ? firstMinute : 0)
   if (fromMs >= nowMs) return undefined
   const { gaps } = await coverage.read([feed], fromMs, nowMs)
+  // The end may have come between the two: seconds are observed only where their trades are.
+  for (const { from, to } of gaps) await coverage.retract(seconds, from, to)
   const page = await series.page({
     feeds: [feed],
     range: { from: fromMs, to: nowMs },

@@ -19,7 +19,7 @@ import { watchSilence } from './watch-silence.ts'
 import type { RowWriter } from './write-rows.ts'
 
 /** What is told of the present may still be on its way for so long. */
-export const CLAIM_MARGIN_MS = 1_000
+export const CLAIM_MARGIN_MS = 2_000
 const TICK_MS = 1_000
 const SAMPLE_MS = 500
 /** No fact takes longer than this from its time to us. */
@@ -150,19 +150,22 @@ export function runLive(options: {
   }
 
   /** Only what was processed can be claimed: a consumer that is behind claims less. */
-  function claim(nowMs: number): void {
-    const heardMs = session.stats().queued > 0 ? Math.min(processedMs, nowMs) : nowMs
+  function claim(readMs: number): void {
+    const heardMs = session.stats().queued > 0 ? Math.min(processedMs, readMs) : readMs
     tracker.claim(heardMs - CLAIM_MARGIN_MS)
   }
 
   async function tick(): Promise<void> {
+    // What lay in the sockets at one tick is read by the next, however busy this thread is.
+    let readMs = clock.now()
     for (;;) {
       await clock.sleep(TICK_MS, signal)
       const nowMs = clock.now()
       // A store that takes nothing is not given more to keep, and nothing is claimed that it does not have.
       if (writer.stats().failure !== null) continue
       for (const recorder of recorders.values()) recorder.show(nowMs)
-      claim(nowMs)
+      claim(readMs)
+      readMs = nowMs
     }
   }
 

@@ -16,8 +16,7 @@
  *
  * To add a venue of the same kind: its folder in venues/, its line in venues/list.ts, its plan in plans.ts. To add
  * another kind (prediction markets, an oracle): write `record-….ts` that returns a Recorder, using write-rows,
- * track-coverage, watch-silence and, where books come as differences, keep-book and sample-book; hand it to
- * `supervise` in the composition.
+ * track-coverage, watch-silence and sample-book; hand it to `supervise` in the composition.
  *
  * States of a recorder here:
  *

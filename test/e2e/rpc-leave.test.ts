@@ -68,9 +68,11 @@ test('a heavy call of a caller who left gives its slot and its credits back at o
   // The node still hangs: only the leaving can have freed the one slot and the five credits of six.
   const startedMs = performance.now()
   await until(async () => {
-    const probe = await chain.post(`[${call('getMempoolEntries')},${call('nonsense')}]`, key, {
-      Connection: 'close',
-    }).catch(() => undefined)
+    const probe = await chain
+      .post(`[${call('getMempoolEntries')},${call('nonsense')}]`, key, {
+        Connection: 'close',
+      })
+      .catch(() => undefined)
     return probe === undefined
   }, 'unused').catch(() => {})
   void startedMs

@@ -90,7 +90,7 @@ export async function startRecording(
 ): Promise<Recording> {
   const { clock } = world
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tapeline-ingest-'))
-  const store = await openSqliteEnvironment({ file: join(folder, 'test.db'), clock })
+  const store = await openSqliteEnvironment({ file: join(folder, 'test.db'), clock, holdMs: 25 })
   const log = createLogger({ level: process.env.TAPELINE_LOG_LEVEL ?? 'silent' })
   const recorders = (options.venues ?? (['spot', 'futures', 'perp'] as const)).map((venue) => {
     const { name } = EXCHANGES[venue]

@@ -19,9 +19,15 @@ export interface SqliteEnvironmentOptions {
   clock: Clock
   /** Page cache of the reading connection. */
   cacheBytes?: number
+  /**
+   * How long rows may be encoded at a stretch. A thread that only records takes longer stretches: it reads from
+   * sockets in between, and encoding must not fall behind reading.
+   */
+  holdMs?: number
 }
 
 const READER_CACHE_BYTES = 64 * 1024 * 1024
+const HOLD_MS = 2
 
 /**
  * The embedded engine: reads on a connection of the calling thread, writes in a thread of its own. Other
@@ -37,7 +43,7 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
   try {
     migrate(database, 'environment', ENVIRONMENT_MIGRATIONS)
     writer = options.file === ':memory:' ? inlineWriter(database) : threadWriter(options.file)
-    return assemble(database, writer, options.clock)
+    return assemble(database, writer, options)
   } catch (error) {
     await writer?.close()
     database.close()
@@ -45,10 +51,14 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
   }
 }
 
-function assemble(database: DatabaseSync, plainWriter: Writer, clock: Clock): EnvironmentStore {
+function assemble(
+  database: DatabaseSync,
+  plainWriter: Writer,
+  { clock, holdMs = HOLD_MS }: SqliteEnvironmentOptions,
+): EnvironmentStore {
   const { writer, writes } = countWrites(plainWriter)
   const lookup = feedLookup(database)
-  const series = sqliteSeries({ database, lookup, writer, clock })
+  const series = sqliteSeries({ database, lookup, writer, clock, holdMs })
   let closing: Promise<void> | undefined
   const isClosed = () => closing !== undefined
   return {

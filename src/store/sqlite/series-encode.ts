@@ -6,8 +6,6 @@ import { type FeedRows, type RowInputs, rowEncoder } from '../../core/rows/row-k
 import { type AppendResult, MAX_BATCH_ROWS } from '../series.ts'
 import { type PackedRows, packRows } from './series-packed.ts'
 
-/** Validating and encoding gives way to other work after this long. */
-const MAX_HOLD_MS = 2
 const ROWS_PER_LOOK = 16
 const ROWS_PER_PACK = 500
 
@@ -17,8 +15,15 @@ export interface EncodedBatch {
   refused: AppendResult['refused']
 }
 
-/** Validates and encodes every row before any is written. In `throw` mode the first wrong row ends it. */
-export async function encodeBatch(batch: readonly FeedRows[], mode: 'throw' | 'skip'): Promise<EncodedBatch> {
+/**
+ * Validates and encodes every row before any is written. In `throw` mode the first wrong row ends it. Gives way to
+ * other work of the thread after each `holdMs`.
+ */
+export async function encodeBatch(
+  batch: readonly FeedRows[],
+  mode: 'throw' | 'skip',
+  holdMs: number,
+): Promise<EncodedBatch> {
   const transactions: PackedRows[][] = [[]]
   const refused: AppendResult['refused'] = []
   let inTransaction = 0
@@ -49,7 +54,7 @@ export async function encodeBatch(batch: readonly FeedRows[], mode: 'throw' | 's
         flush(feed, encoded)
         encoded = []
       }
-      if (index % ROWS_PER_LOOK === 0 && performance.now() - holdingSince > MAX_HOLD_MS) {
+      if (index % ROWS_PER_LOOK === 0 && performance.now() - holdingSince > holdMs) {
         await nextTurn()
         holdingSince = performance.now()
       }
@@ -57,6 +62,6 @@ export async function encodeBatch(batch: readonly FeedRows[], mode: 'throw' | 's
     flush(feed, encoded)
   }
   // Handing a batch over copies it: that is a stretch of its own.
-  if (performance.now() - holdingSince > MAX_HOLD_MS / 2) await nextTurn()
+  if (performance.now() - holdingSince > holdMs / 2) await nextTurn()
   return { transactions: transactions.filter((rows) => rows.length > 0), refused }
 }

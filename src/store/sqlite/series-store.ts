@@ -29,8 +29,9 @@ export function sqliteSeries(parts: {
   lookup: FeedLookup
   writer: Writer
   clock: Clock
+  holdMs: number
 }): SeriesStore {
-  const { database, lookup, writer, clock } = parts
+  const { database, lookup, writer, clock, holdMs } = parts
   const oneState = oneStateOf(database)
   const statements = statementCache(database)
   const pages = pageReader(statements, oneState)
@@ -63,7 +64,7 @@ export function sqliteSeries(parts: {
     const mode = options.refused ?? 'throw'
     const result: AppendResult = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0, refused: [] }
     const handedOver = turn.then(async () => {
-      const encoded = await encodeBatch(batch, mode)
+      const encoded = await encodeBatch(batch, mode, holdMs)
       for (const { feed } of encoded.refused) tally[feed.dataset].refused++
       const [first] = encoded.refused
       if (first !== undefined && mode === 'throw') throw first.error

@@ -13,6 +13,9 @@ import { createFrameFaults, type Frame } from './frame-faults.ts'
 
 export interface Listener {
   deliver(frame: Frame): void
+  /** Between the two, frames wait for each other and leave together: many frames a tick, few packets. */
+  hold(): void
+  release(): void
 }
 
 export interface Producer {
@@ -72,7 +75,11 @@ export function createHub(options: {
       // A clock set back: wait until time reaches the old mark, so that nothing is told twice.
       if (nowMs <= doneMs) continue
       const fromMs = Math.max(doneMs, nowMs - MAX_CATCH_UP_MS)
-      for (const { producer } of [...live.values()]) producer.produce(fromMs, nowMs, publish)
+      const streams = [...live.values()]
+      const held = new Set(streams.flatMap(({ listeners }) => [...listeners]))
+      for (const listener of held) listener.hold()
+      for (const { producer } of streams) producer.produce(fromMs, nowMs, publish)
+      for (const listener of held) listener.release()
       doneMs = nowMs
     }
   }

@@ -104,7 +104,7 @@ export function createSockets(options: {
     return false
   }
 
-  function accept(ws: WebSocket, url: URL): void {
+  function accept(ws: WebSocket, url: URL, wire: Duplex): void {
     const bornMs = clock.now()
     let lastDataMs = bornMs
     let lastPongMs = bornMs
@@ -126,6 +126,8 @@ export function createSockets(options: {
         const text = session?.render(frame) ?? ''
         socket.sendData(frame.isBroken === true ? text.slice(0, Math.ceil(text.length * 0.6)) : text)
       },
+      hold: () => wire.cork(),
+      release: () => wire.uncork(),
       deliverAlone(frame) {
         if (faults.hit('mute', venue, frame) === undefined) socket.deliver(frame)
       },
@@ -205,7 +207,7 @@ export function createSockets(options: {
     upgrade(request, socket, head) {
       if (refuses() || faults.hit('drop', venue, { channel: '' }) !== undefined) return void socket.destroy()
       const url = new URL(request.url ?? '/', 'http://loopback')
-      server.handleUpgrade(request, socket, head, (ws) => accept(ws, url))
+      server.handleUpgrade(request, socket, head, (ws) => accept(ws, url, socket))
     },
     count: () => open.size,
     opened: () => opened,

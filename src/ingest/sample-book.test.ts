@@ -1,70 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BookDiffObservation, BookSnapshotObservation, Level } from '../venues/observation.ts'
-import { keepBook } from './keep-book.ts'
+import type { Level } from '../venues/observation.ts'
 import { type BookState, GRID_MS, KEEP_ALIVE_MS, sampleBook } from './sample-book.ts'
-
-const about = { source: 'cexa', symbol: 'BTC', instrument: 'BTCUSDT', receivedMs: 0, key: null } as const
-
-const snapshot = (id: number, bids: Level[], asks: Level[]): BookSnapshotObservation => ({
-  ...about,
-  ...{ kind: 'book_snapshot', feed: 'rest', venueTimeMs: id, lastUpdateId: id, bids, asks },
-})
-const diff = (
-  first: number,
-  last: number,
-  bids: Level[],
-  previous: number | null = null,
-): BookDiffObservation => ({
-  ...about,
-  ...{
-    kind: 'book_diff',
-    venueTimeMs: last,
-    firstUpdateId: first,
-    lastUpdateId: last,
-    previousUpdateId: previous,
-  },
-  ...{ bids, asks: [] },
-})
-
-test('diffs that came before the snapshot are used: a resync loses no update', () => {
-  const book = keepBook()
-  assert.equal(book.apply(diff(8, 10, [['99', '1']])), true, 'a snapshot is needed')
-  assert.equal(book.apply(diff(11, 12, [['100', '2']])), true)
-  assert.equal(book.top(5), undefined)
-  assert.equal(book.load(snapshot(9, [['98', '1']], [['101', '1']])), true)
-  assert.deepEqual(book.top(5)?.bids, [
-    ['100', '2'],
-    ['99', '1'],
-    ['98', '1'],
-  ])
-  assert.equal(book.apply(diff(13, 13, [['100', '0']])), false)
-  assert.deepEqual(book.top(1)?.bids, [['99', '1']])
-})
-
-test('a skipped number makes the book unknown until a snapshot fits; old diffs are ignored', () => {
-  const book = keepBook()
-  book.load(snapshot(20, [['98', '1']], [['101', '1']]))
-  assert.equal(book.apply(diff(15, 20, [['1', '1']])), false, 'older than the snapshot')
-  assert.equal(book.apply(diff(21, 22, [])), false)
-  assert.equal(book.apply(diff(24, 25, [['97', '5']])), true, '23 is missing')
-  assert.equal(book.isSynced, false)
-  assert.equal(book.load(snapshot(21, [], [])), false, 'too old for what was kept')
-  assert.equal(book.load(snapshot(24, [['96', '1']], [])), true)
-  assert.deepEqual(book.top(5)?.bids, [
-    ['97', '5'],
-    ['96', '1'],
-  ])
-  assert.equal(book.resyncs, 2)
-})
-
-test('chained diffs must name the one before', () => {
-  const book = keepBook()
-  book.load(snapshot(100, [], [['5', '1']]))
-  assert.equal(book.apply(diff(90, 105, [['3', '1']], 89)), false, 'the first spans the snapshot')
-  assert.equal(book.apply(diff(108, 110, [['4', '1']], 105)), false)
-  assert.equal(book.apply(diff(112, 115, [], 111)), true)
-})
 
 const book = (timeMs: number, price: string, depth = 5): BookState => ({
   timeMs,

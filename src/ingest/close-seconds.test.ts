@@ -1,0 +1,100 @@
+/** When a second that is built from trades is closed: soon, but never before it is surely over. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readRows } from '../../test/ingest/compare.ts'
+import { manualClock } from '../kit/clock.ts'
+import { createLogger } from '../kit/log.ts'
+import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
+import type { Venue } from '../venues/venue.ts'
+import { closeSeconds } from './close-seconds.ts'
+import { candleFeed, EXCHANGE_PLANS } from './plans.ts'
+import { createCoverageTracker } from './track-coverage.ts'
+import { createRowWriter } from './write-rows.ts'
+
+const START_MS = Date.parse('2026-11-10T10:00:00Z')
+const RANGE = { fromMs: START_MS, toMs: START_MS + 3_600_000 }
+
+async function start(name: 'binance-futures' | 'hyperliquid', isJoined: (closeMs: number) => boolean) {
+  const plan = EXCHANGE_PLANS[name]
+  assert.ok(plan !== undefined)
+  const clock = manualClock(START_MS)
+  const { series, coverage, close } = await openSqliteEnvironment({ file: ':memory:', clock })
+  const writer = createRowWriter({ series, clock, log: createLogger({ level: 'silent' }) })
+  const tracker = createCoverageTracker({ feeds: [], coverage, writer })
+  const counts = { trades: 0, differences: 0, lateTrades: 0, missedMinutes: 0 }
+  const signal = new AbortController().signal
+  const feed = candleFeed(plan.source, 'BTC', '1s')
+  const seconds = closeSeconds(
+    // No test here asks a venue.
+    {
+      ...{ plan, venue: {} as Venue, symbol: 'BTC', series, writer, tracker, derivatives: undefined },
+      counts,
+      clock,
+      signal,
+    },
+    isJoined,
+  )
+  seconds.begin(START_MS)
+  return {
+    seconds,
+    counts,
+    trade: (ms: number) =>
+      seconds.trade({ timeMs: START_MS + ms, price: '100', size: '1', side: 'buy', fills: 1 }),
+    /** Seconds after the start that are stored as closed. */
+    async closed() {
+      seconds.show()
+      await writer.flush()
+      const rows = await readRows({ series, coverage } as never, feed, RANGE)
+      return rows.filter((row) => row.closed).map((row) => (Date.parse(row.timestamp) - START_MS) / 1_000)
+    },
+    async end() {
+      await writer.close()
+      await close()
+    },
+  }
+}
+
+test('numbered trades close a second as soon as one is surely later, however long the pause was', async () => {
+  const { trade, closed, end } = await start('binance-futures', () => true)
+  for (const ms of [100, 900, 1_100, 2_200]) trade(ms)
+  assert.deepEqual(await closed(), [], 'the next trades may still change places with earlier ones')
+  trade(2_500)
+  assert.deepEqual(await closed(), [0])
+  trade(40_000)
+  assert.deepEqual(await closed(), [0, 1, 2])
+  await end()
+})
+
+test('trades without numbers leave the seconds around a pause to the count of the minute', async () => {
+  const { trade, closed, seconds, end } = await start('hyperliquid', () => true)
+  for (const ms of [100, 1_100, 2_100, 3_100, 9_000, 10_000, 11_000, 12_600]) trade(ms)
+  assert.deepEqual(await closed(), [1, 2, 10], 'neither the first heard, nor 3 and 9 beside the pause')
+  const minute = { open: '100', high: '100', low: '100', close: '100', buys: null, sells: null }
+  const units = (value: bigint) => ({ units: value, scale: 0 })
+  const bar = {
+    ...minute,
+    openMs: START_MS,
+    count: 8,
+    volume: units(8n),
+    quote: null,
+    buyVolume: null,
+    buyQuote: null,
+  }
+  seconds.minutes([bar], START_MS, START_MS + 60_000)
+  await seconds.close(START_MS + 64_000)
+  assert.deepEqual(await closed(), [0, 1, 2, 3, 9, 10, 11, 12])
+  await end()
+})
+
+test('a second in a gap, or whose rate is not known yet, is not closed', async () => {
+  let isKnown = false
+  const { trade, closed, seconds, end } = await start('binance-futures', () => isKnown)
+  for (const ms of [100, 1_100, 2_100, 3_100, 4_100]) trade(ms)
+  assert.deepEqual(await closed(), [])
+  seconds.gap(START_MS + 1_200, START_MS + 1_300)
+  isKnown = true
+  assert.deepEqual(await closed(), [0])
+  trade(6_000)
+  assert.deepEqual(await closed(), [0, 2, 3])
+  await end()
+})
