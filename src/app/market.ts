@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { sizeOfRows } from '../api/contract/envelopes.ts'
 import { feedFacts } from '../api/endpoints/market/feed-facts.ts'
 import type { SealedPage } from '../api/endpoints/market/market-data.ts'
 import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
@@ -45,7 +46,7 @@ function pageCache(): Lru<string, SealedPage | 'seen'> {
   return new Lru({
     maxEntries: PAGE_CACHE_ENTRIES,
     maxWeight: PAGE_CACHE_CHARS,
-    weigh: (page) => (page === 'seen' ? 0 : page.answer.rows.length),
+    weigh: (page) => (page === 'seen' ? 0 : sizeOfRows(page.answer)),
   })
 }
 

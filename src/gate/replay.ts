@@ -1,5 +1,6 @@
 import type { Credential } from '../accounts/key-ring.ts'
 import type { ListAnswer } from '../api/contract/endpoint.ts'
+import { sizeOfRows } from '../api/contract/envelopes.ts'
 import { Lru } from '../kit/lru.ts'
 import type { GateRequest } from './request.ts'
 import type { Task } from './task.ts'
@@ -30,7 +31,7 @@ export function createReplay<Services>(): Replay<Services> {
   const kept = new Lru<string, Replayed<Services>>({
     maxEntries: MOST_ENTRIES,
     maxWeight: MOST_BYTES,
-    weigh: ({ answer }) => bytesOf(answer.rows),
+    weigh: ({ answer }) => sizeOfRows(answer),
   })
   return {
     find(request, credential, nowMs) {
@@ -47,11 +48,6 @@ export function createReplay<Services>(): Replay<Services> {
       kept.set(name, { input, given, format, answer, rowLimit })
     },
   }
-}
-
-/** Parts of a kept answer are its own: they hold on to nothing larger. */
-function bytesOf(rows: ListAnswer['rows']): number {
-  return typeof rows === 'string' ? rows.length : rows.reduce((sum, part) => sum + part.length, 0)
 }
 
 function nameOf({ path, search, headers }: GateRequest, { environment, plan }: Credential): string {

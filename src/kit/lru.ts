@@ -1,6 +1,10 @@
-/** A map that forgets what was not used for the longest time, bounded by count and optionally by weight. */
+/**
+ * A map that forgets what was not used for long, bounded by count and optionally by weight. A use only leaves a
+ * mark; what is marked is passed over once when something has to go (the clock algorithm), so that reading costs
+ * no more than in a plain map.
+ */
 export class Lru<K, V> {
-  #entries = new Map<K, { value: V; weight: number }>()
+  #entries = new Map<K, { value: V; weight: number; used: boolean }>()
   #weight = 0
   readonly #maxEntries: number
   readonly #maxWeight: number
@@ -23,8 +27,7 @@ export class Lru<K, V> {
   get(key: K): V | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
+    entry.used = true
     return entry.value
   }
 
@@ -32,12 +35,21 @@ export class Lru<K, V> {
     this.delete(key)
     const weight = this.#weigh(value)
     if (weight > this.#maxWeight) return
-    this.#entries.set(key, { value, weight })
+    this.#makeRoom(weight)
+    this.#entries.set(key, { value, weight, used: false })
     this.#weight += weight
-    while (this.#entries.size > this.#maxEntries || this.#weight > this.#maxWeight) {
-      const oldest = this.#entries.keys().next()
+  }
+
+  #makeRoom(weight: number): void {
+    while (this.#entries.size >= this.#maxEntries || this.#weight + weight > this.#maxWeight) {
+      const oldest = this.#entries.entries().next()
       if (oldest.done) return
-      this.delete(oldest.value)
+      const [key, entry] = oldest.value
+      if (entry.used) {
+        entry.used = false
+        this.#entries.delete(key)
+        this.#entries.set(key, entry)
+      } else this.delete(key)
     }
   }
 
