@@ -8,8 +8,6 @@ import type { Cors } from './cors.ts'
 
 /** Bodies above this are written in parts, so that a slow reader holds no large buffer in the socket. */
 const PART_BYTES = 65_536
-/** A reader that keeps up would take a whole large body in one turn of the loop: others get theirs in between. */
-const PARTS_PER_TURN = 4
 
 /** Writes an answer of the gate to the socket. The headers are ready pairs: they go out as they are. */
 export function sendReply(
@@ -102,11 +100,11 @@ function* slicesOf(parts: readonly Buffer[]): Generator<Buffer> {
 }
 
 async function writeParts(raw: ServerResponse, parts: readonly Buffer[]): Promise<void> {
-  let written = 0
   for (const slice of slicesOf(parts)) {
     if (raw.destroyed) break
     if (raw.write(slice)) {
-      if (++written % PARTS_PER_TURN === 0) await new Promise(setImmediate)
+      // A reader that keeps up would take all of it in one turn of the loop: others get theirs in between.
+      await new Promise(setImmediate)
       continue
     }
     await new Promise<void>((resolve) => {
