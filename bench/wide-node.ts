@@ -32,7 +32,6 @@ function answer(socket: WebSocket, frame: string): void {
     socket.send(`${head}${ANSWERS[method] ?? '{}'}}`)
     return
   }
-  socket.send(head, { fin: false, binary: false })
-  socket.send(blocks, { fin: false, binary: false })
-  socket.send('}', { fin: true, binary: false })
+  // One frame, as the real node sends it.
+  socket.send(Buffer.concat([Buffer.from(head), blocks, Buffer.from('}')]), { binary: false })
 }

@@ -12,7 +12,7 @@
  */
 import type { Breaker } from '../kit/breaker.ts'
 import type { Clock } from '../kit/clock.ts'
-import { choose } from './choose.ts'
+import { orderOf } from './choose.ts'
 import { classify } from './classify.ts'
 import { type Attempt, failureOf, refusedOutcome, type Stop } from './conclude.ts'
 import type { NodeLink } from './node-link.ts'
@@ -122,7 +122,12 @@ export class CallRun {
     const views = nodes.map((node) => node.view(lane))
     const { prefer } = this.#options
     const need = { utxoIndex: needsUtxoIndex, exclude: this.#tried, wellOnly, prefer }
-    return choose(views, need).order.flatMap((name) => links.get(name) ?? [])
+    const found: NodeLink[] = []
+    for (const name of orderOf(views, need)) {
+      const link = links.get(name)
+      if (link !== undefined) found.push(link)
+    }
+    return found
   }
 
   /** The first whose breaker lets a call through; when none does, the first: never all out. */

@@ -44,19 +44,27 @@ export interface Choice {
 export const SILENT_LIMIT_MS = 1_000
 
 export function choose(nodes: readonly NodeView[], need: Need): Choice {
-  const ranked = nodes.map((node) => ({ node, ...rank(node, need) }))
-  const usable = ranked.filter((entry) => entry.rank !== undefined)
-  usable.sort(
-    (a, b) =>
-      (a.rank ?? 0) - (b.rank ?? 0) ||
-      Number(b.node.name === need.prefer) - Number(a.node.name === need.prefer) ||
-      expectedWaitMs(a.node) - expectedWaitMs(b.node) ||
-      (a.node.name < b.node.name ? -1 : 1),
-  )
-  return {
-    order: usable.map(({ node }) => node.name),
-    explain: ranked.map(({ node, why }) => ({ node: node.name, why })),
+  const explain = nodes.map((node) => ({ node: node.name, why: rank(node, need).why }))
+  return { order: orderOf(nodes, need), explain }
+}
+
+/** The order alone, for every call. */
+export function orderOf(nodes: readonly NodeView[], need: Need): string[] {
+  const usable: { node: NodeView; rank: number }[] = []
+  for (const node of nodes) {
+    const { rank: found } = rank(node, need)
+    if (found !== undefined) usable.push({ node, rank: found })
   }
+  if (usable.length > 1) {
+    usable.sort(
+      (a, b) =>
+        a.rank - b.rank ||
+        Number(b.node.name === need.prefer) - Number(a.node.name === need.prefer) ||
+        expectedWaitMs(a.node) - expectedWaitMs(b.node) ||
+        (a.node.name < b.node.name ? -1 : 1),
+    )
+  }
+  return usable.map(({ node }) => node.name)
 }
 
 function expectedWaitMs(node: NodeView): number {
@@ -91,8 +99,11 @@ function rank(node: NodeView, need: Need): { rank: number | undefined; why: stri
     const why = 'put back: calls to it kept failing'
     return { rank: primary ? RANKS.brokenPrimary : RANKS.brokenBackup, why }
   }
-  return { rank: primary ? RANKS.healthyPrimary : RANKS.healthyBackup, why: `healthy ${node.tier}` }
+  return primary ? HEALTHY_PRIMARY : HEALTHY_BACKUP
 }
+
+const HEALTHY_PRIMARY = { rank: RANKS.healthyPrimary, why: 'healthy primary' }
+const HEALTHY_BACKUP = { rank: RANKS.healthyBackup, why: 'healthy backup' }
 
 function troubleOf(node: NodeView): string | undefined {
   if (node.state !== 'healthy') return node.state

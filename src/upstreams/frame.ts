@@ -18,45 +18,72 @@ const COMMA = 0x2c
 const COLON = 0x3a
 const OPEN = 0x7b
 const CLOSE = 0x7d
+const LETTER_N = 0x6e
+const DIGIT_0 = 0x30
 
-const NAMES = ['id', 'method', 'params', 'error'] as const
+const MAX_ID_DIGITS = 15
 
 /** undefined when the bytes are not one JSON object, as far as this reader looks. */
 export function sliceFrame(bytes: Buffer): Frame | undefined {
-  const members = sliceMembers(bytes)
-  if (members === undefined) return undefined
-  const [id, method, params, error] = NAMES.map((name) => members.get(name))
-  const idText = id?.toString('latin1')
-  if (idText !== undefined && idText !== 'null' && !/^\d{1,15}$/.test(idText)) return undefined
-  return {
-    id: idText === undefined || idText === 'null' ? undefined : Number(idText),
-    method: method === undefined ? undefined : plainString(method),
-    params,
-    error,
+  let id: number | undefined
+  let method: string | undefined
+  let params: Buffer | undefined
+  let error: Buffer | undefined
+  const whole = eachMember(bytes, (name, from, to) => {
+    if (name === 'id') {
+      id = readId(bytes, from, to)
+      return !Number.isNaN(id)
+    }
+    if (name === 'method') method = plainString(bytes.subarray(from, to))
+    else if (name === 'params') params = bytes.subarray(from, to)
+    else if (name === 'error') error = bytes.subarray(from, to)
+    return true
+  })
+  return whole ? { id, method, params, error } : undefined
+}
+
+/** undefined for null, NaN for what is no id. */
+function readId(bytes: Buffer, from: number, to: number): number | undefined {
+  if (bytes[from] === LETTER_N && bytes.toString('latin1', from, to) === 'null') return undefined
+  if (to - from > MAX_ID_DIGITS) return Number.NaN
+  let id = 0
+  for (let at = from; at < to; at++) {
+    const digit = (bytes[at] ?? 0) - DIGIT_0
+    if (digit < 0 || digit > 9) return Number.NaN
+    id = id * 10 + digit
   }
+  return id
 }
 
 /** The members of one JSON object as byte ranges of the same memory. A repeated name keeps the last. */
 export function sliceMembers(bytes: Buffer): Map<string, Buffer> | undefined {
   const members = new Map<string, Buffer>()
+  const whole = eachMember(bytes, (name, from, to) => {
+    members.set(name, bytes.subarray(from, to))
+    return true
+  })
+  return whole ? members : undefined
+}
+
+/** Whether the bytes are one object of which every member was welcome. */
+function eachMember(bytes: Buffer, onMember: (name: string, from: number, to: number) => boolean): boolean {
   let at = skipSpace(bytes, 0)
-  if (bytes[at] !== OPEN) return undefined
+  if (bytes[at] !== OPEN) return false
   at = skipSpace(bytes, at + 1)
-  if (bytes[at] === CLOSE) return endsAt(bytes, at) ? members : undefined
+  if (bytes[at] === CLOSE) return endsAt(bytes, at)
   for (;;) {
-    if (bytes[at] !== QUOTE) return undefined
+    if (bytes[at] !== QUOTE) return false
     const nameEnd = skipString(bytes, at)
-    if (nameEnd < 0) return undefined
+    if (nameEnd < 0) return false
     const name = bytes.toString('utf8', at + 1, nameEnd - 1)
     at = skipSpace(bytes, nameEnd)
-    if (bytes[at] !== COLON) return undefined
+    if (bytes[at] !== COLON) return false
     at = skipSpace(bytes, at + 1)
     const end = skipValue(bytes, at)
-    if (end <= at) return undefined
-    members.set(name, bytes.subarray(at, end))
+    if (end <= at || !onMember(name, at, end)) return false
     at = skipSpace(bytes, end)
-    if (bytes[at] === CLOSE) return endsAt(bytes, at) ? members : undefined
-    if (bytes[at] !== COMMA) return undefined
+    if (bytes[at] === CLOSE) return endsAt(bytes, at)
+    if (bytes[at] !== COMMA) return false
     at = skipSpace(bytes, at + 1)
   }
 }

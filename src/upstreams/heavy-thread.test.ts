@@ -67,6 +67,7 @@ test('a call that outlives its limit is a fault and the next one gets a fresh so
 
 test('a dead node is a fault at once, not at the deadline', async (t) => {
   const { node, thread } = await started(t)
+  assert.equal((await thread.call('a', 'getBlocks', PARAMS, { timeoutMs })).kind, 'result')
   await node.die()
   const startedMs = performance.now()
   const answers = await Promise.all([1, 2].map(() => thread.call('a', 'getBlocks', PARAMS, { timeoutMs })))

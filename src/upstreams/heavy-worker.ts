@@ -1,4 +1,6 @@
 /** The heavy thread: owns the heavy sockets of all nodes, receives and cuts large answers off the main loop. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { parentPort, workerData } from 'node:worker_threads'
 import { type HeavyLane, openHeavyLane } from './heavy-lane.ts'
 import {
@@ -18,8 +20,17 @@ const lanes = new Map<string, HeavyLane>(
 )
 const running = new Map<number, AbortController>()
 
+/**
+ * What a large answer was read into is garbage as soon as it is joined. This thread has next to nothing else on
+ * its heap, so that collecting it takes little; waiting for it would keep several answers resident.
+ */
+const LARGE_BYTES = 8 * 1024 * 1024
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
 function reply(message: FromHeavyThread): void {
   port?.postMessage(message, message.kind === 'result' ? [message.memory] : [])
+  if (message.kind === 'result' && message.length > LARGE_BYTES) setImmediate(collect)
 }
 
 async function call(request: Extract<ToHeavyThread, { op: 'call' }>): Promise<void> {

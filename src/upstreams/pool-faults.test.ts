@@ -252,6 +252,8 @@ test('an unknown text is tried on another node and then reported as what it is',
 
 test('a block that one node does not have is looked for on one other, and not on all', async (t) => {
   const { nodes, pool } = await three(t)
+  // The thread of heavy calls is started by the first of them; how long that takes is not the matter here.
+  assert.equal(kind(await pool.callRaw('getMempoolEntries', {}, { deadlineMs: 20_000 })), 'ok')
   for (const node of nodes) node.respond.set('getBlock', () => ({ error: `cannot find full block ${HASH}` }))
   const outcome = await pool.callRaw('getBlock', { hash: HASH }, { deadlineMs: 4_000 })
   assert.ok(!outcome.ok && outcome.failure.kind === 'refused')

@@ -14,7 +14,7 @@ let coins: Coin[]
 before(async () => {
   chain = await startChainService({
     nodes: 1,
-    chain: { transactionsPerSecond: 1, fund: funds(3) },
+    chain: { transactionsPerSecond: 1, reorgsPerMinute: 0, fund: funds(2) },
     plans: [WIDE_PLAN, ONE_HEAVY],
   })
   await chain.healthy(1)
@@ -24,22 +24,23 @@ before(async () => {
 after(() => chain.stop())
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const call = (method: string, params: object = {}) => exactText({ jsonrpc: '2.0', id: 1, method, params })
 const hang = (on: boolean) => {
   for (const node of chain.nodes) node.setFaults({ hang: on })
 }
 const received = (method: string) => chain.nodes[0]?.log.counts()[method] ?? 0
 
-async function remaining(key: string): Promise<number> {
-  const { credits } = (await chain.get('/v1/limits', key)).json as { credits: { remaining: number } }
-  return credits.remaining
+async function spent(key: string): Promise<number> {
+  const { credits } = (await chain.get('/v1/limits', key)).json as { credits: { used: number } }
+  return credits.used
 }
 
-/** Sends a body, waits that long and cuts the connection. */
+/** Sends a body and cuts the connection as soon as that is so. */
 async function askAndLeave(
   path: string,
   key: string,
   body: string,
-  afterMs: number,
+  when: () => boolean,
   headers: Record<string, string> = {},
 ): Promise<void> {
   const sent = request(`${chain.service.url}${path}`, {
@@ -48,43 +49,91 @@ async function askAndLeave(
   })
   sent.on('error', () => {})
   sent.end(body)
-  await pause(afterMs)
+  const endsAt = performance.now() + 5_000
+  while (!when()) {
+    assert.ok(performance.now() < endsAt, 'the moment to leave did not come')
+    await pause(5)
+  }
   sent.destroy()
 }
-const call = (method: string, params: object = {}) => exactText({ jsonrpc: '2.0', id: 1, method, params })
 
-async function until(done: () => Promise<boolean>, what: string): Promise<void> {
-  const endsAt = performance.now() + 3_000
-  while (!(await done())) {
-    assert.ok(performance.now() < endsAt, what)
-    await pause(20)
-  }
-}
-
-test('a heavy call of a caller who left gives its slot and its credits back at once, and is not charged', async () => {
-  const key = await chain.key({ plan: 'one-heavy', credits: 6 })
+test('a heavy call of a caller who left gives its slot and its credits back while the node still hangs', async () => {
+  const key = await chain.key({ plan: 'one-heavy', credits: 9 })
   hang(true)
-  await askAndLeave('/rpc', key, call('getMempoolEntries'), 200)
-  // The node still hangs: only the leaving can have freed the one slot and the five credits of six.
-  const startedMs = performance.now()
-  await until(async () => {
-    const probe = await chain
-      .post(`[${call('getMempoolEntries')},${call('nonsense')}]`, key, {
-        Connection: 'close',
-      })
-      .catch(() => undefined)
-    return probe === undefined
-  }, 'unused').catch(() => {})
-  void startedMs
+  const before = received('getMempoolEntries')
+  await askAndLeave('/rpc', key, call('getMempoolEntries'), () => received('getMempoolEntries') > before)
+  // The next one is neither refused for want of a slot (429) nor for want of credits (402): it is on its way.
+  const endsAt = performance.now() + 2_000
+  let next: Promise<{ status: number }> | undefined
+  while (next === undefined) {
+    const trying = chain.post(call('getMempoolEntries'), key)
+    const early = await Promise.race([trying, pause(150)])
+    if (early === undefined) next = trying
+    else assert.ok(performance.now() < endsAt, `still ${(early as { text: string }).text}`)
+  }
   hang(false)
+  assert.equal((await next).status, 200)
+  assert.equal(await spent(key), 5, 'only the one that was answered is paid')
 })
 
-test('light calls behind a node that hangs are dropped, and what had not left does not leave', async () => {
-  const key = await chain.key({ credits: 50 })
-  const before = await remaining(key)
+test('what had not left when its caller left does not reach the node', async () => {
+  const key = await chain.key({ plan: 'one-heavy' })
+  const writer = await chain.key()
   hang(true)
-  await askAndLeave('/rpc', key, call('getSink'), 150)
+  const [coin] = coins
+  assert.ok(coin)
+  const batch = `[${call('getMempoolEntries')},${call('getMempoolEntriesByAddresses', { addresses: [ADDRESS] })}]`
+  const before = received('getMempoolEntries')
+  // The second call of the batch waits for the slot of the first.
+  await askAndLeave('/rpc', key, batch, () => received('getMempoolEntries') > before)
+  await pause(100)
   hang(false)
-  await pause(300)
-  assert.equal(await remaining(key), before)
+  await chain.call(writer, 'getMempoolEntries')
+  await pause(200)
+  assert.equal(received('getMempoolEntriesByAddresses'), 0)
+  assert.equal(await spent(key), 0)
+})
+
+test('light calls of callers who left cost nothing and leave nothing behind', async () => {
+  const key = await chain.key()
+  hang(true)
+  const before = received('getSink')
+  await Promise.all(
+    Array.from({ length: 20 }, () =>
+      askAndLeave('/rpc', key, call('getSink'), () => received('getSink') >= before + 20),
+    ),
+  )
+  await pause(100)
+  hang(false)
+  const { answer } = await chain.call(key, 'getSinkBlueScore')
+  assert.equal(answer.status, 200)
+  assert.equal(await spent(key), 1)
+})
+
+test('a submission with an idempotency key is finished for the one who asks again', async () => {
+  const key = await chain.key()
+  const coin = coins.pop()
+  assert.ok(coin)
+  const { id, json } = payment(coin)
+  const body = exactText({ transaction: json })
+  const headers = { 'Idempotency-Key': 'left-and-back' }
+  const before = received('submitTransaction')
+  hang(true)
+  await askAndLeave(
+    '/v1/transactions/submit',
+    key,
+    body,
+    () => received('submitTransaction') > before,
+    headers,
+  )
+  hang(false)
+  let again = await chain.submit(key, body, headers)
+  for (let left = 50; again.status === 409 && left > 0; left--) {
+    await pause(100)
+    again = await chain.submit(key, body, headers)
+  }
+  assert.equal(again.status, 200, again.text)
+  assert.equal(again.json.tx_id, id)
+  assert.equal(again.headers.get('idempotent-replayed'), 'true')
+  assert.equal(await spent(key), 15, 'paid once')
 })

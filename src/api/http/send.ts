@@ -114,7 +114,11 @@ function* slicesOf(parts: readonly Buffer[]): Generator<Buffer> {
 async function writeParts(raw: ServerResponse, parts: readonly Buffer[]): Promise<void> {
   for (const slice of slicesOf(parts)) {
     if (raw.destroyed) break
-    if (raw.write(slice)) continue
+    if (raw.write(slice)) {
+      // A reader that keeps up would take all of it in one turn of the loop: others get theirs in between.
+      await new Promise(setImmediate)
+      continue
+    }
     await new Promise<void>((resolve) => {
       const go = () => {
         raw.off('drain', go)

@@ -213,6 +213,7 @@ test('a chain with default traffic and two nodes that follow it cost a small sha
 
 test('a block from a template is a good one after the chain has accepted what is in it', () => {
   const { chain, node } = followed({ reorgsPerMinute: 0, transactionsPerSecond: 20, dwellBlocks: 3 })
+  chain.on((event) => node.receive(event))
   for (let i = 0; i < 5; i++) chain.step()
   const transactions = node.mempool.ready().map(({ tx }) => tx)
   assert.ok(transactions.length > 0)

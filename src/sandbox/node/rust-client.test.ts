@@ -18,6 +18,14 @@ const KEY = 'b7e151628aed2a6abf7158809cf4f3c762e7160f38b4da56a784d9045190cfef'
 const ADDRESS = new sdk.PrivateKey(KEY).toAddress('testnet-10').toString()
 const COIN = 5_000_000_000n
 
+/** Members of the client that are no call to a node. */
+const LOCAL =
+  'constructor toJSON toString __destroy_into_raw free url resolver setResolver setNetworkId isConnected encoding nodeId connect disconnect start stop triggerAbort addEventListener removeEventListener clearEventListener removeAllEventListeners'.split(
+    ' ',
+  )
+/** Methods that were called on another node than the common one. */
+const elsewhere = new Set<string>()
+
 let node: RunningSandboxNode
 let rpc: Sdk.RpcClient
 
@@ -223,6 +231,7 @@ test('a block from the template is accepted by submitBlock', async () => {
     const wrong = { ...block, header: { ...block.header, hashMerkleRoot: '00'.repeat(32) } }
     const refused = await client.submitBlock({ block: wrong, allowNonDAABlocks: false } as never)
     assert.deepEqual(refused.report, { type: 'reject', reason: 'blockInvalid' })
+    for (const method of Object.keys(quiet.log.counts())) elsewhere.add(method)
   } finally {
     await client.disconnect()
     await quiet.close()
@@ -267,4 +276,25 @@ test('every notification arrives', async () => {
   const before = seen.get('block-added')
   await new Promise((resolve) => setTimeout(resolve, 500))
   assert.equal(seen.get('block-added'), before)
+  await rpc.unsubscribeVirtualChainChanged(true)
+  await rpc.unsubscribeVirtualDaaScoreChanged()
+  await rpc.unsubscribeSinkBlueScoreChanged()
+  await rpc.unsubscribeNewBlockTemplate()
+  await rpc.unsubscribeFinalityConflict()
+  await rpc.unsubscribeFinalityConflictResolved()
+  await rpc.unsubscribePruningPointUtxoSetOverride()
+  await rpc.unsubscribeUtxosChanged([ADDRESS])
+  await until(() => node.log.counts().unsubscribe === 9, 'nine unsubscriptions')
+})
+
+test('no method of the client was left out', () => {
+  const called = new Set([...Object.keys(node.log.counts()), ...elsewhere])
+  const methods = Object.getOwnPropertyNames(sdk.RpcClient.prototype).filter(
+    (name) => !LOCAL.includes(name) && !/^(un)?subscribe/.test(name),
+  )
+  assert.equal(methods.length, 39)
+  assert.deepEqual(
+    methods.filter((name) => !called.has(name)),
+    [],
+  )
 })

@@ -61,7 +61,7 @@ export function rpcGuide(): string {
   )
   return [
     'JSON-RPC 2.0 in front of the node, `params` as an object. Everything is checked before it is forwarded, and integers of 64 bits survive unchanged in both directions; they may also be sent as decimal text.',
-    `A batch may have up to ${MAX_BATCH} calls and counts as that many requests; its answers keep the order of the calls. A balance or a rate that cannot take the whole batch refuses it whole with 402 or 429. Calls answered with \`error\` cost nothing.`,
+    `A batch may have up to ${MAX_BATCH} calls and counts as that many requests; its answers keep the order of the calls. A balance or a rate that cannot take the whole batch refuses it whole with 402 or 429. Calls answered with \`error\` cost nothing, nor do those of a caller who disconnected before their answer.`,
     ['| code | meaning |', '|---|---|', ...codes].join('\n'),
     ['| method | params | credits |', '|---|---|---|', ...methods].join('\n'),
     'Not served: addPeer, ban, unban, shutdown, resolveFinalityConflict, subscribe, unsubscribe and every method that begins with notify.',
