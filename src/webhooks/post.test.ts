@@ -148,6 +148,20 @@ test('a poster that is closed ends what is under way and begins nothing', async 
   assert.equal(requests.length, 1)
 })
 
+test('a name that leads to a private address at the moment of delivery is not connected to', async (t) => {
+  let connections = 0
+  const server = createServer(() => connections++)
+  const port = await listen(t, server)
+  for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {
+    const resolve = async () => [{ address, family: address.includes(':') ? 6 : 4 }]
+    const poster = createPoster({ guard: createGuard({ allowPrivate: false, resolve }) })
+    t.after(() => poster.close())
+    const { error } = await poster.post(new URL(`https://rebinding.example:${port}/`), '', '')
+    assert.match(error ?? '', /^target refused: /, address)
+  }
+  assert.equal(connections, 0)
+})
+
 const openssl = spawnSync('openssl', ['version']).status === 0
 test('over TLS nothing is sent to a receiver that cannot show who it is', {
   skip: openssl ? false : 'openssl is not installed',

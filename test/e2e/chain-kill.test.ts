@@ -11,7 +11,7 @@ import { allEvents, settled, startChainRig } from '../fakes/chain-rig.ts'
 import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
 
 const ENTRY = join(import.meta.dirname, '../fakes/index-process.ts')
-const KILLS = process.env.TAPELINE_SOAK === undefined ? 3 : 60
+const KILLS = process.env.TAPELINE_SOAK === undefined ? 2 : 60
 
 test('after every kill -9 the index goes on where it stood, and loses and doubles nothing', async (t) => {
   const rig = await startChainRig({
