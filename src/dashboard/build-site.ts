@@ -21,8 +21,8 @@ import type { Logger } from '../kit/log.ts'
 const PROJECT = join(import.meta.dirname, '..', '..')
 const WEB = join(import.meta.dirname, 'web')
 const OUT = join(PROJECT, 'build', 'dashboard')
-/** What the page takes from the server's vocabulary. */
-const SHARED = ['interval.ts', 'source.ts', 'symbol.ts'].map((name) => join(PROJECT, 'src', 'core', name))
+/** The server's vocabulary, of which the page takes what it needs. */
+const CORE = join(PROJECT, 'src', 'core')
 
 export async function builtSite(log: Logger): Promise<string> {
   const target = join(OUT, contentHash())
@@ -77,11 +77,12 @@ function build(outDir: string): Promise<void> {
 /** Of everything that the page is made of: its sources and the versions of what it uses. */
 function contentHash(): string {
   const hash = createHash('sha256')
-  const files = readdirSync(WEB, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort()
-  for (const file of [...files, ...SHARED, import.meta.filename, BUILDER]) {
+  const files = [WEB, CORE].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
+      .map((entry) => join(entry.parentPath, entry.name)),
+  )
+  for (const file of [...files.sort(), import.meta.filename, BUILDER]) {
     hash.update(`${relative(PROJECT, file)}\0`).update(readFileSync(file))
   }
   for (const name of ['vite', 'preact', 'lightweight-charts']) {

@@ -19,7 +19,7 @@ export function whenSignedOut(handler: () => void): void {
   onSignedOut = handler
 }
 
-async function send(method: string, path: string, body?: unknown): Promise<Response> {
+async function send(method: string, path: string, body?: unknown, isAgain = false): Promise<Response> {
   const response = await fetch(`/dashboard/api/${path}`, {
     method,
     credentials: 'same-origin',
@@ -34,6 +34,11 @@ async function send(method: string, path: string, body?: unknown): Promise<Respo
   if (response.ok) return response
   const problem = (await response.json().catch(() => ({}))) as { error?: string; message?: string }
   if (response.status === 401 && problem.error === 'signed_out') onSignedOut()
+  if (problem.error === 'csrf' && !isAgain) {
+    // The cookie was renewed in another tab, or has expired: its token is asked for once more.
+    await callSession('GET', 'session')
+    return send(method, path, body, true)
+  }
   throw new CallError(response.status, problem.error ?? 'error', problem.message ?? 'That did not work.')
 }
 

@@ -6,15 +6,19 @@ import { useSession } from '../session.ts'
 import { CopyButton } from '../ui/copy.tsx'
 import { Badge, Card, Empty, Problem, Select } from '../ui/parts.tsx'
 
-interface Frame {
-  type: string
+interface ChainEvent {
   id: string
   seq: number
   created_at: string
+}
+
+interface Frame {
+  type: string
+  event?: ChainEvent
   message?: string
 }
 
-interface ShownEvent extends Pick<Frame, 'id' | 'seq' | 'created_at'> {
+interface ShownEvent extends ChainEvent {
   /** As it came: numbers above 2^53 would not survive a parser. */
   text: string
 }
@@ -111,7 +115,7 @@ export function Events() {
 /** The event's own part of a frame. */
 function dataOf(text: string): string {
   const at = text.indexOf('"data":')
-  return at === -1 ? text : text.slice(at + '"data":'.length, -1)
+  return at === -1 ? text : text.slice(at + '"data":'.length, -'}}'.length)
 }
 
 /** A value once it has stood still: nobody subscribes to half an address. */
@@ -146,9 +150,10 @@ function useStream(environment: string, wish: string, stopped: boolean) {
         const frame = JSON.parse(String(data)) as Frame
         if (frame.type === 'live') setState('live')
         if (frame.type === 'error') setProblem(frame.message ?? 'The stream refused this.')
-        if (frame.type !== 'event') return
-        const { id, seq, created_at } = frame
-        setEvents((before) => [{ id, seq, created_at, text: String(data) }, ...before].slice(0, KEPT))
+        const { event } = frame
+        if (event !== undefined) {
+          setEvents((before) => [{ ...event, text: String(data) }, ...before].slice(0, KEPT))
+        }
       }
       socket.onclose = () => {
         setState('closed')

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { type AssetSymbol, SYMBOLS } from '../../../core/symbol.ts'
 import { Page, Select } from '../ui/parts.tsx'
 import { Books } from './books.tsx'
@@ -19,6 +19,11 @@ export function Explorer({ path }: { path: string }) {
   const [place = '', search = ''] = path.split('?')
   const tab = TABS.find(([name]) => name === place.split('/')[1])?.[0] ?? 'candles'
   const [symbol, setSymbol] = useState<AssetSymbol>('BTC')
+  const tabs = useRef<HTMLElement>(null)
+  // On a phone the tabs are wider than the screen.
+  useEffect(() => {
+    tabs.current?.querySelector(`[href$="/${tab}"]`)?.scrollIntoView({ inline: 'center', block: 'nearest' })
+  }, [tab])
   const asked = new URLSearchParams(search)
   const opened = { symbol, source: sourceOf(asked.get('source')), market: asked.get('market') }
   return (
@@ -29,7 +34,7 @@ export function Explorer({ path }: { path: string }) {
         tab !== 'events' && <Select label="Symbol" value={symbol} options={SYMBOLS} onChange={setSymbol} />
       }
     >
-      <nav class="tabs" aria-label="Explorer">
+      <nav class="tabs" aria-label="Explorer" ref={tabs}>
         {TABS.map(([name, label]) => (
           <a key={name} href={`#/explorer/${name}`} aria-current={name === tab ? 'page' : undefined}>
             {label}
