@@ -6,7 +6,6 @@ import type { MarketInput, MarketRow } from '../core/rows/market.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { MarketPosition, MarketStore } from '../store/markets.ts'
-import type { DataObservation } from '../venues/observation.ts'
 import type { Venue } from '../venues/venue.ts'
 import { MARKETS_BACK_MS, type MarketPlan } from './market-plans.ts'
 
@@ -22,7 +21,7 @@ export async function followLeftMarkets(options: {
   markets: MarketStore
   clock: Clock
   signal: AbortSignal
-  onMarket: (observation: DataObservation) => void
+  onMarket: (market: MarketInput) => void
   onError: (error: unknown) => void
 }): Promise<void> {
   const { plan, symbol, venue, clock, signal } = options
@@ -35,7 +34,7 @@ export async function followLeftMarkets(options: {
       for await (const page of venue.history({ dataset: 'markets', symbol, range }, { signal })) {
         for (const observation of page.observations) {
           if (observation.kind !== 'market') continue
-          options.onMarket(observation)
+          options.onMarket(observation.market)
           nextMs = leftFrom(observation.market, nextMs)
         }
       }

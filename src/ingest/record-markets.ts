@@ -57,6 +57,8 @@ interface Kept {
 }
 
 export interface MarketsRecorder extends LiveRecorder {
+  /** A market of an earlier run. It says nothing of which markets there are now. */
+  left(market: MarketInput): void
   readonly size: number
 }
 
@@ -73,7 +75,6 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   let finalizedMs = 0
 
   function heardMarket(seen: MarketInput): void {
-    hasListed = true
     const kept = markets.get(seen.marketId) ?? keep(seen)
     const { recorder } = kept
     recorder.market = withKnown(seen, recorder.market)
@@ -105,6 +106,8 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
           log.warn({ market: market.marketId, err: error }, 'the past of a market is not known')
       } finally {
         kept.isReady = true
+        // What the venue told meanwhile.
+        catalogue.put(recorder.market)
       }
     })
     recalls = kept.ready
@@ -122,6 +125,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   function observe(observation: DataObservation): void {
     switch (observation.kind) {
       case 'market':
+        hasListed = true
         heardMarket(observation.market)
         break
       case 'trade':
@@ -205,6 +209,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
 
   return {
     observe,
+    left: heardMarket,
     gap() {},
     begins() {},
     show(nowMs) {

@@ -133,6 +133,7 @@ function recordSymbol(
   const closedToMs = new Map<OracleInterval, number>()
   let updates: OracleUpdate[] = []
   let hasPast = false
+  let hasBegun = false
   /** Rounds of these stretches were not heard and are asked for. */
   let holes: { fromMs: number; toMs: number }[] = []
 
@@ -224,7 +225,11 @@ function recordSymbol(
         if (last !== undefined && !Number.isFinite(last.toMs)) holes[holes.length - 1] = { ...last, toMs }
       }
     },
-    begins() {},
+    begins(_dataset, atMs) {
+      // Between our start and the first answer that is heard, rounds are asked for like any that were missed.
+      if (!hasBegun && atMs > startedMs) holes.push({ fromMs: startedMs, toMs: atMs })
+      hasBegun = true
+    },
     show(nowMs) {
       if (!hasPast) return
       for (const interval of INTERVALS) {

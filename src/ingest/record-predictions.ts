@@ -74,7 +74,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
         markets: store.markets,
         clock,
         signal: ending,
-        onMarket: (observation) => recorder.observe(observation),
+        onMarket: (market) => recorder.left(market),
         onError,
       }).catch((error) => {
         if (!ending.aborted) onError(error)

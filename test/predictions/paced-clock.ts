@@ -1,6 +1,7 @@
 /**
  * A clock that runs as fast as the machine allows: time moves by a step only after the event loop has come round,
- * so a busy machine makes a run longer but never makes a socket look silent.
+ * so a busy machine makes a run longer but never makes a socket look silent. Another process may follow it: each
+ * step waits until that process has come round too.
  */
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from '../../src/kit/clock.ts'
@@ -10,26 +11,49 @@ export interface PacedClock extends Clock {
   runUntil(timeMs: number): Promise<void>
   /** Keeps running in the background until the promise settles. */
   during<T>(work: Promise<T>): Promise<T>
+  /** Who is told each new time, and resolves when it has lived through it. */
+  follower: ((nowMs: number) => Promise<void>) | undefined
 }
 
 const TURNS_PER_STEP = 3
 
 export function pacedClock(startMs: number, stepMs = 100): PacedClock {
+  const steered = steeredClock(startMs)
+
+  async function step(): Promise<void> {
+    await steered.moveTo(steered.now() + stepMs)
+    await clock.follower?.(steered.now())
+  }
+
+  const clock: PacedClock = {
+    now: steered.now,
+    sleep: steered.sleep,
+    follower: undefined,
+    async runUntil(timeMs) {
+      while (steered.now() < timeMs) await step()
+    },
+    async during(work) {
+      let isDone = false
+      const watched = work.finally(() => {
+        isDone = true
+      })
+      watched.catch(() => {})
+      while (!isDone) await step()
+      return watched
+    },
+  }
+  return clock
+}
+
+export interface SteeredClock extends Clock {
+  /** Wakes who slept until then, and resolves when the event loop has come round. */
+  moveTo(timeMs: number): Promise<void>
+}
+
+export function steeredClock(startMs: number): SteeredClock {
   let nowMs = startMs
   const sleepers = new Map<number, { atMs: number; wake: () => void }>()
   let nextId = 0
-
-  async function step(): Promise<void> {
-    nowMs += stepMs
-    const due = [...sleepers].filter(([, { atMs }]) => atMs <= nowMs)
-    for (const [id, { wake }] of due.sort((a, b) => a[1].atMs - b[1].atMs)) {
-      sleepers.delete(id)
-      wake()
-    }
-    for (let i = 0; i < TURNS_PER_STEP; i++) await turn()
-    await wait(1)
-  }
-
   return {
     now: () => nowMs,
     sleep: (ms, signal) =>
@@ -47,17 +71,15 @@ export function pacedClock(startMs: number, stepMs = 100): PacedClock {
         sleepers.set(id, { atMs: nowMs + ms, wake })
         signal?.addEventListener('abort', onAbort, { once: true })
       }),
-    async runUntil(timeMs) {
-      while (nowMs < timeMs) await step()
-    },
-    async during(work) {
-      let isDone = false
-      const watched = work.finally(() => {
-        isDone = true
-      })
-      watched.catch(() => {})
-      while (!isDone) await step()
-      return watched
+    async moveTo(timeMs) {
+      nowMs = timeMs
+      const due = [...sleepers].filter(([, { atMs }]) => atMs <= nowMs)
+      for (const [id, { wake }] of due.sort((a, b) => a[1].atMs - b[1].atMs)) {
+        sleepers.delete(id)
+        wake()
+      }
+      for (let i = 0; i < TURNS_PER_STEP; i++) await turn()
+      await wait(1)
     },
   }
 }

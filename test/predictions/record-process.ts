@@ -1,14 +1,22 @@
-/** A recorder of prediction markets and the oracle as a process of its own, to be killed. Options are JSON in the first argument. */
-import { sharedClock, type TimeBase } from '../ingest/recording.ts'
+/**
+ * A recorder of prediction markets and the oracle as a process of its own, to be killed. Options are JSON in the first
+ * argument; its clock is steered by messages. It answers each time it has lived through with whether it hears all.
+ */
+import { type SteeredClock, steeredClock } from './paced-clock.ts'
 import { type PredictionAddresses, startPredictionsRecording } from './recording.ts'
 
 const options = JSON.parse(process.argv[2] ?? '{}') as {
   sandbox: PredictionAddresses
-  timeBase: TimeBase
+  nowMs: number
   folder: string
 }
+const clock: SteeredClock = steeredClock(options.nowMs)
+let isHearing = () => false
+process.on('message', (nowMs: number) => {
+  void clock.moveTo(nowMs).then(() => process.send?.({ isHearing: isHearing() }))
+})
 const recording = await startPredictionsRecording(
-  { clock: sharedClock(options.timeBase), sandbox: options.sandbox },
+  { clock, sandbox: options.sandbox },
   {
     venues: ['polymarket', 'kalshi', 'chainlink'],
     symbols: ['BTC'],
@@ -16,5 +24,10 @@ const recording = await startPredictionsRecording(
     oracleBackMs: 20 * 60_000,
   },
 )
-process.stdout.write('recording\n')
+isHearing = () =>
+  recording.supervisor
+    .status()
+    .every(
+      ({ detail: { channels, channelsUp, rowsInserted } }) => channelsUp === channels && rowsInserted > 0,
+    )
 process.once('SIGTERM', () => void recording.close().then(() => process.exit(0)))

@@ -9,7 +9,8 @@
  * the addresses, and ends on the message "close".
  */
 import { parseArgs } from 'node:util'
-import { isMainThread, parentPort, workerData } from 'node:worker_threads'
+import { isMainThread, workerData } from 'node:worker_threads'
+import { announce } from '../control/announce.ts'
 import { type SandboxOptions, startSandboxExchanges } from './run.ts'
 
 interface Command {
@@ -56,17 +57,4 @@ const command: Command = isMainThread
 const sandbox = await startSandboxExchanges(command.options)
 const { spot, futures, perp, controlUrl } = sandbox
 const ready = { ready: true, spot, futures, perp, controlUrl }
-
-if (parentPort !== null) {
-  const port = parentPort
-  port.postMessage(ready)
-  port.on('message', (message) => {
-    if (message === 'close') sandbox.close().then(() => port.close())
-  })
-} else {
-  process.stdout.write(`${JSON.stringify(ready)}\n`)
-  const end = () => void sandbox.close().then(() => process.exit(0))
-  process.once('SIGTERM', end)
-  process.once('SIGINT', end)
-  if (command.untilStdinEnds) process.stdin.resume().once('end', end)
-}
+announce(sandbox, ready, command.untilStdinEnds)

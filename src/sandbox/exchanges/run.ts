@@ -1,12 +1,13 @@
 /** Starts the simulated exchanges on loopback ports. */
 import { type Clock, systemClock } from '../../kit/clock.ts'
+import { startControlPort } from '../control/control-port.ts'
 import { type BinanceLimits, startBinance } from './binance/venue.ts'
-import { startControlPort } from './control-port.ts'
+import { parseFault } from './parse-fault.ts'
 import { tradeIdOf } from './perp/text.ts'
 import { type PerpLimits, startPerp } from './perp/venue.ts'
 import { createFaults, type Faults } from './server/faults.ts'
 import type { VenueServer, VenueState } from './server/venue-server.ts'
-import { createTruth, type Truth } from './truth.ts'
+import { askTruth, createTruth, type Truth } from './truth.ts'
 import { VENUES, type Venue } from './world/markets.ts'
 import { createWorld } from './world/world.ts'
 
@@ -87,7 +88,8 @@ export async function startSandboxExchanges(options: SandboxOptions): Promise<Sa
       await startControlPort({
         port: port('control'),
         faults,
-        truth,
+        parseFault,
+        askTruth: (what, query) => askTruth(truth, what, query),
         state: () => ({ ...about(), ...state() }),
       }),
     )

@@ -12,8 +12,8 @@ import {
   rpc,
   steerableClock,
 } from './client.ts'
-import { parseFault } from './control-port.ts'
 import { wordsOf } from './ethereum/encode-for-test.ts'
+import { parseFault } from './parse-fault.ts'
 import { type SandboxPredictions, startSandboxPredictions } from './run.ts'
 import type { FaultSpec } from './server/faults.ts'
 

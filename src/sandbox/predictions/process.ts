@@ -9,7 +9,8 @@
  * addresses, and ends on the message "close".
  */
 import { parseArgs } from 'node:util'
-import { isMainThread, parentPort, workerData } from 'node:worker_threads'
+import { isMainThread, workerData } from 'node:worker_threads'
+import { announce } from '../control/announce.ts'
 import { type PortName, type SandboxPredictionsOptions, startSandboxPredictions } from './run.ts'
 import { CHAINS } from './world/rounds.ts'
 
@@ -76,17 +77,4 @@ const command: Command = isMainThread
 const sandbox = await startSandboxPredictions(command.options)
 const { polymarket, kalshi, ethereum, controlUrl } = sandbox
 const ready = { ready: true, polymarket, kalshi, ethereum, controlUrl }
-
-if (parentPort !== null) {
-  const port = parentPort
-  port.postMessage(ready)
-  port.on('message', (message) => {
-    if (message === 'close') sandbox.close().then(() => port.close())
-  })
-} else {
-  process.stdout.write(`${JSON.stringify(ready)}\n`)
-  const end = () => void sandbox.close().then(() => process.exit(0))
-  process.once('SIGTERM', end)
-  process.once('SIGINT', end)
-  if (command.untilStdinEnds) process.stdin.resume().once('end', end)
-}
+announce(sandbox, ready, command.untilStdinEnds)

@@ -1,10 +1,11 @@
 /** Starts the simulated prediction venues and the simulated chain on loopback ports. */
 import { type Clock, systemClock } from '../../kit/clock.ts'
-import { startControlPort } from './control-port.ts'
+import { startControlPort } from '../control/control-port.ts'
 import { createProvider } from './ethereum/rpc.ts'
 import { createKalshiRest, ROOT } from './kalshi/rest.ts'
 import { createAccount, createSignatureCheck, type KalshiAccount } from './kalshi/sign.ts'
 import { createKalshiSocket, SOCKET_PATH } from './kalshi/socket.ts'
+import { parseFault } from './parse-fault.ts'
 import { createClob } from './polymarket/clob.ts'
 import { createData } from './polymarket/data.ts'
 import { createGamma } from './polymarket/gamma.ts'
@@ -13,7 +14,7 @@ import { createRtds } from './polymarket/rtds.ts'
 import { createFaults, type Faults } from './server/faults.ts'
 import { type HttpServer, type Service, startService } from './server/http.ts'
 import type { SocketServer } from './server/sockets.ts'
-import { createTruth, type Truth } from './truth.ts'
+import { askTruth, createTruth, type Truth } from './truth.ts'
 import type { Chain } from './world/rounds.ts'
 import { createPredictionWorld } from './world/venue-world.ts'
 
@@ -160,7 +161,13 @@ export async function startSandboxPredictions(
       rtds: stateOf(sockets.rtds),
       kalshi: stateOf(sockets.kalshi),
     })
-    const control = await startControlPort({ port: port('control'), faults, truth, state })
+    const control = await startControlPort({
+      port: port('control'),
+      faults,
+      parseFault,
+      askTruth: (what, query) => askTruth(truth, what, query),
+      state,
+    })
     started.push(control)
     const http = (server: { port: number }) => `http://127.0.0.1:${server.port}`
     const socket = (server: { port: number }) => `ws://127.0.0.1:${server.port}`

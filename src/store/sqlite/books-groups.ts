@@ -18,15 +18,17 @@ export interface GroupView {
 }
 
 const SIDE = /"side":"(\w+)"/
+const sidesOfViews = new WeakMap<GroupView, (string | undefined)[]>()
 
 /** Which rows of a group say this side. */
 export function ofSide(view: GroupView, side: string): (index: number) => boolean {
-  const all = view.rows([...view.ts.keys()])
-  const matches = all.map(({ text }) => SIDE.exec(text)?.[1] === side)
-  return (index) => matches[index] ?? false
+  const known = sidesOfViews.get(view)
+  const sides = known ?? view.rows([...view.ts.keys()]).map(({ text }) => SIDE.exec(text)?.[1])
+  if (known === undefined) sidesOfViews.set(view, sides)
+  return (index) => sides[index] === side
 }
 
-/** Lives for one page: what it has looked at once it does not look at again. */
+/** Of one state of the file: what it has looked at once it does not look at again. */
 export interface GroupReader {
   /** The nearest span that has rows, at or after (before) the one given. */
   nearestSpan(
@@ -47,7 +49,14 @@ interface Found {
   waiting: boolean
 }
 
+/** Views that a reader may hold to be used for the next page. */
+const MAX_KEPT_VIEWS = 1_000
+
+/** Gives the reader of the state that the current transaction sees; pages of one state share one. */
 export function groupReaders(database: DatabaseSync): () => GroupReader {
+  const committed = database.prepare('PRAGMA data_version')
+  const own = database.prepare('SELECT total_changes() AS n')
+  let last: { state: string; reader: GroupReader; views: Map<string, unknown> } | undefined
   const nearest = {
     asc: {
       all: database.prepare('SELECT min(span) AS span FROM book_groups WHERE feed = ? AND span >= ?'),
@@ -107,6 +116,8 @@ export function groupReaders(database: DatabaseSync): () => GroupReader {
   }
 
   return () => {
+    const state = `${committed.get()?.data_version}/${own.get()?.n}`
+    if (last?.state === state && last.views.size < MAX_KEPT_VIEWS) return last.reader
     const views = new Map<string, GroupView | undefined>()
     const remember = (
       feed: number,
@@ -126,7 +137,7 @@ export function groupReaders(database: DatabaseSync): () => GroupReader {
       return views.get(key)
     }
     const spans = new Map<string, GroupView[]>()
-    return {
+    const reader: GroupReader = {
       nearestSpan(feed, instrument, order, span) {
         const found =
           instrument === undefined
@@ -154,6 +165,8 @@ export function groupReaders(database: DatabaseSync): () => GroupReader {
       instruments: (feed, fromSpan, toSpan) =>
         listed.all(feed, fromSpan, toSpan).map((row) => String(row.instrument)),
     }
+    last = { state, reader, views }
+    return reader
   }
 }
 

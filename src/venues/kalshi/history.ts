@@ -126,7 +126,8 @@ async function* walkMarkets(
         do {
           const query = {
             series_ticker: series.ticker,
-            min_close_ts: Math.floor(range.fromMs / 1_000),
+            // The venue lists what closes after this.
+            min_close_ts: Math.floor(range.fromMs / 1_000) - 1,
             max_close_ts: Math.ceil(range.toMs / 1_000),
             limit: PAGE_ROWS,
             cursor,
