@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Accounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
@@ -229,8 +229,21 @@ async function askPart(name: string, check: () => Promise<void>): Promise<Readin
 
 /** A secret of this installation, made on first use and kept in the data folder. */
 function secretFile(file: string): Buffer {
-  if (!existsSync(file)) writeFileSync(file, randomBytes(SECRET_BYTES), { mode: 0o600, flag: 'wx' })
-  return readFileSync(file)
+  if (!existsSync(file)) {
+    // Two processes may start on one empty folder: the file appears whole, and the first one wins.
+    const own = `${file}.${process.pid}`
+    writeFileSync(own, randomBytes(SECRET_BYTES), { mode: 0o600 })
+    try {
+      linkSync(own, file)
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'EEXIST') throw error
+    } finally {
+      rmSync(own)
+    }
+  }
+  const secret = readFileSync(file)
+  if (secret.length !== SECRET_BYTES) throw new Error(`${file} is not a secret of ${SECRET_BYTES} bytes`)
+  return secret
 }
 
 /** An empty data folder gets a demo account and one test key, once. */

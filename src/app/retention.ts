@@ -20,7 +20,10 @@ const FIRST_RUN_MS = 5 * 60_000
 const INTERVAL_MS = 3_600_000
 
 /** Deletes what is older than it is kept, now and then. */
-export function startRetention(store: EnvironmentStore, parts: Parts): void {
+export function startRetention(
+  store: EnvironmentStore,
+  parts: Pick<Parts, 'environment' | 'clock' | 'log' | 'shutdown'>,
+): void {
   const { environment, clock, log, shutdown } = parts
   const run = async () => {
     for (const { days, ...filter } of environment === 'test' ? TEST : LIVE) {

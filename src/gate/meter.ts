@@ -183,7 +183,8 @@ export function createMeter<Services>(deps: {
       const { credential, route, request } = task
       const scope: IdempotencyScope = {
         owner: `${credential.accountId}/${credential.environment}`,
-        route: route.name,
+        // The path and not its template: the same key for another resource is another request.
+        route: `${request.method} ${request.path}`,
         key: String(key),
         body: request.body ?? Buffer.alloc(0),
       }
@@ -298,7 +299,12 @@ export function contentReply(
   if (answer.kind !== 'list') for (const [name, value] of answer.headers ?? []) headers.push(name, value)
   if (unchanged) return { status: 304, headers, body: '' }
   const status = answer.kind === 'list' ? 200 : (answer.status ?? 200)
-  return { status, headers, body: rendered.body, ...(rendered.sealed ? { keepWith: rendered } : {}) }
+  return {
+    status,
+    headers,
+    body: rendered.body,
+    ...(rendered.sealed && rendered.etag ? { sealedTag: rendered.etag } : {}),
+  }
 }
 
 /** What belongs to the answer itself; the meter's own headers are made anew for a replay. */

@@ -8,7 +8,7 @@ export interface Rendered {
   readonly contentType: string
   /** Strong, of the exact bytes; undefined where the answer is not worth one. */
   readonly etag: string | undefined
-  /** Set on pages that nothing can change any more: compressed forms are kept with them. */
+  /** Set on pages that nothing can change any more: compressed forms are kept under their tag. */
   readonly sealed: boolean
 }
 

@@ -36,8 +36,8 @@ export interface GateReply {
   headers: HeaderList
   /** Parts are written one after another and never joined. */
   body: string | Buffer | readonly Buffer[]
-  /** Nothing can change the body any more: its compressed forms are kept as long as this object. */
-  keepWith?: object
+  /** The tag of a body that nothing can change any more: its compressed forms are kept under it. */
+  sealedTag?: string
   /** The answer's kind, for logs and metrics. */
   error?: string
   /** To be called once when the answer has left, or cannot leave any more. */

@@ -25,8 +25,26 @@ test('what is expected later does not exist yet, and is part of the contract', a
 })
 
 test('the typed-in tables import nothing of the service', () => {
-  for (const file of ['tables.ts', 'operations.ts', 'compare.ts']) {
+  for (const file of ['tables.ts', 'operations.ts', 'market-table.ts', 'compare.ts']) {
     const text = readFileSync(join(import.meta.dirname, file), 'utf8')
     assert.doesNotMatch(text, /from '[^']*src\//, file)
   }
+})
+
+test('the published credit table is the typed-in one', () => {
+  const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8')) as {
+    'x-credit-table': { operation: string; base: number; per: { row?: number } }[]
+  }
+  const table = Object.fromEntries(document['x-credit-table'].map((row) => [row.operation, row]))
+  for (const [operation, { credits }] of Object.entries(OPERATIONS)) {
+    assert.deepEqual(
+      [table[operation]?.base, table[operation]?.per.row ?? 0],
+      [credits.base, credits.row ?? 0],
+      operation,
+    )
+  }
+  assert.deepEqual(
+    Object.keys(ALIASES).filter((name) => table[name] === undefined),
+    [],
+  )
 })

@@ -125,6 +125,11 @@ function shapesOf(route: RouteRule): string[] {
 
 test('every 200 body of every route validates, the dry run and the errors too', async () => {
   let bodies = 0
+  for (const path of ['/v1/sources', '/v1/symbols']) {
+    const answer = await service.get(path)
+    assert.equal(answer.status, 200)
+    assertValid(path, '200', answer.json, path)
+  }
   for (const route of ROUTES) {
     for (const url of shapesOf(route)) {
       for (const dry of [false, true]) {

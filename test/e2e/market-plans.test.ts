@@ -13,7 +13,17 @@ import {
 import { assertError } from '../fakes/client.ts'
 import { urlOf } from '../fakes/market-routes.ts'
 import { type MarketService, startMarketService } from '../fakes/market-service.ts'
-import { BOOKS_FIRST, DAY, FIRST, fillWorld, HOUR, iso, MINUTE, NOW } from '../fakes/market-world.ts'
+import {
+  BOOKS_FIRST,
+  BOOKS_LAST,
+  DAY,
+  FIRST,
+  fillWorld,
+  HOUR,
+  iso,
+  MINUTE,
+  NOW,
+} from '../fakes/market-world.ts'
 
 let service: MarketService
 before(async () => {
@@ -283,9 +293,18 @@ test('perpdex books outside the recorded time are 501 with the available range; 
   ]) {
     const answer = await service.get(url)
     const body = assertError(answer, 501, 'data_not_available')
-    assert.deepEqual(body.available_range, { from: iso(BOOKS_FIRST), to: '2026-06-10T11:59:59.500Z' })
+    assert.deepEqual(body.available_range, { from: iso(BOOKS_FIRST), to: iso(BOOKS_LAST) })
     assert.equal(answer.headers.get('x-credits-used'), '0')
   }
+  const later = `start=${iso(BOOKS_LAST + MINUTE)}&end=${iso(BOOKS_LAST + 2 * MINUTE)}`
+  service.clock.set(NOW + 10 * MINUTE)
+  const body = assertError(
+    await service.get(`/v1/perpdex/snapshots?symbol=BTC&${later}`),
+    501,
+    'data_not_available',
+  )
+  assert.deepEqual(body.available_range, { from: iso(BOOKS_FIRST), to: iso(BOOKS_LAST) })
+  service.clock.set(NOW)
   assertError(await service.get('/v1/snapshots?source=cexa&symbol=BTC'), 501, 'data_not_available')
   assertError(
     await service.get('/v1/snapshots/at?source=cexa&symbol=BTC&time=2026-06-10'),
@@ -293,4 +312,18 @@ test('perpdex books outside the recorded time are 501 with the available range; 
     'data_not_available',
   )
   assertError(await service.get('/v1/perpdex/snapshots?symbol=XRP'), 501, 'data_not_available')
+})
+
+test('where nothing was ever recorded the coverage says so, on a plan without a window too', async () => {
+  for (const url of [
+    '/v1/flow?symbol=XRP&interval=1h&end=2020-01-01',
+    '/v1/flow?symbol=BTC&interval=5m&end=2020-01-01',
+  ]) {
+    const answer = await service.get(url)
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal(answer.headers.get('x-coverage-complete'), 'false', url)
+    const { coverage } = metaOf(answer) as { coverage: { complete: boolean; gaps: unknown[] } }
+    assert.equal(coverage.complete, false)
+    assert.equal(coverage.gaps.length, 1)
+  }
 })

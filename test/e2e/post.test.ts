@@ -109,6 +109,21 @@ test('the same Idempotency-Key gives the first answer again, for nothing', async
   assert.notEqual(again.headers.get('x-request-id'), first.headers.get('x-request-id'))
 })
 
+test('the same Idempotency-Key for another resource is another request', async () => {
+  const rotate = (id: string) =>
+    ask(`${service.url}/v1/things/${id}/rotate`, {
+      method: 'POST',
+      key,
+      headers: { 'Idempotency-Key': 'rotate' },
+    })
+  const [a, b, again] = [await rotate('a'), await rotate('b'), await rotate('a')]
+  assert.deepEqual([a.status, b.status], [200, 200], b.text)
+  assert.notEqual(b.text, a.text)
+  assert.equal(b.headers.get('idempotent-replayed'), null)
+  assert.equal(again.text, a.text)
+  assert.equal(again.headers.get('idempotent-replayed'), 'true')
+})
+
 test('the same Idempotency-Key with another body is 422', async () => {
   const headers = { 'Idempotency-Key': 'other-body' }
   await post(GOOD, headers)

@@ -90,21 +90,3 @@ test('a port that is taken stops the start with one sentence', async () => {
     })
   })
 })
-
-test('the whole service with its simulated world, in the middle of filling its past, stops in time as well', async () => {
-  await withService(
-    async (service) => {
-      const key = await printedKey(service)
-      const candles = () => ask(`${service.url}/v1/candles?symbol=BTC&source=cexa&limit=1`, { key })
-      const endsAt = performance.now() + 30_000
-      while ((await candles()).headers.get('x-rows-returned') !== '1' && performance.now() < endsAt) {
-        await new Promise((resolve) => setTimeout(resolve, 100))
-      }
-      const startedMs = performance.now()
-      const code = await service.kill('SIGTERM')
-      assert.equal(code, 0, service.printed())
-      assert.ok(performance.now() - startedMs < 10_000, `${performance.now() - startedMs} ms`)
-    },
-    { TAPELINE_SANDBOX: 'on' },
-  )
-})

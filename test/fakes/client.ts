@@ -1,5 +1,6 @@
 /** A small client: one request, its answer read whole. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 
 export interface Answer {
@@ -50,6 +51,16 @@ export function askRaw(url: string, bytes: string): Promise<string> {
   })
 }
 
+const DOCUMENT = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as {
+  components: {
+    schemas: { Error: { properties: Record<string, unknown> } }
+    headers: Record<string, unknown>
+  }
+}
+/** Headers of HTTP itself, of CORS and of single statuses (405, 426). */
+const GENERAL_HEADERS =
+  /^(date|connection|keep-alive|content-(type|length|encoding)|vary|allow|upgrade|x-content-type-options|access-control-.*)$/
+
 /** What every error has in common: status, code, a sentence, and the request id in header and body. */
 export function assertError(answer: Answer, status: number, code: string): Record<string, unknown> {
   assert.equal(answer.status, status, answer.text)
@@ -60,5 +71,17 @@ export function assertError(answer: Answer, status: number, code: string): Recor
   assert.match(String(body.request_id), /^req_[0-9a-z]{10,}$/)
   assert.equal(answer.headers.get('x-request-id'), body.request_id)
   assert.equal(answer.headers.get('cache-control'), 'no-store')
+  const known = Object.keys(DOCUMENT.components.schemas.Error.properties)
+  assert.deepEqual(
+    Object.keys(body).filter((field) => !known.includes(field)),
+    [],
+    'every field of an error is documented',
+  )
+  const named = Object.keys(DOCUMENT.components.headers).map((name) => name.toLowerCase())
+  assert.deepEqual(
+    [...answer.headers.keys()].filter((name) => !named.includes(name) && !GENERAL_HEADERS.test(name)),
+    [],
+    'every header of an error is documented',
+  )
   return body
 }

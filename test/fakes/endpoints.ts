@@ -14,6 +14,7 @@ import {
   page,
   source,
   symbol,
+  text,
   timeRange,
   withDefault,
 } from '../../src/api/contract/params.ts'
@@ -135,6 +136,16 @@ export const create = endpoint({
   },
 })
 
+export const rotate = endpoint({
+  path: 'POST /v1/things/{id}/rotate',
+  doc: doc('Changes one thing'),
+  access: { scope: 'webhooks' },
+  params: { id: text('Which one.', { example: 'a', pattern: /^[a-z]+$/, expected: 'a word' }) },
+  cost: flat(10),
+  returns: object('Rotated', Answer),
+  run: ({ services }) => ({ kind: 'object', value: { runs: ++services.runs } }),
+})
+
 export const paid = endpoint({
   path: 'GET /v1/paid',
   doc: doc('Costs ten'),
@@ -194,4 +205,15 @@ export const upstream = endpoint({
   },
 })
 
-export const TEST_ENDPOINTS = [list, clamping, create, paid, free, proOnly, unavailable, broken, upstream]
+export const TEST_ENDPOINTS = [
+  list,
+  clamping,
+  create,
+  rotate,
+  paid,
+  free,
+  proOnly,
+  unavailable,
+  broken,
+  upstream,
+]

@@ -19,6 +19,7 @@ export const FINAL = Date.UTC(2026, 5, 10, 12)
 export const FIRST = FINAL - 40 * DAY
 /** The perpetual venue's books were recorded from here on. */
 export const BOOKS_FIRST = FINAL - 35 * DAY
+export const BOOKS_LAST = FINAL - 500
 
 export const TOKENS = {
   up: '104173557214744537570424345347209544585775842950109756851652855913015295701992',

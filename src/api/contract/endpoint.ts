@@ -48,6 +48,8 @@ export type Returns =
       readonly status?: 200 | 201
       /** Other statuses with a body of the same form, and when they come. */
       readonly also?: Readonly<Record<number, string>>
+      /** The answer changes seldom: it gets an ETag, and a caller who has it already pays nothing. */
+      readonly tagged?: boolean
     }
   | { readonly kind: 'list'; readonly name: string; readonly row: TSchema; readonly meta?: TSchema }
 
@@ -268,6 +270,11 @@ export function at(
 
 export function list(name: string, row: TSchema, meta?: TSchema): Returns {
   return { kind: 'list', name, row, ...(meta ? { meta } : {}) }
+}
+
+/** The answer carries an ETag. */
+export function tagged(returns: Returns): Returns {
+  return returns.kind === 'object' ? { ...returns, tagged: true } : returns
 }
 
 export function object(

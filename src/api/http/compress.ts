@@ -9,6 +9,7 @@ import {
   gzip,
   zstdCompress,
 } from 'node:zlib'
+import { Lru } from '../../kit/lru.ts'
 
 /** Content encodings, the preferred one first. Small bodies go out as they are. */
 export const ENCODINGS = ['zstd', 'br', 'gzip'] as const
@@ -62,19 +63,25 @@ export function chooseEncoding(accept: string | undefined, bytes: number): Encod
   return best
 }
 
-/** Pages that never change are compressed once: they come with the same owner each time. */
-const kept = new WeakMap<object, Map<Encoding, Promise<Buffer>>>()
+/** Pages that never change are compressed once: the tag is a hash of their bytes. */
+const MOST_KEPT_BYTES = 32 * 1024 * 1024
+const kept = new Lru<string, Buffer>({
+  maxEntries: 10_000,
+  maxWeight: MOST_KEPT_BYTES,
+  weigh: (bytes) => bytes.length,
+})
 
-export function compress(
-  body: Buffer | string,
+/** @param sealedTag the tag of a body that nothing can change any more. */
+export async function compress(
+  body: () => Buffer,
   encoding: Encoding,
-  keepWith: object | undefined,
+  sealedTag: string | undefined,
 ): Promise<Buffer> {
-  const buffer = typeof body === 'string' ? Buffer.from(body) : body
-  if (keepWith === undefined) return compressors[encoding](buffer)
-  const known = kept.get(keepWith) ?? new Map<Encoding, Promise<Buffer>>()
-  kept.set(keepWith, known)
-  const ready = known.get(encoding) ?? compressors[encoding](buffer)
-  known.set(encoding, ready)
-  return ready
+  if (sealedTag === undefined) return compressors[encoding](body())
+  const name = `${encoding} ${sealedTag}`
+  const known = kept.get(name)
+  if (known !== undefined) return known
+  const bytes = await compressors[encoding](body())
+  kept.set(name, bytes)
+  return bytes
 }

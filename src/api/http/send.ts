@@ -55,6 +55,11 @@ function isParts(body: Body): body is readonly Buffer[] {
   return typeof body !== 'string' && !Buffer.isBuffer(body)
 }
 
+function wholeOf(body: Body): Buffer {
+  if (typeof body === 'string') return Buffer.from(body)
+  return isParts(body) ? Buffer.concat(body) : body
+}
+
 function lengthOf(body: Body): number {
   if (typeof body === 'string') return Buffer.byteLength(body)
   return isParts(body) ? body.reduce((sum, part) => sum + part.length, 0) : body.length
@@ -69,8 +74,7 @@ async function sendCompressed(raw: ServerResponse, answer: GateReply, encoding: 
     raw.writeHead(answer.status, headers)
     return streamCompressed(raw, body, encoding)
   }
-  const whole = isParts(body) ? Buffer.concat(body) : body
-  const bytes = await compress(whole, encoding, answer.keepWith)
+  const bytes = await compress(() => wholeOf(body), encoding, answer.sealedTag)
   headers.push('Content-Length', String(bytes.length))
   raw.writeHead(answer.status, headers)
   return writeBody(raw, bytes)

@@ -16,6 +16,16 @@ export const errorBody = {
     upgrade_url: { type: 'string', description: 'Where the plan can be changed.' },
     retry_after: { type: 'integer', description: 'Seconds to wait.' },
     reason: { type: 'string', description: 'Which of several causes it was.' },
+    resets_at: { type: 'string', format: 'date-time', description: 'When the credits are renewed.' },
+    suggestion: { type: 'string', description: 'The known name nearest to the one that was given.' },
+    available_range: {
+      type: ['object', 'null'],
+      description: 'What is recorded, where a range was asked for that is not.',
+      properties: {
+        from: { type: 'string', format: 'date-time', description: 'Time of the first row.' },
+        to: { type: 'string', format: 'date-time', description: 'Time of the last row.' },
+      },
+    },
     earliest_start: {
       type: 'string',
       format: 'date-time',
@@ -31,10 +41,28 @@ export const errorBody = {
           param: { type: 'string', description: 'The parameter at fault.' },
           error: { type: 'string', description: 'Its code.' },
           message: { type: 'string', description: 'Sentence for a person.' },
+          reason: { type: 'string', description: 'Which of several causes it was.' },
+          suggestion: { type: 'string', description: 'The known name nearest to the one that was given.' },
           allowed: { type: 'array', description: 'The allowed values.' },
         },
       },
     },
+  },
+} as const
+
+const { error: _error, message: _message, ...errorDetails } = errorBody.properties
+
+/** The same with `Accept: application/problem+json`: RFC 9457. */
+export const problemBody = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
+  properties: {
+    type: { type: 'string', description: 'Address that names the kind of error.' },
+    title: { type: 'string', description: 'What it means, in one line.' },
+    status: { type: 'integer', description: 'Status of the answer.' },
+    detail: { type: 'string', description: 'Sentence for a person.' },
+    code: { type: 'string', enum: codes, description: 'Stable code.' },
+    ...errorDetails,
   },
 } as const
 
@@ -130,8 +158,8 @@ export const listMeta = {
 interface HeaderPart {
   description: string
   schema: object
-  /** Which answers carry it: all, those to a key, lists, or refusals for the rate. */
-  'x-on': 'all' | 'key' | 'list' | 'rate'
+  /** Which answers carry it: all, those to a key, lists and catalogs, answers to POST, or certain refusals. */
+  'x-on': 'all' | 'key' | 'list' | 'post' | '401' | '429'
 }
 
 const header = (on: HeaderPart['x-on'], type: string, description: string, more = {}): HeaderPart => ({
@@ -158,5 +186,8 @@ export const responseHeaders: Record<string, HeaderPart> = {
   'X-Clamped': header('list', 'boolean', 'Whether the start was moved.'),
   Link: header('list', 'string', 'The next page, where there is one.'),
   ETag: header('list', 'string', 'Strong tag of the exact bytes.'),
-  'Retry-After': header('rate', 'integer', 'Seconds after which the request would pass.'),
+  'Cache-Control': header('all', 'string', 'How long the answer may be kept.'),
+  'Idempotent-Replayed': header('post', 'string', '`true` on an answer that is given again.'),
+  'WWW-Authenticate': header('401', 'string', 'How to authenticate.'),
+  'Retry-After': header('429', 'integer', 'Seconds after which the request would pass.'),
 }

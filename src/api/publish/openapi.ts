@@ -1,7 +1,8 @@
 import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
 import type { AnyEndpoint } from '../contract/endpoint.ts'
 import { FORMATS } from '../contract/envelopes.ts'
-import { dryRunBody, errorBody, listMeta, responseHeaders } from './openapi-parts.ts'
+import { creditTable } from './credits.ts'
+import { dryRunBody, errorBody, listMeta, problemBody, responseHeaders } from './openapi-parts.ts'
 import { type PublishedRoute, pathParamsOf, routesOf } from './router.ts'
 
 type Json = Record<string, unknown>
@@ -38,6 +39,7 @@ export function openapiDocument<Services>(endpoints: readonly AnyEndpoint<Servic
     },
     servers: [{ url: '/', description: 'This service' }],
     security: [{ apiKeyHeader: [] }, { bearer: [] }, { apiKeyQuery: [] }],
+    'x-credit-table': creditTable(endpoints),
     tags: Object.entries(TAGS)
       .filter(([name]) => used.has(name as never))
       .map(([name, description]) => ({ name, description })),
@@ -58,7 +60,13 @@ export function openapiDocument<Services>(endpoints: readonly AnyEndpoint<Servic
           description: 'The header wins over it.',
         },
       },
-      schemas: { Error: errorBody, ListMeta: listMeta, DryRun: dryRunBody, ...namedSchemas(endpoints) },
+      schemas: {
+        Error: errorBody,
+        Problem: problemBody,
+        ListMeta: listMeta,
+        DryRun: dryRunBody,
+        ...namedSchemas(endpoints),
+      },
       headers: responseHeaders,
     },
   }
@@ -209,15 +217,11 @@ function either(first: ResponseObject, second: ResponseObject): Json {
 function success<Services>(endpoint: AnyEndpoint<Services>): Json {
   const { returns, doc, access } = endpoint
   const status = returns.kind === 'object' ? (returns.status ?? 200) : 200
-  const names = Object.keys(responseHeaders).filter((name) => {
-    const header = responseHeaders[name]
-    return (
-      header?.['x-on'] === 'all' ||
-      (access.auth === 'key' && header?.['x-on'] === returns.kind) ||
-      (access.auth === 'key' && header?.['x-on'] === 'key')
-    )
-  })
-  const headers = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+  const kinds = ['all', ...(access.auth === 'key' ? ['key', returns.kind] : [])]
+  if (endpoint.method === 'POST') kinds.push('post')
+  const headers = headersOn(kinds)
+  // Catalogs have a tag as well.
+  if (returns.kind === 'object' && returns.tagged) headers.ETag = headerRef('ETag')
   const ref = { $ref: `#/components/schemas/${returns.name}` }
   // `dry_run` turns any answer to a key into a preview.
   const orPreview = (schema: Json) =>
@@ -249,7 +253,9 @@ function success<Services>(endpoint: AnyEndpoint<Services>): Json {
     for (const [other, when] of Object.entries(returns.also ?? {}))
       answers[other] = { description: when, content }
   }
-  if (returns.kind === 'list') answers['304'] = { description: 'The caller has this page already; costs 0.' }
+  if (returns.kind === 'list') {
+    answers['304'] = { description: 'The caller has this page already; costs 0.', headers }
+  }
   return answers
 }
 
@@ -285,10 +291,18 @@ export function errorsOf<Services>(endpoint: AnyEndpoint<Services>): ErrorKind[]
   return [...kinds]
 }
 
-const RATE_STATUS = 429
-const retryHeaders = { 'Retry-After': { $ref: '#/components/headers/Retry-After' } }
+const headerRef = (name: string) => ({ $ref: `#/components/headers/${name}` })
+
+/** The headers of the answers that are told apart in openapi-parts.ts. */
+function headersOn(kinds: readonly string[]): Json {
+  const names = Object.keys(responseHeaders).filter((name) =>
+    kinds.includes(responseHeaders[name]?.['x-on'] ?? ''),
+  )
+  return Object.fromEntries(names.map((name) => [name, headerRef(name)]))
+}
 
 function failures<Services>(endpoint: AnyEndpoint<Services>): Json {
+  const keyed = endpoint.access.auth === 'key'
   const byStatus = new Map<number, ErrorKind[]>()
   for (const kind of errorsOf(endpoint)) {
     const { status } = ERRORS[kind]
@@ -300,8 +314,9 @@ function failures<Services>(endpoint: AnyEndpoint<Services>): Json {
       String(status),
       {
         description: kinds.map((kind) => `\`${publicCode(kind)}\`: ${ERRORS[kind].title}.`).join(' '),
-        ...(status === RATE_STATUS ? { headers: retryHeaders } : {}),
+        headers: headersOn(['all', ...(keyed && status !== 401 ? ['key'] : []), String(status)]),
         content: {
+          'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
           'application/json': {
             schema: { $ref: '#/components/schemas/Error' },
             examples: Object.fromEntries(

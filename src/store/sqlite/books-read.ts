@@ -1,5 +1,6 @@
 import { type BookSides, bookText, diffText } from '../../core/rows/book.ts'
 import { BOOK_FIELDS } from '../../core/rows/snapshot.ts'
+import type { Source } from '../../core/source.ts'
 import type { BookRequest } from '../series.ts'
 import { type GroupReader, type GroupView, lastBefore } from './books-groups.ts'
 import { allSides, type BookRow, levelsOf, NO_SIDE } from './books-row.ts'
@@ -22,10 +23,7 @@ export function bookTexts(
     const fields = BOOK_FIELDS[ref.position.source]
     if (request === undefined || fields === undefined) return row.text
     let text = row.text
-    if (request.books) {
-      const [first, second] = [bookOf(row, 0, request.depth), bookOf(row, 2, request.depth)]
-      text = `${text.slice(0, -1)},"${fields[0]}":${bookText(first)},"${fields[1]}":${bookText(second)}}`
-    }
+    if (request.books) text = textWithBooks(text, ref.position.source, row, request.depth)
     if (request.diffs) {
       const place = before[at]
       const old = place === undefined ? undefined : rowAt(place)
@@ -34,6 +32,19 @@ export function bookTexts(
     }
     return text
   })
+}
+
+/** The row's text with both of its books. */
+export function textWithBooks(
+  text: string,
+  source: Source,
+  row: Pick<BookRow, 'sides'>,
+  depth?: number,
+): string {
+  const fields = BOOK_FIELDS[source]
+  if (fields === undefined) return text
+  const [first, second] = [bookOf(row, 0, depth), bookOf(row, 2, depth)]
+  return `${text.slice(0, -1)},"${fields[0]}":${bookText(first)},"${fields[1]}":${bookText(second)}}`
 }
 
 /** Per row the one before it in the same series: the page's own, or the last one in front of the page. */
@@ -81,7 +92,7 @@ function readAll(places: readonly Place[]): (place: Place) => BookRow {
   }
 }
 
-function bookOf(row: BookRow, first: 0 | 2, depth: number | undefined): BookSides {
+function bookOf(row: Pick<BookRow, 'sides'>, first: 0 | 2, depth: number | undefined): BookSides {
   const sides = first === 0 ? row.sides : allSides(row)
   const side = (at: number) => levelsOf(sides[at] ?? NO_SIDE, depth)
   return { bids: side(first), asks: side(first + 1) }

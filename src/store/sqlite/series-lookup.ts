@@ -2,6 +2,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Feed, feedName } from '../../core/feed.ts'
 import { SOURCES, type Source } from '../../core/source.ts'
 import type { FeedFilter, FeedInfo, Finality, Revision, RevisionQuery } from '../series.ts'
+import { textWithBooks } from './books-read.ts'
+import { sidesOf } from './books-row.ts'
 import { endOf } from './series-arms.ts'
 
 /** Feeds and what is known about them as a whole. */
@@ -42,7 +44,7 @@ export function feedLookup(database: DatabaseSync): FeedLookup {
     return which === 'first' ? Math.min(...times) : Math.max(...times)
   }
   const revisions = database.prepare(
-    `SELECT ts, instrument, seq, revision, recorded_at, superseded_at, text FROM series_revisions
+    `SELECT ts, instrument, seq, revision, recorded_at, superseded_at, text, books FROM series_revisions
       WHERE feed = ?1 AND ts >= ?2 AND ts < ?3 AND (?4 IS NULL OR instrument = ?4)
       ORDER BY ts, instrument, seq, revision LIMIT ?5`,
   )
@@ -103,13 +105,19 @@ export function feedLookup(database: DatabaseSync): FeedLookup {
             revision: Number(row.revision),
             recordedAt: Number(row.recorded_at),
             supersededAt: Number(row.superseded_at),
-            text: String(row.text),
+            text: withBooks(String(row.text), feed, row.books),
           })
         }
       }
       return found.sort((a, b) => a.position.ts - b.position.ts || rank(a) - rank(b)).slice(0, limit)
     },
   }
+}
+
+/** An old version of a row with books is shown with them, whole. */
+function withBooks(text: string, { dataset, source }: Feed, packed: unknown): string {
+  if (typeof packed !== 'string' || dataset !== 'snapshots') return text
+  return textWithBooks(text, source, { sides: sidesOf(packed) })
 }
 
 function rank(revision: Revision): number {

@@ -13,7 +13,7 @@ export interface CoverageMeta {
 }
 
 /** Data of the last moments is on its way: recorders note what they saw at most this much later. */
-const UNDER_WAY_MS = 15_000
+export const UNDER_WAY_MS = 15_000
 
 export const NO_COVERAGE: CoverageMeta = { from: null, to: null, complete: true, gaps: [] }
 

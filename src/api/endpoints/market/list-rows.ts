@@ -157,10 +157,14 @@ async function earliestClamp(
   return span.fromMs < earliest && earliest < span.toMs ? earliest : undefined
 }
 
-/** A plan without a window and a request without a start begin at the first row, not in 1970. */
+/**
+ * A plan without a window and a request without a start begin at the first row, not in 1970. Where no row lies
+ * before the end, the whole range stays: nothing of it was observed, and the coverage has to say so.
+ */
 async function knownStart(data: MarketData, feeds: readonly Feed[], span: Span): Promise<number> {
   if (span.fromMs > 0) return span.fromMs
-  return Math.min((await data.facts.earliest(feeds)) ?? span.toMs, span.toMs)
+  const earliest = await data.facts.earliest(feeds)
+  return earliest === undefined || earliest >= span.toMs ? span.fromMs : earliest
 }
 
 function clampMeta(walk: Walk, window: number | undefined, earliest: number | undefined) {
@@ -221,9 +225,9 @@ function isAnchored(walk: Walk, hasMore: boolean): boolean {
   return begins && ends
 }
 
-/** The same query under the same row limit. What is echoed also depends on which parameters were given. */
-function cacheName({ path, rowLimit, given, input }: ListContext): string {
-  return `${path} ${rowLimit} ${ECHOED.filter((name) => given.has(name))} ${JSON.stringify(input)}`
+/** The same query under the same plan and row limit. What is echoed also depends on which parameters were given. */
+function cacheName({ path, rowLimit, given, input, caller }: ListContext): string {
+  return `${caller.plan.name} ${path} ${rowLimit} ${ECHOED.filter((name) => given.has(name))} ${JSON.stringify(input)}`
 }
 
 const ECHOED = ['symbol', 'source', 'interval'] as const

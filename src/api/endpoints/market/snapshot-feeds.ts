@@ -5,6 +5,7 @@ import { MARKET_TYPES, type MarketType } from '../../../core/rows/market.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { formatTime } from '../../../core/time.ts'
 import type { EnvironmentStore } from '../../../store/environment.ts'
+import { UNDER_WAY_MS } from './coverage-meta.ts'
 
 export const SNAPSHOT_SOURCES = ['predmkt_a', 'predmkt_b', 'perpdex', 'cexa'] as const
 export type SnapshotSource = (typeof SNAPSHOT_SOURCES)[number]
@@ -32,7 +33,7 @@ export async function checkAvailable(
   store: EnvironmentStore,
   source: SnapshotSource,
   symbol: AssetSymbol,
-  toMs: number,
+  asked: { fromMs?: number | undefined; toMs: number; nowMs: number },
 ): Promise<void> {
   if (source === 'cexa') {
     throw new ApiError('data_not_available', 'Snapshots of cexa are listed but not yet available.', {
@@ -42,7 +43,12 @@ export async function checkAvailable(
   if (source !== 'perpdex') return
   const [feed] = await store.series.feeds({ dataset: 'snapshots', source, symbol, interval: '' })
   const { firstTs, lastTs } = feed ?? {}
-  if (firstTs !== undefined && lastTs !== undefined && toMs >= firstTs) return
+  const { fromMs, toMs, nowMs } = asked
+  const isBefore = firstTs === undefined || toMs < firstTs
+  // What comes in at this moment may still be on its way.
+  const isPast = toMs < nowMs - UNDER_WAY_MS
+  const isAfter = lastTs === undefined || (fromMs !== undefined && fromMs > lastTs && isPast)
+  if (!isBefore && !isAfter) return
   const available =
     firstTs === undefined || lastTs === undefined
       ? null

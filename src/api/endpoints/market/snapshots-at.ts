@@ -75,7 +75,7 @@ export const snapshotsAt = endpoint({
     const { input, services, range } = context
     const { store } = services.market
     const asset = input.symbol as AssetSymbol
-    await checkAvailable(store, input.source, asset, input.time)
+    await checkAvailable(store, input.source, asset, { toMs: input.time, nowMs: context.nowMs })
     const found = await snapshotAt(store, {
       source: input.source,
       symbol: asset,

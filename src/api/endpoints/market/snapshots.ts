@@ -95,7 +95,11 @@ export const snapshots = endpoint({
     const { input, services, range, path } = context
     const { store } = services.market
     const asset = input.symbol as AssetSymbol
-    await checkAvailable(store, input.source, asset, range?.toMs ?? context.nowMs)
+    await checkAvailable(store, input.source, asset, {
+      fromMs: range?.startGiven ? range.fromMs : undefined,
+      toMs: range?.toMs ?? context.nowMs,
+      nowMs: context.nowMs,
+    })
     const isPrediction = input.source === 'predmkt_a' || input.source === 'predmkt_b'
     const marketId = isPrediction ? input.market_id : undefined
     const market =

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { TIERS } from '../../../core/plan.ts'
 import { flat } from '../../contract/costs.ts'
-import { object } from '../../contract/endpoint.ts'
+import { object, tagged } from '../../contract/endpoint.ts'
 import { endpoint } from '../services.ts'
 
 const SourceRow = Type.Object({
@@ -65,9 +65,11 @@ export const sources = endpoint({
   },
   access: { scope: 'market' },
   cost: flat(25),
-  returns: object(
-    'Sources',
-    Type.Object({ data: Type.Array(SourceRow, { description: 'The sources.' }), meta: SourcesMeta }),
+  returns: tagged(
+    object(
+      'Sources',
+      Type.Object({ data: Type.Array(SourceRow, { description: 'The sources.' }), meta: SourcesMeta }),
+    ),
   ),
   rateLimitError: 'rate_limit_exceeded',
   run: ({ services }) => ({

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { noCredits } from '../../contract/costs.ts'
-import { object } from '../../contract/endpoint.ts'
+import { object, tagged } from '../../contract/endpoint.ts'
 import { endpoint, type SymbolsBody } from '../services.ts'
 
 const SymbolRow = Type.Object({
@@ -32,9 +32,8 @@ export const symbols = endpoint({
   },
   access: { scope: 'market' },
   cost: noCredits,
-  returns: object(
-    'Symbols',
-    Type.Object({ symbols: Type.Array(SymbolRow, { description: 'The symbols.' }) }),
+  returns: tagged(
+    object('Symbols', Type.Object({ symbols: Type.Array(SymbolRow, { description: 'The symbols.' }) })),
   ),
   run: ({ services }) => {
     const answer = (value: SymbolsBody) => ({ kind: 'object', value, cacheable: true }) as const

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Feed } from '../core/feed.ts'
+import { DAY_MS } from '../core/time.ts'
+import { manualClock } from '../kit/clock.ts'
+import { createLogger } from '../kit/log.ts'
+import { createShutdown } from '../kit/shutdown.ts'
+import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
+import { startRetention } from './retention.ts'
+
+const NOW = Date.UTC(2026, 5, 15)
+const LIQUIDATIONS: Feed<'liquidations'> = {
+  dataset: 'liquidations',
+  source: 'cexa_futures',
+  symbol: 'BTC',
+  interval: '',
+}
+const CANDLES: Feed<'candles'> = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1d' }
+
+test('live liquidations are kept for 90 days, rolling; candles for ever', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-retention-'))
+  const clock = manualClock(NOW)
+  const log = createLogger({ level: 'silent' })
+  const store = await openSqliteEnvironment({ file: join(folder, 'live.db'), clock })
+  const shutdown = createShutdown()
+  try {
+    const ages = [91, 90, 89, 1]
+    const liquidation = { seq: 0, side: 'long' as const, quantity: 1, price: 10, avgPrice: 10 }
+    const bar = { open: 1, high: 1, low: 1, close: 1, volume: 1, closed: true }
+    await store.series.append([
+      { feed: LIQUIDATIONS, rows: ages.map((age) => ({ ...liquidation, time: NOW - age * DAY_MS })) },
+      { feed: CANDLES, rows: [{ ...bar, time: NOW - 400 * DAY_MS }] },
+    ])
+    const kept = async (feed: Feed) => {
+      const range = { from: 0, to: NOW }
+      const page = await store.series.page({ feeds: [feed], range, order: 'asc', limit: 10, separator: ',' })
+      return page.count
+    }
+    startRetention(store, { environment: 'live', clock, log, shutdown })
+    const settle = async (feed: Feed, count: number) => {
+      for (let turn = 0; turn < 2_000 && (await kept(feed)) !== count; turn++) {
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      assert.equal(await kept(feed), count)
+    }
+    assert.equal(await kept(LIQUIDATIONS), 4)
+    t.mock.timers.tick(5 * 60_000)
+    await settle(LIQUIDATIONS, 3)
+    clock.advance(2 * DAY_MS)
+    t.mock.timers.tick(3_600_000)
+    await settle(LIQUIDATIONS, 1)
+    assert.equal(await kept(CANDLES), 1)
+  } finally {
+    t.mock.timers.reset()
+    await shutdown.run(1_000)
+    await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
