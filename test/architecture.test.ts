@@ -44,7 +44,6 @@ const ALLOWED: Record<string, string[]> = {
     'venues/describe',
     'upstreams/methods',
     'events/kinds',
-    'accounts',
   ],
   gate: ['core', 'kit', 'accounts', 'api/contract'],
   'api/http': ['core', 'kit', 'api/contract', 'api/publish', 'gate', 'stream', 'dashboard'],
@@ -139,7 +138,9 @@ test('imports form no cycle', () => {
 })
 
 test('the environment is read in config.ts only', () => {
-  const readers = files.filter((file) => /process\.env\b/.test(readFileSync(join(ROOT, 'src', file), 'utf8')))
+  const readers = files.filter((file) =>
+    /process\.env\b|from 'node:process'/.test(readFileSync(join(ROOT, 'src', file), 'utf8')),
+  )
   assert.deepEqual(
     readers.filter((file) => file !== 'config.ts'),
     [],
@@ -155,6 +156,18 @@ test('only api/http knows the HTTP framework, and only store/sqlite the embedded
   )
   assert.deepEqual(
     using(/from 'node:sqlite'/).filter((file) => !file.startsWith('store/sqlite/')),
+    [],
+  )
+})
+
+test('the architecture page is short, and no file carries the marks of a merge', () => {
+  const root = join(import.meta.dirname, '..')
+  const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
+  assert.ok(page.trimEnd().split('\n').length <= 80)
+  const texts = globSync(['*.{md,json}', '{src,test,bench,docs}/**/*.{ts,tsx,css,md}'], { cwd: root })
+  assert.ok(texts.length > 500)
+  assert.deepEqual(
+    texts.filter((file) => /^(<{7}|>{7}) /m.test(readFileSync(join(root, file), 'utf8'))),
     [],
   )
 })

@@ -1,6 +1,8 @@
 /** The command line as operators' scripts use it, while the service runs on the same folder. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { systemClock } from '../../src/kit/clock.ts'
+import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import { ask } from '../fakes/client.ts'
 import { type ChildService, cli, cliJson, dataFolder, printedKey, spawnService } from '../fakes/service.ts'
 
@@ -113,4 +115,26 @@ test('a plans file that cannot be read stops with one sentence', async () => {
   assert.equal(absent.code, 1)
   assert.match(absent.stderr, /TAPELINE_PLANS|plans file/)
   assert.doesNotMatch(absent.stderr, /\n\s+at /)
+})
+
+test('old versions of a corrected row can be read with revisions', async () => {
+  const store = await openSqliteEnvironment({ file: `${folder.path}/test.db`, clock: systemClock })
+  const feed = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1m' } as const
+  const bar = { time: Date.UTC(2026, 2, 14), open: 1, high: 9, low: 1, volume: 1, closed: true }
+  try {
+    await store.series.append([{ feed, rows: [{ ...bar, close: 2 }] }])
+    await store.series.append([{ feed, rows: [{ ...bar, close: 3 }] }])
+  } finally {
+    await store.close()
+  }
+  const range = ['--from', '2026-03-14', '--to', '2026-03-15']
+  const found = (await tapeline('revisions', '--source', 'cexa', ...range)) as unknown as {
+    revision: number
+    row: string
+  }[]
+  assert.equal(found.length, 1)
+  assert.equal(found[0]?.revision, 1)
+  assert.equal(JSON.parse(found[0]?.row ?? '{}').close, 2)
+  const none = await tapeline('revisions', '--source', 'perpdex', ...range)
+  assert.deepEqual(none, [])
 })
