@@ -315,11 +315,16 @@ async function pauseWebhook(page: Page): Promise<void> {
 
 /** Waits until a number has stood still for a while. */
 async function settled(read: () => number): Promise<void> {
-  let last = -1
-  while (last !== read()) {
-    last = read()
-    await new Promise((resolve) => setTimeout(resolve, 500))
+  let last = read()
+  let sinceMs = performance.now()
+  const stands = () => {
+    if (read() !== last) {
+      last = read()
+      sinceMs = performance.now()
+    }
+    return performance.now() - sinceMs > 600
   }
+  await until('a number that stands still', stands)
 }
 
 const focused = (page: Page) => page.evaluate('document.activeElement.textContent')
