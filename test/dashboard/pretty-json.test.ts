@@ -5,7 +5,6 @@ import { prettyJson } from '../../src/dashboard/web/pretty-json.ts'
 test('it looks as JSON.stringify makes it', () => {
   const value = { a: [1, -2.5e3, 'x, {y}: "z"\\'], b: {}, c: [], d: { e: null, f: [true, [false]] } }
   assert.equal(prettyJson(JSON.stringify(value)), JSON.stringify(value, null, 2))
-  assert.equal(prettyJson('"text"'), '"text"')
 })
 
 test('numbers that a parser would change stay as they were sent', () => {
@@ -14,4 +13,9 @@ test('numbers that a parser would change stay as they were sent', () => {
 
 test('what was cut off is shown as far as it goes', () => {
   assert.equal(prettyJson('{"a":["b","c'), '{\n  "a": [\n    "b",\n    "c')
+})
+
+test('text that is no JSON stays as it is', () => {
+  for (const text of ['thank you, all: 1', '<p>not found</p>', '"text"', ''])
+    assert.equal(prettyJson(text), text)
 })

@@ -2,10 +2,11 @@ const OPEN = '{['
 const CLOSE = '}]'
 
 /**
- * JSON with line breaks, every value as it was written: numbers above 2^53 would not survive a parser. Text
- * that is no JSON, or was cut off, comes out readable all the same.
+ * JSON with line breaks, every value as it was written: numbers above 2^53 would not survive a parser. What
+ * was cut off comes out as far as it goes, and text that is no object or array as it is.
  */
 export function prettyJson(text: string): string {
+  if (!/^\s*[{[]/.test(text)) return text
   let out = ''
   let depth = 0
   const breakLine = () => `\n${'  '.repeat(Math.max(0, depth))}`
