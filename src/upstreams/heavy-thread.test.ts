@@ -71,7 +71,10 @@ test('a dead node is a fault at once, not at the deadline', async (t) => {
   await node.die()
   const startedMs = performance.now()
   const answers = await Promise.all([1, 2].map(() => thread.call('a', 'getBlocks', PARAMS, { timeoutMs })))
-  for (const answer of answers) assert.ok(answer.kind === 'fault' && answer.fault === 'not_connected')
+  for (const answer of answers) {
+    // The socket that was idle may still look open to the first of them.
+    assert.ok(answer.kind === 'fault' && ['not_connected', 'closed'].includes(answer.fault))
+  }
   assert.ok(performance.now() - startedMs < 3_000)
 })
 

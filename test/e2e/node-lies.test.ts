@@ -5,7 +5,7 @@ import { type NodeTrial, pause, startNodeTrial } from '../fakes/node-trial.ts'
 
 let trial: NodeTrial
 before(async () => {
-  trial = await startNodeTrial({ nodes: 2 }, 2)
+  trial = await startNodeTrial({ nodes: 2, chain: { warmUpBlocks: 1_500 } }, 2)
 })
 after(() => trial.chain.stop())
 

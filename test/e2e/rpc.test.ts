@@ -22,13 +22,15 @@ const BLOCKED =
   )
 const UNKNOWN = ['', 'getsink', 'getSink ', '__proto__', 'constructor', 'getBlock\u0000', 'x'.repeat(10_000)]
 const NARROW = { name: 'narrow', extends: 'free' }
+/** The heavy calls of the free plan without its rate. */
+const TWO_HEAVY = { ...WIDE_PLAN, name: 'two-heavy', heavyCallsInFlight: 2 }
 
 let chain: ChainService
 let key: string
 before(async () => {
   chain = await startChainService({
     chain: { transactionsPerSecond: 20, dwellBlocks: 30 },
-    plans: [WIDE_PLAN, NARROW],
+    plans: [WIDE_PLAN, NARROW, TWO_HEAVY],
   })
   key = await chain.key()
   await chain.healthy(2)
@@ -242,7 +244,7 @@ test('credits of a call in flight cannot be spent twice, and what runs is never 
 })
 
 test('heavy calls in flight are bounded per account; a batch runs its own one after another', async () => {
-  const account = await chain.service.account('narrow')
+  const account = await chain.service.account('two-heavy')
   const [one, two] = [await chain.key({ accountId: account }), await chain.key({ accountId: account })]
   for (const node of chain.nodes) node.setFaults({ latencyMs: 400 })
   const flying = [one, two].map((each) => chain.post(calls('getMempoolEntries'), each ?? ''))
@@ -255,7 +257,6 @@ test('heavy calls in flight are bounded per account; a batch runs its own one af
   assert.equal(light.status, 200, 'light calls are not held up')
   for (const answer of await Promise.all(flying)) assert.equal(charged(answer), 5)
   for (const node of chain.nodes) node.setFaults({ latencyMs: 0 })
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
   const batch = await chain.post(
     calls('getMempoolEntries', 'getMempoolEntries', 'getMempoolEntries'),
     one ?? '',

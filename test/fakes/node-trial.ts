@@ -21,7 +21,7 @@ export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve
 export async function startNodeTrial(options: ChainServiceOptions, healthy: number): Promise<NodeTrial> {
   const chain = await startChainService({
     ...options,
-    chain: { transactionsPerSecond: 2, reorgsPerMinute: 0, warmUpBlocks: 1_500, fund: funds(8) },
+    chain: { transactionsPerSecond: 2, reorgsPerMinute: 0, fund: funds(8), ...options.chain },
   })
   const key = await chain.key()
   await chain.healthy(healthy)
