@@ -37,7 +37,7 @@ export interface Target {
 
 export const FAST_SLOTS = 16
 /** Claimed ahead for receivers that answer quickly, so that none of them waits for the store. */
-const FAST_AHEAD = 128
+const FAST_AHEAD = 256
 export const SLOW_SLOTS = 2
 export const SLOW_ANSWER_MS = 2_000
 const BREAKER = { failures: 10, openMs: 5_000, maxOpenMs: 60_000 }

@@ -14,11 +14,13 @@ export interface Settlement {
 }
 
 /** How long outcomes are gathered for one write; charges are journalled no sooner. */
-const GATHER_MS = 10
+const GATHER_MS = 20
 
 export function createSettlement(deps: { store: Pick<JobsStore, 'settle'>; log: Logger }): Settlement {
   let outcomes: Outcome[] = []
   let health: Health[] = []
+  /** The last word about each subscription: the same again adds nothing. */
+  let latest = new Map<string, Health>()
   let writing: Promise<void> | undefined
 
   async function write(): Promise<void> {
@@ -28,6 +30,7 @@ export function createSettlement(deps: { store: Pick<JobsStore, 'settle'>; log: 
       const states = health
       outcomes = []
       health = []
+      latest = new Map()
       await deps.store
         .settle(group, states)
         .catch((err) => deps.log.error({ err }, 'deliveries could not be settled'))
@@ -40,10 +43,17 @@ export function createSettlement(deps: { store: Pick<JobsStore, 'settle'>; log: 
     return writing
   }
 
+  function note(state: Health): void {
+    const before = latest.get(state.subscriptionId)
+    if (before !== undefined && before.ok === state.ok && state.disable === null) return
+    latest.set(state.subscriptionId, state)
+    health.push(state)
+  }
+
   function add(more: readonly Outcome[], state?: Health): void {
     if (more.length === 0) return
     outcomes.push(...more)
-    if (state !== undefined) health.push(state)
+    if (state !== undefined) note(state)
     void written()
   }
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Claim, Health, Job, Outcome, PlannedJobs } from '../jobs.ts'
-import { deliveryId } from './jobs-read.ts'
+import type { Claim, Health } from '../jobs.ts'
 import { subscriptionWriters } from './jobs-subscriptions.ts'
+import { type ClaimedRow, deliveryId, type OutcomeRow, type PlannedRows } from './jobs-wire.ts'
 
 const POSITION = 'position'
 const EXPIRED = 'not delivered in time'
@@ -19,17 +19,16 @@ export function jobOperations(db: DatabaseSync) {
     'INSERT INTO jobs (subscription_id, seq, created_at, due_at) VALUES (?, ?, ?, ?)',
   )
   const due = db.prepare(
-    `SELECT j.number, j.seq, j.failures, p.event_id, p.kind, p.body FROM jobs j JOIN payloads p ON p.seq = j.seq
+    `SELECT j.number, j.failures, j.seq, p.event_id, p.kind, p.body FROM jobs j JOIN payloads p ON p.seq = j.seq
      WHERE j.subscription_id = ? AND j.due_at <= ? ORDER BY j.due_at, j.number LIMIT ?`,
   )
+  due.setReturnArrays(true)
   const lease = db.prepare('UPDATE jobs SET due_at = ? WHERE number = ?')
   const hasten = db.prepare('UPDATE jobs SET due_at = min(due_at, ?) WHERE number = ?')
   const settling = settler(db)
-  const write = ({ events, jobs, nowMs }: Pick<PlannedJobs, 'events' | 'jobs' | 'nowMs'>): string[] => {
-    for (const event of events) insertPayload.run(event.seq, event.id, event.kind, event.text)
-    return jobs.map(({ subscriptionId, seq }) =>
-      deliveryId(subscriptionId, Number(insertJob.run(subscriptionId, seq, nowMs, nowMs).lastInsertRowid)),
-    )
+  const write = ({ events, jobs, nowMs }: PlannedRows): number[] => {
+    for (const event of events) insertPayload.run(...event)
+    return jobs.map((job) => Number(insertJob.run(...job, nowMs, nowMs).lastInsertRowid))
   }
   const position = () => {
     const value = readMark.get(POSITION)?.value
@@ -43,33 +42,20 @@ export function jobOperations(db: DatabaseSync) {
       if (known === undefined) writeMark.run(POSITION, seq)
       return known ?? seq
     },
-    plan(planned: PlannedJobs): boolean {
-      if (position() !== planned.after) return false
+    plan(after: number, upTo: number, planned: PlannedRows): boolean {
+      if (position() !== after) return false
       write(planned)
-      writeMark.run(POSITION, planned.upTo)
+      writeMark.run(POSITION, upTo)
       return true
     },
-    enqueue: write,
-    claim({ subscriptionId, limit, nowMs, leaseUntilMs }: Claim): Job[] {
-      return due.all(subscriptionId, nowMs, limit).map((row) => {
-        const number = Number(row.number)
-        lease.run(leaseUntilMs, number)
-        return {
-          number,
-          id: deliveryId(subscriptionId, number),
-          subscriptionId,
-          failures: Number(row.failures),
-          leaseMs: leaseUntilMs,
-          event: {
-            seq: Number(row.seq),
-            id: String(row.event_id),
-            kind: String(row.kind),
-            text: String(row.body),
-          },
-        }
-      })
+    enqueue: (planned: PlannedRows): string[] =>
+      write(planned).map((number, index) => deliveryId(planned.jobs[index]?.[0] ?? '', number)),
+    claim({ subscriptionId, limit, nowMs, leaseUntilMs }: Claim): ClaimedRow[] {
+      const rows = due.all(subscriptionId, nowMs, limit) as unknown as ClaimedRow[]
+      for (const [number] of rows) lease.run(leaseUntilMs, number)
+      return rows
     },
-    settle(outcomes: readonly Outcome[], health: readonly Health[]): void {
+    settle(outcomes: readonly OutcomeRow[], health: readonly Health[]): void {
       for (const outcome of outcomes) settling.settle(outcome)
       for (const entry of health) noteHealth(entry)
     },
@@ -116,19 +102,14 @@ function settler(db: DatabaseSync) {
   }
 
   return {
-    settle(outcome: Outcome): void {
-      const { number, leaseMs } = outcome.job
-      if (outcome.kind === 'release') {
-        release.run(outcome.dueAtMs, number, leaseMs)
-        return
+    settle([kind, number, leaseMs, dueAtMs, atMs, status, error, durationMs, response]: OutcomeRow): void {
+      if (kind === 'release') release.run(dueAtMs, number, leaseMs)
+      else if (kind === 'retry') {
+        retry.run(dueAtMs, status, error, atMs, durationMs, response, number, leaseMs)
+      } else {
+        finish.run(number, kind, 1, status, error, atMs, durationMs, response)
+        drop(number)
       }
-      const { status, error, atMs, durationMs, response } = outcome
-      if (outcome.kind === 'retry') {
-        retry.run(outcome.dueAtMs, status, error, atMs, durationMs, response, number, leaseMs)
-        return
-      }
-      finish.run(number, outcome.kind, 1, status, error, atMs, durationMs, response)
-      drop(number)
     },
     prune(beforeMs: number): number {
       let forgotten = Number(oldHistory.run(beforeMs).changes)

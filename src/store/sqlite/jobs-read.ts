@@ -1,10 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { DeliveryRecord, EventText } from '../jobs.ts'
 import { numberOrNull, subscriptionReaders, textOrNull } from './jobs-subscriptions.ts'
-
-export function deliveryId(subscriptionId: string, number: number): string {
-  return `dlv_${subscriptionId.replace(/^wh_/, '')}_${number.toString(36)}`
-}
+import { deliveryId } from './jobs-wire.ts'
 
 export function jobReaders(db: DatabaseSync) {
   const position = db.prepare("SELECT value FROM marks WHERE name = 'position'")

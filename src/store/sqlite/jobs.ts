@@ -2,6 +2,7 @@ import type { JobsStore } from '../jobs.ts'
 import type { JobOperations } from './jobs-operations.ts'
 import { jobReaders } from './jobs-read.ts'
 import { JOBS_MIGRATIONS } from './jobs-schema.ts'
+import { jobOf, outcomeRow, plannedRows } from './jobs-wire.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
 import { startOperations } from './operation-thread.ts'
@@ -17,10 +18,13 @@ export function openSqliteJobs(options: { file: string }): JobsStore {
     updateSubscription: (...args) => writer.call('updateSubscription', ...args),
     deleteSubscription: (...args) => writer.call('deleteSubscription', ...args),
     startAt: (...args) => writer.call('startAt', ...args),
-    plan: (...args) => writer.call('plan', ...args),
-    enqueue: (...args) => writer.call('enqueue', ...args),
-    claim: (...args) => writer.call('claim', ...args),
-    settle: (...args) => writer.call('settle', ...args),
+    plan: (planned) => writer.call('plan', planned.after, planned.upTo, plannedRows(planned)),
+    enqueue: (planned) => writer.call('enqueue', plannedRows(planned)),
+    claim: async (claim) => {
+      const rows = await writer.call('claim', claim)
+      return rows.map((row) => jobOf(row, claim.subscriptionId, claim.leaseUntilMs))
+    },
+    settle: (outcomes, health) => writer.call('settle', outcomes.map(outcomeRow), health),
     hurry: (...args) => writer.call('hurry', ...args),
     prune: (...args) => writer.call('prune', ...args),
 

@@ -1,0 +1,65 @@
+import type { Job, Outcome, PlannedJobs } from '../jobs.ts'
+
+/**
+ * How jobs and outcomes cross to the writer thread and back: as rows of plain values. An object would carry the
+ * names of its members along every time, and there are thousands of them a second.
+ */
+export type ClaimedRow = readonly [
+  number: number,
+  failures: number,
+  seq: number,
+  eventId: string,
+  kind: string,
+  text: string,
+]
+export type OutcomeRow = readonly [
+  kind: Outcome['kind'],
+  number: number,
+  leaseMs: number,
+  /** Of a retry or a release. */
+  dueAtMs: number,
+  atMs: number,
+  status: number | null,
+  error: string | null,
+  durationMs: number,
+  response: string | null,
+]
+export interface PlannedRows {
+  readonly events: readonly (readonly [seq: number, id: string, kind: string, text: string])[]
+  readonly jobs: readonly (readonly [subscriptionId: string, seq: number])[]
+  readonly nowMs: number
+}
+
+export function deliveryId(subscriptionId: string, number: number): string {
+  return `dlv_${subscriptionId.replace(/^wh_/, '')}_${number.toString(36)}`
+}
+
+export function jobOf(row: ClaimedRow, subscriptionId: string, leaseMs: number): Job {
+  const [number, failures, seq, id, kind, text] = row
+  return {
+    number,
+    id: deliveryId(subscriptionId, number),
+    subscriptionId,
+    failures,
+    leaseMs,
+    event: { seq, id, kind, text },
+  }
+}
+
+export function outcomeRow(outcome: Outcome): OutcomeRow {
+  const { kind, job } = outcome
+  if (kind === 'release') {
+    return [kind, job.number, job.leaseMs, outcome.dueAtMs, 0, null, null, 0, null]
+  }
+  const dueAtMs = kind === 'retry' ? outcome.dueAtMs : 0
+  const { atMs, status, error, durationMs, response } = outcome
+  return [kind, job.number, job.leaseMs, dueAtMs, atMs, status, error, durationMs, response]
+}
+
+export function plannedRows({ events, jobs, nowMs }: Pick<PlannedJobs, keyof PlannedRows>): PlannedRows {
+  return {
+    events: events.map(({ seq, id, kind, text }) => [seq, id, kind, text] as const),
+    jobs: jobs.map(({ subscriptionId, seq }) => [subscriptionId, seq] as const),
+    nowMs,
+  }
+}
