@@ -123,7 +123,7 @@ test('rows and gaps cover each window; each book is the one of its instant', asy
     rows += found.rows
   }
   assert.deepEqual(wrong.slice(0, 10), [])
-  assert.ok(rows > 10_000, `${rows} rows`)
+  assert.ok(rows > 700, `${rows} rows`)
 })
 
 test('every market that runs has a row for each of its changes on the grid of half a second', async () => {
@@ -145,7 +145,7 @@ test('every market that runs has a row for each of its changes on the grid of ha
     if (rows.length < expected * 0.95 - 1 || rows.length > expected + 2)
       wrong.push(`${market.name}: ${rows.length} rows, ${expected} changes`)
     if (market.kind === '5m' || market.kind === '15m' || market.kind === '15M')
-      if (rows.length < 110) wrong.push(`${market.name}: ${rows.length} rows a minute`)
+      if (rows.length < 100) wrong.push(`${market.name}: ${rows.length} rows a minute`)
   }
   assert.deepEqual(wrong, [])
 })
@@ -177,7 +177,7 @@ test('a market is found by each of its identifiers over HTTP', async () => {
     assert.ok(validate(answer.json), JSON.stringify(validate.errors?.slice(0, 3)))
     const body = answer.json as { data?: MarketRow } & MarketRow
     const row = body.data ?? body
-    const market = kind.startsWith('ticker') ? contract : upDown
+    const market: TrueMarket = kind.startsWith('ticker') ? contract : upDown
     assert.deepEqual([row.market_id, row.winner, row.status], [idOf(market), market.winner, 'resolved'], kind)
   }
   assert.equal((await service.get(`/v1/markets/0x${'0'.repeat(64)}`)).status, 404)
@@ -222,7 +222,7 @@ test('diffs turn the first book into the last one, level for level, across pages
     .find(({ symbol, name }) => symbol === 'BTC' && /15M-/.test(name))
   assert.ok(market)
   const start = new Date(HEARD_MS).toISOString()
-  const path = `/v1/snapshots?source=predmkt_b&symbol=BTC&market_id=${market.name}&include_orderbook=true&include_diffs=true&start=${start}&limit=7`
+  const path = `/v1/snapshots?source=predmkt_b&symbol=BTC&market_id=${market.name}&include_orderbook=true&include_diffs=true&start=${start}&limit=101`
   const numbers = (book: BookLevels) => JSON.stringify([book.bids, book.asks])
   const seen: { orderbook_yes: BookLevels; diffs: BookDiff }[] = []
   for (let after: string | null = ''; after !== null; ) {
@@ -230,7 +230,7 @@ test('diffs turn the first book into the last one, level for level, across pages
     seen.push(...page.data)
     after = page.meta.next_cursor
   }
-  assert.ok(seen.length > 14, `${seen.length} rows`)
+  assert.ok(seen.length > 303, `${seen.length} rows`)
   const [first, ...others] = seen
   assert.ok(first)
   let book = first.orderbook_yes

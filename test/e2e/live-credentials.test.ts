@@ -1,6 +1,6 @@
 /** The live environment against simulated venues on loopback: without credentials it says so, and records what it can. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, afterEach, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type SandboxPredictions, startSandboxPredictions } from '../../src/sandbox/predictions/run.ts'
 import { type ChildService, cliJson, dataFolder, spawnService } from '../fakes/service.ts'
@@ -14,17 +14,29 @@ interface Source {
 
 const PATIENCE_MS = 60_000
 let sandbox: SandboxPredictions
-const folders: ReturnType<typeof dataFolder>[] = []
-const services: ChildService[] = []
+const folder = dataFolder()
+let key: string
+let running: ChildService | undefined
 
 before(async () => {
   sandbox = await startSandboxPredictions({ seed: 5, slotMs: 1_000 })
+  const account = await cliJson(folder.path, [
+    ...['accounts', 'create', '--email', 'a@example.com', '--plan', 'business'],
+  ])
+  const made = await cliJson(folder.path, [
+    ...['keys', 'create', '--account', String(account.id)],
+    ...['--environment', 'live', '--name', 'k'],
+  ])
+  key = String(made.key)
+})
+
+afterEach(async () => {
+  await running?.kill('SIGTERM')
 })
 
 after(async () => {
-  for (const service of services) await service.kill('SIGTERM')
   await sandbox.close()
-  for (const folder of folders) folder.remove()
+  folder.remove()
 })
 
 async function openSockets(): Promise<number> {
@@ -34,23 +46,13 @@ async function openSockets(): Promise<number> {
 
 /** A service whose live environment records the second venue of prediction markets, played by the sandbox. */
 async function startLive(env: Record<string, string>) {
-  const folder = dataFolder()
-  folders.push(folder)
   const origin = (url: string) => new URL(url).origin
   const { restUrl, wsUrl } = sandbox.kalshi
   const hosts = `kalshi.rest=${origin(restUrl)},kalshi.stream=${origin(wsUrl)}`
   const service = await spawnService(folder.path, {
     env: { TAPELINE_TEST: 'off', TAPELINE_LIVE: 'predmkt_b', TAPELINE_VENUE_HOSTS: hosts, ...env },
   })
-  services.push(service)
-  const account = await cliJson(folder.path, [
-    ...['accounts', 'create', '--email', 'a@example.com', '--plan', 'business'],
-  ])
-  const made = await cliJson(folder.path, [
-    ...['keys', 'create', '--account', String(account.id)],
-    ...['--environment', 'live', '--name', 'k'],
-  ])
-  const key = String(made.key)
+  running = service
   const get = async <T>(path: string) => {
     const answer = await fetch(`${service.url}${path}`, { headers: { 'X-API-Key': key } })
     return { status: answer.status, body: (await answer.json()) as T }
