@@ -70,6 +70,21 @@ const list = <T>(allowed: string, item: (text: string) => T | undefined) => ({
   },
 })
 const url = (value: string) => (URL.canParse(value) ? value : undefined)
+
+export interface VenueHost {
+  /** As `venues check` names it. */
+  readonly venue: string
+  /** `rest`, `stream`, … */
+  readonly part: string
+  readonly url: string
+}
+
+function venueHost(entry: string): VenueHost | undefined {
+  const [, venue, part, address] = /^([a-z-]+)\.([a-z]+)=(\S+)$/.exec(entry) ?? []
+  if (venue === undefined || part === undefined || address === undefined) return undefined
+  return url(address) === undefined ? undefined : { venue, part, url: address }
+}
+
 const liveSources = {
   allowed: `off, all, or a list of ${SOURCES.join(', ')}`,
   read: (value: string): readonly string[] | undefined => {
@@ -98,6 +113,12 @@ const SETTINGS = {
     whole(1, 10_000),
   ),
   live: setting('LIVE', 'Which venues the live environment records.', [] as readonly string[], liveSources),
+  venueHosts: setting(
+    'VENUE_HOSTS',
+    'Other addresses of real venues, such as a demo host: venue.part=url.',
+    [] as readonly VenueHost[],
+    list('venue.part=url', venueHost),
+  ),
   kalshiKeyId: secret(
     setting('KALSHI_KEY_ID', 'Key id for the WebSocket of prediction market B.', null, optionalText),
   ),

@@ -56,10 +56,13 @@ export function sandboxPredictions(ready: PredictionsReady): VenueSetting[] {
 
 /** Of the real venues only one wants credentials. */
 export function liveSetting(name: VenueName, config: Config): VenueSetting {
-  if (name !== 'kalshi') return { name }
+  const own = config.venueHosts.filter(({ venue }) => venue === name)
+  const hosts = Object.fromEntries(own.map(({ part, url }) => [part, url]))
+  const setting = { name, ...(own.length === 0 ? {} : { hosts }) }
+  if (name !== 'kalshi') return setting
   const { kalshiKeyId, kalshiPrivateKey } = config
   return {
-    name,
+    ...setting,
     kalshi: {
       ...(kalshiKeyId === null ? {} : { keyId: kalshiKeyId }),
       ...(kalshiPrivateKey === null ? {} : { privateKey: kalshiPrivateKey }),

@@ -70,7 +70,7 @@ test('books go on after one gap and after two', async () => {
   const feed = feedOf('snapshots', 'predmkt_b', 'BTC', '15m')
   for (const fromMs of [ONE_GAP_MS + 10_000, TWO_GAPS_MS + 35_000]) {
     const range = { from: fromMs, to: fromMs + 10_000 }
-    const found = await readRows<StoredSnapshot>(recording.store, feed, [market.name], range)
+    const found: StoredSnapshot[] = await readRows(recording.store, feed, [market.name], range)
     assert.ok(found.length > 5, `${found.length} rows after ${new Date(fromMs).toISOString()}`)
   }
 })

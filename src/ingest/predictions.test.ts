@@ -14,7 +14,10 @@ import {
   compareWindow,
   findMarket,
   idOf,
+  readRows,
   type StoredSnapshot,
+  snapshotFeedOf,
+  trueSamples,
 } from '../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../test/predictions/paced-clock.ts'
 import {
@@ -27,6 +30,7 @@ import { applyDiff, type BookDiff } from '../core/book-diff.ts'
 import type { BookLevels } from '../core/level-book.ts'
 import { answerText, buildOracleBars } from '../core/oracle-bars.ts'
 import type { CandleRow } from '../core/rows/candle.ts'
+import type { MarketRow, MarketType } from '../core/rows/market.ts'
 import type { TrueMarket } from '../sandbox/predictions/truth.ts'
 
 const MINUTE_MS = 60_000
@@ -45,9 +49,8 @@ let ajv: Ajv2020
 const folder = dataFolder()
 
 before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, isLong ? 100 : 200), {
-    slotMs: isLong ? 1_000 : 2_000,
-  })
+  // The running quarter-hour and five-minute markets change at every point of the grid.
+  world = await startPredictionsWorld(pacedClock(START_MS, isLong ? 100 : 200), { slotMs: 500 })
   const { clock, sandbox } = world
   const recording = await startPredictionsRecording(world, {
     venues: ['polymarket', 'kalshi', 'chainlink'],
@@ -73,7 +76,10 @@ after(async () => {
 
 interface List<T> {
   data: T[]
-  meta: { next_cursor: string | null }
+  meta: {
+    next_cursor: string | null
+    coverage: { complete: boolean; gaps: { from: string; to: string; reason: string }[] }
+  }
 }
 
 async function get<T>(path: string): Promise<List<T>> {
@@ -117,7 +123,83 @@ test('rows and gaps cover each window; each book is the one of its instant', asy
     rows += found.rows
   }
   assert.deepEqual(wrong.slice(0, 10), [])
-  assert.ok(rows > 150, `${rows} rows`)
+  assert.ok(rows > 700, `${rows} rows`)
+})
+
+test('every market that runs has a row for each of its changes on the grid of half a second', async () => {
+  const { truth } = world.sandbox
+  const [fromMs, toMs] = [START_MS + 2 * MINUTE_MS, START_MS + 3 * MINUTE_MS]
+  const running = (['polymarket', 'kalshi'] as const)
+    .flatMap((venue) => truth.markets(venue, toMs, toMs + 26 * 60 * MINUTE_MS))
+    .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs < fromMs - MINUTE_MS)
+  const kinds = new Set(running.map(({ venue, kind }) => `${venue} ${kind}`))
+  assert.equal(kinds.size, 8, [...kinds].join())
+  assert.ok(running.length > 165, `${running.length} markets`)
+  const wrong: string[] = []
+  for (const market of running) {
+    const type = (await findMarket(service.store, market.name))?.market_type as MarketType
+    const range = { from: fromMs, to: toMs }
+    const rows = await readRows(service.store, snapshotFeedOf(market, type), [idOf(market)], range)
+    const expected = trueSamples(truth, market, fromMs, toMs)
+    // What is told just after a grid point belongs to the next; an unchanged book is written once a minute.
+    if (rows.length < expected * 0.95 - 1 || rows.length > expected + 2)
+      wrong.push(`${market.name}: ${rows.length} rows, ${expected} changes`)
+    if (market.kind === '5m' || market.kind === '15m' || market.kind === '15M')
+      if (rows.length < 100) wrong.push(`${market.name}: ${rows.length} rows a minute`)
+  }
+  assert.deepEqual(wrong, [])
+})
+
+test('a market is found by each of its identifiers over HTTP', async () => {
+  const upDown = ended.find(({ kind }) => kind === '5m')
+  const contract = ended.find(({ venue }) => venue === 'kalshi')
+  assert.ok(upDown && contract)
+  const { gammaUrl } = world.sandbox.polymarket
+  const [gamma] = (await (await fetch(`${gammaUrl}/markets?slug=${upDown.name}&closed=true`)).json()) as {
+    id: string
+  }[]
+  assert.ok(gamma)
+  const names = {
+    number: gamma.id,
+    condition: upDown.conditionId,
+    slug: upDown.name,
+    up: upDown.tokens?.[0],
+    down: upDown.tokens?.[1],
+    ticker: contract.name,
+    'ticker in lower case': contract.name.toLowerCase(),
+  }
+  const validate = ajv.compile({
+    $ref: 'doc#/paths/~1v1~1markets~1{identifier}/get/responses/200/content/application~1json/schema',
+  })
+  for (const [kind, name] of Object.entries(names)) {
+    const answer = await service.get(`/v1/markets/${name}`)
+    assert.equal(answer.status, 200, `${kind}: ${answer.text}`)
+    assert.ok(validate(answer.json), JSON.stringify(validate.errors?.slice(0, 3)))
+    const body = answer.json as { data?: MarketRow } & MarketRow
+    const row = body.data ?? body
+    const market: TrueMarket = kind.startsWith('ticker') ? contract : upDown
+    assert.deepEqual([row.market_id, row.winner, row.status], [idOf(market), market.winner, 'resolved'], kind)
+  }
+  assert.equal((await service.get(`/v1/markets/0x${'0'.repeat(64)}`)).status, 404)
+})
+
+test('bars of contracts that had begun before the first start say what they lack', async () => {
+  const dayMs = Math.floor(START_MS / 86_400_000) * 86_400_000
+  for (const interval of ['4h', '1d'] as const) {
+    const path = `/v1/candles?source=predmkt_b&symbol=BTC&interval=${interval}&start=${new Date(dayMs).toISOString()}`
+    const { data, meta } = await get<CandleRow>(path)
+    assert.ok(data.length > 40, `${data.length} rows`)
+    assert.ok(data.every((row) => row.closed === false))
+    assert.equal(meta.coverage.complete, false)
+    const [first] = data
+    const openMs = Date.parse(first?.timestamp ?? '')
+    assert.ok(openMs < START_MS)
+    const lacking = meta.coverage.gaps.some(
+      ({ from, to, reason }) =>
+        Date.parse(from) <= openMs && Date.parse(to) > openMs && /before_start|not_provided/.test(reason),
+    )
+    assert.ok(lacking, JSON.stringify(meta.coverage))
+  }
 })
 
 test('after the sweep the prints are those of the venue, each once', async () => {
@@ -140,7 +222,7 @@ test('diffs turn the first book into the last one, level for level, across pages
     .find(({ symbol, name }) => symbol === 'BTC' && /15M-/.test(name))
   assert.ok(market)
   const start = new Date(HEARD_MS).toISOString()
-  const path = `/v1/snapshots?source=predmkt_b&symbol=BTC&market_id=${market.name}&include_orderbook=true&include_diffs=true&start=${start}&limit=7`
+  const path = `/v1/snapshots?source=predmkt_b&symbol=BTC&market_id=${market.name}&include_orderbook=true&include_diffs=true&start=${start}&limit=101`
   const numbers = (book: BookLevels) => JSON.stringify([book.bids, book.asks])
   const seen: { orderbook_yes: BookLevels; diffs: BookDiff }[] = []
   for (let after: string | null = ''; after !== null; ) {
@@ -148,7 +230,7 @@ test('diffs turn the first book into the last one, level for level, across pages
     seen.push(...page.data)
     after = page.meta.next_cursor
   }
-  assert.ok(seen.length > 14, `${seen.length} rows`)
+  assert.ok(seen.length > 303, `${seen.length} rows`)
   const [first, ...others] = seen
   assert.ok(first)
   let book = first.orderbook_yes

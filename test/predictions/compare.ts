@@ -128,6 +128,20 @@ function compareBook(
   return isReal ? [] : [`${at}: not the venue's book`]
 }
 
+/** How many grid points of a range have another book than the one before: so many rows a recorder has to have. */
+export function trueSamples(truth: Truth, market: TrueMarket, fromMs: number, toMs: number): number {
+  let before: string | undefined
+  let count = 0
+  for (let atMs = fromMs - GRID_MS; atMs < toMs; atMs += GRID_MS) {
+    const book = truth.book(market.name, atMs)
+    if (book === undefined) continue
+    const levels = `${book.bids.slice(0, DEPTH)}|${book.asks.slice(0, DEPTH)}`
+    if (before !== undefined && levels !== before) count++
+    before = levels
+  }
+  return count
+}
+
 /** The prints of the window (from an instant on), by the venue's own names. */
 export async function comparePrints(
   store: EnvironmentStore,

@@ -27,7 +27,7 @@ test('a block gives back what was put into it, byte for byte, also row by row', 
     back.map((row) => [row.ts, row.seq, row.recordedAt, row.text, packedOf(row)]),
     given.map(({ row, packed }) => [row.ts, row.seq, row.recordedAt, row.text, packed]),
   )
-  for (const indexes of [[0], [599], [3, 4, 77], [0, 599]])
+  for (const indexes of [[0], [599], [3, 4, 77], [99, 100], [101, 250, 251, 599], [0, 599], [300], [199]])
     assert.deepEqual(
       block.rows(indexes),
       indexes.map((index) => back[index]),

@@ -1,7 +1,8 @@
 /**
  * Snapshots (or prints) of one instrument over ten minutes as one compressed block, column by column: keys, fields of the light
  * rows (books-fields.ts) and books as changes from row to row (books-sides.ts). Little changes between samples, so
- * a row takes some tens of bytes. Reading a row replays the block up to it.
+ * a row takes some tens of bytes. Reading a row replays the block up to it,
+ * from the nearest row before that was reached already.
  *
  *   layout, compressed as a whole:  rows | times | sequences | recording times | fields | sides
  */
@@ -13,8 +14,8 @@ import { readSides, writeSides } from './books-sides.ts'
 
 export const SPAN_MS = 600_000
 const LEVEL = 9
-/** A key of a decoded block, beside its bytes. */
-const BYTES_PER_KEY = 24
+/** A key of a decoded block and its share of remembered books, beside its bytes. */
+const BYTES_PER_KEY = 56
 
 export function spanOf(ts: number): number {
   return Math.floor(ts / SPAN_MS)
@@ -76,13 +77,9 @@ export function decodeBlock(data: Uint8Array, span: number): BookBlock {
       const sides = columns.walk()
       const textOf = fields.walk()
       const wanted = indexes ?? ts.keys()
-      let at = -1
       const found: BookRow[] = []
       for (const index of wanted) {
-        while (at < index) {
-          sides.next()
-          at++
-        }
+        sides.goTo(index)
         const key = { ts: ts[index] ?? 0, seq: seq[index] ?? 0, recordedAt: recordedAt[index] ?? 0 }
         const row = { ...key, sides: sides.sides() }
         found.push({ ...row, text: textOf(index, row) })

@@ -18,8 +18,10 @@ export interface ByteReader {
   signed(): number
   text(): string
   section(): ByteReader
-  /** A reader of the same bytes from the beginning. */
-  again(): ByteReader
+  /** How many bytes were read. */
+  position(): number
+  /** A reader of the same bytes from a position on. */
+  from(position: number): ByteReader
 }
 
 const FIRST_BYTES = 256
@@ -60,8 +62,8 @@ export function byteWriter(): ByteWriter {
   }
 }
 
-export function byteReader(bytes: Uint8Array): ByteReader {
-  let at = 0
+export function byteReader(bytes: Uint8Array, start = 0): ByteReader {
+  let at = start
 
   const number = () => {
     let value = 0
@@ -91,6 +93,7 @@ export function byteReader(bytes: Uint8Array): ByteReader {
       return Buffer.from(taken.buffer, taken.byteOffset, taken.byteLength).toString()
     },
     section: () => byteReader(take()),
-    again: () => byteReader(bytes),
+    position: () => at,
+    from: (position) => byteReader(bytes, position),
   }
 }

@@ -65,10 +65,10 @@ function unitOf(values: readonly number[]): number {
   return UNITS.find((unit) => values.every((value) => value % unit === 0)) ?? 1
 }
 
-/** Walks the rows of a block from the first on. */
+/** Walks the rows of a block in their order. */
 export interface SideWalk {
-  /** Goes on to the next row. */
-  next(): void
+  /** Goes on to a row at or behind the one it stands on. */
+  goTo(index: number): void
   /** The sides of the row it stands on, as copies. */
   sides(): Side[]
 }
@@ -77,58 +77,95 @@ export interface SideColumns {
   walk(): SideWalk
 }
 
+/** So far apart are the rows whose books are remembered once they were reached: a walk starts at the nearest. */
+const ROWS_PER_MARK = 100
+
+interface Mark {
+  readonly positions: readonly [number, number, number]
+  readonly isMirrored: boolean
+  readonly state: readonly Side[]
+}
+
 export function readSides(from: ByteReader): SideColumns {
   const priceUnit = from.number()
   const sizeUnit = from.number()
   const columns = [from.section(), from.section(), from.section()] as const
+  /** At place n: how a walk stands on row n × ROWS_PER_MARK - 1. */
+  const marks: (Mark | undefined)[] = []
+  return { walk: () => sideWalk(columns, marks, priceUnit, sizeUnit) }
+}
+
+function sideWalk(
+  columns: readonly [ByteReader, ByteReader, ByteReader],
+  marks: (Mark | undefined)[],
+  priceUnit: number,
+  sizeUnit: number,
+): SideWalk {
+  let [counts, prices, sizes] = columns
+  let at = -1
+  let isMirrored = false
+  let state: MutableSide[] = [emptySide(), emptySide(), emptySide(), emptySide()]
+
+  const apply = (side: MutableSide, sign: 1 | -1, count: number) => {
+    let key = sign * (side.prices[0] ?? 0)
+    let place = 0
+    for (let i = 0; i < count; i++) {
+      key += prices.signed() * priceUnit
+      const size = sizes.number() * sizeUnit
+      while (place < side.prices.length && sign * (side.prices[place] ?? 0) < key) place++
+      const isThere = side.prices[place] === sign * key
+      if (size === 0) {
+        side.prices.splice(place, 1)
+        side.sizes.splice(place, 1)
+      } else if (isThere) side.sizes[place] = size
+      else {
+        side.prices.splice(place, 0, sign * key)
+        side.sizes.splice(place, 0, size)
+      }
+    }
+  }
+
+  const next = () => {
+    const first = counts.number()
+    if (isMirrored && first % 2 === 0) {
+      state[2] = mutable(mirrored(state[1] ?? NO_SIDE))
+      state[3] = mutable(mirrored(state[0] ?? NO_SIDE))
+    }
+    isMirrored = first % 2 === 1
+    for (let side = 0; side < (isMirrored ? 2 : 4); side++) {
+      const count = side === 0 ? Math.floor(first / 2) : counts.number()
+      if (count > 0) apply(state[side] ?? emptySide(), side % 2 === 0 ? -1 : 1, count)
+    }
+    at++
+    if ((at + 1) % ROWS_PER_MARK === 0)
+      marks[(at + 1) / ROWS_PER_MARK] ??= {
+        positions: [counts.position(), prices.position(), sizes.position()],
+        isMirrored,
+        state: state.map(mutable),
+      }
+  }
+
+  const start = (place: number) => {
+    const mark = marks[place]
+    const [first, second, third] = mark?.positions ?? [0, 0, 0]
+    counts = columns[0].from(first)
+    prices = columns[1].from(second)
+    sizes = columns[2].from(third)
+    if (mark === undefined) return
+    at = place * ROWS_PER_MARK - 1
+    isMirrored = mark.isMirrored
+    state = mark.state.map(mutable)
+  }
+  start(0)
+
   return {
-    walk() {
-      const [counts, prices, sizes] = columns.map((column) => column.again()) as [
-        ByteReader,
-        ByteReader,
-        ByteReader,
-      ]
-      let isMirrored = false
-      const state: MutableSide[] = [emptySide(), emptySide(), emptySide(), emptySide()]
-
-      const apply = (side: MutableSide, sign: 1 | -1, count: number) => {
-        let key = sign * (side.prices[0] ?? 0)
-        let at = 0
-        for (let i = 0; i < count; i++) {
-          key += prices.signed() * priceUnit
-          const size = sizes.number() * sizeUnit
-          while (at < side.prices.length && sign * (side.prices[at] ?? 0) < key) at++
-          const isThere = side.prices[at] === sign * key
-          if (size === 0) {
-            side.prices.splice(at, 1)
-            side.sizes.splice(at, 1)
-          } else if (isThere) side.sizes[at] = size
-          else {
-            side.prices.splice(at, 0, sign * key)
-            side.sizes.splice(at, 0, size)
-          }
-        }
-      }
-
-      return {
-        next() {
-          const first = counts.number()
-          if (isMirrored && first % 2 === 0) {
-            state[2] = mutable(mirrored(state[1] ?? NO_SIDE))
-            state[3] = mutable(mirrored(state[0] ?? NO_SIDE))
-          }
-          isMirrored = first % 2 === 1
-          for (let side = 0; side < (isMirrored ? 2 : 4); side++) {
-            const count = side === 0 ? Math.floor(first / 2) : counts.number()
-            if (count > 0) apply(state[side] ?? emptySide(), side % 2 === 0 ? -1 : 1, count)
-          }
-        },
-        sides: () =>
-          state
-            .slice(0, isMirrored ? 2 : 4)
-            .map(({ prices: p, sizes: s }) => ({ prices: p.slice(), sizes: s.slice() })),
-      }
+    goTo(index) {
+      let place = Math.floor((index + 1) / ROWS_PER_MARK)
+      while (place > 0 && marks[place] === undefined) place--
+      if (place * ROWS_PER_MARK - 1 > at) start(place)
+      while (at < index) next()
     },
+    sides: () => state.slice(0, isMirrored ? 2 : 4).map(mutable),
   }
 }
 
