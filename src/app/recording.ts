@@ -19,7 +19,7 @@ export interface Recording {
 }
 
 const RECORD_FILE = new URL('./record-thread.ts', import.meta.url)
-/** Feeds need a moment to come up before their absence is a fault. */
+/** A source needs a moment to come up before its absence is a fault. */
 const STARTING_MS = 30_000
 const STATUS_FRESH_MS = 20_000
 
@@ -28,6 +28,7 @@ export function startRecording(parts: Parts, file: string): Recording {
   const threads: KeptThread[] = []
   const startedMs = clock.now()
   let sources: RecordMessage['sources'] = []
+  const cameUp = new Set<string>()
   let toldMs = startedMs
   const ready: { exchanges?: SandboxReady; predictions?: PredictionsReady } = {}
   let recording: KeptThread | undefined
@@ -41,6 +42,7 @@ export function startRecording(parts: Parts, file: string): Recording {
       log,
       onMessage(message) {
         sources = (message as RecordMessage).sources
+        for (const { source, state } of sources) if (state === 'healthy') cameUp.add(source)
         toldMs = clock.now()
       },
     })
@@ -112,7 +114,13 @@ export function startRecording(parts: Parts, file: string): Recording {
   if (threads.length > 0 || recording !== undefined) {
     parts.probes.push({
       name: `${environment} recorders`,
-      check: async () => checkSources(sources, toldMs, clock.now(), startedMs),
+      async check() {
+        const nowMs = clock.now()
+        const isStarting = nowMs - startedMs < STARTING_MS
+        if (isStarting && sources.length === 0) return
+        if (nowMs - toldMs > STATUS_FRESH_MS) throw new Error('the recorders give no sign of life')
+        checkSources(isStarting ? sources.filter(({ source }) => cameUp.has(source)) : sources)
+      },
     })
   }
 
@@ -122,14 +130,7 @@ export function startRecording(parts: Parts, file: string): Recording {
   }
 }
 
-function checkSources(
-  sources: RecordMessage['sources'],
-  toldMs: number,
-  nowMs: number,
-  startedMs: number,
-): void {
-  if (nowMs - startedMs < STARTING_MS) return
-  if (nowMs - toldMs > STATUS_FRESH_MS) throw new Error('the recorders give no sign of life')
+function checkSources(sources: RecordMessage['sources']): void {
   const failing = sources.filter(({ state }) => state !== 'healthy')
   if (failing.length === 0) return
   throw new Error(

@@ -21,7 +21,7 @@ interface State {
   readonly channel: Channel
   readonly silenceMs: number | null
   readonly isUp: () => boolean
-  readonly seen: RecentKeys<string>
+  readonly seen: RecentKeys<string | number>
   heardMs: number
   isStale: boolean
 }
@@ -56,7 +56,7 @@ export function createChannelWatch(options: {
     admit(key, observation) {
       const state = states.get(key)
       if (state === undefined) return 'unasked'
-      if (REPEATED_KINDS.has(observation.kind) && !state.seen.isNew(observation.key ?? '')) return 'repeat'
+      if (REPEATED_KINDS.has(observation.kind) && !state.seen.isNew(identityOf(observation))) return 'repeat'
       state.heardMs = observation.receivedMs
       state.isStale = false
       return 'new'
@@ -77,4 +77,9 @@ export function createChannelWatch(options: {
     shortestSilenceMs: () =>
       Math.min(...[...states.values()].map((state) => state.silenceMs ?? Number.POSITIVE_INFINITY)),
   }
+}
+
+/** A number where there is one: it is looked up faster than its text. */
+function identityOf(observation: DataObservation): string | number {
+  return observation.kind === 'aggregate_trade' ? observation.id : (observation.key ?? '')
 }
