@@ -152,7 +152,8 @@ export function runLive(options: {
     const { channel, key } = place(observation)
     lastEventMs = Math.max(lastEventMs ?? 0, observation.venueTimeMs)
     silence.heard(key, observation)
-    if (silent.delete(key)) up(channel, observation.receivedMs)
+    // Data is the proof that a channel is heard, whatever became of the word that it was accepted.
+    if (silent.delete(key) || !tracker.isUp(key)) up(channel, observation.receivedMs)
     recorders.get(observation.symbol)?.observe(observation)
   }
 

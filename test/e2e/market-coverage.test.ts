@@ -36,7 +36,7 @@ const COARSE = ['1m', '5m', '15m', '1h', '4h', '1d']
 const FED: readonly Fed[] = [
   candles('cexa', '1s', 1_000),
   ...COARSE.map((interval) => candles('cexa', interval, 2_000)),
-  ...COARSE.slice(1).map((interval) => ({
+  ...['5m', '15m', '1h', '4h', '24h'].map((interval) => ({
     ...candles('cexa', '', 2_000),
     path: `flow?interval=${interval}`,
   })),
