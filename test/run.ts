@@ -22,7 +22,8 @@ const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'])
 await builtSite(createLogger({ level: 'silent' }))
 
 /** Proofs against an accelerated clock need the machine to themselves; the others share it. */
-const ALONE = /^src\/ingest\/(determinism|kill|faults|predictions|predictions-faults)\.test\.ts$/
+const ALONE =
+  /^(src\/ingest\/(determinism|kill|faults|predictions|predictions-faults)|test\/e2e\/market-coverage)\.test\.ts$/
 
 const phases = [
   { files: files.filter((file) => !ALONE.test(file)), concurrency: availableParallelism() },
