@@ -1,6 +1,6 @@
 /**
- * The recorders of one environment as a thread of their own, so that recording never holds up the API. Takes
- * `RecordOptions` as `workerData`, posts its status every second, ends on the message `close`.
+ * Recorders of one environment as a thread of their own, so that recording never holds up the API. Takes
+ * `RecordOptions` as `workerData`, posts its status four times a second, ends on the message `close`.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { type SourceStatus, supervise } from '../ingest/supervise.ts'
@@ -18,11 +18,11 @@ export interface RecordOptions {
 
 export interface RecordMessage {
   readonly kind: 'status'
-  /** Without the lists of feeds, which nobody needs every second. */
+  /** Without the lists of feeds, which nobody needs so often. */
   readonly sources: readonly (SourceStatus & { readonly notice: string | null })[]
 }
 
-const STATUS_EVERY_MS = 1_000
+const STATUS_EVERY_MS = 250
 const READER_CACHE_BYTES = 8 * 1024 * 1024
 /** Nobody waits for this thread as callers wait for the API. */
 const HOLD_MS = 25

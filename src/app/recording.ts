@@ -12,151 +12,105 @@ import {
   SANDBOX_PREDICTIONS_FILE,
   sandboxPredictions,
 } from './predictions.ts'
-import type { RecordMessage, RecordOptions } from './record-thread.ts'
+import type { RecordMessage } from './record-thread.ts'
+import { type RecorderGroup, recorderGroup } from './recorder-group.ts'
 
 export interface Recording {
   ingestion(): ServiceStatus['ingestion']
 }
 
-const RECORD_FILE = new URL('./record-thread.ts', import.meta.url)
-/** Feeds need a moment to come up before their absence is a fault. */
-const STARTING_MS = 30_000
-const STATUS_FRESH_MS = 20_000
+interface Groups {
+  readonly exchanges: RecorderGroup
+  readonly predictions: RecorderGroup
+}
 
 export function startRecording(parts: Parts, file: string): Recording {
-  const { environment, config, clock, log, shutdown } = parts
-  const threads: KeptThread[] = []
-  const startedMs = clock.now()
-  let sources: RecordMessage['sources'] = []
-  let toldMs = startedMs
-  const ready: { exchanges?: SandboxReady; predictions?: PredictionsReady } = {}
-  let recording: KeptThread | undefined
-
-  function record(venues: RecordOptions['venues']): KeptThread {
-    return keepThread({
-      name: `${environment} recorders`,
-      file: RECORD_FILE,
-      data: { file, logLevel: config.logLevel, venues } satisfies RecordOptions,
-      clock,
-      log,
-      onMessage(message) {
-        sources = (message as RecordMessage).sources
-        toldMs = clock.now()
-      },
-    })
+  const { environment, config, clock, shutdown } = parts
+  const groups: Groups = {
+    exchanges: recorderGroup(parts, { name: 'exchange recorders', file }),
+    predictions: recorderGroup(parts, { name: 'market recorders', file }),
   }
-
-  /** The addresses of the simulators are known when both are up; after a restart of one they are new ones. */
-  function onSandbox(): void {
-    const { exchanges, predictions } = ready
-    if (exchanges === undefined || predictions === undefined) return
-    const venues = [
-      ...EXCHANGES.map(({ name, sandbox }) => ({
-        name,
-        hosts: { rest: exchanges[sandbox].restUrl, stream: exchanges[sandbox].wsUrl },
-      })),
-      ...sandboxPredictions(predictions),
-    ]
-    const before = recording
-    recording = undefined
-    Promise.resolve(before?.close()).then(() => {
-      recording = record(venues)
-    })
-  }
-
-  if (environment === 'test' && config.sandbox) {
-    // One seed: the simulated markets ask about the simulated exchanges' prices.
-    const seed = crc32(config.seed)
-    const simulate = (
-      name: string,
-      file: URL,
-      data: Record<string, number>,
-      onReady: (message: { controlUrl: string }) => void,
-    ) =>
-      keepThread({
-        name,
-        file,
-        data,
-        clock,
-        log,
-        onMessage(message) {
-          const told = message as { controlUrl: string }
-          log.info({ control: told.controlUrl }, `${name} are up`)
-          onReady(told)
-          onSandbox()
-        },
-      })
-    threads.push(
-      simulate(
-        'simulated exchanges',
-        SANDBOX_FILE,
-        { seed, tradesPerSecond: config.sandboxTrades },
-        (message) => {
-          ready.exchanges = message as SandboxReady
-        },
-      ),
-      simulate('simulated prediction markets', SANDBOX_PREDICTIONS_FILE, { seed }, (message) => {
-        ready.predictions = message as PredictionsReady
-      }),
-    )
-  } else if (environment === 'live') {
-    const venues = [...EXCHANGES, ...PREDICTIONS]
-      .filter(({ source }) => config.live.includes(source))
-      .map(({ name }) => liveSetting(name, config))
-    if (venues.length > 0) recording = record(venues)
-  }
+  const hasSandbox = environment === 'test' && config.sandbox
+  const simulators = hasSandbox ? startSandbox(parts, groups) : []
+  if (environment === 'live') startLive(parts, groups)
+  const all = [groups.exchanges, groups.predictions]
   shutdown.add(`${environment} recording`, async () => {
-    await recording?.close()
-    await Promise.all(threads.map((thread) => thread.close()))
+    await Promise.all(all.map((group) => group.close()))
+    await Promise.all(simulators.map((thread) => thread.close()))
   })
-  if (threads.length > 0 || recording !== undefined) {
+  if (hasSandbox || (environment === 'live' && config.live.length > 0))
     parts.probes.push({
       name: `${environment} recorders`,
-      check: async () => checkSources(sources, toldMs, clock.now(), startedMs),
+      check: async () => {
+        for (const group of all) group.check()
+      },
     })
-  }
-
   return {
-    ingestion: () =>
-      sources.map((status) => rowOf(status, clock.now(), clock.now() - toldMs > STATUS_FRESH_MS)),
+    ingestion: () => all.flatMap((group) => group.sources().map((report) => rowOf(report, clock.now()))),
   }
 }
 
-function checkSources(
-  sources: RecordMessage['sources'],
-  toldMs: number,
-  nowMs: number,
-  startedMs: number,
-): void {
-  if (nowMs - startedMs < STARTING_MS) return
-  if (nowMs - toldMs > STATUS_FRESH_MS) throw new Error('the recorders give no sign of life')
-  const failing = sources.filter(({ state }) => state !== 'healthy')
-  if (failing.length === 0) return
-  throw new Error(
-    failing
-      .map(({ source, state, detail }) =>
-        detail.storeFailure === null
-          ? `${source} is ${state} (${detail.channelsUp} of ${detail.channels} channels)`
-          : `${source} cannot be written: ${detail.storeFailure}`,
-      )
-      .join('; '),
-  )
+/** The addresses of a simulator are known when it is up; after its restart they are new ones. */
+function startSandbox({ config, clock, log }: Parts, { exchanges, predictions }: Groups): KeptThread[] {
+  // One seed: the simulated markets ask about the simulated exchanges' prices.
+  const seed = crc32(config.seed)
+  const simulate = <T extends { controlUrl: string }>(
+    name: string,
+    options: { file: URL; data: Record<string, number> },
+    onReady: (message: T) => void,
+  ) =>
+    keepThread({
+      ...{ name, clock, log, ...options },
+      onMessage(message) {
+        const told = message as T
+        log.info({ control: told.controlUrl }, `${name} are up`)
+        onReady(told)
+      },
+    })
+  return [
+    simulate<SandboxReady>(
+      'simulated exchanges',
+      { file: SANDBOX_FILE, data: { seed, tradesPerSecond: config.sandboxTrades } },
+      (ready) =>
+        exchanges.start(
+          EXCHANGES.map(({ name, sandbox }) => ({
+            name,
+            hosts: { rest: ready[sandbox].restUrl, stream: ready[sandbox].wsUrl },
+          })),
+        ),
+    ),
+    simulate<PredictionsReady>(
+      'simulated prediction markets',
+      { file: SANDBOX_PREDICTIONS_FILE, data: { seed } },
+      (ready) => predictions.start(sandboxPredictions(ready)),
+    ),
+  ]
+}
+
+function startLive({ config }: Parts, groups: Groups): void {
+  for (const [group, known] of [
+    [groups.exchanges, EXCHANGES],
+    [groups.predictions, PREDICTIONS],
+  ] as const) {
+    const venues = known
+      .filter(({ source }) => config.live.includes(source))
+      .map(({ name }) => liveSetting(name, config))
+    if (venues.length > 0) group.start(venues)
+  }
 }
 
 function rowOf(
-  status: RecordMessage['sources'][number],
+  { source, state, lastEventMs, rowsInserted, gaps24h, backfill, notice }: RecordMessage['sources'][number],
   nowMs: number,
-  isSilent: boolean,
 ): ServiceStatus['ingestion'][number] {
-  const { lastEventMs } = status
   return {
-    source: status.source,
-    status: isSilent ? 'down' : status.state,
+    source,
+    status: state,
     last_event_at: lastEventMs === null ? null : formatTime(lastEventMs),
     lag_seconds: lastEventMs === null ? null : Math.max(0, Math.round((nowMs - lastEventMs) / 100) / 10),
-    rows_inserted: status.rowsInserted,
-    gaps_24h: status.gaps24h,
-    backfill: status.backfill,
-    notice: status.notice,
+    rows_inserted: rowsInserted,
+    gaps_24h: gaps24h,
+    backfill,
+    notice,
   }
 }

@@ -23,7 +23,7 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const FACTOR = 30
-const START_MS = Date.parse('2026-11-10T00:56:10Z')
+const START_MS = Date.parse('2026-11-10T00:57:40Z')
 const PAST_MS = Date.parse('2026-11-09T00:00:00Z')
 const HOUR_MS = Date.parse('2026-11-10T01:00:00Z')
 const isFilling = ({ supervisor }: Recording) =>

@@ -61,6 +61,8 @@ export function recordExchange(options: ExchangeOptions): Recorder {
   const symbols = (options.symbols ?? SYMBOLS).filter((symbol) =>
     Object.hasOwn(venue.describe.symbols, symbol),
   )
+  const tracked = symbols.flatMap((symbol) => trackedFeeds(plan, symbol))
+  const feeds = tracked.map(({ feed }) => feed)
   let writer: RowWriter | undefined
   let live: LiveRun | undefined
   let progress: BackfillProgress | undefined
@@ -70,7 +72,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
     const rows = createRowWriter({ series: store.series, clock, log })
     writer = rows
     const tracker = createCoverageTracker({
-      feeds: symbols.flatMap((symbol) => trackedFeeds(plan, symbol)),
+      feeds: tracked,
       coverage: store.coverage,
       writer: rows,
     })
@@ -199,7 +201,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
           corrected: writer?.stats().corrected ?? 0,
           refused: writer?.stats().refused ?? 0,
         },
-        feeds: symbols.flatMap((symbol) => trackedFeeds(plan, symbol).map(({ feed }) => feed)),
+        feeds,
       }
     },
   }

@@ -170,7 +170,7 @@ export function recordSymbol(
           },
         ])
         // A venue repeats its last trades to a new listener.
-        if (left.has(`${observation.venueTimeMs}:${observation.id}`)) return
+        if (left.size > 0 && left.has(`${observation.venueTimeMs}:${observation.id}`)) return
         seconds.trade({
           timeMs: observation.venueTimeMs,
           price: observation.price,

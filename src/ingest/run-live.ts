@@ -68,6 +68,10 @@ export function runLive(options: {
   })
   /** Silent channels come back with data, not with a socket. */
   const silent = new Set<string>()
+  const places = new Map<DataObservation['kind'], Map<AssetSymbol, { channel: Channel; key: string }>>([
+    ['trade', new Map()],
+    ['aggregate_trade', new Map()],
+  ])
   let lastEventMs: number | null = null
   let processedMs = clock.now()
 
@@ -128,17 +132,28 @@ export function runLive(options: {
     }
   }
 
+  /** Trades are many: their channel is worked out once per kind and symbol. */
+  function place(observation: DataObservation): { channel: Channel; key: string } {
+    const ofKind = places.get(observation.kind)
+    const known = ofKind?.get(observation.symbol)
+    if (known !== undefined) return known
+    const channel = channelOf(observation)
+    const found = { channel, key: channelKey(channel) }
+    ofKind?.set(observation.symbol, found)
+    return found
+  }
+
   function data(observation: DataObservation): void {
     // The loss of a book is our own finding, not a sign of life.
     if (observation.kind === 'book_lost') {
       recorders.get(observation.symbol)?.observe(observation)
       return
     }
-    const channel = channelOf(observation)
-    const key = channelKey(channel)
+    const { channel, key } = place(observation)
     lastEventMs = Math.max(lastEventMs ?? 0, observation.venueTimeMs)
     silence.heard(key, observation)
-    if (silent.delete(key)) up(channel, observation.receivedMs)
+    // Data is the proof that a channel is heard, whatever became of the word that it was accepted.
+    if (silent.delete(key) || !tracker.isUp(key)) up(channel, observation.receivedMs)
     recorders.get(observation.symbol)?.observe(observation)
   }
 

@@ -2,6 +2,7 @@
 import { type Channel, channelKey } from './channel.ts'
 import type { DataObservation } from './observation.ts'
 import { createRecentKeys, type RecentKeys } from './recent-keys.ts'
+import { createSeenNumbers, type SeenNumbers } from './seen-numbers.ts'
 
 export interface ChannelWatch {
   add(channel: Channel, isUp: () => boolean): void
@@ -22,12 +23,14 @@ interface State {
   readonly silenceMs: number | null
   readonly isUp: () => boolean
   readonly seen: RecentKeys<string>
+  /** Aggregate trades, which are many, are numbered. */
+  readonly numbers: SeenNumbers
   heardMs: number
   isStale: boolean
 }
 
 /** Facts that venues send again: on a new subscription, on the socket that overlaps, in the next poll. */
-const REPEATED_KINDS: ReadonlySet<DataObservation['kind']> = new Set(['trade', 'aggregate_trade', 'funding'])
+const REPEATED_KINDS: ReadonlySet<DataObservation['kind']> = new Set(['trade', 'funding'])
 
 export function createChannelWatch(options: {
   silenceOf: (channel: Channel) => number | null
@@ -42,6 +45,7 @@ export function createChannelWatch(options: {
         isUp,
         silenceMs: options.silenceOf(channel),
         seen: createRecentKeys(options.keysRemembered),
+        numbers: createSeenNumbers(options.keysRemembered),
         heardMs: options.nowMs(),
         isStale: false,
       })
@@ -56,7 +60,7 @@ export function createChannelWatch(options: {
     admit(key, observation) {
       const state = states.get(key)
       if (state === undefined) return 'unasked'
-      if (REPEATED_KINDS.has(observation.kind) && !state.seen.isNew(observation.key ?? '')) return 'repeat'
+      if (isRepeat(state, observation)) return 'repeat'
       state.heardMs = observation.receivedMs
       state.isStale = false
       return 'new'
@@ -77,4 +81,9 @@ export function createChannelWatch(options: {
     shortestSilenceMs: () =>
       Math.min(...[...states.values()].map((state) => state.silenceMs ?? Number.POSITIVE_INFINITY)),
   }
+}
+
+function isRepeat({ seen, numbers }: State, observation: DataObservation): boolean {
+  if (observation.kind === 'aggregate_trade') return !numbers.isNew(observation.id)
+  return REPEATED_KINDS.has(observation.kind) && !seen.isNew(observation.key ?? '')
 }

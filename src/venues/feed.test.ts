@@ -227,3 +227,31 @@ test('a heartbeat that is not answered ends the socket; an answered one keeps it
   await feed.close()
   await venue.close()
 })
+
+test('a successor that was accepted while the old socket served is subscribed when it takes over', async () => {
+  const accepting = {
+    ...toyProtocol,
+    accepts: true,
+    read: (text: string, receivedMs: number) =>
+      text === 'accepted'
+        ? ({ kind: 'accepted', channels: ['trades:BTC'] } as const)
+        : toyProtocol.read(text, receivedMs),
+  }
+  const venue = await scriptedVenue({
+    onOpen(visit, index) {
+      visit.socket.send('accepted')
+      if (index === 0) visit.socket.send(frameOf(1))
+    },
+  })
+  const feed = listen(venue.url, { protocol: accepting })
+  await feed.until(() => feed.ids().length === 1)
+  feed.session.reconnect(BTC, 'silent')
+  await feed.until(() => venue.open().length === 2)
+  await feed.until(() => feed.kinds().filter((kind) => kind === 'subscribed').length === 2)
+  venue.open()[0]?.socket.terminate()
+  await feed.until(() => feed.kinds().includes('disconnected'))
+  await feed.until(() => feed.kinds().at(-1) === 'subscribed')
+  assert.deepEqual(feed.kinds().slice(-3), ['disconnected', 'connected', 'subscribed'])
+  await feed.close()
+  await venue.close()
+})

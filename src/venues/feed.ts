@@ -145,12 +145,12 @@ export function startFeed(options: FeedOptions): LiveSession {
           events: { opened: onOpened, frame: (outcome, text) => onFrame(line, outcome, text) },
         }),
       events: {
-        connected() {
+        connected(isAccepted) {
           counts.connects += 1
           queue.push({ kind: 'connected', receivedMs: clock.now(), ...about })
           for (const key of keys) watch.restart(key, clock.now())
           options.companion?.connected?.(route.name)
-          if (!options.protocol.accepts) keys.forEach(subscribed)
+          if (isAccepted || !options.protocol.accepts) keys.forEach(subscribed)
         },
         disconnected(reason, sinceMs) {
           counts.disconnects += 1

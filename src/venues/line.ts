@@ -26,7 +26,8 @@ export interface LineLimits {
 }
 
 export interface LineEvents {
-  connected(): void
+  /** `isAccepted`: a successor that took over was subscribed before, and the venue will not say so again. */
+  connected(isAccepted: boolean): void
   disconnected(reason: string, sinceMs: number): void
   renewed(reason: string): void
 }
@@ -75,7 +76,7 @@ export function startLine(options: {
   function serve(link: Link): void {
     serving = link
     if (successor === link) successor = undefined
-    events.connected()
+    events.connected(link.accepted)
   }
 
   async function run(): Promise<void> {

@@ -101,9 +101,18 @@ const START_TIMEOUT_MS = 60_000
 /** Starts the service in a process of its own, as `npm start` does. */
 export async function spawnService(
   folder: string,
-  options: { env?: Record<string, string>; plans?: readonly object[] } = {},
+  options: {
+    env?: Record<string, string>
+    plans?: readonly object[]
+    /** A command that takes the service as its arguments and becomes it. */
+    wrap?: readonly string[]
+  } = {},
 ): Promise<ChildService> {
-  const child = spawn(process.execPath, ['src/main.ts', 'serve'], {
+  const [command = process.execPath, ...args] = [
+    ...(options.wrap ?? []),
+    ...[process.execPath, 'src/main.ts', 'serve'],
+  ]
+  const child = spawn(command, args, {
     cwd: ROOT,
     env: childEnv(folder, {
       TAPELINE_PLANS: plansFile(folder, options.plans ?? [WIDE_PLAN]),

@@ -24,6 +24,7 @@ interface Subject {
 
 const FAST_BOOK_MS = 540
 const FULL_BOOK_MS = 5_400
+const SAMPLE_MS = 500
 
 export async function readRows(store: EnvironmentStore, feed: Feed, { fromMs, toMs }: Range): Promise<Row[]> {
   const page = await store.series.page({
@@ -113,9 +114,14 @@ export async function compareFlow(subject: Subject, interval: '5m' | '15m' | '1h
   const { rows, inGap, name } = await read(subject, 'flow', interval)
   const lengthMs = INTERVAL_MS[interval]
   const wrong: string[] = []
+  const { fromMs, toMs } = subject.range
+  const times = new Set(rows.map(timeOf))
+  for (let openMs = Math.ceil(fromMs / lengthMs) * lengthMs; openMs + lengthMs <= toMs; openMs += lengthMs)
+    if (!times.has(openMs) && !inGap(openMs, openMs + lengthMs))
+      wrong.push(`${name}: no row at ${at(openMs)} and no gap`)
   for (const row of rows) {
     const openMs = timeOf(row)
-    if (openMs + lengthMs > subject.range.toMs || inGap(openMs, openMs + lengthMs)) continue
+    if (openMs + lengthMs > toMs || inGap(openMs, openMs + lengthMs)) continue
     const trades = subject.truth.trades(subject.venue, subject.symbol, openMs, openMs + lengthMs)
     const buys = trades.filter((trade) => trade.side === 'buy')
     const volume = buys.reduce((sum, trade) => sum + Number(trade.size), 0)
@@ -154,7 +160,10 @@ export async function compareLiquidations(subject: Subject): Promise<string[]> {
   const wrong: string[] = []
   const times = rows.map(timeOf)
   const { fromMs, toMs } = subject.range
-  for (const real of subject.truth.liquidations(subject.symbol, fromMs, toMs)) {
+  const all = subject.truth.liquidations(subject.symbol, fromMs, toMs)
+  for (const timeMs of times)
+    if (!all.some((real) => real.timeMs === timeMs)) wrong.push(`${name}: ${at(timeMs)} never was`)
+  for (const real of all) {
     const count = times.filter((timeMs) => timeMs === real.timeMs).length
     if (count > 1) wrong.push(`${name}: ${at(real.timeMs)} is there ${count} times`)
     if (count === 0 && !inGap(real.timeMs, real.timeMs + 1)) wrong.push(`${name}: ${at(real.timeMs)} is lost`)
@@ -162,10 +171,33 @@ export async function compareLiquidations(subject: Subject): Promise<string[]> {
   return wrong
 }
 
+/** Rows that stand on a grid: each instant once, and no other instant. */
+async function compareGrid(
+  subject: Subject,
+  dataset: Feed['dataset'],
+  gridMs: number,
+  interval: FeedInterval = '',
+): Promise<string[]> {
+  const { rows, name } = await read(subject, dataset, interval)
+  const times = rows.map(timeOf)
+  return [
+    ...times
+      .filter((timeMs) => timeMs % gridMs !== 0)
+      .map((timeMs) => `${name}: ${at(timeMs)} is off the grid`),
+    ...times
+      .filter((timeMs, index) => times.indexOf(timeMs) !== index)
+      .map((timeMs) => `${name}: ${at(timeMs)} is there twice`),
+  ]
+}
+
 /** Everything that is recorded of a symbol at a venue. */
 export async function compareAll(subject: Subject): Promise<string[]> {
   const wrong: string[] = []
   for (const interval of ['1s', '1m', '5m'] as const) wrong.push(...(await compareCandles(subject, interval)))
+  for (const interval of ['1s', '1m', '5m'] as const)
+    wrong.push(...(await compareGrid(subject, 'candles', INTERVAL_MS[interval], interval)))
+  if (subject.venue === 'perp') wrong.push(...(await compareGrid(subject, 'snapshots', SAMPLE_MS)))
+  else wrong.push(...(await compareGrid(subject, 'ticker', INTERVAL_MS['1s'])))
   if (subject.venue === 'spot') wrong.push(...(await compareFlow(subject, '5m')))
   if (subject.venue === 'futures') wrong.push(...(await compareLiquidations(subject)))
   if (subject.venue === 'perp') {

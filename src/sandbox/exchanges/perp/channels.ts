@@ -4,7 +4,7 @@ import type { Frame } from '../server/frame-faults.ts'
 import type { Producer } from '../server/hub.ts'
 import { BAR_INTERVALS, type BarInterval, barOpen, barStep } from '../world/bar-interval.ts'
 import type { MarketWorld, World } from '../world/world.ts'
-import { bboText, bookText, candleText, contextText, midText, tradeText } from './text.ts'
+import { bboText, bookText, candleText, contextText, midText, traderNames, tradeText } from './text.ts'
 
 /** Not offered by this venue: seconds and six hours. */
 export const CANDLE_INTERVALS = BAR_INTERVALS.filter((interval) => interval !== '1s' && interval !== '6h')
@@ -101,6 +101,7 @@ const wrap = (channel: string, data: string): string => `{"channel":"${channel}"
 /** One frame per block of the chain that had trades, oldest trade first. */
 function trades(world: World, { market, tape }: MarketWorld, stream: string): Producer {
   const about = { stream, symbol: market.symbol, channel: 'trades' }
+  const names = traderNames(world.seed)
   return {
     ...about,
     produce(fromMs, toMs, publish) {
@@ -108,7 +109,7 @@ function trades(world: World, { market, tape }: MarketWorld, stream: string): Pr
       if (rows.length === 0) return
       publish({
         ...about,
-        data: wrap('trades', `[${rows.map((row) => tradeText(world.seed, market, row)).join(',')}]`),
+        data: wrap('trades', `[${rows.map((row) => tradeText(world.seed, market, row, names)).join(',')}]`),
       })
     },
   }

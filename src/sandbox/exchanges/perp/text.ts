@@ -27,11 +27,17 @@ export function tradeIdOf(seed: number, market: Market, id: number): number {
   )
 }
 
-export function tradeText(seed: number, market: Market, trade: Trade): string {
+/** The traders by number; a stream of many trades makes their names once. */
+export function traderNames(seed: number): readonly string[] {
+  return Array.from({ length: TRADERS }, (_, index) => trader(seed, index))
+}
+
+export function tradeText(seed: number, market: Market, trade: Trade, names?: readonly string[]): string {
   const random = hash32(seed, market.stream + 60, trade.id)
   const tid = tradeIdOf(seed, market, trade.id)
-  const buyer = trader(seed, random % TRADERS)
-  const seller = trader(seed, (random >>> 8) % TRADERS)
+  const nameOf = (index: number) => names?.[index] ?? trader(seed, index)
+  const buyer = nameOf(random % TRADERS)
+  const seller = nameOf((random >>> 8) % TRADERS)
   const hash = random % 5 === 0 ? ZERO_HASH : `0x${hex(seed, market.stream + 62, trade.id, 8)}`
   return (
     `{"coin":"${market.name}","side":"${trade.takerBuys ? 'B' : 'A'}","px":"${priceText(market, trade.price)}",` +
