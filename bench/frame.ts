@@ -25,9 +25,10 @@ export interface Round {
 export async function ratio(
   rounds: number,
   round: Round,
+  warmRounds = WARM_ROUNDS,
 ): Promise<{ ratio: number; subject: number; limit: number }> {
   const results: { ratio: number; subject: number; limit: number }[] = []
-  for (let i = 0; i < WARM_ROUNDS; i++) {
+  for (let i = 0; i < warmRounds; i++) {
     await round.limit()
     await round.subject()
   }

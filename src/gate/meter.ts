@@ -297,13 +297,17 @@ export function contentReply(
     rendered.sealed ? 'private, max-age=31536000, immutable' : 'private, no-cache',
   )
   if (answer.kind !== 'list') for (const [name, value] of answer.headers ?? []) headers.push(name, value)
-  if (unchanged) return { status: 304, headers, body: '' }
+  if (unchanged) {
+    rendered.release?.()
+    return { status: 304, headers, body: '' }
+  }
   const status = answer.kind === 'list' ? 200 : (answer.status ?? 200)
   return {
     status,
     headers,
     body: rendered.body,
     ...(rendered.sealed && rendered.etag ? { sealedTag: rendered.etag } : {}),
+    ...(rendered.release ? { release: rendered.release } : {}),
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import type { Answer, ListAnswer, Returns } from '../api/contract/endpoint.ts'
 import { CONTENT_TYPES, type Format, renderList } from '../api/contract/envelopes.ts'
+import { bufferPool } from '../kit/buffer-pool.ts'
 
 /** The bytes of an answer. Rendering a list page again costs nothing while its answer is kept. */
 export interface Rendered {
@@ -10,12 +11,14 @@ export interface Rendered {
   readonly etag: string | undefined
   /** Set on pages that nothing can change any more: compressed forms are kept under their tag. */
   readonly sealed: boolean
+  /** Set where the body is lent: to be called once when nobody needs its bytes any more. */
+  readonly release?: () => void
 }
 
 const LONGEST_TEXT_BODY = 4_096
 
-/** Joining a short page for one call is cheaper than a call per part. Nothing is awaited while it is in use. */
-const scratch = Buffer.allocUnsafeSlow(65_536)
+/** Pages that are read once are joined here: one write and one hash cost less than several. */
+const pool = bufferPool({ bytes: 65_536, most: 64 })
 
 const renderedObjects = new WeakMap<object, Rendered>()
 const renderedLists = new WeakMap<ListAnswer, Map<Format, Rendered>>()
@@ -54,8 +57,15 @@ function renderPage(answer: ListAnswer, format: Format, returns: Returns): Rende
   const whole = renderList(answer, format, columns)
   // What will be sent again is turned into bytes once; a short text leaves with its head in one write.
   const isKept = answer.isCurrent !== undefined
-  const body = isKept ? joined(whole) : whole
-  const rendered = { body, contentType: CONTENT_TYPES[format], etag: etagOf(body), sealed: answer.sealed }
+  const lent = isKept || typeof whole === 'string' ? undefined : lentCopy(whole)
+  const body = lent?.body ?? (isKept ? joined(whole) : whole)
+  const rendered: Rendered = {
+    body,
+    contentType: CONTENT_TYPES[format],
+    etag: etagOf(body),
+    sealed: answer.sealed,
+    ...(lent ? { release: lent.release } : {}),
+  }
   if (!isKept) return rendered
   if (known === undefined) renderedLists.set(answer, new Map([[format, rendered]]))
   else known.set(format, rendered)
@@ -69,6 +79,19 @@ export function columnsOf(row: object): string[] {
   return [...new Set((anyOf ?? []).flatMap((shape) => columnsOf(shape)))]
 }
 
+function lentCopy(parts: readonly Buffer[]): { body: Buffer; release: () => void } | undefined {
+  let size = 0
+  for (const part of parts) size += part.length
+  const buffer = pool.take(size)
+  if (buffer === undefined) return undefined
+  let offset = 0
+  for (const part of parts) {
+    buffer.set(part, offset)
+    offset += part.length
+  }
+  return { body: buffer.subarray(0, size), release: () => pool.give(buffer) }
+}
+
 function joined(body: string | readonly Buffer[]): string | Buffer {
   if (typeof body !== 'string') return Buffer.concat(body)
   return body.length > LONGEST_TEXT_BODY ? Buffer.from(body) : body
@@ -80,12 +103,6 @@ function etagOf(body: string | Buffer | readonly Buffer[]): string {
 
 function digestOf(body: string | Buffer | readonly Buffer[]): string {
   if (typeof body === 'string' || Buffer.isBuffer(body)) return hash('sha256', body, 'base64url')
-  const size = body.reduce((sum, part) => sum + part.length, 0)
-  if (size <= scratch.length) {
-    let offset = 0
-    for (const part of body) offset += part.copy(scratch, offset)
-    return hash('sha256', scratch.subarray(0, size), 'base64url')
-  }
   const digest = createHash('sha256')
   for (const part of body) digest.update(part)
   return digest.digest('base64url')

@@ -38,6 +38,8 @@ export interface GateReply {
   body: string | Buffer | readonly Buffer[]
   /** The tag of a body that nothing can change any more: its compressed forms are kept under it. */
   sealedTag?: string
+  /** To be called once when the body's bytes have left for good; they are written over afterwards. */
+  release?: () => void
   /** The answer's kind, for logs and metrics. */
   error?: string
   /** To be called once when the answer has left, or cannot leave any more. */

@@ -5,6 +5,8 @@
  */
 export class Lru<K, V> {
   #entries = new Map<K, { value: V; weight: number; used: boolean }>()
+  /** Goes round over the entries; where it stands is what has to prove its use next. */
+  #hand = this.#entries.entries()
   #weight = 0
   readonly #maxEntries: number
   readonly #maxWeight: number
@@ -42,14 +44,15 @@ export class Lru<K, V> {
 
   #makeRoom(weight: number): void {
     while (this.#entries.size >= this.#maxEntries || this.#weight + weight > this.#maxWeight) {
-      const oldest = this.#entries.entries().next()
-      if (oldest.done) return
-      const [key, entry] = oldest.value
-      if (entry.used) {
-        entry.used = false
-        this.#entries.delete(key)
-        this.#entries.set(key, entry)
-      } else this.delete(key)
+      const next = this.#hand.next()
+      if (next.done) {
+        if (this.#entries.size === 0) return
+        this.#hand = this.#entries.entries()
+        continue
+      }
+      const [key, entry] = next.value
+      if (entry.used) entry.used = false
+      else this.delete(key)
     }
   }
 
@@ -62,6 +65,7 @@ export class Lru<K, V> {
 
   clear(): void {
     this.#entries.clear()
+    this.#hand = this.#entries.entries()
     this.#weight = 0
   }
 }

@@ -33,7 +33,7 @@ export function sendReply(
   headers.push('Content-Length', String(bytes))
   reply.raw.writeHead(answer.status, headers)
   if (isHead) reply.raw.end()
-  else return writeBody(reply.raw, answer.body)
+  else return writeBody(reply.raw, answer.body, answer.release)
 }
 
 /** The tag of a 304 is the one that the caller holds: that of the encoding it would get again. */
@@ -94,9 +94,10 @@ async function streamCompressed(
   }
 }
 
-function writeBody(raw: ServerResponse, body: Body): void | Promise<void> {
+/** @param release is called when the socket has taken every byte. A body that is lent is short. */
+function writeBody(raw: ServerResponse, body: Body, release?: () => void): void | Promise<void> {
   if (typeof body === 'string' || (Buffer.isBuffer(body) && body.length <= PART_BYTES)) {
-    raw.end(body)
+    raw.end(body, release)
     return
   }
   if (isParts(body) && lengthOf(body) <= PART_BYTES) {
