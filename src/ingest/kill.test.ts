@@ -24,6 +24,8 @@ let world: World
 let store: EnvironmentStore
 let folder: string
 let range = { fromMs: 0, toMs: 0 }
+/** From each kill to the next start. */
+const downs: { fromMs: number; toMs: number }[] = []
 
 function startRecorder(): ChildProcess {
   const { spot, futures, perp } = world.sandbox
@@ -36,6 +38,11 @@ function startRecorder(): ChildProcess {
   return spawn(process.execPath, [PROCESS, JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
+function endDown(): void {
+  const last = downs.at(-1)
+  if (last !== undefined) last.toMs = world.clock.now()
+}
+
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tapeline-kill-'))
   world = await startWorld({ factor: FACTOR })
@@ -43,6 +50,7 @@ before(async () => {
   for (let kill = 0; kill < KILLS; kill++) {
     const recorder = startRecorder()
     if (recorder.stdout !== null) await once(recorder.stdout, 'data')
+    endDown()
     if (kill === 0) {
       // Everything is heard at least once before the first kill.
       range = { fromMs: Math.ceil((world.clock.now() + 20_000) / MINUTE_MS) * MINUTE_MS, toMs: 0 }
@@ -52,9 +60,11 @@ before(async () => {
     await wait(200 + (random % 1_100))
     recorder.kill('SIGKILL')
     await once(recorder, 'exit')
+    downs.push({ fromMs: world.clock.now(), toMs: 0 })
   }
   const recorder = startRecorder()
   if (recorder.stdout !== null) await once(recorder.stdout, 'data')
+  endDown()
   const toMs = Math.ceil((world.clock.now() + 30_000) / MINUTE_MS) * MINUTE_MS
   range = { ...range, toMs }
   await until(world.clock, toMs + 60_000)
@@ -89,7 +99,12 @@ test('the backfill closed every gap that the venues can close', async () => {
 
 test('the time between a kill and the next start is a gap in what cannot be asked for again', async () => {
   const gaps = await readGaps(store, feedOf('trades', 'perpdex', 'BTC'), range)
-  assert.ok(gaps.length >= KILLS - 1, JSON.stringify(gaps))
+  assert.equal(downs.length, KILLS)
+  for (const { fromMs, toMs } of downs)
+    assert.ok(
+      gaps.some((gap) => gap.from <= fromMs && gap.to >= toMs),
+      `${fromMs} to ${toMs}: ${JSON.stringify(gaps)}`,
+    )
   assert.ok(gaps.every((gap) => gap.reason === 'not_observed'))
 })
 
