@@ -1,18 +1,19 @@
 /** Starts what records an environment: the simulated venues where they stand for the venues, and the recorders. */
-import { crc32 } from 'node:zlib'
 import type { ServiceStatus } from '../api/endpoints/services.ts'
 import { formatTime } from '../core/time.ts'
-import { EXCHANGES, SANDBOX_FILE, type SandboxReady } from './exchanges.ts'
+import { EXCHANGES, SANDBOX_FILE, type SandboxReady, sandboxExchanges, sandboxWorld } from './exchanges.ts'
+import { ingestMetrics } from './ingest-metrics.ts'
 import { type KeptThread, keepThread } from './keep-thread.ts'
+import { liveSetting } from './live-setting.ts'
 import type { Parts } from './parts.ts'
 import {
-  liveSetting,
   PREDICTIONS,
   type PredictionsReady,
   SANDBOX_PREDICTIONS_FILE,
   sandboxPredictions,
 } from './predictions.ts'
 import type { RecordMessage, RecordOptions } from './record-thread.ts'
+import { showBackfill } from './show-backfill.ts'
 
 export interface Recording {
   ingestion(): ServiceStatus['ingestion']
@@ -31,6 +32,8 @@ export function startRecording(parts: Parts, file: string): Recording {
   let toldMs = startedMs
   const ready: { exchanges?: SandboxReady; predictions?: PredictionsReady } = {}
   let recording: KeptThread | undefined
+  const count = ingestMetrics(parts.metrics, environment)
+  const showPast = showBackfill({ environment, log, clock })
 
   function record(venues: RecordOptions['venues']): KeptThread {
     return keepThread({
@@ -40,7 +43,10 @@ export function startRecording(parts: Parts, file: string): Recording {
       clock,
       log,
       onMessage(message) {
-        sources = (message as RecordMessage).sources
+        const told = message as RecordMessage
+        sources = told.sources
+        count(told)
+        showPast(told)
         toldMs = clock.now()
       },
     })
@@ -50,13 +56,7 @@ export function startRecording(parts: Parts, file: string): Recording {
   function onSandbox(): void {
     const { exchanges, predictions } = ready
     if (exchanges === undefined || predictions === undefined) return
-    const venues = [
-      ...EXCHANGES.map(({ name, sandbox }) => ({
-        name,
-        hosts: { rest: exchanges[sandbox].restUrl, stream: exchanges[sandbox].wsUrl },
-      })),
-      ...sandboxPredictions(predictions),
-    ]
+    const venues = [...sandboxExchanges(exchanges), ...sandboxPredictions(predictions)]
     const before = recording
     recording = undefined
     Promise.resolve(before?.close()).then(() => {
@@ -65,8 +65,8 @@ export function startRecording(parts: Parts, file: string): Recording {
   }
 
   if (environment === 'test' && config.sandbox) {
-    // One seed: the simulated markets ask about the simulated exchanges' prices.
-    const seed = crc32(config.seed)
+    // One world: the simulated markets ask about the simulated exchanges' prices.
+    const world = sandboxWorld(config)
     const simulate = (
       name: string,
       file: URL,
@@ -87,15 +87,10 @@ export function startRecording(parts: Parts, file: string): Recording {
         },
       })
     threads.push(
-      simulate(
-        'simulated exchanges',
-        SANDBOX_FILE,
-        { seed, tradesPerSecond: config.sandboxTrades },
-        (message) => {
-          ready.exchanges = message as SandboxReady
-        },
-      ),
-      simulate('simulated prediction markets', SANDBOX_PREDICTIONS_FILE, { seed }, (message) => {
+      simulate('simulated exchanges', SANDBOX_FILE, world, (message) => {
+        ready.exchanges = message as SandboxReady
+      }),
+      simulate('simulated prediction markets', SANDBOX_PREDICTIONS_FILE, world, (message) => {
         ready.predictions = message as PredictionsReady
       }),
     )
