@@ -81,7 +81,7 @@ test('a backfill of the oracle makes its bars from rounds, and a second one has 
   const highest = Math.max(...fives.slice(0, 3).map(({ high }) => high))
   assert.equal(quarters[0].high, highest)
   const again = await fill('oracle', fromMs, toMs)
-  assert.deepEqual(again, { stretches: 0, failed: 0, rowsInserted: 0 })
+  assert.deepEqual(again, { stretches: 0, failed: 0, rowsInserted: 0, rowsCorrected: 0 })
 })
 
 test('what no venue can give by hand is refused in one sentence', async () => {

@@ -6,8 +6,8 @@ import type { Logger } from '../kit/log.ts'
 import { EXCHANGES } from './exchanges.ts'
 import type { RecordMessage } from './record-thread.ts'
 
-/** A log line at each of these shares, and not before so much time has passed since the one before. */
-const STEP = 0.1
+/** A log line at each tenth, and not before so much time has passed since the one before. */
+const PARTS = 10
 const NOT_WITHIN_MS = 5_000
 
 /** Markets and the oracle look after their past as they go. */
@@ -26,7 +26,7 @@ export function showBackfill(options: {
   const bar: ProgressBar | undefined = terminal.isTTY === true ? progressBar(terminal) : undefined
   const startedMs = clock.now()
   const known = new Map<string, Progress>()
-  let toldShare = 0
+  let toldParts = 0
   let toldMs = startedMs
   let isOver = false
 
@@ -60,8 +60,9 @@ export function showBackfill(options: {
       bar.show(done + failed, total, `${environment}: filling the past (${steps.join(', ')})`)
       return
     }
-    if (share < toldShare + STEP || nowMs - toldMs < NOT_WITHIN_MS) return
-    toldShare = share
+    const parts = Math.floor(share * PARTS)
+    if (parts <= toldParts || nowMs - toldMs < NOT_WITHIN_MS) return
+    toldParts = parts
     toldMs = nowMs
     log.info(
       { environment, percent: Math.floor(share * 100), done, failed, total, seconds, steps },

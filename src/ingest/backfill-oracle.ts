@@ -36,7 +36,7 @@ export async function backfillOracle(options: {
   log: Logger
   signal?: AbortSignal
   onProgress: (progress: { done: number; total: number; step: string }) => void
-}): Promise<{ stretches: number; failed: number; rowsInserted: number }> {
+}): Promise<{ stretches: number; failed: number; rowsInserted: number; rowsCorrected: number }> {
   const { venue, heartbeatMs, store, clock, log } = options
   const { series, coverage } = store
   const { source } = venue.describe
@@ -130,7 +130,8 @@ export async function backfillOracle(options: {
       }),
     )
     await writer.flush()
-    return { stretches: total, failed, rowsInserted: writer.stats().inserted }
+    const { inserted, corrected } = writer.stats()
+    return { stretches: total, failed, rowsInserted: inserted, rowsCorrected: corrected }
   } finally {
     await writer.close()
   }
