@@ -1,15 +1,19 @@
 import { SYMBOLS } from '../src/core/symbol.ts'
-import { EXCHANGE_PLANS, feedOf, trackedFeeds } from '../src/ingest/plans.ts'
+import { feedOf, trackedFeeds } from '../src/ingest/plans.ts'
 import { systemClock } from '../src/kit/clock.ts'
 import { openSqliteEnvironment } from '../src/store/sqlite/environment.ts'
+import { VENUES } from '../src/venues/list.ts'
 
+const PLANS = Object.values(VENUES)
+  .map(({ plan }) => plan)
+  .filter((plan) => plan.kind === 'exchange')
 const MONTH_MS = 32 * 86_400_000
 
 /** A store of exchanges whose past was filled long ago: a service that starts on it has the present to record. */
 export async function coverPast(file: string): Promise<void> {
   const store = await openSqliteEnvironment({ file, clock: systemClock })
   const nowMs = Date.now()
-  for (const plan of Object.values(EXCHANGE_PLANS)) {
+  for (const plan of PLANS) {
     for (const symbol of SYMBOLS) {
       const feeds = trackedFeeds(plan, symbol).map(({ feed }) => feed)
       if (plan.hasFlow) feeds.push(feedOf('flow', plan.source, symbol, '1m'))

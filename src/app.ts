@@ -18,6 +18,7 @@ import { routesOf } from './api/publish/router.ts'
 import { startChain } from './app/chain.ts'
 import { startDashboard } from './app/dashboard.ts'
 import { startDelivery } from './app/delivery.ts'
+import { checkVenueSettings } from './app/live-setting.ts'
 import { startMarket } from './app/market.ts'
 import { openAccounts } from './app/open-accounts.ts'
 import type { Probe } from './app/parts.ts'
@@ -65,6 +66,7 @@ export async function startService(
 ): Promise<Service> {
   const { clock, log } = deps
   checkDeclarations(ENDPOINTS)
+  checkVenueSettings(config)
   const shutdown = createShutdown()
   const { store, plans, accounts } = openAccounts(config, clock)
   shutdown.add('accounts store', () => store.close())

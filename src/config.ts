@@ -18,13 +18,17 @@ interface Setting<T> {
   /** What is allowed, for the message about a wrong value. */
   readonly allowed: string
   readonly read: (text: string) => T | undefined
+  /** For values that are not shown as they are. */
+  shown?(value: T): string
+  /** The text itself is not repeated in a message, since parts of it are secret. */
+  readonly carriesKeys?: true
 }
 
 function setting<T>(
   variable: string,
   about: string,
   fallback: T,
-  kind: { allowed: string; read: (text: string) => T | undefined },
+  kind: Pick<Setting<T>, 'allowed' | 'read' | 'shown' | 'carriesKeys'>,
 ): Setting<T> {
   return { variable: `TAPELINE_${variable}`, about, fallback, secret: false, ...kind }
 }
@@ -71,20 +75,41 @@ const list = <T>(allowed: string, item: (text: string) => T | undefined) => ({
 })
 const url = (value: string) => (URL.canParse(value) ? value : undefined)
 
+/** An address of a real venue: which venue, which of its hosts. */
 export interface VenueHost {
-  /** As `venues check` names it. */
   readonly venue: string
-  /** `rest`, `stream`, … */
   readonly part: string
   readonly url: string
 }
-
-function venueHost(entry: string): VenueHost | undefined {
-  const [, venue, part, address] = /^([a-z-]+)\.([a-z]+)=(\S+)$/.exec(entry) ?? []
-  if (venue === undefined || part === undefined || address === undefined) return undefined
-  return url(address) === undefined ? undefined : { venue, part, url: address }
+const VENUE_HOST = /^([a-z][a-z0-9-]*)\.([a-z]+)=((?:https?|wss?):\/\/\S+)$/
+const venueHosts = {
+  ...list('addresses such as kalshi.rest=https://demo-api.kalshi.co', (value): VenueHost | undefined => {
+    const [, venue, part, address] = VENUE_HOST.exec(value) ?? []
+    if (venue === undefined || part === undefined || address === undefined) return undefined
+    return url(address) === undefined ? undefined : { venue, part, url: address.replace(/\/+$/, '') }
+  }),
+  shown: showHosts,
 }
-
+export function showHosts(hosts: readonly VenueHost[]): string {
+  return (
+    withoutPassword(hosts.map(({ venue, part, url: address }) => `${venue}.${part}=${address}`).join(',')) ||
+    'off'
+  )
+}
+/** Paths and queries of node addresses carry keys. */
+const nodeAddresses = {
+  ...list('addresses such as https://polygon.drpc.org', (value) =>
+    /^https?:/.test(value) ? url(value) : undefined,
+  ),
+  carriesKeys: true as const,
+  shown: (addresses: readonly string[]) =>
+    addresses
+      .map((address) => {
+        const { origin, pathname, search } = new URL(address)
+        return pathname === '/' && search === '' ? origin : `${origin}/***`
+      })
+      .join(',') || 'off',
+}
 const liveSources = {
   allowed: `off, all, or a list of ${SOURCES.join(', ')}`,
   read: (value: string): readonly string[] | undefined => {
@@ -115,9 +140,44 @@ const SETTINGS = {
   live: setting('LIVE', 'Which venues the live environment records.', [] as readonly string[], liveSources),
   venueHosts: setting(
     'VENUE_HOSTS',
-    'Other addresses of real venues, such as a demo host: venue.part=url.',
-    [] as readonly VenueHost[],
-    list('venue.part=url', venueHost),
+    'Addresses of real venues other than their own (a demo host, a proxy): venue.part=address.',
+    [] as VenueHost[],
+    venueHosts,
+  ),
+  polymarketData: setting(
+    'POLYMARKET_DATA',
+    "Version of prediction market A's data interface that gives prints.",
+    'v2' as const,
+    oneOf(['v1', 'v2']),
+  ),
+  polymarketReference: setting(
+    'POLYMARKET_REFERENCE',
+    'Relay of the price that markets of prediction market A settle on: rtds is open, bolt wants a key.',
+    'rtds' as const,
+    oneOf(['rtds', 'bolt', 'none']),
+  ),
+  polymarketApiKey: secret(setting('POLYMARKET_API_KEY', 'API key for the relay bolt.', null, optionalText)),
+  polymarketSecret: secret(setting('POLYMARKET_SECRET', 'Secret of that API key.', null, optionalText)),
+  polymarketPassphrase: secret(
+    setting('POLYMARKET_PASSPHRASE', 'Passphrase of that API key.', null, optionalText),
+  ),
+  chainlinkChain: setting(
+    'CHAINLINK_CHAIN',
+    'Chain whose price feeds are the oracle.',
+    'polygon' as const,
+    oneOf(['polygon', 'ethereum', 'arbitrum']),
+  ),
+  chainlinkProviders: setting(
+    'CHAINLINK_PROVIDERS',
+    'JSON-RPC addresses of nodes of that chain.',
+    [] as string[],
+    nodeAddresses,
+  ),
+  chainlinkQuorum: setting(
+    'CHAINLINK_QUORUM',
+    'How many of those nodes must agree; off is two, or one where only one is given.',
+    null,
+    optionalWhole(1, 16),
   ),
   kalshiKeyId: secret(
     setting('KALSHI_KEY_ID', 'Key id for the WebSocket of prediction market B.', null, optionalText),
@@ -292,7 +352,7 @@ function fileText(spec: Setting<unknown>, value: unknown): string {
 function parse(spec: Setting<unknown>, value: string): unknown {
   const parsed = spec.read(value)
   if (parsed !== undefined) return parsed
-  const shown = spec.secret ? '***' : JSON.stringify(withoutPassword(value))
+  const shown = spec.secret || spec.carriesKeys ? '***' : JSON.stringify(withoutPassword(value))
   throw new ConfigError(`${spec.variable} is ${shown}, but must be ${spec.allowed}. (${spec.about})`)
 }
 
@@ -321,6 +381,7 @@ function readFile(path: string | undefined): Record<string, unknown> {
 function show(value: unknown, spec: Setting<unknown>): string {
   if (value === null) return 'off'
   if (spec.secret) return '***'
+  if (spec.shown !== undefined) return spec.shown(value)
   if (typeof value === 'boolean') return value ? 'on' : 'off'
   if (Array.isArray(value)) return value.length === 0 ? 'off' : withoutPassword(value.join(','))
   return withoutPassword(String(value))

@@ -68,10 +68,15 @@ async function main(argv: readonly string[]): Promise<number> {
   const loaded = loadConfig()
   const output = createOutput({ json, write: out })
   if (command === serve) return runService(loaded, output)
-  if (command === config) output.print(loaded.described, ['setting', 'value', 'from', 'about'])
+  if (command === config) await printConfig(loaded, output)
   else if (command === openapi) out(await openapiText())
   else await runOnAccounts(command, loaded, values, output)
   return 0
+}
+
+async function printConfig(loaded: LoadedConfig, output: Output): Promise<void> {
+  const { describeWithVenues } = await import('./app/live-setting.ts')
+  output.print(describeWithVenues(loaded), ['setting', 'value', 'from', 'about'])
 }
 
 async function openapiText(): Promise<string> {

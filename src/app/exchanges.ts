@@ -1,17 +1,35 @@
 /** The exchanges: venue, the source it records, and who plays it in the sandbox. */
+
+import { crc32 } from 'node:zlib'
+import type { Config } from '../config.ts'
 import type { Source } from '../core/source.ts'
-import type { VenueName } from '../venues/list.ts'
+import { type ExchangeRole, VENUE_NAMES, VENUES, type VenueEntry, type VenueName } from '../venues/list.ts'
+import type { VenueSetting } from './open-venue.ts'
 
-export type SandboxVenue = 'spot' | 'futures' | 'perp'
+const EXCHANGE_ROLES = ['spot', 'futures', 'perp'] as const satisfies ExchangeRole[]
 
-export const EXCHANGES: readonly { name: VenueName; source: Source; sandbox: SandboxVenue }[] = [
-  { name: 'binance-spot', source: 'cexa', sandbox: 'spot' },
-  { name: 'binance-futures', source: 'cexa_futures', sandbox: 'futures' },
-  { name: 'hyperliquid', source: 'perpdex', sandbox: 'perp' },
-]
+export const EXCHANGES: readonly { name: VenueName; source: Source; sandbox: ExchangeRole | undefined }[] =
+  VENUE_NAMES.flatMap((name) => {
+    const { plan, sandbox }: VenueEntry = VENUES[name]
+    if (plan.kind !== 'exchange') return []
+    return [{ name, source: plan.source, sandbox: EXCHANGE_ROLES.find((role) => role === sandbox) }]
+  })
 
 export const SANDBOX_FILE = new URL('../sandbox/exchanges/process.ts', import.meta.url)
 
 export type SandboxReady = { readonly ready: true; readonly controlUrl: string } & Readonly<
-  Record<SandboxVenue, { readonly restUrl: string; readonly wsUrl: string }>
+  Record<ExchangeRole, { readonly restUrl: string; readonly wsUrl: string }>
 >
+
+/** What makes the simulated world what it is; whoever starts a simulator of the same data folder says the same. */
+export function sandboxWorld(config: Config): { seed: number; tradesPerSecond: number } {
+  return { seed: crc32(config.seed), tradesPerSecond: config.sandboxTrades }
+}
+
+export function sandboxExchanges(ready: SandboxReady): VenueSetting[] {
+  return EXCHANGES.flatMap(({ name, sandbox }) =>
+    sandbox === undefined
+      ? []
+      : [{ name, hosts: { rest: ready[sandbox].restUrl, stream: ready[sandbox].wsUrl } }],
+  )
+}

@@ -2,21 +2,22 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { crc32 } from 'node:zlib'
-import type { BackfillRequest, BackfillSummary, MarketAccess } from '../cli/command.ts'
+import { type BackfillRequest, type BackfillSummary, type MarketAccess, UsageError } from '../cli/command.ts'
 import type { Config } from '../config.ts'
 import type { Environment } from '../core/environment.ts'
+import { backfillOracle } from '../ingest/backfill-oracle.ts'
 import { backfillRange } from '../ingest/backfill-range.ts'
-import { EXCHANGE_PLANS } from '../ingest/plans.ts'
+import { heartbeatOf } from '../ingest/choose-recorder.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
-import { VENUES, type VenueName } from '../venues/list.ts'
+import { VENUE_NAMES, VENUES, type VenueName } from '../venues/list.ts'
 import type { Venue } from '../venues/venue.ts'
-import { EXCHANGES, SANDBOX_FILE, type SandboxReady } from './exchanges.ts'
-import { openVenue } from './open-venue.ts'
-import { liveSetting } from './predictions.ts'
+import { SANDBOX_FILE, type SandboxReady, sandboxExchanges, sandboxWorld } from './exchanges.ts'
+import { liveSetting } from './live-setting.ts'
+import { openVenue, type VenueSetting } from './open-venue.ts'
+import { type PredictionsReady, SANDBOX_PREDICTIONS_FILE, sandboxPredictions } from './predictions.ts'
 
 const CHECK_WITHIN_MS = 20_000
 
@@ -28,7 +29,7 @@ export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }
   const { clock, log } = deps
   const opened: (() => Promise<unknown>)[] = []
   const stores = new Map<Environment, Promise<EnvironmentStore>>()
-  let sandbox: Promise<SandboxReady> | undefined
+  const simulators = new Map<URL, Promise<VenueSetting[]>>()
 
   function store(environment: Environment): Promise<EnvironmentStore> {
     const known = stores.get(environment)
@@ -40,46 +41,60 @@ export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }
     return opening
   }
 
-  /** The simulated world is a function of its seed: one of our own tells the same as the service's. */
-  function startSandbox(): Promise<SandboxReady> {
-    sandbox ??= new Promise((resolve, reject) => {
-      const thread = new Worker(SANDBOX_FILE, { workerData: { seed: crc32(config.seed) } })
-      thread.once('message', (message) => resolve(message as SandboxReady))
+  /** The simulated world is a function of its settings: one of our own tells the same as the service's. */
+  function simulate<T>(file: URL, settingsOf: (ready: T) => VenueSetting[]): Promise<VenueSetting[]> {
+    const known = simulators.get(file)
+    if (known !== undefined) return known
+    const starting = new Promise<T>((resolve, reject) => {
+      const thread = new Worker(file, { workerData: sandboxWorld(config) })
+      thread.once('message', (message) => resolve(message as T))
       thread.once('error', reject)
       opened.push(() => thread.terminate())
-    })
-    return sandbox
+    }).then(settingsOf)
+    simulators.set(file, starting)
+    return starting
   }
 
-  async function venueOf(environment: Environment, name: VenueName): Promise<Venue> {
-    if (environment === 'live') return openVenue(liveSetting(name, config), clock)
-    const ready = await startSandbox()
-    const exchange = EXCHANGES.find((each) => each.name === name)
-    if (exchange === undefined) throw new Error(`${name} has no stand-in in the sandbox`)
-    const { restUrl, wsUrl } = ready[exchange.sandbox]
-    return VENUES[name]({ clock, hosts: { rest: restUrl, stream: wsUrl } })
+  async function settingOf(environment: Environment, name: VenueName): Promise<VenueSetting | undefined> {
+    if (environment === 'live') return liveSetting(name, config)
+    const played =
+      VENUES[name].plan.kind === 'exchange'
+        ? await simulate<SandboxReady>(SANDBOX_FILE, sandboxExchanges)
+        : await simulate<PredictionsReady>(SANDBOX_PREDICTIONS_FILE, sandboxPredictions)
+    return played.find((setting) => setting.name === name)
+  }
+
+  async function venueOf(environment: Environment, name: VenueName): Promise<Venue | undefined> {
+    const setting = await settingOf(environment, name)
+    return setting === undefined ? undefined : openVenue(setting, clock)
   }
 
   async function backfill(request: BackfillRequest): Promise<BackfillSummary> {
-    const exchange = EXCHANGES.find(({ source }) => source === request.source)
-    const plan = exchange === undefined ? undefined : EXCHANGE_PLANS[exchange.name]
-    if (exchange === undefined || plan === undefined)
-      throw new Error(`${request.source} has no history to ask for`)
-    const venue = await venueOf(request.environment, exchange.name)
-    return backfillRange({ ...request, plan, venue, store: await store(request.environment), clock, log })
+    const name = VENUE_NAMES.find((each) => VENUES[each].plan.source === request.source)
+    const plan = name === undefined ? undefined : VENUES[name].plan
+    if (name === undefined || plan === undefined) throw new UsageError(`No venue records ${request.source}.`)
+    if (plan.kind === 'markets')
+      throw new UsageError(
+        `${request.source} cannot be filled by hand: its past books are not published, and the prints and winners of markets that ended while nobody listened are asked for by the service itself when it starts.`,
+      )
+    const venue = await venueOf(request.environment, name)
+    if (venue === undefined)
+      throw new UsageError(
+        `${request.source} has no stand-in in the sandbox; --environment live asks the real venue.`,
+      )
+    const parts = { ...request, venue, store: await store(request.environment), clock, log }
+    return plan.kind === 'oracle'
+      ? backfillOracle({ ...parts, heartbeatMs: heartbeatOf(venue) })
+      : backfillRange({ ...parts, plan })
   }
 
   return {
     store,
     backfill,
     async checkVenues(environment) {
-      const names =
-        environment === 'live' ? (Object.keys(VENUES) as VenueName[]) : EXCHANGES.map(({ name }) => name)
-      return Promise.all(
-        names.map(async (name) =>
-          (await venueOf(environment, name)).check({ signal: AbortSignal.timeout(CHECK_WITHIN_MS) }),
-        ),
-      )
+      const venues = await Promise.all(VENUE_NAMES.map((name) => venueOf(environment, name)))
+      const signal = AbortSignal.timeout(CHECK_WITHIN_MS)
+      return Promise.all(venues.flatMap((venue) => (venue === undefined ? [] : [venue.check({ signal })])))
     },
     async close() {
       for (const end of opened.toReversed()) await end()

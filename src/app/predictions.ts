@@ -1,14 +1,14 @@
-/** The prediction markets and the oracle: who plays them in the sandbox, and what the real ones want to know. */
-import type { Config } from '../config.ts'
+/** The prediction markets and the oracle, and who plays them in the sandbox. */
 import type { Source } from '../core/source.ts'
-import type { VenueName } from '../venues/list.ts'
+import { VENUE_NAMES, VENUES, type VenueName } from '../venues/list.ts'
 import type { VenueSetting } from './open-venue.ts'
 
-export const PREDICTIONS: readonly { name: VenueName; source: Source }[] = [
-  { name: 'polymarket', source: 'predmkt_a' },
-  { name: 'kalshi', source: 'predmkt_b' },
-  { name: 'chainlink', source: 'oracle' },
-]
+export const PREDICTIONS: readonly { name: VenueName; source: Source }[] = VENUE_NAMES.map((name) => ({
+  name,
+  plan: VENUES[name].plan,
+}))
+  .filter(({ plan }) => plan.kind !== 'exchange')
+  .map(({ name, plan }) => ({ name, source: plan.source }))
 
 export const SANDBOX_PREDICTIONS_FILE = new URL('../sandbox/predictions/process.ts', import.meta.url)
 
@@ -52,20 +52,4 @@ export function sandboxPredictions(ready: PredictionsReady): VenueSetting[] {
     },
     { name: 'chainlink', chainlink: { providers: ethereum.urls, proxies: ethereum.proxies } },
   ]
-}
-
-/** Of the real venues only one wants credentials. */
-export function liveSetting(name: VenueName, config: Config): VenueSetting {
-  const own = config.venueHosts.filter(({ venue }) => venue === name)
-  const hosts = Object.fromEntries(own.map(({ part, url }) => [part, url]))
-  const setting = { name, ...(own.length === 0 ? {} : { hosts }) }
-  if (name !== 'kalshi') return setting
-  const { kalshiKeyId, kalshiPrivateKey } = config
-  return {
-    ...setting,
-    kalshi: {
-      ...(kalshiKeyId === null ? {} : { keyId: kalshiKeyId }),
-      ...(kalshiPrivateKey === null ? {} : { privateKey: kalshiPrivateKey }),
-    },
-  }
 }

@@ -2,12 +2,14 @@
  * Recorders of one environment as a thread of their own, so that recording never holds up the API. Takes
  * `RecordOptions` as `workerData`, posts its status four times a second, ends on the message `close`.
  */
+import { basename, dirname, join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { type SourceStatus, supervise } from '../ingest/supervise.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import type { VenueNotice } from '../venues/venue.ts'
+import { openDeadLetterFile } from './dead-letter-file.ts'
 import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
 
 export interface RecordOptions {
@@ -20,6 +22,7 @@ export interface RecordMessage {
   readonly kind: 'status'
   /** Without the lists of feeds, which nobody needs so often. */
   readonly sources: readonly (SourceStatus & { readonly notice: string | null })[]
+  readonly deadLetters: readonly { venue: string; reason: string; count: number }[]
 }
 
 const STATUS_EVERY_MS = 250
@@ -36,9 +39,11 @@ const store = await openSqliteEnvironment({
   cacheBytes: READER_CACHE_BYTES,
   holdMs: HOLD_MS,
 })
+const prefix = join(dirname(options.file), 'dead-letters', `${basename(options.file, '.db')}-`)
+const letters = openDeadLetterFile({ prefix, clock, log })
 const notices = new Map<string, readonly VenueNotice[]>()
 const recorders = options.venues.map((setting) => {
-  const venue = openVenue(setting, clock)
+  const venue = openVenue(setting, clock, letters.add)
   notices.set(venue.describe.source, venue.notices ?? [])
   for (const { venue: name, line } of venue.notices ?? []) log.warn({ venue: name }, line)
   return recorderOf(setting.name, { venue, store, clock, log })
@@ -51,7 +56,7 @@ const tell = () => {
     detail: { ...status.detail, feeds: [] },
     notice: noticeOf(status.source),
   }))
-  parentPort?.postMessage({ kind: 'status', sources } satisfies RecordMessage)
+  parentPort?.postMessage({ kind: 'status', sources, deadLetters: letters.counts() } satisfies RecordMessage)
 }
 const timer = setInterval(tell, STATUS_EVERY_MS)
 tell()
@@ -62,6 +67,7 @@ parentPort?.on('message', (message) => {
   supervisor
     .close()
     .then(() => store.close())
+    .then(() => letters.close())
     .catch((error) => log.error({ err: error }, 'the recorders did not stop cleanly'))
     .finally(() => parentPort?.close())
 })

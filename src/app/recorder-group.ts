@@ -25,7 +25,7 @@ export interface RecorderGroup {
 
 export function recorderGroup(
   { environment, config, clock, log }: Parts,
-  options: { name: string; file: string },
+  options: { name: string; file: string; onReport: (message: RecordMessage) => void },
 ): RecorderGroup {
   const name = `${environment} ${options.name}`
   const cameUp = new Set<string>()
@@ -45,7 +45,9 @@ export function recorderGroup(
       clock,
       log,
       onMessage(message) {
-        sources = (message as RecordMessage).sources
+        const told = message as RecordMessage
+        sources = told.sources
+        options.onReport(told)
         for (const { source, state } of sources) if (state === 'healthy') cameUp.add(source)
         toldMs = clock.now()
       },

@@ -1,12 +1,12 @@
 /** Starts what records an environment: the simulated venues where they stand for the venues, and the recorders. */
-import { crc32 } from 'node:zlib'
 import type { ServiceStatus } from '../api/endpoints/services.ts'
 import { formatTime } from '../core/time.ts'
-import { EXCHANGES, SANDBOX_FILE, type SandboxReady } from './exchanges.ts'
+import { EXCHANGES, SANDBOX_FILE, type SandboxReady, sandboxExchanges, sandboxWorld } from './exchanges.ts'
+import { ingestMetrics } from './ingest-metrics.ts'
 import { type KeptThread, keepThread } from './keep-thread.ts'
+import { liveSetting } from './live-setting.ts'
 import type { Parts } from './parts.ts'
 import {
-  liveSetting,
   PREDICTIONS,
   type PredictionsReady,
   SANDBOX_PREDICTIONS_FILE,
@@ -14,6 +14,7 @@ import {
 } from './predictions.ts'
 import type { RecordMessage } from './record-thread.ts'
 import { type RecorderGroup, recorderGroup } from './recorder-group.ts'
+import { showBackfill } from './show-backfill.ts'
 
 export interface Recording {
   ingestion(): ServiceStatus['ingestion']
@@ -25,10 +26,23 @@ interface Groups {
 }
 
 export function startRecording(parts: Parts, file: string): Recording {
-  const { environment, config, clock, shutdown } = parts
+  const { environment, config, clock, log, shutdown, metrics } = parts
+  const showPast = showBackfill({ environment, log, clock })
+  const countExchanges = ingestMetrics(metrics, environment)
   const groups: Groups = {
-    exchanges: recorderGroup(parts, { name: 'exchange recorders', file }),
-    predictions: recorderGroup(parts, { name: 'market recorders', file }),
+    exchanges: recorderGroup(parts, {
+      name: 'exchange recorders',
+      file,
+      onReport(message) {
+        countExchanges(message)
+        showPast(message)
+      },
+    }),
+    predictions: recorderGroup(parts, {
+      name: 'market recorders',
+      file,
+      onReport: ingestMetrics(metrics, environment),
+    }),
   }
   const hasSandbox = environment === 'test' && config.sandbox
   const simulators = hasSandbox ? startSandbox(parts, groups) : []
@@ -52,8 +66,8 @@ export function startRecording(parts: Parts, file: string): Recording {
 
 /** The addresses of a simulator are known when it is up; after its restart they are new ones. */
 function startSandbox({ config, clock, log }: Parts, { exchanges, predictions }: Groups): KeptThread[] {
-  // One seed: the simulated markets ask about the simulated exchanges' prices.
-  const seed = crc32(config.seed)
+  // One world: the simulated markets ask about the simulated exchanges' prices.
+  const data = sandboxWorld(config)
   const simulate = <T extends { controlUrl: string }>(
     name: string,
     options: { file: URL; data: Record<string, number> },
@@ -68,20 +82,12 @@ function startSandbox({ config, clock, log }: Parts, { exchanges, predictions }:
       },
     })
   return [
-    simulate<SandboxReady>(
-      'simulated exchanges',
-      { file: SANDBOX_FILE, data: { seed, tradesPerSecond: config.sandboxTrades } },
-      (ready) =>
-        exchanges.start(
-          EXCHANGES.map(({ name, sandbox }) => ({
-            name,
-            hosts: { rest: ready[sandbox].restUrl, stream: ready[sandbox].wsUrl },
-          })),
-        ),
+    simulate<SandboxReady>('simulated exchanges', { file: SANDBOX_FILE, data }, (ready) =>
+      exchanges.start(sandboxExchanges(ready)),
     ),
     simulate<PredictionsReady>(
       'simulated prediction markets',
-      { file: SANDBOX_PREDICTIONS_FILE, data: { seed } },
+      { file: SANDBOX_PREDICTIONS_FILE, data },
       (ready) => predictions.start(sandboxPredictions(ready)),
     ),
   ]

@@ -49,6 +49,8 @@ export interface BackfillSummary {
   readonly stretches: number
   readonly failed: number
   readonly rowsInserted: number
+  /** Rows that were there with other bytes; the old ones stay readable (`revisions`). */
+  readonly rowsCorrected: number
 }
 
 /** The person's mistake, told without a stack. */

@@ -25,7 +25,7 @@ export async function backfillRange(options: {
   log: Logger
   signal?: AbortSignal
   onProgress: (progress: { done: number; total: number; step: string }) => void
-}): Promise<{ stretches: number; failed: number; rowsInserted: number }> {
+}): Promise<{ stretches: number; failed: number; rowsInserted: number; rowsCorrected: number }> {
   const { plan, venue, store, clock, log } = options
   const { series, coverage } = store
   const signal = options.signal ?? new AbortController().signal
@@ -57,7 +57,8 @@ export async function backfillRange(options: {
       onProgress: options.onProgress,
     })
     await writer.flush()
-    return { stretches: total, failed, rowsInserted: writer.stats().inserted }
+    const { inserted, corrected } = writer.stats()
+    return { stretches: total, failed, rowsInserted: inserted, rowsCorrected: corrected }
   } finally {
     await writer.close()
   }

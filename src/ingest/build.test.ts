@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { csvRows, recordedTrades, withoutFixtures } from '../../test/venues/fixtures.ts'
-import { decimal, decimalText } from '../core/decimal.ts'
+import { type Decimal, decimal, decimalText, subtract } from '../core/decimal.ts'
 import type { Bar } from './bar.ts'
 import { createBarBuilder, type TradeFact } from './build-candles.ts'
 import { flowOf } from './build-flow.ts'
@@ -9,6 +9,8 @@ import { createRollUp } from './roll-up.ts'
 
 const MINUTE_MS = 60_000
 const FIVE_MS = 5 * MINUTE_MS
+/** The first of the two recorded bars that are whole. */
+const FIRST_MS = 1_723_161_300_000
 const skip = withoutFixtures('binance-spot')
 const about = { source: 'cexa', symbol: 'BTC', instrument: 'BTCUSDT' } as const
 const TRADES = 'btcusdt-trade-stream-20240808T235413Z-20240809T000504Z.csv'
@@ -48,7 +50,7 @@ test('recorded trades become the published klines, to the last digit, directly a
     assert.ok(minutes.add(fact))
     assert.ok(direct.add(fact))
   }
-  const firstMs = 1_723_161_300_000
+  const firstMs = FIRST_MS
   const rollUp = createRollUp({ intervals: ['5m'], fromMs: firstMs })
   minutes.take(firstMs)
   const rolled = rollUp.advance(minutes.take(firstMs + 2 * FIVE_MS), firstMs + 2 * FIVE_MS)
@@ -68,23 +70,44 @@ test('recorded trades become the published klines, to the last digit, directly a
   }
 })
 
-test('flow follows from the same trades: volumes, counts and averages', { skip }, () => {
-  const builder = createBarBuilder({ lengthMs: FIVE_MS })
-  const openMs = 1_723_161_300_000
-  const facts = recordedFacts().filter(({ timeMs }) => timeMs >= openMs && timeMs < openMs + FIVE_MS)
-  for (const fact of facts) builder.add(fact)
-  const bar = builder.at(openMs)
-  assert.ok(bar !== undefined)
-  const flow = flowOf(bar, true)
-  const buys = facts.filter(({ side }) => side === 'buy')
-  assert.equal(flow?.numBuys, buys.length)
-  assert.equal(flow?.numSells, facts.length - buys.length)
-  const sum = (values: number[]) => values.reduce((a, b) => a + b, 0)
-  const volume = sum(buys.map(({ size }) => Number(size)))
-  const average = sum(buys.map(({ size, price }) => Number(size) * Number(price))) / volume
-  assert.ok(Math.abs(Number(flow?.buyVolume) - volume) < 1e-6)
-  assert.ok(Math.abs(Number(flow?.vwapBuy) - average) < 1e-4)
+test('flow follows from the same trades: both sides as the published klines have them, to the last digit', {
+  skip,
+}, () => {
+  const published = csvRows('binance-spot', KLINES).map((row) => Object.values(row))
+  const facts = recordedFacts()
+  for (const openMs of [FIRST_MS, FIRST_MS + FIVE_MS]) {
+    const builder = createBarBuilder({ lengthMs: FIVE_MS })
+    const own = facts.filter(({ timeMs }) => timeMs >= openMs && timeMs < openMs + FIVE_MS)
+    for (const fact of own) builder.add(fact)
+    const bar = builder.at(openMs)
+    assert.ok(bar !== undefined)
+    const row = published.find((cells) => Number(cells[0]) === openMs) ?? []
+    const [volume, quote, buyVolume, buyQuote] = [5, 7, 9, 10].map((at) => decimal(row[at] ?? ''))
+    assert.ok(volume && quote && buyVolume && buyQuote)
+    const sellVolume = subtract(volume, buyVolume)
+    const buys = own.filter(({ side }) => side === 'buy').length
+    assert.ok(buys > 0 && buys < own.length)
+    assert.deepEqual(flowOf(bar, true), {
+      time: openMs,
+      buyVolume: decimalText(buyVolume),
+      sellVolume: decimalText(sellVolume),
+      numBuys: buys,
+      numSells: own.length - buys,
+      vwapBuy: quotient(buyQuote, buyVolume),
+      vwapSell: quotient(subtract(quote, buyQuote), sellVolume),
+      closed: true,
+    })
+  }
 })
+
+/** Eight decimals, half up, by long division of whole numbers: apart from the division that is under test. */
+function quotient(a: Decimal, b: Decimal): string {
+  const scale = 10n ** 8n
+  const [above, below] = [a.units * 10n ** BigInt(b.scale) * scale, b.units * 10n ** BigInt(a.scale)]
+  const units = above / below + (2n * (above % below) >= below ? 1n : 0n)
+  const text = `${units / scale}.${String(units % scale).padStart(8, '0')}`
+  return text.replace(/\.?0+$/, '')
+}
 
 test('a trade belongs to the bar of its time: late ones change open and close only where they are first or last', () => {
   const builder = createBarBuilder({ lengthMs: 1_000 })

@@ -5,9 +5,10 @@ import { readRows } from '../../test/ingest/compare.ts'
 import { manualClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
+import { VENUES } from '../venues/list.ts'
 import type { Venue } from '../venues/venue.ts'
 import { closeSeconds } from './close-seconds.ts'
-import { candleFeed, EXCHANGE_PLANS } from './plans.ts'
+import { candleFeed } from './plans.ts'
 import { createCoverageTracker } from './track-coverage.ts'
 import { createRowWriter } from './write-rows.ts'
 
@@ -15,8 +16,7 @@ const START_MS = Date.parse('2026-11-10T10:00:00Z')
 const RANGE = { fromMs: START_MS, toMs: START_MS + 3_600_000 }
 
 async function start(name: 'binance-futures' | 'hyperliquid', isJoined: (closeMs: number) => boolean) {
-  const plan = EXCHANGE_PLANS[name]
-  assert.ok(plan !== undefined)
+  const { plan } = VENUES[name]
   const clock = manualClock(START_MS)
   const { series, coverage, close } = await openSqliteEnvironment({ file: ':memory:', clock })
   const writer = createRowWriter({ series, clock, log: createLogger({ level: 'silent' }) })

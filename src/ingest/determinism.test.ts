@@ -17,7 +17,7 @@ import { createLogger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import { VENUES } from '../venues/list.ts'
 import { backfillRange } from './backfill-range.ts'
-import { COARSE_INTERVALS, candleFeed, EXCHANGE_PLANS, feedOf } from './plans.ts'
+import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -149,13 +149,12 @@ async function fillAgain(store: EnvironmentStore): Promise<number[]> {
   const counts: number[] = []
   for (const name of VENUE_NAMES) {
     const exchange = EXCHANGES[name]
-    const plan = EXCHANGE_PLANS[exchange.name]
-    assert.ok(plan !== undefined)
+    const { plan } = VENUES[exchange.name]
     const { clock, sandbox } = world
     const hosts = { rest: sandbox[name].restUrl, stream: sandbox[name].wsUrl }
     const summary = await backfillRange({
       plan,
-      venue: VENUES[exchange.name]({ clock, hosts }),
+      venue: VENUES[exchange.name].create({ clock, hosts }),
       store,
       symbols: ['BTC'],
       fromMs: PAST_MS,

@@ -1,10 +1,10 @@
-/** What is recorded of each venue of prediction markets, as data: channels, stored series, and how they hang together. */
+/** What follows from the plan of a venue of prediction markets: channels, stored series, and how they hang together. */
 import type { Feed } from '../core/feed.ts'
 import { type CandleInterval, storedInterval } from '../core/interval.ts'
-import type { VolumeUnit } from '../core/market-bars.ts'
 import { MARKET_TYPES, type MarketType } from '../core/rows/market.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 import { type Channel, channelKey, type Dataset } from '../venues/channel.ts'
+import type { MarketPlan } from '../venues/plan.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
 import type { TrackedFeed } from './track-coverage.ts'
 
@@ -13,36 +13,7 @@ export const BASE_INTERVAL = '5m' satisfies CandleInterval
 /** The past is looked at so far when markets are found that were not followed to their end. */
 export const MARKETS_BACK_MS = 26 * 3_600_000
 
-export interface MarketPlan {
-  readonly source: 'predmkt_a' | 'predmkt_b'
-  readonly datasets: readonly Dataset[]
-  readonly volume: VolumeUnit
-  /** Up/Down markets have a book per token, yes/no contracts one book. */
-  readonly hasTokens: boolean
-  readonly hasOpenInterest: boolean
-  /** Bars that are still open are shown so often. */
-  readonly showEveryMs: number
-}
-
-export const MARKET_PLANS: Readonly<Record<'polymarket' | 'kalshi', MarketPlan>> = {
-  polymarket: {
-    source: 'predmkt_a',
-    datasets: ['markets', 'book', 'trades', 'reference_price'],
-    volume: 'money',
-    hasTokens: true,
-    hasOpenInterest: false,
-    showEveryMs: 2_000,
-  },
-  // Hundreds of strikes: their bars are shown less often.
-  kalshi: {
-    source: 'predmkt_b',
-    datasets: ['markets', 'book', 'trades', 'market_ticker', 'open_interest'],
-    volume: 'pieces',
-    hasTokens: false,
-    hasOpenInterest: true,
-    showEveryMs: 10_000,
-  },
-}
+export type { MarketPlan } from '../venues/plan.ts'
 
 export const channelsOfMarkets = (plan: MarketPlan, symbol: AssetSymbol): Channel[] =>
   plan.datasets.map((dataset) => ({ dataset, symbol }))

@@ -253,7 +253,7 @@ const DATASET_OF: Readonly<Record<Exclude<DataObservation['kind'], 'kline' | 'bo
   oracle_round: 'oracle_rounds',
 }
 
-function channelOf(observation: DataObservation): Channel {
+export function channelOf(observation: DataObservation): Channel {
   const { symbol } = observation
   switch (observation.kind) {
     case 'kline':

@@ -14,9 +14,9 @@
  *   venue.history ─▶ record-symbol.close (each minute) and run-backfill (the days before)
  *   all rows ─▶ write-rows (bounded, batched) ─▶ store; coverage follows the rows it speaks of
  *
- * To add a venue of the same kind: its folder in venues/, its line in venues/list.ts, its plan in plans.ts. To add
- * another kind (prediction markets, an oracle): write `record-….ts` that returns a Recorder, using write-rows,
- * track-coverage, watch-silence and sample-book; hand it to `supervise` in the composition.
+ * To add a venue of the same kind: its folder in venues/, its line in venues/list.ts. To add another kind
+ * (prediction markets, an oracle): a kind of plan in venues/plan.ts and a `record-….ts` that returns a Recorder,
+ * using write-rows, track-coverage, watch-silence and sample-book, chosen in choose-recorder.ts.
  *
  * States of a recorder here:
  *

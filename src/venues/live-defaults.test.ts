@@ -21,7 +21,7 @@ async function started(name: VenueName, answer: (path: string, body: string) => 
   const rest = await restStandIn(({ path, body }) => answer(path, body))
   const dialled: string[] = []
   const fetched: string[] = []
-  const venue = VENUES[name]({
+  const venue = VENUES[name].create({
     clock: systemClock,
     random: () => 0,
     dial(url) {
@@ -166,7 +166,7 @@ test('REST defaults: hosts, paths and headers of the clocks', async () => {
 
 test('limits are those of the protocol page', () => {
   const limits = Object.fromEntries(
-    Object.entries(VENUES).map(([name, create]) => {
+    Object.entries(VENUES).map(([name, { create }]) => {
       const { budgets, renewAfterMs } = create({ clock: systemClock }).describe
       return [name, { budgets, renewAfterMs }]
     }),
@@ -234,7 +234,7 @@ test('unknown and wrongly cased symbols, intervals and datasets never reach a so
 })
 
 test('what can be heard can be asked for later, or the description says why not', () => {
-  for (const create of Object.values(VENUES)) {
+  for (const { create } of Object.values(VENUES)) {
     const { name, live, history, notProvided } = create({ clock: systemClock }).describe
     const explained = [...Object.keys(history), ...Object.keys(notProvided)]
     assert.equal(new Set(explained).size, explained.length, name)

@@ -79,6 +79,51 @@ test('polymarket: catalogue, book and price hosts, all series of all symbols, fi
   assert.ok(dialled.every(({ headers }) => headers === undefined))
 })
 
+test('polymarket with one running market: the documented frames for its books and for the reference price', async (t) => {
+  const market = {
+    id: '1031769',
+    conditionId: `0x${'ab'.repeat(32)}`,
+    slug: 'btc-updown-5m-1790856000',
+    question: 'Bitcoin Up or Down',
+    outcomes: '["Up", "Down"]',
+    clobTokenIds: '["111", "222"]',
+    eventStartTime: '2026-10-01T12:00:00Z',
+    endDate: '2026-10-01T12:05:00Z',
+    closed: false,
+    acceptingOrders: true,
+  }
+  const { dependencies, server } = await outside(t, (url) => {
+    if (url.pathname !== '/events') return undefined
+    const isFirst =
+      url.searchParams.get('series_slug') === 'btc-up-or-down-5m' &&
+      !(Number(url.searchParams.get('offset')) > 0)
+    return isFirst ? [{ id: '7', markets: [market] }] : []
+  })
+  const venue = createPolymarket(dependencies)
+  const heard = hear(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
+  t.after(() => heard.close())
+  const frames = () => server.visits.flatMap(({ received }) => received).filter((text) => text !== 'PING')
+  await heard.until(() => frames().length >= 9, 'a frame for the market and eight for the prices')
+  const [books, ...others] = frames().filter((text) => text.includes('assets_ids'))
+  assert.deepEqual(others, [], 'only the symbol with a market subscribes')
+  assert.equal(
+    books,
+    '{"type":"market","assets_ids":["111","222"],"custom_feature_enabled":true,"initial_dump":true,"level":2}',
+  )
+  const prices = frames().filter((text) => !text.includes('assets_ids'))
+  assert.deepEqual(
+    prices.toSorted(),
+    ['crypto_prices_chainlink', 'crypto_prices_twap_sixty']
+      .flatMap((topic) =>
+        ['btc', 'eth', 'sol', 'xrp'].map(
+          (name) =>
+            `{"action":"subscribe","subscriptions":[{"topic":"${topic}","type":"*","filters":"{\\"symbol\\":\\"${name}/usd\\"}"}]}`,
+        ),
+      )
+      .toSorted(),
+  )
+})
+
 test('polymarket with the relay that wants a key: authenticated first; without the key a notice and no socket', async (t) => {
   const { dialled, dependencies, server } = await outside(t, () => [])
   const channel = { dataset: 'reference_price', symbol: 'BTC' } as const
@@ -152,6 +197,44 @@ test('kalshi: every recorded series, signed sockets with the documented headers'
   const missing = createKalshi(dependencies)
   const line = (await missing.check({ signal: new AbortController().signal })).line
   assert.match(line, /kalshi \(predmkt_b\) at https:\/\/external-api\.kalshi\.com/)
+})
+
+test('kalshi with one open contract: the documented subscriptions, one channel per command', async (t) => {
+  const ticker = 'KXBTC15M-26OCT010815-15'
+  const market = {
+    ticker,
+    event_ticker: 'KXBTC15M-26OCT010815',
+    title: 'BTC price up?',
+    yes_sub_title: 'Target price: TBD',
+    open_time: '2026-10-01T12:00:00Z',
+    close_time: '2026-10-01T12:15:00Z',
+    status: 'active',
+    result: '',
+    volume_fp: '10.00',
+    open_interest_fp: '4.00',
+    last_price_dollars: '0.5000',
+  }
+  const { dependencies, server } = await outside(t, (url) => {
+    if (url.pathname !== '/trade-api/v2/markets') return undefined
+    const query = url.searchParams
+    const isIts = query.get('series_ticker') === 'KXBTC15M' && query.get('status') === 'open'
+    return { markets: isIts ? [market] : [], cursor: '' }
+  })
+  const { privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  })
+  const venue = createKalshi({ ...dependencies, kalshi: { keyId: 'id', privateKey } })
+  const heard = hear(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
+  t.after(() => heard.close())
+  const frames = () => server.visits.flatMap(({ received }) => received)
+  await heard.until(() => frames().length >= 3, 'three subscriptions')
+  assert.deepEqual(frames(), [
+    `{"id":1,"cmd":"subscribe","params":{"channels":["orderbook_delta"],"market_tickers":["${ticker}"],"use_yes_price":false}}`,
+    `{"id":2,"cmd":"subscribe","params":{"channels":["ticker"],"market_tickers":["${ticker}"],"send_initial_snapshot":true}}`,
+    `{"id":3,"cmd":"subscribe","params":{"channels":["trade"],"market_tickers":["${ticker}"]}}`,
+  ])
 })
 
 test('chainlink: several public nodes of Polygon, the documented proxies and selectors, no key anywhere', async (t) => {

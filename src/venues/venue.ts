@@ -61,6 +61,8 @@ export interface VenueDescription {
   readonly hosts: VenueHosts
   /** Planned renewal of a socket, before the venue's own cut; null where the venue cuts nothing. */
   readonly renewAfterMs: number | null
+  /** Oracles: the longest pause between two answers while all is well. */
+  readonly heartbeatMs?: number
 }
 
 /** Base URLs without a trailing slash. Defaults are the real hosts; tests and the sandbox give loopback ones. */

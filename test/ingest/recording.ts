@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Source } from '../../src/core/source.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
-import { EXCHANGE_PLANS } from '../../src/ingest/plans.ts'
 import { recordExchange } from '../../src/ingest/record-exchange.ts'
 import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
@@ -12,7 +11,7 @@ import { createLogger } from '../../src/kit/log.ts'
 import { type SandboxExchanges, startSandboxExchanges } from '../../src/sandbox/exchanges/run.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
-import { VENUES, type VenueName } from '../../src/venues/list.ts'
+import { VENUES } from '../../src/venues/list.ts'
 import type { LiveOptions } from '../../src/venues/venue.ts'
 
 export interface TimeBase {
@@ -31,8 +30,9 @@ export function sharedClock(base: TimeBase): Clock & { readonly base: TimeBase }
 }
 
 export type SandboxVenue = 'spot' | 'futures' | 'perp'
+type ExchangeName = 'binance-spot' | 'binance-futures' | 'hyperliquid'
 
-export const EXCHANGES: Record<SandboxVenue, { name: VenueName; source: Source }> = {
+export const EXCHANGES: Record<SandboxVenue, { name: ExchangeName; source: Source }> = {
   spot: { name: 'binance-spot', source: 'cexa' },
   futures: { name: 'binance-futures', source: 'cexa_futures' },
   perp: { name: 'hyperliquid', source: 'perpdex' },
@@ -94,11 +94,10 @@ export async function startRecording(
   const log = createLogger({ level: process.env.TAPELINE_LOG_LEVEL ?? 'silent' })
   const recorders = (options.venues ?? (['spot', 'futures', 'perp'] as const)).map((venue) => {
     const { name } = EXCHANGES[venue]
-    const plan = EXCHANGE_PLANS[name]
-    if (plan === undefined) throw new Error(`no plan for ${name}`)
+    const plan = VENUES[name].plan
     return recordExchange({
       plan,
-      venue: VENUES[name]({
+      venue: VENUES[name].create({
         clock,
         hosts: { rest: world.sandbox[venue].restUrl, stream: world.sandbox[venue].wsUrl },
       }),

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { openVenue, recorderOf } from '../../src/app/open-venue.ts'
 import { type PredictionsReady, sandboxPredictions } from '../../src/app/predictions.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
-import { MARKET_PLANS } from '../../src/ingest/market-plans.ts'
 import { recordOracle } from '../../src/ingest/record-oracle.ts'
 import { recordPredictions } from '../../src/ingest/record-predictions.ts'
 import { type Supervisor, supervise } from '../../src/ingest/supervise.ts'
@@ -14,7 +13,7 @@ import { createLogger } from '../../src/kit/log.ts'
 import { type SandboxPredictions, startSandboxPredictions } from '../../src/sandbox/predictions/run.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
-import type { VenueName } from '../../src/venues/list.ts'
+import { VENUES, type VenueName } from '../../src/venues/list.ts'
 
 export type PredictionVenue = Extract<VenueName, 'polymarket' | 'kalshi' | 'chainlink'>
 export const HEARTBEAT_MS = 27_000
@@ -74,7 +73,7 @@ export async function startPredictionsRecording(
           backMs: options.oracleBackMs ?? 3_600_000,
         })
       if (setting.name === 'polymarket' || setting.name === 'kalshi')
-        return recordPredictions({ ...parts, plan: MARKET_PLANS[setting.name] })
+        return recordPredictions({ ...parts, plan: VENUES[setting.name].plan })
       return recorderOf(setting.name, parts)
     })
   const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })

@@ -1,45 +1,65 @@
 /** What every venue must show against the real thing: reachable, history, and a live word on each asked channel. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { channelOf } from '../../src/ingest/run-live.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { type Channel, channelKey } from '../../src/venues/channel.ts'
 import { isControl } from '../../src/venues/observation.ts'
-import type { Venue, VenueDependencies } from '../../src/venues/venue.ts'
+import type { HistoryRequest, Venue, VenueDependencies } from '../../src/venues/venue.ts'
 
-export function proveLive(
-  create: (dependencies: VenueDependencies) => Venue,
-  options: { channels: Channel[]; listenMs: number },
-): void {
+const HOUR_MS = 3_600_000
+
+export interface LiveProof {
+  readonly channels: readonly Channel[]
+  readonly listenMs: number
+  /** The last hour of what is asked for, and how much of it there is at least. */
+  readonly history: Omit<HistoryRequest, 'range'> & { readonly atLeast: number }
+  /** Datasets about which there is no second question. */
+  readonly unwitnessed?: readonly Channel['dataset'][]
+}
+
+/** Nobody can say when the next one comes. */
+const MAY_BE_SILENT: readonly Channel['dataset'][] = ['liquidations']
+
+export function proveLive(create: (dependencies: VenueDependencies) => Venue, proof: LiveProof): void {
   const venue = create({ clock: systemClock })
+  const { name } = venue.describe
 
-  test(`${venue.describe.name} can be reached`, async (t) => {
+  test(`${name} can be reached`, async (t) => {
     const result = await venue.check({ signal: AbortSignal.timeout(60_000) })
     t.diagnostic(result.line)
     assert.ok(result.ok, result.line)
   })
 
-  test(`${venue.describe.name} answers with an hour of closed bars`, async () => {
+  test(`${name} answers with the last hour of ${proof.history.dataset}`, async () => {
     const { venueMs } = await venue.serverTime({ signal: AbortSignal.timeout(30_000) })
-    const range = { fromMs: venueMs - 3_600_000, toMs: venueMs }
-    const request = { dataset: 'klines', symbol: 'BTC', interval: '1m', range } as const
-    let bars = 0
-    for await (const page of venue.history(request, { signal: AbortSignal.timeout(30_000) })) {
-      bars += page.observations.length
-    }
-    assert.ok(bars >= 50, `${bars} bars`)
+    const { atLeast, ...request } = proof.history
+    const range = { fromMs: venueMs - HOUR_MS, toMs: venueMs }
+    let found = 0
+    for await (const page of venue.history({ ...request, range }, { signal: AbortSignal.timeout(60_000) }))
+      found += page.observations.length
+    assert.ok(found >= atLeast, `${found} of at least ${atLeast}`)
   })
 
-  test(`${venue.describe.name} speaks on every channel and nothing is unreadable`, async (t) => {
-    const session = venue.live(options.channels, { signal: AbortSignal.timeout(options.listenMs) })
+  test(`${name} speaks on every channel and nothing is unreadable`, async (t) => {
+    const session = venue.live(proof.channels, { signal: AbortSignal.timeout(proof.listenMs) })
     const heard = new Map<string, number>()
     for await (const observation of session) {
       if (isControl(observation)) continue
-      heard.set(observation.kind, (heard.get(observation.kind) ?? 0) + 1)
+      const key = channelKey(channelOf(observation))
+      heard.set(key, (heard.get(key) ?? 0) + 1)
     }
     t.diagnostic(JSON.stringify({ ...session.stats(), heard: [...heard] }))
     assert.deepEqual(venue.deadLetters.recent(), [])
-    assert.ok(heard.size > 0, options.channels.map(channelKey).join(', '))
-    for (const channel of options.channels) {
+    const silent = proof.channels
+      .filter((channel) => !MAY_BE_SILENT.includes(channel.dataset))
+      .filter((channel) => !heard.has(channelKey(channel)))
+    assert.deepEqual(silent.map(channelKey), [])
+  })
+
+  test(`${name} can be asked about every channel, independently of the socket`, async () => {
+    const unwitnessed = [...MAY_BE_SILENT, ...(proof.unwitnessed ?? [])]
+    for (const channel of proof.channels.filter(({ dataset }) => !unwitnessed.includes(dataset))) {
       const witness = await venue.witness(channel, { signal: AbortSignal.timeout(30_000) })
       assert.ok(witness !== undefined, channelKey(channel))
     }

@@ -4,6 +4,7 @@ import { createBinanceSpot } from './venue.ts'
 
 proveLive(createBinanceSpot, {
   listenMs: 20_000,
+  history: { dataset: 'klines', symbol: 'BTC', interval: '1m', atLeast: 50 },
   channels: [
     { dataset: 'aggregate_trades', symbol: 'BTC' },
     { dataset: 'klines', symbol: 'BTC', interval: '1s' },

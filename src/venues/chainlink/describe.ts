@@ -81,6 +81,7 @@ export function chainlinkDescriptionOf(chain: Chain): VenueDescription {
     budgets: { calls: { limit: 100, windowMs: 10_000 } },
     hosts: { rest: providers[0] ?? '', stream: '' },
     renewAfterMs: null,
+    heartbeatMs,
   }
 }
 

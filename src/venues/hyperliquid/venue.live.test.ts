@@ -3,7 +3,8 @@ import { proveLive } from '../../../test/venues/live-proof.ts'
 import { createHyperliquid } from './venue.ts'
 
 proveLive(createHyperliquid, {
-  listenMs: 30_000,
+  listenMs: 70_000,
+  history: { dataset: 'klines', symbol: 'BTC', interval: '1m', atLeast: 50 },
   channels: [
     { dataset: 'trades', symbol: 'BTC' },
     { dataset: 'book', symbol: 'BTC' },

@@ -1,0 +1,102 @@
+/**
+ * Where messages that nobody could read can be looked at: one JSON line each in a file per venue, bounded in size
+ * (the file before it is kept as `….old`) and in pace, so that a venue that changes its format overnight fills
+ * neither disk nor log. What is beyond the pace is counted only.
+ */
+import { appendFile, mkdir, rename, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { DeadLetter } from '../venues/dead-letter.ts'
+
+const MAX_BYTES = 1024 * 1024
+const PACE_MS = 60_000
+/** Of each venue and reason. */
+const LINES_PER_PACE = 50
+
+export interface DeadLetterFile {
+  add(letter: DeadLetter): void
+  /** All that were added since the start. */
+  counts(): { venue: string; reason: string; count: number }[]
+  close(): Promise<void>
+}
+
+interface Tally {
+  readonly venue: string
+  readonly reason: string
+  count: number
+  paceStartMs: number
+  inPace: number
+}
+
+export function openDeadLetterFile(options: {
+  /** The beginning of the files' names; the venue's follows. */
+  prefix: string
+  clock: Clock
+  log: Logger
+  maxBytes?: number
+}): DeadLetterFile {
+  const { prefix, clock, log } = options
+  const maxBytes = options.maxBytes ?? MAX_BYTES
+  const tallies = new Map<string, Tally>()
+  const fileOf = (venue: string) => `${prefix}${venue}.ndjson`
+  let waiting: { venue: string; line: string }[] = []
+  let writing: Promise<void> | undefined
+
+  async function write(): Promise<void> {
+    while (waiting.length > 0) {
+      const byVenue = Map.groupBy(waiting, ({ venue }) => venue)
+      waiting = []
+      await mkdir(dirname(prefix), { recursive: true })
+      for (const [venue, letters] of byVenue) {
+        const file = fileOf(venue)
+        const lines = letters.map(({ line }) => line).join('')
+        const { size } = await stat(file).catch(() => ({ size: 0 }))
+        if (size > 0 && size + lines.length > maxBytes) await rename(file, `${file}.old`)
+        await appendFile(file, lines, { mode: 0o600 })
+      }
+    }
+  }
+
+  function tallyOf({ venue, reason }: DeadLetter): Tally {
+    const key = `${venue} ${reason}`
+    const known = tallies.get(key) ?? {
+      venue,
+      reason,
+      count: 0,
+      paceStartMs: Number.NEGATIVE_INFINITY,
+      inPace: 0,
+    }
+    tallies.set(key, known)
+    return known
+  }
+
+  return {
+    add(letter) {
+      const tally = tallyOf(letter)
+      tally.count += 1
+      const nowMs = clock.now()
+      if (nowMs - tally.paceStartMs >= PACE_MS) {
+        tally.paceStartMs = nowMs
+        tally.inPace = 0
+        const { venue, reason, origin } = letter
+        log.warn(
+          { venue, reason, origin, sinceStart: tally.count, file: fileOf(venue) },
+          'a message could not be read',
+        )
+      }
+      tally.inPace += 1
+      if (tally.inPace > LINES_PER_PACE) return
+      const { receivedMs, ...rest } = letter
+      const line = `${JSON.stringify({ at: new Date(receivedMs).toISOString(), ...rest })}\n`
+      waiting.push({ venue: letter.venue, line })
+      writing ??= write()
+        .catch((error) => log.error({ err: error, prefix }, 'dead letters could not be written'))
+        .finally(() => {
+          writing = undefined
+        })
+    },
+    counts: () => [...tallies.values()].map(({ venue, reason, count }) => ({ venue, reason, count })),
+    close: async () => writing,
+  }
+}

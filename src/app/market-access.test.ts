@@ -1,0 +1,94 @@
+/** What the market commands reach in the test environment: every venue, and the service's own simulated world. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { crc32 } from 'node:zlib'
+import { UsageError } from '../cli/command.ts'
+import { loadConfig } from '../config.ts'
+import type { Source } from '../core/source.ts'
+import { DAY_MS } from '../core/time.ts'
+import { candleFeed } from '../ingest/plans.ts'
+import { systemClock } from '../kit/clock.ts'
+import { createLogger } from '../kit/log.ts'
+import { startSandboxExchanges } from '../sandbox/exchanges/run.ts'
+import { VENUE_NAMES } from '../venues/list.ts'
+import { marketAccess, type OpenMarketAccess } from './market-access.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tapeline-access-'))
+const todayMs = Math.floor(Date.now() / DAY_MS) * DAY_MS
+let access: OpenMarketAccess
+before(() => {
+  const env = { TAPELINE_DATA: folder, TAPELINE_SEED: 'other', TAPELINE_SANDBOX_TRADES: '7' }
+  access = marketAccess(loadConfig(env).config, {
+    clock: systemClock,
+    log: createLogger({ level: 'silent' }),
+  })
+})
+after(async () => {
+  await access.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const fill = (source: Source, fromMs: number, toMs: number) =>
+  access.backfill({
+    ...{ environment: 'test', source, symbols: ['BTC'], fromMs, toMs, onProgress: () => {} },
+  })
+
+async function rows(source: Source, interval: '1m' | '5m' | '15m', from: number, to: number) {
+  const store = await access.store('test')
+  const page = await store.series.page({
+    ...{ feeds: [candleFeed(source, 'BTC', interval)], range: { from, to } },
+    ...{ order: 'asc', limit: 5_000, separator: '\n' },
+  })
+  return page.text === '' ? [] : page.text.split('\n').map((text) => JSON.parse(text))
+}
+
+test('venues check asks all six, and all six simulated ones answer', async () => {
+  const found = await access.checkVenues('test')
+  assert.deepEqual(
+    found.map(({ venue, ok }) => [venue, ok]),
+    VENUE_NAMES.map((name) => [name, true]),
+    found.map(({ line }) => line).join('\n'),
+  )
+})
+
+test('a backfill by hand writes the world of the service: same seed, same density of trades', async () => {
+  const fromMs = todayMs - DAY_MS
+  await fill('cexa', fromMs, todayMs)
+  const found = await rows('cexa', '1m', fromMs, fromMs + 600_000)
+  const sandbox = await startSandboxExchanges({ seed: crc32('other'), tradesPerSecond: 7 })
+  const path = `/api/v3/klines?symbol=BTCUSDT&interval=1m&startTime=${fromMs}&limit=10`
+  const told = (await (await fetch(sandbox.spot.restUrl + path)).json()) as string[][]
+  await sandbox.close()
+  assert.deepEqual(
+    found.map(({ close, volume }) => [close, volume]),
+    told.map((bar) => [Number(bar[4]), Number(bar[5])]),
+  )
+  assert.equal(found.length, 10)
+})
+
+test('a backfill of the oracle makes its bars from rounds, and a second one has nothing left to ask', async () => {
+  const [fromMs, toMs] = [todayMs - DAY_MS, todayMs - DAY_MS + 3 * 3_600_000]
+  const first = await fill('oracle', fromMs, toMs)
+  assert.deepEqual([first.failed, first.rowsInserted], [0, 36 + 12])
+  const quarters = await rows('oracle', '15m', fromMs, toMs)
+  const fives = await rows('oracle', '5m', fromMs, toMs)
+  assert.equal(quarters.length, 12)
+  assert.equal(fives.length, 36)
+  assert.ok([...quarters, ...fives].every(({ closed, volume }) => closed === true && volume === null))
+  const highest = Math.max(...fives.slice(0, 3).map(({ high }) => high))
+  assert.equal(quarters[0].high, highest)
+  const again = await fill('oracle', fromMs, toMs)
+  assert.deepEqual(again, { stretches: 0, failed: 0, rowsInserted: 0, rowsCorrected: 0 })
+})
+
+test('what no venue can give by hand is refused in one sentence', async () => {
+  for (const source of ['predmkt_a', 'predmkt_b'] as const)
+    await assert.rejects(
+      fill(source, todayMs - DAY_MS, todayMs),
+      (error) =>
+        error instanceof UsageError && error.message.startsWith(`${source} cannot be filled by hand`),
+    )
+})

@@ -1,0 +1,72 @@
+/** Tells how far the first backfill is: a bar where a person looks at a terminal, else a log line now and then. */
+import { type ProgressBar, progressBar } from '../cli/progress-bar.ts'
+import type { Environment } from '../core/environment.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import { EXCHANGES } from './exchanges.ts'
+import type { RecordMessage } from './record-thread.ts'
+
+/** A log line at each tenth, and not before so much time has passed since the one before. */
+const PARTS = 10
+const NOT_WITHIN_MS = 5_000
+
+/** Markets and the oracle look after their past as they go. */
+const FILLED = EXCHANGES.map(({ source }) => source)
+
+type Progress = NonNullable<RecordMessage['sources'][number]['detail']['backfill']>
+
+export function showBackfill(options: {
+  environment: Environment
+  clock: Clock
+  log: Logger
+  terminal?: { isTTY?: boolean; write(text: string): unknown }
+}): (message: Pick<RecordMessage, 'sources'>) => void {
+  const { environment, clock, log } = options
+  const terminal = options.terminal ?? process.stderr
+  const bar: ProgressBar | undefined = terminal.isTTY === true ? progressBar(terminal) : undefined
+  const startedMs = clock.now()
+  const known = new Map<string, Progress>()
+  let toldParts = 0
+  let toldMs = startedMs
+  let isOver = false
+
+  return ({ sources }) => {
+    if (isOver) return
+    for (const { source, detail } of sources) if (detail.backfill !== null) known.set(source, detail.backfill)
+    const all = [...known.values()]
+    const sum = (of: (progress: Progress) => number) => all.reduce((total, each) => total + of(each), 0)
+    const [total, done, failed] = [
+      sum((each) => each.total),
+      sum((each) => each.done),
+      sum((each) => each.failed),
+    ]
+    // Before every exchange has said how much there is, a share of it would jump back.
+    const isAwaited = sources.some(({ source }) => !known.has(source) && FILLED.includes(source))
+    if (isAwaited || total === 0) return
+    const nowMs = clock.now()
+    const seconds = Math.round((nowMs - startedMs) / 1_000)
+    if (all.every(({ isFinished }) => isFinished)) {
+      isOver = true
+      bar?.show(total, total, `${environment}: the past is filled`)
+      bar?.end()
+      log.info({ environment, stretches: total, failed, seconds }, 'the past is filled')
+      return
+    }
+    const share = (done + failed) / total
+    const steps = [...known]
+      .filter(([, { isFinished }]) => !isFinished)
+      .map(([source, { step }]) => `${source} ${step}`)
+    if (bar !== undefined) {
+      bar.show(done + failed, total, `${environment}: filling the past (${steps.join(', ')})`)
+      return
+    }
+    const parts = Math.floor(share * PARTS)
+    if (parts <= toldParts || nowMs - toldMs < NOT_WITHIN_MS) return
+    toldParts = parts
+    toldMs = nowMs
+    log.info(
+      { environment, percent: Math.floor(share * 100), done, failed, total, seconds, steps },
+      'filling the past',
+    )
+  }
+}

@@ -1,0 +1,29 @@
+/** Which recorder a plan wants. */
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { EnvironmentStore } from '../store/environment.ts'
+import type { RecordingPlan } from '../venues/plan.ts'
+import type { Venue } from '../venues/venue.ts'
+import { recordExchange } from './record-exchange.ts'
+import { recordOracle } from './record-oracle.ts'
+import { recordPredictions } from './record-predictions.ts'
+import type { Recorder } from './recorder.ts'
+
+export function chooseRecorder(
+  plan: RecordingPlan,
+  parts: { venue: Venue; store: EnvironmentStore; clock: Clock; log: Logger },
+): Recorder {
+  switch (plan.kind) {
+    case 'exchange':
+      return recordExchange({ ...parts, plan })
+    case 'markets':
+      return recordPredictions({ ...parts, plan })
+    case 'oracle':
+      return recordOracle({ ...parts, heartbeatMs: heartbeatOf(parts.venue) })
+  }
+}
+
+export function heartbeatOf({ describe }: Venue): number {
+  if (describe.heartbeatMs === undefined) throw new RangeError(`${describe.name} tells no heartbeat`)
+  return describe.heartbeatMs
+}

@@ -1,0 +1,16 @@
+import { BARS_ONLY, type ExchangePlan, minutesStep } from '../plan.ts'
+
+const HOUR_MS = 3_600_000
+
+export const binanceSpotPlan: ExchangePlan = {
+  ...BARS_ONLY,
+  source: 'cexa',
+  secondsFrom: 'klines',
+  hasFlow: true,
+  hasTicker: true,
+  backfill: [
+    { kind: 'counts', backMs: 6 * HOUR_MS, chunkMs: HOUR_MS },
+    minutesStep(true),
+    { kind: 'seconds', backMs: 24 * HOUR_MS, chunkMs: HOUR_MS },
+  ],
+}

@@ -1,0 +1,3 @@
+import type { OraclePlan } from '../plan.ts'
+
+export const chainlinkPlan: OraclePlan = { kind: 'oracle', source: 'oracle' }

@@ -1,0 +1,9 @@
+/** Talks to the real venue; run by hand: `node --test src/venues/chainlink/venue.live.test.ts`. */
+import { proveLive } from '../../../test/venues/live-proof.ts'
+import { createChainlink } from './venue.ts'
+
+proveLive(createChainlink, {
+  listenMs: 120_000,
+  history: { dataset: 'oracle_rounds', symbol: 'BTC', atLeast: 60 },
+  channels: [{ dataset: 'oracle_rounds', symbol: 'BTC' }],
+})

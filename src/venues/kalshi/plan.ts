@@ -1,0 +1,12 @@
+import type { MarketPlan } from '../plan.ts'
+
+/** Hundreds of strikes: their bars are shown less often. */
+export const kalshiPlan: MarketPlan = {
+  kind: 'markets',
+  source: 'predmkt_b',
+  datasets: ['markets', 'book', 'trades', 'market_ticker', 'open_interest'],
+  volume: 'pieces',
+  hasTokens: false,
+  hasOpenInterest: true,
+  showEveryMs: 10_000,
+}

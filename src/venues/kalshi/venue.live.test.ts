@@ -1,0 +1,17 @@
+/** Talks to the real venue; run by hand: `node --test src/venues/kalshi/venue.live.test.ts`. */
+import { proveLive } from '../../../test/venues/live-proof.ts'
+import { createKalshi } from './venue.ts'
+
+// Without credentials: books, prints and figures are asked for in rounds of about a minute.
+proveLive(createKalshi, {
+  listenMs: 180_000,
+  history: { dataset: 'markets', symbol: 'BTC', atLeast: 4 },
+  unwitnessed: ['markets'],
+  channels: [
+    { dataset: 'markets', symbol: 'BTC' },
+    { dataset: 'book', symbol: 'BTC' },
+    { dataset: 'trades', symbol: 'BTC' },
+    { dataset: 'market_ticker', symbol: 'BTC' },
+    { dataset: 'open_interest', symbol: 'BTC' },
+  ],
+})

@@ -1,0 +1,103 @@
+/**
+ * What is recorded of a venue, as data: which series it feeds, where the bars of a second come from, and which
+ * steps the first backfill takes, the most wanted first. A venue's plan stands in its folder; the recorders read it.
+ */
+import type { CandleInterval } from '../core/interval.ts'
+import type { VolumeUnit } from '../core/market-bars.ts'
+import type { Source } from '../core/source.ts'
+import type { Dataset } from './channel.ts'
+
+export type RecordingPlan = ExchangePlan | MarketPlan | OraclePlan
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+export const MONTH_MS = 31 * DAY_MS
+
+/** Rolled up from bars of a minute. */
+export const COARSE_INTERVALS = ['5m', '15m', '1h', '4h', '1d'] as const satisfies CandleInterval[]
+
+export type BackfillStep =
+  | { readonly kind: 'funding'; readonly backMs: number; readonly chunkMs: number }
+  | { readonly kind: 'open_interest'; readonly backMs: number; readonly chunkMs: number }
+  /** Aggregate trades, for the counts of flow. */
+  | { readonly kind: 'counts'; readonly backMs: number; readonly chunkMs: number }
+  | {
+      readonly kind: 'candles'
+      readonly interval: CandleInterval
+      readonly rollUp: readonly CandleInterval[]
+      readonly withFlow: boolean
+      readonly backMs: number
+      readonly chunkMs: number
+    }
+  /** Bars of a second, only where the recording had begun: a hole, not the past. */
+  | { readonly kind: 'seconds'; readonly backMs: number; readonly chunkMs: number }
+
+export interface ExchangePlan {
+  readonly kind: 'exchange'
+  readonly source: Source
+  readonly secondsFrom: 'klines' | 'aggregate_trades' | 'trades'
+  readonly hasFlow: boolean
+  readonly hasTicker: boolean
+  readonly hasTrades: boolean
+  readonly hasSnapshots: boolean
+  readonly hasLiquidations: boolean
+  readonly hasFunding: boolean
+  /** `asked`: from the venue's statistics, on their grid. `heard`: from the stream. */
+  readonly openInterest: 'asked' | 'heard' | 'none'
+  /** A minute is asked for so long after its end. */
+  readonly closeAfterMs: number
+  /** Trades may come so late; then a minute that lacks some has a hole. */
+  readonly lateTradesMs: number
+  readonly backfill: readonly BackfillStep[]
+}
+
+/** Prediction markets. */
+export interface MarketPlan {
+  readonly kind: 'markets'
+  readonly source: 'predmkt_a' | 'predmkt_b'
+  readonly datasets: readonly Dataset[]
+  readonly volume: VolumeUnit
+  /** Up/Down markets have a book per token, yes/no contracts one book. */
+  readonly hasTokens: boolean
+  readonly hasOpenInterest: boolean
+  /** Bars that are still open are shown so often. */
+  readonly showEveryMs: number
+}
+
+/** Its bars follow from its answers and the heartbeat in the venue's description. */
+export interface OraclePlan {
+  readonly kind: 'oracle'
+  readonly source: Source
+}
+
+/** An exchange of which only bars are recorded; a plan says what else there is. */
+export const BARS_ONLY = {
+  kind: 'exchange',
+  hasFlow: false,
+  hasTicker: false,
+  hasTrades: false,
+  hasSnapshots: false,
+  hasLiquidations: false,
+  hasFunding: false,
+  openInterest: 'none',
+  closeAfterMs: 2_000,
+  lateTradesMs: 20_000,
+} as const
+
+/** A month of minutes and all that is rolled up from them. */
+export const minutesStep = (withFlow: boolean): BackfillStep => ({
+  kind: 'candles',
+  interval: '1m',
+  rollUp: COARSE_INTERVALS,
+  withFlow,
+  backMs: MONTH_MS,
+  chunkMs: DAY_MS,
+})
+
+/** A month of bars of one length, as the venue has them. */
+export const barsStep = (
+  interval: CandleInterval,
+  rollUp: readonly CandleInterval[],
+  chunkMs: number,
+): BackfillStep => ({ kind: 'candles', interval, rollUp, withFlow: false, backMs: MONTH_MS, chunkMs })
