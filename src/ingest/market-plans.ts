@@ -61,7 +61,8 @@ export function trackedMarketFeeds(plan: MarketPlan, symbol: AssetSymbol): Track
       feed: snapshotFeed(plan, symbol, type),
       channels: [key('book'), windowsKey(symbol, type)],
     })),
-    { feed: feedOf('trades', plan.source, symbol), channels: [key('trades')] },
+    // Prints may pause for long, books do not: their silence is the only sign that a symbol was muted.
+    { feed: feedOf('trades', plan.source, symbol), channels: [key('trades'), key('book')] },
     ...COARSE_INTERVALS.map((interval) => ({
       feed: candleFeed(plan.source, symbol, interval),
       channels: [key('trades'), key('book')],
