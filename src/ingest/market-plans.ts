@@ -22,6 +22,10 @@ export interface MarketPlan {
   readonly hasOpenInterest: boolean
   /** Bars that are still open are shown so often. */
   readonly showEveryMs: number
+  /** A market is traded so long before its window, and its early prints may be found only after its close. */
+  readonly printsBeforeMs: number
+  /** It is followed, and its prints heard, from so long before its window until so long after. */
+  readonly followed: { readonly beforeMs: number; readonly afterMs: number }
 }
 
 export const MARKET_PLANS: Readonly<Record<'polymarket' | 'kalshi', MarketPlan>> = {
@@ -32,6 +36,8 @@ export const MARKET_PLANS: Readonly<Record<'polymarket' | 'kalshi', MarketPlan>>
     hasTokens: true,
     hasOpenInterest: false,
     showEveryMs: 2_000,
+    printsBeforeMs: 25 * 3_600_000,
+    followed: { beforeMs: 15 * 60_000, afterMs: 3 * 60_000 },
   },
   // Hundreds of strikes: their bars are shown less often.
   kalshi: {
@@ -41,6 +47,8 @@ export const MARKET_PLANS: Readonly<Record<'polymarket' | 'kalshi', MarketPlan>>
     hasTokens: false,
     hasOpenInterest: true,
     showEveryMs: 10_000,
+    printsBeforeMs: 0,
+    followed: { beforeMs: 0, afterMs: 0 },
   },
 }
 
@@ -54,18 +62,22 @@ export function snapshotFeed(plan: MarketPlan, symbol: AssetSymbol, type: Market
 /** The pseudo channel that is up while every market of a duration that is in its window has a live book. */
 export const windowsKey = (symbol: AssetSymbol, type: MarketType): string => `windows:${symbol}:${type}`
 
+/** The pseudo channel that is up while we know which markets there are. */
+export const catalogueKey = (symbol: AssetSymbol): string => `catalogue:${symbol}`
+
 export function trackedMarketFeeds(plan: MarketPlan, symbol: AssetSymbol): TrackedFeed[] {
   const key = (dataset: Dataset) => channelKey({ dataset, symbol })
+  const prints = [key('trades'), key('book'), catalogueKey(symbol)]
   return [
     ...MARKET_TYPES.map((type) => ({
       feed: snapshotFeed(plan, symbol, type),
       channels: [key('book'), windowsKey(symbol, type)],
     })),
     // Prints may pause for long, books do not: their silence is the only sign that a symbol was muted.
-    { feed: feedOf('trades', plan.source, symbol), channels: [key('trades'), key('book')] },
+    { feed: feedOf('trades', plan.source, symbol), channels: prints },
     ...COARSE_INTERVALS.map((interval) => ({
       feed: candleFeed(plan.source, symbol, interval),
-      channels: [key('trades'), key('book')],
+      channels: prints,
     })),
     ...(plan.hasOpenInterest
       ? COARSE_INTERVALS.map((interval) => ({

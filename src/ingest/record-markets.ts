@@ -13,7 +13,8 @@ import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { DataObservation, TradeObservation } from '../venues/observation.ts'
 import type { Venue } from '../venues/venue.ts'
-import { type MarketPlan, snapshotFeed, windowsKey } from './market-plans.ts'
+import { catalogueKey, type MarketPlan, snapshotFeed, windowsKey } from './market-plans.ts'
+import { type MendedMarket, mendPrints } from './mend-prints.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
 import { recallMarket } from './recall-market.ts'
 import { type MarketRecorder, recordMarket } from './record-market.ts'
@@ -31,8 +32,14 @@ const SECOND_MS = 1_000
 const KEPT_AFTER_END_MS = 30 * 60_000
 const FINALIZE_EVERY_MS = 10_000
 const BOOKS_FINAL_AFTER_MS = 60_000
-/** Prints are swept until a quarter of an hour after the close; what is found later still is a correction. */
+/** Prints are found by sweeps until a quarter of an hour after the close, or later where the venue is down. */
 const PRINTS_FINAL_AFTER_MS = 16 * 60_000
+/** A market that could not be swept for a day is not waited for any longer. */
+const SWEPT_WITHIN_MS = 25 * 3_600_000
+const MEND_EVERY_MS = 15_000
+const MEND_AGAIN_MS = 60_000
+/** Lists come every half minute: after so long without one, a window may have begun that nobody has seen. */
+const LISTED_WITHIN_MS = 2 * 60_000
 /** The ticks around an instant have arrived after this. */
 const TICKS_AFTER_MS = 3_000
 
@@ -54,9 +61,13 @@ interface Kept {
   /** What an earlier run and the venue know of it is counted. */
   ready: Promise<void>
   isReady: boolean
+  /** All of its prints were told after its close. */
+  isSwept: boolean
 }
 
 export interface MarketsRecorder extends LiveRecorder {
+  /** The markets that an earlier run did not see to their end were told. */
+  knowsLeft(): void
   readonly size: number
 }
 
@@ -68,7 +79,13 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   const interest = new Map<string, string>()
   const passGrid = recordOpenInterest({ plan, symbol, writer })
   let recalls: Promise<unknown> = Promise.resolve()
+  const tradeFeed = feedOf('trades', plan.source, symbol)
+  /** Per duration: until when windows are known. */
+  const knownToMs = new Map<MarketType, number>()
   let hasListed = false
+  let listedMs: number | undefined
+  let hasLeft = false
+  let mendMs = 0
   let shownMs = 0
   let finalizedMs = 0
 
@@ -89,8 +106,11 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       writer,
       referencePrice: () => references.now(market.marketType, clock.now()),
     })
-    const hadBegun = (market.startTime ?? 0) < startedMs
-    const kept: Kept = { recorder, ready: Promise.resolve(), isReady: !hadBegun }
+    // What is met after its end may be stored already: by an earlier run, or before it was forgotten.
+    const hadBegun = (market.startTime ?? 0) < startedMs || recorder.endMs < clock.now()
+    const kept: Kept = { recorder, ready: Promise.resolve(), isReady: !hadBegun, isSwept: false }
+    if (market.marketType != null)
+      knownToMs.set(market.marketType, Math.max(knownToMs.get(market.marketType) ?? 0, recorder.endMs))
     markets.set(market.marketId, kept)
     if (!hadBegun) return kept
     kept.ready = recalls.then(async () => {
@@ -119,6 +139,14 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     else kept.ready = kept.ready.then(() => void kept.recorder.trade(observation))
   }
 
+  function heardSwept(marketId: string): void {
+    const kept = markets.get(marketId)
+    if (kept === undefined) return
+    kept.ready = kept.ready.then(() => {
+      kept.isSwept = true
+    })
+  }
+
   function observe(observation: DataObservation): void {
     switch (observation.kind) {
       case 'market':
@@ -126,6 +154,9 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         break
       case 'trade':
         heardTrade(observation)
+        break
+      case 'swept':
+        heardSwept(observation.instrument)
         break
       case 'reference_price':
         references.heard(observation)
@@ -151,22 +182,71 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
           startMs <= timeMs && timeMs < endMs && (type === undefined || market.marketType === type),
       )
 
-  /** Whether every market in its window has a live book, duration by duration. */
+  /** Whether every market in its window has a live book, duration by duration, and whether all are known. */
   function judgeWindows(nowMs: number): void {
-    if (!hasListed) return
+    if (!hasListed || listedMs === undefined) return
     const atMs = nowMs - GRACE_MS
+    let unseenMs = Number.POSITIVE_INFINITY
     for (const type of MARKET_TYPES) {
       const key = windowsKey(symbol, type)
       const broken = running(atMs, type).filter(({ sampler }) => !sampler.isLive)
-      if (broken.length === 0) {
-        tracker.up(key, nowMs)
-        continue
-      }
-      if (!tracker.isUp(key)) continue
+      const blindMs = blindSince(type, listedMs, atMs)
+      unseenMs = Math.min(unseenMs, blindMs)
       const sinceMs = Math.min(
+        blindMs,
         ...broken.map(({ sampler, startMs }) => Math.max(startMs, sampler.lostSinceMs ?? startMs)),
       )
-      tracker.failed(key, sinceMs, 'not_observed')
+      if (sinceMs === Number.POSITIVE_INFINITY) tracker.up(key, nowMs)
+      else if (tracker.isUp(key))
+        tracker.failed(key, sinceMs, blindMs === sinceMs ? 'venue_down' : 'not_observed')
+    }
+    const key = catalogueKey(symbol)
+    if (unseenMs === Number.POSITIVE_INFINITY) tracker.up(key, nowMs)
+    else if (tracker.isUp(key)) tracker.failed(key, unseenMs, 'venue_down')
+  }
+
+  /** Since when there may be windows of a duration that nobody has seen, because the catalogue does not answer. */
+  function blindSince(type: MarketType, lastListMs: number, atMs: number): number {
+    const knownMs = knownToMs.get(type)
+    if (knownMs === undefined || knownMs > atMs || atMs - lastListMs <= LISTED_WITHIN_MS)
+      return Number.POSITIVE_INFINITY
+    return Math.max(knownMs, lastListMs)
+  }
+
+  /** When prints of a market are heard; the longer ones are followed from one length before. */
+  function tradedRange({ startMs, endMs }: MarketRecorder): MendedMarket['traded'] {
+    const { beforeMs, afterMs } = plan.followed
+    const lengthMs = endMs - startMs
+    const earlyMs = plan.hasTokens && lengthMs > 15 * 60_000 ? lengthMs : 0
+    return { fromMs: startMs - beforeMs - earlyMs, toMs: endMs + afterMs }
+  }
+
+  function* mended(): Generator<MendedMarket> {
+    for (const kept of markets.values()) {
+      const { recorder } = kept
+      yield {
+        market: recorder.market,
+        traded: tradedRange(recorder),
+        isUntraded: !plan.hasTokens && Number(recorder.market.volume ?? 0) === 0,
+        isSwept: kept.isSwept,
+        swept: () => heardSwept(recorder.market.marketId),
+        trade: heardTrade,
+        settled: () => kept.ready,
+      }
+    }
+  }
+
+  async function mend(nowMs: number): Promise<void> {
+    if (!hasLeft || listedMs === undefined || nowMs < mendMs || nowMs - listedMs > LISTED_WITHIN_MS) return
+    mendMs = nowMs + MEND_EVERY_MS
+    const { coverage } = store
+    const about = { feed: tradeFeed, symbol, venue: parts.venue, coverage, tracker, listedMs, nowMs, signal }
+    try {
+      await mendPrints({ ...about, onMarket: heardMarket, markets: mended })
+    } catch (error) {
+      if (signal.aborted) throw error
+      mendMs = clock.now() + MEND_AGAIN_MS
+      log.warn({ symbol, err: error }, 'prints that were missed could not be asked for yet')
     }
   }
 
@@ -182,6 +262,18 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     catalogue.put(recorder.market)
   }
 
+  /**
+   * Before this nothing is found any more: every market that began earlier was swept. One that nobody has listed yet
+   * may have been traded for a day when it begins.
+   */
+  function printsFinalMs(nowMs: number): number {
+    if (!hasListed || !hasLeft) return 0
+    const unswept = [...markets.values()]
+      .filter(({ recorder, isSwept }) => !isSwept && nowMs < recorder.endMs + SWEPT_WITHIN_MS)
+      .map(({ recorder }) => recorder.startMs)
+    return Math.max(0, Math.min(nowMs - PRINTS_FINAL_AFTER_MS, ...unswept) - plan.printsBeforeMs)
+  }
+
   function finalizeAll(nowMs: number): void {
     for (const type of MARKET_TYPES)
       finalize(
@@ -189,8 +281,8 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         snapshotFeed(plan, symbol, type),
         nowMs - BOOKS_FINAL_AFTER_MS,
       )
-    const printsMs = nowMs - PRINTS_FINAL_AFTER_MS
-    finalize({ writer, series: store.series }, feedOf('trades', plan.source, symbol), printsMs)
+    const printsMs = printsFinalMs(nowMs)
+    finalize({ writer, series: store.series }, tradeFeed, printsMs)
     for (const interval of COARSE_INTERVALS) {
       const beforeMs = barStart(printsMs, interval)
       finalize({ writer, series: store.series }, candleFeed(plan.source, symbol, interval), beforeMs)
@@ -210,10 +302,11 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     show(nowMs) {
       const isDue = nowMs - shownMs >= plan.showEveryMs
       if (isDue) shownMs = nowMs
-      for (const [marketId, { recorder, isReady }] of markets) {
+      for (const [marketId, { recorder, isReady, isSwept }] of markets) {
         if (plan.hasTokens && isReady) fillReferences(recorder, nowMs)
         if (isDue && isReady) recorder.show(nowMs)
-        if (!isReady || nowMs < recorder.endMs + KEPT_AFTER_END_MS) continue
+        const keptMs = isSwept ? KEPT_AFTER_END_MS : SWEPT_WITHIN_MS
+        if (!isReady || nowMs < recorder.endMs + keptMs) continue
         markets.delete(marketId)
         interest.delete(marketId)
       }
@@ -228,7 +321,14 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       for (const { recorder } of markets.values()) recorder.sampler.tick(nowMs)
       judgeWindows(nowMs)
     },
+    answered(dataset, atMs) {
+      if (dataset === 'markets') listedMs = atMs
+    },
+    knowsLeft() {
+      hasLeft = true
+    },
     async close(nowMs) {
+      await mend(nowMs)
       if (nowMs - finalizedMs < FINALIZE_EVERY_MS) return
       finalizedMs = nowMs
       finalizeAll(nowMs)

@@ -75,6 +75,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
         clock,
         signal: ending,
         onMarket: (observation) => recorder.observe(observation),
+        onTold: () => recorder.knowsLeft(),
         onError,
       }).catch((error) => {
         if (!ending.aborted) onError(error)
