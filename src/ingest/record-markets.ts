@@ -13,7 +13,14 @@ import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { DataObservation, TradeObservation } from '../venues/observation.ts'
 import type { Venue } from '../venues/venue.ts'
-import { catalogueKey, type MarketPlan, snapshotFeed, windowsKey } from './market-plans.ts'
+import {
+  BASE_INTERVAL,
+  catalogueKey,
+  MARKETS_BACK_MS,
+  type MarketPlan,
+  snapshotFeed,
+  windowsKey,
+} from './market-plans.ts'
 import { type MendedMarket, mendPrints } from './mend-prints.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
 import { recallMarket } from './recall-market.ts'
@@ -78,7 +85,10 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   const references = keepReferencePrices()
   const interest = new Map<string, string>()
   const passGrid = recordOpenInterest({ plan, symbol, writer })
-  let recalls: Promise<unknown> = Promise.resolve()
+  const recordedFrom = store.coverage
+    .read([candleFeed(plan.source, symbol, BASE_INTERVAL)], startedMs - 2 * MARKETS_BACK_MS, startedMs)
+    .then(({ observed }) => observed[0]?.from)
+  let recalls: Promise<unknown> = recordedFrom.catch(() => {})
   const tradeFeed = feedOf('trades', plan.source, symbol)
   /** Per duration: until when windows are known. */
   const knownToMs = new Map<MarketType, number>()
@@ -119,7 +129,9 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         if (stored !== undefined) recorder.market = withKnown(recorder.market, fromRow(stored.market))
         catalogue.put(recorder.market)
         const { series } = store
-        await recallMarket({ plan, recorder, series, venue: parts.venue, nowMs: clock.now(), signal })
+        const recordedFromMs = await recordedFrom
+        const about = { plan, recorder, series, venue: parts.venue, recordedFromMs, signal }
+        await recallMarket({ ...about, nowMs: clock.now() })
       } catch (error) {
         if (!signal.aborted)
           log.warn({ market: market.marketId, err: error }, 'the past of a market is not known')
