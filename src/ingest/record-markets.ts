@@ -6,21 +6,16 @@
  *   trade ──▶ trades, bars          open_interest ──▶ at each grid point, per contract and summed
  */
 import { barStart } from '../core/interval.ts'
-import { MARKET_TYPES, type MarketInput, type MarketRow, type MarketType } from '../core/rows/market.ts'
+import { MARKET_TYPES, type MarketInput, type MarketType } from '../core/rows/market.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { DataObservation, TradeObservation } from '../venues/observation.ts'
 import type { Venue } from '../venues/venue.ts'
-import {
-  BASE_INTERVAL,
-  catalogueKey,
-  MARKETS_BACK_MS,
-  type MarketPlan,
-  snapshotFeed,
-  windowsKey,
-} from './market-plans.ts'
+import { judgeWindows, LISTED_WITHIN_MS } from './judge-windows.ts'
+import { fromRow, withKnown } from './known-market.ts'
+import { BASE_INTERVAL, MARKETS_BACK_MS, type MarketPlan, snapshotFeed } from './market-plans.ts'
 import { type MendedMarket, mendPrints } from './mend-prints.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
 import { recallMarket } from './recall-market.ts'
@@ -28,7 +23,6 @@ import { type MarketRecorder, recordMarket } from './record-market.ts'
 import { recordOpenInterest } from './record-open-interest.ts'
 import { keepReferencePrices } from './reference-prices.ts'
 import type { LiveRecorder } from './run-live.ts'
-import { GRACE_MS } from './sample-market.ts'
 import { finalize } from './symbol-parts.ts'
 import type { CoverageTracker } from './track-coverage.ts'
 import type { MarketWriter } from './write-markets.ts'
@@ -45,8 +39,6 @@ const PRINTS_FINAL_AFTER_MS = 16 * 60_000
 const SWEPT_WITHIN_MS = 25 * 3_600_000
 const MEND_EVERY_MS = 15_000
 const MEND_AGAIN_MS = 60_000
-/** Lists come every half minute: after so long without one, a window may have begun that nobody has seen. */
-const LISTED_WITHIN_MS = 2 * 60_000
 /** The ticks around an instant have arrived after this. */
 const TICKS_AFTER_MS = 3_000
 
@@ -90,8 +82,6 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     .then(({ observed }) => observed[0]?.from)
   let recalls: Promise<unknown> = recordedFrom.catch(() => {})
   const tradeFeed = feedOf('trades', plan.source, symbol)
-  /** Per duration: until when windows are known. */
-  const knownToMs = new Map<MarketType, number>()
   let hasListed = false
   let listedMs: number | undefined
   let hasLeft = false
@@ -119,8 +109,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     // What is met after its end may be stored already: by an earlier run, or before it was forgotten.
     const hadBegun = (market.startTime ?? 0) < startedMs || recorder.endMs < clock.now()
     const kept: Kept = { recorder, ready: Promise.resolve(), isReady: !hadBegun, isSwept: false }
-    if (market.marketType != null)
-      knownToMs.set(market.marketType, Math.max(knownToMs.get(market.marketType) ?? 0, recorder.endMs))
+    windows.knows(market.marketType ?? null, recorder.endMs)
     markets.set(market.marketId, kept)
     if (!hadBegun) return kept
     kept.ready = recalls.then(async () => {
@@ -194,36 +183,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
           startMs <= timeMs && timeMs < endMs && (type === undefined || market.marketType === type),
       )
 
-  /** Whether every market in its window has a live book, duration by duration, and whether all are known. */
-  function judgeWindows(nowMs: number): void {
-    if (!hasListed || listedMs === undefined) return
-    const atMs = nowMs - GRACE_MS
-    let unseenMs = Number.POSITIVE_INFINITY
-    for (const type of MARKET_TYPES) {
-      const key = windowsKey(symbol, type)
-      const broken = running(atMs, type).filter(({ sampler }) => !sampler.isLive)
-      const blindMs = blindSince(type, listedMs, atMs)
-      unseenMs = Math.min(unseenMs, blindMs)
-      const sinceMs = Math.min(
-        blindMs,
-        ...broken.map(({ sampler, startMs }) => Math.max(startMs, sampler.lostSinceMs ?? startMs)),
-      )
-      if (sinceMs === Number.POSITIVE_INFINITY) tracker.up(key, nowMs)
-      else if (tracker.isUp(key))
-        tracker.failed(key, sinceMs, blindMs === sinceMs ? 'venue_down' : 'not_observed')
-    }
-    const key = catalogueKey(symbol)
-    if (unseenMs === Number.POSITIVE_INFINITY) tracker.up(key, nowMs)
-    else if (tracker.isUp(key)) tracker.failed(key, unseenMs, 'venue_down')
-  }
-
-  /** Since when there may be windows of a duration that nobody has seen, because the catalogue does not answer. */
-  function blindSince(type: MarketType, lastListMs: number, atMs: number): number {
-    const knownMs = knownToMs.get(type)
-    if (knownMs === undefined || knownMs > atMs || atMs - lastListMs <= LISTED_WITHIN_MS)
-      return Number.POSITIVE_INFINITY
-    return Math.max(knownMs, lastListMs)
-  }
+  const windows = judgeWindows({ symbol, tracker, running })
 
   /** When prints of a market are heard; the longer ones are followed from one length before. */
   function tradedRange({ startMs, endMs }: MarketRecorder): MendedMarket['traded'] {
@@ -331,7 +291,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     },
     sample(nowMs) {
       for (const { recorder } of markets.values()) recorder.sampler.tick(nowMs)
-      judgeWindows(nowMs)
+      if (hasListed && listedMs !== undefined) windows.judge(nowMs, listedMs)
     },
     answered(dataset, atMs) {
       if (dataset === 'markets') listedMs = atMs
@@ -349,39 +309,5 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     get size() {
       return markets.size
     },
-  }
-}
-
-/** What was known stays known: a winner, and prices that only we have heard. */
-function withKnown(seen: MarketInput, known: MarketInput): MarketInput {
-  const isUndone = known.status === 'resolved' && seen.status !== 'resolved'
-  const base = isUndone
-    ? {
-        ...seen,
-        status: known.status,
-        active: false,
-        winner: known.winner ?? null,
-        resolvedAt: known.resolvedAt ?? null,
-      }
-    : seen
-  return {
-    ...base,
-    referencePriceStart: base.referencePriceStart ?? known.referencePriceStart ?? null,
-    referencePriceEnd: base.referencePriceEnd ?? known.referencePriceEnd ?? null,
-  }
-}
-
-/** As far as it matters for what is known. */
-function fromRow(row: MarketRow): MarketInput {
-  return {
-    marketId: row.market_id,
-    source: row.source as MarketInput['source'],
-    symbol: row.symbol as AssetSymbol,
-    active: row.active,
-    status: row.status as MarketInput['status'],
-    winner: row.winner,
-    resolvedAt: row.resolved_at === null ? null : Date.parse(row.resolved_at),
-    referencePriceStart: row.reference_price_start,
-    referencePriceEnd: row.reference_price_end,
   }
 }
