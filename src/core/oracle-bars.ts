@@ -107,3 +107,11 @@ export function answerText(answer: bigint, decimals: number): string {
 export function mayFollow(a: OracleUpdate, b: OracleUpdate): boolean {
   return b.roundId > a.roundId && b.updatedMs >= a.updatedMs && compare(decimal(b.price), decimal(0)) > 0
 }
+
+const ROUND_BITS = 64n
+
+/** Whether there is a number between two rounds that follow each other. A new phase counts from 1. */
+export function skipsRounds(a: Pick<OracleUpdate, 'roundId'>, b: Pick<OracleUpdate, 'roundId'>): boolean {
+  if (b.roundId >> ROUND_BITS === a.roundId >> ROUND_BITS) return b.roundId > a.roundId + 1n
+  return b.roundId > a.roundId && BigInt.asUintN(Number(ROUND_BITS), b.roundId) > 1n
+}

@@ -13,6 +13,8 @@ const PAGE_ROWS = 500
 const ASK_EVERY_MS = 60_000
 /** A winner is published within some minutes; what ended just now is the live side's. */
 const MARGIN_MS = 60_000
+/** A market that has a winner may still have been waiting for its last sweep. */
+const SWEPT_AFTER_MS = 16 * 60_000
 
 export async function followLeftMarkets(options: {
   plan: MarketPlan
@@ -22,11 +24,15 @@ export async function followLeftMarkets(options: {
   clock: Clock
   signal: AbortSignal
   onMarket: (market: MarketInput) => void
+  /** All of them were told once. */
+  onTold: () => void
   onError: (error: unknown) => void
 }): Promise<void> {
   const { plan, symbol, venue, clock, signal } = options
   const startedMs = clock.now()
   let fromMs = await firstLeft(options.markets, plan, symbol, startedMs)
+  if (fromMs === undefined) options.onTold()
+  else fromMs -= SWEPT_AFTER_MS
   while (fromMs !== undefined && !signal.aborted && clock.now() < startedMs + MARKETS_BACK_MS) {
     try {
       const range = { fromMs, toMs: startedMs + MARGIN_MS }
@@ -39,6 +45,7 @@ export async function followLeftMarkets(options: {
         }
       }
       fromMs = nextMs
+      options.onTold()
     } catch (error) {
       if (signal.aborted) return
       options.onError(error)

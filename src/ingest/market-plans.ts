@@ -25,17 +25,22 @@ export function snapshotFeed(plan: MarketPlan, symbol: AssetSymbol, type: Market
 /** The pseudo channel that is up while every market of a duration that is in its window has a live book. */
 export const windowsKey = (symbol: AssetSymbol, type: MarketType): string => `windows:${symbol}:${type}`
 
+/** The pseudo channel that is up while we know which markets there are. */
+export const catalogueKey = (symbol: AssetSymbol): string => `catalogue:${symbol}`
+
 export function trackedMarketFeeds(plan: MarketPlan, symbol: AssetSymbol): TrackedFeed[] {
   const key = (dataset: Dataset) => channelKey({ dataset, symbol })
+  const prints = [key('trades'), key('book'), catalogueKey(symbol)]
   return [
     ...MARKET_TYPES.map((type) => ({
       feed: snapshotFeed(plan, symbol, type),
       channels: [key('book'), windowsKey(symbol, type)],
     })),
-    { feed: feedOf('trades', plan.source, symbol), channels: [key('trades')] },
+    // Prints may pause for long, books do not: their silence is the only sign that a symbol was muted.
+    { feed: feedOf('trades', plan.source, symbol), channels: prints },
     ...COARSE_INTERVALS.map((interval) => ({
       feed: candleFeed(plan.source, symbol, interval),
-      channels: [key('trades'), key('book')],
+      channels: prints,
     })),
     ...(plan.hasOpenInterest
       ? COARSE_INTERVALS.map((interval) => ({

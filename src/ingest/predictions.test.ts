@@ -210,10 +210,16 @@ test('after the sweep the prints are those of the venue, each once', async () =>
 })
 
 test('no_ask = 1 − yes_bid in every row', async () => {
-  const { data } = await get<StoredSnapshot>('/v1/snapshots?source=predmkt_b&symbol=BTC&limit=1000')
-  assert.equal(data.length, 1_000)
-  for (const { yes_bid: yes, no_ask: no } of data)
-    assert.equal(no, yes == null ? null : Math.round((1 - yes) * 1e6) / 1e6)
+  const path = `/v1/snapshots?source=predmkt_b&symbol=BTC&start=${new Date(START_MS).toISOString()}&limit=1000`
+  let rows = 0
+  for (let after: string | null = ''; after !== null; ) {
+    const page: List<StoredSnapshot> = await get(after === '' ? path : `${path}&after=${after}`)
+    for (const { yes_bid: yes, no_ask: no } of page.data)
+      assert.equal(no, yes == null ? null : Math.round((1 - yes) * 1e6) / 1e6)
+    rows += page.data.length
+    after = page.meta.next_cursor
+  }
+  assert.ok(rows > 1_000, `${rows} rows`)
 })
 
 test('diffs turn the first book into the last one, level for level, across pages', async () => {

@@ -5,10 +5,11 @@
  *   stored bars of 5m that are closed ──▶ stand as they are
  *   stored prints after them          ──▶ counted
  *   the venue's prints                ──▶ stored and counted where they are new
- *   the venue's own bars (yes/no)     ──▶ for the time before, where nothing was recorded
+ *   the venue's own bars (yes/no)     ──▶ for the time before, where nothing was recorded: after an outage from the
+ *                                         last bar that stands, at the first start of all for the hour that runs
  */
 import { buildContractBars } from '../core/contract-bars.ts'
-import { barStart } from '../core/interval.ts'
+import { barStart, INTERVAL_MS } from '../core/interval.ts'
 import type { MarketBar } from '../core/market-bars.ts'
 import type { CandleRow } from '../core/rows/candle.ts'
 import type { TradeRow } from '../core/rows/trade.ts'
@@ -28,9 +29,11 @@ export async function recallMarket(options: {
   venue: Venue
   /** Everything from here on is heard. */
   nowMs: number
+  /** Since when the symbol is recorded; undefined at the first start of all. */
+  recordedFromMs: number | undefined
   signal: AbortSignal
 }): Promise<void> {
-  const { plan, recorder, series, venue, nowMs, signal } = options
+  const { plan, recorder, series, venue, nowMs, recordedFromMs, signal } = options
   const { symbol, marketId, volume } = recorder.market
   const fromMs = barStart(
     Math.max(recorder.startMs - MARKETS_BACK_MS, nowMs - 2 * MARKETS_BACK_MS),
@@ -49,12 +52,14 @@ export async function recallMarket(options: {
   }
 
   const fixed = new Set<string>()
+  let standsToMs: number | undefined
   for (const row of await page<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL))) {
     if (!row.closed) continue
     const bar = barOfRow(row)
     const instrument = row.token_id ?? marketId
     fixed.add(`${instrument}:${bar.openTimeMs}`)
     recorder.fix(instrument, bar, !plan.hasTokens)
+    standsToMs = Math.max(standsToMs ?? 0, bar.openTimeMs + INTERVAL_MS[BASE_INTERVAL])
   }
   const isFixed = (instrument: string, timeMs: number) =>
     fixed.has(`${instrument}:${barStart(timeMs, BASE_INTERVAL)}`)
@@ -62,18 +67,17 @@ export async function recallMarket(options: {
     recorder.known(tradeOfRow(row, recorder), isFixed(row.token_id ?? marketId, Date.parse(row.timestamp)))
   if (Number(volume ?? 0) === 0) return
 
-  // A yes/no contract may be a day old, and there are hundreds: the venue's own bars of the hour that runs, and the
-  // prints of the bar that runs, are asked for; what was before is before our start.
+  // A yes/no contract may be a day old, and there are hundreds: at the first start of all, the venue's own bars of the
+  // hour that runs and the prints of the bar that runs are asked for; what was before is before our start.
   const bucketMs = barStart(nowMs, BASE_INTERVAL)
-  const range = {
-    fromMs: plan.hasTokens ? 0 : bucketMs,
-    toMs: nowMs,
-  }
+  const missedMs = standsToMs ?? recordedFromMs
+  const sinceMs = barStart(Math.max(recorder.startMs, missedMs ?? barStart(nowMs, '1h')), BASE_INTERVAL)
+  const printsMs = missedMs === undefined ? bucketMs : Math.min(sinceMs, bucketMs)
+  const range = { fromMs: plan.hasTokens ? 0 : printsMs, toMs: nowMs }
   if (!plan.hasTokens && recorder.startMs < bucketMs) {
     const finer: ContractBarObservation[] = []
-    const barsFromMs = barStart(Math.max(recorder.startMs, barStart(nowMs, '1h')), BASE_INTERVAL)
     const request = { dataset: 'contract_bars', symbol, market: marketId, interval: '1m' } as const
-    const bars = venue.history({ ...request, range: { fromMs: barsFromMs, toMs: bucketMs } }, { signal })
+    const bars = venue.history({ ...request, range: { fromMs: sinceMs, toMs: bucketMs } }, { signal })
     for await (const { observations } of bars)
       for (const row of observations) if (row.kind === 'contract_bar') finer.push(row)
     for (const bar of buildContractBars({ interval: BASE_INTERVAL, finer }))

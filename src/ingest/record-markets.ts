@@ -6,21 +6,23 @@
  *   trade ──▶ trades, bars          open_interest ──▶ at each grid point, per contract and summed
  */
 import { barStart } from '../core/interval.ts'
-import { MARKET_TYPES, type MarketInput, type MarketRow, type MarketType } from '../core/rows/market.ts'
+import { MARKET_TYPES, type MarketInput, type MarketType } from '../core/rows/market.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { DataObservation, TradeObservation } from '../venues/observation.ts'
 import type { Venue } from '../venues/venue.ts'
-import { type MarketPlan, snapshotFeed, windowsKey } from './market-plans.ts'
+import { judgeWindows, LISTED_WITHIN_MS } from './judge-windows.ts'
+import { fromRow, withKnown } from './known-market.ts'
+import { BASE_INTERVAL, MARKETS_BACK_MS, type MarketPlan, snapshotFeed } from './market-plans.ts'
+import { type MendedMarket, mendPrints } from './mend-prints.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
 import { recallMarket } from './recall-market.ts'
 import { type MarketRecorder, recordMarket } from './record-market.ts'
 import { recordOpenInterest } from './record-open-interest.ts'
 import { keepReferencePrices } from './reference-prices.ts'
 import type { LiveRecorder } from './run-live.ts'
-import { GRACE_MS } from './sample-market.ts'
 import { finalize } from './symbol-parts.ts'
 import type { CoverageTracker } from './track-coverage.ts'
 import type { MarketWriter } from './write-markets.ts'
@@ -31,8 +33,12 @@ const SECOND_MS = 1_000
 const KEPT_AFTER_END_MS = 30 * 60_000
 const FINALIZE_EVERY_MS = 10_000
 const BOOKS_FINAL_AFTER_MS = 60_000
-/** Prints are swept until a quarter of an hour after the close; what is found later still is a correction. */
+/** Prints are found by sweeps until a quarter of an hour after the close, or later where the venue is down. */
 const PRINTS_FINAL_AFTER_MS = 16 * 60_000
+/** A market that could not be swept for a day is not waited for any longer. */
+const SWEPT_WITHIN_MS = 25 * 3_600_000
+const MEND_EVERY_MS = 15_000
+const MEND_AGAIN_MS = 60_000
 /** The ticks around an instant have arrived after this. */
 const TICKS_AFTER_MS = 3_000
 
@@ -54,11 +60,15 @@ interface Kept {
   /** What an earlier run and the venue know of it is counted. */
   ready: Promise<void>
   isReady: boolean
+  /** All of its prints were told after its close. */
+  isSwept: boolean
 }
 
 export interface MarketsRecorder extends LiveRecorder {
   /** A market of an earlier run. It says nothing of which markets there are now. */
   left(market: MarketInput): void
+  /** The markets that an earlier run did not see to their end were told. */
+  knowsLeft(): void
   readonly size: number
 }
 
@@ -69,8 +79,15 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   const references = keepReferencePrices()
   const interest = new Map<string, string>()
   const passGrid = recordOpenInterest({ plan, symbol, writer })
-  let recalls: Promise<unknown> = Promise.resolve()
+  const recordedFrom = store.coverage
+    .read([candleFeed(plan.source, symbol, BASE_INTERVAL)], startedMs - 2 * MARKETS_BACK_MS, startedMs)
+    .then(({ observed }) => observed[0]?.from)
+  let recalls: Promise<unknown> = recordedFrom.catch(() => {})
+  const tradeFeed = feedOf('trades', plan.source, symbol)
   let hasListed = false
+  let listedMs: number | undefined
+  let hasLeft = false
+  let mendMs = 0
   let shownMs = 0
   let finalizedMs = 0
 
@@ -90,8 +107,10 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       writer,
       referencePrice: () => references.now(market.marketType, clock.now()),
     })
-    const hadBegun = (market.startTime ?? 0) < startedMs
-    const kept: Kept = { recorder, ready: Promise.resolve(), isReady: !hadBegun }
+    // What is met after its end may be stored already: by an earlier run, or before it was forgotten.
+    const hadBegun = (market.startTime ?? 0) < startedMs || recorder.endMs < clock.now()
+    const kept: Kept = { recorder, ready: Promise.resolve(), isReady: !hadBegun, isSwept: false }
+    windows.knows(market.marketType ?? null, recorder.endMs)
     markets.set(market.marketId, kept)
     if (!hadBegun) return kept
     kept.ready = recalls.then(async () => {
@@ -100,7 +119,9 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         if (stored !== undefined) recorder.market = withKnown(recorder.market, fromRow(stored.market))
         catalogue.put(recorder.market)
         const { series } = store
-        await recallMarket({ plan, recorder, series, venue: parts.venue, nowMs: clock.now(), signal })
+        const recordedFromMs = await recordedFrom
+        const about = { plan, recorder, series, venue: parts.venue, recordedFromMs, signal }
+        await recallMarket({ ...about, nowMs: clock.now() })
       } catch (error) {
         if (!signal.aborted)
           log.warn({ market: market.marketId, err: error }, 'the past of a market is not known')
@@ -122,6 +143,14 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     else kept.ready = kept.ready.then(() => void kept.recorder.trade(observation))
   }
 
+  function heardSwept(marketId: string): void {
+    const kept = markets.get(marketId)
+    if (kept === undefined) return
+    kept.ready = kept.ready.then(() => {
+      kept.isSwept = true
+    })
+  }
+
   function observe(observation: DataObservation): void {
     switch (observation.kind) {
       case 'market':
@@ -130,6 +159,9 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         break
       case 'trade':
         heardTrade(observation)
+        break
+      case 'swept':
+        heardSwept(observation.instrument)
         break
       case 'reference_price':
         references.heard(observation)
@@ -155,22 +187,42 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
           startMs <= timeMs && timeMs < endMs && (type === undefined || market.marketType === type),
       )
 
-  /** Whether every market in its window has a live book, duration by duration. */
-  function judgeWindows(nowMs: number): void {
-    if (!hasListed) return
-    const atMs = nowMs - GRACE_MS
-    for (const type of MARKET_TYPES) {
-      const key = windowsKey(symbol, type)
-      const broken = running(atMs, type).filter(({ sampler }) => !sampler.isLive)
-      if (broken.length === 0) {
-        tracker.up(key, nowMs)
-        continue
+  const windows = judgeWindows({ symbol, tracker, running })
+
+  /** When prints of a market are heard; the longer ones are followed from one length before. */
+  function tradedRange({ startMs, endMs }: MarketRecorder): MendedMarket['traded'] {
+    const { beforeMs, afterMs } = plan.followed
+    const lengthMs = endMs - startMs
+    const earlyMs = plan.hasTokens && lengthMs > 15 * 60_000 ? lengthMs : 0
+    return { fromMs: startMs - beforeMs - earlyMs, toMs: endMs + afterMs }
+  }
+
+  function* mended(): Generator<MendedMarket> {
+    for (const kept of markets.values()) {
+      const { recorder } = kept
+      yield {
+        market: recorder.market,
+        traded: tradedRange(recorder),
+        isUntraded: !plan.hasTokens && Number(recorder.market.volume ?? 0) === 0,
+        isSwept: kept.isSwept,
+        swept: () => heardSwept(recorder.market.marketId),
+        trade: heardTrade,
+        settled: () => kept.ready,
       }
-      if (!tracker.isUp(key)) continue
-      const sinceMs = Math.min(
-        ...broken.map(({ sampler, startMs }) => Math.max(startMs, sampler.lostSinceMs ?? startMs)),
-      )
-      tracker.failed(key, sinceMs, 'not_observed')
+    }
+  }
+
+  async function mend(nowMs: number): Promise<void> {
+    if (!hasLeft || listedMs === undefined || nowMs < mendMs || nowMs - listedMs > LISTED_WITHIN_MS) return
+    mendMs = nowMs + MEND_EVERY_MS
+    const { coverage } = store
+    const about = { feed: tradeFeed, symbol, venue: parts.venue, coverage, tracker, listedMs, nowMs, signal }
+    try {
+      await mendPrints({ ...about, onMarket: heardMarket, markets: mended })
+    } catch (error) {
+      if (signal.aborted) throw error
+      mendMs = clock.now() + MEND_AGAIN_MS
+      log.warn({ symbol, err: error }, 'prints that were missed could not be asked for yet')
     }
   }
 
@@ -186,6 +238,18 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     catalogue.put(recorder.market)
   }
 
+  /**
+   * Before this nothing is found any more: every market that began earlier was swept. One that nobody has listed yet
+   * may have been traded for a day when it begins.
+   */
+  function printsFinalMs(nowMs: number): number {
+    if (!hasListed || !hasLeft) return 0
+    const unswept = [...markets.values()]
+      .filter(({ recorder, isSwept }) => !isSwept && nowMs < recorder.endMs + SWEPT_WITHIN_MS)
+      .map(({ recorder }) => recorder.startMs)
+    return Math.max(0, Math.min(nowMs - PRINTS_FINAL_AFTER_MS, ...unswept) - plan.printsBeforeMs)
+  }
+
   function finalizeAll(nowMs: number): void {
     for (const type of MARKET_TYPES)
       finalize(
@@ -193,8 +257,8 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         snapshotFeed(plan, symbol, type),
         nowMs - BOOKS_FINAL_AFTER_MS,
       )
-    const printsMs = nowMs - PRINTS_FINAL_AFTER_MS
-    finalize({ writer, series: store.series }, feedOf('trades', plan.source, symbol), printsMs)
+    const printsMs = printsFinalMs(nowMs)
+    finalize({ writer, series: store.series }, tradeFeed, printsMs)
     for (const interval of COARSE_INTERVALS) {
       const beforeMs = barStart(printsMs, interval)
       finalize({ writer, series: store.series }, candleFeed(plan.source, symbol, interval), beforeMs)
@@ -215,10 +279,11 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     show(nowMs) {
       const isDue = nowMs - shownMs >= plan.showEveryMs
       if (isDue) shownMs = nowMs
-      for (const [marketId, { recorder, isReady }] of markets) {
+      for (const [marketId, { recorder, isReady, isSwept }] of markets) {
         if (plan.hasTokens && isReady) fillReferences(recorder, nowMs)
         if (isDue && isReady) recorder.show(nowMs)
-        if (!isReady || nowMs < recorder.endMs + KEPT_AFTER_END_MS) continue
+        const keptMs = isSwept ? KEPT_AFTER_END_MS : SWEPT_WITHIN_MS
+        if (!isReady || nowMs < recorder.endMs + keptMs) continue
         markets.delete(marketId)
         interest.delete(marketId)
       }
@@ -231,9 +296,16 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     },
     sample(nowMs) {
       for (const { recorder } of markets.values()) recorder.sampler.tick(nowMs)
-      judgeWindows(nowMs)
+      if (hasListed && listedMs !== undefined) windows.judge(nowMs, listedMs)
+    },
+    answered(dataset, atMs) {
+      if (dataset === 'markets') listedMs = atMs
+    },
+    knowsLeft() {
+      hasLeft = true
     },
     async close(nowMs) {
+      await mend(nowMs)
       if (nowMs - finalizedMs < FINALIZE_EVERY_MS) return
       finalizedMs = nowMs
       finalizeAll(nowMs)
@@ -242,39 +314,5 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     get size() {
       return markets.size
     },
-  }
-}
-
-/** What was known stays known: a winner, and prices that only we have heard. */
-function withKnown(seen: MarketInput, known: MarketInput): MarketInput {
-  const isUndone = known.status === 'resolved' && seen.status !== 'resolved'
-  const base = isUndone
-    ? {
-        ...seen,
-        status: known.status,
-        active: false,
-        winner: known.winner ?? null,
-        resolvedAt: known.resolvedAt ?? null,
-      }
-    : seen
-  return {
-    ...base,
-    referencePriceStart: base.referencePriceStart ?? known.referencePriceStart ?? null,
-    referencePriceEnd: base.referencePriceEnd ?? known.referencePriceEnd ?? null,
-  }
-}
-
-/** As far as it matters for what is known. */
-function fromRow(row: MarketRow): MarketInput {
-  return {
-    marketId: row.market_id,
-    source: row.source as MarketInput['source'],
-    symbol: row.symbol as AssetSymbol,
-    active: row.active,
-    status: row.status as MarketInput['status'],
-    winner: row.winner,
-    resolvedAt: row.resolved_at === null ? null : Date.parse(row.resolved_at),
-    referencePriceStart: row.reference_price_start,
-    referencePriceEnd: row.reference_price_end,
   }
 }

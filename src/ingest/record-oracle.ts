@@ -13,6 +13,7 @@ import {
   CARRY_HEARTBEATS,
   isOracleBarFinal,
   type OracleUpdate,
+  skipsRounds,
 } from '../core/oracle-bars.ts'
 import { type AssetSymbol, SYMBOLS } from '../core/symbol.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -20,7 +21,7 @@ import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import { channelKey } from '../venues/channel.ts'
 import type { DataObservation } from '../venues/observation.ts'
-import type { LiveOptions, Venue } from '../venues/venue.ts'
+import type { LiveOptions, TimeRange, Venue } from '../venues/venue.ts'
 import { candleFeed } from './plans.ts'
 import type { Recorder, RecorderStatus } from './recorder.ts'
 import { type LiveRecorder, type LiveRun, runLive } from './run-live.ts'
@@ -31,6 +32,11 @@ import { createRowWriter, type RowWriter } from './write-rows.ts'
 const INTERVALS = ['5m', '15m'] as const
 type OracleInterval = (typeof INTERVALS)[number]
 const DAY_MS = 86_400_000
+/** After a long outage the rounds are asked for from where the bars end, but not further back than this. */
+const LONGEST_OUTAGE_MS = 31 * DAY_MS
+const ASK_AGAIN_MS = 15_000
+/** A round on which the nodes do not agree is asked for so often; then it stays a gap. */
+const ASKS_AT_MOST = 20
 /** Updates that no bar needs any more are forgotten when there are so many. */
 const FORGET_AT = 500
 const MAX_KEPT = 20_000
@@ -119,6 +125,23 @@ export function recordOracle(options: OracleOptions): Recorder {
   }
 }
 
+interface Hole extends TimeRange {
+  /** How often it was asked for in vain. */
+  readonly asks?: number
+}
+
+/** What of a range lies in none of the ascending ranges. */
+function uncovered(range: TimeRange, covered: readonly TimeRange[]): TimeRange[] {
+  const rests: TimeRange[] = []
+  let atMs = range.fromMs
+  for (const { fromMs, toMs } of covered) {
+    if (fromMs > atMs) rests.push({ fromMs: atMs, toMs: Math.min(fromMs, range.toMs) })
+    atMs = Math.max(atMs, toMs)
+    if (atMs >= range.toMs) return rests
+  }
+  return [...rests, { fromMs: atMs, toMs: range.toMs }]
+}
+
 function recordSymbol(
   parts: OracleOptions & {
     symbol: AssetSymbol
@@ -135,7 +158,9 @@ function recordSymbol(
   let hasPast = false
   let hasBegun = false
   /** Rounds of these stretches were not heard and are asked for. */
-  let holes: { fromMs: number; toMs: number }[] = []
+  let holes: Hole[] = []
+  let askAgainMs = 0
+  let newest: OracleUpdate | undefined
 
   function add(observation: DataObservation): void {
     if (observation.kind !== 'oracle_round') return
@@ -165,33 +190,68 @@ function recordSymbol(
     let fromMs = startedMs
     for (const interval of INTERVALS) {
       const [known] = await store.series.finality([candleFeed(source, symbol, interval)])
-      const nextMs = Math.max(known?.before ?? 0, firstMs)
+      const before = known?.before ?? 0
+      const nextMs = before === 0 ? firstMs : Math.max(before, startedMs - LONGEST_OUTAGE_MS)
       closedToMs.set(interval, nextMs)
       fromMs = Math.min(fromMs, nextMs)
     }
-    await ask(fromMs - CARRY_HEARTBEATS * heartbeatMs, startedMs + 1)
-    for (const interval of INTERVALS) {
-      const feed = candleFeed(source, symbol, interval)
-      tracker.confirm(feed, closedToMs.get(interval) ?? startedMs, startedMs)
-    }
+    const covered = await ask(fromMs - CARRY_HEARTBEATS * heartbeatMs, startedMs + 1)
+    for (const interval of INTERVALS)
+      confirm(interval, { fromMs: closedToMs.get(interval) ?? startedMs, toMs: startedMs }, covered)
+    holes.unshift(...uncovered({ fromMs, toMs: startedMs }, covered).map((rest) => ({ ...rest, asks: 1 })))
     hasPast = true
   }
 
-  async function ask(fromMs: number, toMs: number): Promise<void> {
+  /** Gives what the venue stands for: it may know less than it was asked for. */
+  async function ask(fromMs: number, toMs: number): Promise<TimeRange[]> {
+    const covered: TimeRange[] = []
     const request = { dataset: 'oracle_rounds', symbol, range: { fromMs, toMs } } as const
-    for await (const page of venue.history(request, { signal })) for (const row of page.observations) add(row)
+    for await (const page of venue.history(request, { signal })) {
+      for (const row of page.observations) add(row)
+      if (page.covered !== null) covered.push(page.covered)
+    }
+    return covered
+  }
+
+  function confirm(interval: OracleInterval, asked: TimeRange, covered: readonly TimeRange[]): void {
+    for (const { fromMs, toMs } of covered)
+      tracker.confirm(
+        candleFeed(source, symbol, interval),
+        Math.max(fromMs, asked.fromMs),
+        Math.min(toMs, asked.toMs),
+      )
   }
 
   /** Rounds that were missed while no node answered are on the chain still. */
-  async function fillHoles(): Promise<void> {
-    while (holes.length > 0) {
-      const [hole] = holes
-      if (hole === undefined) return
-      await ask(hole.fromMs - heartbeatMs, hole.toMs + 1)
-      for (const interval of INTERVALS)
-        tracker.confirm(candleFeed(source, symbol, interval), hole.fromMs, hole.toMs)
-      holes = holes.slice(1)
+  async function fillHoles(nowMs: number): Promise<void> {
+    if (nowMs < askAgainMs) return
+    for (const hole of [...holes]) {
+      const covered = await ask(hole.fromMs - heartbeatMs, hole.toMs + 1)
+      for (const interval of INTERVALS) confirm(interval, hole, covered)
+      const coveredToMs = Math.max(0, ...covered.map(({ toMs }) => toMs))
+      const rests = uncovered(hole, covered).map((rest) => ({ ...rest, asks: (hole.asks ?? 0) + 1 }))
+      // What is newer than the newest round is settled by the next one; a dispute may last for ever.
+      const isOpen = (rest: Hole) => rest.toMs > coveredToMs || (rest.asks ?? 0) <= ASKS_AT_MOST
+      holes = holes.flatMap((each) => (each === hole ? rests.filter(isOpen) : [each]))
+      for (const { fromMs, toMs } of rests.filter((rest) => !isOpen(rest)))
+        for (const interval of INTERVALS)
+          tracker.missing(candleFeed(source, symbol, interval), fromMs, toMs, 'not_observed')
     }
+    if (holes.length > 0) askAgainMs = nowMs + ASK_AGAIN_MS
+  }
+
+  /** A number between two rounds that were heard is a round that was not. */
+  function observe(observation: DataObservation): void {
+    if (observation.kind === 'oracle_round') {
+      if (newest !== undefined && skipsRounds(newest, observation)) {
+        const hole = { fromMs: newest.updatedMs, toMs: observation.updatedMs }
+        for (const interval of INTERVALS)
+          tracker.lost(candleFeed(source, symbol, interval), hole.fromMs, hole.toMs, 'not_observed')
+        holes.push(hole)
+      }
+      newest = observation
+    }
+    add(observation)
   }
 
   function closeBars(interval: OracleInterval, nowMs: number): void {
@@ -200,7 +260,10 @@ function recordSymbol(
     const newestMs = updates.reduce((newest, { updatedMs }) => Math.max(newest, updatedMs), 0)
     const fromMs = closedToMs.get(interval) ?? 0
     let toMs = fromMs
+    // A round that is still asked for may change every bar from there on.
+    const soughtMs = Math.min(...holes.map((hole) => hole.fromMs))
     const isFinal = (endMs: number) =>
+      endMs <= soughtMs &&
       nowMs >= endMs + CLOSE_AFTER_MS &&
       isOracleBarFinal({ endMs, nowMs, heartbeatMs, newestUpdateMs: newestMs === 0 ? null : newestMs })
     while (isFinal(toMs + lengthMs)) toMs += lengthMs
@@ -217,7 +280,7 @@ function recordSymbol(
   }
 
   return {
-    observe: add,
+    observe,
     gap(_dataset, fromMs, toMs) {
       if (Number.isFinite(fromMs)) holes.push({ fromMs, toMs })
       else {
@@ -243,7 +306,7 @@ function recordSymbol(
       if (!hasPast) await askPast()
       const isDown = holes.some(({ toMs }) => !Number.isFinite(toMs))
       if (isDown) return
-      await fillHoles()
+      await fillHoles(nowMs)
       for (const interval of INTERVALS) closeBars(interval, nowMs)
     },
   }

@@ -75,6 +75,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
         clock,
         signal: ending,
         onMarket: (market) => recorder.left(market),
+        onTold: () => recorder.knowsLeft(),
         onError,
       }).catch((error) => {
         if (!ending.aborted) onError(error)

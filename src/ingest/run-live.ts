@@ -30,7 +30,11 @@ const DAMAGE_MS = 1_000
 const OWN_REASONS = /consumer too slow|replaced/
 
 /** What records a symbol, as far as listening is concerned. */
-export type LiveRecorder = Pick<SymbolRecorder, 'observe' | 'gap' | 'begins' | 'show' | 'sample' | 'close'>
+export interface LiveRecorder
+  extends Pick<SymbolRecorder, 'observe' | 'gap' | 'begins' | 'show' | 'sample' | 'close'> {
+  /** A channel that is asked for has answered, with or without something new. */
+  answered?(dataset: Dataset, atMs: number): void
+}
 
 export interface LiveRun {
   readonly done: Promise<void>
@@ -126,6 +130,12 @@ export function runLive(options: {
       case 'stale':
         silence.stale(observation)
         return
+      case 'answered':
+        if (silent.delete(channelKey(observation.channel))) up(observation.channel, observation.receivedMs)
+        recorders
+          .get(observation.channel.symbol)
+          ?.answered?.(observation.channel.dataset, observation.receivedMs)
+        return
       case 'damaged':
         for (const channel of observation.channels)
           tracker.doubt(channelKey(channel), observation.receivedMs - DAMAGE_MS, observation.receivedMs + 1)
@@ -144,8 +154,8 @@ export function runLive(options: {
   }
 
   function data(observation: DataObservation): void {
-    // The loss of a book is our own finding, not a sign of life.
-    if (observation.kind === 'book_lost') {
+    // The loss of a book and the end of a sweep are our own findings, not signs of life.
+    if (observation.kind === 'book_lost' || observation.kind === 'swept') {
       recorders.get(observation.symbol)?.observe(observation)
       return
     }
@@ -251,6 +261,7 @@ const DATASET_OF: Readonly<Record<Exclude<DataObservation['kind'], 'kline' | 'bo
   mid: 'mids',
   contract_bar: 'contract_bars',
   oracle_round: 'oracle_rounds',
+  swept: 'trades',
 }
 
 export function channelOf(observation: DataObservation): Channel {

@@ -7,6 +7,8 @@ import { createSeenNumbers, type SeenNumbers } from './seen-numbers.ts'
 export interface ChannelWatch {
   add(channel: Channel, isUp: () => boolean): void
   channelOf(key: string): Channel | undefined
+  /** When the channel was last heard; Infinity for one that may be silent for as long as it likes. */
+  heardMs(key: string): number
   /** Counts the silence from now. */
   restart(key: string, nowMs: number): void
   /** False for a channel that nobody asked for and for a fact that was already brought. */
@@ -51,6 +53,10 @@ export function createChannelWatch(options: {
       })
     },
     channelOf: (key) => states.get(key)?.channel,
+    heardMs(key) {
+      const state = states.get(key)
+      return state === undefined || state.silenceMs === null ? Number.POSITIVE_INFINITY : state.heardMs
+    },
     restart(key, nowMs) {
       const state = states.get(key)
       if (state === undefined) return

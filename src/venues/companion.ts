@@ -11,13 +11,14 @@ export interface Companion {
   /** Called once; ends when the signal is aborted. An error it throws is the end of it, so it should not. */
   run(io: FeedIo): Promise<void>
   connected?(route: string): void
-  disconnected?(route: string): void
+  /** `sinceMs` is when the quietest channel of the route was last heard: what followed may be lost. */
+  disconnected?(route: string, sinceMs: number): void
 }
 
 export interface FeedIo {
   readonly signal: AbortSignal
   emit(channel: string, observation: DataObservation): void
-  /** The channel was asked about and had nothing new. */
+  /** The channel was asked about and has answered; what was new has been emitted. */
   heard(channel: string): void
   /** Connection changes of what the companion reaches by itself. */
   tell(observation: ControlObservation): void

@@ -155,7 +155,7 @@ export function startFeed(options: FeedOptions): LiveSession {
         disconnected(reason, sinceMs) {
           counts.disconnects += 1
           queue.push({ kind: 'disconnected', receivedMs: clock.now(), reason, sinceMs, ...about })
-          options.companion?.disconnected?.(route.name)
+          options.companion?.disconnected?.(route.name, Math.min(sinceMs, ...keys.map(watch.heardMs)))
         },
         renewed(reason) {
           counts.renewals += 1
@@ -215,7 +215,11 @@ export function startFeed(options: FeedOptions): LiveSession {
     ?.run({
       signal,
       emit: observe,
-      heard: (key) => watch.restart(key, clock.now()),
+      heard(key) {
+        const [receivedMs, channel] = [clock.now(), watch.channelOf(key)]
+        watch.restart(key, receivedMs)
+        if (channel !== undefined) queue.push({ kind: 'answered', source, receivedMs, channel })
+      },
       tell: (observation) => queue.push(observation),
       send: (route, frame) => lineOf(route)?.send(frame) ?? false,
       cut: (route, reason) => lineOf(route)?.cut(reason),

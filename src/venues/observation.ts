@@ -246,6 +246,11 @@ export interface OracleRoundObservation extends Observed {
   readonly updatedMs: number
 }
 
+/** The venue's own list of a market's prints was asked for after its close and told in full, before this. */
+export interface SweptObservation extends Observed {
+  readonly kind: 'swept'
+}
+
 export type DataObservation =
   | TradeObservation
   | AggregateTradeObservation
@@ -265,6 +270,7 @@ export type DataObservation =
   | MidObservation
   | ContractBarObservation
   | OracleRoundObservation
+  | SweptObservation
 
 interface Control {
   readonly source: Source
@@ -309,6 +315,12 @@ export interface StaleObservation extends Control {
   readonly lastHeardMs: number
 }
 
+/** The channel was asked about and answered, with or without something new. Told for channels that are asked for. */
+export interface AnsweredObservation extends Control {
+  readonly kind: 'answered'
+  readonly channel: Channel
+}
+
 /** A frame of this route could not be read: whatever it carried for one of these channels is missing. */
 export interface DamagedObservation extends Control {
   readonly kind: 'damaged'
@@ -323,6 +335,7 @@ export type ControlObservation =
   | SubscribedObservation
   | StaleObservation
   | DamagedObservation
+  | AnsweredObservation
 
 export type Observation = DataObservation | ControlObservation
 
@@ -334,6 +347,7 @@ export function isControl(observation: Observation): observation is ControlObser
     case 'subscribed':
     case 'stale':
     case 'damaged':
+    case 'answered':
       return true
     default:
       return false

@@ -13,7 +13,9 @@ import { HEARTBEAT_MS } from './recording.ts'
 type Levels = [number, number][]
 export type StoredSnapshot = SnapshotRow & {
   orderbook_up?: { bids: Levels; asks: Levels }
+  orderbook_down?: { bids: Levels; asks: Levels }
   orderbook_yes?: { bids: Levels; asks: Levels }
+  orderbook_no?: { bids: Levels; asks: Levels }
   yes_bid?: number | null
   no_ask?: number | null
 }
@@ -125,7 +127,8 @@ function compareBook(
       expected(then.asks) === JSON.stringify(book.asks)
     )
   })
-  return isReal ? [] : [`${at}: not the venue's book`]
+  if (!isReal) return [`${at}: not the venue's book`]
+  return compareOtherLeg(truth, market, row) ? [] : [`${at}: not the venue's book of the other outcome`]
 }
 
 /** How many grid points of a range have another book than the one before: so many rows a recorder has to have. */
@@ -142,7 +145,28 @@ export function trueSamples(truth: Truth, market: TrueMarket, fromMs: number, to
   return count
 }
 
-/** The prints of the window (from an instant on), by the venue's own names. */
+/** The other outcome is the mirror of the first: who bids for one offers the other. */
+function compareOtherLeg(truth: Truth, market: TrueMarket, row: StoredSnapshot): boolean {
+  const atMs = Date.parse(row.timestamp)
+  const book = row.orderbook_down ?? row.orderbook_no
+  if (book === undefined) return false
+  const mirrored = (levels: [string, string][]) =>
+    JSON.stringify(
+      levels
+        .slice(0, DEPTH)
+        .map(([price, size]) => [Math.round((1 - Number(price)) * 1e6) / 1e6, Number(size)]),
+    )
+  return [atMs, atMs - GRID_MS].some((time) => {
+    const then = truth.book(market.name, time)
+    return (
+      then !== undefined &&
+      mirrored(then.asks) === JSON.stringify(book.bids) &&
+      mirrored(then.bids) === JSON.stringify(book.asks)
+    )
+  })
+}
+
+/** The prints of the window and of the time until the close, by the venue's own names. */
 export async function comparePrints(
   store: EnvironmentStore,
   truth: Truth,
@@ -167,7 +191,9 @@ export async function comparePrints(
   const stored = rows.map((row) =>
     facts(nameOf(row.trade_id), row.token_id ?? row.market_id ?? '', row.price, row.size, row.side),
   )
-  const inWindow = (truth.prints(market.name, range.from, range.to) ?? []).map((print) =>
+  // An Up/Down market is traded until it is closed, some time after its window.
+  const closedMs = market.venue === 'polymarket' ? Math.max(range.to, market.resolvedMs) : range.to
+  const inWindow = (truth.prints(market.name, range.from, closedMs) ?? []).map((print) =>
     facts(print.id, print.instrument, print.price, print.size, print.side),
   )
   const real = new Set(

@@ -287,3 +287,23 @@ test('check tells how many nodes answer; a feed that reverts is unavailable, not
   assert.equal(ok, true)
   assert.match(line, /2 of 2 nodes on polygon answer, 2 must agree; BTC UNAVAILABLE/)
 })
+
+test('a round of the past on which the nodes do not agree is a hole in what is covered, not a round that never was', async (t) => {
+  const rounds = Array.from({ length: 20 }, (_, index) => round(index + 1, 50 + index, index * 30))
+  const nodes = await startNodes(t, 2, rounds)
+  const [, liar] = nodes
+  assert.ok(liar)
+  liar.rounds = rounds.map((each, index) => (index === 9 ? { ...each, answer: each.answer + 1n } : each))
+  const range = { fromMs: (T + 60) * 1_000, toMs: (T + 500) * 1_000 }
+  const signal = new AbortController().signal
+  const pages: HistoryPage[] = []
+  for await (const page of venueOf(nodes, 1_000).history({ ...CHANNEL, range }, { signal })) pages.push(page)
+  assert.deepEqual(
+    pages.flatMap((page) => page.covered ?? []),
+    [
+      { fromMs: range.fromMs, toMs: (T + 8 * 30) * 1_000 },
+      { fromMs: (T + 10 * 30) * 1_000, toMs: range.toMs },
+    ],
+  )
+  assert.equal(pages.flatMap((page) => page.observations).length, 14)
+})

@@ -65,7 +65,7 @@ export function listenToRounds(options: {
     const found: Round[] = []
     for (let from = 0; from < ids.length; from += ROUNDS_PER_QUESTION) {
       const rounds = await quorum.rounds(feed.proxy, ids.slice(from, from + ROUNDS_PER_QUESTION), signal)
-      found.push(...rounds.filter((round) => round !== null))
+      found.push(...rounds.filter((round) => round !== null && round !== undefined))
     }
     return found.sort((a, b) => Number(roundOf(a.roundId) - roundOf(b.roundId)))
   }

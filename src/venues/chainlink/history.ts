@@ -1,5 +1,6 @@
 /**
- * Rounds of the past, ascending. Within a phase the rounds' times only grow, so the first round of a range is found
+ * Rounds of the past, ascending. A round that exists and on which the nodes do not agree leaves a hole in what is
+ * covered: from the round before it to the one after. Within a phase the rounds' times only grow, so the first round of a range is found
  * by halving; from there they are read in order, over the borders of phases.
  */
 
@@ -40,16 +41,30 @@ export async function* walkRounds(
   const knownMs = Math.min(range.toMs, newest.updatedAt * 1_000)
   let place: Place | undefined = await firstPlace(quorum, feed, range.fromMs, newest, signal)
   let coveredMs = range.fromMs
+  let lastMs = range.fromMs
+  let isLost = false
   while (place !== undefined && coveredMs < knownMs) {
     const { rounds, next } = await readPage(quorum, feed, place, newest, signal)
-    const inside = rounds.filter((round) => isInside(round, range))
-    const lastMs = (rounds.at(-1)?.updatedAt ?? 0) * 1_000
+    let observations: HistoryPage['observations'][number][] = []
+    for (const round of rounds) {
+      if (round === null) continue
+      if (round === undefined) {
+        if (!isLost) yield { observations, covered: rangeOrNull(coveredMs, lastMs), missing: [] }
+        if (!isLost) observations = []
+        isLost = true
+        continue
+      }
+      const updatedMs = round.updatedAt * 1_000
+      if (isLost) coveredMs = Math.max(coveredMs, Math.min(updatedMs, knownMs))
+      isLost = false
+      lastMs = Math.min(knownMs, Math.max(lastMs, updatedMs))
+      if (isInside(round, range)) observations.push(mapRound(round, feed, now()))
+    }
     // Another round of the same second may follow, so that second itself is not settled yet.
-    const isEnd = next === undefined || lastMs >= range.toMs
-    const settledMs = isEnd ? knownMs : Math.min(knownMs, Math.max(coveredMs, lastMs))
-    const observations = inside.map((round) => mapRound(round, feed, now()))
-    yield { observations, covered: rangeOrNull(coveredMs, settledMs), missing: [] }
-    coveredMs = Math.max(coveredMs, settledMs)
+    const isEnd = next === undefined || (!isLost && lastMs >= knownMs)
+    const settledMs = isEnd ? knownMs : lastMs
+    if (!isLost) yield { observations, covered: rangeOrNull(coveredMs, settledMs), missing: [] }
+    if (!isLost) coveredMs = Math.max(coveredMs, settledMs)
     place = isEnd ? undefined : next
   }
 }
@@ -66,14 +81,14 @@ async function readPage(
   { phase, round }: Place,
   newest: Round,
   signal: AbortSignal,
-): Promise<{ rounds: Round[]; next: Place | undefined }> {
+): Promise<{ rounds: (Round | null | undefined)[]; next: Place | undefined }> {
   const isNewestPhase = phase === phaseOf(newest.roundId)
   const last = isNewestPhase ? roundOf(newest.roundId) : await lastRound(quorum, feed, phase, signal)
   const count = Number(last - round + 1n)
   const ids = Array.from({ length: Math.max(0, Math.min(count, ROUNDS_PER_QUESTION)) }, (_, index) =>
     roundIdOf(phase, round + BigInt(index)),
   )
-  const rounds = (await quorum.rounds(feed.proxy, ids, signal)).filter((each) => each !== null)
+  const rounds = await quorum.rounds(feed.proxy, ids, signal)
   if (quorum.answering < quorum.needed) {
     throw new VenueError(`chainlink: fewer than ${quorum.needed} nodes answer`, { isFinal: false })
   }
@@ -138,8 +153,8 @@ async function timeOf(
   const ids = Array.from({ length: Math.min(count, 8) }, (_, index) =>
     roundIdOf(phase, round + BigInt(index)),
   )
-  const found = (await quorum.rounds(feed.proxy, ids, signal)).find((each) => each !== null)
-  return found === undefined || found === null ? null : found.updatedAt * 1_000
+  const found = (await quorum.rounds(feed.proxy, ids, signal)).find((each) => each != null)
+  return found == null ? null : found.updatedAt * 1_000
 }
 
 /** 0 for a phase that never was. */

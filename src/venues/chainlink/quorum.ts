@@ -11,8 +11,8 @@ export interface Quorum {
   readonly answering: number
   /** Per feed the newest round that is agreed on and newer than the known one; null where there is none. */
   newest(feeds: readonly { proxy: string; after: bigint }[], signal: AbortSignal): Promise<(Round | null)[]>
-  /** The rounds of these numbers that are agreed on; null where the chain has none, or no agreement. */
-  rounds(proxy: string, ids: readonly bigint[], signal: AbortSignal): Promise<(Round | null)[]>
+  /** The rounds of these numbers: null where the chain has none, undefined where the nodes do not agree. */
+  rounds(proxy: string, ids: readonly bigint[], signal: AbortSignal): Promise<(Round | null | undefined)[]>
   /** One call whose answer so many nodes give alike; undefined without agreement. */
   call(call: Call, signal: AbortSignal): Promise<string | null | undefined>
   /** How often a node told another price or time for a round than the agreed one. */
@@ -100,7 +100,8 @@ export function createQuorum(providers: readonly Provider[], wish = 2): Quorum {
           const round = hex === null ? undefined : decodeRound(hex)
           return round?.roundId === id ? [round] : []
         })
-        return told.find((round) => told.filter((each) => isSameRound(each, round)).length >= needed) ?? null
+        const agreed = told.find((round) => told.filter((each) => isSameRound(each, round)).length >= needed)
+        return agreed ?? (told.length === 0 && answers.length >= needed ? null : undefined)
       })
     },
     async call(call, signal) {

@@ -8,6 +8,7 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'
 import type { Companion, FeedIo } from '../companion.ts'
+import { createOwedSweeps, type OwedSweeps } from '../owed-sweeps.ts'
 import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import type { Desk } from './feed.ts'
@@ -15,8 +16,10 @@ import { askRestBook, askTrades, type KalshiRest } from './history.ts'
 import { aboutOf, mapOpenInterest, mapTicker } from './mapper.ts'
 
 const STEP_MS = 1_000
-/** Overlap of a sweep with what was heard before the hole. */
-const SWEEP_MARGIN_MS = 5_000
+/** Overlap of a sweep with what was heard before the hole: no trade takes longer from its time to us. */
+const SWEEP_MARGIN_MS = 20_000
+/** A trade is listed so long after it was made, at the latest. */
+const LISTED_WITHIN_MS = 5_000
 
 export interface FollowOptions {
   readonly desks: ReadonlyMap<AssetSymbol, Desk>
@@ -33,8 +36,14 @@ export interface FollowOptions {
 
 export function followContracts(options: FollowOptions): Companion {
   const { clock, catalogue, rest, isPolling } = options
-  /** Per symbol: since when trades were not heard. */
-  const holes = new Map<AssetSymbol, number>()
+  /** Per symbol: since when trades were not heard, and until when. */
+  const holes = new Map<AssetSymbol, { fromMs: number; toMs: number | undefined }>()
+  /** Sweeps of holes, and of contracts that have closed. */
+  const owed = new Map<AssetSymbol, OwedSweeps>()
+  const closings = new Map<AssetSymbol, OwedSweeps>()
+  /** Without a socket: until when trades were asked for, and who was told that they could not be. */
+  const polledMs = new Map<AssetSymbol, number>()
+  const failing = new Set<AssetSymbol>()
   const volumes = new Map<string, string>()
   const swept = new Set<string>()
   let io: FeedIo | undefined
@@ -66,6 +75,7 @@ export function followContracts(options: FollowOptions): Companion {
         for (const market of await catalogue.resolve(desk.symbol, nowMs, session.signal)) {
           session.emit(`markets:${desk.symbol}`, market)
         }
+        await sweepOwed(session, desk.symbol)
         await sweepClosed(session, desk.symbol, nowMs)
       } catch {
         // The venue did not answer: the channel falls silent, which is told; the next round tries again.
@@ -76,16 +86,52 @@ export function followContracts(options: FollowOptions): Companion {
 
   async function list(session: FeedIo, desk: Desk): Promise<void> {
     const { symbol } = desk
+    const askedMs = clock.now()
     const changed = await catalogue.refresh(symbol, session.signal)
-    session.heard(`markets:${symbol}`)
     for (const market of changed) session.emit(`markets:${symbol}`, market)
+    session.heard(`markets:${symbol}`)
     if (isPolling) for (const contract of catalogue.of(symbol)) emitFigures(session, contract)
-    const sinceMs = holes.get(symbol) ?? (isPolling ? clock.now() - 2 * TIMES.catalogueEveryMs : undefined)
     const traded = changed.filter(({ market }) => isTraded(market.marketId, String(market.volume ?? '')))
+    const hole = holes.get(symbol)
+    const sinceMs = isPolling
+      ? (polledMs.get(symbol) ?? askedMs - 2 * TIMES.catalogueEveryMs)
+      : hole === undefined
+        ? undefined
+        : hole.fromMs
     if (sinceMs === undefined) return
-    holes.delete(symbol)
-    for (const { market } of traded) {
-      await sweep(session, symbol, market.marketId, sinceMs - SWEEP_MARGIN_MS)
+    for (const { market } of traded) sweepsOf(owed, symbol).owe(market.marketId, sinceMs - SWEEP_MARGIN_MS)
+    if (isPolling) polledMs.set(symbol, askedMs)
+    // A list that was asked for within the hole does not know what was traded in the rest of it.
+    else if (hole?.toMs !== undefined && askedMs >= hole.toMs + LISTED_WITHIN_MS) holes.delete(symbol)
+  }
+
+  function sweepsOf(all: Map<AssetSymbol, OwedSweeps>, symbol: AssetSymbol): OwedSweeps {
+    const known = all.get(symbol) ?? createOwedSweeps()
+    all.set(symbol, known)
+    return known
+  }
+
+  async function sweepOwed(session: FeedIo, symbol: AssetSymbol): Promise<void> {
+    const sweeps = sweepsOf(owed, symbol)
+    for (const { id, fromMs } of sweeps.due(clock.now())) {
+      if (await sweep(session, symbol, id, fromMs)) sweeps.done(id)
+      else sweeps.failed(id, clock.now())
+    }
+    if (isPolling) tellTrades(session, symbol, sweeps.failingSinceMs())
+  }
+
+  /** Where trades are only asked for, questions that fail are a loss like that of a socket. */
+  function tellTrades(session: FeedIo, symbol: AssetSymbol, sinceMs: number | undefined): void {
+    const channel = options.channels.find((each) => each.dataset === 'trades' && each.symbol === symbol)
+    if (channel === undefined || failing.has(symbol) === (sinceMs !== undefined)) return
+    const about = { source: 'predmkt_b', receivedMs: clock.now() } as const
+    if (sinceMs === undefined) {
+      failing.delete(symbol)
+      session.tell({ kind: 'subscribed', ...about, channel })
+    } else {
+      failing.add(symbol)
+      const reason = 'trades cannot be asked for'
+      session.tell({ kind: 'disconnected', ...about, route: 'rest', channels: [channel], reason, sinceMs })
     }
   }
 
@@ -112,19 +158,45 @@ export function followContracts(options: FollowOptions): Companion {
     session.emit(`open_interest:${series.symbol}`, mapOpenInterest(openInterest, nowMs, about))
   }
 
-  async function sweep(session: FeedIo, symbol: AssetSymbol, ticker: string, fromMs: number): Promise<void> {
-    const range = { fromMs, toMs: clock.now() + SWEEP_MARGIN_MS }
-    const trades = await askTrades(rest, { symbol, ticker }, range, 'live', session.signal)
-    for (const trade of trades) session.emit(`trades:${symbol}`, trade)
+  /** False when the venue did not answer. */
+  async function sweep(
+    session: FeedIo,
+    symbol: AssetSymbol,
+    ticker: string,
+    fromMs: number,
+  ): Promise<boolean> {
+    try {
+      const range = { fromMs, toMs: clock.now() + SWEEP_MARGIN_MS }
+      const trades = await askTrades(rest, { symbol, ticker }, range, 'live', session.signal)
+      for (const trade of trades) session.emit(`trades:${symbol}`, trade)
+      return true
+    } catch {
+      return false
+    }
   }
 
   /** Once a contract has closed, its whole list is asked for: this repairs whatever the socket lost. */
   async function sweepClosed(session: FeedIo, symbol: AssetSymbol, nowMs: number): Promise<void> {
+    const sweeps = sweepsOf(closings, symbol)
     for (const { market } of catalogue.of(symbol)) {
       const endMs = market.endTime ?? Number.POSITIVE_INFINITY
       if (nowMs < endMs + TIMES.sweepAfterCloseMs || swept.has(market.marketId)) continue
-      swept.add(market.marketId)
-      if (Number(market.volume ?? 0) > 0) await sweep(session, symbol, market.marketId, market.startTime ?? 0)
+      sweeps.owe(market.marketId, market.startTime ?? 0)
+    }
+    for (const { id, fromMs } of sweeps.due(clock.now())) {
+      const market = catalogue.get(id)?.market
+      // Only a figure from after the close says that nothing was traded.
+      const isEmpty = market?.status !== 'open' && Number(market?.volume ?? 0) === 0
+      if (market !== undefined && !isEmpty && !(await sweep(session, symbol, id, fromMs))) {
+        sweeps.failed(id, clock.now())
+        continue
+      }
+      sweeps.done(id)
+      if (market === undefined) continue
+      swept.add(id)
+      const receivedMs = clock.now()
+      const about = aboutOf(symbol, id, receivedMs)
+      session.emit(`trades:${symbol}`, { kind: 'swept', ...about, venueTimeMs: receivedMs, key: null })
     }
     for (const ticker of swept) if (catalogue.get(ticker) === undefined) swept.delete(ticker)
     for (const ticker of volumes.keys()) if (catalogue.get(ticker) === undefined) volumes.delete(ticker)
@@ -176,12 +248,17 @@ export function followContracts(options: FollowOptions): Companion {
   return {
     channels: options.channels,
     run,
-    disconnected(route) {
+    connected(route) {
+      const symbol = symbolOf(route)
+      const hole = symbol === undefined ? undefined : holes.get(symbol)
+      if (hole !== undefined) hole.toMs = clock.now()
+    },
+    disconnected(route, sinceMs) {
       const symbol = symbolOf(route)
       const desk = symbol === undefined ? undefined : options.desks.get(symbol)
       if (symbol === undefined || desk === undefined) return
       const nowMs = clock.now()
-      if (!holes.has(symbol)) holes.set(symbol, nowMs)
+      holes.set(symbol, { fromMs: Math.min(holes.get(symbol)?.fromMs ?? sinceMs, sinceMs), toMs: undefined })
       for (const lost of desk.disconnect(nowMs)) io?.emit(`book:${symbol}`, lost)
     },
   }

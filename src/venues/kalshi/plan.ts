@@ -9,4 +9,6 @@ export const kalshiPlan: MarketPlan = {
   hasTokens: false,
   hasOpenInterest: true,
   showEveryMs: 10_000,
+  printsBeforeMs: 0,
+  followed: { beforeMs: 0, afterMs: 0 },
 }

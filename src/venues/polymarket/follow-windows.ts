@@ -5,9 +5,11 @@
  *   every quarter second:      books that are missing, silent or wrong are asked for
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
+import { backoffMs } from '../../kit/backoff.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'
 import type { Companion, FeedIo } from '../companion.ts'
+import type { TradeObservation } from '../observation.ts'
 import type { KnownMarket, PolymarketCatalogue } from './catalogue.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 import type { Desk, FollowedToken } from './feed.ts'
@@ -16,6 +18,7 @@ import type { Repairs } from './repairs.ts'
 
 const STEP_MS = 1_000
 const REPAIR_STEP_MS = 250
+const SWEEP_RETRY = { baseMs: 2_000, capMs: 60_000 }
 /** So many frozen tokens of one socket within a minute, and the socket goes. */
 const FROZEN_PER_SOCKET = 2
 const FROZEN_WITHIN_MS = 60_000
@@ -36,8 +39,8 @@ export const routeName = (symbol: AssetSymbol) => `market:${symbol}`
 
 export function followWindows(options: FollowOptions): Companion {
   const { clock, catalogue, rest } = options
-  /** Sweeps done per market. */
-  const sweeps = new Map<string, number>()
+  /** Per market the sweeps that were done, and those that failed since. */
+  const sweeps = new Map<string, { done: number; failures: number; nextMs: number }>()
   const frozenMs = new Map<AssetSymbol, number[]>()
   let io: FeedIo | undefined
 
@@ -61,8 +64,8 @@ export function followWindows(options: FollowOptions): Companion {
         if ((nowMs >= nextListMs || options.announced.delete(symbol)) && !session.isPaused()) {
           nextListMs = nowMs + TIMES.catalogueEveryMs
           const changed = await catalogue.refresh(symbol, nowMs, session.signal)
-          session.heard(`markets:${symbol}`)
           for (const market of changed) session.emit(`markets:${symbol}`, market)
+          session.heard(`markets:${symbol}`)
         }
         for (const lost of desk.follow(catalogue.wanted(symbol, nowMs), nowMs)) {
           session.emit(`book:${symbol}`, lost)
@@ -81,16 +84,38 @@ export function followWindows(options: FollowOptions): Companion {
   /** Prints that the stream did not tell. Those that it told are left as they are: their time is finer. */
   async function sweepIfDue(session: FeedIo, desk: Desk, market: KnownMarket, nowMs: number): Promise<void> {
     const { marketId, endTime } = market.market
-    const done = sweeps.get(marketId) ?? 0
-    const afterMs = TIMES.sweepsAfterMs[done]
+    const sweep = sweeps.get(marketId) ?? { done: 0, failures: 0, nextMs: 0 }
+    const afterMs = TIMES.sweepsAfterMs[sweep.done]
     const closedMs = market.closedSeenMs ?? (endTime ?? 0) + TIMES.sweepLatestMs
     if (afterMs === undefined || market.legs.length === 0 || nowMs < closedMs + afterMs) return
-    sweeps.set(marketId, done + 1)
+    if (nowMs < sweep.nextMs) return
+    sweeps.set(marketId, sweep)
     for (const known of sweeps.keys()) if (catalogue.get(known) === undefined) sweeps.delete(known)
-    for (const trade of await askTrades(rest, market, session.signal)) {
+    let trades: TradeObservation[]
+    try {
+      trades = await askTrades(rest, market, session.signal)
+    } catch {
+      sweep.nextMs = clock.now() + backoffMs(SWEEP_RETRY, sweep.failures)
+      sweep.failures += 1
+      return
+    }
+    for (const trade of trades) {
       const hash = trade.id.slice(0, trade.id.indexOf('-'))
       if (!desk.hasHeard(hash, trade.instrument)) session.emit(`trades:${desk.symbol}`, trade)
     }
+    sweep.done += 1
+    sweep.failures = 0
+    if (sweep.done < TIMES.sweepsAfterMs.length) return
+    const receivedMs = clock.now()
+    session.emit(`trades:${desk.symbol}`, {
+      kind: 'swept',
+      source: 'predmkt_a',
+      symbol: desk.symbol,
+      instrument: marketId,
+      venueTimeMs: receivedMs,
+      receivedMs,
+      key: null,
+    })
   }
 
   async function mend(session: FeedIo, desk: Desk): Promise<void> {

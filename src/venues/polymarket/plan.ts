@@ -8,4 +8,6 @@ export const polymarketPlan: MarketPlan = {
   hasTokens: true,
   hasOpenInterest: false,
   showEveryMs: 2_000,
+  printsBeforeMs: 25 * 3_600_000,
+  followed: { beforeMs: 15 * 60_000, afterMs: 3 * 60_000 },
 }

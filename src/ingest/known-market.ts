@@ -1,0 +1,37 @@
+/** What is known of a market from before, when it is told again. */
+import type { MarketInput, MarketRow } from '../core/rows/market.ts'
+import type { AssetSymbol } from '../core/symbol.ts'
+
+/** What was known stays known: a winner, and prices that only we have heard. */
+export function withKnown(seen: MarketInput, known: MarketInput): MarketInput {
+  const isUndone = known.status === 'resolved' && seen.status !== 'resolved'
+  const base = isUndone
+    ? {
+        ...seen,
+        status: known.status,
+        active: false,
+        winner: known.winner ?? null,
+        resolvedAt: known.resolvedAt ?? null,
+      }
+    : seen
+  return {
+    ...base,
+    referencePriceStart: base.referencePriceStart ?? known.referencePriceStart ?? null,
+    referencePriceEnd: base.referencePriceEnd ?? known.referencePriceEnd ?? null,
+  }
+}
+
+/** As far as it matters for what is known. */
+export function fromRow(row: MarketRow): MarketInput {
+  return {
+    marketId: row.market_id,
+    source: row.source as MarketInput['source'],
+    symbol: row.symbol as AssetSymbol,
+    active: row.active,
+    status: row.status as MarketInput['status'],
+    winner: row.winner,
+    resolvedAt: row.resolved_at === null ? null : Date.parse(row.resolved_at),
+    referencePriceStart: row.reference_price_start,
+    referencePriceEnd: row.reference_price_end,
+  }
+}

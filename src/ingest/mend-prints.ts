@@ -1,0 +1,99 @@
+/**
+ * Closes the gaps in the prints of a symbol. A gap that has ended is walked at the venue, market by market:
+ *
+ *   gap ──▶ markets that ended since it began are listed ──▶ the prints of every market that could trade in it
+ *            ──▶ all of them told in full? observed · else the gap stays, and is tried again later
+ *
+ * Bars are not closed by this: the midpoints of the time are published by nobody.
+ */
+import type { Feed } from '../core/feed.ts'
+import type { MarketInput } from '../core/rows/market.ts'
+import type { AssetSymbol } from '../core/symbol.ts'
+import type { CoverageStore, Gap } from '../store/coverage.ts'
+import type { TradeObservation } from '../venues/observation.ts'
+import type { TimeRange, Venue } from '../venues/venue.ts'
+import { MARKETS_BACK_MS } from './market-plans.ts'
+import type { CoverageTracker } from './track-coverage.ts'
+
+/** What happened is listed by the venues after this; a gap is left alone until then. */
+export const LISTED_AFTER_MS = 75_000
+const MENDS_AT_ONCE = 4
+/** A market that closed just before a gap may have been traded until its last moment. */
+const ENDED_BEFORE_MS = 5 * 60_000
+
+export interface MendedMarket {
+  readonly market: MarketInput
+  /** When its prints are to be heard. */
+  readonly traded: TimeRange
+  /** Whether the venue says that nothing at all was traded. */
+  readonly isUntraded: boolean
+  readonly isSwept: boolean
+  /** Its whole list was told. */
+  swept(): void
+  trade(observation: TradeObservation): void
+  /** Resolves when what was told is counted. */
+  settled(): Promise<void>
+}
+
+export interface MendOptions {
+  readonly feed: Feed<'trades'>
+  readonly symbol: AssetSymbol
+  readonly venue: Pick<Venue, 'history'>
+  readonly coverage: CoverageStore
+  readonly tracker: Pick<CoverageTracker, 'confirm'>
+  /** Which markets there are was last listed then. */
+  readonly listedMs: number
+  readonly nowMs: number
+  readonly signal: AbortSignal
+  readonly onMarket: (market: MarketInput) => void
+  readonly markets: () => Iterable<MendedMarket>
+}
+
+/** Gives how many gaps were closed. Throws where the venue does not answer. */
+export async function mendPrints(options: MendOptions): Promise<number> {
+  const { feed, coverage, nowMs } = options
+  const lastMs = nowMs - LISTED_AFTER_MS
+  const { gaps } = await coverage.read([feed], nowMs - MARKETS_BACK_MS, lastMs)
+  const ended = gaps.filter(
+    ({ reason, to }) => reason !== 'before_start' && to < lastMs && to < options.listedMs,
+  )
+  let closed = 0
+  for (const gap of ended.slice(0, MENDS_AT_ONCE)) if (await mend(options, gap)) closed += 1
+  return closed
+}
+
+async function mend(options: MendOptions, gap: Gap): Promise<boolean> {
+  const { venue, symbol, nowMs, signal } = options
+  const range = { fromMs: gap.from - ENDED_BEFORE_MS, toMs: nowMs + 1 }
+  for await (const { observations } of venue.history({ dataset: 'markets', symbol, range }, { signal }))
+    for (const row of observations) if (row.kind === 'market') options.onMarket(row.market)
+  const concerned = [...options.markets()].filter(
+    ({ traded }) => traded.fromMs < gap.to && traded.toMs > gap.from,
+  )
+  for (const each of concerned) if (!(await tell(options, each, gap))) return false
+  // Coverage stands behind the rows in the writer, so those that wait for an earlier run's are waited for.
+  for (const each of concerned) await each.settled()
+  options.tracker.confirm(options.feed, gap.from, gap.to)
+  return true
+}
+
+async function tell(options: MendOptions, each: MendedMarket, gap: Gap): Promise<boolean> {
+  const { venue, symbol, nowMs, signal } = options
+  const hasEnded = each.traded.toMs < nowMs - LISTED_AFTER_MS
+  const isWhole = hasEnded && !each.isSwept
+  const needed = {
+    fromMs: isWhole ? each.traded.fromMs : Math.max(gap.from, each.traded.fromMs),
+    toMs: isWhole ? each.traded.toMs : Math.min(gap.to, each.traded.toMs),
+  }
+  if (!each.isUntraded) {
+    const request = { dataset: 'trades', symbol, market: each.market.marketId, range: needed } as const
+    let coveredMs = needed.fromMs
+    for await (const { observations, covered } of venue.history(request, { signal })) {
+      for (const row of observations) if (row.kind === 'trade') each.trade({ ...row, isSwept: true })
+      if (covered !== null && covered.fromMs <= coveredMs) coveredMs = Math.max(coveredMs, covered.toMs)
+    }
+    if (coveredMs < needed.toMs) return false
+  }
+  if (isWhole) each.swept()
+  return true
+}
