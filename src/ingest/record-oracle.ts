@@ -159,6 +159,8 @@ function recordSymbol(
   let hasBegun = false
   /** Rounds of these stretches were not heard and are asked for. */
   let holes: Hole[] = []
+  /** Bars that were closed without an answer, ascending. */
+  const hollow = new Map<OracleInterval, TimeRange[]>()
   let askAgainMs = 0
   let newest: OracleUpdate | undefined
 
@@ -213,13 +215,15 @@ function recordSymbol(
     return covered
   }
 
+  /** A bar that was closed without an answer stays a hole, whatever is known of the rounds around it. */
   function confirm(interval: OracleInterval, asked: TimeRange, covered: readonly TimeRange[]): void {
-    for (const { fromMs, toMs } of covered)
-      tracker.confirm(
-        candleFeed(source, symbol, interval),
-        Math.max(fromMs, asked.fromMs),
-        Math.min(toMs, asked.toMs),
-      )
+    for (const part of covered) {
+      const fromMs = Math.max(part.fromMs, asked.fromMs)
+      const toMs = Math.min(part.toMs, asked.toMs)
+      if (fromMs >= toMs) continue
+      for (const piece of uncovered({ fromMs, toMs }, hollow.get(interval) ?? []))
+        tracker.confirm(candleFeed(source, symbol, interval), piece.fromMs, piece.toMs)
+    }
   }
 
   /** Rounds that were missed while no node answered are on the chain still. */
@@ -246,7 +250,8 @@ function recordSymbol(
       if (newest !== undefined && skipsRounds(newest, observation)) {
         const hole = { fromMs: newest.updatedMs, toMs: observation.updatedMs }
         for (const interval of INTERVALS)
-          tracker.lost(candleFeed(source, symbol, interval), hole.fromMs, hole.toMs, 'not_observed')
+          for (const { fromMs, toMs } of uncovered(hole, hollow.get(interval) ?? []))
+            tracker.lost(candleFeed(source, symbol, interval), fromMs, toMs, 'not_observed')
         holes.push(hole)
       }
       newest = observation
@@ -273,8 +278,11 @@ function recordSymbol(
     const starts = new Set(bars.map(({ openTimeMs }) => openTimeMs))
     const firstMs = updates.reduce((first, { updatedMs }) => Math.min(first, updatedMs), nowMs)
     for (let at = fromMs; at < toMs; at += lengthMs)
-      if (!starts.has(at))
+      if (!starts.has(at)) {
         tracker.lost(feed, at, at + lengthMs, at + lengthMs <= firstMs ? 'not_provided' : 'venue_down')
+        const bar = { fromMs: at, toMs: at + lengthMs }
+        hollow.set(interval, [...(hollow.get(interval) ?? []), bar].slice(-FORGET_AT))
+      }
     closedToMs.set(interval, toMs)
     finalize({ writer: rows, series: store.series }, feed, toMs)
   }
