@@ -118,12 +118,41 @@ test('a receiver that hangs does not delay another one', async (t) => {
   const quick = await startReceiver()
   await subscribe(quick)
   await rig.emitBlocks(50)
-  await until('the stuck one is busy', () => stuck.received.length >= 10)
+  await until('the stuck one is busy', () => stuck.received.length >= 2)
   const startedMs = performance.now()
   await rig.emitBlocks(200)
   await until('the quick one has all', () => quick.accepted.size === 250)
   assert.ok(performance.now() - startedMs < 2_000, `${performance.now() - startedMs} ms`)
 })
+
+for (const [name, first] of [
+  ['hang from the first event on', 0],
+  ['answer quickly and then hang', 1],
+] as const) {
+  test(`seventy receivers that ${name} do not delay another one`, async (t) => {
+    const { rig, subscribe } = await setUp(t)
+    const owners = await Promise.all([1, 2, 3, 4].map((n) => rig.createOwner(`many${n}@example.com`)))
+    const dead = await startReceiver(first === 0 ? hang : accept)
+    t.after(() => dead.close())
+    for (let n = 0; n < 70; n++) {
+      const owner = owners[n % owners.length]
+      assert.ok(owner)
+      const asked = { url: `${dead.url}/${n}`, kinds: ['block_added'], addresses: [], batch: false }
+      await rig.webhooks.subscriptions.create(owner, asked)
+    }
+    await rig.emitBlocks(first)
+    await until('the quick beginning', () => dead.received.length === 70 * first)
+    dead.answer = hang
+    const quick = await startReceiver()
+    await subscribe(quick)
+    const startedMs = performance.now()
+    await rig.emitBlocks(100)
+    await until('100 events at the quick one', () => quick.accepted.size === 100)
+    const tookMs = performance.now() - startedMs
+    assert.ok(tookMs < 3_000, `${tookMs} ms`)
+    assert.ok(dead.received.length > 70 * first, 'the others were tried as well')
+  })
+}
 
 test('a batch subscription gets up to 100 events in one POST with one signature', async (t) => {
   const { rig, owner, subscribe } = await setUp(t)
