@@ -184,6 +184,19 @@ test('exhausted credits pause the delivery and keep the events; new credits brin
   await until('the rest', () => receiver.accepted.size === 40, 14_000)
 })
 
+test('a batch that the credits do not reach for brings the paid part and keeps the rest', async (t) => {
+  const { rig, owner, subscribe } = await setUp(t)
+  await rig.accounts.setCredits(owner.accountId, 99)
+  const receiver = await startReceiver()
+  const { subscription } = await subscribe(receiver, { batch: true })
+  await rig.emitBlocks(100)
+  await until('99 events', () => receiver.accepted.size === 99)
+  await until('pause', () => rig.webhooks.pauseOf(subscription.id) === 'credits_exhausted')
+  assert.equal(await rig.creditsUsed(owner.accountId), 99)
+  await rig.accounts.setCredits(owner.accountId, 10)
+  await until('the last one', () => receiver.accepted.size === 100, 12_000)
+})
+
 test('after a rotation both secrets verify, and the old one stops at its time', async (t) => {
   let shiftMs = 0
   const clock = { now: () => Date.now() + shiftMs, sleep: async () => {} }

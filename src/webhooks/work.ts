@@ -53,10 +53,10 @@ interface Try {
 }
 
 /** Longer than a try can take, and short enough that the jobs of a dead worker return within 30 s. */
-const LEASE_MS = 25_000
+export const LEASE_MS = 25_000
 /** A job is not begun when what is left of its lease would not cover the try. */
 const LEAST_LEASE_SHARE = 0.64
-const POLL_MS = 1_000
+export const POLL_MS = 1_000
 const PAUSE_MS = 5_000
 /** Tries that are neither old nor to a slow receiver. */
 const MOST_QUICK_IN_FLIGHT = 1_000
@@ -166,22 +166,24 @@ export function startWorker(deps: WorkerDeps): Worker {
     pumpStarved()
   }
 
-  async function tryJobs(lane: Lane, jobs: readonly Job[]): Promise<void> {
+  async function tryJobs(lane: Lane, taken: readonly Job[]): Promise<void> {
     const nowMs = clock.now()
-    if (jobs.some((job) => job.leaseMs - nowMs < leastLeaseMs)) {
+    if (taken.some((job) => job.leaseMs - nowMs < leastLeaseMs)) {
       lane.breaker.release()
       lane.hungry = true
-      settlement.giveBack(jobs, nowMs)
+      settlement.giveBack(taken, nowMs)
       return
     }
     const { subscription } = lane
-    const reserved = await credits.reserve(subscription, jobs.length)
+    const reserved = await credits.reserve(subscription, taken.length)
     if (!reserved.ok) {
       lane.breaker.release()
-      pause(lane, reserved.reason, jobs)
+      pause(lane, reserved.reason, taken)
       return
     }
     lane.pauseReason = undefined
+    const jobs = taken.slice(0, reserved.count)
+    if (jobs.length < taken.length) pause(lane, 'credits_exhausted', taken.slice(reserved.count))
     const attempt = await attemptJobs(lane, jobs, reserved)
     if (attempt.delivered) await reserved.charge(jobs.map((job) => job.id))
     else reserved.release()
