@@ -10,6 +10,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Wake } from '../kit/wake.ts'
 import type { CatchUp } from '../relay/catch-up.ts'
 import type { Received, Receiver } from '../relay/receive.ts'
+import type { ChainBlock, ChainGap } from '../store/chain.ts'
 import type { Indexer } from './indexer.ts'
 
 export interface FollowBlocksOptions {
@@ -25,6 +26,8 @@ export interface FollowBlocksOptions {
   /** From where to ask again when notifications had to be given up. */
   recover: () => string | undefined
   onWritten: (newestSeq: number) => void
+  /** Blocks that no node has any more were never told. */
+  onGap: (gap: ChainGap) => void
   onTrouble: (detail: string) => void
 }
 
@@ -74,6 +77,22 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
     await clock.sleep(GATHER_MS, signal).catch(() => {})
   }
 
+  async function noteGap(fromHash: string, older: ChainBlock | undefined): Promise<void> {
+    const tip = await indexer.checkpoint()
+    const atMs = clock.now()
+    const gap: ChainGap = {
+      atMs,
+      fromHash,
+      fromBlueScore: older?.blueScore ?? tip?.blueScore ?? 0,
+      fromTimeMs: older?.timeMs ?? tip?.timeMs ?? atMs,
+      toHash: tip?.hash ?? fromHash,
+      toTimeMs: tip?.timeMs ?? atMs,
+      reason: 'blocks_pruned',
+    }
+    await indexer.noteGap(gap)
+    options.onGap(gap)
+  }
+
   async function fill(from: string): Promise<void> {
     let low = from
     for (let round = 0; round < MOST_ROUNDS && !signal.aborted; round++) {
@@ -82,7 +101,7 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
       if (answer.kind === 'unknown_block') {
         const older = await indexer.chainBlockBelow(OLDER_BLOCKS)
         if (older === undefined || older.hash === low || round > 0) {
-          options.onTrouble(`blocks after ${low} cannot be asked for any more`)
+          await noteGap(low, older)
           return
         }
         low = older.hash
