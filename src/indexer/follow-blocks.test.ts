@@ -11,21 +11,34 @@ import { createIndexer } from './indexer.ts'
 
 const hash = (digit: string) => digit.repeat(64)
 
-test('blocks that no node has any more are a recorded gap', async (t) => {
+/** One fill from a block that no node knows; the node's oldest block has that blue score. */
+async function fillOver(oldestBlueScore: number) {
   const { chain, events, close } = openSqliteChain({ file: ':memory:' })
-  t.after(close)
   const now = () => 9_000
   const indexer = await createIndexer({ chain, events, network: 'testnet-10', now, dropAfterMs: 1 })
-  await indexer.startAt({ hash: hash('1'), blueScore: 5, daaScore: 6, timeMs: 5_000 }, undefined)
+  const block = (digit: string, blueScore: number) => ({
+    hash: hash(digit),
+    blueScore,
+    daaScore: blueScore,
+    timeMs: blueScore * 1_000,
+  })
+  await chain.write({ atMs: 1, start: block('1', 5), added: [{ ...block('9', 50), transactions: [] }] })
+  const oldest = block('2', oldestBlueScore)
+  const asked: string[] = []
   const unknown = async () => ({ kind: 'unknown_block' }) as const
+  const bytes = Buffer.from('{"blockHashes":[],"blocks":[]}')
   const catchUp: CatchUp = {
     chainFrom: unknown,
-    blocksFrom: unknown,
+    blocksFrom: async (from) => {
+      asked.push(from)
+      return from === oldest.hash ? { kind: 'bytes', bytes, node: 'n' } : { kind: 'unknown_block' }
+    },
     mempool: unknown,
-    ends: async () => undefined,
+    ends: async () => ({ sink: block('3', 60), oldest }),
   }
   const stop = new AbortController()
   const gaps: ChainGap[] = []
+  const troubles: string[] = []
   let missing: string | undefined = hash('0')
   await followBlocks({
     indexer,
@@ -36,22 +49,36 @@ test('blocks that no node has any more are a recorded gap', async (t) => {
     signal: stop.signal,
     prefer: () => undefined,
     takeMissing: () => {
+      if (missing === undefined) stop.abort()
       const taken = missing
       missing = undefined
       return taken
     },
     recover: () => undefined,
     onWritten: () => {},
-    onGap: (gap) => {
-      gaps.push(gap)
-      stop.abort()
-    },
-    onTrouble: (detail) => assert.fail(detail),
+    onGap: (gap) => gaps.push(gap),
+    onTrouble: (detail) => troubles.push(detail),
   })
   const written = await chain.gaps()
   assert.deepEqual(written, gaps)
+  await close()
+  return { written, asked, troubles }
+}
+
+test('blocks that no node has any more are a recorded gap, and those after it are told', async () => {
+  const { written, asked, troubles } = await fillOver(20)
   assert.deepEqual(
     written.map(({ fromHash, toHash, toTimeMs, reason }) => ({ fromHash, toHash, toTimeMs, reason })),
-    [{ fromHash: hash('1'), toHash: hash('1'), toTimeMs: 5_000, reason: 'blocks_pruned' }],
+    [{ fromHash: hash('1'), toHash: hash('2'), toTimeMs: 20_000, reason: 'blocks_pruned' }],
   )
+  assert.deepEqual(asked, [hash('0'), hash('1'), hash('2')])
+  assert.deepEqual(troubles, [])
+})
+
+test('a node that is behind, or a gap of the chain itself, is no gap of blocks', async () => {
+  for (const score of [1, 51]) {
+    const { written, troubles } = await fillOver(score)
+    assert.deepEqual(written, [])
+    assert.equal(troubles.length, 1)
+  }
 })
