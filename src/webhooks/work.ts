@@ -49,7 +49,10 @@ export interface WorkerDeps {
 interface Try {
   readonly lane: Lane
   readonly beganAtMs: number
-  slow: boolean
+  /** Begun for a slow receiver; counted apart. */
+  readonly slow: boolean
+  /** Begun as a quick one, and not answered in time: counted nowhere but in the whole. */
+  old: boolean
 }
 
 /** Longer than a try can take, and short enough that the jobs of a dead worker return within 30 s. */
@@ -75,20 +78,21 @@ export function startWorker(deps: WorkerDeps): Worker {
   const starved = new Set<Lane>()
   /** Oldest first. */
   const tries = new Set<Try>()
+  let quickInFlight = 0
   let slowInFlight = 0
   let closed = false
   let cut = false
   const settlement = createSettlement({ store, log })
 
   function hasRoom(lane: Lane): boolean {
-    const quickInFlight = tries.size - slowInFlight
     const crowded = quickInFlight >= CROWDED_IN_FLIGHT
     if (lane.inFlight >= slotsOf(lane, crowded)) {
       if (lane.inFlight < slotsOf(lane, false)) starved.add(lane)
       return false
     }
     const ownRoom = lane.slow ? slowInFlight < MOST_SLOW_IN_FLIGHT : quickInFlight < MOST_QUICK_IN_FLIGHT
-    if (ownRoom && tries.size < MOST_IN_FLIGHT) return true
+    // The first slot is everybody's: it shows whether a receiver is slow.
+    if ((ownRoom || lane.inFlight === 0) && tries.size < MOST_IN_FLIGHT) return true
     starved.add(lane)
     return false
   }
@@ -130,10 +134,11 @@ export function startWorker(deps: WorkerDeps): Worker {
   }
 
   async function run(lane: Lane, jobs: readonly Job[]): Promise<void> {
-    const thisTry: Try = { lane, beganAtMs: clock.now(), slow: lane.slow }
+    const thisTry: Try = { lane, beganAtMs: clock.now(), slow: lane.slow, old: false }
     lane.inFlight++
     tries.add(thisTry)
     if (thisTry.slow) slowInFlight++
+    else quickInFlight++
     try {
       await tryJobs(lane, jobs)
     } catch (err) {
@@ -143,6 +148,7 @@ export function startWorker(deps: WorkerDeps): Worker {
     lane.inFlight--
     tries.delete(thisTry)
     if (thisTry.slow) slowInFlight--
+    else if (!thisTry.old) quickInFlight--
     pumpStarved()
     pump(lane)
   }
@@ -156,12 +162,12 @@ export function startWorker(deps: WorkerDeps): Worker {
   /** A try that gets old says that its receiver is slow, long before its time is over. */
   function noteOldTries(): void {
     const beforeMs = clock.now() - SLOW_ANSWER_MS
-    for (const old of tries) {
-      if (old.beganAtMs > beforeMs) break
-      if (old.slow) continue
-      old.slow = true
-      old.lane.slow = true
-      slowInFlight++
+    for (const one of tries) {
+      if (one.beganAtMs > beforeMs) break
+      if (one.slow || one.old) continue
+      one.old = true
+      one.lane.slow = true
+      quickInFlight--
     }
     pumpStarved()
   }
