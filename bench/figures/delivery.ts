@@ -90,6 +90,8 @@ async function startCrowd(mode: 'hub' | 'bare') {
 const MATCHES_PER_ROUND = 200_000
 const FEW = 100
 const MANY = 100_000
+/** Prime to the numbers of subscriptions: neighbours follow each other nowhere, and every one has its turn. */
+const SPREAD = 48_271
 
 /** Finding who wants an event, with few and with many subscriptions. */
 export async function matchFigures(): Promise<Figure[]> {
@@ -113,15 +115,16 @@ function matchTime(subscriptions: number): () => Promise<number> {
   for (let index = 0; index < subscriptions; index++) {
     matcher.add(index, { kinds: ['utxos_changed'], addresses: [address(index)] })
   }
-  const events = Array.from({ length: FEW }, (_, index) => ({
+  // As many events in both cases, spread over all subscriptions: the caches favour neither.
+  const events = Array.from({ length: MANY }, (_, index) => ({
     kind: 'utxos_changed',
-    addresses: [address(Math.floor((index * subscriptions) / FEW))],
+    addresses: [address((index * SPREAD) % subscriptions)],
   }))
   return async () => {
     const startedMs = performance.now()
     let found = 0
     for (let count = 0; count < MATCHES_PER_ROUND; count++) {
-      const event = events[count % FEW]
+      const event = events[count % MANY]
       if (event !== undefined) for (const _ of matcher.match(event)) found++
     }
     if (found !== MATCHES_PER_ROUND) throw new Error(`${found} matches`)

@@ -128,8 +128,35 @@ test('a wrong, old or missing signature is refused before the body is read', asy
   assert.equal((await accounts.get(id)).plan, 'free')
 })
 
-test('an unknown customer or another kind of event is taken and ignored; an unknown price is an error', async () => {
-  const unknown = eventOf('customer.subscription.created', subscription('cus_x', 'active', 'price_dev'))
+test('a subscription that arrives before its checkout is refused, and applied when it is sent again', async () => {
+  const { id } = await newAccount()
+  const atS = NOW_MS / 1000
+  const early = eventOf(
+    'customer.subscription.created',
+    subscription('cus_early', 'active', 'price_dev'),
+    atS - 2,
+  )
+  await assert.rejects(receive(early), /no account yet/)
+  await receive(eventOf('checkout.session.completed', { customer: 'cus_early', client_reference_id: id }))
+  assert.deepEqual(await receive(early), { applied: true, accountId: id })
+  assert.equal((await accounts.get(id)).plan, 'developer')
+})
+
+test('a checkout that arrives after the subscription does not bring older events back', async () => {
+  const { id } = await newAccount()
+  const atS = NOW_MS / 1000
+  const named = subscription('cus_named', 'active', 'price_biz', id)
+  await receive(eventOf('customer.subscription.created', named, atS))
+  await receive(eventOf('checkout.session.completed', { customer: 'cus_named', client_reference_id: id }))
+  const older = subscription('cus_named', 'past_due', 'price_biz')
+  const outcome = await receive(eventOf('customer.subscription.updated', older, atS - 60))
+  assert.equal(outcome.applied, false)
+  assert.equal((await accounts.get(id)).pausedReason, null)
+})
+
+test('a customer unknown for a day or another kind of event is taken and ignored; an unknown price is an error', async () => {
+  const foreign = subscription('cus_x', 'active', 'price_dev')
+  const unknown = eventOf('customer.subscription.created', foreign, NOW_MS / 1000 - 86_400)
   assert.equal((await receive(unknown)).applied, false)
   assert.equal((await receive(eventOf('invoice.created', {}))).applied, false)
   const { id } = await newAccount()

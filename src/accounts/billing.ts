@@ -14,11 +14,14 @@ import { AccountsError } from './accounts.ts'
  *
  * The account is named by `client_reference_id` of the checkout or `metadata.account_id` of the
  * subscription, and by the customer from then on. A pause by the operator is not the provider's to end.
+ *
+ * The provider promises no order: a subscription of a customer whose checkout has not arrived yet is refused
+ * and not noted, so that it is sent again. Customers of whom nothing is heard for a day are not ours.
  */
 export interface Billing {
   /** The provider's customer of an account, where one is known. */
   customers(): Promise<ReadonlyMap<string, string>>
-  /** Throws `SignatureError` or `AccountsError`; anything that is not for us is ignored. */
+  /** Throws `SignatureError`, or `AccountsError` for what is to be sent again; what is not for us is ignored. */
   receive(body: Buffer, signature: string | undefined): Promise<BillingOutcome>
 }
 
@@ -29,6 +32,7 @@ export class SignatureError extends Error {
 }
 
 const TOLERANCE_S = 300
+const CHECKOUT_WITHIN_MS = 24 * 3_600_000
 const FREE_PLAN = 'free'
 const SUBSCRIPTION_EVENTS = [
   'customer.subscription.created',
@@ -61,7 +65,8 @@ export function createBilling(deps: {
       return { applied: false, reason: 'the checkout names no customer and account' }
     }
     if (!(await exists(accountId))) return { applied: false, reason: `there is no account ${accountId}` }
-    await store.linkBilling({ customer, accountId, lastEventAtMs: 0 })
+    const known = await store.findBilling(customer)
+    await store.linkBilling({ customer, accountId, lastEventAtMs: known?.lastEventAtMs ?? 0 })
     return { applied: true, accountId }
   }
 
@@ -70,10 +75,13 @@ export function createBilling(deps: {
     const customer = String(subscription.customer)
     const known = await store.findBilling(customer)
     const accountId = known?.accountId ?? accountOf(subscription.metadata)
+    const atMs = event.created * 1000
+    if (accountId === undefined && clock.now() - atMs < CHECKOUT_WITHIN_MS) {
+      throw new AccountsError(`The customer ${customer} has no account yet; send the event again.`)
+    }
     if (accountId === undefined || !(await exists(accountId))) {
       return { applied: false, reason: `the customer ${customer} has no account` }
     }
-    const atMs = event.created * 1000
     if (known !== undefined && atMs < known.lastEventAtMs) {
       return { applied: false, reason: 'a newer event was applied already' }
     }

@@ -39,8 +39,9 @@ export async function startChain(parts: Parts, cursors: CursorCodec): Promise<Ch
     })
   }
   const index = await startIndexedChain(parts, upstreams, cursors)
+  const submitter = createSubmitter({ upstreams, index: index.chain, clock })
   return {
-    services: { chain: { upstreams, submitter: createSubmitter({ upstreams, clock }) }, ...index.services },
+    services: { chain: { upstreams, submitter }, ...index.services },
     upstreams,
     index,
     nodes: () => upstreams.nodes().map(shown),

@@ -71,6 +71,7 @@ export function startIndexWorker(options: IndexWorkerOptions): IndexWorker {
       checkpoint: () => call('checkpoint', []),
       chainBlockBelow: (steps) => call('chainBlockBelow', [steps]),
       startAt: (block, gap) => call('startAt', [block, gap]),
+      noteGap: (gap) => call('noteGap', [gap]),
       applyChain: (startHash, given, force) => {
         const bytes = own(given)
         return call('applyChain', [startHash, bytes, force], [bytes.buffer])

@@ -9,7 +9,7 @@
  * of them loses and doubles nothing.
  */
 import type { Network } from '../core/chain/network.ts'
-import type { ChainBlock, ChainStore } from '../store/chain.ts'
+import type { ChainBlock, ChainGap, ChainStore } from '../store/chain.ts'
 import { applyBlock } from './apply-block.ts'
 import { eventBatch } from './batch.ts'
 import { type ReadChain, type ReadChainBlock, readChain } from './read-chain.ts'
@@ -60,7 +60,7 @@ export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<Ch
       transactions < TRANSACTIONS_PER_STEP
     ) {
       const block = answer.block(at++)
-      for (const detail of block.unreadable) options.onUnreadable(detail)
+      for (const { txId, detail } of block.unreadable) options.onUnreadable(`${txId}: ${detail}`)
       transactions += block.transactions.length
       blocks.push(block)
     }
@@ -116,10 +116,11 @@ async function writeStep(
     added: blocks.map((block) => block.hash),
     accepted: blocks.map((block) => ({
       accepting_block_hash: block.hash,
-      transaction_ids: block.transactions.map(({ txId }) => txId),
+      transaction_ids: [...block.acceptedIds],
     })),
   })
-  const { newestSeq } = await store.write({ atMs, removed, added, events: batch.events })
+  const gaps = blocks.flatMap((block) => unreadableGap(block, atMs))
+  const { newestSeq } = await store.write({ atMs, gaps, removed, added, events: batch.events })
   return {
     newestSeq,
     unconfirmed: undone.map(({ txId }) => txId),
@@ -127,4 +128,17 @@ async function writeStep(
     added: blocks.length,
     removed: removed.length,
   }
+}
+
+function unreadableGap(block: ReadChainBlock, atMs: number): ChainGap[] {
+  if (block.unreadable.length === 0) return []
+  const { hash, blueScore, timeMs } = block
+  const ends = {
+    fromHash: hash,
+    fromBlueScore: blueScore,
+    fromTimeMs: timeMs,
+    toHash: hash,
+    toTimeMs: timeMs,
+  }
+  return [{ atMs, ...ends, reason: 'unreadable', txIds: block.unreadable.map(({ txId }) => txId) }]
 }

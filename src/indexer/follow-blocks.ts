@@ -8,8 +8,9 @@
 import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Wake } from '../kit/wake.ts'
-import type { CatchUp } from '../relay/catch-up.ts'
+import type { BlockFacts, CatchUp } from '../relay/catch-up.ts'
 import type { Received, Receiver } from '../relay/receive.ts'
+import type { ChainBlock, ChainGap } from '../store/chain.ts'
 import type { Indexer } from './indexer.ts'
 
 export interface FollowBlocksOptions {
@@ -25,6 +26,8 @@ export interface FollowBlocksOptions {
   /** From where to ask again when notifications had to be given up. */
   recover: () => string | undefined
   onWritten: (newestSeq: number) => void
+  /** Blocks that no node has any more were never told. */
+  onGap: (gap: ChainGap) => void
   onTrouble: (detail: string) => void
 }
 
@@ -74,6 +77,32 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
     await clock.sleep(GATHER_MS, signal).catch(() => {})
   }
 
+  /**
+   * The oldest block that the node has, where it lies between our place and the followed tip: what is below it
+   * is lost for good. Above the tip the chain itself has a gap, which tells of the blocks too; and a node that
+   * is merely behind will tell its blocks when it has them.
+   */
+  async function lostUpTo(from: ChainBlock | undefined): Promise<BlockFacts | undefined> {
+    const [tip, ends] = [await indexer.checkpoint(), await options.catchUp.ends(options.prefer())]
+    if (from === undefined || tip === undefined || ends === undefined) return undefined
+    const { oldest } = ends
+    return from.blueScore < oldest.blueScore && oldest.blueScore <= tip.blueScore ? oldest : undefined
+  }
+
+  async function noteGap(from: ChainBlock, to: BlockFacts): Promise<void> {
+    const gap: ChainGap = {
+      atMs: clock.now(),
+      fromHash: from.hash,
+      fromBlueScore: from.blueScore,
+      fromTimeMs: from.timeMs,
+      toHash: to.hash,
+      toTimeMs: to.timeMs,
+      reason: 'blocks_pruned',
+    }
+    await indexer.noteGap(gap)
+    options.onGap(gap)
+  }
+
   async function fill(from: string): Promise<void> {
     let low = from
     for (let round = 0; round < MOST_ROUNDS && !signal.aborted; round++) {
@@ -82,8 +111,14 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
       if (answer.kind === 'unknown_block') {
         const older = await indexer.chainBlockBelow(OLDER_BLOCKS)
         if (older === undefined || older.hash === low || round > 0) {
-          options.onTrouble(`blocks after ${low} cannot be asked for any more`)
-          return
+          const oldest = await lostUpTo(older)
+          if (older === undefined || oldest === undefined || oldest.hash === low) {
+            options.onTrouble(`blocks after ${low} cannot be asked for`)
+            return
+          }
+          await noteGap(older, oldest)
+          low = oldest.hash
+          continue
         }
         low = older.hash
         continue

@@ -107,6 +107,7 @@ export async function startFollowing(options: FollowOptions): Promise<Following>
         missingFrom = undefined
         return taken
       },
+      onGap: (gap) => options.onGap?.(gap),
       recover: () => trail.before(lastNoteMs - QUEUE_DELAY_MS),
       onTrouble: trouble('blocks'),
     }),

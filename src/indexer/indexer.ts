@@ -24,6 +24,8 @@ export interface Indexer {
   chainBlockBelow(steps: number): Promise<ChainBlock | undefined>
   /** Follows from this block on, as the first start or after a gap. */
   startAt(block: ChainBlock, gap: ChainGap | undefined): Promise<void>
+  /** Records what is missing beside the followed chain. */
+  noteGap(gap: ChainGap): Promise<void>
   applyChain(startHash: string, bytes: Uint8Array, force: boolean): Promise<ChainApplied>
   applyMempool(bytes: Uint8Array): Promise<number | undefined>
   applyNotes(notes: Notes): Promise<number | undefined>
@@ -95,7 +97,8 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     checkpoint: () => inTurn(() => chain.checkpoint()),
     chainBlockBelow: (steps) => inTurn(() => chain.chainBlockBelow(steps)),
     startAt: (block, gap) =>
-      inTurn(async () => void (await chain.write({ atMs: now(), start: block, ...(gap ? { gap } : {}) }))),
+      inTurn(async () => void (await chain.write({ atMs: now(), start: block, gaps: gap ? [gap] : [] }))),
+    noteGap: (gap) => inTurn(async () => void (await chain.write({ atMs: now(), gaps: [gap] }))),
     applyChain: (startHash, bytes, force) => inTurn(() => applyAnswer(startHash, bytes, force)),
     applyMempool: (bytes) =>
       inTurn(() => applyMempool({ store: chain, network, now, state, dropAfterMs, bytes })),

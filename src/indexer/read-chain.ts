@@ -15,8 +15,10 @@ export interface ReadTransactionOf {
 
 export interface ReadChainBlock extends ChainBlock {
   readonly transactions: readonly ReadTransactionOf[]
+  /** All that the block accepted, in its order. */
+  readonly acceptedIds: readonly string[]
   /** Transactions in a form that this release does not know. */
-  readonly unreadable: readonly string[]
+  readonly unreadable: readonly { readonly txId: string; readonly detail: string }[]
 }
 
 export interface ReadChain {
@@ -88,13 +90,15 @@ function readBlock(item: Members, hash: string): ReadChainBlock {
   const header = item.chainBlockHeader as Members
   const accepted = item.acceptedTransactions as Members[]
   const transactions: ReadTransactionOf[] = []
-  const unreadable: string[] = []
+  const acceptedIds: string[] = []
+  const unreadable: { txId: string; detail: string }[] = []
   for (const json of accepted) {
     const verbose = json.verboseData as Members
     const txId = String(verbose.transactionId)
+    acceptedIds.push(txId)
     const read = readTransaction(json)
     if (!read.ok) {
-      unreadable.push(`${txId}: ${read.faults[0]?.path} ${read.faults[0]?.message}`)
+      unreadable.push({ txId, detail: `${read.faults[0]?.path} ${read.faults[0]?.message}` })
       continue
     }
     transactions.push({
@@ -111,6 +115,7 @@ function readBlock(item: Members, hash: string): ReadChainBlock {
     daaScore: Number(header.daaScore),
     timeMs: Number(header.timestamp),
     transactions,
+    acceptedIds,
     unreadable,
   }
 }

@@ -53,7 +53,8 @@ const FAMILIES: [family: RegExp, programs: number, covenant: boolean, token: boo
   [/^g0_(buy|list)_v[12]_[ab]\.bin$/, 8, true, false, false],
   [/^g0_col_[ab]\.bin$/, 2, true, false, false],
   [/^kcc20_[abc]_[ab]\.bin$/, 6, true, true, true],
-  // A controller that carries the token's template as data; it has neither state block nor frame itself.
+  // A controller that carries the token's template as data. The protocol knows a token by a program that starts
+  // with the state block; this one starts with a check of its covenant id, so that the tag would be false.
   [/^kcc20_minter_[ab]\.bin$/, 2, true, false, false],
   [/^kcc20_unguarded_kron\.bin$/, 1, true, true, true],
   [/^kcm_order_.*\.bin$/, 3, true, false, true],

@@ -1,28 +1,22 @@
 /**
  * The addresses that somebody in this process watches: counted (an address is let go when its last watcher
- * has released it), without doubles, and capped. The relay keeps the node's UTXO subscription at this set, as far
+ * has released it), without doubles, and capped: above the cap new ones are left out. The relay keeps the node's UTXO subscription at this set, as far
  * as the node is asked to carry it; the index itself covers every address, watched or not.
  */
 import { decodeAddress } from '../core/chain/address.ts'
 import { type Network, networkInfo } from '../core/chain/network.ts'
 
 export interface WatchedAddresses {
-  /** Throws `TooManyAddressesError` above the cap and RangeError for an address of another network; then nothing changes. */
+  /**
+   * Watches what fits under the cap; the rest loses nothing but the node's own notice, for the index tells of it
+   * all the same. Throws RangeError for an address of another network; then nothing changes.
+   */
   watch(addresses: readonly string[]): () => void
   has(address: string): boolean
   readonly size: number
   list(): string[]
   /** Called after the set (not just a count) has changed. */
   onChange(listener: () => void): () => void
-}
-
-export class TooManyAddressesError extends Error {
-  override readonly name = 'TooManyAddressesError'
-  readonly cap: number
-  constructor(cap: number) {
-    super(`at most ${cap} addresses can be watched at a time`)
-    this.cap = cap
-  }
 }
 
 export function createWatchedAddresses(options: { network: Network; cap: number }): WatchedAddresses {
@@ -41,10 +35,13 @@ export function createWatchedAddresses(options: { network: Network; cap: number 
         if (!decoded.ok) throw new RangeError(`not an address: ${decoded.message}`)
         if (decoded.address.prefix !== addressPrefix) throw new RangeError('an address of another network')
       }
-      const fresh = [...wanted].filter((address) => !counts.has(address)).length
-      if (counts.size + fresh > options.cap) throw new TooManyAddressesError(options.cap)
-      for (const address of wanted) counts.set(address, (counts.get(address) ?? 0) + 1)
-      if (fresh > 0) changed()
+      const before = counts.size
+      for (const address of wanted) {
+        const count = counts.get(address) ?? 0
+        if (count === 0 && counts.size >= options.cap) wanted.delete(address)
+        else counts.set(address, count + 1)
+      }
+      if (counts.size > before) changed()
       let released = false
       return () => {
         if (released) return

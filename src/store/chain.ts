@@ -56,7 +56,12 @@ export interface ChainGap {
   readonly fromTimeMs: number
   readonly toHash: string
   readonly toTimeMs: number
-  readonly reason: 'pruned'
+  /**
+   * pruned: nothing in between was indexed. blocks_pruned: blocks in between were not told, the chain is whole.
+   * unreadable: transactions of the block `toHash` are in a form that this release does not know.
+   */
+  readonly reason: 'pruned' | 'blocks_pruned' | 'unreadable'
+  readonly txIds?: readonly string[]
 }
 
 /** Everything of one step; either all of it is written or nothing. Applied in the order of the members. */
@@ -64,7 +69,7 @@ export interface ChainWrite {
   readonly atMs: number
   /** The followed chain starts anew at this block (first start, or after a gap). */
   readonly start?: ChainBlock
-  readonly gap?: ChainGap
+  readonly gaps?: readonly ChainGap[]
   /** Chain blocks that left, tip first: what they accepted is pending again. */
   readonly removed?: readonly string[]
   readonly added?: readonly AddedBlock[]

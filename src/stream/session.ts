@@ -112,14 +112,7 @@ export function createSession(host: SessionHost, connection: Connection, client:
       complain('invalid_param', checked.faults, id)
       return
     }
-    let unwatch = () => {}
-    try {
-      if (checked.wish.addresses.length > 0) unwatch = host.watch(checked.wish.addresses)
-    } catch (error) {
-      const text = error instanceof Error ? error.message : 'the addresses cannot be watched'
-      complain('too_many_addresses', [{ param: 'addresses', error: 'invalid_param', message: text }], id)
-      return
-    }
+    const unwatch = checked.wish.addresses.length > 0 ? host.watch(checked.wish.addresses) : () => {}
     if (replaced !== undefined) remove(replaced)
     begin(id, checked.wish, message.resumeAfter, unwatch)
   }

@@ -232,7 +232,11 @@ export class CallRun {
       return this.#refused(name, breaker, answer.text)
     }
     const { fault, detail, sent } = answer
-    if (fault === 'cancelled' || fault === 'overloaded') {
+    if (ranOut) {
+      node.took(method, tookMs, true)
+      breaker.failure()
+      this.#context.onTrouble({ node: name, method: method.name, what: 'timeout', detail })
+    } else if (fault === 'cancelled' || fault === 'overloaded') {
       // A try that lost its race took at least this long: the node must not look faster than it is.
       if (sent) node.took(method, tookMs, true)
       breaker.release()
@@ -260,7 +264,9 @@ export class CallRun {
     this.#over = true
     this.#waits?.abort()
     this.#options.signal?.removeEventListener('abort', this.#onAbort)
-    for (const { ticket } of this.#running) ticket?.cancel()
+    // A light read that lost its race goes on, answered or not: only so the breaker hears of a node that hangs.
+    const watchLosers = winner !== undefined && this.#call.method.lane === 'light'
+    if (!watchLosers) for (const { ticket } of this.#running) ticket?.cancel()
     this.#context.onEnd(this)
     this.#resolve(this.#outcome(winner, stop))
   }

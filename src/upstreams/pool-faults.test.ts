@@ -87,6 +87,30 @@ test('hangs: a hedge answers, the node is put back, and returns when it wakes', 
   await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'all back')
 })
 
+test('hangs on one method only: lost races and overdue writes open the breaker', async (t) => {
+  const nodes = [await startFakeNode(), await startFakeNode()] as const
+  const { pool } = poolOver(t, nodes, { breaker: { failures: 4, openMs: 30_000, maxOpenMs: 30_000 } })
+  await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'all healthy')
+  const breakerOf = (name: string) => pool.nodes().find((node) => node.name === name)?.breaker
+  nodes[0].respond.set('getSink', () => undefined)
+  const reads = Array.from({ length: 5 }, () =>
+    pool.callRaw('getSink', {}, { deadlineMs: 4_000, prefer: 'n0' }),
+  )
+  for (const outcome of await Promise.all(reads)) assert.ok(outcome.ok && outcome.node === 'n1')
+  assert.ok(nodes[0].received('getSink') > 0, 'the hanging node was asked')
+  await until(() => breakerOf('n0') === 'open', 'hung reads open the breaker')
+})
+
+test('writes that are overdue open the breaker', async (t) => {
+  const node = await startFakeNode()
+  const { pool } = poolOver(t, [node], { breaker: { failures: 4, openMs: 30_000, maxOpenMs: 30_000 } })
+  await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'healthy')
+  node.respond.set('submitTransaction', () => undefined)
+  const writes = Array.from({ length: 4 }, () => submitTo(pool, 1_500))
+  for (const outcome of await Promise.all(writes)) assert.ok(!outcome.ok && outcome.inDoubt)
+  assert.equal(pool.nodes()[0]?.breaker, 'open')
+})
+
 test('lags 1,000 DAA scores: it is not asked while another is well', async (t) => {
   const { nodes, pool } = await three(t)
   nodes[0].state.daaScore -= 1_000

@@ -20,6 +20,8 @@ export type Owner = Pick<SubscriptionRecord, 'accountId' | 'keyId'>
 
 export interface Reservation {
   readonly ok: true
+  /** As many as asked for, or those that the credits left reach for. */
+  readonly count: number
   charge(deliveryIds: readonly string[]): Promise<void>
   release(): void
 }
@@ -97,17 +99,17 @@ export function createCredits(deps: {
       const nowMs = clock.now()
       if (!ledger.isFresh(payer.budgets, nowMs)) await ledger.refresh(payer.budgets, nowMs)
       const remaining = Math.min(...payer.budgets.map((budget) => budget.remaining))
-      if (remaining - (reserved.get(owner.accountId) ?? 0) < count) {
-        return { ok: false, reason: 'credits_exhausted' }
-      }
-      setAside(owner.accountId, count)
+      const granted = Math.min(count, remaining - (reserved.get(owner.accountId) ?? 0))
+      if (granted < 1) return { ok: false, reason: 'credits_exhausted' }
+      setAside(owner.accountId, granted)
       let open = true
       const release = () => {
-        if (open) setAside(owner.accountId, -count)
+        if (open) setAside(owner.accountId, -granted)
         open = false
       }
       return {
         ok: true,
+        count: granted,
         release,
         async charge(deliveryIds) {
           try {

@@ -18,7 +18,10 @@ export interface Lane {
   claiming: boolean
   /** The store may have more that is due. */
   hungry: boolean
-  /** Slow receivers get fewer slots, so that many of them together cannot take all there are. */
+  /**
+   * Slow receivers get fewer slots, so that many of them together cannot take all there are. Every receiver is
+   * slow until it has answered quickly, and again as soon as one of its tries gets old.
+   */
   slow: boolean
   pausedUntilMs: number
   pauseReason: PauseReason | undefined
@@ -35,10 +38,10 @@ export interface Target {
   readonly signer: Signer
 }
 
-export const FAST_SLOTS = 16
+const FAST_SLOTS = 16
 /** Claimed ahead for receivers that answer quickly, so that none of them waits for the store. */
 const FAST_AHEAD = 256
-export const SLOW_SLOTS = 2
+const SLOW_SLOTS = 2
 export const SLOW_ANSWER_MS = 2_000
 const BREAKER = { failures: 10, openMs: 5_000, maxOpenMs: 60_000 }
 
@@ -50,7 +53,7 @@ export function createLane(subscription: SubscriptionRecord, clock: Clock): Lane
     inFlight: 0,
     claiming: false,
     hungry: false,
-    slow: false,
+    slow: true,
     pausedUntilMs: 0,
     pauseReason: undefined,
     failingSinceMs: subscription.failingSinceMs,
@@ -59,8 +62,10 @@ export function createLane(subscription: SubscriptionRecord, clock: Clock): Lane
   }
 }
 
-export function slotsOf(lane: Lane): number {
-  return lane.slow ? SLOW_SLOTS : FAST_SLOTS
+/** When many tries are under way, those who wait for their first slots come before the others' next. */
+export function slotsOf(lane: Lane, crowded: boolean): number {
+  if (lane.subscription.batch) return 1
+  return lane.slow || crowded ? SLOW_SLOTS : FAST_SLOTS
 }
 
 /** How many jobs are claimed at a time. */

@@ -37,7 +37,7 @@ export async function startPlanner(deps: {
 
   async function planPage(): Promise<boolean> {
     const page = await events.after({ afterSeq: position, limit: PAGE_EVENTS, maxBytes: PAGE_BYTES })
-    if (page.upToSeq <= position) return false
+    if (page.upToSeq <= position) return startAnew()
     const jobs: NewJob[] = []
     const wanted = []
     for (const event of page.events) {
@@ -63,6 +63,16 @@ export async function startPlanner(deps: {
     position = page.upToSeq
     if (jobs.length > 0) deps.onPlanned(new Set(jobs.map((job) => job.subscriptionId)))
     return page.more
+  }
+
+  /** A log that ends before the position is another log: all of it is new. */
+  async function startAnew(): Promise<boolean> {
+    const { newestSeq } = await events.bounds()
+    if (newestSeq >= position) return false
+    log.error({ position, newestSeq }, 'the event log has started anew, and so do the webhooks')
+    const from = { after: position, upTo: 0, events: [], jobs: [], nowMs: clock.now() }
+    position = (await store.plan(from)) ? 0 : ((await store.position()) ?? 0)
+    return true
   }
 
   async function run(): Promise<void> {

@@ -118,12 +118,47 @@ test('a receiver that hangs does not delay another one', async (t) => {
   const quick = await startReceiver()
   await subscribe(quick)
   await rig.emitBlocks(50)
-  await until('the stuck one is busy', () => stuck.received.length >= 10)
+  await until('the stuck one is busy', () => stuck.received.length >= 2)
   const startedMs = performance.now()
   await rig.emitBlocks(200)
   await until('the quick one has all', () => quick.accepted.size === 250)
   assert.ok(performance.now() - startedMs < 2_000, `${performance.now() - startedMs} ms`)
 })
+
+for (const [name, first] of [
+  ['hang from the first event on', 0],
+  ['answer quickly and then hang', 1],
+] as const) {
+  test(`seventy receivers that ${name} do not delay another one`, async (t) => {
+    const { rig, subscribe } = await setUp(t)
+    const owners = await Promise.all([1, 2, 3, 4].map((n) => rig.createOwner(`many${n}@example.com`)))
+    const dead = await startReceiver(first === 0 ? hang : accept)
+    t.after(() => dead.close())
+    for (let n = 0; n < 70; n++) {
+      const owner = owners[n % owners.length]
+      assert.ok(owner)
+      const asked = { url: `${dead.url}/${n}`, kinds: ['block_added'], addresses: [], batch: false }
+      await rig.webhooks.subscriptions.create(owner, asked)
+    }
+    await rig.emitBlocks(first)
+    await until('the quick beginning', () => dead.received.length === 70 * first)
+    dead.answer = hang
+    const quick = await startReceiver()
+    await subscribe(quick)
+    const startedMs = performance.now()
+    await rig.emitBlocks(100)
+    await until('100 events at the quick one', () => quick.accepted.size === 100)
+    const tookMs = performance.now() - startedMs
+    assert.ok(tookMs < 3_000, `${tookMs} ms`)
+    assert.ok(dead.received.length > 70 * first, 'the others were tried as well')
+    // One that comes when all tries of the others are old has no less room.
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    const late = await startReceiver()
+    await subscribe(late)
+    await rig.emitBlocks(50)
+    await until('50 events at the late one', () => late.accepted.size === 50, 3_000)
+  })
+}
 
 test('a batch subscription gets up to 100 events in one POST with one signature', async (t) => {
   const { rig, owner, subscribe } = await setUp(t)
@@ -153,6 +188,19 @@ test('exhausted credits pause the delivery and keep the events; new credits brin
   await until('35 kept', async () => (await rig.webhooks.status()).pending === 35)
   await rig.accounts.setCredits(accountId, 1_000)
   await until('the rest', () => receiver.accepted.size === 40, 14_000)
+})
+
+test('a batch that the credits do not reach for brings the paid part and keeps the rest', async (t) => {
+  const { rig, owner, subscribe } = await setUp(t)
+  await rig.accounts.setCredits(owner.accountId, 99)
+  const receiver = await startReceiver()
+  const { subscription } = await subscribe(receiver, { batch: true })
+  await rig.emitBlocks(100)
+  await until('99 events', () => receiver.accepted.size === 99)
+  await until('pause', () => rig.webhooks.pauseOf(subscription.id) === 'credits_exhausted')
+  await until('99 credits', async () => (await rig.creditsUsed(owner.accountId)) === 99)
+  await rig.accounts.setCredits(owner.accountId, 10)
+  await until('the last one', () => receiver.accepted.size === 100, 12_000)
 })
 
 test('after a rotation both secrets verify, and the old one stops at its time', async (t) => {

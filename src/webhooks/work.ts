@@ -46,14 +46,28 @@ export interface WorkerDeps {
   readonly leaseMs?: number
 }
 
+interface Try {
+  readonly lane: Lane
+  readonly beganAtMs: number
+  /** Begun for a slow receiver; counted apart. */
+  readonly slow: boolean
+  /** Begun as a quick one, and not answered in time: counted nowhere but in the whole. */
+  old: boolean
+}
+
 /** Longer than a try can take, and short enough that the jobs of a dead worker return within 30 s. */
-const LEASE_MS = 25_000
+export const LEASE_MS = 25_000
 /** A job is not begun when what is left of its lease would not cover the try. */
 const LEAST_LEASE_SHARE = 0.64
-const POLL_MS = 1_000
+export const POLL_MS = 1_000
 const PAUSE_MS = 5_000
-const MOST_IN_FLIGHT = 1_000
+/** Tries that are neither old nor to a slow receiver. */
+const MOST_QUICK_IN_FLIGHT = 1_000
+const CROWDED_IN_FLIGHT = 500
 const MOST_SLOW_IN_FLIGHT = 500
+/** Quick ones that have become old hold their sockets until their time is over. */
+const MOST_IN_FLIGHT = 3_000
+const AGE_CHECK_MS = 250
 const CLOSE_LIMIT_MS = 3_000
 
 export function startWorker(deps: WorkerDeps): Worker {
@@ -62,15 +76,23 @@ export function startWorker(deps: WorkerDeps): Worker {
   const leastLeaseMs = leaseMs * LEAST_LEASE_SHARE
   const lanes = new Map<string, Lane>()
   const starved = new Set<Lane>()
-  let inFlight = 0
+  /** Oldest first. */
+  const tries = new Set<Try>()
+  let quickInFlight = 0
   let slowInFlight = 0
   let closed = false
   let cut = false
   const settlement = createSettlement({ store, log })
 
   function hasRoom(lane: Lane): boolean {
-    if (lane.inFlight >= (lane.subscription.batch ? 1 : slotsOf(lane))) return false
-    if (inFlight < MOST_IN_FLIGHT && (!lane.slow || slowInFlight < MOST_SLOW_IN_FLIGHT)) return true
+    const crowded = quickInFlight >= CROWDED_IN_FLIGHT
+    if (lane.inFlight >= slotsOf(lane, crowded)) {
+      if (lane.inFlight < slotsOf(lane, false)) starved.add(lane)
+      return false
+    }
+    const ownRoom = lane.slow ? slowInFlight < MOST_SLOW_IN_FLIGHT : quickInFlight < MOST_QUICK_IN_FLIGHT
+    // The first slot is everybody's: it shows whether a receiver is slow.
+    if ((ownRoom || lane.inFlight === 0) && tries.size < MOST_IN_FLIGHT) return true
     starved.add(lane)
     return false
   }
@@ -112,10 +134,11 @@ export function startWorker(deps: WorkerDeps): Worker {
   }
 
   async function run(lane: Lane, jobs: readonly Job[]): Promise<void> {
-    const countsAsSlow = lane.slow
+    const thisTry: Try = { lane, beganAtMs: clock.now(), slow: lane.slow, old: false }
     lane.inFlight++
-    inFlight++
-    if (countsAsSlow) slowInFlight++
+    tries.add(thisTry)
+    if (thisTry.slow) slowInFlight++
+    else quickInFlight++
     try {
       await tryJobs(lane, jobs)
     } catch (err) {
@@ -123,30 +146,50 @@ export function startWorker(deps: WorkerDeps): Worker {
       log.error({ err, subscription: lane.id }, 'a delivery failed on our side')
     }
     lane.inFlight--
-    inFlight--
-    if (countsAsSlow) slowInFlight--
+    tries.delete(thisTry)
+    if (thisTry.slow) slowInFlight--
+    else if (!thisTry.old) quickInFlight--
+    pumpStarved()
     pump(lane)
-    const waiting = [...starved]
-    starved.clear()
-    for (const other of waiting) pump(other)
   }
 
-  async function tryJobs(lane: Lane, jobs: readonly Job[]): Promise<void> {
+  function pumpStarved(): void {
+    const waiting = [...starved]
+    starved.clear()
+    for (const lane of waiting) pump(lane)
+  }
+
+  /** A try that gets old says that its receiver is slow, long before its time is over. */
+  function noteOldTries(): void {
+    const beforeMs = clock.now() - SLOW_ANSWER_MS
+    for (const one of tries) {
+      if (one.beganAtMs > beforeMs) break
+      if (one.slow || one.old) continue
+      one.old = true
+      one.lane.slow = true
+      quickInFlight--
+    }
+    pumpStarved()
+  }
+
+  async function tryJobs(lane: Lane, taken: readonly Job[]): Promise<void> {
     const nowMs = clock.now()
-    if (jobs.some((job) => job.leaseMs - nowMs < leastLeaseMs)) {
+    if (taken.some((job) => job.leaseMs - nowMs < leastLeaseMs)) {
       lane.breaker.release()
       lane.hungry = true
-      settlement.giveBack(jobs, nowMs)
+      settlement.giveBack(taken, nowMs)
       return
     }
     const { subscription } = lane
-    const reserved = await credits.reserve(subscription, jobs.length)
+    const reserved = await credits.reserve(subscription, taken.length)
     if (!reserved.ok) {
       lane.breaker.release()
-      pause(lane, reserved.reason, jobs)
+      pause(lane, reserved.reason, taken)
       return
     }
     lane.pauseReason = undefined
+    const jobs = taken.slice(0, reserved.count)
+    if (jobs.length < taken.length) pause(lane, 'credits_exhausted', taken.slice(reserved.count))
     const attempt = await attemptJobs(lane, jobs, reserved)
     if (attempt.delivered) await reserved.charge(jobs.map((job) => job.id))
     else reserved.release()
@@ -242,7 +285,7 @@ export function startWorker(deps: WorkerDeps): Worker {
 
   async function idle(limitMs: number): Promise<void> {
     const endsAt = performance.now() + limitMs
-    while (inFlight > 0 && performance.now() < endsAt) {
+    while (tries.size > 0 && performance.now() < endsAt) {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
   }
@@ -269,6 +312,8 @@ export function startWorker(deps: WorkerDeps): Worker {
     })
   }, POLL_MS)
 
+  const ageTimer = setInterval(noteOldTries, AGE_CHECK_MS)
+
   return {
     wake,
     refresh(subscriptions) {
@@ -292,6 +337,7 @@ export function startWorker(deps: WorkerDeps): Worker {
     async close() {
       closed = true
       clearInterval(timer)
+      clearInterval(ageTimer)
       for (const lane of lanes.values()) settlement.giveBack(lane.buffer.splice(0), clock.now())
       await idle(CLOSE_LIMIT_MS)
       cut = true

@@ -1,5 +1,6 @@
 /** What the dashboard must never do, tried through its real HTTP interface. */
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { WebSocket } from 'ws'
 import { startTestService, type TestService } from '../fakes/service.ts'
@@ -160,6 +161,53 @@ test('sign-up can be switched off; billing events need their signature', async (
     assert.equal((await fetch(`${service.url}/billing/stripe`, { method: 'POST', body: '{}' })).status, 404)
   } finally {
     await closed.stop()
+  }
+})
+
+test('signed billing events set the plan and the pause of an account, and stand in the audit log', async () => {
+  const secret = 'whsec_0123456789abcdef'
+  const paid = await startTestService({
+    env: {
+      TAPELINE_SANDBOX: 'off',
+      TAPELINE_BILLING_SECRET: secret,
+      TAPELINE_BILLING_PRICES: 'price_dev=developer',
+    },
+  })
+  try {
+    const accountId = await paid.account('free')
+    const send = (id: string, type: string, object: object, createdS: number) => {
+      const body = JSON.stringify({ id, type, created: createdS, data: { object } })
+      const timeS = Math.floor(Date.now() / 1000)
+      const tag = createHmac('sha256', secret).update(`${timeS}.${body}`).digest('hex')
+      return fetch(`${paid.url}/billing/stripe`, {
+        method: 'POST',
+        body,
+        headers: { 'Stripe-Signature': `t=${timeS},v1=${tag}` },
+      })
+    }
+    const nowS = Math.floor(Date.now() / 1000)
+    const subscription = (status: string) => ({
+      customer: 'cus_http',
+      status,
+      items: { data: [{ price: { id: 'price_dev' } }] },
+    })
+    const created = () => send('evt_1', 'customer.subscription.created', subscription('active'), nowS - 5)
+    assert.equal((await created()).status, 422, 'before its checkout')
+    const checkout = { customer: 'cus_http', client_reference_id: accountId }
+    assert.equal((await send('evt_2', 'checkout.session.completed', checkout, nowS - 4)).status, 200)
+    assert.equal((await created()).status, 200, 'sent again')
+    assert.equal((await paid.parts.accounts.get(accountId)).plan, 'developer')
+    const overdue = await send('evt_3', 'customer.subscription.updated', subscription('past_due'), nowS)
+    assert.deepEqual(await overdue.json(), { received: true, applied: true, accountId })
+    assert.equal((await paid.parts.accounts.get(accountId)).pausedReason, 'payment_past_due')
+
+    const chief = await operator(paid.url, paid.service.operatorToken ?? '')
+    const { json } = await chief.call('GET', 'operator/audit')
+    const entries = json.entries as { actor: string; action: string; account_id: string }[]
+    const acts = entries.filter((entry) => entry.account_id === accountId && entry.actor === 'billing')
+    assert.deepEqual(acts.map(({ action }) => action).sort(), ['account.paused', 'account.plan'])
+  } finally {
+    await paid.stop()
   }
 })
 

@@ -1,13 +1,18 @@
 /** Following the chain while nodes die: nothing is lost and nothing is told twice. */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../src/kit/clock.ts'
-import { startSandboxNode } from '../../src/sandbox/node/run.ts'
-import type { ChainDatabase } from '../../src/store/sqlite/chain.ts'
+import { startSandboxChain, startSandboxNode } from '../../src/sandbox/node/run.ts'
+import { type ChainDatabase, openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { allEvents, caughtUp, settled, startChainRig } from '../fakes/chain-rig.ts'
 import { acceptances, assertAddress, assertLog } from '../fakes/chain-truth.ts'
+import { until } from '../fakes/receiver.ts'
 import { startNodeProcess } from '../fakes/sandbox-processes.ts'
+import { startTestService } from '../fakes/service.ts'
+import { connectStream } from '../fakes/stream-client.ts'
 
+const STREAMED = ['block_added', 'virtual_chain_changed', 'virtual_daa_score_changed']
 const AWAY_MS = process.env.TAPELINE_SOAK === undefined ? 2_000 : 30_000
 
 test('one node is killed, then all of them are gone for a while: no event is lost, none doubled', async (t) => {
@@ -59,6 +64,59 @@ test('one node is killed, then all of them are gone for a while: no event is los
   for (const { address } of witness.wallets()) rows += await assertAddress(database, witness, address, truth)
   assert.ok(rows > 30, `${rows} rows`)
   assert.deepEqual(followed.gaps, [])
+})
+
+test('a stream client gets every event of the log once while the node that carries it is killed', async (t) => {
+  const chain = await startSandboxChain({
+    seed: 32,
+    linkPort: 0,
+    transactionsPerSecond: 8,
+    reorgsPerMinute: 0,
+    keepBlocks: 20_000,
+  })
+  t.after(() => chain.close())
+  const link = chain.linkPort ?? 0
+  const [a, b] = await Promise.all([startNodeProcess('a', link), startNodeProcess('b', link)])
+  t.after(() => Promise.all([a, b].map((node) => node.end())))
+  const witness = await startSandboxNode({ chain, name: 'witness' })
+  t.after(() => witness.close())
+  const service = await startTestService({
+    env: { TAPELINE_TEST: 'off', TAPELINE_NODES: `${a.url},${b.url}`, TAPELINE_NETWORK: 'testnet-10' },
+  })
+  t.after(() => service.stop())
+  const client = connectStream(service.url, await service.key({ environment: 'live' }))
+  t.after(() => client.close())
+  client.send({ op: 'subscribe', kinds: STREAMED, resume_after: 0 })
+  await client.next('live')
+  const database = openSqliteChain({ file: join(service.folder, 'live-chain.db') })
+  t.after(() => database.close())
+  await until('the first blocks', () => client.events.length > 20)
+
+  // Whichever of them carried the subscriptions first, the second one carries them when it is killed.
+  a.signal('SIGSTOP')
+  await systemClock.sleep(4_000)
+  a.signal('SIGCONT')
+  await systemClock.sleep(1_000)
+  b.signal('SIGKILL')
+  const killedAt = client.events.length
+  await until('events from the other node', () => client.events.length > killedAt + 40, 20_000)
+  chain.chain.skipTo(systemClock.now() + 3_600_000)
+  await systemClock.sleep(200)
+  await caughtUp(database, () => witness.truth.sink(), 20_000)
+  await settled(database)
+
+  const log = await allEvents(database)
+  assertLog(log, witness)
+  const wanted = log.filter(({ kind }) => STREAMED.includes(kind)).map(({ seq, id }) => ({ seq, id }))
+  await until('the end of the log', () => client.events.at(-1)?.seq === wanted.at(-1)?.seq)
+  assert.deepEqual(
+    client.events.map(({ seq, id }) => ({ seq, id })),
+    wanted,
+  )
+  assert.deepEqual(
+    client.frames.filter(({ type }) => type === 'gap'),
+    [],
+  )
 })
 
 /** Until the chain has grown beyond what the test reorganises. */

@@ -1,6 +1,7 @@
 /** Must hold: every status code of the address, transaction and webhook paths, over a real socket. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, before, test } from 'node:test'
 import { formatKey } from '../../src/core/key-format.ts'
 import { testAddress } from '../fakes/event-writer.ts'
@@ -284,4 +285,49 @@ test('502 when the node gives no usable answer, 504 when it gives none, 503 when
     await until('503', async () => (await ask(path)).status === 503, 20_000)
     refused(await ask(path), 503, 'upstream_unavailable')
   }
+})
+
+test('an address with thousands of waiting transactions does not hold up the service', async (t) => {
+  const node = await startFakeNode({ networkId: 'testnet-10' })
+  t.after(() => node.close())
+  const chain = await startTestService({
+    env: { TAPELINE_TEST: 'off', TAPELINE_NODES: node.url, TAPELINE_NETWORK: 'testnet-10' },
+  })
+  t.after(() => chain.stop())
+  const key = await chain.key({ environment: 'live' })
+  const ask = (path: string) => fetch(`${chain.url}${path}`, { headers: { 'X-API-Key': key } })
+  const input = {
+    previousOutpoint: { transactionId: 'ab'.repeat(32), index: 0 },
+    signatureScript: '00'.repeat(66),
+    sequence: 0,
+    sigOpCount: 1,
+  }
+  const waiting = Array.from({ length: 6_000 }, (_, lockTime) => ({
+    fee: 1,
+    isOrphan: false,
+    transaction: {
+      version: 0,
+      inputs: [input, input],
+      outputs: [{ value: 1, scriptPublicKey: `000020${'7b'.repeat(32)}ac` }],
+      lockTime,
+      subnetworkId: '00'.repeat(20),
+      gas: 0,
+      payload: '',
+      mass: 0,
+    },
+  }))
+  const entries = [{ address: ADDRESS, sending: waiting.slice(0, 3_000), receiving: waiting.slice(2_990) }]
+  const text = JSON.stringify({ entries })
+  node.respond.set('getMempoolEntriesByAddresses', () => text)
+  node.respond.set('getUtxosByAddresses', () => '{"entries":[]}')
+  await until('an answer', async () => (await ask(`/v1/addresses/${ADDRESS}/activity`)).ok, 20_000)
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  delay.enable()
+  const answer = await ask(`/v1/addresses/${ADDRESS}/activity?limit=5`)
+  delay.disable()
+  const { items } = (await answer.json()) as { items: { kind: string; tx_id: string }[] }
+  assert.deepEqual([items.length, new Set(items.map(({ tx_id }) => tx_id)).size], [5, 5])
+  assert.ok(items.every(({ kind }) => kind === 'mempool'))
+  assert.equal(answer.headers.get('x-credits-charged'), '25')
+  assert.ok(delay.max / 1e6 < 250, `the loop was held for ${delay.max / 1e6} ms`)
 })

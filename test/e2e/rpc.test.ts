@@ -5,6 +5,7 @@ import { parseExact } from '../../src/kit/exact-json.ts'
 import { assertRefused, goodParams } from '../fakes/all-methods.ts'
 import { type ChainService, exactText, type RpcReply, startChainService } from '../fakes/chain-service.ts'
 import { type Answer, assertError } from '../fakes/client.ts'
+import { ADDRESS, type Coin, funds, payment } from '../fakes/real-client.ts'
 import { WIDE_PLAN } from '../fakes/service.ts'
 
 /** Typed in from the contract, not from the table of the service. */
@@ -29,7 +30,7 @@ let chain: ChainService
 let key: string
 before(async () => {
   chain = await startChainService({
-    chain: { transactionsPerSecond: 20, dwellBlocks: 30 },
+    chain: { transactionsPerSecond: 20, dwellBlocks: 30, fund: funds(1) },
     plans: [WIDE_PLAN, NARROW, TWO_HEAVY],
   })
   key = await chain.key()
@@ -60,12 +61,19 @@ async function exactResult(method: string, params: unknown = {}): Promise<Record
 
 test('all 39 methods are answered at their price; a refusal of the node costs nothing', async () => {
   const params = await goodParams(exactResult)
+  const owned = await exactResult('getUtxosByAddresses', { addresses: [ADDRESS] })
+  const [coin] = owned.entries as Coin[]
+  assert.ok(coin)
   const refused: string[] = []
   for (const [methods, price] of [
     [LIGHT, 1],
     [HEAVY, 5],
   ] as const) {
     for (const method of methods) {
+      if (method === 'submitTransactionReplacement') {
+        await result('submitTransaction', { transaction: payment(coin, 250_000n).json })
+        params[method] = { transaction: payment(coin, 900_000n).json }
+      }
       const { answer, reply } = await chain.call(key, method, params[method] ?? {})
       assert.equal(answer.status, 200, answer.text)
       assert.equal(reply.jsonrpc, '2.0')
@@ -81,6 +89,7 @@ test('all 39 methods are answered at their price; a refusal of the node costs no
     }
   }
   assertRefused(refused)
+  assert.ok(!refused.includes('submitTransactionReplacement'), 'a replacement is answered at its price')
   assert.equal(LIGHT.length + HEAVY.length, 39)
 })
 

@@ -10,13 +10,13 @@ let key: string
 let coins: Coin[]
 before(async () => {
   chain = await startChainService({
-    chain: { transactionsPerSecond: 2, dwellBlocks: 20, reorgsPerMinute: 0, fund: funds(15) },
+    chain: { transactionsPerSecond: 2, dwellBlocks: 20, reorgsPerMinute: 0, fund: funds(16) },
   })
   key = await chain.key()
   await chain.healthy(2)
   const { reply } = await chain.call(key, 'getUtxosByAddresses', { addresses: [ADDRESS] })
   coins = (reply.result as unknown as { entries: Coin[] }).entries
-  assert.equal(coins.length, 15)
+  assert.equal(coins.length, 16)
 })
 after(() => chain.stop())
 
@@ -152,9 +152,40 @@ test('a transaction that is accepted before it is seen is success', async () => 
   const { id, json } = payment(coin(), 5_000_000n)
   assert.equal((await send(json)).status, 200)
   await accepted(id)
+  const first = payment(coin(), 5_000_000n)
+  const seen = await send(first.json, { wait_for_mempool: true, wait_timeout_seconds: 5 })
+  assert.equal(seen.json.mempool_seen, true, `on the first send: ${seen.text}`)
   await chain.nodes[0]?.setDwell(20)
   const late = await send(json, { wait_for_mempool: true, wait_timeout_seconds: 2 })
   assert.equal(late.json.mempool_seen, true, late.text)
+})
+
+test('a transaction that was accepted so long ago that the nodes forgot it is success, not an orphan', async () => {
+  const forgetful = await startChainService({
+    chain: { reorgsPerMinute: 0, dwellBlocks: 0, acceptedMemorySeconds: 1, fund: funds(1) },
+  })
+  try {
+    const owner = await forgetful.key()
+    await forgetful.healthy(2)
+    const { reply } = await forgetful.call(owner, 'getUtxosByAddresses', { addresses: [ADDRESS] })
+    const [only] = (reply.result as unknown as { entries: Coin[] }).entries
+    assert.ok(only)
+    const { id, json } = payment(only, 5_000_000n)
+    const body = exactText({ transaction: json })
+    assert.equal((await forgetful.submit(owner, body)).status, 200)
+    const endsAt = performance.now() + 10_000
+    for (let reason: unknown; reason !== 'orphan'; ) {
+      assert.ok(performance.now() < endsAt, `the node says ${reason}`)
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      const { reply } = await forgetful.call(owner, 'submitTransaction', { transaction: json })
+      reason = reply.error?.data?.reason
+    }
+    const again = await forgetful.submit(owner, body)
+    assert.equal(again.status, 200, again.text)
+    assert.equal(again.json.tx_id, id)
+  } finally {
+    await forgetful.stop()
+  }
 })
 
 test('an idempotency key gives the first answer again for nothing, and the node is not asked', async () => {

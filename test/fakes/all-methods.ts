@@ -20,12 +20,13 @@ export async function goodParams(call: ExactCall): Promise<Record<string, unknow
   assert.ok(entry)
   const address = entry.transaction.outputs[0]?.verboseData.scriptPublicKeyAddress
   const { block } = await call('getBlockTemplate', { payAddress: address })
+  const paid = await payment(call, String(pruningPointHash))
   return {
     getCurrentBlockColor: { hash: pruningPointHash },
     getBlockRewardInfo: { hash: pruningPointHash },
     getSeqCommitLaneProof: { blockHash: sink, laneKey: '00'.repeat(32) },
     getBalanceByAddress: { address },
-    getUtxoReturnAddress: { txid: '00'.repeat(32), acceptingBlockDaaScore: virtualDaaScore },
+    getUtxoReturnAddress: { txid: paid.txId, acceptingBlockDaaScore: paid.daaScore },
     getDaaScoreTimestampEstimate: { daaScores: [virtualDaaScore] },
     getSubnetwork: { subnetworkId: '00'.repeat(20) },
     getBlock: { hash: sink },
@@ -44,12 +45,35 @@ export async function goodParams(call: ExactCall): Promise<Record<string, unknow
   }
 }
 
+interface AcceptedBy {
+  chainBlockHeader: { daaScore: number | bigint }
+  acceptedTransactions: {
+    version: number
+    inputs: object[]
+    verboseData: { transactionId: string }
+  }[]
+}
+
+/** A payment that is accepted so deep in the chain that it stays there. */
+async function payment(call: ExactCall, startHash: string) {
+  const { chainBlockAcceptedTransactions } = await call('getVirtualChainFromBlockV2', {
+    startHash,
+    dataVerbosityLevel: 'Full',
+  })
+  const blocks = (chainBlockAcceptedTransactions as AcceptedBy[]).slice(0, -20)
+  for (const { chainBlockHeader, acceptedTransactions } of blocks.reverse()) {
+    const found = acceptedTransactions.find(({ version, inputs }) => version === 0 && inputs.length === 1)
+    if (found !== undefined)
+      return { txId: found.verboseData.transactionId, daaScore: chainBlockHeader.daaScore }
+  }
+  throw new Error('no payment in the chain')
+}
+
 /** A node of the real kind has no answer for these. */
 const NOT_IMPLEMENTED = ['getSubnetwork', 'getHeaders']
 /** The chain moves on meanwhile: what was pending may be accepted, and the sink may leave the chain. */
 const MOVING = [
   'getSeqCommitLaneProof',
-  'getUtxoReturnAddress',
   'getMempoolEntry',
   'submitTransaction',
   'submitTransactionReplacement',

@@ -96,7 +96,7 @@ export async function assertAddress(
 }
 
 /**
- * Replays the log: what it says is confirmed in the end is what the chain says; every confirmation that was
+ * Replays the log: what it says is confirmed in the end is what the chain says, for every address; every confirmation that was
  * undone is followed by the retraction that names it, and none stands twice.
  */
 export function assertLog(
@@ -149,5 +149,15 @@ export function assertLog(
   for (const block of truth.slice(3)) {
     for (const hash of block.mergeSet) assert.ok(blocks.has(hash), `block ${hash} was not told`)
   }
-  return { retractions, startScore: Number(whole.at(-chain.length - 1)?.blueScore) }
+  const startScore = Number(whole.at(-chain.length - 1)?.blueScore)
+  let told = 0
+  for (const { address } of node.wallets()) {
+    for (const { transactionId, acceptingBlueScore } of node.truth.address(address).transactions) {
+      if (!(Number(acceptingBlueScore) > startScore) || !accepted.has(transactionId)) continue
+      assert.ok(standing.has(`${transactionId} ${address}`), `${transactionId} was not told to ${address}`)
+      told++
+    }
+  }
+  assert.ok(told > 0 || truth.length < 10, 'some confirmations are compared')
+  return { retractions, startScore }
 }

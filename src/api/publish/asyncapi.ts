@@ -65,7 +65,7 @@ const SERVER_FRAMES: Record<string, { summary: string; payload: object }> = {
   error: {
     summary: 'A message was not taken.',
     payload: frame('error', {
-      code: text('invalid_param, not_found, too_many_addresses or too_many_subscriptions.'),
+      code: text('invalid_param, not_found or too_many_subscriptions.'),
       message: text('For a person.'),
       id: text('Name of the subscription.'),
       param: text('First wrong field.'),

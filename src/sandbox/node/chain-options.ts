@@ -20,6 +20,8 @@ export interface ChainOptions {
   reorgDoubleSpendRate: number
   /** Blocks that an ordinary transaction waits in the mempool; one that pays twice the floor waits none. */
   dwellBlocks: number
+  /** How long a node remembers that a transaction was accepted; sent again later it is an orphan. */
+  acceptedMemorySeconds: number
   /** Mass that a mined block takes; lower it to make fees compete. */
   blockMass: number
   coinbaseMaturity: number
@@ -49,6 +51,7 @@ export function chainOptions(given: Partial<ChainOptions>, nowMs: number): Chain
     reorgDepth: 3,
     reorgDoubleSpendRate: 0.25,
     dwellBlocks: 8,
+    acceptedMemorySeconds: 120,
     blockMass: 500_000,
     coinbaseMaturity: 1000,
     ghostdagK: 18,

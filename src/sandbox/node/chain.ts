@@ -35,12 +35,15 @@ const MINERS = 3
 const LATE_DEPTH = 30
 const MAX_REORG_DEPTH = 2000
 
-export function mempoolLimits(blocksPerSecond: number) {
+export function mempoolLimits({
+  blocksPerSecond,
+  acceptedMemorySeconds,
+}: Pick<ChainOptions, 'blocksPerSecond' | 'acceptedMemorySeconds'>) {
   return {
     maxTransactions: 10_000,
     maxOrphans: 500,
     orphanLifeDaa: 60 * blocksPerSecond,
-    acceptedMemoryDaa: 120 * blocksPerSecond,
+    acceptedMemoryDaa: acceptedMemorySeconds * blocksPerSecond,
   }
 }
 
@@ -84,7 +87,7 @@ export class Chain {
             genesis(options, { miner: this.#miners[0], faucet: this.faucet, users: this.users }),
           )
         : new Ledger(rules, snapshot.ledger)
-    this.mempool = new Mempool({ ledger: () => this.ledger, limits: mempoolLimits(options.blocksPerSecond) })
+    this.mempool = new Mempool({ ledger: () => this.ledger, limits: mempoolLimits(options) })
     if (snapshot !== undefined) {
       this.#blocks = snapshot.blocks
       this.#timeShiftMs = snapshot.timeShiftMs

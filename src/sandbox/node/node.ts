@@ -12,7 +12,7 @@ import { rewind } from './consensus/rewind.ts'
 import { TxRefusal } from './consensus/validate.ts'
 import type { Faults } from './faults.ts'
 import type { Feed, FeedEvent, FeedStart } from './feed.ts'
-import { Mempool, type SubmitRules } from './mempool.ts'
+import { Mempool, type MempoolLimits, type SubmitRules } from './mempool.ts'
 import { NETWORKS, type NetworkId } from './networks.ts'
 import { RpcError } from './rpc/errors.ts'
 import type { NodeEvent } from './rpc/notifications.ts'
@@ -35,6 +35,7 @@ export class SandboxNode implements NodeView {
   readonly #listeners = new Set<(event: NodeEvent) => void>()
   readonly blocksPerSecond: number
   readonly blockMass: number
+  readonly #mempoolLimits: MempoolLimits
   #ledger: Ledger
   #mempool: Mempool
   #held: FeedEvent[] = []
@@ -57,6 +58,7 @@ export class SandboxNode implements NodeView {
     this.#chainNetwork = start.options.network
     this.blocksPerSecond = start.options.blocksPerSecond
     this.blockMass = start.options.blockMass
+    this.#mempoolLimits = mempoolLimits(start.options)
     this.#ledger = new Ledger(ledgerRules(start.options), start.ledger)
     this.#headDaaScore = this.#ledger.virtual.daaScore
     this.#mempool = this.#createMempool(start.mempool)
@@ -146,7 +148,7 @@ export class SandboxNode implements NodeView {
   }
 
   #createMempool(transactions: readonly Tx[]): Mempool {
-    const mempool = new Mempool({ ledger: () => this.#ledger, limits: mempoolLimits(this.blocksPerSecond) })
+    const mempool = new Mempool({ ledger: () => this.#ledger, limits: this.#mempoolLimits })
     for (const tx of transactions) relay(mempool, tx)
     return mempool
   }

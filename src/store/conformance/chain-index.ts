@@ -108,7 +108,7 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
       toTimeMs: 5_000,
       reason: 'pruned',
     } as const
-    await chain.write({ atMs: 3, start: block(50), gap })
+    await chain.write({ atMs: 3, start: block(50), gaps: [gap] })
     assert.deepEqual(await chain.gaps(), [gap])
     assert.equal(await chain.coverageFromMs(), 5_000)
     assert.equal((await chain.checkpoint())?.hash, hash(50))

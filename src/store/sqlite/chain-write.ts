@@ -153,7 +153,7 @@ export function chainWriter(database: DatabaseSync, addresses: AddressTable, eve
   return {
     write(batch: ChainWrite): { newestSeq: number } {
       const firstSeq = events.append(batch.events ?? [])
-      if (batch.gap) insertGap.run(batch.gap.atMs, JSON.stringify(batch.gap))
+      for (const gap of batch.gaps ?? []) insertGap.run(gap.atMs, JSON.stringify(gap))
       if (batch.start) startAt(batch.start)
       for (const hash of batch.removed ?? []) removeChainBlock(hash, batch.atMs)
       for (const block of batch.added ?? []) addChainBlock(block, batch.atMs, firstSeq)

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import type { Network } from '../../../core/chain/network.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { type ExactJson, parseExact, writeExact } from '../../../kit/exact-json.ts'
 import { elementsOf } from '../../../kit/json-elements.ts'
@@ -56,14 +57,14 @@ export const addressActivity = endpoint({
     const { address, limit } = input
     requireNetwork(address, upstreams.network)
     const [pending, unspent] = await Promise.all([
-      inMempool(address, upstreams),
+      inMempool(address, rowLimit, upstreams),
       unspentOutputs(address, rowLimit, upstreams),
     ])
-    const all = [...pending, ...unspent.items]
+    const all = [...pending.items, ...unspent.items]
     const items = all.slice(0, rowLimit)
     const units = { row: items.length }
     if (dryRun) return { kind: 'object', value: {}, units }
-    const cut = rowLimit < limit && pending.length + unspent.total > rowLimit
+    const cut = rowLimit < limit && pending.total + unspent.total > rowLimit
     return {
       kind: 'text',
       text: `{"address":${JSON.stringify(address)},"items":[${items.join(',')}],"credits_used":${cost.charge(units)}}`,
@@ -77,34 +78,52 @@ export const addressActivity = endpoint({
   },
 })
 
-interface MempoolEntries {
-  readonly entries?: readonly {
-    readonly sending: readonly { readonly transaction: ExactJson }[]
-    readonly receiving: readonly { readonly transaction: ExactJson }[]
-  }[]
-}
-
-/** Each transaction once, also when it both sends and receives. */
-async function inMempool(address: string, upstreams: Upstreams): Promise<string[]> {
-  const outcome = await upstreams.call('getMempoolEntriesByAddresses', {
+/**
+ * Each transaction once, also when it both sends and receives. A busy address may have thousands waiting: they
+ * are read piece by piece, and no more are parsed than are shown.
+ */
+async function inMempool(
+  address: string,
+  limit: number,
+  upstreams: Upstreams,
+): Promise<{ items: string[]; total: number }> {
+  const outcome = await upstreams.callRaw('getMempoolEntriesByAddresses', {
     addresses: [address],
     includeOrphanPool: true,
     filterTransactionPool: false,
   })
   if (!outcome.ok) throw upstreamError(outcome.failure)
+  if (!outcome.bytes.includes('"entries"')) throw unusableAnswer(outcome.node, 'mempool entries')
   const items = new Map<string, string>()
-  const { entries } = outcome.value as unknown as MempoolEntries
-  if (!Array.isArray(entries)) throw unusableAnswer(outcome.node, 'mempool entries')
-  for (const { sending = [], receiving = [] } of entries) {
-    for (const { transaction } of [...sending, ...receiving]) {
-      const read = readTransaction(transaction)
-      if (!read.ok) continue
-      const parsed = parseTransaction(read.transaction, { network: upstreams.network })
-      const text = writeExact(parsed as unknown as ExactJson)
-      items.set(parsed.tx_id, `{"kind":"mempool","tx_id":"${parsed.tx_id}","amount":null,"parsed":${text}}`)
+  let total = 0
+  for await (const entry of elementsOf(outcome.bytes, 'entries')) {
+    const bytes = Buffer.from(entry)
+    for (const side of ['sending', 'receiving']) {
+      for await (const text of elementsOf(bytes, side)) {
+        total++
+        if (items.size >= limit) continue
+        const item = mempoolItem(text, outcome.node, upstreams.network)
+        if (item !== undefined) items.set(item.txId, item.text)
+      }
     }
   }
-  return [...items.values()]
+  // Those left unread may be the same ones from the other side; below the limit nothing was left.
+  return { items: [...items.values()], total: items.size < limit ? items.size : total }
+}
+
+function mempoolItem(
+  text: string,
+  node: string,
+  network: Network,
+): { txId: string; text: string } | undefined {
+  const entry = parseExact(text)
+  if (!entry.ok) throw unusableAnswer(node, entry.message)
+  const read = readTransaction((entry.value as { transaction?: ExactJson } | null)?.transaction ?? null)
+  if (!read.ok) return undefined
+  const parsed = parseTransaction(read.transaction, { network })
+  const shown = writeExact(parsed as unknown as ExactJson)
+  const { tx_id: txId } = parsed
+  return { txId, text: `{"kind":"mempool","tx_id":"${txId}","amount":null,"parsed":${shown}}` }
 }
 
 interface UtxoEntry {

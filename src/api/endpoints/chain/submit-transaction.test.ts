@@ -6,6 +6,7 @@ import { type FakeNode, startFakeNode } from '../../../../test/fakes/wrpc-node.t
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { systemClock } from '../../../kit/clock.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
+import { openSqliteChain } from '../../../store/sqlite/chain.ts'
 import { createSubmitter } from './submit-transaction.ts'
 
 const OTHER = 'ab'.repeat(32)
@@ -43,13 +44,15 @@ async function over(t: TestContext, count: number) {
   for (let i = 0; i < count; i++) nodes.push(await startFakeNode())
   const { pool } = poolOver(t, nodes)
   await until(() => pool.nodes().every(({ state }) => state === 'healthy'), 'all healthy')
-  const submitter = createSubmitter({ upstreams: pool, clock: systemClock })
+  const { chain, close } = openSqliteChain({ file: ':memory:' })
+  t.after(close)
+  const submitter = createSubmitter({ upstreams: pool, index: chain, clock: systemClock })
   const call = (method: string) => {
     const prepared = pool.prepare(method, { transaction: TX })
     assert.ok(prepared.ok)
     return prepared.call
   }
-  return { nodes, submitter, call }
+  return { nodes, submitter, call, chain }
 }
 
 /** The first that is asked takes it and never answers; the others say what they are told to. */
@@ -107,6 +110,30 @@ test('refused is refused when the network shows no trace of it', async (t) => {
   }
   const sent = await submitter.send(call('submitTransaction'), transaction)
   assert.ok(!sent.ok && !sent.inDoubt && sent.failure.kind === 'refused', JSON.stringify(sent))
+})
+
+test('an orphan or a double spend that our own index has as confirmed is known', async (t) => {
+  const { nodes, submitter, call, chain } = await over(t, 1)
+  const [node] = nodes
+  assert.ok(node)
+  node.respond.set('getMempoolEntry', () => NOT_FOUND)
+  node.respond.set('getUtxosByAddresses', () => '{"entries":[]}')
+  const spent = `output (${OTHER}, 0) already spent by transaction ${OTHER} in the mempool`
+  const refusals = [ORPHAN, { error: `Rejected transaction ${ID}: ${spent}` }]
+  const sendEach = async () => {
+    const sent = []
+    for (const refusal of refusals) {
+      node.respond.set('submitTransaction', () => refusal)
+      sent.push((await submitter.send(call('submitTransaction'), transaction)).ok)
+    }
+    return sent
+  }
+  assert.deepEqual(await sendEach(), [false, false])
+  const block = { hash: OTHER, blueScore: 1, daaScore: 1, timeMs: 1 }
+  const accepted = { txId: ID, parsed: '{}', fee: null, effects: [], blockHash: OTHER, blockTimeMs: 1 }
+  await chain.write({ atMs: 1, start: { ...block, hash: '00'.repeat(32), blueScore: 0 } })
+  await chain.write({ atMs: 1, added: [{ ...block, transactions: [accepted] }] })
+  assert.deepEqual(await sendEach(), [true, true])
 })
 
 test('sent and never answered: tried until the deadline, then said to be in doubt, with its id', async (t) => {

@@ -3,7 +3,8 @@
  *
  *   send ──taken──▶ done
  *     ├──"already in the mempool", "already accepted"──▶ done: an earlier try arrived
- *     ├──refused──▶ refused; but when an earlier try got no answer, first look whether the network has it
+ *     ├──refused──▶ refused; but when an earlier try got no answer, or its inputs are called missing or spent
+ *     │             (a node soon forgets what it accepted), first look whether the network has it
  *     └──no answer──▶ sent again until the deadline: the same bytes twice do no harm
  *
  * A transaction that the network has is never reported as failed; what cannot be known is said to be in doubt.
@@ -13,7 +14,8 @@ import { writeTransaction } from '../../../core/chain/transaction-json.ts'
 import type { Clock } from '../../../kit/clock.ts'
 import { addressOfScript } from '../../../parser/script-address.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
-import { isAlreadyKnown } from '../../../upstreams/classify.ts'
+import type { ChainStore } from '../../../store/chain.ts'
+import { isAlreadyKnown, type Refusal, type RefusalReason } from '../../../upstreams/classify.ts'
 import type { CallFailure } from '../../../upstreams/outcome.ts'
 import type { Upstreams } from '../../../upstreams/pool.ts'
 import type { ValidCall } from '../../../upstreams/validate-params.ts'
@@ -57,8 +59,17 @@ const LOOKS = 3
 /** Misses after which the same bytes are sent again, to learn whether they were accepted meanwhile. */
 const MISSES_PER_PROBE = 5
 
-export function createSubmitter(deps: { upstreams: Upstreams; clock: Clock }): Submitter {
-  const { upstreams, clock } = deps
+/** What a node also says to a transaction that was accepted so long ago that it no longer remembers it. */
+const SPENT_INPUTS: readonly RefusalReason[] = ['orphan', 'double_spend']
+
+export function createSubmitter(deps: {
+  upstreams: Upstreams
+  index: Pick<ChainStore, 'transaction'>
+  clock: Clock
+}): Submitter {
+  const { upstreams, index, clock } = deps
+
+  const isConfirmed = async (txId: string) => (await index.transaction(txId))?.status === 'confirmed'
 
   async function inMempool(txId: string, deadlineMs: number): Promise<boolean> {
     const params = { transactionId: txId, includeOrphanPool: true }
@@ -77,13 +88,22 @@ export function createSubmitter(deps: { upstreams: Upstreams; clock: Clock }): S
     return found.ok && found.bytes.includes(txId)
   }
 
-  async function networkHas(transaction: Transaction, txId: string): Promise<boolean> {
-    for (let look = 0; look < LOOKS; look++) {
+  async function networkHas(transaction: Transaction, txId: string, looks: number): Promise<boolean> {
+    for (let look = 0; look < looks; look++) {
       if (look > 0) await clock.sleep(PAUSE_MS)
       if (await inMempool(txId, LOOK_DEADLINE_MS)) return true
       if (await isAccepted(transaction, txId)) return true
     }
     return false
+  }
+
+  async function isKnown(refusal: Refusal, transaction: Transaction, inDoubt: boolean): Promise<boolean> {
+    if (isAlreadyKnown(refusal)) return true
+    const forgotten = SPENT_INPUTS.includes(refusal.reason)
+    if (!inDoubt && !forgotten) return false
+    const txId = transactionId(transaction)
+    if (await isConfirmed(txId)) return true
+    return networkHas(transaction, txId, inDoubt ? LOOKS : 1)
   }
 
   async function send(call: ValidCall, transaction: Transaction, isAbandoned?: IsAbandoned): Promise<Sent> {
@@ -100,7 +120,7 @@ export function createSubmitter(deps: { upstreams: Upstreams; clock: Clock }): S
         return { ok: true, txId, attempts, known: false, refusal: undefined, bytes: outcome.bytes }
       const { failure } = outcome
       if (failure.kind === 'refused') {
-        const known = isAlreadyKnown(failure.refusal) || (inDoubt && (await networkHas(transaction, txId)))
+        const known = await isKnown(failure.refusal, transaction, inDoubt)
         if (known) {
           const refusal = inDoubt ? undefined : failure
           return { ok: true, txId, attempts, known, refusal, bytes: idAnswer(txId) }
@@ -116,11 +136,15 @@ export function createSubmitter(deps: { upstreams: Upstreams; clock: Clock }): S
   }
 
   /** True: the network has it. False: it refuses it. Undefined: nobody could say. */
-  async function probe(call: ValidCall, deadlineMs: number): Promise<boolean | undefined> {
+  async function probe(
+    call: ValidCall,
+    transaction: Transaction,
+    deadlineMs: number,
+  ): Promise<boolean | undefined> {
     const outcome = await upstreams.sendRaw(call, { deadlineMs })
     if (outcome.ok) return true
     if (outcome.failure.kind !== 'refused') return undefined
-    return isAlreadyKnown(outcome.failure.refusal)
+    return isKnown(outcome.failure.refusal, transaction, false)
   }
 
   async function waitUntilSeen(
@@ -136,7 +160,7 @@ export function createSubmitter(deps: { upstreams: Upstreams; clock: Clock }): S
       if (await inMempool(txId, Math.min(LOOK_DEADLINE_MS, leftMs()))) return true
       // A transaction may be accepted between two looks: then it is in no mempool any more.
       if (prepared.ok && misses % MISSES_PER_PROBE === 1 && leftMs() > 0) {
-        const known = await probe(prepared.call, Math.min(LOOK_DEADLINE_MS, leftMs()))
+        const known = await probe(prepared.call, transaction, Math.min(LOOK_DEADLINE_MS, leftMs()))
         if (known !== undefined) return known
       }
       if (leftMs() > 0) await clock.sleep(Math.min(POLL_MS, leftMs()))

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '../kit/clock.ts'
+import { createWake } from '../kit/wake.ts'
+import type { CatchUp } from '../relay/catch-up.ts'
+import { createReceiver } from '../relay/receive.ts'
+import type { ChainGap } from '../store/chain.ts'
+import { openSqliteChain } from '../store/sqlite/chain.ts'
+import { followBlocks } from './follow-blocks.ts'
+import { createIndexer } from './indexer.ts'
+
+const hash = (digit: string) => digit.repeat(64)
+
+/** One fill from a block that no node knows; the node's oldest block has that blue score. */
+async function fillOver(oldestBlueScore: number) {
+  const { chain, events, close } = openSqliteChain({ file: ':memory:' })
+  const now = () => 9_000
+  const indexer = await createIndexer({ chain, events, network: 'testnet-10', now, dropAfterMs: 1 })
+  const block = (digit: string, blueScore: number) => ({
+    hash: hash(digit),
+    blueScore,
+    daaScore: blueScore,
+    timeMs: blueScore * 1_000,
+  })
+  await chain.write({ atMs: 1, start: block('1', 5), added: [{ ...block('9', 50), transactions: [] }] })
+  const oldest = block('2', oldestBlueScore)
+  const asked: string[] = []
+  const unknown = async () => ({ kind: 'unknown_block' }) as const
+  const bytes = Buffer.from('{"blockHashes":[],"blocks":[]}')
+  const catchUp: CatchUp = {
+    chainFrom: unknown,
+    blocksFrom: async (from) => {
+      asked.push(from)
+      return from === oldest.hash ? { kind: 'bytes', bytes, node: 'n' } : { kind: 'unknown_block' }
+    },
+    mempool: unknown,
+    ends: async () => ({ sink: block('3', 60), oldest }),
+  }
+  const stop = new AbortController()
+  const gaps: ChainGap[] = []
+  const troubles: string[] = []
+  let missing: string | undefined = hash('0')
+  await followBlocks({
+    indexer,
+    catchUp,
+    receiver: createReceiver(),
+    clock: systemClock,
+    wake: createWake(),
+    signal: stop.signal,
+    prefer: () => undefined,
+    takeMissing: () => {
+      if (missing === undefined) stop.abort()
+      const taken = missing
+      missing = undefined
+      return taken
+    },
+    recover: () => undefined,
+    onWritten: () => {},
+    onGap: (gap) => gaps.push(gap),
+    onTrouble: (detail) => troubles.push(detail),
+  })
+  const written = await chain.gaps()
+  assert.deepEqual(written, gaps)
+  await close()
+  return { written, asked, troubles }
+}
+
+test('blocks that no node has any more are a recorded gap, and those after it are told', async () => {
+  const { written, asked, troubles } = await fillOver(20)
+  assert.deepEqual(
+    written.map(({ fromHash, toHash, toTimeMs, reason }) => ({ fromHash, toHash, toTimeMs, reason })),
+    [{ fromHash: hash('1'), toHash: hash('2'), toTimeMs: 20_000, reason: 'blocks_pruned' }],
+  )
+  assert.deepEqual(asked, [hash('0'), hash('1'), hash('2')])
+  assert.deepEqual(troubles, [])
+})
+
+test('a node that is behind, or a gap of the chain itself, is no gap of blocks', async () => {
+  for (const score of [1, 51]) {
+    const { written, troubles } = await fillOver(score)
+    assert.deepEqual(written, [])
+    assert.equal(troubles.length, 1)
+  }
+})

@@ -1,0 +1,64 @@
+/** What outlasts a worker: leases that run out, and how long a receiver has been failing. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { accept, startReceiver, status, until } from '../../test/fakes/receiver.ts'
+import { startRig } from '../../test/fakes/webhook-rig.ts'
+import { type Clock, systemClock } from '../kit/clock.ts'
+import { LEASE_MS, POLL_MS } from './work.ts'
+
+const wish = (url: string) => ({ url, kinds: ['block_added'], addresses: [], batch: false })
+
+test('the jobs of a worker that died return when their lease runs out, by default within 30 s', async (t) => {
+  assert.ok(LEASE_MS + 2 * POLL_MS < 30_000)
+  const rig = await startRig({ webhooks: { retryDelaysMs: [3_600_000] } })
+  t.after(() => rig.close())
+  const owner = await rig.createOwner()
+  const receiver = await startReceiver(status(500))
+  t.after(() => receiver.close())
+  const { subscription } = await rig.webhooks.subscriptions.create(owner, wish(receiver.url))
+  await rig.emitBlocks(1)
+  const attempts = async () => {
+    const rows = await rig.webhooks.subscriptions.deliveries(owner.accountId, subscription.id, { limit: 1 })
+    return rows[0]?.attempts
+  }
+  await until('a failed try', async () => (await attempts()) === 1)
+  receiver.answer = accept
+  // Claimed as a worker does that then dies: nobody settles it.
+  const leaseUntilMs = Date.now() + 2_000
+  const nowMs = Date.now() + 7_200_000
+  const claimed = await rig.jobs.claim({ subscriptionId: subscription.id, limit: 1, nowMs, leaseUntilMs })
+  assert.equal(claimed.length, 1)
+  await until('the delivery', () => receiver.accepted.size === 1, 8_000)
+  assert.ok(Date.now() >= leaseUntilMs, 'not before the lease ran out')
+})
+
+test('five days of failures switch a subscription off, also over a restart, and not a moment earlier', async (t) => {
+  let shiftMs = 0
+  const clock: Clock = { now: () => Date.now() + shiftMs, sleep: systemClock.sleep }
+  const webhooks = { clock, retryDelaysMs: Array.from({ length: 7 }, () => 300) }
+  const receiver = await startReceiver(status(500))
+  t.after(() => receiver.close())
+  const first = await startRig({ webhooks })
+  const owner = await first.createOwner()
+  const { subscription } = await first.webhooks.subscriptions.create(owner, wish(receiver.url))
+  await first.emitBlocks(1)
+  await until('a failed try', () => receiver.received.length > 0)
+  await until(
+    'it is written',
+    async () => (await first.jobs.getSubscription(subscription.id))?.failingSinceMs != null,
+  )
+  await first.close({ keepFiles: true })
+
+  const days = (count: number) => count * 24 * 3_600_000
+  shiftMs = days(5) - 60_000
+  const second = await startRig({ folder: first.folder, webhooks })
+  t.after(() => second.close())
+  const read = () => second.jobs.getSubscription(subscription.id)
+  const before = receiver.received.length
+  await until('a failure short of five days', () => receiver.received.length > before)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  assert.equal((await read())?.active, true)
+  shiftMs = days(5) + 60_000
+  await until('it is switched off', async () => (await read())?.active === false)
+  assert.match(String((await read())?.disabledReason), /failing/)
+})
