@@ -26,9 +26,15 @@ export interface Matcher<T> {
   readonly size: number
 }
 
+/** How often each subscriber is there. */
+class Several<T> {
+  readonly counts = new Map<T, number>()
+}
+
 interface Takers<T> {
   readonly all: Map<T, number>
-  readonly byAddress: Map<string, Map<T, number>>
+  /** Most addresses have one taker: it stands there itself, which saves two look-ups in cold memory. */
+  readonly byAddress: Map<string, T | Several<T>>
 }
 
 export function createMatcher<T>(): Matcher<T> {
@@ -59,13 +65,8 @@ export function createMatcher<T>(): Matcher<T> {
           continue
         }
         for (const address of addresses) {
-          const there = takers.byAddress.get(address) ?? new Map<T, number>()
-          takers.byAddress.set(address, there)
-          count(there, subscriber, 1)
-          undo.push(() => {
-            count(there, subscriber, -1)
-            if (there.size === 0 && takers.byAddress.get(address) === there) takers.byAddress.delete(address)
-          })
+          enter(takers.byAddress, address, subscriber)
+          undo.push(() => leave(takers.byAddress, address, subscriber))
         }
       }
       size++
@@ -81,13 +82,43 @@ export function createMatcher<T>(): Matcher<T> {
       const takers = kinds.get(event.kind)
       if (takers === undefined) return []
       if (takers.byAddress.size === 0) return takers.all.keys()
+      const [only] = event.addresses
+      if (takers.all.size === 0 && event.addresses.length === 1 && only !== undefined) {
+        return subscribersAt(takers.byAddress, only)
+      }
       const found = new Set(takers.all.keys())
       for (const address of event.addresses) {
-        for (const subscriber of takers.byAddress.get(address)?.keys() ?? []) found.add(subscriber)
+        for (const subscriber of subscribersAt(takers.byAddress, address)) found.add(subscriber)
       }
       return found
     },
   }
+}
+
+function subscribersAt<T>(byAddress: Takers<T>['byAddress'], address: string): Iterable<T> {
+  const there = byAddress.get(address)
+  if (there === undefined) return []
+  return there instanceof Several ? there.counts.keys() : [there]
+}
+
+function enter<T>(byAddress: Takers<T>['byAddress'], address: string, subscriber: T): void {
+  const there = byAddress.get(address)
+  if (there === undefined) {
+    byAddress.set(address, subscriber)
+    return
+  }
+  const several = there instanceof Several ? there : new Several<T>()
+  if (!(there instanceof Several)) count(several.counts, there, 1)
+  count(several.counts, subscriber, 1)
+  byAddress.set(address, several)
+}
+
+function leave<T>(byAddress: Takers<T>['byAddress'], address: string, subscriber: T): void {
+  const there = byAddress.get(address)
+  if (there instanceof Several) {
+    count(there.counts, subscriber, -1)
+    if (there.counts.size === 0) byAddress.delete(address)
+  } else if (there === subscriber) byAddress.delete(address)
 }
 
 function count<T>(takers: Map<T, number>, subscriber: T, change: number): void {

@@ -286,6 +286,7 @@ export function snapshotSuite(engine: Engine): void {
       order: 'asc',
       limit: 10,
       filters: { instruments: [old.marketId] },
+      books: { books: true, diffs: false },
     })
     const other = { ...old, up: { bids: [[0.2, 7]], asks: [[0.8, 7]] } } as PredmktASnapshotInput
     assert.equal((await store.series.append([{ feed, rows: [other] }])).corrected, 1)
