@@ -133,7 +133,9 @@ describe('the dashboard in Chromium', { skip }, () => {
       await holder.getByLabel('Source', { exact: true }).selectOption(source)
       const call = holder.locator('.api-call', { hasText: `/v1/candles?symbol=BTC&source=${source}` })
       await call.getByText(/[\d,]+ credits/).waitFor()
-      await holder.locator('.chart[data-bars]:not([data-bars="0"]) canvas').first().waitFor()
+      const chart = holder.locator('.chart[data-bars]:not([data-bars="0"]) canvas').first()
+      // The market that is chosen first may be young: its first bar comes with its next turn.
+      await chart.waitFor({ timeout: 90_000 })
     }
   })
 

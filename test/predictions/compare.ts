@@ -85,7 +85,8 @@ export async function compareWindow(
   const rows = await readRows<StoredSnapshot>(store, feed, [idOf(market)], window, true)
   const { gaps } = await store.coverage.read([feed], fromMs, toMs)
   const wrong: string[] = []
-  const isGap = (from: number, to: number) => gaps.some((gap) => gap.from <= from && gap.to >= to)
+  // A gap ends at any instant; the row after it stands at the next point of the grid.
+  const isGap = (from: number, to: number) => gaps.some((gap) => gap.from <= from && gap.to > to - GRID_MS)
   let beforeMs = Number.NEGATIVE_INFINITY
   const times = [...rows.map((row) => Date.parse(row.timestamp)), toMs]
   for (const atMs of times) {
