@@ -33,6 +33,8 @@ export interface Pause {
 }
 export type PauseReason = 'credits_exhausted' | 'account_paused' | 'plan' | 'account_missing'
 
+/** What a delivered event costs. */
+export const CREDITS_PER_EVENT = 1
 export const CHARGE_NAME = 'webhook delivery'
 const PAYER_FRESH_MS = 1_000
 
@@ -114,7 +116,12 @@ export function createCredits(deps: {
         async charge(deliveryIds) {
           try {
             for (const id of deliveryIds) {
-              const paid = ledger.charge(payer, { id, endpoint: CHARGE_NAME, credits: 1, rows: 1 })
+              const paid = ledger.charge(payer, {
+                id,
+                endpoint: CHARGE_NAME,
+                credits: CREDITS_PER_EVENT,
+                rows: 1,
+              })
               if (typeof paid !== 'boolean') await paid
             }
           } finally {

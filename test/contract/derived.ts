@@ -29,6 +29,9 @@ export interface Derived {
   errors: [number, string][]
   catalogSources: string[]
   symbols: string[]
+  /** Bar lengths by source. */
+  candleIntervals: Record<string, readonly string[]>
+  creditsPerDelivery: number
 }
 
 interface OpenApiOperation {
@@ -56,6 +59,10 @@ export async function derive(suffix = ''): Promise<Derived> {
   const { ERRORS, publicCode } = await load<typeof import('../../src/core/errors.ts')>('src/core/errors.ts')
   const { BUILT_IN_PLANS } = await load<typeof import('../../src/core/plan.ts')>('src/core/plan.ts')
 
+  const { SOURCE_INFO } = await load<typeof import('../../src/core/source.ts')>('src/core/source.ts')
+  const { CREDITS_PER_EVENT } =
+    await load<typeof import('../../src/webhooks/credits.ts')>('src/webhooks/credits.ts')
+
   const document = openapiDocument(ENDPOINTS) as {
     info: { version: string }
     paths: Record<string, Record<string, OpenApiOperation>>
@@ -74,6 +81,10 @@ export async function derive(suffix = ''): Promise<Derived> {
     errors: kinds.map((kind) => [ERRORS[kind].status, publicCode(kind)]),
     catalogSources: catalog.sourcesCatalog(ENDPOINTS).data.map((record) => record.source),
     symbols: catalog.symbolsCatalog(() => null).symbols.map((record) => record.symbol),
+    candleIntervals: Object.fromEntries(
+      Object.entries(SOURCE_INFO).map(([source, info]) => [source, info.candleIntervals]),
+    ),
+    creditsPerDelivery: CREDITS_PER_EVENT,
   }
 }
 

@@ -83,6 +83,19 @@ export function findMutants(): Mutant[] {
     ]),
     ...matches('src/core/plan.ts', read('src/core/plan.ts'), PLAN_VALUES),
     ...matches('src/core/errors.ts', read('src/core/errors.ts'), ERROR_VALUES),
+    ...matches('src/core/source.ts', read('src/core/source.ts'), [
+      { pattern: /PREDICTION_BARS = \[([^\]]+)\]/g, change: shorter },
+      { pattern: /candleIntervals: \[([^\]]+)\]/g, change: shorter },
+    ]),
+    ...matches('src/core/interval.ts', read('src/core/interval.ts'), [
+      { pattern: /CANDLE_INTERVALS = \[([^\]]+)\]/g, change: shorter },
+    ]),
+    ...matches('src/core/rows/market.ts', read('src/core/rows/market.ts'), [
+      { pattern: /MARKET_TYPES = \[([^\]]+)\]/g, change: shorter },
+    ]),
+    ...matches('src/webhooks/credits.ts', read('src/webhooks/credits.ts'), [
+      { pattern: new RegExp(`CREDITS_PER_EVENT = ${NUMBER}`, 'g'), change: more },
+    ]),
     ...matches('src/core/symbol.ts', read('src/core/symbol.ts'), [
       { pattern: /SYMBOLS = \[([^\]]+)\]/g, change: shorter },
     ]),

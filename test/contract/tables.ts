@@ -150,3 +150,18 @@ export const LIST_HEADERS = [
   'Link',
   'ETag',
 ]
+
+const EXCHANGE_BARS = ['1s', '1m', '5m', '15m', '1h', '4h', '1d']
+const MARKET_BARS = ['5m', '15m', '1h', '4h', '1d']
+/** Bar lengths that each source has. */
+export const CANDLE_INTERVALS: Record<string, string[]> = {
+  cexa: EXCHANGE_BARS,
+  cexa_futures: EXCHANGE_BARS,
+  perpdex: EXCHANGE_BARS,
+  predmkt_a: MARKET_BARS,
+  predmkt_b: MARKET_BARS,
+  oracle: ['5m', '15m'],
+}
+
+/** On success only. */
+export const CREDITS_PER_DELIVERY = 1
