@@ -90,7 +90,7 @@ export async function compareWindow(
   let beforeMs = Number.NEGATIVE_INFINITY
   const times = [...rows.map((row) => Date.parse(row.timestamp)), toMs]
   for (const atMs of times) {
-    const heldToMs = Math.max(fromMs, beforeMs + KEEP_ALIVE_MS + 2 * GRID_MS)
+    const heldToMs = Math.max(fromMs, beforeMs + KEEP_ALIVE_MS + 4 * GRID_MS)
     if (atMs > heldToMs && !isGap(heldToMs, Math.min(atMs, toMs)))
       wrong.push(
         `${market.name}: nothing from ${new Date(heldToMs).toISOString()} to ${new Date(atMs).toISOString()}`,
