@@ -5,25 +5,28 @@ import { openSqliteEnvironment } from '../src/store/sqlite/environment.ts'
 const MINUTE_MS = 60_000
 export const CANDLES = 30_000
 
+/** The same bar for the same number, each a little different from the one before. */
+export function candleAt(index: number, time: number): CandleInput {
+  const price = 60_000 + Math.round(Math.sin(index / 50) * 100_000) / 100
+  return {
+    time,
+    open: price,
+    high: price + 12.5,
+    low: price - 11.75,
+    close: price + 1.25,
+    volume: (index % 977) + 0.125,
+    numTrades: (index % 4_001) + 1,
+    closed: true,
+  }
+}
+
 /** Closed, observed and final one-minute candles that end a day ago. */
 export async function fillCandles(file: string): Promise<number> {
   const store = await openSqliteEnvironment({ file, clock: systemClock })
   const feed = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1m' } as const
   const endMs = Math.floor(Date.now() / MINUTE_MS - 1_440) * MINUTE_MS
   const startMs = endMs - CANDLES * MINUTE_MS
-  const rows: CandleInput[] = Array.from({ length: CANDLES }, (_, index) => {
-    const price = 60_000 + Math.round(Math.sin(index / 50) * 100_000) / 100
-    return {
-      time: startMs + index * MINUTE_MS,
-      open: price,
-      high: price + 12.5,
-      low: price - 11.75,
-      close: price + 1.25,
-      volume: (index % 977) + 0.125,
-      numTrades: (index % 4_001) + 1,
-      closed: true,
-    }
-  })
+  const rows = Array.from({ length: CANDLES }, (_, index) => candleAt(index, startMs + index * MINUTE_MS))
   for (let i = 0; i < rows.length; i += 5_000) {
     await store.series.append([{ feed, rows: rows.slice(i, i + 5_000) }])
   }

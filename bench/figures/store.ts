@@ -8,6 +8,7 @@ import { systemClock } from '../../src/kit/clock.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import type { Position } from '../../src/store/series.ts'
 import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
+import { candleAt } from '../fill-candles.ts'
 import { type Figure, median, ratio, type Size } from '../frame.ts'
 
 const SECOND_MS = 1_000
@@ -32,20 +33,7 @@ export async function storeFigures(size: Size): Promise<Figure[]> {
   }
 }
 
-function candle(index: number): CandleInput {
-  const price = 60_000 + Math.round(Math.sin(index / 50) * 100_000) / 100
-  return {
-    time: START_MS + index * SECOND_MS,
-    open: price,
-    high: price + 12.5,
-    low: price - 11.75,
-    close: price + 1.25,
-    volume: (index % 977) + 0.125,
-    numTrades: (index % 4_001) + 1,
-    closed: true,
-  }
-}
-
+const candle = (index: number) => candleAt(index, START_MS + index * SECOND_MS)
 const candles = (from: number, count: number) => Array.from({ length: count }, (_, i) => candle(from + i))
 
 /** Rows per second with reads beside it, and the longest stretch that it keeps the event loop. */
