@@ -9,6 +9,7 @@ import { METHODS } from '../../src/upstreams/methods.ts'
 import { createUpstreams, type Upstreams } from '../../src/upstreams/pool.ts'
 import { assertRefused, goodParams } from '../fakes/all-methods.ts'
 import { until } from '../fakes/pool.ts'
+import { transactionJson } from '../fakes/real-client.ts'
 import { type NodeProcess, startNodeProcess } from '../fakes/sandbox-processes.ts'
 
 const sdk = createRequire(import.meta.url)('kaspa-wasm32-sdk') as typeof Sdk
@@ -67,31 +68,7 @@ function signed(coin: { outpoint: object; utxoEntry: { scriptPublicKey: string; 
     [KEY],
     true,
   )
-  const json = {
-    version: tx.version,
-    inputs: tx.inputs.map((input) => ({
-      previousOutpoint: {
-        transactionId: input.previousOutpoint.transactionId,
-        index: input.previousOutpoint.index,
-      },
-      signatureScript: input.signatureScript,
-      sequence: input.sequence,
-      sigOpCount: input.sigOpCount,
-    })),
-    outputs: tx.outputs.map(({ value, scriptPublicKey: key }) => ({
-      value,
-      scriptPublicKey: {
-        version: (key as Sdk.ScriptPublicKey).version,
-        script: (key as Sdk.ScriptPublicKey).script,
-      },
-    })),
-    lockTime: tx.lockTime,
-    subnetworkId: tx.subnetworkId,
-    gas: tx.gas,
-    payload: tx.payload,
-    mass: 0,
-  }
-  return { id: tx.id, json }
+  return { id: tx.id, json: transactionJson(tx) }
 }
 
 test('all 39 methods are answered, and what is refused is refused for a reason that is known', async () => {

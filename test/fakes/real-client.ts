@@ -38,7 +38,13 @@ export function payment(coin: Coin, fee = 300_000n): SignedPayment {
   const outputs = [half, COIN - fee - half].map((amount) => ({ address: ADDRESS, amount }))
   const built = sdk.createTransaction([entry as never], outputs, 0n, undefined, 1)
   const tx = sdk.signTransaction(built, [KEY], true)
-  const json = {
+  const json = transactionJson(tx)
+  return { id: tx.id, json }
+}
+
+/** A transaction of the real client in the form that the node takes. */
+export function transactionJson(tx: Sdk.Transaction) {
+  return {
     version: tx.version,
     inputs: tx.inputs.map((input) => ({
       previousOutpoint: {
@@ -59,5 +65,4 @@ export function payment(coin: Coin, fee = 300_000n): SignedPayment {
     payload: tx.payload,
     mass: 0,
   }
-  return { id: tx.id, json }
 }
