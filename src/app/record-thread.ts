@@ -7,6 +7,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { type SourceStatus, supervise } from '../ingest/supervise.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
+import { BEHIND_CALLERS, stepBack } from '../kit/step-back.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import type { VenueNotice } from '../venues/venue.ts'
 import { openDeadLetterFile } from './dead-letter-file.ts'
@@ -31,6 +32,7 @@ const READER_CACHE_BYTES = 8 * 1024 * 1024
 const HOLD_MS = 25
 
 const options = workerData as RecordOptions
+stepBack(BEHIND_CALLERS)
 const clock = systemClock
 const log = createLogger({ level: options.logLevel })
 const store = await openSqliteEnvironment({

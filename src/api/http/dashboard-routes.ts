@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BILLING_PATH, DASHBOARD_API, type Dashboard } from '../../dashboard/dashboard.ts'
 import { plainAddress } from '../../kit/ip-range.ts'
 import { createCors } from './cors.ts'
@@ -9,11 +9,12 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'PUT', 'OPTIONS']
 /** The dashboard beside the API. No other origin may read its answers, whatever the API allows. */
 export function addDashboard(app: FastifyInstance, dashboard: Dashboard, nextId: () => string): void {
   const cors = createCors([])
-  const handler = async (request: FastifyRequest, reply: Parameters<typeof sendReply>[1]) => {
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const id = nextId()
     const answer = await dashboard.handle(requestOf(request, id))
     if (answer === undefined) return reply.callNotFound()
-    await sendReply(request, reply, answer, { requestId: id, cors })
+    reply.hijack()
+    await sendReply(request, reply.raw, answer, { requestId: id, cors })
   }
   for (const url of ['/', '/assets/*', '/favicon.svg']) {
     app.route({ method: ['GET', 'HEAD'], url, handler })

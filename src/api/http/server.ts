@@ -7,17 +7,21 @@ import type { Dashboard } from '../../dashboard/dashboard.ts'
 import { errorReply } from '../../gate/error-reply.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { GateReply } from '../../gate/request.ts'
+import { systemClock } from '../../kit/clock.ts'
 import { addressMatcher, parseCidr, plainAddress } from '../../kit/ip-range.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { Metrics } from '../../kit/metrics.ts'
 import { methodFinder, type PublishedRoute } from '../publish/router.ts'
+import { callerAddress } from './caller-address.ts'
 import { answerClientError } from './client-error.ts'
 import { createCors } from './cors.ts'
 import { addDashboard } from './dashboard-routes.ts'
 import { type DocsFile, docsReply } from './docs-page.ts'
 import { metricsReply } from './metrics-page.ts'
 import { notFoundError } from './not-found.ts'
+import { openQuickLane, type QuickHandler, type QuickLane } from './quick-lane.ts'
 import { createRequestMetrics } from './request-metrics.ts'
+import { routeServer } from './route-server.ts'
 import { sendReply } from './send.ts'
 import { acceptStreams, STREAM_PATH, type StreamOptions } from './websocket.ts'
 
@@ -50,6 +54,7 @@ const IDLE_SWEEP_MS = 50
 const KEEP_ALIVE_MS = 65_000
 const REQUEST_TIMEOUT_MS = 30_000
 const NO_QUERY = {}
+const NO_PARAMS = {}
 
 /** The only place that knows the framework: it turns sockets into gate requests and back. */
 export async function startHttp<Services>(options: HttpOptions<Services>): Promise<HttpServer> {
@@ -61,9 +66,12 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   const methodsOf = methodFinder([...routes, ...[...pages.keys()].map((path) => ({ method: 'GET', path }))])
   const paths = [...new Set(routes.map((route) => route.path))]
   const nextId = requestIds()
+  const isTrustedProxy = proxyMatcher(options)
 
-  const finish = (request: FastifyRequest, reply: FastifyReply, id: string, answer: GateReply) =>
-    sendReply(request, reply, answer, { requestId: id, cors })
+  const finish = (request: FastifyRequest, reply: FastifyReply, id: string, answer: GateReply) => {
+    reply.hijack()
+    return sendReply(request, reply.raw, answer, { requestId: id, cors })
+  }
   const fail = (request: FastifyRequest, reply: FastifyReply, error: ApiError) => {
     const id = nextId()
     unrouted(error.status, 0)
@@ -75,48 +83,34 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     onClientError: (error, socket) => answerClientError(error, socket, nextId()),
   })
 
+  const quick = { GET: new Map<string, QuickHandler>(), POST: new Map<string, QuickHandler>() }
   for (const route of routes) {
-    const url = route.path.replace(/\{([^}]+)\}/g, ':$1')
-    const observe = metrics.of(route.name)
+    const serve = routeServer(route, { gate, nextId, cors, log, observe: metrics.of(route.name) })
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
-      url,
+      url: route.path.replace(/\{([^}]+)\}/g, ':$1'),
       handler: (request, reply) => {
-        const startedMs = performance.now()
-        const id = nextId()
-        const target = request.raw.url ?? '/'
-        const mark = target.indexOf('?')
-        const asked = {
-          id,
-          method: request.method,
-          path: mark === -1 ? target : target.slice(0, mark),
-          search: mark === -1 ? '' : target.slice(mark + 1),
-          pathParams: request.params as Record<string, string>,
-          headers: request.headers,
-          address: plainAddress(request.ip),
-          body: request.body as Buffer | undefined,
-          isGone: () => request.raw.socket.destroyed,
-        }
         reply.hijack()
-        const leave = (answer: GateReply) => {
-          answer.onSent?.()
-          observe(answer.status, (performance.now() - startedMs) / 1000)
-        }
-        const send = (answer: GateReply): void | Promise<void> => {
-          const sent = finish(request, reply, id, answer)
-          if (sent === undefined) leave(answer)
-          else return sent.finally(() => leave(answer))
-        }
-        const broken = (error: unknown) => {
-          log.error({ err: error, request: id }, 'an answer could not be sent')
-          reply.raw.destroy()
-        }
-        // Most answers are at hand at once; a promise would cost them more than the gate itself.
-        const answer = gate.handle(asked, route)
-        if (answer instanceof Promise) answer.then(send).catch(broken)
-        else send(answer)?.catch(broken)
+        serve(
+          {
+            method: request.method,
+            target: request.raw.url ?? '/',
+            pathParams: request.params as Record<string, string>,
+            headers: request.headers,
+            address: plainAddress(request.ip),
+            body: request.body as Buffer | undefined,
+            socket: request.raw.socket,
+          },
+          reply.raw,
+        )
       },
     })
+    if ((route.method === 'GET' || route.method === 'POST') && !route.path.includes('{')) {
+      quick[route.method].set(route.path, ({ method, target, headers }, body, { socket, outlet }) => {
+        const address = callerAddress(headers, socket, isTrustedProxy)
+        serve({ method, target, pathParams: NO_PARAMS, headers, address, body, socket }, outlet)
+      })
+    }
   }
 
   for (const [path, page] of pages) {
@@ -149,9 +143,13 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   app.setErrorHandler(async (error, request, reply) => {
     await fail(request, reply, frameworkError(error, options.bodyLimitBytes, log))
   })
-  const streams =
-    options.stream &&
-    acceptStreams(app.server, { ...options.stream, log, isTrustedProxy: proxyMatcher(options) })
+  const streams = options.stream && acceptStreams(app.server, { ...options.stream, log, isTrustedProxy })
+  const lane = openQuickLane(app.server, {
+    find: (method, path) => quick[method].get(path),
+    longestBody: options.bodyLimitBytes,
+    keepAliveMs: KEEP_ALIVE_MS,
+    now: systemClock.now,
+  })
   const url = await app.listen({ host: options.host, port: options.port })
   const metricsServer = await startMetricsServer(options)
   return {
@@ -159,16 +157,20 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     metricsUrl: metricsServer?.url ?? null,
     close: async (graceMs) => {
       await streams?.close()
-      await closeWithin(app, graceMs)
+      await closeWithin(app, lane, graceMs)
       await metricsServer?.close()
     },
   }
 }
 
 /** A connection that is kept alive turns idle only after its last answer, so idle ones are closed repeatedly. */
-async function closeWithin(app: FastifyInstance, graceMs: number): Promise<void> {
+async function closeWithin(app: FastifyInstance, lane: QuickLane, graceMs: number): Promise<void> {
+  lane.close()
   const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
-  const cut = setTimeout(() => app.server.closeAllConnections(), graceMs)
+  const cut = setTimeout(() => {
+    lane.cut()
+    app.server.closeAllConnections()
+  }, graceMs)
   try {
     await app.close()
   } finally {

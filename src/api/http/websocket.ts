@@ -5,10 +5,10 @@ import type { Environment } from '../../core/environment.ts'
 import { ApiError } from '../../core/errors.ts'
 import { DASHBOARD_API } from '../../dashboard/dashboard.ts'
 import type { StreamDoor } from '../../gate/stream-door.ts'
-import { plainAddress } from '../../kit/ip-range.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { ClientConnection, Hub, Refusal } from '../../stream/hub.ts'
 import { CLOSE_CODES, LONGEST_MESSAGE_BYTES } from '../../stream/protocol.ts'
+import { callerAddress } from './caller-address.ts'
 
 /**
  * `/v1/ws`: takes the upgrade, then the key. A refusal comes after the handshake, as a close code, because a
@@ -73,7 +73,7 @@ function accept(socket: WebSocket, raw: Duplex, request: IncomingMessage, option
     .enter({
       headers: request.headers,
       search: mark === -1 ? '' : (request.url ?? '').slice(mark + 1),
-      address: clientAddress(request, options.isTrustedProxy),
+      address: callerAddress(request.headers, request.socket, options.isTrustedProxy),
     })
     .then((entered) => {
       socket.off('message', keepEarly)
@@ -138,14 +138,4 @@ function shortReason(text: string): string {
   let short = text
   while (Buffer.byteLength(short) > LONGEST_REASON_BYTES) short = short.slice(0, -1)
   return short
-}
-
-/** The nearest address that is not one of our proxies. */
-function clientAddress(request: IncomingMessage, isTrusted: (address: string) => boolean): string {
-  const forwarded = String(request.headers['x-forwarded-for'] ?? '')
-  const chain = [...forwarded.split(',').map((part) => part.trim()), request.socket.remoteAddress ?? '']
-  for (const address of chain.filter((part) => part !== '').toReversed()) {
-    if (!isTrusted(address)) return plainAddress(address)
-  }
-  return plainAddress(request.socket.remoteAddress ?? '')
 }

@@ -10,6 +10,7 @@
  */
 import { parseArgs } from 'node:util'
 import { isMainThread, workerData } from 'node:worker_threads'
+import { BEHIND_RECORDING, stepBack } from '../../kit/step-back.ts'
 import { announce } from '../control/announce.ts'
 import { type SandboxOptions, startSandboxExchanges } from './run.ts'
 
@@ -51,6 +52,7 @@ function fromArguments(): Command {
   }
 }
 
+stepBack(BEHIND_RECORDING)
 const command: Command = isMainThread
   ? fromArguments()
   : { options: workerData as SandboxOptions, untilStdinEnds: false }

@@ -10,6 +10,7 @@
  */
 import { parseArgs } from 'node:util'
 import { isMainThread, workerData } from 'node:worker_threads'
+import { BEHIND_RECORDING, stepBack } from '../../kit/step-back.ts'
 import { announce } from '../control/announce.ts'
 import { type PortName, type SandboxPredictionsOptions, startSandboxPredictions } from './run.ts'
 import { CHAINS } from './world/rounds.ts'
@@ -71,6 +72,7 @@ function fromArguments(): Command {
   }
 }
 
+stepBack(BEHIND_RECORDING)
 const command: Command = isMainThread
   ? fromArguments()
   : { options: workerData as SandboxPredictionsOptions, untilStdinEnds: false }

@@ -1,0 +1,17 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { plainAddress } from '../../kit/ip-range.ts'
+
+/** Who asks: the nearest address that is not one of our proxies; when all are, the first of them. */
+export function callerAddress(
+  headers: IncomingHttpHeaders,
+  socket: { readonly remoteAddress?: string | undefined },
+  isTrustedProxy: (address: string) => boolean,
+): string {
+  const peer = socket.remoteAddress ?? ''
+  const forwarded = headers['x-forwarded-for']
+  if (forwarded === undefined || !isTrustedProxy(peer)) return plainAddress(peer)
+  const chain = [...String(forwarded).split(','), peer]
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+  return plainAddress(chain.findLast((address) => !isTrustedProxy(address)) ?? chain[0] ?? peer)
+}

@@ -1,0 +1,69 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Gate } from '../../gate/gate.ts'
+import type { GateReply } from '../../gate/request.ts'
+import type { Logger } from '../../kit/log.ts'
+import type { PublishedRoute } from '../publish/router.ts'
+import type { Cors } from './cors.ts'
+import type { Outlet } from './outlet.ts'
+import { sendReply } from './send.ts'
+
+/** A request to a route, whoever has read it from the socket. */
+export interface RoutedRequest {
+  readonly method: string
+  /** Path and query as they were sent. */
+  readonly target: string
+  readonly pathParams: Readonly<Record<string, string>>
+  readonly headers: IncomingHttpHeaders
+  readonly address: string
+  readonly body: Buffer | undefined
+  readonly socket: Socket
+}
+
+/** From a read request through the gate to the written answer. */
+export function routeServer<Services>(
+  route: PublishedRoute<Services>,
+  context: {
+    readonly gate: Gate<Services>
+    readonly nextId: () => string
+    readonly cors: Cors
+    readonly log: Logger
+    readonly observe: (status: number, seconds: number) => void
+  },
+): (request: RoutedRequest, outlet: Outlet) => void {
+  const { gate, nextId, cors, log, observe } = context
+  return (request, outlet) => {
+    const startedMs = performance.now()
+    const id = nextId()
+    const { method, target, pathParams, headers, address, body, socket } = request
+    const mark = target.indexOf('?')
+    const asked = {
+      id,
+      method,
+      path: mark === -1 ? target : target.slice(0, mark),
+      search: mark === -1 ? '' : target.slice(mark + 1),
+      pathParams,
+      headers,
+      address,
+      body,
+      isGone: () => socket.destroyed,
+    }
+    const leave = (answer: GateReply) => {
+      answer.onSent?.()
+      observe(answer.status, (performance.now() - startedMs) / 1000)
+    }
+    const send = (answer: GateReply): void | Promise<void> => {
+      const sent = sendReply(request, outlet, answer, { requestId: id, cors })
+      if (sent === undefined) leave(answer)
+      else return sent.finally(() => leave(answer))
+    }
+    const broken = (error: unknown) => {
+      log.error({ err: error, request: id }, 'an answer could not be sent')
+      outlet.destroy()
+    }
+    // Most answers are at hand at once; a promise would cost them more than the gate itself.
+    const answer = gate.handle(asked, route)
+    if (answer instanceof Promise) answer.then(send).catch(broken)
+    else send(answer)?.catch(broken)
+  }
+}

@@ -1,0 +1,19 @@
+import { setPriority } from 'node:os'
+import { isMainThread } from 'node:worker_threads'
+
+/**
+ * Lets the threads that answer callers go first where there are fewer cores than threads. On Linux a priority
+ * belongs to a thread (its children inherit it), elsewhere to the whole process: there nothing is done.
+ */
+export function stepBack(level: number): void {
+  if (isMainThread || process.platform !== 'linux') return
+  try {
+    setPriority(0, level)
+  } catch {
+    // Not allowed here: everybody is equal then.
+  }
+}
+
+/** Recording waits a little rather than a caller; the simulated world waits for both. */
+export const BEHIND_CALLERS = 5
+export const BEHIND_RECORDING = 10
