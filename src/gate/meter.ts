@@ -298,7 +298,7 @@ export function contentReply(
   )
   if (answer.kind !== 'list') for (const [name, value] of answer.headers ?? []) headers.push(name, value)
   if (unchanged) {
-    rendered.release?.()
+    rendered.lent?.release()
     return { status: 304, headers, body: '' }
   }
   const status = answer.kind === 'list' ? 200 : (answer.status ?? 200)
@@ -307,7 +307,7 @@ export function contentReply(
     headers,
     body: rendered.body,
     ...(rendered.sealed && rendered.etag ? { sealedTag: rendered.etag } : {}),
-    ...(rendered.release ? { release: rendered.release } : {}),
+    ...(rendered.lent ? { lent: rendered.lent } : {}),
   }
 }
 

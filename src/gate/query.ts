@@ -16,13 +16,20 @@ export function parseQuery(search: string): Query {
   }
   const values = new Map<string, string>()
   const repeated: string[] = []
-  for (const pair of search.split('&')) {
-    if (pair === '') continue
-    const equals = pair.indexOf('=')
-    const name = decode(equals === -1 ? pair : pair.slice(0, equals))
-    const value = equals === -1 ? '' : decode(pair.slice(equals + 1))
-    if (values.has(name)) repeated.push(name)
-    values.set(name, value)
+  const isPlain = !search.includes('%') && !search.includes('+')
+  for (let at = 0; at < search.length; ) {
+    const found = search.indexOf('&', at)
+    const end = found === -1 ? search.length : found
+    if (end > at) {
+      const mark = search.indexOf('=', at)
+      const equals = mark === -1 || mark > end ? end : mark
+      const name = search.slice(at, equals)
+      const value = search.slice(Math.min(equals + 1, end), end)
+      const plainName = isPlain ? name : decode(name)
+      if (values.has(plainName)) repeated.push(plainName)
+      values.set(plainName, isPlain ? value : decode(value))
+    }
+    at = end + 1
   }
   return { values, repeated }
 }

@@ -2,6 +2,7 @@ import { createHash, hash } from 'node:crypto'
 import type { Answer, ListAnswer, Returns } from '../api/contract/endpoint.ts'
 import { CONTENT_TYPES, type Format, renderList } from '../api/contract/envelopes.ts'
 import { bufferPool } from '../kit/buffer-pool.ts'
+import type { LentBody } from './request.ts'
 
 /** The bytes of an answer. Rendering a list page again costs nothing while its answer is kept. */
 export interface Rendered {
@@ -11,14 +12,16 @@ export interface Rendered {
   readonly etag: string | undefined
   /** Set on pages that nothing can change any more: compressed forms are kept under their tag. */
   readonly sealed: boolean
-  /** Set where the body is lent: to be called once when nobody needs its bytes any more. */
-  readonly release?: () => void
+  readonly lent?: LentBody
 }
 
 const LONGEST_TEXT_BODY = 4_096
 
 /** Pages that are read once are joined here: one write and one hash cost less than several. */
 const pool = bufferPool({ bytes: 65_536, most: 64 })
+/** Free space before a lent body, for the head of the answer. */
+const HEAD_ROOM = 2_048
+const MOST_BYTES_PER_UNIT = 3
 
 const renderedObjects = new WeakMap<object, Rendered>()
 const renderedLists = new WeakMap<ListAnswer, Map<Format, Rendered>>()
@@ -58,13 +61,13 @@ function renderPage(answer: ListAnswer, format: Format, returns: Returns): Rende
   // What will be sent again is turned into bytes once; a short text leaves with its head in one write.
   const isKept = answer.isCurrent !== undefined
   const lent = isKept || typeof whole === 'string' ? undefined : lentCopy(whole)
-  const body = lent?.body ?? (isKept ? joined(whole) : whole)
+  const body = lent?.body ?? (isKept ? joined(whole) : typeof whole === 'string' ? whole : asBuffers(whole))
   const rendered: Rendered = {
     body,
     contentType: CONTENT_TYPES[format],
     etag: etagOf(body),
     sealed: answer.sealed,
-    ...(lent ? { release: lent.release } : {}),
+    ...(lent ? { lent } : {}),
   }
   if (!isKept) return rendered
   if (known === undefined) renderedLists.set(answer, new Map([[format, rendered]]))
@@ -79,22 +82,29 @@ export function columnsOf(row: object): string[] {
   return [...new Set((anyOf ?? []).flatMap((shape) => columnsOf(shape)))]
 }
 
-function lentCopy(parts: readonly Buffer[]): { body: Buffer; release: () => void } | undefined {
-  let size = 0
-  for (const part of parts) size += part.length
-  const buffer = pool.take(size)
+function lentCopy(parts: readonly (Buffer | string)[]): (LentBody & { body: Buffer }) | undefined {
+  let most = HEAD_ROOM
+  for (const part of parts) most += typeof part === 'string' ? part.length * MOST_BYTES_PER_UNIT : part.length
+  const buffer = pool.take(most)
   if (buffer === undefined) return undefined
-  let offset = 0
+  let offset = HEAD_ROOM
   for (const part of parts) {
-    buffer.set(part, offset)
-    offset += part.length
+    if (typeof part === 'string') offset += buffer.write(part, offset, 'utf8')
+    else {
+      buffer.set(part, offset)
+      offset += part.length
+    }
   }
-  return { body: buffer.subarray(0, size), release: () => pool.give(buffer) }
+  return { body: buffer.subarray(HEAD_ROOM, offset), release: () => pool.give(buffer), room: HEAD_ROOM }
 }
 
-function joined(body: string | readonly Buffer[]): string | Buffer {
-  if (typeof body !== 'string') return Buffer.concat(body)
+function joined(body: string | readonly (Buffer | string)[]): string | Buffer {
+  if (typeof body !== 'string') return Buffer.concat(asBuffers(body))
   return body.length > LONGEST_TEXT_BODY ? Buffer.from(body) : body
+}
+
+function asBuffers(parts: readonly (Buffer | string)[]): Buffer[] {
+  return parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))
 }
 
 function etagOf(body: string | Buffer | readonly Buffer[]): string {

@@ -31,6 +31,14 @@ export interface GateRequest {
 /** Names and values in turn, as `writeHead` takes them. */
 export type HeaderList = string[]
 
+/** A body in memory that is used again. */
+export interface LentBody {
+  /** To be called once when the body's bytes have left for good; they are written over afterwards. */
+  readonly release: () => void
+  /** So many bytes before the body's first one may be written over. */
+  readonly room: number
+}
+
 export interface GateReply {
   status: number
   headers: HeaderList
@@ -38,8 +46,7 @@ export interface GateReply {
   body: string | Buffer | readonly Buffer[]
   /** The tag of a body that nothing can change any more: its compressed forms are kept under it. */
   sealedTag?: string
-  /** To be called once when the body's bytes have left for good; they are written over afterwards. */
-  release?: () => void
+  lent?: LentBody
   /** The answer's kind, for logs and metrics. */
   error?: string
   /** To be called once when the answer has left, or cannot leave any more. */

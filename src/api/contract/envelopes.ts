@@ -13,18 +13,18 @@ export const CONTENT_TYPES: Record<Format, string> = {
 /** Row texts are JSON, in which a raw line break cannot occur: the separator cannot be mistaken for content. */
 export const ROW_SEPARATOR = ',\n'
 
-const JSON_HEAD = Buffer.from('{"data":[')
+const JSON_HEAD = '{"data":['
 
 export function renderList(
   answer: ListAnswer,
   format: Format,
   columns: readonly string[],
-): string | readonly Buffer[] {
+): string | readonly (Buffer | string)[] {
   if (format === 'json') {
     const { count, hasMore, nextCursor, meta, rows } = answer
     const fields = { ...meta, count, returned: count, has_more: hasMore, next_cursor: nextCursor }
     const tail = `],"meta":${JSON.stringify(fields)}}`
-    return typeof rows === 'string' ? `{"data":[${rows}${tail}` : [JSON_HEAD, ...rows, Buffer.from(tail)]
+    return typeof rows === 'string' ? `${JSON_HEAD}${rows}${tail}` : [JSON_HEAD, ...rows, tail]
   }
   if (answer.count === 0) return format === 'csv' ? csvLine(columns) : ''
   const text = typeof answer.rows === 'string' ? answer.rows : answer.rows.join('')

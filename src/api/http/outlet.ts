@@ -8,8 +8,11 @@ export interface Outlet {
   writeHead(status: number, headers: HeaderList): unknown
   /** False: wait for `drain` before more is written. */
   write(part: Buffer): boolean
-  /** @param done is called when the bytes have left, or cannot leave any more. */
-  end(body?: string | Buffer, done?: () => void): unknown
+  /**
+   * @param done is called when the bytes have left, or cannot leave any more.
+   * @param room how many bytes before the body's first one are free to be written over.
+   */
+  end(body?: string | Buffer, done?: () => void, room?: number): unknown
   cork(): void
   uncork(): void
   once(event: 'drain' | 'close', listener: () => void): unknown
@@ -18,60 +21,99 @@ export interface Outlet {
 }
 
 /** An answer on a kept connection, straight to its socket. Without a Content-Length it goes in chunks. */
-export function plainOutlet(socket: Socket, keepAlive: KeepAlive, onEnd: () => void): Outlet {
-  let head = ''
-  let isChunked = false
+export class PlainOutlet implements Outlet {
+  readonly #socket: Socket
+  readonly #keepAlive: KeepAlive
+  readonly #onEnd: () => void
+  /** Waits for the first bytes of the body: they leave together. */
+  #head = ''
+  #isChunked = false
 
-  function put(body: string | Buffer, done?: () => void): boolean {
-    const start = head
-    head = ''
-    if (typeof body === 'string') return socket.write(start + body, 'utf8', done)
-    if (start === '') return socket.write(body, done)
+  constructor(socket: Socket, keepAlive: KeepAlive, onEnd: () => void) {
+    this.#socket = socket
+    this.#keepAlive = keepAlive
+    this.#onEnd = onEnd
+  }
+
+  get destroyed(): boolean {
+    return this.#socket.destroyed
+  }
+
+  writeHead(status: number, headers: HeaderList): void {
+    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
+    let hasLength = status === 204 || status === 304
+    for (let i = 0; i + 1 < headers.length; i += 2) {
+      const name = headers[i]
+      if (name === 'Content-Length') hasLength = true
+      head += `${name}: ${headers[i + 1]}\r\n`
+    }
+    head += this.#keepAlive.headers()
+    this.#isChunked = !hasLength
+    this.#head = `${head}${hasLength ? '' : 'Transfer-Encoding: chunked\r\n'}\r\n`
+  }
+
+  write(part: Buffer): boolean {
+    if (!this.#isChunked) return this.#put(part)
+    if (part.length === 0) return true
+    const socket = this.#socket
     socket.cork()
-    socket.write(start, 'latin1')
+    this.#put(`${part.length.toString(16)}\r\n`)
+    socket.write(part)
+    const more = socket.write('\r\n', 'latin1')
+    socket.uncork()
+    return more
+  }
+
+  end(body?: string | Buffer, done?: () => void, room = 0): void {
+    if (this.#isChunked) {
+      if (body !== undefined) this.write(typeof body === 'string' ? Buffer.from(body) : body)
+      this.#put('0\r\n\r\n', done)
+    } else if (Buffer.isBuffer(body) && room >= this.#head.length) this.#putBehindHead(body, done)
+    else if (body !== undefined || this.#head !== '') this.#put(body ?? '', done)
+    else done?.()
+    this.#onEnd()
+  }
+
+  /** The memory before the body is free: with the head in it there is one piece to write. */
+  #putBehindHead(body: Buffer, done?: () => void): void {
+    const head = this.#head
+    this.#head = ''
+    const whole = Buffer.from(body.buffer, body.byteOffset - head.length, head.length + body.length)
+    whole.write(head, 0, 'latin1')
+    this.#socket.write(whole, done)
+  }
+
+  #put(body: string | Buffer, done?: () => void): boolean {
+    const head = this.#head
+    const socket = this.#socket
+    this.#head = ''
+    if (typeof body === 'string') return socket.write(head + body, 'utf8', done)
+    if (head === '') return socket.write(body, done)
+    socket.cork()
+    socket.write(head, 'latin1')
     const more = socket.write(body, done)
     socket.uncork()
     return more
   }
 
-  return {
-    get destroyed() {
-      return socket.destroyed
-    },
-    writeHead(status, headers) {
-      head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
-      let hasLength = status === 204 || status === 304
-      for (let i = 0; i + 1 < headers.length; i += 2) {
-        const name = headers[i]
-        if (name === 'Content-Length') hasLength = true
-        head += `${name}: ${headers[i + 1]}\r\n`
-      }
-      isChunked = !hasLength
-      head += keepAlive.headers()
-      head += isChunked ? 'Transfer-Encoding: chunked\r\n\r\n' : '\r\n'
-    },
-    write(part) {
-      if (!isChunked) return put(part)
-      if (part.length === 0) return true
-      socket.cork()
-      put(`${part.length.toString(16)}\r\n`)
-      socket.write(part)
-      const more = socket.write('\r\n', 'latin1')
-      socket.uncork()
-      return more
-    },
-    end(body, done) {
-      if (body !== undefined && isChunked) this.write(typeof body === 'string' ? Buffer.from(body) : body)
-      if (isChunked) put('0\r\n\r\n', done)
-      else if (body !== undefined || head !== '') put(body ?? '', done)
-      else done?.()
-      onEnd()
-    },
-    cork: () => socket.cork(),
-    uncork: () => socket.uncork(),
-    once: (event, listener) => socket.once(event, listener),
-    off: (event, listener) => socket.off(event, listener),
-    destroy: () => socket.destroy(),
+  cork(): void {
+    this.#socket.cork()
+  }
+
+  uncork(): void {
+    this.#socket.uncork()
+  }
+
+  once(event: 'drain' | 'close', listener: () => void): void {
+    this.#socket.once(event, listener)
+  }
+
+  off(event: 'drain' | 'close', listener: () => void): void {
+    this.#socket.off(event, listener)
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
   }
 }
 

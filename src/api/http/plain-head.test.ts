@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { after, test } from 'node:test'
-import { readPlainHead } from './plain-head.ts'
+import { plainHeadReader } from './plain-head.ts'
 
-const read = (text: string) => readPlainHead(Buffer.from(text, 'latin1'), 0)
+const read = (text: string) => plainHeadReader().read(Buffer.from(text, 'latin1'))
 
 test('a plain GET and a plain POST are read whole', () => {
   assert.deepEqual(read('GET /v1/candles?a=b%20c HTTP/1.1\r\nHost: x:80\r\nX-API-Key:  k \r\n\r\nmore'), {
@@ -19,6 +19,18 @@ test('a plain GET and a plain POST are read whole', () => {
   )
   assert.equal(post?.bodyBytes, 2)
   assert.equal(post?.headBytes, 106)
+})
+
+test('the same headers again are the same; others are read anew, and a body only belongs to a POST', () => {
+  const reader = plainHeadReader()
+  const ask = (text: string) => reader.read(Buffer.from(text, 'latin1'))
+  const first = ask('GET /a HTTP/1.1\r\nHost: x\r\n\r\n')
+  assert.equal(ask('GET /b HTTP/1.1\r\nHost: x\r\n\r\n')?.headers, first?.headers)
+  assert.deepEqual(ask('GET /b HTTP/1.1\r\nHost: y\r\n\r\n')?.headers, { host: 'y' })
+  const rest = ' /a HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\n123'
+  assert.equal(ask(`POST${rest}`)?.bodyBytes, 3)
+  assert.equal(ask(`GET${rest}`), undefined)
+  assert.equal(ask('POST /a HTTP/1.1\r\nHost: y\r\n\r\n'), undefined)
 })
 
 const NOT_PLAIN: Record<string, string> = {
@@ -103,10 +115,11 @@ test('whatever is read here, the full parser reads the same: 1,500 random and br
       socket.end(bytes)
     })
   const random = seeded(20261115)
+  const reader = plainHeadReader()
   let read = 0
   for (let round = 0; round < 1_500; round++) {
     const bytes = randomRequest(random)
-    const head = readPlainHead(bytes, 0)
+    const head = reader.read(bytes)
     if (head === undefined || head.headBytes + head.bodyBytes > bytes.length) continue
     read++
     const body = bytes.toString('latin1', head.headBytes, head.headBytes + head.bodyBytes)

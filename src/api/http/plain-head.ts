@@ -9,7 +9,8 @@ export interface PlainHead {
   readonly method: 'GET' | 'POST'
   /** Path and query as they were sent. */
   readonly target: string
-  readonly headers: Record<string, string>
+  /** Shared by all requests of a connection that send the same. */
+  readonly headers: Readonly<Record<string, string>>
   /** Up to the first byte of the body. */
   readonly headBytes: number
   readonly bodyBytes: number
@@ -17,32 +18,56 @@ export interface PlainHead {
 
 const LONGEST_HEAD = 8_192
 const HEAD_END = '\r\n\r\n'
-/** Each part of it is ended by a character that the part cannot contain: it is matched in one pass. */
-const FORM = /^(GET|POST) (\/[!-~]*) HTTP\/1\.1\r\n(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~]*\r\n)+$/
+/** Each part of them is ended by a character that the part cannot contain: they are matched in one pass. */
+const LINE = /^(GET|POST) (\/[!-~]*) HTTP\/1\.1$/
+const HEADERS = /^(?:\r\n[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~]*)+$/
 const LENGTH = /^(?:0|[1-9]\d{0,8})$/
 
-/** @param from where in the bytes the request begins. */
-export function readPlainHead(bytes: Buffer, from: number): PlainHead | undefined {
-  const end = bytes.indexOf(HEAD_END, from, 'latin1')
-  if (end === -1 || end - from > LONGEST_HEAD) return undefined
-  const text = bytes.toString('latin1', from, end + 2)
-  if (!FORM.test(text)) return undefined
-  const method = text.startsWith('GET') ? 'GET' : 'POST'
-  const targetAt = method.length + 1
-  const target = text.slice(targetAt, text.indexOf(' ', targetAt))
-  const headers = readHeaders(text)
-  if (headers === undefined) return undefined
-  const bodyBytes = bodyLength(method, headers)
-  if (bodyBytes === undefined) return undefined
-  return { method, target, headers, headBytes: end + HEAD_END.length - from, bodyBytes }
+/** Reads the heads of one connection: a client that sends the same headers again has them read once. */
+export interface PlainHeadReader {
+  /** The request that these bytes begin with. */
+  read(bytes: Buffer): PlainHead | undefined
+}
+
+interface Headers {
+  readonly text: string
+  readonly values: Record<string, string>
+}
+
+export function plainHeadReader(): PlainHeadReader {
+  let last: Headers = { text: '', values: {} }
+  return {
+    read(bytes) {
+      const end = bytes.indexOf(HEAD_END, 0, 'latin1')
+      if (end === -1 || end > LONGEST_HEAD) return undefined
+      const text = bytes.toString('latin1', 0, end)
+      const lineEnd = text.indexOf('\r\n')
+      if (lineEnd === -1) return undefined
+      const line = text.slice(0, lineEnd)
+      if (!LINE.test(line)) return undefined
+      const rest = text.slice(lineEnd)
+      if (rest !== last.text) {
+        const values = readHeaders(rest)
+        if (values === undefined) return undefined
+        last = { text: rest, values }
+      }
+      const headers = last.values
+      const method = line.startsWith('GET') ? 'GET' : 'POST'
+      const bodyBytes = bodyLength(method, headers)
+      if (bodyBytes === undefined) return undefined
+      const target = line.slice(method.length + 1, line.lastIndexOf(' '))
+      return { method, target, headers, headBytes: end + HEAD_END.length, bodyBytes }
+    },
+  }
 }
 
 function readHeaders(text: string): Record<string, string> | undefined {
+  if (!HEADERS.test(text)) return undefined
   const headers: Record<string, string> = {}
-  let at = text.indexOf('\r\n') + 2
-  while (at < text.length) {
+  for (let at = 2; at < text.length; ) {
     const colon = text.indexOf(':', at)
-    const end = text.indexOf('\r\n', colon)
+    const found = text.indexOf('\r\n', colon)
+    const end = found === -1 ? text.length : found
     const name = text.slice(at, colon).toLowerCase()
     if (headers[name] !== undefined) return undefined
     headers[name] = text.slice(colon + 1, end).trim()
@@ -51,7 +76,7 @@ function readHeaders(text: string): Record<string, string> | undefined {
   return isOrdinary(headers) ? headers : undefined
 }
 
-function isOrdinary(headers: Record<string, string>): boolean {
+function isOrdinary(headers: Readonly<Record<string, string>>): boolean {
   if (headers.host === undefined) return false
   if (headers['transfer-encoding'] !== undefined || headers.upgrade !== undefined) return false
   if (headers.expect !== undefined || headers.trailer !== undefined) return false
@@ -59,7 +84,7 @@ function isOrdinary(headers: Record<string, string>): boolean {
   return connection === undefined || connection.toLowerCase() === 'keep-alive'
 }
 
-function bodyLength(method: PlainHead['method'], headers: Record<string, string>): number | undefined {
+function bodyLength(method: PlainHead['method'], headers: PlainHead['headers']): number | undefined {
   const length = headers['content-length']
   if (method === 'GET') return length === undefined ? 0 : undefined
   if (length === undefined || !LENGTH.test(length)) return undefined

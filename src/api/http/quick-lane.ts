@@ -10,8 +10,8 @@
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { keepAliveHeaders, type Outlet, plainOutlet } from './outlet.ts'
-import { type PlainHead, readPlainHead } from './plain-head.ts'
+import { keepAliveHeaders, type Outlet, PlainOutlet } from './outlet.ts'
+import { type PlainHead, plainHeadReader } from './plain-head.ts'
 
 export type QuickHandler = (
   head: PlainHead,
@@ -48,12 +48,13 @@ export function openQuickLane(server: Server, options: QuickLaneOptions): QuickL
     let isTurning = false
     /** What came after the request that is being answered. */
     let rest: Buffer | undefined
+    const heads = plainHeadReader()
     const connection: Connection = { socket, isBusy: () => isBusy }
 
     function take(arrived: Buffer): void {
       isTurning = true
       for (let bytes: Buffer | undefined = arrived; bytes !== undefined && !isBusy; ) {
-        const head = readPlainHead(bytes, 0)
+        const head = heads.read(bytes)
         const handler = head && options.find(head.method, pathOf(head.target))
         const whole = head === undefined ? 0 : head.headBytes + head.bodyBytes
         if (head === undefined || handler === undefined || whole > bytes.length || isTooLong(head)) {
@@ -63,7 +64,7 @@ export function openQuickLane(server: Server, options: QuickLaneOptions): QuickL
         rest = bytes.length > whole ? bytes.subarray(whole) : undefined
         isBusy = true
         const body = head.bodyBytes === 0 ? undefined : bytes.subarray(head.headBytes, whole)
-        handler(head, body, { socket, outlet: plainOutlet(socket, keepAlive, onAnswered) })
+        handler(head, body, { socket, outlet: new PlainOutlet(socket, keepAlive, onAnswered) })
         if (!isBusy) bytes = rest
       }
       isTurning = false

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { GateReply, HeaderList } from '../../gate/request.ts'
+import type { GateReply, HeaderList, LentBody } from '../../gate/request.ts'
 import { chooseEncoding, compress, compressor, type Encoding } from './compress.ts'
 import type { Cors } from './cors.ts'
 import type { Outlet } from './outlet.ts'
@@ -32,7 +32,7 @@ export function sendReply(
   headers.push('Content-Length', String(bytes))
   outlet.writeHead(answer.status, headers)
   if (isHead) outlet.end()
-  else return writeBody(outlet, answer.body, answer.release)
+  else return writeBody(outlet, answer.body, answer.lent)
 }
 
 /** The tag of a 304 is the one that the caller holds: that of the encoding it would get again. */
@@ -90,10 +90,10 @@ async function streamCompressed(outlet: Outlet, parts: readonly Buffer[], encodi
   }
 }
 
-/** @param release is called when the socket has taken every byte. A body that is lent is short. */
-function writeBody(outlet: Outlet, body: Body, release?: () => void): void | Promise<void> {
+/** A body that is lent is short; it is given back when the socket has taken every byte. */
+function writeBody(outlet: Outlet, body: Body, lent?: LentBody): void | Promise<void> {
   if (typeof body === 'string' || (Buffer.isBuffer(body) && body.length <= PART_BYTES)) {
-    outlet.end(body, release)
+    outlet.end(body, lent?.release, lent?.room)
     return
   }
   if (isParts(body) && lengthOf(body) <= PART_BYTES) {

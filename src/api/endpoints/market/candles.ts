@@ -84,13 +84,14 @@ export const candles = endpoint({
     const { input, services } = context
     const asked = input.source === undefined ? undefined : resolveSource(input.source)
     const isUsed = (name: string) => !context.ignored.includes(name)
-    const subject = await findSubject(services.market.store, {
+    const found = findSubject(services.market.store, {
       symbol: input.symbol,
       source: asked,
       among: ['predmkt_a', 'predmkt_b'],
       marketId: isUsed('market_id') ? input.market_id : undefined,
       tokenId: isUsed('token_id') ? input.token_id : undefined,
     })
+    const subject = found instanceof Promise ? await found : found
     const sources: Source[] = sourcesWithInterval(
       input.source ?? (subject.instruments ? subject.source : undefined),
       SOURCES,

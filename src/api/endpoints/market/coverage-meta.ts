@@ -17,22 +17,27 @@ export const UNDER_WAY_MS = 15_000
 
 export const NO_COVERAGE: CoverageMeta = { from: null, to: null, complete: true, gaps: [] }
 
-export async function coverageMeta(
+export function coverageMeta(
   known: KnownCoverage,
   feeds: readonly Feed[],
   finality: readonly Finality[],
   range: { fromMs: number; toMs: number },
   nowMs: number,
-): Promise<CoverageMeta> {
+): CoverageMeta | Promise<CoverageMeta> {
   const toMs = Math.min(range.toMs, nowMs)
   if (feeds.length === 0 || range.fromMs >= toMs) {
     const [from, to] = [range.fromMs, Math.max(range.fromMs, toMs)]
     return { from: formatTime(from), to: formatTime(to), complete: true, gaps: [] }
   }
-  const coverage = await known.read(feeds, range.fromMs, toMs, finality)
+  const tell = (coverage: Coverage) => metaOf(coverage, range.fromMs, toMs, nowMs)
+  const coverage = known.read(feeds, range.fromMs, toMs, finality)
+  return coverage instanceof Promise ? coverage.then(tell) : tell(coverage)
+}
+
+function metaOf(coverage: Coverage, fromMs: number, toMs: number, nowMs: number): CoverageMeta {
   const gaps = coverage.gaps.filter((gap) => !isUnderWay(gap, toMs, nowMs))
   return {
-    from: formatTime(range.fromMs),
+    from: formatTime(fromMs),
     to: formatTime(toMs),
     complete: gaps.length === 0,
     gaps: gaps.map(({ source, from, to, reason }) => ({

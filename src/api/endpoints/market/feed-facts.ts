@@ -10,8 +10,8 @@ import { type KnownCoverage, knownCoverage } from './known-coverage.ts'
  */
 export interface FeedFacts {
   /** Time of the first row of all these feeds. */
-  earliest(feeds: readonly Feed[]): Promise<number | undefined>
-  finality(feeds: readonly Feed[]): Promise<Finality[]>
+  earliest(feeds: readonly Feed[]): number | undefined | Promise<number | undefined>
+  finality(feeds: readonly Feed[]): Finality[] | Promise<Finality[]>
   /** What was observed in a range, given the feeds' finality. */
   readonly coverage: KnownCoverage
 }
@@ -35,20 +35,25 @@ export function feedFacts(store: EnvironmentStore, clock: Clock): FeedFacts {
   })
   return {
     coverage: knownCoverage(store.coverage),
-    async earliest(feeds) {
-      let earliest: number | undefined
-      for (const feed of feeds) {
-        const time = await firstRow(feed)
-        if (time !== undefined && (earliest === undefined || time < earliest)) earliest = time
-      }
-      return earliest
+    earliest(feeds) {
+      const times = feeds.map(firstRow)
+      return areKnown(times) ? leastOf(times) : Promise.all(times).then(leastOf)
     },
-    async finality(feeds) {
-      const found: Finality[] = []
-      for (const feed of feeds) found.push(await finality(feed))
-      return found
+    finality(feeds) {
+      const found = feeds.map(finality)
+      return areKnown(found) ? found : Promise.all(found)
     },
   }
+}
+
+function areKnown<T>(values: (T | Promise<T>)[]): values is T[] {
+  return !values.some((value) => value instanceof Promise)
+}
+
+function leastOf(times: readonly (number | undefined)[]): number | undefined {
+  let least: number | undefined
+  for (const time of times) if (time !== undefined && (least === undefined || time < least)) least = time
+  return least
 }
 
 function remembered<T>(

@@ -47,7 +47,7 @@ export interface Subject {
   readonly instruments: readonly string[] | undefined
 }
 
-export async function findSubject(
+export function findSubject(
   store: EnvironmentStore,
   asked: {
     symbol: string
@@ -57,7 +57,7 @@ export async function findSubject(
     marketId?: string | undefined
     tokenId?: string | undefined
   },
-): Promise<Subject> {
+): Subject | Promise<Subject> {
   const symbol = parseSymbol(asked.symbol)
   const named = symbol === undefined ? { identifier: asked.symbol, param: 'symbol' } : undefined
   const market = asked.marketId !== undefined ? { identifier: asked.marketId, param: 'market_id' } : named
@@ -65,11 +65,14 @@ export async function findSubject(
   if (market === undefined && token === undefined) {
     return { symbol: symbol as AssetSymbol, source: asked.source, instruments: undefined }
   }
-  const found = await findMarketAmong(store, market?.identifier ?? token ?? '', {
+  return findMarketAmong(store, market?.identifier ?? token ?? '', {
     param: market?.param ?? 'token_id',
     sources: asked.source === undefined ? asked.among : [asked.source],
     symbol,
-  })
+  }).then((found) => subjectOf(found, token))
+}
+
+function subjectOf(found: MarketRow, token: string | undefined): Subject {
   if (token !== undefined && !found.tokens.some((leg) => leg.token_id === token)) {
     throw new ApiError('market_not_found', 'The market has no such token.', { param: 'token_id' })
   }

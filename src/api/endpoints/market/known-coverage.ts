@@ -7,7 +7,12 @@ import type { Finality } from '../../../store/series.ts'
  * stands. Most pages of history lie inside one such span, and then nothing has to be read.
  */
 export interface KnownCoverage {
-  read(feeds: readonly Feed[], from: number, to: number, finality: readonly Finality[]): Promise<Coverage>
+  read(
+    feeds: readonly Feed[],
+    from: number,
+    to: number,
+    finality: readonly Finality[],
+  ): Coverage | Promise<Coverage>
 }
 
 /** How much further than asked is looked, so that the neighbouring pages are known as well. */
@@ -16,23 +21,27 @@ const MOST_FEEDS = 10_000
 
 export function knownCoverage(store: CoverageStore): KnownCoverage {
   const observed = new Map<string, Span & { epoch: number }>()
+
+  async function look(feed: Feed, from: number, to: number, final: Finality): Promise<Coverage> {
+    const around = await store.read([feed], from - AROUND_MS, Math.min(to + AROUND_MS, final.before))
+    const span = around.observed.find((part) => part.from <= from && to <= part.to)
+    if (span === undefined) return store.read([feed], from, to)
+    if (observed.size >= MOST_FEEDS) observed.clear()
+    observed.set(feedName(feed), { ...span, epoch: final.epoch })
+    return { complete: true, observed: [{ from, to }], gaps: [] }
+  }
+
   return {
-    async read(feeds, from, to, finality) {
+    read(feeds, from, to, finality) {
       const [feed] = feeds
       const [final] = finality
       const isFinal = feeds.length === 1 && feed && final && to <= final.before
       if (!isFinal) return store.read(feeds, from, to)
-      const name = feedName(feed)
-      const known = observed.get(name)
+      const known = observed.get(feedName(feed))
       if (known?.epoch === final.epoch && known.from <= from && to <= known.to) {
         return { complete: true, observed: [{ from, to }], gaps: [] }
       }
-      const around = await store.read(feeds, from - AROUND_MS, Math.min(to + AROUND_MS, final.before))
-      const span = around.observed.find((part) => part.from <= from && to <= part.to)
-      if (span === undefined) return store.read(feeds, from, to)
-      if (observed.size >= MOST_FEEDS) observed.clear()
-      observed.set(name, { ...span, epoch: final.epoch })
-      return { complete: true, observed: [{ from, to }], gaps: [] }
+      return look(feed, from, to, final)
     },
   }
 }

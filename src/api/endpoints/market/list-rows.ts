@@ -38,7 +38,10 @@ interface Span {
   toMs: number
 }
 
-/** Reads one page: rows, cursor, coverage, and whether anything of it can still change. */
+/**
+ * Reads one page: rows, cursor, coverage, and whether anything of it can still change. What is known already is
+ * not awaited: a turn of the queue for each fact cost more than the facts.
+ */
 export async function listRows(context: ListContext, request: RowsRequest): Promise<ListAnswer> {
   const { services, input, range } = context
   const data = services.market
@@ -47,8 +50,10 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
   const walk = readWalk(data.cursors, () => walkBinding(context.path, input), input as WalkInput)
   const window = movedStart(context, walk)
   const asked = spanOf(context, walk, window, request.endInclusive === true)
-  const earliest = request.clampToEarliest ? await earliestClamp(data, request.feeds, walk, asked) : undefined
-  const span = { ...asked, fromMs: earliest ?? (await knownStart(data, request.feeds, asked)) }
+  const first = firstNeeded(request, walk, asked) ? data.facts.earliest(request.feeds) : undefined
+  const firstMs = first instanceof Promise ? await first : first
+  const earliest = request.clampToEarliest ? earliestClamp(walk, asked, firstMs) : undefined
+  const span = { ...asked, fromMs: earliest ?? knownStart(asked, firstMs) }
   const query: SeriesQuery = {
     feeds: request.feeds,
     range: { from: span.fromMs, to: span.toMs },
@@ -61,7 +66,8 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
   const clamp = clampMeta(walk, window, earliest)
   if (context.dryRun) return previewAnswer(await data.store.series.count(query), clamp.clamped === true)
 
-  const finality = await data.facts.finality(request.feeds)
+  const facts = data.facts.finality(request.feeds)
+  const finality = facts instanceof Promise ? await facts : facts
   const epochs = finality.map((feed) => feed.epoch).join(' ')
   const proof: Proof = { atMs: context.nowMs, writes: data.store.writes() }
   const name = cacheName(context)
@@ -79,7 +85,8 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
     ...(finality.length === 1 && finality[0] ? { final: finality[0] } : {}),
   })
   const covered = pageSpan(request, walk, span, page.hasMore ? page.lastTs : undefined)
-  const coverage = await coverageMeta(data.facts.coverage, request.feeds, finality, covered, context.nowMs)
+  const told = coverageMeta(data.facts.coverage, request.feeds, finality, covered, context.nowMs)
+  const coverage = told instanceof Promise ? await told : told
   const finalBefore = Math.min(...finality.map((feed) => feed.before))
   const capped = page.hasMore && typeof limit === 'number' && context.rowLimit < limit
   const sealed =
@@ -145,26 +152,27 @@ function spanOf(
   return { fromMs, toMs: Math.max(fromMs, (walk.endMs ?? nowMs) + (endInclusive ? 1 : 0)) }
 }
 
-async function earliestClamp(
-  data: MarketData,
-  feeds: readonly Feed[],
-  walk: Walk,
-  span: Span,
-): Promise<number | undefined> {
-  if (walk.startMs === undefined || walk.position !== undefined) return undefined
-  const earliest = await data.facts.earliest(feeds)
-  if (earliest === undefined) return undefined
-  return span.fromMs < earliest && earliest < span.toMs ? earliest : undefined
+/** Only these questions need the time of the first row. */
+function firstNeeded(request: RowsRequest, walk: Walk, span: Span): boolean {
+  return span.fromMs <= 0 || (request.clampToEarliest === true && mayClamp(walk))
+}
+
+function mayClamp(walk: Walk): boolean {
+  return walk.startMs !== undefined && walk.position === undefined
+}
+
+function earliestClamp(walk: Walk, span: Span, firstMs: number | undefined): number | undefined {
+  if (!mayClamp(walk) || firstMs === undefined) return undefined
+  return span.fromMs < firstMs && firstMs < span.toMs ? firstMs : undefined
 }
 
 /**
  * A plan without a window and a request without a start begin at the first row, not in 1970. Where no row lies
  * before the end, the whole range stays: nothing of it was observed, and the coverage has to say so.
  */
-async function knownStart(data: MarketData, feeds: readonly Feed[], span: Span): Promise<number> {
+function knownStart(span: Span, firstMs: number | undefined): number {
   if (span.fromMs > 0) return span.fromMs
-  const earliest = await data.facts.earliest(feeds)
-  return earliest === undefined || earliest >= span.toMs ? span.fromMs : earliest
+  return firstMs === undefined || firstMs >= span.toMs ? span.fromMs : firstMs
 }
 
 function clampMeta(walk: Walk, window: number | undefined, earliest: number | undefined) {
@@ -227,7 +235,14 @@ function isAnchored(walk: Walk, hasMore: boolean): boolean {
 
 /** The same query under the same plan and row limit. What is echoed also depends on which parameters were given. */
 function cacheName({ path, rowLimit, given, input, caller }: ListContext): string {
-  return `${caller.plan.name} ${path} ${rowLimit} ${ECHOED.filter((name) => given.has(name))} ${JSON.stringify(input)}`
+  let text = `${caller.plan.name} ${path} ${rowLimit}`
+  for (const name of ECHOED) text += given.has(name) ? ' 1' : ' 0'
+  // Names and their order are those of the declaration; values are plain and without a line break.
+  for (const name in input) {
+    const value = input[name]
+    text += typeof value === 'string' ? `\n"${value}"` : `\n${value}`
+  }
+  return text
 }
 
 const ECHOED = ['symbol', 'source', 'interval'] as const
