@@ -28,7 +28,7 @@ export interface LoadOptions {
   /** The raw request of connection `index`'s n-th turn. */
   request: (index: number, turn: number) => string | Buffer
   wire?: Wire
-  /** How long each connection waits after an answer. */
+  /** How long each connection waits after an answer, on average: half as long to half as long again, by chance. */
   pauseMs?: number
 }
 
@@ -126,7 +126,7 @@ function drive(
       done(status, performance.now() - sentAt)
       if (performance.now() >= endsAt) socket.destroy()
       else if (options.pauseMs === undefined) send()
-      else setTimeout(send, options.pauseMs)
+      else setTimeout(send, options.pauseMs * (0.5 + Math.random()))
     })
   })
 }

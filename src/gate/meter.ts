@@ -20,7 +20,7 @@ export interface Meter<Services> {
   /** The answer for nothing, with its price in a header. */
   show(task: Task<Services>): Promise<GateReply>
   /** A POST with an idempotency key runs once; its answer is given again, for nothing. */
-  payOnce(task: Task<Services>): Promise<GateReply>
+  payOnce(task: Task<Services>): GateReply | Promise<GateReply>
 }
 
 /** The balance can shrink between reading a page and paying for it; then the page is read again, shorter. */
@@ -40,7 +40,7 @@ export function createMeter<Services>(deps: {
   const heavy = createHeavySlots()
 
   /** Sets the price of the body's demand aside, takes its heavy slots, and then runs it. */
-  async function payDemand(task: Task<Services>): Promise<GateReply> {
+  function payDemand(task: Task<Services>): GateReply | Promise<GateReply> {
     const { demand, credential, route } = task
     if (demand === undefined) return pay(task)
     const price = route.endpoint.cost.charge(demand.units, task.input)
@@ -51,15 +51,57 @@ export function createMeter<Services>(deps: {
         ? undefined
         : heavy.take(owner, demand.heavyCalls, credential.plan.heavyCallsInFlight)
     const unhold = holds.take(credential.budgets, price)
-    try {
-      const reply = await pay(task, 1, taken?.slots ?? 0)
+    const finish = (reply: GateReply) => {
+      unhold()
       if (taken !== undefined) reply.onSent = taken.release
       return reply
-    } catch (error) {
+    }
+    const fail = (error: unknown): never => {
+      unhold()
       taken?.release()
       throw error
-    } finally {
-      unhold()
+    }
+    let paid: GateReply | Promise<GateReply>
+    try {
+      paid = pay(task, 1, taken?.slots ?? 0)
+    } catch (error) {
+      return fail(error)
+    }
+    return paid instanceof Promise ? paid.then(finish, fail) : finish(paid)
+  }
+
+  async function payWithKey(task: Task<Services>, key: string): Promise<GateReply> {
+    const { credential, route, request } = task
+    const scope: IdempotencyScope = {
+      owner: `${credential.accountId}/${credential.environment}`,
+      // The path and not its template: the same key for another resource is another request.
+      route: `${request.method} ${request.path}`,
+      key,
+      body: request.body ?? Buffer.alloc(0),
+    }
+    const stored = await idempotency.begin(scope)
+    if (stored !== undefined) {
+      ledger.count(credential, route.name, 'free')
+      const headers = meterHeaders(credential, task.nowMs, { charged: 0, remaining: remainingOf(credential) })
+      headers.push(...stored.headers.flat(), 'Idempotent-Replayed', 'true')
+      return { status: stored.status, headers, body: stored.body }
+    }
+    let reply: GateReply | undefined
+    try {
+      reply = await payDemand(task)
+      if (reply.status >= 500 || lengthOf(reply.body) > MOST_KEPT_BYTES) await idempotency.release(scope)
+      else {
+        await idempotency.finish(scope, {
+          status: reply.status,
+          headers: keptHeaders(reply.headers),
+          body: textOf(reply.body),
+        })
+      }
+      return reply
+    } catch (error) {
+      reply?.onSent?.()
+      await idempotency.release(scope)
+      throw error
     }
   }
 
@@ -177,44 +219,9 @@ export function createMeter<Services>(deps: {
       const unchanged = matchesEtag(task.request.headers['if-none-match'], rendered.etag)
       return contentReply(answer, rendered, ['X-Credits-Price', String(priceOf(task, answer))], unchanged)
     },
-    async payOnce(task) {
+    payOnce(task) {
       const key = task.request.headers['idempotency-key']
-      if (key === undefined) return payDemand(task)
-      const { credential, route, request } = task
-      const scope: IdempotencyScope = {
-        owner: `${credential.accountId}/${credential.environment}`,
-        // The path and not its template: the same key for another resource is another request.
-        route: `${request.method} ${request.path}`,
-        key: String(key),
-        body: request.body ?? Buffer.alloc(0),
-      }
-      const stored = await idempotency.begin(scope)
-      if (stored !== undefined) {
-        ledger.count(credential, route.name, 'free')
-        const headers = meterHeaders(credential, task.nowMs, {
-          charged: 0,
-          remaining: remainingOf(credential),
-        })
-        headers.push(...stored.headers.flat(), 'Idempotent-Replayed', 'true')
-        return { status: stored.status, headers, body: stored.body }
-      }
-      let reply: GateReply | undefined
-      try {
-        reply = await payDemand(task)
-        if (reply.status >= 500 || lengthOf(reply.body) > MOST_KEPT_BYTES) await idempotency.release(scope)
-        else {
-          await idempotency.finish(scope, {
-            status: reply.status,
-            headers: keptHeaders(reply.headers),
-            body: textOf(reply.body),
-          })
-        }
-        return reply
-      } catch (error) {
-        reply?.onSent?.()
-        await idempotency.release(scope)
-        throw error
-      }
+      return key === undefined ? payDemand(task) : payWithKey(task, String(key))
     },
   }
 }

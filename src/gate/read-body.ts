@@ -10,7 +10,7 @@ export function readBody<Services>(
   body: Buffer | undefined,
   services: Services,
 ): unknown {
-  if (contentType === undefined || !/^application\/([a-z0-9.-]+\+)?json\s*(;|$)/i.test(contentType)) {
+  if (contentType !== 'application/json' && !isJson(contentType)) {
     throw new ApiError(
       'unsupported_media_type',
       'The body must be JSON: send Content-Type: application/json.',
@@ -27,6 +27,10 @@ export function readBody<Services>(
   }
   if (Value.Check(schema, value)) return value
   throw faultsError(bodyFaults(schema, value))
+}
+
+function isJson(contentType: string | undefined): boolean {
+  return contentType !== undefined && /^application\/([a-z0-9.-]+\+)?json\s*(;|$)/i.test(contentType)
 }
 
 const INTEGER = /^-?\d+$/

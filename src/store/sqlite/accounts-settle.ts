@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { DAY_MS } from '../../core/time.ts'
 import type {
   BudgetSpec,
   LeaseGrant,
@@ -36,11 +37,20 @@ export function settler(db: DatabaseSync) {
   )
   const leases = leaseSharer(db)
 
-  const record = (entry: LedgerEntry, spent: Map<string, Spent>) => {
+  /** What is new in a batch is summed up first: its rows of usage and its budgets are few, its charges many. */
+  const record = (entry: LedgerEntry, used: Map<string, Used>, spent: Map<string, Spent>) => {
     const { id, atMs, accountId, environment, keyId, endpoint, credits, rows } = entry
     const { changes } = insertEntry.run(id, atMs, accountId, environment, keyId, endpoint, credits, rows)
     if (changes === 0) return
-    addUsage.run(accountId, dayOf(atMs), environment, endpoint, keyId, 1, credits, rows, 0, 0)
+    const dayNumber = Math.floor(atMs / DAY_MS)
+    const usage = `${dayNumber} ${keyId} ${accountId} ${environment} ${endpoint}`
+    const known = used.get(usage)
+    if (known === undefined) used.set(usage, { entry, requests: 1, credits, rows })
+    else {
+      known.requests++
+      known.credits += credits
+      known.rows += rows
+    }
     for (const budget of entry.budgets) {
       const name = `${budget.id} ${budget.periodStartMs}`
       const sum = spent.get(name) ?? { ...budget, credits: 0 }
@@ -66,7 +76,12 @@ export function settler(db: DatabaseSync) {
     writeTransaction(db, () => {
       const spent = new Map<string, Spent>()
       for (const lease of batch.leases) leases.ensureBudget(lease)
-      for (const entry of batch.entries) record(entry, spent)
+      const used = new Map<string, Used>()
+      for (const entry of batch.entries) record(entry, used, spent)
+      for (const { entry, requests, credits, rows } of used.values()) {
+        const { accountId, atMs, environment, endpoint, keyId } = entry
+        addUsage.run(accountId, dayOf(atMs), environment, endpoint, keyId, requests, credits, rows, 0, 0)
+      }
       for (const sum of spent.values()) spend.run(sum.id, sum.periodStartMs, sum.initialLimit, sum.credits)
       for (const usage of batch.counts) count(usage)
       for (const { keyId, atMs } of batch.keysSeen) seeKey.run(atMs, keyId, atMs)
@@ -75,6 +90,15 @@ export function settler(db: DatabaseSync) {
 }
 
 type Spent = BudgetSpec & { credits: number }
+
+/** Charges of one key for one endpoint on one day. */
+interface Used {
+  /** The first of them. */
+  entry: LedgerEntry
+  requests: number
+  credits: number
+  rows: number
+}
 
 function leaseSharer(db: DatabaseSync) {
   const createBudget = db.prepare(
