@@ -77,6 +77,8 @@ export function openSqliteChain(options: { file: string; inline?: boolean }): Ch
       after: (query) => read(() => events.after(query)),
       byId: (id) => read(() => events.byId(id)),
       bounds: () => read(() => events.bounds()),
+      logId: () => read(() => events.logId()),
+      numberAbove: (seq) => writer.call('numberAbove', seq),
       seqBefore: (timeMs) => read(() => events.seqBefore(timeMs)),
       position: (reader) => read(() => events.position(reader)),
     },
