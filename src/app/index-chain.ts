@@ -28,6 +28,8 @@ export interface IndexedChain {
 const MOST_WATCHED = 500_000
 /** Longer than a transaction waits in a block for its acceptance, and than a change of nodes takes. */
 const DROP_AFTER_MS = 60_000
+/** More events than a log can have had that the webhooks had not read: stream clients may know their numbers. */
+const MOST_UNPLANNED = 1_000_000
 /** A node that is away makes trouble several times a second. */
 const WARN_EVERY_MS = 60_000
 
@@ -35,6 +37,7 @@ export async function startIndexedChain(
   parts: Parts,
   upstreams: Upstreams,
   cursors: CursorCodec,
+  toldSeq: number,
 ): Promise<IndexedChain> {
   const { environment, config, log, shutdown, probes } = parts
   const file = join(config.data, `${environment}-chain.db`)
@@ -42,6 +45,14 @@ export async function startIndexedChain(
   shutdown.add(`${environment} chain store`, () => database.close())
   const { chain, events } = database
   probes.push({ name: `${environment} chain store`, check: async () => void (await events.bounds()) })
+  const { newestSeq } = await events.bounds()
+  if (newestSeq < toldSeq) {
+    log.error(
+      { environment, newestSeq, toldSeq },
+      'the event log was lost; its numbers go on above those given',
+    )
+    await events.numberAbove(toldSeq + MOST_UNPLANNED)
+  }
   const tail = await createEventTail({
     store: events,
     onError: (err) => log.error({ err, environment }, 'the event log could not be read'),
