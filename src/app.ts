@@ -136,7 +136,7 @@ export async function startService(
           environment,
           market.ingestion(),
           chain.nodes(),
-          chain.index.indexing(),
+          await chain.index.indexing(),
           await delivery.deliveries(),
         ),
     }

@@ -1,6 +1,7 @@
 /** The stream over real sockets, with the log of the running service. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { gapEvent } from '../../src/events/gap-event.ts'
 import { openEventWriter, testAddress } from '../fakes/event-writer.ts'
 import { until } from '../fakes/receiver.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
@@ -180,6 +181,59 @@ test('a gap is announced when the log no longer reaches, and for a number that i
   client.send({ op: 'subscribe', kinds: ['block_added'], resume_after: 999_999_999 })
   assert.equal((await client.next('gap')).reason, 'unknown_position')
   client.close()
+})
+
+test('a gap of the chain is told to those whose kinds it concerns, live and resumed, in its place', async () => {
+  const start = await writer.blocks(1)
+  const ends = { fromHash: 'a'.repeat(64), fromBlueScore: 1, toHash: 'b'.repeat(64) }
+  const gap = (reason: 'pruned' | 'blocks_pruned' | 'unreadable') =>
+    gapEvent({ ...ends, atMs: Date.now(), fromTimeMs: 1_000, toTimeMs: 2_000, reason })
+  const watch = () => {
+    const client = connectStream(service.url, key)
+    const resume = { resume_after: start }
+    client.send({ op: 'subscribe', id: 'blocks', kinds: ['block_added'], ...resume })
+    client.send({
+      op: 'subscribe',
+      id: 'coins',
+      kinds: ['utxos_changed'],
+      addresses: [testAddress(5)],
+      ...resume,
+    })
+    client.send({ op: 'subscribe', id: 'score', kinds: ['virtual_daa_score_changed'], ...resume })
+    return client
+  }
+  const key = await service.key()
+  const client = watch()
+  for (let count = 0; count < 3; count++) await client.next('live')
+  await writer.blocks(1)
+  const first = await writer.events.append([gap('blocks_pruned')])
+  await writer.events.append([gap('unreadable')])
+  const last = await writer.events.append([gap('pruned')])
+  await writer.blocks(1)
+  const told = (from: StreamClient) =>
+    from.frames
+      .filter(({ type }) => type === 'gap')
+      .map(({ id, reason, after_seq, up_to_seq }) => [id, reason, after_seq, up_to_seq])
+      .sort()
+  const expected = [
+    ['blocks', 'blocks_pruned', first - 1, first],
+    ['blocks', 'pruned', last - 1, last],
+    ['coins', 'pruned', last - 1, last],
+    ['coins', 'unreadable', first, first + 1],
+    ['score', 'pruned', last - 1, last],
+  ]
+  await until('the block behind it', () => client.events.length === 2)
+  assert.deepEqual(told(client), expected)
+  assert.deepEqual(client.frames.find(({ reason }) => reason === 'blocks_pruned')?.kinds, ['block_added'])
+  const resumed = watch()
+  for (let count = 0; count < 3; count++) await resumed.next('live')
+  assert.deepEqual(told(resumed), expected)
+  assert.deepEqual(
+    resumed.events.map(({ kind }) => kind),
+    ['block_added', 'block_added'],
+  )
+  client.close()
+  resumed.close()
 })
 
 test('what is wrong with a message is told, every fault of it, and the connection stays', async () => {
