@@ -66,7 +66,7 @@ export async function startIndexedChain(
       ? await startIndexing({ parts, upstreams, file, watched, tail })
       : ({ state: 'off', restarts: 0 } as const)
   return {
-    services: { chainIndex: { chain, upstreams, cursors } },
+    services: { chainIndex: { chain, upstreams, cursors, waitMs: config.nodeWaitSeconds * 1000 } },
     chain,
     events: { store: events, tail },
     watched,
