@@ -102,7 +102,9 @@ export function createHub(deps: {
     }
     for (const session of held) session.flush()
   }
-  const stopListening = tail.listen(publish)
+  const stopListening = tail.listen(publish, (afterSeq, upToSeq) => {
+    for (const { session } of members) session.tellForgotten(afterSeq, upToSeq)
+  })
 
   const count = (accountId: string, change: number) => {
     const now = (perAccount.get(accountId) ?? 0) + change

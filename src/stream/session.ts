@@ -68,6 +68,8 @@ export interface Session {
   deliver(frame: Buffer): void
   /** A place in the log where the chain could not be read. */
   tellGap(event: StoredEvent): void
+  /** Events that the log had forgotten before the hub read them. */
+  tellForgotten(afterSeq: number, upToSeq: number): void
   hold(): void
   flush(): void
   /** The connection is gone. */
@@ -181,7 +183,7 @@ export function createSession(host: SessionHost, connection: Connection, client:
     const { oldestSeq } = await host.events.bounds()
     if (ended || sub.ended) return true
     if (oldestSeq > sub.sentSeq + 1 && sub.sentSeq < untilSeq) {
-      say({ type: 'gap', id: sub.id, after_seq: sub.sentSeq, up_to_seq: oldestSeq - 1, reason: 'retention' })
+      sayForgotten(sub, sub.sentSeq, oldestSeq - 1)
     }
     connection.hold()
     for (const event of page.events) {
@@ -196,6 +198,10 @@ export function createSession(host: SessionHost, connection: Connection, client:
     sub.sentSeq = Number.POSITIVE_INFINITY
     say({ type: 'live', id, seq: sentSeq })
     return true
+  }
+
+  function sayForgotten(sub: Subscription, afterSeq: number, upToSeq: number): void {
+    say({ type: 'gap', id: sub.id, after_seq: afterSeq, up_to_seq: upToSeq, reason: 'retention' })
   }
 
   function sayGap(sub: Subscription, event: StoredEvent): void {
@@ -274,6 +280,9 @@ export function createSession(host: SessionHost, connection: Connection, client:
     return ++opsInWindow > MOST_OPS_PER_SECOND
   }
 
+  /** Those that are still syncing find in the log what the others are told. */
+  const live = () => [...subscriptions.values()].filter(({ sentSeq }) => sentSeq === Number.POSITIVE_INFINITY)
+
   const session: Session = {
     get ended() {
       return ended
@@ -304,10 +313,10 @@ export function createSession(host: SessionHost, connection: Connection, client:
       connection.send(frame)
     },
     tellGap(event) {
-      for (const sub of subscriptions.values()) {
-        // Those that are still syncing find it in the log.
-        if (sub.sentSeq === Number.POSITIVE_INFINITY) sayGap(sub, event)
-      }
+      for (const sub of live()) sayGap(sub, event)
+    },
+    tellForgotten(afterSeq, upToSeq) {
+      for (const sub of live()) sayForgotten(sub, afterSeq, upToSeq)
     },
     hold: () => connection.hold(),
     flush: () => connection.flush(),
