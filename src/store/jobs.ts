@@ -63,6 +63,11 @@ export interface EventText {
   readonly text: string
 }
 
+export interface LogEnd {
+  readonly id: string
+  readonly newestSeq: number
+}
+
 export interface NewJob {
   readonly subscriptionId: string
   readonly seq: number
@@ -152,8 +157,9 @@ export interface JobsStore {
   /**
    * Where to read on in this log, which ends with `newestSeq`: at its end the first time, where reading stopped
    * afterwards. Of another log than the one that was read all is new; of one that went back, what is still to come.
+   * `before` is the position that was read before `newestSeq`: when somebody else has moved it, theirs stands.
    */
-  startAt(log: string, newestSeq: number): Promise<number>
+  startAt(log: LogEnd, before: number | undefined): Promise<number>
   /** The highest number of the event log that is known here; 0 before the first. */
   highestSeq(): Promise<number>
   /** False when `after` is not the position any more: nothing was written. */

@@ -29,7 +29,7 @@ export async function startPlanner(deps: {
   onPlanned: (subscriptionIds: ReadonlySet<string>) => void
 }): Promise<Planner> {
   const { store, events, book, clock, log } = deps
-  let position = await findPlace(await store.position())
+  let position = await findPlace()
   let running: Promise<void> | undefined
   let again = false
   let closed = false
@@ -66,9 +66,10 @@ export async function startPlanner(deps: {
   }
 
   /** Jobs that wait keep the events of the log that is gone; what the new one has is planned beside them. */
-  async function findPlace(before: number | undefined): Promise<number> {
+  async function findPlace(): Promise<number> {
+    const before = await store.position()
     const { newestSeq } = await events.bounds()
-    const place = await store.startAt(await events.logId(), newestSeq)
+    const place = await store.startAt({ id: await events.logId(), newestSeq }, before)
     if (before !== undefined && place < before) {
       log.error({ before, place, newestSeq }, 'the event log has started anew, and so do the webhooks')
     }
@@ -77,7 +78,7 @@ export async function startPlanner(deps: {
 
   async function startAnew(): Promise<boolean> {
     if ((await events.bounds()).newestSeq >= position) return false
-    position = await findPlace(position)
+    position = await findPlace()
     return true
   }
 

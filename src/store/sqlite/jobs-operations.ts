@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Claim, Health } from '../jobs.ts'
+import type { Claim, Health, LogEnd } from '../jobs.ts'
 import { subscriptionWriters } from './jobs-subscriptions.ts'
 import { type ClaimedRow, deliveryId, type OutcomeRow, type PlannedRows } from './jobs-wire.ts'
 
@@ -52,12 +52,13 @@ export function jobOperations(db: DatabaseSync) {
 
   return {
     ...subscriptions,
-    startAt(log: string, newestSeq: number): number {
+    startAt({ id, newestSeq }: LogEnd, before: number | undefined): number {
       const knownLog = readFact.get(LOG)?.value
       const known = position()
-      const isOther = knownLog === undefined ? (known ?? 0) > newestSeq : knownLog !== log
+      if (known !== undefined && known !== before) return known
+      const isOther = knownLog === undefined ? (known ?? 0) > newestSeq : knownLog !== id
       const stands = isOther ? 0 : Math.min(known ?? newestSeq, newestSeq)
-      writeFact.run(LOG, log)
+      writeFact.run(LOG, id)
       writeMark.run(POSITION, stands)
       return stands
     },

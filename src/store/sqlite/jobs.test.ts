@@ -40,6 +40,8 @@ const plan = (store: JobsStore, after: number, seqs: readonly number[]) =>
     jobs: seqs.map((seq) => ({ subscriptionId: 'wh_a', seq })),
     nowMs: 1_000,
   })
+const startAt = async (store: JobsStore, id: string, newestSeq: number) =>
+  store.startAt({ id, newestSeq }, await store.position())
 const claim = (store: JobsStore, nowMs: number, limit = 10) =>
   store.claim({ subscriptionId: 'wh_a', limit, nowMs, leaseUntilMs: nowMs + 25_000 })
 
@@ -47,8 +49,8 @@ test('jobs and position are written together, and a plan from an old position wr
   const store = open(t)
   await store.createSubscription(subscription('wh_a'), 10)
   assert.equal(await store.position(), undefined)
-  assert.equal(await store.startAt('log', 5), 5)
-  assert.equal(await store.startAt('log', 9), 5)
+  assert.equal(await startAt(store, 'log', 5), 5)
+  assert.equal(await startAt(store, 'log', 9), 5)
   assert.equal(await plan(store, 5, [6, 7]), true)
   assert.equal(await plan(store, 5, [6, 7]), false)
   assert.equal(await store.position(), 7)
@@ -58,7 +60,7 @@ test('jobs and position are written together, and a plan from an old position wr
 test('a claimed job is nobody else’s until its lease has run out; then it comes again under the same id', async (t) => {
   const store = open(t)
   await store.createSubscription(subscription('wh_a'), 10)
-  await store.startAt('log', 0)
+  await startAt(store, 'log', 0)
   await plan(store, 0, [1])
   const [first] = await claim(store, 2_000)
   assert.ok(first)
@@ -72,7 +74,7 @@ test('a claimed job is nobody else’s until its lease has run out; then it come
 test('a worker whose lease ran out cannot move the job that another one holds', async (t) => {
   const store = open(t)
   await store.createSubscription(subscription('wh_a'), 10)
-  await store.startAt('log', 0)
+  await startAt(store, 'log', 0)
   await plan(store, 0, [1])
   const [late] = await claim(store, 2_000)
   const [current] = await claim(store, 30_000)
@@ -88,7 +90,7 @@ test('a worker whose lease ran out cannot move the job that another one holds', 
 test('history keeps what became of a delivery, and the text of an event goes with its last job', async (t) => {
   const store = open(t)
   await store.createSubscription(subscription('wh_a'), 10)
-  await store.startAt('log', 0)
+  await startAt(store, 'log', 0)
   await plan(store, 0, [1, 2, 3])
   const jobs = await claim(store, 2_000)
   const tried = { atMs: 2_100, status: 204, error: null, durationMs: 5, response: null }
@@ -123,7 +125,7 @@ test('the cap holds for each account, a deletion takes the jobs along, versions 
   assert.equal(await store.createSubscription(subscription('wh_b'), 1), false)
   assert.equal(await store.createSubscription(subscription('wh_c', 'other'), 1), true)
   const before = await store.subscriptionsVersion()
-  await store.startAt('log', 0)
+  await startAt(store, 'log', 0)
   await plan(store, 0, [1])
   assert.deepEqual(await store.waiting(), [{ subscriptionId: 'wh_a', dueAtMs: 1_000 }])
   assert.equal(await store.deleteSubscription('wh_a'), true)
@@ -135,7 +137,7 @@ test('the cap holds for each account, a deletion takes the jobs along, versions 
 test('what waits for a subscription that is switched off is given up after its time, visibly', async (t) => {
   const store = open(t)
   await store.createSubscription(subscription('wh_a'), 1)
-  await store.startAt('log', 0)
+  await startAt(store, 'log', 0)
   await plan(store, 0, [1])
   assert.equal(await store.prune(5_000), 0)
   await store.updateSubscription('wh_a', { active: false })
@@ -148,10 +150,10 @@ test('what waits for a subscription that is switched off is given up after its t
 test('two logs that give one number to two events: each job keeps the text that it was planned with', async (t) => {
   const store = open(t)
   await store.createSubscription(subscription('wh_a'), 10)
-  await store.startAt('old', 0)
+  await startAt(store, 'old', 0)
   await plan(store, 0, [1, 2])
   assert.equal(await store.highestSeq(), 2)
-  assert.equal(await store.startAt('new', 1), 0, 'all of another log is new')
+  assert.equal(await startAt(store, 'new', 1), 0, 'all of another log is new')
   const other = { seq: 1, id: 'evt_other', kind: 'block_added', text: '{"other":1}' }
   const job = { subscriptionId: 'wh_a', seq: 1 }
   assert.equal(await store.plan({ after: 0, upTo: 1, events: [other], jobs: [job], nowMs: 1_000 }), true)
@@ -178,7 +180,7 @@ test('two logs that give one number to two events: each job keeps the text that 
 test('a text is kept once however many wait for it, and an event that a job names must be given', async (t) => {
   const store = open(t)
   await store.createSubscription(subscription('wh_a'), 10)
-  await store.startAt('log', 0)
+  await startAt(store, 'log', 0)
   await plan(store, 0, [1])
   const job = { subscriptionId: 'wh_a', seq: 1 }
   await store.enqueue({ events: [event(1)], jobs: [job, job], nowMs: 1_000 })
@@ -200,11 +202,16 @@ test('a text is kept once however many wait for it, and an event that a job name
 test('where reading goes on: at the end of the first log, at its place in the same one, never beyond its end', async (t) => {
   const store = open(t)
   assert.equal(await store.highestSeq(), 0)
-  assert.equal(await store.startAt('a', 40), 40)
-  assert.equal(await store.startAt('a', 50), 40)
-  assert.equal(await store.startAt('a', 30), 30, 'a log that went back')
-  assert.equal(await store.startAt('b', 90), 0, 'another log, although it reaches further')
+  assert.equal(await startAt(store, 'a', 40), 40)
+  assert.equal(await startAt(store, 'a', 50), 40)
+  assert.equal(await startAt(store, 'a', 30), 30, 'a log that went back')
+  assert.equal(await startAt(store, 'b', 90), 0, 'another log, although it reaches further')
   assert.equal(await store.position(), 0)
+  await store.startAt({ id: 'b', newestSeq: 90 }, 0)
+  await store.plan({ after: 0, upTo: 95, events: [], jobs: [], nowMs: 1 })
+  assert.equal(await store.startAt({ id: 'b', newestSeq: 90 }, 0), 95, 'somebody else has read on meanwhile')
+  assert.equal(await store.startAt({ id: 'c', newestSeq: 90 }, 0), 95)
+  assert.equal(await store.position(), 95)
 })
 
 test('jobs that an earlier release left waiting are delivered with their own texts', async (t) => {
@@ -221,7 +228,7 @@ test('jobs that an earlier release left waiting are delivered with their own tex
   old.close()
   const store = openSqliteJobs({ file })
   t.after(() => store.close())
-  assert.equal(await store.startAt('log', 9), 8)
+  assert.equal(await startAt(store, 'log', 9), 8)
   const claimed = await claim(store, 2_000)
   assert.deepEqual(
     claimed.map(({ event: waiting }) => waiting),
