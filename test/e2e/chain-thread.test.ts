@@ -39,9 +39,10 @@ test('a thread that dies again and again comes back, and the log is as if nothin
   const key = await chain.key()
   const { url } = chain.service
   const shownIndex = async () =>
-    (await chain.get('/v1/status', key)).json.index as { state: string; restarts: number }
+    (await chain.get('/v1/status', key)).json.index as { state: string; restarts: number; gaps: object[] }
   await until('an index', async () => ((await database.chain.checkpoint())?.blueScore ?? 0) > 20, 20_000)
-  assert.deepEqual(await shownIndex(), { state: 'running', restarts: 0 })
+  const { state, restarts, gaps } = await shownIndex()
+  assert.deepEqual({ state, restarts, gaps }, { state: 'running', restarts: 0, gaps: [] })
 
   for (let death = 1; death <= DEATHS; death++) {
     await node.reorganize(3, false)
