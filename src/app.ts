@@ -17,7 +17,7 @@ import { openapiDocument } from './api/publish/openapi.ts'
 import { routesOf } from './api/publish/router.ts'
 import { startChain } from './app/chain.ts'
 import { startDashboard } from './app/dashboard.ts'
-import { startDelivery } from './app/delivery.ts'
+import { openDeliveryStore, startDelivery } from './app/delivery.ts'
 import { checkVenueSettings } from './app/live-setting.ts'
 import { startMarket } from './app/market.ts'
 import { openAccounts } from './app/open-accounts.ts'
@@ -112,8 +112,10 @@ export async function startService(
   for (const environment of runningEnvironments(config)) {
     const parts = { environment, config, clock, log, metrics, shutdown, probes }
     const market = await startMarket(parts, cursors)
-    const chain = await startChain(parts, cursors)
+    const deliveries = openDeliveryStore(parts)
+    const chain = await startChain(parts, cursors, await deliveries.highestSeq())
     const delivery = await startDelivery(parts, {
+      store: deliveries,
       events: chain.index.events.store,
       tail: chain.index.events.tail,
       watched: chain.index.watched,
@@ -134,7 +136,7 @@ export async function startService(
           environment,
           market.ingestion(),
           chain.nodes(),
-          chain.index.indexing(),
+          await chain.index.indexing(),
           await delivery.deliveries(),
         ),
     }

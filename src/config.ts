@@ -202,6 +202,12 @@ const SETTINGS = {
     allowed: 'mainnet, testnet-<number>, simnet or devnet',
     read: parseNetwork,
   }),
+  nodeWaitSeconds: setting(
+    'NODE_WAIT_SECONDS',
+    'How long transaction lookup (at most 10) and address activity wait for the nodes before they answer 504.',
+    30,
+    whole(1, 120),
+  ),
   allowPrivateWebhooks: setting(
     'ALLOW_PRIVATE_WEBHOOKS',
     'Whether webhooks may go to private and loopback addresses, there also over plain http.',

@@ -19,8 +19,11 @@ export interface ChainHalf {
 
 const SANDBOX_NETWORK: Network = 'testnet-10'
 
-/** The chain half of one environment: its nodes and what serves them. */
-export async function startChain(parts: Parts, cursors: CursorCodec): Promise<ChainHalf> {
+/**
+ * The chain half of one environment: its nodes and what serves them.
+ * @param toldSeq the highest number of an event that readers are known to have
+ */
+export async function startChain(parts: Parts, cursors: CursorCodec, toldSeq: number): Promise<ChainHalf> {
   const { environment, config, clock, shutdown, probes } = parts
   const nodes = environment === 'live' ? configuredNodes(config.nodes) : await sandboxNodes(parts)
   const upstreams = createUpstreams({
@@ -38,7 +41,7 @@ export async function startChain(parts: Parts, cursors: CursorCodec): Promise<Ch
       },
     })
   }
-  const index = await startIndexedChain(parts, upstreams, cursors)
+  const index = await startIndexedChain(parts, upstreams, cursors, toldSeq)
   const submitter = createSubmitter({ upstreams, index: index.chain, clock })
   return {
     services: { chain: { upstreams, submitter }, ...index.services },

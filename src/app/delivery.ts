@@ -8,6 +8,7 @@ import type { SecretBox } from '../kit/secret-box.ts'
 import type { WatchedAddresses } from '../relay/addresses.ts'
 import type { AccountsStore } from '../store/accounts.ts'
 import type { EventStore } from '../store/events.ts'
+import type { JobsStore } from '../store/jobs.ts'
 import { openSqliteJobs } from '../store/sqlite/jobs.ts'
 import { createHub, type Hub } from '../stream/hub.ts'
 import { createCredits } from '../webhooks/credits.ts'
@@ -21,6 +22,7 @@ export interface DeliveryHalf {
 }
 
 export interface DeliveryDeps {
+  readonly store: JobsStore
   readonly events: EventStore
   readonly tail: EventTail
   readonly watched: WatchedAddresses
@@ -35,10 +37,18 @@ export interface DeliveryDeps {
 /** Events that another process wrote into the log are noticed this soon; those of our own are announced. */
 const LOOK_MS = 100
 
+/** Opened before anything is written into the event log: it knows which numbers were given. */
+export function openDeliveryStore({ environment, config, shutdown, probes }: Parts): JobsStore {
+  const store = openSqliteJobs({ file: join(config.data, `${environment}-webhooks.db`) })
+  shutdown.add(`${environment} webhook store`, () => store.close())
+  probes.push({ name: `${environment} webhook store`, check: () => store.probe() })
+  return store
+}
+
 /** The readers of one environment's event log: the stream and the webhooks. */
 export async function startDelivery(parts: Parts, deps: DeliveryDeps): Promise<DeliveryHalf> {
-  const { environment, config, clock, log, metrics, shutdown, probes } = parts
-  const { events, tail, watched, network, ledger, accounts, plans } = deps
+  const { environment, config, clock, log, metrics, shutdown } = parts
+  const { store, events, tail, watched, network, ledger, accounts, plans } = deps
   const looking = setInterval(() => {
     events.bounds().then(
       ({ newestSeq }) => tail.announce(newestSeq),
@@ -46,9 +56,6 @@ export async function startDelivery(parts: Parts, deps: DeliveryDeps): Promise<D
     )
   }, LOOK_MS)
   shutdown.add(`${environment} look at the event log`, () => clearInterval(looking))
-  const store = openSqliteJobs({ file: join(config.data, `${environment}-webhooks.db`) })
-  shutdown.add(`${environment} webhook store`, () => store.close())
-  probes.push({ name: `${environment} webhook store`, check: () => store.probe() })
   const watch = (addresses: readonly string[]) => watched.watch(addresses)
   const webhooks = await startWebhooks({
     store,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { ChainIndex } from '../api/endpoints/chain/chain-index.ts'
 import type { ServiceStatus } from '../api/endpoints/services.ts'
 import type { CursorCodec } from '../core/cursor.ts'
+import { DAY_MS, formatTime } from '../core/time.ts'
 import { createEventTail, type EventTail } from '../events/publish.ts'
 import { startFollowing } from '../indexer/follow.ts'
 import type { Keep } from '../indexer/prune.ts'
@@ -21,13 +22,16 @@ export interface IndexedChain {
   readonly chain: ChainStore
   readonly events: { readonly store: EventStore; readonly tail: EventTail }
   readonly watched: WatchedAddresses
-  readonly indexing: () => ServiceStatus['index']
+  readonly indexing: () => Promise<ServiceStatus['index']>
 }
 
 /** As many addresses as the node takes without slowing down its notifications. */
 const MOST_WATCHED = 500_000
 /** Longer than a transaction waits in a block for its acceptance, and than a change of nodes takes. */
 const DROP_AFTER_MS = 60_000
+/** More events than a log can have had that the webhooks had not read: stream clients may know their numbers. */
+const MOST_UNPLANNED = 1_000_000
+const SHOWN_GAPS = 10
 /** A node that is away makes trouble several times a second. */
 const WARN_EVERY_MS = 60_000
 
@@ -35,13 +39,22 @@ export async function startIndexedChain(
   parts: Parts,
   upstreams: Upstreams,
   cursors: CursorCodec,
+  toldSeq: number,
 ): Promise<IndexedChain> {
-  const { environment, config, log, shutdown, probes } = parts
+  const { environment, config, clock, log, shutdown, probes } = parts
   const file = join(config.data, `${environment}-chain.db`)
   const database = openSqliteChain({ file })
   shutdown.add(`${environment} chain store`, () => database.close())
   const { chain, events } = database
   probes.push({ name: `${environment} chain store`, check: async () => void (await events.bounds()) })
+  const { newestSeq } = await events.bounds()
+  if (newestSeq < toldSeq) {
+    log.error(
+      { environment, newestSeq, toldSeq },
+      'the event log was lost; its numbers go on above those given',
+    )
+    await events.numberAbove(toldSeq + MOST_UNPLANNED)
+  }
   const tail = await createEventTail({
     store: events,
     onError: (err) => log.error({ err, environment }, 'the event log could not be read'),
@@ -53,11 +66,29 @@ export async function startIndexedChain(
       ? await startIndexing({ parts, upstreams, file, watched, tail })
       : ({ state: 'off', restarts: 0 } as const)
   return {
-    services: { chainIndex: { chain, upstreams, cursors } },
+    services: { chainIndex: { chain, upstreams, cursors, waitMs: config.nodeWaitSeconds * 1000 } },
     chain,
     events: { store: events, tail },
     watched,
-    indexing: () => ({ state: indexing.state, restarts: indexing.restarts }),
+    indexing: async () => ({
+      state: indexing.state,
+      restarts: indexing.restarts,
+      ...(await shownGaps(chain, clock.now())),
+    }),
+  }
+}
+
+async function shownGaps(chain: ChainStore, nowMs: number) {
+  const [fromMs, gaps] = await Promise.all([chain.coverageFromMs(), chain.gaps()])
+  return {
+    coverage_from: fromMs === undefined ? null : formatTime(fromMs),
+    gaps_24h: gaps.filter(({ atMs }) => atMs > nowMs - DAY_MS).length,
+    gaps: gaps.slice(-SHOWN_GAPS).map(({ atMs, fromTimeMs, toTimeMs, reason }) => ({
+      recorded_at: formatTime(atMs),
+      from: formatTime(fromTimeMs),
+      to: formatTime(toTimeMs),
+      reason,
+    })),
   }
 }
 

@@ -1,5 +1,5 @@
 /** The market half as commands see it: stores, venues and backfills, opened when asked for. */
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { type BackfillRequest, type BackfillSummary, type MarketAccess, UsageError } from '../cli/command.ts'
@@ -10,7 +10,9 @@ import { backfillRange } from '../ingest/backfill-range.ts'
 import { heartbeatOf } from '../ingest/choose-recorder.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
+import type { ChainGap } from '../store/chain.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
+import { openSqliteChain } from '../store/sqlite/chain.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import { VENUE_NAMES, VENUES, type VenueName } from '../venues/list.ts'
 import type { Venue } from '../venues/venue.ts'
@@ -88,8 +90,20 @@ export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }
       : backfillRange({ ...parts, plan })
   }
 
+  async function chainGaps(environment: Environment): Promise<ChainGap[]> {
+    const file = join(config.data, `${environment}-chain.db`)
+    if (!existsSync(file)) return []
+    const database = openSqliteChain({ file })
+    try {
+      return await database.chain.gaps()
+    } finally {
+      await database.close()
+    }
+  }
+
   return {
     store,
+    chainGaps,
     backfill,
     async checkVenues(environment) {
       const venues = await Promise.all(VENUE_NAMES.map((name) => venueOf(environment, name)))

@@ -3,6 +3,7 @@ import type { Environment } from '../core/environment.ts'
 import type { Source } from '../core/source.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 import type { Clock } from '../kit/clock.ts'
+import type { ChainGap } from '../store/chain.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { Output } from './output.ts'
 
@@ -28,9 +29,11 @@ export interface CommandContext {
   readonly market: () => Promise<MarketAccess>
 }
 
-/** The market half, for commands: opened when asked for, closed by main. */
+/** What was recorded, for commands: opened when asked for, closed by main. */
 export interface MarketAccess {
   store(environment: Environment): Promise<EnvironmentStore>
+  /** Holes of the chain index; the newest ones, oldest first. */
+  chainGaps(environment: Environment): Promise<ChainGap[]>
   backfill(request: BackfillRequest): Promise<BackfillSummary>
   /** One line per venue. */
   checkVenues(environment: Environment): Promise<{ venue: string; ok: boolean; line: string }[]>

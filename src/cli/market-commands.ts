@@ -9,6 +9,8 @@ import { progressBar } from './progress-bar.ts'
 
 const environment = { about: 'test or live.', fallback: 'test' }
 const RECENT_MS = 15_000
+/** Beside the datasets of the market: the index of the chain. */
+const CHAIN = 'chain'
 
 const backfill: Command = {
   name: 'backfill',
@@ -43,20 +45,33 @@ const backfill: Command = {
 
 const gaps: Command = {
   name: 'gaps',
-  about: 'Lists the holes of what is recorded, with their reasons.',
+  about: 'Lists the holes of what is recorded and of the chain index, with their reasons.',
   options: {
     source: { about: 'Only this source.' },
     symbol: { about: 'Only this symbol.' },
-    dataset: { about: `Only this dataset: ${DATASETS.join(', ')}.` },
+    dataset: { about: `Only this dataset: ${[...DATASETS, CHAIN].join(', ')}.` },
     from: { about: 'Start; left out: a day ago.' },
     to: { about: 'End; left out: now.' },
     environment,
   },
   async run({ values, output, clock, market }) {
-    const store = await (await market()).store(environmentOf(values))
     const toMs = timeOf(values, 'to') ?? clock.now() - RECENT_MS
     const fromMs = timeOf(values, 'from') ?? toMs - DAY_MS
     const rows: Record<string, string>[] = []
+    const isChainWanted = (values.dataset ?? CHAIN) === CHAIN && !values.source && !values.symbol
+    if (isChainWanted) {
+      for (const gap of await (await market()).chainGaps(environmentOf(values))) {
+        const { fromTimeMs, toTimeMs, reason } = gap
+        if (toTimeMs < fromMs || fromTimeMs > toMs) continue
+        const [from, to] = [formatTime(fromTimeMs), formatTime(toTimeMs)]
+        rows.push({ dataset: CHAIN, source: '', symbol: '', interval: '', from, to, reason })
+      }
+    }
+    if (values.dataset === CHAIN) {
+      output.print(rows)
+      return
+    }
+    const store = await (await market()).store(environmentOf(values))
     for (const { feed } of await store.series.feeds(filterOf(values))) {
       // Kept for the counts of coarser buckets, not served.
       if (feed.dataset === 'flow' && feed.interval === '1m') continue

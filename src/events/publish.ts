@@ -12,9 +12,13 @@ export interface EventTail {
   /** The log has events up to this number. */
   announce(seq: number): void
   /** Every event after `seq`, in order, in batches. A listener must not throw or block. */
-  listen(listener: (events: readonly StoredEvent[]) => void): () => void
+  listen(listener: TailListener, onMissed?: MissedListener): () => void
   close(): Promise<void>
 }
+
+export type TailListener = (events: readonly StoredEvent[]) => void
+/** The log forgot events after this number, up to that one, before they were read. */
+export type MissedListener = (afterSeq: number, upToSeq: number) => void
 
 export interface EventTailOptions {
   store: Pick<EventStore, 'after' | 'bounds'>
@@ -27,7 +31,7 @@ const RETRY_MS = 250
 
 export async function createEventTail(options: EventTailOptions): Promise<EventTail> {
   const { store } = options
-  const listeners = new Set<(events: readonly StoredEvent[]) => void>()
+  const listeners = new Map<TailListener, MissedListener | undefined>()
   let seq = (await store.bounds()).newestSeq
   let known = seq
   let closed = false
@@ -43,8 +47,14 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
         limit: BATCH_EVENTS,
         maxBytes: BATCH_BYTES,
       })
+      // Asked after the reading: whatever the log forgot meanwhile is noticed.
+      const { oldestSeq } = await store.bounds()
+      if (closed) return
+      if (oldestSeq > seq + 1) {
+        for (const onMissed of listeners.values()) onMissed?.(seq, Math.min(oldestSeq - 1, until))
+      }
       seq = Math.max(page.upToSeq, seq)
-      if (page.events.length > 0 && !closed) for (const listener of listeners) listener(page.events)
+      if (page.events.length > 0) for (const listener of listeners.keys()) listener(page.events)
       if (!page.more) seq = Math.max(seq, until)
       // Between pages the sockets of the readers get their turn, or a burst would look like slow clients.
       else await new Promise((resolve) => setImmediate(resolve))
@@ -72,8 +82,8 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
       known = Math.max(known, newest)
       wake()
     },
-    listen(listener) {
-      listeners.add(listener)
+    listen(listener, onMissed) {
+      listeners.set(listener, onMissed)
       return () => listeners.delete(listener)
     },
     async close() {

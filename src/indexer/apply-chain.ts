@@ -9,6 +9,7 @@
  * of them loses and doubles nothing.
  */
 import type { Network } from '../core/chain/network.ts'
+import { gapEvent } from '../events/gap-event.ts'
 import type { ChainBlock, ChainGap, ChainStore } from '../store/chain.ts'
 import { applyBlock } from './apply-block.ts'
 import { eventBatch } from './batch.ts'
@@ -120,7 +121,8 @@ async function writeStep(
     })),
   })
   const gaps = blocks.flatMap((block) => unreadableGap(block, atMs))
-  const { newestSeq } = await store.write({ atMs, gaps, removed, added, events: batch.events })
+  const events = [...batch.events, ...gaps.map(gapEvent)]
+  const { newestSeq } = await store.write({ atMs, gaps, removed, added, events })
   return {
     newestSeq,
     unconfirmed: undone.map(({ txId }) => txId),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allEvents, caughtUp, settled, startChainRig } from '../../test/fakes/chain-rig.ts'
 import { assertLog } from '../../test/fakes/chain-truth.ts'
+import { GAP_KIND, readGapEvent } from '../events/gap-event.ts'
 import { systemClock } from '../kit/clock.ts'
 
 test('what the node no longer has becomes a recorded gap, and the index goes on behind it', async (t) => {
@@ -31,6 +32,9 @@ test('what the node no longer has becomes a recorded gap, and the index goes on 
   assert.equal(gap?.reason, 'pruned')
   assert.ok((gap?.toTimeMs ?? 0) > (gap?.fromTimeMs ?? Number.POSITIVE_INFINITY))
   assert.equal(await second.database.chain.coverageFromMs(), gap?.toTimeMs)
+  const [told, ...others] = (await allEvents(second.database)).filter(({ kind }) => kind === GAP_KIND)
+  assert.deepEqual(others, [])
+  assert.equal(readGapEvent(told?.text ?? '').to, new Date(gap?.toTimeMs ?? 0).toISOString())
   const kept = node.truth.chain()
   assert.equal(gap?.toHash, (await second.database.chain.chainBlockBelow(1e9))?.hash)
   for (const { transactionId } of kept.at(-3)?.accepted ?? []) {

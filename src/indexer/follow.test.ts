@@ -44,10 +44,12 @@ test('after many reorganisations every address has the history, status and balan
   await caughtUp(database, () => startHash)
 
   const every = Math.floor(SIZE.blocks / SIZE.reorgs)
+  let deep = 0
   for (let block = 1; block <= SIZE.blocks; block++) {
     rig.chain.chain.step()
     if (block % every === 0) {
       const depth = pick(5) === 0 ? 20 + pick(20) : 1 + pick(6)
+      if (depth >= 20) deep++
       await node.reorganize(Math.min(depth, Math.floor(block * 0.6)), pick(3) === 0)
     }
     if (block % 7 === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -55,6 +57,7 @@ test('after many reorganisations every address has the history, status and balan
   }
   await caughtUp(database, () => node.truth.sink(), 60_000)
   await settled(database)
+  assert.ok(deep > 0, 'some of them are deep')
 
   const events = await allEvents(database)
   const { retractions, startScore } = assertLog(events, node)
@@ -67,10 +70,18 @@ test('after many reorganisations every address has the history, status and balan
     rows += await assertAddress(database, node, address, start, { before, after })
   }
   const strangers = [...new Set(events.flatMap((event) => event.addresses))].filter((a) => !balances.has(a))
+  let compared = 0
   for (let i = 0; i < Math.min(60, strangers.length); i++) {
     const address = strangers[pick(strangers.length)] ?? ''
-    rows += await assertAddress(database, node, address, start)
+    const before = node.truth
+      .address(address)
+      .transactions.filter((tx) => tx.acceptingBlueScore <= BigInt(startScore))
+      .reduce((sum, tx) => sum + tx.received - tx.sent, 0n)
+    const after = chainBalance(rig.chain, node, address)
+    rows += await assertAddress(database, node, address, start, { before, after })
+    compared++
   }
+  assert.ok(compared >= 20, `${compared} addresses that nobody asked for were compared`)
   assert.ok(rows > 100, `${rows} rows were compared`)
   assert.deepEqual(followed.gaps, [])
   assert.deepEqual(followed.troubles, [])

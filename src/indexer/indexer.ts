@@ -3,7 +3,8 @@
  * the node sent, so that it can run in a thread of its own. One piece of work at a time, in order.
  */
 import type { Network } from '../core/chain/network.ts'
-import type { ChainBlock, ChainGap, ChainStore, IndexRetention } from '../store/chain.ts'
+import { gapEvent } from '../events/gap-event.ts'
+import type { ChainBlock, ChainGap, ChainStore, ChainWrite, IndexRetention } from '../store/chain.ts'
 import type { EventStore, Retention } from '../store/events.ts'
 import { applyChain } from './apply-chain.ts'
 import { applyMempool, type MempoolState } from './apply-mempool.ts'
@@ -97,8 +98,8 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     checkpoint: () => inTurn(() => chain.checkpoint()),
     chainBlockBelow: (steps) => inTurn(() => chain.chainBlockBelow(steps)),
     startAt: (block, gap) =>
-      inTurn(async () => void (await chain.write({ atMs: now(), start: block, gaps: gap ? [gap] : [] }))),
-    noteGap: (gap) => inTurn(async () => void (await chain.write({ atMs: now(), gaps: [gap] }))),
+      inTurn(async () => void (await chain.write({ atMs: now(), start: block, ...told(gap ? [gap] : []) }))),
+    noteGap: (gap) => inTurn(async () => void (await chain.write({ atMs: now(), ...told([gap]) }))),
     applyChain: (startHash, bytes, force) => inTurn(() => applyAnswer(startHash, bytes, force)),
     applyMempool: (bytes) =>
       inTurn(() => applyMempool({ store: chain, network, now, state, dropAfterMs, bytes })),
@@ -110,4 +111,9 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
         return log.more || rows.more
       }),
   }
+}
+
+/** A recorded gap has its place in the log. */
+function told(gaps: readonly ChainGap[]): Pick<ChainWrite, 'gaps' | 'events'> {
+  return { gaps, events: gaps.map(gapEvent) }
 }

@@ -152,9 +152,12 @@ export interface ChainStore {
   write(batch: ChainWrite): Promise<ChainWritten>
   /** The last chain block that was applied. */
   checkpoint(): Promise<ChainBlock | undefined>
-  /** From when on every transaction is indexed; undefined before the first start. */
+  /** From when on every transaction is indexed: after the last gap of the chain. Undefined before the first start. */
   coverageFromMs(): Promise<number | undefined>
-  gaps(): Promise<ChainGap[]>
+  /** From when on transactions are indexed, but for the gaps; undefined before the first start. */
+  indexedFromMs(): Promise<number | undefined>
+  /** The newest recorded ones, oldest first; at most a thousand unless told otherwise. */
+  gaps(limit?: number): Promise<ChainGap[]>
   /** The chain block that many steps below the checkpoint; the oldest kept one where it is further. */
   chainBlockBelow(steps: number): Promise<ChainBlock | undefined>
   /** The followed chain above a block (oldest first, the block itself left out); undefined when it is not on it. */

@@ -67,6 +67,10 @@ export interface EventStore {
   after(query: EventQuery): Promise<EventPage>
   byId(id: string): Promise<StoredEvent | undefined>
   bounds(): Promise<LogBounds>
+  /** The log's own random name: another one is another log, which may give the same numbers to other events. */
+  logId(): Promise<string>
+  /** The next number is above this one. For a log that was lost or restored: what it gave before is not given again. */
+  numberAbove(seq: number): Promise<void>
   /** The number of the last event before that time (0 if none is kept): to read on from a time. */
   seqBefore(timeMs: number): Promise<number>
   /** Forgets a bounded number of the oldest events; to be repeated while `more`. */

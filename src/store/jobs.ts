@@ -52,12 +52,20 @@ export type SubscriptionPatch = Partial<
   >
 >
 
-/** An event as it is delivered: its text is final. */
+/**
+ * An event as it is delivered: its text is final. A job keeps the very text that it was planned with: a log that
+ * was lost may have given the same number to another event.
+ */
 export interface EventText {
   readonly seq: number
   readonly id: string
   readonly kind: string
   readonly text: string
+}
+
+export interface LogEnd {
+  readonly id: string
+  readonly newestSeq: number
 }
 
 export interface NewJob {
@@ -146,8 +154,14 @@ export interface JobsStore {
 
   /** How far the event log is planned; undefined before the first time. */
   position(): Promise<number | undefined>
-  /** Sets the first position; returns the one that stands. */
-  startAt(position: number): Promise<number>
+  /**
+   * Where to read on in this log, which ends with `newestSeq`: at its end the first time, where reading stopped
+   * afterwards. Of another log than the one that was read all is new; of one that went back, what is still to come.
+   * `before` is the position that was read before `newestSeq`: when somebody else has moved it, theirs stands.
+   */
+  startAt(log: LogEnd, before: number | undefined): Promise<number>
+  /** The highest number of the event log that is known here; 0 before the first. */
+  highestSeq(): Promise<number>
   /** False when `after` is not the position any more: nothing was written. */
   plan(planned: PlannedJobs): Promise<boolean>
   /** Jobs beside the position: a replay. Gives the ids of the new deliveries. */
@@ -162,7 +176,7 @@ export interface JobsStore {
   deliveries(query: { subscriptionId: string; limit: number; before?: number }): Promise<DeliveryRecord[]>
   delivery(subscriptionId: string, number: number): Promise<DeliveryRecord | undefined>
   /** The event of a delivery, while it is kept here: as long as one waits for it. */
-  eventText(seq: number): Promise<EventText | undefined>
+  eventText(event: { readonly seq: number; readonly eventId: string }): Promise<EventText | undefined>
   /** A pending delivery becomes due now; false when it is not pending any more. */
   hurry(number: number, nowMs: number): Promise<boolean>
   /** Forgets history, and what waits for subscriptions that are switched off, older than that. */

@@ -1,5 +1,6 @@
 import type { Network } from '../core/chain/network.ts'
 import type { Plan } from '../core/plan.ts'
+import { GAP_KIND } from '../events/gap-event.ts'
 import { createMatcher } from '../events/match.ts'
 import type { EventTail } from '../events/publish.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -85,6 +86,10 @@ export function createHub(deps: {
   const publish = (events: readonly StoredEvent[]) => {
     const held = new Set<Session>()
     for (const event of events) {
+      if (event.kind === GAP_KIND) {
+        for (const { session } of members) session.tellGap(event)
+        continue
+      }
       let frame: Buffer | undefined
       for (const session of matcher.match(event)) {
         frame ??= eventFrame(event.text)
@@ -97,7 +102,9 @@ export function createHub(deps: {
     }
     for (const session of held) session.flush()
   }
-  const stopListening = tail.listen(publish)
+  const stopListening = tail.listen(publish, (afterSeq, upToSeq) => {
+    for (const { session } of members) session.tellForgotten(afterSeq, upToSeq)
+  })
 
   const count = (accountId: string, change: number) => {
     const now = (perAccount.get(accountId) ?? 0) + change

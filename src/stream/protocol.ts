@@ -7,6 +7,7 @@
  */
 import type { Fault } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
+import type { GapNotice } from '../events/gap-event.ts'
 
 export const CLOSE_CODES = {
   unauthorised: 4401,
@@ -118,6 +119,12 @@ function refused(param: string, message: string): ReadMessage {
 
 function fault(param: string, message: string): Fault {
   return { param, error: 'invalid_param', message }
+}
+
+/** What the chain itself does not tell any more, at its place in the log. */
+export function chainGapFrame(id: string, seq: number, notice: GapNotice): object {
+  const { reason, kinds, from, to } = notice
+  return { type: 'gap', id, after_seq: seq - 1, up_to_seq: seq, reason, kinds, from, to }
 }
 
 const EVENT_HEAD = '{"type":"event","event":'

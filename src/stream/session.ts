@@ -1,6 +1,7 @@
 import type { Network } from '../core/chain/network.ts'
 import type { Fault } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
+import { GAP_KIND, readGapEvent } from '../events/gap-event.ts'
 import { type EventKind, isChainKind } from '../events/kinds.ts'
 import type { Wish } from '../events/match.ts'
 import { checkWish, filtersOf } from '../events/wish.ts'
@@ -8,6 +9,7 @@ import type { EventStore, StoredEvent } from '../store/events.ts'
 import {
   CLOSE_CODES,
   type ClientMessage,
+  chainGapFrame,
   eventFrame,
   MOST_OPS_PER_SECOND,
   MOST_STALLED_MS,
@@ -64,6 +66,10 @@ export interface Session {
   receive(text: string): void
   /** A live event that some subscription wants. */
   deliver(frame: Buffer): void
+  /** A place in the log where the chain could not be read. */
+  tellGap(event: StoredEvent): void
+  /** Events that the log had forgotten before the hub read them. */
+  tellForgotten(afterSeq: number, upToSeq: number): void
   hold(): void
   flush(): void
   /** The connection is gone. */
@@ -169,7 +175,7 @@ export function createSession(host: SessionHost, connection: Connection, client:
     const page = await host.events.after({
       afterSeq: sub.sentSeq,
       untilSeq,
-      filters: filtersOf(sub.wish),
+      filters: [...filtersOf(sub.wish), { kinds: [GAP_KIND] }],
       limit: PAGE_EVENTS,
       maxBytes: PAGE_BYTES,
     })
@@ -177,11 +183,12 @@ export function createSession(host: SessionHost, connection: Connection, client:
     const { oldestSeq } = await host.events.bounds()
     if (ended || sub.ended) return true
     if (oldestSeq > sub.sentSeq + 1 && sub.sentSeq < untilSeq) {
-      say({ type: 'gap', id: sub.id, after_seq: sub.sentSeq, up_to_seq: oldestSeq - 1, reason: 'retention' })
+      sayForgotten(sub, sub.sentSeq, oldestSeq - 1)
     }
     connection.hold()
     for (const event of page.events) {
-      if (!wasSent(sub, event)) connection.send(eventFrame(event.text))
+      if (event.kind === GAP_KIND) sayGap(sub, event)
+      else if (!wasSent(sub, event)) connection.send(eventFrame(event.text))
     }
     connection.flush()
     sub.sentSeq = page.more ? page.upToSeq : Math.max(untilSeq, page.upToSeq)
@@ -191,6 +198,15 @@ export function createSession(host: SessionHost, connection: Connection, client:
     sub.sentSeq = Number.POSITIVE_INFINITY
     say({ type: 'live', id, seq: sentSeq })
     return true
+  }
+
+  function sayForgotten(sub: Subscription, afterSeq: number, upToSeq: number): void {
+    say({ type: 'gap', id: sub.id, after_seq: afterSeq, up_to_seq: upToSeq, reason: 'retention' })
+  }
+
+  function sayGap(sub: Subscription, event: StoredEvent): void {
+    const notice = readGapEvent(event.text)
+    if (notice.kinds.some((kind) => sub.kinds.has(kind))) say(chainGapFrame(sub.id, event.seq, notice))
   }
 
   /** A place that the hub has not reached: the log is ahead of it for a moment, or the client comes from another log. */
@@ -264,6 +280,9 @@ export function createSession(host: SessionHost, connection: Connection, client:
     return ++opsInWindow > MOST_OPS_PER_SECOND
   }
 
+  /** Those that are still syncing find in the log what the others are told. */
+  const live = () => [...subscriptions.values()].filter(({ sentSeq }) => sentSeq === Number.POSITIVE_INFINITY)
+
   const session: Session = {
     get ended() {
       return ended
@@ -292,6 +311,12 @@ export function createSession(host: SessionHost, connection: Connection, client:
         return
       }
       connection.send(frame)
+    },
+    tellGap(event) {
+      for (const sub of live()) sayGap(sub, event)
+    },
+    tellForgotten(afterSeq, upToSeq) {
+      for (const sub of live()) sayForgotten(sub, afterSeq, upToSeq)
     },
     hold: () => connection.hold(),
     flush: () => connection.flush(),

@@ -36,8 +36,8 @@ export function createDeliveryLog(deps: {
 }): DeliveryLog {
   const { store, events, clock } = deps
 
-  const eventOf = async ({ seq, eventId }: DeliveryRecord) =>
-    (await store.eventText(seq)) ?? (await events.byId(eventId))
+  const eventOf = async (delivery: DeliveryRecord) =>
+    (await store.eventText(delivery)) ?? (await events.byId(delivery.eventId))
 
   async function mustFind(accountId: string, subscriptionId: string, deliveryId: string) {
     await ownSubscription(store, accountId, subscriptionId)

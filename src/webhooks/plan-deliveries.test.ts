@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startReceiver, until } from '../../test/fakes/receiver.ts'
-import { startRig } from '../../test/fakes/webhook-rig.ts'
+import { openEventWriter } from '../../test/fakes/event-writer.ts'
+import { accept, startReceiver, status, until } from '../../test/fakes/receiver.ts'
+import { type Rig, startRig } from '../../test/fakes/webhook-rig.ts'
 import { createLogger } from '../kit/log.ts'
 
 test('when the event log starts anew, so do the webhooks, and they say so', async (t) => {
@@ -17,7 +18,7 @@ test('when the event log starts anew, so do the webhooks, and they say so', asyn
   await until('the first log', () => receiver.accepted.size === 30)
   await until('settled', async () => (await first.webhooks.status()).pending === 0)
   await first.close({ keepFiles: true })
-  for (const end of ['', '-wal', '-shm']) rmSync(join(first.folder, `test-chain.db${end}`), { force: true })
+  loseLog(first)
 
   const lines: string[] = []
   const log = createLogger({ level: 'error', write: (line: string) => void lines.push(line) })
@@ -30,3 +31,60 @@ test('when the event log starts anew, so do the webhooks, and they say so', asyn
     lines.join(''),
   )
 })
+
+function loseLog({ folder }: Rig): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(join(folder, `test-chain.db${end}`), { force: true })
+}
+
+/** What the log says now, by the id of the event. */
+async function logged({ events }: Rig): Promise<[id: string, text: string][]> {
+  const page = await events.after({ afterSeq: 0, limit: 1_000 })
+  return page.events.map(({ id, text }) => [id, text])
+}
+
+for (const [when, more] of [
+  ['ends before the place that was read', 1],
+  ['has outgrown the place that was read', 40],
+] as const) {
+  test(`a lost log beside waiting jobs: every body is the one of its own event (the new log ${when})`, async (t) => {
+    const webhooks = { retryDelaysMs: Array.from({ length: 7 }, () => 60_000) }
+    const first = await startRig({ webhooks })
+    const owner = await first.createOwner()
+    const receiver = await startReceiver(status(500))
+    t.after(() => receiver.close())
+    const asked = { url: receiver.url, kinds: ['block_added'], addresses: [], batch: false }
+    const { subscription } = await first.webhooks.subscriptions.create(owner, asked)
+    const { accountId } = owner
+    await first.emitBlocks(5)
+    await until('failed tries', () => receiver.received.length === 5)
+    const oldLog = await logged(first)
+    await first.close({ keepFiles: true })
+    loseLog(first)
+
+    // Something else writes into the new log before the webhooks start.
+    const writer = openEventWriter(first.folder)
+    await writer.scores(2)
+    await writer.blocks(more)
+    await writer.close()
+    receiver.received.length = 0
+    receiver.answer = accept
+    const second = await startRig({ folder: first.folder, webhooks })
+    t.after(() => second.close())
+    await second.emitBlocks(2)
+    const newLog = (await logged(second)).filter(([, text]) => text.includes('block_added'))
+    const { subscriptions, deliveries } = second.webhooks
+    for (const { id } of await subscriptions.deliveries(accountId, subscription.id, { limit: 200 })) {
+      await deliveries.redeliver(accountId, subscription.id, id)
+    }
+    await until('both logs', () => receiver.accepted.size === oldLog.length + newLog.length)
+    const expected = new Map([...oldLog, ...newLog])
+    assert.equal(expected.size, 5 + more + 2, 'ids of two logs differ')
+    for (const { events, body } of receiver.received) assert.equal(body, expected.get(events[0]?.id ?? ''))
+    await until('settled', async () => (await second.webhooks.status()).pending === 0)
+    for (const row of await subscriptions.deliveries(accountId, subscription.id, { limit: 200 })) {
+      const { request } = await deliveries.find(accountId, subscription.id, row.id)
+      // The lost log cannot show its own any more; another event's text is not shown instead.
+      assert.equal(request?.body, newLog.find(([id]) => id === row.eventId)?.[1], row.eventId)
+    }
+  })
+}

@@ -21,7 +21,7 @@ const RETRY_MS = 500
 
 export async function startPlanner(deps: {
   store: Pick<JobsStore, 'startAt' | 'position' | 'plan'>
-  events: Pick<EventStore, 'after' | 'bounds'>
+  events: Pick<EventStore, 'after' | 'bounds' | 'logId'>
   book: SubscriptionBook
   clock: Clock
   log: Logger
@@ -29,7 +29,7 @@ export async function startPlanner(deps: {
   onPlanned: (subscriptionIds: ReadonlySet<string>) => void
 }): Promise<Planner> {
   const { store, events, book, clock, log } = deps
-  let position = await store.startAt((await events.bounds()).newestSeq)
+  let position = await findPlace()
   let running: Promise<void> | undefined
   let again = false
   let closed = false
@@ -65,13 +65,20 @@ export async function startPlanner(deps: {
     return page.more
   }
 
-  /** A log that ends before the position is another log: all of it is new. */
-  async function startAnew(): Promise<boolean> {
+  /** Jobs that wait keep the events of the log that is gone; what the new one has is planned beside them. */
+  async function findPlace(): Promise<number> {
+    const before = await store.position()
     const { newestSeq } = await events.bounds()
-    if (newestSeq >= position) return false
-    log.error({ position, newestSeq }, 'the event log has started anew, and so do the webhooks')
-    const from = { after: position, upTo: 0, events: [], jobs: [], nowMs: clock.now() }
-    position = (await store.plan(from)) ? 0 : ((await store.position()) ?? 0)
+    const place = await store.startAt({ id: await events.logId(), newestSeq }, before)
+    if (before !== undefined && place < before) {
+      log.error({ before, place, newestSeq }, 'the event log has started anew, and so do the webhooks')
+    }
+    return place
+  }
+
+  async function startAnew(): Promise<boolean> {
+    if ((await events.bounds()).newestSeq >= position) return false
+    position = await findPlace()
     return true
   }
 

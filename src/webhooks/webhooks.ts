@@ -25,7 +25,7 @@ export interface Webhooks {
 
 export interface WebhooksDeps {
   readonly store: JobsStore
-  readonly events: Pick<EventStore, 'after' | 'byId' | 'bounds' | 'seqBefore'>
+  readonly events: Pick<EventStore, 'after' | 'byId' | 'bounds' | 'seqBefore' | 'logId'>
   readonly tail: Pick<EventTail, 'listen'>
   readonly credits: Credits
   readonly box: SecretBox

@@ -66,7 +66,7 @@ test('one node is killed, then all of them are gone for a while: no event is los
   assert.deepEqual(followed.gaps, [])
 })
 
-test('a stream client gets every event of the log once while the node that carries it is killed', async (t) => {
+test('a stream client gets every event of the log once while its node is killed, and while all are gone', async (t) => {
   const chain = await startSandboxChain({
     seed: 32,
     linkPort: 0,
@@ -100,6 +100,13 @@ test('a stream client gets every event of the log once while the node that carri
   b.signal('SIGKILL')
   const killedAt = client.events.length
   await until('events from the other node', () => client.events.length > killedAt + 40, 20_000)
+
+  // The last one is gone too, for a while.
+  a.signal('SIGSTOP')
+  await systemClock.sleep(AWAY_MS)
+  const goneAt = client.events.length
+  a.signal('SIGCONT')
+  await until('events after all were gone', () => client.events.length > goneAt + 40, 30_000)
   chain.chain.skipTo(systemClock.now() + 3_600_000)
   await systemClock.sleep(200)
   await caughtUp(database, () => witness.truth.sink(), 20_000)

@@ -38,8 +38,12 @@ test('a thread that dies again and again comes back, and the log is as if nothin
   assert.ok(node)
   const key = await chain.key()
   const { url } = chain.service
-  const shownIndex = async () =>
-    (await chain.get('/v1/status', key)).json.index as { state: string; restarts: number }
+  const status = async () =>
+    (await chain.get('/v1/status', key)).json.index as { state: string; restarts: number; gaps: object[] }
+  const shownIndex = async () => {
+    const { state, restarts } = await status()
+    return { state, restarts }
+  }
   await until('an index', async () => ((await database.chain.checkpoint())?.blueScore ?? 0) > 20, 20_000)
   assert.deepEqual(await shownIndex(), { state: 'running', restarts: 0 })
 

@@ -1,6 +1,7 @@
 /** The stream over real sockets, with the log of the running service. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { gapEvent } from '../../src/events/gap-event.ts'
 import { openEventWriter, testAddress } from '../fakes/event-writer.ts'
 import { until } from '../fakes/receiver.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
@@ -182,6 +183,116 @@ test('a gap is announced when the log no longer reaches, and for a number that i
   client.close()
 })
 
+test('while the log forgets under a client that is cut off and resumes, whatever it is not sent is announced', async () => {
+  const random = seeded(11)
+  const key = await service.key()
+  const start = await writer.blocks(1)
+  const padding = 'a'.repeat(1_000)
+  const mine = testAddress(8)
+  const order = { op: 'subscribe', kinds: ['block_added', 'utxos_changed'], addresses: [mine] }
+  let running = true
+  const churn = (async () => {
+    while (running) {
+      await writer.utxos(new Array(1 + Math.floor(random() * 40)).fill(mine), padding)
+      await writer.blocks(1 + Math.floor(random() * 5))
+      // Sometimes all but the newest few go, sometimes nothing.
+      const { bytes } = await writer.events.bounds()
+      if (random() < 0.3) await writer.events.retain({ olderThanMs: 0, maxBytes: bytes * random() })
+    }
+  })()
+  const has = new Set<number>()
+  let last = start
+  let announced = 0
+  const note = (client: StreamClient) => {
+    for (const { seq } of client.events) {
+      assert.ok(seq > last || !has.has(seq), `${seq} came twice`)
+      has.add(seq)
+    }
+    for (const frame of client.frames) {
+      if (frame.type !== 'gap') continue
+      announced++
+      for (let seq = Number(frame.after_seq) + 1; seq <= Number(frame.up_to_seq); seq++) has.add(seq)
+    }
+    last = client.events.at(-1)?.seq ?? last
+  }
+  for (let round = 0; round < (SOAK ? 300 : 40); round++) {
+    const client = connectStream(service.url, key)
+    client.send({ ...order, resume_after: last })
+    await client.next('subscribed')
+    await new Promise((resolve) => setTimeout(resolve, random() * 60))
+    client.cut()
+    await client.closed
+    note(client)
+  }
+  running = false
+  await churn
+  const { newestSeq } = await writer.events.bounds()
+  const end = connectStream(service.url, key)
+  end.send({ ...order, resume_after: last })
+  await end.next('live')
+  await until('the end', () => (end.events.at(-1)?.seq ?? last) === newestSeq)
+  note(end)
+  const missing = Array.from({ length: newestSeq - start }, (_, index) => start + 1 + index).filter(
+    (seq) => !has.has(seq),
+  )
+  assert.deepEqual(missing, [], 'neither sent nor announced')
+  assert.ok(announced > 0, 'something was forgotten')
+  end.close()
+})
+
+test('a gap of the chain is told to those whose kinds it concerns, live and resumed, in its place', async () => {
+  const start = await writer.blocks(1)
+  const ends = { fromHash: 'a'.repeat(64), fromBlueScore: 1, toHash: 'b'.repeat(64) }
+  const gap = (reason: 'pruned' | 'blocks_pruned' | 'unreadable') =>
+    gapEvent({ ...ends, atMs: Date.now(), fromTimeMs: 1_000, toTimeMs: 2_000, reason })
+  const watch = () => {
+    const client = connectStream(service.url, key)
+    const resume = { resume_after: start }
+    client.send({ op: 'subscribe', id: 'blocks', kinds: ['block_added'], ...resume })
+    client.send({
+      op: 'subscribe',
+      id: 'coins',
+      kinds: ['utxos_changed'],
+      addresses: [testAddress(5)],
+      ...resume,
+    })
+    client.send({ op: 'subscribe', id: 'score', kinds: ['virtual_daa_score_changed'], ...resume })
+    return client
+  }
+  const key = await service.key()
+  const client = watch()
+  for (let count = 0; count < 3; count++) await client.next('live')
+  await writer.blocks(1)
+  const first = await writer.events.append([gap('blocks_pruned')])
+  await writer.events.append([gap('unreadable')])
+  const last = await writer.events.append([gap('pruned')])
+  await writer.blocks(1)
+  const told = (from: StreamClient) =>
+    from.frames
+      .filter(({ type }) => type === 'gap')
+      .map(({ id, reason, after_seq, up_to_seq }) => [id, reason, after_seq, up_to_seq])
+      .sort()
+  const expected = [
+    ['blocks', 'blocks_pruned', first - 1, first],
+    ['blocks', 'pruned', last - 1, last],
+    ['coins', 'pruned', last - 1, last],
+    ['coins', 'unreadable', first, first + 1],
+    ['score', 'pruned', last - 1, last],
+  ]
+  await until('the block behind it', () => client.events.length === 2)
+  assert.deepEqual(told(client), expected)
+  assert.deepEqual(client.frames.find(({ reason }) => reason === 'blocks_pruned')?.kinds, ['block_added'])
+  const resumed = watch()
+  for (let count = 0; count < 3; count++) await resumed.next('live')
+  assert.deepEqual(told(resumed), expected)
+  assert.deepEqual(
+    resumed.events.map(({ kind }) => kind),
+    ['block_added', 'block_added'],
+  )
+  client.close()
+  resumed.close()
+})
+
 test('what is wrong with a message is told, every fault of it, and the connection stays', async () => {
   const client = connectStream(service.url, await service.key({ plan: 'free' }))
   const cases: [object | string, RegExp][] = [
@@ -259,6 +370,15 @@ test('a revoked or paused key loses its connection within five seconds', async (
   assert.equal((await revoked.closed).code, 4401)
   assert.equal((await paused.closed).code, 4403)
   assert.ok(performance.now() - startedMs < 5_000)
+})
+
+test('a key that expires loses its connection within five seconds', async () => {
+  const expiresAtMs = Date.now() + 1_500
+  const client = connectStream(service.url, await service.key({ expiresAtMs }))
+  await client.next('welcome')
+  assert.equal((await client.closed).code, 4401)
+  const lateMs = Date.now() - expiresAtMs
+  assert.ok(lateMs >= 0 && lateMs < 5_000, `${lateMs} ms after its end`)
 })
 
 test('a client that does not read is closed as too slow, and another one misses nothing', async () => {

@@ -5,11 +5,14 @@
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { openAccounts } from '../../src/app/open-accounts.ts'
 import { loadConfig } from '../../src/config.ts'
 import { systemClock } from '../../src/kit/clock.ts'
+import { openDatabase } from '../../src/store/sqlite/open.ts'
+import { CHARGE_NAME } from '../../src/webhooks/credits.ts'
 import { openEventWriter } from '../fakes/event-writer.ts'
 import { makeKey } from '../fakes/keys.ts'
 import { type Answer, accept, hang, type Received, startReceiver, status, until } from '../fakes/receiver.ts'
@@ -43,7 +46,8 @@ const FAULTS: [share: number, answer: Answer][] = [
 /** A receiver that notes what it took, and whether each signature was right when it came. */
 async function startChecked(secrets: string[], answer: Answer) {
   const ids = new Set<string>()
-  const deliveries = new Set<string>()
+  /** What each delivery brought. */
+  const deliveries = new Map<string, string>()
   const wrong: string[] = []
   let overlapping = 0
   const receiver = await startReceiver((received, response) => {
@@ -52,7 +56,7 @@ async function startChecked(secrets: string[], answer: Answer) {
     response.on('finish', () => {
       if (response.statusCode >= 300) return
       for (const { id } of received.events) ids.add(id)
-      deliveries.add(String(received.headers['x-svc-delivery']))
+      deliveries.set(String(received.headers['x-svc-delivery']), received.events[0]?.id ?? '')
     })
     answer(received, response)
     receiver.received.length = 0
@@ -77,6 +81,16 @@ function isSigned({ headers, body }: Received, secrets: readonly string[]): bool
   if (!isPlain(first) || !isStandard(first)) return false
   // A delivery that was signed just before the rotation knows the first secret only.
   return second === undefined || given[1] === undefined || (isPlain(second) && isStandard(second))
+}
+
+function chargesOf(folder: string): { id: string; credits: number }[] {
+  const accounts = openDatabase({ file: join(folder, 'accounts.db') })
+  try {
+    const rows = accounts.prepare('SELECT id, credits FROM ledger WHERE endpoint = ?').all(CHARGE_NAME)
+    return rows.map(({ id, credits }) => ({ id: String(id), credits: Number(credits) }))
+  } finally {
+    accounts.close()
+  }
 }
 
 test(`${EVENTS} events survive ${KILLS} kills of the service: none lost, none charged twice`, {
@@ -217,7 +231,22 @@ test(`${EVENTS} events survive ${KILLS} kills of the service: none lost, none ch
     return used === before && used > 0
   })
   const delivered = failing.deliveries.size + leaving.deliveries.size
-  assert.ok(used <= delivered, `${used} credits for ${delivered} deliveries`)
+  let charges = chargesOf(folder.path)
+  // Charges are journalled a moment after they are made.
+  await until('the balance is the sum of the charges', () => {
+    charges = chargesOf(folder.path)
+    return charges.reduce((sum, { credits }) => sum + credits, 0) === used
+  })
+  assert.ok(charges.every(({ credits }) => credits === 1))
+  const brought = new Map([...failing.deliveries, ...leaving.deliveries])
+  assert.deepEqual(
+    charges.filter(({ id }) => !brought.has(id)),
+    [],
+    'nothing is charged that was not taken',
+  )
+  const paid = charges.filter(({ id }) => failing.deliveries.has(id)).map(({ id }) => brought.get(id))
+  assert.equal(new Set(paid).size, paid.length, 'no event is charged twice')
+  assert.equal(new Set(charges.map(({ id }) => id)).size, charges.length, 'and no delivery')
   // A killed process takes the charges of its last moments with it, never more.
   assert.ok(used > delivered * 0.7, `${used} credits for ${delivered} deliveries`)
 })

@@ -45,10 +45,13 @@ export interface TestService {
   readonly parts: AccountsParts
   account(plan?: string): Promise<string>
   key(wish?: KeyWish): Promise<string>
-  stop(): Promise<void>
+  /** With `keepFiles` another one can be started on the folder. */
+  stop(options?: { keepFiles?: boolean }): Promise<void>
 }
 
 export interface TestServiceOptions {
+  /** The folder of a service that was stopped. */
+  folder?: string
   clock?: Clock
   log?: Logger
   env?: Record<string, string>
@@ -59,12 +62,12 @@ export const silentLog = createLogger({ level: 'silent' })
 
 /** Starts the service in this process. */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
-  const folder = dataFolder()
+  const folder = options.folder ?? dataFolder().path
   const { config } = loadConfig({
-    TAPELINE_DATA: folder.path,
+    TAPELINE_DATA: folder,
     TAPELINE_PORT: '0',
     TAPELINE_SANDBOX: 'off',
-    TAPELINE_PLANS: plansFile(folder.path, options.plans ?? [WIDE_PLAN]),
+    TAPELINE_PLANS: plansFile(folder, options.plans ?? [WIDE_PLAN]),
     ...options.env,
   })
   const clock = options.clock ?? systemClock
@@ -72,15 +75,15 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const parts = openAccounts(config, clock)
   return {
     url: service.url,
-    folder: folder.path,
+    folder,
     service,
     parts,
     account: (plan = 'wide') => makeAccount(parts.accounts, plan),
     key: (wish = {}) => makeKey(parts.accounts, wish),
-    stop: async () => {
+    stop: async ({ keepFiles = false } = {}) => {
       await service.stop()
       await parts.store.close()
-      folder.remove()
+      if (!keepFiles) rmSync(folder, { recursive: true, force: true })
     },
   }
 }

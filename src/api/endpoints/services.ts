@@ -77,7 +77,14 @@ export interface ServiceStatus {
     lag: number | null
   }[]
   /** The thread that follows the chain; off where there is no node. */
-  index: { state: 'running' | 'restarting' | 'off'; restarts: number }
+  index: {
+    state: 'running' | 'restarting' | 'off'
+    restarts: number
+    coverage_from: string | null
+    gaps_24h: number
+    /** The newest ones, oldest first. */
+    gaps: { recorded_at: string; from: string; to: string; reason: string }[]
+  }
   webhooks: { pending: number; oldest_pending_seconds: number }
 }
 

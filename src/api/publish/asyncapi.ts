@@ -49,12 +49,19 @@ const SERVER_FRAMES: Record<string, { summary: string; payload: object }> = {
     payload: frame('live', { id: text('Name of the subscription.'), seq: whole('Up to here all was sent.') }),
   },
   gap: {
-    summary: 'Events that the log does not have any more.',
+    summary: 'Events that the log does not have any more, or never had.',
     payload: frame('gap', {
       id: text('Name of the subscription.'),
       after_seq: whole('The gap begins after this number.'),
       up_to_seq: whole('The gap ends with this number.'),
-      reason: { enum: ['retention', 'unknown_position'] },
+      reason: {
+        enum: ['retention', 'unknown_position', 'pruned', 'blocks_pruned', 'unreadable'],
+        description:
+          'The last three: the chain could not be read there, and such events never were in the log.',
+      },
+      kinds: { ...kinds, description: 'Kinds that are missing events; of the last three reasons.' },
+      from: text('Time of the last block before; of the last three reasons.'),
+      to: text('Time of the first block after; of the last three reasons.'),
     }),
   },
   unsubscribed: {

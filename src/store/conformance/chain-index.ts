@@ -111,7 +111,19 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     await chain.write({ atMs: 3, start: block(50), gaps: [gap] })
     assert.deepEqual(await chain.gaps(), [gap])
     assert.equal(await chain.coverageFromMs(), 5_000)
+    assert.equal(await chain.indexedFromMs(), 1_000, 'what was indexed before the gap is still there')
     assert.equal((await chain.checkpoint())?.hash, hash(50))
+    const told = { ...gap, atMs: 4, toTimeMs: 7_000, reason: 'blocks_pruned' } as const
+    await chain.write({ atMs: 4, gaps: [told] })
+    assert.equal(await chain.coverageFromMs(), 5_000, 'the chain is whole')
+    const unread = { ...gap, atMs: 5, toTimeMs: 5_100, reason: 'unreadable' } as const
+    await chain.write({ atMs: 5, added: [block(51)], gaps: [unread, { ...unread, toTimeMs: 5_050 }] })
+    assert.equal(await chain.coverageFromMs(), 5_100, 'not every transaction of that block is indexed')
+    assert.deepEqual(
+      (await chain.gaps(2)).map(({ toTimeMs }) => toTimeMs),
+      [5_100, 5_050],
+      'the newest, oldest first',
+    )
     assert.equal(await chain.chainAbove(hash(24)), undefined)
     await open.remove()
   })

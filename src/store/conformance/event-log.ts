@@ -113,6 +113,31 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
     await open.remove()
   })
 
+  test(`${engine.name}: a log has a name for ever; numbers may be left out, and are never given again`, async () => {
+    const open = await engine.open()
+    const other = await engine.open()
+    const name = await open.events.logId()
+    assert.notEqual(await other.events.logId(), name)
+    await open.events.numberAbove(500)
+    assert.deepEqual(await open.events.bounds(), { oldestSeq: 501, newestSeq: 500, bytes: 0 })
+    assert.equal(await open.events.append([event('a', [], 1_000), event('a', [], 2_000)]), 502)
+    await open.events.numberAbove(400)
+    await open.events.numberAbove(900)
+    assert.equal((await open.events.bounds()).newestSeq, 900)
+    const { events } = await open.reopen()
+    assert.equal(await events.logId(), name)
+    assert.equal(await events.append([event('a', [], 3_000), event('b', [], 4_000)]), 902)
+    assert.deepEqual(
+      (await readAll(events, { filters: [{ kinds: ['a'] }] })).map(({ seq }) => seq),
+      [501, 502, 901],
+    )
+    const before = await Promise.all([1_000, 1_500, 2_500, 3_500, 9_000].map((ms) => events.seqBefore(ms)))
+    assert.deepEqual([before[0], before[1], before[3], before[4]], [0, 501, 901, 902])
+    assert.ok((before[2] ?? 0) >= 502 && (before[2] ?? 0) < 901, 'a place that no event has is as good')
+    await open.remove()
+    await other.remove()
+  })
+
   test(`${engine.name}: a reader's position moves forward unless it is forced back`, async () => {
     const open = await engine.open()
     assert.equal(await open.events.position('r'), undefined)

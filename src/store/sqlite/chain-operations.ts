@@ -23,6 +23,7 @@ export function chainOperations(database: DatabaseSync) {
     write: (batch: ChainWrite) => whole(() => chain.write(batch)),
     append: (list: readonly NewEvent[]) => whole(() => events.append(list) + list.length - 1),
     retain: (retention: Retention) => whole(() => events.retain(retention)),
+    numberAbove: (seq: number) => whole(() => events.numberAbove(seq)),
     prune: (retention: IndexRetention) => whole(() => chain.prune(retention)),
     savePosition: (reader: string, seq: number, force: boolean) =>
       whole(() => events.savePosition(reader, seq, force)),

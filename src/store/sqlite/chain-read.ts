@@ -17,6 +17,8 @@ import { blob, hexOf } from './hex-blob.ts'
 
 type Row = Record<string, unknown>
 
+const MOST_GAPS = 1_000
+
 export function chainReader(database: DatabaseSync, addresses: AddressTable) {
   const ids = eventIds(database)
   const fact = database.prepare('SELECT CAST(value AS INTEGER) AS value FROM facts WHERE name = ?')
@@ -48,7 +50,7 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
         WHERE r.address = ? AND r.tx < ? ORDER BY r.tx DESC LIMIT ?`,
     ),
   )
-  const gaps = database.prepare('SELECT gap FROM gaps ORDER BY at')
+  const gaps = database.prepare('SELECT gap FROM gaps ORDER BY rowid DESC LIMIT ?')
 
   const factOf = (name: string): number | undefined => {
     const row = fact.get(name)
@@ -61,7 +63,15 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
       const from = factOf('coverage_from')
       return from === undefined ? undefined : Math.max(from, factOf('kept_from') ?? 0)
     },
-    gaps: (): ChainGap[] => gaps.all().map((row) => JSON.parse(String(row.gap)) as ChainGap),
+    indexedFromMs(): number | undefined {
+      const from = factOf('indexed_from') ?? factOf('coverage_from')
+      return from === undefined ? undefined : Math.max(from, factOf('kept_from') ?? 0)
+    },
+    gaps: (limit = MOST_GAPS): ChainGap[] =>
+      gaps
+        .all(limit)
+        .reverse()
+        .map((row) => JSON.parse(String(row.gap)) as ChainGap),
     chainBlockBelow: (steps: number): ChainBlock | undefined => optional(below.get(steps), toBlock),
     chainAbove(hash: string): ChainBlock[] | undefined {
       const id = blockId.get(blob(hash))?.id

@@ -5,6 +5,7 @@ import type {
   AddedBlock,
   AddressEffect,
   ChainBlock,
+  ChainGap,
   ChainWrite,
   IndexRetention,
   TransactionRecord,
@@ -22,6 +23,11 @@ const PRUNE_STEP = 300
 
 export function chainWriter(database: DatabaseSync, addresses: AddressTable, events: EventWriter) {
   const setFact = database.prepare('INSERT OR REPLACE INTO facts VALUES (?, ?)')
+  const addFact = database.prepare('INSERT OR IGNORE INTO facts VALUES (?, ?)')
+  const laterFact = database.prepare(
+    `INSERT INTO facts VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value
+      WHERE CAST(excluded.value AS INTEGER) > CAST(value AS INTEGER)`,
+  )
   const insertGap = database.prepare('INSERT INTO gaps VALUES (?, ?)')
   const insertBlock = database.prepare(
     'INSERT INTO chain_blocks (id, hash, blue_score, daa_score, time) VALUES ((SELECT coalesce(max(id), 0) + 1 FROM chain_blocks), ?, ?, ?, ?)',
@@ -72,6 +78,9 @@ export function chainWriter(database: DatabaseSync, addresses: AddressTable, eve
   const pruneSeen = database.prepare(
     `DELETE FROM seen_blocks WHERE hash IN (SELECT hash FROM seen_blocks WHERE at < ? LIMIT ${PRUNE_STEP})`,
   )
+  const pruneGaps = database.prepare(
+    `DELETE FROM gaps WHERE at < ? AND rowid IN (SELECT rowid FROM gaps ORDER BY rowid LIMIT ${PRUNE_STEP})`,
+  )
   const oldTransactions = database.prepare(
     `SELECT id, first_seen FROM transactions WHERE status <> ${PENDING} ORDER BY id LIMIT ${PRUNE_STEP}`,
   )
@@ -85,6 +94,13 @@ export function chainWriter(database: DatabaseSync, addresses: AddressTable, eve
     database.exec('DELETE FROM acceptances; DELETE FROM chain_blocks')
     putBlock(block)
     setFact.run('coverage_from', String(block.timeMs))
+    addFact.run('indexed_from', String(block.timeMs))
+  }
+
+  /** A transaction that could not be read is missing in the rows of its addresses, which nobody knows. */
+  function noteGap(gap: ChainGap): void {
+    insertGap.run(gap.atMs, JSON.stringify(gap))
+    if (gap.reason === 'unreadable') laterFact.run('coverage_from', String(gap.toTimeMs))
   }
 
   function putBlock(block: ChainBlock): number {
@@ -153,7 +169,7 @@ export function chainWriter(database: DatabaseSync, addresses: AddressTable, eve
   return {
     write(batch: ChainWrite): { newestSeq: number } {
       const firstSeq = events.append(batch.events ?? [])
-      for (const gap of batch.gaps ?? []) insertGap.run(gap.atMs, JSON.stringify(gap))
+      for (const gap of batch.gaps ?? []) noteGap(gap)
       if (batch.start) startAt(batch.start)
       for (const hash of batch.removed ?? []) removeChainBlock(hash, batch.atMs)
       for (const block of batch.added ?? []) addChainBlock(block, batch.atMs, firstSeq)
@@ -172,6 +188,7 @@ export function chainWriter(database: DatabaseSync, addresses: AddressTable, eve
           old.push(Number(row.id))
         }
         setFact.run('kept_from', String(transactionsBeforeMs))
+        pruneGaps.run(transactionsBeforeMs)
       }
       for (const id of old) {
         removeRows.run(id)

@@ -31,6 +31,8 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
     'SELECT seq FROM event_addresses WHERE address = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?',
   )
   const position = database.prepare('SELECT seq FROM positions WHERE reader = ?')
+  const logId = database.prepare(`SELECT value FROM facts WHERE name = 'log_id'`)
+  const lastUpTo = database.prepare('SELECT created_at FROM events WHERE seq <= ? ORDER BY seq DESC LIMIT 1')
 
   const toEvent = (row: Row): StoredEvent => ({
     seq: Number(row.seq),
@@ -118,19 +120,20 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
   return {
     after,
     bounds,
+    logId: (): string => String(logId.get()?.value),
     byId(id: string): StoredEvent | undefined {
       const seq = ids.seqOf(id)
       const row = seq === undefined ? undefined : bySeq.get(seq)
       return row && toEvent(row)
     },
-    /** Times rise with numbers, so the place is found by halving. */
+    /** Times rise with numbers, so the place is found by halving; some numbers may never have been given. */
     seqBefore(timeMs: number): number {
       const { oldestSeq, newestSeq } = bounds()
       let low = oldestSeq - 1
       let high = newestSeq
       while (low < high) {
         const middle = Math.ceil((low + high) / 2)
-        const row = bySeq.get(middle)
+        const row = lastUpTo.get(middle)
         if (row !== undefined && Number(row.created_at) < timeMs) low = middle
         else high = middle - 1
       }

@@ -12,6 +12,7 @@ export interface EventWriter {
   /** The number of the first one; the others follow. */
   append(events: readonly NewEvent[]): number
   retain(retention: Retention): { deleted: number; more: boolean }
+  numberAbove(seq: number): void
   savePosition(reader: string, seq: number, force: boolean): void
   removePosition(reader: string): void
 }
@@ -37,6 +38,9 @@ export function eventWriter(database: DatabaseSync, addresses: AddressTable): Ev
   )
   const removePosition = database.prepare('DELETE FROM positions WHERE reader = ?')
   const newestSeq = () => Number(newest.get()?.seq ?? 0)
+  // SQLite's own table has no key, and no row for a table that never had one.
+  const moveNumbers = database.prepare(`UPDATE sqlite_sequence SET seq = ? WHERE name = 'events'`)
+  const startNumbers = database.prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ?)`)
 
   return {
     newestSeq,
@@ -70,6 +74,10 @@ export function eventWriter(database: DatabaseSync, addresses: AddressTable): Ev
       }
       if (freed > 0) addBytes.run(-freed)
       return { deleted, more: deleted === RETAIN_STEP }
+    },
+    numberAbove(seq) {
+      if (newestSeq() >= seq) return
+      if (Number(moveNumbers.run(seq).changes) === 0) startNumbers.run(seq)
     },
     savePosition: (reader, seq, force) => void save.run(reader, seq, force ? 1 : 0),
     removePosition: (reader) => void removePosition.run(reader),

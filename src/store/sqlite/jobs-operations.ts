@@ -1,9 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Claim, Health } from '../jobs.ts'
+import type { Claim, Health, LogEnd } from '../jobs.ts'
 import { subscriptionWriters } from './jobs-subscriptions.ts'
 import { type ClaimedRow, deliveryId, type OutcomeRow, type PlannedRows } from './jobs-wire.ts'
 
 const POSITION = 'position'
+const LOG = 'log'
 const EXPIRED = 'not delivered in time'
 const PRUNE_ROWS = 5_000
 
@@ -14,12 +15,17 @@ export function jobOperations(db: DatabaseSync) {
   const writeMark = db.prepare(
     'INSERT INTO marks VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
   )
-  const insertPayload = db.prepare('INSERT OR IGNORE INTO payloads VALUES (?, ?, ?, ?)')
+  const readFact = db.prepare('SELECT value FROM facts WHERE name = ?')
+  const writeFact = db.prepare(
+    'INSERT INTO facts VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+  )
+  const findPayload = db.prepare('SELECT id FROM payloads WHERE seq = ? AND event_id = ? AND body = ?')
+  const insertPayload = db.prepare('INSERT INTO payloads (seq, event_id, kind, body) VALUES (?, ?, ?, ?)')
   const insertJob = db.prepare(
-    'INSERT INTO jobs (subscription_id, seq, created_at, due_at) VALUES (?, ?, ?, ?)',
+    'INSERT INTO jobs (subscription_id, payload, created_at, due_at) VALUES (?, ?, ?, ?)',
   )
   const due = db.prepare(
-    `SELECT j.number, j.failures, j.seq, p.event_id, p.kind, p.body FROM jobs j JOIN payloads p ON p.seq = j.seq
+    `SELECT j.number, j.failures, p.seq, p.event_id, p.kind, p.body FROM jobs j JOIN payloads p ON p.id = j.payload
      WHERE j.subscription_id = ? AND j.due_at <= ? ORDER BY j.due_at, j.number LIMIT ?`,
   )
   due.setReturnArrays(true)
@@ -27,8 +33,17 @@ export function jobOperations(db: DatabaseSync) {
   const hasten = db.prepare('UPDATE jobs SET due_at = min(due_at, ?) WHERE number = ?')
   const settling = settler(db)
   const write = ({ events, jobs, nowMs }: PlannedRows): number[] => {
-    for (const event of events) insertPayload.run(...event)
-    return jobs.map((job) => Number(insertJob.run(...job, nowMs, nowMs).lastInsertRowid))
+    const payloads = new Map(events.map((event) => [event[0], payloadOf(event)]))
+    return jobs.map(([subscriptionId, seq]) => {
+      const payload = payloads.get(seq)
+      if (payload === undefined) throw new RangeError(`the event ${seq} of a job was not given`)
+      return Number(insertJob.run(subscriptionId, payload, nowMs, nowMs).lastInsertRowid)
+    })
+  }
+  const payloadOf = (event: PlannedRows['events'][number]): number => {
+    const [seq, id, , text] = event
+    const found = findPayload.get(seq, id, text)?.id
+    return Number(found ?? insertPayload.run(...event).lastInsertRowid)
   }
   const position = () => {
     const value = readMark.get(POSITION)?.value
@@ -37,10 +52,15 @@ export function jobOperations(db: DatabaseSync) {
 
   return {
     ...subscriptions,
-    startAt(seq: number): number {
+    startAt({ id, newestSeq }: LogEnd, before: number | undefined): number {
+      const knownLog = readFact.get(LOG)?.value
       const known = position()
-      if (known === undefined) writeMark.run(POSITION, seq)
-      return known ?? seq
+      if (known !== undefined && known !== before) return known
+      const isOther = knownLog === undefined ? (known ?? 0) > newestSeq : knownLog !== id
+      const stands = isOther ? 0 : Math.min(known ?? newestSeq, newestSeq)
+      writeFact.run(LOG, id)
+      writeMark.run(POSITION, stands)
+      return stands
     },
     plan(after: number, upTo: number, planned: PlannedRows): boolean {
       if (position() !== after) return false
@@ -69,12 +89,12 @@ export type JobOperations = ReturnType<typeof jobOperations>
 function settler(db: DatabaseSync) {
   const finish = db.prepare(
     `INSERT OR REPLACE INTO history
-     SELECT j.number, j.subscription_id, j.seq, p.event_id, p.kind, ?2, j.failures + ?3, ?4, ?5, ?6, ?7, j.created_at, ?8
-     FROM jobs j JOIN payloads p ON p.seq = j.seq WHERE j.number = ?1`,
+     SELECT j.number, j.subscription_id, p.seq, p.event_id, p.kind, ?2, j.failures + ?3, ?4, ?5, ?6, ?7, j.created_at, ?8
+     FROM jobs j JOIN payloads p ON p.id = j.payload WHERE j.number = ?1`,
   )
-  const remove = db.prepare('DELETE FROM jobs WHERE number = ? RETURNING seq')
+  const remove = db.prepare('DELETE FROM jobs WHERE number = ? RETURNING payload')
   const removePayload = db.prepare(
-    'DELETE FROM payloads WHERE seq = ?1 AND NOT EXISTS (SELECT 1 FROM jobs WHERE seq = ?1)',
+    'DELETE FROM payloads WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM jobs WHERE payload = ?1)',
   )
   // Another lease stands on the job when this one ran out: then it is the other worker's to settle.
   const retry = db.prepare(
@@ -93,12 +113,12 @@ function settler(db: DatabaseSync) {
        WHERE last_attempt_at < ?)`,
   )
   const orphans = db.prepare(
-    `DELETE FROM payloads WHERE seq IN
-       (SELECT seq FROM payloads p WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.seq = p.seq) LIMIT ${PRUNE_ROWS})`,
+    `DELETE FROM payloads WHERE id IN
+       (SELECT id FROM payloads p WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.payload = p.id) LIMIT ${PRUNE_ROWS})`,
   )
   const drop = (number: number) => {
-    const seq = remove.get(number)?.seq
-    if (seq !== undefined) removePayload.run(seq)
+    const payload = remove.get(number)?.payload
+    if (payload !== undefined) removePayload.run(payload)
   }
 
   return {

@@ -19,16 +19,17 @@ export function jobReaders(db: DatabaseSync) {
   )
   const deliveries = db.prepare(
     `SELECT * FROM (
-       SELECT j.number, j.seq, p.event_id, p.kind, 'pending' AS state, j.failures AS attempts, j.last_status,
+       SELECT j.number, p.seq, p.event_id, p.kind, 'pending' AS state, j.failures AS attempts, j.last_status,
          j.last_error, j.last_attempt_at, j.duration_ms, j.due_at, j.created_at, j.last_response
-       FROM jobs j JOIN payloads p ON p.seq = j.seq WHERE j.subscription_id = ?1 AND j.number < ?2
+       FROM jobs j JOIN payloads p ON p.id = j.payload WHERE j.subscription_id = ?1 AND j.number < ?2
        UNION ALL
        SELECT number, seq, event_id, kind, state, attempts, last_status, last_error, last_attempt_at, duration_ms,
          NULL, created_at, last_response
        FROM history WHERE subscription_id = ?1 AND number < ?2
      ) ORDER BY number DESC LIMIT ?3`,
   )
-  const payload = db.prepare('SELECT event_id, kind, body FROM payloads WHERE seq = ?')
+  const payload = db.prepare('SELECT kind, body FROM payloads WHERE seq = ? AND event_id = ?')
+  const highestWaiting = db.prepare('SELECT MAX(seq) AS seq FROM payloads')
   return {
     ...subscriptionReaders(db),
     position: (): number | undefined => {
@@ -49,9 +50,11 @@ export function jobReaders(db: DatabaseSync) {
       const [row] = deliveries.all(subscriptionId, number + 1, 1)
       return row !== undefined && row.number === number ? toDelivery(subscriptionId, row) : undefined
     },
-    eventText: (seq: number): EventText | undefined => {
-      const row = payload.get(seq)
-      return row && { seq, id: String(row.event_id), kind: String(row.kind), text: String(row.body) }
+    highestSeq: (): number =>
+      Math.max(Number(position.get()?.value ?? 0), Number(highestWaiting.get()?.seq ?? 0)),
+    eventText: ({ seq, eventId }: { seq: number; eventId: string }): EventText | undefined => {
+      const row = payload.get(seq, eventId)
+      return row && { seq, id: eventId, kind: String(row.kind), text: String(row.body) }
     },
   }
 }

@@ -75,4 +75,20 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
       ALTER TABLE history ADD COLUMN last_response TEXT;
     `,
   },
+  {
+    version: 3,
+    name: 'texts by themselves: two logs may give one number to two events',
+    sql: `
+      DROP INDEX jobs_by_seq;
+      ALTER TABLE jobs RENAME COLUMN seq TO payload;
+      CREATE INDEX jobs_by_payload ON jobs (payload);
+
+      ALTER TABLE payloads RENAME COLUMN seq TO id;
+      ALTER TABLE payloads ADD COLUMN seq INTEGER NOT NULL DEFAULT 0;
+      UPDATE payloads SET seq = id;
+      CREATE INDEX payloads_by_seq ON payloads (seq);
+
+      CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    `,
+  },
 ]

@@ -6,6 +6,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { JobsStore, NewSubscription } from '../jobs.ts'
 import { openSqliteJobs } from './jobs.ts'
+import { JOBS_MIGRATIONS } from './jobs-schema.ts'
+import { migrate } from './migrate.ts'
+import { openDatabase } from './open.ts'
 
 function open(t: TestContext): JobsStore {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-jobs-'))
@@ -37,6 +40,8 @@ const plan = (store: JobsStore, after: number, seqs: readonly number[]) =>
     jobs: seqs.map((seq) => ({ subscriptionId: 'wh_a', seq })),
     nowMs: 1_000,
   })
+const startAt = async (store: JobsStore, id: string, newestSeq: number) =>
+  store.startAt({ id, newestSeq }, await store.position())
 const claim = (store: JobsStore, nowMs: number, limit = 10) =>
   store.claim({ subscriptionId: 'wh_a', limit, nowMs, leaseUntilMs: nowMs + 25_000 })
 
@@ -44,8 +49,8 @@ test('jobs and position are written together, and a plan from an old position wr
   const store = open(t)
   await store.createSubscription(subscription('wh_a'), 10)
   assert.equal(await store.position(), undefined)
-  assert.equal(await store.startAt(5), 5)
-  assert.equal(await store.startAt(9), 5)
+  assert.equal(await startAt(store, 'log', 5), 5)
+  assert.equal(await startAt(store, 'log', 9), 5)
   assert.equal(await plan(store, 5, [6, 7]), true)
   assert.equal(await plan(store, 5, [6, 7]), false)
   assert.equal(await store.position(), 7)
@@ -55,7 +60,7 @@ test('jobs and position are written together, and a plan from an old position wr
 test('a claimed job is nobody else’s until its lease has run out; then it comes again under the same id', async (t) => {
   const store = open(t)
   await store.createSubscription(subscription('wh_a'), 10)
-  await store.startAt(0)
+  await startAt(store, 'log', 0)
   await plan(store, 0, [1])
   const [first] = await claim(store, 2_000)
   assert.ok(first)
@@ -69,7 +74,7 @@ test('a claimed job is nobody else’s until its lease has run out; then it come
 test('a worker whose lease ran out cannot move the job that another one holds', async (t) => {
   const store = open(t)
   await store.createSubscription(subscription('wh_a'), 10)
-  await store.startAt(0)
+  await startAt(store, 'log', 0)
   await plan(store, 0, [1])
   const [late] = await claim(store, 2_000)
   const [current] = await claim(store, 30_000)
@@ -85,7 +90,7 @@ test('a worker whose lease ran out cannot move the job that another one holds', 
 test('history keeps what became of a delivery, and the text of an event goes with its last job', async (t) => {
   const store = open(t)
   await store.createSubscription(subscription('wh_a'), 10)
-  await store.startAt(0)
+  await startAt(store, 'log', 0)
   await plan(store, 0, [1, 2, 3])
   const jobs = await claim(store, 2_000)
   const tried = { atMs: 2_100, status: 204, error: null, durationMs: 5, response: null }
@@ -120,7 +125,7 @@ test('the cap holds for each account, a deletion takes the jobs along, versions 
   assert.equal(await store.createSubscription(subscription('wh_b'), 1), false)
   assert.equal(await store.createSubscription(subscription('wh_c', 'other'), 1), true)
   const before = await store.subscriptionsVersion()
-  await store.startAt(0)
+  await startAt(store, 'log', 0)
   await plan(store, 0, [1])
   assert.deepEqual(await store.waiting(), [{ subscriptionId: 'wh_a', dueAtMs: 1_000 }])
   assert.equal(await store.deleteSubscription('wh_a'), true)
@@ -132,7 +137,7 @@ test('the cap holds for each account, a deletion takes the jobs along, versions 
 test('what waits for a subscription that is switched off is given up after its time, visibly', async (t) => {
   const store = open(t)
   await store.createSubscription(subscription('wh_a'), 1)
-  await store.startAt(0)
+  await startAt(store, 'log', 0)
   await plan(store, 0, [1])
   assert.equal(await store.prune(5_000), 0)
   await store.updateSubscription('wh_a', { active: false })
@@ -140,4 +145,93 @@ test('what waits for a subscription that is switched off is given up after its t
   const [row] = await store.deliveries({ subscriptionId: 'wh_a', limit: 1 })
   assert.equal(row?.state, 'failed')
   assert.equal(row?.lastError, 'not delivered in time')
+})
+
+test('two logs that give one number to two events: each job keeps the text that it was planned with', async (t) => {
+  const store = open(t)
+  await store.createSubscription(subscription('wh_a'), 10)
+  await startAt(store, 'old', 0)
+  await plan(store, 0, [1, 2])
+  assert.equal(await store.highestSeq(), 2)
+  assert.equal(await startAt(store, 'new', 1), 0, 'all of another log is new')
+  const other = { seq: 1, id: 'evt_other', kind: 'block_added', text: '{"other":1}' }
+  const job = { subscriptionId: 'wh_a', seq: 1 }
+  assert.equal(await store.plan({ after: 0, upTo: 1, events: [other], jobs: [job], nowMs: 1_000 }), true)
+  const texts = async () => (await claim(store, 2_000)).map(({ event: { id, text } }) => [id, text])
+  assert.deepEqual(await texts(), [
+    ['evt_1', '{"seq":1}'],
+    ['evt_2', '{"seq":2}'],
+    ['evt_other', '{"other":1}'],
+  ])
+  assert.deepEqual(await store.eventText({ seq: 1, eventId: 'evt_1' }), event(1))
+  assert.deepEqual(await store.eventText({ seq: 1, eventId: 'evt_other' }), other)
+  assert.equal(await store.eventText({ seq: 1, eventId: 'evt_third' }), undefined)
+  const rows = await store.deliveries({ subscriptionId: 'wh_a', limit: 10 })
+  assert.deepEqual(
+    rows.map(({ eventId, seq }) => [eventId, seq]),
+    [
+      ['evt_other', 1],
+      ['evt_2', 2],
+      ['evt_1', 1],
+    ],
+  )
+})
+
+test('a text is kept once however many wait for it, and an event that a job names must be given', async (t) => {
+  const store = open(t)
+  await store.createSubscription(subscription('wh_a'), 10)
+  await startAt(store, 'log', 0)
+  await plan(store, 0, [1])
+  const job = { subscriptionId: 'wh_a', seq: 1 }
+  await store.enqueue({ events: [event(1)], jobs: [job, job], nowMs: 1_000 })
+  const jobs = await claim(store, 2_000)
+  assert.deepEqual(
+    jobs.map(({ event: { text } }) => text),
+    ['{"seq":1}', '{"seq":1}', '{"seq":1}'],
+  )
+  const tried = { atMs: 2_100, status: 204, error: null, durationMs: 5, response: null }
+  for (const [index, done] of jobs.entries()) {
+    const isKept = (await store.eventText({ seq: 1, eventId: 'evt_1' })) !== undefined
+    assert.equal(isKept, true, `while ${jobs.length - index} wait`)
+    await store.settle([{ kind: 'delivered', job: done, ...tried }], [])
+  }
+  assert.equal(await store.eventText({ seq: 1, eventId: 'evt_1' }), undefined)
+  await assert.rejects(store.enqueue({ events: [], jobs: [job], nowMs: 1_000 }), /was not given/)
+})
+
+test('where reading goes on: at the end of the first log, at its place in the same one, never beyond its end', async (t) => {
+  const store = open(t)
+  assert.equal(await store.highestSeq(), 0)
+  assert.equal(await startAt(store, 'a', 40), 40)
+  assert.equal(await startAt(store, 'a', 50), 40)
+  assert.equal(await startAt(store, 'a', 30), 30, 'a log that went back')
+  assert.equal(await startAt(store, 'b', 90), 0, 'another log, although it reaches further')
+  assert.equal(await store.position(), 0)
+  await store.startAt({ id: 'b', newestSeq: 90 }, 0)
+  await store.plan({ after: 0, upTo: 95, events: [], jobs: [], nowMs: 1 })
+  assert.equal(await store.startAt({ id: 'b', newestSeq: 90 }, 0), 95, 'somebody else has read on meanwhile')
+  assert.equal(await store.startAt({ id: 'c', newestSeq: 90 }, 0), 95)
+  assert.equal(await store.position(), 95)
+})
+
+test('jobs that an earlier release left waiting are delivered with their own texts', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-jobs-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'jobs.db')
+  const old = openDatabase({ file })
+  migrate(old, 'jobs', JOBS_MIGRATIONS.slice(0, 2))
+  old.exec(`
+    INSERT INTO marks VALUES ('position', 8);
+    INSERT INTO payloads VALUES (7, 'evt_7', 'block_added', '{"seq":7}'), (8, 'evt_8', 'block_added', '{"seq":8}');
+    INSERT INTO jobs (subscription_id, seq, created_at, due_at) VALUES ('wh_a', 8, 1, 1), ('wh_a', 7, 1, 1);
+  `)
+  old.close()
+  const store = openSqliteJobs({ file })
+  t.after(() => store.close())
+  assert.equal(await startAt(store, 'log', 9), 8)
+  const claimed = await claim(store, 2_000)
+  assert.deepEqual(
+    claimed.map(({ event: waiting }) => waiting),
+    [event(8), event(7)],
+  )
 })

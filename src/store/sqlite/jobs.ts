@@ -32,11 +32,12 @@ export function openSqliteJobs(options: { file: string }): JobsStore {
     listSubscriptions: async (accountId) => read.listSubscriptions(accountId),
     subscriptionsVersion: async () => read.subscriptionsVersion(),
     position: async () => read.position(),
+    highestSeq: async () => read.highestSeq(),
     waiting: async () => read.waiting(),
     pending: async () => read.pending(),
     deliveries: async (query) => read.deliveries(query),
     delivery: async (subscriptionId, number) => read.delivery(subscriptionId, number),
-    eventText: async (seq) => read.eventText(seq),
+    eventText: async (event) => read.eventText(event),
 
     probe: async () => {
       writer.probe()

@@ -52,6 +52,22 @@ const Status = Type.Object({
         'Whether the chain is indexed; restarting while what does it is started again, off where there is no node.',
     }),
     restarts: Type.Integer({ description: 'How often it had to be started again.' }),
+    coverage_from: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+      description: 'From when on every transaction is indexed; null before the first start.',
+    }),
+    gaps_24h: Type.Integer({ description: 'Holes recorded in the last 24 hours, counted up to 1,000.' }),
+    gaps: Type.Array(
+      Type.Object({
+        recorded_at: Type.String({ format: 'date-time', description: 'When it was noticed.' }),
+        from: Type.String({ format: 'date-time', description: 'Time of the last block before it.' }),
+        to: Type.String({ format: 'date-time', description: 'Time of the first block after it.' }),
+        reason: Type.String({
+          description:
+            'pruned: the nodes no longer had that part of the chain. blocks_pruned: blocks in between were not told, the chain is whole. unreadable: transactions of that block are in a form that is not known.',
+        }),
+      }),
+      { description: 'The newest ten holes, oldest first.' },
+    ),
   }),
   webhooks: Type.Object({
     pending: Type.Integer({ description: 'Deliveries that wait.' }),
@@ -80,7 +96,13 @@ export const status = endpoint({
         },
       ],
       nodes: [{ name: 'node-1', state: 'healthy', synced: true, daa_score: 123456789, lag: 0 }],
-      index: { state: 'running', restarts: 0 },
+      index: {
+        state: 'running',
+        restarts: 0,
+        coverage_from: '2026-03-01T00:00:00.000Z',
+        gaps_24h: 0,
+        gaps: [],
+      },
       webhooks: { pending: 0, oldest_pending_seconds: 0 },
     },
   },

@@ -4,12 +4,12 @@ import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { type ExactJson, parseExact, writeExact } from '../../../kit/exact-json.ts'
 import { elementsOf } from '../../../kit/json-elements.ts'
 import { parseTransaction } from '../../../parser/parse-transaction.ts'
-import type { Upstreams } from '../../../upstreams/pool.ts'
 import { base } from '../../contract/costs.ts'
 import { object } from '../../contract/endpoint.ts'
 import { CONTENT_TYPES } from '../../contract/envelopes.ts'
 import { integer, withDefault } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
+import type { ChainIndex } from './chain-index.ts'
 import { addressParam, EXAMPLE_ADDRESS, EXAMPLE_TX, requireNetwork } from './chain-params.ts'
 import { ParsedTransaction } from './parsed-schema.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
@@ -57,8 +57,8 @@ export const addressActivity = endpoint({
     const { address, limit } = input
     requireNetwork(address, upstreams.network)
     const [pending, unspent] = await Promise.all([
-      inMempool(address, rowLimit, upstreams),
-      unspentOutputs(address, rowLimit, upstreams),
+      inMempool(address, rowLimit, services.chainIndex),
+      unspentOutputs(address, rowLimit, services.chainIndex),
     ])
     const all = [...pending.items, ...unspent.items]
     const items = all.slice(0, rowLimit)
@@ -85,13 +85,11 @@ export const addressActivity = endpoint({
 async function inMempool(
   address: string,
   limit: number,
-  upstreams: Upstreams,
+  { upstreams, waitMs }: ChainIndex,
 ): Promise<{ items: string[]; total: number }> {
-  const outcome = await upstreams.callRaw('getMempoolEntriesByAddresses', {
-    addresses: [address],
-    includeOrphanPool: true,
-    filterTransactionPool: false,
-  })
+  const params = { addresses: [address], includeOrphanPool: true, filterTransactionPool: false }
+  const options = { deadlineMs: waitMs }
+  const outcome = await upstreams.callRaw('getMempoolEntriesByAddresses', params, options)
   if (!outcome.ok) throw upstreamError(outcome.failure)
   if (!outcome.bytes.includes('"entries"')) throw unusableAnswer(outcome.node, 'mempool entries')
   const items = new Map<string, string>()
@@ -135,9 +133,10 @@ interface UtxoEntry {
 async function unspentOutputs(
   address: string,
   limit: number,
-  upstreams: Upstreams,
+  { upstreams, waitMs }: ChainIndex,
 ): Promise<{ items: string[]; total: number }> {
-  const outcome = await upstreams.callRaw('getUtxosByAddresses', { addresses: [address] })
+  const params = { addresses: [address] }
+  const outcome = await upstreams.callRaw('getUtxosByAddresses', params, { deadlineMs: waitMs })
   if (!outcome.ok) throw upstreamError(outcome.failure)
   let kept: UtxoEntry[] = []
   let total = 0

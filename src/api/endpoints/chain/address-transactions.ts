@@ -7,6 +7,7 @@ import { object } from '../../contract/endpoint.ts'
 import { CONTENT_TYPES } from '../../contract/envelopes.ts'
 import { integer, optional, text, withDefault } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
+import type { ChainIndex } from './chain-index.ts'
 import { addressParam, EXAMPLE_ADDRESS, EXAMPLE_TX, requireNetwork } from './chain-params.ts'
 import { nodeTime } from './node-time.ts'
 
@@ -30,11 +31,31 @@ const AddressTransactions = Type.Object({
     { description: 'Newest first; one for each transaction.' },
   ),
   next_cursor: orNull('Pass it as `cursor` to get the next page; null on the last.'),
-  coverage_from: orNull('From when on every transaction is indexed.'),
+  coverage_from: orNull('From when on every transaction is indexed: after the last gap.'),
+  coverage: Type.Object(
+    {
+      from: orNull('From when on transactions are indexed; null before the first start.'),
+      to: orNull('Time of the last indexed chain block.'),
+      complete: Type.Boolean({ description: 'Whether nothing is missing in between.' }),
+      gaps: Type.Array(
+        Type.Object({
+          from: orNull('Time of the last block before the gap.'),
+          to: orNull('Time of the first block after it.'),
+          reason: Type.String({
+            description:
+              'pruned: the nodes no longer had that part of the chain. unreadable: transactions of that block are in a form that is not known.',
+          }),
+        }),
+        { description: 'What is missing, for every address; the newest 100, oldest first.' },
+      ),
+    },
+    { description: 'What the history reaches over.' },
+  ),
   credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
 })
 
 const cost = base(10).perRow(1)
+const MOST_GAPS = 100
 
 export const addressTransactions = endpoint({
   path: 'GET /v1/addresses/{address}/transactions',
@@ -59,6 +80,12 @@ export const addressTransactions = endpoint({
       ],
       next_cursor: null,
       coverage_from: '2026-03-01T00:00:00.000+00:00',
+      coverage: {
+        from: '2026-03-01T00:00:00.000+00:00',
+        to: '2026-03-14T04:00:10.000+00:00',
+        complete: true,
+        gaps: [],
+      },
       credits_used: 11,
     },
   },
@@ -92,12 +119,13 @@ export const addressTransactions = endpoint({
     const last = page.rows.at(-1)
     const next = page.hasMore && last !== undefined ? cursors.encode(binding, [last.order]) : null
     const { coin } = networkInfo(upstreams.network)
-    const coverage = nodeTime((await chain.coverageFromMs()) ?? null)
+    const coverageFrom = nodeTime((await chain.coverageFromMs()) ?? null)
     const body = [
       `"address":${JSON.stringify(address)}`,
       `"items":[${page.rows.map((row) => itemText(row, coin)).join(',')}]`,
       `"next_cursor":${JSON.stringify(next)}`,
-      `"coverage_from":${JSON.stringify(coverage)}`,
+      `"coverage_from":${JSON.stringify(coverageFrom)}`,
+      `"coverage":${JSON.stringify(await coverageOf(chain))}`,
       `"credits_used":${cost.charge(units)}`,
     ]
     return {
@@ -113,6 +141,23 @@ export const addressTransactions = endpoint({
     }
   },
 })
+
+async function coverageOf(chain: ChainIndex['chain']) {
+  const fromMs = (await chain.indexedFromMs()) ?? null
+  const found = (await chain.gaps())
+    .filter(({ reason, toTimeMs }) => reason !== 'blocks_pruned' && toTimeMs >= (fromMs ?? 0))
+    .slice(-MOST_GAPS)
+  return {
+    from: nodeTime(fromMs),
+    to: nodeTime((await chain.checkpoint())?.timeMs ?? null),
+    complete: found.length === 0,
+    gaps: found.map(({ fromTimeMs, toTimeMs, reason }) => ({
+      from: nodeTime(fromTimeMs),
+      to: nodeTime(toTimeMs),
+      reason,
+    })),
+  }
+}
 
 function itemText(row: AddressRow, asset: string): string {
   const kind = row.status === 'confirmed' ? 'utxos_changed' : 'mempool_entry'

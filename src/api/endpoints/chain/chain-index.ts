@@ -7,4 +7,6 @@ export interface ChainIndex {
   readonly chain: Omit<ChainStore, 'write' | 'prune'>
   readonly upstreams: Upstreams
   readonly cursors: CursorCodec
+  /** How long an answer waits for the nodes. */
+  readonly waitMs: number
 }

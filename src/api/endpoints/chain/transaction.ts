@@ -74,6 +74,9 @@ export const transaction = endpoint({
   },
 })
 
+/** A single small entry: no node needs longer. */
+const LONGEST_LOOKUP_MS = 10_000
+
 /** Members are JSON texts: amounts above 2^53 keep their digits. */
 type Members = Record<string, string>
 
@@ -94,12 +97,10 @@ async function indexed(row: TransactionRow, { chain }: ChainIndex): Promise<Memb
   }
 }
 
-async function inMempool(txId: string, { upstreams }: ChainIndex): Promise<Members> {
-  const outcome = await upstreams.call('getMempoolEntry', {
-    transactionId: txId,
-    includeOrphanPool: true,
-    filterTransactionPool: false,
-  })
+async function inMempool(txId: string, { upstreams, waitMs }: ChainIndex): Promise<Members> {
+  const params = { transactionId: txId, includeOrphanPool: true, filterTransactionPool: false }
+  const deadlineMs = Math.min(waitMs, LONGEST_LOOKUP_MS)
+  const outcome = await upstreams.call('getMempoolEntry', params, { deadlineMs })
   if (!outcome.ok) {
     const { failure } = outcome
     if (failure.kind === 'refused' && failure.refusal.reason === 'transaction_not_found') throw notFound(txId)
