@@ -1,6 +1,6 @@
 /** Everything that is recorded of one symbol at one exchange: observations in, rows out. */
 import { INTERVAL_MS } from '../core/interval.ts'
-import type { DataObservation } from '../venues/observation.ts'
+import type { BestBidAskObservation, DataObservation } from '../venues/observation.ts'
 import { askFunding, askOpenInterest, fundingRow, putFunding, putOpenInterest } from './ask-derivatives.ts'
 import { closeFlow } from './close-flow.ts'
 import { closeMinutes } from './close-minutes.ts'
@@ -28,6 +28,13 @@ const SETTLED_AFTER_MS = 60_000
 const ASKED_LATE_MS = 10 * MINUTE_MS
 /** A settled rate can be asked for after this. */
 const FUNDING_SETTLED_MS = 62_000
+
+interface Quote {
+  readonly bid: readonly [string, string]
+  readonly ask: readonly [string, string]
+  /** The venue's number of the book, which grows. */
+  readonly update: number
+}
 
 export interface SymbolRecorder {
   observe(observation: DataObservation): void
@@ -64,7 +71,7 @@ export function recordSymbol(
   const left = new Set(options.left?.trades.map((trade) => `${trade.timeMs}:${trade.id}`))
   const flow = plan.hasFlow ? closeFlow(parts, fromMs) : undefined
   const sampler = sampleBook({ staleAfterMs: BOOK_STALE_MS, graceMs: BOOK_GRACE_MS })
-  const ticker = new Map<number, { bid: readonly [string, string]; ask: readonly [string, string] }>()
+  const ticker = new Map<number, Quote>()
   const snapshotFeed = feedOf('snapshots', source, symbol)
   const tickerFeed = feedOf('ticker', source, symbol)
   const tradeFeed = feedOf('trades', source, symbol)
@@ -204,17 +211,22 @@ export function recordSymbol(
         ])
         return
       case 'best_bid_ask':
-        if (observation.bid === null || observation.ask === null) return
-        // A quote that comes after its second was written is late; the second keeps what it had.
-        if (observation.venueTimeMs < tickerToMs) return
-        ticker.set(Math.floor(observation.venueTimeMs / SECOND_MS) * SECOND_MS, {
-          bid: [observation.bid[0], observation.bid[1]],
-          ask: [observation.ask[0], observation.ask[1]],
-        })
+        hearQuote(observation)
         return
       case 'book_snapshot':
         sampler.heard({ timeMs: observation.venueTimeMs, bids: observation.bids, asks: observation.asks })
     }
+  }
+
+  function hearQuote({ venueTimeMs, bid, ask, updateId }: BestBidAskObservation): void {
+    if (bid === null || ask === null) return
+    const second = Math.floor(venueTimeMs / SECOND_MS) * SECOND_MS
+    // A quote that comes after its second was written is late; the second keeps what it had.
+    if (second < tickerToMs) return
+    // Frames may change places: a second has the newest of its quotes, not the one that came last.
+    const update = updateId ?? Number.POSITIVE_INFINITY
+    for (const [at, quote] of ticker) if (at <= second && update < quote.update) return
+    ticker.set(second, { bid: [bid[0], bid[1]], ask: [ask[0], ask[1]], update })
   }
 
   function showTicker(nowMs: number): void {

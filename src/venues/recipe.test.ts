@@ -89,7 +89,7 @@ const plan: ExchangePlan = {
   source: 'cexa',
   secondsFrom: 'trades',
   hasTrades: true,
-  backfill: [{ ...barsStep('1m', [], HOUR_MS), backMs: HOUR_MS }],
+  backfill: [{ ...barsStep('1m'), backMs: HOUR_MS, chunkMs: HOUR_MS }],
 }
 
 // feed.ts
