@@ -42,10 +42,10 @@ export interface SymbolRecorder {
   gap(dataset: string, fromMs: number, toMs: number): void
   /** A channel begins, for the first time or again. */
   begins(dataset: string, atMs: number): void
-  /** Puts what is due: open bars, samples, tickers. Every second. */
-  show(nowMs: number): void
+  /** Puts what is due: open bars, samples, tickers. Every second; everything up to `heardMs` has been heard. */
+  show(nowMs: number, heardMs: number): void
   /** Puts book samples. Every half second. */
-  sample(nowMs: number): void
+  sample(nowMs: number, heardMs: number): void
   /** Asks the venue for what has ended and closes it. */
   close(nowMs: number): Promise<void>
   /** The counts of past minutes are stored. */
@@ -229,6 +229,20 @@ export function recordSymbol(
     ticker.set(second, { bid: [bid[0], bid[1]], ask: [ask[0], ask[1]], update })
   }
 
+  function putBooks(rows: ReturnType<typeof sampler.sample>): void {
+    if (rows.length === 0) return
+    writer.put(
+      snapshotFeed,
+      rows.map(({ timeMs, book }) => ({
+        time: timeMs,
+        book: {
+          bids: book.bids.map(([price, size]) => [price, size] as const),
+          asks: book.asks.map(([price, size]) => [price, size] as const),
+        },
+      })),
+    )
+  }
+
   function showTicker(nowMs: number): void {
     for (const [second, { bid, ask }] of ticker) {
       if (second + SECOND_MS + SECOND_MS / 2 > nowMs) continue
@@ -246,14 +260,14 @@ export function recordSymbol(
     follower,
     gap(dataset, from, to) {
       if (dataset === plan.secondsFrom && dataset === 'trades') seconds.gap(from, to)
-      if (dataset === 'book_fast') sampler.forget()
+      if (dataset === 'book_fast' && Number.isFinite(from)) putBooks(sampler.cut(from))
     },
     begins(dataset, atMs) {
       // What is replayed of the time before is no whole second.
       if (dataset === 'trades' && plan.secondsFrom === 'trades')
         seconds.begin(Math.ceil(atMs / SECOND_MS) * SECOND_MS)
     },
-    show(nowMs) {
+    show(nowMs, heardMs) {
       follower?.tick()
       if (!hasBegun && follower?.startMs !== undefined) {
         hasBegun = true
@@ -263,8 +277,8 @@ export function recordSymbol(
       minutes.show()
       seconds.show()
       flow?.show(minutes.open())
-      showTicker(nowMs)
-      if (plan.openInterest === 'heard') passGrid(nowMs)
+      showTicker(heardMs)
+      if (plan.openInterest === 'heard') passGrid(heardMs)
       if (
         plan.openInterest === 'asked' &&
         nowMs - interestToMs > ASKED_LATE_MS &&
@@ -272,20 +286,7 @@ export function recordSymbol(
       )
         tracker.failed(askedKey('open_interest', symbol), interestToMs, 'venue_down')
     },
-    sample(nowMs) {
-      const rows = sampler.sample(nowMs)
-      if (rows.length === 0) return
-      writer.put(
-        snapshotFeed,
-        rows.map(({ timeMs, book }) => ({
-          time: timeMs,
-          book: {
-            bids: book.bids.map(([price, size]) => [price, size] as const),
-            asks: book.asks.map(([price, size]) => [price, size] as const),
-          },
-        })),
-      )
-    },
+    sample: (_nowMs, heardMs) => putBooks(sampler.sample(heardMs)),
     async close(nowMs) {
       const toMs = Math.floor((nowMs - plan.closeAfterMs) / MINUTE_MS) * MINUTE_MS
       if (toMs > minutes.closedToMs) {

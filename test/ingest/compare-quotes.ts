@@ -25,6 +25,7 @@ export async function compareTicker(subject: Subject): Promise<string[]> {
   const ticker = await read(subject, 'ticker')
   const { truth, venue, symbol, range } = subject
   const lateMs = venue === 'spot' ? SECOND_MS + subject.slackMs : 0
+  const aheadMs = venue === 'spot' ? (subject.aheadMs ?? 0) : 0
   const touchAt = (timeMs: number) => {
     const { bids, asks } = truth.book(venue, symbol, timeMs, 1)
     return [...(bids[0] ?? []), ...(asks[0] ?? [])].map(Number).join()
@@ -36,7 +37,11 @@ export async function compareTicker(subject: Subject): Promise<string[]> {
     known.add(secondMs)
     const own = [row.bid_price, row.bid_size, row.ask_price, row.ask_size].join()
     let isReal = false
-    for (let slot = secondMs + SECOND_MS - SLOT_MS; slot >= secondMs - lateMs && !isReal; slot -= SLOT_MS)
+    for (
+      let slot = secondMs + SECOND_MS - SLOT_MS + aheadMs;
+      slot >= secondMs - lateMs && !isReal;
+      slot -= SLOT_MS
+    )
       isReal = touchAt(slot) === own
     if (!isReal) wrong.push(`${ticker.name}: the quote of ${at(secondMs)} never was`)
   }

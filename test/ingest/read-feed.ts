@@ -20,6 +20,8 @@ export interface Subject {
   readonly range: Range
   /** What a moment of the machine is on the clock of the recording: 0 where nothing depends on arrival. */
   readonly slackMs: number
+  /** By how much the venue's clock was ahead of ours at times; what it tells without a time is then that new. */
+  readonly aheadMs?: number
 }
 
 export interface Read {
