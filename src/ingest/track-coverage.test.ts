@@ -124,3 +124,20 @@ test('such a moment is no wider where the time before it has not been claimed ye
   ])
   await close()
 })
+
+test('a stretch that turned out to be missing stays one when its time is claimed', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 0)
+  tracker.claim(10_000)
+  tracker.doubt('trades:BTC', 14_000, 15_000)
+  tracker.lost(trades, 9_000, 12_000, 'not_observed')
+  tracker.claim(11_000)
+  tracker.claim(20_000)
+  assert.deepEqual(await gaps(trades, 0, 20_000), [
+    [9_000, 12_000, 'not_observed'],
+    [14_000, 15_000, 'not_observed'],
+  ])
+  tracker.confirm(trades, 0, 20_000)
+  assert.deepEqual(await gaps(trades, 0, 20_000), [])
+  await close()
+})

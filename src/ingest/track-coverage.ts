@@ -80,6 +80,13 @@ export function createCoverageTracker(options: {
     if (toMs > fromMs) writer.after(() => coverage.retract(feed, fromMs, toMs))
   }
 
+  /** What is known to be missing is not claimed later on either. */
+  function leaveOut(state: State, fromMs: number, toMs: number): void {
+    if (toMs <= state.claimedToMs) return
+    state.doubts.push({ fromMs, toMs })
+    state.doubts.sort((a, b) => a.fromMs - b.fromMs)
+  }
+
   function claimTo(state: State, toMs: number): void {
     for (const doubt of state.doubts) {
       record(state.feed, state.claimedToMs, Math.min(doubt.fromMs, toMs))
@@ -158,6 +165,8 @@ export function createCoverageTracker(options: {
       gaps += 1
       retract(feed, fromMs, toMs)
       recordGap(feed, fromMs, toMs, reason)
+      const state = byName.get(feedName(feed))
+      if (state?.isClaiming === true) leaveOut(state, fromMs, toMs)
     },
     doubt(channel, fromMs, toMs) {
       for (const state of states) {
@@ -167,7 +176,7 @@ export function createCoverageTracker(options: {
         gaps += 1
         retract(state.feed, startMs, Math.min(toMs, state.claimedToMs))
         recordGap(state.feed, startMs, toMs, 'not_observed')
-        if (toMs > state.claimedToMs) state.doubts.push({ fromMs: startMs, toMs })
+        leaveOut(state, startMs, toMs)
       }
     },
     stats: () => ({
