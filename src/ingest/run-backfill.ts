@@ -134,9 +134,10 @@ async function chunksOf(
 ): Promise<Chunk[]> {
   const liveMs = target.endMs(step)
   if (liveMs === undefined) return []
-  const endMs = step.kind === 'candles' ? liveMs - step.skipMs : liveMs
   const unitMs = alignmentOf(step)
   const floor = (timeMs: number) => Math.floor(timeMs / unitMs) * unitMs
+  const skipMs = step.kind === 'candles' ? step.skipMs : 0
+  const endMs = skipMs === 0 ? liveMs : Math.min(liveMs, floor(target.parts.clock.now() - skipMs))
   const startMs = floor(await startOf(options, step, target.parts, liveMs))
   if (startMs >= endMs) return []
   const { gaps } = await options.coverage.read([mainFeed(step, target.parts)], startMs, endMs)
