@@ -118,7 +118,9 @@ before(async () => {
   const watching = new AbortController()
   watchChannels(watching.signal)
   const isUp = () =>
-    recording.supervisor.status().every(({ detail }) => detail.channelsUp === detail.channels)
+    recording.supervisor
+      .status()
+      .every(({ detail }) => detail.channels > 0 && detail.channelsUp === detail.channels)
   do await world.clock.sleep(SECOND_MS)
   while (!isUp())
   // A grid point of open interest and the beginning of a bucket of flow.

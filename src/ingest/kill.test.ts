@@ -56,6 +56,7 @@ before(async () => {
     endDown()
     if (kill === 0) {
       // Everything is heard at least once before the first kill.
+      if (recorder.stdout !== null) await once(recorder.stdout, 'data')
       range = { fromMs: Math.ceil((world.clock.now() + 20_000) / MINUTE_MS) * MINUTE_MS, toMs: 0 }
       await until(world.clock, range.fromMs + 20_000)
     }
