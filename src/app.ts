@@ -108,10 +108,12 @@ export async function startService(
   const cursors = cursorCodec(secretFile(join(config.data, 'cursor.key')))
   const services: Partial<Record<Environment, Services>> = {}
   const hubs: Partial<Record<Environment, Hub>> = {}
+  const recordings: (() => void)[] = []
   const slowDown = createSlowDown(clock)
   for (const environment of runningEnvironments(config)) {
     const parts = { environment, config, clock, log, metrics, shutdown, probes }
     const market = await startMarket(parts, cursors)
+    recordings.push(market.record)
     const deliveries = openDeliveryStore(parts)
     const chain = await startChain(parts, cursors, await deliveries.highestSeq())
     const delivery = await startDelivery(parts, {
@@ -176,6 +178,7 @@ export async function startService(
     stream: { door: createStreamDoor({ keys, slowDown, clock }), sessionDoor, hubs },
   })
   shutdown.add('http', () => http.close(config.shutdownSeconds * 1000 * HTTP_SHARE_OF_SHUTDOWN))
+  for (const record of recordings) record()
   const firstKey = await createDemoAccount(store, accounts)
   return {
     url: http.url,

@@ -23,7 +23,7 @@ await builtSite(createLogger({ level: 'silent' }))
 
 /** Proofs against an accelerated clock or a time limit need the machine to themselves; the others share it. */
 const ALONE =
-  /^(src\/ingest\/(determinism|kill|faults|predictions[a-z-]*|contracts-[a-z]+|catalogue-outage|muted-prints|sealed-prints|oracle-[a-z]+)|test\/e2e\/market-coverage|test\/dashboard\/browser)\.test\.ts$/
+  /^(src\/ingest\/(determinism|kill|faults|predictions[a-z-]*|contracts-[a-z]+|catalogue-outage|muted-prints|sealed-prints|oracle-[a-z]+)|test\/e2e\/(market-coverage|first-start)|test\/dashboard\/browser)\.test\.ts$/
 
 const phases = [
   { files: files.filter((file) => !ALONE.test(file)), concurrency: availableParallelism() },

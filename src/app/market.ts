@@ -12,7 +12,7 @@ import { Lru } from '../kit/lru.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import type { Parts } from './parts.ts'
-import { startRecording } from './recording.ts'
+import { prepareRecording } from './recording.ts'
 import { startRetention } from './retention.ts'
 
 const PAGE_CACHE_ENTRIES = 20_000
@@ -21,6 +21,8 @@ const SYMBOLS_FRESH_MS = 2_000
 
 export interface MarketHalf {
   readonly services: Pick<Services, 'market' | 'symbols'>
+  /** Begins to record; called when the API listens. */
+  readonly record: () => void
   readonly ingestion: () => ServiceStatus['ingestion']
 }
 
@@ -32,12 +34,13 @@ export async function startMarket(parts: Parts, cursors: CursorCodec): Promise<M
   shutdown.add(`${environment} store`, () => store.close())
   probes.push({ name: `${environment} store`, check: async () => void (await store.series.earliest({})) })
   startRetention(store, parts)
-  const recording = startRecording(parts, file)
+  const recording = prepareRecording(parts, file)
   return {
     services: {
       market: { store, cursors, facts: feedFacts(store, clock), pages: pageCache() },
       symbols: symbolsService(store, clock),
     },
+    record: recording.begin,
     ingestion: recording.ingestion,
   }
 }

@@ -1,4 +1,4 @@
-/** Starts what records an environment: the simulated venues where they stand for the venues, and the recorders. */
+/** What records an environment: the simulated venues where they stand for the venues, and the recorders. */
 import type { ServiceStatus } from '../api/endpoints/services.ts'
 import { formatTime } from '../core/time.ts'
 import { EXCHANGES, SANDBOX_FILE, type SandboxReady, sandboxExchanges, sandboxWorld } from './exchanges.ts'
@@ -17,6 +17,8 @@ import { type RecorderGroup, recorderGroup } from './recorder-group.ts'
 import { showBackfill } from './show-backfill.ts'
 
 export interface Recording {
+  /** Once the API listens: what records must not hold up its start. */
+  begin(): void
   ingestion(): ServiceStatus['ingestion']
 }
 
@@ -25,7 +27,7 @@ interface Groups {
   readonly predictions: RecorderGroup
 }
 
-export function startRecording(parts: Parts, file: string): Recording {
+export function prepareRecording(parts: Parts, file: string): Recording {
   const { environment, config, clock, log, shutdown, metrics } = parts
   const showPast = showBackfill({ environment, log, clock })
   const countExchanges = ingestMetrics(metrics, environment)
@@ -45,8 +47,7 @@ export function startRecording(parts: Parts, file: string): Recording {
     }),
   }
   const hasSandbox = environment === 'test' && config.sandbox
-  const simulators = hasSandbox ? startSandbox(parts, groups) : []
-  if (environment === 'live') startLive(parts, groups)
+  let simulators: KeptThread[] = []
   const all = [groups.exchanges, groups.predictions]
   shutdown.add(`${environment} recording`, async () => {
     await Promise.all(all.map((group) => group.close()))
@@ -60,6 +61,10 @@ export function startRecording(parts: Parts, file: string): Recording {
       },
     })
   return {
+    begin() {
+      if (hasSandbox) simulators = startSandbox(parts, groups)
+      if (environment === 'live') startLive(parts, groups)
+    },
     ingestion: () => all.flatMap((group) => group.sources().map((report) => rowOf(report, clock.now()))),
   }
 }

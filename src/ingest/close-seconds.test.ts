@@ -65,25 +65,48 @@ test('numbered trades close a second as soon as one is surely later, however lon
   await end()
 })
 
-test('trades without numbers leave the seconds around a pause to the count of the minute', async () => {
-  const { trade, closed, seconds, end } = await start('hyperliquid', () => true)
-  for (const ms of [100, 1_100, 2_100, 3_100, 9_000, 10_000, 11_000, 12_600]) trade(ms)
-  assert.deepEqual(await closed(), [1, 2, 10], 'neither the first heard, nor 3 and 9 beside the pause')
-  const minute = { open: '100', high: '100', low: '100', close: '100', buys: null, sells: null }
+const minuteBar = (count: number) => {
   const units = (value: bigint) => ({ units: value, scale: 0 })
-  const bar = {
-    ...minute,
-    openMs: START_MS,
-    count: 8,
-    volume: units(8n),
-    quote: null,
-    buyVolume: null,
-    buyQuote: null,
+  return {
+    ...{ openMs: START_MS, open: '100', high: '100', low: '100', close: '100', buys: null, sells: null },
+    ...{ count, volume: units(BigInt(count)), quote: null, buyVolume: null, buyQuote: null },
   }
-  seconds.minutes([bar], START_MS, START_MS + 60_000)
+}
+
+test('trades without numbers: nothing but the count of the minute closes their seconds', async () => {
+  const { trade, closed, seconds, end } = await start('hyperliquid', () => true)
+  for (const ms of [100, 1_100, 2_100, 9_000, 10_000, 61_000]) trade(ms)
+  assert.deepEqual(await closed(), [])
+  seconds.minutes([minuteBar(5)], START_MS, START_MS + 60_000)
   await seconds.close(START_MS + 64_000)
-  assert.deepEqual(await closed(), [0, 1, 2, 3, 9, 10, 11, 12])
+  assert.deepEqual(await closed(), [0, 1, 2, 9, 10])
   await end()
+})
+
+test('trades without numbers: a minute that lacks some is waited for, then none of its seconds is closed', async () => {
+  const { trade, closed, seconds, counts, end } = await start('hyperliquid', () => true)
+  for (const ms of [100, 1_100, 9_000]) trade(ms)
+  seconds.minutes([minuteBar(4)], START_MS, START_MS + 60_000)
+  await seconds.close(START_MS + 64_000)
+  assert.equal(counts.missedMinutes, 0)
+  await seconds.close(START_MS + 81_000)
+  assert.deepEqual([await closed(), counts.missedMinutes], [[], 1])
+  await end()
+})
+
+test('trades without numbers: a gap whose trades were all told again is none', async () => {
+  for (const [isWhole, count] of [
+    [true, 3],
+    [false, 4],
+  ] as const) {
+    const { trade, closed, seconds, end } = await start('hyperliquid', () => true)
+    seconds.gap(START_MS + 500, START_MS + 5_000)
+    for (const ms of [100, 1_100, 9_000]) trade(ms)
+    seconds.minutes([minuteBar(count)], START_MS, START_MS + 60_000)
+    await seconds.close(START_MS + 64_000)
+    assert.deepEqual(await closed(), isWhole ? [0, 1, 9] : [9])
+    await end()
+  }
 })
 
 test('a second in a gap, or whose rate is not known yet, is not closed', async () => {

@@ -4,11 +4,12 @@
  *   klines            the venue publishes them: the stream shows, the REST answer of the whole minute closes
  *   aggregate_trades  built; their numbers prove that none is missing
  *   trades            built; without numbers, so the venue's own count of the minute is the proof: a minute that
- *                     lacks trades after `lateTradesMs` is a hole in trades and seconds, never a silent one
+ *                     lacks trades after `lateTradesMs` is a hole in trades and seconds, never a silent one, and a
+ *                     known hole whose trades were all told again is none any more
  *
- * A built second is shown as it grows and closed by the trades themselves: by one that is `CLOSE_AFTER_MS` later
- * than its end, if what is joined to it is known. Trades without numbers close a second only while they come without
- * a pause: a pause may be a hole. Whatever is left is closed with its minute. A second in a known gap is never closed.
+ * A built second is shown as it grows. Numbered trades close it themselves: by one that is `CLOSE_AFTER_MS` later than
+ * its end, if what is joined to it is known. Without numbers nothing but the count of its minute can close it: a
+ * closed row is never wrong. Whatever is left is closed with its minute, a second in a known gap never.
  */
 import type { Feed } from '../core/feed.ts'
 import type { KlineObservation } from '../venues/observation.ts'
@@ -24,8 +25,6 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 /** Frames may change places, so the very next trade does not close a second yet. */
 const CLOSE_AFTER_MS = 1_500
-/** A longer pause between trades without numbers leaves the seconds on both sides to the count of the minute. */
-const LONGEST_PAUSE_MS = 3_000
 /** The venue's bars of seconds are asked for at most this far back at once; a longer hole is the backfill's. */
 const LONGEST_ASK_MS = 3_600_000
 
@@ -61,7 +60,6 @@ export function closeSeconds(
   /** Built seconds that are not closed, by their open time. */
   const open = new Set<number>()
   let newestMs = Number.NEGATIVE_INFINITY
-  let doubts: number[] = []
 
   const put = (bars: readonly Bar[], closed: boolean) =>
     writer.put(
@@ -73,20 +71,9 @@ export function closeSeconds(
 
   const secondOf = (timeMs: number) => Math.floor(timeMs / SECOND_MS) * SECOND_MS
 
-  function follow(timeMs: number): void {
-    if (plan.secondsFrom === 'trades' && timeMs - newestMs > LONGEST_PAUSE_MS)
-      doubts.push(secondOf(newestMs), secondOf(timeMs))
-    newestMs = Math.max(newestMs, timeMs)
-  }
-
   function isOver(openMs: number): boolean {
     const endMs = openMs + SECOND_MS
-    return (
-      newestMs >= endMs + CLOSE_AFTER_MS &&
-      !inGap(openMs, endMs) &&
-      !doubts.includes(openMs) &&
-      isJoined(endMs)
-    )
+    return newestMs >= endMs + CLOSE_AFTER_MS && !inGap(openMs, endMs) && isJoined(endMs)
   }
 
   /** Ask the venue for its bars of seconds up to the last known minute. */
@@ -108,19 +95,21 @@ export function closeSeconds(
 
   function closeMinute({ openMs, count }: { openMs: number; count: number }, nowMs: number): boolean {
     const endMs = openMs + MINUTE_MS
-    const isBroken = inGap(openMs, endMs)
+    const own = secondsOf(openMs).reduce((sum, bar) => sum + bar.count, 0)
+    // What was missed may have been told again to a new listener: the venue's own count is the proof.
+    const isToldAgain = plan.secondsFrom === 'trades' && count > 0 && own === count
+    const isBroken = !isToldAgain && inGap(openMs, endMs)
     if (plan.secondsFrom === 'trades' && !isBroken) {
-      const own = secondsOf(openMs).reduce((sum, bar) => sum + bar.count, 0)
       if (own < count && nowMs < endMs + plan.lateTradesMs) return false
       if (own < count) {
         counts.missedMinutes += 1
         for (const each of feeds) tracker.lost(each, openMs, endMs, 'not_observed')
-        taken(builder.take(endMs), endMs)
+        taken(builder.take(endMs))
         return true
       }
       if (own > count) counts.differences += 1
     }
-    const bars = taken(builder.take(endMs), endMs)
+    const bars = taken(builder.take(endMs))
     put(isBroken ? bars.filter((bar) => !inGap(bar.openMs, bar.openMs + SECOND_MS)) : bars, true)
     for (const each of feeds) {
       if (!isBroken) tracker.confirm(each, openMs, endMs)
@@ -129,9 +118,8 @@ export function closeSeconds(
     return true
   }
 
-  function taken(bars: Bar[], beforeMs: number): Bar[] {
+  function taken(bars: Bar[]): Bar[] {
     for (const { openMs } of bars) open.delete(openMs)
-    doubts = doubts.filter((openMs) => openMs >= beforeMs)
     return bars
   }
 
@@ -154,8 +142,8 @@ export function closeSeconds(
         counts.lateTrades += 1
         return
       }
-      open.add(secondOf(trade.timeMs))
-      follow(trade.timeMs)
+      if (plan.secondsFrom === 'aggregate_trades') open.add(secondOf(trade.timeMs))
+      newestMs = Math.max(newestMs, trade.timeMs)
     },
     gap(fromMs, toMs) {
       const open = gaps.find((gap) => gap.toMs === Number.POSITIVE_INFINITY)

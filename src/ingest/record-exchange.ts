@@ -24,7 +24,7 @@ import {
 } from './plans.ts'
 import { recordSymbol, type SymbolRecorder } from './record-symbol.ts'
 import type { Recorder, RecorderStatus } from './recorder.ts'
-import { forgetUnconfirmed, readLeftTrades } from './resume.ts'
+import { forgetUnconfirmed, forgetUnheard, readLeftTrades } from './resume.ts'
 import { type BackfillProgress, runBackfill } from './run-backfill.ts'
 import { type LiveRun, runLive } from './run-live.ts'
 import type { IngestCounts, SymbolParts } from './symbol-parts.ts'
@@ -105,6 +105,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
     const recorders = new Map<AssetSymbol, SymbolRecorder>()
     for (const part of parts) {
       await forgetUnconfirmed(store, plan, part.symbol, startMs)
+      await forgetUnheard(store, plan, part.symbol, startMs)
       const left = await readLeftTrades(store, plan, part.symbol, fromMs, startMs)
       const onError = (error: unknown) =>
         log.warn({ venue: venue.describe.name, err: error }, 'trades not repaired')

@@ -1,6 +1,6 @@
 /** Everything that is recorded of one symbol at one exchange: observations in, rows out. */
 import { INTERVAL_MS } from '../core/interval.ts'
-import type { DataObservation } from '../venues/observation.ts'
+import type { BestBidAskObservation, DataObservation } from '../venues/observation.ts'
 import { askFunding, askOpenInterest, fundingRow, putFunding, putOpenInterest } from './ask-derivatives.ts'
 import { closeFlow } from './close-flow.ts'
 import { closeMinutes } from './close-minutes.ts'
@@ -29,16 +29,23 @@ const ASKED_LATE_MS = 10 * MINUTE_MS
 /** A settled rate can be asked for after this. */
 const FUNDING_SETTLED_MS = 62_000
 
+interface Quote {
+  readonly bid: readonly [string, string]
+  readonly ask: readonly [string, string]
+  /** The venue's number of the book, which grows. */
+  readonly update: number
+}
+
 export interface SymbolRecorder {
   observe(observation: DataObservation): void
   /** Something of a channel was missed; an open end stands for the present. */
   gap(dataset: string, fromMs: number, toMs: number): void
   /** A channel begins, for the first time or again. */
   begins(dataset: string, atMs: number): void
-  /** Puts what is due: open bars, samples, tickers. Every second. */
-  show(nowMs: number): void
+  /** Puts what is due: open bars, samples, tickers. Every second; everything up to `heardMs` has been heard. */
+  show(nowMs: number, heardMs: number): void
   /** Puts book samples. Every half second. */
-  sample(nowMs: number): void
+  sample(nowMs: number, heardMs: number): void
   /** Asks the venue for what has ended and closes it. */
   close(nowMs: number): Promise<void>
   /** The counts of past minutes are stored. */
@@ -64,7 +71,7 @@ export function recordSymbol(
   const left = new Set(options.left?.trades.map((trade) => `${trade.timeMs}:${trade.id}`))
   const flow = plan.hasFlow ? closeFlow(parts, fromMs) : undefined
   const sampler = sampleBook({ staleAfterMs: BOOK_STALE_MS, graceMs: BOOK_GRACE_MS })
-  const ticker = new Map<number, { bid: readonly [string, string]; ask: readonly [string, string] }>()
+  const ticker = new Map<number, Quote>()
   const snapshotFeed = feedOf('snapshots', source, symbol)
   const tickerFeed = feedOf('ticker', source, symbol)
   const tradeFeed = feedOf('trades', source, symbol)
@@ -204,17 +211,36 @@ export function recordSymbol(
         ])
         return
       case 'best_bid_ask':
-        if (observation.bid === null || observation.ask === null) return
-        // A quote that comes after its second was written is late; the second keeps what it had.
-        if (observation.venueTimeMs < tickerToMs) return
-        ticker.set(Math.floor(observation.venueTimeMs / SECOND_MS) * SECOND_MS, {
-          bid: [observation.bid[0], observation.bid[1]],
-          ask: [observation.ask[0], observation.ask[1]],
-        })
+        hearQuote(observation)
         return
       case 'book_snapshot':
         sampler.heard({ timeMs: observation.venueTimeMs, bids: observation.bids, asks: observation.asks })
     }
+  }
+
+  function hearQuote({ venueTimeMs, bid, ask, updateId }: BestBidAskObservation): void {
+    if (bid === null || ask === null) return
+    const second = Math.floor(venueTimeMs / SECOND_MS) * SECOND_MS
+    // A quote that comes after its second was written is late; the second keeps what it had.
+    if (second < tickerToMs) return
+    // Frames may change places: a second has the newest of its quotes, not the one that came last.
+    const update = updateId ?? Number.POSITIVE_INFINITY
+    for (const [at, quote] of ticker) if (at <= second && update < quote.update) return
+    ticker.set(second, { bid: [bid[0], bid[1]], ask: [ask[0], ask[1]], update })
+  }
+
+  function putBooks(rows: ReturnType<typeof sampler.sample>): void {
+    if (rows.length === 0) return
+    writer.put(
+      snapshotFeed,
+      rows.map(({ timeMs, book }) => ({
+        time: timeMs,
+        book: {
+          bids: book.bids.map(([price, size]) => [price, size] as const),
+          asks: book.asks.map(([price, size]) => [price, size] as const),
+        },
+      })),
+    )
   }
 
   function showTicker(nowMs: number): void {
@@ -234,14 +260,14 @@ export function recordSymbol(
     follower,
     gap(dataset, from, to) {
       if (dataset === plan.secondsFrom && dataset === 'trades') seconds.gap(from, to)
-      if (dataset === 'book_fast') sampler.forget()
+      if (dataset === 'book_fast' && Number.isFinite(from)) putBooks(sampler.cut(from))
     },
     begins(dataset, atMs) {
       // What is replayed of the time before is no whole second.
       if (dataset === 'trades' && plan.secondsFrom === 'trades')
         seconds.begin(Math.ceil(atMs / SECOND_MS) * SECOND_MS)
     },
-    show(nowMs) {
+    show(nowMs, heardMs) {
       follower?.tick()
       if (!hasBegun && follower?.startMs !== undefined) {
         hasBegun = true
@@ -251,8 +277,8 @@ export function recordSymbol(
       minutes.show()
       seconds.show()
       flow?.show(minutes.open())
-      showTicker(nowMs)
-      if (plan.openInterest === 'heard') passGrid(nowMs)
+      showTicker(heardMs)
+      if (plan.openInterest === 'heard') passGrid(heardMs)
       if (
         plan.openInterest === 'asked' &&
         nowMs - interestToMs > ASKED_LATE_MS &&
@@ -260,20 +286,7 @@ export function recordSymbol(
       )
         tracker.failed(askedKey('open_interest', symbol), interestToMs, 'venue_down')
     },
-    sample(nowMs) {
-      const rows = sampler.sample(nowMs)
-      if (rows.length === 0) return
-      writer.put(
-        snapshotFeed,
-        rows.map(({ timeMs, book }) => ({
-          time: timeMs,
-          book: {
-            bids: book.bids.map(([price, size]) => [price, size] as const),
-            asks: book.asks.map(([price, size]) => [price, size] as const),
-          },
-        })),
-      )
-    },
+    sample: (_nowMs, heardMs) => putBooks(sampler.sample(heardMs)),
     async close(nowMs) {
       const toMs = Math.floor((nowMs - plan.closeAfterMs) / MINUTE_MS) * MINUTE_MS
       if (toMs > minutes.closedToMs) {

@@ -1,7 +1,8 @@
 /**
  * What a start finds of the run before it. Time that was claimed while listening but not confirmed by the venue
  * before the end came is taken back where the venue can be asked again: the closing of minutes and the backfill
- * then do their work. Seconds built from trades without numbers cannot be asked for: they are built again from
+ * then do their work. Where it cannot, the last moments are taken back to the last row: a venue that was late when the
+ * end came had not told them yet. Seconds built from trades without numbers cannot be asked for: they are built again from
  * the trades that were stored, and closed with their minute as if nothing had happened.
  */
 import { INTERVAL_MS } from '../core/interval.ts'
@@ -31,6 +32,31 @@ export async function forgetUnconfirmed(
   ]
   const finality = await series.finality(feeds)
   for (const { feed, before } of finality) await coverage.retract(feed, before, nowMs)
+}
+
+/** Of what is only heard: how late it may be told, and how much time a row stands for. */
+const HEARD_ONLY = {
+  trades: { lateMs: 15_000, rowMs: 1 },
+  ticker: { lateMs: 15_000, rowMs: INTERVAL_MS['1s'] },
+  snapshots: { lateMs: 5_000, rowMs: 1 },
+  liquidations: { lateMs: 1_000, rowMs: 1 },
+} as const
+
+export async function forgetUnheard(
+  { series, coverage }: Stores,
+  plan: ExchangePlan,
+  symbol: AssetSymbol,
+  nowMs: number,
+): Promise<void> {
+  for (const dataset of ['trades', 'ticker', 'snapshots', 'liquidations'] as const) {
+    const { lateMs, rowMs } = HEARD_ONLY[dataset]
+    const [info] = await series.feeds({ dataset, source: plan.source, symbol })
+    if (info?.lastTs === undefined) continue
+    const feed = feedOf(dataset, plan.source, symbol)
+    const { observed } = await coverage.read([feed], info.lastTs - lateMs, nowMs)
+    const endMs = observed.at(-1)?.to ?? 0
+    await coverage.retract(feed, Math.max(info.lastTs + rowMs, endMs - lateMs), nowMs)
+  }
 }
 
 export interface LeftTrades {
@@ -63,7 +89,7 @@ export async function readLeftTrades(
   const [info] = await series.feeds({ dataset: 'candles', source: plan.source, symbol, interval: '1s' })
   if (info?.firstTs === undefined) return undefined
   const [final] = await series.finality([seconds])
-  const firstMinute = Math.ceil(info.firstTs / INTERVAL_MS['1m']) * INTERVAL_MS['1m']
+  const firstMinute = Math.floor(info.firstTs / INTERVAL_MS['1m']) * INTERVAL_MS['1m']
   const fromMs = Math.max(final?.before ?? 0, todayMs, final?.before === 0 ? firstMinute : 0)
   if (fromMs >= nowMs) return undefined
   const { gaps } = await coverage.read([feed], fromMs, nowMs)

@@ -132,11 +132,13 @@ async function chunksOf(
   step: BackfillStep,
   target: BackfillTarget,
 ): Promise<Chunk[]> {
-  const endMs = target.endMs(step)
-  if (endMs === undefined) return []
+  const liveMs = target.endMs(step)
+  if (liveMs === undefined) return []
   const unitMs = alignmentOf(step)
   const floor = (timeMs: number) => Math.floor(timeMs / unitMs) * unitMs
-  const startMs = floor(await startOf(options, step, target.parts, endMs))
+  const skipMs = step.kind === 'candles' ? step.skipMs : 0
+  const endMs = skipMs === 0 ? liveMs : Math.min(liveMs, floor(target.parts.clock.now() - skipMs))
+  const startMs = floor(await startOf(options, step, target.parts, liveMs))
   if (startMs >= endMs) return []
   const { gaps } = await options.coverage.read([mainFeed(step, target.parts)], startMs, endMs)
   const holes = gaps.filter(({ reason }) => reason !== 'not_provided')

@@ -24,6 +24,8 @@ const TICK_MS = 1_000
 const SAMPLE_MS = 500
 /** No fact takes longer than this from its time to us. */
 const LONGEST_WAY_MS = 15_000
+/** The venue collects liquidations for so long before it tells the last one. */
+const LIQUIDATION_WAY_MS = 1_000
 /** A frame that could not be read may have carried anything of the last moments. */
 const DAMAGE_MS = 1_000
 /** Losses that are ours or nobody's; the others mean that the venue let go. */
@@ -92,13 +94,20 @@ export function runLive(options: {
   })
 
   /** What was heard last is older than the moment it was heard: what follows it was missed. */
+  function missedSince(key: string, heardMs: number): number {
+    const last = silence.last(key)
+    if (last === undefined || last.kind === 'funding') return heardMs
+    // They are rare: the last one says nothing about what was told since, only how late they are told.
+    if (last.kind === 'liquidation') return heardMs - LIQUIDATION_WAY_MS
+    return Math.max(Math.min(heardMs, last.venueTimeMs + 1), heardMs - LONGEST_WAY_MS)
+  }
+
   function failed(channel: Channel, heardMs: number, reason: GapReason): void {
     const key = channelKey(channel)
-    const last = silence.last(key)
-    const lastMs = last === undefined || last.kind === 'funding' ? heardMs : last.venueTimeMs + 1
-    const sinceMs = Math.max(Math.min(heardMs, lastMs), heardMs - LONGEST_WAY_MS)
-    tracker.failed(key, sinceMs, reason)
+    const sinceMs = missedSince(key, heardMs)
+    // Rows of the time before come first: coverage speaks only of rows that are there.
     recorders.get(channel.symbol)?.gap(channel.dataset, sinceMs, Number.POSITIVE_INFINITY)
+    tracker.failed(key, sinceMs, reason)
   }
 
   function up(channel: Channel, atMs: number): void {
@@ -174,11 +183,8 @@ export function runLive(options: {
     }
   }
 
-  /** Only what was processed can be claimed: a consumer that is behind claims less. */
-  function claim(readMs: number): void {
-    const heardMs = session.stats().queued > 0 ? Math.min(processedMs, readMs) : readMs
-    tracker.claim(heardMs - CLAIM_MARGIN_MS)
-  }
+  /** Everything up to here has been heard: a consumer that is behind has heard less. */
+  const heardTo = (readMs: number) => (session.stats().queued > 0 ? Math.min(processedMs, readMs) : readMs)
 
   async function tick(): Promise<void> {
     // What lay in the sockets at one tick is read by the next, however busy this thread is.
@@ -188,18 +194,22 @@ export function runLive(options: {
       const nowMs = clock.now()
       // A store that takes nothing is not given more to keep, and nothing is claimed that it does not have.
       if (writer.stats().failure !== null) continue
-      for (const recorder of recorders.values()) recorder.show(nowMs)
-      claim(readMs)
+      const heardMs = heardTo(readMs)
+      for (const recorder of recorders.values()) recorder.show(nowMs, heardMs)
+      tracker.claim(heardMs - CLAIM_MARGIN_MS)
       readMs = nowMs
     }
   }
 
   async function sample(): Promise<void> {
     if (!options.hasSnapshots) return
+    let readMs = clock.now()
     for (;;) {
       await clock.sleep(SAMPLE_MS, signal)
+      const nowMs = clock.now()
       if (writer.stats().failure !== null) continue
-      for (const recorder of recorders.values()) recorder.sample(clock.now())
+      for (const recorder of recorders.values()) recorder.sample(nowMs, heardTo(readMs))
+      readMs = nowMs
     }
   }
 

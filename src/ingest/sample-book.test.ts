@@ -42,7 +42,7 @@ test('an unchanged book is written once a minute, a stale one never', () => {
     rows.push(...times(sampler.sample(at)))
   }
   assert.deepEqual(rows, [0, KEEP_ALIVE_MS, 2 * KEEP_ALIVE_MS])
-  sampler.forget()
+  assert.deepEqual(sampler.cut(130_000), [])
   assert.deepEqual(sampler.sample(200_000), [])
   sampler.heard(book(200_000, '100'))
   assert.deepEqual(times(sampler.sample(202_000)), [200_000])
@@ -57,4 +57,16 @@ test('a shallow book between two deep ones neither hides nor invents a change', 
   const deeper = book(2_500, '100', 20)
   sampler.heard({ ...deeper, bids: [...deeper.bids.slice(0, 19), ['1', '7']] })
   assert.deepEqual(times(sampler.sample(4_000)), [1_000, 2_500])
+})
+
+test('a lost line: what was heard before it still has its grid points, and none after it', () => {
+  const sampler = sampleBook(options)
+  sampler.heard(book(10_000, '100'))
+  sampler.heard(book(10_450, '105'))
+  sampler.heard(book(10_950, '106'))
+  assert.deepEqual(times(sampler.sample(11_100)), [10_000])
+  assert.deepEqual(times(sampler.cut(11_001)), [10_500, 11_000])
+  assert.deepEqual(sampler.sample(14_000), [])
+  sampler.heard(book(14_200, '106'))
+  assert.deepEqual(times(sampler.sample(16_000)), [14_500], 'after a gap an equal book is a row of its own')
 })

@@ -20,8 +20,8 @@ export interface BookSampler {
   heard(book: BookState): void
   /** The rows of all grid points up to an instant that were not judged yet. */
   sample(nowMs: number): { timeMs: number; book: BookState }[]
-  /** Whatever was heard does not count any more: the line was lost. */
-  forget(): void
+  /** The line was lost at an instant: the rows up to it; what was heard does not count after it. */
+  cut(atMs: number): { timeMs: number; book: BookState }[]
 }
 
 const MAX_KEPT = 64
@@ -58,31 +58,34 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }): 
       heard.push(book)
       if (heard.length > MAX_KEPT) heard = heard.slice(-MAX_KEPT)
     },
-    sample(nowMs) {
-      const rows: { timeMs: number; book: BookState }[] = []
-      if (nextMs === undefined) return rows
-      const dueMs = nowMs - options.graceMs
-      // After a long pause only the recent points can be judged.
-      const oldestMs = Math.floor((dueMs - options.staleAfterMs) / GRID_MS) * GRID_MS
-      if (nextMs < oldestMs) nextMs = oldestMs
-      for (; nextMs <= dueMs; nextMs += GRID_MS) {
-        const book = bookAt(nextMs)
-        if (book === undefined) continue
-        const isDue = lastRow === undefined || nextMs - lastRow.timeMs >= KEEP_ALIVE_MS
-        if (!isDue && isKnown(book)) continue
-        lastRow = { timeMs: nextMs, book }
-        if (lastDeep === undefined || book.bids.length >= lastDeep.bids.length) lastDeep = book
-        rows.push(lastRow)
-      }
-      const keepFromMs = dueMs - options.staleAfterMs
-      heard = heard.filter((book) => book.timeMs >= keepFromMs)
-      return rows
-    },
-    forget() {
+    sample: (nowMs) => judge(nowMs - options.graceMs),
+    cut(atMs) {
+      const rows = judge(atMs)
       heard = []
       lastRow = undefined
       lastDeep = undefined
+      return rows
     },
+  }
+
+  function judge(dueMs: number): { timeMs: number; book: BookState }[] {
+    const rows: { timeMs: number; book: BookState }[] = []
+    if (nextMs === undefined) return rows
+    // After a long pause only the recent points can be judged.
+    const oldestMs = Math.floor((dueMs - options.staleAfterMs) / GRID_MS) * GRID_MS
+    if (nextMs < oldestMs) nextMs = oldestMs
+    for (; nextMs <= dueMs; nextMs += GRID_MS) {
+      const book = bookAt(nextMs)
+      if (book === undefined) continue
+      const isDue = lastRow === undefined || nextMs - lastRow.timeMs >= KEEP_ALIVE_MS
+      if (!isDue && isKnown(book)) continue
+      lastRow = { timeMs: nextMs, book }
+      if (lastDeep === undefined || book.bids.length >= lastDeep.bids.length) lastDeep = book
+      rows.push(lastRow)
+    }
+    const keepFromMs = dueMs - options.staleAfterMs
+    heard = heard.filter((book) => book.timeMs >= keepFromMs)
+    return rows
   }
 }
 

@@ -103,3 +103,41 @@ test('a frame that could not be read leaves a gap of its moment where nobody can
   assert.deepEqual(await gaps(trades, 0, 30_000), [[18_000, 19_001, 'not_observed']])
   await close()
 })
+
+test('such a moment is no wider where the time before it has not been claimed yet', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 0)
+  tracker.claim(16_000)
+  tracker.doubt('trades:BTC', 18_000, 19_001)
+  tracker.claim(17_000)
+  tracker.doubt('trades:BTC', 18_500, 19_501)
+  tracker.claim(19_200)
+  tracker.claim(30_000)
+  assert.deepEqual(await gaps(trades, 0, 30_000), [[18_000, 19_501, 'not_observed']])
+  tracker.doubt('trades:BTC', 31_000, 32_001)
+  tracker.failed('trades:BTC', 33_000, 'venue_down')
+  tracker.up('trades:BTC', 34_000)
+  tracker.claim(40_000)
+  assert.deepEqual(await gaps(trades, 20_000, 40_000), [
+    [31_000, 32_001, 'not_observed'],
+    [33_000, 34_000, 'venue_down'],
+  ])
+  await close()
+})
+
+test('a stretch that turned out to be missing stays one when its time is claimed', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 0)
+  tracker.claim(10_000)
+  tracker.doubt('trades:BTC', 14_000, 15_000)
+  tracker.lost(trades, 9_000, 12_000, 'not_observed')
+  tracker.claim(11_000)
+  tracker.claim(20_000)
+  assert.deepEqual(await gaps(trades, 0, 20_000), [
+    [9_000, 12_000, 'not_observed'],
+    [14_000, 15_000, 'not_observed'],
+  ])
+  tracker.confirm(trades, 0, 20_000)
+  assert.deepEqual(await gaps(trades, 0, 20_000), [])
+  await close()
+})

@@ -46,6 +46,8 @@ interface State extends TrackedFeed {
   claimedToMs: number
   confirmedToMs: number
   gap: { fromMs: number; reason: GapReason } | undefined
+  /** Stretches that are not claimed when their time comes. */
+  doubts: { fromMs: number; toMs: number }[]
 }
 
 export function createCoverageTracker(options: {
@@ -61,6 +63,7 @@ export function createCoverageTracker(options: {
       claimedToMs: 0,
       confirmedToMs: 0,
       gap: undefined,
+      doubts: [],
     }),
   )
   const byName = new Map(states.map((state) => [feedName(state.feed), state]))
@@ -77,6 +80,23 @@ export function createCoverageTracker(options: {
     if (toMs > fromMs) writer.after(() => coverage.retract(feed, fromMs, toMs))
   }
 
+  /** What is known to be missing is not claimed later on either. */
+  function leaveOut(state: State, fromMs: number, toMs: number): void {
+    if (toMs <= state.claimedToMs) return
+    state.doubts.push({ fromMs, toMs })
+    state.doubts.sort((a, b) => a.fromMs - b.fromMs)
+  }
+
+  function claimTo(state: State, toMs: number): void {
+    for (const doubt of state.doubts) {
+      record(state.feed, state.claimedToMs, Math.min(doubt.fromMs, toMs))
+      if (doubt.fromMs < toMs) state.claimedToMs = Math.max(state.claimedToMs, doubt.toMs)
+    }
+    record(state.feed, state.claimedToMs, toMs)
+    state.claimedToMs = Math.max(state.claimedToMs, toMs)
+    state.doubts = state.doubts.filter((doubt) => doubt.toMs > toMs)
+  }
+
   function begin(state: State, atMs: number): void {
     state.isClaiming = true
     state.claimedToMs = Math.max(atMs, state.confirmedToMs)
@@ -87,8 +107,9 @@ export function createCoverageTracker(options: {
   function end(state: State, fromMs: number, reason: GapReason): void {
     const startMs = Math.max(fromMs, state.confirmedToMs)
     if (state.isClaiming) {
-      record(state.feed, state.claimedToMs, startMs)
-      retract(state.feed, startMs, state.claimedToMs)
+      const claimedMs = state.claimedToMs
+      claimTo(state, startMs)
+      retract(state.feed, startMs, claimedMs)
       gaps += 1
       state.gap = { fromMs: startMs, reason }
     } else if (state.gap !== undefined && startMs < state.gap.fromMs) {
@@ -114,10 +135,8 @@ export function createCoverageTracker(options: {
     isUp: (channel) => upChannels.has(channel),
     claim(toMs) {
       for (const state of states) {
-        if (state.isClaiming) {
-          record(state.feed, state.claimedToMs, toMs)
-          state.claimedToMs = Math.max(state.claimedToMs, toMs)
-        } else if (state.gap !== undefined) {
+        if (state.isClaiming) claimTo(state, toMs)
+        else if (state.gap !== undefined) {
           recordGap(state.feed, state.gap.fromMs, toMs, state.gap.reason)
         }
       }
@@ -146,6 +165,8 @@ export function createCoverageTracker(options: {
       gaps += 1
       retract(feed, fromMs, toMs)
       recordGap(feed, fromMs, toMs, reason)
+      const state = byName.get(feedName(feed))
+      if (state?.isClaiming === true) leaveOut(state, fromMs, toMs)
     },
     doubt(channel, fromMs, toMs) {
       for (const state of states) {
@@ -153,9 +174,9 @@ export function createCoverageTracker(options: {
         const startMs = Math.max(fromMs, state.confirmedToMs)
         if (toMs <= startMs) continue
         gaps += 1
-        retract(state.feed, startMs, toMs)
+        retract(state.feed, startMs, Math.min(toMs, state.claimedToMs))
         recordGap(state.feed, startMs, toMs, 'not_observed')
-        state.claimedToMs = Math.max(state.claimedToMs, toMs)
+        leaveOut(state, startMs, toMs)
       }
     },
     stats: () => ({

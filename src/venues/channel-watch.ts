@@ -11,6 +11,8 @@ export interface ChannelWatch {
   heardMs(key: string): number
   /** Counts the silence from now. */
   restart(key: string, nowMs: number): void
+  /** As `restart`, for a channel whose silence was told: it is told again while it lasts. Others are left alone. */
+  tellAgain(key: string, nowMs: number): void
   /** False for a channel that nobody asked for and for a fact that was already brought. */
   admit(key: string, observation: DataObservation): 'new' | 'repeat' | 'unasked'
   /** Time in which nothing could be heard does not count as silence. */
@@ -60,6 +62,12 @@ export function createChannelWatch(options: {
     restart(key, nowMs) {
       const state = states.get(key)
       if (state === undefined) return
+      state.heardMs = nowMs
+      state.isStale = false
+    },
+    tellAgain(key, nowMs) {
+      const state = states.get(key)
+      if (state?.isStale !== true) return
       state.heardMs = nowMs
       state.isStale = false
     },

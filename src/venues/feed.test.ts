@@ -3,6 +3,7 @@ import { afterEach, test } from 'node:test'
 import { endAll, scriptedVenue } from '../../test/venues/scripted-venue.ts'
 import { BTC, ETH, frameOf, listen, QUICK, toyProtocol } from '../../test/venues/toy-feed.ts'
 import { systemClock } from '../kit/clock.ts'
+import type { Observation } from './observation.ts'
 
 afterEach(endAll)
 
@@ -177,6 +178,29 @@ test('a channel that is still silent on the new socket is told again', async () 
   )
   await feed.close()
   await venue.close()
+})
+
+test('renewals for a quick channel do not hide the silence of a slow one on the same socket', async () => {
+  const venue = await scriptedVenue()
+  const SLOW_MS = 900
+  const feed = listen(venue.url, {
+    channels: [BTC, ETH],
+    silenceOf: (channel) => (channel.symbol === 'ETH' ? 100 : SLOW_MS),
+  })
+  await feed.until(() => venue.visits.length === 1)
+  const startedMs = Date.now()
+  const isSlow = (each: Observation) => each.kind === 'stale' && each.channel.symbol === 'BTC'
+  let renewed = 0
+  await feed.until(() => {
+    const silent = feed.seen.filter((each) => each.kind === 'stale' && each.channel.symbol === 'ETH').length
+    if (silent > renewed) {
+      renewed = silent
+      feed.session.reconnect(ETH, 'silent')
+    }
+    return feed.seen.some(isSlow)
+  })
+  assert.ok(renewed >= 2, `${renewed} renewals`)
+  assert.ok(Date.now() - startedMs <= 2 * SLOW_MS, `${Date.now() - startedMs} ms`)
 })
 
 test('while no successor can be had, the old socket keeps serving', async () => {

@@ -87,9 +87,7 @@ export function startFeed(options: FeedOptions): LiveSession {
   function subscribed(key: string): void {
     const channel = watch.channelOf(key)
     if (channel === undefined) return
-    const receivedMs = clock.now()
-    watch.restart(key, receivedMs)
-    queue.push({ kind: 'subscribed', source, receivedMs, channel })
+    queue.push({ kind: 'subscribed', source, receivedMs: clock.now(), channel })
   }
 
   function onFrame(line: Line, outcome: FrameOutcome, text: string): void {
@@ -159,8 +157,9 @@ export function startFeed(options: FeedOptions): LiveSession {
         },
         renewed(reason) {
           counts.renewals += 1
-          // Who is still silent on the new socket is told again.
-          for (const key of keys) watch.restart(key, clock.now())
+          // Who is still silent on the new socket is told again. A new socket is no sign of life: it would hide the
+          // silence of a slow channel behind the renewals for a quick one.
+          for (const key of keys) watch.tellAgain(key, clock.now())
           queue.push({ kind: 'renewed', receivedMs: clock.now(), reason, ...about })
         },
       },

@@ -53,8 +53,8 @@ export const PAGER_LIMITS: PagerLimits = {
   longestWaitMs: 180_000,
 }
 
-/** What walks through the past may use of the usable budget. */
-export const BACKGROUND_SHARE = 0.8
+/** What walks through the past may use of the usable budget; the live side of the smallest one needs the rest. */
+export const BACKGROUND_SHARE = 0.85
 
 /** The venue said no, or stayed silent for all tries. */
 export class VenueError extends Error {
@@ -112,7 +112,7 @@ export function createPager(options: {
       const reply = await inTurn(async () => {
         await waitForHalt(signal)
         return askOnce(question, signal)
-      })
+      }).finally(() => pool.settle(question.weight))
       if ('fault' in reply) {
         fault = reply.fault
         await clock.sleep(backoffMs(limits.backoff, attempt, options.random), signal)

@@ -28,6 +28,8 @@ export type BackfillStep =
       readonly rollUp: readonly CandleInterval[]
       readonly withFlow: boolean
       readonly backMs: number
+      /** The newest stretch of so much is another step's: this one is for whoever asks for more. */
+      readonly skipMs: number
       readonly chunkMs: number
     }
   /** Bars of a second, only where the recording had begun: a hole, not the past. */
@@ -96,12 +98,21 @@ export const minutesStep = (withFlow: boolean): BackfillStep => ({
   rollUp: COARSE_INTERVALS,
   withFlow,
   backMs: MONTH_MS,
+  skipMs: 0,
   chunkMs: DAY_MS,
 })
 
-/** A month of bars of one length, as the venue has them. */
+/** A month of bars of one length, as the venue has them, and what is rolled up from them. */
 export const barsStep = (
   interval: CandleInterval,
-  rollUp: readonly CandleInterval[],
-  chunkMs: number,
-): BackfillStep => ({ kind: 'candles', interval, rollUp, withFlow: false, backMs: MONTH_MS, chunkMs })
+  rollUp: readonly CandleInterval[] = [],
+  skipMs = 0,
+): BackfillStep => ({
+  kind: 'candles',
+  interval,
+  rollUp,
+  withFlow: false,
+  backMs: MONTH_MS,
+  skipMs,
+  chunkMs: MONTH_MS,
+})

@@ -1,9 +1,10 @@
-/** The recipe docs/recipes/add-a-venue.md, followed for a toy venue: its folder, its line in the list, nothing else. */
+/** The toy venue of docs/recipes/add-a-venue.md: its folder is test/venues/toy, its line in the list is `line`. */
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import Type, { type Static } from 'typebox'
 import { restStandIn } from '../../test/venues/rest-stand-in.ts'
 import { endAfterTest, endAll, scriptedVenue } from '../../test/venues/scripted-venue.ts'
+import { toyPlan } from '../../test/venues/toy/plan.ts'
+import { createToy } from '../../test/venues/toy/venue.ts'
 import { walkAll } from '../../test/venues/walk.ts'
 import { chooseRecorder } from '../ingest/choose-recorder.ts'
 import { candleFeed, feedOf } from '../ingest/plans.ts'
@@ -11,151 +12,17 @@ import { supervise } from '../ingest/supervise.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
-import { askTyped } from './ask-typed.ts'
-import { type Channel, channelKey } from './channel.ts'
-import { data, type FeedProtocol, ignored, parseObject, refused } from './frame.ts'
-import { floorTo, notProvided } from './history-range.ts'
-import type { Route } from './link.ts'
+import { floorTo } from './history-range.ts'
 import type { VenueEntry } from './list.ts'
-import type { KlineObservation, Observation, TradeObservation } from './observation.ts'
-import { VenueError } from './pager.ts'
-import { BARS_ONLY, barsStep, type ExchangePlan } from './plan.ts'
-import { supportedChannels } from './supported.ts'
-import type { SymbolMap } from './symbol-map.ts'
-import type { Venue, VenueDependencies, VenueDescription } from './venue.ts'
-import { assembleVenue, checkLine } from './venue-parts.ts'
-import { createVenueTime } from './venue-time.ts'
-import { DecimalText, Millis, wireType } from './wire-type.ts'
+import type { Observation } from './observation.ts'
 
 afterEach(endAll)
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-// describe.ts
-const describe: VenueDescription = {
-  name: 'toy',
-  source: 'cexa',
-  symbols: { BTC: 'XBT' },
-  live: {
-    trades: { via: 'stream', longestSilenceMs: 60_000 },
-    klines: { via: 'stream', intervals: ['1m'], longestSilenceMs: 60_000 },
-  },
-  history: { klines: { intervals: ['1m'], maxAgeMs: null, pageRows: 5_000 } },
-  notProvided: { trades: 'the toy remembers nothing' },
-  budgets: { weight: { limit: 100, windowMs: 60_000 } },
-  hosts: { rest: 'https://toy.example', stream: 'wss://toy.example' },
-  renewAfterMs: null,
-}
-
-// wire.ts
-const TradeSchema = Type.Object({ n: Type.Integer(), coin: Type.String(), px: DecimalText, t: Millis })
-const Trade = wireType(TradeSchema)
-const Bars = wireType(Type.Array(Type.Object({ t: Millis, px: DecimalText })))
-const Time = wireType(Type.Object({ now: Millis }))
-
-// mapper.ts
-function mapTrade(
-  wire: Static<typeof TradeSchema>,
-  symbol: 'BTC' | 'ETH' | 'SOL' | 'XRP',
-  receivedMs: number,
-): TradeObservation {
-  const key = String(wire.n)
-  return {
-    kind: 'trade',
-    source: 'cexa',
-    symbol,
-    instrument: wire.coin,
-    venueTimeMs: wire.t,
-    receivedMs,
-    key,
-    id: key,
-    price: wire.px,
-    size: '1',
-    side: 'buy',
-  }
-}
-
-const mapBar = (wire: { t: number; px: string }, receivedMs: number): KlineObservation => ({
-  ...{ kind: 'kline', source: 'cexa', symbol: 'BTC', instrument: 'XBT', interval: '1m', receivedMs },
-  ...{ venueTimeMs: wire.t + MINUTE_MS, key: null, openTimeMs: wire.t, closeTimeMs: wire.t + MINUTE_MS - 1 },
-  ...{ closed: true, open: wire.px, high: wire.px, low: wire.px, close: wire.px, volume: '2', tradeCount: 1 },
-  ...{ quoteVolume: null, takerBuyVolume: null, takerBuyQuoteVolume: null },
-})
-
-// plan.ts
-const plan: ExchangePlan = {
-  ...BARS_ONLY,
-  source: 'cexa',
-  secondsFrom: 'trades',
-  hasTrades: true,
-  backfill: [{ ...barsStep('1m', [], HOUR_MS), backMs: HOUR_MS }],
-}
-
-// feed.ts
-const routesOf = (channels: readonly Channel[], host: string, symbols: SymbolMap): Route[] => [
-  {
-    name: 'toy',
-    url: `${host}/feed`,
-    channels,
-    greeting: [...new Set(channels.map((each) => `listen ${symbols.toVenue(each.symbol)}`))],
-  },
-]
-const createReader = (symbols: SymbolMap): FeedProtocol => ({
-  accepts: false,
-  heartbeat: null,
-  greetingPaceMs: 0,
-  read(text, receivedMs) {
-    const message = parseObject(text)
-    if (message === undefined) return refused('malformed')
-    if (!Trade.is(message)) return refused('wrong_shape')
-    const symbol = symbols.fromVenue(message.coin)
-    if (symbol === undefined) return ignored('not recorded')
-    return data(channelKey({ dataset: 'trades', symbol }), mapTrade(message, symbol, receivedMs))
-  },
-})
-
-// venue.ts, with history.ts' one question inside
-function createToy(dependencies: VenueDependencies): Venue {
-  const parts = assembleVenue(describe, dependencies)
-  const venueTime = createVenueTime({
-    clock: dependencies.clock,
-    async askVenue(signal) {
-      const answer = await parts.pager.ask({ path: '/time', weight: 1 }, signal)
-      if (!Time.is(answer.value))
-        throw new VenueError('/time: an answer of unknown shape', { isFinal: false })
-      return { venueMs: answer.value.now, roundTripMs: answer.roundTripMs }
-    },
-  })
-  return {
-    describe,
-    deadLetters: parts.deadLetters,
-    live(channels, options) {
-      const routes = routesOf(supportedChannels(describe, channels), parts.hosts.stream, parts.symbols)
-      return parts.listen({ routes, polls: [], protocol: createReader(parts.symbols) }, options)
-    },
-    async *history({ dataset, range }, { signal }) {
-      if (dataset !== 'klines') return yield notProvided(range)
-      const { venueMs } = await venueTime.ask(signal)
-      const toMs = Math.min(range.toMs, floorTo(venueMs, MINUTE_MS))
-      if (toMs <= range.fromMs) return
-      const question = { path: '/bars', query: { from: range.fromMs, to: toMs }, weight: 1 }
-      const { value, answer } = await askTyped(parts, question, Bars, signal)
-      const observations = value.map((bar) => mapBar(bar, answer.receivedMs))
-      yield { observations, covered: { fromMs: range.fromMs, toMs }, missing: [] }
-    },
-    witness: async () => undefined,
-    book: async () => {
-      throw new VenueError('the toy has no book', { isFinal: true })
-    },
-    serverTime: ({ signal }) => venueTime.ask(signal),
-    check: ({ signal }) =>
-      checkLine(describe, parts.hosts, async () => `its clock says ${(await venueTime.ask(signal)).venueMs}`),
-  }
-}
-
 // list.ts: the line.
-const line: VenueEntry = { create: createToy, plan, sandbox: null }
+const line: VenueEntry = { create: createToy, plan: toyPlan, sandbox: null }
 
 test('a toy venue made after the recipe is heard, asked and checked like the others', async () => {
   const sockets = await scriptedVenue({

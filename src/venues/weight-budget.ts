@@ -1,6 +1,7 @@
 /**
  * How much a venue lets us ask. Every answer's own header corrects our count, because other programs may share
- * the address. A window is a slice of the clock, as the venues count it, not a sliding one.
+ * the address. A window is a slice of the clock, as the venues count it, not a sliding one. In which one a question
+ * near the border was counted nobody tells us: it counts in both.
  */
 import type { Clock } from '../kit/clock.ts'
 
@@ -13,12 +14,14 @@ export interface Budget {
 
 /** What we leave unused, for the questions of others and for our own errors. */
 export const BUDGET_RESERVE = 0.1
-/** The venue's clock is not ours: a new window is entered this much late. */
-export const WINDOW_GUARD_MS = 1_000
+/** The venue's clock is not ours: a new window is entered this much late, or by a tenth of a short one. */
+const WINDOW_GUARD_MS = 1_000
 
 export interface WeightBudget {
   /** Waits until the window has room, then takes it. With a share below 1, room ends that much sooner. */
   take(weight: number, signal: AbortSignal, share?: number): Promise<void>
+  /** The question was answered, or will not be: the venue has counted it by now. */
+  settle(weight: number): void
   /** What an answer said about the window it was counted in. */
   correct(headers: Headers): void
   used(): number
@@ -27,14 +30,20 @@ export interface WeightBudget {
 export function createWeightBudget(options: { budget: Budget; clock: Clock }): WeightBudget {
   const { budget, clock } = options
   const usable = budget.limit * (1 - BUDGET_RESERVE)
+  const guardMs = Math.min(WINDOW_GUARD_MS, budget.windowMs / 10)
   let window = -1
   let used = 0
+  /** Taken and not settled. */
+  let underWay = 0
+  /** Settled so late that the venue may have counted it in its next window. */
+  let late = 0
 
   const enterWindow = () => {
-    const current = Math.floor((clock.now() - WINDOW_GUARD_MS) / budget.windowMs)
+    const current = Math.floor((clock.now() - guardMs) / budget.windowMs)
     if (current === window) return
+    used = underWay + (current === window + 1 ? late : 0)
+    late = 0
     window = current
-    used = 0
   }
 
   return {
@@ -43,10 +52,16 @@ export function createWeightBudget(options: { budget: Budget; clock: Clock }): W
         enterWindow()
         // A single question above the whole budget must still get through, alone.
         if (used + weight <= usable * share || used === 0) break
-        const nextMs = (window + 1) * budget.windowMs + WINDOW_GUARD_MS
+        const nextMs = (window + 1) * budget.windowMs + guardMs
         await clock.sleep(Math.max(1, nextMs - clock.now()), signal)
       }
       used += weight
+      underWay += weight
+    },
+    settle(weight) {
+      enterWindow()
+      underWay -= weight
+      if (clock.now() >= (window + 1) * budget.windowMs - guardMs) late += weight
     },
     correct(headers) {
       if (budget.usedHeader === undefined) return

@@ -1,89 +1,77 @@
 /**
- * A store held against what really happened: every fact of a range is stored exactly once, or lies in a recorded
- * gap; nothing is stored that did not happen. Returns what is wrong, in words.
+ * What a recorder stored, against what really happened. Each comparison returns the differences as texts: a row that
+ * never was, a row that is wrong, one that is there twice, and one that is missing without a recorded gap.
  */
-import type { Feed, FeedInterval } from '../../src/core/feed.ts'
+import type { CandleInterval } from '../../src/core/interval.ts'
 import { INTERVAL_MS } from '../../src/core/interval.ts'
-import type { AssetSymbol } from '../../src/core/symbol.ts'
-import type { SandboxExchanges } from '../../src/sandbox/exchanges/run.ts'
-import type { EnvironmentStore } from '../../src/store/environment.ts'
-import { EXCHANGES, type SandboxVenue } from './recording.ts'
+import { compareBooks, compareTicker } from './compare-quotes.ts'
+import { at, offGrid, type Read, type Row, read, type Subject, timeOf } from './read-feed.ts'
 
-type Row = Record<string, unknown> & { timestamp: string }
-export interface Range {
-  readonly fromMs: number
-  readonly toMs: number
-}
-interface Subject {
-  readonly store: EnvironmentStore
-  readonly truth: SandboxExchanges['truth']
-  readonly venue: SandboxVenue
-  readonly symbol: AssetSymbol
-  readonly range: Range
-}
+export { type Range, readGaps, readRows } from './read-feed.ts'
 
-const FAST_BOOK_MS = 540
-const FULL_BOOK_MS = 5_400
-const SAMPLE_MS = 500
+/** An observation of open interest stands for a grid point at most this much later. */
+const FRESH_MS = 30_000
+const HOUR_MS = 3_600_000
+const SECOND_MS = 1_000
+const COARSE = ['5m', '15m', '1h', '4h', '1d'] as const satisfies CandleInterval[]
+const MICRO = 1e-6
 
-export async function readRows(store: EnvironmentStore, feed: Feed, { fromMs, toMs }: Range): Promise<Row[]> {
-  const page = await store.series.page({
-    feeds: [feed],
-    range: { from: fromMs, to: toMs },
-    order: 'asc',
-    limit: 200_000,
-    separator: '\n',
-  })
-  return page.text === '' ? [] : page.text.split('\n').map((text) => JSON.parse(text) as Row)
-}
-
-export async function readGaps(store: EnvironmentStore, feed: Feed, { fromMs, toMs }: Range) {
-  return (await store.coverage.read([feed], fromMs, toMs)).gaps
-}
-
-const timeOf = (row: Row) => Date.parse(row.timestamp)
-const at = (timeMs: number) => new Date(timeMs).toISOString().slice(11)
-
-function feedOf(subject: Subject, dataset: Feed['dataset'], interval: FeedInterval): Feed {
-  return { dataset, source: EXCHANGES[subject.venue].source, symbol: subject.symbol, interval }
-}
-
-async function read(subject: Subject, dataset: Feed['dataset'], interval: FeedInterval = '') {
-  const feed = feedOf(subject, dataset, interval)
-  const rows = await readRows(subject.store, feed, subject.range)
-  const gaps = await readGaps(subject.store, feed, subject.range)
-  const inGap = (fromMs: number, toMs: number) => gaps.some((gap) => gap.from < toMs && gap.to > fromMs)
-  return { rows, gaps, inGap, name: `${dataset} ${subject.venue} ${subject.symbol} ${interval}`.trim() }
-}
-
-export async function compareCandles(
-  subject: Subject,
-  interval: Exclude<FeedInterval, '' | '500ms'>,
-): Promise<string[]> {
-  const { rows, inGap, name } = await read(subject, 'candles', interval)
+export async function compareCandles(subject: Subject, interval: CandleInterval): Promise<string[]> {
+  const candles = await read(subject, 'candles', interval)
+  const { rows, inGap, name } = candles
+  const { venue, truth, symbol, range } = subject
   const lengthMs = INTERVAL_MS[interval]
-  const wrong: string[] = []
+  const wrong = offGrid(candles, lengthMs)
   const byTime = new Map(rows.map((row) => [timeOf(row), row]))
-  const { fromMs, toMs } = subject.range
-  const isQuiet = (count: number) => count === 0 && !(subject.venue === 'spot')
-  for (const bar of subject.truth.klines(subject.venue, subject.symbol, interval, fromMs, toMs)) {
+  const joined = venue === 'spot' ? undefined : await readJoined(subject)
+  for (const bar of truth.klines(venue, symbol, interval, range.fromMs, range.toMs)) {
     const row = byTime.get(bar.openMs)
     byTime.delete(bar.openMs)
-    if (bar.openMs + lengthMs > toMs || inGap(bar.openMs, bar.openMs + lengthMs)) continue
-    if (row === undefined) {
-      if (!isQuiet(bar.trades)) wrong.push(`${name}: no row at ${at(bar.openMs)} and no gap`)
+    const closeMs = bar.openMs + lengthMs
+    if (closeMs > range.toMs) continue
+    // The exchange publishes its quiet bars; elsewhere a bar without a trade is no bar.
+    if (row === undefined && bar.trades === 0 && venue !== 'spot') continue
+    if (row === undefined || row.closed !== true) {
+      const state = row === undefined ? 'is missing' : 'is still open'
+      if (!inGap(bar.openMs, closeMs)) wrong.push(`${name}: ${at(bar.openMs)} ${state}, without a gap`)
       continue
     }
     const own = [row.open, row.high, row.low, row.close, row.volume].map(Number)
     const real = [bar.open, bar.high, bar.low, bar.close, bar.volume].map(Number)
     if (own.join() !== real.join())
       wrong.push(`${name}: ${at(bar.openMs)} is ${own.join()}, was ${real.join()}`)
-    if (subject.venue !== 'perp' && row.num_trades !== bar.count)
+    if (venue !== 'perp' && row.num_trades !== bar.count)
       wrong.push(`${name}: ${at(bar.openMs)} counts ${row.num_trades}, were ${bar.count}`)
-    if (row.closed !== true) wrong.push(`${name}: ${at(bar.openMs)} is still open`)
+    const ratio = Number(bar.volume) === 0 ? null : Number(bar.takerBuyVolume) / Number(bar.volume)
+    if (venue === 'futures' && !isNear(row.taker_buy_ratio, ratio, MICRO))
+      wrong.push(`${name}: ${at(bar.openMs)} taker buys ${row.taker_buy_ratio}, were ${ratio}`)
+    if (joined === undefined) continue
+    if (row.funding_rate !== joined.rate(closeMs))
+      wrong.push(`${name}: ${at(bar.openMs)} has the rate ${row.funding_rate}, not ${joined.rate(closeMs)}`)
+    if (row.open_interest !== joined.interest(closeMs))
+      wrong.push(
+        `${name}: ${at(bar.openMs)} has open interest ${row.open_interest}, not ${joined.interest(closeMs)}`,
+      )
   }
   for (const timeMs of byTime.keys()) wrong.push(`${name}: a row at ${at(timeMs)} that never was`)
   return wrong
+}
+
+const isNear = (own: unknown, real: number | null, by: number) =>
+  real === null ? own === null : typeof own === 'number' && Math.abs(own - real) <= by
+
+/** What belongs to a candle of this end: the last rate settled before it, the last stored open interest up to it. */
+async function readJoined(subject: Subject) {
+  const { truth, venue, symbol, range } = subject
+  const past = { ...range, fromMs: range.fromMs - 9 * HOUR_MS }
+  const settled = truth.funding(venue, symbol, past.fromMs, range.toMs)
+  const samples = (
+    await read({ ...subject, range: { ...past, toMs: range.toMs + 1 } }, 'open_interest', '5m')
+  ).rows
+  return {
+    rate: (closeMs: number) => settled.findLast(({ dueMs }) => dueMs < closeMs)?.rate ?? null,
+    interest: (closeMs: number) => samples.findLast((row) => timeOf(row) <= closeMs)?.open_interest ?? null,
+  }
 }
 
 export async function compareTrades(subject: Subject): Promise<string[]> {
@@ -110,99 +98,141 @@ export async function compareTrades(subject: Subject): Promise<string[]> {
   return wrong
 }
 
-export async function compareFlow(subject: Subject, interval: '5m' | '15m' | '1h'): Promise<string[]> {
-  const { rows, inGap, name } = await read(subject, 'flow', interval)
+/** Volumes and averages follow from the venue's bars, counts from its aggregate trades: all of them are known. */
+export async function compareFlow(subject: Subject, interval: (typeof COARSE)[number]): Promise<string[]> {
+  const flow = await read(subject, 'flow', interval)
+  const { rows, inGap, name } = flow
+  const { truth, venue, symbol, range } = subject
   const lengthMs = INTERVAL_MS[interval]
-  const wrong: string[] = []
-  const { fromMs, toMs } = subject.range
-  const times = new Set(rows.map(timeOf))
-  for (let openMs = Math.ceil(fromMs / lengthMs) * lengthMs; openMs + lengthMs <= toMs; openMs += lengthMs)
-    if (!times.has(openMs) && !inGap(openMs, openMs + lengthMs))
-      wrong.push(`${name}: no row at ${at(openMs)} and no gap`)
-  for (const row of rows) {
-    const openMs = timeOf(row)
-    if (openMs + lengthMs > toMs || inGap(openMs, openMs + lengthMs)) continue
-    const trades = subject.truth.trades(subject.venue, subject.symbol, openMs, openMs + lengthMs)
-    const buys = trades.filter((trade) => trade.side === 'buy')
-    const volume = buys.reduce((sum, trade) => sum + Number(trade.size), 0)
-    if (Math.abs(Number(row.buy_volume) - volume) > 1e-6)
-      wrong.push(`${name}: ${at(openMs)} bought ${row.buy_volume}, was ${volume}`)
-    if (row.num_buys !== null && row.num_buys !== buys.length)
-      wrong.push(`${name}: ${at(openMs)} has ${row.num_buys} buys, were ${buys.length}`)
-    if (row.num_buys !== null && row.num_sells !== trades.length - buys.length)
-      wrong.push(`${name}: ${at(openMs)} has ${row.num_sells} sells`)
-  }
-  return wrong
-}
-
-/** Every sampled book is the venue's book of one of the moments it was told at, not long before the sample. */
-export async function compareBooks(subject: Subject): Promise<string[]> {
-  const { rows, name } = await read(subject, 'snapshots')
-  const wrong: string[] = []
-  for (const row of rows) {
-    const gridMs = timeOf(row)
-    const bids = row.bids as number[][]
-    const stepMs = bids.length > 5 ? FULL_BOOK_MS : FAST_BOOK_MS
-    let isReal = false
-    for (let told = Math.floor(gridMs / stepMs) * stepMs; told > gridMs - 6_000 && !isReal; told -= stepMs) {
-      const book = subject.truth.book(subject.venue, subject.symbol, told, bids.length)
-      const same = (own: unknown, real: [string, string][]) =>
-        JSON.stringify(own) === JSON.stringify(real.map(([price, size]) => [Number(price), Number(size)]))
-      isReal = same(row.bids, book.bids) && same(row.asks, book.asks)
+  const wrong = offGrid(flow, lengthMs)
+  const byTime = new Map(rows.map((row) => [timeOf(row), row]))
+  for (const bar of truth.klines(venue, symbol, interval, range.fromMs, range.toMs)) {
+    const row = byTime.get(bar.openMs)
+    byTime.delete(bar.openMs)
+    if (bar.openMs + lengthMs > range.toMs) continue
+    if (row === undefined) {
+      if (!inGap(bar.openMs, bar.openMs + lengthMs))
+        wrong.push(`${name}: no row at ${at(bar.openMs)} and no gap`)
+      continue
     }
-    if (!isReal) wrong.push(`${name}: the book at ${at(gridMs)} never was`)
+    const [volume, quote] = [Number(bar.volume), Number(bar.quoteVolume)]
+    const [bought, paid] = [Number(bar.takerBuyVolume), Number(bar.takerBuyQuoteVolume)]
+    const trades = truth.trades(venue, symbol, bar.openMs, bar.openMs + lengthMs)
+    const buys = trades.filter((trade) => trade.side === 'buy').length
+    const facts: [string, unknown, number | null, number][] = [
+      ['buy_volume', row.buy_volume, bought, 0],
+      ['sell_volume', row.sell_volume, volume - bought, 1e-9],
+      ['net_volume', row.net_volume, 2 * bought - volume, 1e-9],
+      ['buy_ratio', row.buy_ratio, volume === 0 ? null : bought / volume, MICRO],
+      ['vwap_buy', row.vwap_buy, bought === 0 ? null : paid / bought, 1e-5],
+      ['vwap_sell', row.vwap_sell, volume === bought ? null : (quote - paid) / (volume - bought), 1e-5],
+      ['num_buys', row.num_buys, buys, 0],
+      ['num_sells', row.num_sells, trades.length - buys, 0],
+    ]
+    for (const [field, own, real, by] of facts)
+      if (!isNear(own, real, by)) wrong.push(`${name}: ${at(bar.openMs)} ${field} is ${own}, was ${real}`)
   }
+  for (const timeMs of byTime.keys()) wrong.push(`${name}: a row at ${at(timeMs)} that never was`)
   return wrong
 }
 
 export async function compareLiquidations(subject: Subject): Promise<string[]> {
   const { rows, inGap, name } = await read(subject, 'liquidations')
   const wrong: string[] = []
-  const times = rows.map(timeOf)
+  const text = (parts: readonly unknown[]) => parts.join(' ')
+  const own = rows.map((row) =>
+    text([timeOf(row), row.side, row.quantity, row.price, row.avg_price, row.usd_value]),
+  )
   const { fromMs, toMs } = subject.range
-  const all = subject.truth.liquidations(subject.symbol, fromMs, toMs)
-  for (const timeMs of times)
-    if (!all.some((real) => real.timeMs === timeMs)) wrong.push(`${name}: ${at(timeMs)} never was`)
-  for (const real of all) {
-    const count = times.filter((timeMs) => timeMs === real.timeMs).length
-    if (count > 1) wrong.push(`${name}: ${at(real.timeMs)} is there ${count} times`)
-    if (count === 0 && !inGap(real.timeMs, real.timeMs + 1)) wrong.push(`${name}: ${at(real.timeMs)} is lost`)
+  for (const real of subject.truth.liquidations(subject.symbol, fromMs, toMs)) {
+    const [size, average] = [Number(real.size), Number(real.averagePrice)]
+    const index = own.findIndex((each) => each.startsWith(`${real.timeMs} `))
+    const [found = ''] = index < 0 ? [] : own.splice(index, 1)
+    const usd = Number(found.split(' ').at(-1))
+    if (found === '') {
+      if (!inGap(real.timeMs, real.timeMs + 1)) wrong.push(`${name}: ${at(real.timeMs)} is lost`)
+    } else if (
+      !found.startsWith(`${text([real.timeMs, real.side, size, Number(real.price), average])} `) ||
+      Math.abs(usd - size * average) > MICRO * usd
+    )
+      wrong.push(`${name}: ${at(real.timeMs)} differs: ${found}`)
   }
+  for (const each of own) wrong.push(`${name}: ${each} never was, or is there twice`)
   return wrong
 }
 
-/** Rows that stand on a grid: each instant once, and no other instant. */
-async function compareGrid(
-  subject: Subject,
-  dataset: Feed['dataset'],
-  gridMs: number,
-  interval: FeedInterval = '',
-): Promise<string[]> {
-  const { rows, name } = await read(subject, dataset, interval)
-  const times = rows.map(timeOf)
-  return [
-    ...times
-      .filter((timeMs) => timeMs % gridMs !== 0)
-      .map((timeMs) => `${name}: ${at(timeMs)} is off the grid`),
-    ...times
-      .filter((timeMs, index) => times.indexOf(timeMs) !== index)
-      .map((timeMs) => `${name}: ${at(timeMs)} is there twice`),
-  ]
+export async function compareFunding(subject: Subject): Promise<string[]> {
+  const funding = await read(subject, 'funding')
+  const { truth, venue, symbol, range } = subject
+  const everyMs = venue === 'perp' ? HOUR_MS : 8 * HOUR_MS
+  const wrong = offGrid(funding, everyMs)
+  const byTime = new Map(funding.rows.map((row) => [timeOf(row), row]))
+  for (const { dueMs, rate } of truth.funding(venue, symbol, range.fromMs, range.toMs)) {
+    const row = byTime.get(dueMs)
+    byTime.delete(dueMs)
+    if (row === undefined) {
+      if (!funding.inGap(dueMs, dueMs + 1)) wrong.push(`${funding.name}: ${at(dueMs)} is lost`)
+    } else if (row.funding_rate !== rate || Date.parse(String(row.next_funding_time)) !== dueMs + everyMs)
+      wrong.push(`${funding.name}: ${at(dueMs)} is ${JSON.stringify(row)}, was ${rate}`)
+  }
+  for (const timeMs of byTime.keys()) wrong.push(`${funding.name}: ${at(timeMs)} never was`)
+  return wrong
+}
+
+/** Futures publish their samples; of the perpetual venue it is the last context of each grid point, told each second. */
+export async function compareOpenInterest(subject: Subject): Promise<string[]> {
+  const { truth, venue, symbol, range, slackMs } = subject
+  const wrong: string[] = []
+  for (const interval of COARSE) {
+    const interest = await read(subject, 'open_interest', interval)
+    const stepMs = INTERVAL_MS[interval]
+    wrong.push(...offGrid(interest, stepMs))
+    const byTime = new Map(interest.rows.map((row) => [timeOf(row), row]))
+    for (let gridMs = Math.ceil(range.fromMs / stepMs) * stepMs; gridMs < range.toMs; gridMs += stepMs) {
+      const row = byTime.get(gridMs)
+      if (row === undefined) {
+        if (!interest.inGap(gridMs - FRESH_MS, gridMs + 1))
+          wrong.push(`${interest.name}: no row at ${at(gridMs)} and no gap`)
+        continue
+      }
+      const ageMs = interest.inGap(gridMs - FRESH_MS, gridMs + 1) ? FRESH_MS : 2 * SECOND_MS + slackMs
+      const oldestMs = venue === 'futures' ? gridMs : gridMs - ageMs
+      if (!wasInterest(row, gridMs, oldestMs)) wrong.push(`${interest.name}: ${at(gridMs)} never was`)
+    }
+  }
+  return wrong
+
+  function wasInterest(row: Row, newestMs: number, oldestMs: number): boolean {
+    for (let timeMs = newestMs; timeMs >= oldestMs; timeMs -= SECOND_MS) {
+      const amount = Number(truth.openInterest(venue, symbol, timeMs))
+      if (row.open_interest !== amount) continue
+      // The context's mark price moves every three seconds.
+      const markMs = venue === 'futures' ? timeMs : Math.floor(timeMs / 3_000) * 3_000
+      const usd = amount * truth.markPrice(venue, symbol, markMs)
+      return isNear(row.open_interest_usd, usd, Math.max(0.01, usd * 1e-6))
+    }
+    return false
+  }
 }
 
 /** Everything that is recorded of a symbol at a venue. */
 export async function compareAll(subject: Subject): Promise<string[]> {
+  const { venue } = subject
   const wrong: string[] = []
-  for (const interval of ['1s', '1m', '5m'] as const) wrong.push(...(await compareCandles(subject, interval)))
-  for (const interval of ['1s', '1m', '5m'] as const)
-    wrong.push(...(await compareGrid(subject, 'candles', INTERVAL_MS[interval], interval)))
-  if (subject.venue === 'perp') wrong.push(...(await compareGrid(subject, 'snapshots', SAMPLE_MS)))
-  else wrong.push(...(await compareGrid(subject, 'ticker', INTERVAL_MS['1s'])))
-  if (subject.venue === 'spot') wrong.push(...(await compareFlow(subject, '5m')))
-  if (subject.venue === 'futures') wrong.push(...(await compareLiquidations(subject)))
-  if (subject.venue === 'perp') {
+  for (const interval of ['1s', '1m', ...COARSE] as const)
+    wrong.push(...(await compareCandles(subject, interval)))
+  if (venue === 'spot') for (const interval of COARSE) wrong.push(...(await compareFlow(subject, interval)))
+  if (venue !== 'perp') wrong.push(...(await compareTicker(subject)))
+  if (venue === 'futures') wrong.push(...(await compareLiquidations(subject)))
+  if (venue !== 'spot') {
+    wrong.push(...(await compareFunding(subject)))
+    wrong.push(...(await compareOpenInterest(subject)))
+  }
+  if (venue === 'perp') {
     wrong.push(...(await compareTrades(subject)))
     wrong.push(...(await compareBooks(subject)))
   }
   return wrong
 }
+
+export type { Read, Subject }

@@ -16,6 +16,16 @@ export interface RestStandIn {
   readonly asked: Asked[]
 }
 
+/** An answer with 400 and the venue's own code. */
+export class Refusal {
+  readonly code: number
+  readonly msg: string
+  constructor(code: number, msg: string) {
+    this.code = code
+    this.msg = msg
+  }
+}
+
 /** The answer is sent as JSON with 200; `undefined` is 404. */
 export async function restStandIn(answer: (asked: Asked) => unknown): Promise<RestStandIn> {
   const asked: Asked[] = []
@@ -35,7 +45,8 @@ export async function restStandIn(answer: (asked: Asked) => unknown): Promise<Re
       }
       asked.push(question)
       const value = answer(question)
-      response.writeHead(value === undefined ? 404 : 200, { 'content-type': 'application/json' })
+      const status = value === undefined ? 404 : value instanceof Refusal ? 400 : 200
+      response.writeHead(status, { 'content-type': 'application/json' })
       response.end(JSON.stringify(value === undefined ? { code: -1, msg: 'unknown path' } : value))
     })
   })

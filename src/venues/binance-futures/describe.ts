@@ -28,7 +28,8 @@ export const binanceFuturesDescription: VenueDescription = {
     klines: { intervals: KLINE_INTERVALS, maxAgeMs: null, pageRows: 499 },
     aggregate_trades: { maxAgeMs: DAY_MS, pageRows: 1_000 },
     funding: { maxAgeMs: null, pageRows: 1_000 },
-    open_interest: { intervals: OPEN_INTEREST_INTERVALS, maxAgeMs: 30 * DAY_MS, pageRows: 500 },
+    // "The last month"; how long the month is that the venue means is found out by asking.
+    open_interest: { intervals: OPEN_INTEREST_INTERVALS, maxAgeMs: 31 * DAY_MS, pageRows: 500 },
   },
   notProvided: {
     liquidations: 'closed by the exchange: neither an answer nor an archive has them',

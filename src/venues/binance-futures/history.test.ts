@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import { type Asked, restStandIn } from '../../../test/venues/rest-stand-in.ts'
+import { type Asked, Refusal, restStandIn } from '../../../test/venues/rest-stand-in.ts'
 import { endAll } from '../../../test/venues/scripted-venue.ts'
 import { walkAll } from '../../../test/venues/walk.ts'
 import { manualClock } from '../../kit/clock.ts'
@@ -32,6 +32,8 @@ function grid(asked: Asked, stepMs: number): number[] {
     times.push(at)
   return times
 }
+
+let statisticsKeptMs = 30 * DAY
 
 function answer(asked: Asked): unknown {
   const symbol = asked.query.get('symbol')
@@ -68,7 +70,8 @@ function answer(asked: Asked): unknown {
         .flatMap((row) => [row, { ...row, fundingTime: row.fundingTime + 1, rateType: 'Special' }])
         .slice(0, numbers(asked).limit)
     case '/futures/data/openInterestHist':
-      assert.ok(numbers(asked).from > NOW - 30 * DAY, 'older is refused by the venue')
+      if (numbers(asked).from < NOW - statisticsKeptMs)
+        return new Refusal(-1130, "parameter 'startTime' is invalid.")
       return grid(asked, 5 * MINUTE)
         .filter((at) => at < NOW - 6 * MINUTE)
         .map((timestamp) => ({ symbol, sumOpenInterest: '10', sumOpenInterestValue: '600000', timestamp }))
@@ -131,16 +134,23 @@ test('settled funding: regular rates only, each once, with the time of the next'
   assert.equal(walked.settledMs, NOW - MINUTE)
 })
 
-test('open interest: one month and no more, and near the present only what has been published', async () => {
-  const { venue } = await futures()
-  const range = { fromMs: NOW - 40 * DAY, toMs: NOW }
-  const walked = await walkAll(venue, { dataset: 'open_interest', symbol: 'XRP', range })
-  assert.deepEqual(walked.missing, [{ fromMs: range.fromMs, toMs: NOW - 30 * DAY + MINUTE }])
-  const times = walked.observations.map((each) => each.venueTimeMs)
-  assert.ok(times.every((at, index) => index === 0 || at - (times[index - 1] ?? 0) === 5 * MINUTE))
-  assert.equal(times.at(-1), Date.parse('2026-03-14T11:55:00Z'))
-  assert.equal(walked.settledMs, Date.parse('2026-03-14T12:00:00Z'))
-})
+for (const days of [30, 31]) {
+  test(`open interest: the ${days} days that the venue means by a month, near the present what has been published`, async () => {
+    statisticsKeptMs = days * DAY
+    const { venue } = await futures()
+    const range = { fromMs: NOW - 40 * DAY, toMs: NOW }
+    const walked = await walkAll(venue, { dataset: 'open_interest', symbol: 'XRP', range })
+    assert.equal(walked.missing[0]?.fromMs, range.fromMs)
+    const keptMs = walked.missing.at(-1)?.toMs ?? 0
+    const offMs = keptMs - (NOW - days * DAY)
+    assert.ok(offMs >= 0 && offMs <= 5 * MINUTE, `begins ${offMs} ms after the oldest`)
+    const times = walked.observations.map((each) => each.venueTimeMs)
+    assert.ok(times.every((at, index) => index === 0 || at - (times[index - 1] ?? 0) === 5 * MINUTE))
+    assert.equal(times[0], Math.ceil(keptMs / (5 * MINUTE)) * 5 * MINUTE)
+    assert.equal(times.at(-1), Date.parse('2026-03-14T11:55:00Z'))
+    assert.equal(walked.settledMs, Date.parse('2026-03-14T12:00:00Z'))
+  })
+}
 
 test('liquidations of the past do not exist', async () => {
   const { venue, rest } = await futures()

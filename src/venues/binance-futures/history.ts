@@ -7,7 +7,7 @@ import type { Channel } from '../channel.ts'
 import type { DeadLetters } from '../dead-letter.ts'
 import { ceilTo, notProvided, rangeOrNull, splitByAge } from '../history-range.ts'
 import type { BookSnapshotObservation, FundingObservation, OpenInterestObservation } from '../observation.ts'
-import type { Pager } from '../pager.ts'
+import { type Pager, VenueError } from '../pager.ts'
 import type { HistoryPage, HistoryRequest, Witness } from '../venue.ts'
 import type { VenueTime } from '../venue-time.ts'
 import { binanceFuturesDescription } from './describe.ts'
@@ -19,6 +19,8 @@ const OPEN_INTEREST_PATH = '/futures/data/openInterestHist'
 const FUNDING_PATH = `${API}/fundingRate`
 const FUNDING_PER_PAGE = 1_000
 const OPEN_INTEREST_PER_PAGE = 500
+/** Of the month of statistics so much is certain; what is older may be refused. */
+const CERTAIN_STATISTICS_MS = 30 * 86_400_000
 /** The oldest instant moves while we ask: stay this much inside. */
 const AGE_GUARD_MS = 60_000
 /** A settled rate is published within this time. */
@@ -112,8 +114,11 @@ async function* walkOpenInterest(walk: Walk, interval: CandleInterval): AsyncGen
   let fromMs = range.fromMs
   while (fromMs < range.toMs) {
     const startTime = ceilTo(fromMs, stepMs)
-    const toMs = Math.min(range.toMs, startTime + OPEN_INTEREST_PER_PAGE * stepMs)
     const venueNowMs = await walk.venueTime.now(walk.signal)
+    const certainMs = ceilTo(venueNowMs - CERTAIN_STATISTICS_MS + AGE_GUARD_MS, stepMs)
+    const isCertain = startTime >= certainMs
+    const pageMs = startTime + OPEN_INTEREST_PER_PAGE * stepMs
+    const toMs = Math.min(range.toMs, isCertain ? pageMs : Math.min(pageMs, certainMs))
     if (startTime >= range.toMs)
       return yield { observations: [], covered: rangeOrNull(fromMs, range.toMs), missing: [] }
     if (startTime >= venueNowMs) return
@@ -131,7 +136,15 @@ async function* walkOpenInterest(walk: Walk, interval: CandleInterval): AsyncGen
       pool: 'statistics',
       isBackground: !walk.isUrgent,
     }
-    const answer = await walk.pager.ask(question, walk.signal)
+    const answer = await walk.pager.ask(question, walk.signal).catch((error: unknown) => {
+      if (isCertain || !isTooOld(error)) throw error
+      return undefined
+    })
+    if (answer === undefined) {
+      yield notProvided({ fromMs, toMs })
+      fromMs = toMs
+      continue
+    }
     const rows = expectShape(OpenInterestRows, answer, OPEN_INTEREST_PATH, walk.deadLetters)
     const observations = rows
       .map((row) => mapOpenInterestRow(row, { ...about, receivedMs: answer.receivedMs }))
@@ -144,6 +157,11 @@ async function* walkOpenInterest(walk: Walk, interval: CandleInterval): AsyncGen
     if (!isPast) return
     fromMs = toMs
   }
+}
+
+/** "parameter 'startTime' is invalid". */
+function isTooOld(error: unknown): boolean {
+  return error instanceof VenueError && error.isFinal && error.message.includes('-1130')
 }
 
 export async function askOpenInterest(

@@ -23,7 +23,7 @@ export const hyperliquidDescription: VenueDescription = {
     funding: { via: 'poll', everyMs: 2 * MINUTE_MS, longestSilenceMs: 10 * MINUTE_MS },
   },
   history: {
-    klines: { intervals: KLINE_INTERVALS, maxAgeMs: null, maxRows: 5_000, pageRows: 1_500 },
+    klines: { intervals: KLINE_INTERVALS, maxAgeMs: null, maxRows: 5_000, pageRows: 5_000 },
     funding: { maxAgeMs: null, pageRows: 500 },
   },
   notProvided: {

@@ -13,7 +13,8 @@ import { Book, Candles, ExchangeStatus, FundingRows, Meta, Trades } from './wire
 
 const HOUR_MS = 3_600_000
 const CANDLES_KEPT = 5_000
-const CANDLES_PER_PAGE = 1_500
+/** All that there are: a question costs as much as 1,200 of their rows. */
+const CANDLES_PER_PAGE = CANDLES_KEPT
 const FUNDING_PER_PAGE = 500
 /** Quiet bars are left out at first and may be published later. */
 const CANDLE_SETTLE_MS = 180_000

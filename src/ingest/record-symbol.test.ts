@@ -1,0 +1,82 @@
+/** What is made of single observations, where neither a venue nor a clock is needed. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readRows } from '../../test/ingest/read-feed.ts'
+import { manualClock } from '../kit/clock.ts'
+import { createLogger } from '../kit/log.ts'
+import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
+import { VENUES } from '../venues/list.ts'
+import type { BestBidAskObservation } from '../venues/observation.ts'
+import type { Venue } from '../venues/venue.ts'
+import { feedOf } from './plans.ts'
+import { recordSymbol } from './record-symbol.ts'
+import { createCoverageTracker } from './track-coverage.ts'
+import { createRowWriter } from './write-rows.ts'
+
+const START_MS = Date.parse('2026-11-10T10:00:00Z')
+
+/** Quotes as [milliseconds after the start, update id], in the order in which they come. */
+async function tickerOf(quotes: readonly (readonly [number, number])[]): Promise<[number, number][]> {
+  const clock = manualClock(START_MS)
+  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const { series, coverage } = store
+  const writer = createRowWriter({ series, clock, log: createLogger({ level: 'silent' }) })
+  const recorder = recordSymbol(
+    {
+      ...{ plan: VENUES['binance-futures'].plan, venue: {} as Venue, symbol: 'BTC', series, writer, clock },
+      tracker: createCoverageTracker({ feeds: [], coverage, writer }),
+      derivatives: undefined,
+      counts: { trades: 0, differences: 0, lateTrades: 0, missedMinutes: 0 },
+      signal: new AbortController().signal,
+    },
+    { fromMs: START_MS, onError: assert.ifError },
+  )
+  for (const [ms, updateId] of quotes) {
+    const timeMs = START_MS + ms
+    recorder.observe({
+      ...{ kind: 'best_bid_ask', source: 'cexa_futures', symbol: 'BTC', instrument: 'BTCUSDT' },
+      ...{ venueTimeMs: timeMs, receivedMs: timeMs, key: null, updateId },
+      bid: [String(100 + updateId), '1'],
+      ask: [String(200 + updateId), '1'],
+    } as BestBidAskObservation)
+    recorder.show(timeMs, timeMs)
+  }
+  recorder.show(START_MS + 60_000, START_MS + 60_000)
+  await writer.flush()
+  const range = { fromMs: START_MS, toMs: START_MS + 60_000 }
+  const rows = await readRows(store, feedOf('ticker', 'cexa_futures', 'BTC'), range)
+  await writer.close()
+  await store.close()
+  return rows.map((row) => [Date.parse(row.timestamp) - START_MS, Number(row.bid_price) - 100])
+}
+
+test('the row of a second is its newest quote, though frames changed places', async () => {
+  assert.deepEqual(
+    await tickerOf([
+      [100, 1],
+      [900, 3],
+      [800, 2],
+      [1_300, 5],
+      [950, 4],
+      [1_200, 4],
+    ]),
+    [
+      [0, 4],
+      [1_000, 5],
+    ],
+  )
+})
+
+test('a quote that comes after its second was written changes nothing', async () => {
+  assert.deepEqual(
+    await tickerOf([
+      [100, 1],
+      [2_600, 3],
+      [900, 2],
+    ]),
+    [
+      [0, 1],
+      [2_000, 3],
+    ],
+  )
+})

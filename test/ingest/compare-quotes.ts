@@ -1,0 +1,106 @@
+/** Tickers and books against what the venue really showed: every row is true, and outside of gaps none is missing. */
+import { at, offGrid, read, type Subject, timeOf } from './read-feed.ts'
+
+const SECOND_MS = 1_000
+const SLOT_MS = 100
+const FAST_BOOK_MS = 540
+const FULL_BOOK_MS = 5_400
+const FULL_LEVELS = 20
+const FAST_LEVELS = 5
+const SAMPLE_MS = 500
+const KEEP_ALIVE_MS = 60_000
+/** The promise of the sampler: an older book is no book. */
+const STALE_MS = 5_000
+
+type Levels = readonly (readonly [string, string])[]
+
+const sameSide = (own: unknown, real: Levels) =>
+  JSON.stringify(own) === JSON.stringify(real.map(([price, size]) => [Number(price), Number(size)]))
+
+/**
+ * The row of a second is the last quote of that second. Futures stamp their quotes, so it is one of that very second;
+ * spot quotes have the time of their arrival, which on a fast clock is some moments later.
+ */
+export async function compareTicker(subject: Subject): Promise<string[]> {
+  const ticker = await read(subject, 'ticker')
+  const { truth, venue, symbol, range } = subject
+  const lateMs = venue === 'spot' ? SECOND_MS + subject.slackMs : 0
+  const aheadMs = venue === 'spot' ? (subject.aheadMs ?? 0) : 0
+  const touchAt = (timeMs: number) => {
+    const { bids, asks } = truth.book(venue, symbol, timeMs, 1)
+    return [...(bids[0] ?? []), ...(asks[0] ?? [])].map(Number).join()
+  }
+  const wrong = offGrid(ticker, SECOND_MS)
+  const known = new Set<number>()
+  for (const row of ticker.rows) {
+    const secondMs = timeOf(row)
+    known.add(secondMs)
+    const own = [row.bid_price, row.bid_size, row.ask_price, row.ask_size].join()
+    let isReal = false
+    for (
+      let slot = secondMs + SECOND_MS - SLOT_MS + aheadMs;
+      slot >= secondMs - lateMs && !isReal;
+      slot -= SLOT_MS
+    )
+      isReal = touchAt(slot) === own
+    if (!isReal) wrong.push(`${ticker.name}: the quote of ${at(secondMs)} never was`)
+  }
+  // The best prices change several times in a second: each second has a row.
+  for (let secondMs = Math.ceil(range.fromMs / SECOND_MS) * SECOND_MS; secondMs + SECOND_MS <= range.toMs; ) {
+    const nextMs = secondMs + SECOND_MS
+    const isNear = (timeMs: number) => timeMs >= secondMs - lateMs && timeMs <= secondMs + lateMs
+    if (!ticker.inGap(secondMs, nextMs) && ![...known].some(isNear))
+      wrong.push(`${ticker.name}: no row at ${at(secondMs)} and no gap`)
+    secondMs = nextMs
+  }
+  return wrong
+}
+
+/**
+ * No wrong book is sampled, and none is missed: a row is the newest book that was told at its grid point, and the last
+ * row at any grid point outside of a gap is the book of that moment. A book is told every 540 ms, so it is as old.
+ */
+export async function compareBooks(subject: Subject): Promise<string[]> {
+  const books = await read(subject, 'snapshots', '', KEEP_ALIVE_MS + SAMPLE_MS)
+  const { truth, venue, symbol, range, slackMs } = subject
+  const wrong = offGrid(books, SAMPLE_MS)
+  const freshMs = FAST_BOOK_MS + slackMs
+
+  /** Whether the venue told this book in (from, to]; of another depth as far as both go. */
+  function wasTold(row: Record<string, unknown>, fromMs: number, toMs: number, levels: number): boolean {
+    const stepMs = levels > FAST_LEVELS ? FULL_BOOK_MS : FAST_BOOK_MS
+    const top = (side: unknown) => (side as unknown[]).slice(0, levels)
+    for (let told = Math.floor(toMs / stepMs) * stepMs; told > fromMs; told -= stepMs) {
+      const real = truth.book(venue, symbol, told, levels)
+      if (sameSide(top(row.bids), real.bids) && sameSide(top(row.asks), real.asks)) return true
+    }
+    return false
+  }
+
+  for (const row of books.rows) {
+    const gridMs = timeOf(row)
+    const levels = (row.bids as unknown[]).length
+    if (levels !== FULL_LEVELS && levels !== FAST_LEVELS) wrong.push(`${books.name}: ${levels} levels`)
+    // What was heard last before a gap may be sampled until it is stale; it is then an old book in a gap.
+    const ageMs = books.inGap(gridMs - STALE_MS, gridMs + 1) ? STALE_MS : freshMs
+    if (!wasTold(row, gridMs - Math.max(ageMs, freshMs), gridMs, levels))
+      wrong.push(`${books.name}: the book at ${at(gridMs)} never was, or long before`)
+  }
+  let index = 0
+  for (
+    let gridMs = Math.ceil(range.fromMs / SAMPLE_MS) * SAMPLE_MS;
+    gridMs < range.toMs;
+    gridMs += SAMPLE_MS
+  ) {
+    while (index + 1 < books.rows.length && Date.parse(books.rows[index + 1]?.timestamp ?? '') <= gridMs)
+      index += 1
+    // A book that was told after a gap finds its grid point when it is heard.
+    if (books.inGap(gridMs - freshMs - SAMPLE_MS, gridMs + 1)) continue
+    const row = books.rows[index]
+    if (row === undefined || timeOf(row) > gridMs || gridMs - timeOf(row) > KEEP_ALIVE_MS)
+      wrong.push(`${books.name}: no sample at ${at(gridMs)} and no gap`)
+    else if (!wasTold(row, gridMs - freshMs, gridMs, FAST_LEVELS))
+      wrong.push(`${books.name}: at ${at(gridMs)} the last row is an old book`)
+  }
+  return wrong
+}

@@ -1,0 +1,82 @@
+/** Stored rows and recorded gaps of a feed, for comparisons with what really happened. */
+import type { Feed, FeedInterval } from '../../src/core/feed.ts'
+import type { AssetSymbol } from '../../src/core/symbol.ts'
+import type { SandboxExchanges } from '../../src/sandbox/exchanges/run.ts'
+import type { EnvironmentStore } from '../../src/store/environment.ts'
+import { EXCHANGES, type SandboxVenue } from './recording.ts'
+
+export type Row = Record<string, unknown> & { timestamp: string }
+
+export interface Range {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+export interface Subject {
+  readonly store: EnvironmentStore
+  readonly truth: SandboxExchanges['truth']
+  readonly venue: SandboxVenue
+  readonly symbol: AssetSymbol
+  readonly range: Range
+  /** What a moment of the machine is on the clock of the recording: 0 where nothing depends on arrival. */
+  readonly slackMs: number
+  /** By how much the venue's clock was ahead of ours at times; what it tells without a time is then that new. */
+  readonly aheadMs?: number
+}
+
+export interface Read {
+  readonly rows: Row[]
+  readonly name: string
+  /** Whether some of a stretch lies in a recorded gap. */
+  inGap(fromMs: number, toMs: number): boolean
+}
+
+export async function readRows(store: EnvironmentStore, feed: Feed, { fromMs, toMs }: Range): Promise<Row[]> {
+  const page = await store.series.page({
+    feeds: [feed],
+    range: { from: fromMs, to: toMs },
+    order: 'asc',
+    limit: 200_000,
+    separator: '\n',
+  })
+  return page.text === '' ? [] : page.text.split('\n').map((text) => JSON.parse(text) as Row)
+}
+
+export async function readGaps(store: EnvironmentStore, feed: Feed, { fromMs, toMs }: Range) {
+  return (await store.coverage.read([feed], fromMs, toMs)).gaps
+}
+
+export const timeOf = (row: Row) => Date.parse(row.timestamp)
+export const at = (timeMs: number) => new Date(timeMs).toISOString().slice(11)
+
+/** The rows of the range, the gaps of the range and of `aroundMs` before it. */
+export async function read(
+  subject: Subject,
+  dataset: Feed['dataset'],
+  interval: FeedInterval = '',
+  aroundMs = 0,
+): Promise<Read> {
+  const { store, venue, symbol, range } = subject
+  const feed: Feed = { dataset, source: EXCHANGES[venue].source, symbol, interval }
+  const around = { fromMs: range.fromMs - aroundMs, toMs: range.toMs }
+  const rows = await readRows(store, feed, around)
+  const gaps = await readGaps(store, feed, around)
+  return {
+    rows,
+    inGap: (fromMs, toMs) => gaps.some((gap) => gap.from < toMs && gap.to > fromMs),
+    name: `${dataset} ${venue} ${symbol} ${interval}`.trim(),
+  }
+}
+
+/** A text for each instant that is there more than once, or not on the grid. */
+export function offGrid({ rows, name }: Read, gridMs: number): string[] {
+  const times = rows.map(timeOf)
+  return [
+    ...times
+      .filter((timeMs) => timeMs % gridMs !== 0)
+      .map((timeMs) => `${name}: ${at(timeMs)} is off the grid`),
+    ...times
+      .filter((timeMs, index) => times.indexOf(timeMs) !== index)
+      .map((timeMs) => `${name}: ${at(timeMs)} is there twice`),
+  ]
+}

@@ -1,0 +1,30 @@
+/** The toy's sockets: one, with a word for each coin. */
+import { type Channel, channelKey } from '../../../src/venues/channel.ts'
+import { data, type FeedProtocol, ignored, parseObject, refused } from '../../../src/venues/frame.ts'
+import type { Route } from '../../../src/venues/link.ts'
+import type { SymbolMap } from '../../../src/venues/symbol-map.ts'
+import { mapTrade } from './mapper.ts'
+import { Trade } from './wire.ts'
+
+export const routesOf = (channels: readonly Channel[], host: string, symbols: SymbolMap): Route[] => [
+  {
+    name: 'toy',
+    url: `${host}/feed`,
+    channels,
+    greeting: [...new Set(channels.map((each) => `listen ${symbols.toVenue(each.symbol)}`))],
+  },
+]
+
+export const createReader = (symbols: SymbolMap): FeedProtocol => ({
+  accepts: false,
+  heartbeat: null,
+  greetingPaceMs: 0,
+  read(text, receivedMs) {
+    const message = parseObject(text)
+    if (message === undefined) return refused('malformed')
+    if (!Trade.is(message)) return refused('wrong_shape')
+    const symbol = symbols.fromVenue(message.coin)
+    if (symbol === undefined) return ignored('not recorded')
+    return data(channelKey({ dataset: 'trades', symbol }), mapTrade(message, symbol, receivedMs))
+  },
+})

@@ -1,0 +1,33 @@
+/** The toy's REST side. */
+import { askTyped } from '../../../src/venues/ask-typed.ts'
+import { floorTo, notProvided } from '../../../src/venues/history-range.ts'
+import type { HistoryPage, HistoryRequest } from '../../../src/venues/venue.ts'
+import type { VenueTime } from '../../../src/venues/venue-time.ts'
+import { mapBar } from './mapper.ts'
+import { Bars, Time } from './wire.ts'
+
+const MINUTE_MS = 60_000
+
+type Asker = Parameters<typeof askTyped>[0]
+
+export async function askServerTime(
+  rest: Asker,
+  signal: AbortSignal,
+): Promise<{ venueMs: number; roundTripMs: number }> {
+  const { value, answer } = await askTyped(rest, { path: '/time', weight: 1 }, Time, signal)
+  return { venueMs: value.now, roundTripMs: answer.roundTripMs }
+}
+
+export async function* walkHistory(
+  rest: Asker & { readonly venueTime: VenueTime },
+  { dataset, range }: HistoryRequest,
+  signal: AbortSignal,
+): AsyncGenerator<HistoryPage> {
+  if (dataset !== 'klines') return yield notProvided(range)
+  const toMs = Math.min(range.toMs, floorTo(await rest.venueTime.now(signal), MINUTE_MS))
+  if (toMs <= range.fromMs) return
+  const question = { path: '/bars', query: { from: range.fromMs, to: toMs }, weight: 1, isBackground: true }
+  const { value, answer } = await askTyped(rest, question, Bars, signal)
+  const observations = value.map((bar) => mapBar(bar, answer.receivedMs))
+  yield { observations, covered: { fromMs: range.fromMs, toMs }, missing: [] }
+}

@@ -1,0 +1,36 @@
+/** The toy behind the venue port. */
+import { VenueError } from '../../../src/venues/pager.ts'
+import { assertHistory, supportedChannels } from '../../../src/venues/supported.ts'
+import type { Venue, VenueDependencies } from '../../../src/venues/venue.ts'
+import { assembleVenue, checkLine } from '../../../src/venues/venue-parts.ts'
+import { createVenueTime } from '../../../src/venues/venue-time.ts'
+import { toyDescription as describe } from './describe.ts'
+import { createReader, routesOf } from './feed.ts'
+import { askServerTime, walkHistory } from './history.ts'
+
+export function createToy(dependencies: VenueDependencies): Venue {
+  const parts = assembleVenue(describe, dependencies)
+  const venueTime = createVenueTime({
+    clock: dependencies.clock,
+    askVenue: (signal) => askServerTime(parts, signal),
+  })
+  return {
+    describe,
+    deadLetters: parts.deadLetters,
+    live(channels, options) {
+      const routes = routesOf(supportedChannels(describe, channels), parts.hosts.stream, parts.symbols)
+      return parts.listen({ routes, polls: [], protocol: createReader(parts.symbols) }, options)
+    },
+    history(request, { signal }) {
+      assertHistory(describe, request)
+      return walkHistory({ ...parts, venueTime }, request, signal)
+    },
+    witness: async () => undefined,
+    book: async () => {
+      throw new VenueError('the toy has no book', { isFinal: true })
+    },
+    serverTime: ({ signal }) => venueTime.ask(signal),
+    check: ({ signal }) =>
+      checkLine(describe, parts.hosts, async () => `its clock says ${(await venueTime.ask(signal)).venueMs}`),
+  }
+}

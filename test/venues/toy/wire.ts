@@ -1,0 +1,11 @@
+/** The toy's messages. */
+import Type, { type Static } from 'typebox'
+import { DecimalText, Millis, wireType } from '../../../src/venues/wire-type.ts'
+
+const TradeSchema = Type.Object({ n: Type.Integer(), coin: Type.String(), px: DecimalText, t: Millis })
+export type TradeWire = Static<typeof TradeSchema>
+export const Trade = wireType(TradeSchema)
+export const Bars = wireType(Type.Array(Type.Object({ t: Millis, px: DecimalText })))
+export const Time = wireType(Type.Object({ now: Millis }))
+
+export const TOY_WIRE = { Trade, Bars, Time }
