@@ -31,9 +31,11 @@ export async function recallMarket(options: {
   nowMs: number
   /** Since when the symbol is recorded; undefined at the first start of all. */
   recordedFromMs: number | undefined
+  /** Prints before this were final when we started; those after it may have been lost without a trace. */
+  settledMs: number
   signal: AbortSignal
 }): Promise<void> {
-  const { plan, recorder, series, venue, nowMs, recordedFromMs, signal } = options
+  const { plan, recorder, series, venue, nowMs, recordedFromMs, settledMs, signal } = options
   const { symbol, marketId, volume } = recorder.market
   const fromMs = barStart(
     Math.max(recorder.startMs - MARKETS_BACK_MS, nowMs - 2 * MARKETS_BACK_MS),
@@ -58,8 +60,9 @@ export async function recallMarket(options: {
     const bar = barOfRow(row)
     const instrument = row.token_id ?? marketId
     fixed.add(`${instrument}:${bar.openTimeMs}`)
-    recorder.fix(instrument, bar, !plan.hasTokens)
-    standsToMs = Math.max(standsToMs ?? 0, bar.openTimeMs + INTERVAL_MS[BASE_INTERVAL])
+    const endMs = bar.openTimeMs + INTERVAL_MS[BASE_INTERVAL]
+    recorder.fix(instrument, bar, !plan.hasTokens && endMs <= settledMs)
+    standsToMs = Math.max(standsToMs ?? 0, endMs)
   }
   const isFixed = (instrument: string, timeMs: number) =>
     fixed.has(`${instrument}:${barStart(timeMs, BASE_INTERVAL)}`)
@@ -72,7 +75,9 @@ export async function recallMarket(options: {
   const bucketMs = barStart(nowMs, BASE_INTERVAL)
   const missedMs = standsToMs ?? recordedFromMs
   const sinceMs = barStart(Math.max(recorder.startMs, missedMs ?? barStart(nowMs, '1h')), BASE_INTERVAL)
-  const printsMs = missedMs === undefined ? bucketMs : Math.min(sinceMs, bucketMs)
+  const unsureMs = Math.max(settledMs, recordedFromMs ?? bucketMs)
+  const printsMs =
+    missedMs === undefined ? bucketMs : Math.max(recorder.startMs, Math.min(sinceMs, bucketMs, unsureMs))
   const range = { fromMs: plan.hasTokens ? 0 : printsMs, toMs: nowMs }
   if (!plan.hasTokens && recorder.startMs < bucketMs) {
     const finer: ContractBarObservation[] = []

@@ -251,6 +251,12 @@ export interface SweptObservation extends Observed {
   readonly kind: 'swept'
 }
 
+/** Every print of the symbol before an instant was told, of all markets that the venue lists and that are not swept. */
+export interface SweptToObservation extends Observed {
+  readonly kind: 'swept_to'
+  readonly toMs: number
+}
+
 export type DataObservation =
   | TradeObservation
   | AggregateTradeObservation
@@ -271,6 +277,7 @@ export type DataObservation =
   | ContractBarObservation
   | OracleRoundObservation
   | SweptObservation
+  | SweptToObservation
 
 interface Control {
   readonly source: Source

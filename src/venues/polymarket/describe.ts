@@ -64,6 +64,13 @@ export const POLYMARKET_TIMES = {
   /** Counted from the close; a market that does not close is swept as if it had closed after `sweepLatestMs`. */
   sweepsAfterMs: [MINUTE_MS, 10 * MINUTE_MS],
   sweepLatestMs: 5 * MINUTE_MS,
+  /** Every listed window, running or not, is swept so often; a sweep begins so long before the end of the last one. */
+  roundEveryMs: 4 * MINUTE_MS,
+  roundOverlapMs: 10 * MINUTE_MS,
+  /** A print is listed so long after its block, at the latest. */
+  listedWithinMs: MINUTE_MS,
+  /** Windows are listed a day ahead, those of a day two. */
+  listedAheadMs: 50 * 60 * MINUTE_MS,
   /** A token without a book is asked for after this, and subscribed again after the next. */
   bookMissingMs: 10_000,
   resubscribeMs: 30_000,
