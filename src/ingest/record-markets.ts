@@ -100,6 +100,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   settledMs.catch(() => {})
   /** All prints before this were told, of every market that the venue lists. */
   let sweptToMs = 0
+  let booksHeardMs = 0
   let hasListed = false
   let listedMs: number | undefined
   let hasLeft = false
@@ -122,6 +123,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       market,
       writer,
       referencePrice: () => references.now(market.marketType, clock.now()),
+      booksHeardMs: () => booksHeardMs,
     })
     // What is met after its end may be stored already: by an earlier run, or before it was forgotten. So may the
     // early prints of one that has not begun.
@@ -207,21 +209,29 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       case 'book_change':
       case 'book_lost':
         markets.get(observation.leg?.marketId ?? observation.instrument)?.recorder.observe(observation)
+        if (observation.kind !== 'book_lost') booksHeardMs = observation.receivedMs
         break
       case 'market_ticker':
         markets.get(observation.instrument)?.recorder.observe(observation)
     }
   }
 
-  const running = (timeMs: number, type?: MarketType) =>
+  const running = (timeMs: number, type?: MarketType, beforeMs = 0) =>
     [...markets.values()]
       .map(({ recorder }) => recorder)
       .filter(
         ({ startMs, endMs, market }) =>
-          startMs <= timeMs && timeMs < endMs && (type === undefined || market.marketType === type),
+          startMs - beforeMs <= timeMs &&
+          timeMs < endMs &&
+          (type === undefined || market.marketType === type),
       )
 
-  const windows = judgeWindows({ symbol, tracker, running })
+  const windows = judgeWindows({
+    symbol,
+    tracker,
+    running,
+    feedOf: (type) => snapshotFeed(plan, symbol, type),
+  })
 
   /** When prints of a market are heard; the longer ones are followed from one length before. */
   function tradedRange({ startMs, endMs }: MarketRecorder): MendedMarket['traded'] {

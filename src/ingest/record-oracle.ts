@@ -290,11 +290,14 @@ function recordSymbol(
   return {
     observe,
     gap(_dataset, fromMs, toMs) {
-      if (Number.isFinite(fromMs)) holes.push({ fromMs, toMs })
-      else {
-        const last = holes.at(-1)
-        if (last !== undefined && !Number.isFinite(last.toMs)) holes[holes.length - 1] = { ...last, toMs }
-      }
+      const isOpen = (hole: Hole) => !Number.isFinite(hole.toMs)
+      if (!Number.isFinite(fromMs)) holes = holes.map((hole) => (isOpen(hole) ? { ...hole, toMs } : hole))
+      // A line that is lost may fall silent too: that is the same hole.
+      else if (holes.some(isOpen))
+        holes = holes.map((hole) =>
+          isOpen(hole) ? { ...hole, fromMs: Math.min(hole.fromMs, fromMs) } : hole,
+        )
+      else holes.push({ fromMs, toMs })
     },
     begins(_dataset, atMs) {
       // Between our start and the first answer that is heard, rounds are asked for like any that were missed.

@@ -98,6 +98,12 @@ export function createCoverageTracker(options: {
     state.isClaiming = false
   }
 
+  /** Claims what lies before a hole, and goes on behind it. */
+  function claimAround(state: State, fromMs: number, toMs: number): void {
+    record(state.feed, state.claimedToMs, fromMs)
+    state.claimedToMs = Math.max(state.claimedToMs, toMs)
+  }
+
   return {
     up(channel, atMs) {
       if (upChannels.has(channel)) return
@@ -144,6 +150,8 @@ export function createCoverageTracker(options: {
     },
     lost(feed, fromMs, toMs, reason) {
       gaps += 1
+      const state = byName.get(feedName(feed))
+      if (state?.isClaiming === true) claimAround(state, fromMs, toMs)
       retract(feed, fromMs, toMs)
       recordGap(feed, fromMs, toMs, reason)
     },
@@ -153,9 +161,9 @@ export function createCoverageTracker(options: {
         const startMs = Math.max(fromMs, state.confirmedToMs)
         if (toMs <= startMs) continue
         gaps += 1
+        claimAround(state, startMs, toMs)
         retract(state.feed, startMs, toMs)
         recordGap(state.feed, startMs, toMs, 'not_observed')
-        state.claimedToMs = Math.max(state.claimedToMs, toMs)
       }
     },
     stats: () => ({

@@ -179,11 +179,15 @@ export type BookLostReason =
   | 'top_mismatch'
   | 'hash_mismatch'
   | 'crossed'
+  /** a frame came that is older than the one before it */
+  | 'out_of_order'
   | 'negative_size'
   | 'sequence_gap'
   | 'tick_size'
   /** an open socket says nothing of it while the venue has newer data */
   | 'frozen'
+  /** the whole socket said nothing for longer than it ever should, and speaks again: frames may be missing */
+  | 'silence'
   /** a frame that may have changed it could not be read */
   | 'damaged'
   /** a poll of it failed */

@@ -76,6 +76,8 @@ export const POLYMARKET_TIMES = {
   resubscribeMs: 30_000,
   /** A token in its window that is silent for so long is compared with the venue's own book. */
   tokenSilenceMs: 30_000,
+  /** Some running window of a symbol changes every second: a socket that pauses for so long has lost frames. */
+  socketSilenceMs: 15_000,
   /** And every token in its window so often, whether silent or not: levels below the top prove nothing by themselves. */
   verifyEveryMs: MINUTE_MS,
   /** Waiting for a book by itself before it is asked for (a new tick size brings one). */
