@@ -9,6 +9,7 @@
  *                                         last bar that stands, at the first start of all for the hour that runs
  */
 import { buildContractBars } from '../core/contract-bars.ts'
+import type { Feed } from '../core/feed.ts'
 import { barStart, INTERVAL_MS } from '../core/interval.ts'
 import type { MarketBar } from '../core/market-bars.ts'
 import type { CandleRow } from '../core/rows/candle.ts'
@@ -41,21 +42,11 @@ export async function recallMarket(options: {
     Math.max(recorder.startMs - MARKETS_BACK_MS, nowMs - 2 * MARKETS_BACK_MS),
     BASE_INTERVAL,
   )
-  const page = async <T>(feed: Parameters<SeriesStore['page']>[0]['feeds'][number]) => {
-    const { text } = await series.page({
-      feeds: [feed],
-      range: { from: fromMs, to: nowMs },
-      order: 'asc',
-      limit: MAX_ROWS,
-      separator: '\n',
-      filters: { instruments: recorder.instruments },
-    })
-    return (text === '' ? [] : text.split('\n')).map((line) => JSON.parse(line) as T)
-  }
+  const about = { series, instruments: recorder.instruments, fromMs, toMs: nowMs }
 
   const fixed = new Set<string>()
   let standsToMs: number | undefined
-  for (const row of await page<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL))) {
+  for (const row of await readStored<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL), about)) {
     if (!row.closed) continue
     const bar = barOfRow(row)
     const instrument = row.token_id ?? marketId
@@ -66,7 +57,7 @@ export async function recallMarket(options: {
   }
   const isFixed = (instrument: string, timeMs: number) =>
     fixed.has(`${instrument}:${barStart(timeMs, BASE_INTERVAL)}`)
-  for (const row of await page<TradeRow>(feedOf('trades', plan.source, symbol)))
+  for (const row of await readStored<TradeRow>(feedOf('trades', plan.source, symbol), about))
     recorder.known(tradeOfRow(row, recorder), isFixed(row.token_id ?? marketId, Date.parse(row.timestamp)))
   if (Number(volume ?? 0) === 0) return
 
@@ -93,7 +84,23 @@ export async function recallMarket(options: {
     for (const row of observations) if (row.kind === 'trade') recorder.trade(row)
 }
 
-function barOfRow(row: CandleRow): MarketBar {
+/** The stored rows of some instruments. */
+export async function readStored<T>(
+  feed: Feed,
+  about: { series: SeriesStore; instruments: readonly string[]; fromMs: number; toMs: number },
+): Promise<T[]> {
+  const { text } = await about.series.page({
+    feeds: [feed],
+    range: { from: about.fromMs, to: about.toMs },
+    order: 'asc',
+    limit: MAX_ROWS,
+    separator: '\n',
+    filters: { instruments: about.instruments },
+  })
+  return (text === '' ? [] : text.split('\n')).map((line) => JSON.parse(line) as T)
+}
+
+export function barOfRow(row: CandleRow): MarketBar {
   const volume = row.volume ?? 0
   return {
     openTimeMs: Date.parse(row.timestamp),
@@ -107,7 +114,7 @@ function barOfRow(row: CandleRow): MarketBar {
   }
 }
 
-function tradeOfRow(row: TradeRow, { market }: MarketRecorder): TradeObservation {
+export function tradeOfRow(row: TradeRow, { market }: MarketRecorder): TradeObservation {
   const timeMs = Date.parse(row.timestamp)
   return {
     kind: 'trade',

@@ -27,6 +27,7 @@ import type { Recorder, RecorderStatus } from './recorder.ts'
 import { type LiveRecorder, type LiveRun, runLive } from './run-live.ts'
 import { finalize } from './symbol-parts.ts'
 import { type CoverageTracker, createCoverageTracker } from './track-coverage.ts'
+import { uncovered } from './uncovered.ts'
 import { createRowWriter, type RowWriter } from './write-rows.ts'
 
 const INTERVALS = ['5m', '15m'] as const
@@ -128,18 +129,6 @@ export function recordOracle(options: OracleOptions): Recorder {
 interface Hole extends TimeRange {
   /** How often it was asked for in vain. */
   readonly asks?: number
-}
-
-/** What of a range lies in none of the ascending ranges. */
-function uncovered(range: TimeRange, covered: readonly TimeRange[]): TimeRange[] {
-  const rests: TimeRange[] = []
-  let atMs = range.fromMs
-  for (const { fromMs, toMs } of covered) {
-    if (fromMs > atMs) rests.push({ fromMs: atMs, toMs: Math.min(fromMs, range.toMs) })
-    atMs = Math.max(atMs, toMs)
-    if (atMs >= range.toMs) return rests
-  }
-  return [...rests, { fromMs: atMs, toMs: range.toMs }]
 }
 
 function recordSymbol(

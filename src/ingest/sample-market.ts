@@ -93,7 +93,7 @@ export function sampleMarket(options: {
       live.add(instrument)
       changed(atMs)
       if (!isLive()) return
-      if (lostSinceMs !== undefined && gridOf(lostSinceMs + 1) <= changedMs)
+      if (lostSinceMs !== undefined && gridOf(lostSinceMs + 1) < gridOf(changedMs))
         doubts.push({ fromMs: lostSinceMs, toMs: gridOf(changedMs) })
       lostSinceMs = undefined
     },

@@ -58,6 +58,8 @@ export async function startPredictionsRecording(
     symbols: readonly AssetSymbol[]
     folder?: string
     oracleBackMs?: number
+    /** Without the key of the second venue nothing is heard of it, only asked for. */
+    hasKey?: boolean
   },
 ): Promise<PredictionsRecording> {
   const { clock } = world
@@ -67,7 +69,12 @@ export async function startPredictionsRecording(
   const recorders = sandboxPredictions({ ready: true, ...world.sandbox })
     .filter(({ name }) => options.venues.some((wanted) => wanted === name))
     .map((setting) => {
-      const venue = VENUES[setting.name].create({ clock, ...setting, limits: LIMITS })
+      const venue = VENUES[setting.name].create({
+        clock,
+        ...setting,
+        ...(options.hasKey === false ? { kalshi: {} } : {}),
+        limits: LIMITS,
+      })
       const parts = { venue, store, clock, log, symbols: options.symbols }
       if (setting.name === 'chainlink')
         return recordOracle({
