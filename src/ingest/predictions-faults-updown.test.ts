@@ -84,7 +84,7 @@ before(async () => {
   run = await runFaults({
     venues: [venue],
     startMs: START_MS,
-    stepMs: 250,
+    stepMs: 500,
     slotMs: 1_000,
     cases: CASES,
     settleMs: 6 * 60_000,

@@ -87,8 +87,9 @@ export function sampleMarket(options: {
     snapshot({ instrument, venueTimeMs, receivedMs, bids, asks }) {
       const book = books.get(instrument)
       if (book === undefined) return
-      // The time of a book can be that of its last change, long ago: for us it begins when it is heard.
-      const atMs = before(isLive() ? venueTimeMs : Math.max(venueTimeMs, receivedMs))
+      // The time of a book is that of its last change. One from before the loss begins, for us, when it is heard.
+      const isOlder = !isLive() && venueTimeMs < (lostSinceMs ?? Number.POSITIVE_INFINITY)
+      const atMs = before(isOlder ? Math.max(venueTimeMs, receivedMs) : venueTimeMs)
       book.replace(microLevels(bids), microLevels(asks))
       live.add(instrument)
       changed(atMs)
@@ -108,6 +109,7 @@ export function sampleMarket(options: {
     lost({ instrument, sinceMs }) {
       if (!books.has(instrument) || !live.has(instrument)) return
       if (isDirty && isLive() && gridOf(changedMs) <= sinceMs) take(gridOf(changedMs), false)
+      keepAlive(sinceMs)
       isDirty = false
       live.delete(instrument)
       lostSinceMs = Math.min(lostSinceMs ?? sinceMs, sinceMs)

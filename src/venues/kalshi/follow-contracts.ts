@@ -77,7 +77,11 @@ export function followContracts(options: FollowOptions): Companion {
       try {
         if (nowMs >= nextListMs && !session.isPaused()) {
           nextListMs = nowMs + TIMES.catalogueEveryMs
-          await list(session, desk)
+          await list(session, desk).catch((error) => {
+            // Without a list it is not known what was traded.
+            if (isPolling) tellTrades(session, desk.symbol, polledMs.get(desk.symbol) ?? nowMs)
+            throw error
+          })
         }
         for (const lost of desk.follow(catalogue.wanted(desk.symbol, nowMs), nowMs)) {
           session.emit(`book:${desk.symbol}`, lost)
