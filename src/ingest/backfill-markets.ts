@@ -14,11 +14,9 @@ import type { MarketInput } from '../core/rows/market.ts'
 import type { TradeRow } from '../core/rows/trade.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 import { backoffMs } from '../kit/backoff.ts'
-import type { Clock } from '../kit/clock.ts'
-import type { Logger } from '../kit/log.ts'
-import type { EnvironmentStore } from '../store/environment.ts'
 import type { ContractBarObservation } from '../venues/observation.ts'
-import type { TimeRange, Venue } from '../venues/venue.ts'
+import type { TimeRange } from '../venues/venue.ts'
+import type { BackfillByHand, BackfillResult } from './backfill-by-hand.ts'
 import { fromRow, withKnown } from './known-market.ts'
 import { BASE_INTERVAL, type MarketPlan } from './market-plans.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
@@ -35,18 +33,9 @@ const LONGEST_MS = 50 * 3_600_000
 const RETRY = { baseMs: 1_000, capMs: 30_000 }
 const TRIES = 4
 
-export async function backfillMarkets(options: {
-  plan: MarketPlan
-  venue: Venue
-  store: EnvironmentStore
-  symbols: readonly AssetSymbol[]
-  fromMs: number
-  toMs: number
-  clock: Clock
-  log: Logger
-  signal?: AbortSignal
-  onProgress: (progress: { done: number; total: number; step: string }) => void
-}): Promise<{ stretches: number; failed: number; rowsInserted: number; rowsCorrected: number }> {
+export async function backfillMarkets(
+  options: BackfillByHand & { plan: MarketPlan },
+): Promise<BackfillResult> {
   const { plan, venue, store, clock, log } = options
   const signal = options.signal ?? new AbortController().signal
   const rows = createRowWriter({ series: store.series, clock, log })

@@ -15,9 +15,9 @@ import { feedOf } from './plans.ts'
 
 const START_MS = Date.parse('2026-11-15T10:01:00Z')
 const HEARD_MS = START_MS + 30_000
-const FAILS_MS = START_MS + 150_000
-const FAILS_END_MS = FAILS_MS + 120_000
-const END_MS = FAILS_END_MS + 300_000
+const FAILS_MS = START_MS + 110_000
+const FAILS_END_MS = FAILS_MS + 100_000
+const END_MS = FAILS_END_MS + 210_000
 const TRADES = feedOf('trades', 'predmkt_b', 'BTC')
 
 let world: PredictionsWorld<PacedClock>

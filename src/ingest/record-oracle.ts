@@ -23,7 +23,8 @@ import { channelKey } from '../venues/channel.ts'
 import type { DataObservation } from '../venues/observation.ts'
 import type { LiveOptions, TimeRange, Venue } from '../venues/venue.ts'
 import { candleFeed } from './plans.ts'
-import type { Recorder, RecorderStatus } from './recorder.ts'
+import type { Recorder } from './recorder.ts'
+import { recorderStatus } from './recorder-status.ts'
 import { type LiveRecorder, type LiveRun, runLive } from './run-live.ts'
 import { finalize } from './symbol-parts.ts'
 import { type CoverageTracker, createCoverageTracker } from './track-coverage.ts'
@@ -106,23 +107,15 @@ export function recordOracle(options: OracleOptions): Recorder {
     name: venue.describe.name,
     source,
     run,
-    status(): RecorderStatus {
-      const status = live?.status()
-      const stats = writer?.stats()
-      return {
-        name: venue.describe.name,
+    status: () =>
+      recorderStatus({
+        venue,
         source,
-        channels: status?.channels ?? 0,
-        channelsUp: status?.up ?? 0,
-        lastEventMs: status?.lastEventMs ?? null,
-        rowsInserted: insertedBefore + (stats?.inserted ?? 0),
-        waitingRows: (stats?.waiting ?? 0) + (status?.session.queued ?? 0),
-        storeFailure: stats?.failure ?? null,
-        backfill: null,
-        counts: { corrected: stats?.corrected ?? 0, refused: stats?.refused ?? 0 },
+        live,
+        writer,
+        insertedBefore,
         feeds: feeds.map(({ feed }) => feed),
-      }
-    },
+      }),
   }
 }
 
