@@ -83,7 +83,7 @@ export async function compareWindow(
   const toMs = Math.min(market.endMs, range.toMs)
   const window = { from: fromMs - KEEP_ALIVE_MS, to: toMs }
   const rows = await readRows<StoredSnapshot>(store, feed, [idOf(market)], window, true)
-  const { gaps } = await store.coverage.read([feed], window.from, toMs)
+  const gaps = joined((await store.coverage.read([feed], window.from, toMs)).gaps)
   const wrong: string[] = []
   const isGap = (from: number, to: number) => gaps.some((gap) => gap.from <= from && gap.to >= to)
   let beforeMs = Number.NEGATIVE_INFINITY
@@ -98,6 +98,17 @@ export async function compareWindow(
   }
   for (const row of rows) wrong.push(...compareBook(truth, market, row, gaps))
   return { wrong, rows: rows.length }
+}
+
+/** Gaps that touch are one, whatever their reasons. */
+function joined(gaps: readonly { from: number; to: number }[]): { from: number; to: number }[] {
+  const whole: { from: number; to: number }[] = []
+  for (const { from, to } of gaps.toSorted((a, b) => a.from - b.from)) {
+    const last = whole.at(-1)
+    if (last !== undefined && from <= last.to) last.to = Math.max(last.to, to)
+    else whole.push({ from, to })
+  }
+  return whole
 }
 
 function compareBook(
