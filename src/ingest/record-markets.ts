@@ -112,9 +112,16 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     const kept = markets.get(seen.marketId) ?? keep(seen)
     const { recorder } = kept
     recorder.market = withKnown(seen, recorder.market)
+    if (isListedWithAll(recorder)) windows.knows(seen.marketType ?? null, recorder.endMs)
     if (seen.openInterest != null && !interest.has(seen.marketId))
       interest.set(seen.marketId, String(seen.openInterest))
     if (kept.isReady) catalogue.put(recorder.market)
+  }
+
+  /** One that is traded a day ahead is told alone: it does not say that those before it are known. */
+  function isListedWithAll({ startMs, endMs }: MarketRecorder): boolean {
+    const lengthMs = endMs - startMs
+    return !plan.hasTokens || startMs <= clock.now() + plan.followed.beforeMs + lengthMs
   }
 
   function keep(market: MarketInput): Kept {
@@ -135,7 +142,6 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       isRecalled: !hadBegun,
       isSwept: false,
     }
-    windows.knows(market.marketType ?? null, recorder.endMs)
     markets.set(market.marketId, kept)
     if (!hadBegun) return kept
     kept.ready = recalls.then(async () => {
