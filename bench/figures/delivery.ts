@@ -111,7 +111,9 @@ export async function matchFigures(): Promise<Figure[]> {
 
 function matchTime(subscriptions: number): () => Promise<number> {
   const matcher = createMatcher<number>()
-  const address = (index: number) => `kaspatest:q${index.toString().padStart(60, 'q')}`
+  // As they come from the log and from the database: whole texts, not pieces that are joined when they are read.
+  const address = (index: number) =>
+    Buffer.from(`kaspatest:q${index.toString().padStart(60, 'q')}`).toString('latin1')
   for (let index = 0; index < subscriptions; index++) {
     matcher.add(index, { kinds: ['utxos_changed'], addresses: [address(index)] })
   }

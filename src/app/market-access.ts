@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { type BackfillRequest, type BackfillSummary, type MarketAccess, UsageError } from '../cli/command.ts'
 import type { Config } from '../config.ts'
 import type { Environment } from '../core/environment.ts'
+import { backfillMarkets } from '../ingest/backfill-markets.ts'
 import { backfillOracle } from '../ingest/backfill-oracle.ts'
 import { backfillRange } from '../ingest/backfill-range.ts'
 import { heartbeatOf } from '../ingest/choose-recorder.ts'
@@ -75,19 +76,20 @@ export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }
     const name = VENUE_NAMES.find((each) => VENUES[each].plan.source === request.source)
     const plan = name === undefined ? undefined : VENUES[name].plan
     if (name === undefined || plan === undefined) throw new UsageError(`No venue records ${request.source}.`)
-    if (plan.kind === 'markets')
-      throw new UsageError(
-        `${request.source} cannot be filled by hand: its past books are not published, and the prints and winners of markets that ended while nobody listened are asked for by the service itself when it starts.`,
-      )
     const venue = await venueOf(request.environment, name)
     if (venue === undefined)
       throw new UsageError(
         `${request.source} has no stand-in in the sandbox; --environment live asks the real venue.`,
       )
     const parts = { ...request, venue, store: await store(request.environment), clock, log }
-    return plan.kind === 'oracle'
-      ? backfillOracle({ ...parts, heartbeatMs: heartbeatOf(venue) })
-      : backfillRange({ ...parts, plan })
+    switch (plan.kind) {
+      case 'oracle':
+        return backfillOracle({ ...parts, heartbeatMs: heartbeatOf(venue) })
+      case 'markets':
+        return backfillMarkets({ ...parts, plan })
+      case 'exchange':
+        return backfillRange({ ...parts, plan })
+    }
   }
 
   async function chainGaps(environment: Environment): Promise<ChainGap[]> {

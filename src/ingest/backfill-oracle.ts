@@ -8,10 +8,8 @@ import {
 } from '../core/oracle-bars.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 import { backoffMs } from '../kit/backoff.ts'
-import type { Clock } from '../kit/clock.ts'
-import type { Logger } from '../kit/log.ts'
-import type { EnvironmentStore } from '../store/environment.ts'
-import type { TimeRange, Venue } from '../venues/venue.ts'
+import type { TimeRange } from '../venues/venue.ts'
+import type { BackfillByHand, BackfillResult } from './backfill-by-hand.ts'
 import { candleFeed } from './plans.ts'
 import { finalize } from './symbol-parts.ts'
 import { createCoverageTracker } from './track-coverage.ts'
@@ -25,18 +23,9 @@ const ASKED_WITHIN_MS = 15_000
 const RETRY = { baseMs: 1_000, capMs: 30_000 }
 const TRIES = 4
 
-export async function backfillOracle(options: {
-  venue: Venue
-  heartbeatMs: number
-  store: EnvironmentStore
-  symbols: readonly AssetSymbol[]
-  fromMs: number
-  toMs: number
-  clock: Clock
-  log: Logger
-  signal?: AbortSignal
-  onProgress: (progress: { done: number; total: number; step: string }) => void
-}): Promise<{ stretches: number; failed: number; rowsInserted: number; rowsCorrected: number }> {
+export async function backfillOracle(
+  options: BackfillByHand & { heartbeatMs: number },
+): Promise<BackfillResult> {
   const { venue, heartbeatMs, store, clock, log } = options
   const { series, coverage } = store
   const { source } = venue.describe

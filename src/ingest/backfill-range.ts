@@ -1,9 +1,5 @@
 /** A backfill by hand: one source, some symbols, a range of whole days that have ended. */
-import type { AssetSymbol } from '../core/symbol.ts'
-import type { Clock } from '../kit/clock.ts'
-import type { Logger } from '../kit/log.ts'
-import type { EnvironmentStore } from '../store/environment.ts'
-import type { Venue } from '../venues/venue.ts'
+import type { BackfillByHand, BackfillResult } from './backfill-by-hand.ts'
 import { loadDerivatives } from './join-derivatives.ts'
 import type { ExchangePlan } from './plans.ts'
 import { runBackfill } from './run-backfill.ts'
@@ -14,18 +10,9 @@ import { createRowWriter } from './write-rows.ts'
 const DAY_MS = 86_400_000
 const CANDLE_KINDS = ['funding', 'open_interest', 'candles']
 
-export async function backfillRange(options: {
-  plan: ExchangePlan
-  venue: Venue
-  store: EnvironmentStore
-  symbols: readonly AssetSymbol[]
-  fromMs: number
-  toMs: number
-  clock: Clock
-  log: Logger
-  signal?: AbortSignal
-  onProgress: (progress: { done: number; total: number; step: string }) => void
-}): Promise<{ stretches: number; failed: number; rowsInserted: number; rowsCorrected: number }> {
+export async function backfillRange(
+  options: BackfillByHand & { plan: ExchangePlan },
+): Promise<BackfillResult> {
   const { plan, venue, store, clock, log } = options
   const { series, coverage } = store
   const signal = options.signal ?? new AbortController().signal

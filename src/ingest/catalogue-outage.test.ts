@@ -32,7 +32,7 @@ const gapsOf = async (feed: Feed, toMs: number) =>
   (await recording.store.coverage.read([feed], START_MS + 60_000, toMs)).gaps
 
 before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 1_000), { slotMs: 10_000 })
+  world = await startPredictionsWorld(pacedClock(START_MS, 1_000), { slotMs: 4_000 })
   const { clock, sandbox } = world
   recording = await startPredictionsRecording(world, { venues: ['polymarket'], symbols: ['BTC'] })
   await clock.runUntil(DOWN_MS)

@@ -2,13 +2,16 @@
  * Whether every market in its window has a live book, duration by duration, and whether we know all markets.
  *
  *   a book is missing                             ──▶ the snapshots of its duration have a gap
+ *   a book turned out to have been wrong          ──▶ a gap too, though it is known again
  *   the catalogue is silent, and the last window
  *   of a duration that was listed is over         ──▶ snapshots of the duration, prints and bars have a gap
  */
+import type { Feed } from '../core/feed.ts'
 import { MARKET_TYPES, type MarketType } from '../core/rows/market.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 import { catalogueKey, windowsKey } from './market-plans.ts'
-import type { MarketRecorder } from './record-market.ts'
+import { type MarketRecorder, SAMPLE_BEFORE_MS } from './record-market.ts'
+import { gridOf } from './sample-book.ts'
 import { GRACE_MS } from './sample-market.ts'
 import type { CoverageTracker } from './track-coverage.ts'
 
@@ -23,9 +26,10 @@ export interface WindowsJudge {
 
 export function judgeWindows(options: {
   symbol: AssetSymbol
-  tracker: Pick<CoverageTracker, 'up' | 'failed' | 'isUp'>
-  /** Markets of a duration that are in their window. */
-  running: (timeMs: number, type: MarketType) => readonly MarketRecorder[]
+  tracker: Pick<CoverageTracker, 'up' | 'failed' | 'isUp' | 'lost'>
+  feedOf: (type: MarketType) => Feed<'snapshots'>
+  /** Markets of a duration that are in their window, or so long before it. */
+  running: (timeMs: number, type: MarketType, beforeMs?: number) => readonly MarketRecorder[]
 }): WindowsJudge {
   const { symbol, tracker } = options
   /** Per duration: until when windows are known. */
@@ -48,14 +52,25 @@ export function judgeWindows(options: {
       let unseenMs = Number.POSITIVE_INFINITY
       for (const type of MARKET_TYPES) {
         const key = windowsKey(symbol, type)
-        const broken = options.running(atMs, type).filter(({ sampler }) => !sampler.isLive)
+        const running = options.running(atMs, type)
+        const broken = running.filter(({ sampler }) => !sampler.isLive)
+        // Samples are taken some time before the window too.
+        for (const { sampler, startMs } of options.running(atMs, type, SAMPLE_BEFORE_MS))
+          for (const { fromMs, toMs } of sampler.takeDoubts())
+            tracker.lost(
+              options.feedOf(type),
+              Math.max(startMs - SAMPLE_BEFORE_MS, fromMs),
+              toMs,
+              'not_observed',
+            )
         const blindMs = blindSince(type, listedMs, atMs)
         unseenMs = Math.min(unseenMs, blindMs)
         const sinceMs = Math.min(
           blindMs,
           ...broken.map(({ sampler, startMs }) => Math.max(startMs, sampler.lostSinceMs ?? startMs)),
         )
-        if (sinceMs === Number.POSITIVE_INFINITY) tracker.up(key, nowMs)
+        // The first row after a gap stands on the grid.
+        if (sinceMs === Number.POSITIVE_INFINITY) tracker.up(key, gridOf(nowMs))
         else if (tracker.isUp(key))
           tracker.failed(key, sinceMs, blindMs === sinceMs ? 'venue_down' : 'not_observed')
       }

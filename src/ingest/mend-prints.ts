@@ -4,7 +4,8 @@
  *   gap ──▶ markets that ended since it began are listed ──▶ the prints of every market that could trade in it
  *            ──▶ all of them told in full? observed · else the gap stays, and is tried again later
  *
- * Bars are not closed by this: the midpoints of the time are published by nobody.
+ * A market that ended while nobody listened is walked too, whether or not it lies in a gap: only this tells what was
+ * lost of it without a trace. Bars are not closed by this: the midpoints of the time are published by nobody.
  */
 import type { Feed } from '../core/feed.ts'
 import type { MarketInput } from '../core/rows/market.ts'
@@ -18,6 +19,7 @@ import type { CoverageTracker } from './track-coverage.ts'
 /** What happened is listed by the venues after this; a gap is left alone until then. */
 export const LISTED_AFTER_MS = 75_000
 const MENDS_AT_ONCE = 4
+const LEFT_AT_ONCE = 20
 /** A market that closed just before a gap may have been traded until its last moment. */
 const ENDED_BEFORE_MS = 5 * 60_000
 
@@ -25,6 +27,10 @@ export interface MendedMarket {
   readonly market: MarketInput
   /** When its prints are to be heard. */
   readonly traded: TimeRange
+  /** None of its prints is older. */
+  readonly firstMs: number
+  /** It ended while nobody listened. */
+  readonly isLeft: boolean
   /** Whether the venue says that nothing at all was traded. */
   readonly isUntraded: boolean
   readonly isSwept: boolean
@@ -59,6 +65,11 @@ export async function mendPrints(options: MendOptions): Promise<number> {
   )
   let closed = 0
   for (const gap of ended.slice(0, MENDS_AT_ONCE)) if (await mend(options, gap)) closed += 1
+  const left = [...options.markets()].filter(
+    (each) => each.isLeft && !each.isSwept && each.traded.toMs < lastMs,
+  )
+  for (const each of left.slice(0, LEFT_AT_ONCE))
+    await tell(options, each, { from: each.traded.fromMs, to: each.traded.toMs })
   return closed
 }
 
@@ -77,12 +88,16 @@ async function mend(options: MendOptions, gap: Gap): Promise<boolean> {
   return true
 }
 
-async function tell(options: MendOptions, each: MendedMarket, gap: Gap): Promise<boolean> {
+async function tell(
+  options: MendOptions,
+  each: MendedMarket,
+  gap: Pick<Gap, 'from' | 'to'>,
+): Promise<boolean> {
   const { venue, symbol, nowMs, signal } = options
   const hasEnded = each.traded.toMs < nowMs - LISTED_AFTER_MS
   const isWhole = hasEnded && !each.isSwept
   const needed = {
-    fromMs: isWhole ? each.traded.fromMs : Math.max(gap.from, each.traded.fromMs),
+    fromMs: isWhole ? each.firstMs : Math.max(gap.from, each.traded.fromMs),
     toMs: isWhole ? each.traded.toMs : Math.min(gap.to, each.traded.toMs),
   }
   if (!each.isUntraded) {

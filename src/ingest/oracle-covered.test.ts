@@ -1,6 +1,6 @@
 /** Nodes that do not agree on a round of the past: that stretch is a gap until they do, and no bar over it is closed. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { pacedClock } from '../../test/predictions/paced-clock.ts'
 import { HEARTBEAT_MS, startPredictionsWorld } from '../../test/predictions/recording.ts'
 import { openVenue } from '../app/open-venue.ts'
@@ -33,16 +33,15 @@ function doubting(venue: Venue, isDoubted: () => boolean): Venue {
   return { ...venue, history }
 }
 
-test('only what is covered is observed; once the nodes agree the stretch is asked for again', async (t) => {
+async function setUp(t: TestContext, isDoubted: () => boolean) {
   const { clock, sandbox, close } = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 60_000 })
   t.after(close)
   const setting = sandboxPredictions({ ready: true, ...sandbox }).find(({ name }) => name === 'chainlink')
   assert.ok(setting)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   t.after(() => store.close())
-  let isDoubted = true
   const recorder = recordOracle({
-    venue: doubting(openVenue(setting, clock), () => isDoubted),
+    venue: doubting(openVenue(setting, clock), isDoubted),
     heartbeatMs: HEARTBEAT_MS,
     store,
     clock,
@@ -52,18 +51,49 @@ test('only what is covered is observed; once the nodes agree the stretch is aske
   })
   const stop = new AbortController()
   const running = recorder.run(stop.signal)
+  return {
+    clock,
+    store,
+    stop: () => {
+      stop.abort()
+      return clock.during(running)
+    },
+    gaps: async (fromMs = START_MS - 10 * MINUTE_MS, toMs = START_MS - MINUTE_MS) =>
+      (await store.coverage.read([FEED], fromMs, toMs)).gaps,
+  }
+}
+
+test('only what is covered is observed; once the nodes agree the stretch is asked for again', async (t) => {
+  let isDoubted = true
+  const { clock, stop, gaps } = await setUp(t, () => isDoubted)
   await clock.runUntil(START_MS + MINUTE_MS)
-  const gapsOf = async () =>
-    (await store.coverage.read([FEED], START_MS - 10 * MINUTE_MS, START_MS - MINUTE_MS)).gaps
-  const doubted = await gapsOf()
+  const doubted = await gaps()
   isDoubted = false
   await clock.runUntil(START_MS + 2 * MINUTE_MS)
-  const agreed = await gapsOf()
-  stop.abort()
-  await clock.during(running)
+  const agreed = await gaps()
+  await stop()
   assert.deepEqual(
     doubted.map(({ from, to }) => ({ fromMs: from, toMs: to })),
     [LOST],
   )
   assert.deepEqual(agreed, [])
+})
+
+test('a dispute that lasts is given up after twenty questions: it is a gap with its reason, and bars go on', async (t) => {
+  const { clock, store, stop, gaps } = await setUp(t, () => true)
+  const closedBefore = async () => (await store.series.finality([FEED]))[0]?.before ?? 0
+  await clock.runUntil(START_MS + 4 * MINUTE_MS)
+  const waiting = await closedBefore()
+  await clock.runUntil(START_MS + 9 * MINUTE_MS)
+  const given = await closedBefore()
+  const left = await gaps()
+  const later = await gaps(START_MS, START_MS + 8 * MINUTE_MS)
+  await stop()
+  assert.ok(waiting <= LOST.fromMs, `a bar over the dispute was closed: ${new Date(waiting).toISOString()}`)
+  assert.ok(given >= START_MS + 4 * MINUTE_MS, `bars stand still at ${new Date(given).toISOString()}`)
+  assert.deepEqual(
+    left.map(({ from, to, reason }) => [from, to, reason]),
+    [[LOST.fromMs, LOST.toMs, 'not_observed']],
+  )
+  assert.deepEqual(later, [])
 })

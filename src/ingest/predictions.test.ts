@@ -104,11 +104,18 @@ test('every market that ended is in the catalogue under all its names, with the 
 test('an Up/Down market has the prices that it began and ended with', async () => {
   const whole = ended.filter(({ kind, startMs }) => kind === '5m' && startMs >= HEARD_MS)
   assert.ok(whole.length >= 1)
+  // The relay leaves some seconds out; then the price is not known, and not another second's.
+  let known = 0
   for (const market of whole) {
     const row = await findMarket(service.store, market.name)
-    assert.equal(row?.reference_price_start?.toFixed(6), market.reference?.toFixed(6), market.name)
-    assert.equal(row?.reference_price_end?.toFixed(6), market.final.toFixed(6), market.name)
+    const prices = [row?.reference_price_start, row?.reference_price_end]
+    for (const [index, price] of [market.reference, market.final].entries()) {
+      if (prices[index] === null) continue
+      known += 1
+      assert.equal(prices[index]?.toFixed(6), price?.toFixed(6), market.name)
+    }
   }
+  assert.ok(known >= whole.length, `${known} prices of ${whole.length} markets`)
 })
 
 test('rows and gaps cover each window; each book is the one of its instant', async () => {
@@ -155,9 +162,9 @@ test('a market is found by each of its identifiers over HTTP', async () => {
   const contract = ended.find(({ venue }) => venue === 'kalshi')
   assert.ok(upDown && contract)
   const { gammaUrl } = world.sandbox.polymarket
-  const [gamma] = (await (await fetch(`${gammaUrl}/markets?slug=${upDown.name}&closed=true`)).json()) as {
-    id: string
-  }[]
+  const ask = () => fetch(`${gammaUrl}/markets?slug=${upDown.name}&closed=true`)
+  // A connection that was kept open may just be closed by the other side.
+  const [gamma] = (await (await ask().catch(ask)).json()) as { id: string }[]
   assert.ok(gamma)
   const names = {
     number: gamma.id,

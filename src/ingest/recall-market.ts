@@ -9,6 +9,7 @@
  *                                         last bar that stands, at the first start of all for the hour that runs
  */
 import { buildContractBars } from '../core/contract-bars.ts'
+import type { Feed } from '../core/feed.ts'
 import { barStart, INTERVAL_MS } from '../core/interval.ts'
 import type { MarketBar } from '../core/market-bars.ts'
 import type { CandleRow } from '../core/rows/candle.ts'
@@ -31,39 +32,32 @@ export async function recallMarket(options: {
   nowMs: number
   /** Since when the symbol is recorded; undefined at the first start of all. */
   recordedFromMs: number | undefined
+  /** Prints before this were final when we started; those after it may have been lost without a trace. */
+  settledMs: number
   signal: AbortSignal
 }): Promise<void> {
-  const { plan, recorder, series, venue, nowMs, recordedFromMs, signal } = options
+  const { plan, recorder, series, venue, nowMs, recordedFromMs, settledMs, signal } = options
   const { symbol, marketId, volume } = recorder.market
   const fromMs = barStart(
     Math.max(recorder.startMs - MARKETS_BACK_MS, nowMs - 2 * MARKETS_BACK_MS),
     BASE_INTERVAL,
   )
-  const page = async <T>(feed: Parameters<SeriesStore['page']>[0]['feeds'][number]) => {
-    const { text } = await series.page({
-      feeds: [feed],
-      range: { from: fromMs, to: nowMs },
-      order: 'asc',
-      limit: MAX_ROWS,
-      separator: '\n',
-      filters: { instruments: recorder.instruments },
-    })
-    return (text === '' ? [] : text.split('\n')).map((line) => JSON.parse(line) as T)
-  }
+  const about = { series, instruments: recorder.instruments, fromMs, toMs: nowMs }
 
   const fixed = new Set<string>()
   let standsToMs: number | undefined
-  for (const row of await page<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL))) {
+  for (const row of await readStored<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL), about)) {
     if (!row.closed) continue
     const bar = barOfRow(row)
     const instrument = row.token_id ?? marketId
     fixed.add(`${instrument}:${bar.openTimeMs}`)
-    recorder.fix(instrument, bar, !plan.hasTokens)
-    standsToMs = Math.max(standsToMs ?? 0, bar.openTimeMs + INTERVAL_MS[BASE_INTERVAL])
+    const endMs = bar.openTimeMs + INTERVAL_MS[BASE_INTERVAL]
+    recorder.fix(instrument, bar, !plan.hasTokens && endMs <= settledMs)
+    standsToMs = Math.max(standsToMs ?? 0, endMs)
   }
   const isFixed = (instrument: string, timeMs: number) =>
     fixed.has(`${instrument}:${barStart(timeMs, BASE_INTERVAL)}`)
-  for (const row of await page<TradeRow>(feedOf('trades', plan.source, symbol)))
+  for (const row of await readStored<TradeRow>(feedOf('trades', plan.source, symbol), about))
     recorder.known(tradeOfRow(row, recorder), isFixed(row.token_id ?? marketId, Date.parse(row.timestamp)))
   if (Number(volume ?? 0) === 0) return
 
@@ -72,7 +66,9 @@ export async function recallMarket(options: {
   const bucketMs = barStart(nowMs, BASE_INTERVAL)
   const missedMs = standsToMs ?? recordedFromMs
   const sinceMs = barStart(Math.max(recorder.startMs, missedMs ?? barStart(nowMs, '1h')), BASE_INTERVAL)
-  const printsMs = missedMs === undefined ? bucketMs : Math.min(sinceMs, bucketMs)
+  const unsureMs = Math.max(settledMs, recordedFromMs ?? bucketMs)
+  const printsMs =
+    missedMs === undefined ? bucketMs : Math.max(recorder.startMs, Math.min(sinceMs, bucketMs, unsureMs))
   const range = { fromMs: plan.hasTokens ? 0 : printsMs, toMs: nowMs }
   if (!plan.hasTokens && recorder.startMs < bucketMs) {
     const finer: ContractBarObservation[] = []
@@ -88,7 +84,23 @@ export async function recallMarket(options: {
     for (const row of observations) if (row.kind === 'trade') recorder.trade(row)
 }
 
-function barOfRow(row: CandleRow): MarketBar {
+/** The stored rows of some instruments. */
+export async function readStored<T>(
+  feed: Feed,
+  about: { series: SeriesStore; instruments: readonly string[]; fromMs: number; toMs: number },
+): Promise<T[]> {
+  const { text } = await about.series.page({
+    feeds: [feed],
+    range: { from: about.fromMs, to: about.toMs },
+    order: 'asc',
+    limit: MAX_ROWS,
+    separator: '\n',
+    filters: { instruments: about.instruments },
+  })
+  return (text === '' ? [] : text.split('\n')).map((line) => JSON.parse(line) as T)
+}
+
+export function barOfRow(row: CandleRow): MarketBar {
   const volume = row.volume ?? 0
   return {
     openTimeMs: Date.parse(row.timestamp),
@@ -102,7 +114,7 @@ function barOfRow(row: CandleRow): MarketBar {
   }
 }
 
-function tradeOfRow(row: TradeRow, { market }: MarketRecorder): TradeObservation {
+export function tradeOfRow(row: TradeRow, { market }: MarketRecorder): TradeObservation {
   const timeMs = Date.parse(row.timestamp)
   return {
     kind: 'trade',

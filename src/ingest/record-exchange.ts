@@ -23,7 +23,8 @@ import {
   trackedFeeds,
 } from './plans.ts'
 import { recordSymbol, type SymbolRecorder } from './record-symbol.ts'
-import type { Recorder, RecorderStatus } from './recorder.ts'
+import type { Recorder } from './recorder.ts'
+import { recorderStatus } from './recorder-status.ts'
 import { forgetUnconfirmed, forgetUnheard, readLeftTrades } from './resume.ts'
 import { type BackfillProgress, runBackfill } from './run-backfill.ts'
 import { type LiveRun, runLive } from './run-live.ts'
@@ -185,26 +186,17 @@ export function recordExchange(options: ExchangeOptions): Recorder {
     name: venue.describe.name,
     source: plan.source,
     run,
-    status(): RecorderStatus {
-      const status = live?.status()
-      return {
-        name: venue.describe.name,
+    status: () =>
+      recorderStatus({
+        venue,
         source: plan.source,
-        channels: status?.channels ?? 0,
-        channelsUp: status?.up ?? 0,
-        lastEventMs: status?.lastEventMs ?? null,
-        rowsInserted: insertedBefore + (writer?.stats().inserted ?? 0),
-        waitingRows: (writer?.stats().waiting ?? 0) + (status?.session.queued ?? 0),
-        storeFailure: writer?.stats().failure ?? null,
-        backfill: progress === undefined ? null : { ...progress },
-        counts: {
-          ...counts,
-          corrected: writer?.stats().corrected ?? 0,
-          refused: writer?.stats().refused ?? 0,
-        },
+        live,
+        writer,
+        insertedBefore,
         feeds,
-      }
-    },
+        counts: { ...counts },
+        backfill: progress === undefined ? null : { ...progress },
+      }),
   }
 }
 

@@ -42,6 +42,8 @@ export function recordMarket(options: {
   market: MarketInput
   writer: RowWriter
   referencePrice: () => string | null
+  /** When books of any market of the symbol were last heard. */
+  booksHeardMs: () => number
 }): MarketRecorder {
   const { plan, writer } = options
   const { marketId, symbol, source } = options.market
@@ -61,6 +63,7 @@ export function recordMarket(options: {
 
   const sampler = sampleMarket({
     instruments,
+    heardMs: options.booksHeardMs,
     onSample(gridMs, isKeepAlive) {
       if (gridMs < startMs - SAMPLE_BEFORE_MS || gridMs > endMs) return false
       const row = compose(gridMs)

@@ -33,7 +33,10 @@ const SECOND_MS = 1_000
 const KEPT_AFTER_END_MS = 30 * 60_000
 const FINALIZE_EVERY_MS = 10_000
 const BOOKS_FINAL_AFTER_MS = 60_000
-/** Prints are found by sweeps until a quarter of an hour after the close, or later where the venue is down. */
+/**
+ * Prints that the stream lost are found by a round over all markets, every few minutes, and by the sweeps until a
+ * quarter of an hour after the close; later where the venue is down.
+ */
 const PRINTS_FINAL_AFTER_MS = 16 * 60_000
 /** A market that could not be swept for a day is not waited for any longer. */
 const SWEPT_WITHIN_MS = 25 * 3_600_000
@@ -60,6 +63,8 @@ interface Kept {
   /** What an earlier run and the venue know of it is counted. */
   ready: Promise<void>
   isReady: boolean
+  /** What was traded before we listened is known. */
+  isRecalled: boolean
   /** All of its prints were told after its close. */
   isSwept: boolean
 }
@@ -82,8 +87,20 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   const recordedFrom = store.coverage
     .read([candleFeed(plan.source, symbol, BASE_INTERVAL)], startedMs - 2 * MARKETS_BACK_MS, startedMs)
     .then(({ observed }) => observed[0]?.from)
-  let recalls: Promise<unknown> = recordedFrom.catch(() => {})
+  let hasEarlierRun = true
+  let recalls: Promise<unknown> = recordedFrom.then(
+    (fromMs) => {
+      hasEarlierRun = fromMs !== undefined
+    },
+    () => {},
+  )
   const tradeFeed = feedOf('trades', plan.source, symbol)
+  /** What an earlier run has called final stays so. */
+  const settledMs = store.series.finality([tradeFeed]).then(([known]) => known?.before ?? 0)
+  settledMs.catch(() => {})
+  /** All prints before this were told, of every market that the venue lists. */
+  let sweptToMs = 0
+  let booksHeardMs = 0
   let hasListed = false
   let listedMs: number | undefined
   let hasLeft = false
@@ -95,9 +112,16 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     const kept = markets.get(seen.marketId) ?? keep(seen)
     const { recorder } = kept
     recorder.market = withKnown(seen, recorder.market)
+    if (isListedWithAll(recorder)) windows.knows(seen.marketType ?? null, recorder.endMs)
     if (seen.openInterest != null && !interest.has(seen.marketId))
       interest.set(seen.marketId, String(seen.openInterest))
     if (kept.isReady) catalogue.put(recorder.market)
+  }
+
+  /** One that is traded a day ahead is told alone: it does not say that those before it are known. */
+  function isListedWithAll({ startMs, endMs }: MarketRecorder): boolean {
+    const lengthMs = endMs - startMs
+    return !plan.hasTokens || startMs <= clock.now() + plan.followed.beforeMs + lengthMs
   }
 
   function keep(market: MarketInput): Kept {
@@ -106,22 +130,31 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       market,
       writer,
       referencePrice: () => references.now(market.marketType, clock.now()),
+      booksHeardMs: () => booksHeardMs,
     })
-    // What is met after its end may be stored already: by an earlier run, or before it was forgotten.
-    const hadBegun = (market.startTime ?? 0) < startedMs || recorder.endMs < clock.now()
-    const kept: Kept = { recorder, ready: Promise.resolve(), isReady: !hadBegun, isSwept: false }
-    windows.knows(market.marketType ?? null, recorder.endMs)
+    // What is met after its end may be stored already: by an earlier run, or before it was forgotten. So may the
+    // early prints of one that has not begun.
+    const hadBegun = recorder.startMs - plan.printsBeforeMs < startedMs || recorder.endMs < clock.now()
+    const kept: Kept = {
+      recorder,
+      ready: Promise.resolve(),
+      isReady: !hadBegun,
+      isRecalled: !hadBegun,
+      isSwept: false,
+    }
     markets.set(market.marketId, kept)
     if (!hadBegun) return kept
     kept.ready = recalls.then(async () => {
       try {
+        if (tradedRange(recorder).toMs <= (await settledMs)) kept.isSwept = true
         const stored = await store.markets.get(market.marketId, { source: plan.source, symbol })
         if (stored !== undefined) recorder.market = withKnown(recorder.market, fromRow(stored.market))
         catalogue.put(recorder.market)
         const { series } = store
         const recordedFromMs = await recordedFrom
         const about = { plan, recorder, series, venue: parts.venue, recordedFromMs, signal }
-        await recallMarket({ ...about, nowMs: clock.now() })
+        await recallMarket({ ...about, settledMs: await settledMs, nowMs: clock.now() })
+        kept.isRecalled = true
       } catch (error) {
         if (!signal.aborted)
           log.warn({ market: market.marketId, err: error }, 'the past of a market is not known')
@@ -151,6 +184,12 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     })
   }
 
+  /** Counts once all that was told before is counted. */
+  async function heardSweptTo(toMs: number): Promise<void> {
+    await Promise.all([...markets.values()].map(({ ready }) => ready))
+    sweptToMs = Math.max(sweptToMs, toMs)
+  }
+
   function observe(observation: DataObservation): void {
     switch (observation.kind) {
       case 'market':
@@ -163,6 +202,9 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       case 'swept':
         heardSwept(observation.instrument)
         break
+      case 'swept_to':
+        void heardSweptTo(observation.toMs)
+        break
       case 'reference_price':
         references.heard(observation)
         break
@@ -173,21 +215,29 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       case 'book_change':
       case 'book_lost':
         markets.get(observation.leg?.marketId ?? observation.instrument)?.recorder.observe(observation)
+        if (observation.kind !== 'book_lost') booksHeardMs = observation.receivedMs
         break
       case 'market_ticker':
         markets.get(observation.instrument)?.recorder.observe(observation)
     }
   }
 
-  const running = (timeMs: number, type?: MarketType) =>
+  const running = (timeMs: number, type?: MarketType, beforeMs = 0) =>
     [...markets.values()]
       .map(({ recorder }) => recorder)
       .filter(
         ({ startMs, endMs, market }) =>
-          startMs <= timeMs && timeMs < endMs && (type === undefined || market.marketType === type),
+          startMs - beforeMs <= timeMs &&
+          timeMs < endMs &&
+          (type === undefined || market.marketType === type),
       )
 
-  const windows = judgeWindows({ symbol, tracker, running })
+  const windows = judgeWindows({
+    symbol,
+    tracker,
+    running,
+    feedOf: (type) => snapshotFeed(plan, symbol, type),
+  })
 
   /** When prints of a market are heard; the longer ones are followed from one length before. */
   function tradedRange({ startMs, endMs }: MarketRecorder): MendedMarket['traded'] {
@@ -203,6 +253,8 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       yield {
         market: recorder.market,
         traded: tradedRange(recorder),
+        firstMs: recorder.startMs - plan.printsBeforeMs,
+        isLeft: isLeft(kept),
         isUntraded: !plan.hasTokens && Number(recorder.market.volume ?? 0) === 0,
         isSwept: kept.isSwept,
         swept: () => heardSwept(recorder.market.marketId),
@@ -238,16 +290,16 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     catalogue.put(recorder.market)
   }
 
-  /**
-   * Before this nothing is found any more: every market that began earlier was swept. One that nobody has listed yet
-   * may have been traded for a day when it begins.
-   */
+  /** Ended while nobody listened, or its past could not be asked for: only its own sweep tells all of it. */
+  const isLeft = ({ recorder, isRecalled }: Kept) => recorder.endMs < startedMs || !isRecalled
+
+  /** Before this nothing is found any more. At the first start of all, nothing before it is claimed. */
   function printsFinalMs(nowMs: number): number {
     if (!hasListed || !hasLeft) return 0
-    const unswept = [...markets.values()]
-      .filter(({ recorder, isSwept }) => !isSwept && nowMs < recorder.endMs + SWEPT_WITHIN_MS)
-      .map(({ recorder }) => recorder.startMs)
-    return Math.max(0, Math.min(nowMs - PRINTS_FINAL_AFTER_MS, ...unswept) - plan.printsBeforeMs)
+    const unswept = (hasEarlierRun ? [...markets.values()] : [])
+      .filter((kept) => isLeft(kept) && !kept.isSwept && nowMs < kept.recorder.endMs + SWEPT_WITHIN_MS)
+      .map(({ recorder }) => recorder.startMs - plan.printsBeforeMs)
+    return Math.max(0, Math.min(nowMs - PRINTS_FINAL_AFTER_MS, sweptToMs, ...unswept))
   }
 
   function finalizeAll(nowMs: number): void {

@@ -23,10 +23,12 @@ import { channelKey } from '../venues/channel.ts'
 import type { DataObservation } from '../venues/observation.ts'
 import type { LiveOptions, TimeRange, Venue } from '../venues/venue.ts'
 import { candleFeed } from './plans.ts'
-import type { Recorder, RecorderStatus } from './recorder.ts'
+import type { Recorder } from './recorder.ts'
+import { recorderStatus } from './recorder-status.ts'
 import { type LiveRecorder, type LiveRun, runLive } from './run-live.ts'
 import { finalize } from './symbol-parts.ts'
 import { type CoverageTracker, createCoverageTracker } from './track-coverage.ts'
+import { uncovered } from './uncovered.ts'
 import { createRowWriter, type RowWriter } from './write-rows.ts'
 
 const INTERVALS = ['5m', '15m'] as const
@@ -105,41 +107,21 @@ export function recordOracle(options: OracleOptions): Recorder {
     name: venue.describe.name,
     source,
     run,
-    status(): RecorderStatus {
-      const status = live?.status()
-      const stats = writer?.stats()
-      return {
-        name: venue.describe.name,
+    status: () =>
+      recorderStatus({
+        venue,
         source,
-        channels: status?.channels ?? 0,
-        channelsUp: status?.up ?? 0,
-        lastEventMs: status?.lastEventMs ?? null,
-        rowsInserted: insertedBefore + (stats?.inserted ?? 0),
-        waitingRows: (stats?.waiting ?? 0) + (status?.session.queued ?? 0),
-        storeFailure: stats?.failure ?? null,
-        backfill: null,
-        counts: { corrected: stats?.corrected ?? 0, refused: stats?.refused ?? 0 },
+        live,
+        writer,
+        insertedBefore,
         feeds: feeds.map(({ feed }) => feed),
-      }
-    },
+      }),
   }
 }
 
 interface Hole extends TimeRange {
   /** How often it was asked for in vain. */
   readonly asks?: number
-}
-
-/** What of a range lies in none of the ascending ranges. */
-function uncovered(range: TimeRange, covered: readonly TimeRange[]): TimeRange[] {
-  const rests: TimeRange[] = []
-  let atMs = range.fromMs
-  for (const { fromMs, toMs } of covered) {
-    if (fromMs > atMs) rests.push({ fromMs: atMs, toMs: Math.min(fromMs, range.toMs) })
-    atMs = Math.max(atMs, toMs)
-    if (atMs >= range.toMs) return rests
-  }
-  return [...rests, { fromMs: atMs, toMs: range.toMs }]
 }
 
 function recordSymbol(
@@ -290,11 +272,14 @@ function recordSymbol(
   return {
     observe,
     gap(_dataset, fromMs, toMs) {
-      if (Number.isFinite(fromMs)) holes.push({ fromMs, toMs })
-      else {
-        const last = holes.at(-1)
-        if (last !== undefined && !Number.isFinite(last.toMs)) holes[holes.length - 1] = { ...last, toMs }
-      }
+      const isOpen = (hole: Hole) => !Number.isFinite(hole.toMs)
+      if (!Number.isFinite(fromMs)) holes = holes.map((hole) => (isOpen(hole) ? { ...hole, toMs } : hole))
+      // A line that is lost may fall silent too: that is the same hole.
+      else if (holes.some(isOpen))
+        holes = holes.map((hole) =>
+          isOpen(hole) ? { ...hole, fromMs: Math.min(hole.fromMs, fromMs) } : hole,
+        )
+      else holes.push({ fromMs, toMs })
     },
     begins(_dataset, atMs) {
       // Between our start and the first answer that is heard, rounds are asked for like any that were missed.

@@ -7,7 +7,8 @@ import type { LiveOptions, Venue } from '../venues/venue.ts'
 import { followLeftMarkets } from './left-markets.ts'
 import { channelsOfMarkets, MARKETS_BACK_MS, type MarketPlan, trackedMarketFeeds } from './market-plans.ts'
 import { type MarketsRecorder, recordMarkets } from './record-markets.ts'
-import type { Recorder, RecorderStatus } from './recorder.ts'
+import type { Recorder } from './recorder.ts'
+import { recorderStatus } from './recorder-status.ts'
 import { type LiveRun, runLive } from './run-live.ts'
 import { createCoverageTracker } from './track-coverage.ts'
 import { createMarketWriter } from './write-markets.ts'
@@ -105,26 +106,17 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
     name: venue.describe.name,
     source: plan.source,
     run,
-    status(): RecorderStatus {
-      const status = live?.status()
-      const stats = writer?.stats()
-      return {
-        name: venue.describe.name,
+    status: () =>
+      recorderStatus({
+        venue,
         source: plan.source,
-        channels: status?.channels ?? 0,
-        channelsUp: status?.up ?? 0,
-        lastEventMs: status?.lastEventMs ?? null,
-        rowsInserted: insertedBefore + (stats?.inserted ?? 0),
-        waitingRows: (stats?.waiting ?? 0) + (status?.session.queued ?? 0),
-        storeFailure: stats?.failure ?? null,
-        backfill: null,
+        live,
+        writer,
+        insertedBefore,
+        feeds: feeds.map(({ feed }) => feed),
         counts: {
           markets: [...recorders.values()].reduce((sum, recorder) => sum + recorder.size, 0),
-          corrected: stats?.corrected ?? 0,
-          refused: stats?.refused ?? 0,
         },
-        feeds: feeds.map(({ feed }) => feed),
-      }
-    },
+      }),
   }
 }

@@ -3,8 +3,6 @@ import type { MarketType } from '../core/rows/market.ts'
 import type { ReferencePriceObservation } from '../venues/observation.ts'
 
 const KEPT_MS = 20 * 60_000
-/** A tick stands for an instant that is at most so far away. */
-const NEAR_MS = 1_500
 const FRESH_MS = 10_000
 /** Hours and days are settled on a spot price, the others on its mean over a minute. */
 const ON_SPOT: readonly (MarketType | null | undefined)[] = ['1h', '24h']
@@ -12,6 +10,7 @@ const ON_SPOT: readonly (MarketType | null | undefined)[] = ['1h', '24h']
 export interface ReferencePrices {
   heard(observation: ReferencePriceObservation): void
   now(type: MarketType | null | undefined, nowMs: number): string | null
+  /** The tick of that very second: the relay leaves some out, and another second's price is another price. */
   at(type: MarketType | null | undefined, timeMs: number): string | null
 }
 
@@ -34,12 +33,8 @@ export function keepReferencePrices(): ReferencePrices {
       return last === undefined || nowMs - last.timeMs > FRESH_MS ? null : last.price
     },
     at(type, timeMs) {
-      let best: Tick | undefined
-      for (const tick of ticksOf(type)) {
-        const away = Math.abs(tick.timeMs - timeMs)
-        if (away <= NEAR_MS && (best === undefined || away < Math.abs(best.timeMs - timeMs))) best = tick
-      }
-      return best?.price ?? null
+      const second = Math.floor(timeMs / 1_000)
+      return ticksOf(type).find((tick) => Math.floor(tick.timeMs / 1_000) === second)?.price ?? null
     },
   }
 }

@@ -163,8 +163,7 @@ export function runLive(options: {
   }
 
   function data(observation: DataObservation): void {
-    // The loss of a book and the end of a sweep are our own findings, not signs of life.
-    if (observation.kind === 'book_lost' || observation.kind === 'swept') {
+    if (!isSignOfLife(observation)) {
       recorders.get(observation.symbol)?.observe(observation)
       return
     }
@@ -254,6 +253,20 @@ export function runLive(options: {
   }
 }
 
+/** The loss of a book and what a sweep finds are our own findings: they say nothing of the channel. */
+function isSignOfLife(observation: DataObservation): boolean {
+  switch (observation.kind) {
+    case 'book_lost':
+    case 'swept':
+    case 'swept_to':
+      return false
+    case 'trade':
+      return observation.isSwept !== true
+    default:
+      return true
+  }
+}
+
 const DATASET_OF: Readonly<Record<Exclude<DataObservation['kind'], 'kline' | 'book_snapshot'>, Dataset>> = {
   trade: 'trades',
   aggregate_trade: 'aggregate_trades',
@@ -272,6 +285,7 @@ const DATASET_OF: Readonly<Record<Exclude<DataObservation['kind'], 'kline' | 'bo
   contract_bar: 'contract_bars',
   oracle_round: 'oracle_rounds',
   swept: 'trades',
+  swept_to: 'trades',
 }
 
 export function channelOf(observation: DataObservation): Channel {

@@ -10,6 +10,9 @@ import type { Level } from '../venues/observation.ts'
 export const GRID_MS = 500
 export const KEEP_ALIVE_MS = 60_000
 
+/** The first point of the grid at or after an instant. */
+export const gridOf = (timeMs: number) => Math.ceil(timeMs / GRID_MS) * GRID_MS
+
 export interface BookState {
   readonly timeMs: number
   readonly bids: readonly Level[]

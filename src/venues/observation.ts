@@ -179,11 +179,15 @@ export type BookLostReason =
   | 'top_mismatch'
   | 'hash_mismatch'
   | 'crossed'
+  /** a frame came that is older than the one before it */
+  | 'out_of_order'
   | 'negative_size'
   | 'sequence_gap'
   | 'tick_size'
   /** an open socket says nothing of it while the venue has newer data */
   | 'frozen'
+  /** the whole socket said nothing for longer than it ever should, and speaks again: frames may be missing */
+  | 'silence'
   /** a frame that may have changed it could not be read */
   | 'damaged'
   /** a poll of it failed */
@@ -251,6 +255,12 @@ export interface SweptObservation extends Observed {
   readonly kind: 'swept'
 }
 
+/** Every print of the symbol before an instant was told, of all markets that the venue lists and that are not swept. */
+export interface SweptToObservation extends Observed {
+  readonly kind: 'swept_to'
+  readonly toMs: number
+}
+
 export type DataObservation =
   | TradeObservation
   | AggregateTradeObservation
@@ -271,6 +281,7 @@ export type DataObservation =
   | ContractBarObservation
   | OracleRoundObservation
   | SweptObservation
+  | SweptToObservation
 
 interface Control {
   readonly source: Source

@@ -65,7 +65,7 @@ export interface MarketPlan {
   readonly hasOpenInterest: boolean
   /** Bars that are still open are shown so often. */
   readonly showEveryMs: number
-  /** A market is traded so long before its window, and its early prints may be found only after its close. */
+  /** A market is traded so long before its window. */
   readonly printsBeforeMs: number
   /** It is followed, and its prints heard, from so long before its window until so long after. */
   readonly followed: { readonly beforeMs: number; readonly afterMs: number }

@@ -67,6 +67,73 @@ test('Up/Down: when every question of both sweeps fails, the prints are asked fo
   assert.equal(heard.of('trade').length, 1)
 })
 
+test('Up/Down: a window that begins in ten hours and is traded already is told, with its print, by the next round', async (t) => {
+  const window = 1_784_887_200
+  const condition = `0x${String(window).padStart(64, '0')}`
+  const listed = (start: number, id: string) => ({
+    id,
+    conditionId: `0x${String(start).padStart(64, '0')}`,
+    slug: `btc-updown-5m-${start}`,
+    outcomes: '["Up", "Down"]',
+    clobTokenIds: `["${start}1", "${start}2"]`,
+    outcomePrices: '["0.5", "0.5"]',
+    eventStartTime: iso(start),
+    endDate: iso(start + 300),
+    closed: false,
+    acceptingOrders: true,
+  })
+  const nowS = window - 36_000
+  const print = {
+    side: 'BUY',
+    token_id: `${window}1`,
+    condition_id: condition,
+    size: '2',
+    price: 0.5,
+    timestamp: nowS - 600,
+    outcome: 'Up',
+    transaction_hash: '0xcc',
+  }
+  const asked: string[][] = []
+  const server = await startLoopback({
+    answer({ url }: Asked) {
+      const query = url.searchParams
+      if (url.pathname === '/events') {
+        const isAsked = query.get('series_slug') === 'btc-up-or-down-5m' && Number(query.get('offset')) === 0
+        const [min, max] = ['end_date_min', 'end_date_max'].map((name) => Date.parse(query.get(name) ?? ''))
+        const markets = [listed(nowS, '1'), listed(window, '2')].filter(({ endDate }) => {
+          const endMs = Date.parse(endDate)
+          return endMs >= (min ?? 0) && endMs <= (max ?? 0)
+        })
+        return isAsked ? markets.map((market) => ({ id: `e${market.id}`, markets: [market] })) : []
+      }
+      if (url.pathname !== '/v2/trades') return undefined
+      const conditions = (query.get('condition') ?? '').split(',')
+      asked.push(conditions)
+      return { data: conditions.includes(condition) ? [print] : [], pagination: { has_more: false } }
+    },
+  })
+  t.after(() => server.close())
+  const clock = fastClock(nowS * 1_000, 60)
+  const [rest, stream] = [server.http, server.ws]
+  const hosts = { rest, clob: rest, data: rest, stream, reference: `${stream}/rtds` }
+  const heard = hear(
+    createPolymarket({ clock, hosts }).live(channelsOf(['markets', 'book', 'trades']), {
+      signal: new AbortController().signal,
+    }),
+  )
+  t.after(() => heard.close())
+  await heard.until(() => heard.of('swept_to').length === 2, 'two rounds', 12_000)
+  const [trade, ...others] = heard.of('trade')
+  assert.equal(trade?.leg?.marketId, condition)
+  assert.ok(others.every(({ id }) => id === trade?.id))
+  const order = heard.all.map(({ kind }) => kind)
+  assert.ok(heard.of('market').some(({ market }) => market.marketId === condition))
+  assert.ok(order.indexOf('trade') < order.indexOf('swept_to'), 'told before it is called told')
+  const [first] = heard.of('swept_to')
+  assert.ok(first && first.toMs < first.receivedMs && first.toMs >= (nowS - 60) * 1_000)
+  assert.ok(asked.every((conditions) => conditions.length <= 20))
+})
+
 test('yes/no: the hole of a lost socket reaches back to when it was last heard, and is swept until it is told', async (t) => {
   const startMs = Date.UTC(2026, 3, 16, 4, 46)
   const ticker = 'KXBTC15M-26APR160100-00'

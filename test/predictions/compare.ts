@@ -83,14 +83,13 @@ export async function compareWindow(
   const toMs = Math.min(market.endMs, range.toMs)
   const window = { from: fromMs - KEEP_ALIVE_MS, to: toMs }
   const rows = await readRows<StoredSnapshot>(store, feed, [idOf(market)], window, true)
-  const { gaps } = await store.coverage.read([feed], fromMs, toMs)
+  const gaps = joined((await store.coverage.read([feed], window.from, toMs)).gaps)
   const wrong: string[] = []
-  // A gap ends at any instant; the row after it stands at the next point of the grid.
-  const isGap = (from: number, to: number) => gaps.some((gap) => gap.from <= from && gap.to > to - GRID_MS)
+  const isGap = (from: number, to: number) => gaps.some((gap) => gap.from <= from && gap.to >= to)
   let beforeMs = Number.NEGATIVE_INFINITY
   const times = [...rows.map((row) => Date.parse(row.timestamp)), toMs]
   for (const atMs of times) {
-    const heldToMs = Math.max(fromMs, beforeMs + KEEP_ALIVE_MS + 4 * GRID_MS)
+    const heldToMs = Math.max(fromMs, beforeMs + KEEP_ALIVE_MS)
     if (atMs > heldToMs && !isGap(heldToMs, Math.min(atMs, toMs)))
       wrong.push(
         `${market.name}: nothing from ${new Date(heldToMs).toISOString()} to ${new Date(atMs).toISOString()}`,
@@ -99,6 +98,17 @@ export async function compareWindow(
   }
   for (const row of rows) wrong.push(...compareBook(truth, market, row, gaps))
   return { wrong, rows: rows.length }
+}
+
+/** Gaps that touch are one, whatever their reasons. */
+function joined(gaps: readonly { from: number; to: number }[]): { from: number; to: number }[] {
+  const whole: { from: number; to: number }[] = []
+  for (const { from, to } of gaps.toSorted((a, b) => a.from - b.from)) {
+    const last = whole.at(-1)
+    if (last !== undefined && from <= last.to) last.to = Math.max(last.to, to)
+    else whole.push({ from, to })
+  }
+  return whole
 }
 
 function compareBook(

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openVenue, recorderOf } from '../../src/app/open-venue.ts'
+import { recorderOf } from '../../src/app/open-venue.ts'
 import { type PredictionsReady, sandboxPredictions } from '../../src/app/predictions.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import { recordOracle } from '../../src/ingest/record-oracle.ts'
@@ -17,6 +17,8 @@ import { VENUES, type VenueName } from '../../src/venues/list.ts'
 
 export type PredictionVenue = Extract<VenueName, 'polymarket' | 'kalshi' | 'chainlink'>
 export const HEARTBEAT_MS = 27_000
+/** Whether a question hangs is told by the wall, and on a fast clock that has to be soon. */
+const LIMITS = { pager: { answerWithinMs: 400 } }
 
 export interface PredictionsWorld<C extends Clock = Clock> {
   readonly clock: C
@@ -56,6 +58,8 @@ export async function startPredictionsRecording(
     symbols: readonly AssetSymbol[]
     folder?: string
     oracleBackMs?: number
+    /** Without the key of the second venue nothing is heard of it, only asked for. */
+    hasKey?: boolean
   },
 ): Promise<PredictionsRecording> {
   const { clock } = world
@@ -65,7 +69,13 @@ export async function startPredictionsRecording(
   const recorders = sandboxPredictions({ ready: true, ...world.sandbox })
     .filter(({ name }) => options.venues.some((wanted) => wanted === name))
     .map((setting) => {
-      const parts = { venue: openVenue(setting, clock), store, clock, log, symbols: options.symbols }
+      const venue = VENUES[setting.name].create({
+        clock,
+        ...setting,
+        ...(options.hasKey === false ? { kalshi: {} } : {}),
+        limits: LIMITS,
+      })
+      const parts = { venue, store, clock, log, symbols: options.symbols }
       if (setting.name === 'chainlink')
         return recordOracle({
           ...parts,

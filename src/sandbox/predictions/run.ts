@@ -11,7 +11,7 @@ import { createData } from './polymarket/data.ts'
 import { createGamma } from './polymarket/gamma.ts'
 import { createMarketSocket } from './polymarket/market-socket.ts'
 import { createRtds } from './polymarket/rtds.ts'
-import { createFaults, type Faults } from './server/faults.ts'
+import { createFaults, type Faults, type Venue } from './server/faults.ts'
 import { type HttpServer, type Service, startService } from './server/http.ts'
 import type { SocketServer } from './server/sockets.ts'
 import { askTruth, createTruth, type Truth } from './truth.ts'
@@ -78,7 +78,6 @@ export async function startSandboxPredictions(
   options: SandboxPredictionsOptions,
 ): Promise<SandboxPredictions> {
   const clock = options.clock ?? systemClock
-  const now = () => Math.floor(clock.now())
   const chain = options.chain ?? 'polygon'
   const world = createPredictionWorld({
     seed: options.seed,
@@ -90,27 +89,29 @@ export async function startSandboxPredictions(
   })
   const faults = createFaults(clock)
   const truth = createTruth(world)
-  const venue = { world, faults, now }
+  /** Each venue has a clock of its own, which a fault may move. */
+  const nowOf = (name: Venue) => () => Math.floor(clock.now() + faults.skewMs(name))
+  const polymarket = { world, faults, now: nowOf('polymarket') }
+  const kalshiVenue = { world, faults, now: nowOf('kalshi') }
   const scale = options.budgetScale ?? 1
   const account: KalshiAccount = options.kalshiAccount ?? createAccount(SANDBOX_KEY_ID)
   const check = createSignatureCheck({
     account,
-    now,
+    now: kalshiVenue.now,
     toleranceMs: options.signatureToleranceMs ?? DEFAULTS.toleranceMs,
   })
 
   const abort = new AbortController()
   const streaming = {
-    venue,
     clock,
     signal: abort.signal,
     tickMs: options.tickMs ?? DEFAULTS.tickMs,
     maxConnections: options.maxConnections ?? DEFAULTS.maxConnections,
   }
   const sockets = {
-    ws: createMarketSocket(streaming),
-    rtds: createRtds(streaming),
-    kalshi: createKalshiSocket({ ...streaming, check }),
+    ws: createMarketSocket({ ...streaming, venue: polymarket }),
+    rtds: createRtds({ ...streaming, venue: polymarket }),
+    kalshi: createKalshiSocket({ ...streaming, venue: kalshiVenue, check }),
   }
   const started: { close(): Promise<void> }[] = Object.values(sockets)
   const closeAll = async () => {
@@ -136,17 +137,17 @@ export async function startSandboxPredictions(
   }
 
   try {
-    const gamma = await serve(createGamma(venue, scale), port('gamma'))
-    const clob = await serve(createClob(venue, scale), port('clob'))
-    const data = await serve(createData(venue, scale), port('data'))
+    const gamma = await serve(createGamma(polymarket, scale), port('gamma'))
+    const clob = await serve(createClob(polymarket, scale), port('clob'))
+    const data = await serve(createData(polymarket, scale), port('data'))
     const ws = await serve(streamOnly, port('ws'), sockets.ws)
     const rtds = await serve(streamOnly, port('rtds'), sockets.rtds)
-    const rest = createKalshiRest(venue, { check, tokensPerSecond: KALSHI_TOKENS_PER_SECOND * scale })
+    const rest = createKalshiRest(kalshiVenue, { check, tokensPerSecond: KALSHI_TOKENS_PER_SECOND * scale })
     const kalshi = await serve(rest, port('kalshi'), sockets.kalshi)
     const urls: string[] = []
     for (let provider = 0; provider < (options.providers ?? DEFAULTS.providers); provider++) {
       const first = options.ports?.ethereum ?? 0
-      const service = createProvider({ rounds: world.rounds, faults, now, provider })
+      const service = createProvider({ rounds: world.rounds, faults, now: nowOf('ethereum'), provider })
       const server = await serve(service, first === 0 ? 0 : first + provider)
       urls.push(`http://127.0.0.1:${server.port}`)
     }
@@ -156,7 +157,7 @@ export async function startSandboxPredictions(
       framesDelivered: stream.frames(),
     })
     const state = () => ({
-      nowMs: now(),
+      nowMs: Math.floor(clock.now()),
       polymarket: { ...stateOf(sockets.ws), tokens: sockets.ws.tokens() },
       rtds: stateOf(sockets.rtds),
       kalshi: stateOf(sockets.kalshi),

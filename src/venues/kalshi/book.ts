@@ -32,8 +32,8 @@ export interface ContractBook {
     timeMs: number,
     about: About,
   ): BookChangeObservation | BookLostObservation | null | undefined
-  /** Null when there was nothing to lose. */
-  lose(reason: BookLostReason, about: About): BookLostObservation | null
+  /** Null when there was nothing to lose. `provenMs`: that it did not change until then is known from elsewhere. */
+  lose(reason: BookLostReason, about: About, provenMs?: number): BookLostObservation | null
 }
 
 export function createContractBook(): ContractBook {
@@ -41,7 +41,7 @@ export function createContractBook(): ContractBook {
   let isLive = false
   let lastMs = 0
 
-  function lost(reason: BookLostReason, about: About): BookLostObservation {
+  function lost(reason: BookLostReason, about: About, provenMs = 0): BookLostObservation {
     isLive = false
     const leg = legOf(about.instrument)
     return {
@@ -50,7 +50,7 @@ export function createContractBook(): ContractBook {
       venueTimeMs: about.receivedMs,
       key: null,
       reason,
-      sinceMs: lastMs,
+      sinceMs: Math.max(lastMs, provenMs),
       leg,
     }
   }
@@ -100,7 +100,7 @@ export function createContractBook(): ContractBook {
         leg: legOf(about.instrument),
       }
     },
-    lose: (reason, about) => (isLive ? lost(reason, about) : null),
+    lose: (reason, about, provenMs) => (isLive ? lost(reason, about, provenMs) : null),
   }
 }
 

@@ -52,6 +52,13 @@ export const KALSHI_TIMES = {
   resolveSlowlyMs: MINUTE_MS,
   resolveForMs: 24 * 60 * MINUTE_MS,
   sweepAfterCloseMs: MINUTE_MS,
+  /**
+   * Contracts whose volume has changed are swept so often, with at most so many questions a second; a sweep begins
+   * so long before the end of the last one.
+   */
+  roundEveryMs: 4 * MINUTE_MS,
+  roundOverlapMs: 10 * MINUTE_MS,
+  roundPerSecond: 6,
   /** Two sequence gaps within this time cost the socket. */
   secondGapMs: MINUTE_MS,
   /** A socket without even a ping: the venue sends one every 10 s. */

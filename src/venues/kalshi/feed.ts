@@ -83,6 +83,8 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
   const refusedTickers = new Set<string>()
   let subscriptions = createSubscriptions()
   let lastGapMs = Number.NEGATIVE_INFINITY
+  /** Until then no numbered frame is missing, so that a book that did not change since long is right until then. */
+  let provenMs = 0
   const counts = { gaps: 0, lostBooks: 0 }
 
   function bookOf(ticker: string): ContractBook {
@@ -104,7 +106,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
 
   function loseAll(tickers: Iterable<string>, reason: BookLostReason, nowMs: number): DataObservation[] {
     return [...tickers].flatMap((ticker) => {
-      const lost = books.get(ticker)?.lose(reason, aboutOf(symbol, ticker, nowMs)) ?? null
+      const lost = books.get(ticker)?.lose(reason, aboutOf(symbol, ticker, nowMs), provenMs) ?? null
       if (lost !== null) counts.lostBooks += 1
       return lost === null ? [] : [lost]
     })
@@ -126,11 +128,12 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
     if (frame === undefined) return refused('malformed')
     if (!ReplyFrame.is(frame)) return refused('unknown_kind')
     if (NOT_RECORDED.has(frame.type)) return ignored('kind not recorded')
-    const isNumbered = frame.sid !== undefined && frame.seq !== undefined
-    const lost =
-      isNumbered && subscriptions.sequence(frame.sid ?? 0, frame.seq ?? 0) === 'gap'
-        ? onGap(frame.sid ?? 0, receivedMs)
-        : []
+    const { sid, seq } = frame
+    const isNumbered = sid !== undefined && seq !== undefined
+    const continuity = isNumbered ? subscriptions.sequence(sid, seq) : 'next'
+    if (continuity === 'old') return ignored('told before')
+    const lost = isNumbered && continuity === 'gap' ? onGap(sid, receivedMs) : []
+    if (isNumbered) provenMs = Math.max(provenMs, timeOf(frame.msg) ?? receivedMs)
     const outcome = readKind(frame, receivedMs)
     if (lost.length === 0) return outcome
     if (outcome.kind === 'data') return { ...outcome, items: [...lost, ...outcome.items] }
@@ -244,4 +247,10 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
     bookOf,
     stats: () => ({ ...counts }),
   }
+}
+
+/** When the venue says that it happened. */
+function timeOf(msg: unknown): number | undefined {
+  if (typeof msg !== 'object' || msg === null || !('ts_ms' in msg)) return undefined
+  return typeof msg.ts_ms === 'number' ? msg.ts_ms : undefined
 }

@@ -2,7 +2,8 @@
  * The part of a Kalshi session that is not a socket: lists contracts, lets the desks follow them, asks for results
  * and repairs trades. Without credentials it asks for the books too.
  *
- *   every second:  list (30 s) ▸ follow ▸ results that are due ▸ sweeps that are due
+ *   every second:        list (30 s) ▸ follow ▸ results that are due ▸ sweeps that are due
+ *   every four minutes:  a round over the trades of all contracts that were traded
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -14,6 +15,7 @@ import { KALSHI_TIMES as TIMES } from './describe.ts'
 import type { Desk } from './feed.ts'
 import { askRestBook, askTrades, type KalshiRest } from './history.ts'
 import { aboutOf, mapOpenInterest, mapTicker } from './mapper.ts'
+import { createContractRounds } from './sweep-contracts.ts'
 
 const STEP_MS = 1_000
 /** Overlap of a sweep with what was heard before the hole: no trade takes longer from its time to us. */
@@ -46,6 +48,13 @@ export function followContracts(options: FollowOptions): Companion {
   const failing = new Set<AssetSymbol>()
   const volumes = new Map<string, string>()
   const swept = new Set<string>()
+  const rounds = createContractRounds({
+    catalogue,
+    clock,
+    symbols: options.desks.size,
+    isSwept: (ticker) => swept.has(ticker),
+    sweep,
+  })
   let io: FeedIo | undefined
 
   const symbolOf = (route: string) => [...options.desks.keys()].find((symbol) => route.endsWith(`:${symbol}`))
@@ -55,6 +64,7 @@ export function followContracts(options: FollowOptions): Companion {
     options.onStart(session)
     const loops = [...options.desks.values()].flatMap((desk) => [
       follow(session, desk),
+      sweepRunning(session, desk.symbol),
       ...(isPolling ? [pollQuick(session, desk), pollOthers(session, desk)] : []),
     ])
     await Promise.all(loops)
@@ -67,7 +77,11 @@ export function followContracts(options: FollowOptions): Companion {
       try {
         if (nowMs >= nextListMs && !session.isPaused()) {
           nextListMs = nowMs + TIMES.catalogueEveryMs
-          await list(session, desk)
+          await list(session, desk).catch((error) => {
+            // Without a list it is not known what was traded.
+            if (isPolling) tellTrades(session, desk.symbol, polledMs.get(desk.symbol) ?? nowMs)
+            throw error
+          })
         }
         for (const lost of desk.follow(catalogue.wanted(desk.symbol, nowMs), nowMs)) {
           session.emit(`book:${desk.symbol}`, lost)
@@ -84,12 +98,20 @@ export function followContracts(options: FollowOptions): Companion {
     }
   }
 
+  async function sweepRunning(session: FeedIo, symbol: AssetSymbol): Promise<void> {
+    while (!session.signal.aborted) {
+      await rounds.round(session, symbol)
+      await rested(STEP_MS, session.signal)
+    }
+  }
+
   async function list(session: FeedIo, desk: Desk): Promise<void> {
     const { symbol } = desk
     const askedMs = clock.now()
     const changed = await catalogue.refresh(symbol, session.signal)
     for (const market of changed) session.emit(`markets:${symbol}`, market)
     session.heard(`markets:${symbol}`)
+    rounds.listed(symbol, askedMs)
     if (isPolling) for (const contract of catalogue.of(symbol)) emitFigures(session, contract)
     const traded = changed.filter(({ market }) => isTraded(market.marketId, String(market.volume ?? '')))
     const hole = holes.get(symbol)

@@ -28,9 +28,17 @@ const MARKETS_WINDOW_MS = 24 * 3_600_000
 const BARS_PER_PAGE = 5_000
 /** A bar or a trade may be published late. */
 const SETTLE_MS = 60_000
+const CUTOFF_HOLDS_MS = 10 * 60_000
 
 export interface KalshiRest extends Asker {
   now(): number
+  /** Where the live tier begins. */
+  cutoff(signal: AbortSignal): Promise<Cutoffs>
+}
+
+export interface Cutoffs {
+  readonly tradesMs: number
+  readonly marketsMs: number
 }
 
 type Tier = 'live' | 'historical'
@@ -50,11 +58,19 @@ export async function askRestBook(
   return { book: value.orderbook_fp, receivedMs: answer.receivedMs }
 }
 
+/** Asked for once in a while: it moves by a day at a time. */
+export function rememberCutoff(rest: Asker & { now(): number }): KalshiRest['cutoff'] {
+  let known: { value: Cutoffs; untilMs: number } | undefined
+  return async (signal) => {
+    if (known !== undefined && rest.now() < known.untilMs) return known.value
+    const value = await askCutoff(rest, signal)
+    known = { value, untilMs: rest.now() + CUTOFF_HOLDS_MS }
+    return value
+  }
+}
+
 /** Where the live tier begins, for trades and for settled contracts. */
-export async function askCutoff(
-  rest: Asker,
-  signal: AbortSignal,
-): Promise<{ tradesMs: number; marketsMs: number }> {
+async function askCutoff(rest: Asker, signal: AbortSignal): Promise<Cutoffs> {
   const question = { path: '/historical/cutoff', weight: QUESTION_TOKENS }
   const { value } = await askTyped(rest, question, Cutoff, signal)
   const ms = (told: string | number) => (typeof told === 'number' ? told * 1_000 : Date.parse(told))
@@ -116,7 +132,7 @@ async function* walkMarkets(
   request: HistoryRequest,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
-  const { marketsMs } = await askCutoff(rest, signal)
+  const { marketsMs } = await rest.cutoff(signal)
   for (const range of windows(request.range, MARKETS_WINDOW_MS)) {
     const tiers: Tier[] = range.fromMs < marketsMs ? ['historical', 'live'] : ['live']
     const byTicker = new Map<string, ReturnType<typeof marketObservation>>()
@@ -156,7 +172,7 @@ async function* walkTrades(
   range: TimeRange,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
-  const { tradesMs } = await askCutoff(rest, signal)
+  const { tradesMs } = await rest.cutoff(signal)
   const settledMs = Math.min(range.toMs, rest.now() - SETTLE_MS)
   const cutMs = Math.min(Math.max(range.fromMs, tradesMs), settledMs)
   for (const [tier, part] of [
@@ -183,7 +199,7 @@ async function* walkBars(
   const series = seriesOfTicker(contract.ticker)
   if (period === undefined || series === undefined) return yield notProvided(range)
   const lengthMs = INTERVAL_MS[interval]
-  const { marketsMs } = await askCutoff(rest, signal)
+  const { marketsMs } = await rest.cutoff(signal)
   const settledMs = Math.min(range.toMs, floorTo(rest.now() - SETTLE_MS, lengthMs))
   let fromMs = range.fromMs
   while (fromMs < settledMs) {

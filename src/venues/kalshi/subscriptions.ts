@@ -16,7 +16,8 @@ interface Group {
   readonly waiting: Record<KalshiChannel, { add: Set<string>; remove: Set<string> }>
 }
 
-export type Continuity = 'first' | 'next' | 'gap'
+/** `old`: told before, or the straggler of a gap that was found already. */
+export type Continuity = 'first' | 'next' | 'gap' | 'old'
 
 export interface Subscriptions {
   /** The frames that make the subscribed set equal to the wanted one. */
@@ -111,6 +112,7 @@ export function createSubscriptions(): Subscriptions {
     },
     sequence(sid, seq) {
       const last = lastSeq.get(sid)
+      if (last !== undefined && seq <= last) return 'old'
       lastSeq.set(sid, seq)
       if (last === undefined) return seq === 1 ? 'first' : 'gap'
       return seq === last + 1 ? 'next' : 'gap'

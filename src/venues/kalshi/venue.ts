@@ -21,7 +21,7 @@ import {
 } from './describe.ts'
 import { createDesk, type Desk } from './feed.ts'
 import { followContracts } from './follow-contracts.ts'
-import { askRestBook, askTrades, walkHistory } from './history.ts'
+import { askRestBook, askTrades, rememberCutoff, walkHistory } from './history.ts'
 import { aboutOf } from './mapper.ts'
 import { type KalshiCredentials, signedFetch, signerOrNotice } from './sign.ts'
 import { ExchangeStatus } from './wire.ts'
@@ -46,7 +46,8 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
     ask: (question, signal) => parts.pager.ask({ ...question, path: REST_PREFIX + question.path }, signal),
     stats: () => parts.pager.stats(),
   }
-  const rest = { pager, deadLetters: parts.deadLetters, now: () => clock.now() }
+  const asker = { pager, deadLetters: parts.deadLetters, now: () => clock.now() }
+  const rest = { ...asker, cutoff: rememberCutoff(asker) }
   const catalogue = createKalshiCatalogue(rest)
 
   async function askStatus(signal: AbortSignal) {

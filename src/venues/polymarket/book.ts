@@ -4,6 +4,9 @@
  *
  *   empty ──book──▶ live ──mismatch, crossed, new tick size, frozen, lost socket──▶ stale ──book or REST──▶ live
  *
+ * A frame that is missed may change levels that no top tells of. A full book, or the venue's own book with the hash of
+ * our last frame, is proof: where it contradicts, everything since the proof before it is in doubt.
+ *
  * While it is not live, changes are kept aside: a REST book that is newer than the last applied frame is taken and
  * the changes since then are applied to it.
  */
@@ -36,7 +39,8 @@ export interface TokenBook {
   change(changes: readonly ChangeWire[], timeMs: number, receivedMs: number): TokenObservation[] | undefined
   /** Undefined when the REST book is older than what was applied already, or cannot be read. */
   repair(wire: BookWire, receivedMs: number): TokenObservation | undefined
-  lose(reason: BookLostReason, receivedMs: number): BookLostObservation | null
+  /** `rightToMs`: that it was right until then is known from elsewhere. */
+  lose(reason: BookLostReason, receivedMs: number, rightToMs?: number): BookLostObservation | null
   /** Whether a REST book says something else than ours, later than ours. */
   isBehind(wire: BookWire): boolean
   /** Whether a REST book of the very state that we have, by its hash, has other levels. */
@@ -52,13 +56,15 @@ export function createTokenBook(leg: Leg): TokenBook {
   const levels = createLevelBook()
   let isLive = false
   let frameMs = 0
+  /** The last proof that all levels were right. */
+  let provenMs = 0
   /** The venue's hash of the book after the last applied frame. */
   let frameHash: string | null = null
   let kept: Kept[] = []
   /** The time of the newest change that was dropped from the kept ones. */
   let droppedMs = 0
 
-  function lost(reason: BookLostReason, receivedMs: number): BookLostObservation {
+  function lost(reason: BookLostReason, receivedMs: number, sinceMs = frameMs): BookLostObservation {
     isLive = false
     const about = aboutOf(leg, receivedMs)
     return {
@@ -67,13 +73,14 @@ export function createTokenBook(leg: Leg): TokenBook {
       venueTimeMs: receivedMs,
       key: null,
       reason,
-      sinceMs: frameMs,
+      sinceMs,
       leg: legOf(leg),
     }
   }
 
   function taken(feed: 'full' | 'rest', timeMs: number, receivedMs: number): TokenObservation {
     frameMs = Math.max(frameMs, timeMs)
+    provenMs = frameMs
     kept = []
     droppedMs = 0
     if (levels.isCrossed()) return lost('crossed', receivedMs)
@@ -114,6 +121,22 @@ export function createTokenBook(leg: Leg): TokenBook {
     kept = []
   }
 
+  const keptToMs = () => kept.at(-1)?.timeMs ?? 0
+
+  /** A full book and the kept changes from an instant on; false when the top is not as the last one tells. */
+  function restore(
+    sides: { bids: MicroLevel[]; asks: MicroLevel[] },
+    wire: BookWire,
+    fromMs: number,
+  ): boolean {
+    kept = kept.filter((each) => each.timeMs >= fromMs).sort((a, b) => a.timeMs - b.timeMs)
+    levels.replace(sides.bids, sides.asks)
+    for (const { change } of kept) apply(change)
+    const last = kept.at(-1)?.change
+    frameHash = (last ?? wire).hash ?? null
+    return last === undefined || isTopAsTold(levels, last)
+  }
+
   return {
     leg,
     levels,
@@ -126,14 +149,19 @@ export function createTokenBook(leg: Leg): TokenBook {
     replace(wire, feed, receivedMs) {
       const sides = readSides(wire)
       if (sides === undefined) return undefined
-      levels.replace(sides.bids, sides.asks)
-      frameHash = wire.hash ?? null
-      return taken(feed, timeOf(wire, receivedMs), receivedMs)
+      const timeMs = timeOf(wire, receivedMs)
+      if (isLive && timeMs < frameMs) return lost('out_of_order', receivedMs, timeMs)
+      if (!restore(sides, wire, timeMs + 1)) return lost('top_mismatch', receivedMs)
+      return taken(feed, Math.max(timeMs, keptToMs()), receivedMs)
     },
     change(changes, timeMs, receivedMs) {
       if (!isLive) {
         keepAside(changes, timeMs)
         return []
+      }
+      if (timeMs < frameMs) {
+        keepAside(changes, timeMs)
+        return [lost('out_of_order', receivedMs, timeMs)]
       }
       const bids: Level[] = []
       const asks: Level[] = []
@@ -144,7 +172,10 @@ export function createTokenBook(leg: Leg): TokenBook {
         else asks.push(applied[1])
       }
       const last = changes.at(-1)
-      if (last !== undefined && !isTopAsTold(levels, last)) return [lost('top_mismatch', receivedMs)]
+      if (last !== undefined && !isTopAsTold(levels, last)) {
+        keepAside(changes, timeMs)
+        return [lost('top_mismatch', receivedMs, provenMs)]
+      }
       if (levels.isCrossed()) return [lost('crossed', receivedMs)]
       frameMs = Math.max(frameMs, timeMs)
       frameHash = last?.hash ?? null
@@ -155,21 +186,23 @@ export function createTokenBook(leg: Leg): TokenBook {
       const timeMs = timeOf(wire, 0)
       const sides = readSides(wire)
       if (sides === undefined || timeMs < Math.max(frameMs, droppedMs)) return undefined
-      const since = kept.filter((each) => each.timeMs >= timeMs)
-      levels.replace(sides.bids, sides.asks)
-      for (const { change } of since) apply(change)
-      const lastMs = since.at(-1)?.timeMs ?? timeMs
-      frameHash = (since.at(-1)?.change ?? wire).hash ?? null
-      const last = since.at(-1)?.change
-      if (last !== undefined && !isTopAsTold(levels, last)) {
+      if (!restore(sides, wire, timeMs)) {
         isLive = false
         return undefined
       }
-      return taken('rest', lastMs, receivedMs)
+      return taken('rest', Math.max(timeMs, keptToMs()), receivedMs)
     },
-    lose: (reason, receivedMs) => (isLive ? lost(reason, receivedMs) : null),
+    lose(reason, receivedMs, rightToMs = 0) {
+      if (!isLive) return null
+      return lost(reason, receivedMs, reason === 'hash_mismatch' ? provenMs : Math.max(frameMs, rightToMs))
+    },
     isBehind: (wire) => timeOf(wire, 0) > frameMs && isOther(wire),
-    isWrong: (wire) => Boolean(wire.hash) && wire.hash === frameHash && isOther(wire),
+    isWrong(wire) {
+      if (!wire.hash || wire.hash !== frameHash) return false
+      const isWrong = isOther(wire)
+      if (!isWrong) provenMs = frameMs
+      return isWrong
+    },
   }
 }
 

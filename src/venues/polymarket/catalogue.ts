@@ -29,6 +29,10 @@ export interface PolymarketCatalogue {
   hurry(marketId: string): void
   wanted(symbol: AssetSymbol, nowMs: number): Leg[]
   of(symbol: AssetSymbol): KnownMarket[]
+  /** Every window that is listed but not told yet: it may be traded a day before it begins. */
+  ahead(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<UpDownMarket[]>
+  /** Tells a window of `ahead` before its time; empty when it was told. */
+  meet(market: UpDownMarket, receivedMs: number): MarketObservation[]
   get(marketId: string): KnownMarket | undefined
 }
 
@@ -166,16 +170,18 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
     }
   }
 
+  /** Windows that are told end within this. */
+  function rangeOf(series: Series, nowMs: number): TimeRange {
+    const tenorMs = TENOR_MS[series.marketType]
+    const aheadMs = tenorMs > TENOR_MS['15m'] ? 2 * tenorMs : tenorMs
+    return { fromMs: nowMs - TIMES.followAfterEndMs, toMs: nowMs + TIMES.followBeforeMs + aheadMs }
+  }
+
   return {
     async refresh(symbol, nowMs, signal) {
       const changed: MarketObservation[] = []
       for (const series of seriesOf(symbol)) {
-        const tenorMs = TENOR_MS[series.marketType]
-        const aheadMs = tenorMs > TENOR_MS['15m'] ? 2 * tenorMs : tenorMs
-        const range = {
-          fromMs: nowMs - TIMES.followAfterEndMs,
-          toMs: nowMs + TIMES.followBeforeMs + aheadMs,
-        }
+        const range = rangeOf(series, nowMs)
         const { found, receivedMs } = await listSeries(askers, series, {
           range,
           closed: false,
@@ -223,6 +229,17 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
         .flatMap(({ legs }) => legs)
         .slice(0, TOKENS_PER_SOCKET)
     },
+    async ahead(symbol, nowMs, signal) {
+      const listed: UpDownMarket[] = []
+      for (const series of seriesOf(symbol)) {
+        const range = { fromMs: rangeOf(series, nowMs).toMs, toMs: nowMs + TIMES.listedAheadMs }
+        if (range.fromMs >= range.toMs) continue
+        const { found } = await listSeries(askers, series, { range, closed: false, nowMs, signal })
+        listed.push(...found)
+      }
+      return listed.filter(({ market }) => !known.has(market.marketId))
+    },
+    meet: (market, receivedMs) => (known.has(market.market.marketId) ? [] : keep(market, receivedMs)),
     of: (symbol) => [...known.values()].filter(({ market }) => market.symbol === symbol),
     get: (marketId) => known.get(marketId.toLowerCase()),
   }

@@ -64,11 +64,20 @@ export const POLYMARKET_TIMES = {
   /** Counted from the close; a market that does not close is swept as if it had closed after `sweepLatestMs`. */
   sweepsAfterMs: [MINUTE_MS, 10 * MINUTE_MS],
   sweepLatestMs: 5 * MINUTE_MS,
+  /** Every listed window, running or not, is swept so often; a sweep begins so long before the end of the last one. */
+  roundEveryMs: 4 * MINUTE_MS,
+  roundOverlapMs: 10 * MINUTE_MS,
+  /** A print is listed so long after its block, at the latest. */
+  listedWithinMs: MINUTE_MS,
+  /** Windows are listed a day ahead, those of a day two. */
+  listedAheadMs: 50 * 60 * MINUTE_MS,
   /** A token without a book is asked for after this, and subscribed again after the next. */
   bookMissingMs: 10_000,
   resubscribeMs: 30_000,
   /** A token in its window that is silent for so long is compared with the venue's own book. */
   tokenSilenceMs: 30_000,
+  /** Some running window of a symbol changes every second: a socket that pauses for so long has lost frames. */
+  socketSilenceMs: 15_000,
   /** And every token in its window so often, whether silent or not: levels below the top prove nothing by themselves. */
   verifyEveryMs: MINUTE_MS,
   /** Waiting for a book by itself before it is asked for (a new tick size brings one). */

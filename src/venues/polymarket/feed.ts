@@ -9,6 +9,7 @@ import { type FeedProtocol, type FrameItem, type FrameOutcome, ignored, refused 
 import type { DataObservation } from '../observation.ts'
 import { createTokenBook, type TokenBook, type TokenObservation } from './book.ts'
 import { matchingRule } from './book-hash.ts'
+import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 import { type Leg, mapLastTrade, namelessTradeId, tradeId } from './mapper.ts'
 import { readSlug } from './slug.ts'
 import {
@@ -86,6 +87,9 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
   /** Armed by a hash that was right: only then a wrong one says something about the book. */
   let isHashTrusted = false
   let isGreeted = false
+  /** When the present socket last told anything of a market, and of which time: nothing before that is missing. */
+  let dataMs: number | undefined
+  let toldMs = 0
 
   function push(reading: Reading, observation: DataObservation): void {
     const dataset = observation.kind === 'trade' ? 'trades' : 'book'
@@ -110,24 +114,28 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
   function read(text: string, receivedMs: number): FrameOutcome {
     if (text === 'PONG') return { kind: 'pong' }
     if (text.trim() === '') return ignored('empty frame')
+    const silentMs = receivedMs - (dataMs ?? receivedMs)
+    dataMs = receivedMs
     let parsed: unknown
     try {
       parsed = JSON.parse(text)
     } catch {
       const reading: Reading = { items: [], refused: 'malformed' }
-      loseAll(reading, receivedMs)
+      loseAll(reading, 'damaged', receivedMs)
       return outcomeOf(reading)
     }
     const reading: Reading = { items: [] }
+    if (silentMs > TIMES.socketSilenceMs) loseAll(reading, 'silence', receivedMs)
     for (const message of Array.isArray(parsed) ? parsed : [parsed]) readMessage(message, receivedMs, reading)
-    if (reading.refused === 'wrong_shape') loseAll(reading, receivedMs)
+    if (reading.refused === undefined) toldMs = Math.max(toldMs, newestOf(parsed))
+    if (reading.refused === 'wrong_shape') loseAll(reading, 'damaged', receivedMs)
     return outcomeOf(reading)
   }
 
-  /** Nothing is numbered: what a broken frame changed is not known, so every book may be wrong below its top. */
-  function loseAll(reading: Reading, receivedMs: number): void {
+  /** Nothing is numbered: what a missing frame changed is not known, so every book may be wrong below its top. */
+  function loseAll(reading: Reading, reason: 'damaged' | 'silence', receivedMs: number): void {
     for (const { book } of tokens.values()) {
-      const lost = book.lose('damaged', receivedMs)
+      const lost = book.lose(reason, receivedMs, toldMs)
       if (lost !== null) push(reading, lost)
     }
   }
@@ -148,6 +156,8 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
       if (!BookMessage.is(message)) return false
       const token = hear(message.asset_id, receivedMs)
       if (token === undefined) return true
+      const wrong = token.book.isWrong(message) ? token.book.lose('hash_mismatch', receivedMs) : null
+      if (wrong !== null) push(reading, wrong)
       const observation = token.book.replace(message, 'full', receivedMs)
       if (observation === undefined) return false
       push(reading, observation)
@@ -180,7 +190,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
       if (!TickSizeMessage.is(message)) return false
       const token = hear(message.asset_id, receivedMs)
       if (token === undefined || Number(message.old_tick_size) === Number(message.new_tick_size)) return true
-      const lost = token.book.lose('tick_size', receivedMs)
+      const lost = token.book.lose('tick_size', receivedMs, Number(message.timestamp))
       if (lost !== null) push(reading, lost)
       return true
     },
@@ -266,6 +276,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
     symbol,
     openReader() {
       isGreeted = false
+      dataMs = undefined
       return {
         read,
         accepts: false,
@@ -303,7 +314,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
       return lost
     },
     disconnect: (nowMs) =>
-      [...tokens.values()].flatMap((token) => token.book.lose('disconnected', nowMs) ?? []),
+      [...tokens.values()].flatMap((token) => token.book.lose('disconnected', nowMs, toldMs) ?? []),
     resubscribe(tokenIds, nowMs) {
       for (const tokenId of tokenIds) {
         const token = tokens.get(tokenId)
@@ -332,6 +343,14 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
 function outcomeOf({ items, refused: reason }: Reading): FrameOutcome {
   if (items.length > 0) return { kind: 'data', items, ...(reason === undefined ? {} : { refused: reason }) }
   return reason === undefined ? ignored('nothing for us') : refused(reason)
+}
+
+/** The newest time that a frame tells. */
+function newestOf(parsed: unknown): number {
+  const times = (Array.isArray(parsed) ? parsed : [parsed]).map((message) =>
+    AnyMessage.is(message) ? Number((message as { timestamp?: unknown }).timestamp) : 0,
+  )
+  return Math.max(0, ...times.filter(Number.isFinite))
 }
 
 function greetingFrame(tokenIds: readonly string[]): string {

@@ -3,22 +3,21 @@
  *
  *   every second, per symbol:  list (30 s) ▸ follow the windows ▸ winners that are due ▸ sweeps that are due
  *   every quarter second:      books that are missing, silent or wrong are asked for
+ *   every four minutes:        a round over the prints of all windows
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { backoffMs } from '../../kit/backoff.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'
 import type { Companion, FeedIo } from '../companion.ts'
-import type { TradeObservation } from '../observation.ts'
-import type { KnownMarket, PolymarketCatalogue } from './catalogue.ts'
+import type { PolymarketCatalogue } from './catalogue.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 import type { Desk, FollowedToken } from './feed.ts'
-import { askBook, askTrades, type PolymarketRest } from './history.ts'
+import { askBook, type PolymarketRest } from './history.ts'
 import type { Repairs } from './repairs.ts'
+import { createWindowSweeper } from './sweep-windows.ts'
 
 const STEP_MS = 1_000
 const REPAIR_STEP_MS = 250
-const SWEEP_RETRY = { baseMs: 2_000, capMs: 60_000 }
 /** So many frozen tokens of one socket within a minute, and the socket goes. */
 const FROZEN_PER_SOCKET = 2
 const FROZEN_WITHIN_MS = 60_000
@@ -39,8 +38,7 @@ export const routeName = (symbol: AssetSymbol) => `market:${symbol}`
 
 export function followWindows(options: FollowOptions): Companion {
   const { clock, catalogue, rest } = options
-  /** Per market the sweeps that were done, and those that failed since. */
-  const sweeps = new Map<string, { done: number; failures: number; nextMs: number }>()
+  const sweeper = createWindowSweeper({ catalogue, rest, clock })
   const frozenMs = new Map<AssetSymbol, number[]>()
   let io: FeedIo | undefined
 
@@ -51,7 +49,11 @@ export function followWindows(options: FollowOptions): Companion {
   async function run(session: FeedIo): Promise<void> {
     io = session
     options.onStart(session)
-    const loops = [...options.desks.values()].flatMap((desk) => [follow(session, desk), mend(session, desk)])
+    const loops = [...options.desks.values()].flatMap((desk) => [
+      follow(session, desk),
+      mend(session, desk),
+      sweep(session, desk),
+    ])
     await Promise.all(loops)
   }
 
@@ -73,7 +75,7 @@ export function followWindows(options: FollowOptions): Companion {
         for (const market of await catalogue.resolve(symbol, nowMs, session.signal)) {
           session.emit(`markets:${symbol}`, market)
         }
-        for (const market of catalogue.of(symbol)) await sweepIfDue(session, desk, market, nowMs)
+        for (const market of catalogue.of(symbol)) await sweeper.closed(session, desk, market, nowMs)
       } catch {
         // The venue did not answer: the channel falls silent, which is told; the next round tries again.
       }
@@ -81,41 +83,11 @@ export function followWindows(options: FollowOptions): Companion {
     }
   }
 
-  /** Prints that the stream did not tell. Those that it told are left as they are: their time is finer. */
-  async function sweepIfDue(session: FeedIo, desk: Desk, market: KnownMarket, nowMs: number): Promise<void> {
-    const { marketId, endTime } = market.market
-    const sweep = sweeps.get(marketId) ?? { done: 0, failures: 0, nextMs: 0 }
-    const afterMs = TIMES.sweepsAfterMs[sweep.done]
-    const closedMs = market.closedSeenMs ?? (endTime ?? 0) + TIMES.sweepLatestMs
-    if (afterMs === undefined || market.legs.length === 0 || nowMs < closedMs + afterMs) return
-    if (nowMs < sweep.nextMs) return
-    sweeps.set(marketId, sweep)
-    for (const known of sweeps.keys()) if (catalogue.get(known) === undefined) sweeps.delete(known)
-    let trades: TradeObservation[]
-    try {
-      trades = await askTrades(rest, market, session.signal)
-    } catch {
-      sweep.nextMs = clock.now() + backoffMs(SWEEP_RETRY, sweep.failures)
-      sweep.failures += 1
-      return
+  async function sweep(session: FeedIo, desk: Desk): Promise<void> {
+    while (!session.signal.aborted) {
+      await sweeper.round(session, desk)
+      await rested(STEP_MS, session.signal)
     }
-    for (const trade of trades) {
-      const hash = trade.id.slice(0, trade.id.indexOf('-'))
-      if (!desk.hasHeard(hash, trade.instrument)) session.emit(`trades:${desk.symbol}`, trade)
-    }
-    sweep.done += 1
-    sweep.failures = 0
-    if (sweep.done < TIMES.sweepsAfterMs.length) return
-    const receivedMs = clock.now()
-    session.emit(`trades:${desk.symbol}`, {
-      kind: 'swept',
-      source: 'predmkt_a',
-      symbol: desk.symbol,
-      instrument: marketId,
-      venueTimeMs: receivedMs,
-      receivedMs,
-      key: null,
-    })
   }
 
   async function mend(session: FeedIo, desk: Desk): Promise<void> {

@@ -27,6 +27,7 @@ import {
   RowsV1,
   RowsV2,
   TradeV1,
+  type TradeV1Wire,
   TradeV2,
   type TradeV2Wire,
 } from './wire.ts'
@@ -61,22 +62,29 @@ export async function askBook(
   return { book: value, receivedMs: answer.receivedMs }
 }
 
-/** Every print of a market, oldest first, with the names that the stream gives them. */
+/**
+ * The prints of some markets, oldest first, with the names that the stream gives them. The venue lists the newest
+ * first, so one who knows what was before an instant reads no further.
+ */
 export async function askTrades(
   rest: PolymarketRest,
-  market: UpDownMarket,
+  markets: readonly UpDownMarket[],
   signal: AbortSignal,
+  sinceMs = 0,
 ): Promise<TradeObservation[]> {
-  const { marketId } = market.market
-  const rows =
+  const marketIds = markets.map(({ market }) => market.marketId)
+  const sinceS = Math.floor(sinceMs / 1_000)
+  const listed =
     rest.dataVersion === 'v2'
-      ? await askTradesV2(rest, marketId, signal)
-      : await askTradesV1(rest, marketId, signal)
-  const legs = new Map(market.legs.map((leg) => [leg.tokenId, leg]))
+      ? await askTradesV2(rest, marketIds, sinceS, signal)
+      : await askTradesV1(rest, marketIds, sinceS, signal)
+  const legs = new Map(markets.flatMap((market) => market.legs.map((leg) => [leg.tokenId, leg] as const)))
   const places = new Map<string, number>()
   const receivedMs = rest.now()
-  // Newest first on the wire; within a transaction by facts that every answer agrees on.
-  const ordered = rows.toSorted((a, b) => a.timestamp - b.timestamp || compareText(factsOf(a), factsOf(b)))
+  // Within a transaction by facts that every answer agrees on; a transaction has one time, so none is cut in two.
+  const ordered = listed
+    .filter(({ timestamp }) => timestamp >= sinceS)
+    .sort((a, b) => a.timestamp - b.timestamp || compareText(factsOf(a), factsOf(b)))
   return ordered.flatMap((row) => {
     const leg = legs.get(row.token_id)
     if (leg === undefined) return []
@@ -93,49 +101,57 @@ const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 async function askTradesV2(
   rest: PolymarketRest,
-  marketId: string,
+  marketIds: readonly string[],
+  sinceS: number,
   signal: AbortSignal,
 ): Promise<TradeV2Wire[]> {
   const found: TradeV2Wire[] = []
   let cursor: string | undefined
   do {
-    const query = { condition: marketId, limit: TRADES_PER_PAGE, taker_only: 'true', cursor }
+    const query = { condition: marketIds.join(), limit: TRADES_PER_PAGE, taker_only: 'true', cursor }
     const question = { path: '/v2/trades', query, weight: 1 }
     const { value, answer } = await askTyped(rest.data, question, RowsV2, signal)
     const about = { origin: question.path, receivedMs: answer.receivedMs }
     found.push(...readRows(rest.data, value.data, TradeV2, about))
-    const more = value.pagination?.has_more !== false
+    const isKnown = (found.at(-1)?.timestamp ?? sinceS) < sinceS
+    const more = value.pagination?.has_more !== false && !isKnown
     cursor = more ? value.pagination?.next_cursor || undefined : undefined
   } while (cursor !== undefined)
   return found
 }
 
+/** The first version takes one market at a time. */
 async function askTradesV1(
   rest: PolymarketRest,
-  marketId: string,
+  marketIds: readonly string[],
+  sinceS: number,
   signal: AbortSignal,
 ): Promise<TradeV2Wire[]> {
   const found: TradeV2Wire[] = []
-  for (let offset = 0; offset < DEEPEST_OFFSET; ) {
-    const query = { market: marketId, limit: TRADES_PER_PAGE, offset, takerOnly: 'true' }
-    const question = { path: '/trades', query, weight: 1 }
-    const { value, answer } = await askTyped(rest.data, question, RowsV1, signal)
-    const about = { origin: question.path, receivedMs: answer.receivedMs }
-    for (const row of readRows(rest.data, value, TradeV1, about)) {
-      const { asset, conditionId, transactionHash, proxyWallet, ...same } = row
-      const wallet = proxyWallet ?? null
-      found.push({
-        ...same,
-        token_id: asset,
-        condition_id: conditionId,
-        transaction_hash: transactionHash,
-        proxy_wallet: wallet,
-      })
+  for (const marketId of marketIds) {
+    for (let offset = 0; offset < DEEPEST_OFFSET; ) {
+      const query = { market: marketId, limit: TRADES_PER_PAGE, offset, takerOnly: 'true' }
+      const question = { path: '/trades', query, weight: 1 }
+      const { value, answer } = await askTyped(rest.data, question, RowsV1, signal)
+      const about = { origin: question.path, receivedMs: answer.receivedMs }
+      const rows = readRows(rest.data, value, TradeV1, about).map(asV2)
+      found.push(...rows)
+      if (value.length === 0 || (rows.at(-1)?.timestamp ?? sinceS) < sinceS) break
+      offset += value.length
     }
-    if (value.length === 0) break
-    offset += value.length
   }
   return found
+}
+
+function asV2(row: TradeV1Wire): TradeV2Wire {
+  const { asset, conditionId, transactionHash, proxyWallet, ...same } = row
+  return {
+    ...same,
+    token_id: asset,
+    condition_id: conditionId,
+    transaction_hash: transactionHash,
+    proxy_wallet: proxyWallet ?? null,
+  }
 }
 
 /** A market by its condition id, open or closed. */
@@ -185,7 +201,7 @@ async function* walkTrades(
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
   const askedMs = rest.now()
-  const trades = await askTrades(rest, market, signal)
+  const trades = await askTrades(rest, [market], signal, range.fromMs)
   const observations = trades.filter(({ venueTimeMs: at }) => at >= range.fromMs && at < range.toMs)
   const covered = rangeOrNull(range.fromMs, Math.min(range.toMs, askedMs - SETTLE_MS))
   yield { observations, covered, missing: [] }

@@ -149,6 +149,7 @@ const tradeV1Schema = Type.Object({
   proxyWallet: maybe(Text),
 })
 export const TradeV1 = wireType(tradeV1Schema)
+export type TradeV1Wire = Static<typeof tradeV1Schema>
 export const RowsV1 = wireType(Type.Array(Type.Unknown()))
 export const RowsV2 = wireType(
   Type.Object({

@@ -63,6 +63,12 @@ export function createKalshiSocket(options: {
       return openSession({ venue, client, teller, closed: () => void clients.delete(client) })
     },
   })
-  startTicker({ clock: options.clock, signal: options.signal, tickMs: options.tickMs, produce })
+  startTicker({
+    clock: options.clock,
+    now: () => options.venue.now(),
+    signal: options.signal,
+    tickMs: options.tickMs,
+    produce,
+  })
   return server
 }

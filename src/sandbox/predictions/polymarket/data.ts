@@ -59,9 +59,9 @@ export function createData(venue: Venue, scale = 1): Service {
       const market = world.upDowns.byCondition(id)
       if (market === undefined || market.listedMs > nowMs) return []
       const life = world.lifeOf(market)
-      return life.prints
-        .slice(0, life.printsUntil(slotOf(life, nowMs - LAG_MS)))
-        .map((print) => ({ market, print }))
+      const count = life.printsUntil(slotOf(life, nowMs - LAG_MS))
+      // To look at the prints is to work out all of them: not for the hundreds of windows that nobody trades yet.
+      return count === 0 ? [] : life.prints.slice(0, count).map((print) => ({ market, print }))
     })
     return rows.sort((a, b) => b.print.timeMs - a.print.timeMs)
   }

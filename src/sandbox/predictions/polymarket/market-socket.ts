@@ -167,7 +167,13 @@ export function createMarketSocket(options: {
     pingBody: '',
     open,
   })
-  startTicker({ clock: options.clock, signal: options.signal, tickMs: options.tickMs, produce })
+  startTicker({
+    clock: options.clock,
+    now: () => options.venue.now(),
+    signal: options.signal,
+    tickMs: options.tickMs,
+    produce,
+  })
   return { ...server, tokens: () => [...listeners].reduce((sum, listener) => sum + countOf(listener), 0) }
 }
 

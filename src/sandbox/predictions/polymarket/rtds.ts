@@ -182,7 +182,13 @@ export function createRtds(options: {
     pingBody: '',
     open,
   })
-  startTicker({ clock: options.clock, signal: options.signal, tickMs: options.tickMs, produce })
+  startTicker({
+    clock: options.clock,
+    now: () => options.venue.now(),
+    signal: options.signal,
+    tickMs: options.tickMs,
+    produce,
+  })
   return server
 }
 

@@ -18,6 +18,7 @@ export const FAULT_KINDS = {
   malformed: 'frames are cut in the middle; REST: bodies are',
   'rate-limit': 'REST answers 429',
   'http-error': 'REST answers with `status`',
+  skew: 'the clock of the venue is offsetMs ahead (or behind)',
   'frozen-book': 'book and trade frames of a symbol stop; the socket, its pongs and REST go on',
   'lost-resolved': 'market_resolved is never sent',
   'late-resolution': 'markets that would settle now do so delayMs later',
@@ -39,6 +40,7 @@ export interface FaultSpec {
   durationMs?: number
   count?: number
   delayMs?: number
+  offsetMs?: number
   status?: number
   retryAfterS?: number
 }
@@ -68,6 +70,8 @@ export interface Faults {
   hit(kind: FaultKind, venue: Venue, target: FaultTarget): Fault | undefined
   /** Faults of a kind, over or not, newest last: what they did to the past stays. */
   history(kind: FaultKind, venue: Venue): readonly Fault[]
+  /** How far the clock of a venue is ahead. */
+  skewMs(venue: Venue): number
   onSet(listener: (fault: Fault) => void): void
 }
 
@@ -130,6 +134,11 @@ export function createFaults(clock: Clock): Faults {
       return fault
     },
     history: (kind, venue) => past.filter((fault) => fault.kind === kind && fault.venue === venue),
+    skewMs(venue) {
+      if (active.length === 0) return 0
+      const skews = current().filter((fault) => fault.kind === 'skew' && fault.venue === venue)
+      return skews.reduce((sum, { offsetMs }) => sum + (offsetMs ?? 0), 0)
+    },
     onSet: (listener) => void listeners.push(listener),
   }
 }

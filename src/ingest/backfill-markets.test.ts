@@ -1,0 +1,123 @@
+/** A backfill of prediction markets by hand, over real sockets: what the venue still tells, once, and nothing else. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { compareCatalogue, comparePrints, readRows } from '../../test/predictions/compare.ts'
+import { pacedClock } from '../../test/predictions/paced-clock.ts'
+import { startPredictionsWorld } from '../../test/predictions/recording.ts'
+import { openVenue } from '../app/open-venue.ts'
+import { sandboxPredictions } from '../app/predictions.ts'
+import type { CandleRow } from '../core/rows/candle.ts'
+import { createLogger } from '../kit/log.ts'
+import type { TrueMarket } from '../sandbox/predictions/truth.ts'
+import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
+import { VENUES } from '../venues/list.ts'
+import type { HistoryPage, Venue } from '../venues/venue.ts'
+import { backfillMarkets } from './backfill-markets.ts'
+import { candleFeed, feedOf } from './plans.ts'
+
+const DAY_MS = 86_400_000
+const NOW_MS = Date.parse('2026-11-15T10:00:00Z')
+const DAY_START_MS = Date.parse('2026-11-14T00:00:00Z')
+const RANGE = { fromMs: DAY_START_MS, toMs: DAY_START_MS + DAY_MS }
+
+/** The venue itself, with a list of some of its markets only: a day has thousands. */
+function listing(venue: Venue, names: ReadonlySet<string>): Venue {
+  async function* history(...asked: Parameters<Venue['history']>): AsyncGenerator<HistoryPage> {
+    for await (const page of venue.history(...asked)) {
+      const observations = page.observations.filter(
+        (row) => row.kind !== 'market' || names.has(row.market.marketId) || names.has(row.market.slug ?? ''),
+      )
+      yield { ...page, observations }
+    }
+  }
+  return { ...venue, history }
+}
+
+async function setUp(t: TestContext, name: 'polymarket' | 'kalshi', pick: (market: TrueMarket) => boolean) {
+  const { clock, sandbox, close } = await startPredictionsWorld(pacedClock(NOW_MS, 500), { slotMs: 2_000 })
+  t.after(close)
+  const setting = sandboxPredictions({ ready: true, ...sandbox }).find((each) => each.name === name)
+  assert.ok(setting)
+  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  t.after(() => store.close())
+  const markets = sandbox.truth
+    .markets(name, DAY_START_MS + DAY_MS / 2, RANGE.toMs)
+    .filter((market) => market.symbol === 'BTC' && pick(market))
+    .slice(0, 6)
+  assert.equal(markets.length, 6)
+  const { plan } = VENUES[name]
+  const fill = () =>
+    clock.during(
+      backfillMarkets({
+        plan,
+        venue: listing(openVenue(setting, clock), new Set(markets.map((market) => market.name))),
+        store,
+        symbols: ['BTC'],
+        ...RANGE,
+        clock,
+        log: createLogger({ level: 'silent' }),
+        onProgress: () => {},
+      }),
+    )
+  return { fill, store, sandbox, markets }
+}
+
+test('Up/Down: winners, every print and the bars that follow from them; a second time nothing is left', async (t) => {
+  const { fill, store, sandbox, markets } = await setUp(t, 'polymarket', ({ kind }) => kind === '5m')
+  const first = await fill()
+  assert.deepEqual([first.stretches, first.failed], [6, 0])
+  for (const market of markets) {
+    assert.deepEqual(await compareCatalogue(store, market), [])
+    assert.deepEqual(await comparePrints(store, sandbox.truth, market), [])
+    for (const token of market.tokens ?? []) {
+      const feed = candleFeed('predmkt_a', 'BTC', '5m')
+      const range = { from: market.startMs, to: market.endMs }
+      const prints = (sandbox.truth.prints(market.name, market.startMs, market.endMs) ?? []).filter(
+        ({ instrument }) => instrument === token,
+      )
+      const [bar] = await readRows<CandleRow>(store, feed, [token], range)
+      if (prints.length === 0) assert.equal(bar, undefined)
+      else
+        assert.deepEqual(
+          [bar?.open, bar?.close, bar?.high, bar?.closed],
+          [
+            Number(prints[0]?.price),
+            Number(prints.at(-1)?.price),
+            Math.max(...prints.map(({ price }) => Number(price))),
+            true,
+          ],
+        )
+    }
+  }
+  const { complete } = await store.coverage.read(
+    [feedOf('trades', 'predmkt_a', 'BTC')],
+    RANGE.fromMs,
+    RANGE.toMs,
+  )
+  assert.ok(complete)
+  const again = await fill()
+  assert.deepEqual([again.failed, again.rowsInserted, again.rowsCorrected], [0, 0, 0])
+})
+
+test('yes/no: results, every trade and the bars of the venue; a second time nothing is left', async (t) => {
+  const { fill, store, sandbox, markets } = await setUp(t, 'kalshi', ({ kind }) => kind === '15M')
+  const first = await fill()
+  assert.deepEqual([first.stretches, first.failed], [6, 0])
+  for (const market of markets) {
+    assert.deepEqual(await compareCatalogue(store, market), [])
+    assert.deepEqual(await comparePrints(store, sandbox.truth, market), [])
+    const range = { from: market.startMs, to: market.endMs }
+    const bars = await readRows<CandleRow>(store, candleFeed('predmkt_b', 'BTC', '5m'), [market.name], range)
+    assert.equal(bars.length, 3)
+    const prints = sandbox.truth.prints(market.name, market.startMs, market.endMs) ?? []
+    const volume = prints.reduce((sum, { size }) => sum + Number(size), 0)
+    const told = bars.reduce((sum, bar) => sum + (bar.volume ?? 0), 0)
+    assert.ok(Math.abs(told - volume) < 0.001, `${told} ${volume}`)
+  }
+  for (const feed of [feedOf('trades', 'predmkt_b', 'BTC'), candleFeed('predmkt_b', 'BTC', '15m')]) {
+    const { complete } = await store.coverage.read([feed], RANGE.fromMs, RANGE.toMs)
+    assert.ok(complete, feed.dataset)
+  }
+  const again = await fill()
+  assert.deepEqual([again.failed, again.rowsInserted, again.rowsCorrected], [0, 0, 0])
+})

@@ -1,0 +1,180 @@
+/**
+ * A backfill of prediction markets by hand: what their venue still tells of the past.
+ *
+ *   markets that were traded in the range are listed ──▶ catalogue, with their winners
+ *   the prints of each ──▶ trades, bars          the venue's own bars of each contract ──▶ bars
+ *
+ * Past books and open interest are published by nobody: of those nothing is filled. Bars of Up/Down markets come from
+ * their prints alone, so the time without prints stays a gap of the bars.
+ */
+import { buildContractBars } from '../core/contract-bars.ts'
+import { barStart, INTERVAL_MS } from '../core/interval.ts'
+import type { CandleRow } from '../core/rows/candle.ts'
+import type { MarketInput } from '../core/rows/market.ts'
+import type { TradeRow } from '../core/rows/trade.ts'
+import type { AssetSymbol } from '../core/symbol.ts'
+import { backoffMs } from '../kit/backoff.ts'
+import type { ContractBarObservation } from '../venues/observation.ts'
+import type { TimeRange } from '../venues/venue.ts'
+import type { BackfillByHand, BackfillResult } from './backfill-by-hand.ts'
+import { fromRow, withKnown } from './known-market.ts'
+import { BASE_INTERVAL, type MarketPlan } from './market-plans.ts'
+import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
+import { barOfRow, readStored, tradeOfRow } from './recall-market.ts'
+import { type MarketRecorder, recordMarket } from './record-market.ts'
+import { createCoverageTracker } from './track-coverage.ts'
+import { uncovered } from './uncovered.ts'
+import { createMarketWriter } from './write-markets.ts'
+import { createRowWriter } from './write-rows.ts'
+
+const DAY_MS = 86_400_000
+/** The longest market, from its first print to its end. */
+const LONGEST_MS = 50 * 3_600_000
+const RETRY = { baseMs: 1_000, capMs: 30_000 }
+const TRIES = 4
+
+export async function backfillMarkets(
+  options: BackfillByHand & { plan: MarketPlan },
+): Promise<BackfillResult> {
+  const { plan, venue, store, clock, log } = options
+  const signal = options.signal ?? new AbortController().signal
+  const rows = createRowWriter({ series: store.series, clock, log })
+  const catalogue = createMarketWriter({ markets: store.markets, log })
+  const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer: rows })
+  const floor = (timeMs: number) => Math.floor(timeMs / DAY_MS) * DAY_MS
+  // Today belongs to the running service: it asks by itself for what it has missed.
+  const range = {
+    fromMs: floor(options.fromMs),
+    toMs: Math.min(floor(options.toMs + DAY_MS - 1), floor(clock.now())),
+  }
+  const symbols = options.symbols.filter((symbol) => Object.hasOwn(venue.describe.symbols, symbol))
+  const firstMs = (market: MarketInput) => (market.startTime ?? 0) - plan.printsBeforeMs
+  const lastMs = (market: MarketInput) => (market.endTime ?? 0) + plan.followed.afterMs
+
+  async function listMarkets(symbol: AssetSymbol): Promise<MarketInput[]> {
+    if (range.toMs <= range.fromMs) return []
+    const found: MarketInput[] = []
+    const ends = { fromMs: range.fromMs - plan.followed.afterMs, toMs: range.toMs + LONGEST_MS }
+    for await (const page of venue.history({ dataset: 'markets', symbol, range: ends }, { signal }))
+      for (const row of page.observations) if (row.kind === 'market') found.push(row.market)
+    return found.filter((market) => firstMs(market) < range.toMs && lastMs(market) > range.fromMs)
+  }
+
+  /** What is stored already stands; prints are told apart by their ids, since their times may be finer than asked. */
+  async function recall(recorder: MarketRecorder, part: TimeRange): Promise<Set<string>> {
+    const { symbol, marketId } = recorder.market
+    const about = { series: store.series, instruments: recorder.instruments, ...part }
+    const fixed = new Set<string>()
+    for (const row of await readStored<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL), about)) {
+      const bar = barOfRow(row)
+      const instrument = row.token_id ?? marketId
+      fixed.add(`${instrument}:${bar.openTimeMs}`)
+      recorder.fix(instrument, bar, false)
+    }
+    for (const row of await readStored<TradeRow>(feedOf('trades', plan.source, symbol), about)) {
+      const openMs = barStart(Date.parse(row.timestamp), BASE_INTERVAL)
+      recorder.known(tradeOfRow(row, recorder), fixed.has(`${row.token_id ?? marketId}:${openMs}`))
+    }
+    return fixed
+  }
+
+  async function fill(market: MarketInput): Promise<void> {
+    const { symbol, marketId } = market
+    const recorder = recordMarket({
+      plan,
+      market,
+      writer: rows,
+      referencePrice: () => null,
+      booksHeardMs: () => 0,
+    })
+    const part = {
+      fromMs: barStart(Math.max(range.fromMs, firstMs(market)), BASE_INTERVAL),
+      toMs: Math.min(range.toMs, lastMs(market) + 1),
+    }
+    const fixed = await recall(recorder, part)
+    if (!plan.hasTokens) {
+      const finer: ContractBarObservation[] = []
+      const request = { dataset: 'contract_bars', symbol, market: marketId, interval: '1m' } as const
+      for await (const page of venue.history({ ...request, range: part }, { signal }))
+        for (const row of page.observations) if (row.kind === 'contract_bar') finer.push(row)
+      for (const bar of buildContractBars({ interval: BASE_INTERVAL, finer }))
+        if (!fixed.has(`${marketId}:${bar.openTimeMs}`)) recorder.fix(marketId, bar, true)
+    }
+    const trades = venue.history({ dataset: 'trades', symbol, market: marketId, range: part }, { signal })
+    for await (const page of trades)
+      for (const row of page.observations) if (row.kind === 'trade') recorder.trade(row)
+    // Long after its end every bar is closed.
+    recorder.show(part.toMs + 2 * INTERVAL_MS['1d'])
+    await rows.ready()
+  }
+
+  async function remember(market: MarketInput): Promise<void> {
+    const { marketId, symbol } = market
+    const stored = await store.markets.get(marketId, { source: plan.source, symbol })
+    catalogue.put(stored === undefined ? market : withKnown(market, fromRow(stored.market)))
+  }
+
+  async function fillPatiently(market: MarketInput): Promise<boolean> {
+    // A contract that nobody traded has nothing to tell; of an Up/Down market the figure may be left out.
+    const isUntraded = !plan.hasTokens && Number(market.volume ?? 0) === 0
+    for (let attempt = 0; attempt < TRIES; attempt++) {
+      try {
+        await remember(market)
+        if (!isUntraded) await fill(market)
+        return true
+      } catch (error) {
+        if (signal.aborted) return false
+        log.warn({ market: market.marketId, err: error }, 'the past of a market failed')
+        await clock.sleep(backoffMs(RETRY, attempt), signal)
+      }
+    }
+    return false
+  }
+
+  /** Prints are whole where every market has told its own; the bars of contracts are the venue's. */
+  function confirm(symbol: AssetSymbol, failed: readonly TimeRange[]): void {
+    const feeds = plan.hasTokens
+      ? [feedOf('trades', plan.source, symbol)]
+      : [
+          feedOf('trades', plan.source, symbol),
+          ...COARSE_INTERVALS.map((interval) => candleFeed(plan.source, symbol, interval)),
+        ]
+    for (const feed of feeds)
+      for (const { fromMs, toMs } of uncovered(range, failed)) tracker.confirm(feed, fromMs, toMs)
+  }
+
+  try {
+    const lists = await Promise.all(
+      symbols.map(async (symbol) => ({ symbol, markets: await listMarkets(symbol) })),
+    )
+    const total = lists.reduce((sum, { markets }) => sum + markets.length, 0)
+    let done = 0
+    let failures = 0
+    const tell = () => options.onProgress({ done: done + failures, total, step: 'markets' })
+    tell()
+    await Promise.all(
+      lists.map(async ({ symbol, markets }) => {
+        const failed: TimeRange[] = []
+        for (const market of markets) {
+          if (await fillPatiently(market)) done += 1
+          else {
+            failures += 1
+            failed.push({ fromMs: firstMs(market), toMs: lastMs(market) })
+          }
+          tell()
+        }
+        if (range.toMs > range.fromMs && !signal.aborted)
+          confirm(
+            symbol,
+            failed.sort((a, b) => a.fromMs - b.fromMs),
+          )
+      }),
+    )
+    await catalogue.flush()
+    await rows.flush()
+    const { inserted, corrected } = rows.stats()
+    return { stretches: total, failed: failures, rowsInserted: inserted, rowsCorrected: corrected }
+  } finally {
+    await rows.close()
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Trades that the socket did not tell, asked for contract by contract.
+ *
+ *   list ──▶ contracts whose volume has changed since they were last swept ──▶ their trades since the last round
+ *        ──▶ everything before the list is told
+ *
+ * What was traded before the session is asked for by who records; contracts that have closed are swept whole.
+ */
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { FeedIo } from '../companion.ts'
+import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
+import { KALSHI_TIMES as TIMES } from './describe.ts'
+import { aboutOf } from './mapper.ts'
+
+/** Who records asks for what was traded until now, and the newest trades are not listed yet. */
+const BEFORE_START_MS = 2 * 60_000
+/** A trade is in the list and in the volume after this. */
+const SETTLED_AFTER_MS = 60_000
+const RETRY_MS = 15_000
+const AT_ONCE = 4
+
+export interface ContractRounds {
+  /** The contracts of a symbol were listed, as of this instant. */
+  listed(symbol: AssetSymbol, askedMs: number): void
+  /** The round that is due. */
+  round(session: FeedIo, symbol: AssetSymbol): Promise<void>
+}
+
+export function createContractRounds(options: {
+  catalogue: KalshiCatalogue
+  clock: Clock
+  /** How many symbols share the budget. */
+  symbols: number
+  isSwept: (ticker: string) => boolean
+  /** Tells the trades of a contract from an instant on; false when the venue did not answer. */
+  sweep: (session: FeedIo, symbol: AssetSymbol, ticker: string, fromMs: number) => Promise<boolean>
+}): ContractRounds {
+  const { catalogue, clock } = options
+  const firstMs = clock.now() - BEFORE_START_MS
+  const pauseMs = (1_000 * AT_ONCE * options.symbols) / TIMES.roundPerSecond
+  const listedMs = new Map<AssetSymbol, number>()
+  const rounds = new Map<AssetSymbol, { nextMs: number; toMs: number }>()
+  /** The volume that a contract had when it was last swept. */
+  const volumes = new Map<string, number>()
+
+  const volumeOf = ({ market }: KnownContract) => Number(market.volume ?? 0)
+
+  return {
+    listed: (symbol, askedMs) => void listedMs.set(symbol, askedMs),
+    async round(session, symbol) {
+      const nowMs = clock.now()
+      const before = rounds.get(symbol) ?? { nextMs: 0, toMs: firstMs }
+      const asOfMs = listedMs.get(symbol)
+      if (asOfMs === undefined || nowMs < before.nextMs || session.isPaused()) return
+      for (const ticker of volumes.keys()) if (catalogue.get(ticker) === undefined) volumes.delete(ticker)
+      let isWhole = true
+      const traded = catalogue
+        .of(symbol)
+        .filter((contract) => volumeOf(contract) !== (volumes.get(contract.market.marketId) ?? 0))
+        .filter(({ market }) => !options.isSwept(market.marketId))
+      const sweep = async (contract: KnownContract) => {
+        const { marketId } = contract.market
+        const volume = volumeOf(contract)
+        const sinceMs = volumes.has(marketId)
+          ? Math.max(firstMs, before.toMs - TIMES.roundOverlapMs)
+          : firstMs
+        if (await options.sweep(session, symbol, marketId, sinceMs)) volumes.set(marketId, volume)
+        else isWhole = false
+      }
+      for (let from = 0; from < traded.length; from += AT_ONCE) {
+        if (session.signal.aborted) return
+        await Promise.all(traded.slice(from, from + AT_ONCE).map(sweep))
+        await clock.sleep(pauseMs, session.signal).catch(() => {})
+      }
+      if (!isWhole) {
+        rounds.set(symbol, { ...before, nextMs: clock.now() + RETRY_MS })
+        return
+      }
+      const toMs = asOfMs - SETTLED_AFTER_MS
+      rounds.set(symbol, { nextMs: nowMs + TIMES.roundEveryMs, toMs })
+      const receivedMs = clock.now()
+      const about = { ...aboutOf(symbol, '', receivedMs), venueTimeMs: receivedMs, key: null }
+      session.emit(`trades:${symbol}`, { kind: 'swept_to', ...about, toMs })
+    },
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * Prints that the stream did not tell, asked for window by window.
+ *
+ *   a round over every listed window, every four minutes ──▶ all prints before it are told
+ *   a window that has closed: a minute later, and once more ten minutes later ──▶ it is swept for good
+ *
+ * Those that the stream told are left as they are: their time is finer.
+ */
+import type { AssetSymbol } from '../../core/symbol.ts'
+import { backoffMs } from '../../kit/backoff.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { FeedIo } from '../companion.ts'
+import type { KnownMarket, PolymarketCatalogue } from './catalogue.ts'
+import { POLYMARKET_TIMES as TIMES } from './describe.ts'
+import type { Desk } from './feed.ts'
+import { askTrades, type PolymarketRest } from './history.ts'
+import type { UpDownMarket } from './mapper.ts'
+
+const RETRY = { baseMs: 2_000, capMs: 60_000 }
+/** The venue takes so many markets in one question. */
+const MARKETS_PER_QUESTION = 20
+
+export interface WindowSweeper {
+  /** The sweep of a window that has closed, when it is due. */
+  closed(session: FeedIo, desk: Desk, market: KnownMarket, nowMs: number): Promise<void>
+  /** The round over all windows of the symbol, when it is due. */
+  round(session: FeedIo, desk: Desk): Promise<void>
+}
+
+interface Round {
+  nextMs: number
+  failures: number
+  /** Everything before this was told. */
+  toMs: number
+  /** Windows of which everything was told up to then. */
+  known: ReadonlySet<string>
+}
+
+export function createWindowSweeper(options: {
+  catalogue: PolymarketCatalogue
+  rest: PolymarketRest
+  clock: Clock
+}): WindowSweeper {
+  const { catalogue, rest, clock } = options
+  /** Per market the sweeps that were done, and those that failed since. */
+  const sweeps = new Map<string, { done: number; failures: number; nextMs: number }>()
+  const rounds = new Map<AssetSymbol, Round>()
+
+  const isDone = (marketId: string) => (sweeps.get(marketId)?.done ?? 0) >= TIMES.sweepsAfterMs.length
+
+  async function tell(
+    session: FeedIo,
+    desk: Desk,
+    markets: readonly UpDownMarket[],
+    sinceMs: number,
+  ): Promise<void> {
+    const byId = new Map(markets.map((market) => [market.market.marketId, market]))
+    // What is on its way over the stream is left to it.
+    const settledMs = clock.now() - TIMES.listedWithinMs / 2
+    for (const trade of await askTrades(rest, markets, session.signal, sinceMs)) {
+      const hash = trade.id.slice(0, trade.id.indexOf('-'))
+      if (trade.venueTimeMs > settledMs || desk.hasHeard(hash, trade.instrument)) continue
+      const market = byId.get(trade.leg?.marketId ?? '')
+      for (const met of market === undefined ? [] : catalogue.meet(market, trade.receivedMs))
+        session.emit(`markets:${desk.symbol}`, met)
+      session.emit(`trades:${desk.symbol}`, trade)
+    }
+  }
+
+  async function tellAll(session: FeedIo, desk: Desk, nowMs: number, before: Round): Promise<Set<string>> {
+    const listed = await catalogue.ahead(desk.symbol, nowMs, session.signal)
+    const markets = [...catalogue.of(desk.symbol), ...listed].filter(
+      ({ market, legs }) => legs.length > 0 && !isDone(market.marketId),
+    )
+    const isKnown = ({ market }: UpDownMarket) => before.known.has(market.marketId)
+    for (const [group, sinceMs] of [
+      [markets.filter((market) => !isKnown(market)), 0],
+      [markets.filter(isKnown), before.toMs - TIMES.roundOverlapMs],
+    ] as const)
+      for (let from = 0; from < group.length; from += MARKETS_PER_QUESTION)
+        await tell(session, desk, group.slice(from, from + MARKETS_PER_QUESTION), sinceMs)
+    return new Set(markets.map(({ market }) => market.marketId))
+  }
+
+  const about = (desk: Desk, instrument: string) => {
+    const receivedMs = clock.now()
+    return {
+      source: 'predmkt_a',
+      symbol: desk.symbol,
+      instrument,
+      venueTimeMs: receivedMs,
+      receivedMs,
+      key: null,
+    } as const
+  }
+
+  return {
+    async closed(session, desk, market, nowMs) {
+      const { marketId, endTime } = market.market
+      const sweep = sweeps.get(marketId) ?? { done: 0, failures: 0, nextMs: 0 }
+      const afterMs = TIMES.sweepsAfterMs[sweep.done]
+      const closedMs = market.closedSeenMs ?? (endTime ?? 0) + TIMES.sweepLatestMs
+      if (afterMs === undefined || market.legs.length === 0 || nowMs < closedMs + afterMs) return
+      if (nowMs < sweep.nextMs) return
+      sweeps.set(marketId, sweep)
+      for (const known of sweeps.keys()) if (catalogue.get(known) === undefined) sweeps.delete(known)
+      try {
+        await tell(session, desk, [market], 0)
+      } catch {
+        sweep.nextMs = clock.now() + backoffMs(RETRY, sweep.failures)
+        sweep.failures += 1
+        return
+      }
+      sweep.done += 1
+      sweep.failures = 0
+      if (isDone(marketId)) session.emit(`trades:${desk.symbol}`, { kind: 'swept', ...about(desk, marketId) })
+    },
+    async round(session, desk) {
+      const nowMs = clock.now()
+      const before = rounds.get(desk.symbol) ?? { nextMs: 0, failures: 0, toMs: 0, known: new Set() }
+      if (nowMs < before.nextMs || session.isPaused() || catalogue.of(desk.symbol).length === 0) return
+      try {
+        const known = await tellAll(session, desk, nowMs, before)
+        const toMs = nowMs - TIMES.listedWithinMs
+        rounds.set(desk.symbol, { nextMs: nowMs + TIMES.roundEveryMs, failures: 0, toMs, known })
+        session.emit(`trades:${desk.symbol}`, { kind: 'swept_to', ...about(desk, ''), toMs })
+      } catch {
+        const nextMs = clock.now() + backoffMs(RETRY, before.failures)
+        rounds.set(desk.symbol, { ...before, nextMs, failures: before.failures + 1 })
+      }
+    },
+  }
+}
