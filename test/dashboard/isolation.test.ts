@@ -97,7 +97,7 @@ test("another account's key, webhook, usage and delivery are unreachable by any 
     }
   }
   const { json } = await ann.call('GET', `webhooks/test/${own.webhook}/deliveries/${own.delivery}`)
-  assert.equal(json.request.body, receiver.received[0]?.body, 'the owner reaches it')
+  assert.equal(json.request.body.text, receiver.received[0]?.body, 'the owner reaches it')
   assert.equal((await ann.call('GET', 'keys')).json.keys[0].revoked_at, null, 'nothing was changed')
   assert.equal((await ann.call('GET', 'view/test/v1/webhooks')).json.webhooks[0].active, true)
 })

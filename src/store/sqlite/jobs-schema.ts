@@ -75,4 +75,14 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
       ALTER TABLE history ADD COLUMN last_response TEXT;
     `,
   },
+  {
+    version: 3,
+    name: 'the headers of the last try and of its answer',
+    sql: `
+      ALTER TABLE jobs ADD COLUMN last_request_head TEXT;
+      ALTER TABLE jobs ADD COLUMN last_response_head TEXT;
+      ALTER TABLE history ADD COLUMN last_request_head TEXT;
+      ALTER TABLE history ADD COLUMN last_response_head TEXT;
+    `,
+  },
 ]

@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks'
 import { view } from '../api.ts'
-import { count } from '../format.ts'
 import { useSession } from '../session.ts'
+import { ApiCall } from '../ui/api-call.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Choice, Field, Problem, useAction } from '../ui/parts.tsx'
+import { Problem, useAction } from '../ui/parts.tsx'
 import { DeliveryLog } from './delivery-log.tsx'
+import { ReplayForm } from './replay-form.tsx'
 import { WebhookForm } from './webhook-form.tsx'
 import type { Webhook, WithSecret } from './webhooks.tsx'
 
@@ -77,9 +78,10 @@ export function WebhookDetail(props: {
           }}
         />
       )}
-      {tab === 'replay' && <ReplayForm send={send} onDone={setNote} />}
+      {tab === 'replay' && <ReplayForm webhookId={webhook.id} onDone={setNote} />}
       <h3>Deliveries</h3>
       <DeliveryLog webhookId={webhook.id} onNote={setNote} />
+      <ApiCall path={`${path}/deliveries`} price={0} />
       {deleting && (
         <Confirm
           title="Delete this webhook?"
@@ -94,58 +96,5 @@ export function WebhookDetail(props: {
         />
       )}
     </Dialog>
-  )
-}
-
-type From = 'time' | 'event number'
-
-/** Everything from a moment or an event on, as new deliveries. */
-function ReplayForm(props: {
-  send: (tail: string, method: string, body: unknown) => Promise<{ value: unknown }>
-  onDone: (note: string) => void
-}) {
-  const [from, setFrom] = useState<From>('time')
-  const [since, setSince] = useState(new Date(Date.now() - 3_600_000).toISOString().slice(0, 16))
-  const [number, setNumber] = useState('')
-  const { run, busy, problem } = useAction(async () => {
-    const range = from === 'time' ? { since: `${since}:00Z` } : { after_seq: Number(number) - 1 }
-    const { value } = await props.send('/replay', 'POST', range)
-    props.onDone(`${count((value as { events: number }).events)} events are delivered again.`)
-  })
-  return (
-    <form class="narrow" onSubmit={run}>
-      <p class="muted">Delivers up to 10,000 past events again. One event alone: “Send again” in the log.</p>
-      <Choice
-        label="Replay from a"
-        value={from}
-        options={['time', 'event number'] as const}
-        onChange={setFrom}
-      />
-      {from === 'time' ? (
-        <Field label="Everything since (UTC)">
-          <input
-            type="datetime-local"
-            required
-            value={since}
-            onInput={(event) => setSince(event.currentTarget.value)}
-          />
-        </Field>
-      ) : (
-        <Field label="Everything from event">
-          <input
-            type="number"
-            min="1"
-            required
-            placeholder="the number after # in the log"
-            value={number}
-            onInput={(event) => setNumber(event.currentTarget.value)}
-          />
-        </Field>
-      )}
-      <Problem text={problem} />
-      <button type="submit" class="button primary" disabled={busy}>
-        Replay
-      </button>
-    </form>
   )
 }
