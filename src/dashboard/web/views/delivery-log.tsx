@@ -5,6 +5,7 @@ import { ago, ahead } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { Badge, Empty, Problem, useAction } from '../ui/parts.tsx'
+import { Turn } from '../ui/turn.tsx'
 import { DeliveryDetail } from './delivery-detail.tsx'
 
 type Delivery = Omit<DeliveryView, 'request' | 'response'>
@@ -76,25 +77,13 @@ export function DeliveryLog({ webhookId, onNote }: { webhookId: string; onNote: 
           </tbody>
         </table>
       )}
-      <div class="row between">
-        <button
-          type="button"
-          class="button small"
-          disabled={cursor === undefined}
-          onClick={() => turn(before.slice(0, -1))}
-        >
-          Newer
-        </button>
-        <span class="muted tiny">Pending ones, and those of the last seven days</span>
-        <button
-          type="button"
-          class="button small"
-          disabled={!page?.next_cursor}
-          onClick={() => turn([...before, page?.next_cursor ?? ''])}
-        >
-          Older
-        </button>
-      </div>
+      <Turn
+        before={before}
+        next={page?.next_cursor}
+        names={['Newer', 'Older']}
+        text="Pending ones, and those of the last seven days"
+        onTurn={turn}
+      />
     </>
   )
 }
