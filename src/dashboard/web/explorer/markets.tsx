@@ -40,7 +40,8 @@ export function Markets({ symbol }: { symbol: AssetSymbol }) {
   const [length, setLength] = useState<(typeof LENGTHS)[number]>(ANY_LENGTH)
   const series = `source=${source}&symbol=${symbol}${length === ANY_LENGTH ? '' : `&market_type=${length}`}`
   const [turned, setTurned] = useState({ series, cursors: [] as string[] })
-  // Another list begins at its own first page.
+  // Another list begins at its first page.
+  if (turned.series !== series) setTurned({ series, cursors: [] })
   const cursors = turned.series === series ? turned.cursors : []
   const cursor = cursors.at(-1)
   const path = `/v1/markets?${series}&active=true&order=asc&limit=${PER_PAGE}${cursor === undefined ? '' : `&after=${cursor}`}`
