@@ -33,9 +33,8 @@ const LENGTHS = [ANY_LENGTH, '5m', '15m', '1h', '4h', '24h'] as const satisfies 
 const PER_PAGE = 25
 const STEP_MS = 300_000
 
-/** Open prediction markets, the next to end first, each with the price of its own newest snapshot. */
-export function Markets({ symbol }: { symbol: AssetSymbol }) {
-  const { environment } = useSession()
+/** Which list is open at which page; it outlasts the view, so that the way back from a chart leads here. */
+export function useMarketList(symbol: AssetSymbol) {
   const [source, setSource] = useState<(typeof SOURCES)[number]>('predmkt_a')
   const [length, setLength] = useState<(typeof LENGTHS)[number]>(ANY_LENGTH)
   const series = `source=${source}&symbol=${symbol}${length === ANY_LENGTH ? '' : `&market_type=${length}`}`
@@ -43,6 +42,19 @@ export function Markets({ symbol }: { symbol: AssetSymbol }) {
   // Another list begins at its first page.
   if (turned.series !== series) setTurned({ series, cursors: [] })
   const cursors = turned.series === series ? turned.cursors : []
+  return { source, setSource, length, setLength, series, cursors, setTurned }
+}
+
+/** Open prediction markets, the next to end first, each with the price of its own newest snapshot. */
+export function Markets({
+  symbol,
+  list: opened,
+}: {
+  symbol: AssetSymbol
+  list: ReturnType<typeof useMarketList>
+}) {
+  const { environment } = useSession()
+  const { source, setSource, length, setLength, series, cursors, setTurned } = opened
   const cursor = cursors.at(-1)
   const path = `/v1/markets?${series}&active=true&order=asc&limit=${PER_PAGE}${cursor === undefined ? '' : `&after=${cursor}`}`
   const list = useLoad(

@@ -25,7 +25,7 @@ export function WebhookDetail(props: {
   const { webhook } = props
   const path = `/v1/webhooks/${webhook.id}`
   const [tab, setTab] = useState<'log' | 'edit' | 'replay'>('log')
-  const [deleting, setDeleting] = useState(false)
+  const [asking, setAsking] = useState<'delete' | 'rotate'>()
   const [note, setNote] = useState<string>()
   const send = <T,>(tail: string, method: string, body?: unknown) =>
     view<T>(environment, `${path}${tail}`, { method, ...(body === undefined ? {} : { body }) })
@@ -37,10 +37,6 @@ export function WebhookDetail(props: {
     await send('', 'PATCH', { active: !webhook.active })
     props.onChange()
   })
-  const rotate = useAction(async () => {
-    const { value } = await send<WithSecret>('/rotate', 'POST')
-    props.onSecret(value.secret)
-  })
   return (
     <Dialog title={webhook.url} onClose={props.onClose} wide>
       <div class="row">
@@ -50,7 +46,7 @@ export function WebhookDetail(props: {
         <button type="button" class="button" onClick={pause.run}>
           {webhook.active ? 'Pause' : 'Resume'}
         </button>
-        <button type="button" class="button" onClick={rotate.run}>
+        <button type="button" class="button" onClick={() => setAsking('rotate')}>
           Rotate secret
         </button>
         <button type="button" class="button" onClick={() => setTab(tab === 'edit' ? 'log' : 'edit')}>
@@ -59,11 +55,11 @@ export function WebhookDetail(props: {
         <button type="button" class="button" onClick={() => setTab(tab === 'replay' ? 'log' : 'replay')}>
           Replay
         </button>
-        <button type="button" class="button danger" onClick={() => setDeleting(true)}>
+        <button type="button" class="button danger" onClick={() => setAsking('delete')}>
           Delete
         </button>
       </div>
-      <Problem text={test.problem ?? pause.problem ?? rotate.problem} />
+      <Problem text={test.problem ?? pause.problem} />
       {note && (
         <p class="note" role="status">
           {note}
@@ -82,7 +78,7 @@ export function WebhookDetail(props: {
       <h3>Deliveries</h3>
       <DeliveryLog webhookId={webhook.id} onNote={setNote} />
       <ApiCall path={`${path}/deliveries`} price={0} />
-      {deleting && (
+      {asking === 'delete' && (
         <Confirm
           title="Delete this webhook?"
           text="Nothing is delivered any more, and what waits is dropped. This cannot be undone."
@@ -92,7 +88,17 @@ export function WebhookDetail(props: {
             props.onChange()
             props.onClose()
           }}
-          onClose={() => setDeleting(false)}
+          onClose={() => setAsking(undefined)}
+        />
+      )}
+      {asking === 'rotate' && (
+        <Confirm
+          title="Rotate the secret?"
+          text="A new secret is made and shown once. The old one signs too for 24 hours, so that your receiver can change over."
+          action="Rotate secret now"
+          harmless
+          onYes={async () => props.onSecret((await send<WithSecret>('/rotate', 'POST')).value.secret)}
+          onClose={() => setAsking(undefined)}
         />
       )}
     </Dialog>
