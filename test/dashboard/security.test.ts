@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { WebSocket } from 'ws'
 import type { AuditView, UsageView } from '../../src/dashboard/wire.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
+import { everyCall } from './routes.ts'
 import { operator, PASSWORD, type Session, signedUp, visit } from './session.ts'
 
 let service: TestService
@@ -108,6 +109,28 @@ test('every administrative act is in the audit log, with who did it', async () =
     'op@example.com account.resumed',
     'op@example.com key.revoked',
   ])
+})
+
+test('whatever an operator can change leaves an entry, under the name of who did it', async () => {
+  const person = await signedUp(service.url, 'gus@example.com')
+  const account = await person.accountId()
+  const { record } = await person.createKey()
+  const bodies: Record<string, object> = { plan: { plan: 'business' }, credits: { remaining: 5 } }
+  const changes = everyCall({ account, key: record.id }).filter(
+    ({ method, access }) => method !== 'GET' && access === 'operator',
+  )
+  assert.ok(changes.length >= 5, `${changes.length}`)
+  const newest = async () =>
+    (await boss.call<{ entries: AuditView[] }>('GET', 'operator/audit')).json.entries[0]
+  for (const { method, path } of changes) {
+    const before = await newest()
+    const answer = await boss.call(method, path, bodies[path.split('/').at(-1) ?? ''] ?? {})
+    assert.equal(answer.status, 200, `${method} ${path}: ${answer.text}`)
+    const entry = await newest()
+    assert.equal(entry?.seq, (before?.seq ?? 0) + 1, path)
+    assert.equal(entry?.actor, 'op@example.com', path)
+    assert.equal(entry?.account_id, account, path)
+  }
 })
 
 test('what the explorer reads costs nothing, tells its price, and obeys the plan', async () => {
