@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon } from '../icons.tsx'
 import { Problem, useAction } from './parts.tsx'
 
@@ -16,7 +16,8 @@ export function Dialog(props: {
   const ref = useRef<HTMLDialogElement>(null)
   const onClose = useRef(props.onClose)
   onClose.current = props.onClose
-  useEffect(() => {
+  // In the same turn as the page changes: one dialog may follow another.
+  useLayoutEffect(() => {
     const dialog = ref.current
     if (dialog === null) return
     const opener = document.activeElement

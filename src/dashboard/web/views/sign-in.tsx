@@ -85,7 +85,7 @@ const TEXTS: Record<Way, { title: string; lead: string; action: string }> = {
   },
   'sign-up': {
     title: 'Create your account',
-    lead: 'A free plan to start with; your first key is a minute away.',
+    lead: 'Your first key is a minute away.',
     action: 'Sign up',
   },
   welcome: {

@@ -49,10 +49,20 @@ export function WebhookDetail(props: {
         <button type="button" class="button" onClick={() => setAsking('rotate')}>
           Rotate secret
         </button>
-        <button type="button" class="button" onClick={() => setTab(tab === 'edit' ? 'log' : 'edit')}>
+        <button
+          type="button"
+          class="button"
+          aria-expanded={tab === 'edit'}
+          onClick={() => setTab(tab === 'edit' ? 'log' : 'edit')}
+        >
           Edit
         </button>
-        <button type="button" class="button" onClick={() => setTab(tab === 'replay' ? 'log' : 'replay')}>
+        <button
+          type="button"
+          class="button"
+          aria-expanded={tab === 'replay'}
+          onClick={() => setTab(tab === 'replay' ? 'log' : 'replay')}
+        >
           Replay
         </button>
         <button type="button" class="button danger" onClick={() => setAsking('delete')}>
