@@ -90,7 +90,9 @@ async function shootViews(
 }
 
 async function shoot(page: Page, name: string): Promise<void> {
-  await page.screenshot({ path: join(OUT, `${name}.png`), fullPage: true })
+  // A dialog lies over what is seen of the page, and not over the whole of it.
+  const fullPage = (await page.locator('dialog').count()) === 0
+  await page.screenshot({ path: join(OUT, `${name}.png`), fullPage })
   process.stdout.write(`${name}\n`)
 }
 
