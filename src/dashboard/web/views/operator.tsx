@@ -150,7 +150,7 @@ function AuditTable({ entries }: { entries: AuditView[] }) {
             <td data-label="When" class="nowrap">
               {dateTime(entry.at)}
             </td>
-            <td data-label="Who" class="break">
+            <td data-label="Who" class="who">
               {entry.actor}
             </td>
             <td data-label="What" class="break">
