@@ -70,6 +70,7 @@ export const OPERATOR_VIEWS: readonly View[] = [
 /** Goes there from another view, so that what the last one left open is gone. */
 export async function openView(page: Page, view: View): Promise<void> {
   await page.goto('/#/account')
+  await page.getByRole('heading', { name: 'Account', exact: true }).waitFor()
   await page.goto(`/#/${view.path}`)
   await page.locator('main h1').waitFor()
   await view.act?.(page)
