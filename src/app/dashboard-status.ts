@@ -35,7 +35,7 @@ const WITNESS: Partial<Record<string, Pick<Feed, 'dataset' | 'interval'>>> = {
 }
 
 /** A part is as well observed as its worst-observed moment allows: gaps of several feeds count once. */
-function stripOf({ gaps }: Coverage, fromMs: number): (number | null)[] {
+export function stripOf({ gaps }: Coverage, fromMs: number): (number | null)[] {
   return Array.from({ length: PARTS }, (_, index) => {
     const from = fromMs + index * PART_MS
     const to = from + PART_MS

@@ -68,8 +68,8 @@ export function deliveryView(delivery: DeliveryDetail): DeliveryView {
     duration_ms: delivery.durationMs,
     next_attempt_at: timeOrNull(delivery.nextAttemptAtMs),
     created_at: formatTime(delivery.createdAtMs),
-    request: delivery.request,
-    response: delivery.lastResponse,
+    request: { ...delivery.request, headers: [...delivery.request.headers] },
+    response: delivery.response && { ...delivery.response, headers: [...delivery.response.headers] },
   }
 }
 

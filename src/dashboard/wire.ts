@@ -120,10 +120,20 @@ export interface DeliveryView {
   duration_ms: number | null
   next_attempt_at: string | null
   created_at: string
-  /** The event as it was sent (in a batch: its part of the array); null when it is no longer kept. */
-  request: { body: string; bytes: number; truncated: boolean } | null
-  /** How the body of the last answer began. */
-  response: string | null
+  /** Of the last try. */
+  request: {
+    url: string
+    headers: HeaderView[]
+    /** The event as it was sent (in a batch: its part of the array); null when it is no longer kept. */
+    body: { text: string; bytes: number; truncated: boolean } | null
+  }
+  /** How the last answer began; null without one. */
+  response: { headers: HeaderView[]; body: string | null } | null
+}
+
+export interface HeaderView {
+  name: string
+  value: string
 }
 
 /** The answer to `POST webhooks/{environment}/{id}/deliveries/{delivery}/redeliver`. */

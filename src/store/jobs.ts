@@ -100,13 +100,16 @@ export interface Claim {
   readonly leaseUntilMs: number
 }
 
-interface Tried {
+export interface Tried {
   readonly job: Pick<Job, 'number' | 'leaseMs'>
   readonly atMs: number
   readonly status: number | null
   readonly error: string | null
   readonly durationMs: number
-  /** How the answer's body began; null without one. */
+  /** The header lines that were sent; null when nothing was. */
+  readonly requestHead: string | null
+  /** How the answer's head and body began; null without them. */
+  readonly responseHead: string | null
   readonly response: string | null
 }
 export type Outcome =
@@ -137,7 +140,9 @@ export interface DeliveryRecord {
   readonly durationMs: number | null
   readonly nextAttemptAtMs: number | null
   readonly createdAtMs: number
-  /** How the body of the last answer began. */
+  /** Of the last try: the header lines that were sent, and how the answer's head and body began. */
+  readonly lastRequestHead: string | null
+  readonly lastResponseHead: string | null
   readonly lastResponse: string | null
 }
 

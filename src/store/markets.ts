@@ -10,7 +10,7 @@ export interface MarketFilter {
   active?: boolean
 }
 
-/** Where a list stands. Markets are listed by end (latest first, perpetuals before all), source, id. */
+/** Where a list stands. Markets are listed by end (a perpetual has the latest), source, id. */
 export interface MarketPosition {
   /** End in milliseconds; null for a perpetual. */
   endMs: number | null
@@ -20,6 +20,8 @@ export interface MarketPosition {
 
 export interface MarketQuery extends MarketFilter {
   limit: number
+  /** By end: latest first (`desc`, the default) or soonest first. */
+  order?: 'asc' | 'desc'
   position?: MarketPosition
   separator: string
 }

@@ -13,7 +13,10 @@ export interface Attempt {
   readonly retryAfterMs: number | undefined
   readonly atMs: number
   readonly durationMs: number
-  /** How the answer's body began; null without one. */
+  /** The header lines that were sent; null when nothing was. */
+  readonly requestHead: string | null
+  /** How the answer's head and body began; null without them. */
+  readonly responseHead: string | null
   readonly response: string | null
 }
 
@@ -54,11 +57,8 @@ export async function deliver(
   const { poster, clock } = deps
   const { id, kind, body } = parcel
   const timestampS = Math.floor(clock.now() / 1000)
-  const result = await poster.post(
-    target.url,
-    `${FIXED_LINES}Content-Length: ${Buffer.byteLength(body)}\r\nX-Svc-Event: ${kind}\r\nX-Svc-Delivery: ${id}\r\n${target.signer.lines({ id, timestampS, body })}`,
-    body,
-  )
+  const requestHead = `${FIXED_LINES}Content-Length: ${Buffer.byteLength(body)}\r\nX-Svc-Event: ${kind}\r\nX-Svc-Delivery: ${id}\r\n${target.signer.lines({ id, timestampS, body })}`
+  const result = await poster.post(target.url, requestHead, body)
   const atMs = clock.now()
   return {
     delivered: result.status !== null && result.status >= 200 && result.status < 300,
@@ -67,6 +67,8 @@ export async function deliver(
     retryAfterMs: readRetryAfter(result.retryAfter, atMs),
     atMs,
     durationMs: result.durationMs,
+    requestHead,
+    responseHead: result.responseHead,
     response: result.response,
   }
 }

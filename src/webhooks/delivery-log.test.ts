@@ -1,7 +1,8 @@
 /** One delivery in full, and that one again. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Answer, startReceiver, status, until } from '../../test/fakes/receiver.ts'
+import { Webhook } from 'standardwebhooks'
+import { type Answer, hang, startReceiver, status, until } from '../../test/fakes/receiver.ts'
 import { startRig } from '../../test/fakes/webhook-rig.ts'
 import { ApiError } from '../core/errors.ts'
 
@@ -11,7 +12,7 @@ async function setUp(t: TestContext, answer: Answer, retryDelaysMs: readonly num
   const owner = await rig.createOwner()
   const receiver = await startReceiver(answer)
   t.after(() => receiver.close())
-  const { subscription } = await rig.webhooks.subscriptions.create(owner, {
+  const { subscription, secret } = await rig.webhooks.subscriptions.create(owner, {
     url: receiver.url,
     kinds: ['block_added'],
     addresses: [],
@@ -19,22 +20,58 @@ async function setUp(t: TestContext, answer: Answer, retryDelaysMs: readonly num
   })
   const { id } = subscription
   const list = () => rig.webhooks.subscriptions.deliveries(owner.accountId, id, { limit: 100 })
-  return { rig, owner, receiver, id, list }
+  return { rig, owner, receiver, id, list, secret }
 }
 
-const taken: Answer = (_received, response) => void response.end(`thanks ${'x'.repeat(5_000)}`)
+const taken: Answer = (_received, response) => {
+  response.setHeader('X-Request-Id', 'r-1: yes')
+  response.end(`thanks ${'x'.repeat(5_000)}`)
+}
 
-test('a delivery shows the body that was sent and how the answer began', async (t) => {
-  const { rig, owner, receiver, id, list } = await setUp(t, taken, [])
+test('a delivery shows the request as it was sent, headers and body, and how the answer began', async (t) => {
+  const { rig, owner, receiver, id, list, secret } = await setUp(t, taken, [])
   await rig.emitBlocks(1)
   await until('settled', async () => (await list())[0]?.state === 'delivered')
   const [row] = await list()
   assert.ok(row)
   const detail = await rig.webhooks.deliveries.find(owner.accountId, id, row.id)
-  const sent = receiver.received[0]?.body ?? ''
-  assert.deepEqual(detail.request, { body: sent, bytes: Buffer.byteLength(sent), truncated: false })
-  assert.equal(detail.lastResponse?.slice(0, 10), 'thanks xxx')
-  assert.equal(detail.lastResponse.length, 1_024)
+  const { body: sent = '', headers = {} } = receiver.received[0] ?? {}
+  assert.equal(detail.request.url, new URL(receiver.url).href)
+  assert.deepEqual(detail.request.body, { text: sent, bytes: Buffer.byteLength(sent), truncated: false })
+  const shown = new Map(detail.request.headers.map(({ name, value }) => [name.toLowerCase(), value]))
+  const onTheWire = Object.entries(headers).filter(([name]) => name !== 'host' && name !== 'connection')
+  assert.deepEqual([...shown].sort(), onTheWire.sort())
+  for (const name of ['content-type', 'x-svc-signature', 'webhook-id', 'webhook-timestamp']) {
+    assert.ok(shown.has(name), name)
+  }
+  new Webhook(secret).verify(sent, Object.fromEntries(shown))
+  assert.ok(!JSON.stringify(detail).includes(secret.slice('whsec_'.length)), 'the secret is not shown')
+  const answer = detail.response
+  assert.equal(answer?.body?.slice(0, 10), 'thanks xxx')
+  assert.equal(answer.body.length, 1_024)
+  assert.deepEqual(
+    answer.headers.find(({ name }) => name === 'X-Request-Id'),
+    { name: 'X-Request-Id', value: 'r-1: yes' },
+  )
+})
+
+test('before the first try nothing is shown as sent; a try without an answer shows what was sent', async (t) => {
+  const { rig, owner, id, list, receiver } = await setUp(t, hang, [3_600_000])
+  await rig.webhooks.subscriptions.patch(owner, id, { active: false })
+  await rig.emitBlocks(1)
+  const replay = () => rig.webhooks.subscriptions.replay(owner.accountId, id, { afterSeq: 0 })
+  await until('planned', async () => (await replay()).events === 1)
+  const find = async () => rig.webhooks.deliveries.find(owner.accountId, id, (await list())[0]?.id ?? '')
+  assert.deepEqual((await find()).request.headers, [])
+  assert.equal((await find()).response, null)
+  await rig.webhooks.subscriptions.patch(owner, id, { active: true })
+  await until('a try', () => receiver.received.length === 1)
+  await receiver.close()
+  await until('a failed try', async () => (await list())[0]?.attempts === 1)
+  const detail = await find()
+  assert.ok(detail.request.headers.some(({ name }) => name === 'webhook-signature'))
+  assert.equal(detail.response, null)
+  assert.match(detail.lastError ?? '', /connection failed|no answer/)
 })
 
 test('a delivery that is over is sent again as a new one: same event, same body, charged once more', async (t) => {

@@ -12,8 +12,20 @@ export interface DeliveryLog {
 }
 
 export interface DeliveryDetail extends DeliveryRecord {
-  /** The event as it was sent (in a batch: its part of the array); null when the event log has forgotten it. */
-  readonly request: { readonly body: string; readonly bytes: number; readonly truncated: boolean } | null
+  readonly request: {
+    readonly url: string
+    /** As they were sent with the last try; none before the first. */
+    readonly headers: readonly Header[]
+    /** The event as it was sent (in a batch: its part of the array); null when the event log has forgotten it. */
+    readonly body: { readonly text: string; readonly bytes: number; readonly truncated: boolean } | null
+  }
+  /** Of the last try; null when nobody answered it. */
+  readonly response: { readonly headers: readonly Header[]; readonly body: string | null } | null
+}
+
+export interface Header {
+  readonly name: string
+  readonly value: string
 }
 
 export interface Redelivery {
@@ -40,27 +52,35 @@ export function createDeliveryLog(deps: {
     (await store.eventText(delivery)) ?? (await events.byId(delivery.eventId))
 
   async function mustFind(accountId: string, subscriptionId: string, deliveryId: string) {
-    await ownSubscription(store, accountId, subscriptionId)
+    const subscription = await ownSubscription(store, accountId, subscriptionId)
     const digits = DELIVERY_ID.exec(deliveryId)?.[1]
     const found =
       digits === undefined
         ? undefined
         : await store.delivery(subscriptionId, Number.parseInt(digits, NUMBER_BASE))
-    if (found?.id === deliveryId) return found
+    if (found?.id === deliveryId) return { found, subscription }
     throw new ApiError('not_found', `There is no delivery ${deliveryId.slice(0, 64)}.`, { param: 'delivery' })
   }
 
   return {
     async find(accountId, subscriptionId, deliveryId) {
-      const found = await mustFind(accountId, subscriptionId, deliveryId)
+      const { found, subscription } = await mustFind(accountId, subscriptionId, deliveryId)
       const text = (await eventOf(found))?.text
-      if (text === undefined) return { ...found, request: null }
-      const truncated = text.length > SHOWN_BODY_CHARACTERS
-      const body = truncated ? text.slice(0, SHOWN_BODY_CHARACTERS) : text
-      return { ...found, request: { body, bytes: Buffer.byteLength(text), truncated } }
+      return {
+        ...found,
+        request: {
+          url: subscription.url,
+          headers: headersOf(found.lastRequestHead),
+          body: text === undefined ? null : shownBody(text),
+        },
+        response:
+          found.lastStatus === null
+            ? null
+            : { headers: headersOf(found.lastResponseHead), body: found.lastResponse },
+      }
     },
     async redeliver(accountId, subscriptionId, deliveryId) {
-      const found = await mustFind(accountId, subscriptionId, deliveryId)
+      const { found } = await mustFind(accountId, subscriptionId, deliveryId)
       const { eventId } = found
       const nowMs = clock.now()
       if (found.state === 'pending' && (await store.hurry(found.number, nowMs))) {
@@ -81,4 +101,19 @@ export function createDeliveryLog(deps: {
       return { deliveryId: again, eventId }
     },
   }
+}
+
+function shownBody(text: string) {
+  const truncated = text.length > SHOWN_BODY_CHARACTERS
+  const shown = truncated ? text.slice(0, SHOWN_BODY_CHARACTERS) : text
+  return { text: shown, bytes: Buffer.byteLength(text), truncated }
+}
+
+/** Of header lines, with or without a status line before them; the last may be cut off. */
+function headersOf(head: string | null): Header[] {
+  return (head ?? '').split('\r\n').flatMap((line) => {
+    const colon = line.indexOf(':')
+    if (colon <= 0 || line.startsWith('HTTP/')) return []
+    return [{ name: line.slice(0, colon), value: line.slice(colon + 1).trim() }]
+  })
 }

@@ -17,7 +17,8 @@ export interface PostResult {
   readonly error: string | null
   readonly retryAfter: string | undefined
   readonly durationMs: number
-  /** How the answer's body began; null without one. */
+  /** How the answer's head and body began; null without them. */
+  readonly responseHead: string | null
   readonly response: string | null
 }
 
@@ -104,6 +105,7 @@ export function createPoster(options: { guard: Guard; answerLimitMs?: number }):
           error: head === undefined ? `no answer within ${limitMs / 1_000} s` : null,
           retryAfter: head?.retryAfter,
           durationMs: durationMs(),
+          responseHead: head?.text ?? null,
           response: null,
         })
       }, limitMs)
@@ -148,7 +150,7 @@ export function createPoster(options: { guard: Guard; answerLimitMs?: number }):
   }
 }
 
-const NOTHING = { status: null, retryAfter: undefined, durationMs: 0, response: null }
+const NOTHING = { status: null, retryAfter: undefined, durationMs: 0, responseHead: null, response: null }
 const STALE_CODES = new Set(['ECONNRESET', 'EPIPE'])
 
 function isStale(outcome: Outcome, usedBefore: boolean): boolean {
@@ -157,8 +159,8 @@ function isStale(outcome: Outcome, usedBefore: boolean): boolean {
 
 function resultOf(outcome: Outcome, durationMs: number): PostResult {
   if ('error' in outcome) return { ...NOTHING, error: describe(outcome.error), durationMs }
-  const { status, retryAfter } = outcome.head
-  return { status, error: null, retryAfter, durationMs, response: outcome.beginning }
+  const { status, retryAfter, text } = outcome.head
+  return { status, error: null, retryAfter, durationMs, responseHead: text, response: outcome.beginning }
 }
 
 function describe(error: NodeJS.ErrnoException): string {

@@ -1,6 +1,6 @@
 /**
  * Reads one HTTP/1.1 answer to a POST, chunk by chunk. A delivery needs little of it (the status, `Retry-After`,
- * how the body begins, and whether the connection is good for another one), so nothing else is made of it.
+ * how head and body begin, and whether the connection is good for another one), so nothing else is made of it.
  *
  *   head ──▶ body of known length ──────────────────────────▶ complete
  *    ▲ │ ──▶ size line ─▶ chunk ─▶ its line end ─▶ … trailer ─▶ complete
@@ -22,6 +22,8 @@ export interface AnswerReader {
 }
 
 export interface AnswerHead {
+  /** How the head began: the status line and what follows it. */
+  readonly text: string
   readonly status: number
   readonly retryAfter: string | undefined
   /** Whether another request may follow on the same connection. */
@@ -36,8 +38,9 @@ export class AnswerError extends Error {
 
 /** A body is read to its end so that the connection can be used again; a longer one is not worth that. */
 export const LONGEST_BODY_BYTES = 65_536
-/** What is kept of a body. */
+/** What is kept of a body, and of a head. */
 export const KEPT_BODY_BYTES = 1_024
+export const KEPT_HEAD_CHARACTERS = 1_024
 const LONGEST_HEAD_BYTES = 16_384
 const LONGEST_LINE_BYTES = 1_024
 const EMPTY = Buffer.alloc(0)
@@ -200,7 +203,15 @@ function readHead(text: string): AnswerHead & { body: keyof typeof PHASE_OF; len
   const keeps = minor === '1' ? !connection.includes('close') : connection.includes('keep-alive')
   // Two framings at once are how answers get mixed up: such a connection is not used again.
   const reusable = keeps && body !== 'end' && !(encoding !== undefined && length !== undefined)
-  return { status, retryAfter, reusable, keptForMs, body, length: hasNone ? 0 : (length ?? 0) }
+  return {
+    text: text.slice(0, KEPT_HEAD_CHARACTERS),
+    status,
+    retryAfter,
+    reusable,
+    keptForMs,
+    body,
+    length: hasNone ? 0 : (length ?? 0),
+  }
 }
 
 const framingOf = (encoding: string) => (encoding === 'chunked' ? 'chunked' : 'end')

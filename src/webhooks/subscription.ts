@@ -29,8 +29,8 @@ export interface Subscriptions {
   ): Promise<DeliveryRecord[]>
   /** Sends a sample event at once; nothing is charged or kept. */
   test(accountId: string, id: string): Promise<Attempt & { id: string; eventId: string }>
-  /** Plans what the log still has after that place anew. */
-  replay(accountId: string, id: string, from: { afterSeq: number } | { sinceMs: number }): Promise<Replay>
+  /** Plans what the log still has of a range anew. */
+  replay(accountId: string, id: string, range: ReplayRange): Promise<Replay>
 }
 
 export interface SubscriptionOwner {
@@ -54,6 +54,12 @@ export interface SubscriptionChange {
 export interface WithSecret {
   readonly subscription: SubscriptionRecord
   readonly secret: string
+}
+
+/** Numbers are (after, up to], times [since, until). Without an end it goes as far as the log is planned. */
+export type ReplayRange = ({ readonly afterSeq: number } | { readonly sinceMs: number }) & {
+  readonly upToSeq?: number
+  readonly untilMs?: number
 }
 
 export interface Replay {
@@ -184,12 +190,14 @@ export function createSubscriptions(deps: {
       const attempt = await deliver({ poster, clock }, target, parcel)
       return { ...attempt, id: deliveryId, eventId: event.id }
     },
-    async replay(accountId, id, from) {
+    async replay(accountId, id, range) {
       const found = await mustFind(accountId, id)
-      const afterSeq = 'afterSeq' in from ? from.afterSeq : await events.seqBefore(from.sinceMs)
+      const afterSeq = 'afterSeq' in range ? range.afterSeq : await events.seqBefore(range.sinceMs)
       const { oldestSeq } = await events.bounds()
       const filters = filtersOf({ kinds: found.kinds as EventKind[], addresses: found.addresses })
-      const untilSeq = deps.plannedSeq()
+      const { upToSeq = Number.POSITIVE_INFINITY, untilMs } = range
+      const beforeEnd = untilMs === undefined ? upToSeq : Math.min(upToSeq, await events.seqBefore(untilMs))
+      const untilSeq = Math.min(deps.plannedSeq(), beforeEnd)
       let cursor = afterSeq
       let count = 0
       let more = cursor < untilSeq
@@ -217,7 +225,7 @@ export function createSubscriptions(deps: {
         afterSeq,
         upToSeq: more ? cursor : Math.max(afterSeq, untilSeq),
         nextAfterSeq: more ? cursor : null,
-        gap: 'afterSeq' in from && afterSeq + 1 < oldestSeq,
+        gap: 'afterSeq' in range && afterSeq + 1 < oldestSeq,
       }
     },
   }

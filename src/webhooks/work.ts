@@ -1,7 +1,7 @@
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
-import type { Job, JobsStore, Outcome, SubscriptionRecord } from '../store/jobs.ts'
+import type { Job, JobsStore, Outcome, SubscriptionRecord, Tried } from '../store/jobs.ts'
 import type { Credits, PauseReason, Reservation } from './credits.ts'
 import { type Attempt, BATCH_EVENTS, deliver, parcelOf, signerOf } from './deliver.ts'
 import { disableReason } from './disable.ts'
@@ -229,6 +229,8 @@ export function startWorker(deps: WorkerDeps): Worker {
         retryAfterMs: undefined,
         atMs,
         durationMs: 0,
+        requestHead: null,
+        responseHead: null,
         response: null,
       }
     }
@@ -243,15 +245,14 @@ export function startWorker(deps: WorkerDeps): Worker {
   }
 
   function note(lane: Lane, jobs: readonly Job[], attempt: Attempt): void {
-    const { atMs, status, error, durationMs, response, delivered } = attempt
+    const { atMs, status, durationMs, delivered } = attempt
     lane.slow = durationMs >= SLOW_ANSWER_MS
-    const tried = { atMs, status, error, durationMs, response }
     if (delivered) {
       lane.breaker.success()
       lane.failingSinceMs = null
       const state = { subscriptionId: lane.id, ok: true, atMs, disable: null }
       settlement.add(
-        jobs.map((job) => ({ kind: 'delivered', job: refOf(job), ...tried })),
+        jobs.map((job) => ({ kind: 'delivered', ...triedOf(job, attempt) })),
         state,
       )
     } else {
@@ -269,12 +270,10 @@ export function startWorker(deps: WorkerDeps): Worker {
 
   /** What waits when a subscription is switched off goes on when it is switched on again. */
   function failureOf(job: Job, attempt: Attempt): Outcome {
-    const { atMs, status, error, durationMs, response, retryAfterMs } = attempt
-    const tried = { job: refOf(job), atMs, status, error, durationMs, response }
-    const delayMs = retryDelayMs(job.failures + 1, retryAfterMs, Math.random, deps.retryDelaysMs)
+    const delayMs = retryDelayMs(job.failures + 1, attempt.retryAfterMs, Math.random, deps.retryDelaysMs)
     return delayMs === undefined
-      ? { kind: 'failed', ...tried }
-      : { kind: 'retry', dueAtMs: atMs + delayMs, ...tried }
+      ? { kind: 'failed', ...triedOf(job, attempt) }
+      : { kind: 'retry', dueAtMs: attempt.atMs + delayMs, ...triedOf(job, attempt) }
   }
 
   function switchOff(lane: Lane): void {
@@ -346,4 +345,10 @@ export function startWorker(deps: WorkerDeps): Worker {
       await settlement.written()
     },
   }
+}
+
+/** What the store keeps of a try. */
+function triedOf(job: Job, attempt: Attempt): Tried {
+  const { atMs, status, error, durationMs, requestHead, responseHead, response } = attempt
+  return { job: refOf(job), atMs, status, error, durationMs, requestHead, responseHead, response }
 }

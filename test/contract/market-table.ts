@@ -265,6 +265,7 @@ const MARKETS: RouteRule = {
     market_type: marketType,
     active: { kind: 'boolean' },
     ...page(50, 500),
+    order,
   },
   bound: {},
   kind: 'list',

@@ -190,6 +190,7 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
       market_type: { type: 'string', enum: MARKET_TYPES },
       active: { type: 'boolean' },
       ...page(50, 500),
+      order,
     },
   },
   'GET /v1/markets/{identifier}': {

@@ -64,6 +64,8 @@ export async function openPage(
 }
 
 export interface Chromium {
+  /** Of all pages since the last test; a test that expects one takes it out. */
+  readonly faults: string[]
   open(url: string, options?: PageOptions): Promise<Watched>
 }
 
@@ -77,6 +79,7 @@ export function useChromium(): Chromium {
   afterEach(() => assert.deepEqual(faults.splice(0), []))
   after(() => browser?.close())
   return {
+    faults,
     async open(url, options) {
       assert.ok(browser)
       return openPage(browser, url, options, faults)

@@ -3,12 +3,17 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import type { CreatedKeyView, DeliveryView, KeyView, UsageView } from '../../src/dashboard/wire.ts'
 import { createLogger } from '../../src/kit/log.ts'
 import { openEventWriter } from '../fakes/event-writer.ts'
 import { type Receiver, startReceiver, status, until } from '../fakes/receiver.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
 import { everyCall, ROUTE_FILES } from './routes.ts'
-import { NEW_KEY, operator, PASSWORD, type Session, signedUp, visit } from './session.ts'
+import { operator, PASSWORD, type Session, signedUp, visit } from './session.ts'
+
+interface Log {
+  deliveries: Pick<DeliveryView, 'id' | 'state'>[]
+}
 
 const lines: string[] = []
 let service: TestService
@@ -31,17 +36,20 @@ before(async () => {
   boss = await operator(service.url, service.service.operatorToken ?? '')
   ann = await signedUp(service.url, 'ann@example.com')
   bob = await signedUp(service.url, 'bob@example.com')
-  own.account = (await ann.call('GET', 'session')).json.account.id
-  const made = await ann.call('POST', 'keys', NEW_KEY)
-  own.key = made.json.record.id
-  annsKey = made.json.key
-  const hook = await ann.call('POST', 'view/test/v1/webhooks', { url: receiver.url, kinds: ['block_added'] })
+  own.account = await ann.accountId()
+  const made = await ann.createKey()
+  own.key = made.record.id
+  annsKey = made.key
+  const hook = await ann.call<{ id: string }>('POST', 'view/test/v1/webhooks', {
+    url: receiver.url,
+    kinds: ['block_added'],
+  })
   assert.equal(hook.status, 201, hook.text)
   own.webhook = hook.json.id
   await writer.blocks(1)
-  const log = () => ann.call('GET', `view/test/v1/webhooks/${own.webhook}/deliveries`)
+  const log = () => ann.call<Log>('GET', `view/test/v1/webhooks/${own.webhook}/deliveries`)
   await until('a delivery', async () => (await log()).json.deliveries[0]?.state === 'delivered')
-  own.delivery = (await log()).json.deliveries[0].id
+  own.delivery = (await log()).json.deliveries[0]?.id ?? ''
   await fetch(`${service.url}/v1/sources`, { headers: { 'X-API-Key': annsKey } })
 })
 after(async () => {
@@ -59,7 +67,7 @@ test('every file of routes is tried here', () => {
 test('every state-changing call fails without the CSRF token, and with that of another session', async () => {
   const other = await visit(service.url)
   const changes = everyCall(own).filter(({ method }) => method !== 'GET')
-  assert.ok(changes.length >= 30, `${changes.length}`)
+  assert.ok(changes.length >= 30 && changes.some(({ path }) => path.endsWith('/replay')), `${changes.length}`)
   for (const { method, path } of changes) {
     for (const token of ['', other.csrf, `${boss.csrf}x`]) {
       const answer = await boss.call(method, path, {}, { 'X-CSRF-Token': token })
@@ -96,10 +104,18 @@ test("another account's key, webhook, usage and delivery are unreachable by any 
       assert.ok(isEcho || !text.includes(String(id)), `${path} tells bob about ${id}`)
     }
   }
-  const { json } = await ann.call('GET', `webhooks/test/${own.webhook}/deliveries/${own.delivery}`)
-  assert.equal(json.request.body, receiver.received[0]?.body, 'the owner reaches it')
-  assert.equal((await ann.call('GET', 'keys')).json.keys[0].revoked_at, null, 'nothing was changed')
-  assert.equal((await ann.call('GET', 'view/test/v1/webhooks')).json.webhooks[0].active, true)
+  const { json } = await ann.call<DeliveryView>(
+    'GET',
+    `webhooks/test/${own.webhook}/deliveries/${own.delivery}`,
+  )
+  assert.equal(json.request.body?.text, receiver.received[0]?.body, 'the owner reaches it')
+  assert.equal(
+    (await ann.call<{ keys: KeyView[] }>('GET', 'keys')).json.keys[0]?.revoked_at,
+    null,
+    'nothing was changed',
+  )
+  const hooks = await ann.call<{ webhooks: { active: boolean }[] }>('GET', 'view/test/v1/webhooks')
+  assert.equal(hooks.json.webhooks[0]?.active, true)
 })
 
 /** What each call would take from its owner: nothing may be refused for its form alone. */
@@ -111,18 +127,18 @@ function bodyOf(path: string): object {
 
 test('the clear text of a key is in the creation answer only: not in database, logs or later answers', async () => {
   const cleo = await signedUp(service.url, 'cleo@example.com')
-  const { json } = await cleo.call('POST', 'keys', NEW_KEY)
-  const rotated = await cleo.call('POST', `keys/${json.record.id}/rotate`, { overlap_hours: 1 })
-  const keys = [json.key, rotated.json.key].map(String)
+  const { key: first, record } = await cleo.createKey()
+  const rotated = await cleo.call<CreatedKeyView>('POST', `keys/${record.id}/rotate`, { overlap_hours: 1 })
+  const keys = [first, rotated.json.key]
   for (const key of keys) {
     const used = await fetch(`${service.url}/v1/sources`, { headers: { 'X-API-Key': key } })
     assert.equal(used.status, 200)
     await fetch(`${service.url}/v1/nothing?api_key=${key}`)
   }
   await makeLogLine(cleo)
-  const account = (await cleo.call('GET', 'session')).json.account.id
-  const later: string[] = [(await cleo.call('POST', `keys/${json.record.id}/revoke`, {})).text]
-  const names = { ...own, account, key: json.record.id }
+  const account = await cleo.accountId()
+  const later: string[] = [(await cleo.call('POST', `keys/${record.id}/revoke`, {})).text]
+  const names = { ...own, account, key: record.id }
   for (const { path } of everyCall(names).filter(({ method }) => method === 'GET')) {
     for (const person of [cleo, boss]) later.push((await person.call('GET', path)).text)
   }
@@ -130,12 +146,15 @@ test('the clear text of a key is in the creation answer only: not in database, l
     const reply = await fetch(`${service.url}/v1/${path}`, { headers: { 'X-API-Key': keys[1] ?? '' } })
     later.push(await reply.text(), JSON.stringify([...reply.headers]))
   }
-  await until('the usage in the database', async () => (await cleo.call('GET', 'usage')).json.rows.length > 0)
+  await until(
+    'the usage in the database',
+    async () => (await cleo.call<UsageView>('GET', 'usage')).json.rows.length > 0,
+  )
   const stored = readdirSync(service.folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => readFileSync(join(entry.parentPath, entry.name)).toString('latin1'))
   assert.ok(
-    stored.some((text) => text.includes(json.record.id)),
+    stored.some((text) => text.includes(record.id)),
     'the database was really searched',
   )
   const places = [...stored, lines.join(''), ...later]

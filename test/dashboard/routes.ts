@@ -1,4 +1,5 @@
 /** Every route of the dashboard's API, read off the factories that declare them. */
+import { ENDPOINTS } from '../../src/api/endpoints/list.ts'
 import type { DashboardRoute } from '../../src/dashboard/route.ts'
 import { keyRoutes } from '../../src/dashboard/routes/keys.ts'
 import { operatorRoutes } from '../../src/dashboard/routes/operator.ts'
@@ -21,8 +22,12 @@ export const ROUTE_FILES: Record<string, (deps: never) => DashboardRoute[]> = {
   webhooks: webhookRoutes,
 }
 
-/** What the webhooks page calls through `view/`. */
-const HOOKS = ['', '/{id}', '/{id}/deliveries', '/{id}/test', '/{id}/rotate', '/{id}/replay']
+/** What can be called through `view/` with somebody's id in it: every path of the API's webhooks. */
+const HOOKS = new Set(
+  ENDPOINTS.filter(({ path }) => path.startsWith('/v1/webhooks')).map(({ path }) =>
+    path.slice('/v1/'.length),
+  ),
+)
 
 export interface Call {
   method: string
@@ -36,7 +41,7 @@ export function everyCall(names: Record<string, string>): Call[] {
   return routes
     .flatMap((route) =>
       route.path.endsWith('{path*}')
-        ? HOOKS.map((hook) => ({ ...route, path: route.path.replace('{path*}', `webhooks${hook}`) }))
+        ? [...HOOKS].map((hook) => ({ ...route, path: route.path.replace('{path*}', hook) }))
         : [route],
     )
     .map(({ method, path, access }) => ({

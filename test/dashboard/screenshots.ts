@@ -1,12 +1,12 @@
 /** Pictures of every view, light and dark, wide and narrow, into screenshots/ (git-ignored). */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { startReceiver } from '../fakes/receiver.ts'
 import { dataFolder, spawnService } from '../fakes/service.ts'
 import { becomeOperator, createKey, createWebhook, operatorToken, signUp } from './acts.ts'
 import { openPage, skip, startBrowser } from './browser.ts'
-import { HOLDER_VIEWS, OPERATOR_VIEWS, openView } from './views.ts'
+import { EMPTY_VIEWS, HOLDER_VIEWS, OPERATOR_VIEWS, openView, type View } from './views.ts'
 
 const OUT = join(import.meta.dirname, '..', '..', 'screenshots')
 /** How long a view may take to settle, and how long the sandbox runs before the first picture. */
@@ -42,11 +42,14 @@ try {
   await createWebhook(page, receiver.url)
   const guest = await openPage(browser, service.url)
   await signUp(guest.page, 'trader@example.com')
+  const guestCookies = await guest.context.cookies()
   await guest.context.close()
   await useKey(service.url, key)
   await new Promise((resolve) => setTimeout(resolve, WARM_MS))
   await useKey(service.url, key)
   await useKey(service.url, second)
+  // More than the plan allows in a second: hits for the chart.
+  await Promise.all(Array.from({ length: 200 }, () => fetch(`${service.url}/v1/sources?api-key=${second}`)))
   const cookies = await context.cookies()
   for (const dark of [false, true]) {
     for (const width of [1280, 360]) {
@@ -55,16 +58,12 @@ try {
       await stranger.page.goto('/')
       await stranger.page.getByRole('heading', { name: 'Sign in' }).waitFor()
       await shoot(stranger.page, `sign-in-${kind}`)
+      await stranger.page.goto('/#/sign-up')
+      await stranger.page.getByRole('heading', { name: 'Create your account' }).waitFor()
+      await shoot(stranger.page, `sign-up-${kind}`)
       await stranger.context.close()
-      const opened = await openPage(browser, service.url, { dark, width })
-      await opened.context.addCookies(cookies)
-      for (const view of [...HOLDER_VIEWS, ...OPERATOR_VIEWS]) {
-        await openView(opened.page, view)
-        await opened.page.waitForTimeout(SETTLE_MS)
-        await shoot(opened.page, `${view.name}-${kind}`)
-      }
-      for (const fault of opened.faults) process.stderr.write(`${fault}\n`)
-      await opened.context.close()
+      await shootViews([...HOLDER_VIEWS, ...OPERATOR_VIEWS], cookies, { dark, width })
+      await shootViews(EMPTY_VIEWS, guestCookies, { dark, width })
     }
   }
 } finally {
@@ -74,8 +73,28 @@ try {
   folder.remove()
 }
 
+type Cookies = Awaited<ReturnType<BrowserContext['cookies']>>
+
+async function shootViews(
+  views: readonly View[],
+  cookies: Cookies,
+  look: { dark: boolean; width: number },
+): Promise<void> {
+  const { page, context, faults } = await openPage(browser, service.url, look)
+  await context.addCookies(cookies)
+  for (const view of views) {
+    await openView(page, view)
+    await page.waitForTimeout(SETTLE_MS)
+    await shoot(page, `${view.name}-${look.dark ? 'dark' : 'light'}-${look.width}`)
+  }
+  for (const fault of faults) process.stderr.write(`${fault}\n`)
+  await context.close()
+}
+
 async function shoot(page: Page, name: string): Promise<void> {
-  await page.screenshot({ path: join(OUT, `${name}.png`), fullPage: true })
+  // A dialog lies over what is seen of the page, and not over the whole of it.
+  const fullPage = (await page.locator('dialog').count()) === 0
+  await page.screenshot({ path: join(OUT, `${name}.png`), fullPage })
   process.stdout.write(`${name}\n`)
 }
 

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { WebSocket } from 'ws'
+import type { AuditView, UsageView } from '../../src/dashboard/wire.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
-import { NEW_KEY, operator, PASSWORD, type Session, signedUp, visit } from './session.ts'
+import { everyCall } from './routes.ts'
+import { operator, PASSWORD, type Session, signedUp, visit } from './session.ts'
 
 let service: TestService
 let boss: Session
@@ -85,20 +87,20 @@ test("the operator's link works once", async () => {
 
 test('every administrative act is in the audit log, with who did it', async () => {
   const person = await signedUp(service.url, 'eve@example.com')
-  const account = (await person.call('GET', 'session')).json.account.id
-  const made = await person.call('POST', 'keys', NEW_KEY)
-  const keyOf = () => fetch(`${service.url}/v1/limits`, { headers: { 'X-API-Key': made.json.key } })
+  const account = await person.accountId()
+  const made = await person.createKey()
+  const keyOf = () => fetch(`${service.url}/v1/limits`, { headers: { 'X-API-Key': made.key } })
   await boss.call('POST', `operator/accounts/${account}/plan`, { plan: 'business' })
   await boss.call('POST', `operator/accounts/${account}/pause`, {})
   await until(async () => (await keyOf()).status === 403)
   await boss.call('POST', `operator/accounts/${account}/resume`, {})
   await until(async () => (await keyOf()).status === 200)
-  await boss.call('POST', `operator/keys/${made.json.record.id}/revoke`, {})
+  await boss.call('POST', `operator/keys/${made.record.id}/revoke`, {})
   await until(async () => (await keyOf()).status === 401)
-  const { json } = await boss.call('GET', 'operator/audit')
+  const { json } = await boss.call<{ entries: AuditView[] }>('GET', 'operator/audit')
   const acts = json.entries
-    .filter((entry: { account_id: string }) => entry.account_id === account)
-    .map((entry: { actor: string; action: string }) => `${entry.actor} ${entry.action}`)
+    .filter((entry) => entry.account_id === account)
+    .map((entry) => `${entry.actor} ${entry.action}`)
   assert.deepEqual(acts.toReversed(), [
     'eve@example.com user.signed_up',
     'eve@example.com key.created',
@@ -107,6 +109,28 @@ test('every administrative act is in the audit log, with who did it', async () =
     'op@example.com account.resumed',
     'op@example.com key.revoked',
   ])
+})
+
+test('whatever an operator can change leaves an entry, under the name of who did it', async () => {
+  const person = await signedUp(service.url, 'gus@example.com')
+  const account = await person.accountId()
+  const { record } = await person.createKey()
+  const bodies: Record<string, object> = { plan: { plan: 'business' }, credits: { remaining: 5 } }
+  const changes = everyCall({ account, key: record.id }).filter(
+    ({ method, access }) => method !== 'GET' && access === 'operator',
+  )
+  assert.ok(changes.length >= 5, `${changes.length}`)
+  const newest = async () =>
+    (await boss.call<{ entries: AuditView[] }>('GET', 'operator/audit')).json.entries[0]
+  for (const { method, path } of changes) {
+    const before = await newest()
+    const answer = await boss.call(method, path, bodies[path.split('/').at(-1) ?? ''] ?? {})
+    assert.equal(answer.status, 200, `${method} ${path}: ${answer.text}`)
+    const entry = await newest()
+    assert.equal(entry?.seq, (before?.seq ?? 0) + 1, path)
+    assert.equal(entry?.actor, 'op@example.com', path)
+    assert.equal(entry?.account_id, account, path)
+  }
 })
 
 test('what the explorer reads costs nothing, tells its price, and obeys the plan', async () => {
@@ -120,8 +144,8 @@ test('what the explorer reads costs nothing, tells its price, and obeys the plan
     assert.equal((await person.call('GET', `view/test/${path}`)).status, 404, path)
   }
   assert.equal((await person.call('POST', 'view/test/v1/transactions/submit', {})).status, 404)
-  const usage = await person.call('GET', 'usage')
-  assert.equal(usage.json.balances[0].used, 0)
+  const usage = await person.call<UsageView>('GET', 'usage')
+  assert.equal(usage.json.balances[0]?.used, 0)
   assert.deepEqual(usage.json.rows, [])
 })
 
@@ -202,9 +226,8 @@ test('signed billing events set the plan and the pause of an account, and stand 
     assert.equal((await paid.parts.accounts.get(accountId)).pausedReason, 'payment_past_due')
 
     const chief = await operator(paid.url, paid.service.operatorToken ?? '')
-    const { json } = await chief.call('GET', 'operator/audit')
-    const entries = json.entries as { actor: string; action: string; account_id: string }[]
-    const acts = entries.filter((entry) => entry.account_id === accountId && entry.actor === 'billing')
+    const { json } = await chief.call<{ entries: AuditView[] }>('GET', 'operator/audit')
+    const acts = json.entries.filter((entry) => entry.account_id === accountId && entry.actor === 'billing')
     assert.deepEqual(acts.map(({ action }) => action).sort(), ['account.paused', 'account.plan'])
   } finally {
     await paid.stop()

@@ -1,12 +1,18 @@
 /** The dashboard's API without a browser: a cookie jar of one cookie and the CSRF token. */
 import assert from 'node:assert/strict'
+import type { CreatedKeyView, SessionView } from '../../src/dashboard/wire.ts'
 
-export interface ApiAnswer {
+/** An answer read as what the caller expects of it; a refusal unless it says otherwise. */
+export interface ApiAnswer<T = Refusal> {
   status: number
   headers: Headers
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes
-  json: any
+  json: T
+}
+
+export interface Refusal {
+  error: string
+  message: string
 }
 
 export class Session {
@@ -18,12 +24,12 @@ export class Session {
     this.url = url
   }
 
-  async call(
+  async call<T = Refusal>(
     method: string,
     path: string,
     body?: unknown,
     headers: Record<string, string> = {},
-  ): Promise<ApiAnswer> {
+  ): Promise<ApiAnswer<T>> {
     const response = await fetch(`${this.url}/dashboard/api/${path}`, {
       method,
       headers: {
@@ -43,14 +49,26 @@ export class Session {
     } catch {
       json = undefined
     }
-    return { status: response.status, headers: response.headers, text, json }
+    return { status: response.status, headers: response.headers, text, json: json as T }
   }
 
   /** A call whose answer brings the token of the session. */
-  async enter(path: string, body?: unknown): Promise<ApiAnswer> {
-    const answer = await this.call(body === undefined ? 'GET' : 'POST', path, body)
+  async enter(path: string, body?: unknown): Promise<ApiAnswer<SessionView>> {
+    const answer = await this.call<SessionView>(body === undefined ? 'GET' : 'POST', path, body)
     if (answer.json?.csrf !== undefined) this.csrf = answer.json.csrf
     return answer
+  }
+
+  async accountId(): Promise<string> {
+    const { json } = await this.call<SessionView>('GET', 'session')
+    assert.ok(json.account)
+    return json.account.id
+  }
+
+  async createKey(): Promise<CreatedKeyView> {
+    const answer = await this.call<CreatedKeyView>('POST', 'keys', NEW_KEY)
+    assert.equal(answer.status, 201, answer.text)
+    return answer.json
   }
 }
 

@@ -15,6 +15,11 @@ const choose = (label: string, value: string) => async (page: Page) => {
   await page.getByLabel(label, { exact: true }).selectOption(value)
 }
 
+const inOpenWebhook = (name: string) => async (page: Page) => {
+  await click('Open')(page)
+  await click(name)(page)
+}
+
 export const HOLDER_VIEWS: readonly View[] = [
   { name: 'explorer', path: 'explorer' },
   { name: 'explorer-prediction', path: 'explorer/candles', act: choose('Source', 'predmkt_a') },
@@ -30,6 +35,9 @@ export const HOLDER_VIEWS: readonly View[] = [
   { name: 'webhooks', path: 'webhooks' },
   { name: 'webhook-create', path: 'webhooks', act: click('Create webhook') },
   { name: 'webhook-open', path: 'webhooks', act: click('Open') },
+  { name: 'webhook-edit', path: 'webhooks', act: inOpenWebhook('Edit') },
+  { name: 'webhook-replay', path: 'webhooks', act: inOpenWebhook('Replay') },
+  { name: 'webhook-rotate', path: 'webhooks', act: inOpenWebhook('Rotate secret') },
   {
     name: 'webhook-delivery',
     path: 'webhooks',
@@ -47,6 +55,13 @@ export const HOLDER_VIEWS: readonly View[] = [
   { name: 'account', path: 'account' },
 ]
 
+/** Those of somebody who has just signed up. */
+export const EMPTY_VIEWS: readonly View[] = [
+  { name: 'keys-empty', path: 'keys' },
+  { name: 'usage-empty', path: 'usage' },
+  { name: 'webhooks-empty', path: 'webhooks' },
+]
+
 export const OPERATOR_VIEWS: readonly View[] = [
   { name: 'operator', path: 'operator' },
   { name: 'operator-account', path: 'operator', act: click('Manage') },
@@ -55,6 +70,7 @@ export const OPERATOR_VIEWS: readonly View[] = [
 /** Goes there from another view, so that what the last one left open is gone. */
 export async function openView(page: Page, view: View): Promise<void> {
   await page.goto('/#/account')
+  await page.getByRole('heading', { name: 'Account', exact: true }).waitFor()
   await page.goto(`/#/${view.path}`)
   await page.locator('main h1').waitFor()
   await view.act?.(page)

@@ -220,6 +220,19 @@ test('markets are paged in their order, every one once', async () => {
   }
 })
 
+test('markets are listed by their end in either direction; a cursor keeps its own', async () => {
+  const endsOf = (rows: Row[]) => rows.map((row) => String(row.end_time ?? '9999'))
+  const first = await service.get('/v1/markets?limit=40&order=asc')
+  const cursor = first.headers.get('x-next-cursor')
+  const second = await service.get(`/v1/markets?limit=40&after=${cursor}`)
+  const ends = endsOf([...(first.json.data as Row[]), ...(second.json.data as Row[])])
+  assert.equal(ends.length, 68)
+  assert.deepEqual(ends, ends.toSorted())
+  const latest = await service.get('/v1/markets?limit=500&order=desc')
+  assert.deepEqual(endsOf(latest.json.data as Row[]), ends.toReversed())
+  assertError(await service.get(`/v1/markets?limit=40&order=desc&after=${cursor}`), 422, 'invalid_param')
+})
+
 test('a sampled walk gives each step of each market once', async () => {
   const query =
     '/v1/snapshots?symbol=BTC&source=predmkt_b&interval=1s&start=2026-06-10T11:58:00Z&end=2026-06-10T12:00:00Z'

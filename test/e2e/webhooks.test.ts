@@ -170,6 +170,63 @@ test('test, rotate, patch and replay', async () => {
   await call('DELETE', path, undefined, own)
 })
 
+test('a replay with an end brings that range and nothing beside it', async () => {
+  const own = await service.key()
+  const { body } = await create({}, own)
+  const path = `/v1/webhooks/${body.id}`
+  const arrived = (least: number) =>
+    until(`${least} deliveries`, async () => {
+      const { body: page } = await call('GET', `${path}/deliveries`, undefined, own)
+      const rows = page.deliveries as { state: string }[]
+      return rows.filter(({ state }) => state === 'delivered').length >= least
+    })
+  const before = await writer.blocks(3)
+  await arrived(3)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const middle = new Date().toISOString()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const last = await writer.blocks(3)
+  await arrived(6)
+  const seqsOf = async (range: object) => {
+    const count = receiver.received.length
+    const { status: code, body: answer } = await call('POST', `${path}/replay`, range, own)
+    assert.equal(code, 200, JSON.stringify(answer))
+    await until('the range again', () => receiver.received.length >= count + Number(answer.events))
+    const seqs = receiver.received.slice(count).map(({ events }) => Number(events[0]?.seq))
+    return { answer, seqs: seqs.sort((a, b) => a - b) }
+  }
+  const numbers = await seqsOf({ after_seq: before - 2, up_to_seq: before + 1 })
+  assert.deepEqual(numbers.seqs, [before - 1, before, before + 1])
+  assert.equal(numbers.answer.up_to_seq, before + 1)
+  assert.equal(numbers.answer.next_after_seq, null)
+  assert.deepEqual((await seqsOf({ after_seq: before - 3, until: middle })).seqs, [
+    before - 2,
+    before - 1,
+    before,
+  ])
+  assert.deepEqual((await seqsOf({ since: middle, up_to_seq: last - 1 })).seqs, [before + 1, before + 2])
+  const hour = new Date(Date.parse(middle) + 3_600_000).toISOString()
+  assert.deepEqual((await seqsOf({ since: middle, until: hour })).seqs, [before + 1, before + 2, last])
+  const refused = {
+    up_to_seq: [
+      { after_seq: 5, up_to_seq: 5 },
+      { after_seq: 5, up_to_seq: 9, until: middle },
+    ],
+    until: [
+      { since: middle, until: middle },
+      { since: middle, until: 'tomorrow' },
+    ],
+  }
+  for (const [param, ranges] of Object.entries(refused)) {
+    for (const range of ranges) {
+      const { status: code, body: answer } = await call('POST', `${path}/replay`, range, own)
+      assert.equal(code, 422)
+      assert.equal(answer.param, param, JSON.stringify(answer))
+    }
+  }
+  await call('DELETE', path, undefined, own)
+})
+
 test('401 without a key, 403 on the free plan, without the scope and above the cap, 402 without credits', async () => {
   assert.equal((await create({}, '')).status, 401)
   const free = await create({}, await service.key({ plan: 'free' }))

@@ -13,10 +13,22 @@ export class CallError extends Error {
 }
 
 let csrf = ''
-let onSignedOut: () => void = () => {}
+/** Whose page this is; null for a visitor. */
+let owner: string | null = null
+let onOtherSession: () => void = () => {}
+/** Tells the other tabs of this browser that somebody signed in or out: they share the cookie. */
+const tabs = new BroadcastChannel('tapeline-session')
 
-export function whenSignedOut(handler: () => void): void {
-  onSignedOut = handler
+/** The session has ended, or is somebody else's now: the page has to ask whose it is. */
+export function whenSessionChanges(handler: () => void): void {
+  onOtherSession = handler
+  tabs.onmessage = handler
+}
+
+function take(session: SessionView): SessionView {
+  csrf = session.csrf
+  owner = session.user?.email ?? null
+  return session
 }
 
 async function send(method: string, path: string, body?: unknown, isAgain = false): Promise<Response> {
@@ -33,11 +45,14 @@ async function send(method: string, path: string, body?: unknown, isAgain = fals
   })
   if (response.ok) return response
   const problem = (await response.json().catch(() => ({}))) as { error?: string; message?: string }
-  if (response.status === 401 && problem.error === 'signed_out') onSignedOut()
+  if (response.status === 401 && problem.error === 'signed_out') onOtherSession()
   if (problem.error === 'csrf' && !isAgain) {
     // The cookie was renewed in another tab, or has expired: its token is asked for once more.
+    const before = owner
     await callSession('GET', 'session')
-    return send(method, path, body, true)
+    if (owner === before) return send(method, path, body, true)
+    onOtherSession()
+    throw new CallError(403, 'other_session', 'Somebody else is signed in now. Nothing was changed.')
   }
   throw new CallError(response.status, problem.error ?? 'error', problem.message ?? 'That did not work.')
 }
@@ -49,8 +64,8 @@ export async function call<T>(method: string, path: string, body?: unknown): Pro
 
 /** Session answers bring the token that the next change needs. */
 export async function callSession(method: string, path: string, body?: unknown): Promise<SessionView> {
-  const session = await call<SessionView>(method, path, body)
-  csrf = session.csrf
+  const session = take(await call<SessionView>(method, path, body))
+  if (method !== 'GET') tabs.postMessage('changed')
   return session
 }
 
@@ -82,7 +97,7 @@ export async function view<T>(
 /** The session, and the first chart with it: the page's head has asked for this before its code was there. */
 export async function callStart(): Promise<SessionView> {
   const { session, environment, views } = await call<StartView>('GET', START_CALL)
-  csrf = session.csrf
+  take(session)
   for (const { path, price, value } of views) {
     const early = { value: JSON.parse(value) as unknown, price }
     ahead.set(`view/${environment}${path}`, Promise.resolve(early))

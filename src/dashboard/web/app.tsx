@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { EnvironmentName, SessionView } from '../wire.ts'
-import { callSession, callStart, whenSignedOut } from './api.ts'
+import { callSession, callStart, whenSessionChanges } from './api.ts'
 import { SessionContext } from './session.ts'
 import { loadExplorer, Shell } from './shell.tsx'
 import { SignIn } from './views/sign-in.tsx'
@@ -43,7 +43,7 @@ export function App({ first }: { first: Promise<SessionView> }) {
         },
         (error: Error) => setProblem(error.message),
       )
-    whenSignedOut(() => void take(callSession('GET', 'session')))
+    whenSessionChanges(() => void take(callSession('GET', 'session')))
     void take(first)
   }, [first])
 
@@ -51,11 +51,20 @@ export function App({ first }: { first: Promise<SessionView> }) {
     () => (session === undefined ? null : { session, setSession, environment, setEnvironment }),
     [session, environment],
   )
-  if (problem !== undefined) return <p class="boot">{problem}</p>
+  if (problem !== undefined && context === null) {
+    return (
+      <div class="boot" role="alert">
+        <p>{problem}</p>
+        <button type="button" class="button" onClick={() => location.reload()}>
+          Try again
+        </button>
+      </div>
+    )
+  }
   if (context === null) return <p class="boot" aria-busy="true" />
   return (
     <SessionContext.Provider value={context}>
-      {session?.user === null ? <SignIn path={path} /> : <Shell path={path} />}
+      {session?.user === null ? <SignIn path={path} /> : <Shell key={session?.account?.id} path={path} />}
     </SessionContext.Provider>
   )
 }

@@ -89,7 +89,7 @@ export function Shell({ path }: { path: string }) {
       </aside>
       <main id="main" tabIndex={-1}>
         {session.account?.paused_reason !== null && <PausedNote reason={session.account?.paused_reason} />}
-        {View === undefined ? <LazyExplorer path={path} /> : <View />}
+        {View === undefined ? <LazyExplorer path={path} /> : <View key={environment} />}
       </main>
     </div>
   )

@@ -81,7 +81,7 @@ export function marketSuite(engine: Engine): void {
     assert.equal((await store.markets.get('renamed'))?.market.winner, 'Up')
   })
 
-  it('the list walks by end, latest first and perpetuals before all, under every filter', async (store) => {
+  it('the list walks by end, latest first with perpetuals before all, or the other way, under every filter', async (store) => {
     const entries = Array.from({ length: 10 }, (_, i) => upDown(i))
     const twin = upDown(9, { marketId: '0xA', conditionId: '0xA', slug: 'twin', tokens: [], aliases: [] })
     await store.markets.upsert([...entries, twin, perpetual])
@@ -98,6 +98,16 @@ export function marketSuite(engine: Engine): void {
       '0xC2',
       '0xC0',
     ])
+    assert.deepEqual(await idsOf(store, { order: 'asc' }), [
+      ...latestFirst.slice(1).toReversed(),
+      '0xA',
+      '0xC9',
+      'BTC',
+    ])
+    assert.deepEqual(
+      await idsOf(store, { order: 'asc', source: 'predmkt_a', active: false, limit: 1 }),
+      latestFirst.slice(5).toReversed(),
+    )
     assert.equal(await store.markets.count({ source: 'predmkt_a', limit: 100 }), 11)
     assert.equal(await store.markets.count({ limit: 4 }), 4)
   })

@@ -89,7 +89,7 @@ export type JobOperations = ReturnType<typeof jobOperations>
 function settler(db: DatabaseSync) {
   const finish = db.prepare(
     `INSERT OR REPLACE INTO history
-     SELECT j.number, j.subscription_id, p.seq, p.event_id, p.kind, ?2, j.failures + ?3, ?4, ?5, ?6, ?7, j.created_at, ?8
+     SELECT j.number, j.subscription_id, p.seq, p.event_id, p.kind, ?2, j.failures + ?3, ?4, ?5, ?6, ?7, j.created_at, ?8, ?9, ?10
      FROM jobs j JOIN payloads p ON p.id = j.payload WHERE j.number = ?1`,
   )
   const remove = db.prepare('DELETE FROM jobs WHERE number = ? RETURNING payload')
@@ -99,7 +99,7 @@ function settler(db: DatabaseSync) {
   // Another lease stands on the job when this one ran out: then it is the other worker's to settle.
   const retry = db.prepare(
     `UPDATE jobs SET due_at = ?, failures = failures + 1, last_status = ?, last_error = ?, last_attempt_at = ?,
-       duration_ms = ?, last_response = ? WHERE number = ? AND due_at = ?`,
+       duration_ms = ?, last_response = ?, last_request_head = ?, last_response_head = ? WHERE number = ? AND due_at = ?`,
   )
   const release = db.prepare('UPDATE jobs SET due_at = ? WHERE number = ? AND due_at = ?')
   const stale = db.prepare(
@@ -122,12 +122,14 @@ function settler(db: DatabaseSync) {
   }
 
   return {
-    settle([kind, number, leaseMs, dueAtMs, atMs, status, error, durationMs, response]: OutcomeRow): void {
+    settle([kind, number, leaseMs, dueAtMs, ...tried]: OutcomeRow): void {
+      const [atMs, status, error, durationMs, requestHead, responseHead, response] = tried
+      const kept = [status, error, atMs, durationMs, response, requestHead, responseHead] as const
       if (kind === 'release') release.run(dueAtMs, number, leaseMs)
       else if (kind === 'retry') {
-        retry.run(dueAtMs, status, error, atMs, durationMs, response, number, leaseMs)
+        retry.run(dueAtMs, ...kept, number, leaseMs)
       } else {
-        finish.run(number, kind, 1, status, error, atMs, durationMs, response)
+        finish.run(number, kind, 1, ...kept)
         drop(number)
       }
     },
@@ -135,7 +137,7 @@ function settler(db: DatabaseSync) {
       let forgotten = Number(oldHistory.run(beforeMs).changes)
       for (const row of stale.all(beforeMs)) {
         const number = Number(row.number)
-        finish.run(number, 'failed', 0, null, EXPIRED, beforeMs, null, null)
+        finish.run(number, 'failed', 0, null, EXPIRED, beforeMs, null, null, null, null)
         drop(number)
         forgotten++
       }

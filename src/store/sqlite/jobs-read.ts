@@ -20,11 +20,12 @@ export function jobReaders(db: DatabaseSync) {
   const deliveries = db.prepare(
     `SELECT * FROM (
        SELECT j.number, p.seq, p.event_id, p.kind, 'pending' AS state, j.failures AS attempts, j.last_status,
-         j.last_error, j.last_attempt_at, j.duration_ms, j.due_at, j.created_at, j.last_response
+         j.last_error, j.last_attempt_at, j.duration_ms, j.due_at, j.created_at, j.last_response,
+         j.last_request_head, j.last_response_head
        FROM jobs j JOIN payloads p ON p.id = j.payload WHERE j.subscription_id = ?1 AND j.number < ?2
        UNION ALL
        SELECT number, seq, event_id, kind, state, attempts, last_status, last_error, last_attempt_at, duration_ms,
-         NULL, created_at, last_response
+         NULL, created_at, last_response, last_request_head, last_response_head
        FROM history WHERE subscription_id = ?1 AND number < ?2
      ) ORDER BY number DESC LIMIT ?3`,
   )
@@ -74,6 +75,8 @@ function toDelivery(subscriptionId: string, row: Record<string, unknown>): Deliv
     durationMs: numberOrNull(row.duration_ms),
     nextAttemptAtMs: numberOrNull(row.due_at),
     createdAtMs: Number(row.created_at),
+    lastRequestHead: textOrNull(row.last_request_head),
+    lastResponseHead: textOrNull(row.last_response_head),
     lastResponse: textOrNull(row.last_response),
   }
 }

@@ -91,4 +91,14 @@ export const JOBS_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    version: 4,
+    name: 'the headers of the last try and of its answer',
+    sql: `
+      ALTER TABLE jobs ADD COLUMN last_request_head TEXT;
+      ALTER TABLE jobs ADD COLUMN last_response_head TEXT;
+      ALTER TABLE history ADD COLUMN last_request_head TEXT;
+      ALTER TABLE history ADD COLUMN last_response_head TEXT;
+    `,
+  },
 ]

@@ -22,6 +22,8 @@ export type OutcomeRow = readonly [
   status: number | null,
   error: string | null,
   durationMs: number,
+  requestHead: string | null,
+  responseHead: string | null,
   response: string | null,
 ]
 export interface PlannedRows {
@@ -49,11 +51,23 @@ export function jobOf(row: ClaimedRow, subscriptionId: string, leaseMs: number):
 export function outcomeRow(outcome: Outcome): OutcomeRow {
   const { kind, job } = outcome
   if (kind === 'release') {
-    return [kind, job.number, job.leaseMs, outcome.dueAtMs, 0, null, null, 0, null]
+    return [kind, job.number, job.leaseMs, outcome.dueAtMs, 0, null, null, 0, null, null, null]
   }
   const dueAtMs = kind === 'retry' ? outcome.dueAtMs : 0
-  const { atMs, status, error, durationMs, response } = outcome
-  return [kind, job.number, job.leaseMs, dueAtMs, atMs, status, error, durationMs, response]
+  const { atMs, status, error, durationMs, requestHead, responseHead, response } = outcome
+  return [
+    kind,
+    job.number,
+    job.leaseMs,
+    dueAtMs,
+    atMs,
+    status,
+    error,
+    durationMs,
+    requestHead,
+    responseHead,
+    response,
+  ]
 }
 
 export function plannedRows({ events, jobs, nowMs }: Pick<PlannedJobs, keyof PlannedRows>): PlannedRows {

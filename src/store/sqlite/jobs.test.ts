@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { JobsStore, NewSubscription } from '../jobs.ts'
+import type { DeliveryRecord, JobsStore, NewSubscription } from '../jobs.ts'
 import { openSqliteJobs } from './jobs.ts'
 import { JOBS_MIGRATIONS } from './jobs-schema.ts'
 import { migrate } from './migrate.ts'
@@ -19,6 +19,13 @@ function open(t: TestContext): JobsStore {
   })
   return store
 }
+
+const HEADS = { requestHead: 'X-Svc-Event: a\r\n', responseHead: 'HTTP/1.1 204 No Content', response: 'ok' }
+const headsOf = (row: DeliveryRecord | undefined) => ({
+  requestHead: row?.lastRequestHead,
+  responseHead: row?.lastResponseHead,
+  response: row?.lastResponse,
+})
 
 const subscription = (id: string, accountId = 'acc'): NewSubscription => ({
   id,
@@ -79,10 +86,12 @@ test('a worker whose lease ran out cannot move the job that another one holds', 
   const [late] = await claim(store, 2_000)
   const [current] = await claim(store, 30_000)
   assert.ok(late && current)
-  const tried = { atMs: 31_000, status: 500, error: 'answered 500', durationMs: 5, response: null }
+  const tried = { atMs: 31_000, status: 500, error: 'answered 500', durationMs: 5, ...HEADS }
   await store.settle([{ kind: 'retry', job: late, dueAtMs: 31_001, ...tried }], [])
   assert.deepEqual(await claim(store, 32_000), [])
   await store.settle([{ kind: 'retry', job: current, dueAtMs: 33_000, ...tried }], [])
+  const [waiting] = await store.deliveries({ subscriptionId: 'wh_a', limit: 1 })
+  assert.deepEqual(headsOf(waiting), HEADS)
   const [next] = await claim(store, 33_000)
   assert.equal(next?.failures, 1)
 })
@@ -93,7 +102,7 @@ test('history keeps what became of a delivery, and the text of an event goes wit
   await startAt(store, 'log', 0)
   await plan(store, 0, [1, 2, 3])
   const jobs = await claim(store, 2_000)
-  const tried = { atMs: 2_100, status: 204, error: null, durationMs: 5, response: null }
+  const tried = { atMs: 2_100, status: 204, error: null, durationMs: 5, ...HEADS }
   const [one, two] = jobs
   assert.ok(one && two)
   await store.settle(
@@ -112,6 +121,7 @@ test('history keeps what became of a delivery, and the text of an event goes wit
       [1, 'delivered', 1],
     ],
   )
+  assert.deepEqual(rows.slice(1).map(headsOf), [HEADS, HEADS])
   assert.equal((await store.getSubscription('wh_a'))?.lastSuccessAtMs, 2_100)
   // A settlement that is repeated changes nothing.
   await store.settle([{ kind: 'delivered', job: one, ...tried }], [])
@@ -189,7 +199,7 @@ test('a text is kept once however many wait for it, and an event that a job name
     jobs.map(({ event: { text } }) => text),
     ['{"seq":1}', '{"seq":1}', '{"seq":1}'],
   )
-  const tried = { atMs: 2_100, status: 204, error: null, durationMs: 5, response: null }
+  const tried = { atMs: 2_100, status: 204, error: null, durationMs: 5, ...HEADS }
   for (const [index, done] of jobs.entries()) {
     const isKept = (await store.eventText({ seq: 1, eventId: 'evt_1' })) !== undefined
     assert.equal(isKept, true, `while ${jobs.length - index} wait`)

@@ -49,7 +49,7 @@ export function marketReader(database: DatabaseSync): MarketReader {
       const rows = database
         .prepare(
           `SELECT text, end_ms, source_rank, market_id FROM markets ${where}
-            ORDER BY end_ms DESC, source_rank, market_id LIMIT ?`,
+            ORDER BY end_ms ${query.order === 'asc' ? 'ASC' : 'DESC'}, source_rank, market_id LIMIT ?`,
         )
         .all(...binds, query.limit + 1)
       return toPage(rows, query)
@@ -86,10 +86,14 @@ const LONGEST_WINDOW_MS = {
   '24h': 2880 * MINUTE_MS,
 } as const
 
-/** The order is (end descending, source, id): a plain row comparison would need one direction. */
-const AFTER_POSITION = '(end_ms < ? OR (end_ms = ? AND (source_rank, market_id) > (?, ?)))'
+/** The order is (end in either direction, source, id): a plain row comparison would need one direction. */
+const afterPosition = (order: MarketQuery['order']) =>
+  `(end_ms ${order === 'asc' ? '>' : '<'} ? OR (end_ms = ? AND (source_rank, market_id) > (?, ?)))`
 
-function whereOf(filter: MarketFilter & { position?: MarketPosition }): { where: string; binds: Bind[] } {
+function whereOf(filter: MarketFilter & Pick<MarketQuery, 'order' | 'position'>): {
+  where: string
+  binds: Bind[]
+} {
   const terms: [string, ...Bind[]][] = []
   if (filter.source !== undefined) terms.push(['source_rank = ?', SOURCES.indexOf(filter.source)])
   if (filter.symbol !== undefined) terms.push(['symbol = ?', filter.symbol])
@@ -98,7 +102,7 @@ function whereOf(filter: MarketFilter & { position?: MarketPosition }): { where:
   if (filter.position !== undefined) {
     const { endMs, source, marketId } = filter.position
     const end = endMs ?? NO_END
-    terms.push([AFTER_POSITION, end, end, SOURCES.indexOf(source), marketId])
+    terms.push([afterPosition(filter.order), end, end, SOURCES.indexOf(source), marketId])
   }
   const where = terms.length === 0 ? '' : `WHERE ${terms.map(([term]) => term).join(' AND ')}`
   return { where, binds: terms.flatMap(([, ...binds]) => binds) }

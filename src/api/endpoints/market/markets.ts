@@ -1,3 +1,4 @@
+import type { CursorPlace } from '../../../core/cursor.ts'
 import { MarketRow, type MarketType } from '../../../core/rows/market.ts'
 import type { Source } from '../../../core/source.ts'
 import { type AssetSymbol, parseSymbol } from '../../../core/symbol.ts'
@@ -5,7 +6,7 @@ import type { MarketPosition } from '../../../store/markets.ts'
 import { flat } from '../../contract/costs.ts'
 import { at, list, object } from '../../contract/endpoint.ts'
 import { ROW_SEPARATOR } from '../../contract/envelopes.ts'
-import { bool, optional, page, source, symbol } from '../../contract/params.ts'
+import { bool, choice, optional, page, source, symbol } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
 import { NO_COVERAGE } from './coverage-meta.ts'
 import { foreignCursor, walkBinding } from './cursor-walk.ts'
@@ -50,7 +51,8 @@ export const markets = endpoint({
   doc: {
     tag: 'market',
     summary: 'Markets and their identifiers',
-    description: 'Latest end first, perpetuals before all. `active` left out lists all.',
+    description:
+      'Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` left out lists all.',
     example: EXAMPLE,
   },
   access: { scope: 'market' },
@@ -60,6 +62,7 @@ export const markets = endpoint({
     market_type: optional(marketTypeParam()),
     active: optional(bool('Only markets that trade now (true) or do not (false).')),
     ...page({ default: 50, max: 500 }),
+    order: optional(choice('Order by end. Left out: latest first.', ['asc', 'desc'] as const)),
   },
   cost: flat(25),
   returns: list('Market', MarketRow),
@@ -77,16 +80,15 @@ export const markets = endpoint({
   run: async (context) => {
     const { input, services, given } = context
     const { store, cursors } = services.market
-    const { after, limit: _limit, ...filters } = input
-    const binding = walkBinding(context.path, filters)
-    const position = after === undefined ? undefined : readPosition(cursors.decode(binding, after))
+    const binding = walkBinding(context.path, input)
+    const { order, position } = readWalk(input, (after) => cursors.decode(binding, after))
     const filter = {
       ...(input.source ? { source: input.source } : {}),
       ...(input.symbol ? { symbol: parseSymbol(input.symbol) as AssetSymbol } : {}),
       ...(input.market_type ? { marketType: input.market_type as MarketType } : {}),
       ...(input.active === undefined ? {} : { active: input.active }),
     }
-    const query = { ...filter, limit: context.rowLimit, ...(position ? { position } : {}) }
+    const query = { ...filter, limit: context.rowLimit, order, ...(position ? { position } : {}) }
     if (context.dryRun) return previewAnswer(await store.markets.count(query), false)
     const page = await store.markets.list({ ...query, separator: ROW_SEPARATOR })
     const { last } = page
@@ -97,7 +99,9 @@ export const markets = endpoint({
       count: page.count,
       hasMore: page.hasMore,
       nextCursor:
-        page.hasMore && last ? cursors.encode(binding, [last.endMs, last.source, last.marketId]) : null,
+        page.hasMore && last
+          ? cursors.encode(binding, [last.endMs, last.source, last.marketId, order])
+          : null,
       meta: {
         symbol: echo('symbol'),
         source: echo('source'),
@@ -116,13 +120,23 @@ export const markets = endpoint({
   },
 })
 
-function readPosition(place: readonly (string | number | null)[] | undefined): MarketPosition {
-  if (place === undefined) throw foreignCursor()
+/** A cursor carries its order: the next page can be asked for with the cursor and the filters alone. */
+function readWalk(
+  asked: { after?: string | undefined; order?: 'asc' | 'desc' | undefined },
+  decode: (after: string) => CursorPlace | undefined,
+): { order: 'asc' | 'desc'; position?: MarketPosition } {
+  if (asked.after === undefined) return { order: asked.order ?? 'desc' }
+  const place = decode(asked.after)
+  const order = place?.[3] === 'asc' ? 'asc' : 'desc'
+  if (place === undefined || (asked.order !== undefined && asked.order !== order)) throw foreignCursor()
   const [endMs, source, marketId] = place
   return {
-    endMs: endMs === null ? null : Number(endMs),
-    source: source as Source,
-    marketId: String(marketId),
+    order,
+    position: {
+      endMs: endMs === null ? null : Number(endMs),
+      source: source as Source,
+      marketId: String(marketId),
+    },
   }
 }
 

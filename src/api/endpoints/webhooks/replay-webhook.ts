@@ -1,17 +1,22 @@
 import { type Static, Type } from 'typebox'
 import { ApiError } from '../../../core/errors.ts'
 import { parseTime } from '../../../core/time.ts'
+import type { ReplayRange } from '../../../webhooks/subscription.ts'
 import { noCredits } from '../../contract/costs.ts'
 import { object } from '../../contract/endpoint.ts'
 import { endpoint } from '../services.ts'
 import { CreditsUsed, EXAMPLE, orNull, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
-const ReplayRange = Type.Object(
+const instant = (description: string) =>
+  Type.Optional(Type.Union([Type.String(), Type.Number()], { description }))
+const number = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
+
+const AskedRange = Type.Object(
   {
-    after_seq: Type.Optional(Type.Integer({ minimum: 0, description: 'Events with a higher number.' })),
-    since: Type.Optional(
-      Type.Union([Type.String(), Type.Number()], { description: 'Events from this time on, as everywhere.' }),
-    ),
+    after_seq: number('Events with a higher number.'),
+    since: instant('Events from this time on, as everywhere.'),
+    up_to_seq: number('No event with a higher number. Without an end: everything up to now.'),
+    until: instant('Events before this time.'),
   },
   { additionalProperties: false },
 )
@@ -35,7 +40,7 @@ export const replayWebhook = endpoint({
   },
   access: WEBHOOK_ACCESS,
   params: { id: webhookId },
-  body: { name: 'ReplayRange', schema: ReplayRange, example: { after_seq: 1000 } },
+  body: { name: 'ReplayRange', schema: AskedRange, example: { after_seq: 1000, up_to_seq: 2400 } },
   cost: noCredits,
   returns: object(
     'Replay',
@@ -51,8 +56,8 @@ export const replayWebhook = endpoint({
   ),
   errors: ['not_found'],
   run: async ({ services, caller, input, body }) => {
-    const from = rangeOf(body as Static<typeof ReplayRange>)
-    const replay = await services.webhooks.subscriptions.replay(caller.accountId, input.id, from)
+    const range = rangeOf(body as Static<typeof AskedRange>)
+    const replay = await services.webhooks.subscriptions.replay(caller.accountId, input.id, range)
     return {
       kind: 'object',
       value: {
@@ -68,19 +73,36 @@ export const replayWebhook = endpoint({
   },
 })
 
-function rangeOf(range: Static<typeof ReplayRange>): { afterSeq: number } | { sinceMs: number } {
-  const { after_seq: afterSeq, since } = range
+function rangeOf(asked: Static<typeof AskedRange>): ReplayRange {
+  const { after_seq: afterSeq, since, up_to_seq: upToSeq, until } = asked
   if ((afterSeq === undefined) === (since === undefined)) {
     throw new ApiError('invalid_param', 'Give either after_seq or since.', { param: 'after_seq' })
   }
-  if (afterSeq !== undefined) return { afterSeq }
-  const sinceMs = parseTime(String(since))
-  if (sinceMs !== undefined) return { sinceMs }
+  if (upToSeq !== undefined && until !== undefined) {
+    throw new ApiError('invalid_param', 'Give either up_to_seq or until.', { param: 'up_to_seq' })
+  }
+  if (afterSeq !== undefined && upToSeq !== undefined && upToSeq <= afterSeq) {
+    throw new ApiError('invalid_param', 'up_to_seq must be above after_seq.', { param: 'up_to_seq' })
+  }
+  const sinceMs = timeOf('since', since)
+  const untilMs = timeOf('until', until)
+  if (sinceMs !== undefined && untilMs !== undefined && untilMs <= sinceMs) {
+    throw new ApiError('invalid_param', 'until must be after since.', { param: 'until' })
+  }
+  return {
+    ...(sinceMs === undefined ? { afterSeq: afterSeq ?? 0 } : { sinceMs }),
+    ...(upToSeq === undefined ? {} : { upToSeq }),
+    ...(untilMs === undefined ? {} : { untilMs }),
+  }
+}
+
+function timeOf(param: string, given: string | number | undefined): number | undefined {
+  if (given === undefined) return undefined
+  const timeMs = parseTime(String(given))
+  if (timeMs !== undefined) return timeMs
   throw new ApiError(
     'invalid_param',
-    'since must be an ISO 8601 time, a date, or epoch seconds or milliseconds.',
-    {
-      param: 'since',
-    },
+    `${param} must be an ISO 8601 time, a date, or epoch seconds or milliseconds.`,
+    { param },
   )
 }

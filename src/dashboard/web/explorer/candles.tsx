@@ -42,10 +42,15 @@ export function Candles(props: { symbol: AssetSymbol; source?: Source | undefine
   const { rows, gaps, price, loaded, isPast, problem, loadOlder } = useCandles(environment, path)
   const ratesPath = fundingPath(choice)
   const funding = useLoad(
-    async () => (ratesPath === undefined ? undefined : view<{ data: FundingRow[] }>(environment, ratesPath)),
+    async () =>
+      ratesPath === undefined
+        ? undefined
+        : { path: ratesPath, ...(await view<{ data: FundingRow[] }>(environment, ratesPath)) },
     [environment, ratesPath],
     60_000,
   )
+  // The rates of the series before are not drawn under this one.
+  const rates = funding.value?.path === ratesPath ? funding.value : undefined
   const shown = rows.find((row) => Date.parse(row.timestamp) / 1000 === hovered) ?? rows[0]
   return (
     <>
@@ -81,7 +86,7 @@ export function Candles(props: { symbol: AssetSymbol; source?: Source | undefine
           <CandleChart
             key={`${environment} ${path}`}
             rows={rows}
-            funding={funding.value?.value.data ?? NO_FUNDING}
+            funding={rates?.value.data ?? NO_FUNDING}
             gaps={gaps}
             bar={bar}
             isPast={isPast}
@@ -107,7 +112,7 @@ export function Candles(props: { symbol: AssetSymbol; source?: Source | undefine
         </div>
       </Card>
       {path !== undefined && <ApiCall path={path} price={price} />}
-      {ratesPath !== undefined && <ApiCall path={ratesPath} price={funding.value?.price} />}
+      {ratesPath !== undefined && <ApiCall path={ratesPath} price={rates?.price} />}
     </>
   )
 }

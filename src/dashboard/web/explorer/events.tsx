@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { EventKind } from '../../../events/kinds.ts'
+import { call } from '../api.ts'
 import { addressesOf, KIND_INFO, KINDS, NEEDS_ADDRESSES } from '../event-kinds.ts'
 import { prettyJson } from '../pretty-json.ts'
 import { useSession } from '../session.ts'
@@ -26,6 +27,8 @@ interface ShownEvent extends ChainEvent {
 const KEPT = 200
 const RETRY_MS = 2_000
 const TYPING_MS = 500
+/** The stream's word for it; a call finds out whether the session has ended. */
+const SIGNED_OUT = 4401
 
 /** The tail of the stream: the same socket protocol that keys use, opened with the session's cookie. */
 export function Events() {
@@ -155,8 +158,9 @@ function useStream(environment: string, wish: string, stopped: boolean) {
           setEvents((before) => [{ ...event, text: String(data) }, ...before].slice(0, KEPT))
         }
       }
-      socket.onclose = () => {
+      socket.onclose = ({ code }) => {
         setState('closed')
+        if (code === SIGNED_OUT) void call('GET', 'keys').catch(() => {})
         if (!ended) timer = setTimeout(open, RETRY_MS)
       }
     }

@@ -4,7 +4,7 @@ import { Page, Select } from '../ui/parts.tsx'
 import { Books } from './books.tsx'
 import { Candles } from './candles.tsx'
 import { Events } from './events.tsx'
-import { Markets } from './markets.tsx'
+import { Markets, useMarketList } from './markets.tsx'
 import { sourceOf } from './paths.ts'
 
 const TABS = [
@@ -19,6 +19,7 @@ export function Explorer({ path }: { path: string }) {
   const [place = '', search = ''] = path.split('?')
   const tab = TABS.find(([name]) => name === place.split('/')[1])?.[0] ?? 'candles'
   const [symbol, setSymbol] = useState<AssetSymbol>('BTC')
+  const markets = useMarketList(symbol)
   const tabs = useRef<HTMLElement>(null)
   // On a phone the tabs are wider than the screen.
   useEffect(() => {
@@ -43,7 +44,7 @@ export function Explorer({ path }: { path: string }) {
       </nav>
       {tab === 'candles' && <Candles key={search} {...opened} />}
       {tab === 'books' && <Books key={search} {...opened} />}
-      {tab === 'markets' && <Markets symbol={symbol} />}
+      {tab === 'markets' && <Markets symbol={symbol} list={markets} />}
       {tab === 'events' && <Events />}
     </Page>
   )

@@ -1,101 +1,165 @@
 import { useState } from 'preact/hooks'
+import type { MarketType } from '../../../core/rows/market.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { view } from '../api.ts'
 import { percent, time } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
-import { Card, Choice, Empty, Problem } from '../ui/parts.tsx'
+import { Card, Choice, Empty, Problem, Select } from '../ui/parts.tsx'
+import { Turn } from '../ui/turn.tsx'
 import type { Market } from './market-select.tsx'
 
 interface PriceRow {
   market_id: string
   price_up?: number | null
   price_down?: number | null
-  yes_bid?: number | null
-  yes_ask?: number | null
   mid_price: number | null
   best_bid: number | null
   best_ask: number | null
 }
 
-const SOURCES = ['predmkt_a', 'predmkt_b'] as const
+interface MarketPage {
+  data: Market[]
+  meta: { next_cursor: string | null }
+}
 
-/** Open prediction markets with their newest prices. */
-export function Markets({ symbol }: { symbol: AssetSymbol }) {
-  const { environment } = useSession()
+const SOURCES = ['predmkt_a', 'predmkt_b'] as const
+const ANY_LENGTH = 'any length'
+const LENGTHS = [ANY_LENGTH, '5m', '15m', '1h', '4h', '24h'] as const satisfies (
+  | MarketType
+  | typeof ANY_LENGTH
+)[]
+const PER_PAGE = 25
+const STEP_MS = 300_000
+
+/** Which list is open at which page; it outlasts the view, so that the way back from a chart leads here. */
+export function useMarketList(symbol: AssetSymbol) {
   const [source, setSource] = useState<(typeof SOURCES)[number]>('predmkt_a')
-  const path = `/v1/markets?source=${source}&symbol=${symbol}&active=true&limit=50`
-  const pricePath = `/v1/snapshots?source=${source}&symbol=${symbol}&limit=100`
-  const list = useLoad(() => view<{ data: Market[] }>(environment, path), [environment, path], 15_000)
+  const [length, setLength] = useState<(typeof LENGTHS)[number]>(ANY_LENGTH)
+  const series = `source=${source}&symbol=${symbol}${length === ANY_LENGTH ? '' : `&market_type=${length}`}`
+  const [turned, setTurned] = useState({ series, cursors: [] as string[] })
+  // Another list begins at its first page.
+  if (turned.series !== series) setTurned({ series, cursors: [] })
+  const cursors = turned.series === series ? turned.cursors : []
+  return { source, setSource, length, setLength, series, cursors, setTurned }
+}
+
+/** Open prediction markets, the next to end first, each with the price of its own newest snapshot. */
+export function Markets({
+  symbol,
+  list: opened,
+}: {
+  symbol: AssetSymbol
+  list: ReturnType<typeof useMarketList>
+}) {
+  const { environment } = useSession()
+  const { source, setSource, length, setLength, series, cursors, setTurned } = opened
+  const cursor = cursors.at(-1)
+  const path = `/v1/markets?${series}&active=true&order=asc&limit=${PER_PAGE}${cursor === undefined ? '' : `&after=${cursor}`}`
+  const list = useLoad(
+    async () => ({ path, ...(await view<MarketPage>(environment, path)) }),
+    [environment, path],
+    15_000,
+  )
+  const pricesPath = `/v1/snapshots?${series}&interval=5m&start=${recordedSince()}&order=desc&limit=1000`
   const prices = useLoad(
-    () => view<{ data: PriceRow[] }>(environment, pricePath),
-    [environment, pricePath],
+    async () => ({ series, ...(await view<{ data: PriceRow[] }>(environment, pricesPath)) }),
+    [environment, pricesPath],
     3_000,
   )
-  const newest = new Map<string, PriceRow>()
-  for (const row of prices.value?.value.data ?? [])
-    if (!newest.has(row.market_id)) newest.set(row.market_id, row)
-  const rows =
-    list.value?.value.data.toSorted((a, b) => (a.end_time ?? '').localeCompare(b.end_time ?? '')) ?? []
+  const page = list.value?.path === path ? list.value.value : undefined
+  const newest = newestOf(prices.value?.series === series ? prices.value.value.data : [])
   return (
     <>
       <Card
         title={`Open markets on ${symbol}`}
-        aside={<Choice label="Venue" value={source} options={SOURCES} onChange={setSource} />}
+        aside={
+          <div class="row">
+            <Select label="Length" value={length} options={LENGTHS} onChange={setLength} />
+            <Choice label="Venue" value={source} options={SOURCES} onChange={setSource} />
+          </div>
+        }
         class="flush"
       >
         <Problem text={list.error ?? prices.error} />
-        {list.value && rows.length === 0 ? (
+        {page?.data.length === 0 && cursor === undefined ? (
           <Empty>
             <strong>No open market</strong>
-            <p class="muted">This environment records none of this venue right now.</p>
+            <p class="muted">This environment records none of this kind right now.</p>
           </Empty>
         ) : (
-          <table class="stack">
-            <thead>
-              <tr>
-                <th>Question</th>
-                <th>Length</th>
-                <th>Ends (UTC)</th>
-                <th>Up / Down</th>
-                <th />
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((row) => (
-                <tr key={row.market_id}>
-                  <td data-label="Question">
-                    {row.question ?? row.ticker}
-                    <div class="muted tiny break">{row.slug ?? row.ticker}</div>
-                  </td>
-                  <td data-label="Length">{row.market_type}</td>
-                  <td data-label="Ends" class="nowrap">
-                    {time(row.end_time)}
-                  </td>
-                  <td data-label="Up / Down">
-                    <Odds row={newest.get(row.market_id)} begins={row.start_time} />
-                  </td>
-                  <td class="actions">
-                    {(['candles', 'books'] as const).map((tab) => (
-                      <a
-                        key={tab}
-                        class="button small"
-                        href={`#/explorer/${tab}?source=${source}&market=${row.market_id}`}
-                      >
-                        {tab === 'candles' ? 'Chart' : 'Book'}
-                      </a>
-                    ))}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <MarketTable rows={page?.data ?? []} newest={newest} source={source} />
         )}
+        <Turn
+          before={cursors}
+          next={page?.meta.next_cursor}
+          names={['Previous', 'Next']}
+          text={`Page ${cursors.length + 1}, the next to end first`}
+          onTurn={(next) => setTurned({ series, cursors: next })}
+        />
       </Card>
       <ApiCall path={path} price={list.value?.price} />
-      <ApiCall path={pricePath} price={prices.value?.price} />
+      <ApiCall path={pricesPath} price={prices.value?.price} />
     </>
+  )
+}
+
+/**
+ * Sampled by 5 minutes, one call has the newest snapshot of every market: a book that stands still is recorded
+ * once a minute, so what the last two steps do not have has no price now.
+ */
+function recordedSince(): string {
+  return new Date((Math.floor(Date.now() / STEP_MS) - 1) * STEP_MS).toISOString()
+}
+
+function newestOf(rows: readonly PriceRow[]): Map<string, PriceRow> {
+  const newest = new Map<string, PriceRow>()
+  for (const row of rows) if (!newest.has(row.market_id)) newest.set(row.market_id, row)
+  return newest
+}
+
+function MarketTable(props: { rows: Market[]; newest: Map<string, PriceRow>; source: string }) {
+  return (
+    <table class="stack" data-testid="markets">
+      <thead>
+        <tr>
+          <th>Question</th>
+          <th>Length</th>
+          <th>Ends (UTC)</th>
+          <th>Up / Down</th>
+          <th />
+        </tr>
+      </thead>
+      <tbody>
+        {props.rows.map((row) => (
+          <tr key={row.market_id} data-market={row.market_id}>
+            <td data-label="Question">
+              {row.question ?? row.ticker}
+              <div class="muted tiny break">{row.slug ?? row.ticker}</div>
+            </td>
+            <td data-label="Length">{row.market_type}</td>
+            <td data-label="Ends" class="nowrap">
+              {time(row.end_time)}
+            </td>
+            <td data-label="Up / Down">
+              <Odds row={props.newest.get(row.market_id)} begins={row.start_time} />
+            </td>
+            <td class="actions">
+              {(['candles', 'books'] as const).map((tab) => (
+                <a
+                  key={tab}
+                  class="button small"
+                  href={`#/explorer/${tab}?source=${props.source}&market=${row.market_id}`}
+                >
+                  {tab === 'candles' ? 'Chart' : 'Book'}
+                </a>
+              ))}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }
 
@@ -104,7 +168,7 @@ function Odds({ row, begins }: { row: PriceRow | undefined; begins: string | nul
   const up = row?.price_up ?? row?.mid_price ?? row?.best_bid ?? row?.best_ask ?? null
   if (up === null) {
     const isAhead = Date.parse(begins ?? '') > Date.now()
-    return <span class="muted">{isAhead ? `begins ${time(begins)}` : 'no price yet'}</span>
+    return <span class="muted">{isAhead ? `begins ${time(begins)}` : 'no price now'}</span>
   }
   const down = row?.price_down ?? 1 - up
   return (

@@ -6,17 +6,21 @@ export function ApiCall({
   path,
   price,
   method = 'GET',
+  body,
 }: {
   path: string
   price: number | undefined
   method?: string
+  body?: object
 }) {
   const verb = method === 'GET' ? '' : ` -X ${method}`
-  const curl = `curl${verb} -H "X-API-Key: $KEY" "${location.origin}${path}"`
+  const text = body === undefined ? '' : JSON.stringify(body)
+  const data = text === '' ? '' : ` -H "Content-Type: application/json" -d '${text}'`
+  const curl = `curl${verb} -H "X-API-Key: $KEY"${data} "${location.origin}${path}"`
   return (
     <div class="api-call">
       <code>
-        <b>{method}</b> {path}
+        <b>{method}</b> {path} {text}
       </code>
       {price !== undefined && <span class="price">{count(price)} credits</span>}
       <CopyButton text={curl} label="Copy curl" />

@@ -11,6 +11,8 @@ const LABEL_WIDTH = 84
 const HEIGHT = 200
 const LEFT = 44
 const BOTTOM = 22
+/** Half a label. */
+const TOP = 9
 
 /** Stacked bars by day. Each part has the colour of its place in `names`. */
 export function Bars(props: { days: BarDay[]; names: string[]; label: string; tone?: number }) {
@@ -19,7 +21,7 @@ export function Bars(props: { days: BarDay[]; names: string[]; label: string; to
   const totals = days.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))
   const most = niceTop(Math.max(1, ...totals))
   const step = (width - LEFT) / Math.max(1, days.length)
-  const y = (value: number) => (HEIGHT - BOTTOM) * (1 - value / most) + 4
+  const y = (value: number) => TOP + (HEIGHT - BOTTOM - TOP) * (1 - value / most)
   return (
     <svg class="bars" viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={label}>
       {[0, 0.5, 1].map((share) => (

@@ -1,30 +1,41 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { Icon } from '../icons.tsx'
 
 const SHOWN_MS = 1_600
 
 export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
-  const [done, setDone] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  const [done, setDone] = useState<'Copied' | 'Copy it by hand'>()
   const copy = async () => {
-    await writeText(text)
-    setDone(true)
-    setTimeout(() => setDone(false), SHOWN_MS)
+    const isCopied = button.current !== null && (await writeText(text, button.current))
+    setDone(isCopied ? 'Copied' : 'Copy it by hand')
+    setTimeout(() => setDone(undefined), SHOWN_MS)
   }
   return (
-    <button type="button" class="button small copy" onClick={copy}>
+    <button type="button" class="button small copy" ref={button} onClick={copy}>
       <Icon name="copy" />
-      <span aria-live="polite">{done ? 'Copied' : label}</span>
+      <span aria-live="polite">{done ?? label}</span>
     </button>
   )
 }
 
-/** The clipboard API is there on https and localhost only. */
-async function writeText(text: string): Promise<void> {
-  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
+/** The clipboard API is there on https and localhost only, and may be refused. */
+async function writeText(text: string, beside: HTMLElement): Promise<boolean> {
+  const written = await navigator.clipboard?.writeText(text).then(
+    () => true,
+    () => false,
+  )
+  return written ?? selectAndCopy(text, beside)
+}
+
+/** What lies outside of an open dialog cannot be selected: the text is put beside the button. */
+function selectAndCopy(text: string, beside: HTMLElement): boolean {
   const field = document.createElement('textarea')
   field.value = text
-  document.body.append(field)
+  beside.after(field)
   field.select()
-  document.execCommand('copy')
+  const isCopied = document.execCommand('copy')
   field.remove()
+  beside.focus()
+  return isCopied
 }

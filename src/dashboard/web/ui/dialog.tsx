@@ -1,8 +1,12 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon } from '../icons.tsx'
+import { Problem, useAction } from './parts.tsx'
 
-/** The platform's own modal dialog: focus stays inside, Escape closes. */
+/**
+ * The platform's own modal dialog: focus stays inside, Escape closes. It begins at the first field of its form,
+ * and whoever opened it has the focus again afterwards, however it ends.
+ */
 export function Dialog(props: {
   title: string
   onClose: () => void
@@ -10,11 +14,26 @@ export function Dialog(props: {
   wide?: boolean
 }) {
   const ref = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
-    ref.current?.showModal()
+  const onClose = useRef(props.onClose)
+  onClose.current = props.onClose
+  // In the same turn as the page changes: one dialog may follow another.
+  useLayoutEffect(() => {
+    const dialog = ref.current
+    if (dialog === null) return
+    const opener = document.activeElement
+    const closed = () => onClose.current()
+    dialog.addEventListener('close', closed)
+    dialog.showModal()
+    dialog.querySelector<HTMLElement>('form :is(input, select, textarea):enabled')?.focus()
+    return () => {
+      dialog.removeEventListener('close', closed)
+      dialog.close()
+      // The browser gives it back only where the dialog is still in the page.
+      if (opener instanceof HTMLElement) opener.focus()
+    }
   }, [])
   return (
-    <dialog ref={ref} class={props.wide ? 'wide' : ''} aria-label={props.title} onClose={props.onClose}>
+    <dialog ref={ref} class={props.wide ? 'wide' : ''} aria-label={props.title}>
       <header>
         <h2>{props.title}</h2>
         <button type="button" class="button ghost" aria-label="Close" onClick={() => ref.current?.close()}>
@@ -30,23 +49,28 @@ export function Confirm(props: {
   title: string
   text: string
   action: string
+  /** Nothing is lost by it. */
+  harmless?: boolean
   onYes: () => Promise<void>
   onClose: () => void
 }) {
+  const { run, busy, problem } = useAction(async () => {
+    await props.onYes()
+    props.onClose()
+  })
   return (
     <Dialog title={props.title} onClose={props.onClose}>
       <p>{props.text}</p>
+      <Problem text={problem} />
       <footer>
         <button type="button" class="button" onClick={props.onClose}>
           Cancel
         </button>
         <button
           type="button"
-          class="button danger"
-          onClick={async () => {
-            await props.onYes()
-            props.onClose()
-          }}
+          class={props.harmless ? 'button primary' : 'button danger'}
+          disabled={busy}
+          onClick={run}
         >
           {props.action}
         </button>

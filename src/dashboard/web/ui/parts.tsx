@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 
 export function Page(props: {
   title: string
@@ -7,6 +7,10 @@ export function Page(props: {
   actions?: ComponentChildren
   children: ComponentChildren
 }) {
+  // What tabs and the list behind the back button are told apart by.
+  useEffect(() => {
+    document.title = `${props.title} · Tapeline`
+  }, [props.title])
   return (
     <>
       <div class="page-head">

@@ -7,7 +7,10 @@ import { Card, Field, Page, Problem, Stat, useAction } from '../ui/parts.tsx'
 export function AccountView() {
   const { session, setSession } = useSession()
   const { account, plan, user } = session
-  const signOut = useAction(async () => setSession(await callSession('POST', 'sign-out', {})))
+  const signOut = useAction(async () => {
+    setSession(await callSession('POST', 'sign-out', {}))
+    location.hash = '#/sign-in'
+  })
   return (
     <Page
       title="Account"

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 import type { DeliveryView, RedeliveryView } from '../../wire.ts'
 import { call, view } from '../api.ts'
-import { ago, ahead, bytes, dateTime } from '../format.ts'
+import { ago, ahead } from '../format.ts'
 import { useLoad } from '../load.ts'
-import { prettyJson } from '../pretty-json.ts'
 import { useSession } from '../session.ts'
-import { CopyButton } from '../ui/copy.tsx'
 import { Badge, Empty, Problem, useAction } from '../ui/parts.tsx'
+import { Turn } from '../ui/turn.tsx'
+import { DeliveryDetail } from './delivery-detail.tsx'
 
 type Delivery = Omit<DeliveryView, 'request' | 'response'>
 
@@ -77,25 +77,13 @@ export function DeliveryLog({ webhookId, onNote }: { webhookId: string; onNote: 
           </tbody>
         </table>
       )}
-      <div class="row between">
-        <button
-          type="button"
-          class="button small"
-          disabled={cursor === undefined}
-          onClick={() => turn(before.slice(0, -1))}
-        >
-          Newer
-        </button>
-        <span class="muted tiny">Pending ones, and those of the last seven days</span>
-        <button
-          type="button"
-          class="button small"
-          disabled={!page?.next_cursor}
-          onClick={() => turn([...before, page?.next_cursor ?? ''])}
-        >
-          Older
-        </button>
-      </div>
+      <Turn
+        before={before}
+        next={page?.next_cursor}
+        names={['Newer', 'Older']}
+        text="Pending ones, and those of the last seven days"
+        onTurn={turn}
+      />
     </>
   )
 }
@@ -146,7 +134,7 @@ function DeliveryRow(props: {
         <tr class="detail">
           <td colSpan={5}>
             <Problem text={again.problem} />
-            {props.isOpen && <DeliveryDetail webhookId={props.webhookId} delivery={delivery} />}
+            {props.isOpen && <DeliveryDetail webhookId={props.webhookId} deliveryId={delivery.id} />}
           </td>
         </tr>
       )}
@@ -156,66 +144,3 @@ function DeliveryRow(props: {
 
 const triesOf = ({ attempts }: Delivery) =>
   attempts === 0 ? 'first try' : `${attempts} ${attempts === 1 ? 'try' : 'tries'}`
-
-function DeliveryDetail({ webhookId, delivery }: { webhookId: string; delivery: Delivery }) {
-  const { environment } = useSession()
-  const { value, error } = useLoad(
-    () => call<DeliveryView>('GET', `webhooks/${environment}/${webhookId}/deliveries/${delivery.id}`),
-    [environment, webhookId, delivery.id],
-  )
-  if (value === undefined) return <Problem text={error} />
-  const { request } = value
-  return (
-    <div class="exchange">
-      <dl class="facts">
-        <Fact name="Delivery" value={value.id} />
-        <Fact name="Event" value={value.event_id} />
-        <Fact name="Planned" value={`${dateTime(value.created_at)} UTC`} />
-        {value.last_attempt_at && <Fact name="Last try" value={`${dateTime(value.last_attempt_at)} UTC`} />}
-        {value.next_attempt_at && <Fact name="Next try" value={`${dateTime(value.next_attempt_at)} UTC`} />}
-      </dl>
-      <section>
-        <header class="row between">
-          <h3>
-            Request body{' '}
-            {request && (
-              <small class="muted">
-                {bytes(request.bytes)}
-                {request.truncated && ', shown in part'}
-              </small>
-            )}
-          </h3>
-          {request && <CopyButton text={request.body} label="Copy body" />}
-        </header>
-        {request ? (
-          <pre data-testid="request-body">{prettyJson(request.body)}</pre>
-        ) : (
-          <p class="muted">The event log no longer has this event.</p>
-        )}
-      </section>
-      <section>
-        <h3>
-          Response{' '}
-          <small class="muted">
-            {value.last_status ?? 'none yet'}
-            {value.duration_ms !== null && ` in ${value.duration_ms} ms`}
-          </small>
-        </h3>
-        {value.response === null ? (
-          <p class="muted">{value.last_error ?? 'No body.'}</p>
-        ) : (
-          <pre data-testid="response-body">{prettyJson(value.response)}</pre>
-        )}
-      </section>
-    </div>
-  )
-}
-
-function Fact({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  )
-}

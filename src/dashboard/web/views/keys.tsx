@@ -3,9 +3,9 @@ import type { CreatedKeyView, KeyView } from '../../wire.ts'
 import { call } from '../api.ts'
 import { ago, compact, dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
-import { CopyButton } from '../ui/copy.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Badge, Card, Empty, Page, Problem } from '../ui/parts.tsx'
+import { Copyable, ShownOnce } from '../ui/shown-once.tsx'
 import { NewKeyForm } from './new-key.tsx'
 import { RotateForm } from './rotate-key.tsx'
 
@@ -63,21 +63,13 @@ export function Keys() {
           <NewKeyForm onCreated={show} />
         </Dialog>
       )}
-      {open?.what === 'shown' && <ShownOnce created={open.created} onClose={close} />}
+      {open?.what === 'shown' && <NewKey created={open.created} onClose={close} />}
       {open?.what === 'rotate' && (
         <Dialog title={`Rotate ${open.key.name}`} onClose={close}>
           <RotateForm record={open.key} onCreated={show} />
         </Dialog>
       )}
-      {open?.what === 'revoke' && (
-        <Confirm
-          title={`Revoke ${open.key.name}?`}
-          text="Calls with this key are refused within a second. This cannot be undone."
-          action="Revoke key"
-          onYes={async () => void (await call('POST', `keys/${open.key.id}/revoke`, {}))}
-          onClose={close}
-        />
-      )}
+      {open?.what === 'revoke' && <RevokeKey record={open.key} path="keys" onDone={reload} onClose={close} />}
     </Page>
   )
 }
@@ -107,7 +99,7 @@ export function KeyTable(props: {
         {props.keys.map((key) => (
           <tr key={key.id} data-key={key.id}>
             <td data-label="Name">
-              <strong>{key.name}</strong>
+              <strong class="break">{key.name}</strong>
             </td>
             <td data-label="Key">
               <code>
@@ -154,25 +146,34 @@ function limitsOf(key: KeyView): string {
   return parts.filter((part) => part !== '').join(' · ')
 }
 
-function ShownOnce({ created, onClose }: { created: CreatedKeyView; onClose: () => void }) {
+function NewKey({ created, onClose }: { created: CreatedKeyView; onClose: () => void }) {
   const curl = `curl -H "X-API-Key: ${created.key}" "${location.origin}/v1/limits"`
   return (
-    <Dialog title="Your new key" onClose={onClose} wide>
-      <p>Copy it now: it is not stored and cannot be shown again.</p>
-      <div class="secret">
-        <code data-testid="new-key">{created.key}</code>
-        <CopyButton text={created.key} label="Copy key" />
-      </div>
+    <ShownOnce
+      title="Your new key"
+      lead="Copy it now: it is not stored and cannot be shown again."
+      secret={created.key}
+      name="key"
+      onClose={onClose}
+    >
       <p class="muted">Try it:</p>
-      <div class="secret">
-        <code>{curl}</code>
-        <CopyButton text={curl} label="Copy curl" />
-      </div>
-      <footer>
-        <button type="button" class="button primary" onClick={onClose}>
-          I have copied it
-        </button>
-      </footer>
-    </Dialog>
+      <Copyable text={curl} label="Copy curl" />
+    </ShownOnce>
+  )
+}
+
+/** The question before a key is revoked, whoever revokes it. */
+export function RevokeKey(props: { record: KeyView; path: string; onDone: () => void; onClose: () => void }) {
+  return (
+    <Confirm
+      title={`Revoke ${props.record.name}?`}
+      text="Calls with this key are refused within a second. This cannot be undone."
+      action="Revoke key"
+      onYes={async () => {
+        await call('POST', `${props.path}/${props.record.id}/revoke`, {})
+        props.onDone()
+      }}
+      onClose={props.onClose}
+    />
   )
 }

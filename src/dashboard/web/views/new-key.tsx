@@ -55,6 +55,8 @@ export function NewKeyForm({ onCreated }: { onCreated: (created: CreatedKeyView)
         />
         <small class="muted">
           {environment === 'test' ? 'Reads the sandbox.' : 'Reads the real venues and nodes.'}
+          {!session.environments.includes(environment) &&
+            ' It is not running on this service now: calls are refused until it is.'}
         </small>
       </div>
       <fieldset>

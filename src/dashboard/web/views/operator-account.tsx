@@ -3,9 +3,9 @@ import type { KeyView, OperatorAccountView, PlanView, UsageView } from '../../wi
 import { call } from '../api.ts'
 import { count, dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { Field, Problem, Select, Stat, useAction } from '../ui/parts.tsx'
-import { KeyTable } from './keys.tsx'
+import { KeyTable, RevokeKey } from './keys.tsx'
 import { AccountState } from './operator.tsx'
 import { UsageBody } from './usage.tsx'
 
@@ -73,12 +73,10 @@ export function AccountDialog(props: {
         <p class="muted">This account has no keys.</p>
       )}
       {revoking && (
-        <Confirm
-          title={`Revoke ${revoking.name}?`}
-          text="Calls with this key are refused within a second. This cannot be undone."
-          action="Revoke key"
-          onYes={async () => {
-            await call('POST', `operator/keys/${revoking.id}/revoke`, {})
+        <RevokeKey
+          record={revoking}
+          path="operator/keys"
+          onDone={() => {
             keys.reload()
             props.onChange()
           }}

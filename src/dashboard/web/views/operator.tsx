@@ -65,7 +65,7 @@ export function Operator() {
             {shown?.map((account) => (
               <tr key={account.id}>
                 <td data-label="Account">
-                  <strong>{account.email}</strong>
+                  <strong class="break">{account.email}</strong>
                   <div class="muted tiny">{account.id}</div>
                 </td>
                 <td data-label="Plan">{account.plan}</td>
@@ -150,8 +150,10 @@ function AuditTable({ entries }: { entries: AuditView[] }) {
             <td data-label="When" class="nowrap">
               {dateTime(entry.at)}
             </td>
-            <td data-label="Who">{entry.actor}</td>
-            <td data-label="What">
+            <td data-label="Who" class="who">
+              {entry.actor}
+            </td>
+            <td data-label="What" class="break">
               <code>{entry.action}</code> <span class="muted">{entry.detail}</span>
             </td>
             <td data-label="Account" class="muted tiny">

@@ -4,6 +4,8 @@ import { useSession } from '../session.ts'
 import { Field, Problem, useAction } from '../ui/parts.tsx'
 
 type Way = 'sign-in' | 'sign-up' | 'welcome'
+/** Places that are left behind by signing in. */
+const DOORS = ['', 'sign-in', 'sign-up', 'welcome']
 
 /** Sign-in, sign-up, and the operator's one-time link. */
 export function SignIn({ path }: { path: string }) {
@@ -11,13 +13,16 @@ export function SignIn({ path }: { path: string }) {
   const [place = '', token = ''] = path.split('/')
   const way: Way =
     place === 'welcome' ? 'welcome' : place === 'sign-up' && session.sign_up ? 'sign-up' : 'sign-in'
+  const isDoor = DOORS.includes(place)
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const isValid = useInvitation(way === 'welcome' ? token : undefined)
   const { run, busy, problem } = useAction(async () => {
     const body = way === 'welcome' ? { token, email, password } : { email, password }
     setSession(await callSession('POST', way, body))
-    location.hash = way === 'sign-in' ? '#/explorer' : '#/keys'
+    // Whose session ended in the middle of something goes on where it was.
+    if (way !== 'sign-in') location.hash = '#/keys'
+    else if (isDoor) location.hash = '#/explorer'
   })
   const texts = TEXTS[way]
   return (
@@ -25,7 +30,7 @@ export function SignIn({ path }: { path: string }) {
       <form class="card" onSubmit={run}>
         <img src="/favicon.svg" alt="" width="44" height="44" />
         <h1>{texts.title}</h1>
-        <p class="muted">{texts.lead}</p>
+        <p class="muted">{isDoor ? texts.lead : `You are signed out. Sign in to go on to “${place}”.`}</p>
         {isValid === false && <Problem text="This link was used already or replaced by a newer one." />}
         <Field label="E-mail">
           <input
@@ -80,7 +85,7 @@ const TEXTS: Record<Way, { title: string; lead: string; action: string }> = {
   },
   'sign-up': {
     title: 'Create your account',
-    lead: 'A free plan to start with; your first key is a minute away.',
+    lead: 'Your first key is a minute away.',
     action: 'Sign up',
   },
   welcome: {

@@ -119,6 +119,7 @@ function Source({ source }: { source: SourceStatusView }) {
 
 /** Interruptions are what happened, holes what is left after history was asked for. */
 function lossOf({ strip, gaps_24h: gaps }: SourceStatusView): string {
+  if (strip.every((share) => share === null)) return 'not recorded before'
   const holes = strip.filter((share) => share !== null && toneOf(share) !== 'full').length
   const left = holes === 0 ? 'no holes' : `holes in ${holes} half hours`
   return gaps === 0 ? left : `${left} · ${count(gaps)} interruptions`

@@ -25,7 +25,14 @@ export function WebhookForm(props: { webhook?: Webhook; onSaved: (saved: WithSec
     setKinds((now) => (now.includes(kind) ? now.filter((one) => one !== kind) : [...now, kind]))
   return (
     <form onSubmit={run}>
-      <Field label="Receiver" hint="An HTTPS address of yours.">
+      <Field
+        label="Receiver"
+        hint={
+          webhook === undefined
+            ? 'An HTTPS address of yours.'
+            : 'Fixed: another receiver is another webhook, with a secret of its own.'
+        }
+      >
         <input
           type="url"
           name="url"

@@ -4,9 +4,9 @@ import { ago, dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
-import { CopyButton } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Badge, Card, Empty, Page, Problem } from '../ui/parts.tsx'
+import { ShownOnce } from '../ui/shown-once.tsx'
 import { WebhookDetail } from './webhook-detail.tsx'
 import { WebhookForm } from './webhook-form.tsx'
 
@@ -115,18 +115,13 @@ export function Webhooks() {
         </Dialog>
       )}
       {secret !== undefined && (
-        <Dialog title="The signing secret" onClose={() => setSecret(undefined)} wide>
-          <p>Copy it now: it is shown this once. Your receiver verifies each delivery with it.</p>
-          <div class="secret">
-            <code>{secret}</code>
-            <CopyButton text={secret} label="Copy secret" />
-          </div>
-          <footer>
-            <button type="button" class="button primary" onClick={() => setSecret(undefined)}>
-              I have copied it
-            </button>
-          </footer>
-        </Dialog>
+        <ShownOnce
+          title="The signing secret"
+          lead="Copy it now: it is shown this once. Your receiver verifies each delivery with it."
+          secret={secret}
+          name="secret"
+          onClose={() => setSecret(undefined)}
+        />
       )}
       {open && (
         <WebhookDetail

@@ -1,0 +1,36 @@
+import type { ComponentChildren } from 'preact'
+import { CopyButton } from './copy.tsx'
+import { Dialog } from './dialog.tsx'
+
+/** A secret that nobody can show again: closing it is a decision. */
+export function ShownOnce(props: {
+  title: string
+  lead: string
+  secret: string
+  /** What it is, as in "Copy key". */
+  name: string
+  children?: ComponentChildren
+  onClose: () => void
+}) {
+  return (
+    <Dialog title={props.title} onClose={props.onClose} wide>
+      <p>{props.lead}</p>
+      <Copyable text={props.secret} label={`Copy ${props.name}`} testId={`new-${props.name}`} />
+      {props.children}
+      <footer>
+        <button type="button" class="button primary" onClick={props.onClose}>
+          I have copied it
+        </button>
+      </footer>
+    </Dialog>
+  )
+}
+
+export function Copyable(props: { text: string; label: string; testId?: string }) {
+  return (
+    <div class="secret">
+      <code data-testid={props.testId}>{props.text}</code>
+      <CopyButton text={props.text} label={props.label} />
+    </div>
+  )
+}

@@ -1,0 +1,31 @@
+/** Leafs through pages by cursor. `before`: the cursors of the pages up to this one; none on the first. */
+export function Turn(props: {
+  before: readonly string[]
+  next: string | null | undefined
+  names: readonly [back: string, on: string]
+  text: string
+  onTurn: (before: string[]) => void
+}) {
+  const { before, next } = props
+  return (
+    <div class="row between turn">
+      <button
+        type="button"
+        class="button small"
+        disabled={before.length === 0}
+        onClick={() => props.onTurn(before.slice(0, -1))}
+      >
+        {props.names[0]}
+      </button>
+      <span class="muted tiny">{props.text}</span>
+      <button
+        type="button"
+        class="button small"
+        disabled={!next}
+        onClick={() => props.onTurn([...before, next ?? ''])}
+      >
+        {props.names[1]}
+      </button>
+    </div>
+  )
+}

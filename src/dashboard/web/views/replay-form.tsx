@@ -1,0 +1,129 @@
+import { useState } from 'preact/hooks'
+import { view } from '../api.ts'
+import { count } from '../format.ts'
+import { useSession } from '../session.ts'
+import { ApiCall } from '../ui/api-call.tsx'
+import { Choice, Field, Problem, useAction } from '../ui/parts.tsx'
+
+type By = 'time' | 'event number'
+
+interface ReplayRange {
+  after_seq?: number
+  since?: string
+  up_to_seq?: number
+  until?: string
+}
+
+interface Replayed {
+  events: number
+  next_after_seq: number | null
+  gap: boolean
+}
+
+const HOUR_MS = 3_600_000
+const inputTime = (timeMs: number) => new Date(timeMs).toISOString().slice(0, 16)
+/** A time input leaves out seconds that are 0. */
+const wireTime = (text: string) => new Date(`${text}Z`).toISOString()
+
+/** Past events as new deliveries: a range of times or of numbers, with or without an end. */
+export function ReplayForm(props: { webhookId: string; onDone: (note: string) => void }) {
+  const { environment } = useSession()
+  const [by, setBy] = useState<By>('time')
+  const [times, setTimes] = useState({ from: inputTime(Date.now() - HOUR_MS), to: '' })
+  const [numbers, setNumbers] = useState({ from: '', to: '' })
+  /** What one call did not reach. */
+  const [rest, setRest] = useState<ReplayRange>()
+  const path = `/v1/webhooks/${props.webhookId}/replay`
+  const range = by === 'time' ? rangeOfTimes(times) : rangeOfNumbers(numbers)
+
+  const replay = async (asked: ReplayRange) => {
+    const { value } = await view<Replayed>(environment, path, { method: 'POST', body: asked })
+    const { after_seq: _from, since: _since, ...end } = asked
+    setRest(value.next_after_seq === null ? undefined : { after_seq: value.next_after_seq, ...end })
+    props.onDone(noteOf(value))
+  }
+  const first = useAction(() => replay(range))
+  const more = useAction(async () => rest && replay(rest))
+  const change =
+    (set: typeof setTimes, name: 'from' | 'to') => (event: { currentTarget: HTMLInputElement }) => {
+      const { value } = event.currentTarget
+      setRest(undefined)
+      set((before) => ({ ...before, [name]: value }))
+    }
+  return (
+    <form class="replay" onSubmit={first.run}>
+      <p class="muted">
+        Delivers the events of a range again, up to 10,000 at a time; each costs a credit when it is
+        delivered. One event alone: “Send again” in the log.
+      </p>
+      <Choice label="Replay by" value={by} options={['time', 'event number'] as const} onChange={setBy} />
+      {by === 'time' ? (
+        <div class="pair">
+          <Field label="From (UTC)">
+            <input
+              type="datetime-local"
+              step="1"
+              required
+              value={times.from}
+              onInput={change(setTimes, 'from')}
+            />
+          </Field>
+          <Field label="Until (UTC)" hint="Empty: up to now.">
+            <input type="datetime-local" step="1" value={times.to} onInput={change(setTimes, 'to')} />
+          </Field>
+        </div>
+      ) : (
+        <div class="pair">
+          <Field label="First event" hint="The number after # in the log.">
+            <input type="number" min="1" required value={numbers.from} onInput={change(setNumbers, 'from')} />
+          </Field>
+          <Field label="Last event" hint="Empty: up to the newest.">
+            <input
+              type="number"
+              min={numbers.from || '1'}
+              value={numbers.to}
+              onInput={change(setNumbers, 'to')}
+            />
+          </Field>
+        </div>
+      )}
+      <Problem text={first.problem ?? more.problem} />
+      <div class="row">
+        <button type="submit" class="button primary" disabled={first.busy}>
+          Replay
+        </button>
+        {rest !== undefined && (
+          <button type="button" class="button" disabled={more.busy} onClick={more.run}>
+            Replay the rest, from #{(rest.after_seq ?? 0) + 1}
+          </button>
+        )}
+      </div>
+      <ApiCall method="POST" path={path} body={range} price={0} />
+    </form>
+  )
+}
+
+function rangeOfTimes({ from, to }: { from: string; to: string }): ReplayRange {
+  return {
+    ...(from === '' ? {} : { since: wireTime(from) }),
+    ...(to === '' ? {} : { until: wireTime(to) }),
+  }
+}
+
+function rangeOfNumbers({ from, to }: { from: string; to: string }): ReplayRange {
+  return { after_seq: Math.max(0, Number(from) - 1), ...(to === '' ? {} : { up_to_seq: Number(to) }) }
+}
+
+function noteOf({ events, next_after_seq: next, gap }: Replayed): string {
+  const done =
+    events === 0
+      ? 'There is no event of these kinds in the range.'
+      : `${count(events)} ${events === 1 ? 'event is' : 'events are'} delivered again.`
+  return [
+    done,
+    gap ? 'The log no longer reaches back to the beginning of the range.' : '',
+    next === null ? '' : 'The range has more.',
+  ]
+    .filter((part) => part !== '')
+    .join(' ')
+}

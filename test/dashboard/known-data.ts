@@ -1,0 +1,110 @@
+/** A little data that a test knows to the last row, written beside a service as a recorder would. */
+import type { MarketInput } from '../../src/core/rows/market.ts'
+import type { EnvironmentStore } from '../../src/store/environment.ts'
+
+const BAR_MS = 900_000
+const BARS = 120
+/** Bars that nobody recorded, counted from the oldest. */
+export const MISSED_BARS = { from: 80, to: 90 } as const
+const FUNDING_MS = 8 * 3_600_000
+
+/** Quarter hours of the futures: BTC with a hole and its funding, ETH without either. */
+export async function fillCharts(store: EnvironmentStore, nowMs: number): Promise<void> {
+  const firstMs = Math.floor(nowMs / BAR_MS - BARS + 1) * BAR_MS
+  const hole = { from: firstMs + MISSED_BARS.from * BAR_MS, to: firstMs + MISSED_BARS.to * BAR_MS }
+  for (const symbol of ['BTC', 'ETH'] as const) {
+    const feed = { dataset: 'candles', source: 'cexa_futures', symbol, interval: '15m' } as const
+    const rows = Array.from({ length: BARS }, (_, index) => {
+      const time = firstMs + index * BAR_MS
+      const [open, close] = [60_000 + Math.sin(index / 6) * 900, 60_000 + Math.sin((index + 1) / 6) * 900]
+      const [low, high] = [Math.min(open, close) - 90, Math.max(open, close) + 90]
+      return { time, open, high, low, close, volume: '12.5', closed: true }
+    })
+    const kept = rows.filter(({ time }) => symbol === 'ETH' || time < hole.from || time >= hole.to)
+    await store.series.append([{ feed, rows: kept }])
+    if (symbol === 'BTC') {
+      await store.coverage.record(feed, firstMs, hole.from)
+      await store.coverage.recordGap(feed, hole.from, hole.to, 'venue_down')
+      await store.coverage.record(feed, hole.to, nowMs)
+    } else await store.coverage.record(feed, firstMs, nowMs)
+  }
+  const feed = { dataset: 'funding', source: 'cexa_futures', symbol: 'BTC', interval: '' } as const
+  const settled = Array.from({ length: 6 }, (_, index) => Math.floor(nowMs / FUNDING_MS - index) * FUNDING_MS)
+  const rows = settled.toReversed().map((time, index) => ({
+    time,
+    fundingRate: index % 2 === 0 ? '0.0001' : '-0.0002',
+    nextFundingTime: time + FUNDING_MS,
+  }))
+  await store.series.append([{ feed, rows }])
+}
+
+export const OPEN_MARKETS = 60
+export const marketId = (index: number) => `0x${index.toString(16).padStart(64, '0')}`
+/** One whose book stood still for most of a minute, and one that moved all the time. */
+export const QUIET = { index: 3, up: 0.31 } as const
+export const BUSY = { index: 4, up: 0.77 } as const
+
+/** Open markets on BTC, ends a minute apart; every third lasts 15 minutes, the others 5. */
+export async function fillMarkets(store: EnvironmentStore, nowMs: number): Promise<void> {
+  const markets = Array.from({ length: OPEN_MARKETS }, (_, index): MarketInput => {
+    const length = index % 3 === 0 ? 15 : 5
+    const endTime = Math.floor(nowMs / 60_000 + 30 + index) * 60_000
+    return {
+      marketId: marketId(index),
+      source: 'predmkt_a',
+      symbol: 'BTC',
+      slug: `btc-updown-${index}`,
+      conditionId: marketId(index),
+      question: `Bitcoin Up or Down, number ${index}?`,
+      marketType: length === 15 ? '15m' : '5m',
+      // The two with a price have begun.
+      startTime: index === QUIET.index || index === BUSY.index ? nowMs - 60_000 : endTime - length * 60_000,
+      endTime,
+      active: true,
+      status: 'open',
+      tokens: [
+        { tokenId: `${1_000 + index}`, outcome: 'Up' },
+        { tokenId: `${2_000 + index}`, outcome: 'Down' },
+      ],
+    }
+  })
+  await store.markets.upsert(markets)
+  const gridMs = Math.floor(nowMs / 500) * 500
+  await store.series.append([
+    snapshots('15m', QUIET, [gridMs - 50_000]),
+    snapshots(
+      '5m',
+      BUSY,
+      Array.from({ length: 90 }, (_, i) => gridMs - 45_000 + i * 500),
+    ),
+  ])
+}
+
+function snapshots(
+  interval: '5m' | '15m',
+  { index, up }: { index: number; up: number },
+  times: readonly number[],
+) {
+  const sides = (mid: number, move: number) => ({
+    bids: [[round(mid - 0.01), 10 + move]] as const,
+    asks: [[round(mid + 0.01), 20 + move]] as const,
+  })
+  return {
+    feed: { dataset: 'snapshots', source: 'predmkt_a', symbol: 'BTC', interval } as const,
+    rows: times.map((time, move) => ({
+      time,
+      marketId: marketId(index),
+      slug: `btc-updown-${index}`,
+      question: null,
+      tokenUp: `${1_000 + index}`,
+      tokenDown: `${2_000 + index}`,
+      priceUp: up,
+      priceDown: round(1 - up),
+      referencePrice: 60_000,
+      up: sides(up, move),
+      down: sides(1 - up, move),
+    })),
+  }
+}
+
+const round = (value: number) => Math.round(value * 1_000) / 1_000
