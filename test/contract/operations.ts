@@ -174,7 +174,7 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
     list: true,
     params: {
       symbol,
-      source: { type: 'string', enum: ['cexa', 'cexa_spot', 'cexa_futures'] },
+      source: { type: 'string', enum: ['cexa', 'cexa_futures'] },
       ...range,
       ...page(60, 3_600),
       order,

@@ -7,7 +7,7 @@ import { endpoint } from '../services.ts'
 import { feedsOf, sourceOf, spelling } from './feeds.ts'
 import { listRows } from './list-rows.ts'
 
-const SOURCES = ['cexa', 'cexa_spot', 'cexa_futures'] as const
+const SOURCES = ['cexa', 'cexa_futures'] as const
 
 export const ticker = endpoint({
   path: 'GET /v1/ticker',
