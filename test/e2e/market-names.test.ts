@@ -331,7 +331,8 @@ test('snapshots/at: the market whose window holds the time, shortest first; a na
 
 test('order: newest first without a start, oldest first with one, as asked with order', async () => {
   for (const route of ROUTES) {
-    if (!('order' in route.params)) continue
+    // Markets have an order of their own, by their end.
+    if (!('order' in route.params) || !('start' in route.params)) continue
     const start = '2026-06-10T00:00:00Z'
     const times = async (changes: Record<string, string>) =>
       (await page(urlOf(route, { limit: '20', ...changes }))).rows.map((row) =>
