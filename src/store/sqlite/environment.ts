@@ -27,7 +27,7 @@ export interface SqliteEnvironmentOptions {
 }
 
 const READER_CACHE_BYTES = 64 * 1024 * 1024
-const HOLD_MS = 2
+const HOLD_MS = 1
 
 /**
  * The embedded engine: reads on a connection of the calling thread, writes in a thread of its own. Other
