@@ -41,7 +41,7 @@ export async function ingestFigures(): Promise<Figure[]> {
   try {
     await isRecording(busy)
     await wait(SETTLE_MS)
-    await pageLatency(busy, startMs, WARM_UP_MS)
+    await pageLatency(busy, startMs, SETTLE_MS)
     return await measure(busy, startMs, idleRounds)
   } finally {
     await busy.stop()
