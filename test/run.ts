@@ -35,7 +35,8 @@ for (const phase of phases) await runPhase(phase)
 // Many proofs run against the wall clock. What failed while the machine was shared is tried once more, alone;
 // what fails twice has failed. Both runs are printed. Proofs of exactness have one try: a failure in one of many
 // runs is just what they look for.
-const EXACT = /metering|paging|credits|market-sealed|conformance|store\/sqlite|accounts\/|test\/contract\/|gate\//
+const EXACT =
+  /metering|paging|credits|market-sealed|conformance|store\/sqlite|accounts\/|test\/contract\/|gate\//
 if (failed.size > 0 && ![...failed].some((file) => EXACT.test(file))) {
   const again = [...failed].sort()
   process.stdout.write(`\nOnce more, alone:\n${again.map((file) => `  ${file}\n`).join('')}\n`)
