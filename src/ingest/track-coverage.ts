@@ -164,8 +164,13 @@ export function createCoverageTracker(options: {
     lost(feed, fromMs, toMs, reason) {
       gaps += 1
       retract(feed, fromMs, toMs)
-      recordGap(feed, fromMs, toMs, reason)
       const state = byName.get(feedName(feed))
+      // A gap that is open goes on behind it: told again, it would take the place of the better reason.
+      if (state?.gap !== undefined && state.gap.fromMs < toMs) {
+        recordGap(feed, state.gap.fromMs, fromMs, state.gap.reason)
+        state.gap = { fromMs: toMs, reason: state.gap.reason }
+      }
+      recordGap(feed, fromMs, toMs, reason)
       if (state?.isClaiming === true) leaveOut(state, fromMs, toMs)
     },
     doubt(channel, fromMs, toMs) {
