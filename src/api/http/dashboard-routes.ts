@@ -3,6 +3,7 @@ import { BILLING_PATH, DASHBOARD_API, type Dashboard } from '../../dashboard/das
 import { plainAddress } from '../../kit/ip-range.ts'
 import { createCors } from './cors.ts'
 import { sendReply } from './send.ts'
+import { splitTarget } from './target.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'PUT', 'OPTIONS']
 
@@ -24,13 +25,12 @@ export function addDashboard(app: FastifyInstance, dashboard: Dashboard, nextId:
 }
 
 function requestOf(request: FastifyRequest, id: string) {
-  const target = request.raw.url ?? '/'
-  const mark = target.indexOf('?')
+  const { path, search } = splitTarget(request.raw.url)
   return {
     id,
     method: request.method,
-    path: mark === -1 ? target : target.slice(0, mark),
-    search: mark === -1 ? '' : target.slice(mark + 1),
+    path,
+    search,
     headers: request.headers,
     address: plainAddress(request.ip),
     body: request.body as Buffer | undefined,

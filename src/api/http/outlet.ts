@@ -117,13 +117,15 @@ export class PlainOutlet implements Outlet {
   }
 }
 
-/** The headers of a connection that stays. The date changes once a second, so it is written once a second. */
+/** The headers of a connection. The date changes once a second, so they are written once a second. */
 export interface KeepAlive {
   headers(): string
+  /** From now on connections do not stay. */
+  close(): void
 }
 
 export function keepAliveHeaders(keepAliveMs: number, now: () => number): KeepAlive {
-  const rest = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`
+  let rest = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`
   let second = -1
   let text = ''
   return {
@@ -135,6 +137,10 @@ export function keepAliveHeaders(keepAliveMs: number, now: () => number): KeepAl
         text = `Date: ${new Date(nowMs).toUTCString()}\r\n${rest}`
       }
       return text
+    },
+    close() {
+      rest = 'Connection: close\r\n'
+      second = -1
     },
   }
 }

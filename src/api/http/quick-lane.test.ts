@@ -227,6 +227,8 @@ test('closing ends idle connections at once and busy ones with their answer', as
   await idle.closed
   await busy.closed
   assert.equal(answersIn(busy.text()), 1)
+  assert.match(busy.text(), /\r\nConnection: close\r\n/)
+  assert.doesNotMatch(busy.text(), /keep-alive/i)
 })
 
 test('a caller that leaves is noticed', async (t) => {

@@ -12,7 +12,9 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { keepAliveHeaders, type Outlet, PlainOutlet } from './outlet.ts'
 import { type PlainHead, plainHeadReader } from './plain-head.ts'
+import { splitTarget } from './target.ts'
 
+/** Ends the outlet once, now or later, and does not throw. */
 export type QuickHandler = (
   head: PlainHead,
   body: Buffer | undefined,
@@ -55,7 +57,7 @@ export function openQuickLane(server: Server, options: QuickLaneOptions): QuickL
       isTurning = true
       for (let bytes: Buffer | undefined = arrived; bytes !== undefined && !isBusy; ) {
         const head = heads.read(bytes)
-        const handler = head && options.find(head.method, pathOf(head.target))
+        const handler = head && options.find(head.method, splitTarget(head.target).path)
         const whole = head === undefined ? 0 : head.headBytes + head.bodyBytes
         if (head === undefined || handler === undefined || whole > bytes.length || isTooLong(head)) {
           handOver(bytes)
@@ -136,6 +138,7 @@ export function openQuickLane(server: Server, options: QuickLaneOptions): QuickL
   return {
     close() {
       isClosing = true
+      keepAlive.close()
       for (const { socket, isBusy } of connections) if (!isBusy()) socket.end()
     },
     cut() {
@@ -146,8 +149,3 @@ export function openQuickLane(server: Server, options: QuickLaneOptions): QuickL
 
 /** Whatever breaks a connection also closes it. */
 function onError(): void {}
-
-export function pathOf(target: string): string {
-  const mark = target.indexOf('?')
-  return mark === -1 ? target : target.slice(0, mark)
-}

@@ -7,6 +7,7 @@ import type { PublishedRoute } from '../publish/router.ts'
 import type { Cors } from './cors.ts'
 import type { Outlet } from './outlet.ts'
 import { sendReply } from './send.ts'
+import { splitTarget } from './target.ts'
 
 /** A request to a route, whoever has read it from the socket. */
 export interface RoutedRequest {
@@ -36,12 +37,12 @@ export function routeServer<Services>(
     const startedMs = performance.now()
     const id = nextId()
     const { method, target, pathParams, headers, address, body, socket } = request
-    const mark = target.indexOf('?')
+    const { path, search } = splitTarget(target)
     const asked = {
       id,
       method,
-      path: mark === -1 ? target : target.slice(0, mark),
-      search: mark === -1 ? '' : target.slice(mark + 1),
+      path,
+      search,
       pathParams,
       headers,
       address,
@@ -62,8 +63,12 @@ export function routeServer<Services>(
       outlet.destroy()
     }
     // Most answers are at hand at once; a promise would cost them more than the gate itself.
-    const answer = gate.handle(asked, route)
-    if (answer instanceof Promise) answer.then(send).catch(broken)
-    else send(answer)?.catch(broken)
+    try {
+      const answer = gate.handle(asked, route)
+      if (answer instanceof Promise) answer.then(send).catch(broken)
+      else send(answer)?.catch(broken)
+    } catch (error) {
+      broken(error)
+    }
   }
 }

@@ -23,6 +23,7 @@ import { openQuickLane, type QuickHandler, type QuickLane } from './quick-lane.t
 import { createRequestMetrics } from './request-metrics.ts'
 import { routeServer } from './route-server.ts'
 import { sendReply } from './send.ts'
+import { splitTarget } from './target.ts'
 import { acceptStreams, STREAM_PATH, type StreamOptions } from './websocket.ts'
 
 export interface HttpOptions<Services> {
@@ -125,7 +126,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   }
   if (options.dashboard !== undefined) addDashboard(app, options.dashboard, nextId)
   app.setNotFoundHandler(async (request, reply) => {
-    const path = (request.raw.url ?? '/').split('?')[0] ?? '/'
+    const { path } = splitTarget(request.raw.url)
     const methods = methodsOf(path)
     if (request.method === 'OPTIONS' && methods.length > 0) {
       const headers = cors.preflight(request.headers, methods)

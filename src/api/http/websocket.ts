@@ -9,6 +9,7 @@ import type { Logger } from '../../kit/log.ts'
 import type { ClientConnection, Hub, Refusal } from '../../stream/hub.ts'
 import { CLOSE_CODES, LONGEST_MESSAGE_BYTES } from '../../stream/protocol.ts'
 import { callerAddress } from './caller-address.ts'
+import { splitTarget } from './target.ts'
 
 /**
  * `/v1/ws`: takes the upgrade, then the key. A refusal comes after the handshake, as a close code, because a
@@ -39,7 +40,7 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
     maxPayload: LONGEST_MESSAGE_BYTES,
   })
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const [path] = (request.url ?? '/').split('?')
+    const { path } = splitTarget(request.url)
     const door = path === STREAM_PATH ? options.door : path === SESSION_PATH ? options.sessionDoor : undefined
     if (door === undefined) {
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
@@ -68,11 +69,10 @@ function accept(socket: WebSocket, raw: Duplex, request: IncomingMessage, option
   socket.on('message', keepEarly)
   // Whatever breaks a connection also closes it; `close` is where that is dealt with.
   socket.on('error', () => {})
-  const mark = (request.url ?? '').indexOf('?')
   options.door
     .enter({
       headers: request.headers,
-      search: mark === -1 ? '' : (request.url ?? '').slice(mark + 1),
+      search: splitTarget(request.url).search,
       address: callerAddress(request.headers, request.socket, options.isTrustedProxy),
     })
     .then((entered) => {
