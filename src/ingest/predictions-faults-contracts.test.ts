@@ -3,20 +3,8 @@
  * contract, every book outside the gaps is the one of its instant, none is crossed, no trade is missing or there
  * twice, and every result is found.
  */
-import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { compareCatalogue } from '../../test/predictions/compare.ts'
-import {
-  type FaultCase,
-  type FaultRun,
-  findFaultyBooks,
-  findFaultyPrints,
-  gapsOf,
-  marketsOf,
-  runFaults,
-} from '../../test/predictions/fault-run.ts'
-import type { TrueMarket } from '../sandbox/predictions/truth.ts'
-import { feedOf } from './plans.ts'
+import type { FaultCase } from '../../test/predictions/fault-run.ts'
+import { proveFaults } from '../../test/predictions/prove-faults.ts'
 
 const venue = 'kalshi'
 const symbol = 'BTC'
@@ -76,54 +64,15 @@ const CASES: readonly FaultCase[] = [
   },
 ]
 
-let run: FaultRun
-let markets: TrueMarket[]
-
-before(async () => {
-  run = await runFaults({
-    venues: [venue],
-    startMs: START_MS,
-    stepMs: 500,
-    slotMs: 2_000,
-    cases: CASES,
-    settleMs: 4 * 60_000,
-  })
-  markets = marketsOf(run, venue)
-})
-after(() => run?.close())
-
-test('rows and gaps cover every contract; outside the gaps each book is the one of its instant', async () => {
-  const { wrong, rows } = await findFaultyBooks(run, markets)
-  assert.deepEqual(wrong.slice(0, 10), [])
-  assert.ok(markets.length > 165 && rows > 2_500, `${markets.length} contracts, ${rows} rows`)
-})
-
-test('trades are those of the venue, each once, whatever the stream lost', async () => {
-  const { wrong, prints } = await findFaultyPrints(run, markets)
-  assert.deepEqual(wrong.slice(0, 10), [])
-  assert.ok(prints > 100, `${prints} prints`)
-})
-
-for (const { name, gap, lastsMs } of CASES) {
-  if (gap === undefined) continue
-  test(`${name}: the books have ${gap ? 'a gap that ends' : 'no gap'}`, async () => {
-    const fromMs = run.begun(name)
-    const toMs = fromMs + lastsMs - 5_000
-    const gaps = await gapsOf(run, feedOf('snapshots', 'predmkt_b', symbol, '15m'), fromMs, toMs)
-    assert.equal(gaps.length > 0, gap, JSON.stringify(gaps))
-    assert.ok(
-      gaps.every(({ to }) => to < toMs),
-      `it is still open: ${JSON.stringify(gaps)}`,
-    )
-  })
-}
-
-test('every result is known, announced or not, in time or late', async () => {
-  const ended = markets.filter(({ endMs }) => endMs < run.range.toMs)
-  assert.ok(ended.length >= 1, `${ended.length} contracts`)
-  for (const market of ended) assert.deepEqual(await compareCatalogue(run.recording.store, market), [])
-})
-
-test('no closed row was rewritten', () => {
-  for (const { detail } of run.recording.supervisor.status()) assert.equal(detail.counts.refused, 0)
+proveFaults({
+  venue,
+  source: 'predmkt_b',
+  startMs: START_MS,
+  slotMs: 2_000,
+  settleMs: 4 * 60_000,
+  cases: CASES,
+  endsBeforeMs: 5_000,
+  reachesBack: false,
+  least: { markets: 165, rows: 2_500, prints: 100 },
+  ended: { least: 1, afterMs: 0 },
 })

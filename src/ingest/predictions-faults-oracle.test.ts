@@ -139,6 +139,10 @@ for (const { name, gap, lastsMs } of CASES) {
   test(`${name}: ${gap ? 'the bars without an answer are a gap of the venue' : 'everything is asked for again, no gap is left'}`, async () => {
     const fromMs = run.begun(name)
     const gaps = await gapsOf(run, candleFeed('oracle', 'BTC', '5m'), fromMs, fromMs + lastsMs)
-    assert.deepEqual([...new Set(gaps.map(({ reason }) => reason))], gap ? ['venue_down'] : [])
+    assert.deepEqual(
+      [...new Set(gaps.map(({ reason }) => reason))],
+      gap ? ['venue_down'] : [],
+      JSON.stringify(gaps),
+    )
   })
 }

@@ -3,25 +3,12 @@
  * book outside the gaps is the one of its instant, none is crossed, no print is missing or there twice, and every
  * winner is found.
  */
-import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { compareCatalogue } from '../../test/predictions/compare.ts'
-import {
-  type FaultCase,
-  type FaultRun,
-  findFaultyBooks,
-  findFaultyPrints,
-  gapsOf,
-  marketsOf,
-  runFaults,
-} from '../../test/predictions/fault-run.ts'
-import type { TrueMarket } from '../sandbox/predictions/truth.ts'
-import { feedOf } from './plans.ts'
+import type { FaultCase } from '../../test/predictions/fault-run.ts'
+import { proveFaults } from '../../test/predictions/prove-faults.ts'
 
 const venue = 'polymarket'
 const symbol = 'BTC'
 const START_MS = Date.parse('2026-11-15T10:00:20Z')
-const SECOND_MS = 1_000
 
 const CASES: readonly FaultCase[] = [
   {
@@ -77,56 +64,15 @@ const CASES: readonly FaultCase[] = [
   },
 ]
 
-let run: FaultRun
-let markets: TrueMarket[]
-
-before(async () => {
-  run = await runFaults({
-    venues: [venue],
-    startMs: START_MS,
-    stepMs: 500,
-    slotMs: 1_000,
-    cases: CASES,
-    settleMs: 6 * 60_000,
-  })
-  markets = marketsOf(run, venue)
-})
-after(() => run?.close())
-
-test('rows and gaps cover every window; outside the gaps each book is the one of its instant', async () => {
-  const { wrong, rows } = await findFaultyBooks(run, markets)
-  assert.deepEqual(wrong.slice(0, 10), [])
-  assert.ok(rows > 500, `${rows} rows`)
-})
-
-test('prints are those of the venue, each once, whatever the stream lost', async () => {
-  const { wrong, prints } = await findFaultyPrints(run, markets)
-  assert.deepEqual(wrong.slice(0, 10), [])
-  assert.ok(prints > 50, `${prints} prints`)
-})
-
-for (const { name, gap, lastsMs } of CASES) {
-  if (gap === undefined) continue
-  test(`${name}: the books have ${gap ? 'a gap that ends' : 'no gap'}`, async () => {
-    const fromMs = run.begun(name)
-    const toMs = fromMs + lastsMs - SECOND_MS
-    const feed = feedOf('snapshots', 'predmkt_a', symbol, '15m')
-    // What the next fault does reaches back to the last proof that a book was right.
-    const gaps = (await gapsOf(run, feed, fromMs, toMs)).filter(({ to }) => to < toMs || gap)
-    assert.equal(gaps.length > 0, gap, JSON.stringify(gaps))
-    assert.ok(
-      gaps.every(({ to }) => to < toMs),
-      `it is still open: ${JSON.stringify(gaps)}`,
-    )
-  })
-}
-
-test('every winner is known, announced or not, in time or late', async () => {
-  const ended = markets.filter(({ endMs }) => endMs < run.range.toMs + 3 * 60_000)
-  assert.ok(ended.length >= 2, `${ended.length} markets`)
-  for (const market of ended) assert.deepEqual(await compareCatalogue(run.recording.store, market), [])
-})
-
-test('no closed row was rewritten', () => {
-  for (const { detail } of run.recording.supervisor.status()) assert.equal(detail.counts.refused, 0)
+proveFaults({
+  venue,
+  source: 'predmkt_a',
+  startMs: START_MS,
+  slotMs: 1_000,
+  settleMs: 6 * 60_000,
+  cases: CASES,
+  endsBeforeMs: 1_000,
+  reachesBack: true,
+  least: { markets: 0, rows: 500, prints: 50 },
+  ended: { least: 2, afterMs: 3 * 60_000 },
 })

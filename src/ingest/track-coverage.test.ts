@@ -125,6 +125,41 @@ test('such a moment is no wider where the time before it has not been claimed ye
   await close()
 })
 
+test('a lost stretch keeps its reason beside a gap that is open, and the gap goes on behind it', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 0)
+  tracker.claim(10_000)
+  tracker.failed('trades:BTC', 8_000, 'not_observed')
+  tracker.claim(12_000)
+  tracker.lost(trades, 10_000, 15_000, 'venue_down')
+  tracker.claim(18_000)
+  tracker.up('trades:BTC', 20_000)
+  tracker.claim(30_000)
+  assert.deepEqual(await gaps(trades, 0, 30_000), [
+    [8_000, 10_000, 'not_observed'],
+    [10_000, 15_000, 'venue_down'],
+    [15_000, 20_000, 'not_observed'],
+  ])
+  await close()
+})
+
+test('a lost stretch keeps its reason when a failure is found that began before it', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 0)
+  tracker.claim(10_000)
+  tracker.lost(trades, 4_000, 6_000, 'venue_down')
+  tracker.failed('trades:BTC', 3_000, 'not_observed')
+  tracker.claim(12_000)
+  tracker.up('trades:BTC', 14_000)
+  tracker.claim(20_000)
+  assert.deepEqual(await gaps(trades, 0, 20_000), [
+    [3_000, 4_000, 'not_observed'],
+    [4_000, 6_000, 'venue_down'],
+    [6_000, 14_000, 'not_observed'],
+  ])
+  await close()
+})
+
 test('a stretch that turned out to be missing stays one when its time is claimed', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 0)

@@ -12,6 +12,8 @@
  */
 import { type Feed, feedName } from '../core/feed.ts'
 import type { CoverageStore, GapReason } from '../store/coverage.ts'
+import type { TimeRange } from '../venues/venue.ts'
+import { uncovered } from './uncovered.ts'
 import type { RowWriter } from './write-rows.ts'
 
 export interface TrackedFeed {
@@ -47,8 +49,13 @@ interface State extends TrackedFeed {
   confirmedToMs: number
   gap: { fromMs: number; reason: GapReason } | undefined
   /** Stretches that are not claimed when their time comes. */
-  doubts: { fromMs: number; toMs: number }[]
+  doubts: TimeRange[]
+  /** Stretches that were lost for a reason of their own, ascending: a gap around them does not take its place. */
+  lost: TimeRange[]
 }
+
+/** The newest of them are remembered: a gap that is open reaches back hours, not days. */
+const MAX_LOST = 1_000
 
 export function createCoverageTracker(options: {
   feeds: readonly TrackedFeed[]
@@ -64,6 +71,7 @@ export function createCoverageTracker(options: {
       confirmedToMs: 0,
       gap: undefined,
       doubts: [],
+      lost: [],
     }),
   )
   const byName = new Map(states.map((state) => [feedName(state.feed), state]))
@@ -78,6 +86,12 @@ export function createCoverageTracker(options: {
   }
   const retract = (feed: Feed, fromMs: number, toMs: number) => {
     if (toMs > fromMs) writer.after(() => coverage.retract(feed, fromMs, toMs))
+  }
+
+  function recordOpenGap({ feed, gap, lost }: State, toMs: number): void {
+    if (gap === undefined) return
+    for (const piece of uncovered({ fromMs: gap.fromMs, toMs }, lost))
+      recordGap(feed, piece.fromMs, piece.toMs, gap.reason)
   }
 
   /** What is known to be missing is not claimed later on either. */
@@ -100,7 +114,7 @@ export function createCoverageTracker(options: {
   function begin(state: State, atMs: number): void {
     state.isClaiming = true
     state.claimedToMs = Math.max(atMs, state.confirmedToMs)
-    if (state.gap !== undefined) recordGap(state.feed, state.gap.fromMs, atMs, state.gap.reason)
+    recordOpenGap(state, atMs)
     state.gap = undefined
   }
 
@@ -136,9 +150,7 @@ export function createCoverageTracker(options: {
     claim(toMs) {
       for (const state of states) {
         if (state.isClaiming) claimTo(state, toMs)
-        else if (state.gap !== undefined) {
-          recordGap(state.feed, state.gap.fromMs, toMs, state.gap.reason)
-        }
+        else recordOpenGap(state, toMs)
       }
     },
     confirm(feed, fromMs, toMs) {
@@ -164,14 +176,11 @@ export function createCoverageTracker(options: {
     lost(feed, fromMs, toMs, reason) {
       gaps += 1
       retract(feed, fromMs, toMs)
-      const state = byName.get(feedName(feed))
-      // A gap that is open goes on behind it: told again, it would take the place of the better reason.
-      if (state?.gap !== undefined && state.gap.fromMs < toMs) {
-        recordGap(feed, state.gap.fromMs, fromMs, state.gap.reason)
-        state.gap = { fromMs: toMs, reason: state.gap.reason }
-      }
       recordGap(feed, fromMs, toMs, reason)
-      if (state?.isClaiming === true) leaveOut(state, fromMs, toMs)
+      const state = byName.get(feedName(feed))
+      if (state === undefined) return
+      state.lost = [...state.lost, { fromMs, toMs }].sort((a, b) => a.fromMs - b.fromMs).slice(-MAX_LOST)
+      if (state.isClaiming) leaveOut(state, fromMs, toMs)
     },
     doubt(channel, fromMs, toMs) {
       for (const state of states) {

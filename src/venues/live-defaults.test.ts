@@ -1,9 +1,8 @@
 /** Each venue with nothing configured, against stand-ins that record what the real hosts would have seen. */
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import { WebSocket } from 'ws'
-import { restStandIn } from '../../test/venues/rest-stand-in.ts'
-import { endAfterTest, endAll, scriptedVenue } from '../../test/venues/scripted-venue.ts'
+import { liveStandIns } from '../../test/venues/live-stand-ins.ts'
+import { endAfterTest, endAll } from '../../test/venues/scripted-venue.ts'
 import { systemClock } from '../kit/clock.ts'
 import type { Channel } from './channel.ts'
 import { VENUES, type VenueName } from './list.ts'
@@ -17,25 +16,8 @@ const of = (dataset: Channel['dataset'], interval?: Channel['interval']): Channe
 
 /** Starts a venue with its defaults; only the last hop is bent to loopback. */
 async function started(name: VenueName, answer: (path: string, body: string) => unknown) {
-  const sockets = await scriptedVenue()
-  const rest = await restStandIn(({ path, body }) => answer(path, body))
-  const dialled: string[] = []
-  const fetched: string[] = []
-  const venue = VENUES[name].create({
-    clock: systemClock,
-    random: () => 0,
-    dial(url) {
-      dialled.push(url)
-      const { pathname, search } = new URL(url)
-      return new WebSocket(sockets.url + pathname + search, { perMessageDeflate: false })
-    },
-    fetch(url, init) {
-      fetched.push(url)
-      const { pathname, search } = new URL(url)
-      return fetch(rest.url + pathname + search, init)
-    },
-  })
-  return { venue, sockets, rest, dialled, fetched }
+  const { hops, ...rest } = await liveStandIns(answer)
+  return { venue: VENUES[name].create({ clock: systemClock, random: () => 0, ...hops }), ...rest }
 }
 
 async function until(holds: () => boolean): Promise<void> {

@@ -5,9 +5,8 @@
  */
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import { WebSocket } from 'ws'
-import { restStandIn } from '../../test/venues/rest-stand-in.ts'
-import { endAfterTest, endAll, scriptedVenue } from '../../test/venues/scripted-venue.ts'
+import { liveStandIns } from '../../test/venues/live-stand-ins.ts'
+import { endAfterTest, endAll } from '../../test/venues/scripted-venue.ts'
 import { SYMBOLS } from '../core/symbol.ts'
 import { channelsOf } from '../ingest/plans.ts'
 import { manualClock, systemClock } from '../kit/clock.ts'
@@ -145,24 +144,8 @@ const answered = (path: string, body: string) =>
   path.endsWith('/time') || body.includes('exchangeStatus') ? { serverTime: NOW, time: NOW } : []
 
 async function standIns(clock: VenueDependencies['clock']) {
-  const sockets = await scriptedVenue()
-  const rest = await restStandIn(({ path, body }) => answered(path, body))
-  const dialled: string[] = []
-  const fetched: string[] = []
-  const dependencies: VenueDependencies = {
-    clock,
-    dial(url) {
-      dialled.push(url)
-      const { pathname, search } = new URL(url)
-      return new WebSocket(sockets.url + pathname + search, { perMessageDeflate: false })
-    },
-    fetch(url, init) {
-      fetched.push(url)
-      const { pathname, search } = new URL(url)
-      return fetch(rest.url + pathname + search, init)
-    },
-  }
-  return { sockets, rest, dialled, fetched, dependencies }
+  const { hops, ...rest } = await liveStandIns(answered)
+  return { ...rest, dependencies: { clock, ...hops } }
 }
 
 for (const [name, { sockets: expected, questions }] of Object.entries(SAID) as [Exchange, Said][]) {

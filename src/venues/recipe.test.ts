@@ -5,6 +5,7 @@ import { restStandIn } from '../../test/venues/rest-stand-in.ts'
 import { endAfterTest, endAll, scriptedVenue } from '../../test/venues/scripted-venue.ts'
 import { toyPlan } from '../../test/venues/toy/plan.ts'
 import { createToy } from '../../test/venues/toy/venue.ts'
+import { toyRest } from '../../test/venues/toy-rest.ts'
 import { walkAll } from '../../test/venues/walk.ts'
 import { chooseRecorder } from '../ingest/choose-recorder.ts'
 import { candleFeed, feedOf } from '../ingest/plans.ts'
@@ -65,14 +66,7 @@ test('and with nothing but its line it is recorded: trades as they come, the pas
       for (const n of [1, 2, 3]) visit.socket.send(JSON.stringify(frame(n)))
     },
   })
-  const rest = await restStandIn(({ path, query }) => {
-    if (path === '/time') return { now: Date.now() }
-    const [from, to] = [Number(query.get('from')), Number(query.get('to'))]
-    return Array.from({ length: (to - from) / MINUTE_MS }, (_, at) => ({
-      t: from + at * MINUTE_MS,
-      px: '7.5',
-    }))
-  })
+  const rest = await toyRest()
   const store = await openSqliteEnvironment({ file: ':memory:', clock: systemClock })
   endAfterTest(() => store.close())
   const log = createLogger({ level: 'silent' })

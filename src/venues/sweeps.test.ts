@@ -1,8 +1,9 @@
 /** A sweep that fails is owed until it has succeeded: over real sockets, for both venues of prediction markets. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { type Asked, fastClock, hear, startLoopback, type Visit } from '../../test/predictions/loopback.ts'
+import type { Clock } from '../kit/clock.ts'
 import type { Channel, Dataset } from './channel.ts'
 import { createKalshi } from './kalshi/venue.ts'
 import { createPolymarket } from './polymarket/venue.ts'
@@ -12,6 +13,17 @@ const UNAVAILABLE = { status: 503, body: { error: 'unavailable' } }
 const channelsOf = (datasets: readonly Dataset[]): Channel[] =>
   datasets.map((dataset) => ({ dataset, symbol: 'BTC' }))
 const iso = (seconds: number) => new Date(seconds * 1_000).toISOString()
+
+/** The Up/Down venue on a loopback host, heard until the test ends. */
+function listen(t: TestContext, { http: rest, ws: stream }: { http: string; ws: string }, clock: Clock) {
+  const hosts = { rest, clob: rest, data: rest, stream, reference: `${stream}/rtds` }
+  const { signal } = new AbortController()
+  const heard = hear(
+    createPolymarket({ clock, hosts }).live(channelsOf(['markets', 'book', 'trades']), { signal }),
+  )
+  t.after(() => heard.close())
+  return heard
+}
 
 test('Up/Down: when every question of both sweeps fails, the prints are asked for again until they come', async (t) => {
   const window = 1_784_851_200
@@ -52,15 +64,7 @@ test('Up/Down: when every question of both sweeps fails, the prints are asked fo
     },
   })
   t.after(() => server.close())
-  const clock = fastClock((window + 240) * 1_000, 120)
-  const [rest, stream] = [server.http, server.ws]
-  const hosts = { rest, clob: rest, data: rest, stream, reference: `${stream}/rtds` }
-  const heard = hear(
-    createPolymarket({ clock, hosts }).live(channelsOf(['markets', 'book', 'trades']), {
-      signal: new AbortController().signal,
-    }),
-  )
-  t.after(() => heard.close())
+  const heard = listen(t, server, fastClock((window + 240) * 1_000, 120))
   await heard.until(() => heard.of('trade').length === 1, 'the print', 12_000)
   await heard.until(() => heard.of('swept').length === 1, 'the end of the sweeps', 12_000)
   assert.equal(heard.of('swept')[0]?.instrument, condition)
@@ -113,15 +117,7 @@ test('Up/Down: a window that begins in ten hours and is traded already is told, 
     },
   })
   t.after(() => server.close())
-  const clock = fastClock(nowS * 1_000, 60)
-  const [rest, stream] = [server.http, server.ws]
-  const hosts = { rest, clob: rest, data: rest, stream, reference: `${stream}/rtds` }
-  const heard = hear(
-    createPolymarket({ clock, hosts }).live(channelsOf(['markets', 'book', 'trades']), {
-      signal: new AbortController().signal,
-    }),
-  )
-  t.after(() => heard.close())
+  const heard = listen(t, server, fastClock(nowS * 1_000, 60))
   await heard.until(() => heard.of('swept_to').length === 2, 'two rounds', 12_000)
   const [trade, ...others] = heard.of('trade')
   assert.equal(trade?.leg?.marketId, condition)

@@ -10,8 +10,8 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { ask } from '../fakes/client.ts'
 import { dataFolder } from '../fakes/service.ts'
-import { restStandIn } from '../venues/rest-stand-in.ts'
 import { endAll, scriptedVenue } from '../venues/scripted-venue.ts'
+import { toyRest } from '../venues/toy-rest.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const MINUTE_MS = 60_000
@@ -58,14 +58,7 @@ before(async () => {
   const stream = await scriptedVenue({
     onMessage: (visit) => visit.socket.send(JSON.stringify({ n: 1, coin: 'XBT', px: '5.5', t: Date.now() })),
   })
-  const rest = await restStandIn(({ path, query }) => {
-    if (path === '/time') return { now: Date.now() }
-    const [from, to] = [Number(query.get('from')), Number(query.get('to'))]
-    return Array.from({ length: (to - from) / MINUTE_MS }, (_, at) => ({
-      t: from + at * MINUTE_MS,
-      px: '7.5',
-    }))
-  })
+  const rest = await toyRest()
   const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('TAPELINE_'))
   env = {
     ...Object.fromEntries(clean),

@@ -1,0 +1,92 @@
+/** The proofs of a venue of markets that was led through faults; one file of tests per venue gives the cases. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { feedOf } from '../../src/ingest/plans.ts'
+import type { TrueMarket } from '../../src/sandbox/predictions/truth.ts'
+import { compareCatalogue } from './compare.ts'
+import {
+  type FaultCase,
+  type FaultRun,
+  findFaultyBooks,
+  findFaultyPrints,
+  gapsOf,
+  marketsOf,
+  runFaults,
+} from './fault-run.ts'
+
+export interface FaultProof {
+  readonly venue: TrueMarket['venue']
+  readonly source: 'predmkt_a' | 'predmkt_b'
+  readonly startMs: number
+  readonly slotMs: number
+  readonly settleMs: number
+  readonly cases: readonly FaultCase[]
+  /** A gap has ended so long before the next fault. */
+  readonly endsBeforeMs: number
+  /** What the next fault does reaches back: a gap that is still open then is its own, not this case's. */
+  readonly reachesBack: boolean
+  /** A proof over nothing would be none: more than so many of each. */
+  readonly least: { readonly markets: number; readonly rows: number; readonly prints: number }
+  /** Winners of at least so many markets, which ended at the latest so long after the run. */
+  readonly ended: { readonly least: number; readonly afterMs: number }
+}
+
+export function proveFaults(proof: FaultProof): void {
+  const { venue, cases, least, ended } = proof
+  let run: FaultRun
+  let markets: TrueMarket[]
+
+  before(async () => {
+    const { startMs, slotMs, settleMs } = proof
+    run = await runFaults({ venues: [venue], startMs, stepMs: 500, slotMs, cases, settleMs })
+    markets = marketsOf(run, venue)
+  })
+  after(() => run?.close())
+
+  test('rows and gaps cover every market; outside the gaps each book is the one of its instant', async () => {
+    const { wrong, rows } = await findFaultyBooks(run, markets)
+    assert.deepEqual(wrong.slice(0, 10), [])
+    const isMuch = markets.length > least.markets && rows > least.rows
+    assert.ok(isMuch, `${markets.length} markets, ${rows} rows`)
+  })
+
+  test('prints are those of the venue, each once, whatever the stream lost', async () => {
+    const { wrong, prints } = await findFaultyPrints(run, markets)
+    assert.deepEqual(wrong.slice(0, 10), [])
+    assert.ok(prints > least.prints, `${prints} prints`)
+  })
+
+  for (const { name, gap, lastsMs } of cases) {
+    if (gap === undefined) continue
+    test(`${name}: the books have ${gap ? 'a gap that ends' : 'no gap'}`, async () => {
+      const fromMs = run.begun(name)
+      const toMs = fromMs + lastsMs - proof.endsBeforeMs
+      const found = await gapsOf(run, feedOf('snapshots', proof.source, 'BTC', '15m'), fromMs, toMs)
+      const gaps = proof.reachesBack && !gap ? found.filter(({ to }) => to < toMs) : found
+      assert.equal(gaps.length > 0, gap, JSON.stringify(gaps))
+      assert.ok(
+        gaps.every(({ to }) => to < toMs),
+        `it is still open: ${JSON.stringify(gaps)}`,
+      )
+    })
+  }
+
+  test('every winner is known, announced or not, in time or late', async () => {
+    const over = markets.filter(({ endMs }) => endMs < run.range.toMs + ended.afterMs)
+    assert.ok(over.length >= ended.least, `${over.length} markets`)
+    for (const market of over) assert.deepEqual(await compareCatalogue(run.recording.store, market), [])
+  })
+
+  test('no row was refused, no book and no print rewritten, and a late print corrects its bars countedly', async () => {
+    const [status] = run.recording.supervisor.status()
+    assert.equal(status?.detail.counts.refused, 0)
+    const { series } = run.recording.store
+    const feeds = (await series.feeds({})).map(({ feed }) => feed)
+    const range = { from: 0, to: Number.MAX_SAFE_INTEGER }
+    const revisionsOf = async (each: typeof feeds) =>
+      (await series.revisions({ feeds: each, range, limit: 1_000 })).map(({ text }) => text)
+    const isBar = ({ dataset }: (typeof feeds)[number]) => dataset === 'candles'
+    assert.deepEqual(await revisionsOf(feeds.filter((feed) => !isBar(feed))), [])
+    assert.equal((await revisionsOf(feeds.filter(isBar))).length, status?.detail.counts.corrected)
+  })
+}
