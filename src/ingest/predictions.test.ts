@@ -1,6 +1,7 @@
 /**
  * A stretch of the simulated prediction markets over real sockets: what is stored is what happened, what is missing
- * is said. With TAPELINE_SOAK an hour, else some minutes around a full hour.
+ * is said. With TAPELINE_SOAK an hour of all symbols, as dense as the service's own sandbox; else some minutes of one
+ * symbol around a full hour.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -31,10 +32,12 @@ import type { BookLevels } from '../core/level-book.ts'
 import { answerText, buildOracleBars } from '../core/oracle-bars.ts'
 import type { CandleRow } from '../core/rows/candle.ts'
 import type { MarketRow, MarketType } from '../core/rows/market.ts'
+import { type AssetSymbol, SYMBOLS } from '../core/symbol.ts'
 import type { TrueMarket } from '../sandbox/predictions/truth.ts'
 
 const MINUTE_MS = 60_000
 const isLong = process.env.TAPELINE_SOAK !== undefined
+const RECORDED: readonly AssetSymbol[] = isLong ? SYMBOLS : ['BTC']
 const START_MS = Date.parse('2026-11-15T09:59:20Z')
 const END_MS = START_MS + (isLong ? 66 * MINUTE_MS : 520_000)
 /** Everything is heard from here on. */
@@ -50,18 +53,25 @@ const folder = dataFolder()
 
 before(async () => {
   // The running quarter-hour and five-minute markets change at every point of the grid.
-  world = await startPredictionsWorld(pacedClock(START_MS, isLong ? 100 : 200), { slotMs: 500 })
+  world = await startPredictionsWorld(pacedClock(START_MS, isLong ? 100 : 200), {
+    slotMs: isLong ? 100 : 500,
+  })
   const { clock, sandbox } = world
   const recording = await startPredictionsRecording(world, {
     venues: ['polymarket', 'kalshi', 'chainlink'],
-    symbols: ['BTC'],
+    symbols: RECORDED,
     folder: folder.path,
   })
-  await clock.runUntil(END_MS)
+  for (let atMs = START_MS; atMs < END_MS; ) {
+    atMs = Math.min(atMs + 5 * MINUTE_MS, END_MS)
+    await clock.runUntil(atMs)
+    if (isLong)
+      process.stderr.write(`${(atMs - START_MS) / MINUTE_MS} of ${(END_MS - START_MS) / MINUTE_MS} minutes\n`)
+  }
   await clock.during(recording.close())
   ended = (['polymarket', 'kalshi'] as const)
     .flatMap((venue) => sandbox.truth.markets(venue, HEARD_MS, DONE_MS))
-    .filter(({ symbol }) => symbol === 'BTC')
+    .filter(({ symbol }) => RECORDED.includes(symbol))
   service = await startMarketService({ nowMs: END_MS, folder: folder.path })
   ajv = new Ajv2020({ strict: false })
   ;(formats as unknown as (ajv: Ajv2020) => void)(ajv)
@@ -138,10 +148,10 @@ test('every market that runs has a row for each of its changes on the grid of ha
   const [fromMs, toMs] = [START_MS + 2 * MINUTE_MS, START_MS + 3 * MINUTE_MS]
   const running = (['polymarket', 'kalshi'] as const)
     .flatMap((venue) => truth.markets(venue, toMs, toMs + 26 * 60 * MINUTE_MS))
-    .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs < fromMs - MINUTE_MS)
+    .filter(({ symbol, startMs }) => RECORDED.includes(symbol) && startMs < fromMs - MINUTE_MS)
   const kinds = new Set(running.map(({ venue, kind }) => `${venue} ${kind}`))
   assert.equal(kinds.size, 8, [...kinds].join())
-  assert.ok(running.length > 165, `${running.length} markets`)
+  assert.ok(running.length > 165 * RECORDED.length, `${running.length} markets`)
   const wrong: string[] = []
   for (const market of running) {
     const type = (await findMarket(service.store, market.name))?.market_type as MarketType
@@ -216,18 +226,19 @@ test('after the sweep the prints are those of the venue, each once', async () =>
   assert.deepEqual(wrong.slice(0, 10), [])
 })
 
-test('no_ask = 1 − yes_bid in every row', async () => {
-  const path = `/v1/snapshots?source=predmkt_b&symbol=BTC&start=${new Date(START_MS).toISOString()}&limit=1000`
-  let rows = 0
-  for (let after: string | null = ''; after !== null; ) {
-    const page: List<StoredSnapshot> = await get(after === '' ? path : `${path}&after=${after}`)
-    for (const { yes_bid: yes, no_ask: no } of page.data)
-      assert.equal(no, yes == null ? null : Math.round((1 - yes) * 1e6) / 1e6)
-    rows += page.data.length
-    after = page.meta.next_cursor
-  }
-  assert.ok(rows > 1_000, `${rows} rows`)
-})
+for (const symbol of RECORDED)
+  test(`${symbol}: no_ask = 1 − yes_bid in every row`, async () => {
+    const path = `/v1/snapshots?source=predmkt_b&symbol=${symbol}&start=${new Date(START_MS).toISOString()}&limit=1000`
+    let rows = 0
+    for (let after: string | null = ''; after !== null; ) {
+      const page: List<StoredSnapshot> = await get(after === '' ? path : `${path}&after=${after}`)
+      for (const { yes_bid: yes, no_ask: no } of page.data)
+        assert.equal(no, yes == null ? null : Math.round((1 - yes) * 1e6) / 1e6)
+      rows += page.data.length
+      after = page.meta.next_cursor
+    }
+    assert.ok(rows > 1_000, `${rows} rows`)
+  })
 
 test('diffs turn the first book into the last one, level for level, across pages', async () => {
   const market = world.sandbox.truth

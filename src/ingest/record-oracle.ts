@@ -137,6 +137,8 @@ function recordSymbol(
   const startedMs = clock.now()
   const closedToMs = new Map<OracleInterval, number>()
   let updates: OracleUpdate[] = []
+  /** The numbers of the updates. */
+  let rounds = new Set<bigint>()
   let hasPast = false
   let hasBegun = false
   /** Rounds of these stretches were not heard and are asked for. */
@@ -148,7 +150,8 @@ function recordSymbol(
 
   function add(observation: DataObservation): void {
     if (observation.kind !== 'oracle_round') return
-    if (updates.some(({ roundId }) => roundId === observation.roundId)) return
+    if (rounds.has(observation.roundId)) return
+    rounds.add(observation.roundId)
     updates.push(observation)
     if (hasPast) forget()
   }
@@ -157,6 +160,7 @@ function recordSymbol(
     if (updates.length < FORGET_AT) return
     const neededMs = Math.min(...closedToMs.values()) - 2 * CARRY_HEARTBEATS * heartbeatMs
     updates = updates.filter(({ updatedMs }) => updatedMs >= neededMs).slice(-MAX_KEPT)
+    rounds = new Set(updates.map(({ roundId }) => roundId))
   }
 
   const barsOf = (interval: OracleInterval, fromMs: number, toMs: number) =>
