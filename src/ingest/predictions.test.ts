@@ -60,6 +60,7 @@ before(async () => {
   const recording = await startPredictionsRecording(world, {
     venues: ['polymarket', 'kalshi', 'chainlink'],
     symbols: RECORDED,
+    answerWithinMs: 10_000,
     folder: folder.path,
   })
   for (let atMs = START_MS; atMs < END_MS; ) {

@@ -70,7 +70,8 @@ export async function recallMarket(options: {
   const printsMs =
     missedMs === undefined ? bucketMs : Math.max(recorder.startMs, Math.min(sinceMs, bucketMs, unsureMs))
   const range = { fromMs: plan.hasTokens ? 0 : printsMs, toMs: nowMs }
-  if (!plan.hasTokens && recorder.startMs < bucketMs) {
+  // Within the first bar after the hour, or after what stands already, there is none to ask for.
+  if (!plan.hasTokens && Math.max(recorder.startMs, sinceMs) < bucketMs) {
     const finer: ContractBarObservation[] = []
     const request = { dataset: 'contract_bars', symbol, market: marketId, interval: '1m' } as const
     const bars = venue.history({ ...request, range: { fromMs: sinceMs, toMs: bucketMs } }, { signal })
@@ -79,6 +80,7 @@ export async function recallMarket(options: {
     for (const bar of buildContractBars({ interval: BASE_INTERVAL, finer }))
       if (!isFixed(marketId, bar.openTimeMs)) recorder.fix(marketId, bar, true)
   }
+  if (range.fromMs >= range.toMs) return
   const trades = venue.history({ dataset: 'trades', symbol, market: marketId, range }, { signal })
   for await (const { observations } of trades)
     for (const row of observations) if (row.kind === 'trade') recorder.trade(row)

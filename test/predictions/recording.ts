@@ -18,7 +18,7 @@ import { VENUES, type VenueName } from '../../src/venues/list.ts'
 export type PredictionVenue = Extract<VenueName, 'polymarket' | 'kalshi' | 'chainlink'>
 export const HEARTBEAT_MS = 27_000
 /** Whether a question hangs is told by the wall, and on a fast clock that has to be soon. */
-const LIMITS = { pager: { answerWithinMs: 400 } }
+const HANGS_AFTER_MS = 400
 
 export interface PredictionsWorld<C extends Clock = Clock> {
   readonly clock: C
@@ -58,6 +58,8 @@ export async function startPredictionsRecording(
     symbols: readonly AssetSymbol[]
     folder?: string
     oracleBackMs?: number
+    /** Longer where the machine is busy and nothing hangs. */
+    answerWithinMs?: number
     /** Without the key of the second venue nothing is heard of it, only asked for. */
     hasKey?: boolean
   },
@@ -73,7 +75,7 @@ export async function startPredictionsRecording(
         clock,
         ...setting,
         ...(options.hasKey === false ? { kalshi: {} } : {}),
-        limits: LIMITS,
+        limits: { pager: { answerWithinMs: options.answerWithinMs ?? HANGS_AFTER_MS } },
       })
       const parts = { venue, store, clock, log, symbols: options.symbols }
       if (setting.name === 'chainlink')
