@@ -6,7 +6,7 @@ import type { CandleRow } from '../../src/core/rows/candle.ts'
 import type { MarketRow, MarketType } from '../../src/core/rows/market.ts'
 import type { SnapshotRow } from '../../src/core/rows/snapshot.ts'
 import type { TradeRow } from '../../src/core/rows/trade.ts'
-import type { TrueMarket, Truth } from '../../src/sandbox/predictions/truth.ts'
+import type { TrueBook, TrueMarket, Truth } from '../../src/sandbox/predictions/truth.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { HEARTBEAT_MS } from './recording.ts'
 
@@ -129,17 +129,27 @@ function compareBook(
   if (bid !== undefined && ask !== undefined && bid >= ask) return [`${at}: crossed`]
   const expected = (levels: [string, string][]) =>
     JSON.stringify(levels.slice(0, DEPTH).map(([price, size]) => [Number(price), Number(size)]))
-  // What is told at a grid point may be told just after it: then the book is the one of the grid point before.
-  const isReal = [atMs, atMs - GRID_MS].some((time) => {
-    const then = truth.book(market.name, time)
-    return (
-      then !== undefined &&
-      expected(then.bids) === JSON.stringify(book.bids) &&
-      expected(then.asks) === JSON.stringify(book.asks)
-    )
-  })
+  const isReal = latestBooks(truth, market, atMs).some(
+    (then) =>
+      expected(then.bids) === JSON.stringify(book.bids) && expected(then.asks) === JSON.stringify(book.asks),
+  )
   if (!isReal) return [`${at}: not the venue's book`]
   return compareOtherLeg(truth, market, row) ? [] : [`${at}: not the venue's book of the other outcome`]
+}
+
+/**
+ * The books of an instant and of the half second before it: what is told at a grid point may be told just after it,
+ * and then the row has a book from before.
+ */
+function latestBooks(truth: Truth, market: TrueMarket, atMs: number): TrueBook[] {
+  const books: TrueBook[] = []
+  for (let timeMs = atMs; timeMs >= atMs - GRID_MS; ) {
+    const book = truth.book(market.name, timeMs)
+    if (book === undefined) break
+    books.push(book)
+    timeMs = book.slotMs - 1
+  }
+  return books
 }
 
 /** How many grid points of a range have another book than the one before: so many rows a recorder has to have. */
@@ -167,14 +177,10 @@ function compareOtherLeg(truth: Truth, market: TrueMarket, row: StoredSnapshot):
         .slice(0, DEPTH)
         .map(([price, size]) => [Math.round((1 - Number(price)) * 1e6) / 1e6, Number(size)]),
     )
-  return [atMs, atMs - GRID_MS].some((time) => {
-    const then = truth.book(market.name, time)
-    return (
-      then !== undefined &&
-      mirrored(then.asks) === JSON.stringify(book.bids) &&
-      mirrored(then.bids) === JSON.stringify(book.asks)
-    )
-  })
+  return latestBooks(truth, market, atMs).some(
+    (then) =>
+      mirrored(then.asks) === JSON.stringify(book.bids) && mirrored(then.bids) === JSON.stringify(book.asks),
+  )
 }
 
 /** The prints of the window and of the time until the close, by the venue's own names. */
