@@ -4,6 +4,7 @@ import { type Network, parseNetwork } from './core/chain/network.ts'
 import { nearest } from './core/nearest.ts'
 import { SOURCES } from './core/source.ts'
 import { parseCidr } from './kit/ip-range.ts'
+import { LONGEST_FIRST_FILL_DAYS } from './venues/plan.ts'
 
 /**
  * Every setting once: its variable, type, default and one sentence. This is the only file that reads the
@@ -136,6 +137,12 @@ const SETTINGS = {
     'Trades per second of each of the twelve simulated exchange markets.',
     3,
     whole(1, 10_000),
+  ),
+  firstFillDays: setting(
+    'FIRST_FILL_DAYS',
+    'How many days of the past the exchanges are asked for at the first start; more by hand (backfill).',
+    LONGEST_FIRST_FILL_DAYS,
+    whole(1, LONGEST_FIRST_FILL_DAYS),
   ),
   live: setting('LIVE', 'Which venues the live environment records.', [] as readonly string[], liveSources),
   venueHosts: setting(

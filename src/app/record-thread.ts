@@ -17,6 +17,7 @@ export interface RecordOptions {
   readonly file: string
   readonly logLevel: string
   readonly venues: readonly VenueSetting[]
+  readonly firstFillDays: number
 }
 
 export interface RecordMessage {
@@ -48,7 +49,7 @@ const recorders = options.venues.map((setting) => {
   const venue = openVenue(setting, clock, letters.add)
   notices.set(venue.describe.source, venue.notices ?? [])
   for (const { venue: name, line } of venue.notices ?? []) log.warn({ venue: name }, line)
-  return recorderOf(setting.name, { venue, store, clock, log })
+  return recorderOf(setting.name, { venue, store, clock, log }, options.firstFillDays)
 })
 const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
 const noticeOf = (source: string) => (notices.get(source) ?? []).map(({ line }) => line).join(' ') || null

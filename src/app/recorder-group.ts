@@ -41,7 +41,12 @@ export function recorderGroup(
     return keepThread({
       name,
       file: RECORD_FILE,
-      data: { file: options.file, logLevel: config.logLevel, venues } satisfies RecordOptions,
+      data: {
+        file: options.file,
+        logLevel: config.logLevel,
+        venues,
+        firstFillDays: config.firstFillDays,
+      } satisfies RecordOptions,
       clock,
       log,
       onMessage(message) {

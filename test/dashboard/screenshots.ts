@@ -27,6 +27,7 @@ const receiver = await startReceiver((_received, response) => {
 const service = await spawnService(folder.path, {
   env: {
     TAPELINE_SANDBOX: 'on',
+    TAPELINE_FIRST_FILL_DAYS: '31',
     TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on',
     TAPELINE_SIGN_UP_PLAN: 'developer',
   },

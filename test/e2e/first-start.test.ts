@@ -74,7 +74,7 @@ before(async () => {
   if (skip !== false) return
   startedMs = performance.now()
   service = await spawnService(folder.path, {
-    env: { TAPELINE_SANDBOX: 'on', TAPELINE_LOG_LEVEL: 'info' },
+    env: { TAPELINE_SANDBOX: 'on', TAPELINE_FIRST_FILL_DAYS: '31', TAPELINE_LOG_LEVEL: 'info' },
   })
   took.listening = sinceStart()
   key = await printedKey(service)

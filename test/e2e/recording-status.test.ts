@@ -20,6 +20,7 @@ const canMount = spawnSync(OWN_DISK[0] ?? '', [
 const skip = canMount === 0 ? false : 'needs mount namespaces'
 const EXCHANGES = ['cexa', 'cexa_futures', 'perpdex']
 const WITHIN_MS = 45_000
+const DAY_MS = 24 * 3_600_000
 
 let service: ChildService
 let key: string
@@ -76,6 +77,24 @@ async function setFault(fault: object): Promise<void> {
 }
 
 const isWell = async () => (await statesOf()).every((state) => state === 'healthy') && !(await complaint())
+
+test('the past is filled as many days back as is set, and what is before is before the start', {
+  skip,
+}, async () => {
+  const fromMs = Date.now() - 3 * DAY_MS
+  const path = `/v1/candles?source=cexa&symbol=BTC&interval=1h&start=${new Date(fromMs).toISOString()}`
+  const page = async () => (await ask(`${service.url}${path}`, { key })).json
+  const rowsOf = async () => (await page()).data as { timestamp: string }[]
+  await becomes('a day of hours is there', async () => (await rowsOf()).length >= 24)
+  const { data, meta } = (await page()) as {
+    data: { timestamp: string }[]
+    meta: { coverage: { gaps: { from: string; reason: string }[] } }
+  }
+  const firstMs = Date.parse(data[0]?.timestamp ?? '')
+  // Whole days of UTC.
+  assert.ok(firstMs >= fromMs + DAY_MS && firstMs % DAY_MS === 0, `${data[0]?.timestamp}`)
+  assert.equal(meta.coverage.gaps[0]?.reason, 'before_start')
+})
 
 test('a venue that cuts every line is down, and healthy again when it lets us back', { skip }, async () => {
   await setFault({ kind: 'drop', venue: 'spot', durationMs: 6_000 })

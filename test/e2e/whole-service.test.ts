@@ -13,7 +13,9 @@ const run = promisify(execFile)
 const folder = dataFolder()
 let service: ChildService
 before(async () => {
-  service = await spawnService(folder.path, { env: { TAPELINE_SANDBOX: 'on' } })
+  service = await spawnService(folder.path, {
+    env: { TAPELINE_SANDBOX: 'on', TAPELINE_FIRST_FILL_DAYS: '31' },
+  })
 })
 after(async () => {
   await service.kill('SIGKILL')
