@@ -109,14 +109,20 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   let finalizedMs = 0
 
   function heardMarket(seen: MarketInput): void {
-    const kept = markets.get(seen.marketId) ?? keep(seen)
+    const before = markets.get(seen.marketId)
+    const kept = before === undefined || hasTokensNow(before, seen) ? keep(seen) : before
     const { recorder } = kept
+    if (before !== undefined) recorder.market = before.recorder.market
     recorder.market = withKnown(seen, recorder.market)
     if (isListedWithAll(recorder)) windows.knows(seen.marketType ?? null, recorder.endMs)
     if (seen.openInterest != null && !interest.has(seen.marketId))
       interest.set(seen.marketId, String(seen.openInterest))
     if (kept.isReady) catalogue.put(recorder.market)
   }
+
+  /** Just after its creation a market may be listed without its tokens; what records them begins with them. */
+  const hasTokensNow = ({ recorder }: Kept, seen: MarketInput) =>
+    plan.hasTokens && recorder.instruments.length === 0 && (seen.tokens?.length ?? 0) > 0
 
   /** One that is traded a day ahead is told alone: it does not say that those before it are known. */
   function isListedWithAll({ startMs, endMs }: MarketRecorder): boolean {
@@ -290,6 +296,14 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     catalogue.put(recorder.market)
   }
 
+  /** Where the venue leaves the volume out it is what was traded, once every print was told. */
+  function fillVolume({ recorder, isSwept, isRecalled }: Kept): void {
+    const { market, traded } = recorder
+    if (market.volume != null || market.status === 'open' || !isSwept || !isRecalled) return
+    recorder.market = { ...market, volume: traded }
+    catalogue.put(recorder.market)
+  }
+
   /** Ended while nobody listened, or its past could not be asked for: only its own sweep tells all of it. */
   const isLeft = ({ recorder, isRecalled }: Kept) => recorder.endMs < startedMs || !isRecalled
 
@@ -331,8 +345,10 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     show(nowMs) {
       const isDue = nowMs - shownMs >= plan.showEveryMs
       if (isDue) shownMs = nowMs
-      for (const [marketId, { recorder, isReady, isSwept }] of markets) {
+      for (const [marketId, kept] of markets) {
+        const { recorder, isReady, isSwept } = kept
         if (plan.hasTokens && isReady) fillReferences(recorder, nowMs)
+        if (plan.hasTokens && isReady) fillVolume(kept)
         if (isDue && isReady) recorder.show(nowMs)
         const keptMs = isSwept ? KEPT_AFTER_END_MS : SWEPT_WITHIN_MS
         if (!isReady || nowMs < recorder.endMs + keptMs) continue

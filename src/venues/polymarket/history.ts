@@ -183,10 +183,12 @@ export async function* walkHistory(
   if (dataset !== 'trades' && dataset !== 'mids') return yield notProvided(range)
   const [marketId = '', outcome] = (request.market ?? '').split('#')
   if (marketId === '') throw new RangeError(`polymarket: the history of ${dataset} needs a market`)
-  const market = knownMarket(marketId) ?? (await askMarket(rest, marketId, signal))
-  if (market === undefined || market.legs.length === 0) {
-    throw new VenueError(`polymarket knows no market ${marketId}`, { isFinal: true })
-  }
+  const known = knownMarket(marketId)
+  const hasLegs = known !== undefined && known.legs.length > 0
+  const market = hasLegs ? known : await askMarket(rest, marketId, signal)
+  if (market === undefined) throw new VenueError(`polymarket knows no market ${marketId}`, { isFinal: true })
+  // Listed without its tokens, as happens just after its creation: nothing can be said of it yet.
+  if (market.legs.length === 0) return yield { observations: [], covered: null, missing: [] }
   if (dataset === 'trades') return yield* walkTrades(rest, market, range, signal)
   for (const leg of market.legs) {
     if (outcome === undefined || leg.outcome === outcome) yield* walkMids(rest, leg, range, signal)
