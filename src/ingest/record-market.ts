@@ -7,7 +7,12 @@ import { composeUpDown, composeYesNo } from '../core/market-snapshot.ts'
 import type { CandleInput, CandleMarket } from '../core/rows/candle.ts'
 import type { MarketInput } from '../core/rows/market.ts'
 import type { PredmktASnapshotInput, PredmktBSnapshotInput } from '../core/rows/snapshot.ts'
-import type { DataObservation, MarketTickerObservation, TradeObservation } from '../venues/observation.ts'
+import type {
+  DataObservation,
+  MarketTickerObservation,
+  MidObservation,
+  TradeObservation,
+} from '../venues/observation.ts'
 import { type KeptBars, keepBars } from './keep-bars.ts'
 import { type MarketPlan, snapshotFeed } from './market-plans.ts'
 import { candleFeed, feedOf } from './plans.ts'
@@ -36,6 +41,8 @@ export interface MarketRecorder {
   known(observation: TradeObservation, isInBar: boolean): void
   /** A bar of 5m that is known already. */
   fix(instrument: string, bar: MarketBar, isWhole: boolean): void
+  /** A midpoint that was asked for after the fact. */
+  mid(observation: MidObservation): void
   /** Puts the bars that have changed or ended. */
   show(nowMs: number): void
 }
@@ -202,6 +209,9 @@ export function recordMarket(options: {
     },
     fix(instrument, bar, isWhole) {
       bars.get(instrument)?.fix(bar, isWhole)
+    },
+    mid({ instrument, venueTimeMs: timeMs, price }) {
+      bars.get(instrument)?.mid({ timeMs, price })
     },
     show(nowMs) {
       for (const [instrument, kept] of bars)

@@ -19,7 +19,7 @@ import { BASE_INTERVAL, MARKETS_BACK_MS, type MarketPlan, snapshotFeed } from '.
 import { type MendedMarket, mendPrints } from './mend-prints.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
 import { recallMarket } from './recall-market.ts'
-import { type MarketRecorder, recordMarket } from './record-market.ts'
+import { type MarketRecorder, recordMarket, SAMPLE_BEFORE_MS } from './record-market.ts'
 import { recordOpenInterest } from './record-open-interest.ts'
 import { keepReferencePrices } from './reference-prices.ts'
 import type { LiveRecorder } from './run-live.ts'
@@ -265,6 +265,9 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         isSwept: kept.isSwept,
         swept: () => heardSwept(recorder.market.marketId),
         trade: heardTrade,
+        priced: { fromMs: recorder.startMs - SAMPLE_BEFORE_MS, toMs: recorder.endMs },
+        mid: (observation) => recorder.mid(observation),
+        show: () => recorder.show(clock.now()),
         settled: () => kept.ready,
       }
     }
@@ -274,7 +277,21 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     if (!hasLeft || listedMs === undefined || nowMs < mendMs || nowMs - listedMs > LISTED_WITHIN_MS) return
     mendMs = nowMs + MEND_EVERY_MS
     const { coverage } = store
-    const about = { feed: tradeFeed, symbol, venue: parts.venue, coverage, tracker, listedMs, nowMs, signal }
+    // The contracts' own bars are asked for elsewhere.
+    const barFeeds = plan.hasTokens
+      ? COARSE_INTERVALS.map((interval) => candleFeed(plan.source, symbol, interval))
+      : []
+    const about = {
+      feed: tradeFeed,
+      barFeeds,
+      symbol,
+      venue: parts.venue,
+      coverage,
+      tracker,
+      listedMs,
+      nowMs,
+      signal,
+    }
     try {
       await mendPrints({ ...about, onMarket: heardMarket, markets: mended })
     } catch (error) {

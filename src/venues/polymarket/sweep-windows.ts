@@ -59,7 +59,7 @@ export function createWindowSweeper(options: {
     const byId = new Map(markets.map((market) => [market.market.marketId, market]))
     // What is on its way over the stream is left to it.
     const settledMs = clock.now() - TIMES.listedWithinMs / 2
-    const trades = await askTrades(rest, markets, session.signal, sinceMs)
+    const { trades } = await askTrades(rest, markets, session.signal, sinceMs)
     options.tellMarkets(session, desk.symbol)
     for (const trade of trades) {
       const hash = trade.id.slice(0, trade.id.indexOf('-'))
