@@ -20,6 +20,7 @@ import type { CoverageTracker } from './track-coverage.ts'
 export const LISTED_AFTER_MS = 75_000
 const MENDS_AT_ONCE = 4
 const LEFT_AT_ONCE = 20
+const MIDS_WITHIN_MS = 3_600_000
 /** A market that closed just before a gap may have been traded until its last moment. */
 const ENDED_BEFORE_MS = 5 * 60_000
 
@@ -91,7 +92,11 @@ async function mend(options: MendOptions, gap: Gap): Promise<boolean> {
   for (const each of concerned) if (!(await tell(options, each, gap))) return false
   // Coverage stands behind the rows in the writer, so those that wait for an earlier run's are waited for.
   for (const each of concerned) await each.settled()
-  const hasMids = await tellMids(options, concerned, gap)
+  const hasMids = await tellMids(options, concerned, gap).catch((error) => {
+    // Prints do not wait for midpoints for ever; without them the bars keep their gap.
+    if (options.signal.aborted || nowMs < gap.to + MIDS_WITHIN_MS) throw error
+    return false
+  })
   for (const each of concerned) each.show()
   options.tracker.confirm(options.feed, gap.from, gap.to)
   if (hasMids) for (const feed of options.barFeeds) options.tracker.confirm(feed, gap.from, gap.to)
