@@ -49,3 +49,20 @@ test('a stored bar is joined by prints that are found later; one of the venue ho
     assert.equal(bar?.open, '0.4')
   }
 })
+
+test('midpoints that are asked for later take their place in time', () => {
+  const bars = keepBars('money')
+  bars.mid({ timeMs: 100_000, price: '0.5' })
+  bars.mid({ timeMs: 110_000, price: '0.6' })
+  for (const [timeMs, price] of [
+    [10_000, '0.6'],
+    [60_000, '0.3'],
+    [70_000, '0.7'],
+  ] as const)
+    bars.mid({ timeMs, price })
+  const [taken] = bars.take()
+  assert.deepEqual(
+    [taken?.bar.open, taken?.bar.high, taken?.bar.low, taken?.bar.close],
+    ['0.6', '0.7', '0.3', '0.6'],
+  )
+})

@@ -95,9 +95,12 @@ export function keepBars(volume: VolumeUnit): KeptBars {
       const start = barStart(sample.timeMs, BASE_INTERVAL)
       const known = buckets.get(start)
       if (known?.prints.some((print) => print.isBlock !== true)) return
-      if (known?.mids.at(-1)?.price === sample.price) return
+      const last = known?.mids.at(-1)
+      const isLate = last !== undefined && sample.timeMs < last.timeMs
+      if (!isLate && last?.price === sample.price) return
       const bucket = bucketAt(sample.timeMs)
-      bucket.mids = extremes([...bucket.mids, sample])
+      const mids = [...bucket.mids, sample]
+      bucket.mids = extremes(isLate ? mids.sort((a, b) => a.timeMs - b.timeMs) : mids)
     },
     fix(bar, isWhole) {
       const bucket = bucketAt(bar.openTimeMs)

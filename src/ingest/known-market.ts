@@ -2,7 +2,7 @@
 import type { MarketInput, MarketRow } from '../core/rows/market.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 
-/** What was known stays known: a winner, and prices that only we have heard. */
+/** What was known stays known: a winner, tokens, prices that only we have heard, figures that are left out later. */
 export function withKnown(seen: MarketInput, known: MarketInput): MarketInput {
   const isUndone = known.status === 'resolved' && seen.status !== 'resolved'
   const base = isUndone
@@ -14,8 +14,14 @@ export function withKnown(seen: MarketInput, known: MarketInput): MarketInput {
         resolvedAt: known.resolvedAt ?? null,
       }
     : seen
+  const tokens = base.tokens === undefined || base.tokens.length === 0 ? known.tokens : base.tokens
   return {
     ...base,
+    tokens: tokens ?? [],
+    resolvedAt: base.resolvedAt ?? known.resolvedAt ?? null,
+    // A figure from while it was open is not that of the end.
+    volume: base.volume ?? (base.status === known.status ? (known.volume ?? null) : null),
+    liquidity: base.liquidity ?? known.liquidity ?? null,
     referencePriceStart: base.referencePriceStart ?? known.referencePriceStart ?? null,
     referencePriceEnd: base.referencePriceEnd ?? known.referencePriceEnd ?? null,
   }
@@ -31,6 +37,9 @@ export function fromRow(row: MarketRow): MarketInput {
     status: row.status as MarketInput['status'],
     winner: row.winner,
     resolvedAt: row.resolved_at === null ? null : Date.parse(row.resolved_at),
+    tokens: row.tokens.map(({ token_id: tokenId, outcome }) => ({ tokenId, outcome })),
+    volume: row.volume,
+    liquidity: row.liquidity,
     referencePriceStart: row.reference_price_start,
     referencePriceEnd: row.reference_price_end,
   }

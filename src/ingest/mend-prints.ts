@@ -5,13 +5,13 @@
  *            ──▶ all of them told in full? observed · else the gap stays, and is tried again later
  *
  * A market that ended while nobody listened is walked too, whether or not it lies in a gap: only this tells what was
- * lost of it without a trace. Bars are not closed by this: the midpoints of the time are published by nobody.
+ * lost of it without a trace. Bars are closed with their prints where the venue has kept the midpoints of the time.
  */
 import type { Feed } from '../core/feed.ts'
 import type { MarketInput } from '../core/rows/market.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 import type { CoverageStore, Gap } from '../store/coverage.ts'
-import type { TradeObservation } from '../venues/observation.ts'
+import type { MidObservation, TradeObservation } from '../venues/observation.ts'
 import type { TimeRange, Venue } from '../venues/venue.ts'
 import { MARKETS_BACK_MS } from './market-plans.ts'
 import type { CoverageTracker } from './track-coverage.ts'
@@ -20,6 +20,7 @@ import type { CoverageTracker } from './track-coverage.ts'
 export const LISTED_AFTER_MS = 75_000
 const MENDS_AT_ONCE = 4
 const LEFT_AT_ONCE = 20
+const MIDS_WITHIN_MS = 3_600_000
 /** A market that closed just before a gap may have been traded until its last moment. */
 const ENDED_BEFORE_MS = 5 * 60_000
 
@@ -37,12 +38,19 @@ export interface MendedMarket {
   /** Its whole list was told. */
   swept(): void
   trade(observation: TradeObservation): void
+  /** When its midpoints make bars. */
+  readonly priced: TimeRange
+  mid(observation: MidObservation): void
+  /** Puts the bars that have changed. */
+  show(): void
   /** Resolves when what was told is counted. */
   settled(): Promise<void>
 }
 
 export interface MendOptions {
   readonly feed: Feed<'trades'>
+  /** Bars that prints and midpoints make; none where the venue keeps no midpoints. */
+  readonly barFeeds: readonly Feed[]
   readonly symbol: AssetSymbol
   readonly venue: Pick<Venue, 'history'>
   readonly coverage: CoverageStore
@@ -84,7 +92,37 @@ async function mend(options: MendOptions, gap: Gap): Promise<boolean> {
   for (const each of concerned) if (!(await tell(options, each, gap))) return false
   // Coverage stands behind the rows in the writer, so those that wait for an earlier run's are waited for.
   for (const each of concerned) await each.settled()
+  const hasMids = await tellMids(options, concerned, gap).catch((error) => {
+    // Prints do not wait for midpoints for ever; without them the bars keep their gap.
+    if (options.signal.aborted || nowMs < gap.to + MIDS_WITHIN_MS) throw error
+    return false
+  })
+  for (const each of concerned) each.show()
   options.tracker.confirm(options.feed, gap.from, gap.to)
+  if (hasMids) for (const feed of options.barFeeds) options.tracker.confirm(feed, gap.from, gap.to)
+  return true
+}
+
+/** False where the venue has not kept the midpoints of some market. */
+async function tellMids(
+  options: MendOptions,
+  concerned: readonly MendedMarket[],
+  gap: Pick<Gap, 'from' | 'to'>,
+): Promise<boolean> {
+  const { venue, symbol, signal } = options
+  if (options.barFeeds.length === 0) return false
+  for (const each of concerned) {
+    const range = {
+      fromMs: Math.max(gap.from, each.priced.fromMs),
+      toMs: Math.min(gap.to, each.priced.toMs),
+    }
+    if (range.fromMs >= range.toMs) continue
+    const request = { dataset: 'mids', symbol, market: each.market.marketId, range } as const
+    for await (const { observations, covered, missing } of venue.history(request, { signal })) {
+      for (const row of observations) if (row.kind === 'mid') each.mid(row)
+      if (covered === null || missing.length > 0) return false
+    }
+  }
   return true
 }
 

@@ -38,6 +38,7 @@ export async function recallMarket(options: {
 }): Promise<void> {
   const { plan, recorder, series, venue, nowMs, recordedFromMs, settledMs, signal } = options
   const { symbol, marketId, volume } = recorder.market
+  if (recorder.instruments.length === 0) return
   const fromMs = barStart(
     Math.max(recorder.startMs - MARKETS_BACK_MS, nowMs - 2 * MARKETS_BACK_MS),
     BASE_INTERVAL,

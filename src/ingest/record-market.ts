@@ -7,12 +7,18 @@ import { composeUpDown, composeYesNo } from '../core/market-snapshot.ts'
 import type { CandleInput, CandleMarket } from '../core/rows/candle.ts'
 import type { MarketInput } from '../core/rows/market.ts'
 import type { PredmktASnapshotInput, PredmktBSnapshotInput } from '../core/rows/snapshot.ts'
-import type { DataObservation, MarketTickerObservation, TradeObservation } from '../venues/observation.ts'
+import type {
+  DataObservation,
+  MarketTickerObservation,
+  MidObservation,
+  TradeObservation,
+} from '../venues/observation.ts'
 import { type KeptBars, keepBars } from './keep-bars.ts'
 import { type MarketPlan, snapshotFeed } from './market-plans.ts'
 import { candleFeed, feedOf } from './plans.ts'
 import { type MarketSampler, sampleMarket } from './sample-market.ts'
 import { sequenceOf } from './sequence.ts'
+import { tellPrintsApart } from './tell-prints-apart.ts'
 import type { RowWriter } from './write-rows.ts'
 
 /** Books are sampled from so long before the window on: a market that has not begun is of little use. */
@@ -26,6 +32,8 @@ export interface MarketRecorder {
   readonly endMs: number
   readonly instruments: readonly string[]
   market: MarketInput
+  /** What was paid in all prints that are known; of markets with tokens. */
+  readonly traded: string
   observe(observation: DataObservation): void
   /** False for a print that is known by its id. */
   trade(observation: TradeObservation): boolean
@@ -33,6 +41,8 @@ export interface MarketRecorder {
   known(observation: TradeObservation, isInBar: boolean): void
   /** A bar of 5m that is known already. */
   fix(instrument: string, bar: MarketBar, isWhole: boolean): void
+  /** A midpoint that was asked for after the fact. */
+  mid(observation: MidObservation): void
   /** Puts the bars that have changed or ended. */
   show(nowMs: number): void
 }
@@ -52,7 +62,7 @@ export function recordMarket(options: {
   const endMs = options.market.endTime ?? 0
   const instruments = plan.hasTokens ? tokens.map(({ tokenId }) => tokenId) : [marketId]
   const bars = new Map<string, KeptBars>(instruments.map((each) => [each, keepBars(plan.volume)]))
-  const ids = new Set<string>()
+  const prints = tellPrintsApart(plan.hasTokens)
   const lastPrices = new Map<string, { timeMs: number; price: string }>()
   /** Bars that were shown open: written once more when they have ended. */
   const open = new Map<string, { instrument: string; interval: CandleInterval; openTimeMs: number }>()
@@ -111,9 +121,8 @@ export function recordMarket(options: {
     if (price !== null) bars.get(instrument)?.mid({ timeMs, price })
   }
 
-  function count(observation: TradeObservation): boolean {
-    if (ids.has(observation.id)) return false
-    ids.add(observation.id)
+  function count(observation: TradeObservation, isStored = false): boolean {
+    if (!prints.add(observation, isStored)) return false
     const { instrument, price, size, venueTimeMs: timeMs } = observation
     bars
       .get(instrument)
@@ -157,6 +166,9 @@ export function recordMarket(options: {
     endMs,
     instruments,
     market: options.market,
+    get traded() {
+      return prints.money
+    },
     observe(observation) {
       switch (observation.kind) {
         case 'book_snapshot':
@@ -192,11 +204,14 @@ export function recordMarket(options: {
       return true
     },
     known(observation, isInBar) {
-      if (isInBar) ids.add(observation.id)
-      else count(observation)
+      if (isInBar) prints.add(observation, true)
+      else count(observation, true)
     },
     fix(instrument, bar, isWhole) {
       bars.get(instrument)?.fix(bar, isWhole)
+    },
+    mid({ instrument, venueTimeMs: timeMs, price }) {
+      bars.get(instrument)?.mid({ timeMs, price })
     },
     show(nowMs) {
       for (const [instrument, kept] of bars)

@@ -19,7 +19,7 @@ import { BASE_INTERVAL, MARKETS_BACK_MS, type MarketPlan, snapshotFeed } from '.
 import { type MendedMarket, mendPrints } from './mend-prints.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
 import { recallMarket } from './recall-market.ts'
-import { type MarketRecorder, recordMarket } from './record-market.ts'
+import { type MarketRecorder, recordMarket, SAMPLE_BEFORE_MS } from './record-market.ts'
 import { recordOpenInterest } from './record-open-interest.ts'
 import { keepReferencePrices } from './reference-prices.ts'
 import type { LiveRecorder } from './run-live.ts'
@@ -109,14 +109,20 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   let finalizedMs = 0
 
   function heardMarket(seen: MarketInput): void {
-    const kept = markets.get(seen.marketId) ?? keep(seen)
+    const before = markets.get(seen.marketId)
+    const kept = before === undefined || hasTokensNow(before, seen) ? keep(seen) : before
     const { recorder } = kept
+    if (before !== undefined) recorder.market = before.recorder.market
     recorder.market = withKnown(seen, recorder.market)
     if (isListedWithAll(recorder)) windows.knows(seen.marketType ?? null, recorder.endMs)
     if (seen.openInterest != null && !interest.has(seen.marketId))
       interest.set(seen.marketId, String(seen.openInterest))
     if (kept.isReady) catalogue.put(recorder.market)
   }
+
+  /** Just after its creation a market may be listed without its tokens; what records them begins with them. */
+  const hasTokensNow = ({ recorder }: Kept, seen: MarketInput) =>
+    plan.hasTokens && recorder.instruments.length === 0 && (seen.tokens?.length ?? 0) > 0
 
   /** One that is traded a day ahead is told alone: it does not say that those before it are known. */
   function isListedWithAll({ startMs, endMs }: MarketRecorder): boolean {
@@ -259,6 +265,9 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         isSwept: kept.isSwept,
         swept: () => heardSwept(recorder.market.marketId),
         trade: heardTrade,
+        priced: { fromMs: recorder.startMs - SAMPLE_BEFORE_MS, toMs: recorder.endMs },
+        mid: (observation) => recorder.mid(observation),
+        show: () => recorder.show(clock.now()),
         settled: () => kept.ready,
       }
     }
@@ -268,7 +277,21 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     if (!hasLeft || listedMs === undefined || nowMs < mendMs || nowMs - listedMs > LISTED_WITHIN_MS) return
     mendMs = nowMs + MEND_EVERY_MS
     const { coverage } = store
-    const about = { feed: tradeFeed, symbol, venue: parts.venue, coverage, tracker, listedMs, nowMs, signal }
+    // The contracts' own bars are asked for elsewhere.
+    const barFeeds = plan.hasTokens
+      ? COARSE_INTERVALS.map((interval) => candleFeed(plan.source, symbol, interval))
+      : []
+    const about = {
+      feed: tradeFeed,
+      barFeeds,
+      symbol,
+      venue: parts.venue,
+      coverage,
+      tracker,
+      listedMs,
+      nowMs,
+      signal,
+    }
     try {
       await mendPrints({ ...about, onMarket: heardMarket, markets: mended })
     } catch (error) {
@@ -287,6 +310,14 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     const end = market.referencePriceEnd ?? fill(endMs)
     if (start === (market.referencePriceStart ?? null) && end === (market.referencePriceEnd ?? null)) return
     recorder.market = { ...market, referencePriceStart: start, referencePriceEnd: end }
+    catalogue.put(recorder.market)
+  }
+
+  /** Where the venue leaves the volume out it is what was traded, once every print was told. */
+  function fillVolume({ recorder, isSwept, isRecalled }: Kept): void {
+    const { market, traded } = recorder
+    if (market.volume != null || market.status === 'open' || !isSwept || !isRecalled) return
+    recorder.market = { ...market, volume: traded }
     catalogue.put(recorder.market)
   }
 
@@ -331,8 +362,10 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     show(nowMs) {
       const isDue = nowMs - shownMs >= plan.showEveryMs
       if (isDue) shownMs = nowMs
-      for (const [marketId, { recorder, isReady, isSwept }] of markets) {
+      for (const [marketId, kept] of markets) {
+        const { recorder, isReady, isSwept } = kept
         if (plan.hasTokens && isReady) fillReferences(recorder, nowMs)
+        if (plan.hasTokens && isReady) fillVolume(kept)
         if (isDue && isReady) recorder.show(nowMs)
         const keptMs = isSwept ? KEPT_AFTER_END_MS : SWEPT_WITHIN_MS
         if (!isReady || nowMs < recorder.endMs + keptMs) continue

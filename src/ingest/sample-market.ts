@@ -53,7 +53,8 @@ export function sampleMarket(options: {
   let lastGridMs = Number.NEGATIVE_INFINITY
   let doubts: { fromMs: number; toMs: number }[] = []
 
-  const isLive = () => live.size === books.size
+  /** A market whose books are not known yet has none that could be live. */
+  const isLive = () => books.size > 0 && live.size === books.size
 
   function take(gridMs: number, isKeepAlive: boolean): void {
     isDirty = false

@@ -28,12 +28,12 @@ export interface PredictionsWorld<C extends Clock = Clock> {
 
 export async function startPredictionsWorld<C extends Clock>(
   clock: C,
-  options: { slotMs: number },
+  options: { slotMs: number; v2FromMs?: number },
 ): Promise<PredictionsWorld<C>> {
   const sandbox = await startSandboxPredictions({
     seed: 11,
     clock,
-    slotMs: options.slotMs,
+    ...options,
     tickMs: 250,
     budgetScale: 1_000,
     signatureToleranceMs: 60_000,

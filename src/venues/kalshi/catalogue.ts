@@ -16,15 +16,17 @@ const TICKERS_PER_QUESTION = 50
 
 export interface KnownContract {
   readonly market: MarketInput
+  /** The same object until something of the contract changes. */
+  readonly observation: MarketObservation
   readonly series: Series
   readonly lastPrice: string | null
 }
 
 export interface KalshiCatalogue {
-  /** Lists the open and the coming contracts of a symbol; those that are new or have changed. */
-  refresh(symbol: AssetSymbol, signal: AbortSignal): Promise<MarketObservation[]>
+  /** Lists the open and the coming contracts of a symbol. What was answered is known, though the rest may fail. */
+  refresh(symbol: AssetSymbol, signal: AbortSignal): Promise<void>
   /** Asks about contracts whose result is due. */
-  resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<MarketObservation[]>
+  resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<void>
   wanted(symbol: AssetSymbol, nowMs: number): string[]
   get(ticker: string): KnownContract | undefined
   of(symbol: AssetSymbol): KnownContract[]
@@ -35,25 +37,24 @@ export function createKalshiCatalogue(asker: Asker): KalshiCatalogue {
   const texts = new Map<string, string>()
   const nextAskMs = new Map<string, number>()
 
-  /** Empty when nothing has changed since it was last told. */
-  function keep(row: unknown, series: Series, receivedMs: number): MarketObservation[] {
+  function keep(row: unknown, series: Series, receivedMs: number): void {
     const [wire] = readRows(asker, [row], Market, { origin: '/markets', receivedMs })
     const market = wire === undefined ? undefined : mapMarket(wire, series)
-    if (wire === undefined || market === undefined) return []
-    const lastPrice = wire.last_price_dollars ?? null
-    known.set(market.marketId, { market, series, lastPrice: Number(lastPrice) > 0 ? lastPrice : null })
+    if (wire === undefined || market === undefined) return
+    const lastPrice = Number(wire.last_price_dollars ?? 0) > 0 ? (wire.last_price_dollars ?? null) : null
+    const before = known.get(market.marketId)
     const text = JSON.stringify(market)
-    if (texts.get(market.marketId) === text) return []
+    const isSame = before !== undefined && texts.get(market.marketId) === text
+    const observation = isSame ? before.observation : marketObservation(market, receivedMs)
     texts.set(market.marketId, text)
-    return [marketObservation(market, receivedMs)]
+    known.set(market.marketId, { market, observation, series, lastPrice })
   }
 
   async function list(
     series: Series,
     query: Record<string, string | number>,
     signal: AbortSignal,
-  ): Promise<MarketObservation[]> {
-    const found: MarketObservation[] = []
+  ): Promise<void> {
     let cursor: string | undefined
     do {
       const question = {
@@ -62,10 +63,9 @@ export function createKalshiCatalogue(asker: Asker): KalshiCatalogue {
         weight: QUESTION_TOKENS,
       }
       const { value, answer } = await askTyped(asker, question, MarketList, signal)
-      for (const row of value.markets) found.push(...keep(row, series, answer.receivedMs))
+      for (const row of value.markets) keep(row, series, answer.receivedMs)
       cursor = value.cursor ? value.cursor : undefined
     } while (cursor !== undefined)
-    return found
   }
 
   function isDue(contract: KnownContract, nowMs: number): boolean {
@@ -89,17 +89,14 @@ export function createKalshiCatalogue(asker: Asker): KalshiCatalogue {
 
   return {
     async refresh(symbol, signal) {
-      const found: MarketObservation[] = []
       for (const series of seriesOfSymbol(symbol)) {
-        found.push(...(await list(series, { status: 'open' }, signal)))
-        found.push(...(await list(series, { status: 'unopened' }, signal)))
+        await list(series, { status: 'open' }, signal)
+        await list(series, { status: 'unopened' }, signal)
       }
-      return found
     },
     async resolve(symbol, nowMs, signal) {
       forget(nowMs)
       const due = [...known.values()].filter((each) => each.series.symbol === symbol && isDue(each, nowMs))
-      const found: MarketObservation[] = []
       for (const contract of due) {
         const sinceMs = nowMs - (contract.market.endTime ?? 0)
         const isSlow = sinceMs > KALSHI_TIMES.resolvePatienceMs
@@ -114,10 +111,9 @@ export function createKalshiCatalogue(asker: Asker): KalshiCatalogue {
         for (const row of value.markets) {
           const ticker = Market.is(row) ? row.ticker : ''
           const series = known.get(ticker)?.series ?? seriesOfTicker(ticker)
-          if (series !== undefined) found.push(...keep(row, series, answer.receivedMs))
+          if (series !== undefined) keep(row, series, answer.receivedMs)
         }
       }
-      return found
     },
     wanted(symbol, nowMs) {
       return [...known.values()]

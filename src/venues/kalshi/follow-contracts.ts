@@ -10,6 +10,7 @@ import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'
 import type { Companion, FeedIo } from '../companion.ts'
 import { createOwedSweeps, type OwedSweeps } from '../owed-sweeps.ts'
+import { createMarketTeller } from '../tell-markets.ts'
 import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import type { Desk } from './feed.ts'
@@ -38,6 +39,7 @@ export interface FollowOptions {
 
 export function followContracts(options: FollowOptions): Companion {
   const { clock, catalogue, rest, isPolling } = options
+  const teller = createMarketTeller((symbol) => catalogue.of(symbol).map(({ observation }) => observation))
   /** Per symbol: since when trades were not heard, and until when. */
   const holes = new Map<AssetSymbol, { fromMs: number; toMs: number | undefined }>()
   /** Sweeps of holes, and of contracts that have closed. */
@@ -83,19 +85,25 @@ export function followContracts(options: FollowOptions): Companion {
             throw error
           })
         }
+        // Books of a contract that was not told would be nobody's.
+        tellMarkets(session, desk.symbol)
         for (const lost of desk.follow(catalogue.wanted(desk.symbol, nowMs), nowMs)) {
           session.emit(`book:${desk.symbol}`, lost)
         }
-        for (const market of await catalogue.resolve(desk.symbol, nowMs, session.signal)) {
-          session.emit(`markets:${desk.symbol}`, market)
-        }
+        await catalogue.resolve(desk.symbol, nowMs, session.signal)
+        tellMarkets(session, desk.symbol)
         await sweepOwed(session, desk.symbol)
         await sweepClosed(session, desk.symbol, nowMs)
       } catch {
         // The venue did not answer: the channel falls silent, which is told; the next round tries again.
+        tellMarkets(session, desk.symbol)
       }
       await rested(STEP_MS, session.signal)
     }
+  }
+
+  function tellMarkets(session: FeedIo, symbol: AssetSymbol): void {
+    for (const market of teller.take(symbol)) session.emit(`markets:${symbol}`, market)
   }
 
   async function sweepRunning(session: FeedIo, symbol: AssetSymbol): Promise<void> {
@@ -108,12 +116,14 @@ export function followContracts(options: FollowOptions): Companion {
   async function list(session: FeedIo, desk: Desk): Promise<void> {
     const { symbol } = desk
     const askedMs = clock.now()
-    const changed = await catalogue.refresh(symbol, session.signal)
-    for (const market of changed) session.emit(`markets:${symbol}`, market)
+    await catalogue.refresh(symbol, session.signal)
+    tellMarkets(session, symbol)
     session.heard(`markets:${symbol}`)
     rounds.listed(symbol, askedMs)
     if (isPolling) for (const contract of catalogue.of(symbol)) emitFigures(session, contract)
-    const traded = changed.filter(({ market }) => isTraded(market.marketId, String(market.volume ?? '')))
+    const traded = catalogue
+      .of(symbol)
+      .filter(({ market }) => isTraded(market.marketId, String(market.volume ?? '')))
     const hole = holes.get(symbol)
     const sinceMs = isPolling
       ? (polledMs.get(symbol) ?? askedMs - 2 * TIMES.catalogueEveryMs)

@@ -16,6 +16,10 @@ const PAGE_ROWS = 100
 const OTHER_SOURCE_EVERY = 6
 
 export interface KnownMarket extends UpDownMarket {
+  /** The same object until something of the market changes. */
+  readonly observation: MarketObservation
+  /** The order book named the winner; when it was resolved, and the last figures, the catalogue has yet to say. */
+  readonly isProvisional: boolean
   /** When we first saw it closed. */
   closedSeenMs: number | null
   tries: number
@@ -23,16 +27,18 @@ export interface KnownMarket extends UpDownMarket {
 }
 
 export interface PolymarketCatalogue {
-  refresh(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<MarketObservation[]>
-  resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<MarketObservation[]>
+  /** Lists the windows around the present. What was answered is known, though the rest may fail. */
+  refresh(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<void>
+  /** Asks about windows whose winner is due. */
+  resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<void>
   /** The venue says that this market has a winner: it is asked about at once. */
   hurry(marketId: string): void
   wanted(symbol: AssetSymbol, nowMs: number): Leg[]
   of(symbol: AssetSymbol): KnownMarket[]
-  /** Every window that is listed but not told yet: it may be traded a day before it begins. */
+  /** Every window that is listed but not known yet: it may be traded a day before it begins. */
   ahead(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<UpDownMarket[]>
-  /** Tells a window of `ahead` before its time; empty when it was told. */
-  meet(market: UpDownMarket, receivedMs: number): MarketObservation[]
+  /** A window of `ahead` is to be known before its time. */
+  meet(market: UpDownMarket, receivedMs: number): void
   get(marketId: string): KnownMarket | undefined
 }
 
@@ -90,37 +96,36 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
   const known = new Map<string, KnownMarket>()
   const texts = new Map<string, string>()
 
-  /** Empty when nothing has changed since it was last told. */
-  function keep(seen: UpDownMarket, receivedMs: number): MarketObservation[] {
+  function keep(seen: UpDownMarket, receivedMs: number, isProvisional = false): void {
     const { marketId } = seen.market
     const before = known.get(marketId)
     // A winner stays: a late listing may still say "closed".
-    if (before?.market.status === 'resolved' && seen.market.status !== 'resolved') return []
-    // After the close the venue says 0: the last figure before it is the one to keep.
-    const isOver = seen.market.status !== 'open'
-    const liquidity = isOver ? (before?.market.liquidity ?? null) : seen.market.liquidity
-    const market = { ...seen.market, ...(liquidity === undefined ? {} : { liquidity }) }
-    const isClosed = market.status === 'resolved' || (isOver && market.active === false)
+    if (before?.market.status === 'resolved' && seen.market.status !== 'resolved') return
+    const hasLegs = seen.legs.length > 0
+    const market = {
+      ...seen.market,
+      // Figures and tokens may be left out of an answer; what was told before stands.
+      liquidity: seen.market.liquidity ?? before?.market.liquidity ?? null,
+      tokens: (hasLegs ? seen.market.tokens : before?.market.tokens) ?? [],
+    }
+    const isClosed = market.status === 'resolved' || (market.status !== 'open' && market.active === false)
+    const text = JSON.stringify(market)
+    const isSame = before !== undefined && texts.get(marketId) === text
+    texts.set(marketId, text)
     known.set(marketId, {
       market,
-      legs: seen.legs.length > 0 ? seen.legs : (before?.legs ?? []),
+      observation: isSame ? before.observation : marketObservation(market, receivedMs),
+      legs: hasLegs ? seen.legs : (before?.legs ?? []),
+      isProvisional,
       closedSeenMs: before?.closedSeenMs ?? (isClosed ? receivedMs : null),
       tries: before?.tries ?? 0,
       nextAskMs: before?.nextAskMs ?? 0,
     })
-    const text = JSON.stringify(market)
-    if (texts.get(marketId) === text) return []
-    texts.set(marketId, text)
-    return [marketObservation(market, receivedMs)]
   }
 
-  async function askAgain(
-    market: KnownMarket,
-    nowMs: number,
-    signal: AbortSignal,
-  ): Promise<MarketObservation[]> {
+  async function askAgain(market: KnownMarket, nowMs: number, signal: AbortSignal): Promise<void> {
     const { slug, marketId } = market.market
-    if (market.tries % OTHER_SOURCE_EVERY === 0) return askOrderBook(market, signal)
+    if (!market.isProvisional && market.tries % OTHER_SOURCE_EVERY === 0) return askOrderBook(market, signal)
     // Closed markets vanish from listings that do not ask for them.
     const query = { slug: slug ?? '', closed: 'true' }
     const question = { path: '/markets', query, weight: 1 }
@@ -129,42 +134,44 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
     const rows = readRows(askers.gamma, value, GammaMarket, about)
     const row = rows.find((each) => each.conditionId.toLowerCase() === marketId)
     const seen = row === undefined ? undefined : mapMarket(row, nowMs)
-    if (seen === undefined) return []
+    if (seen === undefined) return
     // Fetched alone, a market does not name its event.
     const { eventId, openInterest } = market.market
     const event = {
       eventId: seen.market.eventId ?? eventId ?? null,
       openInterest: seen.market.openInterest ?? openInterest ?? null,
     }
-    return keep({ ...seen, market: { ...seen.market, ...event } }, answer.receivedMs)
+    keep({ ...seen, market: { ...seen.market, ...event } }, answer.receivedMs)
   }
 
-  async function askOrderBook(market: KnownMarket, signal: AbortSignal): Promise<MarketObservation[]> {
+  async function askOrderBook(market: KnownMarket, signal: AbortSignal): Promise<void> {
     const question = { path: `/markets/${market.market.marketId}`, weight: 1 }
     const { value, answer } = await askTyped(askers.clob, question, ClobMarket, signal)
     const winner = value.closed ? value.tokens.find((token) => token.winner === true)?.outcome : undefined
-    if (winner === undefined) return []
-    const { receivedMs } = answer
+    if (winner === undefined) return
+    // When it was resolved the order book does not say: that is left open until the catalogue does.
     const resolved = {
       ...market.market,
       active: false,
       status: 'resolved' as const,
       winner,
-      resolvedAt: receivedMs,
+      resolvedAt: null,
     }
-    return keep({ market: resolved, legs: market.legs }, receivedMs)
+    keep({ market: resolved, legs: market.legs }, answer.receivedMs, true)
   }
 
-  function isDue({ market, nextAskMs }: KnownMarket, nowMs: number): boolean {
-    const sinceMs = nowMs - (market.endTime ?? 0)
-    if (market.status === 'resolved' || sinceMs >= TIMES.resolveForMs) return false
-    return sinceMs >= TIMES.resolveAfterMs && nowMs >= nextAskMs
+  const isSettled = ({ market, isProvisional }: KnownMarket) => market.status === 'resolved' && !isProvisional
+
+  function isDue(market: KnownMarket, nowMs: number): boolean {
+    const sinceMs = nowMs - (market.market.endTime ?? 0)
+    if (isSettled(market) || sinceMs >= TIMES.resolveForMs) return false
+    return sinceMs >= TIMES.resolveAfterMs && nowMs >= market.nextAskMs
   }
 
   function forget(nowMs: number): void {
-    for (const [marketId, { market }] of known) {
-      const sinceMs = nowMs - (market.endTime ?? 0)
-      if (sinceMs < (market.status === 'resolved' ? 3_600_000 : TIMES.resolveForMs)) continue
+    for (const [marketId, market] of known) {
+      const sinceMs = nowMs - (market.market.endTime ?? 0)
+      if (sinceMs < (isSettled(market) ? 3_600_000 : TIMES.resolveForMs)) continue
       known.delete(marketId)
       texts.delete(marketId)
     }
@@ -179,7 +186,6 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
 
   return {
     async refresh(symbol, nowMs, signal) {
-      const changed: MarketObservation[] = []
       for (const series of seriesOf(symbol)) {
         const range = rangeOf(series, nowMs)
         const { found, receivedMs } = await listSeries(askers, series, {
@@ -188,25 +194,22 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
           nowMs,
           signal,
         })
-        for (const market of found) changed.push(...keep(market, receivedMs))
+        for (const market of found) keep(market, receivedMs)
       }
-      return changed
     },
     async resolve(symbol, nowMs, signal) {
       forget(nowMs)
-      const changed: MarketObservation[] = []
       for (const market of known.values()) {
         if (market.market.symbol !== symbol || !isDue(market, nowMs)) continue
         const isSlow = nowMs - (market.market.endTime ?? 0) > TIMES.resolvePatienceMs
         market.tries += 1
         market.nextAskMs = nowMs + (isSlow ? TIMES.resolveSlowlyMs : TIMES.resolveEveryMs)
         try {
-          changed.push(...(await askAgain(market, nowMs, signal)))
+          await askAgain(market, nowMs, signal)
         } catch {
           // Asked again when it is next due.
         }
       }
-      return changed
     },
     hurry(marketId) {
       const market = known.get(marketId)
@@ -239,7 +242,9 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
       }
       return listed.filter(({ market }) => !known.has(market.marketId))
     },
-    meet: (market, receivedMs) => (known.has(market.market.marketId) ? [] : keep(market, receivedMs)),
+    meet(market, receivedMs) {
+      if (!known.has(market.market.marketId)) keep(market, receivedMs)
+    },
     of: (symbol) => [...known.values()].filter(({ market }) => market.symbol === symbol),
     get: (marketId) => known.get(marketId.toLowerCase()),
   }

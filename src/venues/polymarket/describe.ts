@@ -27,7 +27,7 @@ export const polymarketDescription: VenueDescription & { readonly hosts: Polymar
   history: {
     markets: { maxAgeMs: null, pageRows: 100 },
     trades: { maxAgeMs: 3 * 365 * 24 * 60 * MINUTE_MS, pageRows: 1_000 },
-    mids: { maxAgeMs: null, pageRows: 10_000 },
+    mids: { maxAgeMs: 7 * 24 * 60 * MINUTE_MS, pageRows: 10_000 },
   },
   notProvided: {
     book: 'past books are not published',

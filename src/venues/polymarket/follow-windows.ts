@@ -9,6 +9,7 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'
 import type { Companion, FeedIo } from '../companion.ts'
+import { createMarketTeller } from '../tell-markets.ts'
 import type { PolymarketCatalogue } from './catalogue.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 import type { Desk, FollowedToken } from './feed.ts'
@@ -38,7 +39,8 @@ export const routeName = (symbol: AssetSymbol) => `market:${symbol}`
 
 export function followWindows(options: FollowOptions): Companion {
   const { clock, catalogue, rest } = options
-  const sweeper = createWindowSweeper({ catalogue, rest, clock })
+  const teller = createMarketTeller((symbol) => catalogue.of(symbol).map(({ observation }) => observation))
+  const sweeper = createWindowSweeper({ catalogue, rest, clock, tellMarkets })
   const frozenMs = new Map<AssetSymbol, number[]>()
   let io: FeedIo | undefined
 
@@ -65,22 +67,28 @@ export function followWindows(options: FollowOptions): Companion {
       try {
         if ((nowMs >= nextListMs || options.announced.delete(symbol)) && !session.isPaused()) {
           nextListMs = nowMs + TIMES.catalogueEveryMs
-          const changed = await catalogue.refresh(symbol, nowMs, session.signal)
-          for (const market of changed) session.emit(`markets:${symbol}`, market)
+          await catalogue.refresh(symbol, nowMs, session.signal)
+          tellMarkets(session, symbol)
           session.heard(`markets:${symbol}`)
         }
+        // Books of a window that was not told would be nobody's.
+        tellMarkets(session, symbol)
         for (const lost of desk.follow(catalogue.wanted(symbol, nowMs), nowMs)) {
           session.emit(`book:${symbol}`, lost)
         }
-        for (const market of await catalogue.resolve(symbol, nowMs, session.signal)) {
-          session.emit(`markets:${symbol}`, market)
-        }
+        await catalogue.resolve(symbol, nowMs, session.signal)
+        tellMarkets(session, symbol)
         for (const market of catalogue.of(symbol)) await sweeper.closed(session, desk, market, nowMs)
       } catch {
         // The venue did not answer: the channel falls silent, which is told; the next round tries again.
+        tellMarkets(session, symbol)
       }
       await rested(STEP_MS, session.signal)
     }
+  }
+
+  function tellMarkets(session: FeedIo, symbol: AssetSymbol): void {
+    for (const market of teller.take(symbol)) session.emit(`markets:${symbol}`, market)
   }
 
   async function sweep(session: FeedIo, desk: Desk): Promise<void> {

@@ -2,7 +2,7 @@
 import type { MarketType } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { askTyped, readRows } from '../ask-typed.ts'
-import { notProvided, rangeOrNull } from '../history-range.ts'
+import { notProvided, rangeOrNull, splitByAge } from '../history-range.ts'
 import type { MidObservation, TradeObservation } from '../observation.ts'
 import { VenueError } from '../pager.ts'
 import type { HistoryPage, HistoryRequest, TimeRange } from '../venue.ts'
@@ -22,7 +22,6 @@ import {
   type BookWire,
   GammaMarket,
   GammaMarkets,
-  MidHistory,
   MidV2,
   RowsV1,
   RowsV2,
@@ -33,7 +32,7 @@ import {
 } from './wire.ts'
 
 const TRADES_PER_PAGE = 1_000
-/** The first version of the data interface goes no deeper. */
+/** The first version of the data interface goes no deeper; some of its answers refuse from 3,000 on. */
 const DEEPEST_OFFSET = 10_000
 const MARKETS_WINDOW_MS: Record<MarketType, number> = {
   '5m': 6 * 3_600_000,
@@ -44,7 +43,10 @@ const MARKETS_WINDOW_MS: Record<MarketType, number> = {
 }
 /** Prints are published some seconds after their block. */
 const SETTLE_MS = 30_000
-const MIDS_WINDOW_MS = 7 * 24 * 3_600_000
+const MID_SECONDS = 60
+const MIDS_PER_PAGE = 10_000
+const MIDS_WINDOW_MS = 24 * 3_600_000
+const MIDS_KEPT_MS = 7 * 24 * 3_600_000
 
 export interface PolymarketRest extends PolymarketAskers {
   now(): number
@@ -62,6 +64,12 @@ export async function askBook(
   return { book: value, receivedMs: answer.receivedMs }
 }
 
+export interface AskedTrades {
+  readonly trades: TradeObservation[]
+  /** From here on none is missing. */
+  readonly wholeFromMs: number
+}
+
 /**
  * The prints of some markets, oldest first, with the names that the stream gives them. The venue lists the newest
  * first, so one who knows what was before an instant reads no further.
@@ -71,10 +79,10 @@ export async function askTrades(
   markets: readonly UpDownMarket[],
   signal: AbortSignal,
   sinceMs = 0,
-): Promise<TradeObservation[]> {
+): Promise<AskedTrades> {
   const marketIds = markets.map(({ market }) => market.marketId)
   const sinceS = Math.floor(sinceMs / 1_000)
-  const listed =
+  const { listed, wholeFromS } =
     rest.dataVersion === 'v2'
       ? await askTradesV2(rest, marketIds, sinceS, signal)
       : await askTradesV1(rest, marketIds, sinceS, signal)
@@ -85,7 +93,7 @@ export async function askTrades(
   const ordered = listed
     .filter(({ timestamp }) => timestamp >= sinceS)
     .sort((a, b) => a.timestamp - b.timestamp || compareText(factsOf(a), factsOf(b)))
-  return ordered.flatMap((row) => {
+  const trades = ordered.flatMap((row) => {
     const leg = legs.get(row.token_id)
     if (leg === undefined) return []
     const group = `${row.transaction_hash}:${row.token_id}`
@@ -93,6 +101,12 @@ export async function askTrades(
     places.set(group, place + 1)
     return [mapSweptTrade(row, tradeId(row.transaction_hash, row.token_id, place), leg, receivedMs)]
   })
+  return { trades, wholeFromMs: wholeFromS * 1_000 }
+}
+
+interface Listed {
+  readonly listed: TradeV2Wire[]
+  readonly wholeFromS: number
 }
 
 const factsOf = (row: TradeV2Wire) =>
@@ -104,7 +118,7 @@ async function askTradesV2(
   marketIds: readonly string[],
   sinceS: number,
   signal: AbortSignal,
-): Promise<TradeV2Wire[]> {
+): Promise<Listed> {
   const found: TradeV2Wire[] = []
   let cursor: string | undefined
   do {
@@ -117,30 +131,50 @@ async function askTradesV2(
     const more = value.pagination?.has_more !== false && !isKnown
     cursor = more ? value.pagination?.next_cursor || undefined : undefined
   } while (cursor !== undefined)
-  return found
+  return { listed: found, wholeFromS: sinceS }
 }
 
-/** The first version takes one market at a time. */
+/** The first version takes one market at a time, and of a busy one tells only the newest prints. */
 async function askTradesV1(
   rest: PolymarketRest,
   marketIds: readonly string[],
   sinceS: number,
   signal: AbortSignal,
-): Promise<TradeV2Wire[]> {
+): Promise<Listed> {
   const found: TradeV2Wire[] = []
+  let wholeFromS = sinceS
   for (const marketId of marketIds) {
-    for (let offset = 0; offset < DEEPEST_OFFSET; ) {
-      const query = { market: marketId, limit: TRADES_PER_PAGE, offset, takerOnly: 'true' }
-      const question = { path: '/trades', query, weight: 1 }
-      const { value, answer } = await askTyped(rest.data, question, RowsV1, signal)
-      const about = { origin: question.path, receivedMs: answer.receivedMs }
-      const rows = readRows(rest.data, value, TradeV1, about).map(asV2)
-      found.push(...rows)
-      if (value.length === 0 || (rows.at(-1)?.timestamp ?? sinceS) < sinceS) break
-      offset += value.length
+    for (let offset = 0; ; ) {
+      const page = offset < DEEPEST_OFFSET ? await askPageV1(rest, marketId, offset, signal) : 'too deep'
+      if (page === 'too deep') {
+        // The second of the oldest that was told may be told in part.
+        wholeFromS = Math.max(wholeFromS, (found.at(-1)?.timestamp ?? 0) + 1)
+        break
+      }
+      found.push(...page.rows)
+      if (page.length === 0 || (page.rows.at(-1)?.timestamp ?? sinceS) < sinceS) break
+      offset += page.length
     }
   }
-  return found
+  return { listed: found, wholeFromS }
+}
+
+async function askPageV1(
+  rest: PolymarketRest,
+  marketId: string,
+  offset: number,
+  signal: AbortSignal,
+): Promise<{ rows: TradeV2Wire[]; length: number } | 'too deep'> {
+  const query = { market: marketId, limit: TRADES_PER_PAGE, offset, takerOnly: 'true' }
+  const question = { path: '/trades', query, weight: 1 }
+  try {
+    const { value, answer } = await askTyped(rest.data, question, RowsV1, signal)
+    const about = { origin: question.path, receivedMs: answer.receivedMs }
+    return { rows: readRows(rest.data, value, TradeV1, about).map(asV2), length: value.length }
+  } catch (error) {
+    if (offset > 0 && error instanceof VenueError && error.isFinal) return 'too deep'
+    throw error
+  }
 }
 
 function asV2(row: TradeV1Wire): TradeV2Wire {
@@ -183,10 +217,12 @@ export async function* walkHistory(
   if (dataset !== 'trades' && dataset !== 'mids') return yield notProvided(range)
   const [marketId = '', outcome] = (request.market ?? '').split('#')
   if (marketId === '') throw new RangeError(`polymarket: the history of ${dataset} needs a market`)
-  const market = knownMarket(marketId) ?? (await askMarket(rest, marketId, signal))
-  if (market === undefined || market.legs.length === 0) {
-    throw new VenueError(`polymarket knows no market ${marketId}`, { isFinal: true })
-  }
+  const known = knownMarket(marketId)
+  const hasLegs = known !== undefined && known.legs.length > 0
+  const market = hasLegs ? known : await askMarket(rest, marketId, signal)
+  if (market === undefined) throw new VenueError(`polymarket knows no market ${marketId}`, { isFinal: true })
+  // Listed without its tokens, as happens just after its creation: nothing can be said of it yet.
+  if (market.legs.length === 0) return yield { observations: [], covered: null, missing: [] }
   if (dataset === 'trades') return yield* walkTrades(rest, market, range, signal)
   for (const leg of market.legs) {
     if (outcome === undefined || leg.outcome === outcome) yield* walkMids(rest, leg, range, signal)
@@ -201,9 +237,9 @@ async function* walkTrades(
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
   const askedMs = rest.now()
-  const trades = await askTrades(rest, [market], signal, range.fromMs)
+  const { trades, wholeFromMs } = await askTrades(rest, [market], signal, range.fromMs)
   const observations = trades.filter(({ venueTimeMs: at }) => at >= range.fromMs && at < range.toMs)
-  const covered = rangeOrNull(range.fromMs, Math.min(range.toMs, askedMs - SETTLE_MS))
+  const covered = rangeOrNull(Math.max(range.fromMs, wholeFromMs), Math.min(range.toMs, askedMs - SETTLE_MS))
   yield { observations, covered, missing: [] }
 }
 
@@ -233,17 +269,25 @@ async function* walkMarkets(
   }
 }
 
+/** One question a day of a token: what was sampled once a minute is kept for a week. */
 async function* walkMids(
   rest: PolymarketRest,
   leg: Leg,
   range: TimeRange,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
-  for (let fromMs = range.fromMs; fromMs < range.toMs; fromMs += MIDS_WINDOW_MS) {
-    const window = { fromMs, toMs: Math.min(range.toMs, fromMs + MIDS_WINDOW_MS) }
-    const found = await askMids(rest, leg, window, signal)
-    const observations = found.filter(({ venueTimeMs: at }) => at >= window.fromMs && at < window.toMs)
-    yield { observations, covered: window, missing: [] }
+  // Only the newer data interface keeps the midpoints of markets that are over.
+  if (rest.dataVersion !== 'v2') return yield notProvided(range)
+  const { lost, kept } = splitByAge(range, rest.now() - MIDS_KEPT_MS)
+  if (lost !== null) yield notProvided(lost)
+  if (kept === null) return
+  for (let fromMs = kept.fromMs; fromMs < kept.toMs; fromMs += MIDS_WINDOW_MS) {
+    const window = { fromMs, toMs: Math.min(kept.toMs, fromMs + MIDS_WINDOW_MS) }
+    const askedMs = rest.now()
+    const { mids, isFine } = await askMids(rest, leg, window, signal)
+    const observations = mids.filter(({ venueTimeMs: at }) => at >= window.fromMs && at < window.toMs)
+    const covered = rangeOrNull(window.fromMs, Math.min(window.toMs, askedMs - SETTLE_MS))
+    yield { observations, covered: isFine ? covered : null, missing: [] }
   }
 }
 
@@ -252,24 +296,29 @@ async function askMids(
   leg: Leg,
   window: TimeRange,
   signal: AbortSignal,
-): Promise<MidObservation[]> {
-  const start = Math.floor(window.fromMs / 1_000)
-  const end = Math.ceil(window.toMs / 1_000)
-  if (rest.dataVersion === 'v2') {
-    const query = { token_id: leg.tokenId, start, end, bucket_seconds: 60, limit: 10_000 }
-    const question = { path: '/v2/prices-history', query, weight: 1 }
+): Promise<{ mids: MidObservation[]; isFine: boolean }> {
+  const about = {
+    token_id: leg.tokenId,
+    start: Math.floor(window.fromMs / 1_000),
+    end: Math.ceil(window.toMs / 1_000),
+    bucket_seconds: MID_SECONDS,
+    limit: MIDS_PER_PAGE,
+  }
+  const mids: MidObservation[] = []
+  let isFine = true
+  let cursor: string | undefined
+  do {
+    const question = { path: '/v2/prices-history', query: { ...about, cursor }, weight: 1 }
     const { value, answer } = await askTyped(rest.data, question, RowsV2, signal)
     const { receivedMs } = answer
-    return (
-      readRows(rest.data, value.data, MidV2, { origin: question.path, receivedMs })
-        // The last point of a resolved market is its settlement, not a price.
-        .filter((row) => row.resolution_seconds !== 0)
-        .map((row) => mapMid(row.timestamp, row.price, leg, receivedMs))
-    )
-  }
-  // The parameter is called market and takes the token.
-  const query = { market: leg.tokenId, startTs: start, endTs: end, fidelity: 1 }
-  const question = { path: '/prices-history', query, weight: 1 }
-  const { value, answer } = await askTyped(rest.clob, question, MidHistory, signal)
-  return value.history.map(({ t, p }) => mapMid(t, p, leg, answer.receivedMs))
+    // The last point of a resolved market is its settlement, not a price.
+    for (const row of readRows(rest.data, value.data, MidV2, { origin: question.path, receivedMs })) {
+      // The last point of a resolved market is its settlement, not a price.
+      if (row.resolution_seconds === 0) continue
+      mids.push(mapMid(row.timestamp, row.price, leg, receivedMs))
+      if ((row.resolution_seconds ?? MID_SECONDS) > MID_SECONDS) isFine = false
+    }
+    cursor = value.pagination?.has_more === true ? value.pagination.next_cursor || undefined : undefined
+  } while (cursor !== undefined)
+  return { mids, isFine }
 }

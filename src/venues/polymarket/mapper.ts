@@ -83,17 +83,20 @@ export function mapMarket(
   if (endTime <= startTime) return undefined
   const ids = readList(wire.version === 'v2' ? wire.positionIds : wire.clobTokenIds) ?? []
   const marketId = wire.conditionId.toLowerCase()
-  const legs = ['Up', 'Down'].flatMap((outcome): Leg[] => {
+  const named = ['Up', 'Down'].flatMap((outcome): Leg[] => {
     const tokenId = ids[outcomes.indexOf(outcome)]
     if (tokenId === undefined || tokenId === '') return []
     return [{ marketId, tokenId, outcome, symbol: slug.symbol, startMs: startTime, endMs: endTime }]
   })
+  // One token alone is as good as none.
+  const legs = named.length === 2 ? named : []
   const winner = winnerOf(wire, outcomes)
   const isClosed = wire.closed === true
+  const isOver = isClosed || nowMs >= endTime
   const closedMs = readVenueTime(wire.closedTime)
   const parent = event ?? wire.events?.[0]
   return {
-    legs: legs.length === 2 ? legs : [],
+    legs,
     market: {
       marketId,
       source: 'predmkt_a',
@@ -107,7 +110,7 @@ export function mapMarket(
       startTime,
       endTime,
       active: !isClosed && wire.acceptingOrders !== false && nowMs < endTime,
-      status: winner !== null ? 'resolved' : isClosed || nowMs >= endTime ? 'closed' : 'open',
+      status: winner !== null ? 'resolved' : isOver ? 'closed' : 'open',
       winner,
       resolvedAt: winner === null ? null : closedMs,
       tokens: legs.map(({ tokenId, outcome }) => ({ tokenId, outcome })),
@@ -115,7 +118,8 @@ export function mapMarket(
       referencePriceStart: null,
       referencePriceEnd: null,
       volume: wire.volumeNum ?? wire.volume ?? null,
-      liquidity: wire.liquidityNum ?? null,
+      // After the close the venue says 0: the last figure before it is the one that counts.
+      liquidity: isOver ? null : (wire.liquidityNum ?? null),
       openInterest: parent?.openInterest ?? null,
       aliases: [wire.id],
     },

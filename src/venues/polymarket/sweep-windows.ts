@@ -40,6 +40,8 @@ export function createWindowSweeper(options: {
   catalogue: PolymarketCatalogue
   rest: PolymarketRest
   clock: Clock
+  /** Tells what is known of the windows and was not told. */
+  tellMarkets: (session: FeedIo, symbol: AssetSymbol) => void
 }): WindowSweeper {
   const { catalogue, rest, clock } = options
   /** Per market the sweeps that were done, and those that failed since. */
@@ -57,12 +59,16 @@ export function createWindowSweeper(options: {
     const byId = new Map(markets.map((market) => [market.market.marketId, market]))
     // What is on its way over the stream is left to it.
     const settledMs = clock.now() - TIMES.listedWithinMs / 2
-    for (const trade of await askTrades(rest, markets, session.signal, sinceMs)) {
+    const { trades } = await askTrades(rest, markets, session.signal, sinceMs)
+    options.tellMarkets(session, desk.symbol)
+    for (const trade of trades) {
       const hash = trade.id.slice(0, trade.id.indexOf('-'))
       if (trade.venueTimeMs > settledMs || desk.hasHeard(hash, trade.instrument)) continue
       const market = byId.get(trade.leg?.marketId ?? '')
-      for (const met of market === undefined ? [] : catalogue.meet(market, trade.receivedMs))
-        session.emit(`markets:${desk.symbol}`, met)
+      if (market !== undefined && catalogue.get(market.market.marketId) === undefined) {
+        catalogue.meet(market, trade.receivedMs)
+        options.tellMarkets(session, desk.symbol)
+      }
       session.emit(`trades:${desk.symbol}`, trade)
     }
   }

@@ -175,8 +175,8 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
         return { newestMs: book.timestamp === undefined ? null : Number(book.timestamp), newestId: null }
       }
       const market = catalogue.get(leg.marketId)
-      const trades = market === undefined ? [] : await askTrades(rest, [market], signal)
-      return { newestMs: trades.at(-1)?.venueTimeMs ?? null, newestId: null }
+      const asked = market === undefined ? undefined : await askTrades(rest, [market], signal)
+      return { newestMs: asked?.trades.at(-1)?.venueTimeMs ?? null, newestId: null }
     },
     async book(symbol, { signal }) {
       const leg = await runningLeg(symbol, signal)

@@ -161,9 +161,6 @@ export const RowsV2 = wireType(
 export const MidV2 = wireType(
   Type.Object({ timestamp: Type.Number(), price: Numeric, resolution_seconds: maybe(Type.Number()) }),
 )
-export const MidHistory = wireType(
-  Type.Object({ history: Type.Array(Type.Object({ t: Type.Number(), p: Numeric })) }),
-)
 
 const tick = {
   timestamp: Type.Integer({ minimum: 0 }),

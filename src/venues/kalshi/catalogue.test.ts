@@ -1,0 +1,105 @@
+/** Whatever the venue has answered about a contract reaches every session, though another question fails. */
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { test } from 'node:test'
+import {
+  type Answer,
+  type Asked,
+  fastClock,
+  hear,
+  startLoopback,
+} from '../../../test/predictions/loopback.ts'
+import type { Channel } from '../channel.ts'
+import { createKalshi } from './venue.ts'
+
+const START = Date.UTC(2026, 3, 16, 4, 59)
+const CHANNELS: Channel[] = [{ dataset: 'markets', symbol: 'BTC' }]
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const kalshi = {
+  keyId: 'key-1',
+  privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+}
+const PATH = '/trade-api/v2/markets'
+const QUARTER = 'KXBTC15M-26APR160100-00'
+const strike = (index: number) => `KXBTCD-26APR1601-T${72_000 + index * 250}`
+
+const contract = (ticker: string, more: Record<string, unknown> = {}) => ({
+  ticker,
+  event_ticker: ticker.split('-').slice(0, 2).join('-'),
+  title: 'BTC price?',
+  open_time: '2026-04-16T04:45:00Z',
+  close_time: '2026-04-16T05:00:00Z',
+  status: 'active',
+  result: '',
+  ...more,
+})
+
+async function start(speed: number, answer: (asked: Asked) => Answer | undefined) {
+  const server = await startLoopback({ answer })
+  const clock = fastClock(START, speed)
+  const venue = createKalshi({ clock, hosts: { rest: server.http, stream: server.ws }, kalshi })
+  return { server, venue, listen: () => hear(venue.live(CHANNELS, { signal: new AbortController().signal })) }
+}
+
+test('a poll for results that fails in its second half: the results of the first half are told', async (t) => {
+  const tickers = Array.from({ length: 60 }, (_, index) => strike(index))
+  let isSettled = false
+  let isFailing = true
+  const { server, listen } = await start(60, ({ url }) => {
+    if (url.pathname !== PATH) return undefined
+    const asked = url.searchParams.get('tickers')?.split(',')
+    if (asked !== undefined) {
+      isSettled = true
+      if (isFailing && asked.includes(strike(55))) return { status: 503, body: {} }
+      return { markets: asked.map((each) => contract(each, { status: 'finalized', result: 'yes' })) }
+    }
+    const isListed = !isSettled && url.searchParams.get('status') === 'open'
+    const isSeries = url.searchParams.get('series_ticker') === 'KXBTCD'
+    return { markets: isListed && isSeries ? tickers.map((each) => contract(each)) : [], cursor: '' }
+  })
+  t.after(() => server.close())
+  const heard = listen()
+  t.after(() => heard.close())
+  await heard.until(() => heard.last('market', strike(0))?.market.status === 'resolved', 'a result', 12_000)
+  assert.equal(heard.last('market', strike(0))?.market.winner, 'yes')
+  assert.equal(heard.last('market', strike(55))?.market.status, 'open')
+  isFailing = false
+  await heard.until(
+    () => heard.last('market', strike(55))?.market.status === 'resolved',
+    'the others',
+    12_000,
+  )
+})
+
+test('a list that fails among several: what the others tell is told', async (t) => {
+  const { server, listen } = await start(20, ({ url }) => {
+    if (url.pathname !== PATH) return undefined
+    if (url.searchParams.get('series_ticker') === 'KXBTCD') return { status: 503, body: {} }
+    const isListed = url.searchParams.get('series_ticker') === 'KXBTC15M'
+    const isOpen = url.searchParams.get('status') === 'open'
+    return { markets: isListed && isOpen ? [contract(QUARTER)] : [], cursor: '' }
+  })
+  t.after(() => server.close())
+  const heard = listen()
+  t.after(() => heard.close())
+  await heard.until(() => heard.last('market', QUARTER) !== undefined, 'the contract of the quarter')
+  assert.equal(heard.of('market').length, 1, 'and it is told once')
+})
+
+test('a session is told every contract, though another session or a witness has met it before', async (t) => {
+  const { server, venue, listen } = await start(5, ({ url }) => {
+    if (url.pathname === `${PATH}/trades`) return { trades: [], cursor: '' }
+    if (url.pathname !== PATH) return undefined
+    const isListed = url.searchParams.get('series_ticker') === 'KXBTC15M'
+    const isOpen = url.searchParams.get('status') === 'open'
+    return { markets: isListed && isOpen ? [contract(QUARTER)] : [], cursor: '' }
+  })
+  t.after(() => server.close())
+  const { signal } = new AbortController()
+  await venue.witness({ dataset: 'trades', symbol: 'BTC' }, { signal })
+  for (const name of ['the first session', 'the second session']) {
+    const heard = listen()
+    await heard.until(() => heard.last('market', QUARTER) !== undefined, name)
+    await heard.close()
+  }
+})

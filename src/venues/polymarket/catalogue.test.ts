@@ -1,0 +1,144 @@
+/** Whatever the venue has answered about a window reaches every session, though another question fails. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type Answer,
+  type Asked,
+  fastClock,
+  hear,
+  startLoopback,
+} from '../../../test/predictions/loopback.ts'
+import type { Channel } from '../channel.ts'
+import { createPolymarket } from './venue.ts'
+
+const WINDOW = 1_784_851_200
+const END = WINDOW + 300
+const CHANNELS: Channel[] = [{ dataset: 'markets', symbol: 'BTC' }]
+const CONDITION = `0x${'a'.repeat(64)}`
+const SLUG = `btc-updown-5m-${WINDOW}`
+const iso = (seconds: number) => new Date(seconds * 1_000).toISOString()
+
+const gammaMarket = (more: Record<string, unknown> = {}) => ({
+  id: '91',
+  conditionId: CONDITION,
+  slug: SLUG,
+  question: 'Bitcoin Up or Down',
+  outcomes: '["Up", "Down"]',
+  clobTokenIds: '["11", "22"]',
+  outcomePrices: '["0.5", "0.5"]',
+  eventStartTime: iso(WINDOW),
+  endDate: iso(END),
+  closed: false,
+  acceptingOrders: true,
+  volumeNum: 10,
+  liquidityNum: 1234.5,
+  ...more,
+})
+
+async function start(atS: number, speed: number, answer: (asked: Asked) => Answer | undefined) {
+  const server = await startLoopback({ answer })
+  const clock = fastClock(atS * 1_000, speed)
+  const hosts = {
+    rest: server.http,
+    clob: server.http,
+    data: server.http,
+    stream: server.ws,
+    reference: server.ws,
+  }
+  const venue = createPolymarket({ clock, hosts, polymarket: { reference: 'none' } })
+  return { server, venue, listen: () => hear(venue.live(CHANNELS, { signal: new AbortController().signal })) }
+}
+
+/** The list of the five-minute series; the others have nothing. */
+function listed({ url }: Asked, rows: readonly object[]): Answer | undefined {
+  if (url.pathname !== '/events') return undefined
+  const isFirst = Number(url.searchParams.get('offset')) === 0
+  const isSeries = url.searchParams.get('series_slug') === 'btc-up-or-down-5m'
+  return isSeries && isFirst ? rows.map((row) => ({ id: 'e1', markets: [row] })) : []
+}
+
+test('a series that fails among several: what the others tell is told', async (t) => {
+  const { server, listen } = await start(WINDOW + 10, 20, (asked) =>
+    asked.url.searchParams.get('series_slug') === 'btc-up-or-down-15m'
+      ? { status: 503, body: {} }
+      : listed(asked, [gammaMarket()]),
+  )
+  t.after(() => server.close())
+  const heard = listen()
+  t.after(() => heard.close())
+  await heard.until(() => heard.last('market', CONDITION) !== undefined, 'the window')
+  assert.equal(heard.of('market').length, 1, 'and it is told once')
+})
+
+test('a session is told every window, though another session or a witness has met it before', async (t) => {
+  const { server, venue, listen } = await start(WINDOW + 10, 5, (asked) =>
+    asked.url.pathname === '/v2/trades' ? { data: [] } : listed(asked, [gammaMarket()]),
+  )
+  t.after(() => server.close())
+  const { signal } = new AbortController()
+  await venue.witness({ dataset: 'trades', symbol: 'BTC' }, { signal })
+  for (const name of ['the first session', 'the second session']) {
+    const heard = listen()
+    await heard.until(() => heard.last('market', CONDITION) !== undefined, name)
+    await heard.close()
+  }
+})
+
+test('a winner of the order book has no time of its own: the catalogue is asked on, and tells it with the last volume', async (t) => {
+  let isKnown = false
+  const closed = { closed: true, acceptingOrders: false, liquidityNum: 0, volumeNum: 77 }
+  const { server, listen } = await start(END - 20, 60, (asked) => {
+    const { pathname } = asked.url
+    if (pathname === `/markets/${CONDITION}`) {
+      const tokens = [
+        { token_id: '11', outcome: 'Up', winner: false },
+        { token_id: '22', outcome: 'Down', winner: true },
+      ]
+      return { closed: true, tokens }
+    }
+    if (pathname === '/markets')
+      return isKnown
+        ? [
+            gammaMarket({
+              ...closed,
+              outcomePrices: '["0", "1"]',
+              closedTime: '2026-07-24 00:05:21+00',
+            }),
+          ]
+        : []
+    return listed(asked, isKnown ? [] : [gammaMarket()])
+  })
+  t.after(() => server.close())
+  const heard = listen()
+  t.after(() => heard.close())
+  const market = () => heard.last('market', CONDITION)?.market
+  await heard.until(() => market()?.status === 'resolved', 'the winner of the order book', 12_000)
+  assert.deepEqual(
+    [market()?.winner, market()?.resolvedAt, market()?.volume, market()?.liquidity],
+    ['Down', null, 10, 1234.5],
+  )
+  isKnown = true
+  await heard.until(() => market()?.resolvedAt != null, 'the time of it', 12_000)
+  assert.deepEqual(
+    [market()?.winner, market()?.resolvedAt, market()?.volume, market()?.liquidity],
+    ['Down', Date.parse('2026-07-24T00:05:21Z'), 77, 1234.5],
+  )
+})
+
+test('tokens that a later list leaves out are not forgotten, and one that has none yet gets them', async (t) => {
+  let clobTokenIds: string | null = null
+  const { server, listen } = await start(WINDOW + 10, 60, (asked) =>
+    listed(asked, [gammaMarket({ clobTokenIds, volumeNum: clobTokenIds === '[]' ? 12 : 11 })]),
+  )
+  t.after(() => server.close())
+  const heard = listen()
+  t.after(() => heard.close())
+  const tokens = () => heard.last('market', CONDITION)?.market.tokens?.map(({ tokenId }) => tokenId)
+  await heard.until(() => heard.last('market', CONDITION) !== undefined, 'the window')
+  assert.deepEqual(tokens(), [])
+  clobTokenIds = '["11", "22"]'
+  await heard.until(() => tokens()?.length === 2, 'its tokens')
+  clobTokenIds = '[]'
+  await heard.until(() => heard.last('market', CONDITION)?.market.volume === 12, 'the next list')
+  assert.deepEqual(tokens(), ['11', '22'])
+})

@@ -1,0 +1,107 @@
+/** What the venue's past covers, and what it does not. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fastClock, startLoopback } from '../../../test/predictions/loopback.ts'
+import type { HistoryPage } from '../venue.ts'
+import { createPolymarket } from './venue.ts'
+
+const WINDOW = 1_784_851_200
+const END = WINDOW + 300
+const CONDITION = `0x${'a'.repeat(64)}`
+const iso = (seconds: number) => new Date(seconds * 1_000).toISOString()
+const MARKET = {
+  id: '91',
+  conditionId: CONDITION,
+  slug: `btc-updown-5m-${WINDOW}`,
+  outcomes: '["Up", "Down"]',
+  clobTokenIds: '["1100000011", "2200000022"]',
+  eventStartTime: iso(WINDOW),
+  endDate: iso(END),
+  closed: true,
+}
+
+test('the first data interface refuses to go deeper: the newest prints are told, the older ones are not covered', async (t) => {
+  const row = (index: number) => ({
+    side: 'BUY',
+    asset: '1100000011',
+    conditionId: CONDITION,
+    size: 1,
+    price: 0.5,
+    timestamp: END - Math.floor(index / 20),
+    transactionHash: `0x${index}`,
+  })
+  const server = await startLoopback({
+    answer({ url }) {
+      if (url.pathname === '/markets') return url.searchParams.get('closed') === 'true' ? [MARKET] : []
+      const offset = Number(url.searchParams.get('offset'))
+      if (offset > 3_000) return { status: 400, body: { error: 'max offset exceeded' } }
+      return Array.from({ length: 1_000 }, (_, index) => row(offset + index))
+    },
+  })
+  t.after(() => server.close())
+  const hosts = { rest: server.http, clob: server.http, data: server.http }
+  const clock = fastClock((END + 3_600) * 1_000, 5)
+  const venue = createPolymarket({ clock, hosts, polymarket: { dataVersion: 'v1' } })
+  const range = { fromMs: WINDOW * 1_000, toMs: (END + 180) * 1_000 }
+  const pages: HistoryPage[] = []
+  const request = { dataset: 'trades', symbol: 'BTC', market: CONDITION, range } as const
+  for await (const page of venue.history(request, { signal: new AbortController().signal })) pages.push(page)
+  assert.equal(pages.flatMap(({ observations }) => observations).length, 4_000)
+  assert.deepEqual(
+    pages.map(({ covered }) => covered),
+    [{ fromMs: (END - 199 + 1) * 1_000, toMs: range.toMs }],
+  )
+})
+
+test('midpoints: every page of them, none of the settlement; what is coarser or older than a week is not covered', async (t) => {
+  let resolution = 60
+  const server = await startLoopback({
+    answer({ url }) {
+      if (url.pathname === '/markets') return url.searchParams.get('closed') === 'true' ? [MARKET] : []
+      if (url.searchParams.get('token_id') !== '1100000011')
+        return { data: [], pagination: { has_more: false } }
+      const isSecond = url.searchParams.has('cursor')
+      const point = (timestamp: number, price: number) => ({
+        timestamp,
+        price,
+        resolution_seconds: resolution,
+      })
+      return {
+        data: isSecond
+          ? [point(WINDOW + 60, 0.4), { timestamp: WINDOW + 90, price: 1, resolution_seconds: 0 }]
+          : [point(WINDOW, 0.5)],
+        pagination: { has_more: !isSecond, next_cursor: isSecond ? null : 'c1' },
+      }
+    },
+  })
+  t.after(() => server.close())
+  const hosts = { rest: server.http, clob: server.http, data: server.http }
+  const range = { fromMs: WINDOW * 1_000, toMs: END * 1_000 }
+  const walk = async (nowS: number) => {
+    const venue = createPolymarket({ clock: fastClock(nowS * 1_000, 1), hosts })
+    const pages: HistoryPage[] = []
+    const request = { dataset: 'mids', symbol: 'BTC', market: `${CONDITION}#Up`, range } as const
+    for await (const page of venue.history(request, { signal: new AbortController().signal }))
+      pages.push(page)
+    return pages
+  }
+  const [page] = await walk(END + 3_600)
+  assert.deepEqual(
+    page?.observations.map((each) => (each.kind === 'mid' ? [each.venueTimeMs, each.price] : [])),
+    [
+      [WINDOW * 1_000, '0.5'],
+      [(WINDOW + 60) * 1_000, '0.4'],
+    ],
+  )
+  assert.deepEqual(page?.covered, range)
+  resolution = 300
+  assert.deepEqual(
+    (await walk(END + 3_600)).map(({ covered }) => covered),
+    [null],
+  )
+  const old = await walk(END + 8 * 86_400)
+  assert.deepEqual(
+    old.map(({ covered, missing }) => [covered, missing.length]),
+    [[null, 1]],
+  )
+})
