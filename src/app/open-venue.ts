@@ -6,7 +6,7 @@ import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { ChainlinkOptions } from '../venues/chainlink/venue.ts'
 import type { DeadLetter } from '../venues/dead-letter.ts'
-import type { KalshiCredentials } from '../venues/kalshi/sign.ts'
+import type { KalshiOptions } from '../venues/kalshi/venue.ts'
 import { VENUES, type VenueName } from '../venues/list.ts'
 import type { PolymarketHosts } from '../venues/polymarket/describe.ts'
 import type { PolymarketOptions } from '../venues/polymarket/venue.ts'
@@ -17,7 +17,7 @@ export interface VenueSetting {
   /** Left out for the real hosts. */
   readonly hosts?: Partial<PolymarketHosts>
   readonly polymarket?: PolymarketOptions
-  readonly kalshi?: Partial<KalshiCredentials>
+  readonly kalshi?: KalshiOptions
   readonly chainlink?: ChainlinkOptions
 }
 

@@ -43,15 +43,23 @@ const store = await openSqliteEnvironment({
 })
 const prefix = join(dirname(options.file), 'dead-letters', `${basename(options.file, '.db')}-`)
 const letters = openDeadLetterFile({ prefix, clock, log })
-const notices = new Map<string, readonly VenueNotice[]>()
+const notices = new Map<string, () => readonly VenueNotice[]>()
+const told = new Map<string, string>()
 const recorders = options.venues.map((setting) => {
   const venue = openVenue(setting, clock, letters.add)
-  notices.set(venue.describe.source, venue.notices ?? [])
-  for (const { venue: name, line } of venue.notices ?? []) log.warn({ venue: name }, line)
+  notices.set(venue.describe.source, () => venue.notices ?? [])
   return recorderOf(setting.name, { venue, store, clock, log })
 })
 const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
-const noticeOf = (source: string) => (notices.get(source) ?? []).map(({ line }) => line).join(' ') || null
+/** What the venue has to say now; what is new in it is logged. */
+function noticeOf(source: string): string | null {
+  const now = notices.get(source)?.() ?? []
+  const text = now.map(({ line }) => line).join(' ')
+  const before = told.get(source) ?? ''
+  told.set(source, text)
+  for (const { venue, line } of now) if (!before.includes(line)) log.warn({ venue }, line)
+  return text || null
+}
 const tell = () => {
   const sources = supervisor.status().map((status) => ({
     ...status,

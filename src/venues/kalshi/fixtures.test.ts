@@ -32,7 +32,7 @@ function deskOf(tickers: readonly string[]): { desk: Desk; sent: string[]; cuts:
 function replay(frames: readonly string[], tickers: readonly string[] = TICKERS) {
   const { desk, sent, cuts } = deskOf(tickers)
   const protocol = desk.openReader()
-  desk.greeting()
+  desk.greeting(1)
   const outcomes: FrameOutcome[] = frames.map((frame, index) => protocol.read(frame, 1_000 + index))
   const observations = outcomes.flatMap((outcome) =>
     outcome.kind === 'data' ? outcome.items.map((item) => item.observation) : [],
@@ -145,7 +145,7 @@ test('the demo frames: an ok takes a number, a snapshot without sides is an empt
   const tickers = ['KXGOLDH-26AUG2711-T4615.99', 'KXBTCD-25AUG2617-T112999.99']
   const { desk } = deskOf(tickers)
   const protocol = desk.openReader()
-  desk.greeting()
+  desk.greeting(1)
   const [subscribed, snapshot, delta, ticker, ok, error, empty] = frames.map((frame) => JSON.stringify(frame))
   const read = (text: string | undefined) => protocol.read(text ?? '', 1)
   const numbered = (text: string | undefined, seq: number) =>
