@@ -12,7 +12,7 @@ export interface DeskBooks {
   /** Those that are not left out for now. */
   wanted(nowMs: number): ReadonlySet<string>
   isWanted(ticker: string, nowMs: number): boolean
-  follow(tickers: readonly string[], nowMs: number): DataObservation[]
+  follow(tickers: readonly string[], nowMs: number, right: RightUntil): DataObservation[]
   of(ticker: string): ContractBook
   /** The present socket tells the books of these; those that are missing are waited for. */
   expect(tickers: Iterable<string>, nowMs: number): void
@@ -22,7 +22,7 @@ export interface DeskBooks {
   askDue(nowMs: number): void
   came(ticker: string): void
   /** The venue does not have it, or does not tell it: left out for a while. */
-  setAside(tickers: readonly string[], nowMs: number): DataObservation[]
+  setAside(tickers: readonly string[], nowMs: number, right: RightUntil): DataObservation[]
   /** The books that have not come for too long; whether not one has. */
   hopeless(nowMs: number): { tickers: string[]; isAll: boolean }
   /** The book has changed: it may have the top again that the figures told. */
@@ -76,11 +76,11 @@ export function createDeskBooks(options: {
     },
     wanted: (nowMs) => new Set([...followed].filter((ticker) => isWanted(ticker, nowMs))),
     isWanted,
-    follow(tickers, nowMs) {
+    follow(tickers, nowMs, right) {
       const next = new Set(tickers)
       const gone = [...followed].filter((ticker) => !next.has(ticker))
       followed = next
-      const lost = lose(gone, 'ended', nowMs, {})
+      const lost = lose(gone, 'ended', nowMs, right)
       for (const ticker of gone) {
         books.delete(ticker)
         asideUntilMs.delete(ticker)
@@ -108,13 +108,13 @@ export function createDeskBooks(options: {
       tops.forget(ticker)
       owed.came(ticker)
     },
-    setAside(tickers, nowMs) {
+    setAside(tickers, nowMs, right) {
       const known = tickers.filter((ticker) => followed.has(ticker))
       for (const ticker of known) {
         asideUntilMs.set(ticker, nowMs + TIMES.setAsideMs)
         owed.forget(ticker)
       }
-      return lose(known, 'ended', nowMs, {})
+      return lose(known, 'ended', nowMs, right)
     },
     hopeless(nowMs) {
       const tickers = owed.hopeless(nowMs)

@@ -244,7 +244,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
       case ERROR.unknownMarket: {
         // One unknown contract refuses the whole list: the others are subscribed again without it.
         const { ticker, frames } = subscriptions.unknown(id, msg.market_ticker, receivedMs)
-        const lost = ticker === undefined ? [] : books.setAside([ticker], receivedMs)
+        const lost = ticker === undefined ? [] : books.setAside([ticker], receivedMs, { provenMs })
         sendAll(frames)
         return withLost(bookItems(lost), refused('venue_error'))
       }
@@ -273,7 +273,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
       return subscribe(nowMs)
     },
     follow(tickers, nowMs) {
-      const lost = books.follow(tickers, nowMs)
+      const lost = books.follow(tickers, nowMs, { provenMs })
       if (isConnected) sendAll(subscribe(nowMs))
       return lost
     },
@@ -285,7 +285,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
         actions.cut(isAll ? 'no book comes' : 'a subscription stays unanswered')
         return []
       }
-      const lost = books.setAside(tickers, nowMs)
+      const lost = books.setAside(tickers, nowMs, { provenMs })
       books.askDue(nowMs)
       return lost
     },
