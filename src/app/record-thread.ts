@@ -9,9 +9,9 @@ import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import { BEHIND_CALLERS, stepBack } from '../kit/step-back.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
-import type { VenueNotice } from '../venues/venue.ts'
 import { openDeadLetterFile } from './dead-letter-file.ts'
 import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
+import { createVenueNotices } from './venue-notices.ts'
 
 export interface RecordOptions {
   readonly file: string
@@ -43,28 +43,18 @@ const store = await openSqliteEnvironment({
 })
 const prefix = join(dirname(options.file), 'dead-letters', `${basename(options.file, '.db')}-`)
 const letters = openDeadLetterFile({ prefix, clock, log })
-const notices = new Map<string, () => readonly VenueNotice[]>()
-const told = new Map<string, string>()
+const notices = createVenueNotices(log)
 const recorders = options.venues.map((setting) => {
   const venue = openVenue(setting, clock, letters.add)
-  notices.set(venue.describe.source, () => venue.notices ?? [])
+  notices.add(venue)
   return recorderOf(setting.name, { venue, store, clock, log })
 })
 const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
-/** What the venue has to say now; what is new in it is logged. */
-function noticeOf(source: string): string | null {
-  const now = notices.get(source)?.() ?? []
-  const text = now.map(({ line }) => line).join(' ')
-  const before = told.get(source) ?? ''
-  told.set(source, text)
-  for (const { venue, line } of now) if (!before.includes(line)) log.warn({ venue }, line)
-  return text || null
-}
 const tell = () => {
   const sources = supervisor.status().map((status) => ({
     ...status,
     detail: { ...status.detail, feeds: [] },
-    notice: noticeOf(status.source),
+    notice: notices.of(status.source),
   }))
   parentPort?.postMessage({ kind: 'status', sources, deadLetters: letters.counts() } satisfies RecordMessage)
 }
