@@ -195,6 +195,12 @@ const SETTINGS = {
       read: (value: string): string | null => (value === '' ? null : value.replaceAll('\\n', '\n')),
     }),
   ),
+  kalshiYesPrice: setting(
+    'KALSHI_YES_PRICE',
+    'Whether prediction market B is asked to tell bids on no at the price of yes, which is to become its only way.',
+    false,
+    onOff,
+  ),
   nodes: setting(
     'NODES',
     'wRPC JSON addresses of the live nodes; backup= before one makes it a backup of the others.',

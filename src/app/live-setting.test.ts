@@ -57,6 +57,12 @@ test('one host is replaced, the others stay', () => {
   )
 })
 
+test('the scale of the contract venue is a setting, off unless said', () => {
+  const isYes = (env?: Record<string, string>) => liveSetting('kalshi', configOf(env)).kalshi?.useYesPrice
+  assert.deepEqual([isYes(), isYes({ TAPELINE_KALSHI_YES_PRICE: 'on' })], [false, true])
+  assert.ok(shown({}).includes('TAPELINE_KALSHI_YES_PRICE off default'))
+})
+
 test('options of the venues reach them; the heartbeat is that of the chosen chain', () => {
   const config = configOf({
     TAPELINE_POLYMARKET_DATA: 'v1',

@@ -55,6 +55,7 @@ function optionsOf(name: VenueName, config: Config): Omit<VenueSetting, 'name' |
     case 'kalshi':
       return {
         kalshi: {
+          useYesPrice: config.kalshiYesPrice,
           ...(kalshiKeyId === null ? {} : { keyId: kalshiKeyId }),
           ...(kalshiPrivateKey === null ? {} : { privateKey: kalshiPrivateKey }),
         },

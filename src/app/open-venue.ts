@@ -6,7 +6,7 @@ import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { ChainlinkOptions } from '../venues/chainlink/venue.ts'
 import type { DeadLetter } from '../venues/dead-letter.ts'
-import type { KalshiCredentials } from '../venues/kalshi/sign.ts'
+import type { KalshiOptions } from '../venues/kalshi/venue.ts'
 import { VENUES, type VenueName } from '../venues/list.ts'
 import { LONGEST_FIRST_FILL_DAYS, withinDays } from '../venues/plan.ts'
 import type { PolymarketHosts } from '../venues/polymarket/describe.ts'
@@ -18,7 +18,7 @@ export interface VenueSetting {
   /** Left out for the real hosts. */
   readonly hosts?: Partial<PolymarketHosts>
   readonly polymarket?: PolymarketOptions
-  readonly kalshi?: Partial<KalshiCredentials>
+  readonly kalshi?: KalshiOptions
   readonly chainlink?: ChainlinkOptions
 }
 

@@ -9,9 +9,9 @@ import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import { BEHIND_CALLERS, stepBack } from '../kit/step-back.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
-import type { VenueNotice } from '../venues/venue.ts'
 import { openDeadLetterFile } from './dead-letter-file.ts'
 import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
+import { createVenueNotices } from './venue-notices.ts'
 
 export interface RecordOptions {
   readonly file: string
@@ -44,20 +44,18 @@ const store = await openSqliteEnvironment({
 })
 const prefix = join(dirname(options.file), 'dead-letters', `${basename(options.file, '.db')}-`)
 const letters = openDeadLetterFile({ prefix, clock, log })
-const notices = new Map<string, readonly VenueNotice[]>()
+const notices = createVenueNotices(log)
 const recorders = options.venues.map((setting) => {
   const venue = openVenue(setting, clock, letters.add)
-  notices.set(venue.describe.source, venue.notices ?? [])
-  for (const { venue: name, line } of venue.notices ?? []) log.warn({ venue: name }, line)
+  notices.add(venue)
   return recorderOf(setting.name, { venue, store, clock, log }, options.firstFillDays)
 })
 const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
-const noticeOf = (source: string) => (notices.get(source) ?? []).map(({ line }) => line).join(' ') || null
 const tell = () => {
   const sources = supervisor.status().map((status) => ({
     ...status,
     detail: { ...status.detail, feeds: [] },
-    notice: noticeOf(status.source),
+    notice: notices.of(status.source),
   }))
   parentPort?.postMessage({ kind: 'status', sources, deadLetters: letters.counts() } satisfies RecordMessage)
 }

@@ -24,6 +24,13 @@ const CASES: readonly FaultCase[] = [
   { name: 'hang', faults: [{ kind: 'hang', venue, durationMs: 40_000 }], lastsMs: 110_000, gap: true },
   { name: 'malformed', faults: [{ kind: 'malformed', venue, count: 2 }], lastsMs: 40_000 },
   { name: 'sequence-gap', faults: [{ kind: 'sequence-gap', venue, count: 2 }], lastsMs: 75_000 },
+  { name: 'wrong-shape', faults: [{ kind: 'wrong-shape', venue }], lastsMs: 40_000 },
+  {
+    name: 'frozen-book, too short for a silence',
+    faults: [{ kind: 'frozen-book', venue, symbol, durationMs: 25_000 }],
+    lastsMs: 60_000,
+    gap: true,
+  },
   {
     name: 'frozen-book',
     faults: [{ kind: 'frozen-book', venue, symbol, durationMs: 80_000 }],

@@ -11,6 +11,8 @@ export interface Companion {
   /** Called once; ends when the signal is aborted. An error it throws is the end of it, so it should not. */
   run(io: FeedIo): Promise<void>
   connected?(route: string): void
+  /** The venue answered the dialling of the route with this HTTP status instead of a socket. */
+  refused?(route: string, status: number): void
   /** `sinceMs` is when the quietest channel of the route was last heard: what followed may be lost. */
   disconnected?(route: string, sinceMs: number): void
 }

@@ -23,6 +23,8 @@ export type DeadLetterReason =
   | 'off_grid'
   /** the venue answered with an error message */
   | 'venue_error'
+  /** figures that lastingly contradict the book they are of */
+  | 'contradiction'
 
 export interface DeadLetters {
   add(letter: Omit<DeadLetter, 'venue'>): void

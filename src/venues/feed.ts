@@ -155,6 +155,7 @@ export function startFeed(options: FeedOptions): LiveSession {
           queue.push({ kind: 'disconnected', receivedMs: clock.now(), reason, sinceMs, ...about })
           options.companion?.disconnected?.(route.name, Math.min(sinceMs, ...keys.map(watch.heardMs)))
         },
+        refused: (status) => options.companion?.refused?.(route.name, status),
         renewed(reason) {
           counts.renewals += 1
           // Who is still silent on the new socket is told again. A new socket is no sign of life: it would hide the

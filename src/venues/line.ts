@@ -29,6 +29,8 @@ export interface LineEvents {
   /** `isAccepted`: a successor that took over was subscribed before, and the venue will not say so again. */
   connected(isAccepted: boolean): void
   disconnected(reason: string, sinceMs: number): void
+  /** The venue answered the dialling with this HTTP status instead of a socket. */
+  refused(status: number): void
   renewed(reason: string): void
 }
 
@@ -84,7 +86,8 @@ export function startLine(options: {
       await options.whenReading()
       if (signal.aborted) return
       wish = Promise.withResolvers()
-      let link: Link | undefined = dial()
+      const first = dial()
+      let link: Link | undefined = first
       // After a loss, a successor that was on its way takes the place of the lost one.
       while (link !== undefined && (await link.opened)) {
         const openedMs = clock.now()
@@ -96,6 +99,7 @@ export function startLine(options: {
         if (link?.isOpen === true) serve(link)
       }
       successor = undefined
+      if (first.refusedStatus !== undefined) events.refused(first.refusedStatus)
       if (!signal.aborted) await pause()
     }
   }

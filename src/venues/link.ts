@@ -47,6 +47,8 @@ export interface Link {
   readonly ended: Promise<string>
   /** Open, greeted and (where the venue says so) subscribed, though perhaps silent. */
   readonly accepted: boolean
+  /** The HTTP status that the venue answered the upgrade with instead; undefined otherwise. */
+  readonly refusedStatus: number | undefined
   readonly isOpen: boolean
   readonly lastTrafficMs: number
   setPaused(paused: boolean): void
@@ -82,6 +84,7 @@ export function openLink(options: {
   let lastPingMs = lastTrafficMs
   let pingPending = false
   let endReason: string | undefined
+  let refusedStatus: number | undefined
   let socket: WebSocket | undefined
 
   const accepted = () => isOpen && greeted && waiting.size === 0
@@ -167,6 +170,10 @@ export function openLink(options: {
       end(reasonOf(error))
       return
     }
+    socket.on('unexpected-response', (_request, response) => {
+      refusedStatus = response.statusCode
+      cut(`refused with status ${refusedStatus}`)
+    })
     socket.on('error', (error) => {
       endReason ??= reasonOf(error)
     })
@@ -195,6 +202,9 @@ export function openLink(options: {
     ended: ended.promise,
     get accepted() {
       return accepted()
+    },
+    get refusedStatus() {
+      return refusedStatus
     },
     get isOpen() {
       return isOpen && !life.signal.aborted

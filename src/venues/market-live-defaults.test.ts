@@ -164,7 +164,7 @@ test('kalshi: every recorded series, signed sockets with the documented headers'
     publicKeyEncoding: { type: 'spki', format: 'pem' },
   })
   const venue = createKalshi({ ...dependencies, kalshi: { keyId: 'id', privateKey } })
-  assert.equal(venue.notices, undefined)
+  assert.deepEqual(venue.notices, [])
   const heard = hear(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
   t.after(() => heard.close())
   await heard.until(() => asked.length >= 24 && dialled.length === 4, 'all series and sockets')

@@ -147,17 +147,17 @@ export interface CheckResult {
   readonly line: string
 }
 
-/** Something that the operator should know at start: the venue works, but not as well as it could. */
+/** Something that the operator should know: the venue works, but not as well as it could. */
 export interface VenueNotice {
   readonly venue: string
-  readonly code: 'credentials_missing' | 'credentials_invalid'
+  readonly code: 'credentials_missing' | 'credentials_invalid' | 'credentials_rejected'
   /** One line for a person: what is missing, and what it costs. */
   readonly line: string
 }
 
 export interface Venue {
   readonly describe: VenueDescription
-  /** Left out where there is nothing to say. */
+  /** As of now; left out where there is nothing to say. */
   readonly notices?: readonly VenueNotice[]
   readonly deadLetters: DeadLetters
   /** Throws before any socket is opened when a channel is not in the description. */

@@ -190,6 +190,16 @@ describe('fault switches', () => {
     recorder.close()
   })
 
+  test('wrong-shape takes a field from a numbered change; rejected-key keeps sockets out', async () => {
+    const { recorder } = await listenKalshi()
+    const misshapen = (frame: Json) => frame.type === 'orderbook_delta' && 'price' in (frame.msg as Json)
+    await withFault({ kind: 'wrong-shape', venue: 'kalshi' }, () => recorder.waitFor(misshapen))
+    await withFault({ kind: 'rejected-key', venue: 'kalshi' }, async () => {
+      await assert.rejects(recordKalshi(sandbox, clock.now()), /401/)
+    })
+    recorder.close()
+  })
+
   test('a frozen book of the other venue catches up when it thaws, without a hole in the sequence', async () => {
     const { recorder, ticker } = await listenKalshi()
     await withFault({ kind: 'frozen-book', venue: 'kalshi', symbol: 'BTC' }, async () => {

@@ -14,6 +14,7 @@ import type {
   BookSnapshotObservation,
 } from '../observation.ts'
 import { type About, legOf, yesAskOfNoBid } from './mapper.ts'
+import type { Top } from './top-check.ts'
 
 type WireLevels = readonly (readonly [string, string])[] | null | undefined
 
@@ -32,16 +33,27 @@ export interface ContractBook {
     timeMs: number,
     about: About,
   ): BookChangeObservation | BookLostObservation | null | undefined
-  /** Null when there was nothing to lose. `provenMs`: that it did not change until then is known from elsewhere. */
-  lose(reason: BookLostReason, about: About, provenMs?: number): BookLostObservation | null
+  /** Null when there was nothing to lose. */
+  lose(reason: BookLostReason, about: About, right?: RightUntil): BookLostObservation | null
+  hasTop(top: Top): boolean
 }
 
-export function createContractBook(): ContractBook {
+export interface RightUntil {
+  /** That it did not change until then is known from elsewhere. */
+  readonly provenMs?: number
+  /** It was wrong from then on, though changes were told since. */
+  readonly sinceMs?: number
+}
+
+/** `useYesPrice`: the stream tells no bids at the price of yes. REST never does. */
+export function createContractBook({ useYesPrice = false } = {}): ContractBook {
   const book = createLevelBook()
   let isLive = false
   let lastMs = 0
 
-  function lost(reason: BookLostReason, about: About, provenMs = 0): BookLostObservation {
+  const streamedAsk = useYesPrice ? microOf : yesAskOfNoBid
+
+  function lost(reason: BookLostReason, about: About, right: RightUntil = {}): BookLostObservation {
     isLive = false
     const leg = legOf(about.instrument)
     return {
@@ -50,7 +62,7 @@ export function createContractBook(): ContractBook {
       venueTimeMs: about.receivedMs,
       key: null,
       reason,
-      sinceMs: Math.max(lastMs, provenMs),
+      sinceMs: right.sinceMs ?? Math.max(lastMs, right.provenMs ?? 0),
       leg,
     }
   }
@@ -61,7 +73,7 @@ export function createContractBook(): ContractBook {
     },
     replace(sides, feed, timeMs, about) {
       const bids = microLevels(sides.yes, microOf)
-      const asks = microLevels(sides.no, yesAskOfNoBid)
+      const asks = microLevels(sides.no, feed === 'rest' ? yesAskOfNoBid : streamedAsk)
       if (bids === undefined || asks === undefined) return undefined
       book.replace(bids, asks)
       lastMs = timeMs
@@ -80,7 +92,7 @@ export function createContractBook(): ContractBook {
     },
     change(delta, timeMs, about) {
       const side = delta.side === 'yes' ? 'bids' : 'asks'
-      const price = delta.side === 'yes' ? microOf(delta.price) : yesAskOfNoBid(delta.price)
+      const price = delta.side === 'yes' ? microOf(delta.price) : streamedAsk(delta.price)
       const change = microOf(delta.delta)
       if (price === undefined || change === undefined) return undefined
       if (!isLive) return null
@@ -100,7 +112,8 @@ export function createContractBook(): ContractBook {
         leg: legOf(about.instrument),
       }
     },
-    lose: (reason, about, provenMs) => (isLive ? lost(reason, about, provenMs) : null),
+    lose: (reason, about, right) => (isLive ? lost(reason, about, right) : null),
+    hasTop: ({ bid, ask }) => book.best('bids') === bid && book.best('asks') === ask,
   }
 }
 

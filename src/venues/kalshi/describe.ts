@@ -61,6 +61,20 @@ export const KALSHI_TIMES = {
   roundPerSecond: 6,
   /** Two sequence gaps within this time cost the socket. */
   secondGapMs: MINUTE_MS,
+  /**
+   * A book that was lost just after it was asked for, a book or a reply that does not come: asked for again so much
+   * later; given up after so long.
+   */
+  askSoonMs: 2_000,
+  askAgainMs: 10_000,
+  hopelessMs: 30_000,
+  /** A contract that the venue does not know yet, or whose book does not come, is left out for so long. */
+  setAsideMs: MINUTE_MS,
+  /** A change that is told so much later than others: the book was wrong meanwhile. */
+  lateMs: 10_000,
+  /** Figures that tell another top than the book so often, for so long, prove it wrong. */
+  topDiffersMs: 30_000,
+  topTellings: 5,
   /** A socket without even a ping: the venue sends one every 10 s. */
   trafficSilenceMs: 25_000,
   /**

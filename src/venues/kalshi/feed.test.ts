@@ -148,8 +148,8 @@ test('the socket is signed and subscribes what the catalogue lists, with the fra
     { id: 3, cmd: 'subscribe', params: { channels: ['trade'], market_tickers: [TICKER] } },
   ])
   assert.ok(
-    server.asked.every((asked) => asked.headers['kalshi-access-key'] === 'key-1'),
-    'REST is signed too',
+    server.asked.every((asked) => asked.headers['kalshi-access-key'] === undefined),
+    'what is public is asked without the key',
   )
   const book = heard.last('book_snapshot', TICKER)
   assert.deepEqual([book?.bids, book?.asks], [[['0.4', '10']], [['0.45', '7']]])
@@ -310,6 +310,72 @@ test('without credentials: a notice, no socket, books and figures by asking, res
   assert.equal(server.visits.length, 0)
 })
 
+test('a key that the venue rejects: a notice, the catalogue and polled books, and a socket once it is accepted', async (t) => {
+  const markets = new Map<string, object>([[TICKER, market(TICKER)]])
+  const venue = speakKalshi()
+  let isAccepted = false
+  let volume = 10
+  const made = [{ id: 't1', time: START - 5_000 }]
+  const server = await startLoopback({
+    admit: (request) => isAccepted && isSigned(request),
+    onMessage: venue.onMessage,
+    answer(asked) {
+      // As the venue does where a signature is there and wrong.
+      if ('kalshi-access-key' in asked.headers && !isAccepted) return { status: 401, body: { error: 'key' } }
+      if (asked.url.pathname.endsWith(`/markets/${TICKER}/orderbook`)) {
+        // This venue wants the signature here, so without a good key there is no book.
+        if (!('kalshi-access-key' in asked.headers) && isAccepted) return { status: 401, body: {} }
+        return { orderbook_fp: { yes_dollars: [['0.3000', '1.00']], no_dollars: null } }
+      }
+      if (asked.url.pathname.endsWith('/markets/trades')) {
+        const trades = made.map(({ id, time }) => ({
+          trade_id: id,
+          ticker: TICKER,
+          count_fp: '1.00',
+          yes_price_dollars: '0.4000',
+          taker_book_side: 'bid',
+          created_time: new Date(time).toISOString(),
+        }))
+        return { trades, cursor: '' }
+      }
+      markets.set(TICKER, market(TICKER, { volume_fp: `${volume}.00` }))
+      return answerMarkets(markets, asked)
+    },
+  })
+  t.after(() => server.close())
+  const clock = fastClock(START, 20)
+  const exchange = createKalshi({ clock, hosts: { rest: server.http, stream: server.ws }, kalshi })
+  assert.equal(exchange.notices?.length, 0)
+  const heard = hear(exchange.live(CHANNELS, { signal: new AbortController().signal }))
+  t.after(() => heard.close())
+  await heard.until(() => heard.last('book_snapshot', TICKER)?.feed === 'rest', 'a book by asking')
+  assert.deepEqual(
+    exchange.notices?.map(({ code }) => code),
+    ['credentials_rejected'],
+  )
+  assert.match(exchange.notices?.[0]?.line ?? '', /rejects the key.*REST/)
+  await heard.until(() => heard.of('trade').length === 1, 'the trade by asking')
+  const isUp = () => heard.of('subscribed').some(({ channel }) => channel.dataset === 'trades')
+  await heard.until(isUp, 'the word that trades are asked for')
+  assert.equal(heard.last('open_interest', TICKER)?.openInterest, '4.00')
+  assert.equal(server.visits.length, 0)
+
+  // Traded between the last list and the socket: the list after it finds it.
+  isAccepted = true
+  made.push({ id: 't2', time: clock.now() })
+  volume += 1
+  await heard.until(() => heard.last('book_snapshot', TICKER)?.feed === 'full', 'the book of the stream')
+  assert.equal(exchange.notices?.length, 0)
+  assert.equal(heard.of('connected').length, 1)
+  assert.ok(
+    heard.of('book_lost').some(({ reason }) => reason === 'disconnected'),
+    'a polled book is not changed by the stream',
+  )
+  await heard.until(() => heard.of('trade').length === 2, 'the trade in between')
+  const { signal } = new AbortController()
+  assert.equal((await exchange.book('BTC', { signal })).bids.length, 1, 'signed where the venue asks for it')
+})
+
 async function pagesOf(pages: AsyncIterable<HistoryPage>): Promise<HistoryPage[]> {
   const all: HistoryPage[] = []
   for await (const page of pages) all.push(page)
@@ -397,5 +463,49 @@ test('history: bars start where UTC starts them, trades come from the tier that 
   await assert.rejects(
     pagesOf(venue.history({ dataset: 'trades', symbol: 'BTC', range }, { signal })),
     /needs a market/,
+  )
+})
+
+test('history: a contract that settled after the cutoff is found in the live tier with all of its past', async (t) => {
+  const cut = START - 3_600_000
+  const created = cut - 1_800_000
+  const server = await startLoopback({
+    answer(asked) {
+      const { pathname, searchParams: query } = asked.url
+      if (pathname.endsWith('/historical/cutoff')) {
+        const time = new Date(cut).toISOString()
+        return { market_settled_ts: time, trades_created_ts: time }
+      }
+      if (pathname.endsWith('/historical/trades')) return { trades: [], cursor: '' }
+      if (pathname.endsWith('/markets/trades')) {
+        const row = { trade_id: 't', ticker: TICKER, count_fp: '1.00', yes_price_dollars: '0.4' }
+        const isIn =
+          Number(query.get('min_ts')) * 1_000 <= created && created < Number(query.get('max_ts')) * 1_000
+        const trade = { ...row, taker_side: 'yes', created_time: new Date(created).toISOString() }
+        return { trades: isIn ? [trade] : [], cursor: '' }
+      }
+      if (pathname.endsWith(`/series/KXBTC15M/markets/${TICKER}/candlesticks`)) {
+        const end = Number(query.get('start_ts'))
+        return { candlesticks: [{ end_period_ts: end, volume_fp: '3.00' }] }
+      }
+      return undefined
+    },
+  })
+  t.after(() => server.close())
+  const venue = createKalshi({ clock: fastClock(START, 1), hosts: { rest: server.http, stream: server.ws } })
+  const { signal } = new AbortController()
+  const range = { fromMs: cut - 3_600_000, toMs: cut - 60_000 }
+  const about = { symbol: 'BTC', market: TICKER, range } as const
+  const bars = await pagesOf(
+    venue.history({ ...about, dataset: 'contract_bars', interval: '1m' }, { signal }),
+  )
+  assert.deepEqual(
+    bars.flatMap((page) => page.observations.map((bar) => bar.kind === 'contract_bar' && bar.volume)),
+    ['3.00'],
+  )
+  const trades = await pagesOf(venue.history({ ...about, dataset: 'trades' }, { signal }))
+  assert.deepEqual(
+    trades.flatMap((page) => page.observations.map(({ key }) => key)),
+    ['t'],
   )
 })

@@ -1,6 +1,10 @@
 /**
  * One symbol's socket: the contracts that are followed, their books, and the reading of the frames. Everything
- * that belongs to a socket (sids, sequence numbers) is made anew with it; books become stale when it goes.
+ * that belongs to a socket (sids, sequence numbers, books that are owed) is made anew with it; books become stale
+ * when it goes.
+ *
+ *   lost or subscribed ──▶ owed ──book comes──▶ live
+ *                           ╰── asked again, then set aside for a minute; none comes at all: the socket goes
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import {
@@ -12,11 +16,15 @@ import {
   parseObject,
   refused,
 } from '../frame.ts'
-import type { BookLostReason, DataObservation } from '../observation.ts'
-import { type ContractBook, createContractBook } from './book.ts'
-import { KALSHI_TIMES } from './describe.ts'
+import type { DataObservation } from '../observation.ts'
+import type { ContractBook } from './book.ts'
+import { KALSHI_TIMES as TIMES } from './describe.ts'
+import { createDeskBooks } from './desk-books.ts'
+import { ERROR, NOT_RECORDED } from './frame-kinds.ts'
+import { createLateness } from './lateness.ts'
 import { aboutOf, mapOpenInterest, mapTicker, mapTrade } from './mapper.ts'
 import { createSubscriptions } from './subscriptions.ts'
+import { topOf } from './top-check.ts'
 import {
   DeltaFrame,
   ErrorMsg,
@@ -37,110 +45,111 @@ export interface Desk {
   readonly symbol: AssetSymbol
   /** Called for every new socket. */
   openReader(): FeedProtocol
-  greeting(): string[]
+  /** Read at the opening of a socket. */
+  greeting(nowMs: number): string[]
   /** Changes what is followed; what was lost by it. */
   follow(tickers: readonly string[], nowMs: number): DataObservation[]
+  /** Asks again for what does not come, gives up what stays away. Called about once a second while it is read. */
+  tend(nowMs: number): DataObservation[]
+  /** Time in which nothing was read does not count as waiting. */
+  forgive(ms: number): void
   /** The socket is gone. */
   disconnect(nowMs: number): DataObservation[]
   readonly followed: ReadonlySet<string>
   bookOf(ticker: string): ContractBook
-  stats(): { readonly gaps: number; readonly lostBooks: number }
+  stats(): DeskStats
 }
 
-/** Kinds we know and did not ask for. */
-const NOT_RECORDED = new Set([
-  'market_lifecycle_v2',
-  'event_lifecycle',
-  'event_fee_update',
-  'multivariate_market_lifecycle',
-  'multivariate_lookup',
-  'multivariate',
-  'fill',
-  'market_position',
-  'user_order',
-  'user_orders',
-  'order_group_updates',
-  'communications',
-  'rfq_created',
-  'rfq_deleted',
-  'quote_created',
-  'quote_accepted',
-  'quote_executed',
-  'cfbenchmarks_value',
-  'cfbenchmarks_value_indexlist',
-  'pyth_value',
-  'pyth_value_underlying_list',
-])
+export interface DeskStats {
+  readonly gaps: number
+  readonly lostBooks: number
+  /** Books whose top was lastingly another one than the venue's figures told. */
+  readonly contradictions: number
+}
 
-const ERROR_ALREADY_SUBSCRIBED = 6
-const ERROR_UNKNOWN_MARKET = 16
-const ERROR_BUFFER_OVERFLOW = 25
+interface Frame {
+  readonly type: string
+  readonly id?: number
+  readonly sid?: number
+  readonly seq?: number
+  readonly msg?: unknown
+}
 
-export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
-  const books = new Map<string, ContractBook>()
-  let followed = new Set<string>()
-  /** Contracts that the venue says it does not have. */
-  const refusedTickers = new Set<string>()
-  let subscriptions = createSubscriptions()
+export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPrice = false } = {}): Desk {
+  let subscriptions = createSubscriptions({ useYesPrice })
+  let lateness = createLateness()
+  let isConnected = false
   let lastGapMs = Number.NEGATIVE_INFINITY
   /** Until then no numbered frame is missing, so that a book that did not change since long is right until then. */
   let provenMs = 0
-  const counts = { gaps: 0, lostBooks: 0 }
-
-  function bookOf(ticker: string): ContractBook {
-    const known = books.get(ticker)
-    if (known !== undefined) return known
-    const book = createContractBook()
-    books.set(ticker, book)
-    return book
-  }
-
-  const wanted = () => new Set([...followed].filter((ticker) => !refusedTickers.has(ticker)))
+  const counts = { gaps: 0, contradictions: 0, crossed: 0 }
   const sendAll = (frames: readonly string[]) => {
     for (const frame of frames) actions.send(frame)
   }
+  const books = createDeskBooks({
+    symbol,
+    useYesPrice,
+    sendAsk: (tickers, nowMs) => sendAll(subscriptions.askSnapshots(tickers, nowMs)),
+  })
   const item = (dataset: string, observation: DataObservation): FrameItem => ({
     channel: `${dataset}:${symbol}`,
     observation,
   })
+  const bookItems = (lost: readonly DataObservation[]) => lost.map((each) => item('book', each))
 
-  function loseAll(tickers: Iterable<string>, reason: BookLostReason, nowMs: number): DataObservation[] {
-    return [...tickers].flatMap((ticker) => {
-      const lost = books.get(ticker)?.lose(reason, aboutOf(symbol, ticker, nowMs), provenMs) ?? null
-      if (lost !== null) counts.lostBooks += 1
-      return lost === null ? [] : [lost]
-    })
+  /** The subscribed set follows the wanted one; a new contract comes with its book. */
+  function subscribe(nowMs: number): string[] {
+    const wanted = books.wanted(nowMs)
+    books.expect(wanted, nowMs)
+    return subscriptions.follow(wanted, nowMs)
   }
 
   /** Every book of the sid is suspect: all are asked for again, and a second gap costs the socket. */
   function onGap(sid: number, nowMs: number): FrameItem[] {
     counts.gaps += 1
     const tickers = subscriptions.tickersOf(sid)
-    const lost = loseAll(tickers, 'sequence_gap', nowMs).map((each) => item('book', each))
-    if (nowMs - lastGapMs < KALSHI_TIMES.secondGapMs) actions.cut('two sequence gaps within a minute')
-    else if (tickers.length > 0) actions.send(subscriptions.askSnapshots(sid, tickers))
+    if (tickers.length === 0) return []
+    const lost = books.lose(tickers, 'sequence_gap', nowMs, { provenMs })
+    if (nowMs - lastGapMs < TIMES.secondGapMs) actions.cut('two sequence gaps within a minute')
+    else books.ask(tickers, nowMs)
     lastGapMs = nowMs
-    return lost
+    return bookItems(lost)
   }
 
   function read(text: string, receivedMs: number): FrameOutcome {
     const frame = parseObject(text)
     if (frame === undefined) return refused('malformed')
-    if (!ReplyFrame.is(frame)) return refused('unknown_kind')
+    if (!ReplyFrame.is(frame)) return onUnreadable(frame, refused('unknown_kind'), receivedMs)
     if (NOT_RECORDED.has(frame.type)) return ignored('kind not recorded')
     const { sid, seq } = frame
     const isNumbered = sid !== undefined && seq !== undefined
     const continuity = isNumbered ? subscriptions.sequence(sid, seq) : 'next'
     if (continuity === 'old') return ignored('told before')
     const lost = isNumbered && continuity === 'gap' ? onGap(sid, receivedMs) : []
+    const outcome = onUnreadable(frame, readKind(frame, receivedMs), receivedMs)
     if (isNumbered) provenMs = Math.max(provenMs, timeOf(frame.msg) ?? receivedMs)
-    const outcome = readKind(frame, receivedMs)
-    if (lost.length === 0) return outcome
-    if (outcome.kind === 'data') return { ...outcome, items: [...lost, ...outcome.items] }
-    return { kind: 'data', items: lost, ...(outcome.kind === 'refused' ? { refused: outcome.reason } : {}) }
+    return withLost(lost, outcome)
   }
 
-  function readKind(frame: { type: string; id?: number; msg?: unknown }, receivedMs: number): FrameOutcome {
+  /** What a book frame that cannot be read has changed is not known, though its number is not missing. */
+  function onUnreadable(frame: object, outcome: FrameOutcome, receivedMs: number): FrameOutcome {
+    const { type, sid, msg } = frame as { type?: unknown; sid?: unknown; msg?: unknown }
+    if (outcome.kind !== 'refused' || typeof type !== 'string' || !type.startsWith('orderbook_'))
+      return outcome
+    const ticker = tickerOf(msg)
+    const ofSid = typeof sid === 'number' ? subscriptions.tickersOf(sid) : []
+    const suspects =
+      ticker !== undefined && books.followed.has(ticker)
+        ? [ticker]
+        : ofSid.length > 0
+          ? ofSid
+          : [...books.followed]
+    const lost = books.lose(suspects, 'damaged', receivedMs, { provenMs })
+    books.ask(suspects, receivedMs)
+    return withLost(bookItems(lost), outcome)
+  }
+
+  function readKind(frame: Frame, receivedMs: number): FrameOutcome {
     switch (frame.type) {
       case 'orderbook_snapshot':
         return readSnapshot(frame, receivedMs)
@@ -152,13 +161,14 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
         return readTrade(frame, receivedMs)
       case 'subscribed':
         if (!SubscribedMsg.is(frame.msg)) return refused('wrong_shape')
-        sendAll(subscriptions.opened(frame.id ?? -1, frame.msg.channel, frame.msg.sid))
+        sendAll(subscriptions.opened(frame.id ?? -1, frame.msg.channel, frame.msg.sid, receivedMs))
         return ignored('subscribed')
       case 'ok':
       case 'unsubscribed':
+        subscriptions.answered(frame.id ?? -1)
         return ignored('reply')
       case 'error':
-        return readError(frame.msg)
+        return readError(frame, receivedMs)
     }
     return refused('unknown_kind')
   }
@@ -166,91 +176,152 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
   function readSnapshot(frame: unknown, receivedMs: number): FrameOutcome {
     if (!SnapshotFrame.is(frame)) return refused('wrong_shape')
     const { market_ticker: ticker, yes_dollars_fp: yes, no_dollars_fp: no } = frame.msg
-    if (!followed.has(ticker)) return ignored('contract not followed')
+    // Of a contract that was just set aside no changes will follow.
+    if (!books.isWanted(ticker, receivedMs)) return ignored('contract not followed')
     const about = aboutOf(symbol, ticker, receivedMs)
-    const observation = bookOf(ticker).replace({ yes, no }, 'full', receivedMs, about)
-    return observation === undefined ? refused('wrong_shape') : data(`book:${symbol}`, observation)
+    const observation = books.of(ticker).replace({ yes, no }, 'full', receivedMs, about)
+    if (observation === undefined) return refused('wrong_shape')
+    if (observation.kind === 'book_lost') books.ask([ticker], receivedMs)
+    else books.came(ticker)
+    return data(`book:${symbol}`, observation)
   }
 
   function readDelta(frame: unknown, receivedMs: number): FrameOutcome {
     if (!DeltaFrame.is(frame)) return refused('wrong_shape')
     const { market_ticker: ticker, side, price_dollars: price, delta_fp: delta, ts_ms: timeMs } = frame.msg
-    if (!followed.has(ticker)) return ignored('contract not followed')
+    if (!books.followed.has(ticker)) return ignored('contract not followed')
+    const book = books.of(ticker)
+    if (timeMs !== undefined && lateness.of(timeMs, receivedMs) > TIMES.lateMs && book.isLive) {
+      const lost = books.lose([ticker], 'frozen', receivedMs, { sinceMs: timeMs })
+      books.ask([ticker], receivedMs)
+      return { kind: 'data', items: bookItems(lost) }
+    }
     const about = aboutOf(symbol, ticker, receivedMs)
-    const observation = bookOf(ticker).change({ side, price, delta }, timeMs ?? receivedMs, about)
+    const observation = book.change({ side, price, delta }, timeMs ?? receivedMs, about)
     if (observation === undefined) return refused('wrong_shape')
     if (observation === null) return ignored('book is stale')
     if (observation.kind === 'book_lost') {
-      counts.lostBooks += 1
-      actions.send(subscriptions.askSnapshots(frame.sid, [ticker]))
-    }
+      counts.crossed += 1
+      books.ask([ticker], receivedMs)
+    } else books.changed(ticker, receivedMs)
     return data(`book:${symbol}`, observation)
   }
 
   function readTicker(frame: unknown, receivedMs: number): FrameOutcome {
     if (!TickerFrame.is(frame)) return refused('wrong_shape')
     const { msg } = frame
-    if (!followed.has(msg.market_ticker)) return ignored('contract not followed')
-    const about = aboutOf(symbol, msg.market_ticker, receivedMs)
+    const { market_ticker: ticker } = msg
+    if (!books.followed.has(ticker)) return ignored('contract not followed')
+    const about = aboutOf(symbol, ticker, receivedMs)
     const timeMs = msg.ts_ms ?? receivedMs
     const items = [item('market_ticker', mapTicker(msg, timeMs, about))]
     if (msg.open_interest_fp != null) {
       items.push(item('open_interest', mapOpenInterest(msg.open_interest_fp, timeMs, about)))
     }
-    return { kind: 'data', items }
+    const top = topOf(msg)
+    const differsSinceMs = top === undefined ? undefined : books.toldTop(ticker, top, receivedMs)
+    if (differsSinceMs === undefined) return { kind: 'data', items }
+    counts.contradictions += 1
+    const lost = books.lose([ticker], 'top_mismatch', receivedMs, { sinceMs: differsSinceMs })
+    books.ask([ticker], receivedMs)
+    return { kind: 'data', items: [...bookItems(lost), ...items], refused: 'contradiction' }
   }
 
   function readTrade(frame: unknown, receivedMs: number): FrameOutcome {
     if (!TradeFrame.is(frame)) return refused('wrong_shape')
     const { msg } = frame
-    if (!followed.has(msg.market_ticker)) return ignored('contract not followed')
+    if (!books.followed.has(msg.market_ticker)) return ignored('contract not followed')
     const trade = mapTrade(msg, msg.ts_ms, aboutOf(symbol, msg.market_ticker, receivedMs))
     return trade === undefined ? refused('wrong_shape') : data(`trades:${symbol}`, trade)
   }
 
-  function readError(msg: unknown): FrameOutcome {
+  function readError({ id = -1, msg }: Frame, receivedMs: number): FrameOutcome {
     if (!ErrorMsg.is(msg)) return refused('wrong_shape')
-    if (msg.code === ERROR_ALREADY_SUBSCRIBED) return ignored('already subscribed')
-    if (msg.code === ERROR_UNKNOWN_MARKET && msg.market_ticker !== undefined) {
-      // One unknown contract refuses the whole list: the others are subscribed again without it.
-      refusedTickers.add(msg.market_ticker)
-      subscriptions = createSubscriptions()
-      actions.cut(`unknown contract ${msg.market_ticker}`)
+    switch (msg.code) {
+      case ERROR.alreadySubscribed:
+        subscriptions.repeated(id)
+        return ignored('already subscribed')
+      case ERROR.unknownMarket: {
+        // One unknown contract refuses the whole list: the others are subscribed again without it.
+        const { ticker, frames } = subscriptions.unknown(id, msg.market_ticker, receivedMs)
+        const lost = ticker === undefined ? [] : books.setAside([ticker], receivedMs, { provenMs })
+        sendAll(frames)
+        return withLost(bookItems(lost), refused('venue_error'))
+      }
+      case ERROR.commandTimeout:
+        break
+      case ERROR.bufferOverflow:
+        actions.cut('the venue says that we read too slowly')
+        break
+      default:
+        subscriptions.failed(id)
     }
-    if (msg.code === ERROR_BUFFER_OVERFLOW) actions.cut('the venue says that we read too slowly')
     return refused('venue_error')
   }
 
   return {
     symbol,
     openReader() {
-      subscriptions = createSubscriptions()
+      subscriptions = createSubscriptions({ useYesPrice })
       return { read, accepts: false, heartbeat: null, greetingPaceMs: 0 }
     },
-    greeting() {
-      subscriptions = createSubscriptions()
-      return subscriptions.follow(wanted())
+    greeting(nowMs) {
+      subscriptions = createSubscriptions({ useYesPrice })
+      lateness = createLateness()
+      books.clearWaits()
+      isConnected = true
+      return subscribe(nowMs)
     },
     follow(tickers, nowMs) {
-      const next = new Set(tickers)
-      const gone = [...followed].filter((ticker) => !next.has(ticker))
-      followed = next
-      const lost = loseAll(gone, 'ended', nowMs)
-      for (const ticker of gone) books.delete(ticker)
-      sendAll(subscriptions.follow(wanted()))
+      const lost = books.follow(tickers, nowMs, { provenMs })
+      if (isConnected) sendAll(subscribe(nowMs))
       return lost
     },
-    disconnect: (nowMs) => loseAll(followed, 'disconnected', nowMs),
-    get followed() {
-      return followed
+    tend(nowMs) {
+      if (!isConnected) return []
+      sendAll(subscriptions.retry(nowMs))
+      const { tickers, isAll } = books.hopeless(nowMs)
+      if (isAll || subscriptions.isHopeless(nowMs)) {
+        actions.cut(isAll ? 'no book comes' : 'a subscription stays unanswered')
+        return []
+      }
+      const lost = books.setAside(tickers, nowMs, { provenMs })
+      books.askDue(nowMs)
+      return lost
     },
-    bookOf,
-    stats: () => ({ ...counts }),
+    forgive(ms) {
+      books.forgive(ms)
+      subscriptions.forgive(ms)
+    },
+    disconnect(nowMs) {
+      isConnected = false
+      books.clearWaits()
+      return books.lose(books.followed, 'disconnected', nowMs, { provenMs })
+    },
+    get followed() {
+      return books.followed
+    },
+    bookOf: books.of,
+    stats: () => {
+      const { gaps, contradictions, crossed } = counts
+      return { gaps, contradictions, lostBooks: books.lost + crossed }
+    },
   }
+}
+
+function withLost(lost: readonly FrameItem[], outcome: FrameOutcome): FrameOutcome {
+  if (lost.length === 0) return outcome
+  if (outcome.kind === 'data') return { ...outcome, items: [...lost, ...outcome.items] }
+  return { kind: 'data', items: lost, ...(outcome.kind === 'refused' ? { refused: outcome.reason } : {}) }
 }
 
 /** When the venue says that it happened. */
 function timeOf(msg: unknown): number | undefined {
   if (typeof msg !== 'object' || msg === null || !('ts_ms' in msg)) return undefined
   return typeof msg.ts_ms === 'number' ? msg.ts_ms : undefined
+}
+
+function tickerOf(msg: unknown): string | undefined {
+  if (typeof msg !== 'object' || msg === null || !('market_ticker' in msg)) return undefined
+  return typeof msg.market_ticker === 'string' ? msg.market_ticker : undefined
 }

@@ -1,8 +1,12 @@
 /**
  * The part of a Kalshi session that is not a socket: lists contracts, lets the desks follow them, asks for results
- * and repairs trades. Without credentials it asks for the books too.
+ * and repairs trades. Without a socket, for want of credentials or because the venue rejects them, it asks for the
+ * books too.
+ *
+ *   heard ──401 on dialling──▶ polled ──a socket opens──▶ heard
  *
  *   every second:        list (30 s) ▸ follow ▸ results that are due ▸ sweeps that are due
+ *   every second:        books that do not come are asked for again
  *   every four minutes:  a round over the trades of all contracts that were traded
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
@@ -19,6 +23,7 @@ import { aboutOf, mapOpenInterest, mapTicker } from './mapper.ts'
 import { createContractRounds } from './sweep-contracts.ts'
 
 const STEP_MS = 1_000
+const UNAUTHORIZED = 401
 /** Overlap of a sweep with what was heard before the hole: no trade takes longer from its time to us. */
 const SWEEP_MARGIN_MS = 20_000
 /** A trade is listed so long after it was made, at the latest. */
@@ -31,14 +36,19 @@ export interface FollowOptions {
   readonly clock: Clock
   /** Channels that no socket feeds. */
   readonly channels: readonly Channel[]
-  /** Whether books, trades and figures are asked for instead of heard. */
-  readonly isPolling: boolean
+  /** Channels that a socket feeds while there is one. */
+  readonly streamed: readonly Channel[]
+  /** Whether there is no key to open a socket with: all is asked for instead of heard. */
+  readonly isKeyless: boolean
+  /** Symbols whose socket the venue refuses because of the key. */
+  readonly rejected: Set<AssetSymbol>
   /** Hands the session to those who act on sockets. */
   readonly onStart: (io: FeedIo) => void
 }
 
 export function followContracts(options: FollowOptions): Companion {
-  const { clock, catalogue, rest, isPolling } = options
+  const { clock, catalogue, rest, rejected } = options
+  const isPolling = (symbol: AssetSymbol) => options.isKeyless || rejected.has(symbol)
   const teller = createMarketTeller((symbol) => catalogue.of(symbol).map(({ observation }) => observation))
   /** Per symbol: since when trades were not heard, and until when. */
   const holes = new Map<AssetSymbol, { fromMs: number; toMs: number | undefined }>()
@@ -66,8 +76,10 @@ export function followContracts(options: FollowOptions): Companion {
     options.onStart(session)
     const loops = [...options.desks.values()].flatMap((desk) => [
       follow(session, desk),
+      tend(session, desk),
       sweepRunning(session, desk.symbol),
-      ...(isPolling ? [pollQuick(session, desk), pollOthers(session, desk)] : []),
+      pollQuick(session, desk),
+      pollOthers(session, desk),
     ])
     await Promise.all(loops)
   }
@@ -81,7 +93,7 @@ export function followContracts(options: FollowOptions): Companion {
           nextListMs = nowMs + TIMES.catalogueEveryMs
           await list(session, desk).catch((error) => {
             // Without a list it is not known what was traded.
-            if (isPolling) tellTrades(session, desk.symbol, polledMs.get(desk.symbol) ?? nowMs)
+            if (isPolling(desk.symbol)) tellTrades(session, desk.symbol, polledMs.get(desk.symbol) ?? nowMs)
             throw error
           })
         }
@@ -106,6 +118,17 @@ export function followContracts(options: FollowOptions): Companion {
     for (const market of teller.take(symbol)) session.emit(`markets:${symbol}`, market)
   }
 
+  async function tend(session: FeedIo, desk: Desk): Promise<void> {
+    let lastMs = clock.now()
+    while (!session.signal.aborted) {
+      await rested(STEP_MS, session.signal)
+      const nowMs = clock.now()
+      if (session.isPaused()) desk.forgive(nowMs - lastMs)
+      else for (const lost of desk.tend(nowMs)) session.emit(`book:${desk.symbol}`, lost)
+      lastMs = nowMs
+    }
+  }
+
   async function sweepRunning(session: FeedIo, symbol: AssetSymbol): Promise<void> {
     while (!session.signal.aborted) {
       await rounds.round(session, symbol)
@@ -120,19 +143,18 @@ export function followContracts(options: FollowOptions): Companion {
     tellMarkets(session, symbol)
     session.heard(`markets:${symbol}`)
     rounds.listed(symbol, askedMs)
-    if (isPolling) for (const contract of catalogue.of(symbol)) emitFigures(session, contract)
+    if (isPolling(symbol)) for (const contract of catalogue.of(symbol)) emitFigures(session, contract)
     const traded = catalogue
       .of(symbol)
       .filter(({ market }) => isTraded(market.marketId, String(market.volume ?? '')))
     const hole = holes.get(symbol)
-    const sinceMs = isPolling
-      ? (polledMs.get(symbol) ?? askedMs - 2 * TIMES.catalogueEveryMs)
-      : hole === undefined
-        ? undefined
-        : hole.fromMs
+    const isPolled = isPolling(symbol)
+    const sinceMs = isPolled
+      ? (polledMs.get(symbol) ?? hole?.fromMs ?? askedMs - 2 * TIMES.catalogueEveryMs)
+      : hole?.fromMs
     if (sinceMs === undefined) return
     for (const { market } of traded) sweepsOf(owed, symbol).owe(market.marketId, sinceMs - SWEEP_MARGIN_MS)
-    if (isPolling) polledMs.set(symbol, askedMs)
+    if (isPolled) polledMs.set(symbol, askedMs)
     // A list that was asked for within the hole does not know what was traded in the rest of it.
     else if (hole?.toMs !== undefined && askedMs >= hole.toMs + LISTED_WITHIN_MS) holes.delete(symbol)
   }
@@ -149,12 +171,14 @@ export function followContracts(options: FollowOptions): Companion {
       if (await sweep(session, symbol, id, fromMs)) sweeps.done(id)
       else sweeps.failed(id, clock.now())
     }
-    if (isPolling) tellTrades(session, symbol, sweeps.failingSinceMs())
+    if (isPolling(symbol)) tellTrades(session, symbol, sweeps.failingSinceMs())
   }
 
   /** Where trades are only asked for, questions that fail are a loss like that of a socket. */
   function tellTrades(session: FeedIo, symbol: AssetSymbol, sinceMs: number | undefined): void {
-    const channel = options.channels.find((each) => each.dataset === 'trades' && each.symbol === symbol)
+    const channel = [...options.channels, ...options.streamed].find(
+      (each) => each.dataset === 'trades' && each.symbol === symbol,
+    )
     if (channel === undefined || failing.has(symbol) === (sinceMs !== undefined)) return
     const about = { source: 'predmkt_b', receivedMs: clock.now() } as const
     if (sinceMs === undefined) {
@@ -238,7 +262,7 @@ export function followContracts(options: FollowOptions): Companion {
 
   async function pollQuick(session: FeedIo, desk: Desk): Promise<void> {
     while (!session.signal.aborted) {
-      if (!session.isPaused()) {
+      if (isPolling(desk.symbol) && !session.isPaused()) {
         await Promise.all([...desk.followed].filter(isQuick).map((ticker) => pollBook(session, desk, ticker)))
       }
       await rested(TIMES.pollQuickMs, session.signal)
@@ -250,11 +274,11 @@ export function followContracts(options: FollowOptions): Companion {
     while (!session.signal.aborted) {
       const startedMs = clock.now()
       for (const ticker of [...desk.followed].filter((each) => !isQuick(each))) {
-        if (session.signal.aborted) return
+        if (session.signal.aborted || !isPolling(desk.symbol)) break
         if (!session.isPaused()) await pollBook(session, desk, ticker)
         await rested(pauseMs, session.signal)
       }
-      const restMs = TIMES.pollSlowMs - (clock.now() - startedMs)
+      const restMs = isPolling(desk.symbol) ? TIMES.pollSlowMs - (clock.now() - startedMs) : STEP_MS
       await rested(Math.max(STEP_MS, restMs), session.signal)
     }
   }
@@ -264,15 +288,26 @@ export function followContracts(options: FollowOptions): Companion {
     const channel = `book:${desk.symbol}`
     try {
       const { book: wire, receivedMs } = await askRestBook(rest, ticker, session.signal)
-      if (!desk.followed.has(ticker)) return
+      if (!desk.followed.has(ticker) || !isPolling(desk.symbol)) return
       const about = aboutOf(desk.symbol, ticker, receivedMs)
       const sides = { yes: wire?.yes_dollars, no: wire?.no_dollars }
       const observation = book.replace(sides, 'rest', receivedMs, about)
       if (observation !== undefined) session.emit(channel, observation)
     } catch {
+      if (!isPolling(desk.symbol)) return
       const lost = book.lose('unanswered', aboutOf(desk.symbol, ticker, clock.now()))
       if (lost !== null) session.emit(channel, lost)
     }
+  }
+
+  /** The books that were asked for end with the polling; trades since the last list are swept. */
+  function heardAgain(symbol: AssetSymbol): void {
+    const nowMs = clock.now()
+    const fromMs = polledMs.get(symbol)
+    if (fromMs !== undefined) holes.set(symbol, { fromMs, toMs: nowMs })
+    polledMs.delete(symbol)
+    failing.delete(symbol)
+    for (const lost of options.desks.get(symbol)?.disconnect(nowMs) ?? []) io?.emit(`book:${symbol}`, lost)
   }
 
   const rested = (ms: number, signal: AbortSignal) => clock.sleep(ms, signal).catch(() => {})
@@ -282,8 +317,17 @@ export function followContracts(options: FollowOptions): Companion {
     run,
     connected(route) {
       const symbol = symbolOf(route)
-      const hole = symbol === undefined ? undefined : holes.get(symbol)
+      if (symbol === undefined) return
+      if (rejected.delete(symbol)) heardAgain(symbol)
+      const hole = holes.get(symbol)
       if (hole !== undefined) hole.toMs = clock.now()
+    },
+    refused(route, status) {
+      const symbol = symbolOf(route)
+      if (symbol === undefined || status !== UNAUTHORIZED || rejected.has(symbol)) return
+      rejected.add(symbol)
+      // Trades are lost until the first list has said which contracts were traded.
+      failing.add(symbol)
     },
     disconnected(route, sinceMs) {
       const symbol = symbolOf(route)

@@ -180,7 +180,10 @@ async function* walkTrades(
     ['live', rangeOrNull(cutMs, settledMs)],
   ] as const) {
     for (const window of part === null ? [] : windows(part, TRADES_WINDOW_MS)) {
-      const observations = await askTrades(rest, contract, window, tier, signal)
+      const asked = await askTrades(rest, contract, window, tier, signal)
+      // Of a contract that settled after the cutoff the historical tier has nothing, and does not say so.
+      const isElsewhere = tier === 'historical' && asked.length === 0
+      const observations = isElsewhere ? await askTrades(rest, contract, window, 'live', signal) : asked
       yield { observations, covered: window, missing: [] }
     }
   }
@@ -208,18 +211,25 @@ async function* walkBars(
     const window = { fromMs: startMs, toMs }
     const ask = (tier: Tier) =>
       askBars(rest, { ...contract, series: series.ticker }, interval, period, window, tier, signal)
-    const observations = toMs <= marketsMs ? await ask('historical') : await orHistorical(ask)
+    const tiers = toMs <= marketsMs ? (['historical', 'live'] as const) : (['live', 'historical'] as const)
+    const observations = await fromEither(tiers, ask)
     yield { observations, covered: rangeOrNull(fromMs, toMs), missing: [] }
     fromMs = toMs
   }
 }
 
-/** A contract that the live tier no longer has is asked for in the other one. */
-async function orHistorical<T>(ask: (tier: Tier) => Promise<T>): Promise<T> {
+/**
+ * A contract is in the tier of its settlement: one that settled before the cutoff has left the live tier, one that
+ * settled after it is there with all of its past. A tier that does not know it refuses.
+ */
+async function fromEither<T>(
+  [first, second]: readonly [Tier, Tier],
+  ask: (tier: Tier) => Promise<T>,
+): Promise<T> {
   try {
-    return await ask('live')
+    return await ask(first)
   } catch (error) {
-    if (error instanceof VenueError && error.isFinal) return ask('historical')
+    if (error instanceof VenueError && error.isFinal) return ask(second)
     throw error
   }
 }

@@ -33,17 +33,29 @@ export function createSigner(credentials: KalshiCredentials, now: () => number):
   }
 }
 
-/** Adds the signature to every request. */
-export function signedFetch(fetch: Fetch, signer: Signer): Fetch {
-  return (url, init) =>
-    fetch(url, {
-      ...init,
-      headers: { ...init.headers, ...signer.headers(init.method, new URL(url).pathname) },
-    })
+/**
+ * Signs what the venue does not tell without: market data is public, and a key that the venue rejects must not cost
+ * what everybody may know.
+ */
+export function signedWhereAsked(fetch: Fetch, signer: Signer): Fetch {
+  return async (url, init) => {
+    const response = await fetch(url, init)
+    if (response.status !== 401) return response
+    await response.body?.cancel()
+    const signature = signer.headers(init.method, new URL(url).pathname)
+    return fetch(url, { ...init, headers: { ...init.headers, ...signature } })
+  }
 }
 
 const COST =
   'books are asked for over REST instead of heard: every 5 s for quarter-hour contracts, about once a minute for the others'
+
+/** While the venue answers the signature with 401. */
+export const REJECTED: VenueNotice = {
+  venue: 'kalshi',
+  code: 'credentials_rejected',
+  line: `kalshi: the venue rejects the key (revoked, or this machine's clock is wrong), so its WebSocket stays closed and is tried again now and then; ${COST}`,
+}
 
 /** A signer where the credentials allow one, else what to tell the operator. The key itself is never told. */
 export function signerOrNotice(

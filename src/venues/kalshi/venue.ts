@@ -23,12 +23,17 @@ import { createDesk, type Desk } from './feed.ts'
 import { followContracts } from './follow-contracts.ts'
 import { askRestBook, askTrades, rememberCutoff, walkHistory } from './history.ts'
 import { aboutOf } from './mapper.ts'
-import { type KalshiCredentials, signedFetch, signerOrNotice } from './sign.ts'
+import { type KalshiCredentials, REJECTED, signedWhereAsked, signerOrNotice } from './sign.ts'
 import { ExchangeStatus } from './wire.ts'
 
+/** Credentials are those of an API key; without them nothing is heard, only asked for. */
+export interface KalshiOptions extends Partial<KalshiCredentials> {
+  /** Whether the stream is asked to tell no bids at the price of yes. */
+  readonly useYesPrice?: boolean
+}
+
 export interface KalshiDependencies extends VenueDependencies {
-  /** Of an API key; without them nothing is heard, only asked for. */
-  readonly kalshi?: Partial<KalshiCredentials>
+  readonly kalshi?: KalshiOptions
   readonly limits?: VenueLimits
 }
 
@@ -39,13 +44,18 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
   const link = { ...FEED_LIMITS.link, trafficSilenceMs: KALSHI_TIMES.trafficSilenceMs }
   const parts = assembleVenue(describe, {
     ...dependencies,
-    fetch: signer === undefined ? plainFetch : signedFetch(plainFetch, signer),
+    fetch: signer === undefined ? plainFetch : signedWhereAsked(plainFetch, signer),
     limits: { ...dependencies.limits, feed: { link, ...dependencies.limits?.feed } },
   })
   const pager: Pager = {
     ask: (question, signal) => parts.pager.ask({ ...question, path: REST_PREFIX + question.path }, signal),
     stats: () => parts.pager.stats(),
   }
+  const rejected = new Set<AssetSymbol>()
+  const noticesNow = () => [
+    ...(notice === undefined ? [] : [notice]),
+    ...(rejected.size === 0 ? [] : [REJECTED]),
+  ]
   const asker = { pager, deadLetters: parts.deadLetters, now: () => clock.now() }
   const rest = { ...asker, cutoff: rememberCutoff(asker) }
   const catalogue = createKalshiCatalogue(rest)
@@ -64,7 +74,7 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
       channels: channels.filter((channel) => channel.symbol === symbol),
       headers: () => signer?.headers('GET', STREAM_PATH) ?? {},
       get greeting() {
-        return desk.greeting()
+        return desk.greeting(clock.now())
       },
     }
   }
@@ -81,7 +91,9 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
   return {
     describe,
     deadLetters: parts.deadLetters,
-    ...(notice === undefined ? {} : { notices: [notice] }),
+    get notices() {
+      return noticesNow()
+    },
     live(channels, options) {
       const wanted = supportedChannels(describe, channels)
       const symbols = [...new Set(wanted.map((channel) => channel.symbol))]
@@ -93,11 +105,12 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
             send: (frame: string) => void io?.send(route, frame),
             cut: (reason: string) => io?.cut(route, reason),
           }
-          return [symbol, createDesk(symbol, actions)] as const
+          const useYesPrice = dependencies.kalshi?.useYesPrice ?? false
+          return [symbol, createDesk(symbol, actions, { useYesPrice })] as const
         }),
       )
-      const isPolling = signer === undefined
-      const isPolled = (channel: Channel) => isPolling || channel.dataset === 'markets'
+      const isKeyless = signer === undefined
+      const isPolled = (channel: Channel) => isKeyless || channel.dataset === 'markets'
       const streamed = wanted.filter((channel) => !isPolled(channel))
       const routes = [...desks.values()]
         .filter((desk) => streamed.some((channel) => channel.symbol === desk.symbol))
@@ -112,8 +125,10 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
         catalogue,
         rest,
         clock,
-        isPolling,
+        isKeyless,
+        rejected,
         channels: wanted.filter(isPolled),
+        streamed,
         onStart: (session) => {
           io = session
         },
@@ -149,7 +164,8 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
         const status = await askStatus(signal)
         const trading = status.trading_active ? 'trading' : 'NOT TRADING'
         const head = `answered in ${time.roundTripMs} ms, clock offset ${time.offsetMs} ms; ${trading}`
-        return notice === undefined ? `${head}; signed` : `${head}; ${notice.line}`
+        const told = noticesNow().map(({ line }) => line)
+        return [head, ...(told.length === 0 ? ['key given'] : told)].join('; ')
       }),
   }
 }

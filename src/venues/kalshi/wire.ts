@@ -41,6 +41,8 @@ export const TickerFrame = wireType(
     msg: Type.Object({
       market_ticker: Text,
       price_dollars: MaybeDollars,
+      yes_bid_dollars: MaybeDollars,
+      yes_ask_dollars: MaybeDollars,
       volume_fp: maybe(DecimalText),
       open_interest_fp: maybe(DecimalText),
       ts_ms: Type.Optional(Millis),

@@ -56,7 +56,10 @@ export function createKalshiSocket(options: {
     pingEveryMs: PING_MS,
     pingBody: 'heartbeat',
     authorize: (request: IncomingMessage) =>
-      options.check(request.headers, 'GET', SOCKET_PATH) === undefined ? undefined : '401 Unauthorized',
+      options.check(request.headers, 'GET', SOCKET_PATH) === undefined &&
+      faults.hit('rejected-key', 'kalshi', { channel: '' }) === undefined
+        ? undefined
+        : '401 Unauthorized',
     open(socket) {
       const client: Client = { socket, subscriptions: new Map(), nextSid: 1 }
       clients.add(client)

@@ -65,7 +65,10 @@ export function createTeller(venue: Venue): Teller {
     const seq = ++subscription.seq
     const symbol = market.event.series.symbol
     if (faults.hit('sequence-gap', 'kalshi', { channel: type, symbol })) return
-    publish(client, type, market, `{"type":"${type}","sid":${subscription.sid},"seq":${seq},"msg":${body}}`)
+    const isWrong =
+      type === 'orderbook_delta' && faults.hit('wrong-shape', 'kalshi', { channel: type, symbol })
+    const msg = isWrong ? body.replace('"price_dollars":', '"price":') : body
+    publish(client, type, market, `{"type":"${type}","sid":${subscription.sid},"seq":${seq},"msg":${msg}}`)
   }
 
   const presentSlot = (market: StrikeMarket, life: Life): number | undefined => {

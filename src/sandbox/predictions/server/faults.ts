@@ -23,6 +23,8 @@ export const FAULT_KINDS = {
   'lost-resolved': 'market_resolved is never sent',
   'late-resolution': 'markets that would settle now do so delayMs later',
   'sequence-gap': 'the next numbered frame is lost (count: how many)',
+  'wrong-shape': 'the next change of a book lacks its price, with its number in order (count: how many)',
+  'rejected-key': 'sockets are refused with 401, as with a key that was revoked',
   'crossed-book': 'the next book change puts a bid on the ask (count: how many)',
   'lying-provider': 'a provider (all without `provider`) answers with prices 3 % too high',
   'chain-halt': 'no blocks and no rounds (with `provider`: as that one sees the chain)',
@@ -75,7 +77,7 @@ export interface Faults {
   onSet(listener: (fault: Fault) => void): void
 }
 
-const ONCE: readonly FaultKind[] = ['sequence-gap', 'crossed-book']
+const ONCE: readonly FaultKind[] = ['sequence-gap', 'wrong-shape', 'crossed-book']
 const REST_ONLY: readonly FaultKind[] = ['rate-limit', 'http-error']
 const MAX_HISTORY = 200
 

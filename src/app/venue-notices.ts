@@ -1,0 +1,25 @@
+/** What venues have to say to the operator, now and not only at the start: a key may be rejected under way. */
+import type { Logger } from '../kit/log.ts'
+import type { Venue } from '../venues/venue.ts'
+
+export interface VenueNotices {
+  add(venue: Pick<Venue, 'describe' | 'notices'>): void
+  /** The notices of a source as one text, null where there are none. A line that is new is logged once. */
+  of(source: string): string | null
+}
+
+export function createVenueNotices(log: Pick<Logger, 'warn'>): VenueNotices {
+  const venues = new Map<string, Pick<Venue, 'describe' | 'notices'>>()
+  const told = new Map<string, readonly string[]>()
+  return {
+    add: (venue) => void venues.set(venue.describe.source, venue),
+    of(source) {
+      const notices = venues.get(source)?.notices ?? []
+      const before = told.get(source) ?? []
+      const lines = notices.map(({ line }) => line)
+      told.set(source, lines)
+      for (const { venue, line } of notices) if (!before.includes(line)) log.warn({ venue }, line)
+      return lines.join(' ') || null
+    },
+  }
+}

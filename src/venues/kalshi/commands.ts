@@ -1,0 +1,97 @@
+/**
+ * What was asked of one socket and not answered yet.
+ *
+ *   sent ──reply──▶ done
+ *     ╰──error──▶ failed ──after a while, later and later──▶ sent again
+ *
+ * A subscription that stays without any reply is not sent again: if it was heard after all, every change would be
+ * told twice. That socket has to go.
+ */
+import { backoffCeilingMs } from '../../kit/backoff.ts'
+import { KALSHI_TIMES as TIMES } from './describe.ts'
+
+export type KalshiAction = 'subscribe' | 'add_markets' | 'delete_markets' | 'get_snapshot'
+
+export interface Command<About> {
+  readonly action: KalshiAction
+  readonly tickers: readonly string[]
+  readonly about: About
+  /** How often it was sent before. */
+  readonly tries?: number
+}
+
+interface Pending<About> {
+  readonly command: Command<About>
+  sentMs: number
+  isFailed: boolean
+}
+
+export interface Commands<About> {
+  /** The frame of a command that is waited for. */
+  send(command: Command<About>, frameOf: (id: number) => string, nowMs: number): string
+  /** A number for a command whose reply does not matter. */
+  nextId(): number
+  find(id: number): Command<About> | undefined
+  answered(id: number): Command<About> | undefined
+  /** The venue said no. */
+  failed(id: number): void
+  /** Takes out what is to be sent again. Books are not: whether they came is known elsewhere. */
+  takeFailed(nowMs: number): Command<About>[]
+  /** Whether a subscription has been waited for in vain. */
+  isHopeless(nowMs: number): boolean
+  /** Time in which nothing could be heard does not count. */
+  forgive(ms: number): void
+}
+
+const RETRY = { baseMs: TIMES.askAgainMs, capMs: TIMES.setAsideMs }
+/** Added contracts show by their books that they were heard; without them they are set aside. */
+const ADD_TRIES = 3
+
+export function createCommands<About>(): Commands<About> {
+  const pending = new Map<number, Pending<About>>()
+  let lastId = 0
+
+  function isAgain({ command, isFailed }: Pending<About>): boolean {
+    if (command.action === 'subscribe') return isFailed
+    return command.action === 'add_markets' && (command.tries ?? 0) + 1 < ADD_TRIES
+  }
+
+  return {
+    send(command, frameOf, nowMs) {
+      const id = ++lastId
+      pending.set(id, { command, sentMs: nowMs, isFailed: false })
+      return frameOf(id)
+    },
+    nextId: () => ++lastId,
+    find: (id) => pending.get(id)?.command,
+    answered(id) {
+      const command = pending.get(id)?.command
+      pending.delete(id)
+      return command
+    },
+    failed(id) {
+      const waiting = pending.get(id)
+      if (waiting !== undefined) waiting.isFailed = true
+    },
+    takeFailed(nowMs) {
+      const again: Command<About>[] = []
+      for (const [id, waiting] of pending) {
+        const { command, sentMs } = waiting
+        const tries = command.tries ?? 0
+        const isUnheard = command.action === 'subscribe' && !waiting.isFailed
+        if (isUnheard || nowMs - sentMs < backoffCeilingMs(RETRY, tries)) continue
+        pending.delete(id)
+        if (isAgain(waiting)) again.push({ ...command, tries: tries + 1 })
+      }
+      return again
+    },
+    isHopeless: (nowMs) =>
+      [...pending.values()].some(
+        ({ command, isFailed, sentMs }) =>
+          command.action === 'subscribe' && !isFailed && nowMs - sentMs > TIMES.hopelessMs,
+      ),
+    forgive(ms) {
+      for (const waiting of pending.values()) waiting.sentMs += ms
+    },
+  }
+}

@@ -1,0 +1,137 @@
+/** The books of one symbol's contracts: which are live, which are owed, which the venue does not give for now. */
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { BookLostReason, DataObservation } from '../observation.ts'
+import { type ContractBook, createContractBook, type RightUntil } from './book.ts'
+import { KALSHI_TIMES as TIMES } from './describe.ts'
+import { aboutOf } from './mapper.ts'
+import { createOwedBooks } from './owed-books.ts'
+import { createTopCheck, type Top } from './top-check.ts'
+
+export interface DeskBooks {
+  readonly followed: ReadonlySet<string>
+  /** Those that are not left out for now. */
+  wanted(nowMs: number): ReadonlySet<string>
+  isWanted(ticker: string, nowMs: number): boolean
+  follow(tickers: readonly string[], nowMs: number, right: RightUntil): DataObservation[]
+  of(ticker: string): ContractBook
+  /** The present socket tells the books of these; those that are missing are waited for. */
+  expect(tickers: Iterable<string>, nowMs: number): void
+  lose(tickers: Iterable<string>, reason: BookLostReason, nowMs: number, right: RightUntil): DataObservation[]
+  /** Asks for these again, each not too often. */
+  ask(tickers: Iterable<string>, nowMs: number): void
+  askDue(nowMs: number): void
+  came(ticker: string): void
+  /** The venue does not have it, or does not tell it: left out for a while. */
+  setAside(tickers: readonly string[], nowMs: number, right: RightUntil): DataObservation[]
+  /** The books that have not come for too long; whether not one has. */
+  hopeless(nowMs: number): { tickers: string[]; isAll: boolean }
+  /** The book has changed: it may have the top again that the figures told. */
+  changed(ticker: string, nowMs: number): void
+  /** The figures told a top: since when it lastingly differs from that of the book. */
+  toldTop(ticker: string, top: Top, nowMs: number): number | undefined
+  /** Waits end with the socket. */
+  clearWaits(): void
+  forgive(ms: number): void
+  readonly lost: number
+}
+
+export function createDeskBooks(options: {
+  symbol: AssetSymbol
+  useYesPrice: boolean
+  sendAsk: (tickers: readonly string[], nowMs: number) => void
+}): DeskBooks {
+  const { symbol, useYesPrice } = options
+  const books = new Map<string, ContractBook>()
+  const asideUntilMs = new Map<string, number>()
+  const owed = createOwedBooks()
+  const tops = createTopCheck()
+  let followed = new Set<string>()
+  let lostCount = 0
+
+  const isWanted = (ticker: string, nowMs: number) =>
+    followed.has(ticker) && nowMs >= (asideUntilMs.get(ticker) ?? 0)
+
+  function lose(
+    tickers: Iterable<string>,
+    reason: BookLostReason,
+    nowMs: number,
+    right: RightUntil,
+  ): DataObservation[] {
+    return [...tickers].flatMap((ticker) => {
+      tops.forget(ticker)
+      const lost = books.get(ticker)?.lose(reason, aboutOf(symbol, ticker, nowMs), right) ?? null
+      if (lost !== null) lostCount += 1
+      return lost === null ? [] : [lost]
+    })
+  }
+
+  function askDue(nowMs: number): void {
+    const due = owed.takeDue(nowMs)
+    if (due.length > 0) options.sendAsk(due, nowMs)
+  }
+
+  return {
+    get followed() {
+      return followed
+    },
+    wanted: (nowMs) => new Set([...followed].filter((ticker) => isWanted(ticker, nowMs))),
+    isWanted,
+    follow(tickers, nowMs, right) {
+      const next = new Set(tickers)
+      const gone = [...followed].filter((ticker) => !next.has(ticker))
+      followed = next
+      const lost = lose(gone, 'ended', nowMs, right)
+      for (const ticker of gone) {
+        books.delete(ticker)
+        asideUntilMs.delete(ticker)
+        owed.forget(ticker)
+      }
+      return lost
+    },
+    of(ticker) {
+      const known = books.get(ticker)
+      if (known !== undefined) return known
+      const book = createContractBook({ useYesPrice })
+      books.set(ticker, book)
+      return book
+    },
+    expect(tickers, nowMs) {
+      for (const ticker of tickers) if (books.get(ticker)?.isLive !== true) owed.expect(ticker, nowMs)
+    },
+    lose,
+    ask(tickers, nowMs) {
+      for (const ticker of tickers) owed.owe(ticker, nowMs)
+      askDue(nowMs)
+    },
+    askDue,
+    came(ticker) {
+      tops.forget(ticker)
+      owed.came(ticker)
+    },
+    setAside(tickers, nowMs, right) {
+      const known = tickers.filter((ticker) => followed.has(ticker))
+      for (const ticker of known) {
+        asideUntilMs.set(ticker, nowMs + TIMES.setAsideMs)
+        owed.forget(ticker)
+      }
+      return lose(known, 'ended', nowMs, right)
+    },
+    hopeless(nowMs) {
+      const tickers = owed.hopeless(nowMs)
+      return { tickers, isAll: tickers.length > 0 && ![...books.values()].some((book) => book.isLive) }
+    },
+    changed(ticker, nowMs) {
+      const top = tops.lastOf(ticker)
+      if (top !== undefined && books.get(ticker)?.hasTop(top) === true) tops.agreed(ticker, nowMs)
+    },
+    toldTop(ticker, top, nowMs) {
+      const book = books.get(ticker)
+      return book?.isLive === true ? tops.told(ticker, top, book.hasTop(top), nowMs) : undefined
+    },
+    clearWaits: () => owed.clear(),
+    forgive: owed.forgive,
+    get lost() {
+      return lostCount
+    },
+  }
+}

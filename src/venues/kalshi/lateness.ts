@@ -1,0 +1,28 @@
+/**
+ * How much later than usual a change is told. The venue's clock is not ours, so a delay is compared with the shortest
+ * one of the last minute or two.
+ */
+export interface Lateness {
+  /** Beyond the shortest delay of late. */
+  of(timeMs: number, receivedMs: number): number
+}
+
+const WINDOW_MS = 60_000
+
+export function createLateness(): Lateness {
+  let fromMs = Number.NEGATIVE_INFINITY
+  let before = Number.POSITIVE_INFINITY
+  let shortest = Number.POSITIVE_INFINITY
+  return {
+    of(timeMs, receivedMs) {
+      const delayMs = receivedMs - timeMs
+      if (receivedMs - fromMs > WINDOW_MS) {
+        before = shortest
+        shortest = Number.POSITIVE_INFINITY
+        fromMs = receivedMs
+      }
+      shortest = Math.min(shortest, delayMs)
+      return delayMs - Math.min(shortest, before)
+    },
+  }
+}

@@ -1,0 +1,60 @@
+/** Books that were asked for or lost and have not come yet: when each is to be asked for again, and when given up. */
+import { KALSHI_TIMES as TIMES } from './describe.ts'
+
+export interface OwedBooks {
+  /** It comes with the subscription. */
+  expect(ticker: string, nowMs: number): void
+  /** It is needed: at once, or a little later where it was asked for just now. */
+  owe(ticker: string, nowMs: number): void
+  came(ticker: string): void
+  forget(ticker: string): void
+  clear(): void
+  /** Those to be asked for now; they count as asked for. */
+  takeDue(nowMs: number): string[]
+  /** Those that have not come for too long. */
+  hopeless(nowMs: number): string[]
+  /** Time in which nothing could be heard does not count. */
+  forgive(ms: number): void
+}
+
+export function createOwedBooks(): OwedBooks {
+  const owed = new Map<string, { sinceMs: number; nextMs: number }>()
+  /** Kept when it came: a book that is lost again and again is not asked for as often. */
+  const askedMs = new Map<string, number>()
+  return {
+    expect(ticker, nowMs) {
+      if (!owed.has(ticker)) owed.set(ticker, { sinceMs: nowMs, nextMs: nowMs + TIMES.askAgainMs })
+    },
+    owe(ticker, nowMs) {
+      const soonMs = Math.max(nowMs, (askedMs.get(ticker) ?? Number.NEGATIVE_INFINITY) + TIMES.askSoonMs)
+      const known = owed.get(ticker)
+      const nextMs = Math.min(known?.nextMs ?? soonMs, soonMs)
+      owed.set(ticker, { sinceMs: known?.sinceMs ?? nowMs, nextMs })
+    },
+    came: (ticker) => void owed.delete(ticker),
+    forget(ticker) {
+      owed.delete(ticker)
+      askedMs.delete(ticker)
+    },
+    clear() {
+      owed.clear()
+      askedMs.clear()
+    },
+    takeDue(nowMs) {
+      const due = [...owed].filter(([, { nextMs }]) => nextMs <= nowMs)
+      for (const [ticker, each] of due) {
+        askedMs.set(ticker, nowMs)
+        each.nextMs = nowMs + TIMES.askAgainMs
+      }
+      return due.map(([ticker]) => ticker)
+    },
+    hopeless: (nowMs) =>
+      [...owed].filter(([, { sinceMs }]) => nowMs - sinceMs > TIMES.hopelessMs).map(([ticker]) => ticker),
+    forgive(ms) {
+      for (const each of owed.values()) {
+        each.sinceMs += ms
+        each.nextMs += ms
+      }
+    },
+  }
+}

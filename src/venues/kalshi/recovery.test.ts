@@ -1,0 +1,359 @@
+/** What the desk of a symbol does when the venue's stream goes wrong, frame by frame and second by second. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { DataObservation } from '../observation.ts'
+import { createDesk } from './feed.ts'
+
+const A = 'KXBTC-26APR1817-B76125'
+const B = 'KXBTC-26APR1817-B76375'
+const C = 'KXBTC-26APR1817-B76625'
+const START = Date.UTC(2026, 3, 18, 5)
+
+interface Command {
+  id: number
+  cmd: string
+  params: {
+    channels?: string[]
+    sids?: number[]
+    market_tickers: string[]
+    action?: string
+    use_yes_price?: boolean
+  }
+}
+
+/** A desk on an open socket, with its own clock; `say` is the venue. */
+function listen(tickers: readonly string[], options: { useYesPrice?: boolean } = {}) {
+  const sent: Command[] = []
+  const cuts: string[] = []
+  const told: DataObservation[] = []
+  const dead: string[] = []
+  const seqs = new Map<number, number>()
+  let nowMs = START
+  const take = (frame: string) => sent.push(JSON.parse(frame))
+  const desk = createDesk('BTC', { send: take, cut: (reason) => cuts.push(reason) }, options)
+  desk.follow(tickers, nowMs)
+  const protocol = desk.openReader()
+  desk.greeting(nowMs).forEach(take)
+
+  function say(frame: object): void {
+    const outcome = protocol.read(JSON.stringify(frame), nowMs)
+    if (outcome.kind === 'data') told.push(...outcome.items.map(({ observation }) => observation))
+    if (outcome.kind === 'refused') dead.push(outcome.reason)
+    if (outcome.kind === 'data' && outcome.refused !== undefined) dead.push(outcome.refused)
+  }
+  function numbered(sid: number, frame: object, skip = 0): void {
+    const seq = (seqs.get(sid) ?? 0) + 1 + skip
+    seqs.set(sid, seq)
+    say({ ...frame, sid, seq })
+  }
+  const book = { yes_dollars_fp: [['0.4000', '10.00']], no_dollars_fp: [['0.5500', '7.00']] }
+  const snapshot = (ticker: string, levels: object = book) =>
+    numbered(1, { type: 'orderbook_snapshot', msg: { market_ticker: ticker, ...levels } })
+  return {
+    desk,
+    sent,
+    cuts,
+    told,
+    dead,
+    say,
+    numbered,
+    now: () => nowMs,
+    snapshot,
+    delta: (msg: object, skip = 0) =>
+      numbered(
+        1,
+        {
+          type: 'orderbook_delta',
+          msg: {
+            market_ticker: A,
+            side: 'yes',
+            price_dollars: '0.3000',
+            delta_fp: '1.00',
+            ts_ms: nowMs,
+            ...msg,
+          },
+        },
+        skip,
+      ),
+    ticker: (bid: string, ask: string) =>
+      say({ type: 'ticker', sid: 2, msg: { market_ticker: A, yes_bid_dollars: bid, yes_ask_dollars: ask } }),
+    /** Answers everything that was asked and not answered yet, refusing what `error` names. */
+    answer(error: (command: Command) => object | undefined = () => undefined): void {
+      for (const command of sent.splice(0)) {
+        const { id, cmd, params } = command
+        const refusal = error(command)
+        if (refusal !== undefined) say({ type: 'error', id, msg: refusal })
+        else if (cmd === 'subscribe') {
+          const channel = params.channels?.[0] ?? ''
+          const sid = ['orderbook_delta', 'ticker', 'trade'].indexOf(channel) + 1
+          say({ type: 'subscribed', id, msg: { channel, sid } })
+          if (sid === 1) for (const ticker of params.market_tickers) snapshot(ticker)
+        } else if (cmd === 'update_subscription' && params.action !== 'get_snapshot') {
+          numbered(params.sids?.[0] ?? 0, { type: 'ok', id })
+          if (params.action === 'add_markets' && params.sids?.[0] === 1)
+            for (const ticker of params.market_tickers) snapshot(ticker)
+        } else if (params.action === 'get_snapshot') {
+          for (const ticker of params.market_tickers) snapshot(ticker)
+        }
+      }
+    },
+    /** Lets time pass in seconds, as the session does. */
+    pass(seconds: number): void {
+      for (let second = 0; second < seconds; second++) {
+        nowMs += 1_000
+        told.push(...desk.tend(nowMs), ...desk.follow([...desk.followed], nowMs))
+      }
+    },
+    live: () => [A, B, C].filter((ticker) => desk.bookOf(ticker).isLive),
+    lost: () => told.flatMap((each) => (each.kind === 'book_lost' ? [[each.instrument, each.reason]] : [])),
+    snapshotsAsked: () => sent.filter(({ params }) => params.action === 'get_snapshot'),
+  }
+}
+
+test('a delta of the wrong shape with the right number loses the book of its contract, which is asked for again', () => {
+  const { desk, answer, delta, lost, dead, snapshotsAsked, live, told } = listen([A, B])
+  answer()
+  delta({ delta_fp: 'many' })
+  assert.deepEqual(lost(), [[A, 'damaged']])
+  assert.deepEqual([dead, desk.stats().gaps], [['wrong_shape'], 0])
+  assert.deepEqual(
+    snapshotsAsked().map(({ params }) => [params.sids, params.market_tickers]),
+    [[[1], [A]]],
+  )
+  delta({ price_dollars: '0.3100' })
+  assert.equal(
+    told.filter(({ kind }) => kind === 'book_change').length,
+    0,
+    'nothing is told of a damaged book',
+  )
+  answer()
+  assert.deepEqual(live(), [A, B])
+})
+
+test('a book frame that does not even say its contract loses all books of its subscription', () => {
+  const { answer, numbered, lost, snapshotsAsked } = listen([A, B])
+  answer()
+  numbered(1, { type: 'orderbook_delta', msg: 'nothing' })
+  assert.deepEqual(lost(), [
+    [A, 'damaged'],
+    [B, 'damaged'],
+  ])
+  assert.deepEqual(snapshotsAsked()[0]?.params.market_tickers, [A, B])
+})
+
+test('a stream that nobody can read is not answered with a flood of questions', () => {
+  const { answer, delta, sent, pass } = listen([A])
+  answer()
+  let asked = 0
+  for (let second = 0; second < 10; second++) {
+    for (let n = 0; n < 20; n++) {
+      delta({ side: 'maybe' })
+      asked += sent.length
+      answer()
+    }
+    pass(1)
+  }
+  assert.ok(asked >= 4 && asked <= 7, `${asked} questions in ten seconds`)
+})
+
+test('a snapshot that is crossed is asked for again until it is not', () => {
+  const { answer, sent, snapshot, lost, pass, live, snapshotsAsked } = listen([A])
+  answer()
+  const crossed = { yes_dollars_fp: [['0.5000', '1.00']], no_dollars_fp: [['0.6000', '1.00']] }
+  snapshot(A, crossed)
+  assert.deepEqual(lost(), [[A, 'crossed']])
+  assert.equal(snapshotsAsked().length, 1)
+  sent.splice(0)
+  snapshot(A, crossed)
+  pass(3)
+  assert.equal(snapshotsAsked().length, 1, 'and once more')
+  answer()
+  assert.deepEqual(live(), [A])
+})
+
+test('snapshots that the venue refuses to tell are asked for every ten seconds; then the contract waits a minute', () => {
+  const { answer, delta, pass, sent, cuts, live, snapshotsAsked } = listen([A, B])
+  answer()
+  delta({ delta_fp: '-5.00' })
+  const refuse = (code: number) =>
+    answer(({ params }) => (params.action === 'get_snapshot' ? { code } : undefined))
+  refuse(27)
+  pass(9)
+  assert.equal(sent.length, 0)
+  pass(1)
+  assert.equal(snapshotsAsked().length, 1, 'asked again')
+  refuse(18)
+  pass(10)
+  assert.equal(snapshotsAsked().length, 1, 'and again')
+  refuse(17)
+  pass(11)
+  const removed = sent.filter(({ params }) => params.action === 'delete_markets')
+  assert.deepEqual(
+    removed.map(({ params }) => params.market_tickers),
+    [[A], [A], [A]],
+  )
+  answer()
+  assert.deepEqual([live(), cuts], [[B], []], 'the other book does not suffer')
+  pass(61)
+  answer()
+  assert.deepEqual(live(), [A, B])
+})
+
+test('a subscription that the venue refuses is tried again, one that it ignores costs the socket', () => {
+  const refused = listen([A])
+  refused.answer(({ cmd }) => (cmd === 'subscribe' ? { code: 27 } : undefined))
+  refused.pass(10)
+  refused.answer()
+  assert.deepEqual([refused.live(), refused.cuts], [[A], []])
+
+  const ignoredByVenue = listen([A])
+  ignoredByVenue.sent.splice(0)
+  ignoredByVenue.pass(30)
+  assert.deepEqual(ignoredByVenue.cuts, [])
+  ignoredByVenue.pass(1)
+  assert.ok(ignoredByVenue.cuts.length > 0)
+})
+
+test('time in which nothing is read is not counted as waiting', () => {
+  const { desk, sent, pass, cuts } = listen([A])
+  sent.splice(0)
+  pass(20)
+  desk.forgive(20_000)
+  pass(20)
+  assert.deepEqual(cuts, [])
+})
+
+test('an unknown contract is left out for a minute, without a cut, and the others are subscribed', () => {
+  const { answer, cuts, live, pass, sent } = listen([A, B, C])
+  const isUnknown = ({ params }: Command) =>
+    params.market_tickers?.includes(B) ? { code: 16, market_ticker: B } : undefined
+  for (let round = 0; round < 3; round++) answer(isUnknown)
+  assert.deepEqual([live(), cuts], [[A, C], []])
+  pass(50)
+  assert.equal(sent.length, 0, 'it is not asked for before its time')
+  pass(11)
+  assert.deepEqual(
+    sent.map(({ params }) => [params.action, params.market_tickers]),
+    [1, 2, 3].map(() => ['add_markets', [B]]),
+  )
+  answer(isUnknown)
+  pass(61)
+  answer()
+  assert.deepEqual([live(), cuts], [[A, B, C], []])
+})
+
+test('an unknown contract that the venue does not name is found by halves', () => {
+  const { answer, live, cuts, pass } = listen([A, B, C])
+  const isUnknown = ({ params }: Command) => (params.market_tickers?.includes(C) ? { code: 16 } : undefined)
+  for (let round = 0; round < 8; round++) answer(isUnknown)
+  assert.deepEqual([live(), cuts], [[A, B], []])
+  pass(61)
+  for (let round = 0; round < 3; round++) answer()
+  assert.deepEqual(live(), [A, B, C])
+})
+
+test('a group that is left without contracts is closed and subscribed anew', () => {
+  const { answer, live, pass } = listen([A])
+  for (let round = 0; round < 3; round++) answer(() => ({ code: 16, market_ticker: A }))
+  assert.deepEqual(live(), [])
+  pass(61)
+  answer()
+  assert.deepEqual(live(), [A])
+})
+
+test('a gap in the numbers of replies loses no book and does not count towards the cut', () => {
+  const { desk, answer, numbered, delta, cuts, live, lost } = listen([A, B])
+  answer()
+  numbered(2, { type: 'ok', id: 77 }, 3)
+  numbered(3, { type: 'ok', id: 78 }, 3)
+  assert.deepEqual([live(), lost(), cuts], [[A, B], [], []])
+  delta({}, 1)
+  assert.deepEqual(cuts, [], 'the first gap of books is the first')
+  assert.equal(lost().length, 2)
+  answer()
+  delta({}, 1)
+  assert.deepEqual([cuts.length, desk.stats().gaps], [1, 4])
+})
+
+test('a top that lastingly contradicts the figures loses the book; a race does not', () => {
+  const { desk, answer, ticker, delta, pass, lost, dead, told, now } = listen([A])
+  answer()
+  ticker('0.4000', '0.4500')
+  for (let n = 0; n < 50; n++) {
+    // The figures are always one change ahead of the book.
+    const isUp = n % 2 === 0
+    ticker(isUp ? '0.4100' : '0.4000', '0.4500')
+    pass(1)
+    delta({ price_dollars: '0.4100', delta_fp: isUp ? '5.00' : '-5.00' })
+  }
+  assert.deepEqual([lost(), desk.stats().contradictions], [[], 0])
+  ticker('0.4000', '0.4500')
+  const agreedMs = now()
+  for (let n = 0; n < 40; n++) {
+    pass(1)
+    ticker('0.3900', '0.4500')
+    if (lost().length > 0) break
+    delta({})
+  }
+  assert.deepEqual(lost(), [[A, 'top_mismatch']])
+  assert.deepEqual([dead, desk.stats().contradictions], [['contradiction'], 1])
+  const last = told.findLast((each) => each.kind === 'book_lost')
+  assert.equal(last?.sinceMs, agreedMs, 'it was right for as long as both agreed')
+})
+
+test('no bids told as yes prices: a setting reads them, and without it they are not taken for a book', () => {
+  const asYes = {
+    yes_dollars_fp: [['0.4000', '10.00']],
+    no_dollars_fp: [
+      ['0.4500', '7.00'],
+      ['0.9000', '1.00'],
+    ],
+  }
+  const right = listen([A], { useYesPrice: true })
+  assert.equal(right.sent[0]?.params.use_yes_price, true)
+  right.answer()
+  right.snapshot(A, asYes)
+  const book = right.told.findLast((each) => each.kind === 'book_snapshot')
+  assert.deepEqual(
+    [book?.bids, book?.asks],
+    [
+      [['0.4', '10']],
+      [
+        ['0.45', '7'],
+        ['0.9', '1'],
+      ],
+    ],
+  )
+  right.delta({ side: 'no', price_dollars: '0.4500', delta_fp: '-7.00' })
+  assert.deepEqual(right.told.findLast((each) => each.kind === 'book_change')?.asks, [['0.45', '0']])
+
+  const wrong = listen([A])
+  wrong.answer()
+  wrong.snapshot(A, asYes)
+  assert.deepEqual(wrong.lost(), [[A, 'crossed']])
+})
+
+test('a change that comes seconds late says that the book was wrong since then', () => {
+  const { answer, delta, pass, lost, told, live, now } = listen([A])
+  answer()
+  delta({})
+  pass(25)
+  const changedMs = now() - 20_000
+  delta({ ts_ms: changedMs })
+  assert.deepEqual(lost(), [[A, 'frozen']])
+  const last = told.findLast((each) => each.kind === 'book_lost')
+  assert.equal(last?.sinceMs, changedMs)
+  answer()
+  delta({})
+  assert.deepEqual([live(), lost().length], [[A], 1])
+})
+
+test('a clock that differs from that of the venue is no delay', () => {
+  const { answer, delta, pass, lost, now } = listen([A])
+  answer()
+  for (let n = 0; n < 90; n++) {
+    delta({ ts_ms: now() - 45_000 })
+    pass(1)
+  }
+  assert.deepEqual(lost(), [])
+})
