@@ -3,6 +3,7 @@
  * can still tell.
  *
  *   stored bars of 5m that are closed ──▶ stand as they are
+ *   open ones without a trade         ──▶ their midpoints are nowhere else: they stand until a print is found
  *   stored prints after them          ──▶ counted
  *   the venue's prints                ──▶ stored and counted where they are new
  *   the venue's own bars (yes/no)     ──▶ for the time before, where nothing was recorded: after an outage from the
@@ -47,9 +48,12 @@ export async function recallMarket(options: {
   const fixed = new Set<string>()
   let standsToMs: number | undefined
   for (const row of await readStored<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL), about)) {
-    if (!row.closed) continue
     const bar = barOfRow(row)
     const instrument = row.token_id ?? marketId
+    if (!row.closed) {
+      if (bar.basis === 'mid') recorder.fix(instrument, bar, false)
+      continue
+    }
     fixed.add(`${instrument}:${bar.openTimeMs}`)
     const endMs = bar.openTimeMs + INTERVAL_MS[BASE_INTERVAL]
     recorder.fix(instrument, bar, !plan.hasTokens && endMs <= settledMs)

@@ -13,6 +13,7 @@ import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { DataObservation, TradeObservation } from '../venues/observation.ts'
 import type { Venue } from '../venues/venue.ts'
+import { closeLeftBars } from './close-left-bars.ts'
 import { judgeWindows, LISTED_WITHIN_MS } from './judge-windows.ts'
 import { fromRow, withKnown } from './known-market.ts'
 import { BASE_INTERVAL, MARKETS_BACK_MS, type MarketPlan, snapshotFeed } from './market-plans.ts'
@@ -84,6 +85,8 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   const references = keepReferencePrices()
   const interest = new Map<string, string>()
   const passGrid = recordOpenInterest({ plan, symbol, writer })
+  const isKept = (marketId: string) => markets.has(marketId)
+  const leftBars = closeLeftBars({ plan, symbol, series: store.series, writer, clock, signal, isKept })
   const recordedFrom = store.coverage
     .read([candleFeed(plan.source, symbol, BASE_INTERVAL)], startedMs - 2 * MARKETS_BACK_MS, startedMs)
     .then(({ observed }) => observed[0]?.from)
@@ -312,7 +315,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     const printsMs = printsFinalMs(nowMs)
     finalize({ writer, series: store.series }, tradeFeed, printsMs)
     for (const interval of COARSE_INTERVALS) {
-      const beforeMs = barStart(printsMs, interval)
+      const beforeMs = barStart(Math.min(printsMs, leftBars.closedTo(interval)), interval)
       finalize({ writer, series: store.series }, candleFeed(plan.source, symbol, interval), beforeMs)
       if (plan.hasOpenInterest)
         finalize(
@@ -360,6 +363,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       await mend(nowMs)
       if (nowMs - finalizedMs < FINALIZE_EVERY_MS) return
       finalizedMs = nowMs
+      if (hasListed && hasLeft) await leftBars.close(nowMs)
       finalizeAll(nowMs)
       await clock.sleep(SECOND_MS, signal)
     },
