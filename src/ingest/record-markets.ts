@@ -16,6 +16,7 @@ import type { Venue } from '../venues/venue.ts'
 import { closeLeftBars } from './close-left-bars.ts'
 import { judgeWindows, LISTED_WITHIN_MS } from './judge-windows.ts'
 import { fromRow, withKnown } from './known-market.ts'
+import { keepLatest, type LatestBefore } from './latest-before.ts'
 import { BASE_INTERVAL, MARKETS_BACK_MS, type MarketPlan, snapshotFeed } from './market-plans.ts'
 import { type MendedMarket, mendPrints } from './mend-prints.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
@@ -83,7 +84,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   const startedMs = clock.now()
   const markets = new Map<string, Kept>()
   const references = keepReferencePrices()
-  const interest = new Map<string, string>()
+  const interest = new Map<string, LatestBefore<string>>()
   const passGrid = recordOpenInterest({ plan, symbol, writer })
   const isKept = (marketId: string) => markets.has(marketId)
   const leftBars = closeLeftBars({ plan, symbol, series: store.series, writer, clock, signal, isKept })
@@ -117,8 +118,14 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     recorder.market = withKnown(seen, recorder.market)
     if (isListedWithAll(recorder)) windows.knows(seen.marketType ?? null, recorder.endMs)
     if (seen.openInterest != null && !interest.has(seen.marketId))
-      interest.set(seen.marketId, String(seen.openInterest))
+      heardInterest(seen.marketId, clock.now(), String(seen.openInterest))
     if (kept.isReady) catalogue.put(recorder.market)
+  }
+
+  function heardInterest(marketId: string, timeMs: number, openInterest: string): void {
+    const known = interest.get(marketId) ?? keepLatest<string>()
+    known.heard(timeMs, openInterest)
+    interest.set(marketId, known)
   }
 
   /** One that is traded a day ahead is told alone: it does not say that those before it are known. */
@@ -132,7 +139,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       plan,
       market,
       writer,
-      referencePrice: () => references.now(market.marketType, clock.now()),
+      referencePrice: (timeMs) => references.before(market.marketType, timeMs),
       booksHeardMs: () => booksHeardMs,
     })
     // What is met after its end may be stored already: by an earlier run, or before it was forgotten. So may the
@@ -212,7 +219,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         references.heard(observation)
         break
       case 'open_interest':
-        interest.set(observation.instrument, observation.openInterest)
+        heardInterest(observation.instrument, observation.venueTimeMs, observation.openInterest)
         break
       case 'book_snapshot':
       case 'book_change':
@@ -346,7 +353,10 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         passGrid(nowMs, (timeMs) =>
           running(timeMs)
             .filter(({ market }) => market.status === 'open')
-            .map(({ market: { marketId } }) => ({ marketId, openInterest: interest.get(marketId) ?? null })),
+            .map(({ market: { marketId } }) => ({
+              marketId,
+              openInterest: interest.get(marketId)?.at(timeMs) ?? null,
+            })),
         )
     },
     sample(nowMs) {
