@@ -77,6 +77,8 @@ export interface MarketsRecorder extends LiveRecorder {
   /** The markets that an earlier run did not see to their end were told. */
   knowsLeft(): void
   readonly size: number
+  /** How often a window that should have run was not listed. */
+  readonly unlisted: number
 }
 
 export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
@@ -244,6 +246,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
 
   const windows = judgeWindows({
     symbol,
+    endless: plan.endless,
     tracker,
     running,
     feedOf: (type) => snapshotFeed(plan, symbol, type),
@@ -361,7 +364,10 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     },
     sample(nowMs) {
       for (const { recorder } of markets.values()) recorder.sampler.tick(nowMs)
-      if (hasListed && listedMs !== undefined) windows.judge(nowMs, listedMs)
+      if (!hasListed || listedMs === undefined) return
+      const before = windows.unlisted
+      windows.judge(nowMs, listedMs)
+      if (windows.unlisted > before) log.warn({ symbol }, 'the venue lists no window where one should run')
     },
     answered(dataset, atMs) {
       if (dataset === 'markets') listedMs = atMs
@@ -379,6 +385,9 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     },
     get size() {
       return markets.size
+    },
+    get unlisted() {
+      return windows.unlisted
     },
   }
 }
