@@ -20,6 +20,7 @@ import {
   snapshotFeedOf,
   trueSamples,
 } from '../../test/predictions/compare.ts'
+import { compareBars } from '../../test/predictions/compare-bars.ts'
 import { type PacedClock, pacedClock } from '../../test/predictions/paced-clock.ts'
 import {
   HEARTBEAT_MS,
@@ -101,6 +102,17 @@ async function get<T>(path: string): Promise<List<T>> {
   })
   assert.ok(validate(answer.json), JSON.stringify(validate.errors?.slice(0, 3)))
   return answer.json as unknown as List<T>
+}
+
+/** Every page. */
+async function all<T>(path: string): Promise<T[]> {
+  const rows: T[] = []
+  for (let after: string | null = ''; after !== null; ) {
+    const page: List<T> = await get(after === '' ? path : `${path}&after=${after}`)
+    rows.push(...page.data)
+    after = page.meta.next_cursor
+  }
+  return rows
 }
 
 test('every market that ended is in the catalogue under all its names, with the right winner', async () => {
@@ -240,27 +252,31 @@ for (const symbol of RECORDED)
     assert.ok(rows > 1_000, `${rows} rows`)
   })
 
-test('diffs turn the first book into the last one, level for level, across pages', async () => {
-  const market = world.sandbox.truth
-    .markets('kalshi', END_MS, END_MS + 15 * MINUTE_MS)
-    .find(({ symbol, name }) => symbol === 'BTC' && /15M-/.test(name))
-  assert.ok(market)
-  const start = new Date(HEARD_MS).toISOString()
-  const path = `/v1/snapshots?source=predmkt_b&symbol=BTC&market_id=${market.name}&include_orderbook=true&include_diffs=true&start=${start}&limit=101`
-  const numbers = (book: BookLevels) => JSON.stringify([book.bids, book.asks])
-  const seen: { orderbook_yes: BookLevels; diffs: BookDiff }[] = []
-  for (let after: string | null = ''; after !== null; ) {
-    const page: List<(typeof seen)[number]> = await get(after === '' ? path : `${path}&after=${after}`)
-    seen.push(...page.data)
-    after = page.meta.next_cursor
-  }
-  assert.ok(seen.length > 303, `${seen.length} rows`)
-  const [first, ...others] = seen
-  assert.ok(first)
-  let book = first.orderbook_yes
-  for (const { diffs } of others) book = applyDiff(book, diffs)
-  assert.equal(numbers(book), numbers(seen.at(-1)?.orderbook_yes ?? book))
-})
+for (const [source, path, side, kind] of [
+  ['kalshi', '/v1/snapshots?source=predmkt_b&include_orderbook=true', 'orderbook_yes', '15M'],
+  ['kalshi', '/v1/predmkt_b/orderbook?depth=50', 'orderbook_yes', '15M'],
+  ['polymarket', '/v1/predmkt_a/orderbook?depth=50', 'orderbook_up', '15m'],
+] as const)
+  test(`${path.split('?')[0]}, ${source}: diffs turn the first book into the last one, level for level, across pages`, async () => {
+    const market = world.sandbox.truth
+      .markets(source, END_MS, END_MS + 15 * MINUTE_MS)
+      .find((each) => each.symbol === 'BTC' && each.kind === kind)
+    assert.ok(market)
+    const start = new Date(HEARD_MS).toISOString()
+    const seen = await all<Record<typeof side, BookLevels> & { diffs: BookDiff }>(
+      `${path}&symbol=BTC&market_id=${idOf(market)}&include_diffs=true&start=${start}&limit=101`,
+    )
+    assert.ok(seen.length > 303, `${seen.length} rows`)
+    const numbers = (book: BookLevels | undefined) => JSON.stringify([book?.bids, book?.asks])
+    let book = seen[0]?.[side]
+    let changes = 0
+    for (const row of seen.slice(1)) {
+      book = applyDiff(book as BookLevels, row.diffs)
+      changes += Object.values(row.diffs).flat().length
+      assert.equal(numbers(book), numbers(row[side]))
+    }
+    assert.ok(changes > seen.length, `${changes} changes`)
+  })
 
 test('candles: a symbol has many rows a bar, a market both legs, a token one series', async () => {
   const market = ended.find(({ venue, kind }) => venue === 'polymarket' && kind === '5m')
@@ -283,14 +299,65 @@ test('candles: a symbol has many rows a bar, a market both legs, a token one ser
   assert.ok(Math.abs((bar?.volume ?? 0) - volume) < 0.001, `${bar?.volume} ${volume}`)
 })
 
-test('rows of contracts, their open interest and of the oracle are as published', async () => {
+/** Markets whose window, or the time just before it, lies in what was heard. */
+const heard = (venue: 'polymarket' | 'kalshi') =>
+  world.sandbox.truth
+    .markets(venue, HEARD_MS, END_MS + 26 * 60 * MINUTE_MS)
+    .filter(({ symbol, startMs }) => RECORDED.includes(symbol) && startMs < END_MS)
+
+for (const venue of ['polymarket', 'kalshi'] as const)
+  test(`${venue}: every closed bar of every leg is that of its prints, else of its midpoints`, async () => {
+    const wrong: string[] = []
+    let traded = 0
+    for (const [index, market] of heard(venue).entries())
+      for (const interval of ['5m', '15m', '1h'] as const) {
+        const withMids = interval === '5m' && (venue === 'polymarket' || index % (isLong ? 31 : 3) === 0)
+        const about = { interval, fromMs: HEARD_MS, toMs: END_MS, withMids }
+        const found = await compareBars(service.store, world.sandbox.truth, market, about)
+        wrong.push(...found.wrong)
+        traded += found.traded
+      }
+    assert.deepEqual(wrong.slice(0, 10), [])
+    assert.ok(traded > 8 * RECORDED.length, `${traded} bars of prints`)
+  })
+
+for (const symbol of RECORDED)
+  test(`${symbol}: open interest is that of every open contract at its instant, and their sum`, async () => {
+    const { truth } = world.sandbox
+    const path = `/v1/open-interest?source=predmkt_b&symbol=${symbol}&interval=5m&start=${new Date(HEARD_MS).toISOString()}&limit=1000`
+    const rows = await all<{ timestamp: string; market_id?: string; open_interest: number }>(path)
+    const told = new Map<string, Map<string, number>>()
+    for (const { timestamp, market_id: name = '', open_interest: contracts } of rows)
+      told.set(timestamp, (told.get(timestamp) ?? new Map()).set(name, contracts))
+    const wrong: string[] = []
+    let points = 0
+    for (let atMs = HEARD_MS; atMs < END_MS - 10_000; atMs += 5 * MINUTE_MS) {
+      const figures = told.get(new Date(atMs).toISOString()) ?? new Map<string, number>()
+      const open = truth
+        .markets('kalshi', atMs + 1, atMs + 26 * 60 * MINUTE_MS)
+        .filter((market) => market.symbol === symbol && market.startMs <= atMs)
+      points += 1
+      let [sum, rows] = [0, 1]
+      for (const { name, startMs } of open) {
+        const real = truth.openInterest(name, atMs) ?? 0
+        sum += real
+        const contracts = figures.get(name)
+        // What opens at this very instant is listed after it.
+        if (contracts === undefined && startMs === atMs && real === 0) continue
+        rows += 1
+        if (contracts !== real) wrong.push(`${name} at ${atMs}: ${contracts}, but ${real}`)
+      }
+      if (figures.get('') !== sum) wrong.push(`sum at ${atMs}: ${figures.get('')}, but ${sum}`)
+      if (figures.size !== rows) wrong.push(`${figures.size} rows at ${atMs}, but ${rows}`)
+      assert.ok(sum > 0)
+    }
+    assert.deepEqual(wrong.slice(0, 10), [])
+    assert.ok(points >= 2)
+  })
+
+test('rows of contracts name their market; bars of the oracle are as published', async () => {
   const contracts = await get<CandleRow>('/v1/candles?source=predmkt_b&symbol=BTC&interval=5m')
   assert.ok(contracts.data.length > 40 && contracts.data.every(({ market_id }) => market_id !== undefined))
-  const interest = await get<{ market_id?: string; open_interest: number }>(
-    '/v1/open-interest?source=predmkt_b&symbol=BTC&interval=5m&limit=1000',
-  )
-  const sum = interest.data.find(({ market_id }) => market_id === undefined)
-  assert.ok((sum?.open_interest ?? 0) > 0)
   const path = `/v1/candles?source=oracle&symbol=BTC&interval=5m&start=${new Date(START_MS - 20 * MINUTE_MS).toISOString()}`
   const oracle = await get<CandleRow>(path)
   const updates = world.sandbox.truth.rounds('BTC', START_MS - 40 * MINUTE_MS, END_MS).map((round) => ({
