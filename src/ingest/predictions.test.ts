@@ -33,8 +33,10 @@ import type { BookLevels } from '../core/level-book.ts'
 import { answerText, buildOracleBars } from '../core/oracle-bars.ts'
 import type { CandleRow } from '../core/rows/candle.ts'
 import type { MarketRow, MarketType } from '../core/rows/market.ts'
+import type { OpenInterestRow } from '../core/rows/open-interest.ts'
 import { type AssetSymbol, SYMBOLS } from '../core/symbol.ts'
 import type { TrueMarket } from '../sandbox/predictions/truth.ts'
+import { feedOf } from './plans.ts'
 
 const MINUTE_MS = 60_000
 const isLong = process.env.TAPELINE_SOAK !== undefined
@@ -324,35 +326,42 @@ for (const venue of ['polymarket', 'kalshi'] as const)
 for (const symbol of RECORDED)
   test(`${symbol}: open interest is that of every open contract at its instant, and their sum`, async () => {
     const { truth } = world.sandbox
-    const path = `/v1/open-interest?source=predmkt_b&symbol=${symbol}&interval=5m&start=${new Date(HEARD_MS).toISOString()}&limit=1000`
-    const rows = await all<{ timestamp: string; market_id?: string; open_interest: number }>(path)
-    const told = new Map<string, Map<string, number>>()
-    for (const { timestamp, market_id: name = '', open_interest: contracts } of rows)
-      told.set(timestamp, (told.get(timestamp) ?? new Map()).set(name, contracts))
+    const feed = feedOf('open_interest', 'predmkt_b', symbol, '5m')
+    const path = `/v1/open-interest?source=predmkt_b&interval=5m&start=${new Date(HEARD_MS).toISOString()}`
+    const sums = await get<OpenInterestRow>(`${path}&symbol=${symbol}`)
+    const told = new Map(sums.data.map((row) => [Date.parse(row.timestamp), row.open_interest]))
     const wrong: string[] = []
     let points = 0
     for (let atMs = HEARD_MS; atMs < END_MS - 10_000; atMs += 5 * MINUTE_MS) {
-      const figures = told.get(new Date(atMs).toISOString()) ?? new Map<string, number>()
       const open = truth
         .markets('kalshi', atMs + 1, atMs + 26 * 60 * MINUTE_MS)
         .filter((market) => market.symbol === symbol && market.startMs <= atMs)
+      // A slow machine may hear the first figures after the first point: then it is not claimed.
+      if (!(await service.store.coverage.read([feed], atMs, atMs + 1)).complete) continue
       points += 1
-      let [sum, rows] = [0, 1]
+      const names = open.map(({ name }) => name)
+      const rows = await readRows<OpenInterestRow>(service.store, feed, names, { from: atMs, to: atMs + 1 })
+      const figures = new Map(rows.map((row) => [row.market_id, row.open_interest]))
+      let sum = 0
       for (const { name, startMs } of open) {
         const real = truth.openInterest(name, atMs) ?? 0
         sum += real
         const contracts = figures.get(name)
         // What opens at this very instant is listed after it.
         if (contracts === undefined && startMs === atMs && real === 0) continue
-        rows += 1
         if (contracts !== real) wrong.push(`${name} at ${atMs}: ${contracts}, but ${real}`)
       }
-      if (figures.get('') !== sum) wrong.push(`sum at ${atMs}: ${figures.get('')}, but ${sum}`)
-      if (figures.size !== rows) wrong.push(`${figures.size} rows at ${atMs}, but ${rows}`)
+      if (told.get(atMs) !== sum) wrong.push(`sum at ${atMs}: ${told.get(atMs)}, but ${sum}`)
+      const one = rows.find((row) => row.open_interest > 0)
+      const alone = await get<OpenInterestRow>(`${path}&symbol=${one?.market_id}`)
+      assert.deepEqual(
+        alone.data.find((row) => row.timestamp === one?.timestamp),
+        one,
+      )
       assert.ok(sum > 0)
     }
     assert.deepEqual(wrong.slice(0, 10), [])
-    assert.ok(points >= 2)
+    assert.ok(points >= (isLong ? 12 : 1), `${points} points`)
   })
 
 test('rows of contracts name their market; bars of the oracle are as published', async () => {
