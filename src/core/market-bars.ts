@@ -42,8 +42,12 @@ export const WIDEST_MID_SPREAD = MICRO / 10
 
 /** The midpoint of a two-sided book in millionths, where its spread allows one. */
 export function midOf(bid: number | null, ask: number | null): string | null {
-  if (bid === null || ask === null || ask - bid > WIDEST_MID_SPREAD) return null
-  return middleText(bid, ask)
+  return bid !== null && ask !== null && ask - bid > WIDEST_MID_SPREAD ? null : anyMidOf(bid, ask)
+}
+
+/** The midpoint of a two-sided book, however wide it is. */
+export function anyMidOf(bid: number | null, ask: number | null): string | null {
+  return bid === null || ask === null ? null : middleText(bid, ask)
 }
 
 /** Ascending; bars in which neither a print nor a midpoint lies are left out. */

@@ -2,12 +2,13 @@
  * A backfill of prediction markets by hand: what their venue still tells of the past.
  *
  *   markets that were traded in the range are listed ──▶ catalogue, with their winners
- *   the prints of each ──▶ trades, bars          the venue's own bars of each contract ──▶ bars
+ *   the prints of each ──▶ trades, bars          the venue's own bars of each contract ──▶ bars, open interest
  *
- * Past books and open interest are published by nobody: of those nothing is filled. Bars of Up/Down markets come from
- * their prints alone, so the time without prints stays a gap of the bars.
+ * Past books are published by nobody: of those nothing is filled. Bars of Up/Down markets come from their prints
+ * alone, so the time without prints stays a gap of the bars.
  */
 import { buildContractBars } from '../core/contract-bars.ts'
+import type { Feed } from '../core/feed.ts'
 import { barStart, INTERVAL_MS } from '../core/interval.ts'
 import type { CandleRow } from '../core/rows/candle.ts'
 import type { MarketInput } from '../core/rows/market.ts'
@@ -17,10 +18,12 @@ import { backoffMs } from '../kit/backoff.ts'
 import type { ContractBarObservation } from '../venues/observation.ts'
 import type { TimeRange } from '../venues/venue.ts'
 import type { BackfillByHand, BackfillResult } from './backfill-by-hand.ts'
+import { type PastOpenInterest, pastOpenInterest } from './backfill-open-interest.ts'
 import { fromRow, withKnown } from './known-market.ts'
+import { type KnownPrints, recallPrints } from './known-prints.ts'
 import { BASE_INTERVAL, type MarketPlan } from './market-plans.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
-import { barOfRow, readStored, tradeOfRow } from './recall-market.ts'
+import { barOfRow, readStored } from './recall-market.ts'
 import { type MarketRecorder, recordMarket } from './record-market.ts'
 import { createCoverageTracker } from './track-coverage.ts'
 import { uncovered } from './uncovered.ts'
@@ -30,6 +33,8 @@ import { createRowWriter } from './write-rows.ts'
 const DAY_MS = 86_400_000
 /** The longest market, from its first print to its end. */
 const LONGEST_MS = 50 * 3_600_000
+/** The open interest at the beginning of the range is that of the last bar before it. */
+const BARS_BEFORE_MS = 3_600_000
 const RETRY = { baseMs: 1_000, capMs: 30_000 }
 const TRIES = 4
 
@@ -61,7 +66,11 @@ export async function backfillMarkets(
   }
 
   /** What is stored already stands; prints are told apart by their ids, since their times may be finer than asked. */
-  async function recall(recorder: MarketRecorder, part: TimeRange): Promise<Set<string>> {
+  async function recall(
+    recorder: MarketRecorder,
+    prints: KnownPrints,
+    part: TimeRange,
+  ): Promise<Set<string>> {
     const { symbol, marketId } = recorder.market
     const about = { series: store.series, instruments: recorder.instruments, ...part }
     const fixed = new Set<string>()
@@ -73,12 +82,12 @@ export async function backfillMarkets(
     }
     for (const row of await readStored<TradeRow>(feedOf('trades', plan.source, symbol), about)) {
       const openMs = barStart(Date.parse(row.timestamp), BASE_INTERVAL)
-      recorder.known(tradeOfRow(row, recorder), fixed.has(`${row.token_id ?? marketId}:${openMs}`))
+      prints.stored(row, fixed.has(`${row.token_id ?? marketId}:${openMs}`))
     }
     return fixed
   }
 
-  async function fill(market: MarketInput): Promise<void> {
+  async function fill(market: MarketInput, interest: PastOpenInterest): Promise<void> {
     const { symbol, marketId } = market
     const recorder = recordMarket({
       plan,
@@ -91,18 +100,33 @@ export async function backfillMarkets(
       fromMs: barStart(Math.max(range.fromMs, firstMs(market)), BASE_INTERVAL),
       toMs: Math.min(range.toMs, lastMs(market) + 1),
     }
-    const fixed = await recall(recorder, part)
+    const prints = recallPrints(recorder)
+    const fixed = await recall(recorder, prints, part)
+    const askedFromMs = Math.max(barStart(market.startTime ?? 0, BASE_INTERVAL), part.fromMs - BARS_BEFORE_MS)
+    const finer: ContractBarObservation[] = []
     if (!plan.hasTokens) {
-      const finer: ContractBarObservation[] = []
-      const request = { dataset: 'contract_bars', symbol, market: marketId, interval: '1m' } as const
-      for await (const page of venue.history({ ...request, range: part }, { signal }))
+      const asked = { fromMs: askedFromMs, toMs: part.toMs }
+      const request = {
+        dataset: 'contract_bars',
+        symbol,
+        market: marketId,
+        interval: '1m',
+        range: asked,
+      } as const
+      for await (const page of venue.history(request, { signal }))
         for (const row of page.observations) if (row.kind === 'contract_bar') finer.push(row)
-      for (const bar of buildContractBars({ interval: BASE_INTERVAL, finer }))
+      const inPart = finer.filter((bar) => bar.openTimeMs >= part.fromMs)
+      for (const bar of buildContractBars({ interval: BASE_INTERVAL, finer: inPart }))
         if (!fixed.has(`${marketId}:${bar.openTimeMs}`)) recorder.fix(marketId, bar, true)
     }
-    const trades = venue.history({ dataset: 'trades', symbol, market: marketId, range: part }, { signal })
-    for await (const page of trades)
-      for (const row of page.observations) if (row.kind === 'trade') recorder.trade(row)
+    // A contract that nobody traded has no prints; of an Up/Down market the figure may be left out.
+    if (plan.hasTokens || Number(market.volume ?? 0) > 0) {
+      const trades = venue.history({ dataset: 'trades', symbol, market: marketId, range: part }, { signal })
+      for await (const page of trades)
+        for (const row of page.observations) if (row.kind === 'trade') prints.told(row)
+    }
+    prints.done()
+    if (plan.hasOpenInterest) await interest.contract(market, finer, askedFromMs)
     // Long after its end every bar is closed.
     recorder.show(part.toMs + 2 * INTERVAL_MS['1d'])
     await rows.ready()
@@ -114,13 +138,11 @@ export async function backfillMarkets(
     catalogue.put(stored === undefined ? market : withKnown(market, fromRow(stored.market)))
   }
 
-  async function fillPatiently(market: MarketInput): Promise<boolean> {
-    // A contract that nobody traded has nothing to tell; of an Up/Down market the figure may be left out.
-    const isUntraded = !plan.hasTokens && Number(market.volume ?? 0) === 0
+  async function fillPatiently(market: MarketInput, interest: PastOpenInterest): Promise<boolean> {
     for (let attempt = 0; attempt < TRIES; attempt++) {
       try {
         await remember(market)
-        if (!isUntraded) await fill(market)
+        await fill(market, interest)
         return true
       } catch (error) {
         if (signal.aborted) return false
@@ -131,16 +153,30 @@ export async function backfillMarkets(
     return false
   }
 
+  function confirm(feeds: readonly Feed[], failed: readonly TimeRange[]): void {
+    for (const feed of feeds)
+      for (const { fromMs, toMs } of uncovered(range, failed)) tracker.confirm(feed, fromMs, toMs)
+  }
+
   /** Prints are whole where every market has told its own; the bars of contracts are the venue's. */
-  function confirm(symbol: AssetSymbol, failed: readonly TimeRange[]): void {
+  async function confirmAll(
+    symbol: AssetSymbol,
+    interest: PastOpenInterest,
+    failed: readonly TimeRange[],
+  ): Promise<void> {
     const feeds = plan.hasTokens
       ? [feedOf('trades', plan.source, symbol)]
       : [
           feedOf('trades', plan.source, symbol),
           ...COARSE_INTERVALS.map((interval) => candleFeed(plan.source, symbol, interval)),
         ]
-    for (const feed of feeds)
-      for (const { fromMs, toMs } of uncovered(range, failed)) tracker.confirm(feed, fromMs, toMs)
+    confirm(feeds, failed)
+    if (!plan.hasOpenInterest) return
+    const lacking = await interest.sum(failed)
+    confirm(
+      COARSE_INTERVALS.map((interval) => feedOf('open_interest', plan.source, symbol, interval)),
+      lacking,
+    )
   }
 
   try {
@@ -155,8 +191,10 @@ export async function backfillMarkets(
     await Promise.all(
       lists.map(async ({ symbol, markets }) => {
         const failed: TimeRange[] = []
+        const parts = { plan, symbol, series: store.series, writer: rows, range }
+        const interest = pastOpenInterest(parts)
         for (const market of markets) {
-          if (await fillPatiently(market)) done += 1
+          if (await fillPatiently(market, interest)) done += 1
           else {
             failures += 1
             failed.push({ fromMs: firstMs(market), toMs: lastMs(market) })
@@ -164,8 +202,9 @@ export async function backfillMarkets(
           tell()
         }
         if (range.toMs > range.fromMs && !signal.aborted)
-          confirm(
+          await confirmAll(
             symbol,
+            interest,
             failed.sort((a, b) => a.fromMs - b.fromMs),
           )
       }),

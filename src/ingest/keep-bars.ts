@@ -162,12 +162,12 @@ function printsOf(bar: MarketBar, volume: VolumeUnit): Print[] {
   ]
 }
 
+/** At the bar's beginning: a bar that still runs goes on after them. */
 function midsOf(bar: MarketBar): MidSample[] {
-  const endMs = bar.openTimeMs + BASE_MS - 1
   return [
     { timeMs: bar.openTimeMs, price: bar.open },
     { timeMs: bar.openTimeMs + 1, price: bar.high },
     { timeMs: bar.openTimeMs + 1, price: bar.low },
-    { timeMs: endMs, price: bar.close },
+    { timeMs: bar.openTimeMs + 2, price: bar.close },
   ]
 }

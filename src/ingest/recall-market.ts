@@ -3,6 +3,7 @@
  * can still tell.
  *
  *   stored bars of 5m that are closed ──▶ stand as they are
+ *   open ones without a trade         ──▶ their midpoints are nowhere else: they stand until a print is found
  *   stored prints after them          ──▶ counted
  *   the venue's prints                ──▶ stored and counted where they are new
  *   the venue's own bars (yes/no)     ──▶ for the time before, where nothing was recorded: after an outage from the
@@ -15,8 +16,9 @@ import type { MarketBar } from '../core/market-bars.ts'
 import type { CandleRow } from '../core/rows/candle.ts'
 import type { TradeRow } from '../core/rows/trade.ts'
 import type { SeriesStore } from '../store/series.ts'
-import type { ContractBarObservation, TradeObservation } from '../venues/observation.ts'
+import type { ContractBarObservation } from '../venues/observation.ts'
 import type { Venue } from '../venues/venue.ts'
+import { recallPrints } from './known-prints.ts'
 import { BASE_INTERVAL, MARKETS_BACK_MS, type MarketPlan } from './market-plans.ts'
 import { candleFeed, feedOf } from './plans.ts'
 import type { MarketRecorder } from './record-market.ts'
@@ -48,9 +50,12 @@ export async function recallMarket(options: {
   const fixed = new Set<string>()
   let standsToMs: number | undefined
   for (const row of await readStored<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL), about)) {
-    if (!row.closed) continue
     const bar = barOfRow(row)
     const instrument = row.token_id ?? marketId
+    if (!row.closed) {
+      if (bar.basis === 'mid') recorder.fix(instrument, bar, false)
+      continue
+    }
     fixed.add(`${instrument}:${bar.openTimeMs}`)
     const endMs = bar.openTimeMs + INTERVAL_MS[BASE_INTERVAL]
     recorder.fix(instrument, bar, !plan.hasTokens && endMs <= settledMs)
@@ -58,33 +63,41 @@ export async function recallMarket(options: {
   }
   const isFixed = (instrument: string, timeMs: number) =>
     fixed.has(`${instrument}:${barStart(timeMs, BASE_INTERVAL)}`)
+  const prints = recallPrints(recorder, !plan.hasTokens)
   for (const row of await readStored<TradeRow>(feedOf('trades', plan.source, symbol), about))
-    recorder.known(tradeOfRow(row, recorder), isFixed(row.token_id ?? marketId, Date.parse(row.timestamp)))
-  if (Number(volume ?? 0) === 0) return
-
-  // A yes/no contract may be a day old, and there are hundreds: at the first start of all, the venue's own bars of the
-  // hour that runs and the prints of the bar that runs are asked for; what was before is before our start.
-  const bucketMs = barStart(nowMs, BASE_INTERVAL)
-  const missedMs = standsToMs ?? recordedFromMs
-  const sinceMs = barStart(Math.max(recorder.startMs, missedMs ?? barStart(nowMs, '1h')), BASE_INTERVAL)
-  const unsureMs = Math.max(settledMs, recordedFromMs ?? bucketMs)
-  const printsMs =
-    missedMs === undefined ? bucketMs : Math.max(recorder.startMs, Math.min(sinceMs, bucketMs, unsureMs))
-  const range = { fromMs: plan.hasTokens ? 0 : printsMs, toMs: nowMs }
-  // Within the first bar after the hour, or after what stands already, there is none to ask for.
-  if (!plan.hasTokens && Math.max(recorder.startMs, sinceMs) < bucketMs) {
-    const finer: ContractBarObservation[] = []
-    const request = { dataset: 'contract_bars', symbol, market: marketId, interval: '1m' } as const
-    const bars = venue.history({ ...request, range: { fromMs: sinceMs, toMs: bucketMs } }, { signal })
-    for await (const { observations } of bars)
-      for (const row of observations) if (row.kind === 'contract_bar') finer.push(row)
-    for (const bar of buildContractBars({ interval: BASE_INTERVAL, finer }))
-      if (!isFixed(marketId, bar.openTimeMs)) recorder.fix(marketId, bar, true)
+    prints.stored(row, isFixed(row.token_id ?? marketId, Date.parse(row.timestamp)))
+  try {
+    if (Number(volume ?? 0) > 0) await askVenue()
+  } finally {
+    prints.done()
   }
-  if (range.fromMs >= range.toMs) return
-  const trades = venue.history({ dataset: 'trades', symbol, market: marketId, range }, { signal })
-  for await (const { observations } of trades)
-    for (const row of observations) if (row.kind === 'trade') recorder.trade(row)
+
+  async function askVenue(): Promise<void> {
+    // A yes/no contract may be a day old, and there are hundreds: at the first start of all, the venue's own bars of the
+    // hour that runs and the prints of the bar that runs are asked for; what was before is before our start.
+    const bucketMs = barStart(nowMs, BASE_INTERVAL)
+    const missedMs = standsToMs ?? recordedFromMs
+    const sinceMs = barStart(Math.max(recorder.startMs, missedMs ?? barStart(nowMs, '1h')), BASE_INTERVAL)
+    const unsureMs = Math.max(settledMs, recordedFromMs ?? bucketMs)
+    const printsMs =
+      missedMs === undefined ? bucketMs : Math.max(recorder.startMs, Math.min(sinceMs, bucketMs, unsureMs))
+    const fromMs = Math.min(printsMs, prints.firstMs())
+    const range = { fromMs: plan.hasTokens ? 0 : fromMs, toMs: nowMs }
+    // Within the first bar after the hour, or after what stands already, there is none to ask for.
+    if (!plan.hasTokens && Math.max(recorder.startMs, sinceMs) < bucketMs) {
+      const finer: ContractBarObservation[] = []
+      const request = { dataset: 'contract_bars', symbol, market: marketId, interval: '1m' } as const
+      const bars = venue.history({ ...request, range: { fromMs: sinceMs, toMs: bucketMs } }, { signal })
+      for await (const { observations } of bars)
+        for (const row of observations) if (row.kind === 'contract_bar') finer.push(row)
+      for (const bar of buildContractBars({ interval: BASE_INTERVAL, finer }))
+        if (!isFixed(marketId, bar.openTimeMs)) recorder.fix(marketId, bar, true)
+    }
+    if (range.fromMs >= range.toMs) return
+    const trades = venue.history({ dataset: 'trades', symbol, market: marketId, range }, { signal })
+    for await (const { observations } of trades)
+      for (const row of observations) if (row.kind === 'trade') prints.told(row)
+  }
 }
 
 /** The stored rows of some instruments. */
@@ -114,22 +127,5 @@ export function barOfRow(row: CandleRow): MarketBar {
     volume: String(volume),
     basis: volume > 0 ? 'trade' : 'mid',
     samples: 1,
-  }
-}
-
-export function tradeOfRow(row: TradeRow, { market }: MarketRecorder): TradeObservation {
-  const timeMs = Date.parse(row.timestamp)
-  return {
-    kind: 'trade',
-    source: market.source,
-    symbol: market.symbol,
-    instrument: row.token_id ?? market.marketId,
-    venueTimeMs: timeMs,
-    receivedMs: timeMs,
-    key: row.trade_id,
-    id: row.trade_id,
-    price: String(row.price),
-    size: String(row.size),
-    side: row.side === 'sell' ? 'sell' : 'buy',
   }
 }

@@ -2,7 +2,7 @@
 import type { Feed } from '../core/feed.ts'
 import { type CandleInterval, INTERVAL_MS } from '../core/interval.ts'
 import type { BookLevels } from '../core/level-book.ts'
-import { type MarketBar, midOf } from '../core/market-bars.ts'
+import { anyMidOf, type MarketBar, midOf } from '../core/market-bars.ts'
 import { composeUpDown, composeYesNo } from '../core/market-snapshot.ts'
 import type { CandleInput, CandleMarket } from '../core/rows/candle.ts'
 import type { MarketInput } from '../core/rows/market.ts'
@@ -14,6 +14,7 @@ import type {
   TradeObservation,
 } from '../venues/observation.ts'
 import { type KeptBars, keepBars } from './keep-bars.ts'
+import { keepLatest } from './latest-before.ts'
 import { type MarketPlan, snapshotFeed } from './market-plans.ts'
 import { candleFeed, feedOf } from './plans.ts'
 import { type MarketSampler, sampleMarket } from './sample-market.ts'
@@ -51,7 +52,8 @@ export function recordMarket(options: {
   plan: MarketPlan
   market: MarketInput
   writer: RowWriter
-  referencePrice: () => string | null
+  /** The price of the asset at an instant. */
+  referencePrice: (timeMs: number) => string | null
   /** When books of any market of the symbol were last heard. */
   booksHeardMs: () => number
 }): MarketRecorder {
@@ -63,12 +65,12 @@ export function recordMarket(options: {
   const instruments = plan.hasTokens ? tokens.map(({ tokenId }) => tokenId) : [marketId]
   const bars = new Map<string, KeptBars>(instruments.map((each) => [each, keepBars(plan.volume)]))
   const prints = tellPrintsApart(plan.hasTokens)
-  const lastPrices = new Map<string, { timeMs: number; price: string }>()
+  const lastPrices = new Map(instruments.map((each) => [each, keepLatest<string>()]))
   /** Bars that were shown open: written once more when they have ended. */
   const open = new Map<string, { instrument: string; interval: CandleInterval; openTimeMs: number }>()
   const tradeFeed = feedOf('trades', source, symbol)
   const booksFeed = snapshotFeed(plan, symbol, options.market.marketType ?? '24h')
-  let figures: Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'> | undefined
+  const figures = keepLatest<Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'>>()
   let before: readonly BookLevels[] = []
 
   const sampler = sampleMarket({
@@ -91,14 +93,17 @@ export function recordMarket(options: {
     const [first = '', second = ''] = instruments
     const book = sampler.book(first)
     if (book === undefined) return undefined
-    if (!plan.hasTokens)
+    const lastPrice = (instrument: string) => lastPrices.get(instrument)?.at(timeMs) ?? null
+    if (!plan.hasTokens) {
+      const told = figures.at(timeMs)
       return composeYesNo(timeMs, {
         ticker: marketId,
         book,
-        lastPrice: lastPrices.get(first)?.price ?? figures?.lastPrice ?? null,
-        volume: figures?.volume ?? null,
-        openInterest: figures?.openInterest ?? null,
+        lastPrice: lastPrice(first) ?? told?.lastPrice ?? null,
+        volume: told?.volume ?? null,
+        openInterest: told?.openInterest ?? null,
       })
+    }
     const down = sampler.book(second)
     if (down === undefined) return undefined
     return composeUpDown(timeMs, {
@@ -109,15 +114,17 @@ export function recordMarket(options: {
       tokenDown: second,
       up: book,
       down,
-      lastUp: lastPrices.get(first)?.price ?? null,
-      lastDown: lastPrices.get(second)?.price ?? null,
-      referencePrice: options.referencePrice(),
+      lastUp: lastPrice(first),
+      lastDown: lastPrice(second),
+      referencePrice: options.referencePrice(timeMs),
     })
   }
 
   function sampleMid(instrument: string, timeMs: number): void {
     const book = sampler.book(instrument)
-    const price = book === undefined ? null : midOf(book.best('bids'), book.best('asks'))
+    if (book === undefined) return
+    // The middle of a wide book says nothing of a token; of a contract the venue's own bars hold it too.
+    const price = (plan.hasTokens ? midOf : anyMidOf)(book.best('bids'), book.best('asks'))
     if (price !== null) bars.get(instrument)?.mid({ timeMs, price })
   }
 
@@ -127,9 +134,7 @@ export function recordMarket(options: {
     bars
       .get(instrument)
       ?.print({ timeMs, price, size, ...(observation.isBlock === true ? { isBlock: true } : {}) })
-    const last = lastPrices.get(instrument)
-    if (observation.isBlock !== true && timeMs >= (last?.timeMs ?? 0))
-      lastPrices.set(instrument, { timeMs, price })
+    if (observation.isBlock !== true) lastPrices.get(instrument)?.heard(timeMs, price)
     return true
   }
 
@@ -182,7 +187,7 @@ export function recordMarket(options: {
           before = []
           break
         case 'market_ticker':
-          figures = observation
+          figures.heard(observation.venueTimeMs, observation)
       }
     },
     trade(observation) {

@@ -13,8 +13,10 @@ import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { DataObservation, TradeObservation } from '../venues/observation.ts'
 import type { Venue } from '../venues/venue.ts'
+import { closeLeftBars } from './close-left-bars.ts'
 import { judgeWindows, LISTED_WITHIN_MS } from './judge-windows.ts'
 import { fromRow, withKnown } from './known-market.ts'
+import { keepLatest, type LatestBefore } from './latest-before.ts'
 import { BASE_INTERVAL, MARKETS_BACK_MS, type MarketPlan, snapshotFeed } from './market-plans.ts'
 import { type MendedMarket, mendPrints } from './mend-prints.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
@@ -75,6 +77,8 @@ export interface MarketsRecorder extends LiveRecorder {
   /** The markets that an earlier run did not see to their end were told. */
   knowsLeft(): void
   readonly size: number
+  /** How often a window that should have run was not listed. */
+  readonly unlisted: number
 }
 
 export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
@@ -82,8 +86,10 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   const startedMs = clock.now()
   const markets = new Map<string, Kept>()
   const references = keepReferencePrices()
-  const interest = new Map<string, string>()
+  const interest = new Map<string, LatestBefore<string>>()
   const passGrid = recordOpenInterest({ plan, symbol, writer })
+  const isKept = (marketId: string) => markets.has(marketId)
+  const leftBars = closeLeftBars({ plan, symbol, series: store.series, writer, clock, signal, isKept })
   const recordedFrom = store.coverage
     .read([candleFeed(plan.source, symbol, BASE_INTERVAL)], startedMs - 2 * MARKETS_BACK_MS, startedMs)
     .then(({ observed }) => observed[0]?.from)
@@ -116,13 +122,19 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     recorder.market = withKnown(seen, recorder.market)
     if (isListedWithAll(recorder)) windows.knows(seen.marketType ?? null, recorder.endMs)
     if (seen.openInterest != null && !interest.has(seen.marketId))
-      interest.set(seen.marketId, String(seen.openInterest))
+      heardInterest(seen.marketId, clock.now(), String(seen.openInterest))
     if (kept.isReady) catalogue.put(recorder.market)
   }
 
   /** Just after its creation a market may be listed without its tokens; what records them begins with them. */
   const hasTokensNow = ({ recorder }: Kept, seen: MarketInput) =>
     plan.hasTokens && recorder.instruments.length === 0 && (seen.tokens?.length ?? 0) > 0
+
+  function heardInterest(marketId: string, timeMs: number, openInterest: string): void {
+    const known = interest.get(marketId) ?? keepLatest<string>()
+    known.heard(timeMs, openInterest)
+    interest.set(marketId, known)
+  }
 
   /** One that is traded a day ahead is told alone: it does not say that those before it are known. */
   function isListedWithAll({ startMs, endMs }: MarketRecorder): boolean {
@@ -135,7 +147,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       plan,
       market,
       writer,
-      referencePrice: () => references.now(market.marketType, clock.now()),
+      referencePrice: (timeMs) => references.before(market.marketType, timeMs),
       booksHeardMs: () => booksHeardMs,
     })
     // What is met after its end may be stored already: by an earlier run, or before it was forgotten. So may the
@@ -215,7 +227,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         references.heard(observation)
         break
       case 'open_interest':
-        interest.set(observation.instrument, observation.openInterest)
+        heardInterest(observation.instrument, observation.venueTimeMs, observation.openInterest)
         break
       case 'book_snapshot':
       case 'book_change':
@@ -240,6 +252,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
 
   const windows = judgeWindows({
     symbol,
+    endless: plan.endless,
     tracker,
     running,
     feedOf: (type) => snapshotFeed(plan, symbol, type),
@@ -343,7 +356,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     const printsMs = printsFinalMs(nowMs)
     finalize({ writer, series: store.series }, tradeFeed, printsMs)
     for (const interval of COARSE_INTERVALS) {
-      const beforeMs = barStart(printsMs, interval)
+      const beforeMs = barStart(Math.min(printsMs, leftBars.closedTo(interval)), interval)
       finalize({ writer, series: store.series }, candleFeed(plan.source, symbol, interval), beforeMs)
       if (plan.hasOpenInterest)
         finalize(
@@ -376,12 +389,18 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         passGrid(nowMs, (timeMs) =>
           running(timeMs)
             .filter(({ market }) => market.status === 'open')
-            .map(({ market: { marketId } }) => ({ marketId, openInterest: interest.get(marketId) ?? null })),
+            .map(({ market: { marketId } }) => ({
+              marketId,
+              openInterest: interest.get(marketId)?.at(timeMs) ?? null,
+            })),
         )
     },
     sample(nowMs) {
       for (const { recorder } of markets.values()) recorder.sampler.tick(nowMs)
-      if (hasListed && listedMs !== undefined) windows.judge(nowMs, listedMs)
+      if (!hasListed || listedMs === undefined) return
+      const before = windows.unlisted
+      windows.judge(nowMs, listedMs)
+      if (windows.unlisted > before) log.warn({ symbol }, 'the venue lists no window where one should run')
     },
     answered(dataset, atMs) {
       if (dataset === 'markets') listedMs = atMs
@@ -393,11 +412,15 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       await mend(nowMs)
       if (nowMs - finalizedMs < FINALIZE_EVERY_MS) return
       finalizedMs = nowMs
+      if (hasListed && hasLeft) await leftBars.close(nowMs)
       finalizeAll(nowMs)
       await clock.sleep(SECOND_MS, signal)
     },
     get size() {
       return markets.size
+    },
+    get unlisted() {
+      return windows.unlisted
     },
   }
 }

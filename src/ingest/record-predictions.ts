@@ -116,6 +116,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
         feeds: feeds.map(({ feed }) => feed),
         counts: {
           markets: [...recorders.values()].reduce((sum, recorder) => sum + recorder.size, 0),
+          unlisted: [...recorders.values()].reduce((sum, recorder) => sum + recorder.unlisted, 0),
         },
       }),
   }

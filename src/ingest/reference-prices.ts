@@ -9,7 +9,8 @@ const ON_SPOT: readonly (MarketType | null | undefined)[] = ['1h', '24h']
 
 export interface ReferencePrices {
   heard(observation: ReferencePriceObservation): void
-  now(type: MarketType | null | undefined, nowMs: number): string | null
+  /** The newest tick at or before an instant, while it is fresh. */
+  before(type: MarketType | null | undefined, timeMs: number): string | null
   /** The tick of that very second: the relay leaves some out, and another second's price is another price. */
   at(type: MarketType | null | undefined, timeMs: number): string | null
 }
@@ -28,9 +29,9 @@ export function keepReferencePrices(): ReferencePrices {
       ticks.push({ timeMs, price })
       if (ticks.length > 64 && (ticks[32]?.timeMs ?? 0) < timeMs - KEPT_MS) ticks.splice(0, 32)
     },
-    now(type, nowMs) {
-      const last = ticksOf(type).at(-1)
-      return last === undefined || nowMs - last.timeMs > FRESH_MS ? null : last.price
+    before(type, timeMs) {
+      const last = ticksOf(type).findLast((tick) => tick.timeMs <= timeMs)
+      return last === undefined || timeMs - last.timeMs > FRESH_MS ? null : last.price
     },
     at(type, timeMs) {
       const second = Math.floor(timeMs / 1_000)

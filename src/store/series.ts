@@ -48,6 +48,8 @@ export interface RowFilters {
   instruments?: readonly string[]
   side?: string
   minUsd?: number
+  /** Only rows that are not closed yet. */
+  open?: true
 }
 
 /** What is composed into snapshot rows beside the light row. */

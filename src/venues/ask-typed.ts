@@ -36,6 +36,15 @@ export function readRows<T>(
   })
 }
 
+/** A row that was asked for, can be read, and is still nothing that we know: a new version or status of the venue. */
+export function unknownRow(
+  asker: Pick<Asker, 'deadLetters'>,
+  row: unknown,
+  about: { origin: string; receivedMs: number },
+): void {
+  asker.deadLetters.add({ ...about, reason: 'unknown_kind', text: JSON.stringify(row) ?? '' })
+}
+
 /** The venue's clock as its answers' `Date` header tells it; whole seconds, read at their middle. */
 export function headerTime(answer: Answer): number {
   const told = Date.parse(answer.headers.get('date') ?? '')

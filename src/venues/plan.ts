@@ -4,6 +4,7 @@
  */
 import type { CandleInterval } from '../core/interval.ts'
 import type { VolumeUnit } from '../core/market-bars.ts'
+import type { MarketType } from '../core/rows/market.ts'
 import type { Source } from '../core/source.ts'
 import type { Dataset } from './channel.ts'
 
@@ -65,6 +66,8 @@ export interface MarketPlan {
   /** Up/Down markets have a book per token, yes/no contracts one book. */
   readonly hasTokens: boolean
   readonly hasOpenInterest: boolean
+  /** Durations whose windows follow each other without a pause: there is always one that runs. */
+  readonly endless: readonly MarketType[]
   /** Bars that are still open are shown so often. */
   readonly showEveryMs: number
   /** A market is traded so long before its window. */

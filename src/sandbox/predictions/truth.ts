@@ -1,7 +1,7 @@
 /** What really happened, for tests and operators that compare a store with the sandbox. Faults never change it. */
 import { type AssetSymbol, parseSymbol, SYMBOLS } from '../../core/symbol.ts'
 import { dollars } from './kalshi/text.ts'
-import { tradeIdOf } from './kalshi/view.ts'
+import { openInterestOf, slotAt, tradeIdOf, volumeUntil } from './kalshi/view.ts'
 import { transactionOf } from './polymarket/data.ts'
 import { seenFrom } from './polymarket/leg-book.ts'
 import type { Life } from './world/life.ts'
@@ -56,6 +56,8 @@ export interface Truth {
   /** By slug, condition id, token or ticker; from ≤ time < to. */
   prints(name: string, fromMs: number, toMs: number): TruePrint[] | undefined
   book(name: string, atMs: number): TrueBook | undefined
+  /** Of a strike market, in contracts. */
+  openInterest(name: string, atMs: number): number | undefined
   rounds(symbol: AssetSymbol, fromMs: number, toMs: number): TrueRound[]
   spotPrice(symbol: AssetSymbol, atMs: number): number
 }
@@ -157,6 +159,10 @@ export function createTruth(world: PredictionWorld): Truth {
         if (bids[1_000 - price] !== 0) book.bids.push(level(1_000 - price, bids[1_000 - price] as number))
       }
       return book
+    },
+    openInterest(name, atMs) {
+      const life = world.strikes.market(name) === undefined ? undefined : lifeNamed(name)
+      return life === undefined ? undefined : openInterestOf(volumeUntil(life, slotAt(life, atMs))) / 100
     },
     rounds: (symbol, fromMs, toMs) =>
       world.rounds.between(symbol, fromMs, toMs).map((round) => ({

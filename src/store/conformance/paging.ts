@@ -240,4 +240,25 @@ export function pagingSuite(engine: Engine, rounds = 150): void {
       const values = texts.map((text) => JSON.parse(text).usd_value)
       assert.deepEqual(values, [150, 170, 190])
     }))
+
+  test(`${engine.name}: rows that are still open can be asked for alone, and a closed one is none of them`, () =>
+    withStore(engine, async (store) => {
+      const feed = candleFeed('cexa')
+      const rows = Array.from({ length: 12 }, (_, i) => candle(i, { closed: i % 3 !== 0 }))
+      await store.series.append([{ feed, rows }])
+      await store.series.finalize(feed, START + 3_600_000)
+      const open = async () =>
+        (
+          await walk(store, {
+            feeds: [feed],
+            range: { from: START, to: START + 3_600_000 },
+            order: 'asc',
+            limit: 3,
+            filters: { open: true },
+          })
+        ).map((text) => (Date.parse(JSON.parse(text).timestamp) - START) / 60_000)
+      assert.deepEqual(await open(), [0, 3, 6, 9])
+      await store.series.append([{ feed, rows: [candle(3)] }])
+      assert.deepEqual(await open(), [0, 6, 9])
+    }))
 }

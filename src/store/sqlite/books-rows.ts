@@ -32,8 +32,8 @@ export function bookRows(
   query: SeriesQuery,
   limit: number,
 ): BookRef[] {
-  // No row of a prediction market has a value in dollars.
-  if (query.filters?.minUsd !== undefined) return []
+  // No row of a prediction market has a value in dollars, and grouped ones are never open.
+  if (query.filters?.minUsd !== undefined || query.filters?.open === true) return []
   const ascending = query.order === 'asc'
   let from = query.range.from
   let to = endOf(query.range) - 1

@@ -107,6 +107,7 @@ function armWhere(query: ArmsQuery, arm: Arm, binds: Bind[]): string {
     where += ' AND usd >= ?'
     binds.push(query.filters.minUsd)
   }
+  if (query.filters?.open === true) where += ' AND closed = 0'
   return where
 }
 

@@ -109,7 +109,7 @@ export function seriesBlocks(statements: Statements): SeriesBlocks {
 
 /** Newest first would need the rows in the other order; filters would need every row. */
 function isPlain({ order, limit, filters, stepMs, books, separator }: PageQuery): boolean {
-  const filtered = filters?.instruments ?? filters?.side ?? filters?.minUsd
+  const filtered = filters?.instruments ?? filters?.side ?? filters?.minUsd ?? filters?.open
   return (
     order === 'asc' &&
     limit > 0 &&

@@ -4,7 +4,7 @@
  */
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { type Asker, askTyped, readRows } from '../ask-typed.ts'
+import { type Asker, askTyped, readRows, unknownRow } from '../ask-typed.ts'
 import type { MarketObservation } from '../observation.ts'
 import { KALSHI_TIMES, QUESTION_TOKENS, TICKERS_PER_SYMBOL } from './describe.ts'
 import { mapMarket, marketObservation } from './mapper.ts'
@@ -40,6 +40,8 @@ export function createKalshiCatalogue(asker: Asker): KalshiCatalogue {
   function keep(row: unknown, series: Series, receivedMs: number): void {
     const [wire] = readRows(asker, [row], Market, { origin: '/markets', receivedMs })
     const market = wire === undefined ? undefined : mapMarket(wire, series)
+    if (wire !== undefined && market === undefined)
+      unknownRow(asker, wire, { origin: '/markets', receivedMs })
     if (wire === undefined || market === undefined) return
     const lastPrice = Number(wire.last_price_dollars ?? 0) > 0 ? (wire.last_price_dollars ?? null) : null
     const before = known.get(market.marketId)

@@ -1,7 +1,7 @@
 /** Kalshi's REST side: books, trades and bars of a contract, and the two tiers that its past is kept in. */
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { type Asker, askTyped, readRows } from '../ask-typed.ts'
+import { type Asker, askTyped, readRows, unknownRow } from '../ask-typed.ts'
 import { ceilTo, floorTo, notProvided, rangeOrNull } from '../history-range.ts'
 import type { ContractBarObservation, TradeObservation } from '../observation.ts'
 import { VenueError } from '../pager.ts'
@@ -152,8 +152,9 @@ async function* walkMarkets(
           const { value, answer } = await askTyped(rest, question, MarketList, signal)
           const { receivedMs } = answer
           for (const row of readRows(rest, value.markets, Market, { origin: question.path, receivedMs })) {
-            const market =
-              seriesOfTicker(row.ticker)?.ticker === series.ticker ? mapMarket(row, series) : undefined
+            const isOurs = seriesOfTicker(row.ticker)?.ticker === series.ticker
+            const market = isOurs ? mapMarket(row, series) : undefined
+            if (isOurs && market === undefined) unknownRow(rest, row, { origin: question.path, receivedMs })
             const endMs = market?.endTime ?? 0
             if (market === undefined || endMs < range.fromMs || endMs >= range.toMs) continue
             byTicker.set(row.ticker, marketObservation(market, receivedMs))

@@ -8,6 +8,7 @@ export const kalshiPlan: MarketPlan = {
   volume: 'pieces',
   hasTokens: false,
   hasOpenInterest: true,
+  endless: ['15m'],
   showEveryMs: 10_000,
   printsBeforeMs: 0,
   followed: { beforeMs: 0, afterMs: 0 },

@@ -3,7 +3,7 @@
  * they have closed, and asked about until they have a winner.
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { type Asker, askTyped, readRows } from '../ask-typed.ts'
+import { type Asker, askTyped, readRows, unknownRow } from '../ask-typed.ts'
 import type { MarketObservation } from '../observation.ts'
 import type { TimeRange } from '../venue.ts'
 import { POLYMARKET_TIMES as TIMES, TOKENS_PER_SOCKET } from './describe.ts'
@@ -77,6 +77,7 @@ export async function listSeries(
         const rows = event.markets ?? []
         for (const row of readRows(askers.gamma, rows, GammaMarket, { origin: '/events', receivedMs })) {
           const market = mapMarket(row, options.nowMs, event)
+          if (market === undefined) unknownRow(askers.gamma, row, { origin: '/events', receivedMs })
           const endMs = market?.market.endTime ?? 0
           if (market?.market.marketType !== series.marketType) continue
           if (endMs >= options.range.fromMs && endMs < options.range.toMs) found.push(market)

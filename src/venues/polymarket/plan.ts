@@ -7,6 +7,7 @@ export const polymarketPlan: MarketPlan = {
   volume: 'money',
   hasTokens: true,
   hasOpenInterest: false,
+  endless: ['5m', '15m'],
   showEveryMs: 2_000,
   printsBeforeMs: 25 * 3_600_000,
   followed: { beforeMs: 15 * 60_000, afterMs: 3 * 60_000 },

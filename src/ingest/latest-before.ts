@@ -1,0 +1,25 @@
+/** Figures as they are heard, and what was known at an instant a moment ago: a sample never looks ahead of its time. */
+const KEPT_MS = 60_000
+const MOST_KEPT = 256
+
+export interface LatestBefore<T> {
+  heard(timeMs: number, value: T): void
+  /** The newest figure at or before an instant; undefined where all that is kept is newer. */
+  at(timeMs: number): T | undefined
+}
+
+export function keepLatest<T>(): LatestBefore<T> {
+  /** Ascending; of one instant, the one that was heard last is the last. */
+  const kept: { readonly timeMs: number; readonly value: T }[] = []
+  return {
+    heard(timeMs, value) {
+      let place = kept.length
+      while (place > 0 && (kept[place - 1]?.timeMs ?? 0) > timeMs) place -= 1
+      kept.splice(place, 0, { timeMs, value })
+      const enoughMs = (kept.at(-1)?.timeMs ?? 0) - KEPT_MS
+      while (kept.length > MOST_KEPT || (kept[1]?.timeMs ?? Number.POSITIVE_INFINITY) <= enoughMs)
+        kept.shift()
+    },
+    at: (timeMs) => kept.findLast((each) => each.timeMs <= timeMs)?.value,
+  }
+}

@@ -1,0 +1,145 @@
+/** Stored bars of prediction markets against the prints and books that there were. Each function gives the differences. */
+import { type CandleInterval, INTERVAL_MS } from '../../src/core/interval.ts'
+import type { CandleRow } from '../../src/core/rows/candle.ts'
+import type { TrueMarket, TruePrint, Truth } from '../../src/sandbox/predictions/truth.ts'
+import type { EnvironmentStore } from '../../src/store/environment.ts'
+import { readRows, sourceOf } from './compare.ts'
+
+const GRID_MS = 500
+const DEPTH = 50
+/** Books are sampled from so long before the window on. */
+const SAMPLE_BEFORE_MS = 60_000
+/** Prints of a market are surely heard from so long before its window on. */
+const FOLLOWED_BEFORE_MS = 13 * 60_000
+/** A bar is closed by then. */
+const CLOSED_AFTER_MS = 50_000
+const WIDEST_SPREAD = 0.1
+
+type Figures = [open: number, high: number, low: number, close: number]
+
+export interface ComparedBars {
+  readonly wrong: string[]
+  /** How many bars were compared. */
+  traded: number
+  quoted: number
+}
+
+const rounded = (value: number) => Math.round(value * 1e7) / 1e7
+
+function figuresOf(prices: readonly number[]): Figures {
+  const [open = 0, close = 0] = [prices[0], prices.at(-1)]
+  return [open, Math.max(...prices), Math.min(...prices), close].map(rounded) as Figures
+}
+
+/**
+ * Every bar of a market that was heard as a whole and is closed by now, leg by leg: of its prints where there are any,
+ * else of its midpoints. Looking at midpoints is slow: it can be left out.
+ */
+export async function compareBars(
+  store: EnvironmentStore,
+  truth: Truth,
+  market: TrueMarket,
+  about: { interval: CandleInterval; fromMs: number; toMs: number; withMids: boolean },
+): Promise<ComparedBars> {
+  const { interval } = about
+  const stepMs = INTERVAL_MS[interval]
+  const found: ComparedBars = { wrong: [], traded: 0, quoted: 0 }
+  const lastMs = Math.min(about.toMs - CLOSED_AFTER_MS, Math.max(market.resolvedMs, market.endMs) + stepMs)
+  const earlyMs = market.venue === 'polymarket' ? FOLLOWED_BEFORE_MS : 0
+  const firstMs = Math.max(about.fromMs, Math.floor((market.startMs - earlyMs) / stepMs + 1) * stepMs)
+  const feed = { dataset: 'candles', source: sourceOf(market), symbol: market.symbol, interval } as const
+  const prints = truth.prints(market.name, about.fromMs, lastMs) ?? []
+  for (const [leg, instrument] of (market.tokens ?? [market.name]).entries()) {
+    const rows = await readRows<CandleRow>(store, feed, [instrument], { from: about.fromMs, to: lastMs })
+    const stored = new Map(rows.map((row) => [Date.parse(row.timestamp), row]))
+    for (
+      let openMs = Math.ceil(Math.max(firstMs, about.fromMs) / stepMs) * stepMs;
+      openMs + stepMs <= lastMs;
+      openMs += stepMs
+    ) {
+      const at = `${market.name} ${leg} ${interval} ${new Date(openMs).toISOString()}`
+      const row = stored.get(openMs)
+      const inBar = prints.filter(
+        (print) =>
+          print.instrument === instrument && print.timeMs >= openMs && print.timeMs < openMs + stepMs,
+      )
+      if (row !== undefined && !row.closed) found.wrong.push(`${at}: still open`)
+      if (inBar.length > 0) {
+        found.traded += 1
+        found.wrong.push(...compareTraded(at, row, inBar, market.venue))
+      } else if (about.withMids) {
+        if (row !== undefined) found.quoted += 1
+        found.wrong.push(...compareQuoted(at, row, midsOf(truth, market, leg, openMs, stepMs)))
+      }
+    }
+  }
+  return found
+}
+
+function compareTraded(
+  at: string,
+  row: CandleRow | undefined,
+  prints: readonly TruePrint[],
+  venue: TrueMarket['venue'],
+): string[] {
+  if (row === undefined) return [`${at}: no bar of ${prints.length} prints`]
+  const expected = figuresOf(prints.map(({ price }) => Number(price)))
+  const told = [row.open, row.high, row.low, row.close].map(rounded)
+  const volume = prints.reduce(
+    (sum, { price, size }) => sum + Number(size) * (venue === 'polymarket' ? Number(price) : 1),
+    0,
+  )
+  return [
+    ...(told.join() === expected.join() ? [] : [`${at}: ${told}, but ${expected}`]),
+    ...(Math.abs((row.volume ?? 0) - volume) < 0.000_01
+      ? []
+      : [`${at}: volume ${row.volume}, but ${volume}`]),
+  ]
+}
+
+/**
+ * Midpoints at the points of the grid where the book is another than before; what is told just after a point belongs
+ * to the next one, and an unchanged book is sampled once a minute. So each bar may be one of a few.
+ */
+function compareQuoted(at: string, row: CandleRow | undefined, mids: Mids): string[] {
+  const variants: Figures[] = []
+  let mustBe = true
+  for (const from of [0, 1])
+    for (const to of [mids.changed.length, mids.changed.length - 1])
+      for (const carry of [[], mids.before === undefined ? [] : [mids.before]]) {
+        const prices = [...carry, ...mids.changed.slice(from, to)].filter((mid) => mid !== null)
+        if (prices.length === 0) mustBe = false
+        else variants.push(figuresOf(prices))
+      }
+  if (row === undefined) return mustBe ? [`${at}: no bar of midpoints`] : []
+  const told = [row.open, row.high, row.low, row.close].map(rounded).join()
+  if (row.volume !== 0) return [`${at}: volume ${row.volume} without a print`]
+  if (variants.some((each) => each.join() === told)) return []
+  return [`${at}: ${told}, but ${[...new Set(variants.map((each) => each.join()))].join(' or ')}`]
+}
+
+interface Mids {
+  /** The midpoint that stood when the bar began. */
+  readonly before: number | null | undefined
+  readonly changed: readonly (number | null)[]
+}
+
+function midsOf(truth: Truth, market: TrueMarket, leg: number, openMs: number, stepMs: number): Mids {
+  const changed: (number | null)[] = []
+  const firstMs = Math.max(openMs, market.startMs - SAMPLE_BEFORE_MS)
+  let levels: string | undefined
+  let before: number | null | undefined
+  for (let atMs = firstMs - 2 * GRID_MS; atMs < openMs + stepMs && atMs <= market.endMs; atMs += GRID_MS) {
+    const book = truth.book(market.name, atMs)
+    const now = book === undefined ? '' : `${book.bids.slice(0, DEPTH)}|${book.asks.slice(0, DEPTH)}`
+    const [bid, ask] = [book?.bids[0]?.[0], book?.asks[0]?.[0]]
+    const isWide = market.venue === 'polymarket' && Number(ask) - Number(bid) > WIDEST_SPREAD + 1e-9
+    const mid = bid === undefined || ask === undefined || isWide ? null : (Number(bid) + Number(ask)) / 2
+    const ofLeg = mid === null ? null : leg === 0 ? mid : 1 - mid
+    if (atMs < firstMs - GRID_MS) before = ofLeg
+    else if (now !== levels) changed.push(ofLeg)
+    else if (atMs < firstMs) changed.push(ofLeg)
+    levels = now
+  }
+  return { before, changed }
+}
