@@ -18,6 +18,7 @@ export function withKnown(seen: MarketInput, known: MarketInput): MarketInput {
     ...base,
     referencePriceStart: base.referencePriceStart ?? known.referencePriceStart ?? null,
     referencePriceEnd: base.referencePriceEnd ?? known.referencePriceEnd ?? null,
+    settlement: base.settlement ?? known.settlement ?? null,
   }
 }
 

@@ -129,7 +129,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       plan,
       market,
       writer,
-      referencePrice: () => references.now(market.marketType, clock.now()),
+      referencePrice: () => references.now(market, clock.now()),
       booksHeardMs: () => booksHeardMs,
     })
     // What is met after its end may be stored already: by an earlier run, or before it was forgotten. So may the
@@ -281,8 +281,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   /** The prices of the asset at both ends of the window, where the venue does not tell them. */
   function fillReferences(recorder: MarketRecorder, nowMs: number): void {
     const { market, startMs, endMs } = recorder
-    const fill = (timeMs: number) =>
-      nowMs < timeMs + TICKS_AFTER_MS ? null : references.at(market.marketType, timeMs)
+    const fill = (timeMs: number) => (nowMs < timeMs + TICKS_AFTER_MS ? null : references.at(market, timeMs))
     const start = market.referencePriceStart ?? fill(startMs)
     const end = market.referencePriceEnd ?? fill(endMs)
     if (start === (market.referencePriceStart ?? null) && end === (market.referencePriceEnd ?? null)) return
