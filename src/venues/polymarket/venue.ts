@@ -103,8 +103,11 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
     return leg
   }
 
+  const { reference_price: _reference, ...withoutReference } = describe.live
+  const hasReference = relay === 'rtds' || bolt !== undefined
+
   return {
-    describe,
+    describe: hasReference ? describe : { ...describe, live: withoutReference },
     deadLetters,
     ...(notice === undefined ? {} : { notices: [notice] }),
     live(channels, options) {
