@@ -129,7 +129,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       plan,
       market,
       writer,
-      referencePrice: () => references.now(market, clock.now()),
+      referencePrice: () => references.before(market, clock.now()),
       booksHeardMs: () => booksHeardMs,
     })
     // What is met after its end may be stored already: by an earlier run, or before it was forgotten. So may the

@@ -34,21 +34,25 @@ function heardAll() {
 
 test('each market gets the price that it is settled on, and no other', () => {
   const prices = heardAll()
-  assert.equal(prices.now({ marketType: '5m', settlement: SPOT }, NOW_MS), '2')
-  assert.equal(prices.now({ marketType: '5m', settlement: HALF_MINUTE }, NOW_MS), '3')
+  assert.equal(prices.before({ marketType: '5m', settlement: SPOT }, NOW_MS), '2')
+  assert.equal(prices.before({ marketType: '5m', settlement: HALF_MINUTE }, NOW_MS), '3')
   assert.equal(prices.at({ marketType: '4h', settlement: MINUTE }, NOW_MS), '4')
   assert.equal(prices.at({ marketType: '1h', settlement: EXCHANGE }, NOW_MS), '1')
-  assert.equal(prices.now({ marketType: '5m', settlement: { ...MINUTE, windowSeconds: 300 } }, NOW_MS), null)
+  assert.equal(
+    prices.before({ marketType: '5m', settlement: { ...MINUTE, windowSeconds: 300 } }, NOW_MS),
+    null,
+  )
 })
 
 test('a market that does not say: hours and days on the exchange, the others on the mean over a minute', () => {
   const prices = heardAll()
-  for (const marketType of ['1h', '24h'] as const) assert.equal(prices.now({ marketType }, NOW_MS), '1')
-  for (const marketType of ['5m', '15m', '4h'] as const) assert.equal(prices.now({ marketType }, NOW_MS), '4')
+  for (const marketType of ['1h', '24h'] as const) assert.equal(prices.before({ marketType }, NOW_MS), '1')
+  for (const marketType of ['5m', '15m', '4h'] as const)
+    assert.equal(prices.before({ marketType }, NOW_MS), '4')
 })
 
 test('a price that is not of this moment, or not of that second, is none', () => {
   const prices = heardAll()
-  assert.equal(prices.now({ marketType: '5m' }, NOW_MS + 10_001), null)
+  assert.equal(prices.before({ marketType: '5m' }, NOW_MS + 10_001), null)
   assert.equal(prices.at({ marketType: '5m' }, NOW_MS + 1_000), null)
 })

@@ -17,7 +17,8 @@ export type Settled = Pick<MarketInput, 'marketType' | 'settlement'>
 
 export interface ReferencePrices {
   heard(observation: ReferencePriceObservation): void
-  now(market: Settled, nowMs: number): string | null
+  /** The newest tick at or before an instant, while it is fresh. */
+  before(market: Settled, timeMs: number): string | null
   /** The tick of that very second: the relay leaves some out, and another second's price is another price. */
   at(market: Settled, timeMs: number): string | null
 }
@@ -42,9 +43,9 @@ export function keepReferencePrices(): ReferencePrices {
       ticks.push({ timeMs, price })
       if (ticks.length > 64 && (ticks[32]?.timeMs ?? 0) < timeMs - KEPT_MS) ticks.splice(0, 32)
     },
-    now(market, nowMs) {
-      const last = ticksOf(market).at(-1)
-      return last === undefined || nowMs - last.timeMs > FRESH_MS ? null : last.price
+    before(market, timeMs) {
+      const last = ticksOf(market).findLast((tick) => tick.timeMs <= timeMs)
+      return last === undefined || timeMs - last.timeMs > FRESH_MS ? null : last.price
     },
     at(market, timeMs) {
       const second = Math.floor(timeMs / 1_000)
