@@ -110,8 +110,11 @@ export function mayFollow(a: OracleUpdate, b: OracleUpdate): boolean {
 
 const ROUND_BITS = 64n
 
-/** Whether there is a number between two rounds that follow each other. A new phase counts from 1. */
+/**
+ * Whether there may be a round between two that follow each other. A new phase counts from 1, and its numbers do not
+ * tell where the phase before it ended.
+ */
 export function skipsRounds(a: Pick<OracleUpdate, 'roundId'>, b: Pick<OracleUpdate, 'roundId'>): boolean {
-  if (b.roundId >> ROUND_BITS === a.roundId >> ROUND_BITS) return b.roundId > a.roundId + 1n
-  return b.roundId > a.roundId && BigInt.asUintN(Number(ROUND_BITS), b.roundId) > 1n
+  const isSamePhase = b.roundId >> ROUND_BITS === a.roundId >> ROUND_BITS
+  return b.roundId > (isSamePhase ? a.roundId + 1n : a.roundId)
 }

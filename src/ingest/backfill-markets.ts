@@ -20,7 +20,7 @@ import type { TimeRange } from '../venues/venue.ts'
 import type { BackfillByHand, BackfillResult } from './backfill-by-hand.ts'
 import { type PastOpenInterest, pastOpenInterest } from './backfill-open-interest.ts'
 import { fromRow, withKnown } from './known-market.ts'
-import { type KnownPrints, recallPrints } from './known-prints.ts'
+import { type RecalledPrints, recallPrints } from './known-prints.ts'
 import { BASE_INTERVAL, type MarketPlan } from './market-plans.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
 import { barOfRow, readStored } from './recall-market.ts'
@@ -68,7 +68,7 @@ export async function backfillMarkets(
   /** What is stored already stands; prints are told apart by their ids, since their times may be finer than asked. */
   async function recall(
     recorder: MarketRecorder,
-    prints: KnownPrints,
+    prints: RecalledPrints,
     part: TimeRange,
   ): Promise<Set<string>> {
     const { symbol, marketId } = recorder.market
@@ -100,7 +100,7 @@ export async function backfillMarkets(
       fromMs: barStart(Math.max(range.fromMs, firstMs(market)), BASE_INTERVAL),
       toMs: Math.min(range.toMs, lastMs(market) + 1),
     }
-    const prints = recallPrints(recorder)
+    const prints = recallPrints(recorder, !plan.hasTokens)
     const fixed = await recall(recorder, prints, part)
     const askedFromMs = Math.max(barStart(market.startTime ?? 0, BASE_INTERVAL), part.fromMs - BARS_BEFORE_MS)
     const finer: ContractBarObservation[] = []

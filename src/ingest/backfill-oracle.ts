@@ -1,5 +1,5 @@
 /** A backfill of an oracle by hand: the rounds of what is missing are asked for, bars follow from them. */
-import { INTERVAL_MS } from '../core/interval.ts'
+import { barStart, INTERVAL_MS } from '../core/interval.ts'
 import {
   buildOracleBars,
   CARRY_HEARTBEATS,
@@ -13,6 +13,7 @@ import type { BackfillByHand, BackfillResult } from './backfill-by-hand.ts'
 import { candleFeed } from './plans.ts'
 import { finalize } from './symbol-parts.ts'
 import { createCoverageTracker } from './track-coverage.ts'
+import { uncovered } from './uncovered.ts'
 import { createRowWriter } from './write-rows.ts'
 
 const INTERVALS = ['5m', '15m'] as const
@@ -57,16 +58,32 @@ export async function backfillOracle(
     return holes
   }
 
+  /** Only bars over which the venue stands for every round are written; the others stay missing. */
   async function fill(symbol: AssetSymbol, range: TimeRange): Promise<void> {
     const updates: OracleUpdate[] = []
+    const covered: TimeRange[] = []
     const asked = { fromMs: range.fromMs - CARRY_HEARTBEATS * heartbeatMs, toMs: range.toMs }
     const request = { dataset: 'oracle_rounds', symbol, range: asked } as const
-    for await (const page of venue.history(request, { signal }))
+    for await (const page of venue.history(request, { signal })) {
       for (const row of page.observations) if (row.kind === 'oracle_round') updates.push(row)
+      if (page.covered !== null) covered.push(page.covered)
+    }
+    const rests = uncovered(range, covered)
     const firstMs = updates.reduce((first, { updatedMs }) => Math.min(first, updatedMs), range.toMs)
     for (const interval of INTERVALS) {
       const feed = candleFeed(source, symbol, interval)
-      const bars = buildOracleBars({ interval, updates, ...range, heartbeatMs })
+      const lengthMs = INTERVAL_MS[interval]
+      const known = uncovered(
+        range,
+        rests.map(({ fromMs, toMs }) => ({
+          fromMs: barStart(fromMs, interval),
+          toMs: barStart(toMs + lengthMs - 1, interval),
+        })),
+      )
+      const isKnown = (at: number) => known.some(({ fromMs, toMs }) => at >= fromMs && at < toMs)
+      const bars = buildOracleBars({ interval, updates, ...range, heartbeatMs }).filter(({ openTimeMs }) =>
+        isKnown(openTimeMs),
+      )
       writer.put(
         feed,
         bars.map(({ openTimeMs: time, open, high, low, close }) => ({
@@ -78,15 +95,15 @@ export async function backfillOracle(
           closed: true,
         })),
       )
-      tracker.confirm(feed, range.fromMs, range.toMs)
+      for (const piece of known) tracker.confirm(feed, piece.fromMs, piece.toMs)
       const starts = new Set(bars.map(({ openTimeMs }) => openTimeMs))
-      const lengthMs = INTERVAL_MS[interval]
       for (let at = range.fromMs; at < range.toMs; at += lengthMs)
-        if (!starts.has(at))
+        if (isKnown(at) && !starts.has(at))
           tracker.lost(feed, at, at + lengthMs, at + lengthMs <= firstMs ? 'not_provided' : 'venue_down')
-      finalize({ writer, series }, feed, range.toMs)
+      finalize({ writer, series }, feed, floor(rests[0]?.fromMs ?? range.toMs))
     }
     await writer.ready()
+    if (rests.length > 0) throw new Error(`${symbol}: the nodes do not stand for every round`)
   }
 
   async function fillPatiently(symbol: AssetSymbol, range: TimeRange): Promise<boolean> {

@@ -24,6 +24,7 @@ export function withKnown(seen: MarketInput, known: MarketInput): MarketInput {
     liquidity: base.liquidity ?? known.liquidity ?? null,
     referencePriceStart: base.referencePriceStart ?? known.referencePriceStart ?? null,
     referencePriceEnd: base.referencePriceEnd ?? known.referencePriceEnd ?? null,
+    settlement: base.settlement ?? known.settlement ?? null,
   }
 }
 

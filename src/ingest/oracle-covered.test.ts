@@ -1,13 +1,16 @@
 /** Nodes that do not agree on a round of the past: that stretch is a gap until they do, and no bar over it is closed. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { readRows } from '../../test/predictions/compare.ts'
 import { pacedClock } from '../../test/predictions/paced-clock.ts'
 import { HEARTBEAT_MS, startPredictionsWorld } from '../../test/predictions/recording.ts'
 import { openVenue } from '../app/open-venue.ts'
 import { sandboxPredictions } from '../app/predictions.ts'
+import type { CandleRow } from '../core/rows/candle.ts'
 import { createLogger } from '../kit/log.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import type { HistoryPage, Venue } from '../venues/venue.ts'
+import { backfillOracle } from './backfill-oracle.ts'
 import { candleFeed } from './plans.ts'
 import { recordOracle } from './record-oracle.ts'
 
@@ -40,32 +43,39 @@ async function setUp(t: TestContext, isDoubted: () => boolean) {
   assert.ok(setting)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   t.after(() => store.close())
-  const recorder = recordOracle({
+  const parts = {
     venue: doubting(openVenue(setting, clock), isDoubted),
     heartbeatMs: HEARTBEAT_MS,
     store,
     clock,
     log: createLogger({ level: 'silent' }),
-    symbols: ['BTC'],
-    backMs: 15 * MINUTE_MS,
-  })
-  const stop = new AbortController()
-  const running = recorder.run(stop.signal)
+    symbols: ['BTC'] as const,
+  }
   return {
-    clock,
-    store,
-    stop: () => {
-      stop.abort()
-      return clock.during(running)
-    },
+    ...parts,
     gaps: async (fromMs = START_MS - 10 * MINUTE_MS, toMs = START_MS - MINUTE_MS) =>
       (await store.coverage.read([FEED], fromMs, toMs)).gaps,
   }
 }
 
+async function startRecording(t: TestContext, isDoubted: () => boolean) {
+  const parts = await setUp(t, isDoubted)
+  const { clock } = parts
+  const recorder = recordOracle({ ...parts, backMs: 15 * MINUTE_MS })
+  const stop = new AbortController()
+  const running = recorder.run(stop.signal)
+  return {
+    ...parts,
+    stop: () => {
+      stop.abort()
+      return clock.during(running)
+    },
+  }
+}
+
 test('only what is covered is observed; once the nodes agree the stretch is asked for again', async (t) => {
   let isDoubted = true
-  const { clock, stop, gaps } = await setUp(t, () => isDoubted)
+  const { clock, stop, gaps } = await startRecording(t, () => isDoubted)
   await clock.runUntil(START_MS + MINUTE_MS)
   const doubted = await gaps()
   isDoubted = false
@@ -80,7 +90,7 @@ test('only what is covered is observed; once the nodes agree the stretch is aske
 })
 
 test('a dispute that lasts is given up after twenty questions: it is a gap with its reason, and bars go on', async (t) => {
-  const { clock, store, stop, gaps } = await setUp(t, () => true)
+  const { clock, store, stop, gaps } = await startRecording(t, () => true)
   const closedBefore = async () => (await store.series.finality([FEED]))[0]?.before ?? 0
   await clock.runUntil(START_MS + 4 * MINUTE_MS)
   const waiting = await closedBefore()
@@ -96,4 +106,36 @@ test('a dispute that lasts is given up after twenty questions: it is a gap with 
     [[LOST.fromMs, LOST.toMs, 'not_observed']],
   )
   assert.deepEqual(later, [])
+})
+
+test('a backfill by hand writes no bar over a dispute: that stretch failed and stays missing, until the nodes agree', async (t) => {
+  let isDoubted = true
+  const parts = await setUp(t, () => isDoubted)
+  const { clock, store, gaps } = parts
+  const [fromMs, toMs] = [Date.parse('2026-11-15T09:15:00Z'), Date.parse('2026-11-15T10:00:00Z')]
+  const starts = async (interval: '5m' | '15m') =>
+    (
+      await readRows<CandleRow>(store, candleFeed('oracle', 'BTC', interval), [''], {
+        from: Date.parse('2026-11-15T09:30:00Z'),
+        to: toMs,
+      })
+    ).map(({ timestamp }) => timestamp.slice(11, 16))
+  const fill = () => clock.during(backfillOracle({ ...parts, fromMs, toMs, onProgress() {} }))
+  await clock.runUntil(START_MS + MINUTE_MS)
+  const first = await fill()
+  const doubted = { gaps: await gaps(fromMs, toMs), five: await starts('5m'), quarters: await starts('15m') }
+  const [finality] = await store.series.finality([FEED])
+  isDoubted = false
+  const second = await fill()
+  assert.deepEqual([first.stretches, first.failed], [1, 1])
+  assert.deepEqual(
+    doubted.gaps.map(({ from, to }) => [from, to]),
+    [[Date.parse('2026-11-15T09:50:00Z'), Date.parse('2026-11-15T09:55:00Z')]],
+  )
+  assert.deepEqual(doubted.five, ['09:30', '09:35', '09:40', '09:45', '09:55'])
+  assert.deepEqual(doubted.quarters, ['09:30'])
+  assert.equal(finality?.before, Date.parse('2026-11-15T09:45:00Z'))
+  assert.equal(second.failed, 0)
+  assert.deepEqual(await gaps(fromMs, toMs), [])
+  assert.deepEqual(await starts('15m'), ['09:30', '09:45'])
 })

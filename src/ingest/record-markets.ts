@@ -147,7 +147,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       plan,
       market,
       writer,
-      referencePrice: (timeMs) => references.before(market.marketType, timeMs),
+      referencePrice: (timeMs) => references.before(market, timeMs),
       booksHeardMs: () => booksHeardMs,
     })
     // What is met after its end may be stored already: by an earlier run, or before it was forgotten. So may the
@@ -317,8 +317,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   /** The prices of the asset at both ends of the window, where the venue does not tell them. */
   function fillReferences(recorder: MarketRecorder, nowMs: number): void {
     const { market, startMs, endMs } = recorder
-    const fill = (timeMs: number) =>
-      nowMs < timeMs + TICKS_AFTER_MS ? null : references.at(market.marketType, timeMs)
+    const fill = (timeMs: number) => (nowMs < timeMs + TICKS_AFTER_MS ? null : references.at(market, timeMs))
     const start = market.referencePriceStart ?? fill(startMs)
     const end = market.referencePriceEnd ?? fill(endMs)
     if (start === (market.referencePriceStart ?? null) && end === (market.referencePriceEnd ?? null)) return

@@ -55,7 +55,10 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
         tracker.unlessKnown(feed, startMs - MARKETS_BACK_MS, startMs + CONNECTS_WITHIN_MS, 'not_provided')
     live = runLive({
       venue,
-      channels: symbols.flatMap((symbol) => channelsOfMarkets(plan, symbol)),
+      // What is switched off is not waited for.
+      channels: symbols
+        .flatMap((symbol) => channelsOfMarkets(plan, symbol))
+        .filter(({ dataset }) => Object.hasOwn(venue.describe.live, dataset)),
       hasSnapshots: true,
       recorders,
       tracker,

@@ -1,18 +1,26 @@
 /** The prices that Up/Down markets settle on, as ticks: what a market began with, what it ended with, what it is now. */
-import type { MarketType } from '../core/rows/market.ts'
+import type { MarketInput } from '../core/rows/market.ts'
+import type { Settlement } from '../core/settlement.ts'
 import type { ReferencePriceObservation } from '../venues/observation.ts'
 
 const KEPT_MS = 20 * 60_000
 const FRESH_MS = 10_000
-/** Hours and days are settled on a spot price, the others on its mean over a minute. */
-const ON_SPOT: readonly (MarketType | null | undefined)[] = ['1h', '24h']
+
+/** What a market settles on that does not say it: hours and days on the exchange, the others on a mean over a minute. */
+const usualSettlement = (type: MarketInput['marketType']): Settlement =>
+  type === '1h' || type === '24h'
+    ? { of: 'binance', windowSeconds: null }
+    : { of: 'chainlink', windowSeconds: 60 }
+
+/** Who asks for a price: the market says on which one it is settled. */
+export type Settled = Pick<MarketInput, 'marketType' | 'settlement'>
 
 export interface ReferencePrices {
   heard(observation: ReferencePriceObservation): void
   /** The newest tick at or before an instant, while it is fresh. */
-  before(type: MarketType | null | undefined, timeMs: number): string | null
+  before(market: Settled, timeMs: number): string | null
   /** The tick of that very second: the relay leaves some out, and another second's price is another price. */
-  at(type: MarketType | null | undefined, timeMs: number): string | null
+  at(market: Settled, timeMs: number): string | null
 }
 
 interface Tick {
@@ -20,22 +28,28 @@ interface Tick {
   readonly price: string
 }
 
+const nameOf = ({ of, windowSeconds }: Settlement) => `${of} ${windowSeconds ?? 'spot'}`
+
 export function keepReferencePrices(): ReferencePrices {
-  const kept: Record<'spot' | 'mean', Tick[]> = { spot: [], mean: [] }
-  const ticksOf = (type: MarketType | null | undefined) => (ON_SPOT.includes(type) ? kept.spot : kept.mean)
+  /** There are as many as there are topics. */
+  const kept = new Map<string, Tick[]>()
+  const ticksOf = (market: Settled) =>
+    kept.get(nameOf(market.settlement ?? usualSettlement(market.marketType))) ?? []
   return {
-    heard({ windowSeconds, venueTimeMs: timeMs, price }) {
-      const ticks = windowSeconds === null ? kept.spot : kept.mean
+    heard({ settlement, venueTimeMs: timeMs, price }) {
+      const name = nameOf(settlement)
+      const ticks = kept.get(name) ?? []
+      kept.set(name, ticks)
       ticks.push({ timeMs, price })
       if (ticks.length > 64 && (ticks[32]?.timeMs ?? 0) < timeMs - KEPT_MS) ticks.splice(0, 32)
     },
-    before(type, timeMs) {
-      const last = ticksOf(type).findLast((tick) => tick.timeMs <= timeMs)
+    before(market, timeMs) {
+      const last = ticksOf(market).findLast((tick) => tick.timeMs <= timeMs)
       return last === undefined || timeMs - last.timeMs > FRESH_MS ? null : last.price
     },
-    at(type, timeMs) {
+    at(market, timeMs) {
       const second = Math.floor(timeMs / 1_000)
-      return ticksOf(type).find((tick) => Math.floor(tick.timeMs / 1_000) === second)?.price ?? null
+      return ticksOf(market).find((tick) => Math.floor(tick.timeMs / 1_000) === second)?.price ?? null
     },
   }
 }

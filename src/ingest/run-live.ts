@@ -253,7 +253,10 @@ export function runLive(options: {
   }
 }
 
-/** The loss of a book and what a sweep finds are our own findings: they say nothing of the channel. */
+/**
+ * The loss of a book and what a sweep finds are our own findings: they say nothing of the channel. Nor does one
+ * reference price while another is missing.
+ */
 function isSignOfLife(observation: DataObservation): boolean {
   switch (observation.kind) {
     case 'book_lost':
@@ -262,6 +265,8 @@ function isSignOfLife(observation: DataObservation): boolean {
       return false
     case 'trade':
       return observation.isSwept !== true
+    case 'reference_price':
+      return observation.isPartial !== true
     default:
       return true
   }

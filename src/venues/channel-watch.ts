@@ -75,6 +75,7 @@ export function createChannelWatch(options: {
       const state = states.get(key)
       if (state === undefined) return 'unasked'
       if (isRepeat(state, observation)) return 'repeat'
+      if (observation.kind === 'reference_price' && observation.isPartial === true) return 'new'
       state.heardMs = observation.receivedMs
       state.isStale = false
       return 'new'

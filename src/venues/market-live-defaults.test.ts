@@ -103,7 +103,7 @@ test('polymarket with one running market: the documented frames for its books an
   const heard = hear(venue.live(allChannels(venue.describe), { signal: new AbortController().signal }))
   t.after(() => heard.close())
   const frames = () => server.visits.flatMap(({ received }) => received).filter((text) => text !== 'PING')
-  await heard.until(() => frames().length >= 9, 'a frame for the market and eight for the prices')
+  await heard.until(() => frames().length >= 13, 'a frame for the market and twelve for the prices')
   const [books, ...others] = frames().filter((text) => text.includes('assets_ids'))
   assert.deepEqual(others, [], 'only the symbol with a market subscribes')
   assert.equal(
@@ -113,11 +113,15 @@ test('polymarket with one running market: the documented frames for its books an
   const prices = frames().filter((text) => !text.includes('assets_ids'))
   assert.deepEqual(
     prices.toSorted(),
-    ['crypto_prices_chainlink', 'crypto_prices_twap_sixty']
-      .flatMap((topic) =>
+    [
+      ['crypto_prices_chainlink', '/usd'],
+      ['crypto_prices_twap_sixty', '/usd'],
+      ['crypto_prices', 'usdt'],
+    ]
+      .flatMap(([topic, unit]) =>
         ['btc', 'eth', 'sol', 'xrp'].map(
           (name) =>
-            `{"action":"subscribe","subscriptions":[{"topic":"${topic}","type":"*","filters":"{\\"symbol\\":\\"${name}/usd\\"}"}]}`,
+            `{"action":"subscribe","subscriptions":[{"topic":"${topic}","type":"*","filters":"{\\"symbol\\":\\"${name}${unit}\\"}"}]}`,
         ),
       )
       .toSorted(),

@@ -7,6 +7,7 @@
  */
 import type { CandleInterval } from '../core/interval.ts'
 import type { MarketInput } from '../core/rows/market.ts'
+import type { Settlement } from '../core/settlement.ts'
 import type { Source } from '../core/source.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 import type { Channel } from './channel.ts'
@@ -214,8 +215,9 @@ export interface MarketTickerObservation extends Observed {
 export interface ReferencePriceObservation extends Observed {
   readonly kind: 'reference_price'
   readonly price: string
-  /** The spot price, or its time-weighted mean over so many seconds. */
-  readonly windowSeconds: number | null
+  readonly settlement: Settlement
+  /** Another price of the same symbol is not heard: this one does not say that all is well. */
+  readonly isPartial?: boolean
 }
 
 /** A midpoint of a token, as the venue sampled it. */

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import type { Settlement } from '../settlement.ts'
 import type { Source } from '../source.ts'
 import type { AssetSymbol } from '../symbol.ts'
 import {
@@ -71,6 +72,8 @@ export interface MarketInput {
   strike?: Numeric | null
   referencePriceStart?: Numeric | null
   referencePriceEnd?: Numeric | null
+  /** Known to the recorder only. */
+  settlement?: Settlement | null
   volume?: Numeric | null
   liquidity?: Numeric | null
   openInterest?: Numeric | null

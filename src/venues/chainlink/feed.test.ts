@@ -32,6 +32,10 @@ interface Node {
   isDown: boolean
   logRange: number
   hasMulticall: boolean
+  /** What the question for logs is refused with. */
+  logsRefused: string | undefined
+  /** Added to what it tells of the last number of a phase. */
+  lastRoundOff: bigint
 }
 
 const round = (number: number, dollars: number, second: number, phase = 7n): Round => ({
@@ -44,7 +48,14 @@ const roundHex = ({ roundId, answer, updatedAt }: Round) =>
 
 /** A node with one feed behind its proxy, and one aggregator per phase. */
 async function startNode(rounds: Round[]): Promise<Node> {
-  const node: Omit<Node, 'server'> = { rounds, isDown: false, logRange: 10_000, hasMulticall: true }
+  const node: Omit<Node, 'server'> = {
+    rounds,
+    isDown: false,
+    logRange: 10_000,
+    hasMulticall: true,
+    logsRefused: undefined,
+    lastRoundOff: 0n,
+  }
   const phases = () => [...new Set(node.rounds.map(({ roundId }) => roundId >> 64n))]
 
   function call(to: string, data: string): string | null {
@@ -56,7 +67,7 @@ async function startNode(rounds: Round[]): Promise<Node> {
       const phase = BigInt(to) - 0xa00n
       const last = node.rounds.findLast(({ roundId }) => roundId >> 64n === phase)
       return data === SELECTORS.latestRound && last !== undefined
-        ? word(BigInt.asUintN(64, last.roundId))
+        ? word(BigInt.asUintN(64, last.roundId) + node.lastRoundOff)
         : null
     }
     switch (data.slice(0, 10)) {
@@ -109,6 +120,7 @@ async function startNode(rounds: Round[]): Promise<Node> {
     if (method === 'eth_getBlockByNumber')
       return reply({ number: '0x2710', timestamp: `0x${T.toString(16)}` })
     if (method !== 'eth_getLogs') return refuse(-32601, 'no such method')
+    if (node.logsRefused !== undefined) return refuse(-32005, node.logsRefused)
     const [{ fromBlock, toBlock, address }] = params
     if (Number(toBlock) - Number(fromBlock) + 1 > node.logRange)
       return refuse(-32005, 'block range is too large')
@@ -306,4 +318,62 @@ test('a round of the past on which the nodes do not agree is a hole in what is c
     ],
   )
   assert.equal(pages.flatMap((page) => page.observations).length, 14)
+})
+
+async function coveredBy(nodes: readonly Node[], fromSecond: number, toSecond: number) {
+  const range = { fromMs: (T + fromSecond) * 1_000, toMs: (T + toSecond) * 1_000 }
+  const signal = new AbortController().signal
+  const pages: HistoryPage[] = []
+  for await (const page of venueOf(nodes, 1_000).history({ ...CHANNEL, range }, { signal })) pages.push(page)
+  return {
+    covered: pages
+      .flatMap((page) => page.covered ?? [])
+      .map(({ fromMs, toMs }) => [fromMs / 1_000 - T, toMs / 1_000 - T]),
+    rounds: pages.flatMap((page) => page.observations).length,
+  }
+}
+
+test('a phase on whose end the nodes do not agree is not skipped: it is not covered, up to the next phase', async (t) => {
+  const old = Array.from({ length: 20 }, (_, index) => round(index + 1, 50 + index, index * 30, 6n))
+  const young = Array.from({ length: 20 }, (_, index) => round(index + 1, 500 + index, 600 + index * 30))
+  const nodes = await startNodes(t, 2, [...old, ...young])
+  const [, liar] = nodes
+  assert.ok(liar)
+  liar.lastRoundOff = 1n
+  assert.deepEqual(await coveredBy(nodes, 300, 900), { covered: [[600, 900]], rounds: 10 })
+  liar.lastRoundOff = 0n
+  const whole = await coveredBy(nodes, 300, 900)
+  assert.deepEqual([whole.covered[0]?.[0], whole.covered.at(-1)?.[1], whole.rounds], [300, 900, 20])
+})
+
+test('a last round of a phase that is in dispute does not hide those before it', async (t) => {
+  const old = Array.from({ length: 20 }, (_, index) => round(index + 1, 50 + index, index * 30, 6n))
+  const young = Array.from({ length: 20 }, (_, index) => round(index + 1, 500 + index, 600 + index * 30))
+  const nodes = await startNodes(t, 2, [...old, ...young])
+  const [, liar] = nodes
+  assert.ok(liar)
+  liar.rounds = liar.rounds.map((each) => (each === old[19] ? { ...each, answer: each.answer + 1n } : each))
+  const { covered, rounds } = await coveredBy(nodes, 300, 900)
+  assert.deepEqual(covered, [
+    [300, 540],
+    [600, 900],
+  ])
+  assert.equal(rounds, 19)
+})
+
+test('a node that wants fewer questions or is behind is not asked again for shorter ranges', async (t) => {
+  for (const refusal of [
+    'rate limit exceeded',
+    'daily request count exceeded, request rate limited',
+    'Too Many Requests',
+    'invalid block range params',
+  ]) {
+    const nodes = await startNodes(t, 1, [round(5, 100, 0)])
+    const [node] = nodes
+    assert.ok(node)
+    node.logsRefused = refusal
+    await assert.rejects(venueOf(nodes).witness(CHANNEL, { signal: new AbortController().signal }))
+    const asked = node.server.asked.filter(({ body }) => body.includes('eth_getLogs')).length
+    assert.equal(asked, 1, refusal)
+  }
 })

@@ -53,7 +53,10 @@ export function listenToRounds(options: {
     }
   }
 
-  /** Rounds between the last one told and the newest; longer holes are left to history. */
+  /**
+   * Rounds between the last one told and the newest; longer holes, and the end of a phase that is over, are left to
+   * history.
+   */
   async function missingRounds(feed: OracleFeed, newest: Round, signal: AbortSignal): Promise<Round[]> {
     const before = last.get(feed.symbol)
     if (before === undefined) return []

@@ -1,13 +1,15 @@
 /**
  * Rounds of the past, ascending. A round that exists and on which the nodes do not agree leaves a hole in what is
- * covered: from the round before it to the one after. Within a phase the rounds' times only grow, so the first round of a range is found
- * by halving; from there they are read in order, over the borders of phases.
+ * covered: from the round before it to the one after; so does a phase on whose end they do not agree, up to the first
+ * round of the next. Within a phase the rounds' times only grow, so the first round of a range is found by halving;
+ * from there they are read in order, over the borders of phases.
  */
 
 import { rangeOrNull } from '../history-range.ts'
 import { VenueError } from '../pager.ts'
 import type { HistoryPage, TimeRange } from '../venue.ts'
 import {
+  type Call,
   callPhaseAggregator,
   decodeAddress,
   phaseOf,
@@ -24,6 +26,8 @@ import type { Quorum } from './quorum.ts'
 interface Place {
   readonly phase: bigint
   readonly round: bigint
+  /** There may be rounds before it that cannot be read. */
+  readonly isLate?: boolean
 }
 
 export async function* walkRounds(
@@ -42,7 +46,7 @@ export async function* walkRounds(
   let place: Place | undefined = await firstPlace(quorum, feed, range.fromMs, newest, signal)
   let coveredMs = range.fromMs
   let lastMs = range.fromMs
-  let isLost = false
+  let isLost = place?.isLate === true
   while (place !== undefined && coveredMs < knownMs) {
     const { rounds, next } = await readPage(quorum, feed, place, newest, signal)
     let observations: HistoryPage['observations'][number][] = []
@@ -84,14 +88,13 @@ async function readPage(
 ): Promise<{ rounds: (Round | null | undefined)[]; next: Place | undefined }> {
   const isNewestPhase = phase === phaseOf(newest.roundId)
   const last = isNewestPhase ? roundOf(newest.roundId) : await lastRound(quorum, feed, phase, signal)
+  if (last === undefined) return { rounds: [undefined], next: { phase: phase + 1n, round: 1n } }
   const count = Number(last - round + 1n)
   const ids = Array.from({ length: Math.max(0, Math.min(count, ROUNDS_PER_QUESTION)) }, (_, index) =>
     roundIdOf(phase, round + BigInt(index)),
   )
   const rounds = await quorum.rounds(feed.proxy, ids, signal)
-  if (quorum.answering < quorum.needed) {
-    throw new VenueError(`chainlink: fewer than ${quorum.needed} nodes answer`, { isFinal: false })
-  }
+  if (quorum.answering < quorum.needed) throw tooFew(quorum)
   const after = round + BigInt(ids.length)
   if (after <= last) return { rounds, next: { phase, round: after } }
   return { rounds, next: isNewestPhase ? undefined : { phase: phase + 1n, round: 1n } }
@@ -110,12 +113,13 @@ async function firstPlace(
   let last = roundOf(newest.roundId)
   for (;;) {
     const first = await timeOf(quorum, feed, phase, 1n, last, signal)
-    const before = first !== null && first < fromMs ? null : await lastRound(quorum, feed, phase - 1n, signal)
-    if (before === null || before === 0n) {
-      return { phase, round: await halve(quorum, feed, phase, last, fromMs, signal) }
-    }
+    const isWithin = first !== null && first < fromMs
+    const before = isWithin ? 0n : await lastRound(quorum, feed, phase - 1n, signal)
+    if (before === undefined) return { phase, round: 1n, isLate: true }
+    if (before === 0n) return { phase, round: await halve(quorum, feed, phase, last, fromMs, signal) }
     const lastBefore = await timeOf(quorum, feed, phase - 1n, before, before, signal)
-    if (lastBefore === null || lastBefore < fromMs) return { phase, round: 1n }
+    // A last round that is in dispute may be inside: then the rounds before it tell.
+    if (lastBefore !== null && lastBefore < fromMs) return { phase, round: 1n }
     phase -= 1n
     last = before
   }
@@ -157,17 +161,27 @@ async function timeOf(
   return found == null ? null : found.updatedAt * 1_000
 }
 
-/** 0 for a phase that never was. */
+/** 0 for a phase that never was, or that had no round; undefined where the nodes do not tell it alike. */
 async function lastRound(
   quorum: Quorum,
   feed: OracleFeed,
   phase: bigint,
   signal: AbortSignal,
-): Promise<bigint> {
+): Promise<bigint | undefined> {
   if (phase < 1n) return 0n
-  const answer = await quorum.call({ target: feed.proxy, data: callPhaseAggregator(phase) }, signal)
-  const aggregator = answer === null || answer === undefined ? undefined : decodeAddress(answer)
+  const answer = await agreed(quorum, { target: feed.proxy, data: callPhaseAggregator(phase) }, signal)
+  if (answer === undefined) return undefined
+  const aggregator = answer === null ? undefined : decodeAddress(answer)
   if (aggregator === undefined) return 0n
-  const latest = await quorum.call({ target: aggregator, data: SELECTORS.latestRound }, signal)
-  return (latest === null || latest === undefined ? undefined : wordsOf(latest)?.[0]) ?? 0n
+  const latest = await agreed(quorum, { target: aggregator, data: SELECTORS.latestRound }, signal)
+  return latest === null || latest === undefined ? undefined : wordsOf(latest)?.[0]
 }
+
+async function agreed(quorum: Quorum, call: Call, signal: AbortSignal): Promise<string | null | undefined> {
+  const answer = await quorum.call(call, signal)
+  if (answer === undefined && quorum.answering < quorum.needed) throw tooFew(quorum)
+  return answer
+}
+
+const tooFew = ({ needed }: Quorum) =>
+  new VenueError(`chainlink: fewer than ${needed} nodes answer`, { isFinal: false })

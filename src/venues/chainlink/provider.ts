@@ -17,6 +17,11 @@ import {
 import { Block, Hex, Logs, RpcReply } from './wire.ts'
 
 const LONGEST_LOG_RANGE = 2_000
+/** Nodes word it in many ways. */
+const RANGE_TOO_LONG = /range|limit|more than|too (large|many|wide)/i
+/** A node that wants fewer questions, or that has not seen the newest block yet: more questions do not help. */
+const REFUSES =
+  /\brate\b|ratelimit|too many requests|throttl|quota|per (second|minute|day)|daily|invalid block range/i
 
 /** The node understood and refused. */
 export class RpcError extends VenueError {
@@ -105,7 +110,8 @@ export function createProvider(name: string, asker: Asker): Provider {
       const { result } = await ask('eth_getLogs', [filter], Logs, signal)
       return result.flatMap((log) => decodeAnswerLog(log) ?? [])
     } catch (error) {
-      const isTooLong = error instanceof RpcError && /range|limit|too (large|many|wide)/i.test(error.message)
+      const isTooLong =
+        error instanceof RpcError && RANGE_TOO_LONG.test(error.message) && !REFUSES.test(error.message)
       if (!isTooLong || to <= from) throw error
       const middle = Math.floor((from + to) / 2)
       const early = await logsOf(aggregator, from, middle, signal)

@@ -91,7 +91,7 @@ export function createBoltReader(): FeedProtocol {
           key: null,
           // Plain decimal text here, where the older relay writes whole numbers of 10^-18.
           price: tick.full_accuracy_value,
-          windowSeconds: WINDOW_SECONDS,
+          settlement: { of: 'chainlink', windowSeconds: WINDOW_SECONDS },
         },
       })
     }

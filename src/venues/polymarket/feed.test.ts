@@ -191,6 +191,10 @@ test('the socket subscribes the running and the next window with the frames of t
         action: 'subscribe',
         subscriptions: [{ topic: 'crypto_prices_twap_sixty', type: '*', filters: '{"symbol":"btc/usd"}' }],
       },
+      {
+        action: 'subscribe',
+        subscriptions: [{ topic: 'crypto_prices', type: '*', filters: '{"symbol":"btcusdt"}' }],
+      },
     ],
   )
   rtds?.socket.send(

@@ -146,6 +146,7 @@ test('292 catalogue rows: 140 Up, 152 Down, absent volumes and bids stay absent'
     const afterMs = (market.resolvedAt ?? 0) - (market.endTime ?? 0)
     assert.ok(afterMs >= 15_000 && afterMs <= 316_000, `${market.slug} resolved after ${afterMs}`)
     assert.ok(encodeMarket(market).identifiers.includes(String(row?.raw.id)))
+    assert.deepEqual(market.settlement, { of: 'chainlink', windowSeconds: null }, 'before August 2026')
   }
 })
 
@@ -280,19 +281,35 @@ test('the documented sequence keeps two legs: delete, add, tick change, trade, a
   assert.deepEqual(acted, ['repair token-up', 'announced btc-updown-5m-1775181300', 'resolved condition-2'])
 })
 
-test('recorded ticks of the reference price: E18 text, foreign topics left out', { skip }, () => {
+test('recorded ticks of the reference price: E18 text of the oracle, plain text of the exchange', {
+  skip,
+}, () => {
   const [twap] = recordedLines<unknown>(VENUE, 'rtds_frames.jsonl')
   const reader = createReferenceReader()
   const outcome = reader.read(JSON.stringify(twap), 1)
   assert.ok(outcome.kind === 'data')
   const [tick] = outcome.items.map(({ observation }) => observation)
   assert.ok(tick?.kind === 'reference_price')
-  assert.deepEqual([tick.price, tick.windowSeconds, tick.symbol], ['76227.641250796072337408', 60, 'BTC'])
+  assert.deepEqual(
+    [tick.price, tick.settlement.of, tick.settlement.windowSeconds, tick.symbol],
+    ['76227.641250796072337408', 'chainlink', 60, 'BTC'],
+  )
   assert.equal(reader.read(JSON.stringify(twap), 2).kind, 'ignored', 'a repeated tick')
-  for (const file of ['rtds_crypto_prices_subscribe.json', 'rtds_crypto_prices_update.json']) {
-    const foreign = reader.read(JSON.stringify(recordedJson(VENUE, `nautilus_rust/${file}`)), 3)
-    assert.deepEqual(foreign, { kind: 'ignored', reason: 'topic not recorded' })
-  }
+  const exchange = ['rtds_crypto_prices_subscribe.json', 'rtds_crypto_prices_update.json'].map((file) => {
+    const told = reader.read(JSON.stringify(recordedJson(VENUE, `nautilus_rust/${file}`)), 3)
+    assert.ok(told.kind === 'data')
+    return told.items.map(({ observation }) =>
+      observation.kind === 'reference_price' ? [observation.price, observation.settlement.of] : [],
+    )
+  })
+  assert.deepEqual(exchange, [
+    [
+      ['61164.12', 'binance'],
+      ['61161.07', 'binance'],
+      ['61150.89', 'binance'],
+    ],
+    [['61035.86', 'binance']],
+  ])
   assert.equal(reader.read('PONG', 4).kind, 'pong')
 })
 

@@ -5,6 +5,7 @@ import type { MarketInput } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { parseTime } from '../../core/time.ts'
 import type { MarketLeg, MarketObservation, MidObservation, TradeObservation } from '../observation.ts'
+import { type MeanConfig, readSettlement } from './settlement.ts'
 import { readSlug, TENOR_MS } from './slug.ts'
 import type { GammaMarketWire, LastTradeWire, TradeV2Wire } from './wire.ts'
 
@@ -69,7 +70,7 @@ function winnerOf(wire: GammaMarketWire, outcomes: readonly string[]): string | 
 export function mapMarket(
   wire: GammaMarketWire,
   nowMs: number,
-  event?: { id: string; openInterest?: number | null },
+  event?: { id: string; openInterest?: number | null; cryptoMarketConfig?: MeanConfig },
 ): UpDownMarket | undefined {
   const slug = readSlug(wire.slug)
   const outcomes = readList(wire.outcomes)
@@ -117,6 +118,7 @@ export function mapMarket(
       strike: null,
       referencePriceStart: null,
       referencePriceEnd: null,
+      settlement: readSettlement(wire.resolutionSource, parent?.cryptoMarketConfig),
       volume: wire.volumeNum ?? wire.volume ?? null,
       // After the close the venue says 0: the last figure before it is the one that counts.
       liquidity: isOver ? null : (wire.liquidityNum ?? null),

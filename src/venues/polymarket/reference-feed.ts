@@ -1,5 +1,10 @@
-/** The price that the markets settle on, relayed about once a second: spot ticks of the Chainlink stream, or its means. */
-import { decimalText } from '../../core/decimal.ts'
+/**
+ * The prices that the markets settle on, each relayed about once a second: the Chainlink stream's, its means, and
+ * that of the exchange. A topic that the venue dropped or that froze is not hidden by the others: while one of those
+ * asked for is silent, no tick counts as a sign that the symbol's prices are heard.
+ */
+import { decimal, decimalText } from '../../core/decimal.ts'
+import type { Settlement } from '../../core/settlement.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { SYMBOLS } from '../../core/symbol.ts'
 import type { Channel } from '../channel.ts'
@@ -14,18 +19,23 @@ import {
 import type { Route } from '../link.ts'
 import { ReferenceMessage } from './wire.ts'
 
-/** Topic → seconds of the mean; null for spot. Their long values are whole numbers of 10^-18. */
-export const REFERENCE_TOPICS: Readonly<Record<string, number | null>> = {
-  crypto_prices_chainlink: null,
-  crypto_prices_twap_thirty: 30,
-  crypto_prices_twap_sixty: 60,
+export const REFERENCE_TOPICS: Readonly<Record<string, Settlement>> = {
+  crypto_prices: { of: 'binance', windowSeconds: null },
+  crypto_prices_chainlink: { of: 'chainlink', windowSeconds: null },
+  crypto_prices_twap_thirty: { of: 'chainlink', windowSeconds: 30 },
+  crypto_prices_twap_sixty: { of: 'chainlink', windowSeconds: 60 },
 }
-export type ReferenceTopic = keyof typeof REFERENCE_TOPICS
+
+/** Hours and days are settled on the exchange's price, the others on the mean; until August 2026 on the stream's. */
+export const USUAL_TOPICS = ['crypto_prices_chainlink', 'crypto_prices_twap_sixty', 'crypto_prices'] as const
 
 const E18 = 18
 const INTEGER = /^\d{1,60}$/
+const DECIMAL = /^\d{1,30}(\.\d{1,30})?$/
+const LONGEST_SILENCE_MS = 10_000
 
-const feedSymbol = (symbol: AssetSymbol) => `${symbol.toLowerCase()}/usd`
+const feedSymbol = (symbol: AssetSymbol, topic: string) =>
+  `${symbol.toLowerCase()}${REFERENCE_TOPICS[topic]?.of === 'binance' ? 'usdt' : '/usd'}`
 
 export function referenceRoute(channels: readonly Channel[], host: string, topics: readonly string[]): Route {
   return {
@@ -38,7 +48,7 @@ export function referenceRoute(channels: readonly Channel[], host: string, topic
         JSON.stringify({
           action: 'subscribe',
           subscriptions: [
-            { topic, type: '*', filters: JSON.stringify({ symbol: feedSymbol(channel.symbol) }) },
+            { topic, type: '*', filters: JSON.stringify({ symbol: feedSymbol(channel.symbol, topic) }) },
           ],
         }),
       ),
@@ -46,9 +56,13 @@ export function referenceRoute(channels: readonly Channel[], host: string, topic
   }
 }
 
-export function createReferenceReader(): FeedProtocol {
+/** The topics are those that were asked for. */
+export function createReferenceReader(topics: readonly string[] = []): FeedProtocol {
   /** Per topic and symbol: backlogs and reconnections repeat ticks. */
   const lastMs = new Map<string, number>()
+  const heardMs = new Map<string, number>()
+  const isHeard = (topic: string, symbol: AssetSymbol, nowMs: number) =>
+    nowMs - (heardMs.get(`${topic}:${symbol}`) ?? Number.NEGATIVE_INFINITY) <= LONGEST_SILENCE_MS
 
   function read(text: string, receivedMs: number): FrameOutcome {
     if (text === 'PONG' || text === 'pong') return { kind: 'pong' }
@@ -57,21 +71,22 @@ export function createReferenceReader(): FeedProtocol {
     if (message === undefined) return refused('malformed')
     if (!ReferenceMessage.is(message)) return refused('topic' in message ? 'wrong_shape' : 'unknown_kind')
     const { topic, payload } = message
-    if (!Object.hasOwn(REFERENCE_TOPICS, topic)) return ignored('topic not recorded')
-    const symbol = SYMBOLS.find((each) => feedSymbol(each) === payload.symbol)
+    const settlement = Object.hasOwn(REFERENCE_TOPICS, topic) ? REFERENCE_TOPICS[topic] : undefined
+    if (settlement === undefined) return ignored('topic not recorded')
+    const symbol = SYMBOLS.find((each) => feedSymbol(each, topic) === payload.symbol)
     if (symbol === undefined) return ignored('symbol not recorded')
     const ticks = 'data' in payload ? payload.data : [payload]
     const key = `${topic}:${symbol}`
     const items: FrameItem[] = []
     for (const tick of ticks) {
       if (tick.timestamp <= (lastMs.get(key) ?? 0)) continue
-      const price = priceOf(tick)
+      const price = priceOf(tick, settlement)
       if (price === undefined) return refused('wrong_shape')
       lastMs.set(key, tick.timestamp)
-      const channel = `reference_price:${symbol}`
-      const windowSeconds = REFERENCE_TOPICS[topic] ?? null
+      heardMs.set(key, receivedMs)
+      const isPartial = !topics.every((each) => isHeard(each, symbol, receivedMs))
       items.push({
-        channel,
+        channel: `reference_price:${symbol}`,
         observation: {
           kind: 'reference_price',
           source: 'predmkt_a',
@@ -81,7 +96,8 @@ export function createReferenceReader(): FeedProtocol {
           receivedMs,
           key: null,
           price,
-          windowSeconds,
+          settlement,
+          ...(isPartial ? { isPartial } : {}),
         },
       })
     }
@@ -97,8 +113,13 @@ export function createReferenceReader(): FeedProtocol {
   }
 }
 
-function priceOf(tick: { value: number; full_accuracy_value?: string | null }): string | undefined {
+/** The exchange's long values are plain decimals, the oracle's whole numbers of 10^-18. */
+function priceOf(
+  tick: { value: number; full_accuracy_value?: string | null },
+  { of }: Settlement,
+): string | undefined {
   const full = tick.full_accuracy_value
   if (full === undefined || full === null) return tick.value > 0 ? String(tick.value) : undefined
+  if (of === 'binance') return DECIMAL.test(full) ? decimalText(decimal(full)) : undefined
   return INTEGER.test(full) ? decimalText({ units: BigInt(full), scale: E18 }) : undefined
 }

@@ -22,7 +22,7 @@ import { createDesk } from './feed.ts'
 import { followWindows, routeName } from './follow-windows.ts'
 import { askBook, askTrades, walkHistory } from './history.ts'
 import type { Leg } from './mapper.ts'
-import { createReferenceReader, referenceRoute } from './reference-feed.ts'
+import { createReferenceReader, referenceRoute, USUAL_TOPICS } from './reference-feed.ts'
 import { createRepairs } from './repairs.ts'
 
 /** The venue is moving from one interface to the next; what is asked is a setting. */
@@ -42,8 +42,6 @@ export interface PolymarketDependencies extends VenueDependencies {
   readonly polymarket?: PolymarketOptions
   readonly limits?: VenueLimits
 }
-
-const DEFAULT_TOPICS = ['crypto_prices_chainlink', 'crypto_prices_twap_sixty']
 
 export function createPolymarket(dependencies: PolymarketDependencies): Venue {
   const { clock } = dependencies
@@ -74,7 +72,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
   }
   const catalogue = createPolymarketCatalogue(rest)
   const relay = dependencies.polymarket?.reference ?? 'rtds'
-  const topics = dependencies.polymarket?.referenceTopics ?? DEFAULT_TOPICS
+  const topics = dependencies.polymarket?.referenceTopics ?? USUAL_TOPICS
   const { credentials: bolt, notice } = relay === 'bolt' ? boltOrNotice(dependencies.polymarket?.bolt) : {}
 
   function referenceRoutes(channels: readonly Channel[]): Route[] {
@@ -82,7 +80,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
     if (bolt !== undefined) return [boltRoute(channels, hosts.bolt, bolt)]
     return relay === 'rtds' ? [referenceRoute(channels, hosts.reference, topics)] : []
   }
-  const openReference = () => (bolt === undefined ? createReferenceReader() : createBoltReader())
+  const openReference = () => (bolt === undefined ? createReferenceReader(topics) : createBoltReader())
 
   async function askTime(signal: AbortSignal) {
     const answer = await rest.clob.pager.ask({ path: '/time', weight: 1 }, signal)
@@ -105,8 +103,11 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
     return leg
   }
 
+  const { reference_price: _reference, ...withoutReference } = describe.live
+  const hasReference = relay === 'rtds' || bolt !== undefined
+
   return {
-    describe,
+    describe: hasReference ? describe : { ...describe, live: withoutReference },
     deadLetters,
     ...(notice === undefined ? {} : { notices: [notice] }),
     live(channels, options) {

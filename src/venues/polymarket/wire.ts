@@ -16,6 +16,13 @@ const Levels = Type.Array(Type.Object({ price: AmountText, size: AmountText }))
 /** A list, or its JSON inside a text. */
 const List = Type.Union([Text, Type.Array(Text)])
 
+const MeanConfig = maybe(
+  Type.Object({
+    twapEnabled: maybe(Type.Boolean()),
+    twapLookbackSeconds: maybe(Type.Integer({ minimum: 1 })),
+  }),
+)
+
 const marketSchema = Type.Object({
   id: Text,
   conditionId: Text,
@@ -32,10 +39,15 @@ const marketSchema = Type.Object({
   acceptingOrders: maybe(Type.Boolean()),
   closedTime: maybe(Text),
   resolutionStatus: maybe(Text),
+  resolutionSource: maybe(Text),
   volumeNum: maybe(Type.Number()),
   volume: maybe(Numeric),
   liquidityNum: maybe(Type.Number()),
-  events: maybe(Type.Array(Type.Object({ id: maybe(Text), openInterest: maybe(Type.Number()) }))),
+  events: maybe(
+    Type.Array(
+      Type.Object({ id: maybe(Text), openInterest: maybe(Type.Number()), cryptoMarketConfig: MeanConfig }),
+    ),
+  ),
 })
 export const GammaMarket = wireType(marketSchema)
 export type GammaMarketWire = Static<typeof marketSchema>
@@ -46,6 +58,7 @@ export const GammaEvents = wireType(
     Type.Object({
       id: Text,
       openInterest: maybe(Type.Number()),
+      cryptoMarketConfig: MeanConfig,
       markets: maybe(Type.Array(Type.Unknown())),
     }),
   ),

@@ -1,0 +1,20 @@
+/** On which price a market is settled, as its own record says: the venue went from the stream's price to its mean in 2026. */
+import type { Settlement } from '../../core/settlement.ts'
+
+export type MeanConfig =
+  | { readonly twapEnabled?: boolean | null; readonly twapLookbackSeconds?: number | null }
+  | null
+  | undefined
+
+const USUAL_MEAN_SECONDS = 60
+
+/** Null where the record names no price that we know. */
+export function readSettlement(source: string | null | undefined, config?: MeanConfig): Settlement | null {
+  const host = source == null ? undefined : URL.parse(source)?.hostname
+  if (host?.endsWith('binance.com')) return { of: 'binance', windowSeconds: null }
+  if (host !== 'data.chain.link') return null
+  const named = /-twap-(\d+)s/.exec(source ?? '')?.[1]
+  if (named !== undefined) return { of: 'chainlink', windowSeconds: Number(named) }
+  const configured = config?.twapEnabled === true ? (config.twapLookbackSeconds ?? USUAL_MEAN_SECONDS) : null
+  return { of: 'chainlink', windowSeconds: configured }
+}
