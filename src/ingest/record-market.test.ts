@@ -136,7 +136,7 @@ test('a row of a contract holds the last price and the figures of its instant, n
 test('the reference price of a row is the last tick at or before it', async (t) => {
   const { recorderOf, rows } = await setUp(t)
   const references = keepReferencePrices()
-  const recorder = recorderOf('polymarket', (timeMs) => references.before('15m', timeMs))
+  const recorder = recorderOf('polymarket', (timeMs) => references.before({ marketType: '15m' }, timeMs))
   for (const [timeMs, price] of [
     [START_MS, '100'],
     [START_MS + 501, '101'],
@@ -144,7 +144,7 @@ test('the reference price of a row is the last tick at or before it', async (t) 
     references.heard({
       kind: 'reference_price',
       ...about('polymarket', '', timeMs),
-      windowSeconds: 60,
+      settlement: { of: 'chainlink', windowSeconds: 60 },
       price,
     })
   for (const token of ['up', 'down'])
