@@ -154,7 +154,7 @@ test('the reference price of a row is the last tick at or before it', async (t) 
   assert.equal(row?.reference_price, 100)
 })
 
-test('open interest at a point of the grid is the last figure at or before it', async (t) => {
+test('open interest at a point of the grid is the last figure at or before it that was heard, else that of the list', async (t) => {
   const { clock, store, writer, rows } = await setUp(t)
   const stop = new AbortController()
   t.after(() => stop.abort())
@@ -173,12 +173,17 @@ test('open interest at a point of the grid is the last figure at or before it', 
     valueUsd: openInterest,
   })
   clock.set(START_MS + 1_000)
-  recorder.observe({ kind: 'market', ...about('kalshi', '', START_MS), market: MARKETS.kalshi })
+  recorder.observe({
+    kind: 'market',
+    ...about('kalshi', '', START_MS),
+    market: { ...MARKETS.kalshi, openInterest: 3 },
+  })
   recorder.show(START_MS + 1_000, START_MS)
-  recorder.observe(interest(START_MS + 299_000, '5'))
+  // Made while the list was on its way.
+  recorder.observe(interest(START_MS + 500, '5'))
   recorder.observe(interest(START_MS + 301_000, '9'))
-  clock.set(START_MS + 303_000)
-  recorder.show(START_MS + 303_000, START_MS)
+  clock.set(START_MS + 306_000)
+  recorder.show(START_MS + 306_000, START_MS)
   const found = await rows<OpenInterestRow>(feedOf('open_interest', 'predmkt_b', 'BTC', '5m'))
   assert.deepEqual(
     found.map((row) => [row.market_id, row.open_interest]),

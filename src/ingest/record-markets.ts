@@ -5,8 +5,7 @@
  *   book_snapshot, book_change, book_lost ──▶ snapshots; a market in its window without a live book is a gap
  *   trade ──▶ trades, bars          open_interest ──▶ at each grid point, per contract and summed
  */
-import { barStart } from '../core/interval.ts'
-import { MARKET_TYPES, type MarketInput, type MarketType } from '../core/rows/market.ts'
+import type { MarketInput, MarketType } from '../core/rows/market.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
@@ -14,6 +13,8 @@ import type { EnvironmentStore } from '../store/environment.ts'
 import type { DataObservation, TradeObservation } from '../venues/observation.ts'
 import type { Venue } from '../venues/venue.ts'
 import { closeLeftBars } from './close-left-bars.ts'
+import { withReferences, withVolume } from './fill-market.ts'
+import { finalizeMarkets } from './finalize-markets.ts'
 import { judgeWindows, LISTED_WITHIN_MS } from './judge-windows.ts'
 import { fromRow, withKnown } from './known-market.ts'
 import { keepLatest, type LatestBefore } from './latest-before.ts'
@@ -25,7 +26,6 @@ import { type MarketRecorder, recordMarket, SAMPLE_BEFORE_MS } from './record-ma
 import { recordOpenInterest } from './record-open-interest.ts'
 import { keepReferencePrices } from './reference-prices.ts'
 import type { LiveRecorder } from './run-live.ts'
-import { finalize } from './symbol-parts.ts'
 import type { CoverageTracker } from './track-coverage.ts'
 import type { MarketWriter } from './write-markets.ts'
 import type { RowWriter } from './write-rows.ts'
@@ -34,7 +34,6 @@ const SECOND_MS = 1_000
 /** A market is kept in mind until its last sweep is surely over. */
 const KEPT_AFTER_END_MS = 30 * 60_000
 const FINALIZE_EVERY_MS = 10_000
-const BOOKS_FINAL_AFTER_MS = 60_000
 /**
  * Prints that the stream lost are found by a round over all markets, every few minutes, and by the sweeps until a
  * quarter of an hour after the close; later where the venue is down.
@@ -121,8 +120,9 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     if (before !== undefined) recorder.market = before.recorder.market
     recorder.market = withKnown(seen, recorder.market)
     if (isListedWithAll(recorder)) windows.knows(seen.marketType ?? null, recorder.endMs)
+    // A list may be older than what is heard while it is on its way: it only stands until a figure is heard.
     if (seen.openInterest != null && !interest.has(seen.marketId))
-      heardInterest(seen.marketId, clock.now(), String(seen.openInterest))
+      heardInterest(seen.marketId, 0, String(seen.openInterest))
     if (kept.isReady) catalogue.put(recorder.market)
   }
 
@@ -314,23 +314,15 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     }
   }
 
-  /** The prices of the asset at both ends of the window, where the venue does not tell them. */
-  function fillReferences(recorder: MarketRecorder, nowMs: number): void {
+  function fill({ recorder, isSwept, isRecalled }: Kept, nowMs: number): void {
     const { market, startMs, endMs } = recorder
-    const fill = (timeMs: number) => (nowMs < timeMs + TICKS_AFTER_MS ? null : references.at(market, timeMs))
-    const start = market.referencePriceStart ?? fill(startMs)
-    const end = market.referencePriceEnd ?? fill(endMs)
-    if (start === (market.referencePriceStart ?? null) && end === (market.referencePriceEnd ?? null)) return
-    recorder.market = { ...market, referencePriceStart: start, referencePriceEnd: end }
-    catalogue.put(recorder.market)
-  }
-
-  /** Where the venue leaves the volume out it is what was traded, once every print was told. */
-  function fillVolume({ recorder, isSwept, isRecalled }: Kept): void {
-    const { market, traded } = recorder
-    if (market.volume != null || market.status === 'open' || !isSwept || !isRecalled) return
-    recorder.market = { ...market, volume: traded }
-    catalogue.put(recorder.market)
+    const priceAt = (timeMs: number) =>
+      nowMs < timeMs + TICKS_AFTER_MS ? null : references.at(market, timeMs)
+    const priced = withReferences(market, { start: () => priceAt(startMs), end: () => priceAt(endMs) })
+    const filled = isSwept && isRecalled ? withVolume(priced, () => recorder.traded) : priced
+    if (filled === market) return
+    recorder.market = filled
+    catalogue.put(filled)
   }
 
   /** Ended while nobody listened, or its past could not be asked for: only its own sweep tells all of it. */
@@ -345,27 +337,6 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     return Math.max(0, Math.min(nowMs - PRINTS_FINAL_AFTER_MS, sweptToMs, ...unswept))
   }
 
-  function finalizeAll(nowMs: number): void {
-    for (const type of MARKET_TYPES)
-      finalize(
-        { writer, series: store.series },
-        snapshotFeed(plan, symbol, type),
-        nowMs - BOOKS_FINAL_AFTER_MS,
-      )
-    const printsMs = printsFinalMs(nowMs)
-    finalize({ writer, series: store.series }, tradeFeed, printsMs)
-    for (const interval of COARSE_INTERVALS) {
-      const beforeMs = barStart(Math.min(printsMs, leftBars.closedTo(interval)), interval)
-      finalize({ writer, series: store.series }, candleFeed(plan.source, symbol, interval), beforeMs)
-      if (plan.hasOpenInterest)
-        finalize(
-          { writer, series: store.series },
-          feedOf('open_interest', plan.source, symbol, interval),
-          nowMs - BOOKS_FINAL_AFTER_MS,
-        )
-    }
-  }
-
   return {
     observe,
     left: heardMarket,
@@ -376,8 +347,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       if (isDue) shownMs = nowMs
       for (const [marketId, kept] of markets) {
         const { recorder, isReady, isSwept } = kept
-        if (plan.hasTokens && isReady) fillReferences(recorder, nowMs)
-        if (plan.hasTokens && isReady) fillVolume(kept)
+        if (plan.hasTokens && isReady) fill(kept, nowMs)
         if (isDue && isReady) recorder.show(nowMs)
         const keptMs = isSwept ? KEPT_AFTER_END_MS : SWEPT_WITHIN_MS
         if (!isReady || nowMs < recorder.endMs + keptMs) continue
@@ -412,7 +382,16 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       if (nowMs - finalizedMs < FINALIZE_EVERY_MS) return
       finalizedMs = nowMs
       if (hasListed && hasLeft) await leftBars.close(nowMs)
-      finalizeAll(nowMs)
+      const { closedTo } = leftBars
+      finalizeMarkets({
+        plan,
+        symbol,
+        writer,
+        series: store.series,
+        nowMs,
+        printsMs: printsFinalMs(nowMs),
+        closedTo,
+      })
       await clock.sleep(SECOND_MS, signal)
     },
     get size() {

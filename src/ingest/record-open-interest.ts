@@ -9,7 +9,7 @@ import type { RowWriter } from './write-rows.ts'
 
 const GRID_MS = INTERVAL_MS['5m']
 /** Figures of the instant itself may still be on their way. */
-const GRACE_MS = 2_000
+const GRACE_MS = 5_000
 /** A grid point that was passed so long ago was not observed. */
 const LATE_MS = 30_000
 
