@@ -22,11 +22,11 @@ const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'])
 await builtSite(createLogger({ level: 'silent' }))
 
 /**
- * Proofs against a wall clock that runs fast, or against a time limit, need the machine to themselves. The others
+ * Proofs against a wall clock that runs fast, or of when something ends, need the machine to themselves. The others
  * share it: most of their time they wait, so there is one more than there are cores.
  */
 const ALONE =
-  /^(src\/ingest\/(determinism|kill|faults)|test\/e2e\/(market-coverage|first-start)|test\/dashboard\/browser)\.test\.ts$/
+  /^(src\/ingest\/(determinism|kill|faults|predictions-faults[a-z-]*)|test\/e2e\/(market-coverage|first-start)|test\/dashboard\/browser)\.test\.ts$/
 
 const phases = [
   { files: files.filter((file) => !ALONE.test(file)), concurrency: availableParallelism() + 1 },
