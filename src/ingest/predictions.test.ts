@@ -346,7 +346,7 @@ for (const symbol of RECORDED)
       let sum = 0
       for (const { name, startMs } of open) {
         // Figures are told a few times a second: what was traded just before the point is told with what comes after.
-        const real = [atMs, atMs - 500].map((timeMs) => truth.openInterest(name, timeMs) ?? 0)
+        const real = Array.from({ length: 11 }, (_, step) => truth.openInterest(name, atMs - 50 * step) ?? 0)
         const contracts = figures.get(name)
         sum += contracts ?? 0
         // What opens at this very instant is listed after it.
