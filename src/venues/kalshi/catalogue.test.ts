@@ -9,6 +9,7 @@ import {
   hear,
   startLoopback,
 } from '../../../test/predictions/loopback.ts'
+import { proveToldAnew } from '../../../test/predictions/told-anew.ts'
 import type { Channel } from '../channel.ts'
 import { createKalshi } from './venue.ts'
 
@@ -39,6 +40,13 @@ async function start(speed: number, answer: (asked: Asked) => Answer | undefined
   const clock = fastClock(START, speed)
   const venue = createKalshi({ clock, hosts: { rest: server.http, stream: server.ws }, kalshi })
   return { server, venue, listen: () => hear(venue.live(CHANNELS, { signal: new AbortController().signal })) }
+}
+
+/** The open contract of the quarter of an hour; the other lists have nothing. */
+function quarterListed(url: URL): object {
+  const isListed = url.searchParams.get('series_ticker') === 'KXBTC15M'
+  const isOpen = url.searchParams.get('status') === 'open'
+  return { markets: isListed && isOpen ? [contract(QUARTER)] : [], cursor: '' }
 }
 
 test('a poll for results that fails in its second half: the results of the first half are told', async (t) => {
@@ -75,9 +83,7 @@ test('a list that fails among several: what the others tell is told', async (t) 
   const { server, listen } = await start(20, ({ url }) => {
     if (url.pathname !== PATH) return undefined
     if (url.searchParams.get('series_ticker') === 'KXBTCD') return { status: 503, body: {} }
-    const isListed = url.searchParams.get('series_ticker') === 'KXBTC15M'
-    const isOpen = url.searchParams.get('status') === 'open'
-    return { markets: isListed && isOpen ? [contract(QUARTER)] : [], cursor: '' }
+    return quarterListed(url)
   })
   t.after(() => server.close())
   const heard = listen()
@@ -90,16 +96,8 @@ test('a session is told every contract, though another session or a witness has 
   const { server, venue, listen } = await start(5, ({ url }) => {
     if (url.pathname === `${PATH}/trades`) return { trades: [], cursor: '' }
     if (url.pathname !== PATH) return undefined
-    const isListed = url.searchParams.get('series_ticker') === 'KXBTC15M'
-    const isOpen = url.searchParams.get('status') === 'open'
-    return { markets: isListed && isOpen ? [contract(QUARTER)] : [], cursor: '' }
+    return quarterListed(url)
   })
   t.after(() => server.close())
-  const { signal } = new AbortController()
-  await venue.witness({ dataset: 'trades', symbol: 'BTC' }, { signal })
-  for (const name of ['the first session', 'the second session']) {
-    const heard = listen()
-    await heard.until(() => heard.last('market', QUARTER) !== undefined, name)
-    await heard.close()
-  }
+  await proveToldAnew({ venue, listen, marketId: QUARTER })
 })

@@ -8,6 +8,7 @@ import {
   hear,
   startLoopback,
 } from '../../../test/predictions/loopback.ts'
+import { proveToldAnew } from '../../../test/predictions/told-anew.ts'
 import type { Channel } from '../channel.ts'
 import { createPolymarket } from './venue.ts'
 
@@ -75,13 +76,7 @@ test('a session is told every window, though another session or a witness has me
     asked.url.pathname === '/v2/trades' ? { data: [] } : listed(asked, [gammaMarket()]),
   )
   t.after(() => server.close())
-  const { signal } = new AbortController()
-  await venue.witness({ dataset: 'trades', symbol: 'BTC' }, { signal })
-  for (const name of ['the first session', 'the second session']) {
-    const heard = listen()
-    await heard.until(() => heard.last('market', CONDITION) !== undefined, name)
-    await heard.close()
-  }
+  await proveToldAnew({ venue, listen, marketId: CONDITION })
 })
 
 test('a winner of the order book has no time of its own: the catalogue is asked on, and tells it with the last volume', async (t) => {
