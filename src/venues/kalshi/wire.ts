@@ -100,7 +100,6 @@ export const Market = wireType(marketSchema)
 export type MarketWire = Static<typeof marketSchema>
 
 export const MarketList = wireType(Type.Object({ markets: Type.Array(Type.Unknown()), cursor: maybe(Text) }))
-export const SingleMarket = wireType(Type.Object({ market: Type.Unknown() }))
 
 const bookSchema = Type.Object({
   orderbook_fp: orNull(Type.Object({ yes_dollars: Levels, no_dollars: Levels })),
