@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { EXPOSED_HEADERS } from '../../gate/reply-headers.ts'
 import type { HeaderList } from '../../gate/request.ts'
+import { VARY } from './vary.ts'
 
 /** Browsers may call with the key header from any origin, unless a setting narrows it. */
 export interface Cors {
@@ -17,8 +18,6 @@ const REQUEST_HEADERS = [
   'Accept',
 ]
 const PREFLIGHT_SECONDS = 86_400
-/** What else than the address decides over an answer. */
-const VARY = 'Origin, Accept, Accept-Encoding'
 const EXPOSED = EXPOSED_HEADERS.join(', ')
 
 export function createCors(origins: readonly string[]): Cors {
@@ -30,7 +29,6 @@ export function createCors(origins: readonly string[]): Cors {
     if (origin !== undefined) headers.push('Access-Control-Allow-Origin', origin)
     // Only browsers send an origin; nobody else needs the long list.
     if (request.origin !== undefined) headers.push('Access-Control-Expose-Headers', EXPOSED)
-    headers.push('Vary', VARY)
   }
   return {
     pushHeaders,
@@ -38,6 +36,8 @@ export function createCors(origins: readonly string[]): Cors {
       const headers: HeaderList = ['Allow', methods.join(', ')]
       pushHeaders(headers, request)
       headers.push(
+        'Vary',
+        VARY.open,
         'Access-Control-Allow-Methods',
         methods.join(', '),
         'Access-Control-Allow-Headers',

@@ -4,6 +4,7 @@ import { plainAddress } from '../../kit/ip-range.ts'
 import { createCors } from './cors.ts'
 import { sendReply } from './send.ts'
 import { splitTarget } from './target.ts'
+import { VARY } from './vary.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'PUT', 'OPTIONS']
 
@@ -15,7 +16,9 @@ export function addDashboard(app: FastifyInstance, dashboard: Dashboard, nextId:
     const answer = await dashboard.handle(requestOf(request, id))
     if (answer === undefined) return reply.callNotFound()
     reply.hijack()
-    await sendReply(request, reply.raw, answer, { requestId: id, cors })
+    // Only the API knows who asks; the page and its assets are the same for everybody.
+    const vary = request.url.startsWith(DASHBOARD_API) ? VARY.session : VARY.open
+    await sendReply(request, reply.raw, answer, { requestId: id, cors, vary })
   }
   for (const url of ['/', '/assets/*', '/favicon.svg']) {
     app.route({ method: ['GET', 'HEAD'], url, handler })

@@ -33,7 +33,7 @@ for (const [what, handle] of Object.entries<Gate<unknown>['handle']>({
       },
       destroy: () => destroyed++,
     } as unknown as Outlet
-    const serve = routeServer({} as PublishedRoute<unknown>, {
+    const serve = routeServer({ endpoint: { access: { auth: 'key' } } } as PublishedRoute<unknown>, {
       gate: { handle } as Gate<unknown>,
       nextId: () => 'req_1',
       cors: createCors([]),

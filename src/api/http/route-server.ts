@@ -8,6 +8,7 @@ import type { Cors } from './cors.ts'
 import type { Outlet } from './outlet.ts'
 import { sendReply } from './send.ts'
 import { splitTarget } from './target.ts'
+import { VARY } from './vary.ts'
 
 /** A request to a route, whoever has read it from the socket. */
 export interface RoutedRequest {
@@ -33,6 +34,7 @@ export function routeServer<Services>(
   },
 ): (request: RoutedRequest, outlet: Outlet) => void {
   const { gate, nextId, cors, log, observe } = context
+  const vary = route.endpoint.access.auth === 'none' ? VARY.open : VARY.key
   return (request, outlet) => {
     const startedMs = performance.now()
     const id = nextId()
@@ -54,7 +56,7 @@ export function routeServer<Services>(
       observe(answer.status, (performance.now() - startedMs) / 1000)
     }
     const send = (answer: GateReply): void | Promise<void> => {
-      const sent = sendReply(request, outlet, answer, { requestId: id, cors })
+      const sent = sendReply(request, outlet, answer, { requestId: id, cors, vary })
       if (sent === undefined) leave(answer)
       else return sent.finally(() => leave(answer))
     }

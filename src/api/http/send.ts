@@ -5,6 +5,7 @@ import type { GateReply, HeaderList, LentBody } from '../../gate/request.ts'
 import { chooseEncoding, compress, compressor, type Encoding } from './compress.ts'
 import type { Cors } from './cors.ts'
 import type { Outlet } from './outlet.ts'
+import { VARY, type Vary } from './vary.ts'
 
 /** Bodies above this are written in parts: a reader that leaves early costs no more than what it read. */
 const PART_BYTES = 1_048_576
@@ -14,11 +15,12 @@ export function sendReply(
   request: { readonly method: string; readonly headers: IncomingHttpHeaders },
   outlet: Outlet,
   answer: GateReply,
-  context: { requestId: string; cors: Cors },
+  context: { requestId: string; cors: Cors; vary?: Vary },
 ): void | Promise<void> {
   const { headers } = answer
   headers.push('X-Request-Id', context.requestId, 'X-Content-Type-Options', 'nosniff')
   context.cors.pushHeaders(headers, request.headers)
+  headers.push('Vary', context.vary ?? VARY.open)
   const isHead = request.method === 'HEAD'
   if (answer.status === 304 || answer.status === 204) {
     tellHeldTag(headers, request.headers)

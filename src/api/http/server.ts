@@ -24,6 +24,7 @@ import { createRequestMetrics } from './request-metrics.ts'
 import { routeServer } from './route-server.ts'
 import { sendReply } from './send.ts'
 import { splitTarget } from './target.ts'
+import { VARY, type Vary } from './vary.ts'
 import { acceptStreams, STREAM_PATH, type StreamOptions } from './websocket.ts'
 
 export interface HttpOptions<Services> {
@@ -69,9 +70,15 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   const nextId = requestIds()
   const isTrustedProxy = proxyMatcher(options)
 
-  const finish = (request: FastifyRequest, reply: FastifyReply, id: string, answer: GateReply) => {
+  const finish = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    id: string,
+    answer: GateReply,
+    vary: Vary = VARY.open,
+  ) => {
     reply.hijack()
-    return sendReply(request, reply.raw, answer, { requestId: id, cors })
+    return sendReply(request, reply.raw, answer, { requestId: id, cors, vary })
   }
   const fail = (request: FastifyRequest, reply: FastifyReply, error: ApiError) => {
     const id = nextId()
@@ -120,7 +127,13 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
       url: path,
       handler: async (request, reply) => {
         const id = nextId()
-        await finish(request, reply, id, await page(request, id))
+        await finish(
+          request,
+          reply,
+          id,
+          await page(request, id),
+          path === '/metrics' ? VARY.token : VARY.open,
+        )
       },
     })
   }

@@ -234,8 +234,9 @@ function isAnchored(walk: Walk, hasMore: boolean): boolean {
 }
 
 /** The same query under the same plan and row limit. What is echoed also depends on which parameters were given. */
-function cacheName({ path, rowLimit, given, input, caller }: ListContext): string {
-  let text = `${caller.plan.name} ${path} ${rowLimit}`
+function cacheName({ path, rowLimit, given, input, caller, ignored }: ListContext): string {
+  // What is ignored is named in the answer, and only where it was given: a value alone does not tell.
+  let text = `${caller.plan.name} ${path} ${rowLimit} ${ignored.join()}`
   for (const name of ECHOED) text += given.has(name) ? ' 1' : ' 0'
   // Names and their order are those of the declaration; values are plain and without a line break.
   for (const name in input) {
