@@ -5,7 +5,8 @@
  */
 import { add, decimal, decimalText, ZERO } from './decimal.ts'
 import { barStart, type CandleInterval } from './interval.ts'
-import { type MarketBar, type Prices, pricesOf } from './market-bars.ts'
+import type { Prices } from './join-prices.ts'
+import { type MarketBar, pricesOf } from './market-bars.ts'
 import { MICRO, microOf, middleText } from './micro.ts'
 
 export interface ContractBar {

@@ -7,6 +7,7 @@
  */
 import { add, compare, type Decimal, decimal, decimalText, multiply, ZERO } from './decimal.ts'
 import { barStart, type CandleInterval } from './interval.ts'
+import { joinPrices, type Prices } from './join-prices.ts'
 import { MICRO, middleText } from './micro.ts'
 
 export interface Print {
@@ -81,26 +82,18 @@ export function rollUpMarketBars(interval: CandleInterval, finer: readonly Marke
     finer.toSorted((a, b) => a.openTimeMs - b.openTimeMs),
     (bar) => barStart(bar.openTimeMs, interval),
   )
-  return [...groups].flatMap(([openTimeMs, all]): MarketBar[] => {
-    const traded = all.filter((bar) => bar.basis === 'trade')
-    const used = traded.length > 0 ? traded : all
-    const [first, last] = [used[0], used.at(-1)]
-    const range = pricesOf(used.flatMap((bar) => [bar.high, bar.low]))
-    if (first === undefined || last === undefined || range === null) return []
+  return [...groups].map(([openTimeMs, all]): MarketBar => {
+    const { hasTrades, ...prices } = all
+      .map((bar) => ({
+        ...{ open: bar.open, high: bar.high, low: bar.low, close: bar.close },
+        hasTrades: bar.basis === 'trade',
+      }))
+      .reduce(joinPrices)
+    const basis = hasTrades ? ('trade' as const) : ('mid' as const)
     const volume = decimalText(all.reduce((sum, bar) => add(sum, decimal(bar.volume)), ZERO))
-    const samples = used.reduce((sum, bar) => sum + bar.samples, 0)
-    const { high, low } = range
-    return [
-      { openTimeMs, open: first.open, high, low, close: last.close, volume, basis: first.basis, samples },
-    ]
+    const samples = all.reduce((sum, bar) => sum + (bar.basis === basis ? bar.samples : 0), 0)
+    return { openTimeMs, ...plainPrices(prices), volume, basis, samples }
   })
-}
-
-export interface Prices {
-  readonly open: string
-  readonly high: string
-  readonly low: string
-  readonly close: string
 }
 
 /** Null for no prices at all. */
@@ -114,8 +107,12 @@ export function pricesOf(prices: readonly string[]): Prices | null {
     if (compare(value, high) > 0) high = value
     if (compare(value, low) < 0) low = value
   }
+  return plainPrices({ open, high: decimalText(high), low: decimalText(low), close })
+}
+
+function plainPrices({ open, high, low, close }: Prices): Prices {
   const text = (value: string) => decimalText(decimal(value))
-  return { open: text(open), high: decimalText(high), low: decimalText(low), close: text(close) }
+  return { open: text(open), high: text(high), low: text(low), close: text(close) }
 }
 
 export function volumeOf(prints: readonly Print[], unit: VolumeUnit): string {

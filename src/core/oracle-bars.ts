@@ -9,7 +9,8 @@
  */
 import { compare, decimal, decimalText } from './decimal.ts'
 import { barStart, type CandleInterval, INTERVAL_MS } from './interval.ts'
-import { type Prices, pricesOf } from './market-bars.ts'
+import type { Prices } from './join-prices.ts'
+import { pricesOf } from './market-bars.ts'
 
 export const CARRY_HEARTBEATS = 3
 /** A bar is final when so many heartbeats have passed since its end. */

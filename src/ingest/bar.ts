@@ -3,6 +3,7 @@
  * and a sum over something unknown is unknown.
  */
 import { add, compare, type Decimal, decimal } from '../core/decimal.ts'
+import { type BarPrices, joinPrices } from '../core/join-prices.ts'
 import type { KlineObservation } from '../venues/observation.ts'
 
 export interface Bar {
@@ -43,12 +44,10 @@ export function barOfKline(kline: KlineObservation): Bar {
 
 /** Two neighbours as one bar; the first is the earlier one and lends its open time. */
 export function joinBars(first: Bar, second: Bar): Bar {
+  const { open, high, low, close } = joinPrices(pricesOf(first), pricesOf(second))
   return {
     openMs: first.openMs,
-    open: first.open,
-    high: Number(second.high) > Number(first.high) ? second.high : first.high,
-    low: Number(second.low) < Number(first.low) ? second.low : first.low,
-    close: second.close,
+    ...{ open, high, low, close },
     volume: add(first.volume, second.volume),
     count: first.count + second.count,
     quote: addKnown(first.quote, second.quote),
@@ -57,6 +56,12 @@ export function joinBars(first: Bar, second: Bar): Bar {
     buys: first.buys === null || second.buys === null ? null : first.buys + second.buys,
     sells: first.sells === null || second.sells === null ? null : first.sells + second.sells,
   }
+}
+
+/** Exchanges publish a flat bar at the last price for a time without trades. */
+function pricesOf(bar: Bar): BarPrices {
+  const { open, high, low, close } = bar
+  return { open, high, low, close, hasTrades: bar.count > 0 || bar.volume.units > 0n }
 }
 
 function addKnown(a: Decimal | null, b: Decimal | null): Decimal | null {

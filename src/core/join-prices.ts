@@ -1,0 +1,35 @@
+/**
+ * The prices of a longer bar from those of the bars it is made of. A bar without trades repeats an older price (or
+ * a quote): beside a bar with trades it lends nothing, or the longer bar would open, peak or close at a price at
+ * which nobody traded in it.
+ */
+import { compare, decimal } from './decimal.ts'
+
+export interface Prices {
+  readonly open: string
+  readonly high: string
+  readonly low: string
+  readonly close: string
+}
+
+export interface BarPrices extends Prices {
+  readonly hasTrades: boolean
+}
+
+/** Two neighbours, the earlier one first. Prices keep their text. */
+export function joinPrices(first: BarPrices, second: BarPrices): BarPrices {
+  if (first.hasTrades !== second.hasTrades) return first.hasTrades ? first : second
+  return {
+    open: first.open,
+    high: isAbove(second.high, first.high) ? second.high : first.high,
+    low: isAbove(first.low, second.low) ? second.low : first.low,
+    close: second.close,
+    hasTrades: first.hasTrades,
+  }
+}
+
+/** Exact: two long decimals may be the same floating-point number. */
+function isAbove(a: string, b: string): boolean {
+  const [x, y] = [Number(a), Number(b)]
+  return x === y ? a !== b && compare(decimal(a), decimal(b)) > 0 : x > y
+}
