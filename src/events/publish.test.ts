@@ -33,3 +33,28 @@ test('every listener gets the same events, once, in order, from the end of the l
   await tail.close()
   await database.close()
 })
+
+test('while the log cannot be read it is tried at one pace, however much is announced', async () => {
+  const database = openSqliteChain({ file: ':memory:' })
+  let tries = 0
+  let isBroken = true
+  const tail = await createEventTail({
+    store: {
+      ...database.events,
+      after: (question) => {
+        tries += 1
+        return isBroken ? Promise.reject(new Error('disk I/O error')) : database.events.after(question)
+      },
+    },
+  })
+  const newest = await database.events.append([event('a'), event('b')])
+  for (let i = 0; i < 100; i++) {
+    tail.announce(newest)
+    await new Promise((resolve) => setTimeout(resolve, 6))
+  }
+  assert.ok(tries >= 2 && tries <= 4, `${tries} tries in 0.6 s`)
+  isBroken = false
+  while (tail.seq < newest) await new Promise((resolve) => setTimeout(resolve, 5))
+  await tail.close()
+  await database.close()
+})

@@ -36,6 +36,8 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
   let known = seq
   let closed = false
   let reading: Promise<void> | undefined
+  /** One at most: while it runs, nothing else starts a read. */
+  let retry: ReturnType<typeof setTimeout> | undefined
 
   async function read(): Promise<void> {
     while (seq < known && !closed) {
@@ -62,11 +64,16 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
   }
 
   function wake(): void {
-    if (reading !== undefined || closed || seq >= known) return
+    if (reading !== undefined || retry !== undefined || closed || seq >= known) return
     reading = read()
       .catch((error) => {
         options.onError?.(error)
-        setTimeout(wake, RETRY_MS).unref()
+        if (closed) return
+        retry = setTimeout(() => {
+          retry = undefined
+          wake()
+        }, RETRY_MS)
+        retry.unref()
       })
       .finally(() => {
         reading = undefined
@@ -88,6 +95,7 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
     },
     async close() {
       closed = true
+      clearTimeout(retry)
       listeners.clear()
       await reading
     },

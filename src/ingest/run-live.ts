@@ -15,7 +15,7 @@ import { type DataObservation, isControl, type Observation } from '../venues/obs
 import type { LiveOptions, LiveSession, Venue } from '../venues/venue.ts'
 import type { SymbolRecorder } from './record-symbol.ts'
 import type { CoverageTracker } from './track-coverage.ts'
-import { watchSilence } from './watch-silence.ts'
+import { type SilenceWatch, watchSilence } from './watch-silence.ts'
 import type { RowWriter } from './write-rows.ts'
 
 /** What is told of the present may still be on its way for so long. */
@@ -49,7 +49,7 @@ export interface LiveStatus {
   readonly up: number
   readonly lastEventMs: number | null
   readonly session: ReturnType<LiveSession['stats']>
-  readonly silences: { suspected: number; confirmed: number; quiet: number }
+  readonly silences: ReturnType<SilenceWatch['stats']>
 }
 
 export function runLive(options: {
@@ -140,6 +140,7 @@ export function runLive(options: {
         silence.stale(observation)
         return
       case 'answered':
+        silence.answered(channelKey(observation.channel))
         if (silent.delete(channelKey(observation.channel))) up(observation.channel, observation.receivedMs)
         recorders
           .get(observation.channel.symbol)

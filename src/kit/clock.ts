@@ -27,6 +27,8 @@ export interface ManualClock extends Clock {
   set(timeMs: number): void
   /** Moves time forward and wakes every sleeper whose time has come, in order. */
   advance(ms: number): void
+  /** How many sleep now. */
+  readonly sleepers: number
 }
 
 /** A clock that moves only when told to. */
@@ -43,16 +45,19 @@ export function manualClock(startMs: number): ManualClock {
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason)
-        const sleeper = { atMs: nowMs + ms, wake: resolve }
-        sleepers.push(sleeper)
-        signal?.addEventListener(
-          'abort',
-          () => {
-            sleepers = sleepers.filter((s) => s !== sleeper)
-            reject(signal.reason)
+        const onAbort = () => {
+          sleepers = sleepers.filter((s) => s !== sleeper)
+          reject(signal?.reason)
+        }
+        const sleeper = {
+          atMs: nowMs + ms,
+          wake() {
+            signal?.removeEventListener('abort', onAbort)
+            resolve()
           },
-          { once: true },
-        )
+        }
+        sleepers.push(sleeper)
+        signal?.addEventListener('abort', onAbort, { once: true })
       }),
     set(timeMs) {
       nowMs = timeMs
@@ -61,6 +66,9 @@ export function manualClock(startMs: number): ManualClock {
     advance(ms) {
       nowMs += ms
       wakeDue()
+    },
+    get sleepers() {
+      return sleepers.length
     },
   }
 }

@@ -1,5 +1,6 @@
 /** The feed's time policy and bounds, in one place. */
 import { WebSocket } from 'ws'
+import type { BackoffPolicy } from '../kit/backoff.ts'
 import type { LineLimits } from './line.ts'
 import type { LinkLimits } from './link.ts'
 import type { Dial } from './venue.ts'
@@ -7,6 +8,8 @@ import type { Dial } from './venue.ts'
 export interface FeedLimits {
   readonly link: Omit<LinkLimits, 'dataSilenceMs'>
   readonly line: Omit<LineLimits, 'renewAfterMs'>
+  /** Between two replacements of a socket for the sake of channels that stay silent. */
+  readonly replaceSilent: BackoffPolicy
   readonly queueHighWater: number
   readonly queueLowWater: number
   /** A consumer that keeps reading stopped for so long loses its sockets. */
@@ -26,6 +29,7 @@ export const FEED_LIMITS: FeedLimits = {
     handoverMs: 10_000,
     overlapMs: 1_000,
   },
+  replaceSilent: { baseMs: 4_000, capMs: 120_000 },
   queueHighWater: 65_536,
   queueLowWater: 16_384,
   longestPauseMs: 20_000,

@@ -203,6 +203,45 @@ test('renewals for a quick channel do not hide the silence of a slow one on the 
   assert.ok(Date.now() - startedMs <= 2 * SLOW_MS, `${Date.now() - startedMs} ms`)
 })
 
+test('a socket on which a channel stays silent is replaced after growing pauses, however often that is asked for', async () => {
+  const venue = await scriptedVenue()
+  const replaceSilent = { baseMs: 60, capMs: 480 }
+  const feed = listen(venue.url, {
+    limits: { ...QUICK, line: { ...QUICK.line, handoverMs: 10, overlapMs: 1 }, replaceSilent },
+  })
+  await feed.until(() => venue.visits.length === 1)
+  const asking = setInterval(() => feed.session.reconnect(BTC, 'silent'), 2)
+  await systemClock.sleep(1_700)
+  clearInterval(asking)
+  const opened = venue.visits.map(({ openedMs }) => openedMs)
+  // At 0, 60, 180, 420, 900 and 1,380 ms.
+  assert.ok(opened.length >= 5 && opened.length <= 7, `${opened.length} sockets`)
+  const pauses = opened.slice(2).map((atMs, index) => atMs - (opened[index + 1] ?? 0))
+  assert.ok((pauses.at(-1) ?? 0) >= 4 * (pauses[0] ?? 0), pauses.join(' '))
+  // Data of the channel, and nothing else, makes the next replacement prompt.
+  venue.broadcast(frameOf(1))
+  await feed.until(() => feed.ids().length === 1)
+  feed.session.reconnect(BTC, 'silent')
+  const before = opened.length
+  await feed.until(() => venue.visits.length > before, 200)
+  await feed.close()
+  await venue.close()
+})
+
+test('a venue whose sockets open and say nothing is dialled with growing pauses', async () => {
+  const venue = await scriptedVenue()
+  const limits = {
+    ...QUICK,
+    line: { ...QUICK.line, steadyAfterMs: 20, backoff: { baseMs: 30, capMs: 3_000 } },
+    dataSilenceFloorMs: 40,
+  }
+  const feed = listen(venue.url, { limits, silenceOf: () => 20, random: () => 0.999 })
+  await systemClock.sleep(1_800)
+  assert.ok(venue.visits.length <= 7, `${venue.visits.length} sockets in 1.8 s`)
+  await feed.close()
+  await venue.close()
+})
+
 test('while no successor can be had, the old socket keeps serving', async () => {
   const venue = await scriptedVenue({ onOpen: (visit) => visit.socket.send(frameOf(1)) })
   const feed = listen(venue.url)

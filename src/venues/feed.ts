@@ -15,6 +15,7 @@ import { openLink, type Route } from './link.ts'
 import type { DataObservation, Observation } from './observation.ts'
 import { createObservationQueue } from './observation-queue.ts'
 import { type Poll, runPoll } from './poll.ts'
+import { createSilentSocket } from './silent-socket.ts'
 import type { Dial, LiveSession } from './venue.ts'
 
 export interface FeedOptions {
@@ -81,6 +82,7 @@ export function startFeed(options: FeedOptions): LiveSession {
     if (admitted === 'repeat') counts.repeats += 1
     if (admitted !== 'new') return
     counts.observations += 1
+    for (const socket of silentSockets) socket.heard(key)
     queue.push(observation)
   }
 
@@ -187,6 +189,7 @@ export function startFeed(options: FeedOptions): LiveSession {
 
   const lines: Line[] = []
   lines.push(...options.routes.map(startRoute))
+  const silentSockets = lines.map(() => createSilentSocket(limits.replaceSilent))
   const polls = options.polls.map((poll) => {
     const key = channelKey(poll.channel)
     watch.add(poll.channel, () => true)
@@ -252,8 +255,9 @@ export function startFeed(options: FeedOptions): LiveSession {
     batches,
     reconnect(channel, reason) {
       const key = channelKey(channel)
-      for (const line of lines) {
+      for (const [index, line] of lines.entries()) {
         if (!line.route.channels.some((each) => channelKey(each) === key)) continue
+        if (silentSockets[index]?.mayReplace(key, clock.now()) !== true) continue
         // A reader with a state of its own cannot be heard twice: its socket goes before the next one comes.
         if (options.protocolOf === undefined) line.renew(reason)
         else line.cut(reason)

@@ -15,7 +15,7 @@ import type { Link, Route } from './link.ts'
 
 export interface LineLimits {
   readonly backoff: BackoffPolicy
-  /** A link that lived so long resets the backoff. */
+  /** A link that lived so long, and was not silent, resets the backoff. */
   readonly steadyAfterMs: number
   readonly renewAfterMs: number | null
   /** Renewals are spread over this share before their time, so that routes do not renew together. */
@@ -94,7 +94,7 @@ export function startLine(options: {
         const { reason, last } = await stay(link)
         serving = undefined
         events.disconnected(reason, last.lastTrafficMs)
-        if (clock.now() - openedMs >= limits.steadyAfterMs) attempt = 0
+        if (clock.now() - openedMs >= limits.steadyAfterMs && last.isProven) attempt = 0
         link = successor
         if (link?.isOpen === true) serve(link)
       }
@@ -122,7 +122,7 @@ export function startLine(options: {
         continue
       }
       serving = next
-      attempt = 0
+      if (next.isProven) attempt = 0
       events.renewed(due.reason)
       link.close('replaced')
       link = next

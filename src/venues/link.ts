@@ -50,6 +50,8 @@ export interface Link {
   /** The HTTP status that the venue answered the upgrade with instead; undefined otherwise. */
   readonly refusedStatus: number | undefined
   readonly isOpen: boolean
+  /** It brought data, or was accepted where any silence is normal: more than a socket that opens. */
+  readonly isProven: boolean
   readonly lastTrafficMs: number
   setPaused(paused: boolean): void
   /** For subscriptions that change while the link lives; false when it is not open. */
@@ -208,6 +210,9 @@ export function openLink(options: {
     },
     get isOpen() {
       return isOpen && !life.signal.aborted
+    },
+    get isProven() {
+      return heardData || (limits.dataSilenceMs === null && accepted())
     },
     get lastTrafficMs() {
       return lastTrafficMs

@@ -80,7 +80,10 @@ export interface LiveOptions {
 export interface LiveSession extends AsyncIterable<Observation> {
   /** The same observations, as many at a time as are waiting. One consumer per session, by either way. */
   batches(): AsyncIterable<readonly Observation[]>
-  /** Replaces the socket that carries the channel, new before old. For a silence that the witness confirmed. */
+  /**
+   * Replaces the socket that carries the channel, new before old. For a silence that the witness confirmed; without
+   * effect while the socket was replaced for such a reason a short time ago, which grows until the channel speaks.
+   */
   reconnect(channel: Channel, reason: string): void
   stats(): LiveStats
   close(): Promise<void>

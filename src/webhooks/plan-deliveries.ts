@@ -90,7 +90,8 @@ export async function startPlanner(deps: {
   }
 
   const wake = () => {
-    if (closed) return
+    // After a failure one timer starts the next run, however many events come meanwhile.
+    if (closed || retry !== undefined) return
     if (running !== undefined) {
       again = true
       return
@@ -99,7 +100,10 @@ export async function startPlanner(deps: {
       .catch((err) => {
         if (closed) return
         log.error({ err }, 'events could not be planned')
-        retry = setTimeout(wake, RETRY_MS)
+        retry = setTimeout(() => {
+          retry = undefined
+          wake()
+        }, RETRY_MS)
       })
       .finally(() => {
         running = undefined

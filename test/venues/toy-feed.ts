@@ -54,6 +54,7 @@ export const QUICK: FeedLimits = {
     handoverMs: 400,
     overlapMs: 50,
   },
+  replaceSilent: { baseMs: 40, capMs: 100 },
   dataSilenceFloorMs: 60_000,
 }
 
