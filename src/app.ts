@@ -153,6 +153,7 @@ export async function startService(
     log,
     services,
     openServices: openServices(common),
+    plans: plans.list(),
     upgradeUrl: config.publicUrl ?? '/',
   })
   const routes = routesOf(ENDPOINTS)

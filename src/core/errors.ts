@@ -88,10 +88,9 @@ export class ApiError extends Error {
 export function faultsError(faults: readonly Fault[]): ApiError {
   const lead = faults.find((fault) => fault.error !== 'invalid_param') ?? faults[0]
   if (lead === undefined) throw new RangeError('no fault given')
-  const { param, error, message, ...detail } = lead
-  const text =
-    faults.length === 1
-      ? message
-      : `${faults.length} parameters are wrong. ${faults.map((fault) => fault.message).join(' ')}`
+  const { param, error, message: _message, ...detail } = lead
+  const wrong = new Set(faults.map((fault) => fault.param)).size
+  const told = faults.map((fault) => fault.message).join(' ')
+  const text = wrong === 1 ? told : `${wrong} parameters are wrong. ${told}`
   return new ApiError(error, text, { param, ...detail, errors: faults })
 }

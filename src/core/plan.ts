@@ -124,7 +124,7 @@ export function allowsInterval(plan: Plan, interval: keyof typeof INTERVAL_MS): 
   return INTERVAL_MS[interval] >= INTERVAL_MS[plan.finestCandle]
 }
 
-/** The lowest built-in tier whose plan satisfies a condition; null when none does. */
-export function lowestTier(allows: (plan: Plan) => boolean): Tier | null {
-  return BUILT_IN_PLANS.find(allows)?.tier ?? null
+/** The lowest tier that has a plan which satisfies a condition; null when none does. */
+export function lowestTier(plans: readonly Plan[], allows: (plan: Plan) => boolean): Tier | null {
+  return TIERS.find((tier) => plans.some((plan) => plan.tier === tier && allows(plan))) ?? null
 }

@@ -2,13 +2,15 @@ import type { Access, TimeRange } from '../api/contract/endpoint.ts'
 import type { Params } from '../api/contract/params.ts'
 import { ApiError, type ErrorDetail } from '../core/errors.ts'
 import type { Interval } from '../core/interval.ts'
-import { allowsInterval, type History, lowestTier, type Plan, reaches, type Tier } from '../core/plan.ts'
+import { allowsInterval, lowestTier, type Plan, reaches, type Tier } from '../core/plan.ts'
 import { DAY_MS, formatTime } from '../core/time.ts'
 import type { ReadInput } from './read-input.ts'
 
 /** What a plan may do: the endpoint itself, some parameters, candle intervals, and how far back. */
 export interface AdmitContext {
   plan: Plan
+  /** All plans of the service: a refusal names the lowest tier that would do. */
+  plans: readonly Plan[]
   nowMs: number
   upgradeUrl: string
 }
@@ -36,7 +38,7 @@ export function admitParams(params: Params, read: ReadInput, access: Access, con
   if (gated === undefined) return
   const interval = read.input[gated] as Interval
   if (!allowsInterval(context.plan, interval)) {
-    const tier = lowestTier((plan) => allowsInterval(plan, interval))
+    const tier = lowestTier(context.plans, (plan) => allowsInterval(plan, interval))
     const message = `The interval ${interval} needs ${tier ? `the ${tier} tier` : 'another plan'}; yours reaches down to ${context.plan.finestCandle}.`
     throw restricted('tier_restricted', message, tier, context, { param: gated })
   }
@@ -55,8 +57,13 @@ export function admitRange(
   if (start !== undefined && end !== undefined && start > end) {
     throw new ApiError('invalid_time_range', 'start lies after end.', { param: 'start' })
   }
+  if (start !== undefined && start > nowMs) {
+    throw new ApiError('invalid_time_range', `start lies in the future: it is ${formatTime(nowMs)} now.`, {
+      param: 'start',
+    })
+  }
   const days = plan.historyDays[history.of]
-  const windowStartMs = days === null ? Number.NEGATIVE_INFINITY : nowMs - days * DAY_MS
+  const windowStartMs = startOfWindow(days, nowMs)
   const graceMs = input.after === undefined ? WINDOW_GRACE_MS : WALK_GRACE_MS
   const range = {
     fromMs: start ?? Math.max(windowStartMs, 0),
@@ -69,12 +76,10 @@ export function admitRange(
   }
   const reachesBack = start !== undefined && start < windowStartMs - graceMs
   const whollyBefore = end !== undefined && end < windowStartMs - graceMs
-  if (days === null || (!reachesBack && !whollyBefore)) {
-    if (start !== undefined && end === undefined && start > nowMs) return { ...range, toMs: start }
-    return range
-  }
+  if (days === null || (!reachesBack && !whollyBefore)) return range
   const earliest = formatTime(windowStartMs)
-  const detail = { param: 'start', earliest_start: earliest }
+  const given = start !== undefined ? 'start' : input.end !== undefined ? 'end' : 'time'
+  const detail = { param: given, earliest_start: earliest }
   if (history.whenOlder === 'clamp' && !whollyBefore) {
     return { ...range, fromMs: windowStartMs, clamp: { originalStartMs: start ?? windowStartMs } }
   }
@@ -85,7 +90,12 @@ export function admitRange(
       detail,
     )
   }
-  const tier = tierReaching(history.of, Math.min(range.fromMs, range.toMs), nowMs)
+  // A plan that clamps serves the range as soon as its window reaches the end; one that refuses has to hold it all.
+  const neededMs = history.whenOlder === 'clamp' ? range.toMs : Math.min(range.fromMs, range.toMs)
+  const tier = lowestTier(
+    context.plans,
+    (other) => neededMs >= startOfWindow(other.historyDays[history.of], nowMs) - WINDOW_GRACE_MS,
+  )
   throw restricted(
     history.refusal,
     `The plan ${plan.name} reaches back ${days} days; the earliest start is ${earliest}.`,
@@ -95,11 +105,8 @@ export function admitRange(
   )
 }
 
-function tierReaching(of: History, instantMs: number, nowMs: number): Tier | null {
-  return lowestTier((plan) => {
-    const days = plan.historyDays[of]
-    return days === null || instantMs >= nowMs - days * DAY_MS - WINDOW_GRACE_MS
-  })
+function startOfWindow(days: number | null, nowMs: number): number {
+  return days === null ? Number.NEGATIVE_INFINITY : nowMs - days * DAY_MS
 }
 
 function restricted(

@@ -3,6 +3,7 @@ import type { Credential, KeyRing } from '../accounts/key-ring.ts'
 import type { Ledger } from '../accounts/ledger.ts'
 import type { Environment } from '../core/environment.ts'
 import { ApiError, faultsError } from '../core/errors.ts'
+import type { Plan } from '../core/plan.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import { admitEndpoint, admitParams, admitRange } from './admit.ts'
@@ -40,6 +41,8 @@ export interface GateDeps<Services> {
   readonly services: Partial<Record<Environment, Services>>
   /** For endpoints that need no key. */
   readonly openServices: Services
+  /** Every plan of this service. */
+  readonly plans: readonly Plan[]
   readonly upgradeUrl: string
 }
 
@@ -194,7 +197,8 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     const { access, demand } = endpoint
     const services = deps.services[credential.environment]
     if (services === undefined) throw notRunning(credential.environment)
-    const admission = { plan: credential.plan, nowMs, upgradeUrl: deps.upgradeUrl }
+    const { plans, upgradeUrl } = deps
+    const admission = { plan: credential.plan, plans, nowMs, upgradeUrl }
     admitEndpoint(access, admission)
     const read = readInput(route.params, {
       query,

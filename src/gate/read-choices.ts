@@ -1,5 +1,6 @@
 import type { AnyEndpoint } from '../api/contract/endpoint.ts'
 import { FORMATS, type Format } from '../api/contract/envelopes.ts'
+import { Refusal, readBoolean } from '../api/contract/params.ts'
 import type { Fault } from '../core/errors.ts'
 import type { Query } from './query.ts'
 
@@ -28,21 +29,17 @@ export function readChoices<Services>(
   const isList = endpoint.returns.kind === 'list'
   const dryText = endpoint.method === 'GET' ? query.values.get('dry_run') : undefined
   const formatText = isList ? query.values.get('format') : undefined
-  const dryRun = dryText === 'true' || dryText === '1'
   const asked = FORMATS.find((name) => name === formatText)
   const format = asked ?? (isList ? acceptedFormat(accept) : 'json')
-  if (dryText === undefined && formatText === undefined) return { dryRun, format, faults: NO_FAULTS }
+  if (dryText === undefined && formatText === undefined) return { dryRun: false, format, faults: NO_FAULTS }
   const faults: Fault[] = []
-  if (dryText !== undefined && !dryRun && !['false', '0', ''].includes(dryText)) {
-    faults.push(fault('dry_run', ['true', 'false']))
-  }
-  if (formatText !== undefined && asked === undefined && formatText !== '') {
-    faults.push(fault('format', FORMATS))
-  }
-  return { dryRun, format, faults }
+  const dryRun = dryText === undefined ? false : readBoolean(dryText)
+  if (dryRun instanceof Refusal) faults.push(fault('dry_run', dryRun.allowed ?? []))
+  if (formatText !== undefined && asked === undefined) faults.push(fault('format', FORMATS))
+  return { dryRun: dryRun === true, format, faults }
 }
 
-function fault(param: string, allowed: readonly string[]): Fault {
+function fault(param: string, allowed: readonly (string | number)[]): Fault {
   return { param, error: 'invalid_param', message: `${param} must be one of ${allowed.join(', ')}.`, allowed }
 }
 

@@ -1,4 +1,4 @@
-import { type Params, Refusal } from '../api/contract/params.ts'
+import { type Param, type Params, Refusal } from '../api/contract/params.ts'
 import type { Fault } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { resolveSource } from '../core/source.ts'
@@ -32,17 +32,22 @@ export function readInput(
   const given = new Set<string>()
   const names = namesOf(params)
   for (const name of query.values.keys()) {
-    if (names.has(name) && !Object.hasOwn(path, name)) continue
+    if (names.has(name)) {
+      if (Object.hasOwn(path, name)) faults.push(alsoInPath(name))
+      continue
+    }
     if (KEY_PARAMS.includes(name) || texts.gateParams.includes(name)) continue
     const known = [...names].filter((other) => !Object.hasOwn(path, other))
     faults.push(unknownParam(name, [...known, ...texts.gateParams]))
   }
-  for (const name of new Set(query.repeated)) {
+  const repeated = new Set(query.repeated)
+  for (const name of repeated) {
     faults.push({ param: name, error: 'invalid_param', message: `${name} is given more than once.` })
   }
   for (const name in params) {
     const param = params[name]
-    if (param === undefined) continue
+    // One fault for each parameter: which of several values was meant is not known.
+    if (param === undefined || repeated.has(name)) continue
     const asked = path[name] ?? query.values.get(name)
     const fixed = bound[name]
     if (fixed !== undefined) {
@@ -54,12 +59,16 @@ export function readInput(
       }
       continue
     }
-    if (asked === undefined || (asked === '' && !param.required)) {
+    if (asked === undefined) {
       input[name] = param.fallback
-      if (param.required) {
-        const allowed = param.allowed ? { allowed: param.allowed } : {}
-        faults.push({ param: name, error: param.fault, message: `${name} is missing.`, ...allowed })
-      }
+      if (param.required) faults.push(withoutValue(name, param, 'is missing'))
+      continue
+    }
+    // An empty cursor that meant page one again would be an endless loop.
+    if (asked === '') {
+      faults.push(
+        withoutValue(name, param, param.required ? 'is empty' : 'is empty: give a value or leave it out'),
+      )
       continue
     }
     given.add(name)
@@ -69,9 +78,21 @@ export function readInput(
       const reason = value.reason ? { reason: value.reason } : {}
       const message = `${name} ${value.message}.`
       faults.push({ param: name, error: param.fault, message, ...allowed, ...reason })
-    } else input[name] = value
+      continue
+    }
+    input[name] = value
   }
   return { input, faults, ignored: ignoredParams(params, input, given), given }
+}
+
+function alsoInPath(name: string): Fault {
+  const message = `${name} is part of the path here: leave it out of the query.`
+  return { param: name, error: 'invalid_param', message }
+}
+
+function withoutValue(name: string, param: Param, message: string): Fault {
+  const allowed = param.allowed ? { allowed: param.allowed } : {}
+  return { param: name, error: param.fault, message: `${name} ${message}.`, ...allowed }
 }
 
 const namesByParams = new WeakMap<Params, ReadonlySet<string>>()

@@ -54,7 +54,7 @@ export function differences(derived: Derived): string[] {
     compareOperation(name, operation, table, same)
     same(`${name} bound`, operation.bound, alias?.bound ?? {})
     same(`${name} price per row`, operation.row, alias?.row ?? table.credits.row)
-    const params = { ...table.params, ...(alias?.symbol ? { symbol: alias.symbol } : {}) }
+    const params = { ...table.params, ...alias?.params }
     compareParams(name, operation, params, alias?.bound ?? {}, same)
   }
   return found

@@ -302,6 +302,12 @@ const ofPath = (rule: RouteRule): RouteRule => {
   return { ...rule, params, query }
 }
 
+/** Prediction markets have no bars below five minutes. */
+const marketBars = (rule: RouteRule): RouteRule => ({
+  ...rule,
+  params: { ...rule.params, interval: interval(false, '5m', '15m', '1h', '4h', '1d', '24h') },
+})
+
 const A = { source: 'predmkt_a' }
 const B = { source: 'predmkt_b' }
 const P = { source: 'perpdex' }
@@ -324,14 +330,14 @@ export const UNIFIED: readonly RouteRule[] = [
 export const SCOPED: readonly RouteRule[] = [
   alias('/v1/predmkt_a/markets', MARKETS, A),
   alias('/v1/predmkt_a/markets/{identifier}', MARKET, A),
-  alias('/v1/predmkt_a/candles', CANDLES, A),
+  marketBars(alias('/v1/predmkt_a/candles', CANDLES, A)),
   alias('/v1/predmkt_a/trades', TRADES, A),
   alias('/v1/predmkt_a/orderbook', SNAPSHOTS, { ...A, include_orderbook: 'true' }, { perRow: 10 }),
   alias('/v1/predmkt_a/snapshots', SNAPSHOTS, A),
   alias('/v1/predmkt_a/snapshots/at', SNAPSHOTS_AT, A),
   alias('/v1/predmkt_b', MARKETS, { ...B, active: 'true' }),
   alias('/v1/predmkt_b/markets', MARKETS, { ...B, active: 'true' }),
-  ofPath(alias('/v1/predmkt_b/{symbol}', CANDLES, B)),
+  ofPath(marketBars(alias('/v1/predmkt_b/{symbol}', CANDLES, B))),
   alias('/v1/predmkt_b/orderbook', SNAPSHOTS, { ...B, include_orderbook: 'true' }),
   alias('/v1/predmkt_b/snapshots', SNAPSHOTS, B),
   alias('/v1/predmkt_b/snapshots/at', SNAPSHOTS_AT, B),

@@ -35,6 +35,13 @@ const page = (fallback: number, max: number) => ({
 const flag: ParamTable = { type: 'boolean', default: false }
 const refuse = (of: string, refusal = 'tier_restricted') => ({ of, whenOlder: 'refuse', refusal }) as const
 
+/** Bars of prediction markets. */
+const marketBars: ParamTable = {
+  type: 'string',
+  default: '1h',
+  enum: ['5m', '15m', '1h', '4h', '1d', '24h'],
+}
+
 const SNAPSHOT_SOURCES = ['predmkt_a', 'predmkt_b', 'perpdex', 'cexa']
 const MARKET_TYPES = ['5m', '15m', '1h', '4h', '24h']
 
@@ -285,14 +292,27 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
 
 /** Platform-scoped routes: which operation they are, and what the path fixes. */
 export const ALIASES: Readonly<
-  Record<string, { of: string; bound: Record<string, string | boolean>; row?: number; symbol?: ParamTable }>
+  Record<
+    string,
+    {
+      of: string
+      bound: Record<string, string | boolean>
+      row?: number
+      /** Parameters that this path reads in another way. */
+      params?: Record<string, ParamTable>
+    }
+  >
 > = {
   'GET /v1/predmkt_a/markets': { of: 'GET /v1/markets', bound: { source: 'predmkt_a' } },
   'GET /v1/predmkt_a/markets/{identifier}': {
     of: 'GET /v1/markets/{identifier}',
     bound: { source: 'predmkt_a' },
   },
-  'GET /v1/predmkt_a/candles': { of: 'GET /v1/candles', bound: { source: 'predmkt_a' } },
+  'GET /v1/predmkt_a/candles': {
+    of: 'GET /v1/candles',
+    bound: { source: 'predmkt_a' },
+    params: { interval: marketBars },
+  },
   'GET /v1/predmkt_a/trades': { of: 'GET /v1/trades', bound: { source: 'predmkt_a' } },
   'GET /v1/predmkt_a/orderbook': {
     of: 'GET /v1/snapshots',
@@ -306,7 +326,7 @@ export const ALIASES: Readonly<
   'GET /v1/predmkt_b/{symbol}': {
     of: 'GET /v1/candles',
     bound: { source: 'predmkt_b' },
-    symbol: symbolOrIdentifier,
+    params: { symbol: symbolOrIdentifier, interval: marketBars },
   },
   'GET /v1/predmkt_b/orderbook': {
     of: 'GET /v1/snapshots',

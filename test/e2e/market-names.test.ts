@@ -122,6 +122,10 @@ test('every list has every meta field, and has_more, next_cursor, count and retu
       assert.equal(headers.get('x-coverage-complete'), String(coverage.complete))
       assert.equal(headers.get('x-clamped'), String(meta.clamped === true))
       assert.equal(meta.source, route.bound.source ?? route.query.source ?? null, route.path)
+      const interval = { '/v1/flow': '1h', '/v1/open-interest': '1h', '/v1/perpdex/open-interest': '1h' }
+      const isCandles = route.perRow === 3 && 'token_id' in route.params
+      const shown = isCandles ? '1h' : (interval[route.path as keyof typeof interval] ?? null)
+      assert.equal(meta.interval, shown, `${route.path}: asked, fixed or by default`)
       assert.deepEqual(meta.ignored, [])
     }
   }

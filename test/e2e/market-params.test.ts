@@ -56,18 +56,34 @@ test('whole numbers: below, at and above each bound, and each wrong type', async
   }
 })
 
-test('a left-out or empty limit is the default of the contract', async () => {
+test('a left-out limit is the default of the contract', async () => {
   for (const route of UNIFIED) {
     const limit = route.params.limit
     if (limit?.kind !== 'integer') continue
     const start = route.history ? { start: '2026-05-11' } : {}
     const sized = { ...start, ...(route.path === '/v1/snapshots' ? { source: 'predmkt_b' } : {}) }
-    for (const changes of [sized, { ...sized, limit: '' }]) {
-      const answer = await service.get(urlOf(route, changes))
-      assert.equal(answer.headers.get('x-rows-returned'), String(limit.default), urlOf(route, changes))
-      assert.equal(answer.headers.get('x-rows-capped'), 'false', 'the own limit is no cap')
-      const meta = answer.json.meta as Record<string, unknown>
-      assert.equal(meta.has_more, true)
+    const answer = await service.get(urlOf(route, sized))
+    assert.equal(answer.headers.get('x-rows-returned'), String(limit.default), urlOf(route, sized))
+    assert.equal(answer.headers.get('x-rows-capped'), 'false', 'the own limit is no cap')
+    const meta = answer.json.meta as Record<string, unknown>
+    assert.equal(meta.has_more, true)
+  }
+})
+
+test('an empty parameter is refused by its name: with its own 400 where it has one, else with 422', async () => {
+  const own: Record<string, string> = {
+    symbol: 'invalid_symbol',
+    source: 'invalid_source',
+    interval: 'invalid_interval',
+    side: 'invalid_side',
+  }
+  for (const route of ROUTES) {
+    const gate = route.kind === 'list' ? ['dry_run', 'format'] : ['dry_run']
+    for (const name of [...Object.keys(route.params), ...Object.keys(route.bound), ...gate]) {
+      const code = own[name]
+      const answer = await service.get(urlOf(route, { [name]: '' }))
+      const body = assertError(answer, code === undefined ? 422 : 400, code ?? 'invalid_param')
+      assert.equal(body.param, name, route.path)
     }
   }
 })
@@ -79,17 +95,9 @@ test('enumerations: every value passes, anything else has the code of the contra
       for (const value of rule.values) {
         const answer = await service.get(urlOf(route, { [name]: value }))
         const cexaBooks = value === 'cexa' && route.path.startsWith('/v1/snapshots')
-        const noSuchBars =
-          name === 'interval' && /^\/v1\/predmkt/.test(route.path) && ['1s', '1m'].includes(value)
         const noOracleHour = name === 'source' && value === 'oracle'
         const another = route.path === '/v1/markets/{identifier}' && value !== 'predmkt_a'
-        const expected = cexaBooks
-          ? 501
-          : noOracleHour || (noSuchBars && 'market_id' in route.params && route.perRow === 3)
-            ? 400
-            : another
-              ? 404
-              : 200
+        const expected = cexaBooks ? 501 : noOracleHour ? 400 : another ? 404 : 200
         assert.equal(
           answer.status,
           expected,
@@ -221,18 +229,18 @@ test('the same instant in every spelling gives the same page', async () => {
   assert.equal(pages.size, 1)
 })
 
-test('flags: true, false, 1 and 0; anything else is 422', async () => {
+test('flags: true, false, 1, 0, yes and no in any case; anything else is 422', async () => {
   for (const route of ROUTES) {
     const flags = entries(route).filter(([, rule]) => rule.kind === 'boolean')
     for (const [name] of [...flags, ['dry_run'] as const]) {
-      for (const value of ['true', 'false', '1', '0']) {
+      for (const value of ['true', 'false', '1', '0', 'True', 'FALSE', 'yes', 'No']) {
         assert.equal(
           (await service.get(urlOf(route, { [name]: value }))).status,
           200,
           `${route.path} ${name}`,
         )
       }
-      for (const value of ['yes', 'TRUE', '2', 'null']) {
+      for (const value of ['y', 'on', 'truee', '2', 'null', ' true']) {
         const body = assertError(await service.get(urlOf(route, { [name]: value })), 422, 'invalid_param')
         assert.equal(body.param, name)
       }
@@ -283,6 +291,75 @@ test('identifiers: an unknown one is 404, one that cannot be any is 422', async 
     404,
     'market_not_found',
   )
+})
+
+test('every word for true and for false means what it says', async () => {
+  const rows = async (path: string) => (await service.get(path)).headers.get('x-rows-returned')
+  const preview = async (word: string) =>
+    (await service.get(`/v1/markets?dry_run=${word}`)).json.dry_run === true
+  for (const word of ['true', 'TRUE', 'True', '1', 'yes', 'YES']) {
+    assert.equal(
+      await rows(`/v1/markets?limit=500&active=${word}`),
+      await rows('/v1/markets?limit=500&active=true'),
+    )
+    assert.equal(await preview(word), true, word)
+  }
+  for (const word of ['false', 'FALSE', 'False', '0', 'no', 'No']) {
+    assert.equal(
+      await rows(`/v1/markets?limit=500&active=${word}`),
+      await rows('/v1/markets?limit=500&active=false'),
+    )
+    assert.equal(await preview(word), false, word)
+  }
+  assert.notEqual(
+    await rows('/v1/markets?limit=500&active=true'),
+    await rows('/v1/markets?limit=500&active=false'),
+  )
+})
+
+test('one parameter that is wrong in two ways is counted once', async () => {
+  for (const venue of ['predmkt_b', 'perpdex']) {
+    for (const symbol of ['BTC', 'ETH']) {
+      const body = assertError(await service.get(`/v1/${venue}/BTC?symbol=${symbol}`), 422, 'invalid_param')
+      assert.match(String(body.message), /^symbol is part of the path here: leave it out of the query\.$/)
+    }
+    const both = assertError(await service.get(`/v1/${venue}/DOGE?symbol=BTC`), 400, 'invalid_symbol')
+    assert.doesNotMatch(String(both.message), /parameters are wrong/)
+    assert.match(String(both.message), /part of the path.*must be one of/)
+  }
+  const twice = assertError(await service.get('/v1/candles?symbol=BTC&limit=0&limit=0'), 422, 'invalid_param')
+  assert.equal((twice.errors as unknown[]).length, 1)
+  assert.doesNotMatch(String(twice.message), /parameters are wrong/)
+})
+
+test('a start in the future is 400 invalid_time_range, with and without an end', async () => {
+  for (const route of ROUTES) {
+    if (!('start' in route.params)) continue
+    for (const changes of [
+      { start: new Date(NOW + 1).toISOString() },
+      { start: new Date(NOW + 60_000).toISOString() },
+      { start: '2030-01-01', end: '2031-01-01' },
+    ]) {
+      const body = assertError(await service.get(urlOf(route, changes)), 400, 'invalid_time_range')
+      assert.equal(body.param, 'start')
+      assert.match(String(body.message), /future/)
+    }
+    const now = await service.get(urlOf(route, { start: new Date(NOW).toISOString() }))
+    assert.equal(now.status, 200, now.text)
+  }
+})
+
+test('the intervals that a refusal allows are those that work', async () => {
+  for (const source of ['predmkt_a', 'predmkt_b', 'oracle', 'perpdex']) {
+    const wrong = source === 'perpdex' ? '2h' : '1s'
+    const refused = await service.get(`/v1/candles?symbol=BTC&source=${source}&interval=${wrong}`)
+    const { allowed } = assertError(refused, 400, 'invalid_interval') as { allowed: string[] }
+    assert.equal(allowed.includes('24h'), source !== 'oracle')
+    for (const interval of allowed) {
+      const answer = await service.get(`/v1/candles?symbol=BTC&source=${source}&interval=${interval}`)
+      assert.equal(answer.status, 200, `${source} ${interval}`)
+    }
+  }
 })
 
 test('an unknown parameter is 422 and names the nearest one; a repeated one is 422', async () => {

@@ -53,14 +53,16 @@ test('bars finer than the plan allows are 403 with the tier that has them', asyn
           { plan },
         )
         const hasBars = !path.includes('predmkt') || CANDLE_INTERVALS.predmkt_a?.includes(interval)
-        if (!PLAN_INTERVALS[plan].includes(interval)) {
+        // A path that has no such bars says so to every plan.
+        if (!hasBars) assertError(answer, 400, 'invalid_interval')
+        else if (!PLAN_INTERVALS[plan].includes(interval)) {
           const body = assertError(answer, 403, 'tier_restricted')
           const needs: Plan | undefined =
             PLANS.find((other) => PLAN_INTERVALS[other].includes(interval)) ?? 'business'
           assert.equal(body.required_tier, TIER_OF[needs], `${plan} ${path} ${interval}`)
           assert.equal(body.param, 'interval')
           assert.ok('upgrade_url' in body)
-        } else assert.equal(answer.status, hasBars ? 200 : 400, `${plan} ${path} ${interval}`)
+        } else assert.equal(answer.status, 200, `${plan} ${path} ${interval}`)
       }
     }
   }
@@ -73,10 +75,7 @@ test('a source without the interval is 400 invalid_interval and names what it ha
       if (intervals.includes(interval)) assert.equal(answer.status, 200, `${source} ${interval}`)
       else {
         const body = assertError(answer, 400, 'invalid_interval')
-        assert.deepEqual(
-          body.allowed,
-          intervals.filter((one) => one !== '24h'),
-        )
+        assert.deepEqual(body.allowed, intervals)
       }
     }
   }
@@ -109,13 +108,22 @@ test('candles and trades move an older start to the window of the plan and say s
         const rows = answer.json.data as { timestamp: string }[]
         assert.ok(rows.every((row) => Date.parse(row.timestamp) >= window))
       }
-      const before = urlOf(route, { start: iso(window - 3 * DAY), end: iso(window - 2 * MINUTE) })
-      const body = assertError(await service.get(before, { plan }), 403, 'tier_restricted')
-      assert.equal(body.earliest_start, iso(window))
-      const needs: Plan | undefined = PLANS.find(
-        (other) => NOW - (history.days[other] ?? 0) * DAY <= window - 3 * DAY,
-      )
-      assert.equal(body.required_tier, needs && TIER_OF[needs], `${route.path} ${plan}`)
+      for (const [start, end] of [
+        [window - 3 * DAY, window - 2 * MINUTE],
+        [window - 20 * DAY, window - DAY],
+        [undefined, window - DAY],
+      ] as const) {
+        const range = { ...(start === undefined ? {} : { start: iso(start) }), end: iso(end) }
+        const body = assertError(await service.get(urlOf(route, range), { plan }), 403, 'tier_restricted')
+        assert.equal(body.earliest_start, iso(window))
+        assert.equal(body.param, start === undefined ? 'end' : 'start')
+        // A plan that reaches the end serves the range, with its start moved: no higher one is needed.
+        const needs: Plan | undefined = PLANS.find((other) => NOW - (history.days[other] ?? 0) * DAY <= end)
+        assert.equal(body.required_tier, needs && TIER_OF[needs], `${route.path} ${plan} ${end}`)
+        if (needs !== undefined) {
+          assert.equal((await service.get(urlOf(route, range), { plan: needs })).status, 200)
+        }
+      }
     }
   }
 })
@@ -159,7 +167,7 @@ test('snapshots/at before the window of the plan is 402 plan_required with the t
     const source = path === '/v1/snapshots/at' ? '&source=perpdex' : ''
     const at = (time: number) => `${path}?symbol=BTC${source}&time=${iso(time)}`
     const free = assertError(await service.get(at(NOW - 8 * DAY), { plan: 'free' }), 402, 'plan_required')
-    assert.equal(free.required_tier, 'pro')
+    assert.deepEqual([free.required_tier, free.param], ['pro', 'time'])
     assert.equal(free.earliest_start, iso(NOW - 7 * DAY))
     assert.equal((await service.get(at(NOW - 8 * DAY), { plan: 'developer' })).status, 200)
     const old = assertError(

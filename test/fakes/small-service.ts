@@ -65,6 +65,7 @@ export async function startSmallService<Services>(options: {
     log,
     services: { test: services },
     openServices: services,
+    plans: plans.list(),
     upgradeUrl: '/upgrade',
   })
   const http = await startHttp({

@@ -186,18 +186,31 @@ export function number(description: string, bounds: { min: number; max: number }
   })
 }
 
+const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+  ['1', true],
+  ['0', false],
+  ['yes', true],
+  ['no', false],
+])
+
+/** The words of a boolean in a query, in any case: clients write `True`, `1` or `yes`. */
+export function readBoolean(text: string): boolean | Refusal {
+  const value = BOOLEAN_WORDS.get(text.toLowerCase())
+  if (value !== undefined) return value
+  const words = [...BOOLEAN_WORDS.keys()]
+  return new Refusal(`must be one of ${words.join(', ')}`, words)
+}
+
 /** True or false; `?flag=false` is false. */
 export function bool(description: string): Param<boolean> {
-  const words = { true: true, '1': true, false: false, '0': false } as const
   return param<boolean>({
     kind: 'flag',
     description,
     schema: { type: 'boolean' },
     example: true,
-    read: (text) =>
-      Object.hasOwn(words, text)
-        ? words[text as keyof typeof words]
-        : new Refusal('must be true or false', ['true', 'false']),
+    read: readBoolean,
   })
 }
 

@@ -16,7 +16,7 @@ import {
   withDefault,
 } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
-import { feedsOf, sourcesWithInterval, spelling } from './feeds.ts'
+import { askableIntervals, feedsOf, sourcesWithInterval, spelling } from './feeds.ts'
 import { findSubject } from './find-market.ts'
 import { listRows } from './list-rows.ts'
 import { IDENTIFIERS_IN_WORDS, marketIdParam, tokenIdParam } from './market-params.ts'
@@ -24,6 +24,11 @@ import { IDENTIFIERS_IN_WORDS, marketIdParam, tokenIdParam } from './market-para
 /** The contract publishes two variants; this is their superset, with the bounds and depths of variant A. */
 const SOURCES = ['cexa', 'cexa_spot', 'cexa_futures', 'perpdex', 'predmkt_a', 'predmkt_b', 'oracle'] as const
 const INTERVALS = ['1s', '1m', '5m', '15m', '1h', '4h', '1d', '24h'] as const satisfies Interval[]
+
+/** Prediction markets have no bars below five minutes. */
+const ofPredictions = (source: 'predmkt_a' | 'predmkt_b') => ({
+  interval: withDefault(interval(askableIntervals(source)), '1h'),
+})
 
 const NOTE =
   'Several rows per bar: one for each market and its Up and Down legs. Use market_id for both legs of one market, token_id for one series.'
@@ -71,12 +76,17 @@ export const candles = endpoint({
   returns: list('Candle', CandleRow, Type.Object({})),
   errors: ['market_not_found'],
   aliases: [
-    at('GET /v1/predmkt_a/candles', { source: 'predmkt_a' }, 'Candles of prediction market A'),
+    at(
+      'GET /v1/predmkt_a/candles',
+      { source: 'predmkt_a' },
+      'Candles of prediction market A',
+      ofPredictions('predmkt_a'),
+    ),
     at(
       'GET /v1/predmkt_b/{symbol}',
       { source: 'predmkt_b' },
       'Probability and price history of prediction market B',
-      { symbol: symbol({ orIdentifier: IDENTIFIERS_IN_WORDS }) },
+      { symbol: symbol({ orIdentifier: IDENTIFIERS_IN_WORDS }), ...ofPredictions('predmkt_b') },
     ),
     at('GET /v1/perpdex/{symbol}', { source: 'perpdex' }, 'Candles of a perpetual'),
   ],

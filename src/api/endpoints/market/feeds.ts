@@ -27,13 +27,19 @@ export function sourcesWithInterval(
   const sources = asked === undefined ? all.flatMap(sourceOf) : sourceOf(asked)
   const [only] = sources
   if (asked !== undefined && only !== undefined && !has(only)) {
-    const allowed = SOURCE_INFO[only].candleIntervals
+    const allowed = askableIntervals(only)
     throw new ApiError('invalid_interval', `interval must be one of ${allowed.join(', ')} for ${asked}.`, {
       param: 'interval',
       allowed,
     })
   }
   return [...new Set(sources)].filter(has)
+}
+
+/** The bar lengths of a source as they may be asked for: a day has two spellings. */
+export function askableIntervals(source: Source): Interval[] {
+  const stored = SOURCE_INFO[source].candleIntervals
+  return stored.flatMap((interval): Interval[] => (interval === '1d' ? ['1d', '24h'] : [interval]))
 }
 
 export function sourceOf(name: SourceName): Source[] {

@@ -233,11 +233,10 @@ function isAnchored(walk: Walk, hasMore: boolean): boolean {
   return begins && ends
 }
 
-/** The same query under the same plan and row limit. What is echoed also depends on which parameters were given. */
-function cacheName({ path, rowLimit, given, input, caller, ignored }: ListContext): string {
+/** The same query under the same plan and row limit. */
+function cacheName({ path, rowLimit, input, caller, ignored }: ListContext): string {
   // What is ignored is named in the answer, and only where it was given: a value alone does not tell.
   let text = `${caller.plan.name} ${path} ${rowLimit} ${ignored.join()}`
-  for (const name of ECHOED) text += given.has(name) ? ' 1' : ' 0'
   // Names and their order are those of the declaration; values are plain and without a line break.
   for (const name in input) {
     const value = input[name]
@@ -246,11 +245,9 @@ function cacheName({ path, rowLimit, given, input, caller, ignored }: ListContex
   return text
 }
 
-const ECHOED = ['symbol', 'source', 'interval'] as const
-
-function echo({ input, given }: ListContext) {
-  const value = (name: string) => (given.has(name) ? (input[name] ?? null) : null)
-  return { symbol: value('symbol'), source: value('source'), interval: value('interval') }
+/** As asked, as the path fixes it, or the default. */
+function echo({ input }: ListContext) {
+  return { symbol: input.symbol ?? null, source: input.source ?? null, interval: input.interval ?? null }
 }
 
 function spelled(text: string, { spell = [] }: RowsRequest): string {
