@@ -159,7 +159,7 @@ export async function startService(
   const routes = routesOf(ENDPOINTS)
   const { dashboard, sessionDoor, inviteOperator } = startDashboard({
     ...{ config, clock, log, version: deps.version, store, plans, accounts },
-    ...{ keys, gate, routes, services },
+    ...{ keys, gate, routes, services, box },
   })
   const http = await startHttp({
     host: config.host,

@@ -3,16 +3,17 @@ import type { Clock } from '../kit/clock.ts'
 import { ConflictError } from '../store/accounts.ts'
 import type { Role, SessionRecord, UserRecord, UsersStore } from '../store/users.ts'
 import { type Accounts, AccountsError } from './accounts.ts'
+import type { HashCaller } from './hash-queue.ts'
 import { PASSWORD_LENGTH, type Passwords } from './password.ts'
 
 export type { SessionRecord, UserRecord } from '../store/users.ts'
 
 /** The people who sign in: their users, sessions and the invitation of the first operator. */
 export interface People {
-  signUp(input: Credentials): Promise<UserRecord>
+  signUp(input: Credentials, caller?: HashCaller): Promise<UserRecord>
   list(): Promise<UserRecord[]>
   /** The user when e-mail and password fit. */
-  verify(input: Credentials): Promise<UserRecord | undefined>
+  verify(input: Credentials, caller?: HashCaller): Promise<UserRecord | undefined>
   changePassword(user: UserRecord, wish: { current: string; next: string }): Promise<boolean>
 
   openSession(userId: string): Promise<{ token: string; expiresAtMs: number }>
@@ -49,11 +50,12 @@ export function createPeople(deps: {
     { email, password }: Credentials,
     role: Role,
     accountId: string | null,
+    caller?: HashCaller,
   ): Promise<UserRecord> {
     const address = email.trim()
     check(address, password)
     if ((await store.findUser(address)) !== undefined) throw new ConflictError(TAKEN)
-    const passwordHash = await passwords.hash(password)
+    const passwordHash = await passwords.hash(password, caller)
     const account = accountId ?? (await newAccount(address))
     const id = `usr_${randomBytes(10).toString('hex')}`
     return store.createUser({
@@ -77,10 +79,10 @@ export function createPeople(deps: {
 
   return {
     list: () => store.listUsers(),
-    signUp: (input) => addUser(input, 'customer', null),
-    async verify({ email, password }) {
+    signUp: (input, caller) => addUser(input, 'customer', null, caller),
+    async verify({ email, password }, caller) {
       const found = await store.findUser(email.trim())
-      const fits = await passwords.verify(password, found?.passwordHash)
+      const fits = await passwords.verify(password, found?.passwordHash, caller)
       return fits ? found?.user : undefined
     },
     async changePassword(user, { current, next }) {

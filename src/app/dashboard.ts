@@ -14,6 +14,7 @@ import type { Environment } from '../core/environment.ts'
 import { ApiError } from '../core/errors.ts'
 import { builtSite } from '../dashboard/build-site.ts'
 import { createDashboard, type Dashboard } from '../dashboard/dashboard.ts'
+import { deviceCookies } from '../dashboard/device-cookie.ts'
 import type { SignedIn } from '../dashboard/route.ts'
 import { keyRoutes } from '../dashboard/routes/keys.ts'
 import { operatorRoutes } from '../dashboard/routes/operator.ts'
@@ -30,6 +31,7 @@ import type { Gate } from '../gate/gate.ts'
 import type { StreamDoor } from '../gate/stream-door.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
+import type { SecretBox } from '../kit/secret-box.ts'
 import type { BillingStore } from '../store/billing.ts'
 import type { UsersStore } from '../store/users.ts'
 import { statusView } from './dashboard-status.ts'
@@ -43,6 +45,7 @@ export interface DashboardDeps {
   readonly log: Logger
   readonly version: string
   readonly keys: KeyRing
+  readonly box: SecretBox
   readonly gate: Gate<Services>
   readonly routes: readonly PublishedRoute<Services>[]
   readonly services: Partial<Record<Environment, Services>>
@@ -69,7 +72,8 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
     clock,
     planOfNew: plans.get(config.signUpPlan).name,
   })
-  const cookies = sessionCookies({ secure: config.publicUrl?.startsWith('https:') ?? false })
+  const secure = config.publicUrl?.startsWith('https:') ?? false
+  const cookies = sessionCookies({ secure })
   const billing =
     config.billingSecret === null
       ? undefined
@@ -92,6 +96,7 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
     plans,
     audit,
     cookies,
+    devices: deviceCookies({ box: deps.box, secure }),
     clock,
     signUp: config.signUp,
     version: deps.version,

@@ -1,6 +1,6 @@
 import { AccountsError } from '../accounts/accounts.ts'
 import { type Billing, SignatureError } from '../accounts/billing.ts'
-import { BusyError } from '../accounts/password.ts'
+import { BusyError } from '../accounts/hash-queue.ts'
 import type { People } from '../accounts/people.ts'
 import { routeFinder } from '../api/publish/router.ts'
 import { ApiError, publicCode } from '../core/errors.ts'

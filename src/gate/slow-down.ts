@@ -1,4 +1,5 @@
 import type { Clock } from '../kit/clock.ts'
+import { addressGroup } from '../kit/ip-range.ts'
 import { Lru } from '../kit/lru.ts'
 
 /**
@@ -10,6 +11,8 @@ const FREE_FAILURES = 20
 const FIRST_DELAY_MS = 100
 const LONGEST_DELAY_MS = 3_000
 const MAX_HELD = 256
+/** One address cannot take the places of all others. */
+const MAX_HELD_PER_ADDRESS = 16
 const REMEMBERED_ADDRESSES = 50_000
 
 export interface SlowDown {
@@ -18,25 +21,33 @@ export interface SlowDown {
 }
 
 export function createSlowDown(clock: Clock): SlowDown {
-  const failures = new Lru<string, { count: number; sinceMs: number }>({ maxEntries: REMEMBERED_ADDRESSES })
+  const failures = new Lru<string, { count: number; sinceMs: number; held: number }>({
+    maxEntries: REMEMBERED_ADDRESSES,
+  })
   let held = 0
   return {
     async afterFailure(address) {
       const nowMs = clock.now()
-      const known = failures.get(address)
-      const entry =
-        known !== undefined && nowMs - known.sinceMs < WINDOW_MS ? known : { count: 0, sinceMs: nowMs }
+      const name = addressGroup(address)
+      const entry = failures.get(name) ?? { count: 0, sinceMs: nowMs, held: 0 }
+      const ageMs = nowMs - entry.sinceMs
+      if (ageMs < 0 || ageMs >= WINDOW_MS) {
+        entry.count = 0
+        entry.sinceMs = nowMs
+      }
       entry.count++
-      failures.set(address, entry)
+      failures.set(name, entry)
       const excess = entry.count - FREE_FAILURES
       if (excess <= 0) return true
-      if (held >= MAX_HELD) return false
+      if (held >= MAX_HELD || entry.held >= MAX_HELD_PER_ADDRESS) return false
       held++
+      entry.held++
       try {
         await clock.sleep(Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(excess - 1, 10)))
         return true
       } finally {
         held--
+        entry.held--
       }
     },
   }

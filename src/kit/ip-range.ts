@@ -33,3 +33,36 @@ export function plainAddress(address: string): string {
   if (!address.startsWith(':')) return address
   return /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address) ? address.slice(7) : address
 }
+
+const HEXTETS = 8
+
+/**
+ * Whom an address stands for when attempts are counted: an IPv4 address for itself, an IPv6 address for its /64,
+ * which is the least that one subscriber is given. An IPv4-mapped address, however it is spelled, is IPv4.
+ */
+export function addressGroup(address: string): string {
+  const plain = plainAddress(address.split('%')[0] ?? '')
+  if (isIP(plain) !== 6) return plain
+  const [left = '', right] = plain.toLowerCase().split('::')
+  const head = hextetsOf(left)
+  const tail = hextetsOf(right ?? '')
+  const zeros = right === undefined ? [] : Array<number>(HEXTETS - head.length - tail.length).fill(0)
+  const all = [...head, ...zeros, ...tail]
+  if (all.slice(0, 5).every((part) => part === 0) && all[5] === 0xffff) {
+    const bytes = all.slice(6).flatMap((part) => [part >> 8, part & 255])
+    return bytes.join('.')
+  }
+  return `${all
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`
+}
+
+function hextetsOf(text: string): number[] {
+  if (text === '') return []
+  return text.split(':').flatMap((part) => {
+    if (!part.includes('.')) return [Number.parseInt(part, 16)]
+    const [a = 0, b = 0, c = 0, d = 0] = part.split('.').map(Number)
+    return [(a << 8) | b, (c << 8) | d]
+  })
+}

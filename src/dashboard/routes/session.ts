@@ -2,11 +2,12 @@ import { Type } from 'typebox'
 import type { Accounts } from '../../accounts/accounts.ts'
 import type { AuditLog } from '../../accounts/audited.ts'
 import { PASSWORD_LENGTH } from '../../accounts/password.ts'
-import type { Credentials, People, UserRecord } from '../../accounts/people.ts'
+import type { People, UserRecord } from '../../accounts/people.ts'
 import type { PlanBook } from '../../accounts/plans.ts'
-import type { SignInGuard } from '../../accounts/sign-in-guard.ts'
+import { type SignInGuard, TooManyAttempts } from '../../accounts/sign-in-guard.ts'
 import type { Environment } from '../../core/environment.ts'
 import type { Clock } from '../../kit/clock.ts'
+import type { DeviceCookies } from '../device-cookie.ts'
 import {
   DashboardError,
   type DashboardReply,
@@ -29,6 +30,7 @@ export interface SessionDeps {
   readonly plans: PlanBook
   readonly audit: AuditLog
   readonly cookies: SessionCookies
+  readonly devices: DeviceCookies
   readonly clock: Clock
   readonly signUp: boolean
   readonly version: string
@@ -43,7 +45,6 @@ const Welcome = Type.Object(
   { additionalProperties: false },
 )
 const NewPassword = Type.Object({ current: password, next: password }, { additionalProperties: false })
-const SIGN_UPS_PER_ADDRESS = 'sign-up'
 
 async function viewOf(
   { accounts, plans, ...deps }: SessionDeps,
@@ -81,13 +82,13 @@ export async function currentSession(
 
 /** Signing up, in and out. Every sign-in gives the cookie a new value. */
 export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
-  const { people, guard, cookies, clock } = deps
+  const { people, guard, cookies, devices, clock } = deps
 
   async function enter(user: UserRecord, context: RouteContext): Promise<DashboardReply> {
     await people.closeSession(context.token)
     const { token, expiresAtMs } = await people.openSession(user.id)
     const cookie = cookies.set(token, (expiresAtMs - clock.now()) / 1000)
-    return json(await viewOf(deps, token, user), 200, cookie)
+    return json(await viewOf(deps, token, user), 200, [...cookie, ...devices.set(user.email)])
   }
 
   const note = (user: UserRecord, action: string, { address }: { address: string }) =>
@@ -98,16 +99,9 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
       detail: `from ${address}`,
     })
 
-  /** Waits as long as earlier failures ask for. */
-  async function slowly(credentials: Credentials, { request }: RouteContext): Promise<void> {
-    const seconds = await guard.before(credentials.email, request.address)
-    if (seconds === undefined) return
-    throw new DashboardError(
-      429,
-      'rate_limited',
-      `Too many failed attempts. Try again in ${Math.ceil(seconds / 60)} minutes.`,
-      ['Retry-After', String(seconds)],
-    )
+  const refuseCrowd = (error: unknown): never => {
+    if (!(error instanceof TooManyAttempts)) throw error
+    throw new DashboardError(429, 'rate_limited', error.message, ['Retry-After', String(error.retryAfterS)])
   }
 
   return [
@@ -117,13 +111,16 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
     }),
     openRoute('POST sign-in', async (context) => {
       const credentials = readBody(SignIn, context.request)
-      await slowly(credentials, context)
-      const user = await people.verify(credentials)
+      const { address, headers } = context.request
+      const knownDevice = devices.knows(headers, credentials.email)
+      const user = await guard
+        .signIn({ email: credentials.email, address, knownDevice }, ({ known }) =>
+          people.verify(credentials, { address, known }),
+        )
+        .catch(refuseCrowd)
       if (user === undefined) {
-        guard.failed(credentials.email, context.request.address)
         throw new DashboardError(401, 'wrong_credentials', 'The e-mail address or the password is wrong.')
       }
-      guard.succeeded(credentials.email)
       if (user.role === 'operator') await note(user, 'operator.signed_in', context.request)
       return enter(user, context)
     }),
@@ -131,9 +128,10 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
       if (!deps.signUp)
         throw new DashboardError(403, 'sign_up_off', 'Sign-up is switched off on this service.')
       const credentials = readBody(SignIn, context.request)
-      await slowly({ ...credentials, email: SIGN_UPS_PER_ADDRESS + context.request.address }, context)
-      guard.failed(SIGN_UPS_PER_ADDRESS + context.request.address, context.request.address)
-      const user = await people.signUp(credentials)
+      const { address } = context.request
+      const user = await guard
+        .signUp(address, () => people.signUp(credentials, { address, known: false }))
+        .catch(refuseCrowd)
       await note(user, 'user.signed_up', context.request)
       return enter(user, context)
     }),
@@ -152,9 +150,10 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
     userRoute('POST password', async (context) => {
       const { user } = context.session
       const wish = readBody(NewPassword, context.request)
-      await slowly({ email: user.email, password: '' }, context)
-      if (!(await people.changePassword(user, wish))) {
-        guard.failed(user.email, context.request.address)
+      const changed = await guard
+        .changePassword(user.id, () => people.changePassword(user, wish))
+        .catch(refuseCrowd)
+      if (!changed) {
         throw new DashboardError(403, 'wrong_credentials', 'The current password is wrong.')
       }
       await people.closeOtherSessions(user.id, context.token)

@@ -6,6 +6,9 @@ import { writeTransaction } from './open.ts'
 /** Rows of users, sessions, invitations and the audit log. */
 type Row = Record<string, unknown>
 
+/** Of one user; the oldest ends when there would be more. */
+export const MAX_SESSIONS = 50
+
 export function userReaders(db: DatabaseSync) {
   const byId = db.prepare('SELECT * FROM users WHERE id = ?')
   const byEmail = db.prepare('SELECT * FROM users WHERE email = ?')
@@ -48,6 +51,10 @@ export function userWriters(db: DatabaseSync) {
   )
   const setPassword = db.prepare('UPDATE users SET password_hash = ? WHERE id = ?')
   const insertSession = db.prepare('INSERT INTO sessions VALUES (?, ?, ?, ?)')
+  const dropOldest = db.prepare(
+    `DELETE FROM sessions WHERE user_id = ?1 AND hash NOT IN
+       (SELECT hash FROM sessions WHERE user_id = ?1 ORDER BY created_at DESC, hash LIMIT ${MAX_SESSIONS})`,
+  )
   const deleteSession = db.prepare('DELETE FROM sessions WHERE hash = ?')
   const deleteSessions = db.prepare('DELETE FROM sessions WHERE user_id = ? AND hash <> ?')
   const pruneSessions = db.prepare('DELETE FROM sessions WHERE expires_at <= ?')
@@ -71,8 +78,10 @@ export function userWriters(db: DatabaseSync) {
     },
     setPassword: (...[userId, hash]: Parameters<UsersStore['setPassword']>) =>
       setPassword.run(hash, userId).changes > 0,
-    createSession: (session: Parameters<UsersStore['createSession']>[0]) =>
-      void insertSession.run(session.hash, session.userId, session.createdAtMs, session.expiresAtMs),
+    createSession: (session: Parameters<UsersStore['createSession']>[0]) => {
+      insertSession.run(session.hash, session.userId, session.createdAtMs, session.expiresAtMs)
+      dropOldest.run(session.userId)
+    },
     deleteSession: (hash: string) => void deleteSession.run(hash),
     deleteSessionsOf: (userId: string, exceptHash = '') => void deleteSessions.run(userId, exceptHash),
     pruneSessions: (nowMs: number) => void pruneSessions.run(nowMs),

@@ -101,3 +101,22 @@ test('sessions end one by one, all but one, and by their time; the audit log rea
     )
     await store.close()
   }))
+
+test('a user has at most 50 sessions: the oldest ends, and nobody else is touched', () =>
+  withFile(async (file) => {
+    const store = openSqliteAccounts({ file, clock: systemClock })
+    await store.createAccount({ id: 'acc_1', email: 'x@y', plan: 'free', billingDay: 1, createdAtMs: 1 })
+    await store.createUser({ id: 'usr_1', passwordHash: 'h', ...USER })
+    await store.createUser({ id: 'usr_2', passwordHash: 'h', ...USER, email: 'b@example.com' })
+    await store.createSession({ hash: 'other', userId: 'usr_2', createdAtMs: 0, expiresAtMs: 9_000 })
+    for (let i = 0; i < 60; i++) {
+      await store.createSession({ hash: `s${i}`, userId: 'usr_1', createdAtMs: i, expiresAtMs: 9_000 })
+    }
+    const found = await Promise.all(Array.from({ length: 60 }, (_, i) => store.findSession(`s${i}`)))
+    assert.deepEqual(
+      found.map((session) => session !== undefined),
+      Array.from({ length: 60 }, (_, i) => i >= 10),
+    )
+    assert.ok(await store.findSession('other'))
+    await store.close()
+  }))

@@ -1,0 +1,54 @@
+import { addressGroup } from '../kit/ip-range.ts'
+
+/**
+ * The line in front of the password hash: few run at a time, because each takes 19 MiB and a core for a moment.
+ * Who is known never waits behind strangers and is never refused for them; one address cannot fill the line for
+ * all others.
+ */
+const MAX_RUNNING = 2
+const MAX_WAITING = { known: 64, other: 128 }
+const MAX_WAITING_PER_ADDRESS = 4
+
+/** For whom a hash is computed: from which address, and whether device or session are known. */
+export interface HashCaller {
+  readonly address: string
+  readonly known: boolean
+}
+
+export class BusyError extends Error {
+  override readonly name = 'BusyError'
+}
+
+export type HashQueue = <T>(caller: HashCaller, work: () => Promise<T>) => Promise<T>
+
+export function createHashQueue(): HashQueue {
+  const waiting = { known: [] as (() => void)[], other: [] as (() => void)[] }
+  const waitingOf = new Map<string, number>()
+  let running = 0
+
+  async function wait({ known, address }: HashCaller): Promise<void> {
+    const line = known ? 'known' : 'other'
+    const name = `${line} ${addressGroup(address)}`
+    const ahead = waitingOf.get(name) ?? 0
+    const isCrowd = address !== '' && ahead >= MAX_WAITING_PER_ADDRESS
+    if (isCrowd || waiting[line].length >= MAX_WAITING[line]) throw new BusyError('too many sign-ins wait')
+    waitingOf.set(name, ahead + 1)
+    await new Promise<void>((resolve) => waiting[line].push(resolve))
+    const left = (waitingOf.get(name) ?? 1) - 1
+    if (left > 0) waitingOf.set(name, left)
+    else waitingOf.delete(name)
+  }
+
+  return async (caller, work) => {
+    if (running < MAX_RUNNING) running++
+    // The one that ends hands its place on.
+    else await wait(caller)
+    try {
+      return await work()
+    } finally {
+      const next = waiting.known.shift() ?? waiting.other.shift()
+      if (next === undefined) running--
+      else next()
+    }
+  }
+}

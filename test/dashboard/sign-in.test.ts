@@ -1,0 +1,68 @@
+/** Guesses at a password, tried through the real HTTP interface: slow for the guesser, never a lock for the owner. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startTestService, type TestService } from '../fakes/service.ts'
+import { PASSWORD, visit } from './session.ts'
+
+let service: TestService
+
+before(async () => {
+  service = await startTestService({ env: { TAPELINE_TRUSTED_PROXIES: '127.0.0.0/8' } })
+})
+after(() => service.stop())
+
+const SPELLINGS = ['OWNER@example.com', ' owner@example.com', 'owner@EXAMPLE.com ', '\towner@example.com']
+
+async function signIn(email: string, password: string, address: string, device = '') {
+  const { csrf, cookie } = await visit(service.url)
+  const startedMs = performance.now()
+  const answer = await fetch(`${service.url}/dashboard/api/sign-in`, {
+    method: 'POST',
+    body: JSON.stringify({ email, password }),
+    headers: {
+      cookie: `${cookie}; ${device}`,
+      'X-CSRF-Token': csrf,
+      'Content-Type': 'application/json',
+      'X-Forwarded-For': address,
+    },
+  })
+  const cookies = answer.headers.getSetCookie()
+  await answer.arrayBuffer()
+  return {
+    status: answer.status,
+    ms: performance.now() - startedMs,
+    device: cookies.find((text) => text.startsWith('tapeline_device='))?.split(';')[0] ?? '',
+    cookies,
+  }
+}
+
+test('guesses at once and in many spellings are slowed; the owner passes, with a known device without waiting', async () => {
+  const session = await visit(service.url)
+  const { status } = await session.enter('sign-up', { email: 'owner@example.com', password: PASSWORD })
+  assert.equal(status, 200)
+  const first = await signIn('owner@example.com', PASSWORD, '192.0.2.1')
+  assert.equal(first.status, 200)
+  assert.match(first.device, /^tapeline_device=[\w-]{40,}$/)
+  for (const cookie of first.cookies) assert.match(cookie, /; HttpOnly; SameSite=Lax/)
+
+  const guesses = await Promise.all(
+    Array.from({ length: 5 }, (_, i) =>
+      signIn(SPELLINGS[i % SPELLINGS.length] ?? '', 'a wrong password', `2001:db8:0:${i}::1`),
+    ),
+  )
+  assert.deepEqual([...new Set(guesses.map((guess) => guess.status))], [401])
+  const slowest = Math.max(...guesses.map((guess) => guess.ms))
+  assert.ok(slowest >= 500, `the last of them waits half a second: ${slowest}`)
+
+  // Sealed by this service for one e-mail: nothing else will do.
+  const [forged, known] = await Promise.all([
+    signIn('owner@example.com', 'a wrong password', '192.0.2.9', 'tapeline_device=AAAA'),
+    signIn('owner@example.com', PASSWORD, '192.0.2.1', first.device),
+  ])
+  assert.equal(known.status, 200)
+  assert.equal(forged.status, 401)
+  assert.ok(forged.ms - known.ms > 500, `${forged.ms} and ${known.ms}`)
+  const stranger = await signIn('owner@example.com', PASSWORD, '192.0.2.3')
+  assert.equal(stranger.status, 200, 'the right password passes, after its wait')
+  assert.ok(stranger.ms >= 2_000)
+})
