@@ -1,6 +1,3 @@
-import { randomBytes } from 'node:crypto'
-import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Accounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
@@ -8,6 +5,7 @@ import { Ledger } from './accounts/ledger.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
 import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
+import { type BoundPort, bindPort } from './api/http/bind-port.ts'
 import { docsFiles } from './api/http/docs-page.ts'
 import { startHttp } from './api/http/server.ts'
 import { asyncapiDocument } from './api/publish/asyncapi.ts'
@@ -17,11 +15,13 @@ import { openapiDocument } from './api/publish/openapi.ts'
 import { routesOf } from './api/publish/router.ts'
 import { startChain } from './app/chain.ts'
 import { startDashboard } from './app/dashboard.ts'
+import { lockDataFolder, prepareDataFolder } from './app/data-folder.ts'
 import { openDeliveryStore, startDelivery } from './app/delivery.ts'
 import { checkVenueSettings } from './app/live-setting.ts'
 import { startMarket } from './app/market.ts'
 import { openAccounts } from './app/open-accounts.ts'
 import type { Probe } from './app/parts.ts'
+import { openSecrets } from './app/secrets.ts'
 import { serviceStatus } from './app/status.ts'
 import type { Config } from './config.ts'
 import { cursorCodec } from './core/cursor.ts'
@@ -35,9 +35,8 @@ import { createStreamDoor } from './gate/stream-door.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
-import { createSecretBox } from './kit/secret-box.ts'
-import { createShutdown } from './kit/shutdown.ts'
-import { type AccountsStore, ConflictError } from './store/accounts.ts'
+import { createShutdown, type Shutdown } from './kit/shutdown.ts'
+import type { AccountsStore } from './store/accounts.ts'
 import type { Hub } from './stream/hub.ts'
 
 /**
@@ -55,19 +54,43 @@ export interface Service {
 }
 
 const LEDGER_PRUNE_INTERVAL_MS = 3_600_000
-const SECRET_BYTES = 32
 /** The rest of the time is for what has to be written down. */
 const HTTP_SHARE_OF_SHUTDOWN = 0.6
 const DEMO_EMAIL = 'demo@localhost'
 
-export async function startService(
-  config: Config,
-  deps: { clock: Clock; log: Logger; version: string },
-): Promise<Service> {
-  const { clock, log } = deps
+interface ServiceDeps {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly version: string
+}
+
+/**
+ * First the port, then the lock of the data folder, then everything else: a second service, on the same port or on
+ * the same folder, ends before it has touched anything.
+ */
+export async function startService(config: Config, deps: ServiceDeps): Promise<Service> {
   checkDeclarations(ENDPOINTS)
   checkVenueSettings(config)
   const shutdown = createShutdown()
+  const bound = await bindPort(config)
+  shutdown.add('port', () => bound.close())
+  try {
+    prepareDataFolder(config.data)
+    const lock = lockDataFolder(config.data, { clock: deps.clock, address: bound.url })
+    shutdown.add('lock of the data folder', () => lock.release())
+    return await startParts(config, deps, { shutdown, bound })
+  } catch (error) {
+    await shutdown.run(config.shutdownSeconds * 1000)
+    throw error
+  }
+}
+
+async function startParts(
+  config: Config,
+  deps: ServiceDeps,
+  { shutdown, bound }: { shutdown: Shutdown; bound: BoundPort },
+): Promise<Service> {
+  const { clock, log } = deps
   const { store, plans, accounts } = openAccounts(config, clock)
   shutdown.add('accounts store', () => store.close())
   const metrics = createMetrics({ defaults: true })
@@ -104,8 +127,10 @@ export async function startService(
     sourcesCatalog: sourcesCatalog(ENDPOINTS),
     features: (plan: Plan) => featuresOf(ENDPOINTS, plan),
   }
-  const box = createSecretBox(secretFile(join(config.data, 'webhook.key')))
-  const cursors = cursorCodec(secretFile(join(config.data, 'cursor.key')))
+  const isFirstStart = (await store.listAccounts()).length === 0
+  const secrets = openSecrets(config.data, { isFirstStart, log })
+  const { box } = secrets
+  const cursors = cursorCodec(secrets.cursorKey)
   const services: Partial<Record<Environment, Services>> = {}
   const hubs: Partial<Record<Environment, Hub>> = {}
   const recordings: (() => void)[] = []
@@ -115,6 +140,7 @@ export async function startService(
     const market = await startMarket(parts, cursors)
     recordings.push(market.record)
     const deliveries = openDeliveryStore(parts)
+    await secrets.checkWebhooks(environment, deliveries)
     const chain = await startChain(parts, cursors, await deliveries.highestSeq())
     const delivery = await startDelivery(parts, {
       store: deliveries,
@@ -144,6 +170,8 @@ export async function startService(
     }
   }
 
+  secrets.keep()
+
   const gate = createGate<Services>({
     keys,
     ledger,
@@ -164,6 +192,7 @@ export async function startService(
   const http = await startHttp({
     host: config.host,
     port: config.port,
+    bound,
     bodyLimitBytes: config.bodyLimitBytes,
     trustedProxies: config.trustedProxies,
     corsOrigins: config.corsOrigins,
@@ -235,34 +264,10 @@ async function askPart(name: string, check: () => Promise<void>): Promise<Readin
   }
 }
 
-/** A secret of this installation, made on first use and kept in the data folder. */
-function secretFile(file: string): Buffer {
-  if (!existsSync(file)) {
-    // Two processes may start on one empty folder: the file appears whole, and the first one wins.
-    const own = `${file}.${process.pid}`
-    writeFileSync(own, randomBytes(SECRET_BYTES), { mode: 0o600 })
-    try {
-      linkSync(own, file)
-    } catch (error) {
-      if ((error as { code?: string }).code !== 'EEXIST') throw error
-    } finally {
-      rmSync(own)
-    }
-  }
-  const secret = readFileSync(file)
-  if (secret.length !== SECRET_BYTES) throw new Error(`${file} is not a secret of ${SECRET_BYTES} bytes`)
-  return secret
-}
-
 /** An empty data folder gets a demo account and one test key, once. */
 async function createDemoAccount(store: AccountsStore, accounts: Accounts): Promise<string | undefined> {
   if ((await store.listAccounts()).length > 0) return undefined
-  const account = await accounts.create({ email: DEMO_EMAIL, plan: 'business' }).catch((error: unknown) => {
-    // Another process started on the same empty folder at the same moment: the key is its to print.
-    if (error instanceof ConflictError) return undefined
-    throw error
-  })
-  if (account === undefined) return undefined
+  const account = await accounts.create({ email: DEMO_EMAIL, plan: 'business' })
   const { key } = await accounts.createKey({ accountId: account.id, environment: 'test', name: 'demo' })
   return key
 }

@@ -3,6 +3,7 @@ import { enableCompileCache } from 'node:module'
 import { AccountsError } from './accounts/accounts.ts'
 import { auditedAccounts, createAuditLog } from './accounts/audited.ts'
 import { PlanFileError } from './accounts/plans.ts'
+import { DataFolderError } from './app/data-folder.ts'
 import type { OpenMarketAccess } from './app/market-access.ts'
 import { openAccounts } from './app/open-accounts.ts'
 import { ACCOUNT_COMMANDS } from './cli/accounts-commands.ts'
@@ -23,6 +24,8 @@ import { NewerDatabaseError } from './store/sqlite/migrate.ts'
  * commands need is loaded when they run, and its compiled form is kept for the next start.
  */
 enableCompileCache()
+/** Whatever is written is for the one who runs the service. */
+process.umask(0o077)
 
 const VERSION = String(
   (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: unknown })
@@ -155,6 +158,7 @@ const KNOWN_ERRORS = [
   ConflictError,
   ConfigError,
   PlanFileError,
+  DataFolderError,
   NewerDatabaseError,
 ]
 

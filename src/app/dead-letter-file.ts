@@ -47,7 +47,7 @@ export function openDeadLetterFile(options: {
     while (waiting.length > 0) {
       const byVenue = Map.groupBy(waiting, ({ venue }) => venue)
       waiting = []
-      await mkdir(dirname(prefix), { recursive: true })
+      await mkdir(dirname(prefix), { recursive: true, mode: 0o700 })
       for (const [venue, letters] of byVenue) {
         const file = fileOf(venue)
         const lines = letters.map(({ line }) => line).join('')

@@ -1,5 +1,5 @@
 /** The market half as commands see it: stores, venues and backfills, opened when asked for. */
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { type BackfillRequest, type BackfillSummary, type MarketAccess, UsageError } from '../cli/command.ts'
@@ -17,6 +17,7 @@ import { openSqliteChain } from '../store/sqlite/chain.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import { VENUE_NAMES, VENUES, type VenueName } from '../venues/list.ts'
 import type { Venue } from '../venues/venue.ts'
+import { prepareDataFolder } from './data-folder.ts'
 import { SANDBOX_FILE, type SandboxReady, sandboxExchanges, sandboxWorld } from './exchanges.ts'
 import { liveSetting } from './live-setting.ts'
 import { openVenue, type VenueSetting } from './open-venue.ts'
@@ -37,7 +38,7 @@ export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }
   function store(environment: Environment): Promise<EnvironmentStore> {
     const known = stores.get(environment)
     if (known !== undefined) return known
-    mkdirSync(config.data, { recursive: true })
+    prepareDataFolder(config.data)
     const opening = openSqliteEnvironment({ file: join(config.data, `${environment}.db`), clock })
     stores.set(environment, opening)
     opened.push(async () => (await opening).close())

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Accounts, createAccounts } from '../accounts/accounts.ts'
 import { type PlanBook, PlanFileError, planBook } from '../accounts/plans.ts'
@@ -8,6 +8,7 @@ import type { AccountsStore } from '../store/accounts.ts'
 import type { BillingStore } from '../store/billing.ts'
 import { openSqliteAccounts } from '../store/sqlite/accounts.ts'
 import type { UsersStore } from '../store/users.ts'
+import { prepareDataFolder } from './data-folder.ts'
 
 export interface AccountsParts {
   store: AccountsStore & UsersStore & BillingStore
@@ -17,7 +18,7 @@ export interface AccountsParts {
 
 /** Accounts and keys on this data folder; the command line uses the same as the service. */
 export function openAccounts(config: Config, clock: Clock): AccountsParts {
-  mkdirSync(config.data, { recursive: true })
+  prepareDataFolder(config.data)
   const plans = planBook(config.plans === null ? undefined : readPlans(config.plans))
   const store = openSqliteAccounts({ file: join(config.data, 'accounts.db'), clock })
   return { store, plans, accounts: createAccounts({ store, plans, clock }) }

@@ -1,4 +1,4 @@
-/** Metering is exact under concurrency, over one process and over two, and across a kill. */
+/** Metering is exact under concurrency and across a kill; over two processes: `shared-credits.test.ts`. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -8,16 +8,14 @@ import { systemClock } from '../../src/kit/clock.ts'
 import { burst } from '../fakes/burst.ts'
 import { ask } from '../fakes/client.ts'
 import { makeAccount, makeKey } from '../fakes/keys.ts'
-import { type ChildService, dataFolder, printedKey, spawnService } from '../fakes/service.ts'
+import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts'
 
 const PRICE = 25
 const folder = dataFolder()
 let first: ChildService
-let second: ChildService
 let parts: AccountsParts
 before(async () => {
-  // Both at the same moment on an empty folder: one creates the demo account, both must start.
-  ;[first, second] = await Promise.all([spawnService(folder.path), spawnService(folder.path)])
+  first = await spawnService(folder.path)
   const { config } = loadConfig({
     TAPELINE_DATA: folder.path,
     TAPELINE_PLANS: join(folder.path, 'plans.json'),
@@ -25,7 +23,7 @@ before(async () => {
   parts = openAccounts(config, systemClock)
 })
 after(async () => {
-  await Promise.all([first.kill('SIGKILL'), second.kill('SIGKILL')])
+  await first.kill('SIGKILL')
   await parts.store.close()
   folder.remove()
 })
@@ -46,15 +44,6 @@ async function usedBy(id: string) {
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 400))
 
-test('two services start at the same moment on one empty folder, and one demo key is printed', async () => {
-  await Promise.race([first, second].map(printedKey))
-  await new Promise((resolve) => setTimeout(resolve, 200))
-  const keys = [first, second].flatMap(
-    (service) => service.printed().match(/shown this once: svc_test_\w+/g) ?? [],
-  )
-  assert.equal(keys.length, 1)
-})
-
 test('2,000 parallel requests against a balance for 500 give exactly 500 successes', async () => {
   const { id, key } = await payer(500 * PRICE)
   const url = `${first.url}/v1/sources`
@@ -63,34 +52,6 @@ test('2,000 parallel requests against a balance for 500 give exactly 500 success
   assert.equal(broken, 0)
   await settled()
   assert.deepEqual(await usedBy(id), { used: 12_500, remaining: 0, usage: 12_500, requests: 500 })
-})
-
-test('the same over two processes on one data folder: exactly 500', async () => {
-  const { id, key } = await payer(500 * PRICE)
-  const urls = [`${first.url}/v1/sources`, `${second.url}/v1/sources`]
-  const { statuses } = await burst({ urls, key, count: 2_000, connections: 250 })
-  assert.deepEqual(Object.fromEntries(statuses), { 200: 500, 402: 1_500 })
-  await settled()
-  assert.deepEqual(await usedBy(id), { used: 12_500, remaining: 0, usage: 12_500, requests: 500 })
-})
-
-test('while two processes share a balance that lasts, nobody is refused', async () => {
-  const { id, key } = await payer(3_000 * PRICE)
-  const urls = [`${first.url}/v1/sources`, `${second.url}/v1/sources`]
-  const { statuses } = await burst({ urls, key, count: 1_500, connections: 100 })
-  assert.deepEqual(Object.fromEntries(statuses), { 200: 1_500 })
-  await settled()
-  assert.equal((await usedBy(id)).used, 1_500 * PRICE)
-})
-
-test('a key cap is exact too, over two processes', async () => {
-  const { id } = await payer(10_000 * PRICE)
-  const key = await makeKey(parts.accounts, { accountId: id, creditCap: 40 * PRICE })
-  const urls = [`${first.url}/v1/sources`, `${second.url}/v1/sources`]
-  const { statuses } = await burst({ urls, key, count: 200, connections: 50 })
-  assert.deepEqual(Object.fromEntries(statuses), { 200: 40, 402: 160 })
-  await settled()
-  assert.equal((await usedBy(id)).usage, 40 * PRICE)
 })
 
 test('credits set from outside count within one second', async () => {

@@ -12,6 +12,7 @@ import { addressMatcher, parseCidr, plainAddress } from '../../kit/ip-range.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { Metrics } from '../../kit/metrics.ts'
 import { methodFinder, type PublishedRoute } from '../publish/router.ts'
+import { type BoundPort, bindPort } from './bind-port.ts'
 import { callerAddress } from './caller-address.ts'
 import { answerClientError } from './client-error.ts'
 import { createCors } from './cors.ts'
@@ -30,6 +31,8 @@ import { acceptStreams, STREAM_PATH, type StreamOptions } from './websocket.ts'
 export interface HttpOptions<Services> {
   readonly host: string
   readonly port: number
+  /** The port, where it was taken before. */
+  readonly bound?: BoundPort
   readonly bodyLimitBytes: number
   readonly trustedProxies: readonly string[]
   readonly corsOrigins: readonly string[]
@@ -164,10 +167,12 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     keepAliveMs: KEEP_ALIVE_MS,
     now: systemClock.now,
   })
-  const url = await app.listen({ host: options.host, port: options.port })
+  const bound = options.bound ?? (await bindPort(options))
+  await app.ready()
+  await bound.handOver(app.server)
   const metricsServer = await startMetricsServer(options)
   return {
-    url,
+    url: bound.url,
     metricsUrl: metricsServer?.url ?? null,
     close: async (graceMs) => {
       await streams?.close()

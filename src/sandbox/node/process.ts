@@ -102,7 +102,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
   process.once('SIGTERM', () => void stop())
   process.once('SIGINT', () => void stop())
-  if (values['with-parent']) process.stdin.resume().once('end', () => void stop())
+  // Its successor may be reading the state folder by now: what is there is whole, nothing more is written.
+  if (values['with-parent']) process.stdin.resume().once('end', () => process.exit(0))
   const ready = {
     ready: true,
     pid: process.pid,

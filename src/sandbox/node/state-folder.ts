@@ -62,7 +62,7 @@ function* journaled(file: string): Generator<Block> {
 }
 
 export function openStateFolder(folder: string, options: ChainOptions): StateFolder {
-  mkdirSync(folder, { recursive: true })
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
   const snapshotFile = join(folder, 'chain.snapshot')
   const journalFile = join(folder, 'chain.journal')
   const saved = load(snapshotFile, options)

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 /** How long a connection waits for another one's write lock before it gives up. */
@@ -24,6 +25,7 @@ export interface OpenOptions {
  */
 export function openDatabase(options: OpenOptions): DatabaseSync {
   const readOnly = options.readOnly ?? false
+  if (!readOnly && options.file !== ':memory:') createPrivately(options.file)
   const database = new DatabaseSync(options.file, {
     readOnly,
     timeout: options.busyTimeoutMs ?? BUSY_TIMEOUT_MS,
@@ -46,6 +48,18 @@ export function openDatabase(options: OpenOptions): DatabaseSync {
   } catch (error) {
     database.close()
     throw error
+  }
+}
+
+/**
+ * A new file is for its owner only, whatever the umask of the process; the engine gives its log and its index the
+ * same mode. An existing file is not opened here: closing it would end the locks that this process has on it.
+ */
+export function createPrivately(file: string): void {
+  try {
+    closeSync(openSync(file, 'ax', 0o600))
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EEXIST') throw error
   }
 }
 

@@ -1,0 +1,72 @@
+/**
+ * The port is taken before anything else is touched: a second service on the same port ends here. Until the
+ * service is up, whoever connects is told so; then the HTTP server takes the listening socket over.
+ */
+import { createServer, type Server, type Socket } from 'node:net'
+
+export interface BoundPort {
+  readonly url: string
+  /** From here on `server` takes the connections, and closes the port with itself. */
+  handOver(server: Server): Promise<void>
+  /** Without a hand-over. */
+  close(): Promise<void>
+}
+
+const BODY = JSON.stringify({
+  error: 'environment_unavailable',
+  message: 'The service is starting. Try again in a moment.',
+})
+const STARTING = [
+  'HTTP/1.1 503 Service Unavailable',
+  'Content-Type: application/json; charset=utf-8',
+  `Content-Length: ${Buffer.byteLength(BODY)}`,
+  'Retry-After: 1',
+  'Cache-Control: no-store',
+  'Connection: close',
+  '',
+  BODY,
+].join('\r\n')
+const IDLE_MS = 5_000
+const MAX_CONNECTIONS = 1_000
+
+export async function bindPort(options: { host: string; port: number }): Promise<BoundPort> {
+  const early = new Set<Socket>()
+  const holder = createServer((socket) => {
+    early.add(socket)
+    socket.on('close', () => early.delete(socket))
+    socket.on('error', () => socket.destroy())
+    socket.setTimeout(IDLE_MS, () => socket.destroy())
+    socket.once('data', () => socket.end(STARTING, () => socket.destroySoon()))
+  })
+  holder.maxConnections = MAX_CONNECTIONS
+  await new Promise<void>((resolve, reject) => {
+    holder.once('error', reject)
+    holder.listen({ host: options.host, port: options.port }, resolve)
+  })
+  holder.removeAllListeners('error')
+  return {
+    url: urlOf(holder),
+    handOver: (server) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(holder, () => {
+          server.removeListener('error', reject)
+          resolve()
+        })
+      }),
+    close: () =>
+      new Promise((resolve) => {
+        holder.close(() => resolve())
+        for (const socket of early) socket.destroy()
+      }),
+  }
+}
+
+/** Where a person can reach it: the address that stands for all of them is none. */
+function urlOf(server: Server): string {
+  const bound = server.address()
+  if (typeof bound !== 'object' || bound === null) throw new Error('the port is not bound')
+  const { address, port } = bound
+  if (address === '0.0.0.0' || address === '::') return `http://127.0.0.1:${port}`
+  return `http://${address.includes(':') ? `[${address}]` : address}:${port}`
+}

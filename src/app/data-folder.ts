@@ -1,0 +1,59 @@
+/** The data folder: for its owner only, and in the hands of one service at a time. */
+import { chmodSync, globSync, lstatSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { formatTime } from '../core/time.ts'
+import type { Clock } from '../kit/clock.ts'
+import {
+  describeHolder,
+  type FolderLock,
+  FolderLockedError,
+  lockFolder,
+} from '../store/sqlite/folder-lock.ts'
+
+/** What keeps the service from working on this data folder, in one sentence for its operator. */
+export class DataFolderError extends Error {
+  override readonly name = 'DataFolderError'
+}
+
+const LOCK_NAME = 'service'
+const FOLDER_MODE = 0o700
+const FILE_MODE = 0o600
+/** Only what is ours: the folder may be one that holds other things too. */
+const OURS = ['*.db', '*.db-wal', '*.db-shm', '*.key', 'service.*', '{dead-letters,sandbox-node}/**']
+
+/** Creates the folder if it is new; what earlier releases left open to others is closed. */
+export function prepareDataFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: FOLDER_MODE })
+  restrict(folder)
+  for (const path of globSync(OURS, { cwd: folder })) restrict(join(folder, path))
+}
+
+function restrict(path: string): void {
+  try {
+    const stats = lstatSync(path)
+    if (!stats.isDirectory() && !stats.isFile()) return
+    const mode = stats.isDirectory() ? FOLDER_MODE : FILE_MODE
+    if ((stats.mode & 0o777) !== mode) chmodSync(path, mode)
+  } catch (error) {
+    // Gone meanwhile, or on a file system without modes, or somebody else's: nothing that we could close.
+    if (!['ENOENT', 'EPERM', 'ENOTSUP', 'EROFS'].includes((error as { code?: string }).code ?? ''))
+      throw error
+  }
+}
+
+/** Taken by the service, not by commands: those work beside it. */
+export function lockDataFolder(folder: string, holder: { clock: Clock; address: string }): FolderLock {
+  const since = formatTime(holder.clock.now())
+  try {
+    return lockFolder(folder, {
+      name: LOCK_NAME,
+      holder: { pid: process.pid, since, address: holder.address },
+    })
+  } catch (error) {
+    if (!(error instanceof FolderLockedError)) throw error
+    const who = error.holder === undefined ? '' : ` (${describeHolder(error.holder)})`
+    throw new DataFolderError(
+      `Another Tapeline service works on the data folder ${folder}${who}. Stop it first, or set TAPELINE_DATA to another folder.`,
+    )
+  }
+}

@@ -1,0 +1,79 @@
+/** Secrets of this installation, made at its first start and kept in the data folder. */
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Environment } from '../core/environment.ts'
+import type { Logger } from '../kit/log.ts'
+import { createSecretBox, type SecretBox } from '../kit/secret-box.ts'
+import type { JobsStore } from '../store/jobs.ts'
+import { DataFolderError } from './data-folder.ts'
+
+const SECRET_BYTES = 32
+
+interface SecretFile {
+  readonly file: string
+  readonly bytes: Buffer
+  readonly isNew: boolean
+}
+
+export interface Secrets {
+  /** Seals what is stored and must be readable again: signing secrets of webhooks, answers to repeat. */
+  readonly box: SecretBox
+  readonly cursorKey: Buffer
+  /** Throws when what lies in the store was sealed with another key than this one. */
+  checkWebhooks(environment: Environment, store: JobsStore): Promise<void>
+  /** Writes new secrets down; called when everything that is stored fits to them. */
+  keep(): void
+}
+
+export function openSecrets(folder: string, options: { isFirstStart: boolean; log: Logger }): Secrets {
+  const webhook = openSecret(join(folder, 'webhook.key'))
+  const cursor = openSecret(join(folder, 'cursor.key'))
+  if (cursor.isNew && !options.isFirstStart) {
+    // Nothing is lost: whoever pages through a list begins it again.
+    options.log.warn({ file: cursor.file }, 'a missing secret was made anew: cursors from before are refused')
+  }
+  const box = createSecretBox(webhook.bytes)
+  return {
+    box,
+    cursorKey: cursor.bytes,
+    async checkWebhooks(environment, store) {
+      const subscriptions = await store.listSubscriptions()
+      const unreadable = subscriptions.filter(({ secret }) => !canOpen(box, secret)).length
+      if (unreadable === 0) return
+      const what = webhook.isNew ? 'is missing' : 'is another key'
+      throw new DataFolderError(
+        `${webhook.file} ${what}: the signing secrets of ${unreadable} webhooks of the ${environment} environment cannot be read without it. Put it back from a backup, or remove ${join(folder, `${environment}-webhooks.db`)} to go on without these webhooks.`,
+      )
+    },
+    keep() {
+      for (const secret of [webhook, cursor]) if (secret.isNew) write(secret)
+    },
+  }
+}
+
+function openSecret(file: string): SecretFile {
+  if (!existsSync(file)) return { file, bytes: randomBytes(SECRET_BYTES), isNew: true }
+  const bytes = readFileSync(file)
+  if (bytes.length !== SECRET_BYTES) {
+    throw new DataFolderError(
+      `${file} has ${bytes.length} bytes and is no secret of ${SECRET_BYTES} bytes. Put it back from a backup.`,
+    )
+  }
+  return { file, bytes, isNew: false }
+}
+
+/** Appears whole or not at all. */
+function write({ file, bytes }: SecretFile): void {
+  writeFileSync(`${file}.new`, bytes, { mode: 0o600, flush: true })
+  renameSync(`${file}.new`, file)
+}
+
+function canOpen(box: SecretBox, sealed: string): boolean {
+  try {
+    box.open(sealed)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * One process per folder. The lock is an exclusive transaction on a small database file: the operating system
+ * holds it and frees it the moment the process ends, however it ends, so there is nothing that could go stale.
+ * Who has it stands in a file beside it, for the message to whoever comes second.
+ */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { createPrivately } from './open.ts'
+
+/** What the holder says about itself. */
+export interface LockHolder {
+  readonly pid: number
+  readonly since: string
+  readonly [extra: string]: string | number
+}
+
+export interface FolderLock {
+  release(): void
+}
+
+export class FolderLockedError extends Error {
+  override readonly name = 'FolderLockedError'
+  /** Undefined when the holder has not written it down yet. */
+  readonly holder: LockHolder | undefined
+
+  constructor(folder: string, holder: LockHolder | undefined) {
+    const who = holder === undefined ? '' : `: ${describeHolder(holder)}`
+    super(`The folder ${folder} is in use by another process${who}.`)
+    this.holder = holder
+  }
+}
+
+const SQLITE_BUSY = 5
+
+export function lockFolder(
+  folder: string,
+  options: {
+    /** The beginning of both file names. */
+    name: string
+    holder: LockHolder
+  },
+): FolderLock {
+  const holderFile = join(folder, `${options.name}.json`)
+  const lockFile = join(folder, `${options.name}.lock`)
+  createPrivately(lockFile)
+  // Nobody may open this file in any other way: closing it would end the lock of the whole process.
+  const database = new DatabaseSync(lockFile, { timeout: 0 })
+  try {
+    database.exec('PRAGMA journal_mode = MEMORY')
+    database.exec('BEGIN EXCLUSIVE')
+  } catch (error) {
+    database.close()
+    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error
+    throw new FolderLockedError(folder, readHolder(holderFile))
+  }
+  writeFileSync(`${holderFile}.new`, JSON.stringify(options.holder), { mode: 0o600 })
+  renameSync(`${holderFile}.new`, holderFile)
+  return { release: () => database.close() }
+}
+
+export function describeHolder({ pid, since, ...rest }: LockHolder): string {
+  return [
+    `process ${pid}`,
+    `since ${since}`,
+    ...Object.entries(rest).map(([name, value]) => `${name} ${value}`),
+  ].join(', ')
+}
+
+/** The one who has the lock may not have written this yet, or be the one before it: it is for people to read. */
+function readHolder(file: string): LockHolder | undefined {
+  try {
+    const read = JSON.parse(readFileSync(file, 'utf8')) as Partial<LockHolder> | null
+    return typeof read?.pid === 'number' && typeof read.since === 'string' ? (read as LockHolder) : undefined
+  } catch {
+    return undefined
+  }
+}
