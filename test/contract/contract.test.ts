@@ -31,6 +31,31 @@ test('the typed-in tables import nothing of the service', () => {
   }
 })
 
+test('every path publishes exactly the prices per row that can occur on it', () => {
+  const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8')) as {
+    paths: Record<string, Record<string, { 'x-credits'?: string }>>
+  }
+  const published: Record<string, number[]> = {}
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const [method, { 'x-credits': words = '' }] of Object.entries(methods)) {
+      const prices = [...words.matchAll(/(\d+) per row/g)].map((match) => Number(match[1]))
+      published[`${method.toUpperCase()} ${path}`] = prices
+    }
+  }
+  for (const [name, { credits }] of Object.entries(OPERATIONS)) {
+    const { row, orderbook } = credits
+    const expected = [...(row === 0 ? [] : [row]), ...(orderbook === undefined ? [] : [orderbook])]
+    assert.deepEqual(published[name], expected, name)
+  }
+  for (const [name, { of, bound, row }] of Object.entries(ALIASES)) {
+    const credits = OPERATIONS[of]?.credits
+    const own = row ?? credits?.row ?? 0
+    const both = bound.source === 'predmkt_a' && bound.include_orderbook === undefined
+    const dearer = both && credits?.orderbook !== undefined ? [credits.orderbook] : []
+    assert.deepEqual(published[name], [...(own === 0 ? [] : [own]), ...dearer], name)
+  }
+})
+
 test('the published credit table is the typed-in one', () => {
   const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8')) as {
     'x-credit-table': { operation: string; base: number; per: { row?: number } }[]

@@ -68,9 +68,7 @@ export const list = endpoint({
     ...timeRange('exclusive'),
     ...page({ default: 500, max: 10_000 }),
   },
-  cost: base(50)
-    .perRow(3)
-    .perRowWhen('with full', 10, (input) => input.full === true),
+  cost: base(50).perRow(3).perRowWhen('with full', 10, { full: true }),
   returns: { kind: 'list', name: 'TestRow', row: Row },
   aliases: [at('GET /v1/perpdex/list', { source: 'perpdex' }), at('GET /v1/full/list', { full: true })],
   run: ({ rowLimit, services, range, ignored, input, dryRun }): ListAnswer => {

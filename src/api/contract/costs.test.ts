@@ -16,12 +16,28 @@ test('a charge is the base and the units; the words come from the same numbers',
 })
 
 test('a variant replaces the price per row where the input says so', () => {
-  const cost = base(50)
-    .perRow(4)
-    .perRowWhen('with books', 10, (input) => input.books === true)
+  const cost = base(50).perRow(4).perRowWhen('with books', 10, { books: true })
   assert.equal(cost.charge({ row: 2 }, { books: true }), 70)
   assert.equal(cost.charge({ row: 2 }, { books: false }), 58)
   assert.equal(cost.describe(), '50 plus 4 per row; 50 plus 10 per row with books')
+})
+
+test('where a part of the input is fixed, only the prices that can occur are told', () => {
+  const cost = base(50).perRow(4).perRowWhen('with books of a', 10, { books: true, source: 'a' })
+  assert.equal(cost.given({ source: 'a', books: true }).describe(), '50 plus 10 per row')
+  assert.equal(cost.given({ source: 'b', books: true }).describe(), '50 plus 4 per row')
+  assert.equal(cost.given({ source: 'b' }).describe(), '50 plus 4 per row')
+  assert.equal(
+    cost.given({ source: 'a' }).describe(),
+    '50 plus 4 per row; 50 plus 10 per row with books of a',
+  )
+  for (const input of [
+    { source: 'a', books: true },
+    { source: 'a', books: false },
+    { source: 'b', books: true },
+  ]) {
+    assert.equal(cost.given(input).charge({ row: 2 }, input), cost.charge({ row: 2 }, input))
+  }
 })
 
 test('a balance pays for as many rows as it says, never for one more', () => {

@@ -9,8 +9,10 @@ export interface Cost {
   perRow(credits: number): Cost
   /** A price per unit; `always` counts the units that every answer has. */
   per(unit: string, credits: number, always?: number): Cost
-  /** Another price per row where the input says so; `words` names the condition. */
-  perRowWhen(words: string, credits: number, applies: (input: CostInput) => boolean): Cost
+  /** Another price per row where the input has these values; `words` names the condition. */
+  perRowWhen(words: string, credits: number, when: CostInput): Cost
+  /** The same cost where a part of the input is fixed: only the prices that can still occur. */
+  given(fixed: CostInput): Cost
   charge(units: Units, input?: CostInput): number
   /** The least that a useful answer costs: the base and one row. */
   least(input?: CostInput): number
@@ -25,7 +27,7 @@ export type Units = Readonly<Record<string, number>>
 export interface CostVariant {
   readonly words: string
   readonly perRow: number
-  readonly applies: (input: CostInput) => boolean
+  readonly when: CostInput
 }
 
 const ROW = 'row'
@@ -48,7 +50,7 @@ function build(
 ): Cost {
   const fixed = credits + always
   const rowPrice = (input: CostInput) =>
-    variants.find((variant) => variant.applies(input))?.perRow ?? prices[ROW] ?? 0
+    variants.find(({ when }) => applies(when, input))?.perRow ?? prices[ROW] ?? 0
   return {
     base: credits,
     prices,
@@ -56,8 +58,16 @@ function build(
     perRow: (price) => build(credits, { ...prices, [ROW]: price }, variants, always),
     per: (unit, price, count = 0) =>
       build(credits, { ...prices, [unit]: price }, variants, always + price * count),
-    perRowWhen: (words, perRow, applies) =>
-      build(credits, prices, [...variants, { words, perRow, applies }], always),
+    perRowWhen: (words, perRow, when) =>
+      build(credits, prices, [...variants, { words, perRow, when }], always),
+    given(fixed) {
+      const certain = variants.find(({ when }) => applies(when, fixed))
+      if (certain !== undefined) return build(credits, { ...prices, [ROW]: certain.perRow }, [], always)
+      const possible = variants.filter(({ when }) =>
+        Object.entries(when).every(([name, value]) => fixed[name] === undefined || fixed[name] === value),
+      )
+      return build(credits, prices, possible, always)
+    },
     charge(units, input = {}) {
       let total = fixed
       for (const unit in units) {
@@ -78,4 +88,8 @@ function build(
       return [text, ...others].join('; ')
     },
   }
+}
+
+function applies(when: CostInput, input: CostInput): boolean {
+  return Object.entries(when).every(([name, value]) => input[name] === value)
 }

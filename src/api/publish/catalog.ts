@@ -40,7 +40,7 @@ function endpointsOf<Services>(
         method: 'GET',
         description: route.summary,
         min_tier: endpoint.access.tier,
-        credits: endpoint.cost.describe(),
+        credits: route.cost.given({ source }).describe(),
       },
     ]
   })

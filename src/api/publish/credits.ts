@@ -13,7 +13,7 @@ export interface CreditRow {
 export function creditTable<Services>(endpoints: readonly AnyEndpoint<Services>[]): CreditRow[] {
   return routesOf(endpoints)
     .filter(({ endpoint }) => endpoint.access.auth === 'key')
-    .map(({ method, path, endpoint: { cost } }) => ({
+    .map(({ method, path, cost }) => ({
       operation: `${method} ${path}`,
       base: cost.base,
       per: cost.prices,

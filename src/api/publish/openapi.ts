@@ -88,9 +88,9 @@ function plain(schema: object): unknown {
 
 function operation<Services>(route: PublishedRoute<Services>): Json {
   const { endpoint, path, method } = route
-  const { doc, access, cost, returns, body } = endpoint
+  const { doc, access, returns, body } = endpoint
   const keyed = access.auth === 'key'
-  const price = cost.describe()
+  const price = route.cost.describe()
   return {
     operationId: operationId(method, path),
     tags: [doc.tag],

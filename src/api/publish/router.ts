@@ -1,3 +1,4 @@
+import type { Cost } from '../contract/costs.ts'
 import type { Alias, AnyEndpoint, Method } from '../contract/endpoint.ts'
 import type { Params } from '../contract/params.ts'
 
@@ -10,6 +11,8 @@ export interface PublishedRoute<Services> {
   readonly summary: string
   /** The endpoint's parameters, as this path reads them. */
   readonly params: Params
+  /** The prices that can occur on this path. */
+  readonly cost: Cost
   /** What usage and ledger call it: the endpoint, whichever path was asked. */
   readonly name: string
 }
@@ -31,7 +34,12 @@ export function routesOf<Services>(endpoints: readonly AnyEndpoint<Services>[]):
       summary: alias.summary ?? endpoint.doc.summary,
       params: { ...endpoint.params, ...alias.params },
     }))
-    return [own, ...aliases].map((route) => ({ ...route, endpoint, name }))
+    return [own, ...aliases].map((route) => ({
+      ...route,
+      endpoint,
+      name,
+      cost: endpoint.cost.given(route.bound),
+    }))
   })
 }
 

@@ -67,13 +67,10 @@ export const snapshots = endpoint({
     ...page({ default: 100, max: 1_000 }),
     order: order(),
   },
-  cost: base(50)
-    .perRow(4)
-    .perRowWhen(
-      'with include_orderbook on predmkt_a',
-      10,
-      (input) => input.include_orderbook === true && input.source === 'predmkt_a',
-    ),
+  cost: base(50).perRow(4).perRowWhen('with include_orderbook on predmkt_a', 10, {
+    source: 'predmkt_a',
+    include_orderbook: true,
+  }),
   returns: list('Snapshot', SnapshotRow),
   errors: ['market_not_found', 'data_not_available'],
   aliases: [
