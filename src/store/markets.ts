@@ -1,5 +1,5 @@
 /** The storage port of the market catalogue. */
-import type { MarketInput, MarketRow, MarketType } from '../core/rows/market.ts'
+import type { MarketInput, MarketRow, MarketStatus, MarketType } from '../core/rows/market.ts'
 import type { Source } from '../core/source.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 
@@ -7,7 +7,8 @@ export interface MarketFilter {
   source?: Source
   symbol?: AssetSymbol
   marketType?: MarketType
-  active?: boolean
+  /** By the state that markets have at an instant. */
+  state?: { atMs: number; active?: boolean; status?: MarketStatus }
 }
 
 /** Where a list stands. Markets are listed by end (a perpetual has the latest), source, id. */

@@ -264,6 +264,12 @@ const MARKETS: RouteRule = {
     symbol: { kind: 'symbol', required: false },
     market_type: marketType,
     active: { kind: 'boolean' },
+    status: {
+      kind: 'enum',
+      values: ['upcoming', 'open', 'closed', 'resolved'],
+      code: 'invalid_param',
+      status: 422,
+    },
     ...page(50, 500),
     order,
   },

@@ -196,6 +196,7 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
       symbol: { type: 'string', enum: SYMBOLS },
       market_type: { type: 'string', enum: MARKET_TYPES },
       active: { type: 'boolean' },
+      status: { type: 'string', enum: ['upcoming', 'open', 'closed', 'resolved'] },
       ...page(50, 500),
       order,
     },

@@ -92,6 +92,18 @@ const MARKETS: MarketInput[] = [
     openInterest: 1200,
   },
   {
+    marketId: 'KXBTCD-26JUN1014-T61000',
+    source: 'predmkt_b',
+    symbol: 'BTC',
+    ticker: 'KXBTCD-26JUN1014-T61000',
+    question: 'Bitcoin above 61000 at 2pm?',
+    marketType: '1h',
+    startTime: FINAL + HOUR,
+    endTime: FINAL + 2 * HOUR,
+    active: false,
+    status: 'open',
+  },
+  {
     marketId: ETH_TICKER,
     source: 'predmkt_b',
     symbol: 'ETH',

@@ -18,8 +18,11 @@ import { RowError } from './row-error.ts'
 
 export const MARKET_TYPES = ['5m', '15m', '1h', '4h', '24h'] as const
 export type MarketType = (typeof MARKET_TYPES)[number]
-export const MARKET_STATUSES = ['open', 'closed', 'resolved'] as const
+export const MARKET_STATUSES = ['upcoming', 'open', 'closed', 'resolved'] as const
 export type MarketStatus = (typeof MARKET_STATUSES)[number]
+/** What a venue says; which of the served states a market is in follows from it and the clock. */
+const VENUE_STATUSES = ['open', 'closed', 'resolved'] as const
+export type VenueStatus = (typeof VENUE_STATUSES)[number]
 
 export const MarketRow = Type.Object({
   market_id: text(
@@ -35,8 +38,11 @@ export const MarketRow = Type.Object({
   market_type: nullableOneOf('Duration of the contract; null for perpetuals.', ...MARKET_TYPES),
   start_time: nullableTime('Start of the window that the contract settles on.'),
   end_time: nullableTime('End of that window.'),
-  active: flag('Whether the market trades now.'),
-  status: oneOf('State of the market.', ...MARKET_STATUSES),
+  active: flag('True until the market ends, also before it begins; false once it has ended or is resolved.'),
+  status: oneOf(
+    'upcoming before its start, open until its end, closed until its result is known, then resolved.',
+    ...MARKET_STATUSES,
+  ),
   winner: nullableText('Outcome that won; null until resolved.'),
   resolved_at: nullableTime('When the market was resolved.'),
   tokens: Type.Array(
@@ -65,7 +71,7 @@ export interface MarketInput {
   startTime?: number | null
   endTime?: number | null
   active: boolean
-  status: MarketStatus
+  status: VenueStatus
   winner?: string | null
   resolvedAt?: number | null
   tokens?: readonly { tokenId: string; outcome: string }[]
@@ -87,7 +93,7 @@ export interface EncodedMarket {
   marketId: string
   symbol: AssetSymbol
   marketType: MarketType | null
-  active: boolean
+  resolved: boolean
   startMs: number | null
   endMs: number | null
   identifiers: string[]
@@ -99,7 +105,7 @@ export function encodeMarket(row: MarketInput): EncodedMarket {
   const end = row.endTime ?? null
   if (start !== null && end !== null && end <= start)
     throw new RowError('end_time', 'must lie after start_time')
-  if (!MARKET_STATUSES.includes(row.status)) throw new RowError('status', `unknown: ${row.status}`)
+  if (!VENUE_STATUSES.includes(row.status)) throw new RowError('status', `unknown: ${row.status}`)
   const type = row.marketType ?? null
   if (type !== null && !MARKET_TYPES.includes(type)) throw new RowError('market_type', `unknown: ${type}`)
   const tokens = (row.tokens ?? []).map(
@@ -116,10 +122,39 @@ export function encodeMarket(row: MarketInput): EncodedMarket {
     marketId: row.marketId,
     symbol: row.symbol,
     marketType: type,
-    active: row.active,
+    resolved: row.status === 'resolved',
     startMs: start,
     endMs: end,
     identifiers: [...new Set(identifiers)],
     text: `{"market_id":${stringText('market_id', row.marketId)},"source":"${row.source}","symbol":"${row.symbol}","slug":${string('slug', row.slug)},"ticker":${string('ticker', row.ticker)},"condition_id":${string('condition_id', row.conditionId)},"event_id":${string('event_id', row.eventId)},"question":${string('question', row.question)},"market_type":${string('market_type', type)},"start_time":${orNull(timeText, 'start_time', start)},"end_time":${orNull(timeText, 'end_time', end)},"active":${row.active},"status":"${row.status}","winner":${string('winner', row.winner)},"resolved_at":${orNull(timeText, 'resolved_at', row.resolvedAt)},"tokens":[${tokens.join()}],"strike":${orNull(numberText, 'strike', row.strike)},"reference_price_start":${amount('reference_price_start', row.referencePriceStart)},"reference_price_end":${amount('reference_price_end', row.referencePriceEnd)},"volume":${amount('volume', row.volume)},"liquidity":${amount('liquidity', row.liquidity)},"open_interest":${amount('open_interest', row.openInterest)}}`,
   }
+}
+
+/** The state of a market at an instant: by its times and its result alone, so it is the same on every venue. */
+export function marketState(
+  market: { startMs: number | null; endMs: number | null; resolved: boolean },
+  nowMs: number,
+): { active: boolean; status: MarketStatus } {
+  if (market.resolved) return { active: false, status: 'resolved' }
+  if (market.endMs !== null && market.endMs <= nowMs) return { active: false, status: 'closed' }
+  const isAhead = market.startMs !== null && nowMs < market.startMs
+  return { active: true, status: isAhead ? 'upcoming' : 'open' }
+}
+
+/** These fields stand side by side; inside a text their quotes would be escaped. */
+const STATE_FIELDS =
+  /"start_time":(?:null|"([^"]+)"),"end_time":(?:null|"([^"]+)"),"active":(?:true|false),"status":"([a-z]+)"/g
+
+/** Texts of stored markets with the state that they have at an instant. */
+export function marketTextAt(text: string, nowMs: number): string {
+  return text.replace(STATE_FIELDS, (fields: string, start?: string, end?: string, status?: string) => {
+    const market = {
+      startMs: start === undefined ? null : Date.parse(start),
+      endMs: end === undefined ? null : Date.parse(end),
+      resolved: status === 'resolved',
+    }
+    const now = marketState(market, nowMs)
+    const times = fields.slice(0, fields.lastIndexOf(',"active":'))
+    return `${times},"active":${now.active},"status":"${now.status}"`
+  })
 }

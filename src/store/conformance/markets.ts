@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { MarketInput } from '../../core/rows/market.ts'
+import {
+  MARKET_STATUSES,
+  type MarketInput,
+  type MarketRow,
+  marketState,
+  marketTextAt,
+} from '../../core/rows/market.ts'
 import { RowError } from '../../core/rows/row-error.ts'
 import type { EnvironmentStore } from '../environment.ts'
 import type { MarketPosition, MarketQuery } from '../markets.ts'
 import { type Engine, START, withStore } from './engine.ts'
 
 const FIVE_MINUTES = 300_000
+/** Markets 0 to 4 have ended here, the fifth begins. */
+const FIFTH_END = START + 5 * FIVE_MINUTES
 
 function upDown(i: number, changes: Partial<MarketInput> = {}): MarketInput {
   const start = START + i * FIVE_MINUTES
@@ -88,7 +96,7 @@ export function marketSuite(engine: Engine): void {
     const latestFirst = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map((i) => `0xC${i}`)
     assert.deepEqual(await idsOf(store, {}), ['BTC', '0xA', ...latestFirst])
     assert.deepEqual(
-      await idsOf(store, { source: 'predmkt_a', active: false, limit: 1 }),
+      await idsOf(store, { source: 'predmkt_a', state: { atMs: FIFTH_END, active: false }, limit: 1 }),
       latestFirst.slice(5),
     )
     assert.deepEqual(await idsOf(store, { symbol: 'BTC', marketType: '5m', limit: 2 }), [
@@ -105,11 +113,74 @@ export function marketSuite(engine: Engine): void {
       'BTC',
     ])
     assert.deepEqual(
-      await idsOf(store, { order: 'asc', source: 'predmkt_a', active: false, limit: 1 }),
+      await idsOf(store, {
+        order: 'asc',
+        source: 'predmkt_a',
+        state: { atMs: FIFTH_END, active: false },
+        limit: 1,
+      }),
       latestFirst.slice(5).toReversed(),
     )
     assert.equal(await store.markets.count({ source: 'predmkt_a', limit: 100 }), 11)
     assert.equal(await store.markets.count({ limit: 4 }), 4)
+  })
+
+  it('at every instant each market is in one state, and active is open or upcoming', async (store) => {
+    const resolved = upDown(7, { status: 'resolved', winner: 'Up', active: false })
+    // What a venue says about trading does not decide: only its times and its result do.
+    const halted = upDown(8, { active: false, status: 'closed' })
+    const entries = Array.from({ length: 7 }, (_, i) => upDown(i, { active: true, status: 'open' }))
+    const all = [...entries, resolved, halted, perpetual]
+    await store.markets.upsert(all)
+    for (const atMs of [
+      START - 1,
+      START,
+      FIFTH_END - 1,
+      FIFTH_END,
+      FIFTH_END + 1,
+      START + 99 * FIVE_MINUTES,
+    ]) {
+      const stateOf = (market: MarketInput) =>
+        marketState(
+          {
+            startMs: market.startTime ?? null,
+            endMs: market.endTime ?? null,
+            resolved: market.status === 'resolved',
+          },
+          atMs,
+        )
+      const expected = (holds: (state: ReturnType<typeof marketState>) => boolean) =>
+        all.flatMap((market) => (holds(stateOf(market)) ? [market.marketId] : [])).sort()
+      for (const status of MARKET_STATUSES) {
+        const found = await idsOf(store, { state: { atMs, status } })
+        assert.deepEqual(
+          found.sort(),
+          expected((state) => state.status === status),
+          `${status} at ${atMs}`,
+        )
+      }
+      for (const active of [true, false]) {
+        const found = await idsOf(store, { state: { atMs, active } })
+        assert.deepEqual(
+          found.sort(),
+          expected((state) => state.active === active),
+          `${active} at ${atMs}`,
+        )
+      }
+    }
+    assert.deepEqual(await idsOf(store, { state: { atMs: FIFTH_END, active: false, status: 'resolved' } }), [
+      resolved.marketId,
+    ])
+    const page = await store.markets.list({ limit: 20, separator: ',' })
+    const told = JSON.parse(`[${marketTextAt(page.text, FIFTH_END)}]`) as MarketRow[]
+    assert.deepEqual(Object.fromEntries(told.map((row) => [row.market_id, [row.active, row.status]])), {
+      ...Object.fromEntries([0, 1, 2, 3, 4].map((i) => [`0xC${i}`, [false, 'closed']])),
+      '0xC5': [true, 'open'],
+      '0xC6': [true, 'upcoming'],
+      '0xC7': [false, 'resolved'],
+      '0xC8': [true, 'upcoming'],
+      BTC: [true, 'open'],
+    })
   })
 
   it('the markets that hold an instant are listed with the shortest duration first', async (store) => {

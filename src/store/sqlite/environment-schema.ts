@@ -147,6 +147,15 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
     `,
     convert: convertBooks,
   },
+  {
+    version: 3,
+    name: 'whether a market is resolved, in place of what its venue called active',
+    sql: `
+      ALTER TABLE markets RENAME COLUMN active TO resolved;
+      UPDATE markets SET resolved = instr(text, '"status":"resolved"') > 0;
+      CREATE INDEX markets_unresolved ON markets (end_ms DESC, source_rank, market_id) WHERE resolved = 0;
+    `,
+  },
 ]
 
 /** Longer rows stay on their page (an entry of a clustered tree may fill a quarter of it). */

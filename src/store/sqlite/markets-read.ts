@@ -98,7 +98,7 @@ function whereOf(filter: MarketFilter & Pick<MarketQuery, 'order' | 'position'>)
   if (filter.source !== undefined) terms.push(['source_rank = ?', SOURCES.indexOf(filter.source)])
   if (filter.symbol !== undefined) terms.push(['symbol = ?', filter.symbol])
   if (filter.marketType !== undefined) terms.push(['market_type = ?', filter.marketType])
-  if (filter.active !== undefined) terms.push(['active = ?', filter.active ? 1 : 0])
+  if (filter.state !== undefined) terms.push(...stateTerms(filter.state))
   if (filter.position !== undefined) {
     const { endMs, source, marketId } = filter.position
     const end = endMs ?? NO_END
@@ -106,6 +106,20 @@ function whereOf(filter: MarketFilter & Pick<MarketQuery, 'order' | 'position'>)
   }
   const where = terms.length === 0 ? '' : `WHERE ${terms.map(([term]) => term).join(' AND ')}`
   return { where, binds: terms.flatMap(([, ...binds]) => binds) }
+}
+
+/** The same rules as `marketState`. `resolved = 0` as text finds the index of unresolved markets. */
+function stateTerms({ atMs, active, status }: NonNullable<MarketFilter['state']>): [string, ...Bind[]][] {
+  const terms: [string, ...Bind[]][] = []
+  if (active === true) terms.push(['resolved = 0 AND end_ms > ?', atMs])
+  if (active === false) terms.push(['(resolved = 1 OR end_ms <= ?)', atMs])
+  if (status === 'resolved') terms.push(['resolved = 1'])
+  if (status === 'closed') terms.push(['resolved = 0 AND end_ms <= ?', atMs])
+  if (status === 'open') {
+    terms.push(['resolved = 0 AND end_ms > ? AND (start_ms IS NULL OR start_ms <= ?)', atMs, atMs])
+  }
+  if (status === 'upcoming') terms.push(['resolved = 0 AND end_ms > ? AND start_ms > ?', atMs, atMs])
+  return terms
 }
 
 function toPage(rows: Record<string, unknown>[], query: MarketQuery): MarketPage {

@@ -13,7 +13,7 @@ export function marketWriter(database: DatabaseSync): MarketWriter {
   const put = database.prepare(
     `INSERT INTO markets VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (source_rank, market_id) DO UPDATE SET symbol = excluded.symbol,
-        market_type = excluded.market_type, active = excluded.active, start_ms = excluded.start_ms,
+        market_type = excluded.market_type, resolved = excluded.resolved, start_ms = excluded.start_ms,
         end_ms = excluded.end_ms, text = excluded.text
       WHERE text <> excluded.text`,
   )
@@ -30,7 +30,7 @@ export function marketWriter(database: DatabaseSync): MarketWriter {
       market.marketId,
       market.symbol,
       market.marketType ?? '',
-      market.active ? 1 : 0,
+      market.resolved ? 1 : 0,
       market.startMs,
       market.endMs ?? NO_END,
       market.text,

@@ -2,7 +2,7 @@
 import type { CandleInterval } from '../../core/interval.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import { MICRO, microOf } from '../../core/micro.ts'
-import type { MarketInput, MarketStatus } from '../../core/rows/market.ts'
+import type { MarketInput, VenueStatus } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type {
   ContractBarObservation,
@@ -96,7 +96,7 @@ export function mapOpenInterest(openInterest: string, timeMs: number, about: Abo
   }
 }
 
-const STATUSES: Record<string, MarketStatus> = {
+const STATUSES: Record<string, VenueStatus> = {
   initialized: 'open',
   active: 'open',
   inactive: 'open',

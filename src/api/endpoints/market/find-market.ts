@@ -3,13 +3,29 @@ import type { MarketRow } from '../../../core/rows/market.ts'
 import type { Source } from '../../../core/source.ts'
 import { type AssetSymbol, parseSymbol } from '../../../core/symbol.ts'
 import type { EnvironmentStore } from '../../../store/environment.ts'
+import type { FoundMarket } from '../../../store/markets.ts'
+
+interface Asked {
+  param: string
+  source?: Source | undefined
+  symbol?: AssetSymbol | undefined
+}
 
 /** Finds a market by any of its identifiers. A market of another symbol or source is as good as unknown. */
 export async function findMarket(
   store: EnvironmentStore,
   identifier: string,
-  options: { param: string; source?: Source | undefined; symbol?: AssetSymbol | undefined },
+  options: Asked,
 ): Promise<MarketRow> {
+  return (await findMarketText(store, identifier, options)).market
+}
+
+/** The same, with the text as it is stored. */
+export function findMarketText(
+  store: EnvironmentStore,
+  identifier: string,
+  options: Asked,
+): Promise<FoundMarket> {
   return findMarketAmong(store, identifier, { ...options, sources: [options.source] })
 }
 
@@ -18,12 +34,12 @@ async function findMarketAmong(
   store: EnvironmentStore,
   identifier: string,
   options: { param: string; sources: readonly (Source | undefined)[]; symbol?: AssetSymbol | undefined },
-): Promise<MarketRow> {
+): Promise<FoundMarket> {
   const { sources, symbol } = options
   for (const source of sources) {
     const filter = { ...(source ? { source } : {}), ...(symbol ? { symbol } : {}) }
     const found = await store.markets.get(identifier, filter)
-    if (found !== undefined) return found.market
+    if (found !== undefined) return found
   }
   const named = sources.filter((source) => source !== undefined).join(' or ')
   const where = [named && ` of ${named}`, symbol && ` for ${symbol}`].filter(Boolean).join('')
@@ -69,7 +85,7 @@ export function findSubject(
     param: market?.param ?? 'token_id',
     sources: asked.source === undefined ? asked.among : [asked.source],
     symbol,
-  }).then((found) => subjectOf(found, token))
+  }).then(({ market: found }) => subjectOf(found, token))
 }
 
 function subjectOf(found: MarketRow, token: string | undefined): Subject {

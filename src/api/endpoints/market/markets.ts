@@ -1,18 +1,19 @@
 import type { CursorPlace } from '../../../core/cursor.ts'
-import { MarketRow, type MarketType } from '../../../core/rows/market.ts'
+import { MARKET_STATUSES, MarketRow, type MarketType, marketTextAt } from '../../../core/rows/market.ts'
 import type { Source } from '../../../core/source.ts'
 import { type AssetSymbol, parseSymbol } from '../../../core/symbol.ts'
-import type { MarketPosition } from '../../../store/markets.ts'
+import type { MarketFilter, MarketPosition } from '../../../store/markets.ts'
 import { flat } from '../../contract/costs.ts'
 import { at, list, object } from '../../contract/endpoint.ts'
-import { ROW_SEPARATOR } from '../../contract/envelopes.ts'
+import { CONTENT_TYPES, ROW_SEPARATOR } from '../../contract/envelopes.ts'
 import { bool, choice, optional, page, source, symbol } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
 import { NO_COVERAGE } from './coverage-meta.ts'
 import { foreignCursor, walkBinding } from './cursor-walk.ts'
-import { findMarket } from './find-market.ts'
+import { findMarketText } from './find-market.ts'
 import { previewAnswer } from './list-rows.ts'
 import { identifierParam, marketTypeParam } from './market-params.ts'
+import { withOpenInterest } from './perpetual-open-interest.ts'
 
 const SOURCES = ['predmkt_a', 'predmkt_b', 'perpdex'] as const satisfies Source[]
 
@@ -52,7 +53,7 @@ export const markets = endpoint({
     tag: 'market',
     summary: 'Markets and their identifiers',
     description:
-      'Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` left out lists all.',
+      'Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all.',
     example: EXAMPLE,
   },
   access: { scope: 'market' },
@@ -60,7 +61,10 @@ export const markets = endpoint({
     source: optional(source(...SOURCES)),
     symbol: optional(symbol()),
     market_type: optional(marketTypeParam()),
-    active: optional(bool('Only markets that trade now (true) or do not (false).')),
+    active: optional(
+      bool('Only markets that have not ended (true), or that have ended or are resolved (false).'),
+    ),
+    status: optional(choice('Only markets in this state.', MARKET_STATUSES)),
     ...page({ default: 50, max: 500 }),
     order: optional(choice('Order by end. Left out: latest first.', ['asc', 'desc'] as const)),
   },
@@ -78,7 +82,7 @@ export const markets = endpoint({
     at('GET /v1/perpdex/markets', { source: 'perpdex' }, 'Perpetual markets'),
   ],
   run: async (context) => {
-    const { input, services, given } = context
+    const { input, services } = context
     const { store, cursors } = services.market
     const binding = walkBinding(context.path, input)
     const { order, position } = readWalk(input, (after) => cursors.decode(binding, after))
@@ -86,16 +90,16 @@ export const markets = endpoint({
       ...(input.source ? { source: input.source } : {}),
       ...(input.symbol ? { symbol: parseSymbol(input.symbol) as AssetSymbol } : {}),
       ...(input.market_type ? { marketType: input.market_type as MarketType } : {}),
-      ...(input.active === undefined ? {} : { active: input.active }),
+      ...stateFilter(input, context.nowMs),
     }
     const query = { ...filter, limit: context.rowLimit, order, ...(position ? { position } : {}) }
     if (context.dryRun) return previewAnswer(await store.markets.count(query), false)
     const page = await store.markets.list({ ...query, separator: ROW_SEPARATOR })
     const { last } = page
-    const echo = (name: 'symbol' | 'source') => (given.has(name) ? (input[name] ?? null) : null)
+    const rows = await withOpenInterest(store, marketTextAt(page.text, context.nowMs), context.nowMs)
     return {
       kind: 'list',
-      rows: page.text,
+      rows,
       count: page.count,
       hasMore: page.hasMore,
       nextCursor:
@@ -103,8 +107,8 @@ export const markets = endpoint({
           ? cursors.encode(binding, [last.endMs, last.source, last.marketId, order])
           : null,
       meta: {
-        symbol: echo('symbol'),
-        source: echo('source'),
+        symbol: input.symbol ?? null,
+        source: input.source ?? null,
         interval: null,
         clamped: null,
         clamped_reason: null,
@@ -119,6 +123,17 @@ export const markets = endpoint({
     }
   },
 })
+
+function stateFilter(
+  asked: { active?: boolean | undefined; status?: (typeof MARKET_STATUSES)[number] | undefined },
+  atMs: number,
+): Pick<MarketFilter, 'state'> {
+  const { active, status } = asked
+  if (active === undefined && status === undefined) return {}
+  return {
+    state: { atMs, ...(active === undefined ? {} : { active }), ...(status === undefined ? {} : { status }) },
+  }
+}
 
 /** A cursor carries its order: the next page can be asked for with the cursor and the filters alone. */
 function readWalk(
@@ -155,12 +170,17 @@ export const market = endpoint({
       'One market of prediction market A',
     ),
   ],
-  run: async ({ input, services }) => ({
-    kind: 'object',
-    value: await findMarket(services.market.store, input.identifier, {
+  run: async ({ input, services, nowMs }) => {
+    const { store } = services.market
+    const { text } = await findMarketText(store, input.identifier, {
       param: 'identifier',
       source: input.source,
-    }),
-    units: { row: 1 },
-  }),
+    })
+    return {
+      kind: 'text',
+      text: await withOpenInterest(store, marketTextAt(text, nowMs), nowMs),
+      contentType: CONTENT_TYPES.json,
+      units: { row: 1 },
+    }
+  },
 })

@@ -1,0 +1,35 @@
+import type { Feed } from '../../../core/feed.ts'
+import type { OpenInterestRow } from '../../../core/rows/open-interest.ts'
+import type { AssetSymbol } from '../../../core/symbol.ts'
+import type { EnvironmentStore } from '../../../store/environment.ts'
+
+/** Every observation of the venue is in the finest series. */
+const FINEST = '5m'
+/** Head and end of a perpetual's text; a venue's question has its quotes escaped and cannot look like this. */
+const PERPETUAL = /("source":"perpdex","symbol":"([A-Z]+)".*?"open_interest":)(?:null|[-+.\deE]+)(?=\})/g
+
+/** Texts of markets in which each perpetual has the open interest that was recorded last. */
+export async function withOpenInterest(
+  store: EnvironmentStore,
+  text: string,
+  nowMs: number,
+): Promise<string> {
+  const symbols = new Set([...text.matchAll(PERPETUAL)].map((match) => match[2] as AssetSymbol))
+  if (symbols.size === 0) return text
+  const known = new Map<string, number | null>()
+  for (const symbol of symbols) known.set(symbol, await lastOpenInterest(store, symbol, nowMs))
+  return text.replace(
+    PERPETUAL,
+    (_all, head: string, symbol: string) => `${head}${known.get(symbol) ?? null}`,
+  )
+}
+
+async function lastOpenInterest(
+  store: EnvironmentStore,
+  symbol: AssetSymbol,
+  nowMs: number,
+): Promise<number | null> {
+  const feed: Feed = { dataset: 'open_interest', source: 'perpdex', symbol, interval: FINEST }
+  const found = await store.series.at({ feeds: [feed], time: nowMs })
+  return found === undefined ? null : (JSON.parse(found.text) as OpenInterestRow).open_interest
+}
