@@ -315,15 +315,37 @@ test('snapshots/at: the market whose window holds the time, shortest first; a na
   assert.deepEqual(shortest.meta, {
     symbol: 'BTC',
     source: 'predmkt_a',
+    interval: null,
     time: '2026-06-10T11:59:30.700Z',
+    count: 1,
+    returned: 1,
+    has_more: false,
+    next_cursor: null,
+    clamped: null,
+    clamped_reason: null,
+    original_start: null,
+    effective_start: null,
     ignored: [],
+    coverage: {
+      from: '2026-06-10T11:59:30.500Z',
+      to: '2026-06-10T11:59:30.701Z',
+      complete: true,
+      gaps: [],
+    },
+    reason: null,
   })
+  assert.deepEqual(fieldsOf(shortest.meta), [...listed(FIELDS.meta), 'time', 'reason'].sort())
   const named = await at(`source=predmkt_a&time=2026-06-10T11:59:30Z&market_id=btc-updown-15m-1781091900`)
   assert.equal(named.data?.market_type, '15m')
   const books = await at('source=predmkt_a&time=2026-06-10T11:59:30Z&include_orderbook=true')
   assert.deepEqual(Object.keys(books.data?.orderbook_up as object), ['bids', 'asks'])
   const none = await at('source=predmkt_a&time=2026-06-10T09:00:00Z')
-  assert.equal(none.data, null)
+  assert.deepEqual([none.data, none.meta.reason, none.meta.count], [null, 'no_market', 0])
+  // The market runs from 11:55 on; its first sample came two minutes before its end.
+  const early = await at(`source=predmkt_a&time=2026-06-10T11:56:00Z&market_id=${CONDITION}`)
+  assert.deepEqual([early.data, early.meta.reason], [null, 'not_recorded'])
+  const { from, to } = early.meta.coverage as { from: string; to: string }
+  assert.deepEqual([from, to], ['2026-06-10T11:55:00.000Z', '2026-06-10T11:56:00.001Z'])
   assertError(
     await service.get(
       '/v1/snapshots/at?symbol=BTC&source=predmkt_a&time=2026-06-10T11:59:30Z&market_id=no-such-1',
@@ -396,8 +418,35 @@ test('a static segment wins over {symbol}', async () => {
 test('markets: filters, active and the bound lists', async () => {
   const all = await page('/v1/markets?limit=500')
   assert.ok(all.rows.some((row) => row.active === false) && all.rows.some((row) => row.active === true))
-  const off = await page('/v1/markets?limit=500&active=false')
-  assert.ok(off.rows.length > 0 && off.rows.every((row) => row.active === false))
+  const now = NOW
+  for (const row of all.rows) {
+    const [start, end] = [row.start_time, row.end_time].map((time) =>
+      time === null ? null : Date.parse(String(time)),
+    )
+    const isOver = row.status === 'resolved' || (end !== null && end !== undefined && end <= now)
+    assert.equal(row.active, !isOver, String(row.market_id))
+    if (!isOver)
+      assert.equal(row.status, start !== null && start !== undefined && start > now ? 'upcoming' : 'open')
+    else if (row.status !== 'resolved') assert.equal(row.status, 'closed')
+  }
+  for (const filter of [
+    'active=true',
+    'active=false',
+    'status=upcoming',
+    'status=open',
+    'status=closed',
+    'status=resolved',
+  ]) {
+    const [name = '', value = ''] = filter.split('=')
+    const { rows } = await page(`/v1/markets?limit=500&${filter}`)
+    assert.ok(rows.length > 0, filter)
+    assert.deepEqual(
+      rows,
+      all.rows.filter((row) => String(row[name]) === value),
+      filter,
+    )
+  }
+  assert.deepEqual((await page('/v1/markets?active=false&status=open')).rows, [])
   const activeB = await page('/v1/predmkt_b?limit=500')
   assert.ok(
     activeB.rows.length > 0 && activeB.rows.every((row) => row.active === true && row.source === 'predmkt_b'),
@@ -416,6 +465,17 @@ test('markets: filters, active and the bound lists', async () => {
     one.json,
     all.rows.find((row) => row.market_id === TICKER),
   )
+})
+
+test('a perpetual shows the open interest that was recorded last', async () => {
+  const { rows } = await page('/v1/open-interest?symbol=BTC&source=perpdex&interval=5m&limit=1')
+  const last = rows[0]?.open_interest
+  assert.equal(typeof last, 'number')
+  for (const path of ['/v1/perpdex', '/v1/perpdex/markets', '/v1/markets?source=perpdex']) {
+    const shown = Object.fromEntries((await page(path)).rows.map((row) => [row.market_id, row.open_interest]))
+    assert.deepEqual(shown, { BTC: last, ETH: null, SOL: null, XRP: null }, path)
+  }
+  assert.equal((await service.get('/v1/markets/BTC?source=perpdex')).json.open_interest, last)
 })
 
 test('liquidations: both sides and each, from a value on; sampled', async () => {

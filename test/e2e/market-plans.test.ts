@@ -186,6 +186,7 @@ test('snapshots/at never shows a row from before the window of the plan', async 
   const free = await service.get(`/v1/snapshots/at?source=perpdex&symbol=BTC&time=${time}`, { plan: 'free' })
   assert.equal(free.status, 200)
   assert.equal(free.json.data, null)
+  assert.equal(metaOf(free).reason, 'plan_history')
   const business = await service.get(`/v1/snapshots/at?source=perpdex&symbol=BTC&time=${time}`)
   assert.notEqual(business.json.data, null)
 })

@@ -1,4 +1,5 @@
 import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
+import { coverageSchema } from '../contract/coverage-schema.ts'
 
 /** The parts of the document that all operations share. */
 const codes = [...new Set((Object.keys(ERRORS) as ErrorKind[]).map(publicCode))]
@@ -133,34 +134,7 @@ export const listMeta = {
     },
     predmkt_a_note: { type: 'string', description: 'Explains the row shape of an unfiltered request.' },
     sampled: { type: 'boolean', description: 'The venue publishes a sample only.' },
-    coverage: {
-      type: ['object', 'null'],
-      description: 'What was observed of the range of this page.',
-      required: ['from', 'to', 'complete', 'gaps'],
-      properties: {
-        from: nullable('string', 'Start of the range.', { format: 'date-time' }),
-        to: nullable('string', 'End of the range.', { format: 'date-time' }),
-        complete: { type: 'boolean', description: 'Whether nothing is missing.' },
-        gaps: {
-          type: 'array',
-          description: 'The holes.',
-          items: {
-            type: 'object',
-            required: ['source', 'from', 'to', 'reason'],
-            properties: {
-              source: { type: 'string', description: 'Source with the hole.' },
-              from: { type: 'string', format: 'date-time', description: 'Start of the hole.' },
-              to: { type: 'string', format: 'date-time', description: 'End of the hole.' },
-              reason: {
-                type: 'string',
-                enum: ['not_observed', 'venue_down', 'before_start', 'not_provided'],
-                description: 'Why there is nothing.',
-              },
-            },
-          },
-        },
-      },
-    },
+    coverage: coverageSchema,
   },
 } as const
 

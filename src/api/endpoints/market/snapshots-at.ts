@@ -1,12 +1,18 @@
 import { Type } from 'typebox'
+import type { Feed } from '../../../core/feed.ts'
 import type { MarketRow, MarketType } from '../../../core/rows/market.ts'
 import { SnapshotRow } from '../../../core/rows/snapshot.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
+import { formatTime } from '../../../core/time.ts'
 import type { EnvironmentStore } from '../../../store/environment.ts'
+import type { FoundRow } from '../../../store/series.ts'
 import { flat } from '../../contract/costs.ts'
+import { coverageSchema } from '../../contract/coverage-schema.ts'
 import { at, object } from '../../contract/endpoint.ts'
+import { CONTENT_TYPES } from '../../contract/envelopes.ts'
 import { flag, onlyFor, optional, source, symbol, time } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
+import { coverageMeta } from './coverage-meta.ts'
 import { findMarket } from './find-market.ts'
 import { marketIdParam } from './market-params.ts'
 import { checkAvailable, SNAPSHOT_SOURCES, type SnapshotSource, snapshotFeeds } from './snapshot-feeds.ts'
@@ -14,7 +20,41 @@ import { checkAvailable, SNAPSHOT_SOURCES, type SnapshotSource, snapshotFeeds } 
 /** Markets that hold an instant are tried in turn, shortest first; a row is nearly always in the first ones. */
 const MOST_MARKETS_TRIED = 200
 
+/** Why there is no snapshot. */
+const MISSING_REASONS = ['no_market', 'not_recorded', 'plan_history'] as const
+type MissingReason = (typeof MISSING_REASONS)[number]
+
 const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+const always = (value: null | false, description: string) =>
+  value === null ? Type.Null({ description }) : Type.Literal(value, { description })
+
+/** The fields of every market answer, for one row at most. */
+const SnapshotAtMeta = Type.Object(
+  {
+    symbol: nullable('Echo of the request.'),
+    source: nullable('Echo of the request.'),
+    interval: always(null, 'Always null: one sample is served.'),
+    time: Type.String({ format: 'date-time', description: 'The instant that was asked for.' }),
+    count: Type.Integer({ description: '1, or 0 when there is no snapshot.' }),
+    returned: Type.Integer({ description: 'The same as count.' }),
+    has_more: always(false, 'Always false.'),
+    next_cursor: always(null, 'Always null.'),
+    clamped: always(null, 'Always null: the time is never moved.'),
+    clamped_reason: always(null, 'Always null.'),
+    original_start: always(null, 'Always null.'),
+    effective_start: always(null, 'Always null.'),
+    ignored: Type.Array(Type.String(), { description: 'Parameters without a meaning for the source.' }),
+    coverage: Type.Unsafe<object>({
+      ...coverageSchema,
+      description: 'What was observed from the snapshot (or from where one could be) to the time.',
+    }),
+    reason: Type.Union([...MISSING_REASONS.map((reason) => Type.Literal(reason)), Type.Null()], {
+      description:
+        'Why `data` is null. no_market: no market runs at the time. not_recorded: nothing was recorded at or before it. plan_history: only before the window of the plan. Null with a snapshot.',
+    }),
+  },
+  { description: 'Echo of the request and what is known about the answer.' },
+)
 
 export const snapshotsAt = endpoint({
   path: 'GET /v1/snapshots/at',
@@ -22,7 +62,7 @@ export const snapshotsAt = endpoint({
     tag: 'market',
     summary: 'The snapshot at or before a time',
     description:
-      'Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when nothing was recorded at or before the time.',
+      'Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when there is none at or before the time; `meta.reason` says why.',
     example: {
       data: {
         timestamp: '2026-03-14T04:00:00.500Z',
@@ -38,7 +78,28 @@ export const snapshotsAt = endpoint({
         bids: [[61234, 1.2]],
         asks: [[61235, 0.8]],
       },
-      meta: { symbol: 'BTC', source: 'perpdex', time: '2026-03-14T04:00:00.700Z', ignored: [] },
+      meta: {
+        symbol: 'BTC',
+        source: 'perpdex',
+        interval: null,
+        time: '2026-03-14T04:00:00.700Z',
+        count: 1,
+        returned: 1,
+        has_more: false,
+        next_cursor: null,
+        clamped: null,
+        clamped_reason: null,
+        original_start: null,
+        effective_start: null,
+        ignored: [],
+        coverage: {
+          from: '2026-03-14T04:00:00.500Z',
+          to: '2026-03-14T04:00:00.701Z',
+          complete: true,
+          gaps: [],
+        },
+        reason: null,
+      },
     },
   },
   access: { scope: 'market', history: { of: 'snapshots', whenOlder: 'refuse', refusal: 'plan_required' } },
@@ -54,15 +115,7 @@ export const snapshotsAt = endpoint({
     'SnapshotAt',
     Type.Object({
       data: Type.Union([SnapshotRow, Type.Null()], { description: 'The snapshot; null when there is none.' }),
-      meta: Type.Object(
-        {
-          symbol: nullable('Echo of the request.'),
-          source: nullable('Echo of the request.'),
-          time: Type.String({ format: 'date-time', description: 'The instant that was asked for.' }),
-          ignored: Type.Array(Type.String(), { description: 'Parameters without a meaning for the source.' }),
-        },
-        { description: 'Echo of the request.' },
-      ),
+      meta: SnapshotAtMeta,
     }),
   ),
   errors: ['market_not_found', 'data_not_available'],
@@ -72,10 +125,10 @@ export const snapshotsAt = endpoint({
     at('GET /v1/perpdex/snapshots/at', { source: 'perpdex' }, 'L2 snapshot at or before a time'),
   ],
   run: async (context) => {
-    const { input, services, range } = context
-    const { store } = services.market
+    const { input, services, range, nowMs } = context
+    const { store, facts } = services.market
     const asset = input.symbol as AssetSymbol
-    await checkAvailable(store, input.source, asset, { toMs: input.time, nowMs: context.nowMs })
+    await checkAvailable(store, input.source, asset, { toMs: input.time, nowMs })
     const found = await snapshotAt(store, {
       source: input.source,
       symbol: asset,
@@ -84,17 +137,36 @@ export const snapshotsAt = endpoint({
       marketId: context.ignored.includes('market_id') ? undefined : input.market_id,
       books: input.include_orderbook && !context.ignored.includes('include_orderbook'),
     })
-    const meta = JSON.stringify({
+    const count = found.row === undefined ? 0 : 1
+    const covered = { fromMs: found.fromMs, toMs: input.time + 1 }
+    const meta = {
       symbol: input.symbol,
       source: input.source,
-      time: new Date(input.time).toISOString(),
+      interval: null,
+      time: formatTime(input.time),
+      count,
+      returned: count,
+      has_more: false,
+      next_cursor: null,
+      clamped: null,
+      clamped_reason: null,
+      original_start: null,
+      effective_start: null,
       ignored: context.ignored,
-    })
+      coverage: await coverageMeta(
+        facts.coverage,
+        found.feeds,
+        await facts.finality(found.feeds),
+        covered,
+        nowMs,
+      ),
+      reason: found.reason,
+    }
     return {
       kind: 'text',
-      text: `{"data":${found ?? 'null'},"meta":${meta}}`,
-      contentType: 'application/json; charset=utf-8',
-      units: { row: found === undefined ? 0 : 1 },
+      text: `{"data":${found.row?.text ?? 'null'},"meta":${JSON.stringify(meta)}}`,
+      contentType: CONTENT_TYPES.json,
+      units: { row: count },
     }
   },
 })
@@ -108,23 +180,51 @@ interface AtQuestion {
   books: boolean
 }
 
-async function snapshotAt(store: EnvironmentStore, asked: AtQuestion): Promise<string | undefined> {
-  const { source, symbol, time, notBefore } = asked
-  const query = { time, notBefore, ...(asked.books ? { books: { books: true, diffs: false } } : {}) }
-  if (source === 'perpdex') {
-    const feeds = snapshotFeeds(source, symbol, undefined)
-    return (await store.series.at({ feeds, ...query }))?.text
-  }
-  const rowOf = async (market: MarketRow) => {
-    const feeds = snapshotFeeds(source, symbol, (market.market_type ?? undefined) as MarketType | undefined)
-    return (await store.series.at({ feeds, instrument: market.market_id, ...query }))?.text
+interface AtAnswer {
+  row: FoundRow | undefined
+  /** Where it was looked for, and from when on nothing newer was found. */
+  feeds: readonly Feed[]
+  fromMs: number
+  reason: MissingReason | null
+}
+
+async function snapshotAt(store: EnvironmentStore, asked: AtQuestion): Promise<AtAnswer> {
+  const { source, symbol, time } = asked
+  if (source === 'perpdex') return rowAt(store, asked, snapshotFeeds(source, symbol, undefined), undefined)
+  const rowOf = (market: MarketRow) => {
+    const duration = (market.market_type ?? undefined) as MarketType | undefined
+    return rowAt(store, asked, snapshotFeeds(source, symbol, duration), market)
   }
   if (asked.marketId !== undefined) {
     return rowOf(await findMarket(store, asked.marketId, { param: 'market_id', source, symbol }))
   }
+  let nearest: AtAnswer | undefined
   for (const { market } of await store.markets.holding({ source, symbol, time, limit: MOST_MARKETS_TRIED })) {
-    const row = await rowOf(market)
-    if (row !== undefined) return row
+    const answer = await rowOf(market)
+    if (answer.row !== undefined) return answer
+    nearest ??= answer
   }
-  return undefined
+  const feeds = snapshotFeeds(source, symbol, undefined)
+  return nearest ?? { row: undefined, feeds, fromMs: time, reason: 'no_market' }
+}
+
+async function rowAt(
+  store: EnvironmentStore,
+  asked: AtQuestion,
+  feeds: readonly Feed[],
+  market: MarketRow | undefined,
+): Promise<AtAnswer> {
+  const { time, notBefore } = asked
+  const instrument = market === undefined ? {} : { instrument: market.market_id }
+  const books = asked.books ? { books: { books: true, diffs: false } } : {}
+  const row = await store.series.at({ feeds, time, notBefore, ...instrument, ...books })
+  if (row !== undefined) return { row, feeds, fromMs: row.position.ts, reason: null }
+  const older = notBefore > 0 ? await store.series.at({ feeds, time, ...instrument }) : undefined
+  const startMs = market?.start_time == null ? notBefore : Date.parse(market.start_time)
+  return {
+    row,
+    feeds,
+    fromMs: Math.min(time, Math.max(notBefore, startMs)),
+    reason: older === undefined ? 'not_recorded' : 'plan_history',
+  }
 }
