@@ -19,6 +19,8 @@ export interface SessionView {
   user: { email: string; role: 'operator' | 'customer' } | null
   account: AccountView | null
   plan: PlanView | null
+  /** The smallest plan with webhooks; null where none has any. */
+  webhook_plan: Pick<PlanView, 'name' | 'tier'> | null
 }
 
 /** The first answer to a page: who asks, and what it shows first. */

@@ -38,6 +38,41 @@ export async function fillCharts(store: EnvironmentStore, nowMs: number): Promis
   await store.series.append([{ feed, rows }])
 }
 
+/** Two minutes of seconds of the futures on BTC. */
+export async function fillSeconds(store: EnvironmentStore, nowMs: number): Promise<void> {
+  const feed = { dataset: 'candles', source: 'cexa_futures', symbol: 'BTC', interval: '1s' } as const
+  const firstMs = Math.floor(nowMs / 1000 - 120) * 1000
+  const rows = Array.from({ length: 120 }, (_, index) => {
+    const open = 60_000 + (index % 7)
+    return {
+      time: firstMs + index * 1000,
+      open,
+      high: open + 3,
+      low: open - 3,
+      close: open + 1,
+      volume: '1',
+      closed: true,
+    }
+  })
+  await store.series.append([{ feed, rows }])
+}
+
+/** The book of the perpetual on BTC, every half second from now until it has been seen. */
+export async function fillBooks(
+  store: EnvironmentStore,
+  nowMs: number,
+  levels: { bids: number; asks: number },
+): Promise<void> {
+  const feed = { dataset: 'snapshots', source: 'perpdex', symbol: 'BTC', interval: '' } as const
+  const side = (count: number, step: number) =>
+    Array.from({ length: count }, (_, index) => [60_000 + step * (index + 1), 1 + index] as const)
+  const rows = Array.from({ length: 20 }, (_, index) => ({
+    time: Math.floor(nowMs / 500 + index - 8) * 500,
+    book: { bids: side(levels.bids, -1), asks: side(levels.asks, 1) },
+  }))
+  await store.series.append([{ feed, rows }])
+}
+
 export const OPEN_MARKETS = 60
 export const marketId = (index: number) => `0x${index.toString(16).padStart(64, '0')}`
 /** One whose book stood still for most of a minute, and one that moved all the time. */

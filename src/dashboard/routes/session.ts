@@ -61,7 +61,16 @@ async function viewOf(
     user: user === undefined ? null : { email: user.email, role: user.role },
     account: account === undefined ? null : accountView(account),
     plan: plan === undefined ? null : planView(plan),
+    webhook_plan: webhookPlan(plans),
   }
+}
+
+function webhookPlan(plans: PlanBook): SessionView['webhook_plan'] {
+  const [smallest] = plans
+    .list()
+    .filter((plan) => plan.webhookSubscriptions > 0)
+    .toSorted((a, b) => a.creditsPerMonth - b.creditsPerMonth)
+  return smallest === undefined ? null : { name: smallest.name, tier: smallest.tier }
 }
 
 /** Who asks. A visitor without a cookie gets one with the answer. */

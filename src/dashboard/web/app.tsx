@@ -1,11 +1,11 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { EnvironmentName, SessionView } from '../wire.ts'
 import { callSession, callStart, whenSessionChanges } from './api.ts'
+import { readPlace } from './explorer/place.ts'
+import { readPath, usePath } from './navigate.ts'
 import { SessionContext } from './session.ts'
 import { loadExplorer, Shell } from './shell.tsx'
 import { SignIn } from './views/sign-in.tsx'
-
-const readPath = () => location.hash.replace(/^#\/?/, '')
 
 /** The first chart waits for nothing that can go on beside it: the explorer's code loads meanwhile. */
 export function startEarly(): Promise<SessionView> {
@@ -14,18 +14,14 @@ export function startEarly(): Promise<SessionView> {
   return callStart()
 }
 
-function firstEnvironment({ environments }: SessionView): EnvironmentName {
-  return environments.includes('test') ? 'test' : (environments[0] ?? 'test')
-}
-
-export function usePath(): string {
-  const [path, setPath] = useState(readPath)
-  useEffect(() => {
-    const onChange = () => setPath(readPath())
-    addEventListener('hashchange', onChange)
-    return () => removeEventListener('hashchange', onChange)
-  }, [])
-  return path
+/** The one that the address names, else the one that was shown, else the first there is. */
+function environmentIn(
+  { environments }: SessionView,
+  path: string,
+  shown?: EnvironmentName,
+): EnvironmentName {
+  const wanted = [readPlace(path).environment, shown, 'test' as const]
+  return wanted.find((name) => name !== undefined && environments.includes(name)) ?? environments[0] ?? 'test'
 }
 
 export function App({ first }: { first: Promise<SessionView> }) {
@@ -39,13 +35,17 @@ export function App({ first }: { first: Promise<SessionView> }) {
       answer.then(
         (loaded) => {
           setSession(loaded)
-          setEnvironment((now) => (loaded.environments.includes(now) ? now : firstEnvironment(loaded)))
+          setEnvironment((shown) => environmentIn(loaded, readPath(), shown))
         },
         (error: Error) => setProblem(error.message),
       )
     whenSessionChanges(() => void take(callSession('GET', 'session')))
     void take(first)
   }, [first])
+
+  useEffect(() => {
+    if (session !== undefined) setEnvironment((shown) => environmentIn(session, path, shown))
+  }, [session, path])
 
   const context = useMemo(
     () => (session === undefined ? null : { session, setSession, environment, setEnvironment }),

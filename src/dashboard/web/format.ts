@@ -1,15 +1,27 @@
 /** How numbers and times are shown. */
 const whole = new Intl.NumberFormat('en-US')
+const kib = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 })
 const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
 
 export const count = (value: number) => whole.format(value)
 export const compact = (value: number) => short.format(value)
+/** `1 candle`, `1,200 candles`; words that take more than an s say how: `plural(2, 'try', 'tries')`. */
+export const plural = (value: number, one: string, many = `${one}s`) =>
+  `${count(value)} ${value === 1 ? one : many}`
+/** The plan by its name, with the name that market data uses for its tier beside it where that is another one. */
+export const planName = ({ name, tier }: { name: string; tier: string }) =>
+  name === tier ? name : `${name} (${tier})`
 /** With a decimal where there is one. */
 export const percent = (share: number) => `${Math.round(share * 1000) / 10}%`
 
 export function dateTime(text: string | null): string {
   if (text === null) return '–'
   return new Date(text).toISOString().slice(0, 16).replace('T', ' ')
+}
+
+/** When a candle begins: with its seconds where candles are shorter than a minute. */
+export function candleTime(text: string, lengthMs: number): string {
+  return lengthMs < 60_000 ? new Date(text).toISOString().slice(0, 19).replace('T', ' ') : dateTime(text)
 }
 
 export function day(text: string): string {
@@ -24,7 +36,7 @@ export function ago(text: string | null, nowMs = Date.now()): string {
   if (seconds < 90) return `${seconds} s ago`
   if (seconds < 5_400) return `${Math.round(seconds / 60)} min ago`
   if (seconds < 129_600) return `${Math.round(seconds / 3_600)} h ago`
-  return `${Math.round(seconds / 86_400)} days ago`
+  return `${plural(Math.round(seconds / 86_400), 'day')} ago`
 }
 
 export function duration(seconds: number): string {
@@ -60,5 +72,5 @@ export function price(value: number): string {
 }
 
 export function bytes(value: number): string {
-  return value < 1_024 ? `${value} B` : `${(value / 1_024).toFixed(1)} KiB`
+  return value < 1_024 ? `${count(value)} B` : `${kib.format(value / 1_024)} KiB`
 }

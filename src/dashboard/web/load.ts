@@ -12,6 +12,8 @@ export function useLoad<T>(load: () => Promise<T>, deps: readonly unknown[], eve
   const [error, setError] = useState<string>()
   const [turn, setTurn] = useState(0)
   const reload = useCallback(() => setTurn((before) => before + 1), [])
+  // What went wrong with another question is no answer to this one.
+  useEffect(() => setError(undefined), deps)
   useEffect(() => {
     let current = true
     load().then(

@@ -1,5 +1,6 @@
 import type { ComponentChildren, ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { planName } from './format.ts'
 import { Icon } from './icons.tsx'
 import { useSession } from './session.ts'
 import { applyTheme } from './theme.ts'
@@ -82,7 +83,9 @@ export function Shell({ path }: { path: string }) {
             <span class="ellipsis">{session.user?.email}</span>
           </NavLink>
           <div class="row between">
-            <span class="badge plan">{session.account?.plan}</span>
+            <span class="badge plan">
+              {session.plan === null ? session.account?.plan : planName(session.plan)}
+            </span>
             <ThemeButton />
           </div>
         </div>

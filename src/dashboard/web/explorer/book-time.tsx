@@ -1,9 +1,10 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { EnvironmentName } from '../../wire.ts'
-import { view } from '../api.ts'
+import { CallError, view } from '../api.ts'
 import { dateTime, time as shortTime } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { Choice } from '../ui/parts.tsx'
+import { TimeField } from './time-field.tsx'
 
 const GRID_MS = 500
 /** What was seen is stored a moment later. */
@@ -41,12 +42,24 @@ export interface BookTime {
  * Live, the slider ends at the clock and the book follows it. Moving the slider, stepping or naming a time
  * stands still there; a time outside the slider's range moves the range.
  */
-export function useBookTime(environment: EnvironmentName, series: string): BookTime {
+export function useBookTime(
+  environment: EnvironmentName,
+  series: string,
+  options: {
+    /** Where it begins, and where it goes when this changes; undefined: live. */
+    start: number | undefined
+    /** It rests at another moment. */
+    onRest: (time: number | undefined) => void
+  },
+): BookTime {
+  const { start } = options
   const [now, setNow] = useState(grid(Date.now() - BEHIND_MS))
-  const [wanted, setWanted] = useState<number>()
-  const [settled, setSettled] = useState<number>()
+  const [wanted, setWanted] = useState(start)
+  const [settled, setSettled] = useState(start)
   const [end, setEnd] = useState<number>()
   const [span, setSpan] = useState<Span>('15 min')
+  const latest = useRef(options)
+  latest.current = options
   const first = useLoad(
     async () => ({ series, time: await earliestOf(environment, series) }),
     [environment, series],
@@ -57,7 +70,16 @@ export function useBookTime(environment: EnvironmentName, series: string): BookT
     return () => clearInterval(timer)
   }, [])
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(wanted), SETTLE_MS)
+    const next = start === undefined ? undefined : Math.min(grid(start), now)
+    setWanted(next)
+    setSettled(next)
+    setEnd(next === undefined ? undefined : Math.min(now, next + (SPANS[span] ?? now) / 2))
+  }, [start])
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      setSettled(wanted)
+      latest.current.onRest(wanted)
+    }, SETTLE_MS)
     return () => clearTimeout(timer)
   }, [wanted])
 
@@ -91,12 +113,18 @@ export function useBookTime(environment: EnvironmentName, series: string): BookT
 const grid = (time: number) => Math.floor(time / GRID_MS) * GRID_MS
 
 async function earliestOf(environment: EnvironmentName, series: string): Promise<number | null> {
-  const { value } = await view<{ data: { timestamp: string }[] }>(
-    environment,
-    `/v1/snapshots?${series}&order=asc&limit=1`,
-  )
-  const [row] = value.data
-  return row === undefined ? null : Date.parse(row.timestamp)
+  try {
+    const { value } = await view<{ data: { timestamp: string }[] }>(
+      environment,
+      `/v1/snapshots?${series}&order=asc&limit=1`,
+    )
+    const [row] = value.data
+    return row === undefined ? null : Date.parse(row.timestamp)
+  } catch (error) {
+    // That nothing is recorded yet is no fault.
+    if (error instanceof CallError && error.code === 'data_not_available') return null
+    throw error
+  }
 }
 
 export function BookClock({ time }: { time: BookTime }) {
@@ -111,18 +139,12 @@ export function BookClock({ time }: { time: BookTime }) {
             options={Object.keys(SPANS) as Span[]}
             onChange={time.setSpan}
           />
-          <input
-            type="datetime-local"
-            step="1"
-            aria-label="Time of the book (UTC)"
-            value={new Date(slider).toISOString().slice(0, 19)}
-            {...(time.earliest ? { min: new Date(time.earliest).toISOString().slice(0, 19) } : {})}
-            onChange={(event) => {
-              const asked = Date.parse(`${event.currentTarget.value}Z`)
-              if (Number.isFinite(asked)) time.go(asked)
-            }}
+          <TimeField
+            label="Time of the book (UTC)"
+            time={slider}
+            earliest={time.earliest ?? undefined}
+            onChange={time.go}
           />
-          <span class="muted tiny">UTC</span>
         </div>
         <div class="row tight">
           <button type="button" class="button small" onClick={() => time.go(slider - GRID_MS)}>

@@ -1,15 +1,17 @@
-import { useState } from 'preact/hooks'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { view } from '../api.ts'
-import { duration, price } from '../format.ts'
+import { dateTime, duration, plural, price } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { Badge, Card, Choice, Empty, Problem, Select, Stat } from '../ui/parts.tsx'
-import { BookClock, useBookTime } from './book-time.tsx'
+import { BookClock, type BookTime, useBookTime } from './book-time.tsx'
 import { type Book, Ladders } from './ladders.tsx'
-import { MarketSelect, useMarkets } from './market-select.tsx'
+import { MarketSelect, stageOf, useMarkets } from './market-select.tsx'
+import type { Market } from './opened-market.ts'
 import { BOOK_SOURCES } from './paths.ts'
+import type { Place } from './place.ts'
+import { go, noteTime, useAddress } from './use-place.ts'
 
 interface Snapshot {
   timestamp: string
@@ -30,23 +32,28 @@ type BookSource = (typeof BOOK_SOURCES)[number]
 const SIDES = { perpdex: [], predmkt_a: ['Up', 'Down'], predmkt_b: ['Yes', 'No'] } as const
 /** A book that is older than this at the asked moment is no picture of it. */
 const FRESH_MS = 5_000
-/** A market that has ended is shown as it was shortly before. */
 const LAST_LOOK_MS = 1_000
 
 /** The book of any source that has one, at any recorded moment. */
-export function Books(props: { symbol: AssetSymbol; source?: string | undefined; market?: string | null }) {
-  const { symbol } = props
+export function Books(props: {
+  asked: Place
+  place: Place
+  symbol: AssetSymbol
+  /** The market of the address. */
+  opened: Market | undefined
+}) {
+  const { asked, place, symbol, opened } = props
   const { environment } = useSession()
-  const [source, setSource] = useState<BookSource>(
-    BOOK_SOURCES.find((one) => one === props.source) ?? 'perpdex',
-  )
-  const [marketId, setMarketId] = useState(props.market ?? '')
-  const [side, setSide] = useState('')
+  const source: BookSource = BOOK_SOURCES.find((one) => one === place.source) ?? 'perpdex'
+  const isPrediction = source !== 'perpdex'
   const { markets } = useMarkets(source, symbol)
-  const known = source !== 'perpdex' && markets?.some((one) => one.market_id === marketId) ? marketId : ''
-  const series = `source=${source}&symbol=${symbol}${known && `&market_id=${known}`}`
-  const time = useBookTime(environment, series)
-  const books = source === 'perpdex' ? '' : '&include_orderbook=true'
+  const market = isPrediction ? opened : undefined
+  const series = `source=${source}&symbol=${symbol}${market === undefined ? '' : `&market_id=${market.market_id}`}`
+  const time = useBookTime(environment, series, {
+    start: asked.time ?? lastLookOf(market),
+    onRest: (moment) => noteTime(asked, moment),
+  })
+  const books = isPrediction ? '&include_orderbook=true' : ''
   const path = `/v1/snapshots/at?${series}&time=${new Date(time.at).toISOString()}${books}`
   // What lies before the first recorded moment need not be asked for.
   const isRecorded = typeof time.earliest === 'number'
@@ -57,56 +64,80 @@ export function Books(props: { symbol: AssetSymbol; source?: string | undefined;
   )
   const row = time.earliest === null ? null : value?.series === series ? value.value.data : undefined
   const sides: readonly string[] = SIDES[source]
-  const shownSide = sides.includes(side) ? side : (sides[0] ?? '')
-  const pickSource = (next: BookSource) => {
-    setSource(next)
-    setMarketId('')
-  }
-  const pickMarket = (id: string) => {
-    setMarketId(id)
-    const end = Date.parse(markets?.find((one) => one.market_id === id)?.end_time ?? '')
-    if (end <= Date.now()) time.go(end - LAST_LOOK_MS)
-  }
+  const side = sides.find((one) => one === place.outcome) ?? sides[0] ?? ''
+  useAddress(asked, {
+    ...place,
+    source,
+    interval: undefined,
+    market: market?.market_id,
+    outcome: side || undefined,
+  })
   return (
     <>
       <Card
         title={`${symbol} · ${source}`}
-        aside={<Select label="Source" value={source} options={BOOK_SOURCES} onChange={pickSource} />}
+        aside={
+          <Select
+            label="Source"
+            value={source}
+            options={BOOK_SOURCES}
+            onChange={(next) => go({ source: next, market: undefined, outcome: undefined })}
+          />
+        }
       >
-        {sides.length > 0 && (
+        {isPrediction && (
           <div class="row">
             <MarketSelect
               markets={markets ?? []}
-              value={known}
+              opened={market}
               none="The shortest market of that moment"
-              onChange={pickMarket}
+              canBeNone
+              onChange={(next) => go({ market: next?.market_id, time: undefined })}
             />
-            <Choice label="Side" value={shownSide} options={sides} onChange={setSide} />
+            <Choice label="Side" value={side} options={sides} onChange={(outcome) => go({ outcome })} />
           </div>
         )}
         <BookClock time={time} />
         <Problem text={time.problem ?? error} />
-        {row ? (
-          <BookBody row={row} side={shownSide} at={time.at} />
-        ) : (
-          row === null && (
-            <Empty>
-              <strong>No book was recorded at that moment</strong>
-              <p class="muted">
-                {time.earliest === null
-                  ? 'This source has no books yet. They appear as soon as the recorder has some.'
-                  : 'Move the slider, or choose another market.'}
-              </p>
-            </Empty>
-          )
-        )}
+        <div class="book-frame">
+          {row ? (
+            <BookBody row={row} side={side} at={time.at} market={market} />
+          ) : (
+            row === null && <NoBook market={market} time={time} />
+          )}
+        </div>
       </Card>
       <ApiCall path={path} price={value?.price} />
     </>
   )
 }
 
-function BookBody({ row, side, at }: { row: Snapshot; side: string; at: number }) {
+/** A market that has ended is shown as it was shortly before. */
+function lastLookOf(market: Market | undefined): number | undefined {
+  const end = Date.parse(market?.end_time ?? '')
+  return end <= Date.now() ? end - LAST_LOOK_MS : undefined
+}
+
+function NoBook({ market, time }: { market: Market | undefined; time: BookTime }) {
+  return (
+    <Empty>
+      <strong>No book was recorded at that moment</strong>
+      <p class="muted">
+        {time.earliest === null ? whyNever(market) : 'Move the slider, or choose another market.'}
+      </p>
+    </Empty>
+  )
+}
+
+function whyNever(market: Market | undefined): string {
+  if (market === undefined)
+    return 'This source has no books yet. They appear as soon as the recorder has some.'
+  if (stageOf(market) !== 'Upcoming') return 'No book of this market was recorded.'
+  return `The window of this market begins ${dateTime(market.start_time)} UTC. Its book appears as soon as one is recorded.`
+}
+
+function BookBody(props: { row: Snapshot; side: string; at: number; market: Market | undefined }) {
+  const { row, side, at, market } = props
   const book = bookOf(row, side)
   const best = [book.bids[0]?.[0], book.asks[0]?.[0]] as const
   const mid = best[0] === undefined || best[1] === undefined ? null : (best[0] + best[1]) / 2
@@ -116,28 +147,32 @@ function BookBody({ row, side, at }: { row: Snapshot; side: string; at: number }
   const lateMs = at - Date.parse(row.timestamp)
   return (
     <>
-      <div class="row between">
+      <div class="row between book-line">
         <span>
           <code data-testid="book-time">
             {row.timestamp.slice(0, 10)} {row.timestamp.slice(11, 23)}
           </code>{' '}
-          <span class="muted">UTC{row.market_id === null ? '' : ` · ${row.question ?? row.market_id}`}</span>
+          <span class="muted">
+            UTC{row.market_id === null ? '' : ` · ${row.question ?? market?.question ?? row.market_id}`}
+          </span>
         </span>
-        {lateMs > FRESH_MS && <Badge tone="warn">no newer book: {duration(lateMs / 1000)} old</Badge>}
+        <span class={lateMs > FRESH_MS ? '' : 'kept-free'} aria-hidden={lateMs <= FRESH_MS}>
+          <Badge tone="warn">no newer book: {duration(lateMs / 1000)} old</Badge>
+        </span>
       </div>
       <div class="stats three">
-        <Stat label="Mid" value={mid === null ? '–' : price(mid)} />
+        <Stat label="Mid" value={mid === null ? '–' : price(mid)} note={'\u00a0'} />
         <Stat
           label="Spread"
           value={spread === null ? '–' : price(Number(spread.toPrecision(4)))}
           note={
-            spread === null || !mid || side !== '' ? undefined : `${((spread / mid) * 10_000).toFixed(2)} bp`
+            spread === null || !mid || side !== '' ? '\u00a0' : `${((spread / mid) * 10_000).toFixed(2)} bp`
           }
         />
         <Stat
           label="Bid share"
           value={bid + ask === 0 ? '–' : `${Math.round((bid / (bid + ask)) * 100)}%`}
-          note={`of ${book.bids.length} + ${book.asks.length} levels`}
+          note={`of ${plural(book.bids.length, 'bid')}, ${plural(book.asks.length, 'ask')}`}
         />
       </div>
       <Ladders book={book} />

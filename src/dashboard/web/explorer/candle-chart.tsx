@@ -12,6 +12,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { type CandleInterval, INTERVAL_MS } from '../../../core/interval.ts'
 import { decimalsOf } from '../format.ts'
 import { color } from '../theme.ts'
+import { clampRange, priceLabels } from './axis.ts'
 import type { FundingRow } from './candles.tsx'
 import type { CandleRow, GapSpan } from './load-candles.ts'
 
@@ -26,6 +27,8 @@ interface Drawn {
   chart: IChartApi
   draw: (props: Series) => void
   paint: () => void
+  /** The last candle in sight, in milliseconds; undefined when it is the newest. */
+  lastSeen: (rightEdge: number) => number | undefined
 }
 
 interface Series {
@@ -33,6 +36,8 @@ interface Series {
   funding: readonly FundingRow[]
   gaps: readonly GapSpan[]
   bar: CandleInterval
+  /** Whether prices are probabilities: no less than 0, no more than 1. */
+  ofProbabilities: boolean
   /** Whether the reader has asked for older bars. */
   isPast: boolean
 }
@@ -42,22 +47,26 @@ interface ChartProps extends Series {
   onHover: (time: number | undefined) => void
   /** The reader has come near the oldest bar. */
   onLeftEdge: () => void
+  /** The reader has moved on to another last candle; undefined: to the newest. */
+  onSeen: (timeMs: number | undefined) => void
 }
 
 /** Candles with volume; funding in a pane of its own; bars that were not recorded are shaded. */
 export function CandleChart(props: ChartProps) {
-  const { rows, funding, gaps, bar, isPast } = props
+  const { rows, funding, gaps, bar, ofProbabilities, isPast } = props
   const holder = useRef<HTMLDivElement>(null)
   const drawn = useRef<Drawn>(undefined)
   const latest = useRef(props)
   latest.current = props
   useEffect(() => {
     if (holder.current === null) return
-    const made = create(holder.current)
+    const made = create(holder.current, { bar, ofProbabilities })
     drawn.current = made
     made.chart.subscribeCrosshairMove(({ time }) => latest.current.onHover(time as number | undefined))
     made.chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
-      if (range !== null && range.from < NEAR_LEFT_BARS) latest.current.onLeftEdge()
+      if (range === null) return
+      if (range.from < NEAR_LEFT_BARS) latest.current.onLeftEdge()
+      latest.current.onSeen(made.lastSeen(range.to))
     })
     addEventListener('themechange', made.paint)
     return () => {
@@ -66,13 +75,16 @@ export function CandleChart(props: ChartProps) {
     }
   }, [])
   useEffect(
-    () => drawn.current?.draw({ rows, funding, gaps, bar, isPast }),
-    [rows, funding, gaps, bar, isPast],
+    () => drawn.current?.draw({ rows, funding, gaps, bar, ofProbabilities, isPast }),
+    [rows, funding, gaps, bar, ofProbabilities, isPast],
   )
   return <div class="chart" ref={holder} role="img" aria-label="Candle chart" data-bars={rows.length} />
 }
 
-function create(holder: HTMLElement): Drawn {
+function create(
+  holder: HTMLElement,
+  { bar, ofProbabilities }: Pick<Series, 'bar' | 'ofProbabilities'>,
+): Drawn {
   const chart = createChart(holder, {
     autoSize: true,
     height: HEIGHT,
@@ -81,7 +93,12 @@ function create(holder: HTMLElement): Drawn {
       panes: { enableResize: false },
       fontFamily: getComputedStyle(document.documentElement).fontFamily,
     },
-    timeScale: { timeVisible: true, borderVisible: false, rightOffset: 4 },
+    timeScale: {
+      timeVisible: true,
+      secondsVisible: INTERVAL_MS[bar] < 60_000,
+      borderVisible: false,
+      rightOffset: 4,
+    },
     rightPriceScale: { borderVisible: false, entireTextOnly: true },
     crosshair: { mode: 0 },
   })
@@ -98,7 +115,10 @@ function create(holder: HTMLElement): Drawn {
     lastValueVisible: false,
   })
   volume.priceScale().applyOptions({ scaleMargins: { top: 0.82, bottom: 0 }, visible: false })
-  const candles = chart.addSeries(CandlestickSeries, { borderVisible: false })
+  const candles = chart.addSeries(CandlestickSeries, {
+    borderVisible: false,
+    ...(ofProbabilities ? { autoscaleInfoProvider: clampRange } : {}),
+  })
   candles.priceScale().applyOptions({ scaleMargins: { top: 0.06, bottom: 0.22 } })
   const makeFunding = () =>
     chart.addSeries(
@@ -117,6 +137,7 @@ function create(holder: HTMLElement): Drawn {
     )
   let funding: ReturnType<typeof makeFunding> | undefined
   let shownPlaces = 0
+  let times: UTCTimestamp[] = []
 
   function paint(): void {
     chart.applyOptions({
@@ -145,13 +166,14 @@ function create(holder: HTMLElement): Drawn {
     const missing = missingTimes(props, from, to, new Set(bars.map(({ time }) => time)))
     const places = bars.length + missing.length
     const precision = Math.max(2, ...bars.slice(-20).map(({ close }) => decimalsOf(close)))
-    candles.applyOptions({ priceFormat: { type: 'price', precision, minMove: 10 ** -precision } })
-    candles.setData(
-      merge(
-        bars.map(({ time, open, high, low, close }) => ({ time, open, high, low, close })),
-        missing,
-      ),
+    const formatter = priceLabels(precision, ofProbabilities)
+    candles.applyOptions({ priceFormat: { type: 'custom', minMove: 10 ** -precision, formatter } })
+    const drawn = merge(
+      bars.map(({ time, open, high, low, close }) => ({ time, open, high, low, close })),
+      missing,
     )
+    times = drawn.map(({ time }) => time)
+    candles.setData(drawn)
     volume.setData(
       bars.map(({ time, open, close, volume: value }) => ({
         time,
@@ -183,8 +205,14 @@ function create(holder: HTMLElement): Drawn {
     shownPlaces = places
   }
 
+  function lastSeen(rightEdge: number): number | undefined {
+    const index = Math.max(0, Math.floor(rightEdge))
+    const time = index >= times.length - 1 ? undefined : times[index]
+    return time === undefined ? undefined : time * 1000
+  }
+
   paint()
-  return { chart, draw, paint }
+  return { chart, draw, paint, lastSeen }
 }
 
 function seconds(text: string): UTCTimestamp {

@@ -1,17 +1,21 @@
-import { useState } from 'preact/hooks'
-import type { CandleInterval } from '../../../core/interval.ts'
-import { SOURCES, type Source } from '../../../core/source.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { SOURCES } from '../../../core/source.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { view } from '../api.ts'
+import { dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { Card, Choice, Empty, Problem, Select } from '../ui/parts.tsx'
 import { CandleChart } from './candle-chart.tsx'
 import { useCandles } from './load-candles.ts'
-import { defaultMarket, type Market, MarketSelect, useMarkets } from './market-select.tsx'
+import { defaultMarket, MarketSelect, stageOf, useMarkets } from './market-select.tsx'
+import type { Market } from './opened-market.ts'
 import { barsOf, candlesPath, FIRST_CHART, fundingPath, PREDICTIONS } from './paths.ts'
+import type { Place } from './place.ts'
 import { Quote } from './quote.tsx'
+import { TimeField } from './time-field.tsx'
+import { go, noteTime, useAddress } from './use-place.ts'
 
 export interface FundingRow {
   timestamp: string
@@ -19,27 +23,39 @@ export interface FundingRow {
 }
 
 const NO_FUNDING: FundingRow[] = []
+/** The address follows the chart once it rests. */
+const SETTLE_MS = 300
 
-export function Candles(props: { symbol: AssetSymbol; source?: Source | undefined; market?: string | null }) {
-  const { symbol } = props
+export function Candles(props: {
+  asked: Place
+  place: Place
+  symbol: AssetSymbol
+  /** The market of the address. */
+  opened: Market | undefined
+}) {
+  const { asked, place, symbol, opened } = props
   const { environment, session } = useSession()
-  const [source, setSource] = useState<Source>(props.source ?? FIRST_CHART.source)
-  const [wanted, setWanted] = useState<CandleInterval>(FIRST_CHART.bar)
-  const [marketId, setMarketId] = useState(props.market ?? '')
-  const [outcome, setOutcome] = useState('')
-  const [hovered, setHovered] = useState<number>()
-
+  const [hovered, setHovered] = useState<{ path: string | undefined; time: number | undefined }>()
+  const [turn, setTurn] = useState(0)
+  const source = place.source ?? FIRST_CHART.source
   const isPrediction = PREDICTIONS.includes(source)
   const { markets, error } = useMarkets(source, symbol)
-  const market = markets?.find((one) => one.market_id === marketId) ?? defaultMarket(markets ?? [])
+  const market = isPrediction ? (opened ?? defaultMarket(markets ?? [])) : undefined
   const outcomes = market?.tokens.map((token) => token.outcome) ?? []
-  const leg = outcomes.includes(outcome) ? outcome : (outcomes[0] ?? '')
-  const bars = barsOf(session.plan, source)
-  const bar = bars.includes(wanted) ? wanted : (bars[0] ?? FIRST_CHART.bar)
+  const leg = outcomes.find((outcome) => outcome === place.outcome) ?? outcomes[0]
+  const intervals = barsOf(session.plan, source)
+  const wanted = place.interval ?? FIRST_CHART.bar
+  const bar = intervals.includes(wanted) ? wanted : (intervals[0] ?? FIRST_CHART.bar)
   const choice = { symbol, source, bar }
   const path =
-    isPrediction && market === undefined ? undefined : candlesPath(choice, instrumentOf(market, leg))
-  const { rows, gaps, price, loaded, isPast, problem, loadOlder } = useCandles(environment, path)
+    isPrediction && market === undefined
+      ? undefined
+      : candlesPath(choice, { instrument: instrumentOf(market, leg), until: asked.time })
+  const { rows, gaps, price, loaded, isPast, problem, loadOlder } = useCandles(
+    environment,
+    path,
+    asked.time === undefined,
+  )
   const ratesPath = fundingPath(choice)
   const funding = useLoad(
     async () =>
@@ -51,51 +67,94 @@ export function Candles(props: { symbol: AssetSymbol; source?: Source | undefine
   )
   // The rates of the series before are not drawn under this one.
   const rates = funding.value?.path === ratesPath ? funding.value : undefined
-  const shown = rows.find((row) => Date.parse(row.timestamp) / 1000 === hovered) ?? rows[0]
+  const hoveredTime = hovered?.path === path ? hovered?.time : undefined
+  const shown = rows.find((row) => Date.parse(row.timestamp) / 1000 === hoveredTime) ?? rows[0]
+  const end = asked.time ?? Date.parse(rows[0]?.timestamp ?? '')
+  const { seen, see } = useSeenTime(asked)
+  useAddress(asked, {
+    ...place,
+    source,
+    interval: bar,
+    market: market?.market_id,
+    outcome: leg,
+  })
+  const isNewest = seen === undefined && asked.time === undefined
+  const showNewest = () => {
+    see(undefined)
+    setTurn(turn + 1)
+    go({ time: undefined })
+  }
   return (
     <>
       <Card
         title={`${symbol} · ${source}`}
         aside={
           <div class="row">
-            <Select label="Source" value={source} options={SOURCES} onChange={setSource} />
-            <Choice label="Interval" value={bar} options={bars} onChange={setWanted} />
+            <Select
+              label="Source"
+              value={source}
+              options={SOURCES}
+              onChange={(next) => go({ source: next, market: undefined, outcome: undefined })}
+            />
+            <Choice
+              label="Interval"
+              value={bar}
+              options={intervals}
+              onChange={(next) => go({ interval: next })}
+            />
           </div>
         }
       >
-        {isPrediction && market !== undefined && (
+        {isPrediction && (
           <div class="row">
-            <MarketSelect markets={markets ?? []} value={market.market_id} onChange={setMarketId} />
-            {outcomes.length > 1 && (
-              <Choice label="Outcome" value={leg} options={outcomes} onChange={setOutcome} />
+            <MarketSelect
+              markets={markets ?? []}
+              opened={market}
+              none="No market is running"
+              onChange={(next) => next && go({ market: next.market_id, outcome: undefined, time: undefined })}
+            />
+            {leg !== undefined && outcomes.length > 1 && (
+              <Choice
+                label="Outcome"
+                value={leg}
+                options={outcomes}
+                onChange={(outcome) => go({ outcome })}
+              />
             )}
           </div>
         )}
         <Problem text={problem ?? error} />
-        <Quote row={shown} count={rows.length} />
-        {(loaded || markets?.length === 0) && rows.length === 0 ? (
+        <Quote row={shown} bar={bar} count={rows.length} />
+        {rows.length === 0 && (loaded || path === undefined) ? (
           <Empty>
-            <strong>No bars yet</strong>
-            <p class="muted">
-              {isPrediction && market === undefined
-                ? 'No market of this venue has begun.'
-                : 'The recorder has just begun, or this source has none of these. They appear here by themselves.'}
-            </p>
+            <NoCandles market={market} isPrediction={isPrediction} />
           </Empty>
         ) : (
           <CandleChart
-            key={`${environment} ${path}`}
+            key={`${environment} ${path} ${turn}`}
             rows={rows}
             funding={rates?.value.data ?? NO_FUNDING}
             gaps={gaps}
             bar={bar}
+            ofProbabilities={isPrediction}
             isPast={isPast}
-            onHover={setHovered}
+            onHover={(time) => setHovered({ path, time })}
             onLeftEdge={loadOlder}
+            onSeen={see}
           />
         )}
-        <div class="row between muted tiny">
-          <span>
+        <div class="row between chart-foot">
+          <TimeField label="Time of the chart (UTC)" time={seen ?? end} onChange={(time) => go({ time })}>
+            <button
+              type="button"
+              class={isNewest ? 'button small primary' : 'button small'}
+              aria-pressed={isNewest}
+              onClick={showNewest}
+            >
+              Newest
+            </button>
+          </TimeField>
+          <span class="muted tiny">
             <i class="dot gap" /> not recorded{' '}
             {ratesPath !== undefined && (
               <>
@@ -103,7 +162,7 @@ export function Candles(props: { symbol: AssetSymbol; source?: Source | undefine
               </>
             )}
           </span>
-          <span>
+          <span class="muted tiny">
             Charts by{' '}
             <a href="https://www.tradingview.com/" target="_blank" rel="noopener noreferrer">
               TradingView Lightweight Charts™
@@ -117,8 +176,47 @@ export function Candles(props: { symbol: AssetSymbol; source?: Source | undefine
   )
 }
 
+/** Where the chart was moved to: shown at once, in the address once it rests. */
+function useSeenTime(asked: Place) {
+  const [seen, setSeen] = useState<number>()
+  const latest = useRef(asked)
+  latest.current = asked
+  // Another series, or another place in time, begins where its address says.
+  const basis = JSON.stringify(asked)
+  useEffect(() => setSeen(undefined), [basis])
+  useEffect(() => {
+    const timer = setTimeout(() => noteTime(latest.current, seen ?? latest.current.time), SETTLE_MS)
+    return () => clearTimeout(timer)
+  }, [seen])
+  return { seen, see: setSeen }
+}
+
+function NoCandles({ market, isPrediction }: { market: Market | undefined; isPrediction: boolean }) {
+  const [title, text] = !isPrediction
+    ? [
+        'No candles yet',
+        'The recorder has just begun, or this source has none of these. They appear here by themselves.',
+      ]
+    : market === undefined
+      ? ['No market is running', 'No market of this venue and symbol has begun. Choose one of the list.']
+      : reasonOf(market)
+  return (
+    <>
+      <strong>{title}</strong>
+      <p class="muted">{text}</p>
+    </>
+  )
+}
+
+function reasonOf(market: Market): [title: string, text: string] {
+  const stage = stageOf(market)
+  if (stage === 'Ended') return ['No candles', 'Nothing was recorded of this market.']
+  const begins = `Its window begins ${dateTime(market.start_time)} UTC.`
+  return ['No candles yet', `${stage === 'Upcoming' ? `${begins} ` : ''}They appear with its first trades.`]
+}
+
 /** One series of a prediction market: the leg of it, or the market itself where it has no legs. */
-function instrumentOf(market: Market | undefined, outcome: string): string {
+function instrumentOf(market: Market | undefined, outcome: string | undefined): string {
   if (market === undefined) return ''
   const token = market.tokens.find((one) => one.outcome === outcome)
   return token === undefined ? `&market_id=${market.market_id}` : `&token_id=${token.token_id}`

@@ -1,51 +1,105 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { type AssetSymbol, SYMBOLS } from '../../../core/symbol.ts'
-import { Page, Select } from '../ui/parts.tsx'
+import { hashOf } from '../navigate.ts'
+import { useSession } from '../session.ts'
+import { Card, Empty, Page, Problem, Select } from '../ui/parts.tsx'
 import { Books } from './books.tsx'
 import { Candles } from './candles.tsx'
 import { Events } from './events.tsx'
-import { Markets, useMarketList } from './markets.tsx'
-import { sourceOf } from './paths.ts'
+import { Markets, useMarketPages } from './markets.tsx'
+import { type OpenedMarket, useOpenedMarket } from './opened-market.ts'
+import { FIRST_CHART } from './paths.ts'
+import { type Place, placePath, readPlace, TABS, type Tab } from './place.ts'
+import { go } from './use-place.ts'
 
-const TABS = [
-  ['candles', 'Candles'],
-  ['books', 'Order book'],
-  ['markets', 'Prediction markets'],
-  ['events', 'Live events'],
-] as const
+const TAB_NAMES: Record<Tab, string> = {
+  candles: 'Candles',
+  books: 'Order book',
+  markets: 'Prediction markets',
+  events: 'Live events',
+}
 
-/** `explorer/books?source=predmkt_a&market=0x…` opens a view on one market. */
 export function Explorer({ path }: { path: string }) {
-  const [place = '', search = ''] = path.split('?')
-  const tab = TABS.find(([name]) => name === place.split('/')[1])?.[0] ?? 'candles'
-  const [symbol, setSymbol] = useState<AssetSymbol>('BTC')
-  const markets = useMarketList(symbol)
+  const asked = readPlace(path)
+  const { tab } = asked
+  const { session, environment } = useSession()
+  const opened = useOpenedMarket(asked)
+  const pages = useMarketPages()
   const tabs = useRef<HTMLElement>(null)
   // On a phone the tabs are wider than the screen.
   useEffect(() => {
-    tabs.current?.querySelector(`[href$="/${tab}"]`)?.scrollIntoView({ inline: 'center', block: 'nearest' })
+    tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
   }, [tab])
-  const asked = new URLSearchParams(search)
-  const opened = { symbol, source: sourceOf(asked.get('source')), market: asked.get('market') }
+  const market = opened?.market
+  // A market has one symbol, whatever the address says beside it.
+  const symbol: AssetSymbol = market?.symbol ?? asked.symbol ?? FIRST_CHART.symbol
+  const place: Place = {
+    ...asked,
+    symbol,
+    source: market?.source ?? asked.source,
+    environment: session.environments.length > 1 ? environment : undefined,
+  }
+  const view = { asked, place, symbol }
   return (
     <Page
       title="Explorer"
       lead="The data itself, as your keys get it. Looking is free; the price is what a key would pay."
       actions={
-        tab !== 'events' && <Select label="Symbol" value={symbol} options={SYMBOLS} onChange={setSymbol} />
+        tab !== 'events' && (
+          <Select
+            label="Symbol"
+            value={symbol}
+            options={SYMBOLS}
+            onChange={(next) => go({ symbol: next, market: undefined })}
+          />
+        )
       }
     >
       <nav class="tabs" aria-label="Explorer" ref={tabs}>
-        {TABS.map(([name, label]) => (
-          <a key={name} href={`#/explorer/${name}`} aria-current={name === tab ? 'page' : undefined}>
-            {label}
+        {TABS.map((name) => (
+          <a key={name} href={hashOf(tabPath(place, name))} aria-current={name === tab ? 'page' : undefined}>
+            {TAB_NAMES[name]}
           </a>
         ))}
       </nav>
-      {tab === 'candles' && <Candles key={search} {...opened} />}
-      {tab === 'books' && <Books key={search} {...opened} />}
-      {tab === 'markets' && <Markets symbol={symbol} list={markets} />}
+      {(tab === 'candles' || tab === 'books') &&
+        (opened !== undefined && market === undefined ? (
+          <MarketDoor opened={opened} />
+        ) : tab === 'candles' ? (
+          <Candles {...view} opened={market} />
+        ) : (
+          <Books {...view} opened={market} />
+        ))}
+      {tab === 'markets' && <Markets {...view} pages={pages} />}
       {tab === 'events' && <Events />}
     </Page>
+  )
+}
+
+/** While the market of the address is on its way, or is not known, no other one is shown in its place. */
+function MarketDoor({ opened }: { opened: OpenedMarket }) {
+  return (
+    <Card title="Prediction market">
+      <Problem text={opened.problem} />
+      <Empty>
+        {opened.problem === undefined ? (
+          <p class="muted">Opening the market…</p>
+        ) : (
+          <>
+            <strong>This market cannot be shown</strong>
+            <p class="muted">
+              <a href={hashOf(placePath({ tab: 'markets' }))}>See the open markets</a>
+            </p>
+          </>
+        )}
+      </Empty>
+    </Card>
+  )
+}
+
+/** The same symbol, source and market in another view. */
+function tabPath({ environment, symbol, source, market, outcome }: Place, tab: Tab): string {
+  return placePath(
+    tab === 'events' ? { tab, environment } : { tab, environment, symbol, source, market, outcome },
   )
 }

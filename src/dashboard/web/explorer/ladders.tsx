@@ -51,11 +51,11 @@ export function Ladders({ book }: { book: Book }) {
                 ])}
               </tr>
             ))}
-            {sides[index]?.length === 0 && (
-              <tr>
-                <td colSpan={3}>nobody {side === 'bid' ? 'buys' : 'sells'}</td>
+            {emptyRows(sides[index]?.length ?? 0).map((row) => (
+              <tr key={`empty ${row}`} class="empty-level">
+                <td colSpan={3}>{row === 0 ? NOBODY[side] : '\u00a0'}</td>
               </tr>
-            )}
+            ))}
           </tbody>
         </table>
       ))}
@@ -64,6 +64,12 @@ export function Ladders({ book }: { book: Book }) {
 }
 
 const label = { bid: 'Bid', ask: 'Ask' }
+const NOBODY = { bid: 'nobody buys', ask: 'nobody sells' }
+
+/** A live book gains and loses levels all the time: the rows that it lacks are kept free, so that nothing jumps. */
+function emptyRows(filled: number): number[] {
+  return Array.from({ length: LEVELS - filled }, (_, index) => filled + index)
+}
 
 /** The prices of both sides meet in the middle. */
 function inOrder<T>(side: 'bid' | 'ask', cells: T[]): T[] {

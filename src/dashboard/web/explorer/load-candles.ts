@@ -37,12 +37,15 @@ const EVERY_MS = 5_000
 const NO_GAPS: GapSpan[] = []
 const NO_ROWS: CandleRow[] = []
 
-/** The newest page, again and again; older pages when the reader goes back in time. Newest first. */
-export function useCandles(environment: EnvironmentName, path: string | undefined) {
+/**
+ * The page that the path asks for, again and again where it is the newest; older ones when the reader goes back
+ * in time. Newest first.
+ */
+export function useCandles(environment: EnvironmentName, path: string | undefined, isNewest: boolean) {
   const page = useLoad(
     async () => (path === undefined ? undefined : { path, ...(await view<CandlePage>(environment, path)) }),
     [environment, path],
-    EVERY_MS,
+    isNewest ? EVERY_MS : 0,
   )
   const [older, setOlder] = useState<Older>()
   const busy = useRef(false)

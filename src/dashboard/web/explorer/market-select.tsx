@@ -4,76 +4,89 @@ import { view } from '../api.ts'
 import { time } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
+import type { Market } from './opened-market.ts'
 import { PREDICTIONS } from './paths.ts'
 
-export interface Market {
-  market_id: string
-  question: string | null
-  slug: string | null
-  ticker: string | null
-  market_type: string | null
-  start_time: string | null
-  end_time: string | null
-  volume: number | null
-  tokens: { token_id: string; outcome: string }[]
-}
+/** Those that end next come first, so that what runs is in the list however many are announced. */
+const OPEN_LIMIT = 500
+const ENDED_LIMIT = 100
+const OPEN_EVERY_MS = 60_000
+const ENDED_EVERY_MS = 300_000
 
-const MOST = 500
-const EVERY_MS = 30_000
-
-/** The markets of a prediction venue that have begun, latest end first; none for other sources. */
+/** Markets of a prediction venue to choose from, by end; none for other sources. */
 export function useMarkets(source: Source, symbol: AssetSymbol) {
   const { environment } = useSession()
   const isPrediction = PREDICTIONS.includes(source)
-  const path = `/v1/markets?source=${source}&symbol=${symbol}&limit=${MOST}`
-  const loaded = useLoad(
-    async () => (isPrediction ? (await view<{ data: Market[] }>(environment, path)).value.data : []),
-    [environment, path, isPrediction],
-    isPrediction ? EVERY_MS : 0,
-  )
-  const begun = loaded.value?.filter((market) => Date.parse(market.start_time ?? '') <= Date.now())
-  return { markets: begun, error: loaded.error }
+  const series = `source=${source}&symbol=${symbol}`
+  const useList = (filter: string, everyMs: number) => {
+    const path = `/v1/markets?${series}&${filter}`
+    const { value, error } = useLoad(
+      async () =>
+        isPrediction ? { path, ...(await view<{ data: Market[] }>(environment, path)) } : undefined,
+      [environment, isPrediction && path],
+      isPrediction ? everyMs : 0,
+    )
+    return { list: value?.path === path ? value.value.data : undefined, error }
+  }
+  const open = useList(`active=true&order=asc&limit=${OPEN_LIMIT}`, OPEN_EVERY_MS)
+  const ended = useList(`active=false&limit=${ENDED_LIMIT}`, ENDED_EVERY_MS)
+  return {
+    markets: open.list === undefined ? undefined : [...open.list, ...(ended.list ?? [])],
+    error: open.error ?? ended.error,
+  }
 }
 
 /** The market that has most to show: the longest of those that run, the most traded of these. */
 export function defaultMarket(markets: readonly Market[]): Market | undefined {
-  const running = markets.filter((market) => !hasEnded(market))
+  const running = markets.filter((market) => stageOf(market) === 'Running')
   const length = (market: Market) =>
     Date.parse(market.end_time ?? '') - Date.parse(market.start_time ?? '') || 0
   return running.toSorted((a, b) => length(b) - length(a) || (b.volume ?? 0) - (a.volume ?? 0))[0]
 }
 
-function hasEnded(market: Market): boolean {
-  return Date.parse(market.end_time ?? '') <= Date.now()
+export type Stage = 'Running' | 'Upcoming' | 'Ended'
+
+export function stageOf(market: Pick<Market, 'start_time' | 'end_time'>, nowMs = Date.now()): Stage {
+  if (Date.parse(market.end_time ?? '') <= nowMs) return 'Ended'
+  return Date.parse(market.start_time ?? '') > nowMs ? 'Upcoming' : 'Running'
 }
 
 export function MarketSelect(props: {
   markets: readonly Market[]
-  value: string
-  /** What the first choice says when no market need be chosen. */
-  none?: string
-  onChange: (marketId: string) => void
+  /** The one that is shown; it need not be among the others. */
+  opened: Market | undefined
+  /** What the first choice says while no market is chosen. */
+  none: string
+  /** Whether that can be chosen. */
+  canBeNone?: boolean
+  onChange: (market: Market | undefined) => void
 }) {
-  const groups = [
-    ['Running', props.markets.filter((market) => !hasEnded(market)).toReversed()],
-    ['Ended', props.markets.filter(hasEnded)],
-  ] as const
+  const { opened } = props
+  const others = props.markets.filter((market) => market.market_id !== opened?.market_id)
+  const all = opened === undefined ? others : [...others, opened]
+  const byEnd = all.toSorted((a, b) => (a.end_time ?? '').localeCompare(b.end_time ?? ''))
+  const groups = (['Running', 'Upcoming', 'Ended'] as const).map((stage) => {
+    const markets = byEnd.filter((market) => stageOf(market) === stage)
+    return [stage, stage === 'Ended' ? markets.toReversed() : markets] as const
+  })
   return (
     <select
       class="market"
       aria-label="Market"
-      value={props.value}
-      onChange={(event) => props.onChange(event.currentTarget.value)}
+      value={opened?.market_id ?? ''}
+      onChange={(event) => {
+        const { value } = event.currentTarget
+        props.onChange(all.find((market) => market.market_id === value))
+      }}
     >
-      {props.none !== undefined && <option value="">{props.none}</option>}
+      {(props.canBeNone || opened === undefined) && <option value="">{props.none}</option>}
       {groups.map(
-        ([name, markets]) =>
+        ([stage, markets]) =>
           markets.length > 0 && (
-            <optgroup key={name} label={name}>
+            <optgroup key={stage} label={stage}>
               {markets.map((market) => (
                 <option key={market.market_id} value={market.market_id}>
-                  {market.question ?? market.ticker ?? market.slug} · {market.market_type} to{' '}
-                  {time(market.end_time)}
+                  {nameOf(market)} · {market.market_type} to {time(market.end_time)}
                 </option>
               ))}
             </optgroup>
@@ -82,3 +95,5 @@ export function MarketSelect(props: {
     </select>
   )
 }
+
+export const nameOf = (market: Market) => market.question ?? market.ticker ?? market.slug ?? market.market_id

@@ -1,14 +1,17 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { MarketType } from '../../../core/rows/market.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { view } from '../api.ts'
 import { percent, time } from '../format.ts'
 import { useLoad } from '../load.ts'
+import { hashOf } from '../navigate.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { Card, Choice, Empty, Problem, Select } from '../ui/parts.tsx'
 import { Turn } from '../ui/turn.tsx'
-import type { Market } from './market-select.tsx'
+import type { Market } from './opened-market.ts'
+import { type Place, placePath } from './place.ts'
+import { go, useAddress } from './use-place.ts'
 
 interface PriceRow {
   market_id: string
@@ -33,28 +36,33 @@ const LENGTHS = [ANY_LENGTH, '5m', '15m', '1h', '4h', '24h'] as const satisfies 
 const PER_PAGE = 25
 const STEP_MS = 300_000
 
-/** Which list is open at which page; it outlasts the view, so that the way back from a chart leads here. */
-export function useMarketList(symbol: AssetSymbol) {
-  const [source, setSource] = useState<(typeof SOURCES)[number]>('predmkt_a')
-  const [length, setLength] = useState<(typeof LENGTHS)[number]>(ANY_LENGTH)
-  const series = `source=${source}&symbol=${symbol}${length === ANY_LENGTH ? '' : `&market_type=${length}`}`
-  const [turned, setTurned] = useState({ series, cursors: [] as string[] })
-  // Another list begins at its first page.
-  if (turned.series !== series) setTurned({ series, cursors: [] })
-  const cursors = turned.series === series ? turned.cursors : []
-  return { source, setSource, length, setLength, series, cursors, setTurned }
+/** The page that the list is open at; it outlasts the view, so that the way back from a chart leads here. */
+export function useMarketPages() {
+  const [opened, setOpened] = useState({ series: '', cursors: [] as string[] })
+  return { opened, turn: (series: string, cursors: string[]) => setOpened({ series, cursors }) }
 }
 
 /** Open prediction markets, the next to end first, each with the price of its own newest snapshot. */
-export function Markets({
-  symbol,
-  list: opened,
-}: {
+export function Markets(props: {
+  asked: Place
+  place: Place
   symbol: AssetSymbol
-  list: ReturnType<typeof useMarketList>
+  pages: ReturnType<typeof useMarketPages>
 }) {
+  const { asked, place, symbol, pages } = props
   const { environment } = useSession()
-  const { source, setSource, length, setLength, series, cursors, setTurned } = opened
+  const source = SOURCES.find((one) => one === place.source) ?? SOURCES[0]
+  const length = LENGTHS.find((one) => one === place.length) ?? ANY_LENGTH
+  const { environment: named } = place
+  const ofLength = length === ANY_LENGTH ? undefined : length
+  useAddress(asked, { tab: 'markets', environment: named, symbol, source, length: ofLength })
+  const series = `source=${source}&symbol=${symbol}${length === ANY_LENGTH ? '' : `&market_type=${length}`}`
+  const { opened, turn } = pages
+  const cursors = opened.series === series ? opened.cursors : []
+  // Another list begins at its first page, and so does this one when the reader comes back to it.
+  useEffect(() => {
+    if (opened.series !== series) turn(series, [])
+  }, [series])
   const cursor = cursors.at(-1)
   const path = `/v1/markets?${series}&active=true&order=asc&limit=${PER_PAGE}${cursor === undefined ? '' : `&after=${cursor}`}`
   const list = useLoad(
@@ -76,8 +84,18 @@ export function Markets({
         title={`Open markets on ${symbol}`}
         aside={
           <div class="row">
-            <Select label="Length" value={length} options={LENGTHS} onChange={setLength} />
-            <Choice label="Venue" value={source} options={SOURCES} onChange={setSource} />
+            <Select
+              label="Length"
+              value={length}
+              options={LENGTHS}
+              onChange={(next) => go({ length: next === ANY_LENGTH ? undefined : next })}
+            />
+            <Choice
+              label="Venue"
+              value={source}
+              options={SOURCES}
+              onChange={(next) => go({ source: next, market: undefined })}
+            />
           </div>
         }
         class="flush"
@@ -89,14 +107,14 @@ export function Markets({
             <p class="muted">This environment records none of this kind right now.</p>
           </Empty>
         ) : (
-          <MarketTable rows={page?.data ?? []} newest={newest} source={source} />
+          <MarketTable rows={page?.data ?? []} newest={newest} environment={named} />
         )}
         <Turn
           before={cursors}
           next={page?.meta.next_cursor}
           names={['Previous', 'Next']}
           text={`Page ${cursors.length + 1}, the next to end first`}
-          onTurn={(next) => setTurned({ series, cursors: next })}
+          onTurn={(next) => turn(series, next)}
         />
       </Card>
       <ApiCall path={path} price={list.value?.price} />
@@ -119,7 +137,11 @@ function newestOf(rows: readonly PriceRow[]): Map<string, PriceRow> {
   return newest
 }
 
-function MarketTable(props: { rows: Market[]; newest: Map<string, PriceRow>; source: string }) {
+function MarketTable(props: {
+  rows: Market[]
+  newest: Map<string, PriceRow>
+  environment: Place['environment']
+}) {
   return (
     <table class="stack" data-testid="markets">
       <thead>
@@ -150,7 +172,15 @@ function MarketTable(props: { rows: Market[]; newest: Map<string, PriceRow>; sou
                 <a
                   key={tab}
                   class="button small"
-                  href={`#/explorer/${tab}?source=${props.source}&market=${row.market_id}`}
+                  href={hashOf(
+                    placePath({
+                      tab,
+                      environment: props.environment,
+                      symbol: row.symbol,
+                      source: row.source,
+                      market: row.market_id,
+                    }),
+                  )}
                 >
                   {tab === 'candles' ? 'Chart' : 'Book'}
                 </a>

@@ -1,5 +1,5 @@
-import { CANDLE_INTERVALS, type CandleInterval } from '../../../core/interval.ts'
-import { SOURCE_INFO, SOURCES, type Source } from '../../../core/source.ts'
+import { CANDLE_INTERVALS, type CandleInterval, INTERVAL_MS } from '../../../core/interval.ts'
+import { SOURCE_INFO, type Source } from '../../../core/source.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import type { PlanView } from '../../wire.ts'
 
@@ -17,8 +17,17 @@ export const BOOK_SOURCES = ['perpdex', 'predmkt_a', 'predmkt_b'] as const satis
 const FUNDED: readonly Source[] = ['cexa_futures', 'perpdex']
 const MOST_BARS = 500
 
-export function candlesPath({ symbol, source, bar }: ChartChoice, instrument = ''): string {
-  return `/v1/candles?symbol=${symbol}&source=${source}${instrument}&interval=${bar}&limit=${MOST_BARS}`
+/** @param until the last candle is the one that holds this moment; left out: the newest */
+export function candlesPath(
+  { symbol, source, bar }: ChartChoice,
+  { instrument = '', until }: { instrument?: string; until?: number | undefined } = {},
+): string {
+  const end = until === undefined ? '' : `&end=${new Date(barEnd(until, bar)).toISOString()}`
+  return `/v1/candles?symbol=${symbol}&source=${source}${instrument}&interval=${bar}${end}&limit=${MOST_BARS}`
+}
+
+function barEnd(time: number, bar: CandleInterval): number {
+  return (Math.floor(time / INTERVAL_MS[bar]) + 1) * INTERVAL_MS[bar]
 }
 
 export function fundingPath({ symbol, source }: ChartChoice): string | undefined {
@@ -30,10 +39,6 @@ export function barsOf(plan: PlanView | null, source: Source): CandleInterval[] 
   const finest = CANDLE_INTERVALS.indexOf((plan?.finest_candle ?? '15m') as CandleInterval)
   const allowed = CANDLE_INTERVALS.slice(Math.max(0, finest))
   return allowed.filter((bar) => SOURCE_INFO[source].candleIntervals.includes(bar))
-}
-
-export function sourceOf(name: string | null): Source | undefined {
-  return SOURCES.find((source) => source === name)
 }
 
 const FIRST_VIEWS = [candlesPath(FIRST_CHART), fundingPath(FIRST_CHART)].filter((path) => path !== undefined)

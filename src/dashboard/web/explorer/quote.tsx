@@ -1,8 +1,10 @@
-import { count, dateTime, price } from '../format.ts'
+import { type CandleInterval, INTERVAL_MS } from '../../../core/interval.ts'
+import { candleTime, count, plural, price } from '../format.ts'
 import type { CandleRow } from './load-candles.ts'
 
-/** The numbers of one bar: the newest, or the one under the pointer. */
-export function Quote({ row, count: bars }: { row: CandleRow | undefined; count: number }) {
+/** The numbers of one candle: the newest, or the one under the pointer. */
+export function Quote(props: { row: CandleRow | undefined; bar: CandleInterval; count: number }) {
+  const { row } = props
   if (row === undefined) return <div class="quote" />
   const change = row.open === 0 ? 0 : row.close / row.open - 1
   const tone = change < 0 ? 'down' : 'up'
@@ -28,7 +30,8 @@ export function Quote({ row, count: bars }: { row: CandleRow | undefined; count:
         )}
       </dl>
       <span class="muted tiny quote-when">
-        {dateTime(row.timestamp)} UTC{row.closed === false && ' · still open'} · {count(bars)} bars
+        {candleTime(row.timestamp, INTERVAL_MS[props.bar])} UTC{row.closed === false && ' · still open'} ·{' '}
+        {plural(props.count, 'candle')}
       </span>
     </div>
   )

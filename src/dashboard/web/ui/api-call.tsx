@@ -1,4 +1,4 @@
-import { count } from '../format.ts'
+import { plural } from '../format.ts'
 import { CopyButton } from './copy.tsx'
 
 /** The call behind a view, ready to copy, and what it costs. */
@@ -22,7 +22,7 @@ export function ApiCall({
       <code>
         <b>{method}</b> {path} {text}
       </code>
-      {price !== undefined && <span class="price">{count(price)} credits</span>}
+      {price !== undefined && <span class="price">{plural(price, 'credit')}</span>}
       <CopyButton text={curl} label="Copy curl" />
     </div>
   )

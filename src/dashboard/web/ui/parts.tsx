@@ -128,6 +128,8 @@ export function Select<T extends string>(props: {
   label: string
   value: T
   options: readonly T[]
+  /** What people read, where that is not the value itself. */
+  nameOf?: (option: T) => string
   onChange: (value: T) => void
 }) {
   return (
@@ -138,7 +140,7 @@ export function Select<T extends string>(props: {
     >
       {props.options.map((option) => (
         <option key={option} value={option}>
-          {option}
+          {props.nameOf?.(option) ?? option}
         </option>
       ))}
     </select>

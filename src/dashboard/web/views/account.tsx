@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { call, callSession } from '../api.ts'
-import { count, dateTime } from '../format.ts'
+import { count, dateTime, planName, plural } from '../format.ts'
 import { useSession } from '../session.ts'
 import { Card, Field, Page, Problem, Stat, useAction } from '../ui/parts.tsx'
 
@@ -25,17 +25,17 @@ export function AccountView() {
         <div class="stats">
           <Stat
             label="Plan"
-            value={account?.plan ?? ''}
+            value={plan === null ? (account?.plan ?? '') : planName(plan)}
             note={`since ${dateTime(account?.created_at ?? null)}`}
           />
           <Stat label="Credits per month" value={count(plan?.credits_per_month ?? 0)} />
-          <Stat label="Requests per second" value={plan?.requests_per_second ?? 0} />
+          <Stat label="Requests per second" value={count(plan?.requests_per_second ?? 0)} />
           <Stat
             label="Candles"
             value={`${plan?.finest_candle} and coarser`}
-            note={`${plan?.candle_days ?? 'all'} days`}
+            note={plan?.candle_days == null ? 'all of them' : `the last ${plural(plan.candle_days, 'day')}`}
           />
-          <Stat label="Webhooks" value={plan?.webhooks ?? 0} />
+          <Stat label="Webhooks" value={count(plan?.webhooks ?? 0)} />
         </div>
         <p class="muted">
           Account id <code>{account?.id}</code>

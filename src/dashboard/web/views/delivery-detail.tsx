@@ -1,6 +1,6 @@
 import type { DeliveryView, HeaderView } from '../../wire.ts'
 import { call } from '../api.ts'
-import { bytes, dateTime } from '../format.ts'
+import { bytes, count, dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { prettyJson } from '../pretty-json.ts'
 import { useSession } from '../session.ts'
@@ -60,7 +60,7 @@ export function DeliveryDetail(props: { webhookId: string; deliveryId: string })
           Response{' '}
           <small class="muted">
             {value.last_status ?? 'none yet'}
-            {value.duration_ms !== null && ` in ${value.duration_ms} ms`}
+            {value.duration_ms !== null && ` in ${count(value.duration_ms)} ms`}
           </small>
         </h3>
         {response === null ? (

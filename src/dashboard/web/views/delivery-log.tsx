@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { DeliveryView, RedeliveryView } from '../../wire.ts'
 import { call, view } from '../api.ts'
-import { ago, ahead } from '../format.ts'
+import { ago, ahead, count, plural } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { Badge, Empty, Problem, useAction } from '../ui/parts.tsx'
@@ -110,7 +110,7 @@ function DeliveryRow(props: {
         </td>
         <td data-label="Response">
           {delivery.last_status ?? '–'}
-          {delivery.duration_ms !== null && ` in ${delivery.duration_ms} ms`}
+          {delivery.duration_ms !== null && ` in ${count(delivery.duration_ms)} ms`}
           <div class="bad-text tiny">{delivery.last_error}</div>
         </td>
         <td data-label="When" class="nowrap">
@@ -142,5 +142,4 @@ function DeliveryRow(props: {
   )
 }
 
-const triesOf = ({ attempts }: Delivery) =>
-  attempts === 0 ? 'first try' : `${attempts} ${attempts === 1 ? 'try' : 'tries'}`
+const triesOf = ({ attempts }: Delivery) => (attempts === 0 ? 'first try' : plural(attempts, 'try', 'tries'))

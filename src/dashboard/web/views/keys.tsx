@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { CreatedKeyView, KeyView } from '../../wire.ts'
 import { call } from '../api.ts'
-import { ago, compact, dateTime } from '../format.ts'
+import { ago, compact, dateTime, plural } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Badge, Card, Empty, Page, Problem } from '../ui/parts.tsx'
@@ -140,7 +140,7 @@ export function KeyTable(props: {
 function limitsOf(key: KeyView): string {
   const parts = [
     key.scopes === null ? 'all scopes' : key.scopes.join(', '),
-    key.allowed_cidrs === null ? '' : `${key.allowed_cidrs.length} address ranges`,
+    key.allowed_cidrs === null ? '' : plural(key.allowed_cidrs.length, 'address range'),
     key.credit_cap === null ? '' : `cap ${compact(key.credit_cap)}`,
   ]
   return parts.filter((part) => part !== '').join(' · ')

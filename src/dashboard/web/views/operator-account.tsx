@@ -6,7 +6,7 @@ import { useLoad } from '../load.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Problem, Select, Stat, useAction } from '../ui/parts.tsx'
 import { KeyTable, RevokeKey } from './keys.tsx'
-import { AccountState } from './operator.tsx'
+import { AccountState, planNamed } from './operator.tsx'
 import { UsageBody } from './usage.tsx'
 
 export function AccountDialog(props: {
@@ -44,7 +44,13 @@ export function AccountDialog(props: {
         />
       </div>
       <div class="row">
-        <Select label="Plan" value={plan} options={props.plans.map(({ name }) => name)} onChange={setPlan} />
+        <Select
+          label="Plan"
+          value={plan}
+          options={props.plans.map(({ name }) => name)}
+          nameOf={(name) => planNamed(props.plans, name)}
+          onChange={setPlan}
+        />
         <button
           type="button"
           class="button"

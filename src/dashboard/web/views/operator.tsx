@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { AuditView, OperatorAccountView, PlanView } from '../../wire.ts'
 import { call } from '../api.ts'
-import { compact, count, dateTime } from '../format.ts'
+import { compact, count, dateTime, planName } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { Badge, Card, Page, Problem, useAction } from '../ui/parts.tsx'
 import { AccountDialog } from './operator-account.tsx'
@@ -42,7 +42,7 @@ export function Operator() {
       }
     >
       <Problem text={error} />
-      <Card title={`Accounts${value ? ` (${value.accounts.length})` : ''}`} class="flush">
+      <Card title={`Accounts${value ? ` (${count(value.accounts.length)})` : ''}`} class="flush">
         <table class="stack">
           <thead>
             <tr>
@@ -68,7 +68,7 @@ export function Operator() {
                   <strong class="break">{account.email}</strong>
                   <div class="muted tiny">{account.id}</div>
                 </td>
-                <td data-label="Plan">{account.plan}</td>
+                <td data-label="Plan">{planNamed(value?.plans, account.plan)}</td>
                 <td data-label="State">
                   <AccountState account={account} />
                 </td>
@@ -99,6 +99,11 @@ export function Operator() {
       )}
     </Page>
   )
+}
+
+export function planNamed(plans: readonly PlanView[] | undefined, name: string): string {
+  const plan = plans?.find((one) => one.name === name)
+  return plan === undefined ? name : planName(plan)
 }
 
 export function AccountState({ account }: { account: OperatorAccountView }) {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { view } from '../api.ts'
-import { count } from '../format.ts'
+import { plural } from '../format.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { Choice, Field, Problem, useAction } from '../ui/parts.tsx'
@@ -118,7 +118,7 @@ function noteOf({ events, next_after_seq: next, gap }: Replayed): string {
   const done =
     events === 0
       ? 'There is no event of these kinds in the range.'
-      : `${count(events)} ${events === 1 ? 'event is' : 'events are'} delivered again.`
+      : `${plural(events, 'event is', 'events are')} delivered again.`
   return [
     done,
     gap ? 'The log no longer reaches back to the beginning of the range.' : '',

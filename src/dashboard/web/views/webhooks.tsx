@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { view } from '../api.ts'
-import { ago, dateTime } from '../format.ts'
+import { ago, dateTime, planName, plural } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
@@ -52,7 +52,11 @@ export function Webhooks() {
       <Problem text={session.plan?.webhooks === 0 ? undefined : list.error} />
       {session.plan?.webhooks === 0 && (
         <Empty>
-          <strong>Webhooks come with the developer plan</strong>
+          <strong>
+            {session.webhook_plan === null
+              ? 'No plan of this service has webhooks'
+              : `Webhooks come with the ${planName(session.webhook_plan)} plan`}
+          </strong>
           <p class="muted">The live stream is there on every plan: see the explorer.</p>
         </Empty>
       )}
@@ -85,7 +89,8 @@ export function Webhooks() {
                   </td>
                   <td data-label="Events" class="muted">
                     {webhook.kinds.join(', ')}
-                    {webhook.addresses.length > 0 && ` · ${webhook.addresses.length} addresses`}
+                    {webhook.addresses.length > 0 &&
+                      ` · ${plural(webhook.addresses.length, 'address', 'addresses')}`}
                   </td>
                   <td data-label="State">
                     <WebhookState webhook={webhook} />

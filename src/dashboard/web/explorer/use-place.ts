@@ -1,0 +1,29 @@
+import { useEffect } from 'preact/hooks'
+import { navigate, notePath, readPath } from '../navigate.ts'
+import { type Place, placePath, readPlace } from './place.ts'
+
+/** Goes from the place in the address to another: what is not named stays. */
+export function go(change: Partial<Place>): void {
+  navigate(placePath({ ...readPlace(readPath()), ...change }))
+}
+
+/** Notes in the address which moment is shown, without a new entry in the history for every step. */
+export function noteTime(asked: Place, time: number | undefined): void {
+  if (isStill(asked)) notePath(placePath({ ...readPlace(readPath()), time }))
+}
+
+/** Writes what a view has chosen by itself into the address, so that the address opens just this again. */
+export function useAddress(asked: Place, shown: Place): void {
+  const path = placePath({ ...shown, time: undefined })
+  useEffect(() => {
+    // The time is the reader's, and is in the address already.
+    if (isStill(asked)) navigate(placePath({ ...shown, time: readPlace(readPath()).time }), 'replace')
+  }, [path])
+}
+
+/** Whether the address is the one that a view was drawn for: the reader may have gone on meanwhile. */
+function isStill(asked: Place): boolean {
+  const path = readPath()
+  const timeless = (place: Place) => placePath({ ...place, time: undefined })
+  return (path === '' || path.startsWith('explorer')) && timeless(readPlace(path)) === timeless(asked)
+}

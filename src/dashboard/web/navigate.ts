@@ -1,0 +1,32 @@
+import { useEffect, useState } from 'preact/hooks'
+
+/** The page's places live behind the `#` of its address: they survive a reload, and a link to one can be sent on. */
+export const readPath = () => location.hash.replace(/^#\/?/, '')
+
+export const hashOf = (path: string) => `#/${path}`
+
+/** Goes there: as a new entry of the browser's history, or in place of the one that is shown. */
+export function navigate(path: string, how: 'push' | 'replace' = 'push'): void {
+  if (path === readPath()) return
+  if (how === 'push') {
+    location.hash = hashOf(path)
+    return
+  }
+  notePath(path)
+  dispatchEvent(new Event('hashchange'))
+}
+
+/** Changes the address alone: what is shown is there already. */
+export function notePath(path: string): void {
+  if (path !== readPath()) history.replaceState(history.state, '', hashOf(path))
+}
+
+export function usePath(): string {
+  const [path, setPath] = useState(readPath)
+  useEffect(() => {
+    const onChange = () => setPath(readPath())
+    addEventListener('hashchange', onChange)
+    return () => removeEventListener('hashchange', onChange)
+  }, [])
+  return path
+}
