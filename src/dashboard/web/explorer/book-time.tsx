@@ -103,8 +103,10 @@ export function useBookTime(
     go: (time) => {
       const next = time === undefined ? undefined : Math.min(Math.max(grid(time), earliest ?? 0), now)
       setWanted(next)
-      if (next === undefined) setEnd(undefined)
-      else if (next < from || next > to) setEnd(Math.min(now, next + length / 2))
+      if (next === undefined) {
+        setEnd(undefined)
+        latest.current.onRest(undefined)
+      } else if (next < from || next > to) setEnd(Math.min(now, next + length / 2))
       else setEnd(to)
     },
   }
