@@ -3,6 +3,7 @@ import { billingPeriod } from '../core/billing-period.ts'
 import { ENVIRONMENTS, type Environment } from '../core/environment.ts'
 import { formatKey } from '../core/key-format.ts'
 import { SCOPES } from '../core/scope.ts'
+import { DAY_MS } from '../core/time.ts'
 import type { Clock } from '../kit/clock.ts'
 import { parseCidr } from '../kit/ip-range.ts'
 import type { AccountRecord, AccountsStore, KeyRecord, PauseReason, UsageRow } from '../store/accounts.ts'
@@ -24,6 +25,7 @@ export interface Accounts {
 
   createKey(input: NewKeyInput): Promise<{ key: string; record: KeyRecord }>
   listKeys(accountId?: string): Promise<KeyRecord[]>
+  getKey(keyId: string): Promise<KeyRecord>
   revokeKey(keyId: string): Promise<KeyRecord>
   /** A new key with the old one's settings; the old one goes on working for the overlap. */
   rotateKey(
@@ -58,6 +60,8 @@ export class AccountsError extends Error {
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/
 const LONGEST_NAME = 100
+const MAX_USABLE_KEYS = 100
+const MAX_NEW_KEYS_PER_DAY = 200
 
 export function createAccounts(deps: { store: AccountsStore; plans: PlanBook; clock: Clock }): Accounts {
   const { store, plans, clock } = deps
@@ -85,9 +89,17 @@ export function createAccounts(deps: { store: AccountsStore; plans: PlanBook; cl
   }
   const period = (account: AccountRecord) => billingPeriod(clock.now(), account.billingDay)
 
-  const createKey = async (input: NewKeyInput) => {
+  /** One after the other: those that are counted are there. */
+  let lastKey: Promise<unknown> = Promise.resolve()
+  const createKey = (input: NewKeyInput) => {
+    const next = lastKey.then(() => addKey(input))
+    lastKey = next.catch(() => undefined)
+    return next
+  }
+  const addKey = async (input: NewKeyInput) => {
     await mustFind(input.accountId)
     checkKeyInput(input, clock.now())
+    checkKeyCount(await store.listKeys(input.accountId), clock.now())
     const key = formatKey(input.environment, (count) => randomBytes(count))
     const record = await store.createKey({
       id: newId('key'),
@@ -153,6 +165,7 @@ export function createAccounts(deps: { store: AccountsStore; plans: PlanBook; cl
     },
     createKey,
     listKeys: (accountId) => store.listKeys(accountId),
+    getKey: mustFindKey,
     async revokeKey(keyId) {
       await mustFindKey(keyId)
       await store.revokeKey(keyId, clock.now())
@@ -172,7 +185,7 @@ export function createAccounts(deps: { store: AccountsStore; plans: PlanBook; cl
         expiresAtMs,
       })
       const oldExpiresAtMs = Math.min(clock.now() + overlapMs, expiresAtMs ?? Number.POSITIVE_INFINITY)
-      await store.setKeyExpiry(keyId, oldExpiresAtMs)
+      await store.replaceKey(keyId, { keyId: created.record.id, oldExpiresAtMs })
       return { ...created, oldExpiresAtMs }
     },
     usage: (accountId, fromMs, toMs) => store.usage({ accountId, fromMs, toMs }),
@@ -198,6 +211,20 @@ function checkKeyInput(input: NewKeyInput, nowMs: number): void {
   if (!Number.isSafeInteger(cap) || cap < 0) throw new AccountsError('The credit cap must be a whole number.')
   if (input.expiresAtMs != null && input.expiresAtMs <= nowMs) {
     throw new AccountsError('The expiry lies in the past.')
+  }
+}
+
+/** Every key leaves a record, usage and an entry in the audit log behind, for good. */
+function checkKeyCount(keys: readonly KeyRecord[], nowMs: number): void {
+  const usable = keys.filter(
+    ({ revokedAtMs, expiresAtMs }) => revokedAtMs === null && (expiresAtMs ?? nowMs + 1) > nowMs,
+  )
+  if (usable.length >= MAX_USABLE_KEYS) {
+    throw new AccountsError(`An account has at most ${MAX_USABLE_KEYS} keys. Revoke one first.`)
+  }
+  const today = keys.filter(({ createdAtMs }) => createdAtMs > nowMs - DAY_MS && createdAtMs <= nowMs)
+  if (today.length >= MAX_NEW_KEYS_PER_DAY) {
+    throw new AccountsError(`At most ${MAX_NEW_KEYS_PER_DAY} keys are made for an account in 24 hours.`)
   }
 }
 

@@ -55,7 +55,9 @@ export function auditedAccounts(accounts: Accounts, deps: { audit: AuditLog; act
       return created
     },
     async revokeKey(keyId) {
+      const before = await accounts.getKey(keyId)
       const key = await accounts.revokeKey(keyId)
+      if (before.revokedAtMs !== null) return key
       await note('key.revoked', key.accountId, `${key.id} (${key.environment}, ${key.name})`)
       return key
     },

@@ -163,3 +163,69 @@ test('a customer unknown for a day or another kind of event is taken and ignored
   const priceless = eventOf('customer.subscription.created', subscription('cus_5', 'active', 'price_new', id))
   await assert.rejects(receive(priceless), /No plan is set for the price price_new/)
 })
+
+const link = (customer: string, account: string) =>
+  receive(eventOf('checkout.session.completed', { customer, client_reference_id: account }))
+const update = (customer: string, status: string, price: string, more: object, atS = NOW_MS / 1000) =>
+  receive(
+    eventOf('customer.subscription.updated', { ...subscription(customer, status, price), ...more }, atS),
+  )
+
+test('a second customer changes nothing of an account that another one pays for, in any state of either', async () => {
+  for (const state of ['active', 'trialing', 'past_due', 'unpaid']) {
+    const { id } = await newAccount()
+    await link(`cus_${id}`, id)
+    await update(`cus_${id}`, 'active', 'price_biz', { id: 'sub_1' })
+    await update(`cus_${id}`, state, 'price_biz', { id: 'sub_1' }, NOW_MS / 1000 + 1)
+    const before = await accounts.get(id)
+    const attempts = [
+      await link(`evil_${id}`, id),
+      await update(`evil_${id}`, 'active', 'price_dev', { id: 'sub_2', metadata: { account_id: id } }),
+      await update(`evil_${id}`, 'past_due', 'price_dev', { id: 'sub_2', metadata: { account_id: id } }),
+      await update(`evil_${id}`, 'canceled', 'price_dev', { id: 'sub_2', metadata: { account_id: id } }),
+    ]
+    for (const outcome of attempts) assert.equal(outcome.applied, false, state)
+    assert.deepEqual(await accounts.get(id), before, state)
+    assert.equal((await billing.customers()).get(id), `cus_${id}`)
+  }
+})
+
+test('who has ended is followed by whoever pays next', async () => {
+  const { id } = await newAccount()
+  await link('cus_first', id)
+  await update('cus_first', 'active', 'price_dev', { id: 'sub_1' })
+  await update('cus_first', 'canceled', 'price_dev', { id: 'sub_1' }, NOW_MS / 1000 + 1)
+  assert.equal((await link('cus_next', id)).applied, true)
+  await update('cus_next', 'active', 'price_biz', { id: 'sub_2' }, NOW_MS / 1000 + 2)
+  assert.equal((await accounts.get(id)).plan, 'business')
+  const late = await update('cus_first', 'canceled', 'price_dev', { id: 'sub_1' }, NOW_MS / 1000 + 3)
+  assert.equal(late.applied, false, 'the first has no say any more')
+  assert.equal((await accounts.get(id)).plan, 'business')
+})
+
+test('a customer that pays for one account is not moved to another', async () => {
+  const [mine, other] = [await newAccount(), await newAccount()]
+  await link('cus_mover', mine.id)
+  await update('cus_mover', 'active', 'price_biz', { id: 'sub_1' })
+  assert.equal((await link('cus_mover', other.id)).applied, false)
+  await update('cus_mover', 'canceled', 'price_biz', { id: 'sub_1' }, NOW_MS / 1000 + 1)
+  assert.equal((await accounts.get(mine.id)).plan, 'free', 'its end still ends the plan that it paid for')
+  assert.equal((await accounts.get(other.id)).plan, 'free')
+})
+
+test('the end of an old subscription is not the end of the new one of the same customer', async () => {
+  const { id } = await newAccount()
+  await link('cus_two', id)
+  await update('cus_two', 'active', 'price_dev', { id: 'sub_old' })
+  await update('cus_two', 'active', 'price_biz', { id: 'sub_new' }, NOW_MS / 1000 + 1)
+  await update('cus_two', 'canceled', 'price_dev', { id: 'sub_old' }, NOW_MS / 1000 + 2)
+  assert.equal((await accounts.get(id)).plan, 'business')
+  await update('cus_two', 'canceled', 'price_biz', { id: 'sub_new' }, NOW_MS / 1000 + 3)
+  assert.equal((await accounts.get(id)).plan, 'free')
+})
+
+test('events at the same time leave one payer', async () => {
+  const { id } = await newAccount()
+  const outcomes = await Promise.all(['cus_a', 'cus_b', 'cus_c'].map((customer) => link(customer, id)))
+  assert.equal(outcomes.filter(({ applied }) => applied).length, 1)
+})

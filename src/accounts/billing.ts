@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../kit/clock.ts'
-import type { BillingStore } from '../store/billing.ts'
+import type { BillingLink, BillingStore } from '../store/billing.ts'
 import type { Accounts } from './accounts.ts'
 import { AccountsError } from './accounts.ts'
 
@@ -14,6 +14,10 @@ import { AccountsError } from './accounts.ts'
  *
  * The account is named by `client_reference_id` of the checkout or `metadata.account_id` of the
  * subscription, and by the customer from then on. A pause by the operator is not the provider's to end.
+ *
+ * One customer pays for an account: while it does, another customer's checkout or subscription changes nothing
+ * there, and it cannot be moved to another account. Of several subscriptions of the customer the one that was
+ * active last decides; the end of another one is not the end of the plan.
  *
  * The provider promises no order: a subscription of a customer whose checkout has not arrived yet is refused
  * and not noted, so that it is sent again. Customers of whom nothing is heard for a day are not ours.
@@ -34,6 +38,8 @@ export class SignatureError extends Error {
 const TOLERANCE_S = 300
 const CHECKOUT_WITHIN_MS = 24 * 3_600_000
 const FREE_PLAN = 'free'
+const ACTIVE = ['active', 'trialing']
+const PAYING = [...ACTIVE, 'past_due', 'unpaid']
 const SUBSCRIPTION_EVENTS = [
   'customer.subscription.created',
   'customer.subscription.updated',
@@ -58,6 +64,7 @@ export function createBilling(deps: {
   planOfPrice: ReadonlyMap<string, string>
 }): Billing {
   const { store, accounts, clock } = deps
+  let last: Promise<unknown> = Promise.resolve()
 
   async function link(event: StripeEvent): Promise<BillingOutcome> {
     const { customer, client_reference_id: accountId } = event.data.object
@@ -66,9 +73,36 @@ export function createBilling(deps: {
     }
     if (!(await exists(accountId))) return { applied: false, reason: `there is no account ${accountId}` }
     const known = await store.findBilling(customer)
-    await store.linkBilling({ customer, accountId, lastEventAtMs: known?.lastEventAtMs ?? 0 })
+    if (known !== undefined && known.accountId !== accountId && pays(known)) {
+      return { applied: false, reason: `the customer ${customer} pays for another account` }
+    }
+    if (await hasOtherPayer(accountId, customer)) return paidByAnother(accountId)
+    const isSame = known?.accountId === accountId
+    await store.linkBilling({
+      customer,
+      accountId,
+      lastEventAtMs: known?.lastEventAtMs ?? 0,
+      subscription: isSame ? known.subscription : '',
+      status: isSame ? known.status : '',
+      linkedAtMs: clock.now(),
+    })
     return { applied: true, accountId }
   }
+
+  /** Between its checkout and its first subscription a customer is taken at its word, for a day. */
+  function pays({ status, linkedAtMs }: BillingLink): boolean {
+    return status === '' ? clock.now() - linkedAtMs < CHECKOUT_WITHIN_MS : PAYING.includes(status)
+  }
+
+  async function hasOtherPayer(accountId: string, customer: string): Promise<boolean> {
+    const links = await store.listBilling()
+    return links.some((link) => link.accountId === accountId && link.customer !== customer && pays(link))
+  }
+
+  const paidByAnother = (accountId: string): BillingOutcome => ({
+    applied: false,
+    reason: `another customer pays for the account ${accountId}`,
+  })
 
   async function follow(event: StripeEvent): Promise<BillingOutcome> {
     const subscription = event.data.object
@@ -85,8 +119,23 @@ export function createBilling(deps: {
     if (known !== undefined && atMs < known.lastEventAtMs) {
       return { applied: false, reason: 'a newer event was applied already' }
     }
-    await apply(accountId, String(subscription.status), pricesOf(subscription))
-    await store.linkBilling({ customer, accountId, lastEventAtMs: atMs })
+    if (await hasOtherPayer(accountId, customer)) return paidByAnother(accountId)
+    const id = typeof subscription.id === 'string' ? subscription.id : ''
+    const status = String(subscription.status)
+    const isOther = known !== undefined && known.subscription !== id && PAYING.includes(known.status)
+    if (isOther && known.subscription !== '' && !ACTIVE.includes(status)) {
+      return { applied: false, reason: `the subscription ${known.subscription} decides` }
+    }
+    await apply(accountId, status, pricesOf(subscription))
+    const linkedAtMs = known?.linkedAtMs ?? clock.now()
+    await store.linkBilling({
+      customer,
+      accountId,
+      lastEventAtMs: atMs,
+      subscription: id,
+      status,
+      linkedAtMs,
+    })
     return { applied: true, accountId }
   }
 
@@ -119,22 +168,30 @@ export function createBilling(deps: {
 
   return {
     async customers() {
-      const links = await store.listBilling()
+      // Who pays stands last, and therefore for the account.
+      const links = (await store.listBilling()).sort((a, b) => Number(pays(a)) - Number(pays(b)))
       return new Map(links.map(({ accountId, customer }) => [accountId, customer]))
     },
-    async receive(body, signature) {
-      checkSignature(body, signature, deps.secret, clock.now())
-      const event = readEvent(body)
-      if (await store.hasBillingEvent(event.id)) return { applied: false, reason: 'applied before' }
-      const outcome =
-        event.type === 'checkout.session.completed'
-          ? await link(event)
-          : SUBSCRIPTION_EVENTS.includes(event.type)
-            ? await follow(event)
-            : { applied: false as const, reason: `${event.type} changes nothing here` }
-      await store.noteBillingEvent(event.id, clock.now())
-      return outcome
+    receive(body, signature) {
+      // One after the other: who pays is read and written in several steps.
+      const next = last.then(() => handle(body, signature))
+      last = next.catch(() => undefined)
+      return next
     },
+  }
+
+  async function handle(body: Buffer, signature: string | undefined): Promise<BillingOutcome> {
+    checkSignature(body, signature, deps.secret, clock.now())
+    const event = readEvent(body)
+    if (await store.hasBillingEvent(event.id)) return { applied: false, reason: 'applied before' }
+    const outcome =
+      event.type === 'checkout.session.completed'
+        ? await link(event)
+        : SUBSCRIPTION_EVENTS.includes(event.type)
+          ? await follow(event)
+          : { applied: false as const, reason: `${event.type} changes nothing here` }
+    await store.noteBillingEvent(event.id, clock.now())
+    return outcome
   }
 }
 

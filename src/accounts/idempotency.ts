@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
+import type { Environment } from '../core/environment.ts'
 import { ApiError } from '../core/errors.ts'
+import type { Plan } from '../core/plan.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { AccountsStore, StoredReply } from '../store/accounts.ts'
@@ -13,18 +15,38 @@ const REMEMBERED_MS = 24 * 3_600_000
 const CLAIM_MS = 60_000
 /** Stands before a sealed body; answers of older releases have none and expire within a day. */
 const SEALED = 'sealed:'
+/** A longer answer is not kept; that there was one is. */
+const MAX_REPLY_BYTES = 65_536
+/**
+ * What one account may have kept, for each request a second that its plan allows: free 50,000 entries and
+ * 20 MiB, business ten times that.
+ */
+const MAX_ENTRIES_PER_RATE = 10_000
+const MAX_BYTES_PER_RATE = 4 * 1024 * 1024
+const RETRY_AFTER_S = 60
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/
 
 export interface Idempotency {
   /** The stored answer, or undefined when the caller now holds the claim and has to settle it. */
   begin(claim: IdempotencyScope): Promise<StoredReply | undefined>
-  finish(scope: IdempotencyScope, reply: StoredReply): Promise<void>
+  /** Keeps the answer, or why it cannot be given again: either way the request is not run a second time. */
+  finish(scope: IdempotencyScope, reply: FinishedReply): Promise<void>
   release(scope: IdempotencyScope): Promise<void>
 }
 
+export interface FinishedReply {
+  readonly status: number
+  readonly headers: StoredReply['headers']
+  readonly bytes: number
+  /** Asked for only where it is kept. */
+  readonly body: () => string
+}
+
 export interface IdempotencyScope {
-  /** Whose key it is: two accounts may use the same text. */
-  owner: string
+  accountId: string
+  /** Whose key it is within the account: the environments are apart. */
+  environment: Environment
+  plan: Plan
   route: string
   key: string
   body: Buffer
@@ -33,7 +55,7 @@ export interface IdempotencyScope {
 export function createIdempotency(deps: { store: AccountsStore; clock: Clock; box: SecretBox }): Idempotency {
   const { store, clock, box } = deps
   const idOf = (scope: IdempotencyScope) =>
-    hash('sha256', JSON.stringify([scope.owner, scope.route, scope.key]), 'hex')
+    hash('sha256', JSON.stringify([`${scope.accountId}/${scope.environment}`, scope.route, scope.key]), 'hex')
   const opened = (body: string) => (body.startsWith(SEALED) ? box.open(body.slice(SEALED.length)) : body)
   return {
     async begin(scope) {
@@ -45,12 +67,18 @@ export function createIdempotency(deps: { store: AccountsStore; clock: Clock; bo
       const nowMs = clock.now()
       const claim = await store.claimIdempotency({
         id: idOf(scope),
+        accountId: scope.accountId,
+        maxEntries: MAX_ENTRIES_PER_RATE * scope.plan.requestsPerSecond,
         bodyHash: hash('sha256', scope.body, 'hex'),
         nowMs,
         claimedUntilMs: nowMs + CLAIM_MS,
         expiresAtMs: nowMs + REMEMBERED_MS,
       })
-      if (claim.state === 'done') return { ...claim.reply, body: opened(claim.reply.body) }
+      if (claim.state === 'done') {
+        if (claim.reply.omitted !== undefined) throw notKept(claim.reply.omitted)
+        return { ...claim.reply, body: opened(claim.reply.body) }
+      }
+      if (claim.state === 'full') throw tooMany()
       if (claim.state === 'in_progress') {
         throw new ApiError('idempotency_in_progress', 'A request with this Idempotency-Key is in progress.')
       }
@@ -59,8 +87,34 @@ export function createIdempotency(deps: { store: AccountsStore; clock: Clock; bo
       }
       return undefined
     },
-    finish: (scope, reply) =>
-      store.finishIdempotency(idOf(scope), { ...reply, body: SEALED + box.seal(reply.body) }),
+    finish(scope, { status, headers, bytes, body }) {
+      const isTooLarge = bytes > MAX_REPLY_BYTES
+      const reply: StoredReply = isTooLarge
+        ? { status, headers: [], body: '', omitted: 'too_large' }
+        : { status, headers, body: SEALED + box.seal(body()) }
+      return store.finishIdempotency(idOf(scope), reply, MAX_BYTES_PER_RATE * scope.plan.requestsPerSecond)
+    },
     release: (scope) => store.releaseIdempotency(idOf(scope)),
   }
+}
+
+function notKept(why: NonNullable<StoredReply['omitted']>): ApiError {
+  const detail =
+    why === 'too_large'
+      ? `its answer was longer than ${MAX_REPLY_BYTES} bytes and is not kept`
+      : 'its answer is not kept, because the answers of this account take up all the room that its plan gives'
+  return new ApiError(
+    'idempotency_in_progress',
+    `The request with this Idempotency-Key was carried out; ${detail}. It is not carried out again.`,
+    { reason: why === 'too_large' ? 'reply_too_large' : 'reply_quota' },
+  )
+}
+
+function tooMany(): ApiError {
+  return new ApiError(
+    'rate_limited',
+    'The account has used as many Idempotency-Keys in 24 hours as its plan allows. Nothing was carried out.',
+    { reason: 'idempotency_quota', retry_after: RETRY_AFTER_S },
+    [['Retry-After', String(RETRY_AFTER_S)]],
+  )
 }

@@ -90,6 +90,7 @@ export class KeyRing {
       lastUsedAtMs: null,
       expiresAtMs: null,
       revokedAtMs: null,
+      replacedBy: null,
     }
     const credential = this.#build(key, account)
     return { ...credential, rate: this.#rate(`${accountId}/${VIEWER_KEY}`, environment, credential.plan) }

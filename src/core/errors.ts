@@ -16,7 +16,10 @@ export const ERRORS = {
   market_not_found: { status: 404, title: 'The market is not known' },
   transaction_not_found: { status: 404, title: 'The transaction is not known' },
   method_not_allowed: { status: 405, title: 'The method is not allowed here' },
-  idempotency_in_progress: { status: 409, title: 'The same request is still in progress' },
+  idempotency_in_progress: {
+    status: 409,
+    title: 'The same request is in progress, or its answer was not kept',
+  },
   idempotency_conflict: { status: 422, title: 'The idempotency key was used with another body' },
   payload_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The content type is not supported' },

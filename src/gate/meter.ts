@@ -25,8 +25,6 @@ export interface Meter<Services> {
 
 /** The balance can shrink between reading a page and paying for it; then the page is read again, shorter. */
 const MOST_READS = 3
-/** Longer answers are not kept for a replay: they are reads, which may as well be asked again. */
-const MOST_KEPT_BYTES = 1_048_576
 
 export function createMeter<Services>(deps: {
   ledger: Ledger
@@ -73,7 +71,9 @@ export function createMeter<Services>(deps: {
   async function payWithKey(task: Task<Services>, key: string): Promise<GateReply> {
     const { credential, route, request } = task
     const scope: IdempotencyScope = {
-      owner: `${credential.accountId}/${credential.environment}`,
+      accountId: credential.accountId,
+      environment: credential.environment,
+      plan: credential.plan,
       // The path and not its template: the same key for another resource is another request.
       route: `${request.method} ${request.path}`,
       key,
@@ -89,12 +89,14 @@ export function createMeter<Services>(deps: {
     let reply: GateReply | undefined
     try {
       reply = await payDemand(task)
-      if (reply.status >= 500 || lengthOf(reply.body) > MOST_KEPT_BYTES) await idempotency.release(scope)
+      const { body } = reply
+      if (reply.status >= 500) await idempotency.release(scope)
       else {
         await idempotency.finish(scope, {
           status: reply.status,
           headers: keptHeaders(reply.headers),
-          body: textOf(reply.body),
+          bytes: lengthOf(body),
+          body: () => textOf(body),
         })
       }
       return reply
@@ -329,8 +331,8 @@ function keptHeaders(list: HeaderList): [string, string][] {
 }
 
 function lengthOf(body: GateReply['body']): number {
-  if (typeof body === 'string' || Buffer.isBuffer(body)) return body.length
-  return body.reduce((sum, part) => sum + part.length, 0)
+  if (typeof body === 'string') return Buffer.byteLength(body)
+  return Buffer.isBuffer(body) ? body.length : body.reduce((sum, part) => sum + part.length, 0)
 }
 
 function textOf(body: GateReply['body']): string {

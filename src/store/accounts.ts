@@ -34,10 +34,12 @@ export interface KeyRecord {
   lastUsedAtMs: number | null
   expiresAtMs: number | null
   revokedAtMs: number | null
+  /** The key that a rotation put in its place. */
+  replacedBy: string | null
 }
 
 export type NewAccount = Pick<AccountRecord, 'id' | 'email' | 'plan' | 'billingDay' | 'createdAtMs'>
-export type NewKey = Omit<KeyRecord, 'lastUsedAtMs' | 'revokedAtMs'> & { hash: string }
+export type NewKey = Omit<KeyRecord, 'lastUsedAtMs' | 'revokedAtMs' | 'replacedBy'> & { hash: string }
 
 /** One charge. Its id is unique (a request or a delivery): writing it again changes nothing. */
 export interface LedgerEntry {
@@ -134,6 +136,8 @@ export interface StoredReply {
   status: number
   headers: readonly (readonly [string, string])[]
   body: string
+  /** Why the answer itself is not kept; then only that there was one is known. */
+  omitted?: 'too_large' | 'quota'
 }
 
 export type IdempotencyClaim =
@@ -141,6 +145,8 @@ export type IdempotencyClaim =
   | { state: 'in_progress' }
   | { state: 'other_body' }
   | { state: 'done'; reply: StoredReply }
+  /** The account has as many entries as it may have. */
+  | { state: 'full' }
 
 export interface ChangeWatch {
   /** Accounts whose record or keys were changed, by whichever process. */
@@ -163,7 +169,8 @@ export interface AccountsStore {
   getKey(id: string): Promise<KeyRecord | undefined>
   listKeys(accountId?: string): Promise<KeyRecord[]>
   revokeKey(id: string, atMs: number): Promise<boolean>
-  setKeyExpiry(id: string, expiresAtMs: number): Promise<boolean>
+  /** Ends a key at that time in favour of another one, which takes over what the old one made. */
+  replaceKey(id: string, by: { keyId: string; oldExpiresAtMs: number }): Promise<boolean>
 
   settle(batch: SettleBatch): Promise<LeaseGrant[]>
   budget(ref: BudgetRef): Promise<BudgetState | undefined>
@@ -173,12 +180,16 @@ export interface AccountsStore {
 
   claimIdempotency(claim: {
     id: string
+    accountId: string
+    /** Of the account, this one included. */
+    maxEntries: number
     bodyHash: string
     nowMs: number
     claimedUntilMs: number
     expiresAtMs: number
   }): Promise<IdempotencyClaim>
-  finishIdempotency(id: string, reply: StoredReply): Promise<void>
+  /** Keeps the answer, or only that there was one where the answers of the account would take up more than that. */
+  finishIdempotency(id: string, reply: StoredReply, maxBytesOfAccount: number): Promise<void>
   releaseIdempotency(id: string): Promise<void>
 
   readNote(name: string): Promise<string | undefined>

@@ -5,6 +5,11 @@ export interface BillingLink {
   accountId: string
   /** When the newest event that was applied was created; older ones are out of date. */
   lastEventAtMs: number
+  /** The subscription that decides, and its last status; empty before the first. */
+  subscription: string
+  status: string
+  /** When the customer's checkout named the account. */
+  linkedAtMs: number
 }
 
 export interface BillingStore {

@@ -190,3 +190,84 @@ test('POST paths have their own Allow', async () => {
   assertError(answer, 405, 'method_not_allowed')
   assert.equal(answer.headers.get('allow'), 'POST, OPTIONS')
 })
+
+test('an answer above 64 kB is not kept: its repeat is 409 with the reason, and never runs again', async () => {
+  const long = (characters: number, idempotencyKey: string) =>
+    ask(`${service.url}/v1/long`, {
+      method: 'POST',
+      key,
+      headers: { 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey },
+      body: JSON.stringify({ characters }),
+    })
+  // {"text":"…"} adds eleven bytes.
+  for (const [characters, isKept] of [
+    [65_536 - 11, true],
+    [65_537 - 11, false],
+    [2_000_000, false],
+  ] as const) {
+    const name = `long-${characters}`
+    const first = await long(characters, name)
+    assert.equal(first.status, 200, first.text.slice(0, 100))
+    const { runs } = services
+    for (let repeat = 0; repeat < 3; repeat++) {
+      const again = await long(characters, name)
+      if (isKept) {
+        assert.equal(again.text, first.text)
+        assert.equal(again.headers.get('idempotent-replayed'), 'true')
+      } else {
+        const body = assertError(again, 409, 'idempotency_conflict')
+        assert.equal(body.reason, 'reply_too_large')
+        assert.match(String(body.message), /was carried out.*65536 bytes/)
+      }
+      assert.equal(again.headers.get('x-credits-charged'), '0')
+    }
+    assert.equal(services.runs, runs, `${characters}`)
+  }
+})
+
+test('what one account can fill the store with is bounded by its plan, and then nothing is carried out', async () => {
+  const small = await startSmallService({
+    endpoints: TEST_ENDPOINTS,
+    services,
+    clock,
+    plans: [{ name: 'wide', extends: 'business', requestsPerSecond: 1, requestsPerMinute: 6_000_000 }],
+  })
+  try {
+    const mine = await small.key()
+    const accountId = (await small.accounts.list())[0]?.id ?? ''
+    // As many as 10,000 requests with a key of their own would leave behind.
+    for (let from = 0; from < 10_000; from += 500) {
+      await Promise.all(
+        Array.from({ length: 500 }, (_, i) =>
+          small.store.claimIdempotency({
+            id: `claim-${from + i}`,
+            accountId,
+            maxEntries: 10_000,
+            bodyHash: 'x',
+            nowMs: clock.now(),
+            claimedUntilMs: clock.now(),
+            expiresAtMs: clock.now() + 86_400_000,
+          }),
+        ),
+      )
+    }
+    const { runs } = services
+    const things = (headers: Record<string, string>) =>
+      ask(`${small.url}/v1/things`, {
+        method: 'POST',
+        key: mine,
+        headers: { 'Content-Type': 'application/json', ...headers },
+        body: GOOD,
+      })
+    const refused = await things({ 'Idempotency-Key': 'one-more' })
+    assert.equal(assertError(refused, 429, 'rate_limited').reason, 'idempotency_quota')
+    assert.equal(services.runs, runs)
+    clock.advance(1_000)
+    assert.equal((await things({})).status, 201, 'without a key it goes on')
+    clock.advance(86_400_000)
+    await small.accounts.setCredits(accountId, 1_000)
+    assert.equal((await things({ 'Idempotency-Key': 'one-more' })).status, 201, 'and with one after a day')
+  } finally {
+    await small.stop()
+  }
+})

@@ -134,6 +134,23 @@ export const create = endpoint({
   },
 })
 
+/** Answers with as many characters as it is asked for. */
+export const long = endpoint({
+  path: 'POST /v1/long',
+  doc: doc('Answers at length'),
+  body: {
+    name: 'Length',
+    schema: Type.Object({ characters: Type.Integer({ minimum: 1 }) }, { additionalProperties: false }),
+    example: { characters: 1 },
+  },
+  cost: flat(10),
+  returns: object('Long', Type.Object({ text: Type.String({ description: 'Text.' }) })),
+  run: ({ services, body }) => {
+    services.runs++
+    return { kind: 'object', value: { text: 'x'.repeat((body as { characters: number }).characters) } }
+  },
+})
+
 export const rotate = endpoint({
   path: 'POST /v1/things/{id}/rotate',
   doc: doc('Changes one thing'),
@@ -207,6 +224,7 @@ export const TEST_ENDPOINTS = [
   list,
   clamping,
   create,
+  long,
   rotate,
   paid,
   free,

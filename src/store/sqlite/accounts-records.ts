@@ -14,7 +14,7 @@ type Row = Record<string, unknown>
 
 const KEY_COLUMNS = `keys.id AS key_id, keys.account_id, keys.environment, keys.name, keys.hint, keys.scopes,
   keys.allowed_cidrs, keys.credit_cap, keys.created_at AS key_created_at, keys.last_used_at, keys.expires_at,
-  keys.revoked_at`
+  keys.revoked_at, keys.replaced_by`
 
 export function accountReaders(db: DatabaseSync) {
   const byId = db.prepare('SELECT * FROM accounts WHERE id = ?')
@@ -54,7 +54,9 @@ export function accountWriters(db: DatabaseSync) {
       ON CONFLICT DO UPDATE SET credit_limit = used + excluded.credit_limit`,
   )
   const revoke = db.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL')
-  const expire = db.prepare('UPDATE keys SET expires_at = ? WHERE id = ? AND revoked_at IS NULL')
+  const replace = db.prepare(
+    'UPDATE keys SET expires_at = ?, replaced_by = ? WHERE id = ? AND revoked_at IS NULL',
+  )
   const ownerOf = db.prepare('SELECT account_id FROM keys WHERE id = ?')
   const mark = db.prepare('INSERT INTO changes (account_id) VALUES (?)')
   const { getAccount, getKey } = accountReaders(db)
@@ -113,7 +115,8 @@ export function accountWriters(db: DatabaseSync) {
         mark.run(accountId)
       }),
     revokeKey: (id: string, atMs: number) => onKey(id, () => revoke.run(atMs, id).changes),
-    setKeyExpiry: (id: string, atMs: number) => onKey(id, () => expire.run(atMs, id).changes),
+    replaceKey: (...[id, { keyId, oldExpiresAtMs }]: Parameters<AccountsStore['replaceKey']>) =>
+      onKey(id, () => replace.run(oldExpiresAtMs, keyId, id).changes),
   }
 }
 
@@ -142,6 +145,7 @@ function toKey(row: Row): KeyRecord {
     lastUsedAtMs: row.last_used_at as number | null,
     expiresAtMs: row.expires_at as number | null,
     revokedAtMs: row.revoked_at as number | null,
+    replacedBy: row.replaced_by as string | null,
   }
 }
 

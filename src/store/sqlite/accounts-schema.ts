@@ -148,4 +148,47 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE billing_events (id TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    version: 3,
+    name: 'what kept answers take up, who replaces a key, who pays, what was viewed today',
+    sql: `
+      ALTER TABLE idempotency ADD COLUMN account_id TEXT NOT NULL DEFAULT '';
+      ALTER TABLE idempotency ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+      -- Sums, so that a quota is known without reading what it is about.
+      CREATE TABLE idempotency_totals (
+        account_id TEXT PRIMARY KEY,
+        entries INTEGER NOT NULL,
+        bytes INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE TRIGGER idempotency_added AFTER INSERT ON idempotency BEGIN
+        INSERT INTO idempotency_totals VALUES (new.account_id, 1, new.bytes)
+          ON CONFLICT DO UPDATE SET entries = entries + 1, bytes = bytes + excluded.bytes;
+      END;
+      CREATE TRIGGER idempotency_sized AFTER UPDATE OF bytes ON idempotency BEGIN
+        UPDATE idempotency_totals SET bytes = bytes + new.bytes - old.bytes WHERE account_id = new.account_id;
+      END;
+      CREATE TRIGGER idempotency_removed AFTER DELETE ON idempotency BEGIN
+        UPDATE idempotency_totals SET entries = entries - 1, bytes = bytes - old.bytes
+          WHERE account_id = old.account_id;
+        DELETE FROM idempotency_totals WHERE account_id = old.account_id AND entries <= 0;
+      END;
+
+      ALTER TABLE keys ADD COLUMN replaced_by TEXT;
+
+      ALTER TABLE billing_links ADD COLUMN subscription TEXT NOT NULL DEFAULT '';
+      ALTER TABLE billing_links ADD COLUMN status TEXT NOT NULL DEFAULT '';
+      ALTER TABLE billing_links ADD COLUMN linked_at INTEGER NOT NULL DEFAULT 0;
+      -- Of the customers of an account that has a plan, the one that was heard of last pays for it.
+      UPDATE billing_links SET status = 'active'
+        WHERE account_id IN (SELECT id FROM accounts WHERE plan <> 'free')
+          AND customer = (SELECT customer FROM billing_links other
+            WHERE other.account_id = billing_links.account_id ORDER BY last_event_at DESC, customer LIMIT 1);
+
+      CREATE TABLE view_allowance (
+        account_id TEXT PRIMARY KEY,
+        day TEXT NOT NULL,
+        used INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ]

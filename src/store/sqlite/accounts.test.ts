@@ -50,7 +50,7 @@ test('what is written is read again, over two connections', async () => {
     assert.deepEqual(account, { ...ACCOUNT, pausedReason: null })
     const key = await store.createKey(KEY)
     const { hash: _, ...rest } = KEY
-    assert.deepEqual(key, { ...rest, lastUsedAtMs: null, revokedAtMs: null })
+    assert.deepEqual(key, { ...rest, lastUsedAtMs: null, revokedAtMs: null, replacedBy: null })
     const other = openSqliteAccounts({ file, clock: systemClock })
     assert.deepEqual(await other.findKey('abc'), { key, account })
     assert.equal(await other.findKey('abd'), undefined)
@@ -77,7 +77,7 @@ test('revoking is for good, and changes of unknown things say so', async () => {
     assert.equal(await store.revokeKey('key_1', 5_000), true)
     assert.equal(await store.revokeKey('key_1', 6_000), false)
     assert.equal((await store.getKey('key_1'))?.revokedAtMs, 5_000)
-    assert.equal(await store.setKeyExpiry('key_1', 9_000), false)
+    assert.equal(await store.replaceKey('key_1', { keyId: 'key_2', oldExpiresAtMs: 9_000 }), false)
     assert.equal(await store.revokeKey('key_9', 1), false)
     assert.equal(await store.setPlan('acc_9', 'free', []), false)
     assert.equal(await store.setPaused('acc_9', 'operator'), false)
@@ -151,6 +151,8 @@ test('an idempotency claim is free again when its holder died, and its answer is
     const claim = (nowMs: number, bodyHash = 'x') =>
       store.claimIdempotency({
         id: 'i',
+        accountId: 'acc_1',
+        maxEntries: 10,
         bodyHash,
         nowMs,
         claimedUntilMs: nowMs + 60,
@@ -159,13 +161,44 @@ test('an idempotency claim is free again when its holder died, and its answer is
     assert.equal((await claim(0)).state, 'fresh')
     assert.equal((await claim(59)).state, 'in_progress')
     assert.equal((await claim(60)).state, 'fresh')
-    await store.finishIdempotency('i', { status: 201, headers: [], body: 'b' })
+    await store.finishIdempotency('i', { status: 201, headers: [], body: 'b' }, 1_000)
     assert.deepEqual(await claim(200), { state: 'done', reply: { status: 201, headers: [], body: 'b' } })
     assert.equal((await claim(200, 'y')).state, 'other_body')
     await store.releaseIdempotency('i')
     assert.equal((await claim(201)).state, 'done', 'an answer is not released')
     assert.equal((await claim(1_060)).state, 'fresh')
     await store.close()
+  })
+})
+
+test('what an account keeps for its idempotency keys is bounded in number and bytes, and freed when it expires', async () => {
+  await withStore(async (store) => {
+    const claim = (id: string, nowMs: number, accountId = 'acc_1') =>
+      store.claimIdempotency({
+        id,
+        accountId,
+        maxEntries: 5,
+        bodyHash: 'x',
+        nowMs,
+        claimedUntilMs: nowMs + 60,
+        expiresAtMs: nowMs + 1_000,
+      })
+    const reply = { status: 200, headers: [], body: 'b'.repeat(400) }
+    for (let i = 0; i < 4; i++) {
+      assert.equal((await claim(`i${i}`, i)).state, 'fresh')
+      await store.finishIdempotency(`i${i}`, reply, 1_000)
+    }
+    assert.deepEqual(await claim('i1', 10), { state: 'done', reply })
+    const over = await claim('i2', 10)
+    assert.equal(over.state === 'done' && over.reply.omitted, 'quota', 'the third would be above 1,000 bytes')
+    assert.equal((await claim('i4', 10)).state, 'fresh')
+    assert.equal((await claim('i5', 10)).state, 'full')
+    assert.equal((await claim('j0', 10, 'acc_2')).state, 'fresh', 'another account has its own')
+    await store.releaseIdempotency('i4')
+    assert.equal((await claim('i5', 11)).state, 'fresh', 'what was released counts no more')
+    assert.equal((await claim('i6', 1_005)).state, 'fresh', 'nor what has expired')
+    await store.finishIdempotency('i6', reply, 1_000)
+    assert.deepEqual(await claim('i6', 1_006), { state: 'done', reply })
   })
 })
 
@@ -186,11 +219,18 @@ test('a file of version 1 opens with its data and is brought to the newest versi
       INSERT INTO keys (id, account_id, environment, name, hash, hint, created_at)
         VALUES ('key_1', 'acc_1', 'live', 'old', 'hash', 'hint', 2000);
       INSERT INTO budgets VALUES ('acc_1/live', 0, 100, 40);
+      INSERT INTO idempotency VALUES ('i', 'x', 0, 9000, '{"status":200,"headers":[],"body":"kept"}');
       PRAGMA user_version = 1`)
     old.close()
     const store = openSqliteAccounts({ file, clock: systemClock })
     assert.equal((await store.findKey('hash'))?.account.plan, 'business')
     assert.deepEqual(await store.budget({ id: 'acc_1/live', periodStartMs: 0 }), { limit: 100, used: 40 })
+    assert.equal((await store.findKey('hash'))?.key.replacedBy, null)
+    const claim = { accountId: 'acc_1', maxEntries: 1, bodyHash: 'x', claimedUntilMs: 20_000 }
+    const kept = await store.claimIdempotency({ id: 'i', nowMs: 1, expiresAtMs: 9_000, ...claim })
+    assert.equal(kept.state === 'done' && kept.reply.body, 'kept')
+    const later = await store.claimIdempotency({ id: 'j', nowMs: 9_000, expiresAtMs: 10_000, ...claim })
+    assert.equal(later.state, 'fresh', 'what was kept before it was counted goes without a trace')
     await store.close()
     const again = new DatabaseSync(file)
     assert.equal(again.prepare('PRAGMA user_version').get()?.user_version, ACCOUNTS_MIGRATIONS.length)

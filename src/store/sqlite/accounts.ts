@@ -37,7 +37,7 @@ export function openSqliteAccounts(options: {
     setRemaining: (...args) => writer.call('setRemaining', args),
     createKey: (...args) => writer.call('createKey', args),
     revokeKey: (...args) => writer.call('revokeKey', args),
-    setKeyExpiry: (...args) => writer.call('setKeyExpiry', args),
+    replaceKey: (...args) => writer.call('replaceKey', args),
     settle: (...args) => writer.call('settle', args),
     async pruneLedger(beforeMs) {
       let pruned = 0

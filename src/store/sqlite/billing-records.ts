@@ -19,12 +19,15 @@ export function billingReaders(db: DatabaseSync) {
 }
 
 export function billingWriters(db: DatabaseSync) {
-  const link = db.prepare('INSERT OR REPLACE INTO billing_links VALUES (?, ?, ?)')
+  const link = db.prepare(
+    `INSERT OR REPLACE INTO billing_links (customer, account_id, last_event_at, subscription, status, linked_at)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  )
   const note = db.prepare('INSERT OR IGNORE INTO billing_events VALUES (?, ?)')
   const forget = db.prepare('DELETE FROM billing_events WHERE at < ?')
   return {
-    linkBilling: ({ customer, accountId, lastEventAtMs }: BillingLink) =>
-      void link.run(customer, accountId, lastEventAtMs),
+    linkBilling: ({ customer, accountId, lastEventAtMs, subscription, status, linkedAtMs }: BillingLink) =>
+      void link.run(customer, accountId, lastEventAtMs, subscription, status, linkedAtMs),
     noteBillingEvent: (id: string, atMs: number) => {
       forget.run(atMs - EVENT_MEMORY_MS)
       note.run(id, atMs)
@@ -37,5 +40,8 @@ function toLink(row: Record<string, unknown>): BillingLink {
     customer: String(row.customer),
     accountId: String(row.account_id),
     lastEventAtMs: Number(row.last_event_at),
+    subscription: String(row.subscription),
+    status: String(row.status),
+    linkedAtMs: Number(row.linked_at),
   }
 }

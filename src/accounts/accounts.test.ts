@@ -1,0 +1,56 @@
+/** What an account holder can make again and again has an end: the store keeps all of it. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { manualClock } from '../kit/clock.ts'
+import { openSqliteAccounts } from '../store/sqlite/accounts.ts'
+import { createAccounts } from './accounts.ts'
+import { auditedAccounts, createAuditLog } from './audited.ts'
+import { planBook } from './plans.ts'
+
+const DAY_MS = 86_400_000
+const clock = manualClock(Date.UTC(2026, 2, 14))
+const folder = mkdtempSync(join(tmpdir(), 'tapeline-accounts-'))
+const store = openSqliteAccounts({ file: join(folder, 'accounts.db'), clock })
+const audit = createAuditLog({ store, clock })
+const accounts = auditedAccounts(createAccounts({ store, plans: planBook(), clock }), { audit, actor: 'me' })
+after(async () => {
+  await store.close()
+  rmSync(folder, { recursive: true })
+})
+
+test('an account has at most 100 keys, and makes at most 200 in a day', async () => {
+  const { id: accountId } = await accounts.create({ email: 'a@example.com', plan: 'free' })
+  const make = () => accounts.createKey({ accountId, environment: 'test', name: 'k' })
+  const first = await Promise.all(Array.from({ length: 100 }, make))
+  await assert.rejects(make(), /at most 100 keys/)
+  const { id: other } = await accounts.create({ email: 'crowd@example.com', plan: 'free' })
+  const crowd = Array.from({ length: 150 }, () =>
+    accounts.createKey({ accountId: other, environment: 'test', name: 'k' }).catch(() => undefined),
+  )
+  assert.equal((await Promise.all(crowd)).filter((made) => made !== undefined).length, 100, 'also at once')
+  for (const { record } of first) await accounts.revokeKey(record.id)
+  const second = await Promise.all(Array.from({ length: 100 }, make))
+  for (const { record } of second.slice(0, 50)) await accounts.revokeKey(record.id)
+  await assert.rejects(make(), /At most 200 keys/)
+  clock.advance(DAY_MS)
+  await make()
+})
+
+test('revoking a key again leaves no further trace', async () => {
+  const { id: accountId } = await accounts.create({ email: 'b@example.com', plan: 'free' })
+  const { record } = await accounts.createKey({ accountId, environment: 'test', name: 'k' })
+  for (let i = 0; i < 5; i++) await accounts.revokeKey(record.id)
+  const entries = await store.listAudit({ limit: 100, accountId })
+  assert.equal(entries.filter(({ action }) => action === 'key.revoked').length, 1)
+})
+
+test('a rotated key knows which one took its place', async () => {
+  const { id: accountId } = await accounts.create({ email: 'c@example.com', plan: 'free' })
+  const { record } = await accounts.createKey({ accountId, environment: 'test', name: 'k' })
+  const rotated = await accounts.rotateKey(record.id, 1_000)
+  assert.equal((await accounts.getKey(record.id)).replacedBy, rotated.record.id)
+  assert.equal(rotated.record.replacedBy, null)
+})
