@@ -259,15 +259,15 @@ function replyOf<Services>(
     remaining: remainingOf(credential),
   })
   if (answer.kind === 'list') {
-    pushListHeaders(headers, answer, task.request, facts.rowLimit < askedRows(task) && answer.hasMore)
+    pushListHeaders(headers, answer, task, facts.rowLimit < askedRows(task) && answer.hasMore)
   }
   return contentReply(answer, rendered, headers, facts.unchanged)
 }
 
-function pushListHeaders(
+function pushListHeaders<Services>(
   headers: HeaderList,
   answer: ListAnswer,
-  request: GateRequest,
+  { request, route }: Task<Services>,
   capped: boolean,
 ): void {
   headers.push(
@@ -281,14 +281,16 @@ function pushListHeaders(
     String(answer.clamped),
   )
   if (answer.nextCursor === null) return
-  headers.push('X-Next-Cursor', answer.nextCursor, 'Link', nextLink(request, answer.nextCursor))
+  const { returns } = route.endpoint
+  const param = (returns.kind === 'list' && returns.envelope?.cursor) || 'after'
+  headers.push('X-Next-Cursor', answer.nextCursor, 'Link', nextLink(request, param, answer.nextCursor))
 }
 
 /** The same request with the new cursor; the key does not belong into a link. */
-function nextLink(request: GateRequest, cursor: string): string {
+function nextLink(request: GateRequest, param: string, cursor: string): string {
   const query = new URLSearchParams(request.search)
   for (const name of ['api-key', 'api_key']) query.delete(name)
-  query.set('after', cursor)
+  query.set(param, cursor)
   return `<${request.path}?${query}>; rel="next"`
 }
 

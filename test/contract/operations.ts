@@ -237,6 +237,7 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
   'GET /v1/addresses/{address}/transactions': {
     credits: { base: 10, row: 1 },
     tier: 'pro',
+    list: true,
     params: {
       address: { required: true, type: 'string' },
       limit: { type: 'integer', min: 1, max: 200, default: 50 },
@@ -246,13 +247,14 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
   'GET /v1/addresses/{address}/activity': {
     credits: { base: 10, row: 1, other: [5] },
     tier: 'pro',
+    list: true,
     params: {
       address: { required: true, type: 'string' },
       limit: { type: 'integer', min: 1, max: 200, default: 50 },
     },
   },
   'POST /rpc': { credits: { base: 0, row: 0, other: [1, 5] }, tier: 'free', params: {} },
-  'GET /v1/webhooks': { credits: { base: 0, row: 0 }, tier: 'pro', params: {} },
+  'GET /v1/webhooks': { credits: { base: 0, row: 0 }, tier: 'pro', list: true, params: {} },
   'POST /v1/webhooks': { credits: { base: 10, row: 0 }, tier: 'pro', params: {} },
   'DELETE /v1/webhooks/{id}': {
     credits: { base: 0, row: 0 },
@@ -267,6 +269,7 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
   'GET /v1/webhooks/{id}/deliveries': {
     credits: { base: 0, row: 0 },
     tier: 'pro',
+    list: true,
     // The contract names no paging here; a log needs it.
     params: {
       id: { required: true, type: 'string' },

@@ -120,6 +120,57 @@ test('a wrong id or address is 422 with the reason, and costs nothing', async ()
   }
 })
 
+test('history and activity are lists like every other: link, cursor, tag, coverage and three formats', async () => {
+  const path = `/v1/addresses/${users[0]}/transactions`
+  const first = await get(`${path}?limit=2`)
+  assert.equal(first.status, 200, first.text)
+  const { next_cursor: cursor, coverage } = first.json as {
+    next_cursor: string
+    coverage: { complete: boolean }
+  }
+  assert.equal(first.headers.get('x-next-cursor'), cursor)
+  assert.equal(first.headers.get('link'), `<${path}?limit=2&cursor=${cursor}>; rel="next"`)
+  assert.equal(first.headers.get('x-rows-returned'), '2')
+  assert.equal(first.headers.get('x-rows-capped'), 'false')
+  assert.equal(first.headers.get('x-coverage-complete'), String(coverage.complete))
+  assert.equal(first.headers.get('x-clamped'), 'false')
+  assert.match(first.headers.get('etag') ?? '', /^"[\w-]{32}"$/)
+  const [, linked = ''] = /<([^>]+)>/.exec(first.headers.get('link') ?? '') ?? []
+  const second = (await get(linked)).json.items as Item[]
+  const both = [...(first.json.items as Item[]), ...second].map((item) => item.tx_id)
+  assert.equal(new Set(both).size, 4, 'the link leads to the next page')
+
+  // The oldest rows do not move while the chain goes on.
+  const all = await history(users[0] ?? '', '?limit=200')
+  const old = await get(`${path}?limit=200&cursor=${cursor}&format=ndjson`)
+  assert.equal(old.headers.get('content-type'), 'application/x-ndjson; charset=utf-8')
+  const lines = old.text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Item)
+  assert.deepEqual(Object.keys(lines[0] ?? {}), Object.keys(all[0] ?? {}))
+  assert.equal(old.headers.get('x-rows-returned'), String(lines.length))
+  assert.equal(credits(old), 10 + lines.length)
+  const again = await get(`${path}?limit=200&cursor=${cursor}&format=ndjson`, {
+    headers: { 'If-None-Match': old.headers.get('etag') ?? '' },
+  })
+  const changed = again.status !== 304
+  // A status in the page may have changed in between; then the bytes are others as well.
+  if (changed) assert.notEqual(again.headers.get('etag'), old.headers.get('etag'))
+  else assert.deepEqual([credits(again), again.text], [0, ''])
+  const csv = await get(`${path}?limit=3`, { headers: { Accept: 'text/csv' } })
+  const [head, ...rows] = csv.text.trimEnd().split('\r\n')
+  assert.equal(head, 'tx_id,direction,amount_sompi,asset,status,counterparty,block_time,event_kind')
+  assert.equal(rows.length, 3)
+  assertError(await get(`${path}?format=xml`), 422, 'invalid_param')
+
+  const activity = await get(`/v1/addresses/${users[0]}/activity?limit=1&format=ndjson`)
+  assert.equal(activity.text.trimEnd().split('\n').length, 1)
+  for (const name of ['etag', 'x-coverage-complete', 'x-clamped', 'x-rows-returned', 'x-rows-capped']) {
+    assert.ok(activity.headers.has(name), name)
+  }
+})
+
 test('a confirmed transaction comes from the index for 10 credits, with its acceptance', async () => {
   const [item] = (await history(users[0] ?? '', '?limit=200'))
     .filter((row) => row.status === 'confirmed')

@@ -51,7 +51,21 @@ export type Returns =
       /** The answer changes seldom: it gets an ETag, and a caller who has it already pays nothing. */
       readonly tagged?: boolean
     }
-  | { readonly kind: 'list'; readonly name: string; readonly row: TSchema; readonly meta?: TSchema }
+  | {
+      readonly kind: 'list'
+      readonly name: string
+      readonly row: TSchema
+      readonly meta?: TSchema
+      readonly envelope?: ListEnvelope
+    }
+
+/** The JSON form of a list that does not stand in `{data, meta}`. */
+export interface ListEnvelope {
+  readonly name: string
+  readonly schema: TSchema
+  /** The parameter that takes the cursor; null where there is only one page. */
+  readonly cursor: string | null
+}
 
 /** The key's owner, as an endpoint sees it. */
 export interface Caller {
@@ -149,6 +163,8 @@ export interface ListAnswer {
   readonly sealed: boolean
   readonly clamped: boolean
   readonly coverageComplete: boolean
+  /** What stands before and after the rows in JSON, where that is not `{data, meta}`. */
+  readonly wrap?: { readonly head: string; readonly tail: string }
   /**
    * Whether this very answer may be given again for the same query and plan, without asking anybody. Only
    * sealed pages have it.
@@ -270,6 +286,11 @@ export function at(
 
 export function list(name: string, row: TSchema, meta?: TSchema): Returns {
   return { kind: 'list', name, row, ...(meta ? { meta } : {}) }
+}
+
+/** A list in an envelope of its own: `{…, items: [row…], …}`. */
+export function wrappedList(name: string, row: TSchema, envelope: ListEnvelope): Returns {
+  return { kind: 'list', name, row, envelope }
 }
 
 /** The answer carries an ETag. */

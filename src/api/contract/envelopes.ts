@@ -20,6 +20,10 @@ export function renderList(
   format: Format,
   columns: readonly string[],
 ): string | readonly (Buffer | string)[] {
+  if (format === 'json' && answer.wrap !== undefined) {
+    const { head, tail } = answer.wrap
+    return typeof answer.rows === 'string' ? head + answer.rows + tail : [head, ...answer.rows, tail]
+  }
   if (format === 'json') {
     const { count, hasMore, nextCursor, meta, rows } = answer
     const fields = { ...meta, count, returned: count, has_more: hasMore, next_cursor: nextCursor }
@@ -29,7 +33,7 @@ export function renderList(
   if (answer.count === 0) return format === 'csv' ? csvLine(columns) : ''
   const text = typeof answer.rows === 'string' ? answer.rows : answer.rows.join('')
   if (format === 'ndjson') return `${text.replaceAll(ROW_SEPARATOR, '\n')}\n`
-  const rows = JSON.parse(`[${text}]`) as Record<string, unknown>[]
+  const rows = JSON.parse(`[${text}]`, keepDigits) as Record<string, unknown>[]
   return (
     csvLine(columns) + rows.map((row) => csvLine(columns.map((column) => csvField(row[column])))).join('')
   )
@@ -44,10 +48,58 @@ function csvLine(fields: readonly string[]): string {
   return `${fields.join(',')}\r\n`
 }
 
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
+
+/** Chain amounts may lie above 2^53: their digits are written as they are. */
+function keepDigits(_name: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== 'number' || !Number.isInteger(value) || Number.isSafeInteger(value)) return value
+  const digits = context?.source ?? ''
+  return /^-?\d+$/.test(digits) ? rawJSON(digits) : value
+}
+
 /** RFC 4180. Null is an empty field, an empty text a quoted one; lists and objects stand as JSON. */
 function csvField(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** A preview has a count and nothing else. */
+export function previewAnswer(count: number, clamped: boolean): ListAnswer {
+  return {
+    kind: 'list',
+    rows: '',
+    count,
+    hasMore: false,
+    nextCursor: null,
+    meta: {},
+    sealed: false,
+    clamped,
+    coverageComplete: true,
+  }
+}
+
+/** The page of a list with an envelope of its own. Rows are JSON texts. */
+export function wrappedPage(page: {
+  rows: readonly string[]
+  head: string
+  tail: string
+  hasMore?: boolean
+  nextCursor?: string | null
+  coverageComplete?: boolean
+}): ListAnswer {
+  const { rows, head, tail, hasMore = false, nextCursor = null, coverageComplete = true } = page
+  return {
+    kind: 'list',
+    rows: rows.join(ROW_SEPARATOR),
+    count: rows.length,
+    hasMore,
+    nextCursor,
+    meta: {},
+    sealed: false,
+    clamped: false,
+    coverageComplete,
+    wrap: { head, tail },
+  }
 }

@@ -43,8 +43,10 @@ function faultsOf<Services>(endpoint: AnyEndpoint<Services>): string[] {
       need(Object.hasOwn(params, name), `${route.path} binds ${name}, which is not declared`)
     }
   }
-  const schema = returns.kind === 'list' ? returns.row : returns.schema
-  for (const path of undescribed(schema)) need(false, `field ${path} of ${returns.name} has no description`)
+  const schemas = returns.kind === 'list' ? [returns.row, returns.envelope?.schema] : [returns.schema]
+  for (const path of schemas.flatMap((schema) => undescribed(schema))) {
+    need(false, `field ${path} of ${returns.name} has no description`)
+  }
   if (access.history !== undefined) {
     need(
       ('start' in params && 'end' in params) || 'time' in params,

@@ -76,6 +76,9 @@ function namedSchemas<Services>(endpoints: readonly AnyEndpoint<Services>[]): Js
   const schemas: Json = {}
   for (const { returns, body } of endpoints) {
     schemas[returns.name] = plain(returns.kind === 'list' ? returns.row : returns.schema)
+    if (returns.kind === 'list' && returns.envelope) {
+      schemas[returns.envelope.name] = plain(returns.envelope.schema)
+    }
     if (body) schemas[body.name] = plain(body.schema)
   }
   return schemas
@@ -233,17 +236,21 @@ function success<Services>(endpoint: AnyEndpoint<Services>): Json {
       ? { 'application/json': { schema: orPreview(ref), example: doc.example } }
       : {
           'application/json': {
-            schema: orPreview({
-              type: 'object',
-              required: ['data', 'meta'],
-              properties: {
-                data: { type: 'array', items: ref },
-                meta: returns.meta
-                  ? { allOf: [{ $ref: '#/components/schemas/ListMeta' }, plain(returns.meta)] }
-                  : { $ref: '#/components/schemas/ListMeta' },
-              },
-            }),
-            example: { data: [doc.example] },
+            schema: orPreview(
+              returns.envelope
+                ? { $ref: `#/components/schemas/${returns.envelope.name}` }
+                : {
+                    type: 'object',
+                    required: ['data', 'meta'],
+                    properties: {
+                      data: { type: 'array', items: ref },
+                      meta: returns.meta
+                        ? { allOf: [{ $ref: '#/components/schemas/ListMeta' }, plain(returns.meta)] }
+                        : { $ref: '#/components/schemas/ListMeta' },
+                    },
+                  },
+            ),
+            example: returns.envelope ? doc.example : { data: [doc.example] },
           },
           'application/x-ndjson': { schema: { type: 'string', description: 'One row per line.' } },
           'text/csv': { schema: { type: 'string', description: 'RFC 4180 with a header row.' } },

@@ -5,8 +5,8 @@ import { type ExactJson, parseExact, writeExact } from '../../../kit/exact-json.
 import { elementsOf } from '../../../kit/json-elements.ts'
 import { parseTransaction } from '../../../parser/parse-transaction.ts'
 import { base } from '../../contract/costs.ts'
-import { object } from '../../contract/endpoint.ts'
-import { CONTENT_TYPES } from '../../contract/envelopes.ts'
+import { wrappedList } from '../../contract/endpoint.ts'
+import { previewAnswer, wrappedPage } from '../../contract/envelopes.ts'
 import { integer, withDefault } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
 import type { ChainIndex } from './chain-index.ts'
@@ -14,17 +14,18 @@ import { addressParam, EXAMPLE_ADDRESS, EXAMPLE_TX, requireNetwork } from './cha
 import { ParsedTransaction } from './parsed-schema.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
+const AddressActivityItem = Type.Object({
+  kind: Type.String({ description: 'mempool or utxo.' }),
+  tx_id: Type.String({ description: 'Transaction id; of a utxo the one that created it.' }),
+  amount: Type.Union([Type.Integer(), Type.Null()], { description: 'Sompi; null for mempool items.' }),
+  parsed: Type.Union([ParsedTransaction, Type.Null()], { description: 'Null for utxo items.' }),
+})
+
 const AddressActivity = Type.Object({
   address: Type.String({ description: 'The address asked for.' }),
-  items: Type.Array(
-    Type.Object({
-      kind: Type.String({ description: 'mempool or utxo.' }),
-      tx_id: Type.String({ description: 'Transaction id; of a utxo the one that created it.' }),
-      amount: Type.Union([Type.Integer(), Type.Null()], { description: 'Sompi; null for mempool items.' }),
-      parsed: Type.Union([ParsedTransaction, Type.Null()], { description: 'Null for utxo items.' }),
-    }),
-    { description: 'Mempool items first, then unspent outputs, newest first.' },
-  ),
+  items: Type.Array(AddressActivityItem, {
+    description: 'Mempool items first, then unspent outputs, newest first.',
+  }),
   credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
 })
 
@@ -50,31 +51,28 @@ export const addressActivity = endpoint({
     limit: withDefault(integer('Items at most.', { min: 1, max: 200 }), 50),
   },
   cost,
-  returns: object('AddressActivity', AddressActivity),
+  returns: wrappedList('AddressActivityItem', AddressActivityItem, {
+    name: 'AddressActivity',
+    schema: AddressActivity,
+    cursor: null,
+  }),
   errors: ['upstream_error', 'upstream_unavailable', 'upstream_timeout'],
   run: async ({ input, services, rowLimit, dryRun }) => {
     const { upstreams } = services.chainIndex
-    const { address, limit } = input
+    const { address } = input
     requireNetwork(address, upstreams.network)
     const [pending, unspent] = await Promise.all([
       inMempool(address, rowLimit, services.chainIndex),
       unspentOutputs(address, rowLimit, services.chainIndex),
     ])
-    const all = [...pending.items, ...unspent.items]
-    const items = all.slice(0, rowLimit)
-    const units = { row: items.length }
-    if (dryRun) return { kind: 'object', value: {}, units }
-    const cut = rowLimit < limit && pending.total + unspent.total > rowLimit
-    return {
-      kind: 'text',
-      text: `{"address":${JSON.stringify(address)},"items":[${items.join(',')}],"credits_used":${cost.charge(units)}}`,
-      contentType: CONTENT_TYPES.json,
-      units,
-      headers: [
-        ['X-Rows-Returned', String(items.length)],
-        ['X-Rows-Capped', String(cut)],
-      ],
-    }
+    const items = [...pending.items, ...unspent.items].slice(0, rowLimit)
+    if (dryRun) return previewAnswer(items.length, false)
+    return wrappedPage({
+      rows: items,
+      head: `{"address":${JSON.stringify(address)},"items":[`,
+      tail: `],"credits_used":${cost.charge({ row: items.length })}}`,
+      hasMore: pending.total + unspent.total > items.length,
+    })
   },
 })
 

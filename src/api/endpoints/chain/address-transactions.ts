@@ -3,8 +3,8 @@ import { networkInfo } from '../../../core/chain/network.ts'
 import { faultsError } from '../../../core/errors.ts'
 import type { AddressRow } from '../../../store/chain.ts'
 import { base } from '../../contract/costs.ts'
-import { object } from '../../contract/endpoint.ts'
-import { CONTENT_TYPES } from '../../contract/envelopes.ts'
+import { wrappedList } from '../../contract/endpoint.ts'
+import { previewAnswer, wrappedPage } from '../../contract/envelopes.ts'
 import { integer, optional, text, withDefault } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
 import type { ChainIndex } from './chain-index.ts'
@@ -13,23 +13,22 @@ import { nodeTime } from './node-time.ts'
 
 const orNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 
+const AddressTransaction = Type.Object({
+  tx_id: Type.String({ description: 'Transaction id.' }),
+  direction: Type.String({
+    description: 'receive, send, or self (all inputs and outputs are its own; the amount is the fee).',
+  }),
+  amount_sompi: Type.Integer({ description: "Net of the address's own inputs and outputs, in sompi." }),
+  asset: Type.String({ description: 'KAS, TKAS on test networks.' }),
+  status: Type.String({ description: 'pending, confirmed or dropped.' }),
+  counterparty: orNull('Address of the largest foreign input or output; null if none is known.'),
+  block_time: orNull('Time of the block that carries it; null while pending.'),
+  event_kind: Type.String({ description: 'mempool_entry while pending, utxos_changed once accepted.' }),
+})
+
 const AddressTransactions = Type.Object({
   address: Type.String({ description: 'The address asked for.' }),
-  items: Type.Array(
-    Type.Object({
-      tx_id: Type.String({ description: 'Transaction id.' }),
-      direction: Type.String({
-        description: 'receive, send, or self (all inputs and outputs are its own; the amount is the fee).',
-      }),
-      amount_sompi: Type.Integer({ description: "Net of the address's own inputs and outputs, in sompi." }),
-      asset: Type.String({ description: 'KAS, TKAS on test networks.' }),
-      status: Type.String({ description: 'pending, confirmed or dropped.' }),
-      counterparty: orNull('Address of the largest foreign input or output; null if none is known.'),
-      block_time: orNull('Time of the block that carries it; null while pending.'),
-      event_kind: Type.String({ description: 'mempool_entry while pending, utxos_changed once accepted.' }),
-    }),
-    { description: 'Newest first; one for each transaction.' },
-  ),
+  items: Type.Array(AddressTransaction, { description: 'Newest first; one for each transaction.' }),
   next_cursor: orNull('Pass it as `cursor` to get the next page; null on the last.'),
   coverage_from: orNull('From when on every transaction is indexed: after the last gap.'),
   coverage: Type.Object(
@@ -102,10 +101,14 @@ export const addressTransactions = endpoint({
     ),
   },
   cost,
-  returns: object('AddressTransactions', AddressTransactions),
+  returns: wrappedList('AddressTransaction', AddressTransaction, {
+    name: 'AddressTransactions',
+    schema: AddressTransactions,
+    cursor: 'cursor',
+  }),
   run: async ({ input, services, rowLimit, dryRun }) => {
     const { chain, cursors, upstreams } = services.chainIndex
-    const { address, cursor, limit } = input
+    const { address, cursor } = input
     requireNetwork(address, upstreams.network)
     const binding = `/v1/addresses/${address}/transactions`
     const before = cursor === undefined ? undefined : readCursor(cursors.decode(binding, cursor))
@@ -114,31 +117,26 @@ export const addressTransactions = endpoint({
       limit: rowLimit,
       ...(before === undefined ? {} : { before }),
     })
-    const units = { row: page.rows.length }
-    if (dryRun) return { kind: 'object', value: {}, units }
+    if (dryRun) return previewAnswer(page.rows.length, false)
     const last = page.rows.at(-1)
     const next = page.hasMore && last !== undefined ? cursors.encode(binding, [last.order]) : null
     const { coin } = networkInfo(upstreams.network)
     const coverageFrom = nodeTime((await chain.coverageFromMs()) ?? null)
-    const body = [
-      `"address":${JSON.stringify(address)}`,
-      `"items":[${page.rows.map((row) => itemText(row, coin)).join(',')}]`,
+    const coverage = await coverageOf(chain)
+    const rest = [
       `"next_cursor":${JSON.stringify(next)}`,
       `"coverage_from":${JSON.stringify(coverageFrom)}`,
-      `"coverage":${JSON.stringify(await coverageOf(chain))}`,
-      `"credits_used":${cost.charge(units)}`,
+      `"coverage":${JSON.stringify(coverage)}`,
+      `"credits_used":${cost.charge({ row: page.rows.length })}`,
     ]
-    return {
-      kind: 'text',
-      text: `{${body.join(',')}}`,
-      contentType: CONTENT_TYPES.json,
-      units,
-      headers: [
-        ['X-Rows-Returned', String(page.rows.length)],
-        ['X-Rows-Capped', String(rowLimit < limit && page.hasMore)],
-        ...(next === null ? [] : [['X-Next-Cursor', next] as const]),
-      ],
-    }
+    return wrappedPage({
+      rows: page.rows.map((row) => itemText(row, coin)),
+      head: `{"address":${JSON.stringify(address)},"items":[`,
+      tail: `],${rest.join(',')}}`,
+      hasMore: page.hasMore,
+      nextCursor: next,
+      coverageComplete: coverage.complete,
+    })
   },
 })
 

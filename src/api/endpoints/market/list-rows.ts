@@ -4,7 +4,7 @@ import { respell } from '../../../core/rows/row-kinds.ts'
 import { formatTime } from '../../../core/time.ts'
 import type { BookRequest, Page, RowFilters, SeriesQuery } from '../../../store/series.ts'
 import type { ListAnswer, RunContext } from '../../contract/endpoint.ts'
-import { ROW_SEPARATOR } from '../../contract/envelopes.ts'
+import { previewAnswer, ROW_SEPARATOR } from '../../contract/envelopes.ts'
 import type { Services } from '../services.ts'
 import { coverageMeta } from './coverage-meta.ts'
 import { readWalk, type Walk, type WalkInput, walkBinding, writeCursor } from './cursor-walk.ts'
@@ -252,19 +252,4 @@ function echo({ input }: ListContext) {
 
 function spelled(text: string, { spell = [] }: RowsRequest): string {
   return spell.reduce((rows, { field, stored, asked }) => respell(rows, field, stored, asked), text)
-}
-
-/** A preview has a count and nothing else. */
-export function previewAnswer(count: number, clamped: boolean): ListAnswer {
-  return {
-    kind: 'list',
-    rows: '',
-    count,
-    hasMore: false,
-    nextCursor: null,
-    meta: {},
-    sealed: false,
-    clamped,
-    coverageComplete: true,
-  }
 }

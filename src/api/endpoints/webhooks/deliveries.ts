@@ -2,7 +2,8 @@ import { Type } from 'typebox'
 import { formatTime } from '../../../core/time.ts'
 import type { DeliveryRecord } from '../../../store/jobs.ts'
 import { noCredits } from '../../contract/costs.ts'
-import { object } from '../../contract/endpoint.ts'
+import { wrappedList } from '../../contract/endpoint.ts'
+import { previewAnswer, wrappedPage } from '../../contract/envelopes.ts'
 import { integer, optional, text, withDefault } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
 import {
@@ -75,34 +76,36 @@ export const deliveries = endpoint({
     ),
   },
   cost: noCredits,
-  returns: object(
-    'Deliveries',
-    Type.Object({
+  returns: wrappedList('Delivery', Delivery, {
+    name: 'Deliveries',
+    schema: Type.Object({
       id: Type.String({ description: 'Id of the webhook.' }),
       deliveries: Type.Array(Delivery, { description: 'Newest first.' }),
       next_cursor: orNull(Type.String(), 'Pass it as cursor to get the next page; null on the last.'),
       credits_used: CreditsUsed,
     }),
-  ),
+    cursor: 'cursor',
+  }),
   errors: ['not_found'],
-  run: async ({ services, caller, input }) => {
-    const { id, limit, cursor } = input
+  run: async ({ services, caller, input, rowLimit, dryRun }) => {
+    const { id, cursor } = input
     const before = cursor === undefined ? {} : { before: Number.parseInt(cursor, BASE) }
     const rows = await services.webhooks.subscriptions.deliveries(caller.accountId, id, {
-      limit: limit + 1,
+      limit: rowLimit + 1,
       ...before,
     })
-    const page = rows.slice(0, limit)
+    const page = rows.slice(0, rowLimit)
+    if (dryRun) return previewAnswer(page.length, false)
     const last = page.at(-1)
-    return {
-      kind: 'object',
-      value: {
-        id,
-        deliveries: page.map(deliveryBody),
-        next_cursor: rows.length > limit && last !== undefined ? last.number.toString(BASE) : null,
-        credits_used: 0,
-      },
-    }
+    const hasMore = rows.length > rowLimit
+    const next = hasMore && last !== undefined ? last.number.toString(BASE) : null
+    return wrappedPage({
+      rows: page.map((record) => JSON.stringify(deliveryBody(record))),
+      head: `{"id":${JSON.stringify(id)},"deliveries":[`,
+      tail: `],"next_cursor":${JSON.stringify(next)},"credits_used":0}`,
+      hasMore,
+      nextCursor: next,
+    })
   },
 })
 

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { noCredits } from '../../contract/costs.ts'
-import { object } from '../../contract/endpoint.ts'
+import { wrappedList } from '../../contract/endpoint.ts'
+import { wrappedPage } from '../../contract/envelopes.ts'
 import { endpoint } from '../services.ts'
 import { CreditsUsed, FULL_EXAMPLE, WEBHOOK_ACCESS, Webhook, webhookBody } from './webhook-record.ts'
 
@@ -13,16 +14,21 @@ export const listWebhooks = endpoint({
   },
   access: WEBHOOK_ACCESS,
   cost: noCredits,
-  returns: object(
-    'Webhooks',
-    Type.Object({
+  returns: wrappedList('Webhook', Webhook, {
+    name: 'Webhooks',
+    schema: Type.Object({
       webhooks: Type.Array(Webhook, { description: 'Oldest first.' }),
       credits_used: CreditsUsed,
     }),
-  ),
+    cursor: null,
+  }),
   run: async ({ services: { webhooks }, caller }) => {
     const records = await webhooks.subscriptions.list(caller.accountId)
     const shown = records.map((record) => webhookBody(record, webhooks.pauseOf(record.id)))
-    return { kind: 'object', value: { webhooks: shown, credits_used: 0 } }
+    return wrappedPage({
+      rows: shown.map((webhook) => JSON.stringify(webhook)),
+      head: '{"webhooks":[',
+      tail: '],"credits_used":0}',
+    })
   },
 })

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { renderList, wrappedPage } from './envelopes.ts'
+
+const row = '{"tx_id":"a","amount_sompi":2870000000000000001,"parsed":{"outputs":[9007199254740993]}}'
+
+test('a chain amount above 2^53 keeps its digits in every format', () => {
+  const page = wrappedPage({ rows: [row, row], head: '{"items":[', tail: '],"credits_used":12}' })
+  assert.equal(renderList(page, 'json', []), `{"items":[${row},\n${row}],"credits_used":12}`)
+  assert.equal(renderList(page, 'ndjson', []), `${row}\n${row}\n`)
+  const line = 'a,2870000000000000001,"{""outputs"":[9007199254740993]}"\r\n'
+  assert.equal(
+    renderList(page, 'csv', ['tx_id', 'amount_sompi', 'parsed']),
+    `tx_id,amount_sompi,parsed\r\n${line}${line}`,
+  )
+})
