@@ -35,7 +35,13 @@ async function startHub(): Promise<(count: number) => Promise<void>> {
   const door = {
     enter: async () => ({ credential, recheck: async () => undefined }),
   } as unknown as StreamDoor
-  acceptStreams(server, { door, log, hubs: { test: hub }, isTrustedProxy: () => false })
+  acceptStreams(server, {
+    door,
+    log,
+    hubs: { test: hub },
+    isTrustedProxy: () => false,
+    maxPendingPerAddress: Number.MAX_SAFE_INTEGER,
+  })
   return async (count) => tail.announce(await events.append(blocks(count)))
 }
 

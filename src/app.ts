@@ -205,7 +205,12 @@ async function startParts(
     docs: docsFiles(),
     metrics,
     log,
-    stream: { door: createStreamDoor({ keys, slowDown, clock }), sessionDoor, hubs },
+    stream: {
+      door: createStreamDoor({ keys, slowDown, clock }),
+      sessionDoor,
+      hubs,
+      maxPendingPerAddress: config.streamPending,
+    },
   })
   shutdown.add('http', () => http.close(config.shutdownSeconds * 1000 * HTTP_SHARE_OF_SHUTDOWN))
   for (const record of recordings) record()

@@ -258,6 +258,12 @@ const SETTINGS = {
     1_048_576,
     whole(1_024, 134_217_728),
   ),
+  streamPending: setting(
+    'STREAM_PENDING',
+    'Stream connections of one address (of an IPv6 /64 network) that have no accepted key yet.',
+    64,
+    whole(1, 100_000),
+  ),
   metricsPort: setting(
     'METRICS_PORT',
     'Port of /metrics on the loopback address; off leaves it to the token.',

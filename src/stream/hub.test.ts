@@ -26,6 +26,7 @@ function recordingConnection() {
     close: (code) => {
       log.closedWith = code
     },
+    pong: () => {},
     ping: () => {
       log.pings++
     },

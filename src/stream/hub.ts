@@ -19,8 +19,6 @@ export interface Hub {
 
 export interface ClientConnection extends Connection {
   ping(): void
-  /** Without a goodbye: the peer does not answer. */
-  terminate(): void
 }
 
 export interface Client {
@@ -37,6 +35,7 @@ export interface Refusal {
 
 export interface HubClient {
   receive(text: string): void
+  ping(data: Buffer): void
   /** Any sign of life. */
   alive(): void
   closed(): void
@@ -177,6 +176,7 @@ export function createHub(deps: {
       )
       return {
         receive: (text) => member.session.receive(text),
+        ping: (data) => member.session.ping(data),
         alive: () => {
           member.missedPings = 0
         },

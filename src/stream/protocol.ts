@@ -15,18 +15,19 @@ export const CLOSE_CODES = {
   tooSlow: 4408,
   tooMany: 4429,
   goingAway: 1001,
+  tryLater: 1013,
 } as const
 
 /** Both sides are asked for a sign of life this often; two without an answer end the connection. */
 export const PING_MS = 20_000
-/** A connection whose unsent events grow beyond this is closed as too slow. */
+/** A connection with more than this unsent is closed as too slow; it gets no pong and no reply either. */
 export const MOST_UNSENT_BYTES = 4 * 1024 * 1024
 /** Past events are read on when less than this is unsent, and not for longer than `MOST_STALLED_MS`. */
 export const RESUME_UNSENT_BYTES = 512 * 1024
 export const MOST_STALLED_MS = 30_000
 export const MOST_SUBSCRIPTIONS = 50
 export const MOST_OPS_PER_SECOND = 20
-export const LONGEST_MESSAGE_BYTES = 2 * 1024 * 1024
+export const LONGEST_MESSAGE_BYTES = 1024 * 1024
 
 export type ClientMessage =
   | {

@@ -27,6 +27,9 @@ export interface Connection {
   hold(): void
   flush(): void
   close(code: number, reason: string): void
+  pong(data: Buffer): void
+  /** Without a goodbye: the peer does not answer or does not read. */
+  terminate(): void
 }
 
 /** What a session needs of the hub that it belongs to. */
@@ -64,6 +67,8 @@ interface Subscription {
 
 export interface Session {
   receive(text: string): void
+  /** The client's WebSocket ping: an operation like any other. */
+  ping(data: Buffer): void
   /** A live event that some subscription wants. */
   deliver(frame: Buffer): void
   /** A place in the log where the chain could not be read. */
@@ -90,7 +95,7 @@ export function createSession(host: SessionHost, connection: Connection, client:
   let opsInWindow = 0
 
   const say = (frame: object) => {
-    if (!ended) connection.send(JSON.stringify(frame))
+    if (!ended && !closedAsTooSlow()) connection.send(JSON.stringify(frame))
   }
   const complain = (code: string, faults: readonly Fault[], id: string | undefined) => {
     const [first] = faults
@@ -271,13 +276,24 @@ export function createSession(host: SessionHost, connection: Connection, client:
     return id
   }
 
-  function tooManyOps(): boolean {
+  /** Counts an operation; a client that has too many of them is closed. */
+  function closedAsTooBusy(): boolean {
     const nowMs = host.now()
-    if (nowMs - opsWindowMs >= 1_000) {
+    if (nowMs - opsWindowMs >= 1_000 || nowMs < opsWindowMs) {
       opsWindowMs = nowMs
       opsInWindow = 0
     }
-    return ++opsInWindow > MOST_OPS_PER_SECOND
+    if (++opsInWindow <= MOST_OPS_PER_SECOND) return false
+    connection.close(CLOSE_CODES.tooMany, `more than ${MOST_OPS_PER_SECOND} messages per second`)
+    session.end()
+    return true
+  }
+
+  function closedAsTooSlow(): boolean {
+    if (connection.unsentBytes <= MOST_UNSENT_BYTES) return false
+    connection.close(CLOSE_CODES.tooSlow, 'too slow')
+    session.end()
+    return true
   }
 
   /** Those that are still syncing find in the log what the others are told. */
@@ -288,11 +304,7 @@ export function createSession(host: SessionHost, connection: Connection, client:
       return ended
     },
     receive(text) {
-      if (ended) return
-      if (tooManyOps()) {
-        connection.close(CLOSE_CODES.tooMany, `more than ${MOST_OPS_PER_SECOND} messages per second`)
-        return
-      }
+      if (ended || closedAsTooBusy()) return
       const read = readMessage(text)
       if (!read.ok) {
         complain('invalid_param', read.faults, undefined)
@@ -303,14 +315,13 @@ export function createSession(host: SessionHost, connection: Connection, client:
       else if (message.op === 'unsubscribe') unsubscribe(message.id)
       else say({ type: 'pong', ...(message.id ? { id: message.id } : {}) })
     },
+    ping(data) {
+      if (ended || closedAsTooBusy()) return
+      if (connection.unsentBytes > MOST_UNSENT_BYTES) connection.terminate()
+      else connection.pong(data)
+    },
     deliver(frame) {
-      if (ended) return
-      if (connection.unsentBytes > MOST_UNSENT_BYTES) {
-        connection.close(CLOSE_CODES.tooSlow, 'too slow')
-        session.end()
-        return
-      }
-      connection.send(frame)
+      if (!ended && !closedAsTooSlow()) connection.send(frame)
     },
     tellGap(event) {
       for (const sub of live()) sayGap(sub, event)

@@ -12,6 +12,8 @@
  */
 import type { Socket } from 'node:net'
 import WebSocket from 'ws'
+import { answerPings } from '../kit/answer-pings.ts'
+import { ignoreSocketErrors } from '../kit/socket-errors.ts'
 import { createTicker } from '../kit/ticker.ts'
 import { createFrameWriter } from './client-frames.ts'
 import { errorText, type Frame, sliceFrame } from './frame.ts'
@@ -107,9 +109,12 @@ export function openWrpcSocket(options: WrpcOptions): WrpcSocket {
   const socket = new WebSocket(options.url, {
     maxPayload: MAX_FRAME_BYTES,
     perMessageDeflate: false,
+    autoPong: false,
     handshakeTimeout: options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
     followRedirects: false,
   })
+  ignoreSocketErrors(socket)
+  answerPings(socket)
   const framesOf = createFrameWriter()
   const pending = new Map<number, OpenCall>()
   let leaving: OpenCall[] = []
@@ -220,6 +225,7 @@ export function openWrpcSocket(options: WrpcOptions): WrpcSocket {
 
   socket.on('upgrade', (response) => {
     connection = response.socket
+    ignoreSocketErrors(connection)
   })
   socket.on('open', () => {
     state = 'open'

@@ -1,6 +1,8 @@
 /** The feed's time policy and bounds, in one place. */
 import { WebSocket } from 'ws'
+import { answerPings } from '../kit/answer-pings.ts'
 import type { BackoffPolicy } from '../kit/backoff.ts'
+import { ignoreSocketErrors } from '../kit/socket-errors.ts'
 import type { LineLimits } from './line.ts'
 import type { LinkLimits } from './link.ts'
 import type { Dial } from './venue.ts'
@@ -38,10 +40,15 @@ export const FEED_LIMITS: FeedLimits = {
 }
 
 /** The real thing: no compression (it costs more than it saves here), a frame of at most 16 MiB. */
-export const dialWebSocket: Dial = (url, headers) =>
-  new WebSocket(url, {
+export const dialWebSocket: Dial = (url, headers) => {
+  const socket = new WebSocket(url, {
     perMessageDeflate: false,
+    autoPong: false,
     maxPayload: 16 * 1024 * 1024,
     followRedirects: false,
     ...(headers === undefined ? {} : { headers }),
   })
+  ignoreSocketErrors(socket)
+  answerPings(socket)
+  return socket
+}

@@ -39,6 +39,7 @@ async function startStream(t: TestContext, options: { pingMs?: number; clock?: C
     log: silentLog,
     hubs: { test: hub },
     isTrustedProxy: () => false,
+    maxPendingPerAddress: 64,
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(async () => {

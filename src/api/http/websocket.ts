@@ -6,9 +6,11 @@ import { ApiError } from '../../core/errors.ts'
 import { DASHBOARD_API } from '../../dashboard/dashboard.ts'
 import type { StreamDoor } from '../../gate/stream-door.ts'
 import type { Logger } from '../../kit/log.ts'
+import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
 import type { ClientConnection, Hub, Refusal } from '../../stream/hub.ts'
 import { CLOSE_CODES, LONGEST_MESSAGE_BYTES } from '../../stream/protocol.ts'
 import { callerAddress } from './caller-address.ts'
+import { createPendingStreams } from './pending-streams.ts'
 import { splitTarget } from './target.ts'
 
 /**
@@ -24,35 +26,63 @@ export interface StreamOptions {
   readonly sessionDoor?: StreamDoor
   readonly log: Logger
   readonly hubs: Partial<Record<Environment, Hub>>
+  /** Connections of one address whose key is not checked yet, or was refused. */
+  readonly maxPendingPerAddress: number
+  readonly checkWithinMs?: number
   /** Whether a peer's X-Forwarded-For is believed. */
   readonly isTrustedProxy: (address: string) => boolean
 }
 
-/** Messages of a client that come before its key is looked up. */
-const MOST_EARLY_MESSAGES = 16
+/** A key is looked up within milliseconds; who failed often waits for a few seconds. */
+const CHECK_WITHIN_MS = 10_000
+/** What a client may send before its key is looked up; pings count as messages. */
+const MAX_EARLY_MESSAGES = 16
+const MAX_EARLY_BYTES = LONGEST_MESSAGE_BYTES
+/** Limits of `ws` that its types do not know yet. A goodbye that is not answered in time cuts the connection. */
+const MORE_LIMITS = { closeTimeout: 5_000, maxFragments: 1_024 }
+const GOODBYE_MS = 500
 const LONGEST_REASON_BYTES = 120
+const TOO_MANY = 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
 
 export function acceptStreams(server: Server, options: StreamOptions): { close(): Promise<void> } {
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
+    autoPong: false,
     maxPayload: LONGEST_MESSAGE_BYTES,
+    ...MORE_LIMITS,
   })
-  const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+  const pending = createPendingStreams(options.maxPendingPerAddress)
+
+  function doorOf(request: IncomingMessage): StreamDoor | undefined {
     const { path } = splitTarget(request.url)
-    const door = path === STREAM_PATH ? options.door : path === SESSION_PATH ? options.sessionDoor : undefined
-    if (door === undefined) {
-      socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+    if (path === STREAM_PATH) return options.door
+    return path === SESSION_PATH ? options.sessionDoor : undefined
+  }
+
+  const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    // The platform has taken its own listener off.
+    ignoreSocketErrors(socket)
+    const door = doorOf(request)
+    const address = callerAddress(request.headers, request.socket, options.isTrustedProxy)
+    const settle = door && pending.enter(address)
+    if (door === undefined || settle === undefined) {
+      socket.once('finish', () => socket.destroy())
+      socket.end(TOO_MANY)
       return
     }
+    socket.once('close', settle)
     sockets.handleUpgrade(request, socket, head, (client) =>
-      accept(client, socket, request, { ...options, door }),
+      accept(client, socket, { request, address, door, settle, options }),
     )
   }
   server.on('upgrade', onUpgrade)
+  const platform: Server & Partial<UpgradeChoice> = server
+  platform.shouldUpgradeCallback = (request) => asksForWebSocket(request) && doorOf(request) !== undefined
   return {
     async close() {
+      platform.shouldUpgradeCallback = () => false
       server.off('upgrade', onUpgrade)
       await Promise.all(Object.values(options.hubs).map((hub) => hub.close()))
       sockets.close()
@@ -60,23 +90,67 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
   }
 }
 
-function accept(socket: WebSocket, raw: Duplex, request: IncomingMessage, options: StreamOptions): void {
-  const early: string[] = []
-  const keepEarly = (data: Buffer) => {
-    if (early.length < MOST_EARLY_MESSAGES) early.push(data.toString('utf8'))
-    else socket.close(CLOSE_CODES.tooMany, 'too many messages')
+/** A property of the platform's server that its types know only as an option. */
+interface UpgradeChoice {
+  shouldUpgradeCallback: (request: IncomingMessage) => boolean
+}
+
+/** Any other wish to change the protocol is not followed: the request is answered as it stands. */
+function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
+  if (method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket') return false
+  return headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
+}
+
+/**
+ * A new connection:
+ *
+ *   pending (its key is looked up; it is sent nothing) ──▶ open (the hub has it) ──▶ closed
+ *      └── refused, flooding, or not decided in time ──▶ closing ──▶ closed
+ */
+function accept(
+  socket: WebSocket,
+  raw: Duplex,
+  entry: {
+    readonly request: IncomingMessage
+    readonly address: string
+    readonly door: StreamDoor
+    /** It is pending no longer. */
+    readonly settle: () => void
+    readonly options: StreamOptions
+  },
+): void {
+  const { request, address, door, settle, options } = entry
+  // A frame that breaks the rules; the goodbye is on its way.
+  socket.on('error', () => cutSoon(socket))
+  const early: EarlyFrame[] = []
+  let earlyBytes = 0
+  const keep = (frame: EarlyFrame) => {
+    earlyBytes += frame.data.length
+    if (early.length < MAX_EARLY_MESSAGES && earlyBytes <= MAX_EARLY_BYTES) early.push(frame)
+    else {
+      early.length = 0
+      stopKeeping()
+      refuse(socket, { code: CLOSE_CODES.tooMany, reason: 'too many messages before the key was checked' })
+    }
   }
-  socket.on('message', keepEarly)
-  // Whatever breaks a connection also closes it; `close` is where that is dealt with.
-  socket.on('error', () => {})
-  options.door
-    .enter({
-      headers: request.headers,
-      search: splitTarget(request.url).search,
-      address: callerAddress(request.headers, request.socket, options.isTrustedProxy),
-    })
+  const keepMessage = (data: Buffer) => keep({ isPing: false, data })
+  const keepPing = (data: Buffer) => keep({ isPing: true, data })
+  socket.on('message', keepMessage)
+  socket.on('ping', keepPing)
+  const late = setTimeout(() => {
+    refuse(socket, { code: CLOSE_CODES.tryLater, reason: 'the key could not be checked in time' })
+  }, options.checkWithinMs ?? CHECK_WITHIN_MS)
+  socket.once('close', () => clearTimeout(late))
+  function stopKeeping(): void {
+    clearTimeout(late)
+    socket.off('message', keepMessage)
+    socket.off('ping', keepPing)
+  }
+
+  door
+    .enter({ headers: request.headers, search: splitTarget(request.url).search, address })
     .then((entered) => {
-      socket.off('message', keepEarly)
+      stopKeeping()
       if (socket.readyState !== socket.OPEN) return
       const { accountId, plan, environment } = entered.credential
       const hub = options.hubs[environment]
@@ -90,15 +164,27 @@ function accept(socket: WebSocket, raw: Duplex, request: IncomingMessage, option
       }
       const client = hub.open(connectionOf(socket, raw), { accountId, plan, recheck })
       if (client === undefined) return
-      socket.on('message', (data: Buffer) => {
+      settle()
+      const receive = ({ isPing, data }: EarlyFrame) => {
         client.alive()
-        client.receive(data.toString('utf8'))
-      })
+        if (isPing) client.ping(data)
+        else client.receive(data.toString('utf8'))
+      }
+      socket.on('message', (data: Buffer) => receive({ isPing: false, data }))
+      socket.on('ping', (data) => receive({ isPing: true, data }))
       socket.on('pong', () => client.alive())
       socket.on('close', () => client.closed())
-      for (const text of early) client.receive(text)
+      for (const frame of early.splice(0)) receive(frame)
     })
-    .catch((error) => refuse(socket, refusalOf(error, options.log)))
+    .catch((error) => {
+      stopKeeping()
+      refuse(socket, refusalOf(error, options.log))
+    })
+}
+
+interface EarlyFrame {
+  readonly isPing: boolean
+  readonly data: Buffer
 }
 
 function refusalOf(error: unknown, log: Logger): Refusal {
@@ -112,7 +198,16 @@ function refusalOf(error: unknown, log: Logger): Refusal {
 }
 
 function refuse(socket: WebSocket, { code, reason }: Refusal): void {
-  if (socket.readyState === socket.OPEN) socket.close(code, shortReason(reason))
+  if (socket.readyState !== socket.OPEN) return
+  socket.close(code, shortReason(reason))
+  // A slow reader has yet to read what was sent before; anybody else has no reason to stay.
+  if (code === CLOSE_CODES.tooSlow) return
+  cutSoon(socket)
+}
+
+function cutSoon(socket: WebSocket): void {
+  const cut = setTimeout(() => socket.terminate(), GOODBYE_MS)
+  socket.once('close', () => clearTimeout(cut))
 }
 
 function connectionOf(socket: WebSocket, raw: Duplex): ClientConnection {
@@ -128,6 +223,9 @@ function connectionOf(socket: WebSocket, raw: Duplex): ClientConnection {
     close: (code, reason) => refuse(socket, { code, reason }),
     ping() {
       if (socket.readyState === socket.OPEN) socket.ping()
+    },
+    pong(data) {
+      if (socket.readyState === socket.OPEN) socket.pong(data)
     },
     terminate: () => socket.terminate(),
   }

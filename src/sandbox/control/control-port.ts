@@ -1,6 +1,7 @@
 /** The control port of a sandbox: faults, truth and state over plain HTTP, for tests and operators. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { ignoreConnectionErrors } from '../../kit/socket-errors.ts'
 import { listen, readBody } from '../exchanges/server/http-server.ts'
 
 export interface ControlPort {
@@ -51,6 +52,7 @@ export async function startControlPort<Spec>(options: ControlOptions<Spec>): Pro
         response.end(JSON.stringify(body))
       })
   })
+  ignoreConnectionErrors(server)
   await listen(server, options.port)
   return {
     port: (server.address() as AddressInfo).port,

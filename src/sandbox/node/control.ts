@@ -1,6 +1,7 @@
 /** A small HTTP door for tests and people: faults, chain commands, the request log, the truth. Loopback only. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { ignoreConnectionErrors } from '../../kit/socket-errors.ts'
 import { TxRefusal } from './consensus/validate.ts'
 import { NO_FAULTS, readFaults } from './faults.ts'
 import { isNetworkId } from './networks.ts'
@@ -75,6 +76,7 @@ export interface ControlServer {
 
 export async function startControl(node: () => RunningSandboxNode, port: number): Promise<ControlServer> {
   const server = createServer((request, response) => void answer(node(), request, response))
+  ignoreConnectionErrors(server)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)

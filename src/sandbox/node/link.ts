@@ -75,6 +75,7 @@ export interface Link {
 export async function serveLink(chain: Chain, port: number): Promise<Link> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy())
     sockets.add(socket)
     write(socket, { kind: 'start', start: startOf(chain) })
     const stop = chain.on((event) => {
@@ -88,7 +89,6 @@ export async function serveLink(chain: Chain, port: number): Promise<Link> {
         write(socket, { kind: 'reply', id, error: error instanceof Error ? error.message : String(error) })
       }
     })
-    socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       stop()
       sockets.delete(socket)

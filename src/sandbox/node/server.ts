@@ -9,7 +9,9 @@ import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { answerPings } from '../../kit/answer-pings.ts'
 import type { Clock } from '../../kit/clock.ts'
+import { ignoreConnectionErrors, ignoreSocketErrors } from '../../kit/socket-errors.ts'
 import type { Faults } from './faults.ts'
 import type { MethodLog } from './method-log.ts'
 import type { SandboxNode } from './node.ts'
@@ -47,13 +49,19 @@ export async function startServer(options: Shared & { port: number; host?: strin
     server: http,
     maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
+    autoPong: false,
   })
+  ignoreConnectionErrors(http)
+  // A port that cannot be had is told by the server itself.
+  ignoreSocketErrors(sockets)
   const sessions = new Set<Session>()
   let nextId = 0
   http.on('connection', (socket) => {
     if (options.faults().refuseConnections) socket.destroy()
   })
   sockets.on('connection', (socket: WebSocket, _request: IncomingMessage) => {
+    ignoreSocketErrors(socket)
+    answerPings(socket)
     const session = new Session(socket, nextId++, options)
     sessions.add(session)
     options.node.counters.attempts += 1

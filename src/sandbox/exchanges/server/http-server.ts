@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { AssetSymbol } from '../../../core/symbol.ts'
+import { ignoreConnectionErrors } from '../../../kit/socket-errors.ts'
 import type { Venue } from '../world/markets.ts'
 import type { Faults } from './faults.ts'
 
@@ -90,6 +91,7 @@ export async function startHttpServer(options: {
   const server = createServer((incoming, response) => {
     respond(incoming, response).catch(() => incoming.socket.destroy())
   })
+  ignoreConnectionErrors(server)
   server.on('upgrade', options.upgrade)
   await listen(server, options.port)
   return {

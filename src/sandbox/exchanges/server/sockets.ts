@@ -6,7 +6,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocket, WebSocketServer } from 'ws'
+import { answerPings } from '../../../kit/answer-pings.ts'
 import type { Clock } from '../../../kit/clock.ts'
+import { ignoreSocketErrors } from '../../../kit/socket-errors.ts'
 import type { Venue } from '../world/markets.ts'
 import type { Faults } from './faults.ts'
 import type { Frame } from './frame-faults.ts'
@@ -105,6 +107,7 @@ export function createSockets(options: {
   }
 
   function accept(ws: WebSocket, url: URL, wire: Duplex): void {
+    ignoreSocketErrors(ws)
     const bornMs = clock.now()
     let lastDataMs = bornMs
     let lastPongMs = bornMs
@@ -161,9 +164,10 @@ export function createSockets(options: {
       if (isTooChatty()) return ws.close(1008, 'Too many requests')
       if (!isHung()) session.receive(data.toString())
     })
-    ws.on('ping', (data) => {
-      if (isTooChatty()) return ws.close(1008, 'Too many requests')
-      if (!isHung()) ws.pong(data)
+    answerPings(ws, () => {
+      if (!isTooChatty()) return !isHung()
+      ws.close(1008, 'Too many requests')
+      return false
     })
     ws.on('pong', () => {
       lastPongMs = clock.now()
@@ -205,6 +209,7 @@ export function createSockets(options: {
 
   return {
     upgrade(request, socket, head) {
+      ignoreSocketErrors(socket)
       if (refuses() || faults.hit('drop', venue, { channel: '' }) !== undefined) return void socket.destroy()
       const url = new URL(request.url ?? '/', 'http://loopback')
       server.handleUpgrade(request, socket, head, (ws) => accept(ws, url, socket))

@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { AssetSymbol } from '../../../core/symbol.ts'
+import { ignoreConnectionErrors } from '../../../kit/socket-errors.ts'
 import { listen, readBody } from '../../exchanges/server/http-server.ts'
 import type { Faults, Venue } from './faults.ts'
 
@@ -94,6 +95,7 @@ export async function startService(options: {
   const server = createServer((incoming, response) => {
     respond(incoming, response).catch(() => incoming.socket.destroy())
   })
+  ignoreConnectionErrors(server)
   server.on('upgrade', options.upgrade ?? ((_request, socket) => socket.destroy()))
   await listen(server, options.port)
   return {

@@ -7,7 +7,9 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { AssetSymbol } from '../../../core/symbol.ts'
+import { answerPings } from '../../../kit/answer-pings.ts'
 import type { Clock } from '../../../kit/clock.ts'
+import { ignoreSocketErrors } from '../../../kit/socket-errors.ts'
 import { type Faults, isRest, type Venue } from './faults.ts'
 
 export interface Frame {
@@ -117,9 +119,7 @@ export function createSocketServer(options: {
     ws.on('message', (data) => {
       if (!isHung()) session.receive(data.toString())
     })
-    ws.on('ping', (data) => {
-      if (!isHung()) ws.pong(data)
-    })
+    answerPings(ws, () => !isHung())
     ws.on('error', () => ws.terminate())
     ws.on('close', () => {
       sockets.delete(ws)
@@ -138,6 +138,7 @@ export function createSocketServer(options: {
 
   return {
     upgrade(request, socket, head) {
+      ignoreSocketErrors(socket)
       const path = new URL(request.url ?? '/', 'http://loopback').pathname
       const refusal = options.paths.includes(path) ? options.authorize?.(request) : '404 Not Found'
       if (refusal !== undefined)
