@@ -38,6 +38,7 @@ export async function startSmallService<Services>(options: {
   trustedProxies?: readonly string[]
   corsOrigins?: readonly string[]
   bodyLimitBytes?: number
+  keepAliveMs?: number
 }): Promise<SmallService> {
   const { endpoints, services } = options
   checkDeclarations(endpoints)
@@ -80,6 +81,7 @@ export async function startSmallService<Services>(options: {
     routes: routesOf(endpoints),
     withdrawn: {},
     docs: [],
+    ...(options.keepAliveMs === undefined ? {} : { keepAliveMs: options.keepAliveMs }),
     metrics: createMetrics({ defaults: false }),
     log,
   })

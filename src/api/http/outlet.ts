@@ -28,6 +28,7 @@ export class PlainOutlet implements Outlet {
   /** Waits for the first bytes of the body: they leave together. */
   #head = ''
   #isChunked = false
+  #hasBegun = false
 
   constructor(socket: Socket, keepAlive: KeepAlive, onEnd: () => void) {
     this.#socket = socket
@@ -39,7 +40,12 @@ export class PlainOutlet implements Outlet {
     return this.#socket.destroyed
   }
 
+  get hasBegun(): boolean {
+    return this.#hasBegun
+  }
+
   writeHead(status: number, headers: HeaderList): void {
+    this.#hasBegun = true
     let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
     let hasLength = status === 204 || status === 304
     for (let i = 0; i + 1 < headers.length; i += 2) {

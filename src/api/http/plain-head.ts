@@ -21,6 +21,8 @@ const HEAD_END = '\r\n\r\n'
 /** Each part of them is ended by a character that the part cannot contain: they are matched in one pass. */
 const LINE = /^(GET|POST) (\/[!-~]*) HTTP\/1\.1$/
 const HEADERS = /^(?:\r\n[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~]*)+$/
+const PLAIN_CONNECTION =
+  /^(?:keep-alive|upgrade|http2-settings)(?:[ \t]*,[ \t]*(?:keep-alive|upgrade|http2-settings))*$/i
 const LENGTH = /^(?:0|[1-9]\d{0,8})$/
 
 /** Reads the heads of one connection: a client that sends the same headers again has them read once. */
@@ -78,10 +80,12 @@ function readHeaders(text: string): Record<string, string> | undefined {
 
 function isOrdinary(headers: Readonly<Record<string, string>>): boolean {
   if (headers.host === undefined) return false
-  if (headers['transfer-encoding'] !== undefined || headers.upgrade !== undefined) return false
+  if (headers['transfer-encoding'] !== undefined) return false
+  // Any other protocol is not ours: the request is answered as it stands.
+  if (headers.upgrade !== undefined && /websocket/i.test(headers.upgrade)) return false
   if (headers.expect !== undefined || headers.trailer !== undefined) return false
   const { connection } = headers
-  return connection === undefined || connection.toLowerCase() === 'keep-alive'
+  return connection === undefined || PLAIN_CONNECTION.test(connection)
 }
 
 function bodyLength(method: PlainHead['method'], headers: PlainHead['headers']): number | undefined {

@@ -6,10 +6,13 @@
  *      └──anything else──▶ handed over, with all bytes read so far, to the platform's parser: for good
  *
  * Only a request that has arrived whole is answered here, so there is no half-read state that could hang. What
- * follows it on the connection waits until its answer is written.
+ * follows it on the connection waits until its answer is written. A client that has closed only its own side
+ * gets all its answers before ours is closed.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
+import { INTERIM_ANSWER, whenHalfClosed } from './half-closed.ts'
 import { keepAliveHeaders, type Outlet, PlainOutlet } from './outlet.ts'
 import { type PlainHead, plainHeadReader } from './plain-head.ts'
 import { splitTarget } from './target.ts'
@@ -48,13 +51,15 @@ export function openQuickLane(server: Server, options: QuickLaneOptions): QuickL
   function accept(socket: Socket): void {
     let isBusy = false
     let isTurning = false
-    /** What came after the request that is being answered. */
-    let rest: Buffer | undefined
+    /** The client has closed its side: nothing more will arrive. */
+    let hasEnded = false
+    let outlet: PlainOutlet | undefined
     const heads = plainHeadReader()
     const connection: Connection = { socket, isBusy: () => isBusy }
 
     function take(arrived: Buffer): void {
       isTurning = true
+      let rest: Buffer | undefined
       for (let bytes: Buffer | undefined = arrived; bytes !== undefined && !isBusy; ) {
         const head = heads.read(bytes)
         const handler = head && options.find(head.method, splitTarget(head.target).path)
@@ -66,10 +71,18 @@ export function openQuickLane(server: Server, options: QuickLaneOptions): QuickL
         rest = bytes.length > whole ? bytes.subarray(whole) : undefined
         isBusy = true
         const body = head.bodyBytes === 0 ? undefined : bytes.subarray(head.headBytes, whole)
-        handler(head, body, { socket, outlet: new PlainOutlet(socket, keepAlive, onAnswered) })
+        outlet = new PlainOutlet(socket, keepAlive, onAnswered)
+        handler(head, body, { socket, outlet })
         if (!isBusy) bytes = rest
       }
       isTurning = false
+      if (isBusy && rest !== undefined) putBack(rest)
+    }
+
+    /** What came after the request that is being answered waits in the socket, and the client's end behind it. */
+    function putBack(bytes: Buffer): void {
+      socket.pause()
+      socket.unshift(bytes)
     }
 
     function onAnswered(): void {
@@ -80,22 +93,23 @@ export function openQuickLane(server: Server, options: QuickLaneOptions): QuickL
 
     function turn(): void {
       isBusy = false
-      if (isClosing) socket.end()
-      else if (!isTurning && rest !== undefined) take(rest)
-      if (!isBusy && socket.isPaused()) socket.resume()
+      if (isClosing || hasEnded) socket.end()
+      else if (!isTurning && socket.isPaused()) socket.resume()
     }
 
     function onData(chunk: Buffer): void {
-      if (!isBusy) {
-        take(chunk)
-        return
-      }
-      rest = rest === undefined ? chunk : Buffer.concat([rest, chunk])
-      socket.pause()
+      if (isBusy) putBack(chunk)
+      else take(chunk)
     }
 
     function onEnd(): void {
-      socket.end()
+      hasEnded = true
+      if (isBusy) whenHalfClosed(probe)
+      else socket.end()
+    }
+
+    function probe(): void {
+      if (isBusy && outlet?.hasBegun === false && !socket.destroyed) socket.write(INTERIM_ANSWER)
     }
 
     /** Nobody asked, or nobody read, for that long. */
@@ -112,19 +126,18 @@ export function openQuickLane(server: Server, options: QuickLaneOptions): QuickL
       socket.off('data', onData)
       socket.off('end', onEnd)
       socket.off('timeout', onTimeout)
-      socket.off('error', onError)
       socket.off('close', onClose)
       socket.setTimeout(0)
       socket.unshift(bytes)
       for (const listener of platform) listener.call(server, socket)
     }
 
+    ignoreSocketErrors(socket)
     connections.add(connection)
     socket.setTimeout(options.keepAliveMs)
     socket.on('data', onData)
     socket.on('end', onEnd)
     socket.on('timeout', onTimeout)
-    socket.on('error', onError)
     socket.on('close', onClose)
   }
 
@@ -146,6 +159,3 @@ export function openQuickLane(server: Server, options: QuickLaneOptions): QuickL
     },
   }
 }
-
-/** Whatever breaks a connection also closes it. */
-function onError(): void {}

@@ -11,6 +11,7 @@ import { systemClock } from '../../kit/clock.ts'
 import { addressMatcher, parseCidr, plainAddress } from '../../kit/ip-range.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { Metrics } from '../../kit/metrics.ts'
+import { ignoreConnectionErrors } from '../../kit/socket-errors.ts'
 import { methodFinder, type PublishedRoute } from '../publish/router.ts'
 import { type BoundPort, bindPort } from './bind-port.ts'
 import { callerAddress } from './caller-address.ts'
@@ -18,6 +19,7 @@ import { answerClientError } from './client-error.ts'
 import { createCors } from './cors.ts'
 import { addDashboard } from './dashboard-routes.ts'
 import { type DocsFile, docsReply } from './docs-page.ts'
+import { keepHalfClosedReaders } from './half-closed.ts'
 import { metricsReply } from './metrics-page.ts'
 import { notFoundError } from './not-found.ts'
 import { openQuickLane, type QuickHandler, type QuickLane } from './quick-lane.ts'
@@ -45,6 +47,8 @@ export interface HttpOptions<Services> {
   readonly dashboard?: Dashboard
   readonly metrics: Metrics
   readonly log: Logger
+  /** How long an idle connection is kept, and one whose reader does not read. */
+  readonly keepAliveMs?: number
   readonly stream?: Omit<StreamOptions, 'isTrustedProxy' | 'log'>
 }
 
@@ -161,10 +165,16 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     await fail(request, reply, frameworkError(error, options.bodyLimitBytes, log))
   })
   const streams = options.stream && acceptStreams(app.server, { ...options.stream, log, isTrustedProxy })
+  // The platform's parser forgets what arrived together with a wish for another protocol: such a connection ends.
+  app.server.prependListener('request', (request, response) => {
+    if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+  })
+  const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS
+  keepHalfClosedReaders(app.server, keepAliveMs)
   const lane = openQuickLane(app.server, {
     find: (method, path) => quick[method].get(path),
     longestBody: options.bodyLimitBytes,
-    keepAliveMs: KEEP_ALIVE_MS,
+    keepAliveMs,
     now: systemClock.now,
   })
   const bound = options.bound ?? (await bindPort(options))
@@ -232,7 +242,7 @@ function createApp<Services>(
     trustProxy: trusted.length === 0 ? false : (address) => isTrusted(address),
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeout: options.keepAliveMs ?? KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     return503OnClosing: false,
     // The gate reads the query itself, with the faults that a caller can understand.
@@ -273,9 +283,15 @@ async function startMetricsServer<Services>(options: HttpOptions<Services>) {
       response.writeHead(404).end()
       return
     }
-    response.writeHead(200, { 'Content-Type': metrics.registry.contentType })
-    response.end(await metrics.registry.metrics())
+    try {
+      const text = await metrics.registry.metrics()
+      response.writeHead(200, { 'Content-Type': metrics.registry.contentType }).end(text)
+    } catch (error) {
+      options.log.error({ err: error }, 'the metrics could not be collected')
+      response.destroy()
+    }
   })
+  ignoreConnectionErrors(server)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(metricsPort, '127.0.0.1', resolve)

@@ -1,0 +1,89 @@
+/** The same rules for slow and half-closed readers, whichever of the two HTTP paths reads the request. */
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after, before, test } from 'node:test'
+import { paid } from '../fakes/endpoints.ts'
+import { type SmallService, startSmallService } from '../fakes/small-service.ts'
+
+const KEEP_ALIVE_MS = 600
+/** Far more than the connection holds. */
+const LONG_BYTES = 24 * 1024 * 1024
+const LONG_TEXT = 'x'.repeat(LONG_BYTES)
+
+let service: SmallService
+let key: string
+let waitMs = 0
+let isLong = false
+before(async () => {
+  const endpoint = {
+    ...paid,
+    run: async () => {
+      await pause(waitMs)
+      return { kind: 'object' as const, value: { runs: isLong ? LONG_TEXT : 7 } }
+    },
+  }
+  service = await startSmallService({
+    endpoints: [endpoint as typeof paid],
+    services: { runs: 0, wait: async () => {} } as never,
+    keepAliveMs: KEEP_ALIVE_MS,
+  })
+  key = await service.key()
+})
+after(() => service.stop())
+
+/** A header that the quick path leaves to the platform's parser. */
+const PATHS = { 'the quick path': '', "the platform's parser": 'Trailer: x\r\n' }
+const request = (more: string) => `GET /v1/paid HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n${more}\r\n`
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+function open() {
+  const socket = connect({ port: Number(new URL(service.url).port), host: '127.0.0.1', allowHalfOpen: true })
+  let text = ''
+  let bytes = 0
+  socket.on('data', (chunk) => {
+    bytes += chunk.length
+    if (!isLong) text += chunk.toString('latin1')
+  })
+  socket.on('error', () => {})
+  const ended = new Promise<string>((resolve) => {
+    socket.on('end', () => resolve(text))
+    socket.on('close', () => resolve(text))
+  })
+  return { socket, ended, bytes: () => bytes }
+}
+
+for (const [path, more] of Object.entries(PATHS)) {
+  for (const ms of [0, 200]) {
+    test(`${path}: a client that has closed its side gets every answer, made within ${ms} ms`, async () => {
+      waitMs = ms
+      isLong = false
+      const { socket, ended } = open()
+      socket.end(request(more) + request(more))
+      const answers = (await ended).match(/HTTP\/1\.1 200 OK\r\n[\s\S]*?\{"runs":7\}/g)
+      assert.equal(answers?.length, 2)
+      socket.destroy()
+    })
+  }
+
+  test(`${path}: a reader that stops reading is cut after the time of an idle connection, and not before`, async () => {
+    waitMs = 0
+    isLong = true
+    const [slow, stuck] = await Promise.all([KEEP_ALIVE_MS / 3, KEEP_ALIVE_MS * 4].map(readAfter))
+    assert.ok(slow !== undefined && slow > LONG_BYTES, `${slow} bytes`)
+    assert.ok(stuck !== undefined && stuck < LONG_BYTES, `${stuck} bytes`)
+  })
+
+  async function readAfter(ms: number): Promise<number> {
+    const { socket, bytes } = open()
+    socket.on('end', () => socket.destroy())
+    socket.pause()
+    socket.write(request(more))
+    await pause(ms)
+    socket.resume()
+    const endsAt = performance.now() + 10_000
+    while (bytes() <= LONG_BYTES && !socket.closed && performance.now() < endsAt) await pause(10)
+    socket.destroy()
+    return bytes()
+  }
+}
