@@ -1,13 +1,11 @@
 /**
- * From the kept books of a prediction market to its snapshot row. Both books must be live: a hole is better than
- * a wrong book, so the caller writes nothing while one is stale.
+ * From the kept books of a prediction market to its snapshot row, with every level. Both books must be live: a hole
+ * is better than a wrong book, so the caller writes nothing while one is stale.
  */
 import type { LevelBook } from './level-book.ts'
 import { midOf } from './market-bars.ts'
 import { complement, microOf, microText, middleText } from './micro.ts'
 import type { PredmktASnapshotInput, PredmktBSnapshotInput } from './rows/snapshot.ts'
-
-export const SNAPSHOT_DEPTH = 50
 
 export interface UpDownState {
   readonly marketId: string
@@ -23,11 +21,7 @@ export interface UpDownState {
   readonly referencePrice: string | null
 }
 
-export function composeUpDown(
-  timeMs: number,
-  state: UpDownState,
-  depth = SNAPSHOT_DEPTH,
-): PredmktASnapshotInput {
+export function composeUpDown(timeMs: number, state: UpDownState): PredmktASnapshotInput {
   const priceUp = probabilityOf(state)
   return {
     time: timeMs,
@@ -40,8 +34,8 @@ export function composeUpDown(
     // Kept as an identity; the Down book's own middle may differ by a part of a tick.
     priceDown: priceUp === null ? null : oneMinus(priceUp),
     referencePrice: state.referencePrice,
-    up: state.up.levels(depth),
-    down: state.down.levels(depth),
+    up: state.up.levels(),
+    down: state.down.levels(),
   }
 }
 
@@ -79,18 +73,14 @@ export interface YesNoState {
 }
 
 /** The no book is the yes book from the other side, so no_ask = 1 − yes_bid holds by construction. */
-export function composeYesNo(
-  timeMs: number,
-  state: YesNoState,
-  depth = SNAPSHOT_DEPTH,
-): PredmktBSnapshotInput {
+export function composeYesNo(timeMs: number, state: YesNoState): PredmktBSnapshotInput {
   return {
     time: timeMs,
     marketId: state.ticker,
     lastPrice: state.lastPrice,
     volume: state.volume,
     openInterest: state.openInterest,
-    yes: state.book.levels(depth),
-    no: state.book.mirrored(depth),
+    yes: state.book.levels(),
+    no: state.book.mirrored(),
   }
 }

@@ -11,6 +11,12 @@ export function microOf(text: string): number | undefined {
   return MICRO_TEXT.test(text) ? Math.round(Number(text) * MICRO) : undefined
 }
 
+/** A probability in millionths; undefined for what is no number from 0 to 1. */
+export function probabilityOf(text: string): number | undefined {
+  const micro = microOf(text)
+  return micro !== undefined && micro >= 0 && micro <= MICRO ? micro : undefined
+}
+
 /** The shortest exact text: `0.245`, `219.217767`, `7`. */
 export function microText(micro: number): string {
   const absolute = Math.abs(micro)

@@ -135,10 +135,12 @@ export function sampleMarket(options: {
   }
 }
 
+/** The venue's own book has read the same levels before: one that is no number is a fault of ours. */
 function microLevels(levels: readonly Level[]): [number, number][] {
-  return levels.flatMap(([price, size]): [number, number][] => {
+  return levels.map(([price, size]) => {
     const [at, amount] = [microOf(price), microOf(size)]
-    return at === undefined || amount === undefined ? [] : [[at, amount]]
+    if (at === undefined || amount === undefined) throw new RangeError(`not a level: ${price}, ${size}`)
+    return [at, amount]
   })
 }
 

@@ -183,6 +183,8 @@ export type BookLostReason =
   /** a frame came that is older than the one before it */
   | 'out_of_order'
   | 'negative_size'
+  /** more levels than any tick size allows */
+  | 'too_deep'
   | 'sequence_gap'
   | 'tick_size'
   /** an open socket says nothing of it while the venue has newer data */

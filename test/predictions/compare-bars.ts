@@ -6,7 +6,6 @@ import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { readRows, sourceOf } from './compare.ts'
 
 const GRID_MS = 500
-const DEPTH = 50
 /** Books are sampled from so long before the window on. */
 const SAMPLE_BEFORE_MS = 60_000
 /** Prints of a market are surely heard from so long before its window on. */
@@ -131,7 +130,7 @@ function midsOf(truth: Truth, market: TrueMarket, leg: number, openMs: number, s
   let before: number | null | undefined
   for (let atMs = firstMs - 2 * GRID_MS; atMs < openMs + stepMs && atMs <= market.endMs; atMs += GRID_MS) {
     const book = truth.book(market.name, atMs)
-    const now = book === undefined ? '' : `${book.bids.slice(0, DEPTH)}|${book.asks.slice(0, DEPTH)}`
+    const now = book === undefined ? '' : `${book.bids}|${book.asks}`
     const [bid, ask] = [book?.bids[0]?.[0], book?.asks[0]?.[0]]
     const isWide = market.venue === 'polymarket' && Number(ask) - Number(bid) > WIDEST_SPREAD + 1e-9
     const mid = bid === undefined || ask === undefined || isWide ? null : (Number(bid) + Number(ask)) / 2

@@ -24,7 +24,6 @@ const KEEP_ALIVE_MS = 60_000
 const HOUR_MS = 3_600_000
 const ORACLE_CLOSES_WITHIN_MS = 75_000
 const GRID_MS = 500
-const DEPTH = 50
 
 export const sourceOf = (market: TrueMarket) => (market.venue === 'polymarket' ? 'predmkt_a' : 'predmkt_b')
 export const idOf = (market: TrueMarket) => market.conditionId ?? market.name
@@ -128,7 +127,7 @@ function compareBook(
   const [bid, ask] = [book.bids[0]?.[0], book.asks[0]?.[0]]
   if (bid !== undefined && ask !== undefined && bid >= ask) return [`${at}: crossed`]
   const expected = (levels: [string, string][]) =>
-    JSON.stringify(levels.slice(0, DEPTH).map(([price, size]) => [Number(price), Number(size)]))
+    JSON.stringify(levels.map(([price, size]) => [Number(price), Number(size)]))
   const isReal = latestBooks(truth, market, atMs).some(
     (then) =>
       expected(then.bids) === JSON.stringify(book.bids) && expected(then.asks) === JSON.stringify(book.asks),
@@ -159,7 +158,7 @@ export function trueSamples(truth: Truth, market: TrueMarket, fromMs: number, to
   for (let atMs = fromMs - GRID_MS; atMs < toMs; atMs += GRID_MS) {
     const book = truth.book(market.name, atMs)
     if (book === undefined) continue
-    const levels = `${book.bids.slice(0, DEPTH)}|${book.asks.slice(0, DEPTH)}`
+    const levels = `${book.bids}|${book.asks}`
     if (before !== undefined && levels !== before) count++
     before = levels
   }
@@ -172,11 +171,7 @@ function compareOtherLeg(truth: Truth, market: TrueMarket, row: StoredSnapshot):
   const book = row.orderbook_down ?? row.orderbook_no
   if (book === undefined) return false
   const mirrored = (levels: [string, string][]) =>
-    JSON.stringify(
-      levels
-        .slice(0, DEPTH)
-        .map(([price, size]) => [Math.round((1 - Number(price)) * 1e6) / 1e6, Number(size)]),
-    )
+    JSON.stringify(levels.map(([price, size]) => [Math.round((1 - Number(price)) * 1e6) / 1e6, Number(size)]))
   return latestBooks(truth, market, atMs).some(
     (then) =>
       mirrored(then.asks) === JSON.stringify(book.bids) && mirrored(then.bids) === JSON.stringify(book.asks),

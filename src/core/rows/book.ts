@@ -26,9 +26,16 @@ export interface BookSides {
 export interface BookTop {
   bid: string | null
   ask: string | null
+  /** Of the levels that count for the row's imbalance. */
   bidSize: number
   askSize: number
 }
+
+/**
+ * Levels per side at most: the finest tick of any prediction market is a hundredth of a cent. A deeper book is no
+ * book, and is refused as a whole.
+ */
+export const MAX_LEVELS = 10_000
 
 type NumberText = (field: string, value: Numeric) => string
 
@@ -36,10 +43,11 @@ export function encodeBook(
   name: string,
   book: Book,
   priceText: NumberText,
-  sizeText: NumberText = positiveText,
+  options: { sizeText?: NumberText; imbalanceDepth?: number | undefined } = {},
 ): { sides: BookSides; top: BookTop } {
-  const bids = encodeSide(`${name}.bids`, book.bids, -1, priceText, sizeText)
-  const asks = encodeSide(`${name}.asks`, book.asks, 1, priceText, sizeText)
+  const { sizeText = positiveText, imbalanceDepth = Number.POSITIVE_INFINITY } = options
+  const bids = encodeSide(`${name}.bids`, book.bids, { direction: -1, priceText, sizeText, imbalanceDepth })
+  const asks = encodeSide(`${name}.asks`, book.asks, { direction: 1, priceText, sizeText, imbalanceDepth })
   if (bids.best !== null && asks.best !== null && Number(bids.best) > Number(asks.best)) {
     throw new RowError(name, `the book is crossed: bid ${bids.best} above ask ${asks.best}`)
   }
@@ -52,10 +60,11 @@ export function encodeBook(
 function encodeSide(
   field: string,
   levels: Book['bids'],
-  direction: 1 | -1,
-  priceText: NumberText,
-  sizeText: NumberText,
+  how: { direction: 1 | -1; priceText: NumberText; sizeText: NumberText; imbalanceDepth: number },
 ): { levels: string[]; best: string | null; size: number } {
+  const { direction, priceText, sizeText, imbalanceDepth } = how
+  if (levels.length > MAX_LEVELS)
+    throw new RowError(field, `has ${levels.length} levels, ${MAX_LEVELS} are the most`)
   const encoded: string[] = []
   let best: string | null = null
   let total = 0
@@ -69,40 +78,12 @@ function encodeSide(
       throw new RowError(field, `levels must be sorted with the best first, ${priceJson} follows ${previous}`)
     }
     previous = value
-    total += Number(sizeJson)
+    if (encoded.length < imbalanceDepth) total += Number(sizeJson)
     encoded.push(`[${priceJson},${sizeJson}]`)
   }
   return { levels: encoded, best, size: total }
 }
 
-export function bookText(sides: BookSides, depth = Number.POSITIVE_INFINITY): string {
-  return `{"bids":[${top(sides.bids, depth).join()}],"asks":[${top(sides.asks, depth).join()}]}`
-}
-
-/**
- * The difference of two books as sets of levels: a level whose size changed is removed with its old size and
- * added with its new one. Removing and then adding turns `before` into `after`.
- */
-export function diffText(before: BookSides, after: BookSides, depth = Number.POSITIVE_INFINITY): string {
-  const bids = [top(before.bids, depth), top(after.bids, depth)] as const
-  const asks = [top(before.asks, depth), top(after.asks, depth)] as const
-  return `{"bids_added":[${without(bids[1], bids[0])}],"bids_removed":[${without(bids[0], bids[1])}],"asks_added":[${without(asks[1], asks[0])}],"asks_removed":[${without(asks[0], asks[1])}]}`
-}
-
-function top(levels: Levels, depth: number): Levels {
-  return levels.length <= depth ? levels : levels.slice(0, depth)
-}
-
-function without(levels: Levels, others: Levels): string {
-  if (levels === others) return ''
-  const known = new Set(others)
-  return levels.filter((level) => !known.has(level)).join()
-}
-
 export function packBooks(first: BookSides, second: BookSides): string {
   return [first.bids, first.asks, second.bids, second.asks].map((levels) => levels.join(';')).join('|')
-}
-
-export function unpackBooks(packed: string): Levels[] {
-  return packed.split('|').map((side) => (side === '' ? [] : side.split(';')))
 }

@@ -20,9 +20,13 @@ import { RowError } from './row-error.ts'
 
 /** The grid of stored samples; what a row says as its `interval` unless a step was asked for. */
 export const SNAPSHOT_GRID = '500ms'
+/** Levels per side that count for the imbalance of a row without books; every level of the other sources. */
+export const IMBALANCE_DEPTH: Partial<Record<Source, number>> = { predmkt_a: 10 }
 const IMBALANCE_DECIMALS = 6
 const MID_EXTRA_DECIMALS = 1
 
+const IMBALANCE_DOC =
+  'Share of the bids in the size of the levels that the row lists, 6 decimals; without books: of the ten best levels (`predmkt_a`), of all levels (`predmkt_b`). Null for an empty book.'
 /** Each venue's rows have a shape of their own, told apart by their source. */
 const commonOf = (source: Source) => ({
   timestamp: time('Time of the sample.'),
@@ -34,7 +38,7 @@ const commonOf = (source: Source) => ({
   best_ask: nullableNumber('Lowest ask; null without asks.'),
   mid_price: nullableNumber('Middle of best bid and best ask; null unless both exist.'),
   spread: nullableNumber('best_ask minus best_bid; null unless both exist.'),
-  imbalance: nullableFraction('Share of the bids in the listed size, 6 decimals; null for an empty book.'),
+  imbalance: nullableFraction(IMBALANCE_DOC),
 })
 const book = (description: string) =>
   Type.Object(
@@ -175,8 +179,9 @@ function micro(field: string, text: string): string {
 }
 
 function encodeUpDown(feed: Feed<'snapshots'>, timestamp: string, row: PredmktASnapshotInput): EncodedRow {
-  const up = encodeBook('up', row.up, microFractionText, microSizeText)
-  const down = encodeBook('down', row.down, microFractionText, microSizeText)
+  const how = { sizeText: microSizeText, imbalanceDepth: IMBALANCE_DEPTH.predmkt_a }
+  const up = encodeBook('up', row.up, microFractionText, how)
+  const down = encodeBook('down', row.down, microFractionText, how)
   const type = feed.interval === '' ? 'null' : `"${marketType(feed)}"`
   return {
     ts: row.time,
@@ -189,8 +194,8 @@ function encodeUpDown(feed: Feed<'snapshots'>, timestamp: string, row: PredmktAS
 }
 
 function encodeYesNo(feed: Feed<'snapshots'>, timestamp: string, row: PredmktBSnapshotInput): EncodedRow {
-  const yes = encodeBook('yes', row.yes, microFractionText, microSizeText)
-  const no = encodeBook('no', row.no, microFractionText, microSizeText)
+  const yes = encodeBook('yes', row.yes, microFractionText, { sizeText: microSizeText })
+  const no = encodeBook('no', row.no, microFractionText, { sizeText: microSizeText })
   return {
     ts: row.time,
     instrument: row.marketId,

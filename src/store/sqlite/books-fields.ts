@@ -2,22 +2,26 @@
  * The light rows of a block as columns, one per field of their JSON. A column is
  *
  *   constant   one value for all rows
- *   derived    follows from the row's time and books, by the field's name
+ *   derived    follows from the row's time, books and source, by the field's name
  *   changing   row by row, only where the value differs from the row before
  *
  * Which of them is found out by trying: what is read back is always the text that was written. Rows that do not
  * share their fields are kept as one changing column of whole texts.
  */
-import { complement, MICRO, microText, middleText } from '../../core/micro.ts'
+import { complement, microText, middleText } from '../../core/micro.ts'
 import { isoTime } from '../../core/rows/json-text.ts'
-import { imbalanceText } from '../../core/rows/snapshot.ts'
+import { IMBALANCE_DEPTH } from '../../core/rows/snapshot.ts'
+import type { Source } from '../../core/source.ts'
 import type { ByteReader, ByteWriter } from './books-bytes.ts'
-import { type BookRow, NO_SIDE, type Side } from './books-row.ts'
+import { type BookRow, imbalanceOf, type Side } from './books-row.ts'
 
 const [CONSTANT, DERIVED, CHANGING] = [0, 1, 2]
 const WHOLE_TEXT = ''
 
-type Derive = (row: Pick<BookRow, 'ts' | 'sides'>) => string
+/** The source is the row's own field, as JSON text. */
+type Derive = (row: Pick<BookRow, 'ts' | 'sides'>, source: string) => string
+
+const SOURCE_FIELD = 'source'
 
 const best = (sides: readonly Side[], side: number): number | undefined => {
   if (side < sides.length) return sides[side]?.prices[0]
@@ -36,8 +40,6 @@ const ofBoth =
     const [bid, ask] = [sides[0]?.prices[0], sides[1]?.prices[0]]
     return bid === undefined || ask === undefined ? 'null' : text(bid, ask)
   }
-/** Summed in the order of levels, as the row's own sum was. */
-const total = (side: Side | undefined) => (side ?? NO_SIDE).sizes.reduce((sum, size) => sum + size / MICRO, 0)
 
 const DERIVATIONS: Readonly<Record<string, Derive>> = {
   timestamp: ({ ts }) => `"${isoTime(ts)}"`,
@@ -45,7 +47,7 @@ const DERIVATIONS: Readonly<Record<string, Derive>> = {
   best_ask: top(1),
   mid_price: ofBoth(middleText),
   spread: ofBoth((bid, ask) => microText(ask - bid)),
-  imbalance: ({ sides }) => imbalanceText(total(sides[0]), total(sides[1])),
+  imbalance: (row, source) => imbalanceOf(row, IMBALANCE_DEPTH[source.slice(1, -1) as Source]),
   yes_bid: top(0),
   yes_ask: top(1),
   no_bid: top(2),
@@ -54,10 +56,14 @@ const DERIVATIONS: Readonly<Record<string, Derive>> = {
 
 export function writeFields(rows: readonly BookRow[], into: ByteWriter): void {
   const { names, values } = split(rows)
+  const cell = (index: number, column: number) => values[index]?.[column] ?? ''
+  const source = names.indexOf(SOURCE_FIELD)
   into.number(names.length)
   for (const [column, name] of names.entries()) {
     into.text(name)
-    writeColumn(rows, name, (index) => values[index]?.[column] ?? '', into)
+    const derive = DERIVATIONS[name]
+    const derived = derive && ((index: number) => derive(rows[index] as BookRow, cell(index, source)))
+    writeColumn(rows.length, (index) => cell(index, column), derived, into)
   }
 }
 
@@ -78,21 +84,19 @@ function split(rows: readonly BookRow[]): { names: string[]; values: string[][] 
 }
 
 function writeColumn(
-  rows: readonly BookRow[],
-  name: string,
+  count: number,
   value: (index: number) => string,
+  derived: ((index: number) => string) | undefined,
   into: ByteWriter,
 ): void {
-  const derive = DERIVATIONS[name]
-  if (rows.every((_, index) => value(index) === value(0))) {
+  const indexes = Array.from({ length: count }, (_, index) => index)
+  if (indexes.every((index) => value(index) === value(0))) {
     into.number(CONSTANT)
     into.text(value(0))
-  } else if (derive !== undefined && rows.every((row, index) => derive(row) === value(index))) {
+  } else if (derived !== undefined && indexes.every((index) => derived(index) === value(index))) {
     into.number(DERIVED)
   } else {
-    const changes = rows.flatMap((_, index) =>
-      index === 0 || value(index) !== value(index - 1) ? [index] : [],
-    )
+    const changes = indexes.filter((index) => index === 0 || value(index) !== value(index - 1))
     into.number(CHANGING)
     into.number(changes.length)
     let before = 0
@@ -119,12 +123,20 @@ export function readFields(from: ByteReader): FieldColumns {
     const name = from.text()
     return { name, column: readColumn(name, from) }
   })
+  const sourceAt = columns.findIndex(({ name }) => name === SOURCE_FIELD)
   return {
     walk() {
       const places = columns.map(() => 0)
-      const cellOf = (at: number, column: Column, index: number, row: Pick<BookRow, 'ts' | 'sides'>) => {
+      const cellOf = (
+        at: number,
+        column: Column | undefined,
+        index: number,
+        row: Pick<BookRow, 'ts' | 'sides'>,
+      ): string => {
+        if (column === undefined) return ''
         if (column.kind === 'constant') return column.value
-        if (column.kind === 'derived') return column.derive(row)
+        if (column.kind === 'derived')
+          return column.derive(row, cellOf(sourceAt, columns[sourceAt]?.column, index, row))
         let place = places[at] ?? 0
         while ((column.rows[place + 1] ?? Number.POSITIVE_INFINITY) <= index) place++
         places[at] = place

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { Lru } from '../../kit/lru.ts'
 import { type BookBlock, decodeBlock, spanOf } from './books-block.ts'
-import { type BookRow, sidesOf } from './books-row.ts'
+import { type BookRow, type Side, sidesOf } from './books-row.ts'
 
 /** Unpacked blocks that are kept: neighbouring pages read the same ones. */
 const MAX_CACHED_BYTES = 64 * 1024 * 1024
@@ -172,13 +172,15 @@ export function groupReaders(database: DatabaseSync): () => GroupReader {
 
 /** Books are unpacked where they are looked at. */
 function tailRowOf(row: Record<string, unknown>): BookRow {
+  let sides: Side[] | undefined
   return {
     ts: Number(row.ts),
     seq: Number(row.seq),
     recordedAt: Number(row.recorded_at),
     text: String(row.text),
     get sides() {
-      return sidesOf(String(row.sides))
+      sides ??= sidesOf(String(row.sides))
+      return sides
     },
   }
 }

@@ -1,40 +1,44 @@
-import { type BookSides, bookText, diffText } from '../../core/rows/book.ts'
 import { BOOK_FIELDS } from '../../core/rows/snapshot.ts'
 import type { Source } from '../../core/source.ts'
 import type { BookRequest } from '../series.ts'
 import { type GroupReader, type GroupView, lastBefore } from './books-groups.ts'
-import { allSides, type BookRow, levelsOf, NO_SIDE } from './books-row.ts'
+import { allSides, type BookRow, imbalanceOf, levelsOf, levelText, NO_SIDE, type Side } from './books-row.ts'
 import type { BookRef } from './books-rows.ts'
 import { stepEnd } from './series-sample.ts'
 
+const IMBALANCE = /"imbalance":[^,}]+/
+
 type Place = Pick<BookRef, 'view' | 'index'>
 
-/** The rows' texts, with books and diffs composed into them where asked, in the same order. */
-export function bookTexts(
+/**
+ * Reads the rows of one state of the file; their texts, with books and diffs composed into them where asked, are made
+ * one by one when they are asked for, whatever the file holds by then.
+ */
+export function readTexts(
   groups: GroupReader,
   refs: readonly BookRef[],
   request: BookRequest | undefined,
   stepMs: number | undefined,
-): string[] {
+): (at: number) => string {
   const before = request?.diffs ? rowsBefore(groups, refs, stepMs) : []
   const rowAt = readAll([...refs, ...before.filter((place) => place !== undefined)])
-  return refs.map((ref, at) => {
+  return (at) => {
+    const ref = refs[at]
+    if (ref === undefined) throw new RangeError(`no row ${at}`)
     const row = rowAt(ref)
-    const fields = BOOK_FIELDS[ref.position.source]
-    if (request === undefined || fields === undefined) return row.text
+    if (request === undefined || BOOK_FIELDS[ref.position.source] === undefined) return row.text
     let text = row.text
     if (request.books) text = textWithBooks(text, ref.position.source, row, request.depth)
     if (request.diffs) {
       const place = before[at]
       const old = place === undefined ? undefined : rowAt(place)
-      const diffs = old ? diffText(bookOf(old, 0, request.depth), bookOf(row, 0, request.depth)) : 'null'
-      text = `${text.slice(0, -1)},"diffs":${diffs}}`
+      text = `${text.slice(0, -1)},"diffs":${old === undefined ? 'null' : diffText(old, row, request.depth)}}`
     }
     return text
-  })
+  }
 }
 
-/** The row's text with both of its books. */
+/** The row's text with both of its books, and the imbalance of the levels that are listed. */
 export function textWithBooks(
   text: string,
   source: Source,
@@ -43,8 +47,49 @@ export function textWithBooks(
 ): string {
   const fields = BOOK_FIELDS[source]
   if (fields === undefined) return text
-  const [first, second] = [bookOf(row, 0, depth), bookOf(row, 2, depth)]
-  return `${text.slice(0, -1)},"${fields[0]}":${bookText(first)},"${fields[1]}":${bookText(second)}}`
+  const [bids, asks, otherBids, otherAsks] = allSides(row).map((side) => levelsOf(side, depth).join())
+  // The light row counts the levels of a row without books.
+  const light = text.replace(IMBALANCE, `"imbalance":${imbalanceOf(row, depth)}`)
+  return `${light.slice(0, -1)},"${fields[0]}":{"bids":[${bids}],"asks":[${asks}]},"${fields[1]}":{"bids":[${otherBids}],"asks":[${otherAsks}]}}`
+}
+
+/**
+ * The difference of the first books of two rows as sets of levels: a level whose size changed is removed with its old
+ * size and added with its new one. Removing and then adding turns the first book into the second.
+ */
+function diffText(old: BookRow, row: BookRow, depth?: number): string {
+  const [bids, asks] = [0, 1].map((side) =>
+    diffOf(old.sides[side] ?? NO_SIDE, row.sides[side] ?? NO_SIDE, side === 0 ? -1 : 1, depth),
+  )
+  return `{"bids_added":[${bids?.added}],"bids_removed":[${bids?.removed}],"asks_added":[${asks?.added}],"asks_removed":[${asks?.removed}]}`
+}
+
+/** Both sides are sorted, so one walk along the two finds every level that only one of them has. */
+function diffOf(
+  before: Side,
+  after: Side,
+  sign: 1 | -1,
+  depth = Number.POSITIVE_INFINITY,
+): { added: string[]; removed: string[] } {
+  const added: string[] = []
+  const removed: string[] = []
+  const counts = [before, after].map(({ prices }) => Math.min(depth, prices.length))
+  const [olds = 0, news = 0] = counts
+  let [i, j] = [0, 0]
+  while (i < olds || j < news) {
+    const old = i < olds ? sign * (before.prices[i] ?? 0) : Number.POSITIVE_INFINITY
+    const now = j < news ? sign * (after.prices[j] ?? 0) : Number.POSITIVE_INFINITY
+    const isSame = old === now && before.sizes[i] === after.sizes[j]
+    if (old <= now) {
+      if (!isSame) removed.push(levelText(before.prices[i] ?? 0, before.sizes[i] ?? 0))
+      i++
+    }
+    if (now <= old) {
+      if (!isSame) added.push(levelText(after.prices[j] ?? 0, after.sizes[j] ?? 0))
+      j++
+    }
+  }
+  return { added, removed }
 }
 
 /** Per row the one before it in the same series: the page's own, or the last one in front of the page. */
@@ -90,10 +135,4 @@ function readAll(places: readonly Place[]): (place: Place) => BookRow {
     if (row === undefined) throw new Error(`the books of ${view.instrument} at ${view.ts[index]} are missing`)
     return row
   }
-}
-
-function bookOf(row: Pick<BookRow, 'sides'>, first: 0 | 2, depth: number | undefined): BookSides {
-  const sides = first === 0 ? row.sides : allSides(row)
-  const side = (at: number) => levelsOf(sides[at] ?? NO_SIDE, depth)
-  return { bids: side(first), asks: side(first + 1) }
 }

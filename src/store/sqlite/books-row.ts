@@ -5,6 +5,7 @@
  */
 import { MICRO, microText } from '../../core/micro.ts'
 import type { Levels } from '../../core/rows/book.ts'
+import { imbalanceText } from '../../core/rows/snapshot.ts'
 
 /** Levels of one side, best first. */
 export interface Side {
@@ -81,11 +82,24 @@ function isMirror(side: Side, other: Side): boolean {
   return true
 }
 
+export const levelText = (price: number, size: number) => `[${microText(price)},${microText(size)}]`
+
 export function levelsOf({ prices, sizes }: Side, depth = Number.POSITIVE_INFINITY): Levels {
   const count = Math.min(depth, prices.length)
   const levels = new Array<string>(count)
-  for (let i = 0; i < count; i++) levels[i] = `[${microText(prices[i] ?? 0)},${microText(sizes[i] ?? 0)}]`
+  for (let i = 0; i < count; i++) levels[i] = levelText(prices[i] ?? 0, sizes[i] ?? 0)
   return levels
+}
+
+/** The share of the bids in the size of the best levels. Summed in the order of levels, as the row's own sum was. */
+export function imbalanceOf({ sides }: Pick<BookRow, 'sides'>, depth = Number.POSITIVE_INFINITY): string {
+  const sizeOf = (side: Side = NO_SIDE) => {
+    const count = Math.min(depth, side.sizes.length)
+    let sum = 0
+    for (let i = 0; i < count; i++) sum += (side.sizes[i] ?? 0) / MICRO
+    return sum
+  }
+  return imbalanceText(sizeOf(sides[0]), sizeOf(sides[1]))
 }
 
 export function packedOf(row: Pick<BookRow, 'sides'>): string {

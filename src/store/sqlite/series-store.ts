@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DATASETS, type Dataset, type Feed } from '../../core/feed.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type {
@@ -11,7 +12,7 @@ import type {
   Tally,
 } from '../series.ts'
 import { type GroupReader, groupReaders } from './books-groups.ts'
-import { bookTexts } from './books-read.ts'
+import { readTexts } from './books-read.ts'
 import { type BookRef, bookRows } from './books-rows.ts'
 import type { Writer } from './environment-writer.ts'
 import { type Arm, armsOf, comparePositions } from './series-arms.ts'
@@ -114,19 +115,24 @@ export function sqliteSeries(parts: {
     return { rows: merged.slice(0, limit), reader }
   }
 
+  /** The texts of the rows, in their order: made one by one as they are taken. */
   const textsOf = (
     { rows, reader }: RowsOfPage,
     request: BookRequest | undefined,
     stepMs: number | undefined,
-  ) => {
-    const composed = bookTexts(reader, rows.filter(isRef), request, stepMs)[Symbol.iterator]()
-    return rows.map((row) => (isRef(row) ? String(composed.next().value) : row.text))
+  ): Iterator<string> => {
+    const textOf = readTexts(reader, rows.filter(isRef), request, stepMs)
+    let refs = 0
+    return rows.values().map((row) => (isRef(row) ? textOf(refs++) : row.text))
   }
 
-  const composed = (query: PageQuery): Page => {
-    const found = rowsOf(query, query.limit + 1)
-    const rows = found.rows.slice(0, query.limit)
-    const texts = textsOf({ ...found, rows }, query.books, query.stepMs)
+  const composed = async (query: PageQuery): Promise<Page> => {
+    const { found, rows, remaining } = oneState(() => {
+      const found = rowsOf(query, query.limit + 1)
+      const rows = found.rows.slice(0, query.limit)
+      return { found, rows, remaining: textsOf({ ...found, rows }, query.books, query.stepMs) }
+    })
+    const texts = await takeInTurns(remaining, holdMs)
     return {
       text: texts.join(query.separator),
       count: rows.length,
@@ -142,7 +148,7 @@ export function sqliteSeries(parts: {
   return {
     append,
     async page(query) {
-      if (isComposed(query)) return oneState(() => composed(query))
+      if (isComposed(query)) return composed(query)
       const arms = armsOf(query, lookup.id)
       const [feed] = query.feeds
       const [arm] = arms
@@ -162,7 +168,7 @@ export function sqliteSeries(parts: {
         const found = rowsOf({ feeds, range, order: 'desc', limit: 1, filters }, 1)
         const [row] = found.rows
         if (row === undefined) return undefined
-        return { position: row.position, text: textsOf(found, request, undefined)[0] ?? '' }
+        return { position: row.position, text: textsOf(found, request, undefined).next().value ?? '' }
       })
     },
     earliest: async (filter) => lookup.earliest(filter),
@@ -185,6 +191,19 @@ export function sqliteSeries(parts: {
     },
     tally: () => structuredClone(tally),
   }
+}
+
+/** A page of deep books takes long: other work of the thread gets its turn in between. */
+async function takeInTurns(texts: Iterator<string>, holdMs: number): Promise<string[]> {
+  const taken: string[] = []
+  let holdingSince = performance.now()
+  for (let next = texts.next(); !next.done; next = texts.next()) {
+    taken.push(next.value)
+    if (performance.now() - holdingSince <= holdMs) continue
+    await nextTurn()
+    holdingSince = performance.now()
+  }
+  return taken
 }
 
 interface RowsOfPage {

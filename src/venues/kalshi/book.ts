@@ -1,12 +1,13 @@
 /**
  * The kept book of one contract.
  *
- *   empty ──snapshot──▶ live ──gap, negative size, crossed, lost socket──▶ stale ──snapshot──▶ live
+ *   empty ──snapshot──▶ live ──gap, negative size, crossed, too deep, lost socket──▶ stale ──snapshot──▶ live
  *
  * The venue has bids only, on both sides; the no bids are kept as yes asks at 1 − p. Deltas are signed changes.
  */
 import { createLevelBook, type MicroLevel } from '../../core/level-book.ts'
-import { microOf, microText } from '../../core/micro.ts'
+import { microOf, microText, probabilityOf } from '../../core/micro.ts'
+import { MAX_LEVELS } from '../../core/rows/book.ts'
 import type {
   BookChangeObservation,
   BookLostObservation,
@@ -51,7 +52,7 @@ export function createContractBook({ useYesPrice = false } = {}): ContractBook {
   let isLive = false
   let lastMs = 0
 
-  const streamedAsk = useYesPrice ? microOf : yesAskOfNoBid
+  const streamedAsk = useYesPrice ? probabilityOf : yesAskOfNoBid
 
   function lost(reason: BookLostReason, about: About, right: RightUntil = {}): BookLostObservation {
     isLive = false
@@ -72,7 +73,7 @@ export function createContractBook({ useYesPrice = false } = {}): ContractBook {
       return isLive
     },
     replace(sides, feed, timeMs, about) {
-      const bids = microLevels(sides.yes, microOf)
+      const bids = microLevels(sides.yes, probabilityOf)
       const asks = microLevels(sides.no, feed === 'rest' ? yesAskOfNoBid : streamedAsk)
       if (bids === undefined || asks === undefined) return undefined
       book.replace(bids, asks)
@@ -92,13 +93,14 @@ export function createContractBook({ useYesPrice = false } = {}): ContractBook {
     },
     change(delta, timeMs, about) {
       const side = delta.side === 'yes' ? 'bids' : 'asks'
-      const price = delta.side === 'yes' ? microOf(delta.price) : streamedAsk(delta.price)
+      const price = delta.side === 'yes' ? probabilityOf(delta.price) : streamedAsk(delta.price)
       const change = microOf(delta.delta)
       if (price === undefined || change === undefined) return undefined
       if (!isLive) return null
       const size = book.sizeAt(side, price) + change
       if (size < 0) return lost('negative_size', about)
       book.set(side, price, size)
+      if (book.count(side) > MAX_LEVELS) return lost('too_deep', about)
       if (book.isCrossed()) return lost('crossed', about)
       lastMs = timeMs
       const level = [microText(price), microText(size)] as const

@@ -28,6 +28,8 @@ const MARKETS_WINDOW_MS = 24 * 3_600_000
 const BARS_PER_PAGE = 5_000
 /** A bar or a trade may be published late. */
 const SETTLE_MS = 60_000
+/** A book with a depth is cut without a word. */
+const ALL_LEVELS = 0
 const CUTOFF_HOLDS_MS = 10 * 60_000
 
 export interface KalshiRest extends Asker {
@@ -53,7 +55,7 @@ export async function askRestBook(
   signal: AbortSignal,
 ): Promise<{ book: RestBookWire['orderbook_fp']; receivedMs: number }> {
   const path = `/markets/${encodeURIComponent(ticker)}/orderbook`
-  const question = { path, query: { depth: 100 }, weight: QUESTION_TOKENS }
+  const question = { path, query: { depth: ALL_LEVELS }, weight: QUESTION_TOKENS }
   const { value, answer } = await askTyped(rest, question, RestBook, signal)
   return { book: value.orderbook_fp, receivedMs: answer.receivedMs }
 }

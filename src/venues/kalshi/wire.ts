@@ -4,6 +4,7 @@
  */
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import { MAX_LEVELS } from '../../core/rows/book.ts'
 import { DecimalText, Id, Millis, PriceLevel, wireType } from '../wire-type.ts'
 
 const Text = Type.String()
@@ -12,7 +13,7 @@ const maybe = <S extends Type.TSchema>(schema: S) => Type.Optional(orNull(schema
 /** The venue writes "never" as an empty text. */
 const MaybeDollars = maybe(Type.Union([DecimalText, Type.Literal('')]))
 const Side = Type.Union([Type.Literal('yes'), Type.Literal('no')])
-const Levels = maybe(Type.Array(PriceLevel))
+const Levels = maybe(Type.Array(PriceLevel, { maxItems: MAX_LEVELS }))
 
 const message = <S extends Type.TProperties>(kind: string, properties: S) =>
   Type.Object({ type: Type.Literal(kind), sid: Id, ...properties })

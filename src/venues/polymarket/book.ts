@@ -2,7 +2,7 @@
  * The kept book of one token. The venue numbers nothing, so the book proves itself: after every frame its top must
  * be the top that the frame tells, and it must not be crossed.
  *
- *   empty ──book──▶ live ──mismatch, crossed, new tick size, frozen, lost socket──▶ stale ──book or REST──▶ live
+ *   empty ──book──▶ live ──mismatch, crossed, too deep, new tick size, frozen, lost socket──▶ stale ──book or REST──▶ live
  *
  * A frame that is missed may change levels that no top tells of. A full book, or the venue's own book with the hash of
  * our last frame, is proof: where it contradicts, everything since the proof before it is in doubt.
@@ -11,7 +11,8 @@
  * the changes since then are applied to it.
  */
 import { type BookLevels, createLevelBook, type LevelBook, type MicroLevel } from '../../core/level-book.ts'
-import { MICRO, microOf, microText } from '../../core/micro.ts'
+import { MICRO, microOf, microText, probabilityOf } from '../../core/micro.ts'
+import { MAX_LEVELS } from '../../core/rows/book.ts'
 import type {
   BookChangeObservation,
   BookLostObservation,
@@ -98,7 +99,7 @@ export function createTokenBook(leg: Leg): TokenBook {
   }
 
   function apply(change: ChangeWire): readonly ['bids' | 'asks', Level] | undefined {
-    const price = microOf(change.price)
+    const price = probabilityOf(change.price)
     const size = microOf(change.size)
     if (price === undefined || size === undefined) return undefined
     const side = change.side === 'BUY' ? 'bids' : 'asks'
@@ -177,6 +178,8 @@ export function createTokenBook(leg: Leg): TokenBook {
         return [lost('top_mismatch', receivedMs, provenMs)]
       }
       if (levels.isCrossed()) return [lost('crossed', receivedMs)]
+      if (Math.max(levels.count('bids'), levels.count('asks')) > MAX_LEVELS)
+        return [lost('too_deep', receivedMs)]
       frameMs = Math.max(frameMs, timeMs)
       frameHash = last?.hash ?? null
       const about = aboutOf(leg, receivedMs)
@@ -224,7 +227,7 @@ function readSides(wire: BookWire): { bids: MicroLevel[]; asks: MicroLevel[] } |
 function microLevels(levels: readonly { price: string; size: string }[]): MicroLevel[] | undefined {
   const read: MicroLevel[] = []
   for (const level of levels) {
-    const price = microOf(level.price)
+    const price = probabilityOf(level.price)
     const size = microOf(level.size)
     if (price === undefined || size === undefined) return undefined
     read.push([price, size])

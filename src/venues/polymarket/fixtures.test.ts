@@ -77,7 +77,7 @@ test('the REST book: best level last on the wire, 0.24/0.25, mid 0.245, price_do
     referencePrice: null,
   }
   const feed = { dataset: 'snapshots', source: 'predmkt_a', symbol: 'BTC', interval: '5m' } as const
-  const row = JSON.parse(encodeSnapshot(feed, composeUpDown(500, state, 10)).text)
+  const row = JSON.parse(encodeSnapshot(feed, composeUpDown(500, state)).text)
   assert.deepEqual(
     [row.best_bid, row.best_ask, row.mid_price, row.spread, row.price_up, row.price_down].map(String),
     ['best_bid', 'best_ask', 'mid_price', 'spread', 'price_up', 'price_down'].map((name) => expected[name]),

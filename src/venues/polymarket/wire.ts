@@ -1,6 +1,7 @@
 /** Polymarket's messages, only the fields that are read. Lists inside texts are read by the mapper. */
 import type { Static } from 'typebox'
 import Type from 'typebox'
+import { MAX_LEVELS } from '../../core/rows/book.ts'
 import { wireType } from '../wire-type.ts'
 
 const Text = Type.String()
@@ -12,7 +13,7 @@ const AmountText = Type.String({ pattern: '^\\d*\\.?\\d+$', maxLength: 40 })
 const MillisText = Type.Union([Type.String({ pattern: '^\\d{1,16}$' }), Type.Integer({ minimum: 0 })])
 const Numeric = Type.Union([Type.Number(), AmountText])
 const TradeSide = Type.Union([Type.Literal('BUY'), Type.Literal('SELL')])
-const Levels = Type.Array(Type.Object({ price: AmountText, size: AmountText }))
+const Levels = Type.Array(Type.Object({ price: AmountText, size: AmountText }), { maxItems: MAX_LEVELS })
 /** A list, or its JSON inside a text. */
 const List = Type.Union([Text, Type.Array(Text)])
 
@@ -99,7 +100,11 @@ const changeSchema = Type.Object(change)
 export type ChangeWire = Static<typeof changeSchema>
 /** Since 2025-09-15. */
 export const ChangesMessage = wireType(
-  Type.Object({ market: Text, timestamp: MillisText, price_changes: Type.Array(changeSchema) }),
+  Type.Object({
+    market: Text,
+    timestamp: MillisText,
+    price_changes: Type.Array(changeSchema, { maxItems: 2 * MAX_LEVELS }),
+  }),
 )
 /** Before: one change per message, or a list without tops. */
 export const OldChangeMessage = wireType(Type.Object({ ...change, market: Text, timestamp: MillisText }))
