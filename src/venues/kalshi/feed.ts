@@ -22,7 +22,7 @@ import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { createDeskBooks } from './desk-books.ts'
 import { ERROR, NOT_RECORDED } from './frame-kinds.ts'
 import { createLateness } from './lateness.ts'
-import { aboutOf, mapOpenInterest, mapTicker, mapTrade } from './mapper.ts'
+import { aboutOf, mapOpenInterest, mapTicker, mapTrade, venueInstantOf, venueTimeOf } from './mapper.ts'
 import { createSubscriptions } from './subscriptions.ts'
 import { topOf } from './top-check.ts'
 import {
@@ -188,7 +188,8 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
 
   function readDelta(frame: unknown, receivedMs: number): FrameOutcome {
     if (!DeltaFrame.is(frame)) return refused('wrong_shape')
-    const { market_ticker: ticker, side, price_dollars: price, delta_fp: delta, ts_ms: timeMs } = frame.msg
+    const { market_ticker: ticker, side, price_dollars: price, delta_fp: delta } = frame.msg
+    const timeMs = venueInstantOf(frame.msg, receivedMs)
     if (!books.followed.has(ticker)) return ignored('contract not followed')
     const book = books.of(ticker)
     if (timeMs !== undefined && lateness.of(timeMs, receivedMs) > TIMES.lateMs && book.isLive) {
@@ -213,7 +214,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
     const { market_ticker: ticker } = msg
     if (!books.followed.has(ticker)) return ignored('contract not followed')
     const about = aboutOf(symbol, ticker, receivedMs)
-    const timeMs = msg.ts_ms ?? receivedMs
+    const timeMs = venueInstantOf(msg, receivedMs) ?? receivedMs
     const items = [item('market_ticker', mapTicker(msg, timeMs, about))]
     if (msg.open_interest_fp != null) {
       items.push(item('open_interest', mapOpenInterest(msg.open_interest_fp, timeMs, about)))
@@ -231,7 +232,9 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
     if (!TradeFrame.is(frame)) return refused('wrong_shape')
     const { msg } = frame
     if (!books.followed.has(msg.market_ticker)) return ignored('contract not followed')
-    const trade = mapTrade(msg, msg.ts_ms, aboutOf(symbol, msg.market_ticker, receivedMs))
+    const timeMs = venueTimeOf(msg)
+    if (timeMs === undefined) return refused('wrong_shape')
+    const trade = mapTrade(msg, timeMs, aboutOf(symbol, msg.market_ticker, receivedMs))
     return trade === undefined ? refused('wrong_shape') : data(`trades:${symbol}`, trade)
   }
 
@@ -315,11 +318,7 @@ function withLost(lost: readonly FrameItem[], outcome: FrameOutcome): FrameOutco
   return { kind: 'data', items: lost, ...(outcome.kind === 'refused' ? { refused: outcome.reason } : {}) }
 }
 
-/** When the venue says that it happened. */
-function timeOf(msg: unknown): number | undefined {
-  if (typeof msg !== 'object' || msg === null || !('ts_ms' in msg)) return undefined
-  return typeof msg.ts_ms === 'number' ? msg.ts_ms : undefined
-}
+const timeOf = (msg: unknown) => (typeof msg === 'object' && msg !== null ? venueTimeOf(msg) : undefined)
 
 function tickerOf(msg: unknown): string | undefined {
   if (typeof msg !== 'object' || msg === null || !('market_ticker' in msg)) return undefined

@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import { absent, recordedFiles, recordedJson, recordedLines } from '../../../test/predictions/recordings.ts'
 import { buildContractBars } from '../../core/contract-bars.ts'
 import { createLevelBook } from '../../core/level-book.ts'
+import { composeYesNo } from '../../core/market-snapshot.ts'
 import { microOf, microText } from '../../core/micro.ts'
+import { encodeSnapshot } from '../../core/rows/snapshot.ts'
 import type { FrameOutcome } from '../frame.ts'
 import type { DataObservation } from '../observation.ts'
 import { createDesk, type Desk } from './feed.ts'
@@ -13,6 +15,8 @@ import { ExchangeStatus, LiveCandle, Market, RestBook, RestTrade } from './wire.
 
 const skip = absent('kalshi')
 const REAL = 'ws_frames_KXBTC_2026-04-18.jsonl'
+const TRADES_2026_02 = 'ws_trades_2026-02-12.jsonl'
+const TICKERS_2026_02 = 'ws_ticker_2026-02-12.jsonl'
 const EVENT = 'KXBTC-26APR1817'
 const STRIKES = ['B76125', 'B76375', 'B76625', 'B76875', 'B77375', 'B77625', 'B77875', 'B78125']
 const TICKERS = STRIKES.map((strike) => `${EVENT}-${strike}`)
@@ -94,6 +98,8 @@ test('every recorded file is read by a test or listed with the reason why it is 
       'ws_documented_examples_2026-08.jsonl',
       REAL,
       'ws_frames_demo_2026-08-27.jsonl',
+      TICKERS_2026_02,
+      TRADES_2026_02,
     ],
   )
 })
@@ -133,10 +139,9 @@ test('74 recorded frames: 8 snapshots and 61 deltas without a gap, three errors,
   ])
 
   type Side = readonly (readonly [string, string])[]
-  const { markets } = recordedJson<{ markets: Record<string, { yes_bids: Side; no_bids: Side }> }>(
-    'kalshi',
-    'expected_replay_KXBTC_2026-04-18.json',
-  )
+  const { markets } = recordedJson<{
+    markets: Record<string, Record<string, string> & Record<'yes_bids' | 'no_bids', Side>>
+  }>('kalshi', 'expected_replay_KXBTC_2026-04-18.json')
   const numbers = (side: Side) => side.map((level) => level.map(Number))
   assert.deepEqual(Object.keys(markets).sort(), [...TICKERS].sort())
   for (const [ticker, told] of Object.entries(markets)) {
@@ -144,7 +149,90 @@ test('74 recorded frames: 8 snapshots and 61 deltas without a gap, three errors,
     assert.ok(book)
     assert.deepEqual(numbers(book.levels().bids), numbers(told.yes_bids), `${ticker} yes`)
     assert.deepEqual(numbers(book.mirrored().bids), numbers(told.no_bids), `${ticker} no`)
+    const state = { ticker, book, lastPrice: null, volume: null, openInterest: null }
+    const feed = { dataset: 'snapshots', source: 'predmkt_b', symbol: 'BTC', interval: '1d' } as const
+    const row = JSON.parse(encodeSnapshot(feed, composeYesNo(500, state)).text)
+    for (const name of ['yes_bid', 'yes_ask', 'no_bid', 'no_ask', 'mid_price', 'spread'] as const)
+      assert.equal(row[name], Number(told[name]), `${ticker} ${name}`)
   }
+})
+
+/** Reads each frame on a socket that follows its contract. */
+function readAlone(frame: { msg: { market_ticker: string } }, receivedMs: number): DataObservation[] {
+  const { desk } = deskOf([frame.msg.market_ticker])
+  const outcome = desk.openReader().read(JSON.stringify(frame), receivedMs)
+  assert.ok(outcome.kind === 'data', JSON.stringify(outcome))
+  assert.equal(outcome.refused, undefined)
+  return outcome.items.map(({ observation }) => observation)
+}
+
+interface RecordedTrade {
+  msg: Record<'trade_id' | 'market_ticker' | 'yes_price_dollars' | 'count_fp' | 'taker_side', string> & {
+    ts: number
+  }
+}
+
+test('ten recorded trades whose time is in seconds are read, each with its second', { skip }, () => {
+  const frames = recordedLines<RecordedTrade>('kalshi', TRADES_2026_02)
+  assert.equal(frames.length, 10)
+  for (const frame of frames) {
+    const { msg } = frame
+    const [trade] = readAlone(frame, 1_770_899_999_999)
+    assert.ok(trade?.kind === 'trade')
+    assert.deepEqual(
+      [trade.id, trade.instrument, trade.price, trade.size, trade.side, trade.venueTimeMs],
+      [
+        msg.trade_id,
+        msg.market_ticker,
+        msg.yes_price_dollars,
+        msg.count_fp,
+        msg.taker_side === 'yes' ? 'buy' : 'sell',
+        msg.ts * 1_000,
+      ],
+    )
+  }
+})
+
+test('a trade has its time in milliseconds, seconds or as a text; one without any is refused', {
+  skip,
+}, () => {
+  const [frame] = recordedLines<RecordedTrade>('kalshi', TRADES_2026_02)
+  assert.ok(frame)
+  const { ts: _, ...msg } = frame.msg
+  for (const [time, expected] of [
+    [{ ts: 1_770_897_981, ts_ms: 1_770_897_981_234 }, 1_770_897_981_234],
+    [{ ts: '2026-02-12T12:06:21.234567Z', ts_ms: 1_770_897_981_234 }, 1_770_897_981_234],
+    [{ ts: '2026-02-12T12:06:21.234567Z' }, 1_770_897_981_234],
+    [{ ts: 1_770_897_981 }, 1_770_897_981_000],
+  ] as const)
+    assert.equal(readAlone({ ...frame, msg: { ...msg, ...time } }, 1)[0]?.venueTimeMs, expected)
+  for (const time of [{}, { ts: null }, { ts: 'soon' }, { ts: -1 }, { ts: 1_770_897_981_234_000 }]) {
+    const { desk } = deskOf([msg.market_ticker])
+    const text: string = JSON.stringify({ ...frame, msg: { ...msg, ...time } })
+    assert.equal(desk.openReader().read(text, 1).kind, 'refused', JSON.stringify(time))
+  }
+})
+
+test('ten recorded figures whose time is in seconds are placed within their second', { skip }, () => {
+  const frames = recordedLines<{
+    msg: Record<'market_ticker' | 'price_dollars' | 'volume_fp' | 'open_interest_fp', string> & { ts: number }
+  }>('kalshi', TICKERS_2026_02)
+  assert.equal(frames.length, 10)
+  for (const frame of frames)
+    for (const [receivedMs, placed] of [
+      [frame.msg.ts * 1_000 + 400, 400],
+      [frame.msg.ts * 1_000 + 1_700, 999],
+      [frame.msg.ts * 1_000 - 300, 0],
+    ] as const) {
+      const { msg } = frame
+      const [figures, interest] = readAlone(frame, receivedMs)
+      assert.ok(figures?.kind === 'market_ticker' && interest?.kind === 'open_interest')
+      assert.deepEqual(
+        [figures.lastPrice, figures.volume, interest.openInterest],
+        [msg.price_dollars === '0.0000' ? null : msg.price_dollars, msg.volume_fp, msg.open_interest_fp],
+      )
+      assert.deepEqual([figures.venueTimeMs, interest.venueTimeMs], Array(2).fill(msg.ts * 1_000 + placed))
+    }
 })
 
 test('any one delta left out is a gap: all eight books go stale and are asked for again', { skip }, () => {

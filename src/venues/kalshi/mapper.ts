@@ -4,6 +4,7 @@ import { INTERVAL_MS } from '../../core/interval.ts'
 import { MICRO, probabilityOf } from '../../core/micro.ts'
 import type { MarketInput, VenueStatus } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
+import { parseTime } from '../../core/time.ts'
 import type {
   ContractBarObservation,
   MarketLeg,
@@ -30,6 +31,23 @@ export function aboutOf(symbol: AssetSymbol, ticker: string, receivedMs: number)
 /** One book per contract, told as that of yes. */
 export function legOf(ticker: string): MarketLeg {
   return { marketId: ticker, tokenId: null, outcome: 'yes' }
+}
+
+/** When the venue says that it happened, in the form that the frame has it. */
+export function venueTimeOf({ ts_ms: ms, ts }: { ts_ms?: unknown; ts?: unknown }): number | undefined {
+  if (typeof ms === 'number') return ms
+  if (typeof ts === 'number') return ts * 1_000
+  return typeof ts === 'string' ? parseTime(ts) : undefined
+}
+
+/** The same for what changes from instant to instant: within a whole second, the instant at which we received it. */
+export function venueInstantOf(
+  msg: { ts_ms?: unknown; ts?: unknown },
+  receivedMs: number,
+): number | undefined {
+  const timeMs = venueTimeOf(msg)
+  if (timeMs === undefined || typeof msg.ts_ms === 'number' || typeof msg.ts !== 'number') return timeMs
+  return Math.min(Math.max(receivedMs, timeMs), timeMs + 999)
 }
 
 function takerSide(wire: TradeFieldsWire): Side | undefined {

@@ -15,6 +15,15 @@ const MaybeDollars = maybe(Type.Union([DecimalText, Type.Literal('')]))
 const Side = Type.Union([Type.Literal('yes'), Type.Literal('no')])
 const Levels = maybe(Type.Array(PriceLevel, { maxItems: MAX_LEVELS }))
 
+/**
+ * When it happened. Seconds alone were sent until April 2026; since then milliseconds stand beside them, or beside an
+ * ISO text.
+ */
+const times = {
+  ts_ms: Type.Optional(Millis),
+  ts: Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: 9_999_999_999 }), Text])),
+}
+
 const message = <S extends Type.TProperties>(kind: string, properties: S) =>
   Type.Object({ type: Type.Literal(kind), sid: Id, ...properties })
 
@@ -32,7 +41,7 @@ export const DeltaFrame = wireType(
       price_dollars: DecimalText,
       delta_fp: DecimalText,
       side: Side,
-      ts_ms: Type.Optional(Millis),
+      ...times,
     }),
   }),
 )
@@ -46,7 +55,7 @@ export const TickerFrame = wireType(
       yes_ask_dollars: MaybeDollars,
       volume_fp: maybe(DecimalText),
       open_interest_fp: maybe(DecimalText),
-      ts_ms: Type.Optional(Millis),
+      ...times,
     }),
   }),
 )
@@ -62,7 +71,7 @@ const tradeFields = {
 }
 
 export const TradeFrame = wireType(
-  message('trade', { msg: Type.Object({ ...tradeFields, market_ticker: Text, ts_ms: Millis }) }),
+  message('trade', { msg: Type.Object({ ...tradeFields, ...times, market_ticker: Text }) }),
 )
 
 /** Replies; `seq` counts in the same row as books where it is there. */

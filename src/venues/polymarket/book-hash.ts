@@ -22,6 +22,16 @@ export const HASH_KEYS = {
 
 export type HashRule = keyof typeof HASH_KEYS
 
+/** Terms of the market that the hash covers and the frames of the stream leave out; those that are known. */
+export interface HashedTerms {
+  readonly min_order_size?: string
+  readonly tick_size?: string
+  readonly neg_risk?: boolean
+}
+
+/** What nearly every market has: a match is proof all the same, a mismatch says nothing. */
+const USUAL_TERMS: HashedTerms = { min_order_size: '5', neg_risk: false }
+
 /** Over the keys that the book has, in the order of the rule. */
 export function bookHash(book: Readonly<Record<string, unknown>>, keys: readonly string[]): string {
   const covered: Record<string, unknown> = {}
@@ -30,12 +40,21 @@ export function bookHash(book: Readonly<Record<string, unknown>>, keys: readonly
   return createHash('sha1').update(JSON.stringify(covered)).digest('hex')
 }
 
-/** The rule under which the book's own hash is right; null when it is wrong under all, undefined without a hash. */
-export function matchingRule(book: Readonly<Record<string, unknown>>): HashRule | null | undefined {
+/**
+ * The rule under which the book's own hash is right; null when it is wrong under all. Undefined when it cannot be
+ * checked: without a hash, or when a term that it covers is known neither from the book nor from the market.
+ */
+export function matchingRule(
+  book: Readonly<Record<string, unknown>>,
+  terms: HashedTerms = {},
+): HashRule | null | undefined {
   const told = book.hash
   if (typeof told !== 'string' || told === '') return undefined
-  for (const rule of Object.keys(HASH_KEYS) as HashRule[]) {
-    if (bookHash(book, HASH_KEYS[rule]) === told.replace(/^0x/, '')) return rule
-  }
-  return null
+  const hash = told.replace(/^0x/, '')
+  const known = { ...terms, ...book }
+  for (const candidate of [book, known, { ...USUAL_TERMS, ...known }])
+    for (const rule of Object.keys(HASH_KEYS) as HashRule[])
+      if (bookHash(candidate, HASH_KEYS[rule]) === hash) return rule
+  const isComplete = HASH_KEYS['2026'].every((key) => Object.hasOwn(known, key))
+  return isComplete ? null : undefined
 }

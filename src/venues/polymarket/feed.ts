@@ -8,7 +8,7 @@ import type { DeadLetterReason } from '../dead-letter.ts'
 import { type FeedProtocol, type FrameItem, type FrameOutcome, ignored, refused } from '../frame.ts'
 import type { DataObservation } from '../observation.ts'
 import { createTokenBook, type TokenBook, type TokenObservation } from './book.ts'
-import { matchingRule } from './book-hash.ts'
+import { type HashedTerms, matchingRule } from './book-hash.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 import { type Leg, mapLastTrade, namelessTradeId, tradeId } from './mapper.ts'
 import { readSlug } from './slug.ts'
@@ -38,6 +38,8 @@ export interface DeskActions {
 
 export interface FollowedToken {
   readonly book: TokenBook
+  /** With the tick size as it was last told. */
+  terms: HashedTerms
   /** When the venue last said anything of it; when it was subscribed, before. */
   heardMs: number
   subscribedMs: number
@@ -161,7 +163,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
       const observation = token.book.replace(message, 'full', receivedMs)
       if (observation === undefined) return false
       push(reading, observation)
-      if (!checkHash(message)) {
+      if (!checkHash(message, token)) {
         const lost = token.book.lose('hash_mismatch', receivedMs)
         if (lost !== null) push(reading, lost)
       }
@@ -190,6 +192,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
       if (!TickSizeMessage.is(message)) return false
       const token = hear(message.asset_id, receivedMs)
       if (token === undefined || Number(message.old_tick_size) === Number(message.new_tick_size)) return true
+      token.terms = { ...token.terms, tick_size: message.new_tick_size }
       const lost = token.book.lose('tick_size', receivedMs, Number(message.timestamp))
       if (lost !== null) push(reading, lost)
       return true
@@ -227,8 +230,8 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
   }
 
   /** False when the hash is wrong though hashes were right before. A rule that changed is forgotten at once. */
-  function checkHash(message: object): boolean {
-    const rule = matchingRule(message as Record<string, unknown>)
+  function checkHash(message: object, { terms }: FollowedToken): boolean {
+    const rule = matchingRule(message as Record<string, unknown>, terms)
     if (rule === undefined) return true
     if (rule !== null) {
       counts.hashMatches += 1
@@ -303,6 +306,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
         if (leg === undefined) continue
         tokens.set(tokenId, {
           book: createTokenBook(leg),
+          terms: leg.terms ?? {},
           heardMs: nowMs,
           subscribedMs: nowMs,
           comparedMs: nowMs,

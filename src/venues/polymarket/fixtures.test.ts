@@ -17,6 +17,8 @@ import { BookMessage, type BookWire, ClobMarket, GammaEvents, GammaMarket, Trade
 
 const VENUE = 'polymarket'
 const skip = absent(VENUE)
+const BOOKS_2026_02 = 'ws_book_frames_ssmd.jsonl'
+const TRADES_2026_02 = 'ws_trade_frames_ssmd.jsonl'
 const REST_BOOK = 'clob_rest_book_btc-updown-5m-1778584200_up.json'
 
 const leg = (tokenId: string, outcome = 'Up'): Leg => ({
@@ -106,6 +108,96 @@ test('recorded hashes recompute: 2026 over all keys, 2024 over five, and the pub
   for (const { book, sha1 } of vectors) assert.equal(bookHash(book, Object.keys(book)), sha1)
   assert.equal(matchingRule({ ...rest, bids: [] }), null)
   assert.equal(HASH_KEYS['2026'].length, 10)
+})
+
+type Recorded = Record<string, unknown> & { asset_id: string; hash: string; bids: Level[]; asks: Level[] }
+type Level = { price: string; size: string }
+const TERMS = { min_order_size: '5', neg_risk: false }
+const streamedBooks = () => recordedLines<Recorded | Recorded[]>(VENUE, BOOKS_2026_02).flat()
+
+test('the hash of every recorded book of the stream verifies with the terms of its market', { skip }, () => {
+  const books = streamedBooks()
+  assert.equal(books.length, 10)
+  for (const book of books) {
+    assert.equal(matchingRule(book, TERMS), '2026')
+    assert.equal(matchingRule(book), '2026', 'also with the terms that nearly all markets have')
+    const { tick_size, ...rest } = book
+    assert.equal(matchingRule(rest, { ...TERMS, tick_size: String(tick_size) }), '2026')
+    // With all terms known a wrong hash is wrong; with one unknown it cannot be checked.
+    const [level, ...levels] = book.bids.length > 0 ? book.bids : book.asks
+    const side = book.bids.length > 0 ? 'bids' : 'asks'
+    const changed = { ...book, [side]: [{ ...level, size: '0.01' }, ...levels] }
+    assert.equal(matchingRule(changed, TERMS), null)
+    assert.equal(matchingRule(changed), undefined)
+    assert.equal(matchingRule(book, { min_order_size: '15', neg_risk: false }), null)
+    assert.equal(matchingRule(book, { min_order_size: '5', neg_risk: true }), null)
+  }
+})
+
+test('recorded books of the stream are taken as proved, and one whose hash is wrong is lost', {
+  skip,
+}, () => {
+  const books = streamedBooks()
+  const acted: string[] = []
+  const actions = { send: () => {}, announced: () => {}, resolved: () => {} }
+  const desk = createDesk('BTC', { ...actions, repair: (tokenId) => acted.push(tokenId) })
+  const tokens = [...new Set(books.map(({ asset_id }) => asset_id))]
+  desk.follow(
+    tokens.map((tokenId) => ({ ...leg(tokenId), terms: TERMS })),
+    0,
+  )
+  const reader = desk.openReader()
+  for (const book of books) {
+    const outcome = reader.read(JSON.stringify(book), 1)
+    assert.ok(outcome.kind === 'data')
+    assert.deepEqual(
+      outcome.items.map(({ observation }) => observation.kind),
+      ['book_snapshot'],
+    )
+  }
+  assert.deepEqual([desk.stats().hashMatches, desk.stats().hashMismatches], [10, 0])
+  const [book] = books
+  assert.ok(book)
+  const timestamp = String(Number(book.timestamp) + 1)
+  const outcome = reader.read(JSON.stringify({ ...book, timestamp }), 2)
+  assert.ok(outcome.kind === 'data')
+  const last = outcome.items.at(-1)?.observation
+  assert.ok(last?.kind === 'book_lost')
+  assert.equal(last.reason, 'hash_mismatch')
+  assert.deepEqual(acted, [book.asset_id])
+})
+
+test('the catalogue tells the terms that the hash covers', { skip }, () => {
+  const rows = recordedLines<{ raw: Record<string, unknown> }>(
+    VENUE,
+    'gamma_markets_btc-updown-5m_2026-07-24.jsonl',
+  )
+  for (const { raw } of rows) {
+    assert.ok(GammaMarket.is(raw))
+    for (const { terms } of mapMarket(raw, 0)?.legs ?? [])
+      assert.deepEqual(terms, { ...TERMS, tick_size: String(raw.orderPriceMinTickSize) })
+  }
+})
+
+test('recorded prints of the stream are read, each once', { skip }, () => {
+  const frames = recordedLines<Record<'asset_id' | 'price' | 'size' | 'side' | 'timestamp', string>>(
+    VENUE,
+    TRADES_2026_02,
+  )
+  assert.equal(frames.length, 10)
+  const { desk } = deskFor(frames.map(({ asset_id }) => asset_id))
+  const reader = desk.openReader()
+  for (const frame of frames) {
+    const outcome = reader.read(JSON.stringify(frame), 1)
+    assert.ok(outcome.kind === 'data', JSON.stringify(frame))
+    const [trade] = outcome.items.map(({ observation }) => observation)
+    assert.ok(trade?.kind === 'trade')
+    assert.deepEqual(
+      [trade.instrument, trade.price, trade.size, trade.side.toUpperCase(), `${trade.venueTimeMs}`],
+      [frame.asset_id, frame.price, frame.size, frame.side, frame.timestamp],
+    )
+    assert.equal(reader.read(JSON.stringify(frame), 2).kind, 'ignored')
+  }
 })
 
 test('292 catalogue rows: 140 Up, 152 Down, absent volumes and bids stay absent', { skip }, () => {
@@ -377,6 +469,8 @@ test('every recorded file is known: read by a test here, or no message that is r
   const read = [
     ...FRAME_FILES,
     REST_BOOK,
+    BOOKS_2026_02,
+    TRADES_2026_02,
     'book_hash_vectors.json',
     'clob_prices_history_btc15m_2025-12-12_19.jsonl',
     'documented_shapes_clob_market_events.json',

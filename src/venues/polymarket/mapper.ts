@@ -5,6 +5,7 @@ import type { MarketInput } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { parseTime } from '../../core/time.ts'
 import type { MarketLeg, MarketObservation, MidObservation, TradeObservation } from '../observation.ts'
+import type { HashedTerms } from './book-hash.ts'
 import { type MeanConfig, readSettlement } from './settlement.ts'
 import { readSlug, TENOR_MS } from './slug.ts'
 import type { GammaMarketWire, LastTradeWire, TradeV2Wire } from './wire.ts'
@@ -15,6 +16,8 @@ export interface Leg extends MarketLeg {
   readonly symbol: AssetSymbol
   readonly startMs: number
   readonly endMs: number
+  /** Of the market; what the hash of a book covers beside the book. */
+  readonly terms?: HashedTerms
 }
 
 export interface UpDownMarket {
@@ -66,6 +69,15 @@ function winnerOf(wire: GammaMarketWire, outcomes: readonly string[]): string | 
   return won >= 0 && prices[1 - won] === 0 ? (outcomes[won] ?? null) : null
 }
 
+/** As the venue's order book writes them. */
+function termsOf({ orderMinSize: size, orderPriceMinTickSize: tick, negRisk }: GammaMarketWire): HashedTerms {
+  return {
+    ...(size == null ? {} : { min_order_size: String(size) }),
+    ...(tick == null ? {} : { tick_size: String(tick) }),
+    ...(negRisk == null ? {} : { neg_risk: negRisk }),
+  }
+}
+
 /** Undefined for what is not an Up/Down market of ours, or speaks a version that nobody has told us about. */
 export function mapMarket(
   wire: GammaMarketWire,
@@ -87,7 +99,8 @@ export function mapMarket(
   const named = ['Up', 'Down'].flatMap((outcome): Leg[] => {
     const tokenId = ids[outcomes.indexOf(outcome)]
     if (tokenId === undefined || tokenId === '') return []
-    return [{ marketId, tokenId, outcome, symbol: slug.symbol, startMs: startTime, endMs: endTime }]
+    const window = { startMs: startTime, endMs: endTime }
+    return [{ marketId, tokenId, outcome, symbol: slug.symbol, ...window, terms: termsOf(wire) }]
   })
   // One token alone is as good as none.
   const legs = named.length === 2 ? named : []

@@ -44,6 +44,9 @@ const marketSchema = Type.Object({
   volumeNum: maybe(Type.Number()),
   volume: maybe(Numeric),
   liquidityNum: maybe(Type.Number()),
+  orderMinSize: maybe(Type.Number()),
+  orderPriceMinTickSize: maybe(Type.Number()),
+  negRisk: maybe(Type.Boolean()),
   events: maybe(
     Type.Array(
       Type.Object({ id: maybe(Text), openInterest: maybe(Type.Number()), cryptoMarketConfig: MeanConfig }),
