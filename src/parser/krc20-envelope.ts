@@ -1,14 +1,17 @@
 /**
- * The envelope in which a redeem script carries a KRC-20 operation:
+ * The envelope in which a redeem script carries a KRC-20 operation, read as the reference indexer (kasplex/go-krc20d)
+ * reads it:
  *
- *   <key check>  OP_FALSE OP_IF  "kasplex"  ( <odd number> <extra> )?  OP_0 <json>  OP_ENDIF
+ *   <key check>  OP_FALSE OP_IF  "kasplex"  <entry> <entry>?  OP_ENDIF
+ *   entry:  OP_0 <json>  or  <odd number> <extra>
  *
- * The branch never runs; the key check in front of it says who signed. The name is compared without case,
- * and what follows the operation is not looked at, as the indexers do.
+ * The branch never runs; the key check in front of it says who signed. The name is compared without case. Two
+ * entries are looked at: of two objects the second counts, one entry must be followed by OP_ENDIF, and what stands
+ * behind two is not looked at.
  */
 import type { Address } from '../core/chain/address.ts'
 import { OP } from './opcodes.ts'
-import type { Script } from './read-script.ts'
+import { readScript, type Script } from './read-script.ts'
 
 export interface Krc20Envelope {
   readonly json: Uint8Array
@@ -18,20 +21,46 @@ export interface Krc20Envelope {
 
 const MARKER = 'kasplex'
 const MAX_KEYS = 15
+const ENTRIES = 2
+const MAX_PUSHES = 16
+const MIN_PROGRAM_BYTES = 47
+const MIN_SIGNATURE_SCRIPT_BYTES = 70
 
 export function readKrc20Envelope(script: Script): Krc20Envelope | null {
   const check = readKeyCheck(script)
   if (check === null) return null
-  let at = check.end
+  const at = check.end
   if (script.op(at) !== 0 || script.op(at + 1) !== OP.IF || script.op(at + 2) !== MARKER.length) return null
   if (!isMarker(script.data(at + 2))) return null
-  at += 3
-  const extra = script.smallNumber(at)
-  if (extra !== undefined && extra % 2 === 1) at += 2
-  const json = script.data(at + 1)
-  // The indexers read lengths of one and two bytes only.
-  if (script.op(at) !== 0 || script.op(at + 1) === OP.PUSH_DATA_4) return null
-  return json !== undefined ? { json, signer: check.signer } : null
+  const json = readEntries(script, at + 3)
+  return json !== null && json.length > 0 ? { json, signer: check.signer } : null
+}
+
+function readEntries(script: Script, start: number): Uint8Array | null {
+  let json: Uint8Array | null = null
+  for (let entry = 0; entry < ENTRIES; entry++) {
+    const at = start + 2 * entry
+    if (script.op(at) === OP.ENDIF) break
+    const number = script.smallNumber(at)
+    const data = isPlainPush(script.op(at + 1)) ? script.pushed(at + 1) : undefined
+    if (data === undefined) return null
+    if (script.op(at) === 0) json = data
+    else if (number === undefined || number % 2 === 0) return null
+  }
+  return json
+}
+
+/** Whether the indexer finds the program in a signature script: a few plain pushes, of which the last is it. */
+export function isFoundByIndexer(signatureScript: Uint8Array): boolean {
+  if (signatureScript.length < MIN_SIGNATURE_SCRIPT_BYTES) return false
+  const script = readScript(signatureScript, MAX_PUSHES)
+  if (script?.ops.every(isPlainPush) !== true) return false
+  return (script.data(script.length - 1)?.length ?? 0) >= MIN_PROGRAM_BYTES
+}
+
+/** Lengths of up to two bytes: the indexer reads no other push. */
+function isPlainPush(op: number | undefined): boolean {
+  return op !== undefined && op < OP.PUSH_DATA_4
 }
 
 function isMarker(data: Uint8Array | undefined): boolean {

@@ -163,7 +163,7 @@ test('what an operation lacks is said', () => {
     faults(`{"p":"krc-20","op":"transfer","tick":"AB","amt":"1.5","to":"${OWNER}"}`, 'testnet-10'),
     ['tick is not 4 to 6 letters', 'amt is not a positive integer', 'to is not an address of this network'],
   )
-  assert.deepEqual(faults('{"p":"krc-20","op":"transfer","tick":"KASP","amt":5,"to":""}'), [
+  assert.deepEqual(faults('{"p":"krc-20","op":"transfer","tick":"KASP","to":""}'), [
     'amt is missing',
     'to is not an address of this network',
   ])
@@ -172,6 +172,86 @@ test('what an operation lacks is said', () => {
   for (const op of ['constructor', 'tostring', 'fly']) {
     assert.deepEqual(faults(`{"p":"krc-20","op":"${op}","__proto__":"x"}`), ['op is unknown'])
   }
+})
+
+test('an envelope has two entries: of two objects the last counts, one is followed by the end of the branch', () => {
+  const json = push(MINT)
+  const other = push('{"p":"krc-20","op":"mint","tick":"nacho"}')
+  const extra = '0178'
+  const tickOf = (entries: string) =>
+    operations(revealing(`20${KEY}ac0063${push('kasplex')}${entries}`))[0]?.operation.tick
+  const read: [string, string][] = [
+    [`00${json}68`, 'CYPU'],
+    [`00${json}00${other}68`, 'NACHO'],
+    [`00${json}51${extra}68`, 'CYPU'],
+    [`5f${extra}00${json}68`, 'CYPU'],
+    // What stands behind two entries is not looked at.
+    [`00${json}00${other}00${json}68`, 'NACHO'],
+    [`51${extra}00${json}6168`, 'CYPU'],
+    [`00${json}6861`, 'CYPU'],
+  ]
+  for (const [entries, tick] of read) assert.equal(tickOf(entries), tick, entries)
+  const wrong = [
+    `00${json}6168`,
+    `00${json}5268`,
+    `00${json}52${extra}68`,
+    `00${json}0068`,
+    `00${json}000068`,
+    `51${extra}53${extra}00${json}68`,
+    `515100${json}68`,
+    `51${extra}6800${json}`,
+    `00${json}75`,
+    `00${json}51`,
+    '68',
+  ]
+  for (const entries of wrong) assert.equal(tickOf(entries), undefined, entries)
+})
+
+test('the program is the last of at most sixteen plain pushes', () => {
+  const program = push(bytesOfHex(redeem(MINT)))
+  const signature = `41${'00'.repeat(64)}01`
+  const found = (signatureScript: string) => {
+    const transaction = revealing('')
+    const [input] = transaction.inputs
+    assert.ok(input)
+    return operations({ ...transaction, inputs: [{ ...input, signatureScript }] }).length
+  }
+  assert.equal(found(signature + program), 1)
+  assert.equal(found(signature.repeat(15) + program), 1)
+  assert.equal(found(`00${signature}${program}`), 1)
+  assert.equal(found(signature.repeat(16) + program), 0)
+  for (const number of ['51', '60', '4f']) assert.equal(found(`${number}${signature}${program}`), 0, number)
+})
+
+test('a member of the protocol that is no text makes no operation; another one counts as absent', () => {
+  const ofEnvelope = (json: string) => operations(revealing(redeem(json)))
+  const ofPayload = (json: string) =>
+    operations({ ...revealing(''), payload: Buffer.from(json).toString('hex') })
+  const withMember = (name: string, value: string) =>
+    `{"p":"krc-20","op":"transfer","tick":"KASP","${name}":${value}}`
+  for (const name of ['amt', 'to', 'max', 'lim', 'pre', 'dec', 'utxo', 'price', 'mod', 'name', 'ca', 'from'])
+    for (const value of ['5', '0', 'true', '{}', '["1"]']) {
+      assert.deepEqual(ofEnvelope(withMember(name, value)), [], `${name} ${value}`)
+      assert.deepEqual(ofPayload(withMember(name, value)), [], `${name} ${value}`)
+    }
+  assert.deepEqual(ofEnvelope(withMember('amt', 'null')), [])
+  assert.equal(ofPayload(withMember('amt', 'null'))[0]?.operation.amt, null)
+  // A member that the protocol does not know: skipped in the envelope, wrong in the payload.
+  assert.equal(ofEnvelope(withMember('note', '5'))[0]?.operation.op, 'transfer')
+  assert.equal(ofEnvelope(withMember('memo', '5'))[0]?.operation.other.memo, undefined)
+  assert.deepEqual(ofPayload(withMember('note', '5')), [])
+})
+
+test('op has one to sixteen ASCII characters, digits among them; to is ASCII', () => {
+  const opOf = (op: string) =>
+    operations(revealing(redeem(JSON.stringify({ p: 'krc-20', op, tick: 'KASP' }))))[0]?.operation.op
+  for (const op of ['mint', 'MINT2', 'a', '1', 'x-9_', 'abcdefghijklmnop'])
+    assert.equal(opOf(op), op.toLowerCase(), op)
+  for (const op of ['', 'abcdefghijklmnopq', 'münt', 'mint\u0430']) assert.equal(opOf(op), undefined, op)
+  const toOf = (to: string) =>
+    operations(revealing(redeem(JSON.stringify({ p: 'krc-20', op: 'mint', tick: 'KASP', to }))))
+  assert.equal(toOf(OWNER)[0]?.operation.to, OWNER)
+  assert.deepEqual(toOf(`${OWNER}é`), [])
 })
 
 interface Sample {

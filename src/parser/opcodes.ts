@@ -2,6 +2,7 @@
 export const OP = {
   PUSH_DATA_4: 0x4e,
   IF: 0x63,
+  NOT_IF: 0x64,
   ELSE: 0x67,
   ENDIF: 0x68,
   VERIFY: 0x69,
@@ -38,9 +39,4 @@ const FAMILY_OF = Array.from({ length: 256 }, (_, op): IntrospectionFamily | und
 /** Undefined for instructions that do not look at the transaction, arithmetic of the same KIPs included. */
 export function introspectionFamily(op: number): IntrospectionFamily | undefined {
   return FAMILY_OF[op]
-}
-
-/** Instructions that no valid script contains, not even in a branch that is not taken. */
-export function isInvalidOp(op: number): boolean {
-  return op === 0xca || (op >= 0xdb && op <= 0xff)
 }

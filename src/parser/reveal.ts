@@ -4,8 +4,8 @@
  */
 import { bytesOfHex, hexOfBytes } from '../core/chain/hex.ts'
 import type { SpentOutput, TransactionInput } from '../core/chain/transaction.ts'
+import { hasIllegalOp } from './illegal-op.ts'
 import { scriptHash } from './keyed-hash.ts'
-import { isInvalidOp } from './opcodes.ts'
 import { readPushes, readScript, type Script } from './read-script.ts'
 import { classifyScript } from './script-class.ts'
 
@@ -40,7 +40,7 @@ export function revealOf(input: TransactionInput, index: number, spent: SpentOut
   if (pushes === undefined || program === undefined || program.length === 0) return null
   if (spentScript !== null && hexOfBytes(scriptHash(program)) !== spentScript.slice(8, -2)) return null
   const script = readScript(program)
-  if (script?.ops.some(isInvalidOp) !== false) return null
+  if (script === undefined || hasIllegalOp(script, pushes.at(-2))) return null
   return {
     input: index,
     program,

@@ -4,7 +4,7 @@ import { bytesOfHex } from '../core/chain/hex.ts'
 import { type Network, networkInfo } from '../core/chain/network.ts'
 import { isCoinbase, type SpentOutput, type Transaction } from '../core/chain/transaction.ts'
 import { type Confidence, strongest } from './confidence.ts'
-import { readKrc20Envelope } from './krc20-envelope.ts'
+import { isFoundByIndexer, readKrc20Envelope } from './krc20-envelope.ts'
 import { type Krc20Operation, readKrc20Operation } from './krc20-operation.ts'
 import type { Reveal } from './reveal.ts'
 import { addressOfRedeemScript, addressOfScript } from './script-address.ts'
@@ -35,7 +35,9 @@ export function krc20Detail(
   reveals: readonly Reveal[],
   network: Network,
 ): Krc20Detail | null {
-  const operations = reveals.flatMap((reveal) => envelopeOperation(reveal, network) ?? [])
+  const operations = reveals
+    .filter(({ input }) => isFoundByIndexer(bytesOfHex(transaction.inputs[input]?.signatureScript ?? '')))
+    .flatMap((reveal) => envelopeOperation(reveal, network) ?? [])
   const written = payloadOperation(transaction, spent, network)
   if (written !== null) operations.push(written)
   if (operations.length === 0) return null
@@ -63,7 +65,7 @@ function payloadOperation(
   network: Network,
 ): Krc20Found | null {
   if (!transaction.payload.startsWith(OPENING_BRACE) || isCoinbase(transaction)) return null
-  const operation = readKrc20Operation(bytesOfHex(transaction.payload), network)
+  const operation = readKrc20Operation(bytesOfHex(transaction.payload), network, 'payload')
   if (operation === null) return null
   const owner = spent[0]?.scriptPublicKey
   return {

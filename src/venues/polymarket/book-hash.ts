@@ -40,10 +40,7 @@ export function bookHash(book: Readonly<Record<string, unknown>>, keys: readonly
   return createHash('sha1').update(JSON.stringify(covered)).digest('hex')
 }
 
-/**
- * The rule under which the book's own hash is right; null when it is wrong under all. Undefined when it cannot be
- * checked: without a hash, or when a term that it covers is known neither from the book nor from the market.
- */
+/** The rule under which the book's own hash is right; null when it is wrong under all, undefined without a hash. */
 export function matchingRule(
   book: Readonly<Record<string, unknown>>,
   terms: HashedTerms = {},
@@ -51,10 +48,13 @@ export function matchingRule(
   const told = book.hash
   if (typeof told !== 'string' || told === '') return undefined
   const hash = told.replace(/^0x/, '')
-  const known = { ...terms, ...book }
-  for (const candidate of [book, known, { ...USUAL_TERMS, ...known }])
+  for (const candidate of [book, { ...terms, ...book }, { ...USUAL_TERMS, ...terms, ...book }])
     for (const rule of Object.keys(HASH_KEYS) as HashRule[])
       if (bookHash(candidate, HASH_KEYS[rule]) === hash) return rule
-  const isComplete = HASH_KEYS['2026'].every((key) => Object.hasOwn(known, key))
-  return isComplete ? null : undefined
+  return null
+}
+
+/** Whether all that today's hash covers is known: else a hash may be wrong only because we do not know a term. */
+export function hasAllTerms(book: Readonly<Record<string, unknown>>, terms: HashedTerms): boolean {
+  return HASH_KEYS['2026'].every((key) => Object.hasOwn(book, key) || Object.hasOwn(terms, key))
 }

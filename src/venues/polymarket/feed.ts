@@ -8,7 +8,7 @@ import type { DeadLetterReason } from '../dead-letter.ts'
 import { type FeedProtocol, type FrameItem, type FrameOutcome, ignored, refused } from '../frame.ts'
 import type { DataObservation } from '../observation.ts'
 import { createTokenBook, type TokenBook, type TokenObservation } from './book.ts'
-import { type HashedTerms, matchingRule } from './book-hash.ts'
+import { type HashedTerms, hasAllTerms, matchingRule } from './book-hash.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 import { type Leg, mapLastTrade, namelessTradeId, tradeId } from './mapper.ts'
 import { readSlug } from './slug.ts'
@@ -40,6 +40,8 @@ export interface FollowedToken {
   readonly book: TokenBook
   /** With the tick size as it was last told. */
   terms: HashedTerms
+  /** The last hash of its books was right. */
+  isHashTrusted: boolean
   /** When the venue last said anything of it; when it was subscribed, before. */
   heardMs: number
   subscribedMs: number
@@ -230,18 +232,17 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
   }
 
   /** False when the hash is wrong though hashes were right before. A rule that changed is forgotten at once. */
-  function checkHash(message: object, { terms }: FollowedToken): boolean {
-    const rule = matchingRule(message as Record<string, unknown>, terms)
+  function checkHash(message: object, token: FollowedToken): boolean {
+    const book = message as Record<string, unknown>
+    const rule = matchingRule(book, token.terms)
     if (rule === undefined) return true
-    if (rule !== null) {
-      counts.hashMatches += 1
-      isHashTrusted = true
-      return true
-    }
-    counts.hashMismatches += 1
-    const wasTrusted = isHashTrusted
-    isHashTrusted = false
-    return !wasTrusted
+    const isRight = rule !== null
+    const wasTrusted = hasAllTerms(book, token.terms) ? isHashTrusted : token.isHashTrusted
+    isHashTrusted = isRight
+    token.isHashTrusted = isRight
+    if (isRight) counts.hashMatches += 1
+    else counts.hashMismatches += 1
+    return isRight || !wasTrusted
   }
 
   /** Undefined for a trade that was told before. */
@@ -307,6 +308,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
         tokens.set(tokenId, {
           book: createTokenBook(leg),
           terms: leg.terms ?? {},
+          isHashTrusted: false,
           heardMs: nowMs,
           subscribedMs: nowMs,
           comparedMs: nowMs,
