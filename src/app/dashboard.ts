@@ -115,7 +115,7 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
       ...keyRoutes({ accountsOf }),
       ...usageRoutes({ accounts, clock }),
       ...statusRoutes({ statuses }),
-      ...webhookRoutes({ deliveriesOf: (environment) => services[environment]?.webhooks.deliveries }),
+      ...webhookRoutes({ webhooksOf: (environment) => services[environment]?.webhooks }),
       ...viewRoutes({ view }),
       ...operatorRoutes({ accounts, accountsOf, plans, people, audit, billing, clock }),
     ],

@@ -144,6 +144,14 @@ export interface RedeliveryView {
   event_id: string
 }
 
+/** What a day of a kind of event brings and costs, as `GET webhooks/{environment}/expected` gives it. */
+export interface ExpectedEventsView {
+  kind: string
+  events_per_day: number | null
+  credits_per_day: number | null
+  basis: 'measured' | 'declared' | 'addresses' | 'unknown'
+}
+
 export interface OperatorAccountView extends AccountView {
   users: string[]
   keys: number

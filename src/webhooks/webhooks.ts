@@ -7,6 +7,7 @@ import type { EventStore } from '../store/events.ts'
 import type { JobsStore } from '../store/jobs.ts'
 import type { Credits, PauseReason } from './credits.ts'
 import { createDeliveryLog, type DeliveryLog } from './delivery-log.ts'
+import { createExpectedEvents, type ExpectedKind } from './expected-events.ts'
 import { createGuard, type Resolve } from './guard.ts'
 import { startPlanner } from './plan-deliveries.ts'
 import { createPoster } from './post.ts'
@@ -18,6 +19,8 @@ import { startWorker } from './work.ts'
 export interface Webhooks {
   readonly subscriptions: Subscriptions
   readonly deliveries: DeliveryLog
+  /** What a day of each kind of event brings and costs. */
+  readonly expected: () => Promise<ExpectedKind[]>
   pauseOf(subscriptionId: string): PauseReason | undefined
   status(): Promise<{ pending: number; oldest_pending_seconds: number }>
   close(): Promise<void>
@@ -103,6 +106,7 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       onChange: reload,
       onPlanned: (id) => worker.wake([id]),
     }),
+    expected: createExpectedEvents({ events, network: deps.network, clock }),
     deliveries: createDeliveryLog({ store, events, clock, onDue: (id) => worker.wake([id]) }),
     pauseOf: (id) => worker.pauseOf(id),
     async status() {

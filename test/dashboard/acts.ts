@@ -31,6 +31,7 @@ export async function createWebhook(page: Page, url: string): Promise<void> {
   await page.goto('/#/webhooks')
   await page.getByRole('button', { name: 'Create webhook' }).click()
   await page.getByLabel('Receiver').fill(url)
+  await page.getByRole('checkbox', { name: 'block_added' }).check()
   await page.locator('dialog').getByRole('button', { name: 'Create webhook' }).click()
   await page.locator('code', { hasText: 'whsec_' }).waitFor()
   await page.getByRole('button', { name: 'I have copied it' }).click()

@@ -76,7 +76,7 @@ describe('the dashboard in Chromium', { skip }, () => {
     await createWebhook(holder, receiver.url)
     await holder.getByRole('button', { name: 'Open' }).click()
     await holder.getByRole('button', { name: 'Send test event' }).click()
-    await holder.getByText(/Test event: 200/).waitFor()
+    await holder.getByText(/Test event delivered: HTTP 200/).waitFor()
     assert.equal(receiver.received[0]?.headers['x-svc-event'], 'block_added')
     const row = holder.getByRole('row', { name: /delivered/ }).first()
     await row.getByRole('button', { name: 'Show' }).click()

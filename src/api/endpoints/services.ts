@@ -20,7 +20,7 @@ export interface Services {
   readonly market: MarketData
   readonly chain: ChainData
   readonly chainIndex: ChainIndex
-  readonly webhooks: Pick<Webhooks, 'subscriptions' | 'deliveries' | 'pauseOf'>
+  readonly webhooks: Pick<Webhooks, 'subscriptions' | 'deliveries' | 'pauseOf' | 'expected'>
   readonly status: () => Promise<ServiceStatus>
 }
 

@@ -14,6 +14,8 @@ export interface NetworkInfo {
   readonly coin: 'KAS' | 'TKAS'
   readonly wrpcJsonPort: number
   readonly wrpcBorshPort: number
+  /** How many blocks the network makes. */
+  readonly blocksPerSecond: number
 }
 
 const INFO: Record<NetworkType, NetworkInfo> = {
@@ -23,6 +25,7 @@ const INFO: Record<NetworkType, NetworkInfo> = {
     coin: 'KAS',
     wrpcJsonPort: 18_110,
     wrpcBorshPort: 17_110,
+    blocksPerSecond: 10,
   },
   testnet: {
     type: 'testnet',
@@ -30,6 +33,7 @@ const INFO: Record<NetworkType, NetworkInfo> = {
     coin: 'TKAS',
     wrpcJsonPort: 18_210,
     wrpcBorshPort: 17_210,
+    blocksPerSecond: 10,
   },
   simnet: {
     type: 'simnet',
@@ -37,6 +41,7 @@ const INFO: Record<NetworkType, NetworkInfo> = {
     coin: 'TKAS',
     wrpcJsonPort: 18_510,
     wrpcBorshPort: 17_510,
+    blocksPerSecond: 10,
   },
   devnet: {
     type: 'devnet',
@@ -44,6 +49,7 @@ const INFO: Record<NetworkType, NetworkInfo> = {
     coin: 'TKAS',
     wrpcJsonPort: 18_610,
     wrpcBorshPort: 17_610,
+    blocksPerSecond: 10,
   },
 }
 

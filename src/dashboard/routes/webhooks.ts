@@ -1,28 +1,46 @@
 import { ENVIRONMENTS, type Environment } from '../../core/environment.ts'
-import type { DeliveryLog } from '../../webhooks/delivery-log.ts'
+import type { Webhooks } from '../../webhooks/webhooks.ts'
 import { DashboardError, type DashboardRoute, json, type SignedIn, userRoute } from '../route.ts'
 import { deliveryView } from '../views.ts'
-import type { RedeliveryView } from '../wire.ts'
+import type { ExpectedEventsView, RedeliveryView } from '../wire.ts'
 
-/** What the delivery log shows beyond the API: one delivery in full, and that one again. */
+type ShownWebhooks = Pick<Webhooks, 'deliveries' | 'expected'>
+
+/**
+ * What the webhooks page shows beyond the API: what a day of each kind of event brings, one delivery in full,
+ * and that one again.
+ */
 export function webhookRoutes(deps: {
-  deliveriesOf: (environment: Environment) => DeliveryLog | undefined
+  webhooksOf: (environment: Environment) => ShownWebhooks | undefined
 }): DashboardRoute[] {
-  const logOf = ({ params }: SignedIn): DeliveryLog => {
+  const webhooksOf = ({ params }: SignedIn): ShownWebhooks => {
     const environment = ENVIRONMENTS.find((name) => name === params.environment)
-    const log = environment && deps.deliveriesOf(environment)
-    if (log !== undefined) return log
+    const webhooks = environment && deps.webhooksOf(environment)
+    if (webhooks !== undefined) return webhooks
     throw new DashboardError(404, 'not_found', 'This environment is not running.')
   }
   const path = 'webhooks/{environment}/{id}/deliveries/{delivery}'
   return [
+    userRoute('GET webhooks/{environment}/expected', async (context) => {
+      const kinds = await webhooksOf(context).expected()
+      return json({
+        kinds: kinds.map(
+          ({ kind, eventsPerDay, creditsPerDay, basis }): ExpectedEventsView => ({
+            kind,
+            events_per_day: eventsPerDay,
+            credits_per_day: creditsPerDay,
+            basis,
+          }),
+        ),
+      })
+    }),
     userRoute(`GET ${path}`, async (context) => {
       const { id = '', delivery = '' } = context.params
-      return json(deliveryView(await logOf(context).find(context.accountId, id, delivery)))
+      return json(deliveryView(await webhooksOf(context).deliveries.find(context.accountId, id, delivery)))
     }),
     userRoute(`POST ${path}/redeliver`, async (context) => {
       const { id = '', delivery = '' } = context.params
-      const again = await logOf(context).redeliver(context.accountId, id, delivery)
+      const again = await webhooksOf(context).deliveries.redeliver(context.accountId, id, delivery)
       return json({ delivery_id: again.deliveryId, event_id: again.eventId } satisfies RedeliveryView, 202)
     }),
   ]

@@ -14,6 +14,8 @@ export const KIND_INFO: Record<EventKind, { text: string; byAddress: boolean }> 
   scriptlang_event: { text: 'a script-language event', byAddress: true },
 }
 export const KINDS = Object.keys(KIND_INFO) as EventKind[]
+/** What somebody is asked for who has chosen none. */
+export const NO_KIND = 'Choose at least one kind of event.'
 /** The kind that makes no sense without addresses. */
 export const NEEDS_ADDRESSES: EventKind = 'utxos_changed'
 

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { view } from '../api.ts'
+import { count } from '../format.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -10,9 +11,15 @@ import { WebhookForm } from './webhook-form.tsx'
 import type { Webhook, WithSecret } from './webhooks.tsx'
 
 interface TestResult {
+  delivered: boolean
   status: number | null
   error: string | null
   duration_ms: number
+}
+
+interface Note {
+  text: string
+  isBad: boolean
 }
 
 export function WebhookDetail(props: {
@@ -26,12 +33,13 @@ export function WebhookDetail(props: {
   const path = `/v1/webhooks/${webhook.id}`
   const [tab, setTab] = useState<'log' | 'edit' | 'replay'>('log')
   const [asking, setAsking] = useState<'delete' | 'rotate'>()
-  const [note, setNote] = useState<string>()
+  const [note, setNote] = useState<Note>()
+  const tell = (text: string) => setNote({ text, isBad: false })
   const send = <T,>(tail: string, method: string, body?: unknown) =>
     view<T>(environment, `${path}${tail}`, { method, ...(body === undefined ? {} : { body }) })
   const test = useAction(async () => {
     const { value } = await send<TestResult>('/test', 'POST')
-    setNote(`Test event: ${value.status ?? value.error} in ${value.duration_ms} ms`)
+    setNote({ text: testText(value), isBad: !value.delivered })
   })
   const pause = useAction(async () => {
     await send('', 'PATCH', { active: !webhook.active })
@@ -71,8 +79,8 @@ export function WebhookDetail(props: {
       </div>
       <Problem text={test.problem ?? pause.problem} />
       {note && (
-        <p class="note" role="status">
-          {note}
+        <p class={note.isBad ? 'problem' : 'note'} role={note.isBad ? 'alert' : 'status'}>
+          {note.text}
         </p>
       )}
       {tab === 'edit' && (
@@ -84,9 +92,9 @@ export function WebhookDetail(props: {
           }}
         />
       )}
-      {tab === 'replay' && <ReplayForm webhookId={webhook.id} onDone={setNote} />}
+      {tab === 'replay' && <ReplayForm webhookId={webhook.id} onDone={tell} />}
       <h3>Deliveries</h3>
-      <DeliveryLog webhookId={webhook.id} onNote={setNote} />
+      <DeliveryLog webhookId={webhook.id} onNote={tell} />
       <ApiCall path={`${path}/deliveries`} price={0} />
       {asking === 'delete' && (
         <Confirm
@@ -113,4 +121,11 @@ export function WebhookDetail(props: {
       )}
     </Dialog>
   )
+}
+
+/** What the receiver said, and what was wrong with it where something was. */
+function testText({ delivered, status, error, duration_ms: ms }: TestResult): string {
+  const answer = status === null ? (error ?? 'no answer') : `HTTP ${status}`
+  const reason = status !== null && error !== null && !delivered ? ` (${error})` : ''
+  return `Test event ${delivered ? 'delivered' : 'failed'}: ${answer}${reason} in ${count(ms)} ms`
 }

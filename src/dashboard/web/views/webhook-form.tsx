@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
 import { view } from '../api.ts'
-import { addressesOf, KIND_INFO, KINDS } from '../event-kinds.ts'
+import { addressesOf, KIND_INFO, KINDS, NO_KIND } from '../event-kinds.ts'
 import { useSession } from '../session.ts'
 import { Field, Problem, useAction } from '../ui/parts.tsx'
+import { useExpected } from './expected-events.ts'
 import type { Webhook, WithSecret } from './webhooks.tsx'
 
 /** Creates a webhook, or changes one. */
@@ -10,11 +11,14 @@ export function WebhookForm(props: { webhook?: Webhook; onSaved: (saved: WithSec
   const { environment } = useSession()
   const { webhook } = props
   const [url, setUrl] = useState(webhook?.url ?? '')
-  const [kinds, setKinds] = useState<string[]>(webhook?.kinds ?? ['block_added'])
+  const [kinds, setKinds] = useState<string[]>(webhook?.kinds ?? [])
   const [addresses, setAddresses] = useState(webhook?.addresses.join('\n') ?? '')
   const [batch, setBatch] = useState(webhook?.batch ?? false)
+  const watched = addressesOf(addresses)
+  const expected = useExpected(kinds, watched.length > 0)
   const { run, busy, problem } = useAction(async () => {
-    const wish = { kinds, addresses: addressesOf(addresses), batch }
+    if (kinds.length === 0) throw new Error(NO_KIND)
+    const wish = { kinds, addresses: watched, batch }
     const { value } =
       webhook === undefined
         ? await view<WithSecret>(environment, '/v1/webhooks', { method: 'POST', body: { url, ...wish } })
@@ -51,10 +55,16 @@ export function WebhookForm(props: { webhook?: Webhook; onSaved: (saved: WithSec
             <span>
               <code>{kind}</code>
               <small class="muted">{KIND_INFO[kind].text}</small>
+              <small class="expected" data-testid={`expected ${kind}`}>
+                {expected.textOf(kind)}
+              </small>
             </span>
           </label>
         ))}
       </fieldset>
+      <p class={expected.isTooMuch ? 'warning' : 'muted'} data-testid="expected-total">
+        {expected.total}
+      </p>
       <Field
         label="Addresses"
         hint="One per line; needed for utxos_changed, narrows the kinds that have addresses."
@@ -67,7 +77,7 @@ export function WebhookForm(props: { webhook?: Webhook; onSaved: (saved: WithSec
       </label>
       <Problem text={problem} />
       <footer>
-        <button type="submit" class="button primary" disabled={busy || kinds.length === 0}>
+        <button type="submit" class="button primary" disabled={busy}>
           {webhook === undefined ? 'Create webhook' : 'Save'}
         </button>
       </footer>
