@@ -17,6 +17,7 @@ import { startChain } from './app/chain.ts'
 import { startDashboard } from './app/dashboard.ts'
 import { lockDataFolder, prepareDataFolder } from './app/data-folder.ts'
 import { openDeliveryStore, startDelivery } from './app/delivery.ts'
+import { runningEnvironments } from './app/environments.ts'
 import { checkVenueSettings } from './app/live-setting.ts'
 import { startMarket } from './app/market.ts'
 import { openAccounts } from './app/open-accounts.ts'
@@ -222,11 +223,6 @@ async function startParts(
     operatorToken: await inviteOperator(),
     stop: () => shutdown.run(config.shutdownSeconds * 1000),
   }
-}
-
-function runningEnvironments(config: Config): Environment[] {
-  const live = config.live.length > 0 || config.nodes.length > 0
-  return [...(config.test ? (['test'] as const) : []), ...(live ? (['live'] as const) : [])]
 }
 
 /** Open endpoints have no environment; whatever of it they touched would be a mistake. */

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { type Network, parseNetwork } from './core/chain/network.ts'
 import { nearest } from './core/nearest.ts'
 import { SOURCES } from './core/source.ts'
+import { hideAddress, hideAddressesIn } from './kit/hide-address.ts'
 import { parseCidr } from './kit/ip-range.ts'
 import { LONGEST_FIRST_FILL_DAYS } from './venues/plan.ts'
 
@@ -63,11 +64,11 @@ const oneOf = <const A extends readonly string[]>(values: A) => ({
   allowed: `one of ${values.join(', ')}`,
   read: (value: string): A[number] | undefined => values.find((known) => known === value),
 })
-const list = <T>(allowed: string, item: (text: string) => T | undefined) => ({
+const list = <T>(allowed: string, item: (text: string) => T | undefined, separator: RegExp = /,/) => ({
   allowed: `${allowed}, separated by commas`,
   read: (value: string): T[] | undefined => {
     const items = value
-      .split(',')
+      .split(separator)
       .map((part) => part.trim())
       .filter((part) => part !== '')
       .map(item)
@@ -82,33 +83,52 @@ export interface VenueHost {
   readonly part: string
   readonly url: string
 }
+/** A password may hold a comma: the next address begins where one can begin. */
+const BEFORE_ADDRESS = /,(?=\s*(?:[a-z][a-z0-9.-]*=)?(?:https?|wss?):\/\/|\s*$)/
 const VENUE_HOST = /^([a-z][a-z0-9-]*)\.([a-z]+)=((?:https?|wss?):\/\/\S+)$/
 const venueHosts = {
-  ...list('addresses such as kalshi.rest=https://demo-api.kalshi.co', (value): VenueHost | undefined => {
-    const [, venue, part, address] = VENUE_HOST.exec(value) ?? []
-    if (venue === undefined || part === undefined || address === undefined) return undefined
-    return url(address) === undefined ? undefined : { venue, part, url: address.replace(/\/+$/, '') }
-  }),
+  ...list(
+    'addresses such as kalshi.rest=https://demo-api.kalshi.co',
+    (value): VenueHost | undefined => {
+      const [, venue, part, address] = VENUE_HOST.exec(value) ?? []
+      if (venue === undefined || part === undefined || address === undefined) return undefined
+      return url(address) === undefined ? undefined : { venue, part, url: address.replace(/\/+$/, '') }
+    },
+    BEFORE_ADDRESS,
+  ),
+  carriesKeys: true as const,
   shown: showHosts,
 }
 export function showHosts(hosts: readonly VenueHost[]): string {
   return (
-    withoutPassword(hosts.map(({ venue, part, url: address }) => `${venue}.${part}=${address}`).join(',')) ||
+    hosts.map(({ venue, part, url: address }) => `${venue}.${part}=${hideAddress(address)}`).join(',') ||
     'off'
   )
 }
 /** Paths and queries of node addresses carry keys. */
 const nodeAddresses = {
-  ...list('addresses such as https://polygon.drpc.org', (value) =>
-    /^https?:/.test(value) ? url(value) : undefined,
+  ...list(
+    'addresses such as https://polygon.drpc.org',
+    (value) => (/^https?:/.test(value) ? url(value) : undefined),
+    BEFORE_ADDRESS,
   ),
   carriesKeys: true as const,
-  shown: (addresses: readonly string[]) =>
-    addresses
-      .map((address) => {
-        const { origin, pathname, search } = new URL(address)
-        return pathname === '/' && search === '' ? origin : `${origin}/***`
-      })
+  shown: (addresses: readonly string[]) => addresses.map(hideAddress).join(',') || 'off',
+}
+const NODE_TIER = /^(?:primary=|backup=)?/
+const kaspaNodes = {
+  ...list(
+    'addresses such as ws://127.0.0.1:18110 or backup=wss://node.example.com',
+    (value) => {
+      const address = value.replace(NODE_TIER, '')
+      return /^wss?:/.test(address) && url(address) !== undefined ? value : undefined
+    },
+    BEFORE_ADDRESS,
+  ),
+  carriesKeys: true as const,
+  shown: (nodes: readonly string[]) =>
+    nodes
+      .map((node) => `${NODE_TIER.exec(node)?.[0] ?? ''}${hideAddress(node.replace(NODE_TIER, ''))}`)
       .join(',') || 'off',
 }
 const liveSources = {
@@ -205,11 +225,7 @@ const SETTINGS = {
     'NODES',
     'wRPC JSON addresses of the live nodes; backup= before one makes it a backup of the others.',
     [] as string[],
-    list('addresses such as ws://127.0.0.1:18110 or backup=wss://node.example.com', (value) =>
-      /^(primary=|backup=)?wss?:/.test(value) && url(value.replace(/^[a-z]+=/, '')) !== undefined
-        ? value
-        : undefined,
-    ),
+    kaspaNodes,
   ),
   network: setting('NETWORK', 'Kaspa network of the live nodes.', 'mainnet' as Network, {
     allowed: 'mainnet, testnet-<number>, simnet or devnet',
@@ -377,7 +393,7 @@ function fileText(spec: Setting<unknown>, value: unknown): string {
 function parse(spec: Setting<unknown>, value: string): unknown {
   const parsed = spec.read(value)
   if (parsed !== undefined) return parsed
-  const shown = spec.secret || spec.carriesKeys ? '***' : JSON.stringify(withoutPassword(value))
+  const shown = spec.secret ? '***' : spec.carriesKeys ? JSON.stringify(hideAddress(value)) : shownText(value)
   throw new ConfigError(`${spec.variable} is ${shown}, but must be ${spec.allowed}. (${spec.about})`)
 }
 
@@ -408,13 +424,13 @@ function show(value: unknown, spec: Setting<unknown>): string {
   if (spec.secret) return '***'
   if (spec.shown !== undefined) return spec.shown(value)
   if (typeof value === 'boolean') return value ? 'on' : 'off'
-  if (Array.isArray(value)) return value.length === 0 ? 'off' : withoutPassword(value.join(','))
-  return withoutPassword(String(value))
+  if (Array.isArray(value)) return value.length === 0 ? 'off' : hideAddressesIn(value.join(','))
+  return hideAddressesIn(String(value))
 }
 
-/** The name and password inside an address are a secret too. */
-function withoutPassword(text: string): string {
-  return text.replace(/\/\/[^/@\s,]+@/g, '//***@')
+/** A value that is no proper address may hold a password anywhere. */
+function shownText(text: string): string {
+  return text.includes('@') ? '***' : JSON.stringify(text)
 }
 
 function strayVariables(env: NodeJS.ProcessEnv): string[] {

@@ -2,17 +2,22 @@ import { readFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { AccountsError } from './accounts/accounts.ts'
 import { auditedAccounts, createAuditLog } from './accounts/audited.ts'
+import { createPasswords } from './accounts/password.ts'
+import { createPasswordResets } from './accounts/password-reset.ts'
 import { PlanFileError } from './accounts/plans.ts'
-import { DataFolderError } from './app/data-folder.ts'
+import { DataFolderError, serviceAddress } from './app/data-folder.ts'
+import { runningEnvironments } from './app/environments.ts'
 import type { OpenMarketAccess } from './app/market-access.ts'
 import { openAccounts } from './app/open-accounts.ts'
 import { ACCOUNT_COMMANDS } from './cli/accounts-commands.ts'
-import { type Command, HelpWanted, UsageError } from './cli/command.ts'
+import { type Command, CommandError, HelpWanted, UsageError, type UsersAccess } from './cli/command.ts'
 import { KEY_COMMANDS } from './cli/keys-commands.ts'
 import { MARKET_COMMANDS } from './cli/market-commands.ts'
 import { createOutput, type Output } from './cli/output.ts'
 import { helpOfAll, parseCommand } from './cli/run-command.ts'
+import { SANDBOX_COMMANDS } from './cli/sandbox-commands.ts'
 import { USAGE_COMMAND } from './cli/usage-command.ts'
+import { USER_COMMANDS } from './cli/users-commands.ts'
 import { ConfigError, type LoadedConfig, loadConfig } from './config.ts'
 import { systemClock } from './kit/clock.ts'
 import { createLogger } from './kit/log.ts'
@@ -50,16 +55,21 @@ const COMMANDS = [
   config,
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,
+  ...USER_COMMANDS,
   USAGE_COMMAND,
   ...MARKET_COMMANDS,
+  ...SANDBOX_COMMANDS,
   openapi,
 ]
+
+/** In the audit log. */
+const ACTOR = 'command line'
 
 const out = (text: string) => void process.stdout.write(text)
 const complain = (text: string) => void process.stderr.write(`${text}\n`)
 
 async function main(argv: readonly string[]): Promise<number> {
-  if (argv.length === 0 || (argv.length === 1 && ['--help', '-h', 'help'].includes(argv[0] ?? ''))) {
+  if (argv.length === 0) {
     out(`${helpOfAll(COMMANDS)}\n`)
     return 0
   }
@@ -100,6 +110,17 @@ async function runOnAccounts(
   const audit = createAuditLog({ store, clock: systemClock })
   const log = createLogger({ level: config.logLevel, write: (line) => void process.stderr.write(line) })
   let market: OpenMarketAccess | undefined
+  const passwords = createPasswords()
+  const resets = createPasswordResets({ store, passwords, clock: systemClock })
+  const users: UsersAccess = {
+    list: () => store.listUsers(),
+    async issueReset(email) {
+      const issued = await resets.issue(email)
+      const { accountId, email: detail } = issued.user
+      await audit.note({ actor: ACTOR, action: 'user.reset_link', accountId, detail })
+      return issued
+    },
+  }
   const openMarket = async () => {
     const { marketAccess } = await import('./app/market-access.ts')
     market ??= marketAccess(config, { clock: systemClock, log })
@@ -109,9 +130,13 @@ async function runOnAccounts(
     await command.run({
       values,
       output,
-      accounts: auditedAccounts(accounts, { audit, actor: 'command line' }),
+      accounts: auditedAccounts(accounts, { audit, actor: ACTOR }),
       clock: systemClock,
       market: openMarket,
+      users,
+      sandbox: async () => (await import('./app/sandbox-access.ts')).sandboxAccess(config.data),
+      serviceUrl: () => config.publicUrl?.replace(/\/+$/, '') ?? serviceAddress(config),
+      usualEnvironment: runningEnvironments(config)[0] ?? 'test',
     })
   } finally {
     await market?.close()
@@ -152,8 +177,11 @@ async function runService({ config, warnings }: LoadedConfig, output: Output): P
 }
 
 const EXIT_GRACE_MS = 500
+/** As shells have it: 1 is a failure, 2 a command that was not understood. */
+const WRONG_USE = 2
 const KNOWN_ERRORS = [
   UsageError,
+  CommandError,
   AccountsError,
   ConflictError,
   ConfigError,
@@ -171,6 +199,6 @@ try {
   else if (code === 'EADDRINUSE')
     complain(`The port ${port} on ${address} is taken. TAPELINE_PORT sets another.`)
   else complain(error instanceof Error ? (error.stack ?? error.message) : String(error))
-  process.exitCode = error instanceof HelpWanted ? 0 : 1
+  process.exitCode = error instanceof HelpWanted ? 0 : error instanceof UsageError ? WRONG_USE : 1
   setTimeout(() => process.exit(), EXIT_GRACE_MS).unref()
 }

@@ -1,5 +1,6 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { AccountsError } from './accounts.ts'
 import { createHashQueue, type HashCaller } from './hash-queue.ts'
 
 /**
@@ -11,6 +12,13 @@ const SALT_BYTES = 16
 const TAG_BYTES = 32
 
 export const PASSWORD_LENGTH = { least: 10, most: 256 }
+
+export function checkPassword(password: string): void {
+  const { least, most } = PASSWORD_LENGTH
+  if (password.length < least || password.length > most) {
+    throw new AccountsError(`The password must have ${least} to ${most} characters.`)
+  }
+}
 
 export interface Passwords {
   hash(password: string, caller?: HashCaller): Promise<string>

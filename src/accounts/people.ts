@@ -4,7 +4,7 @@ import { ConflictError } from '../store/accounts.ts'
 import type { Role, SessionRecord, UserRecord, UsersStore } from '../store/users.ts'
 import { type Accounts, AccountsError } from './accounts.ts'
 import type { HashCaller } from './hash-queue.ts'
-import { PASSWORD_LENGTH, type Passwords } from './password.ts'
+import { checkPassword, type Passwords } from './password.ts'
 
 export type { SessionRecord, UserRecord } from '../store/users.ts'
 
@@ -127,10 +127,7 @@ const TAKEN = 'This e-mail address cannot be used: it has an account already.'
 
 function check(email: string, password: string): void {
   if (!EMAIL.test(email)) throw new AccountsError('This is not an e-mail address.')
-  const { least, most } = PASSWORD_LENGTH
-  if (password.length < least || password.length > most) {
-    throw new AccountsError(`The password must have ${least} to ${most} characters.`)
-  }
+  checkPassword(password)
 }
 
 function newToken(): string {

@@ -8,6 +8,7 @@ import type { NodeAddress } from '../upstreams/node-link.ts'
 import { createUpstreams, type NodeStatus, type Trouble, type Upstreams } from '../upstreams/pool.ts'
 import { type IndexedChain, startIndexedChain } from './index-chain.ts'
 import type { Parts } from './parts.ts'
+import { publishControl, SANDBOX_NODE_FOLDER } from './sandbox-access.ts'
 import { startSandboxNodes } from './sandbox-nodes.ts'
 
 export interface ChainHalf {
@@ -71,11 +72,14 @@ async function sandboxNodes({ config, clock, log, shutdown }: Parts): Promise<No
   const sandbox = await startSandboxNodes({
     seed: config.seed,
     network: SANDBOX_NETWORK,
-    stateFolder: join(config.data, 'sandbox-node'),
+    stateFolder: join(config.data, SANDBOX_NODE_FOLDER),
     clock,
     log,
   })
   shutdown.add('sandbox nodes', () => sandbox.stop())
+  publishControl(config.data, sandbox.nodes)
+  const control = sandbox.nodes.map(({ controlUrl }) => controlUrl).join(' ')
+  log.info({ control }, 'simulated nodes are up')
   return sandbox.nodes.map(({ name, url }) => ({ name, url, tier: 'primary' }))
 }
 

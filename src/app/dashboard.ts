@@ -4,6 +4,7 @@ import { auditedAccounts, createAuditLog } from '../accounts/audited.ts'
 import { createBilling } from '../accounts/billing.ts'
 import type { KeyRing } from '../accounts/key-ring.ts'
 import { createPasswords } from '../accounts/password.ts'
+import { createPasswordResets } from '../accounts/password-reset.ts'
 import { createPeople } from '../accounts/people.ts'
 import type { PlanBook } from '../accounts/plans.ts'
 import { createSignInGuard } from '../accounts/sign-in-guard.ts'
@@ -65,10 +66,12 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
   const audit = createAuditLog({ store, clock })
   const accountsAs = (actor: string) => auditedAccounts(accounts, { audit, actor })
   const accountsOf = ({ session }: SignedIn) => accountsAs(session.user.email)
+  const passwords = createPasswords()
+  const resets = createPasswordResets({ store, passwords, clock })
   const people = createPeople({
     store,
     accounts,
-    passwords: createPasswords(),
+    passwords,
     clock,
     planOfNew: plans.get(config.signUpPlan).name,
   })
@@ -91,6 +94,7 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
   const view = viewOf(deps)
   const session: SessionDeps = {
     people,
+    resets,
     guard: createSignInGuard(clock),
     accounts,
     plans,
@@ -117,7 +121,7 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
       ...statusRoutes({ statuses }),
       ...webhookRoutes({ webhooksOf: (environment) => services[environment]?.webhooks }),
       ...viewRoutes({ view }),
-      ...operatorRoutes({ accounts, accountsOf, plans, people, audit, billing, clock }),
+      ...operatorRoutes({ accounts, accountsOf, plans, people, resets, audit, billing, clock }),
     ],
     people,
     cookies,

@@ -8,6 +8,7 @@ import {
   type FolderLock,
   FolderLockedError,
   lockFolder,
+  readHolder,
 } from '../store/sqlite/folder-lock.ts'
 
 /** What keeps the service from working on this data folder, in one sentence for its operator. */
@@ -39,6 +40,12 @@ function restrict(path: string): void {
     if (!['ENOENT', 'EPERM', 'ENOTSUP', 'EROFS'].includes((error as { code?: string }).code ?? ''))
       throw error
   }
+}
+
+/** Where the service on this folder is reached, or would be. */
+export function serviceAddress({ data, host, port }: { data: string; host: string; port: number }): string {
+  const address = readHolder(join(data, `${LOCK_NAME}.json`))?.address
+  return typeof address === 'string' ? address : `http://${host}:${port}`
 }
 
 /** Taken by the service, not by commands: those work beside it. */

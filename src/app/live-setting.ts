@@ -98,7 +98,7 @@ export function describeWithVenues({ config, described }: LoadedConfig): LoadedC
     if (line.setting !== 'TAPELINE_VENUE_HOSTS') return [line]
     return venueHosts(config).map((host) => ({
       ...line,
-      value: showHosts([host]),
+      value: config.venueHosts.includes(host) ? showHosts([host]) : `${host.venue}.${host.part}=${host.url}`,
       from: config.venueHosts.includes(host) ? line.from : 'default',
     }))
   })

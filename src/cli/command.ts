@@ -5,6 +5,7 @@ import type { AssetSymbol } from '../core/symbol.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { ChainGap } from '../store/chain.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
+import type { UserRecord } from '../store/users.ts'
 import type { Output } from './output.ts'
 
 /** A command of the command line: its options, and what it does with them. */
@@ -27,6 +28,26 @@ export interface CommandContext {
   readonly accounts: Accounts
   readonly clock: Clock
   readonly market: () => Promise<MarketAccess>
+  readonly users: UsersAccess
+  readonly sandbox: () => Promise<SandboxAccess>
+  /** Where people reach the service: its public address, else that of the one which runs on this folder. */
+  readonly serviceUrl: () => string
+  /** The one that commands mean when nobody says which: one that is switched on. */
+  readonly usualEnvironment: Environment
+}
+
+/** The people who sign in. */
+export interface UsersAccess {
+  list(): Promise<UserRecord[]>
+  /** A one-time token that sets the password anew; in the audit log. */
+  issueReset(email: string): Promise<{ token: string; user: UserRecord; expiresAtMs: number }>
+}
+
+/** The simulated nodes of the service that runs on this data folder. */
+export interface SandboxAccess {
+  /** A payment from the faucet; the id of its transaction. */
+  pay(address: string, amountSompi: bigint): Promise<string>
+  wallets(): Promise<{ name: string; address: string; secret: string }[]>
 }
 
 /** What was recorded, for commands: opened when asked for, closed by main. */
@@ -54,6 +75,11 @@ export interface BackfillSummary {
   readonly rowsInserted: number
   /** Rows that were there with other bytes; the old ones stay readable (`revisions`). */
   readonly rowsCorrected: number
+}
+
+/** The command was used rightly and did not succeed; told without a stack. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
 }
 
 /** The person's mistake, told without a stack. */

@@ -3,11 +3,11 @@ import { DATASETS } from '../core/feed.ts'
 import { SYMBOLS } from '../core/symbol.ts'
 import { DAY_MS, formatTime } from '../core/time.ts'
 import type { FeedFilter } from '../store/series.ts'
-import { type Command, needed, UsageError } from './command.ts'
+import { type Command, CommandError, needed, UsageError } from './command.ts'
 import { environmentOf, sourceOf, symbolOf, timeOf } from './options.ts'
 import { progressBar } from './progress-bar.ts'
 
-const environment = { about: 'test or live.', fallback: 'test' }
+const environment = { about: 'test or live; left out: test, or live where test is switched off.' }
 const RECENT_MS = 15_000
 /** Beside the datasets of the market: the index of the chain. */
 const CHAIN = 'chain'
@@ -22,7 +22,7 @@ const backfill: Command = {
     to: { about: 'End; left out: the start of today, which the running service looks after.' },
     environment,
   },
-  async run({ values, output, clock, market }) {
+  async run({ values, output, clock, market, usualEnvironment }) {
     const source = sourceOf({ ...values, source: needed(values, 'source') })
     const fromMs = timeOf({ ...values, from: needed(values, 'from') }, 'from')
     if (source === undefined || fromMs === undefined) throw new UsageError('--source and --from are needed.')
@@ -31,7 +31,7 @@ const backfill: Command = {
     const symbol = symbolOf(values)
     const bar = progressBar()
     const summary = await (await market()).backfill({
-      environment: environmentOf(values),
+      environment: environmentOf({ values, usualEnvironment }),
       source,
       symbols: symbol === undefined ? SYMBOLS : [symbol],
       fromMs,
@@ -54,13 +54,14 @@ const gaps: Command = {
     to: { about: 'End; left out: now.' },
     environment,
   },
-  async run({ values, output, clock, market }) {
+  async run({ values, output, clock, market, usualEnvironment }) {
+    const asked = environmentOf({ values, usualEnvironment })
     const toMs = timeOf(values, 'to') ?? clock.now() - RECENT_MS
     const fromMs = timeOf(values, 'from') ?? toMs - DAY_MS
     const rows: Record<string, string>[] = []
     const isChainWanted = (values.dataset ?? CHAIN) === CHAIN && !values.source && !values.symbol
     if (isChainWanted) {
-      for (const gap of await (await market()).chainGaps(environmentOf(values))) {
+      for (const gap of await (await market()).chainGaps(asked)) {
         const { fromTimeMs, toTimeMs, reason } = gap
         if (toTimeMs < fromMs || fromTimeMs > toMs) continue
         const [from, to] = [formatTime(fromTimeMs), formatTime(toTimeMs)]
@@ -71,7 +72,7 @@ const gaps: Command = {
       output.print(rows)
       return
     }
-    const store = await (await market()).store(environmentOf(values))
+    const store = await (await market()).store(asked)
     for (const { feed } of await store.series.feeds(filterOf(values))) {
       // Kept for the counts of coarser buckets, not served.
       if (feed.dataset === 'flow' && feed.interval === '1m') continue
@@ -103,8 +104,8 @@ const revisions: Command = {
     limit: { about: 'Most versions that are shown.', fallback: '100' },
     environment,
   },
-  async run({ values, output, clock, market }) {
-    const store = await (await market()).store(environmentOf(values))
+  async run({ values, output, clock, market, usualEnvironment }) {
+    const store = await (await market()).store(environmentOf({ values, usualEnvironment }))
     const to = timeOf(values, 'to') ?? clock.now()
     const from = timeOf(values, 'from') ?? to - DAY_MS
     const limit = Number(values.limit)
@@ -132,11 +133,11 @@ const venuesCheck: Command = {
     environment: { about: 'live asks the real venues, test the simulated ones.', fallback: 'live' },
   },
   async run({ values, output, market }) {
-    const found = await (await market()).checkVenues(environmentOf(values))
+    const found = await (await market()).checkVenues(environmentOf({ values, usualEnvironment: 'live' }))
     output.print(found, ['ok', 'line'])
     const silent = found.filter(({ ok }) => !ok)
     if (silent.length > 0)
-      throw new UsageError(`${silent.length} of ${found.length} venues gave no useful answer.`)
+      throw new CommandError(`${silent.length} of ${found.length} venues gave no useful answer.`)
   },
 }
 

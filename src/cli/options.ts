@@ -7,7 +7,11 @@ import { type CommandContext, UsageError } from './command.ts'
 
 type Values = CommandContext['values']
 
-export function environmentOf(values: Values): Environment {
+export function environmentOf({
+  values,
+  usualEnvironment,
+}: Pick<CommandContext, 'values' | 'usualEnvironment'>): Environment {
+  if (values.environment === undefined) return usualEnvironment
   const found = ENVIRONMENTS.find((name) => name === values.environment)
   if (found === undefined) throw new UsageError(`--environment must be one of ${ENVIRONMENTS.join(', ')}.`)
   return found

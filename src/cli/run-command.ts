@@ -8,12 +8,21 @@ export interface ParsedCommand {
   json: boolean
 }
 
+const HELP_WORDS = ['--help', '-h']
+
 /** Finds the command that the words name and reads its options. */
 export function parseCommand(commands: readonly Command[], argv: readonly string[]): ParsedCommand {
-  const words = argv.filter((word, index) => !word.startsWith('-') && !isOptionValue(argv, index)).slice(0, 2)
+  const words = argv.filter((word, index) => !word.startsWith('-') && !isOptionValue(argv, index))
+  if (words.length === 0 && argv.every((word) => HELP_WORDS.includes(word)))
+    throw new HelpWanted(helpOfAll(commands))
+  if (words[0] === 'help') throw new HelpWanted(helpAbout(commands, words.slice(1)))
   const command =
-    commands.find(({ name }) => name === words.join(' ')) ?? commands.find(({ name }) => name === words[0])
-  if (command === undefined) throw unknownCommand(commands, words)
+    commands.find(({ name }) => name === words.slice(0, 2).join(' ')) ??
+    commands.find(({ name }) => name === words[0])
+  if (command === undefined) {
+    if (argv.some((word) => HELP_WORDS.includes(word))) throw new HelpWanted(helpAbout(commands, words))
+    throw wrongCommand(commands, words)
+  }
   const rest = [...argv]
   for (const word of command.name.split(' ')) rest.splice(rest.indexOf(word), 1)
   const options = Object.fromEntries(
@@ -41,22 +50,43 @@ function isOptionValue(argv: readonly string[], index: number): boolean {
   return before?.startsWith('--') === true && !before.includes('=') && !['--json', '--help'].includes(before)
 }
 
-function unknownCommand(commands: readonly Command[], words: readonly string[]): UsageError {
-  const near = nearest(
-    words.join(' '),
-    commands.map(({ name }) => name),
-  )
-  const head =
-    words.length === 0
-      ? ''
-      : `There is no command "${words.join(' ')}".${near ? ` Did you mean "${near}"?` : ''}\n\n`
-  return new UsageError(head + helpOfAll(commands))
+/** `accounts` alone is the beginning of several commands. */
+function groupOf(commands: readonly Command[], word: string | undefined): Command[] {
+  return commands.filter(({ name }) => name.startsWith(`${word} `))
 }
 
-export function helpOfAll(commands: readonly Command[]): string {
+/** `help`, `help accounts`, `help accounts create`. */
+function helpAbout(commands: readonly Command[], words: readonly string[]): string {
+  if (words.length === 0) return helpOfAll(commands)
+  const command = commands.find(({ name }) => name === words.join(' '))
+  if (command !== undefined) return helpOf(command)
+  const group = words.length === 1 ? groupOf(commands, words[0]) : []
+  if (group.length > 0) return helpOfAll(group, words[0])
+  throw wrongCommand(commands, words)
+}
+
+function wrongCommand(commands: readonly Command[], words: readonly string[]): UsageError {
+  const [word] = words
+  if (word === undefined) return new UsageError(helpOfAll(commands))
+  const group = groupOf(commands, word)
+  if (group.length > 0 && words.length === 1)
+    return new UsageError(`"${word}" needs one more word.\n\n${helpOfAll(group, word)}`)
+  const name = words.slice(0, 2).join(' ')
+  const known = [...commands.map((command) => command.name), ...commands.map((each) => firstWord(each))]
+  const near = nearest(name, known) ?? nearest(word, known)
+  const hint = near === undefined ? '' : ` Did you mean "${near}"?`
+  const list = group.length > 0 ? helpOfAll(group, word) : helpOfAll(commands)
+  return new UsageError(`There is no command "${name}".${hint}\n\n${list}`)
+}
+
+const firstWord = ({ name }: Command): string => name.split(' ')[0] ?? name
+
+export function helpOfAll(commands: readonly Command[], group?: string): string {
   const width = Math.max(...commands.map(({ name }) => name.length))
   const lines = commands.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`)
-  return `tapeline <command> [options]\n\n${lines.join('\n')}\n\n--json prints for machines; tapeline <command> --help explains one.`
+  const head = group === undefined ? 'tapeline <command> [options]' : `tapeline ${group} <what> [options]`
+  const example = commands[0]?.name ?? '<command>'
+  return `${head}\n\n${lines.join('\n')}\n\n--json prints for machines; tapeline help ${group === undefined ? '<command>' : example} explains one.`
 }
 
 function helpOf(command: Command): string {

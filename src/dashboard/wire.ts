@@ -159,6 +159,13 @@ export interface OperatorAccountView extends AccountView {
   balances: BalanceView[]
 }
 
+/** A link that sets the password of a user anew: its token is in this answer and nowhere else. */
+export interface ResetLinkView {
+  email: string
+  token: string
+  expires_at: string
+}
+
 export interface AuditView {
   seq: number
   at: string

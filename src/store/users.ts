@@ -61,6 +61,12 @@ export interface UsersStore {
   /** True for the first who takes it. */
   takeInvitation(hash: string): Promise<boolean>
 
+  /** The one link of a user that sets the password: an earlier one ends. */
+  putPasswordReset(reset: { hash: string; userId: string; expiresAtMs: number }): Promise<void>
+  findPasswordReset(hash: string): Promise<{ user: UserRecord; expiresAtMs: number } | undefined>
+  /** Sets the password and ends all sessions of the user; true for the first who takes it in time. */
+  takePasswordReset(reset: { hash: string; nowMs: number; passwordHash: string }): Promise<boolean>
+
   addAudit(entry: AuditEntry): Promise<void>
   /** Newest first. */
   listAudit(query: { limit: number; before?: number; accountId?: string }): Promise<AuditRecord[]>

@@ -1,4 +1,5 @@
 /** What the factories of all venues put together in the same way. */
+import { hideAddress, hideAddressesIn } from '../kit/hide-address.ts'
 import type { Channel } from './channel.ts'
 import { createDeadLetters, type DeadLetters } from './dead-letter.ts'
 import { type FeedOptions, startFeed } from './feed.ts'
@@ -29,7 +30,18 @@ export interface VenueParts {
 
 export type VenueLimits = { readonly feed?: Partial<FeedLimits>; readonly pager?: Partial<PagerLimits> }
 
-export const fetchOverHttp: Fetch = (url, init) => fetch(url, { ...init, redirect: 'error' })
+/** A name and password inside the address travel as a header: `fetch` refuses them there and repeats them. */
+export const fetchOverHttp: Fetch = (url, init) => {
+  if (!url.includes('@')) return fetch(url, { ...init, redirect: 'error' })
+  const address = new URL(url)
+  const { username, password } = address
+  if (username === '' && password === '') return fetch(url, { ...init, redirect: 'error' })
+  address.username = ''
+  address.password = ''
+  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const headers = { ...init.headers, authorization: `Basic ${Buffer.from(login).toString('base64')}` }
+  return fetch(address, { ...init, headers, redirect: 'error' })
+}
 
 export function assembleVenue(
   describe: VenueDescription,
@@ -91,21 +103,24 @@ function silenceOf(
   return byInterval ?? live?.longestSilenceMs ?? null
 }
 
-/** Turns a question to the venue into one line, whatever happens. */
+/**
+ * Turns a question to the venue into one line, whatever happens. The line names the addresses that are asked, and
+ * no others; an answer that the recorder could not work with (`isUseful: false`) is a failed check.
+ */
 export async function checkLine(
   describe: VenueDescription,
-  hosts: VenueHosts,
-  ask: () => Promise<string>,
+  asked: readonly string[],
+  ask: () => Promise<string | { text: string; isUseful: boolean }>,
 ): Promise<CheckResult> {
-  const head = `${describe.name} (${describe.source}) at ${hosts.rest}`
+  const venue = describe.name
+  const head = `${venue} (${describe.source}) at ${asked.map(hideAddress).join(', ')}`
+  const failed = (text: string) => ({ venue, ok: false, line: `${head}: no useful answer: ${text}` })
   try {
-    return { venue: describe.name, ok: true, line: `${head}: ${await ask()}` }
+    const answer = await ask()
+    if (typeof answer === 'string') return { venue, ok: true, line: `${head}: ${answer}` }
+    return answer.isUseful ? { venue, ok: true, line: `${head}: ${answer.text}` } : failed(answer.text)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    return {
-      venue: describe.name,
-      ok: false,
-      line: `${head}: no useful answer: ${reason.replaceAll('\n', ' ')}`,
-    }
+    return failed(hideAddressesIn(reason).replaceAll('\n', ' '))
   }
 }

@@ -81,29 +81,49 @@ test('accounts and keys are created, paused, resumed, revoked; the service follo
   assert.equal(usage.find(({ endpoint }) => endpoint === 'GET /v1/sources')?.credits, 25)
 })
 
-test('mistakes are told in one sentence, with exit code 1', async () => {
-  const cases: [string[], RegExp][] = [
-    [['acounts', 'list'], /Did you mean "accounts list"\?/],
-    [['accounts', 'create', '--email', 'a@b.c', '--plan', 'gold'], /Plans: free, developer, business, wide/],
-    [['accounts', 'create', '--email', 'demo@localhost'], /exists already/],
-    [['accounts', 'pause', '--account', 'acc_0'], /There is no account acc_0/],
-    [['keys', 'revoke'], /--key is missing/],
+test('mistakes are told in one sentence: exit code 2 where the command is wrong, 1 where it fails', async () => {
+  const cases: [string[], RegExp, number][] = [
+    [['acounts', 'list'], /Did you mean "accounts list"\?/, 2],
+    [
+      ['accounts'],
+      /^"accounts" needs one more word\.[\s\S]*accounts create +Creates[\s\S]*accounts credits/,
+      2,
+    ],
+    [['accounts', 'lst'], /Did you mean "accounts list"\?/, 2],
+    [['keys', 'create', '--acount', 'x'], /--acount[\s\S]*tapeline keys create:/, 2],
+    [
+      ['accounts', 'create', '--email', 'a@b.c', '--plan', 'gold'],
+      /Plans: free, developer, business, wide/,
+      1,
+    ],
+    [['accounts', 'create', '--email', 'demo@localhost'], /exists already/, 1],
+    [['accounts', 'pause', '--account', 'acc_0'], /There is no account acc_0/, 1],
+    [['keys', 'revoke'], /--key is missing/, 2],
   ]
   const results = await Promise.all(cases.map(([args]) => cli(folder.path, args, env())))
   for (const [index, result] of results.entries()) {
-    const [args, message] = cases[index] ?? [[], /x/]
-    assert.equal(result.code, 1, args.join(' '))
+    const [args, message, code] = cases[index] ?? [[], /x/, 0]
+    assert.equal(result.code, code, args.join(' '))
     assert.match(result.stderr, message)
     assert.doesNotMatch(result.stderr, /\n\s+at /, 'no stack')
   }
 })
 
 test('people get tables and help', async () => {
-  const [list, help, one] = await Promise.all([
+  const [list, help, one, ...more] = await Promise.all([
     cli(folder.path, ['accounts', 'list'], env()),
     cli(folder.path, ['--help']),
     cli(folder.path, ['keys', 'create', '--help']),
+    cli(folder.path, ['help', 'accounts']),
+    cli(folder.path, ['accounts', '--help']),
+    cli(folder.path, ['help', 'accounts', 'create']),
   ])
+  for (const { code, stdout, stderr } of more) {
+    assert.equal(code, 0)
+    assert.equal(stderr, '')
+    assert.match(stdout, /accounts create/)
+    assert.doesNotMatch(stdout, /keys revoke/)
+  }
   assert.match(list.stdout, /^id +email +plan +state/)
   assert.match(help.stdout, /keys rotate/)
   assert.equal(one.code, 0)
@@ -115,6 +135,24 @@ test('a plans file that cannot be read stops with one sentence', async () => {
   assert.equal(absent.code, 1)
   assert.match(absent.stderr, /TAPELINE_PLANS|plans file/)
   assert.doesNotMatch(absent.stderr, /\n\s+at /)
+})
+
+test('commands mean the environment that is switched on unless one is named', async () => {
+  const off = { ...env(), TAPELINE_TEST: 'off', TAPELINE_LIVE: 'cexa' }
+  const gaps = (more: string[], which: Record<string, string>) =>
+    cliJson<unknown[]>(folder.path, ['gaps', '--dataset', 'candles', ...more], which)
+  const store = await openSqliteEnvironment({ file: `${folder.path}/live.db`, clock: systemClock })
+  const feed = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1h' } as const
+  try {
+    const bar = { open: 1, high: 9, low: 1, close: 2, volume: 1, closed: true }
+    await store.series.append([
+      { feed, rows: [{ ...bar, time: Math.floor(Date.now() / 3_600_000 - 2) * 3_600_000 }] },
+    ])
+  } finally {
+    await store.close()
+  }
+  assert.equal((await gaps([], off)).length, (await gaps(['--environment', 'live'], env())).length)
+  assert.ok((await gaps([], off)).length > (await gaps([], env())).length)
 })
 
 test('old versions of a corrected row can be read with revisions', async () => {

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { after, test } from 'node:test'
+import { addressOfScript } from '../../src/sandbox/node/consensus/address.ts'
+import { createWallet } from '../../src/sandbox/node/traffic/wallet.ts'
 import { ask } from '../fakes/client.ts'
-import { type ChildService, cliJson, dataFolder, spawnService } from '../fakes/service.ts'
+import { type ChildService, cli, cliJson, dataFolder, spawnService } from '../fakes/service.ts'
 
 const folder = dataFolder()
 const started: ChildService[] = []
@@ -11,7 +13,7 @@ after(async () => {
   for (const service of started) await service.kill('SIGKILL')
   folder.remove()
 })
-const SANDBOX = { env: { TAPELINE_SANDBOX: 'on' } }
+const SANDBOX = { env: { TAPELINE_SANDBOX: 'on', TAPELINE_LOG_LEVEL: 'info' } }
 
 async function until(done: () => boolean | Promise<boolean>, what: string, limitMs = 10_000): Promise<void> {
   const endsAt = performance.now() + limitMs
@@ -36,7 +38,31 @@ async function score(url: string, key: string): Promise<number> {
   return Number(Object(answer.json.result).virtualDaaScore)
 }
 
-test('two nodes run by default, survive each other, end with the service and resume their chain', async () => {
+/** Test coins from the command line: the control port is in the log, the payment in the history of the address. */
+async function payAndFind(service: ChildService, key: string): Promise<void> {
+  assert.match(
+    service.printed(),
+    /"control":"http:\/\/127\.0\.0\.1:\d+ http:\/\/\S+","msg":"simulated nodes are up"/,
+  )
+  const to = addressOfScript('kaspatest', createWallet(Date.now(), 'customer').script) ?? ''
+  const paid = await cliJson(folder.path, ['sandbox', 'pay', '--to', to, '--amount', '12.5'])
+  const history = `${service.url}${String(paid.history).replace('GET ', '')}`
+  const found = async () =>
+    (await ask(history, { key })).json.items as { tx_id: string; amount_sompi: number; direction: string }[]
+  await until(async () => (await found()).length === 1, 'the payment in the history')
+  const [item] = await found()
+  assert.equal(item?.tx_id, paid.transaction_id)
+  assert.deepEqual([item?.direction, item?.amount_sompi], ['receive', 1_250_000_000])
+  const wallets = await cliJson<{ address: string; secret: string }[]>(folder.path, ['sandbox', 'wallets'])
+  assert.ok(wallets.every(({ address, secret }) => address.startsWith('kaspatest:') && secret.length === 64))
+  const wrong = await cli(folder.path, ['sandbox', 'pay', '--to', `${to}x`, '--amount', '1'])
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.stderr, /^The sandbox refuses: /)
+  const half = await cli(folder.path, ['sandbox', 'pay', '--to', to, '--amount', '0.000000001'])
+  assert.equal(half.code, 2)
+}
+
+test('two nodes run by default, take payments of test coins, survive each other, end with the service and resume their chain', async () => {
   const first = await spawnService(folder.path, SANDBOX)
   started.push(first)
   const account = await cliJson(folder.path, [
@@ -62,6 +88,7 @@ test('two nodes run by default, survive each other, end with the service and res
       ['sandbox-2', true],
     ],
   )
+  await payAndFind(first, key)
   const before = await score(first.url, key)
   assert.ok(before > 0)
 
@@ -77,5 +104,7 @@ test('two nodes run by default, survive each other, end with the service and res
   started.push(second)
   await until(async () => (await score(second.url, key)) >= before, 'the chain of the first start', 15_000)
   assert.equal(await second.kill('SIGTERM'), 0)
+  const stopped = await cli(folder.path, ['sandbox', 'pay', '--to', 'kaspatest:x', '--amount', '1'])
+  assert.match(stopped.stderr, /^No sandbox runs on the data folder .* start the service there first/)
   await until(() => nodeProcesses().length === 0, 'a clean stop takes the nodes along')
 })

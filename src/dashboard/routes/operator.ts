@@ -2,13 +2,14 @@ import { Type } from 'typebox'
 import type { Accounts } from '../../accounts/accounts.ts'
 import type { AuditLog } from '../../accounts/audited.ts'
 import type { Billing } from '../../accounts/billing.ts'
+import type { PasswordResets } from '../../accounts/password-reset.ts'
 import type { People } from '../../accounts/people.ts'
 import type { PlanBook } from '../../accounts/plans.ts'
 import { formatTime } from '../../core/time.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { type DashboardRoute, json, operatorRoute, readBody, type SignedIn } from '../route.ts'
 import { accountView, balanceViews, keyView, planView } from '../views.ts'
-import type { AuditView, OperatorAccountView } from '../wire.ts'
+import type { AuditView, OperatorAccountView, ResetLinkView } from '../wire.ts'
 import { usageOf } from './usage.ts'
 
 export interface OperatorDeps {
@@ -17,6 +18,7 @@ export interface OperatorDeps {
   readonly accountsOf: (context: SignedIn) => Accounts
   readonly plans: PlanBook
   readonly people: People
+  readonly resets: PasswordResets
   readonly audit: AuditLog
   readonly billing: Billing | undefined
   readonly clock: Clock
@@ -24,6 +26,7 @@ export interface OperatorDeps {
 
 const PlanWish = Type.Object({ plan: Type.String({ maxLength: 32 }) }, { additionalProperties: false })
 const CreditsWish = Type.Object({ remaining: Type.Integer({ minimum: 0 }) }, { additionalProperties: false })
+const UserWish = Type.Object({ email: Type.String({ maxLength: 254 }) }, { additionalProperties: false })
 const AUDIT_PAGE = 100
 
 /** What an operator does. Each change is in the audit log. */
@@ -75,6 +78,20 @@ export function operatorRoutes(deps: OperatorDeps): DashboardRoute[] {
     operatorRoute('POST operator/keys/{id}/revoke', async (context) =>
       json(keyView(await accountsOf(context).revokeKey(idOf(context)))),
     ),
+    operatorRoute('POST operator/users/reset', async (context) => {
+      const { email } = readBody(UserWish, context.request)
+      const { token, user, expiresAtMs } = await deps.resets.issue(email)
+      await deps.audit.note({
+        actor: context.session.user.email,
+        action: 'user.reset_link',
+        accountId: user.accountId,
+        detail: user.email,
+      })
+      return json(
+        { email: user.email, token, expires_at: formatTime(expiresAtMs) } satisfies ResetLinkView,
+        201,
+      )
+    }),
     operatorRoute('GET operator/audit', async ({ query }) => {
       const before = Number(query.get('before') ?? Number.NaN)
       const entries = await deps.audit.list({

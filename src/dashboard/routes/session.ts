@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import type { Accounts } from '../../accounts/accounts.ts'
 import type { AuditLog } from '../../accounts/audited.ts'
 import { PASSWORD_LENGTH } from '../../accounts/password.ts'
+import type { PasswordResets } from '../../accounts/password-reset.ts'
 import type { People, UserRecord } from '../../accounts/people.ts'
 import type { PlanBook } from '../../accounts/plans.ts'
 import { type SignInGuard, TooManyAttempts } from '../../accounts/sign-in-guard.ts'
@@ -25,6 +26,7 @@ import type { SessionView } from '../wire.ts'
 
 export interface SessionDeps {
   readonly people: People
+  readonly resets: PasswordResets
   readonly guard: SignInGuard
   readonly accounts: Accounts
   readonly plans: PlanBook
@@ -42,6 +44,11 @@ const password = Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH.most })
 const SignIn = Type.Object({ email, password }, { additionalProperties: false })
 const Welcome = Type.Object(
   { token: Type.String({ maxLength: 100 }), email, password },
+  { additionalProperties: false },
+)
+const ResetLink = Type.Object({ token: Type.String({ maxLength: 100 }) }, { additionalProperties: false })
+const Reset = Type.Object(
+  { token: Type.String({ maxLength: 100 }), password },
   { additionalProperties: false },
 )
 const NewPassword = Type.Object({ current: password, next: password }, { additionalProperties: false })
@@ -154,6 +161,24 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
       if (user === undefined)
         throw new DashboardError(403, 'invitation_used', 'This link was used or replaced.')
       await note(user, 'operator.created', context.request)
+      return enter(user, context)
+    }),
+    openRoute('POST reset-link', async ({ request }) => {
+      const { token } = readBody(ResetLink, request)
+      const user = await deps.resets.find(token)
+      return json({ valid: user !== undefined, email: user?.email ?? null })
+    }),
+    openRoute('POST reset', async (context) => {
+      const { token, password } = readBody(Reset, context.request)
+      const { address } = context.request
+      const user = await deps.resets.redeem(token, password, { address, known: true })
+      if (user === undefined)
+        throw new DashboardError(
+          403,
+          'reset_used',
+          'This link was used, replaced by a newer one or is too old.',
+        )
+      await note(user, 'user.password_reset', context.request)
       return enter(user, context)
     }),
     userRoute('POST password', async (context) => {

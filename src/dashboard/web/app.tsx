@@ -3,8 +3,9 @@ import type { EnvironmentName, SessionView } from '../wire.ts'
 import { callSession, callStart, whenSessionChanges } from './api.ts'
 import { readPlace } from './explorer/place.ts'
 import { readPath, usePath } from './navigate.ts'
-import { SessionContext } from './session.ts'
+import { SessionContext, useSession } from './session.ts'
 import { loadExplorer, Shell } from './shell.tsx'
+import { ResetPassword } from './views/reset-password.tsx'
 import { SignIn } from './views/sign-in.tsx'
 
 /** The first chart waits for nothing that can go on beside it: the explorer's code loads meanwhile. */
@@ -64,7 +65,15 @@ export function App({ first }: { first: Promise<SessionView> }) {
   if (context === null) return <p class="boot" aria-busy="true" />
   return (
     <SessionContext.Provider value={context}>
-      {session?.user === null ? <SignIn path={path} /> : <Shell key={session?.account?.id} path={path} />}
+      <Body path={path} />
     </SessionContext.Provider>
   )
+}
+
+/** A link for a new password counts for whoever opens it, signed in or not. */
+function Body({ path }: { path: string }) {
+  const { session } = useSession()
+  const [place, token = ''] = path.split('/')
+  if (place === 'reset') return <ResetPassword token={token} />
+  return session.user === null ? <SignIn path={path} /> : <Shell key={session.account?.id} path={path} />
 }

@@ -191,4 +191,15 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    version: 4,
+    name: 'links that set a password anew',
+    sql: `
+      CREATE TABLE password_resets (
+        hash TEXT PRIMARY KEY,
+        user_id TEXT NOT NULL UNIQUE REFERENCES users(id),
+        expires_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ]

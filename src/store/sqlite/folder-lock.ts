@@ -68,7 +68,7 @@ export function describeHolder({ pid, since, ...rest }: LockHolder): string {
 }
 
 /** The one who has the lock may not have written this yet, or be the one before it: it is for people to read. */
-function readHolder(file: string): LockHolder | undefined {
+export function readHolder(file: string): LockHolder | undefined {
   try {
     const read = JSON.parse(readFileSync(file, 'utf8')) as Partial<LockHolder> | null
     return typeof read?.pid === 'number' && typeof read.since === 'string' ? (read as LockHolder) : undefined

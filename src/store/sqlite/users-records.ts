@@ -18,6 +18,10 @@ export function userReaders(db: DatabaseSync) {
      FROM sessions JOIN users ON users.id = sessions.user_id WHERE sessions.hash = ?`,
   )
   const invitation = db.prepare('SELECT role, account_id FROM invitations WHERE hash = ?')
+  const reset = db.prepare(
+    `SELECT users.*, password_resets.expires_at
+     FROM password_resets JOIN users ON users.id = password_resets.user_id WHERE password_resets.hash = ?`,
+  )
   const audit = db.prepare(
     `SELECT * FROM audit WHERE seq < ? AND (? IS NULL OR account_id = ?) ORDER BY seq DESC LIMIT ?`,
   )
@@ -40,6 +44,8 @@ export function userReaders(db: DatabaseSync) {
         role: row.role as UserRecord['role'],
         accountId: row.account_id as string | null,
       })),
+    findPasswordReset: (hash: string) =>
+      optional(reset.get(hash), (row) => ({ user: toUser(row), expiresAtMs: Number(row.expires_at) })),
     listAudit: ({ limit, before, accountId }: Parameters<UsersStore['listAudit']>[0]) =>
       audit.all(before ?? Number.MAX_SAFE_INTEGER, accountId ?? null, accountId ?? null, limit).map(toAudit),
   }
@@ -61,6 +67,8 @@ export function userWriters(db: DatabaseSync) {
   const endInvitations = db.prepare('DELETE FROM invitations WHERE role = ?')
   const insertInvitation = db.prepare('INSERT INTO invitations VALUES (?, ?, ?)')
   const takeInvitation = db.prepare('DELETE FROM invitations WHERE hash = ?')
+  const putReset = db.prepare('INSERT OR REPLACE INTO password_resets VALUES (?, ?, ?)')
+  const takeReset = db.prepare('DELETE FROM password_resets WHERE hash = ? RETURNING user_id, expires_at')
   const insertAudit = db.prepare(
     'INSERT INTO audit (at, actor, action, account_id, detail) VALUES (?, ?, ?, ?, ?)',
   )
@@ -91,6 +99,16 @@ export function userWriters(db: DatabaseSync) {
         insertInvitation.run(hash, role, accountId)
       }),
     takeInvitation: (hash: string) => takeInvitation.run(hash).changes > 0,
+    putPasswordReset: ({ hash, userId, expiresAtMs }: Parameters<UsersStore['putPasswordReset']>[0]) =>
+      void putReset.run(hash, userId, expiresAtMs),
+    takePasswordReset: ({ hash, nowMs, passwordHash }: Parameters<UsersStore['takePasswordReset']>[0]) =>
+      writeTransaction(db, () => {
+        const taken = takeReset.get(hash)
+        if (taken === undefined || Number(taken.expires_at) <= nowMs) return false
+        setPassword.run(passwordHash, String(taken.user_id))
+        deleteSessions.run(String(taken.user_id), '')
+        return true
+      }),
     addAudit: ({ atMs, actor, action, accountId, detail }: Parameters<UsersStore['addAudit']>[0]) =>
       void insertAudit.run(atMs, actor, action, accountId, detail),
   }

@@ -58,7 +58,7 @@ export function createBinanceFutures(dependencies: VenueDependencies & { limits?
     book: (symbol, { signal, depth }) => askBook(rest, whereIs(symbol), depth ?? 1_000, signal),
     serverTime: ({ signal }) => venueTime.ask(signal),
     check: ({ signal }) =>
-      checkLine(describe, parts.hosts, async () => {
+      checkLine(describe, [parts.hosts.rest], async () => {
         const time = await venueTime.ask(signal)
         const names = Object.values(describe.symbols)
         const marks = await Promise.all(names.map((name) => askMarkLine(rest, name, signal)))

@@ -33,7 +33,7 @@ export function createBinanceSpot(dependencies: VenueDependencies & { limits?: V
       askBook(rest, symbol, parts.instrumentOf(symbol), depth ?? 1_000, signal),
     serverTime: ({ signal }) => venueTime.ask(signal),
     check: ({ signal }) =>
-      checkLine(describe, parts.hosts, async () => {
+      checkLine(describe, [parts.hosts.rest], async () => {
         const time = await venueTime.ask(signal)
         const statuses = await askStatuses(rest, Object.values(describe.symbols), signal)
         const list = [...statuses].map(([name, status]) => `${name} ${status}`).join(', ')

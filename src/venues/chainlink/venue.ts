@@ -149,14 +149,16 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
     },
     serverTime: ({ signal }) => venueTime.ask(signal),
     check: ({ signal }) =>
-      checkLine(describe, parts.hosts, async () => {
+      checkLine(describe, urls, async () => {
         const symbols = Object.keys(describe.symbols) as AssetSymbol[]
         const feeds = symbols.map((symbol) => ({ proxy: parts.instrumentOf(symbol), after: 0n }))
         const rounds = await quorum.newest(feeds, signal)
         const list = symbols.map(
           (symbol, index) => `${symbol} ${rounds[index] === null ? 'UNAVAILABLE' : 'answers'}`,
         )
-        return `${quorum.answering} of ${providers.length} nodes on ${chain} answer, ${quorum.needed} must agree; ${list.join(', ')}`
+        const isUseful = quorum.answering >= quorum.needed && rounds.every((round) => round !== null)
+        const text = `${quorum.answering} of ${providers.length} nodes on ${chain} answer, ${quorum.needed} must agree; ${list.join(', ')}`
+        return { text, isUseful }
       }),
   }
 }

@@ -47,13 +47,15 @@ export function createHyperliquid(dependencies: VenueDependencies & { limits?: V
     book: (symbol, { signal }) => askBook(rest, whereIs(symbol), signal),
     serverTime: ({ signal }) => venueTime.ask(signal),
     check: ({ signal }) =>
-      checkLine(describe, parts.hosts, async () => {
+      checkLine(describe, [parts.hosts.rest], async () => {
         const time = await venueTime.ask(signal)
         const coins = await askCoins(rest, signal)
         const list = Object.values(describe.symbols).map(
           (coin) => `${coin} ${coins.has(coin) ? 'listed' : 'NOT LISTED'}`,
         )
-        return `answered in ${time.roundTripMs} ms, clock offset ${time.offsetMs} ms; ${list.join(', ')}`
+        const isUseful = Object.values(describe.symbols).every((coin) => coins.has(coin))
+        const text = `answered in ${time.roundTripMs} ms, clock offset ${time.offsetMs} ms; ${list.join(', ')}`
+        return { text, isUseful }
       }),
   }
 }

@@ -159,7 +159,7 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
     },
     serverTime: ({ signal }) => venueTime.ask(signal),
     check: ({ signal }) =>
-      checkLine(describe, parts.hosts, async () => {
+      checkLine(describe, [parts.hosts.rest], async () => {
         const time = await venueTime.ask(signal)
         const status = await askStatus(signal)
         const trading = status.trading_active ? 'trading' : 'NOT TRADING'

@@ -188,7 +188,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
     },
     serverTime: ({ signal }) => venueTime.ask(signal),
     check: ({ signal }) =>
-      checkLine(describe, hosts, async () => {
+      checkLine(describe, [hosts.rest, hosts.clob], async () => {
         const time = await venueTime.ask(signal)
         const running = await Promise.all(
           (Object.keys(describe.symbols) as AssetSymbol[]).map(async (symbol) => {
@@ -196,7 +196,9 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
             return `${symbol} ${legs === undefined ? 'NO RUNNING WINDOW' : 'running'}`
           }),
         )
-        return `answered in ${time.roundTripMs} ms, clock offset ${time.offsetMs} ms; ${running.join(', ')}`
+        const isUseful = running.some((line) => line.endsWith(' running'))
+        const text = `answered in ${time.roundTripMs} ms, clock offset ${time.offsetMs} ms; ${running.join(', ')}`
+        return { text, isUseful }
       }),
   }
 }

@@ -31,6 +31,10 @@ export function createToy(dependencies: VenueDependencies): Venue {
     },
     serverTime: ({ signal }) => venueTime.ask(signal),
     check: ({ signal }) =>
-      checkLine(describe, parts.hosts, async () => `its clock says ${(await venueTime.ask(signal)).venueMs}`),
+      checkLine(
+        describe,
+        [parts.hosts.rest],
+        async () => `its clock says ${(await venueTime.ask(signal)).venueMs}`,
+      ),
   }
 }

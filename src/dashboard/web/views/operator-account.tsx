@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks'
-import type { KeyView, OperatorAccountView, PlanView, UsageView } from '../../wire.ts'
+import type { KeyView, OperatorAccountView, PlanView, ResetLinkView, UsageView } from '../../wire.ts'
 import { call } from '../api.ts'
 import { count, dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
-import { Dialog } from '../ui/dialog.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Problem, Select, Stat, useAction } from '../ui/parts.tsx'
+import { ShownOnce } from '../ui/shown-once.tsx'
 import { KeyTable, RevokeKey } from './keys.tsx'
 import { AccountState, planNamed } from './operator.tsx'
 import { UsageBody } from './usage.tsx'
@@ -21,13 +22,14 @@ export function AccountDialog(props: {
   const usage = useLoad(() => call<UsageView>('GET', `${path}/usage`), [account.id])
   const [plan, setPlan] = useState(account.plan)
   const [revoking, setRevoking] = useState<KeyView>()
+  const [isPausing, setPausing] = useState(false)
   const paused = account.paused_reason !== null
   const act = (what: string, body: unknown) => async () => {
     await call('POST', `${path}/${what}`, body)
     props.onChange()
   }
   const change = useAction(act('plan', { plan }))
-  const pause = useAction(act(paused ? 'resume' : 'pause', {}))
+  const resume = useAction(act('resume', {}))
   return (
     <Dialog title={account.email} onClose={props.onClose} wide>
       <div class="stats">
@@ -62,14 +64,15 @@ export function AccountDialog(props: {
         <button
           type="button"
           class={paused ? 'button primary' : 'button danger'}
-          disabled={pause.busy}
-          onClick={pause.run}
+          disabled={resume.busy}
+          onClick={paused ? resume.run : () => setPausing(true)}
         >
           {paused ? 'Resume account' : 'Pause account'}
         </button>
       </div>
-      <Problem text={change.problem ?? pause.problem} />
+      <Problem text={change.problem ?? resume.problem} />
       <CreditsForm account={account} onDone={props.onChange} />
+      <PasswordLinks emails={account.users} />
       <h3>Usage</h3>
       {usage.value && <UsageBody usage={usage.value} from={usage.value.from.slice(0, 10)} />}
       <h3>Keys</h3>
@@ -77,6 +80,15 @@ export function AccountDialog(props: {
         <KeyTable keys={keys.value.keys} onRevoke={setRevoking} />
       ) : (
         <p class="muted">This account has no keys.</p>
+      )}
+      {isPausing && (
+        <Confirm
+          title={`Pause ${account.email}?`}
+          text="All keys of this account are refused with 403 within a second, its streams end and its webhooks stop, until the account is resumed."
+          action="Pause account"
+          onYes={act('pause', {})}
+          onClose={() => setPausing(false)}
+        />
       )}
       {revoking && (
         <RevokeKey
@@ -90,6 +102,47 @@ export function AccountDialog(props: {
         />
       )}
     </Dialog>
+  )
+}
+
+/** For whoever forgot the password: a link to hand over. */
+function PasswordLinks({ emails }: { emails: string[] }) {
+  const [asked, setAsked] = useState<string>()
+  const [link, setLink] = useState<ResetLinkView>()
+  if (emails.length === 0) return null
+  return (
+    <details>
+      <summary>Somebody forgot the password</summary>
+      {emails.map((email) => (
+        <p key={email} class="row between">
+          <span class="break">{email}</span>
+          <button type="button" class="button small" onClick={() => setAsked(email)}>
+            Make a link for a new password
+          </button>
+        </p>
+      ))}
+      {asked !== undefined && (
+        <Confirm
+          title={`New password for ${asked}?`}
+          text="You get a link that works once, within a day. Whoever opens it can sign in as this user: hand it over to nobody else. The old password works until then."
+          action="Make the link"
+          harmless
+          onYes={async () =>
+            setLink(await call<ResetLinkView>('POST', 'operator/users/reset', { email: asked }))
+          }
+          onClose={() => setAsked(undefined)}
+        />
+      )}
+      {link && (
+        <ShownOnce
+          title="Link for a new password"
+          lead={`For ${link.email}, until ${dateTime(link.expires_at)}. It is shown this once and works once.`}
+          secret={`${location.origin}/#/reset/${link.token}`}
+          name="link"
+          onClose={() => setLink(undefined)}
+        />
+      )}
+    </details>
   )
 }
 

@@ -5,7 +5,7 @@ import { Field, Problem, useAction } from '../ui/parts.tsx'
 
 type Way = 'sign-in' | 'sign-up' | 'welcome'
 /** Places that are left behind by signing in. */
-const DOORS = ['', 'sign-in', 'sign-up', 'welcome']
+const DOORS = ['', 'sign-in', 'sign-up', 'welcome', 'reset']
 
 /** Sign-in, sign-up, and the operator's one-time link. */
 export function SignIn({ path }: { path: string }) {

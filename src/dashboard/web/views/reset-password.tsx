@@ -1,0 +1,59 @@
+import { useEffect, useState } from 'preact/hooks'
+import { call, callSession } from '../api.ts'
+import { useSession } from '../session.ts'
+import { Field, Problem, useAction } from '../ui/parts.tsx'
+
+interface Link {
+  valid: boolean
+  email: string | null
+}
+
+/** The operator's one-time link: whoever forgot the password chooses a new one and is signed in. */
+export function ResetPassword({ token }: { token: string }) {
+  const { setSession } = useSession()
+  const [link, setLink] = useState<Link>()
+  const [password, setPassword] = useState('')
+  useEffect(() => {
+    call<Link>('POST', 'reset-link', { token }).then(setLink, () => setLink({ valid: false, email: null }))
+  }, [token])
+  const { run, busy, problem } = useAction(async () => {
+    const session = await callSession('POST', 'reset', { token, password })
+    location.hash = '#/explorer'
+    setSession(session)
+  })
+  return (
+    <div class="gate">
+      <form class="card" onSubmit={run}>
+        <img src="/favicon.svg" alt="" width="44" height="44" />
+        <h1>Choose a new password</h1>
+        <p class="muted">
+          {link?.email
+            ? `For ${link.email}. Everybody who is signed in with the old one is signed out.`
+            : 'This link works once.'}
+        </p>
+        {link?.valid === false && (
+          <Problem text="This link was used, replaced by a newer one or is too old. Ask the operator for another." />
+        )}
+        <input type="hidden" name="username" autocomplete="username" value={link?.email ?? ''} />
+        <Field label="New password" hint="At least 10 characters.">
+          <input
+            type="password"
+            name="password"
+            required
+            minLength={10}
+            autocomplete="new-password"
+            value={password}
+            onInput={(event) => setPassword(event.currentTarget.value)}
+          />
+        </Field>
+        <Problem text={problem} />
+        <button type="submit" class="button primary" disabled={busy || link?.valid !== true}>
+          {busy ? 'One moment…' : 'Set password'}
+        </button>
+        <p class="muted switch">
+          Remember it after all? <a href="#/sign-in">Sign in</a>
+        </p>
+      </form>
+    </div>
+  )
+}
