@@ -97,12 +97,14 @@ async function startParts(
   const metrics = createMetrics({ defaults: true })
   const ledger = new Ledger({ store, clock, log })
   const keys = new KeyRing({ store, plans, ledger })
+  const onAccountsChanged: ((accountIds: string[]) => void)[] = []
   shutdown.add(
     'changes of accounts',
     store.watch({
       onAccounts: (ids) => {
         keys.forget(ids)
         ledger.reload(ids)
+        for (const hear of onAccountsChanged) hear(ids)
       },
       onWanted: () => ledger.yieldLeases(),
     }),
@@ -155,6 +157,7 @@ async function startParts(
       box,
     })
     hubs[environment] = delivery.hub
+    onAccountsChanged.push(delivery.accountsChanged)
     services[environment] = {
       ...common,
       ...market.services,

@@ -19,6 +19,7 @@ export interface DeliveryHalf {
   readonly services: Pick<Services, 'webhooks'>
   readonly hub: Hub
   readonly deliveries: () => Promise<ServiceStatus['webhooks']>
+  readonly accountsChanged: (accountIds: readonly string[]) => void
 }
 
 export interface DeliveryDeps {
@@ -79,5 +80,10 @@ export async function startDelivery(parts: Parts, deps: DeliveryDeps): Promise<D
     clearInterval(counting)
     await hub.close()
   })
-  return { services: { webhooks }, hub, deliveries: () => webhooks.status() }
+  return {
+    services: { webhooks },
+    hub,
+    deliveries: () => webhooks.status(),
+    accountsChanged: (ids) => webhooks.accountsChanged(ids),
+  }
 }

@@ -12,7 +12,7 @@
 export interface SubscriptionRecord {
   readonly id: string
   readonly accountId: string
-  /** The key that made it; its credit cap, if it has one, pays too. */
+  /** The key that made it, until a rotation replaces it: its credit cap, if it has one, pays too. */
   readonly keyId: string
   readonly url: string
   readonly kinds: readonly string[]
@@ -43,6 +43,7 @@ export type SubscriptionPatch = Partial<
     | 'addresses'
     | 'batch'
     | 'active'
+    | 'keyId'
     | 'disabledReason'
     | 'disabledAtMs'
     | 'secret'
@@ -146,6 +147,16 @@ export interface DeliveryRecord {
   readonly lastResponse: string | null
 }
 
+export interface Enqueued {
+  readonly deliveryId: string
+  readonly isNew: boolean
+}
+
+export interface Backlog {
+  readonly ofSubscription: number
+  readonly ofAccount: number
+}
+
 export interface JobsStore {
   /** False when the account has that many already. */
   createSubscription(subscription: NewSubscription, mostOfAccount: number): Promise<boolean>
@@ -169,8 +180,13 @@ export interface JobsStore {
   highestSeq(): Promise<number>
   /** False when `after` is not the position any more: nothing was written. */
   plan(planned: PlannedJobs): Promise<boolean>
-  /** Jobs beside the position: a replay. Gives the ids of the new deliveries. */
-  enqueue(planned: Pick<PlannedJobs, 'events' | 'jobs' | 'nowMs'>): Promise<string[]>
+  /**
+   * Jobs beside the position: a replay. An event that waits for the subscription already is not added again.
+   * Gives the deliveries that bring the events, in order.
+   */
+  enqueue(planned: Pick<PlannedJobs, 'events' | 'jobs' | 'nowMs'>): Promise<Enqueued[]>
+  /** How many jobs wait for a subscription, and for all active ones of the account; counted up to `limit`. */
+  backlog(query: { subscriptionId: string; accountId: string; limit: number }): Promise<Backlog>
 
   /** Subscriptions with waiting jobs and when the first of each is due. */
   waiting(): Promise<{ subscriptionId: string; dueAtMs: number }[]>

@@ -4,8 +4,9 @@ import type { PlanBook } from '../accounts/plans.ts'
 import type { Environment } from '../core/environment.ts'
 import { reaches } from '../core/plan.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { AccountsStore } from '../store/accounts.ts'
+import type { AccountsStore, KeyRecord } from '../store/accounts.ts'
 import type { SubscriptionRecord } from '../store/jobs.ts'
+import { findOwnerKey, keyEnd } from './owner-key.ts'
 
 /**
  * Deliveries cost one credit per event, on success only. Before a try the credits are set aside, so that
@@ -14,6 +15,12 @@ import type { SubscriptionRecord } from '../store/jobs.ts'
  */
 export interface Credits {
   reserve(subscription: Owner, count: number): Promise<Reservation | Pause>
+  /** Why webhooks of this key are to end; undefined while they may go on. */
+  endOf(owner: Owner): Promise<EndReason | undefined>
+  /** How many more deliveries the credits pay for. */
+  available(owner: Owner): Promise<number>
+  /** Accounts were changed: nothing that was read of them before counts any more. */
+  forget(accountIds: readonly string[]): void
 }
 
 export type Owner = Pick<SubscriptionRecord, 'accountId' | 'keyId'>
@@ -26,12 +33,13 @@ export interface Reservation {
   release(): void
 }
 
-/** Why nothing is delivered for now; the events are kept. */
+/** Why nothing is delivered, for now (the events are kept) or any more. */
 export interface Pause {
   readonly ok: false
-  readonly reason: PauseReason
+  readonly reason: PauseReason | EndReason
 }
 export type PauseReason = 'credits_exhausted' | 'account_paused' | 'plan' | 'account_missing'
+export type EndReason = NonNullable<ReturnType<typeof keyEnd>>
 
 /** What a delivered event costs. */
 export const CREDITS_PER_EVENT = 1
@@ -41,6 +49,7 @@ const PAYER_FRESH_MS = 1_000
 interface KnownPayer {
   readonly payer: Payer
   readonly pause: PauseReason | undefined
+  readonly key: KeyRecord | undefined
   readonly readAtMs: number
 }
 
@@ -59,7 +68,7 @@ export function createCredits(deps: {
     const account = await accounts.getAccount(accountId)
     if (account === undefined) return undefined
     const plan = plans.get(account.plan)
-    const key = await accounts.getKey(keyId)
+    const key = await findOwnerKey(accounts, keyId)
     const { billingDay } = account
     const spec = { accountId, billingDay }
     const budgets = [
@@ -73,7 +82,8 @@ export function createCredits(deps: {
       budgets.push(ledger.open({ ...spec, id: key.id, initialLimit: key.creditCap }))
     }
     const pause = account.pausedReason !== null ? 'account_paused' : reaches(plan, 'pro') ? undefined : 'plan'
-    return { payer: { accountId, environment, keyId, budgets }, pause, readAtMs: clock.now() }
+    const payer = { accountId, environment, keyId: key?.id ?? keyId, budgets }
+    return { payer, pause, key, readAtMs: clock.now() }
   }
 
   async function payerOf(owner: Owner): Promise<KnownPayer | undefined> {
@@ -92,16 +102,39 @@ export function createCredits(deps: {
     else reserved.delete(accountId)
   }
 
+  async function refresh({ budgets }: Payer): Promise<void> {
+    const nowMs = clock.now()
+    if (!ledger.isFresh(budgets, nowMs)) await ledger.refresh(budgets, nowMs)
+  }
+
+  /** To be used at once: others set credits aside meanwhile. */
+  function freeOf({ accountId, budgets }: Payer): number {
+    const remaining = Math.min(...budgets.map((budget) => budget.remaining))
+    return remaining - (reserved.get(accountId) ?? 0)
+  }
+
   return {
+    async endOf(owner) {
+      return keyEnd((await payerOf(owner))?.key, clock.now())
+    },
+    async available(owner) {
+      const found = await payerOf(owner)
+      if (found === undefined) return 0
+      await refresh(found.payer)
+      return Math.max(0, Math.floor(freeOf(found.payer) / CREDITS_PER_EVENT))
+    },
+    forget(accountIds) {
+      for (const [name, { payer }] of known) if (accountIds.includes(payer.accountId)) known.delete(name)
+    },
     async reserve(owner, count) {
       const found = await payerOf(owner)
       if (found === undefined) return { ok: false, reason: 'account_missing' }
+      const end = keyEnd(found.key, clock.now())
+      if (end !== undefined) return { ok: false, reason: end }
       if (found.pause !== undefined) return { ok: false, reason: found.pause }
       const { payer } = found
-      const nowMs = clock.now()
-      if (!ledger.isFresh(payer.budgets, nowMs)) await ledger.refresh(payer.budgets, nowMs)
-      const remaining = Math.min(...payer.budgets.map((budget) => budget.remaining))
-      const granted = Math.min(count, remaining - (reserved.get(owner.accountId) ?? 0))
+      await refresh(payer)
+      const granted = Math.min(count, freeOf(payer))
       if (granted < 1) return { ok: false, reason: 'credits_exhausted' }
       setAside(owner.accountId, granted)
       let open = true

@@ -92,13 +92,13 @@ export function createDeliveryLog(deps: {
         throw new ApiError('not_found', 'The event log no longer has this event.', { reason: 'forgotten' })
       }
       const { seq, id, kind, text } = event
-      const [again = deliveryId] = await store.enqueue({
+      const [again] = await store.enqueue({
         events: [{ seq, id, kind, text }],
         jobs: [{ subscriptionId, seq }],
         nowMs,
       })
       deps.onDue(subscriptionId)
-      return { deliveryId: again, eventId }
+      return { deliveryId: again?.deliveryId ?? deliveryId, eventId }
     },
   }
 }

@@ -1,10 +1,12 @@
 /**
  * When a subscription is switched off by the service, and why. The reason is shown to its owner, who switches
- * it on again with PATCH.
+ * it on again with PATCH; one whose key has ended then belongs to the key that does so.
  */
 export const DISABLE_REASONS = {
   gone: 'The receiver answered 410 Gone.',
   failing: 'Nothing could be delivered for five days.',
+  key_revoked: 'The key that made it was revoked.',
+  key_expired: 'The key that made it has expired.',
 } as const
 export type DisableReason = keyof typeof DISABLE_REASONS
 
@@ -19,4 +21,8 @@ export function disableReason(
   if (failure.status === GONE_STATUS) return 'gone'
   if (failingSinceMs !== null && failure.atMs - failingSinceMs >= FAILING_LIMIT_MS) return 'failing'
   return undefined
+}
+
+export function isKeyEnd(reason: string | null | undefined): reason is 'key_revoked' | 'key_expired' {
+  return reason === 'key_revoked' || reason === 'key_expired'
 }

@@ -26,6 +26,9 @@ export interface Lane {
   pausedUntilMs: number
   pauseReason: PauseReason | undefined
   failingSinceMs: number | null
+  /** When the events that wait for a batch are sent, whether it is full or not; undefined while none waits. */
+  batchDueMs: number | undefined
+  batchTimer: NodeJS.Timeout | undefined
   /** The checked address and the signer, as long as neither can have changed. */
   target: Target | undefined
   readonly breaker: Breaker
@@ -57,9 +60,18 @@ export function createLane(subscription: SubscriptionRecord, clock: Clock): Lane
     pausedUntilMs: 0,
     pauseReason: undefined,
     failingSinceMs: subscription.failingSinceMs,
+    batchDueMs: undefined,
+    batchTimer: undefined,
     target: undefined,
     breaker: createBreaker(BREAKER, clock),
   }
+}
+
+/** How many jobs are to be claimed now; 0 while those at hand are enough. */
+export function claimNow(lane: Lane): number {
+  if (lane.subscription.batch) return Math.max(0, BATCH_EVENTS - lane.buffer.length)
+  const wanted = claimSize(lane)
+  return lane.buffer.length < wanted / 2 ? wanted : 0
 }
 
 /** When many tries are under way, those who wait for their first slots come before the others' next. */
@@ -69,7 +81,6 @@ export function slotsOf(lane: Lane, crowded: boolean): number {
 }
 
 /** How many jobs are claimed at a time. */
-export function claimSize(lane: Lane): number {
-  if (lane.subscription.batch) return BATCH_EVENTS
+function claimSize(lane: Lane): number {
   return lane.slow || lane.breaker.state() !== 'closed' ? SLOW_SLOTS : FAST_AHEAD
 }

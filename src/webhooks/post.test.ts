@@ -144,6 +144,40 @@ test('silence, half an answer, an endless body and things that are not HTTP', as
   assert.match((await other.post()).error ?? '', /not understood/)
 })
 
+test('a receiver that floods interim answers or trailers is cut off, and so is one that drips them', async (t) => {
+  const again = { interim: 'HTTP/1.1 100 Continue\r\n\r\n', trailer: 'A: b\r\n' }
+  const trailers = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n'
+  for (const [kind, everyMs] of [
+    ['interim', 0],
+    ['interim', 100],
+    ['trailer', 0],
+    ['trailer', 100],
+  ] as const) {
+    let isOpen = true
+    let sent = 0
+    const flood = await setUp(t, (_request, socket) => {
+      socket.on('close', () => {
+        isOpen = false
+      })
+      const text = everyMs === 0 ? again[kind].repeat(1_000) : again[kind]
+      const go = () => {
+        if (!isOpen) return
+        sent += text.length
+        socket.write(text, () => (everyMs === 0 ? setImmediate(go) : setTimeout(go, everyMs)))
+      }
+      setTimeout(go, 1)
+      return kind === 'trailer' ? trailers : undefined
+    })
+    const startedMs = performance.now()
+    const { status, error } = await flood.post()
+    assert.ok(performance.now() - startedMs < 2_000, `${kind} ends at its time`)
+    if (kind === 'trailer') assert.equal(status, 200, 'the status was given')
+    else assert.match(error ?? '', everyMs === 0 ? /not understood/ : /no answer within/)
+    while (isOpen) await new Promise((resolve) => setTimeout(resolve, 5))
+    assert.ok(sent < 5_000_000, `${sent} bytes were taken`)
+  }
+})
+
 test('a poster that is closed ends what is under way and begins nothing', async (t) => {
   const { post, poster, requests } = await setUp(t, () => undefined)
   const waiting = post()

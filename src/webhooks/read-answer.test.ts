@@ -108,6 +108,44 @@ const BAD: Record<string, string> = {
   'a size line without end': `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'0'.repeat(2_000)}`,
 }
 
+const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
+const FLOODS: Record<string, { begin: string; again: string; status: number | undefined }> = {
+  'short interim answers': { begin: '', again: 'HTTP/1.1 100 Continue\r\n\r\n', status: undefined },
+  'long interim answers': {
+    begin: '',
+    again: `HTTP/1.1 103 Early Hints\r\nLink: <${'x'.repeat(4_000)}>\r\n\r\n`,
+    status: undefined,
+  },
+  'short trailers': { begin: `${CHUNKED}0\r\n`, again: 'A: b\r\n', status: 200 },
+  'long trailers': { begin: `${CHUNKED}0\r\n`, again: `A: ${'b'.repeat(1_000)}\r\n`, status: 200 },
+  'chunk extensions': { begin: CHUNKED, again: `1;${'x'.repeat(1_000)}\r\nx\r\n`, status: 200 },
+  'chunks of one byte': { begin: CHUNKED, again: '1\r\nx\r\n', status: 200 },
+}
+
+for (const [name, { begin, again, status }] of Object.entries(FLOODS)) {
+  test(`a flood of ${name} is cut before it is half a megabyte long`, () => {
+    const reader = createAnswerReader()
+    let sent = 0
+    const send = (text: string) => {
+      sent += text.length
+      return reader.read(Buffer.from(text, 'latin1'))
+    }
+    assert.throws(() => {
+      if (begin !== '') send(begin)
+      while (sent < 1_000_000) assert.equal(send(again), false)
+    }, AnswerError)
+    assert.ok(sent < 500_000, `${sent} bytes were read`)
+    assert.equal(reader.head?.status, status, 'the status that was given stands')
+  })
+}
+
+test('ten interim answers and a short trailer are nothing unusual', () => {
+  const reader = createAnswerReader()
+  const interim = 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(10)
+  assert.equal(reader.read(Buffer.from(`${interim}${CHUNKED}2\r\nok\r\n0\r\nDigest: x\r\n\r\n`)), true)
+  assert.equal(reader.beginning(), 'ok')
+})
+
 for (const [name, text] of Object.entries(BAD)) {
   test(`${name} is refused`, () => {
     assert.throws(() => createAnswerReader().read(Buffer.from(text, 'latin1')), AnswerError)

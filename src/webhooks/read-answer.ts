@@ -7,7 +7,8 @@
  *    │ └──▶ body until the connection ends ──(end)──────────▶ complete
  *    └ 1xx
  *
- * Whatever is not plainly HTTP is an error and ends the connection: a reader that guesses could take one answer
+ * Every part has its bound, also those that a receiver could send for ever: interim answers, chunk sizes with
+ * extensions, trailers. Whatever is not plainly HTTP is an error and ends the connection: a reader that guesses could take one answer
  * for the next one's.
  */
 export interface AnswerReader {
@@ -41,9 +42,16 @@ export const LONGEST_BODY_BYTES = 65_536
 /** What is kept of a body, and of a head. */
 export const KEPT_BODY_BYTES = 1_024
 export const KEPT_HEAD_CHARACTERS = 1_024
+/** Of all heads together, those of interim answers included. */
 const LONGEST_HEAD_BYTES = 16_384
+const MAX_INTERIM_ANSWERS = 10
+const MAX_TRAILER_BYTES = 8_192
+/** Sizes of chunks and their extensions: a body in chunks of one byte fits, a flood does not. */
+const MAX_FRAMING_BYTES = 4 * LONGEST_BODY_BYTES
 const LONGEST_LINE_BYTES = 1_024
 const EMPTY = Buffer.alloc(0)
+const HEAD_END_BYTES = 4
+const LINE_END_BYTES = 2
 const CR = 13
 const LF = 10
 
@@ -55,6 +63,10 @@ export function createAnswerReader(): AnswerReader {
   let rest: Buffer = EMPTY
   let left = 0
   let bodyBytes = 0
+  let headBytes = 0
+  let interimAnswers = 0
+  let framingBytes = 0
+  let trailerBytes = 0
   let kept: Buffer = EMPTY
 
   /** Takes a line of the pending bytes, without its end; undefined when it is not whole yet. */
@@ -84,13 +96,16 @@ export function createAnswerReader(): AnswerReader {
   const steps: Record<Exclude<Phase, 'complete'>, () => boolean> = {
     head() {
       const end = rest.indexOf('\r\n\r\n')
-      if (end > LONGEST_HEAD_BYTES || (end === -1 && rest.length > LONGEST_HEAD_BYTES)) {
-        throw new AnswerError('the head is too long')
-      }
+      const room = LONGEST_HEAD_BYTES - headBytes
+      if (end > room || (end === -1 && rest.length > room)) throw new AnswerError('the head is too long')
       if (end === -1) return false
+      headBytes += end + HEAD_END_BYTES
       const read = readHead(rest.toString('latin1', 0, end))
-      rest = rest.subarray(end + 4)
-      if (read.status < 200) return true
+      rest = rest.subarray(end + HEAD_END_BYTES)
+      if (read.status < 200) {
+        if (++interimAnswers > MAX_INTERIM_ANSWERS) throw new AnswerError('too many interim answers')
+        return true
+      }
       head = read
       left = read.length
       phase = read.body === 'length' && left === 0 ? 'complete' : PHASE_OF[read.body]
@@ -109,6 +124,8 @@ export function createAnswerReader(): AnswerReader {
     size() {
       const line = takeLine(LONGEST_LINE_BYTES)
       if (line === undefined) return false
+      framingBytes += line.length + LINE_END_BYTES
+      if (framingBytes > MAX_FRAMING_BYTES) throw new AnswerError('the chunks say too much about themselves')
       const digits = /^([0-9a-f]{1,8})[ \t]*(?:;|$)/i.exec(line)?.[1]
       if (digits === undefined) throw new AnswerError('a chunk has no size')
       left = Number.parseInt(digits, 16)
@@ -130,8 +147,11 @@ export function createAnswerReader(): AnswerReader {
     },
     trailer() {
       const line = takeLine(LONGEST_LINE_BYTES)
+      if (line === undefined) return false
+      trailerBytes += line.length + LINE_END_BYTES
+      if (trailerBytes > MAX_TRAILER_BYTES) throw new AnswerError('the trailer is too long')
       if (line === '') phase = 'complete'
-      return line !== undefined
+      return true
     },
   }
 

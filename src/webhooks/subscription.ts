@@ -8,7 +8,9 @@ import type { Clock } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { EventStore } from '../store/events.ts'
 import type { DeliveryRecord, JobsStore, SubscriptionPatch, SubscriptionRecord } from '../store/jobs.ts'
+import type { Credits } from './credits.ts'
 import { type Attempt, deliver, signerOf } from './deliver.ts'
+import { isKeyEnd } from './disable.ts'
 import { type Guard, TargetError } from './guard.ts'
 import { ownSubscription } from './own-subscription.ts'
 import type { Poster } from './post.ts'
@@ -29,7 +31,7 @@ export interface Subscriptions {
   ): Promise<DeliveryRecord[]>
   /** Sends a sample event at once; nothing is charged or kept. */
   test(accountId: string, id: string): Promise<Attempt & { id: string; eventId: string }>
-  /** Plans what the log still has of a range anew. */
+  /** Plans what the log still has of a range anew, as far as credits and what waits already allow. */
   replay(accountId: string, id: string, range: ReplayRange): Promise<Replay>
 }
 
@@ -63,7 +65,10 @@ export type ReplayRange = ({ readonly afterSeq: number } | { readonly sinceMs: n
 }
 
 export interface Replay {
+  /** New deliveries. */
   readonly events: number
+  /** Events of the range that wait to be delivered anyway. */
+  readonly alreadyPending: number
   readonly afterSeq: number
   readonly upToSeq: number
   /** Where to go on when the range was longer than one call replays. */
@@ -73,6 +78,11 @@ export interface Replay {
 }
 
 const REPLAY_EVENTS = 10_000
+/** What is looked at in one call: events that wait already cost a look too. */
+const MAX_REPLAY_LOOKS = 2 * REPLAY_EVENTS
+/** With that many waiting, for one webhook or for the account, nothing is planned again. */
+export const MAX_REPLAY_BACKLOG = { subscription: 10_000, account: 50_000 }
+const BACKLOG_RETRY_S = 60
 const REPLAY_PAGE = 500
 const REPLAY_PAGE_BYTES = 1024 * 1024
 const ID_BYTES = 10
@@ -85,6 +95,7 @@ export function createSubscriptions(deps: {
   poster: Poster
   box: SecretBox
   clock: Clock
+  credits: Pick<Credits, 'available'>
   /** How far the log is planned: what comes after arrives anyway. */
   plannedSeq: () => number
   /** Subscriptions were changed here. */
@@ -107,6 +118,29 @@ export function createSubscriptions(deps: {
     if (updated === undefined) throw new ApiError('not_found', `There is no webhook ${id}.`, { param: 'id' })
     await deps.onChange()
     return updated
+  }
+
+  /** Each event costs a credit when it is delivered: no more of them are planned than the credits pay for. */
+  async function roomFor(subscription: SubscriptionRecord): Promise<number> {
+    const { id: subscriptionId, accountId } = subscription
+    const { subscription: ofOne, account: ofAll } = MAX_REPLAY_BACKLOG
+    const waiting = await store.backlog({ subscriptionId, accountId, limit: ofAll })
+    const room = Math.min(ofOne - waiting.ofSubscription, ofAll - waiting.ofAccount)
+    if (room < 1) {
+      const which = waiting.ofSubscription >= ofOne ? 'this webhook' : 'the webhooks of this account'
+      throw new ApiError(
+        'rate_limited',
+        `So many events wait for ${which} already that nothing is replayed before they are delivered.`,
+        { reason: 'replay_backlog', retry_after: BACKLOG_RETRY_S },
+        [['Retry-After', String(BACKLOG_RETRY_S)]],
+      )
+    }
+    const paid = (await deps.credits.available(subscription)) - waiting.ofAccount
+    if (paid < 1) {
+      const text = 'The credits that are left do not pay for more deliveries than those that wait already.'
+      throw new ApiError('credits_exhausted', text, { reason: 'balance' })
+    }
+    return Math.min(REPLAY_EVENTS, room, paid)
   }
 
   return {
@@ -163,6 +197,8 @@ export function createSubscriptions(deps: {
         ...(active === undefined ? {} : { active }),
         // Whoever switches it on again starts with a clean record.
         ...(active === true ? { disabledReason: null, disabledAtMs: null, failingSinceMs: null } : {}),
+        // The key that made it has ended: it belongs to the one that switches it on.
+        ...(active === true && isKeyEnd(found.disabledReason) ? { keyId: owner.keyId } : {}),
       })
     },
     async rotate(accountId, id) {
@@ -198,11 +234,13 @@ export function createSubscriptions(deps: {
       const { upToSeq = Number.POSITIVE_INFINITY, untilMs } = range
       const beforeEnd = untilMs === undefined ? upToSeq : Math.min(upToSeq, await events.seqBefore(untilMs))
       const untilSeq = Math.min(deps.plannedSeq(), beforeEnd)
+      const most = await roomFor(found)
       let cursor = afterSeq
       let count = 0
+      let looked = 0
       let more = cursor < untilSeq
-      while (more && count < REPLAY_EVENTS) {
-        const limit = Math.min(REPLAY_PAGE, REPLAY_EVENTS - count)
+      while (more && count < most && looked < MAX_REPLAY_LOOKS) {
+        const limit = Math.min(REPLAY_PAGE, most - count)
         const page = await events.after({
           afterSeq: cursor,
           untilSeq,
@@ -210,18 +248,20 @@ export function createSubscriptions(deps: {
           limit,
           maxBytes: REPLAY_PAGE_BYTES,
         })
-        await store.enqueue({
+        const planned = await store.enqueue({
           events: page.events.map(({ seq, id: eventId, kind, text }) => ({ seq, id: eventId, kind, text })),
           jobs: page.events.map(({ seq }) => ({ subscriptionId: id, seq })),
           nowMs: clock.now(),
         })
-        count += page.events.length
+        count += planned.filter(({ isNew }) => isNew).length
+        looked += planned.length
         cursor = Math.max(cursor, page.upToSeq)
         more = page.more
       }
       if (count > 0) deps.onPlanned(id)
       return {
         events: count,
+        alreadyPending: looked - count,
         afterSeq,
         upToSeq: more ? cursor : Math.max(afterSeq, untilSeq),
         nextAfterSeq: more ? cursor : null,

@@ -176,6 +176,41 @@ test('a batch subscription gets up to 100 events in one POST with one signature'
   assert.equal(await rig.creditsUsed(owner.accountId), 250)
 })
 
+test('events of a batch that come one by one leave together, 200 ms after the first or when there are 100', async (t) => {
+  const { rig, subscribe } = await setUp(t)
+  const receiver = await startReceiver()
+  await subscribe(receiver, { batch: true })
+  const startedMs = performance.now()
+  for (let i = 0; i < 8; i++) {
+    await rig.emitBlocks(1)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  const emittedMs = performance.now() - startedMs
+  await until('8 events', () => receiver.accepted.size === 8)
+  assert.ok(receiver.received.length <= Math.ceil(emittedMs / 200) + 1, `${receiver.received.length} posts`)
+  assert.ok(performance.now() - startedMs >= 200, 'the first waits for the others')
+
+  const before = receiver.received.length
+  await rig.emitBlocks(1)
+  await until('one event alone', () => receiver.accepted.size === 9)
+  assert.equal(receiver.received.length, before + 1)
+  assert.ok(receiver.received.at(-1)?.body.startsWith('['), 'an array too')
+})
+
+test('a batch that fails is tried again as one batch', async (t) => {
+  const { rig, subscribe } = await setUp(t, { retryDelaysMs: [1_000] })
+  const receiver = await startReceiver(status(503))
+  await subscribe(receiver, { batch: true })
+  await rig.emitBlocks(60)
+  await until('a failed try', () => receiver.received.length >= 1)
+  receiver.answer = accept
+  await until('60 events', () => receiver.accepted.size === 60)
+  assert.deepEqual(
+    receiver.received.map(({ events }) => events.length),
+    [60, 60],
+  )
+})
+
 test('exhausted credits pause the delivery and keep the events; new credits bring them', async (t) => {
   const { rig, owner, subscribe } = await setUp(t)
   const { accountId } = owner

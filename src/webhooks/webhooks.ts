@@ -5,7 +5,7 @@ import type { Logger } from '../kit/log.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { EventStore } from '../store/events.ts'
 import type { JobsStore } from '../store/jobs.ts'
-import type { Credits, PauseReason } from './credits.ts'
+import type { Credits, EndReason, PauseReason } from './credits.ts'
 import { createDeliveryLog, type DeliveryLog } from './delivery-log.ts'
 import { createExpectedEvents, type ExpectedKind } from './expected-events.ts'
 import { createGuard, type Resolve } from './guard.ts'
@@ -22,6 +22,8 @@ export interface Webhooks {
   /** What a day of each kind of event brings and costs. */
   readonly expected: () => Promise<ExpectedKind[]>
   pauseOf(subscriptionId: string): PauseReason | undefined
+  /** Accounts or keys were changed: webhooks whose key has ended stop. */
+  accountsChanged(accountIds: readonly string[]): void
   status(): Promise<{ pending: number; oldest_pending_seconds: number }>
   close(): Promise<void>
 }
@@ -47,6 +49,11 @@ export interface WebhooksDeps {
 const REFRESH_MS = 1_000
 const PRUNE_MS = 600_000
 const HISTORY_MS = 7 * 24 * 3_600_000
+/** Keys expire by themselves: nobody announces it. */
+const KEY_CHECK_MS = 30_000
+const KEY_CHECK_SLICE = 200
+/** One round of pruning takes a part; more follow while there is more, but not for ever. */
+const MAX_PRUNE_ROUNDS = 200
 
 export async function startWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   const { store, events, tail, credits, box, clock, log } = deps
@@ -67,6 +74,7 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     box,
     clock,
     log,
+    onKeyEnd: (id, reason) => void endWebhook(id, reason).catch(onEndFailed),
     onDisabled: (id) => {
       log.warn({ subscription: id }, 'a webhook was switched off')
       reload().catch((err) => log.error({ err }, 'webhooks could not be read again'))
@@ -74,7 +82,29 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     ...(deps.retryDelaysMs ? { retryDelaysMs: deps.retryDelaysMs } : {}),
     ...(deps.leaseMs ? { leaseMs: deps.leaseMs } : {}),
   })
+  const endWebhook = async (id: string, reason: EndReason) => {
+    await store.updateSubscription(id, {
+      active: false,
+      disabledReason: reason,
+      disabledAtMs: clock.now(),
+    })
+    log.warn({ subscription: id, reason }, 'a webhook ended with its key')
+    await reload()
+  }
+  const onEndFailed = (err: unknown) => log.error({ err }, 'a webhook could not be switched off')
+  /** Of some accounts, or of all. */
+  const checkKeys = async (accountIds?: readonly string[]) => {
+    const due = [...book.all.values()].filter(
+      ({ active, accountId }) => active && (accountIds === undefined || accountIds.includes(accountId)),
+    )
+    for (const [index, subscription] of due.entries()) {
+      const reason = await credits.endOf(subscription)
+      if (reason !== undefined) await endWebhook(subscription.id, reason)
+      if (index % KEY_CHECK_SLICE === KEY_CHECK_SLICE - 1) await new Promise(setImmediate)
+    }
+  }
   await reload()
+  await checkKeys()
   const planner = await startPlanner({
     store,
     events,
@@ -89,9 +119,11 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     reload().catch((err) => log.error({ err }, 'webhooks could not be read again'))
   }, REFRESH_MS)
   const pruning = setInterval(() => {
-    store.prune(clock.now() - HISTORY_MS).catch((err) => log.error({ err }, 'pruning deliveries failed'))
+    pruneAll(store, clock.now() - HISTORY_MS).catch((err) => log.error({ err }, 'pruning deliveries failed'))
   }, PRUNE_MS)
   pruning.unref()
+  const keyChecks = setInterval(() => void checkKeys().catch(onEndFailed), KEY_CHECK_MS)
+  keyChecks.unref()
 
   return {
     subscriptions: createSubscriptions({
@@ -102,6 +134,7 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       poster,
       box,
       clock,
+      credits,
       plannedSeq: () => planner.position,
       onChange: reload,
       onPlanned: (id) => worker.wake([id]),
@@ -109,6 +142,10 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     expected: createExpectedEvents({ events, network: deps.network, clock }),
     deliveries: createDeliveryLog({ store, events, clock, onDue: (id) => worker.wake([id]) }),
     pauseOf: (id) => worker.pauseOf(id),
+    accountsChanged(accountIds) {
+      credits.forget(accountIds)
+      checkKeys(accountIds).catch(onEndFailed)
+    },
     async status() {
       const { count, oldestAtMs } = await store.pending()
       const ageMs = oldestAtMs === null ? 0 : clock.now() - oldestAtMs
@@ -117,10 +154,22 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
     async close() {
       clearInterval(refreshing)
       clearInterval(pruning)
+      clearInterval(keyChecks)
       stopListening()
       await planner.close()
       await worker.close()
       book.close()
     },
   }
+}
+
+/** More than a busy service adds between two times, a part at a time. */
+export async function pruneAll(store: Pick<JobsStore, 'prune'>, beforeMs: number): Promise<number> {
+  let forgotten = 0
+  for (let round = 0; round < MAX_PRUNE_ROUNDS; round++) {
+    const some = await store.prune(beforeMs)
+    forgotten += some
+    if (some === 0) break
+  }
+  return forgotten
 }

@@ -2,11 +2,11 @@ import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { Job, JobsStore, Outcome, SubscriptionRecord, Tried } from '../store/jobs.ts'
-import type { Credits, PauseReason, Reservation } from './credits.ts'
+import type { Credits, EndReason, PauseReason, Reservation } from './credits.ts'
 import { type Attempt, BATCH_EVENTS, deliver, parcelOf, signerOf } from './deliver.ts'
-import { disableReason } from './disable.ts'
+import { disableReason, isKeyEnd } from './disable.ts'
 import type { Guard } from './guard.ts'
-import { claimSize, createLane, type Lane, SLOW_ANSWER_MS, slotsOf, type Target } from './lane.ts'
+import { claimNow, createLane, type Lane, SLOW_ANSWER_MS, slotsOf, type Target } from './lane.ts'
 import type { Poster } from './post.ts'
 import { retryDelayMs } from './schedule.ts'
 import { createSettlement, refOf } from './settlement.ts'
@@ -42,6 +42,8 @@ export interface WorkerDeps {
   readonly log: Logger
   /** The service switched a subscription off. */
   readonly onDisabled: (subscriptionId: string) => void
+  /** A subscription is to be switched off because its key has ended. */
+  readonly onKeyEnd: (subscriptionId: string, reason: EndReason) => void
   readonly retryDelaysMs?: readonly number[]
   readonly leaseMs?: number
 }
@@ -69,6 +71,8 @@ const MOST_SLOW_IN_FLIGHT = 500
 const MOST_IN_FLIGHT = 3_000
 const AGE_CHECK_MS = 250
 const CLOSE_LIMIT_MS = 3_000
+/** An event of a batch waits so long for others to come along. */
+export const BATCH_WAIT_MS = 200
 
 export function startWorker(deps: WorkerDeps): Worker {
   const { store, credits, guard, poster, box, clock, log } = deps
@@ -100,14 +104,41 @@ export function startWorker(deps: WorkerDeps): Worker {
   function pump(lane: Lane): void {
     if (closed || !lane.subscription.active || clock.now() < lane.pausedUntilMs) return
     while (hasRoom(lane)) {
-      if (lane.buffer.length === 0) break
+      if (lane.buffer.length === 0 || isGathering(lane)) break
       if (!lane.breaker.tryEnter()) break
       const take = lane.subscription.batch ? BATCH_EVENTS : 1
       void run(lane, lane.buffer.splice(0, take))
     }
-    const wanted = claimSize(lane)
-    if (lane.hungry && lane.buffer.length < wanted / 2 && lane.breaker.state() !== 'open')
-      void claim(lane, wanted)
+    const wanted = claimNow(lane)
+    if (lane.hungry && wanted > 0 && lane.breaker.state() !== 'open') void claim(lane, wanted)
+  }
+
+  /** A batch that is not full is held back until its first event has waited long enough. */
+  function isGathering(lane: Lane): boolean {
+    const { subscription, buffer } = lane
+    if (!subscription.batch || buffer.length >= BATCH_EVENTS) {
+      stopGathering(lane)
+      return false
+    }
+    const nowMs = clock.now()
+    lane.batchDueMs ??= nowMs + BATCH_WAIT_MS
+    const leftMs = lane.batchDueMs - nowMs
+    // A clock that was set back would hold them for as long.
+    if (leftMs <= 0 || leftMs > BATCH_WAIT_MS) {
+      stopGathering(lane)
+      return false
+    }
+    lane.batchTimer ??= setTimeout(() => {
+      lane.batchTimer = undefined
+      pump(lane)
+    }, leftMs)
+    return true
+  }
+
+  function stopGathering(lane: Lane): void {
+    clearTimeout(lane.batchTimer)
+    lane.batchTimer = undefined
+    lane.batchDueMs = undefined
   }
 
   async function claim(lane: Lane, limit: number): Promise<void> {
@@ -184,7 +215,8 @@ export function startWorker(deps: WorkerDeps): Worker {
     const reserved = await credits.reserve(subscription, taken.length)
     if (!reserved.ok) {
       lane.breaker.release()
-      pause(lane, reserved.reason, taken)
+      if (isKeyEnd(reserved.reason)) end(lane, reserved.reason, taken)
+      else pause(lane, reserved.reason, taken)
       return
     }
     lane.pauseReason = undefined
@@ -244,6 +276,13 @@ export function startWorker(deps: WorkerDeps): Worker {
     settlement.giveBack([...jobs, ...lane.buffer.splice(0)], nowMs)
   }
 
+  /** The key that stands for the webhook has ended, and so does the webhook. */
+  function end(lane: Lane, reason: EndReason, jobs: readonly Job[]): void {
+    settlement.giveBack([...jobs, ...lane.buffer.splice(0)], clock.now())
+    lane.subscription = { ...lane.subscription, active: false }
+    deps.onKeyEnd(lane.id, reason)
+  }
+
   function note(lane: Lane, jobs: readonly Job[], attempt: Attempt): void {
     const { atMs, status, durationMs, delivered } = attempt
     lane.slow = durationMs >= SLOW_ANSWER_MS
@@ -260,8 +299,10 @@ export function startWorker(deps: WorkerDeps): Worker {
       lane.failingSinceMs ??= atMs
       const disable = disableReason({ status, atMs }, lane.failingSinceMs)
       const state = { subscriptionId: lane.id, ok: false, atMs, disable: disable ?? null }
+      // What was sent together is tried again together.
+      const jitter = Math.random()
       settlement.add(
-        jobs.map((job) => failureOf(job, attempt)),
+        jobs.map((job) => failureOf(job, attempt, jitter)),
         state,
       )
       if (disable !== undefined) switchOff(lane)
@@ -269,8 +310,8 @@ export function startWorker(deps: WorkerDeps): Worker {
   }
 
   /** What waits when a subscription is switched off goes on when it is switched on again. */
-  function failureOf(job: Job, attempt: Attempt): Outcome {
-    const delayMs = retryDelayMs(job.failures + 1, attempt.retryAfterMs, Math.random, deps.retryDelaysMs)
+  function failureOf(job: Job, attempt: Attempt, jitter: number): Outcome {
+    const delayMs = retryDelayMs(job.failures + 1, attempt.retryAfterMs, () => jitter, deps.retryDelaysMs)
     return delayMs === undefined
       ? { kind: 'failed', ...triedOf(job, attempt) }
       : { kind: 'retry', dueAtMs: attempt.atMs + delayMs, ...triedOf(job, attempt) }
@@ -320,6 +361,7 @@ export function startWorker(deps: WorkerDeps): Worker {
         if (subscriptions.has(id)) continue
         lanes.delete(id)
         starved.delete(lane)
+        stopGathering(lane)
       }
       for (const [id, subscription] of subscriptions) {
         const lane = lanes.get(id)
@@ -337,7 +379,10 @@ export function startWorker(deps: WorkerDeps): Worker {
       closed = true
       clearInterval(timer)
       clearInterval(ageTimer)
-      for (const lane of lanes.values()) settlement.giveBack(lane.buffer.splice(0), clock.now())
+      for (const lane of lanes.values()) {
+        stopGathering(lane)
+        settlement.giveBack(lane.buffer.splice(0), clock.now())
+      }
       await idle(CLOSE_LIMIT_MS)
       cut = true
       poster.close()

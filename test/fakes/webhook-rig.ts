@@ -36,7 +36,10 @@ export async function startRig(options: RigOptions = {}) {
   const accounts = createAccounts({ store: accountsStore, plans, clock })
   const ledger = new Ledger({ store: accountsStore, clock, log })
   const unwatch = accountsStore.watch({
-    onAccounts: (ids) => ledger.reload(ids),
+    onAccounts: (ids) => {
+      ledger.reload(ids)
+      webhooks.accountsChanged(ids)
+    },
     onWanted: () => ledger.yieldLeases(),
   })
   const chain = openSqliteChain({ file: join(folder, 'test-chain.db') })

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Claim, Health, LogEnd } from '../jobs.ts'
+import type { Claim, Enqueued, Health, LogEnd } from '../jobs.ts'
 import { subscriptionWriters } from './jobs-subscriptions.ts'
 import { type ClaimedRow, deliveryId, type OutcomeRow, type PlannedRows } from './jobs-wire.ts'
 
@@ -24,6 +24,7 @@ export function jobOperations(db: DatabaseSync) {
   const insertJob = db.prepare(
     'INSERT INTO jobs (subscription_id, payload, created_at, due_at) VALUES (?, ?, ?, ?)',
   )
+  const waitingFor = db.prepare('SELECT number FROM jobs WHERE payload = ? AND subscription_id = ? LIMIT 1')
   const due = db.prepare(
     `SELECT j.number, j.failures, p.seq, p.event_id, p.kind, p.body FROM jobs j JOIN payloads p ON p.id = j.payload
      WHERE j.subscription_id = ? AND j.due_at <= ? ORDER BY j.due_at, j.number LIMIT ?`,
@@ -32,13 +33,22 @@ export function jobOperations(db: DatabaseSync) {
   const lease = db.prepare('UPDATE jobs SET due_at = ? WHERE number = ?')
   const hasten = db.prepare('UPDATE jobs SET due_at = min(due_at, ?) WHERE number = ?')
   const settling = settler(db)
-  const write = ({ events, jobs, nowMs }: PlannedRows): number[] => {
+  const write = ({ events, jobs, nowMs }: PlannedRows, add = addJob): Enqueued[] => {
     const payloads = new Map(events.map((event) => [event[0], payloadOf(event)]))
     return jobs.map(([subscriptionId, seq]) => {
       const payload = payloads.get(seq)
       if (payload === undefined) throw new RangeError(`the event ${seq} of a job was not given`)
-      return Number(insertJob.run(subscriptionId, payload, nowMs, nowMs).lastInsertRowid)
+      return add(subscriptionId, payload, nowMs)
     })
+  }
+  const addJob = (subscriptionId: string, payload: number, nowMs: number): Enqueued => {
+    const number = Number(insertJob.run(subscriptionId, payload, nowMs, nowMs).lastInsertRowid)
+    return { deliveryId: deliveryId(subscriptionId, number), isNew: true }
+  }
+  const addOnce: typeof addJob = (subscriptionId, payload, nowMs) => {
+    const known = waitingFor.get(payload, subscriptionId)
+    if (known === undefined) return addJob(subscriptionId, payload, nowMs)
+    return { deliveryId: deliveryId(subscriptionId, Number(known.number)), isNew: false }
   }
   const payloadOf = (event: PlannedRows['events'][number]): number => {
     const [seq, id, , text] = event
@@ -68,8 +78,7 @@ export function jobOperations(db: DatabaseSync) {
       writeMark.run(POSITION, upTo)
       return true
     },
-    enqueue: (planned: PlannedRows): string[] =>
-      write(planned).map((number, index) => deliveryId(planned.jobs[index]?.[0] ?? '', number)),
+    enqueue: (planned: PlannedRows): Enqueued[] => write(planned, addOnce),
     claim({ subscriptionId, limit, nowMs, leaseUntilMs }: Claim): ClaimedRow[] {
       const rows = due.all(subscriptionId, nowMs, limit) as unknown as ClaimedRow[]
       for (const [number] of rows) lease.run(leaseUntilMs, number)

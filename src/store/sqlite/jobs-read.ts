@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { DeliveryRecord, EventText } from '../jobs.ts'
+import type { Backlog, DeliveryRecord, EventText, JobsStore } from '../jobs.ts'
 import { numberOrNull, subscriptionReaders, textOrNull } from './jobs-subscriptions.ts'
 import { deliveryId } from './jobs-wire.ts'
 
@@ -16,6 +16,14 @@ export function jobReaders(db: DatabaseSync) {
   )
   const pending = db.prepare(
     'SELECT COUNT(*) AS n, (SELECT created_at FROM jobs ORDER BY number LIMIT 1) AS oldest FROM jobs',
+  )
+  const backlogOf = db.prepare(
+    'SELECT COUNT(*) AS n FROM (SELECT 1 FROM jobs WHERE subscription_id = ? LIMIT ?)',
+  )
+  const backlogOfAccount = db.prepare(
+    `SELECT COUNT(*) AS n FROM (
+       SELECT 1 FROM subscriptions s JOIN jobs j ON j.subscription_id = s.id
+       WHERE s.account_id = ? AND s.active = 1 LIMIT ?)`,
   )
   const deliveries = db.prepare(
     `SELECT * FROM (
@@ -39,6 +47,10 @@ export function jobReaders(db: DatabaseSync) {
     },
     waiting: () =>
       waiting.all().map((row) => ({ subscriptionId: String(row.id), dueAtMs: Number(row.due_at) })),
+    backlog: ({ subscriptionId, accountId, limit }: Parameters<JobsStore['backlog']>[0]): Backlog => ({
+      ofSubscription: Number(backlogOf.get(subscriptionId, limit)?.n ?? 0),
+      ofAccount: Number(backlogOfAccount.get(accountId, limit)?.n ?? 0),
+    }),
     pending: () => {
       const row = pending.get()
       return { count: Number(row?.n ?? 0), oldestAtMs: numberOrNull(row?.oldest) }

@@ -12,6 +12,7 @@ const COLUMNS: Record<keyof SubscriptionPatch, string> = {
   addresses: 'addresses',
   batch: 'batch',
   active: 'active',
+  keyId: 'key_id',
   disabledReason: 'disabled_reason',
   disabledAtMs: 'disabled_at',
   secret: 'secret',

@@ -193,8 +193,16 @@ test('a text is kept once however many wait for it, and an event that a job name
   await startAt(store, 'log', 0)
   await plan(store, 0, [1])
   const job = { subscriptionId: 'wh_a', seq: 1 }
-  await store.enqueue({ events: [event(1)], jobs: [job, job], nowMs: 1_000 })
-  const jobs = await claim(store, 2_000)
+  const others = ['wh_b', 'wh_c']
+  for (const id of others) await store.createSubscription(subscription(id), 10)
+  await store.enqueue({
+    events: [event(1)],
+    jobs: others.map((subscriptionId) => ({ subscriptionId, seq: 1 })),
+    nowMs: 1_000,
+  })
+  const claimOf = (subscriptionId: string) =>
+    store.claim({ subscriptionId, limit: 10, nowMs: 2_000, leaseUntilMs: 9_000 })
+  const jobs = (await Promise.all(['wh_a', ...others].map(claimOf))).flat()
   assert.deepEqual(
     jobs.map(({ event: { text } }) => text),
     ['{"seq":1}', '{"seq":1}', '{"seq":1}'],
@@ -207,6 +215,40 @@ test('a text is kept once however many wait for it, and an event that a job name
   }
   assert.equal(await store.eventText({ seq: 1, eventId: 'evt_1' }), undefined)
   await assert.rejects(store.enqueue({ events: [], jobs: [job], nowMs: 1_000 }), /was not given/)
+})
+
+test('an event that waits for a subscription is not added again, however often it is asked for', async (t) => {
+  const store = open(t)
+  for (const id of ['wh_a', 'wh_b']) await store.createSubscription(subscription(id), 10)
+  await startAt(store, 'log', 0)
+  await plan(store, 0, [1])
+  const job = { subscriptionId: 'wh_a', seq: 1 }
+  const again = await Promise.all(
+    Array.from({ length: 5 }, () =>
+      store.enqueue({ events: [event(1), event(2)], jobs: [job, job, { ...job, seq: 2 }], nowMs: 1_000 }),
+    ),
+  )
+  assert.deepEqual(
+    again.flat().filter(({ isNew }) => isNew).length,
+    1,
+    'only the second event is new, and that once',
+  )
+  assert.equal(new Set(again.flat().map(({ deliveryId }) => deliveryId)).size, 2)
+  const [other] = await store.enqueue({
+    events: [event(1)],
+    jobs: [{ subscriptionId: 'wh_b', seq: 1 }],
+    nowMs: 1_000,
+  })
+  assert.equal(other?.isNew, true, 'another subscription has its own')
+  const accountId = subscription('wh_a').accountId
+  assert.deepEqual(await store.backlog({ subscriptionId: 'wh_a', accountId, limit: 100 }), {
+    ofSubscription: 2,
+    ofAccount: 3,
+  })
+  assert.deepEqual(await store.backlog({ subscriptionId: 'wh_a', accountId, limit: 2 }), {
+    ofSubscription: 2,
+    ofAccount: 2,
+  })
 })
 
 test('where reading goes on: at the end of the first log, at its place in the same one, never beyond its end', async (t) => {

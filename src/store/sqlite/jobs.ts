@@ -35,6 +35,7 @@ export function openSqliteJobs(options: { file: string }): JobsStore {
     highestSeq: async () => read.highestSeq(),
     waiting: async () => read.waiting(),
     pending: async () => read.pending(),
+    backlog: async (query) => read.backlog(query),
     deliveries: async (query) => read.deliveries(query),
     delivery: async (subscriptionId, number) => read.delivery(subscriptionId, number),
     eventText: async (event) => read.eventText(event),

@@ -27,10 +27,11 @@ export const replayWebhook = endpoint({
     tag: 'webhooks',
     summary: 'Deliver past events again',
     description:
-      'Up to 10,000 events per call, as new deliveries. Events that are not delivered yet arrive anyway. Each costs a credit when it is delivered.',
+      'Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429).',
     example: {
       id: EXAMPLE.id,
       events: 120,
+      already_pending: 0,
       after_seq: 1000,
       up_to_seq: 2400,
       next_after_seq: null,
@@ -47,6 +48,9 @@ export const replayWebhook = endpoint({
     Type.Object({
       id: Type.String({ description: 'Id of the webhook.' }),
       events: Type.Integer({ description: 'Events that will be delivered again.' }),
+      already_pending: Type.Integer({
+        description: 'Events of the range that wait to be delivered already; they are not planned again.',
+      }),
       after_seq: Type.Integer({ description: 'Where the range began.' }),
       up_to_seq: Type.Integer({ description: 'Where it ends.' }),
       next_after_seq: orNull(Type.Integer(), 'Where to go on when there was more than one call replays.'),
@@ -54,7 +58,7 @@ export const replayWebhook = endpoint({
       credits_used: CreditsUsed,
     }),
   ),
-  errors: ['not_found'],
+  errors: ['not_found', 'credits_exhausted'],
   run: async ({ services, caller, input, body }) => {
     const range = rangeOf(body as Static<typeof AskedRange>)
     const replay = await services.webhooks.subscriptions.replay(caller.accountId, input.id, range)
@@ -63,6 +67,7 @@ export const replayWebhook = endpoint({
       value: {
         id: input.id,
         events: replay.events,
+        already_pending: replay.alreadyPending,
         after_seq: replay.afterSeq,
         up_to_seq: replay.upToSeq,
         next_after_seq: replay.nextAfterSeq,

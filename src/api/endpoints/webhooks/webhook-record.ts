@@ -31,7 +31,9 @@ export const Addresses = Type.Array(Type.String({ description: 'An address of th
   maxItems: 100_000,
   description: 'Addresses that narrow the kinds which have some; needed for utxos_changed.',
 })
-export const Batch = Type.Boolean({ description: 'Whether up to 100 events come in one POST, as an array.' })
+export const Batch = Type.Boolean({
+  description: 'Whether what is waiting, up to 100 events or 200 ms, comes in one POST as an array.',
+})
 
 export const webhookFields = {
   id: Type.String({ description: 'Id of the webhook.' }),

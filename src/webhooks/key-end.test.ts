@@ -1,0 +1,122 @@
+/** A webhook lives as long as the key that made it, or the one that took that key's place. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { startReceiver, until } from '../../test/fakes/receiver.ts'
+import { startRig } from '../../test/fakes/webhook-rig.ts'
+import { VIEWER_KEY } from '../accounts/key-ring.ts'
+
+async function setUp(t: TestContext) {
+  const rig = await startRig()
+  t.after(() => rig.close())
+  const receiver = await startReceiver()
+  t.after(() => receiver.close())
+  const owner = await rig.createOwner()
+  const subscribe = async (keyId = owner.keyId) => {
+    const asked = { url: receiver.url, kinds: ['block_added'], addresses: [], batch: false }
+    return (await rig.webhooks.subscriptions.create({ ...owner, keyId }, asked)).subscription
+  }
+  const stateOf = async (id: string) => {
+    const found = (await rig.webhooks.subscriptions.list(owner.accountId)).find((one) => one.id === id)
+    return { active: found?.active, reason: found?.disabledReason }
+  }
+  const arrives = async () => {
+    const before = receiver.accepted.size
+    await rig.emitBlocks(1)
+    await until('an event', () => receiver.accepted.size > before)
+  }
+  return { rig, receiver, owner, subscribe, stateOf, arrives }
+}
+
+test('a revoked key ends its webhooks, quiet ones too, and nothing is delivered any more', async (t) => {
+  const { rig, receiver, owner, subscribe, stateOf, arrives } = await setUp(t)
+  const { id } = await subscribe()
+  const fromDashboard = await subscribe(VIEWER_KEY)
+  await arrives()
+  await rig.accounts.revokeKey(owner.keyId)
+  await until('switched off', async () => (await stateOf(id)).active === false)
+  assert.equal((await stateOf(id)).reason, 'key_revoked')
+  assert.equal((await stateOf(fromDashboard.id)).active, true, 'that of the account itself goes on')
+  const before = receiver.received.length
+  await rig.emitBlocks(5)
+  await until('the five for the other one', () => receiver.received.length >= before + 5)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  assert.equal(receiver.received.length, before + 5, 'and none for it')
+})
+
+test('a delivery that begins after the revocation is not sent, whoever has noticed it', async (t) => {
+  const { rig, receiver, owner, subscribe } = await setUp(t)
+  const { id } = await subscribe()
+  const before = receiver.received.length
+  await rig.accounts.revokeKey(owner.keyId)
+  await rig.emitBlocks(3)
+  await until('ended', async () => {
+    const [one] = await rig.webhooks.subscriptions.list(owner.accountId)
+    return one?.id === id && one.disabledReason === 'key_revoked'
+  })
+  assert.equal(receiver.received.length, before)
+})
+
+test('an expired key ends them too', async (t) => {
+  const { rig, owner, subscribe, stateOf } = await setUp(t)
+  const { record } = await rig.accounts.createKey({
+    accountId: owner.accountId,
+    environment: 'test',
+    name: 'short',
+    expiresAtMs: Date.now() + 300,
+  })
+  const { id } = await subscribe(record.id)
+  await new Promise((resolve) => setTimeout(resolve, 350))
+  await rig.emitBlocks(1)
+  await until('switched off', async () => (await stateOf(id)).reason === 'key_expired')
+})
+
+test('a rotation hands webhooks to the new key: they outlast the old one, and end with the new one', async (t) => {
+  const { rig, owner, subscribe, stateOf, arrives } = await setUp(t)
+  const { id } = await subscribe()
+  const second = await rig.accounts.rotateKey(owner.keyId, 50)
+  const third = await rig.accounts.rotateKey(second.record.id, 0)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  await rig.accounts.revokeKey(owner.keyId)
+  await arrives()
+  assert.deepEqual(await stateOf(id), { active: true, reason: null })
+  const usage = async () => {
+    await rig.ledger.flush()
+    const rows = await rig.accounts.usage(owner.accountId, 0, Date.now())
+    return rows.map(({ keyId }) => keyId)
+  }
+  await until('the charge', async () => (await usage()).length > 0)
+  assert.deepEqual(await usage(), [third.record.id], 'and the new one pays')
+  await rig.accounts.revokeKey(third.record.id)
+  await until('switched off', async () => (await stateOf(id)).reason === 'key_revoked')
+})
+
+test('whoever switches an ended webhook on again takes it over', async (t) => {
+  const { rig, owner, subscribe, stateOf, arrives } = await setUp(t)
+  const { id } = await subscribe()
+  await rig.accounts.revokeKey(owner.keyId)
+  await until('switched off', async () => (await stateOf(id)).active === false)
+  const { record } = await rig.accounts.createKey({
+    accountId: owner.accountId,
+    environment: 'test',
+    name: 'next',
+  })
+  await rig.webhooks.subscriptions.patch({ ...owner, keyId: record.id }, id, { active: true })
+  await arrives()
+  assert.deepEqual(await stateOf(id), { active: true, reason: null })
+})
+
+test('a key that was revoked while the service was down is noticed when it starts', async (t) => {
+  const first = await startRig()
+  const owner = await first.createOwner()
+  const receiver = await startReceiver()
+  t.after(() => receiver.close())
+  const asked = { url: receiver.url, kinds: ['block_added'], addresses: [], batch: false }
+  await first.webhooks.subscriptions.create(owner, asked)
+  await first.webhooks.close()
+  await first.accounts.revokeKey(owner.keyId)
+  await first.close({ keepFiles: true })
+  const second = await startRig({ folder: first.folder })
+  t.after(() => second.close())
+  const [one] = await second.webhooks.subscriptions.list(owner.accountId)
+  assert.equal(one?.disabledReason, 'key_revoked')
+})

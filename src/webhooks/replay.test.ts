@@ -1,0 +1,99 @@
+/** Replays are deliveries like any others: each event waits once, is paid for, and there is an end to them. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { accept, startReceiver, status, until } from '../../test/fakes/receiver.ts'
+import { startRig } from '../../test/fakes/webhook-rig.ts'
+import { ApiError } from '../core/errors.ts'
+
+async function setUp(t: TestContext, answer = accept) {
+  const rig = await startRig({ webhooks: { retryDelaysMs: [3_600_000, 3_600_000] } })
+  t.after(() => rig.close())
+  const receiver = await startReceiver(answer)
+  t.after(() => receiver.close())
+  const owner = await rig.createOwner()
+  const asked = { url: receiver.url, kinds: ['block_added'], addresses: [], batch: true }
+  const { subscription } = await rig.webhooks.subscriptions.create(owner, asked)
+  const replay = () => rig.webhooks.subscriptions.replay(owner.accountId, subscription.id, { afterSeq: 0 })
+  const pending = async () => (await rig.webhooks.status()).pending
+  return { rig, receiver, owner, subscription, replay, pending }
+}
+
+test('twenty replays of events that wait add nothing', async (t) => {
+  const { rig, replay, pending } = await setUp(t, status(503))
+  await rig.emitBlocks(500)
+  await until('planned', async () => (await pending()) === 500)
+  const replays = await Promise.all(Array.from({ length: 20 }, replay))
+  assert.equal(await pending(), 500)
+  for (const one of replays) {
+    assert.equal(one.events, 0)
+    assert.equal(one.alreadyPending, 500)
+    assert.equal(one.nextAfterSeq, null)
+  }
+})
+
+test('a replay asked for many times at once is one delivery of each event, at one credit', async (t) => {
+  const { rig, receiver, owner, replay, pending } = await setUp(t)
+  await rig.emitBlocks(300)
+  await until('delivered', async () => (await pending()) === 0 && receiver.accepted.size === 300)
+  receiver.answer = status(503)
+  const replays = await Promise.all(Array.from({ length: 20 }, replay))
+  assert.equal(
+    replays.reduce((sum, { events }) => sum + events, 0),
+    300,
+  )
+  assert.equal(await pending(), 300)
+  assert.equal(await rig.creditsUsed(owner.accountId), 300, 'nothing is charged before it is delivered')
+})
+
+test('what is delivered may be replayed again, and is paid for again', async (t) => {
+  const { rig, receiver, owner, replay, pending } = await setUp(t)
+  await rig.emitBlocks(10)
+  await until('delivered', async () => (await pending()) === 0 && receiver.accepted.size === 10)
+  for (const round of [1, 2]) {
+    assert.equal((await replay()).events, 10)
+    await until('delivered again', async () => (await pending()) === 0)
+    assert.equal(await rig.creditsUsed(owner.accountId), 10 + 10 * round)
+  }
+})
+
+test('no more is planned than the credits pay for, and nothing without any', async (t) => {
+  const { rig, receiver, owner, replay, pending } = await setUp(t)
+  await rig.accounts.setCredits(owner.accountId, 70)
+  await rig.emitBlocks(50)
+  await until('delivered', async () => (await pending()) === 0 && receiver.accepted.size === 50)
+  receiver.answer = status(503)
+  const part = await replay()
+  assert.equal(part.events, 20)
+  assert.equal(part.nextAfterSeq, 20)
+  assert.equal(await pending(), 20)
+  await assert.rejects(replay(), (error) => error instanceof ApiError && error.kind === 'credits_exhausted')
+  assert.equal(await pending(), 20)
+})
+
+test('with 10,000 events waiting for a webhook a replay has to wait too', async (t) => {
+  const { rig, subscription, replay, pending } = await setUp(t, status(503))
+  await rig.webhooks.subscriptions.patch(
+    { accountId: subscription.accountId, keyId: subscription.keyId, plan: rig.plans.get('business') },
+    subscription.id,
+    { active: false },
+  )
+  await rig.emitBlocks(9_999)
+  await until('read', async () => (await rig.jobs.position()) === 9_999)
+  const events = Array.from({ length: 9_990 }, (_, i) => ({
+    seq: 20_000 + i,
+    id: `evt_${i}`,
+    kind: 'block_added',
+    text: '{}',
+  }))
+  const jobs = events.map(({ seq }) => ({ subscriptionId: subscription.id, seq }))
+  await rig.jobs.enqueue({ events, jobs, nowMs: Date.now() })
+  const part = await replay()
+  assert.equal(part.events, 10, 'as many as there is room for')
+  assert.equal(part.nextAfterSeq, 10)
+  assert.equal(await pending(), 10_000)
+  await assert.rejects(
+    replay(),
+    (error) => error instanceof ApiError && error.status === 429 && error.detail.reason === 'replay_backlog',
+  )
+  assert.equal(await pending(), 10_000)
+})
