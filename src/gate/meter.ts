@@ -25,6 +25,8 @@ export interface Meter<Services> {
 
 /** The balance can shrink between reading a page and paying for it; then the page is read again, shorter. */
 const MOST_READS = 3
+/** The longest page that any plan can have. */
+const MAX_PREVIEW_ROWS = 10_000
 
 export function createMeter<Services>(deps: {
   ledger: Ledger
@@ -177,6 +179,15 @@ export function createMeter<Services>(deps: {
     return Math.min(capped, cost.affordableRows(balance, input))
   }
 
+  /** How many rows the balance pays for; null where rows cost nothing of their own. */
+  function rowsPaidFor({ input, credential, route }: Task<Services>): number | null {
+    const { cost } = route.endpoint
+    const balance = holds.free(credential.budgets)
+    if (cost.least(input) > balance) return 0
+    const rows = cost.affordableRows(balance, input)
+    return Number.isFinite(rows) ? rows : null
+  }
+
   function exhausted(credential: Credential, price: number): ApiError {
     const [account, key] = credential.budgets
     const capped = key !== undefined && account !== undefined && key.remaining < account.remaining
@@ -196,19 +207,22 @@ export function createMeter<Services>(deps: {
         : take(task, answer, rowLimit, 1),
     async preview(task) {
       const { credential, route } = task
-      const answer = await runTask(task, {
-        rowLimit: affordableRows(task, false),
-        dryRun: true,
-        heavySlots: 0,
-      })
+      const served = affordableRows(task, false)
+      const asked = Math.min(askedRows(task), MAX_PREVIEW_ROWS)
+      const found = await runTask(task, { rowLimit: asked, dryRun: true, heavySlots: 0 })
+      const answer = found.kind === 'list' ? { ...found, count: Math.min(found.count, served) } : found
       ledger.count(credential, route.name, 'free')
       const remaining = remainingOf(credential)
+      const paidRows = rowsPaidFor(task)
+      const allowed = Math.min(credential.plan.maxRowsPerRequest, paidRows ?? Number.POSITIVE_INFINITY)
       const value = {
         dry_run: true,
         rows: rowsOf(answer),
         credits: priceOf(task, answer),
         credits_remaining: remaining,
         clamped: answer.kind === 'list' && answer.clamped,
+        rows_affordable: paidRows,
+        would_be_capped: found.kind === 'list' && found.count > allowed,
       }
       const headers = meterHeaders(credential, task.nowMs, { charged: 0, remaining })
       headers.push('Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'private, no-cache')

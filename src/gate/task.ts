@@ -1,3 +1,4 @@
+import type { Budget } from '../accounts/budget.ts'
 import type { Credential } from '../accounts/key-ring.ts'
 import type { Answer, Caller, Counters, Demand, RunContext, TimeRange } from '../api/contract/endpoint.ts'
 import type { Format } from '../api/contract/envelopes.ts'
@@ -67,10 +68,15 @@ function callerOf(credential: Credential): Caller {
 }
 
 function countersOf(credential: Credential, nowMs: number): Counters {
-  const [budget] = credential.budgets
-  const { limit = 0, used = 0, remaining = 0 } = budget ?? {}
+  const [account, key] = credential.budgets
   return {
-    credits: { used, limit, remaining, resetsAtMs: budget?.period.endMs ?? 0 },
+    credits: countOf(key ?? account),
+    accountCredits: key === undefined ? undefined : countOf(account),
     rate: credential.rate.counts(nowMs),
   }
+}
+
+function countOf(budget: Budget | undefined): Counters['credits'] {
+  const { limit = 0, used = 0, remaining = 0 } = budget ?? {}
+  return { used, limit, remaining, resetsAtMs: budget?.period.endMs ?? 0 }
 }

@@ -139,6 +139,8 @@ test('dry_run tells rows and price, and takes nothing', async () => {
     credits: 350,
     credits_remaining: 1_000,
     clamped: false,
+    rows_affordable: 316,
+    would_be_capped: true,
   })
   assert.equal(answer.headers.get('x-credits-charged'), '0')
   assert.equal(answer.headers.get('x-credits-remaining'), '1000')

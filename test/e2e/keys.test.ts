@@ -22,6 +22,27 @@ async function eventually(check: () => Promise<boolean>, withinMs: number): Prom
   return performance.now() - startedMs
 }
 
+test('a capped key is told what is left of its own, and of the account beside it', async () => {
+  const accountId = await service.account()
+  const own = await service.key({ accountId, creditCap: 100 })
+  const open = await service.key({ accountId })
+  const limitsOf = async (key: string) => (await limits({ key })).json
+  await ask(`${service.url}/v1/sources`, { key: open })
+  await ask(`${service.url}/v1/sources`, { key: own })
+  const capped = await limitsOf(own)
+  const { resets_at } = capped.credits as { resets_at: string }
+  assert.deepEqual(capped.credits, { used: 25, limit: 100, remaining: 75, resets_at })
+  assert.deepEqual(capped.account_credits, {
+    used: 50,
+    limit: 50_000_000,
+    remaining: 50_000_000 - 50,
+    resets_at,
+  })
+  const plain = await limitsOf(open)
+  assert.deepEqual(plain.credits, capped.account_credits)
+  assert.equal('account_credits' in plain, false)
+})
+
 test('a valid key is served, with every header of a metered answer', async () => {
   const answer = await limits({ key: await service.key({ plan: 'developer', name: 'mine' }) })
   assert.equal(answer.status, 200, answer.text)

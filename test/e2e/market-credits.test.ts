@@ -131,6 +131,8 @@ test('a preview predicts the charge exactly for 1,000 random queries on closed r
       'credits',
       'credits_remaining',
       'clamped',
+      'rows_affordable',
+      'would_be_capped',
     ])
     assert.equal(preview.json.credits, charged, url)
     if (route.kind === 'list') {
@@ -138,6 +140,7 @@ test('a preview predicts the charge exactly for 1,000 random queries on closed r
       assert.equal(preview.json.rows, rows, url)
       assert.equal(charged, route.base + rows * perRow(route, { ...route.query, ...query }), url)
       assert.equal(String(preview.json.clamped), real.headers.get('x-clamped'), url)
+      assert.equal(String(preview.json.would_be_capped), real.headers.get('x-rows-capped'), url)
     }
     assert.equal(
       Number(preview.json.credits_remaining) - charged,
@@ -158,10 +161,17 @@ test('a preview follows the cursor, the cap and the balance like the page does',
     plan: 'free',
   })
   assert.deepEqual([capped.json.rows, capped.json.credits], [100, 350])
+  assert.equal(capped.json.would_be_capped, true, 'by the plan')
   const poor = await service.key({ plan: 'business', credits: 50 + 3 * 4 })
   const small = await service.get(`${url}&dry_run=true`, { key: poor })
   assert.deepEqual([small.json.rows, small.json.credits, small.json.credits_remaining], [4, 62, 62])
+  assert.deepEqual([small.json.rows_affordable, small.json.would_be_capped], [4, true])
+  const enough = await service.get(`${url}&limit=4&dry_run=true`, { key: poor })
+  assert.deepEqual([enough.json.rows_affordable, enough.json.would_be_capped], [4, false])
   // Whoever cannot pay may still ask what it would cost.
   const broke = await service.key({ plan: 'business', credits: 0 })
-  assert.equal((await service.get(`${url}&limit=3&dry_run=true`, { key: broke })).json.credits, 59)
+  const none = await service.get(`${url}&limit=3&dry_run=true`, { key: broke })
+  assert.deepEqual([none.json.credits, none.json.rows_affordable, none.json.would_be_capped], [59, 0, true])
+  const flat = await service.get('/v1/markets?limit=3&dry_run=true', { key: poor })
+  assert.deepEqual([flat.json.rows_affordable, flat.json.would_be_capped], [null, false])
 })

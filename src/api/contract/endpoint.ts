@@ -78,8 +78,18 @@ export interface Caller {
 }
 
 /** The caller's counters at this moment, for the account endpoints. */
+export interface CreditCount {
+  readonly used: number
+  readonly limit: number
+  readonly remaining: number
+  readonly resetsAtMs: number
+}
+
 export interface Counters {
-  readonly credits: { used: number; limit: number; remaining: number; resetsAtMs: number }
+  /** Those of the key where it has a cap, else those of the account. */
+  readonly credits: CreditCount
+  /** Beside a key's own. */
+  readonly accountCredits: CreditCount | undefined
   readonly rate: { second: number; minute: number }
 }
 

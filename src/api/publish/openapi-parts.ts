@@ -80,13 +80,30 @@ export const problemBody = {
 export const dryRunBody = {
   type: 'object',
   description: 'Preview of the price, with `dry_run=true`.',
-  required: ['dry_run', 'rows', 'credits', 'credits_remaining', 'clamped'],
+  required: [
+    'dry_run',
+    'rows',
+    'credits',
+    'credits_remaining',
+    'clamped',
+    'rows_affordable',
+    'would_be_capped',
+  ],
   properties: {
     dry_run: { const: true, description: 'Always true.' },
     rows: { type: 'integer', minimum: 0, description: 'Rows that the page would have.' },
     credits: { type: 'integer', minimum: 0, description: 'What it would cost.' },
     credits_remaining: { type: 'integer', description: 'Credits that are left; none were taken.' },
     clamped: { type: 'boolean', description: 'Whether the start would be moved.' },
+    rows_affordable: {
+      type: ['integer', 'null'],
+      minimum: 0,
+      description: 'Rows that the credits pay for; null where rows cost nothing of their own.',
+    },
+    would_be_capped: {
+      type: 'boolean',
+      description: 'Whether the plan or the credits would cut the page shorter than asked.',
+    },
   },
 } as const
 

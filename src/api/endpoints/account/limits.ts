@@ -2,10 +2,17 @@ import { Type } from 'typebox'
 import { HISTORIES, TIERS } from '../../../core/plan.ts'
 import { formatTime } from '../../../core/time.ts'
 import { noCredits } from '../../contract/costs.ts'
-import { object } from '../../contract/endpoint.ts'
+import { type CreditCount, object } from '../../contract/endpoint.ts'
 import { endpoint } from '../services.ts'
 
 const count = (description: string) => Type.Integer({ description })
+
+const creditFields = {
+  used: count('Credits used in this period.'),
+  limit: count('Credits of this period.'),
+  remaining: count('Credits that are left.'),
+  resets_at: Type.String({ format: 'date-time', description: 'When the credits are renewed.' }),
+}
 
 const Limits = Type.Object({
   plan: Type.String({ description: 'Name of the plan.' }),
@@ -13,12 +20,12 @@ const Limits = Type.Object({
     TIERS.map((tier) => Type.Literal(tier)),
     { description: 'Market-data name of the plan.' },
   ),
-  credits: Type.Object({
-    used: count('Credits used in this period.'),
-    limit: count('Credits of this period.'),
-    remaining: count('Credits that are left.'),
-    resets_at: Type.String({ format: 'date-time', description: 'When the credits are renewed.' }),
+  credits: Type.Object(creditFields, {
+    description: 'Of the key where it has a cap of its own, else of the account.',
   }),
+  account_credits: Type.Optional(
+    Type.Object(creditFields, { description: 'Of the account; only where the key has a cap of its own.' }),
+  ),
   rate_limits: Type.Object({
     requests_per_second: count('Requests allowed per second.'),
     requests_per_minute: count('Requests allowed per minute.'),
@@ -66,18 +73,14 @@ export const limits = endpoint({
   returns: object('Limits', Limits),
   run: ({ caller, counters, services }) => {
     const { plan } = caller
-    const { credits, rate } = counters()
+    const { credits, accountCredits, rate } = counters()
     return {
       kind: 'object',
       value: {
         plan: plan.name,
         tier: plan.tier,
-        credits: {
-          used: credits.used,
-          limit: credits.limit,
-          remaining: credits.remaining,
-          resets_at: formatTime(credits.resetsAtMs),
-        },
+        credits: shown(credits),
+        ...(accountCredits === undefined ? {} : { account_credits: shown(accountCredits) }),
         rate_limits: {
           requests_per_second: plan.requestsPerSecond,
           requests_per_minute: plan.requestsPerMinute,
@@ -96,3 +99,7 @@ export const limits = endpoint({
     }
   },
 })
+
+function shown({ used, limit, remaining, resetsAtMs }: CreditCount) {
+  return { used, limit, remaining, resets_at: formatTime(resetsAtMs) }
+}
