@@ -36,6 +36,19 @@ export function readRows<T>(
   })
 }
 
+/** Every row, or an error: of an answer with a row that cannot be read, not everything was read. */
+export function readEveryRow<T>(
+  asker: Pick<Asker, 'deadLetters'>,
+  rows: readonly unknown[],
+  type: WireType<T>,
+  about: { origin: string; receivedMs: number },
+): T[] {
+  const read = readRows(asker, rows, type, about)
+  if (read.length === rows.length) return read
+  const count = rows.length - read.length
+  throw new VenueError(`${about.origin}: ${count} of ${rows.length} rows cannot be read`, { isFinal: false })
+}
+
 /** A row that was asked for, can be read, and is still nothing that we know: a new version or status of the venue. */
 export function unknownRow(
   asker: Pick<Asker, 'deadLetters'>,

@@ -19,6 +19,8 @@ export type DeadLetterReason =
   | 'unknown_kind'
   /** a known kind with fields that are missing or of another type */
   | 'wrong_shape'
+  /** an answer to another question: other times, another unit, symbol, interval or order, rows twice */
+  | 'misfit'
   /** a bar that does not start on its grid */
   | 'off_grid'
   /** the venue answered with an error message */

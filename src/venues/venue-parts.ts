@@ -1,14 +1,18 @@
 /** What the factories of all venues put together in the same way. */
 import { hideAddress, hideAddressesIn } from '../kit/hide-address.ts'
 import type { Channel } from './channel.ts'
+import { checkHistory } from './check-history.ts'
 import { createDeadLetters, type DeadLetters } from './dead-letter.ts'
 import { type FeedOptions, startFeed } from './feed.ts'
 import { dialWebSocket, FEED_LIMITS, type FeedLimits } from './feed-limits.ts'
 import { createPager, type Pager, type PagerLimits } from './pager.ts'
+import { assertHistory } from './supported.ts'
 import { createSymbolMap, type SymbolMap } from './symbol-map.ts'
 import type {
   CheckResult,
   Fetch,
+  HistoryPage,
+  HistoryRequest,
   LiveOptions,
   LiveSession,
   VenueDependencies,
@@ -22,6 +26,8 @@ export interface VenueParts {
   readonly deadLetters: DeadLetters
   readonly pager: Pager
   instrumentOf(symbol: string): string
+  /** A walk through the past: refused if the venue does not have it, and checked page by page against the request. */
+  history(request: HistoryRequest, walk: () => AsyncIterable<HistoryPage>): AsyncIterable<HistoryPage>
   listen(
     feed: Pick<FeedOptions, 'routes' | 'polls' | 'protocol' | 'protocolOf' | 'companion'>,
     options: LiveOptions,
@@ -73,6 +79,10 @@ export function assembleVenue(
       const name = symbols.toVenue(symbol as Parameters<SymbolMap['toVenue']>[0])
       if (name === undefined) throw new RangeError(`${describe.name} has no symbol ${symbol}`)
       return name
+    },
+    history(request, walk) {
+      assertHistory(describe, request)
+      return checkHistory(walk(), request, { describe, deadLetters, clock })
     },
     listen: (feed, options) =>
       startFeed({

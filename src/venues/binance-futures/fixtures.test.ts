@@ -28,6 +28,8 @@ const STREAM_FILES = [
 ]
 const OTHER_FILES = [
   'btcusdt-funding-2020-excerpt.csv',
+  'btcusdt-klines-1m-20240808T2350Z.csv',
+  'btcusdt-trade-stream-20240808T235415Z-20240808T235959Z.csv',
   'ethusdt-trade-stream-20240808T235415Z-20240808T235959Z.csv',
   'exchangeInfo-subset-20210722.json',
   'live-rest-2026-07.json',

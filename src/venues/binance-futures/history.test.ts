@@ -89,6 +89,10 @@ function answer(asked: Asked): unknown {
     case '/fapi/v1/aggTrades':
       assert.ok(!asked.query.has('startTime') || numbers(asked).from > NOW - DAY)
       return [{ a: 5, p: '1', q: '1', nq: '1', f: 1, l: 1, T: NOW - 40 * MINUTE, m: true }]
+        .filter(({ a }) => a >= Number(asked.query.get('fromId') ?? 0))
+        .filter(
+          ({ T }) => !asked.query.has('startTime') || (T >= numbers(asked).from && T <= numbers(asked).to),
+        )
     case '/fapi/v1/depth':
       return { lastUpdateId: 9, E: NOW, T: NOW - 1, bids: [], asks: [] }
     default:
@@ -118,6 +122,8 @@ test('aggregate trades reach back one day; what is older is missing with its rea
   const range = { fromMs: NOW - 2 * DAY, toMs: NOW - 30 * MINUTE }
   const walked = await walkAll(venue, { dataset: 'aggregate_trades', symbol: 'BTC', range })
   assert.deepEqual(walked.missing, [{ fromMs: NOW - 2 * DAY, toMs: NOW - DAY + MINUTE }])
+  assert.equal(walked.observations.length, 1)
+  assert.equal(walked.settledMs, range.toMs)
 })
 
 test('settled funding: regular rates only, each once, with the time of the next', async () => {

@@ -5,14 +5,21 @@ import { type About, mapDepthReply } from '../binance/mapper.ts'
 import { AggregateTradeRows, DepthReply, KlineRows, ServerTimeReply } from '../binance/wire.ts'
 import type { Channel } from '../channel.ts'
 import type { DeadLetters } from '../dead-letter.ts'
+import { expectFit, type Fit, misfit } from '../expect-fit.ts'
 import { ceilTo, notProvided, rangeOrNull, splitByAge } from '../history-range.ts'
 import type { BookSnapshotObservation, FundingObservation, OpenInterestObservation } from '../observation.ts'
-import { type Pager, VenueError } from '../pager.ts'
-import type { HistoryPage, HistoryRequest, Witness } from '../venue.ts'
+import { type Answer, type Pager, VenueError } from '../pager.ts'
+import type { HistoryPage, HistoryRequest, TimeRange, Witness } from '../venue.ts'
 import type { VenueTime } from '../venue-time.ts'
 import { binanceFuturesDescription } from './describe.ts'
 import { mapFundingRows, mapOpenInterest, mapOpenInterestRow } from './mapper.ts'
-import { FundingRows, OpenInterestReply, OpenInterestRows, PremiumIndexReply } from './wire.ts'
+import {
+  FundingRows,
+  type FundingRowWire,
+  OpenInterestReply,
+  OpenInterestRows,
+  PremiumIndexReply,
+} from './wire.ts'
 
 const API = '/fapi/v1'
 const OPEN_INTEREST_PATH = '/futures/data/openInterestHist'
@@ -23,6 +30,10 @@ const OPEN_INTEREST_PER_PAGE = 500
 const CERTAIN_STATISTICS_MS = 30 * 86_400_000
 /** The oldest instant moves while we ask: stay this much inside. */
 const AGE_GUARD_MS = 60_000
+/** How far our clock may be behind the venue's. */
+const MAX_AHEAD_MS = 24 * 3_600_000
+/** The longest period of a contract: a longer time has a rate in it. */
+const FUNDING_PERIOD_MS = 8 * 3_600_000
 /** A settled rate is published within this time. */
 const FUNDING_SETTLE_MS = 60_000
 
@@ -86,19 +97,16 @@ async function* walkFunding(walk: Walk): AsyncGenerator<HistoryPage> {
   while (fromMs < range.toMs) {
     const settledMs = Math.min(range.toMs, (await walk.venueTime.now(walk.signal)) - FUNDING_SETTLE_MS)
     if (fromMs >= settledMs) return
-    const query = {
-      symbol: about.instrument,
-      startTime: fromMs,
-      endTime: settledMs - 1,
-      limit: FUNDING_PER_PAGE,
-    }
-    const answer = await walk.pager.ask(
-      { path: FUNDING_PATH, query, weight: 1, pool: 'funding', isBackground: !walk.isUrgent },
-      walk.signal,
-    )
-    const rows = expectShape(FundingRows, answer, FUNDING_PATH, walk.deadLetters)
+    const { rows, answer } = await askFundingRows(walk, { fromMs, toMs: settledMs }, FUNDING_PER_PAGE)
     const last = rows.at(-1)
-    const isFull = rows.length >= FUNDING_PER_PAGE && last !== undefined && last.fundingTime >= fromMs
+    // None at all in a time that has one: so it was before the listing, or the answer was wrong.
+    if (last === undefined && settledMs - fromMs > FUNDING_PERIOD_MS) {
+      const next = await askFundingRows(walk, { fromMs, toMs: undefined }, 1)
+      const nextMs = next.rows[0]?.fundingTime ?? Number.POSITIVE_INFINITY
+      if (nextMs < settledMs)
+        throw misfit(`the rate of ${nextMs} was left out before`, FUNDING_PATH, next.answer, walk.deadLetters)
+    }
+    const isFull = rows.length >= FUNDING_PER_PAGE && last !== undefined
     const nextMs = isFull ? Math.min(last.fundingTime + 1, settledMs) : settledMs
     const observations = mapFundingRows(rows, { ...about, receivedMs: answer.receivedMs })
     yield { observations, covered: rangeOrNull(fromMs, nextMs), missing: [] }
@@ -106,6 +114,43 @@ async function* walkFunding(walk: Walk): AsyncGenerator<HistoryPage> {
     if (!isFull) return
   }
 }
+
+/** Without an end of the range, the first rates from its start on. */
+async function askFundingRows(
+  walk: Walk,
+  range: { readonly fromMs: number; readonly toMs: number | undefined },
+  limit: number,
+): Promise<{ rows: FundingRowWire[]; answer: Answer }> {
+  const symbol = walk.about.instrument
+  const endTime = range.toMs === undefined ? undefined : range.toMs - 1
+  const query = { symbol, startTime: range.fromMs, endTime, limit }
+  const answer = await walk.pager.ask(
+    { path: FUNDING_PATH, query, weight: 1, pool: 'funding', isBackground: !walk.isUrgent },
+    walk.signal,
+  )
+  const rows = expectShape(FundingRows, answer, FUNDING_PATH, walk.deadLetters)
+  const asked = { fromMs: range.fromMs, toMs: range.toMs ?? Number.POSITIVE_INFINITY }
+  expectFit(rows, { ...fundingFit(symbol, asked), maxRows: limit }, answer, walk.deadLetters)
+  return { rows, answer }
+}
+
+/** A dividend may be settled in the same instant as a rate. */
+function fundingFit(symbol: string, range: TimeRange): Fit<FundingRowWire> {
+  return {
+    origin: FUNDING_PATH,
+    range,
+    timeOf: (row) => row.fundingTime,
+    order: 'ascending',
+    fault: (row, before) =>
+      symbolFault(row, symbol) ??
+      (row.fundingTime === before?.fundingTime && row.rateType === before.rateType
+        ? `the rate of ${row.fundingTime} twice`
+        : undefined),
+  }
+}
+
+const symbolFault = (row: { readonly symbol: string }, symbol: string) =>
+  row.symbol === symbol ? undefined : `of ${row.symbol}, asked for ${symbol}`
 
 /** Windows never hold more than a page, so that it does not matter from which end the venue would cut. */
 async function* walkOpenInterest(walk: Walk, interval: CandleInterval): AsyncGenerator<HistoryPage> {
@@ -146,12 +191,30 @@ async function* walkOpenInterest(walk: Walk, interval: CandleInterval): AsyncGen
       continue
     }
     const rows = expectShape(OpenInterestRows, answer, OPEN_INTEREST_PATH, walk.deadLetters)
-    const observations = rows
-      .map((row) => mapOpenInterestRow(row, { ...about, receivedMs: answer.receivedMs }))
-      .filter((row) => row.venueTimeMs >= startTime && row.venueTimeMs < toMs)
+    expectFit(
+      rows,
+      {
+        origin: OPEN_INTEREST_PATH,
+        range: { fromMs: startTime, toMs },
+        timeOf: (row) => Number(row.timestamp),
+        order: 'rising',
+        maxRows: OPEN_INTEREST_PER_PAGE,
+        fault: (row) =>
+          symbolFault(row, about.instrument) ??
+          (Number(row.timestamp) % stepMs === 0 ? undefined : `a sample off the grid of ${interval}`),
+      },
+      answer,
+      walk.deadLetters,
+    )
+    const observations = rows.map((row) =>
+      mapOpenInterestRow(row, { ...about, receivedMs: answer.receivedMs }),
+    )
     // A sample is published some minutes late: near the present only what has come is settled.
     const newestMs = observations.at(-1)?.venueTimeMs
     const isPast = toMs <= venueNowMs - 2 * stepMs
+    // The venue samples without a pause.
+    if (isPast && isCertain && newestMs === undefined)
+      throw misfit('no sample at all', OPEN_INTEREST_PATH, answer, walk.deadLetters)
     const settledMs = isPast ? toMs : newestMs === undefined ? fromMs : Math.min(toMs, newestMs + stepMs)
     yield { observations, covered: rangeOrNull(fromMs, settledMs), missing: [] }
     if (!isPast) return
@@ -172,6 +235,8 @@ export async function askOpenInterest(
   const path = `${API}/openInterest`
   const answer = await rest.pager.ask({ path, query: { symbol: where.instrument }, weight: 1 }, signal)
   const reply = expectShape(OpenInterestReply, answer, path, rest.deadLetters)
+  const fault = symbolFault(reply, where.instrument)
+  if (fault !== undefined) throw misfit(fault, path, answer, rest.deadLetters)
   return mapOpenInterest(reply, { ...where, receivedMs: answer.receivedMs })
 }
 
@@ -184,6 +249,8 @@ export async function askNewestFunding(
   const query = { symbol: where.instrument, limit: 2 }
   const answer = await rest.pager.ask({ path: FUNDING_PATH, query, weight: 1, pool: 'funding' }, signal)
   const rows = expectShape(FundingRows, answer, FUNDING_PATH, rest.deadLetters)
+  const everMs = { fromMs: 0, toMs: answer.receivedMs + MAX_AHEAD_MS }
+  expectFit(rows, { ...fundingFit(where.instrument, everMs), maxRows: 2 }, answer, rest.deadLetters)
   return mapFundingRows(rows, { ...where, receivedMs: answer.receivedMs })
 }
 

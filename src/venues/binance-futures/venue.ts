@@ -1,7 +1,7 @@
 /** Binance USD-M futures behind the venue port. */
 import type { Channel } from '../channel.ts'
 import type { Poll } from '../poll.ts'
-import { assertHistory, supportedChannels } from '../supported.ts'
+import { supportedChannels } from '../supported.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
 import { assembleVenue, checkLine, type VenueLimits } from '../venue-parts.ts'
 import { createVenueTime } from '../venue-time.ts'
@@ -50,10 +50,8 @@ export function createBinanceFutures(dependencies: VenueDependencies & { limits?
       const polls = wanted.filter(isPolled).map(pollOf)
       return parts.listen({ routes, polls, protocol: createFuturesReader(parts.symbols) }, options)
     },
-    history(request, { signal }) {
-      assertHistory(describe, request)
-      return walkHistory(rest, request, whereIs(request.symbol), signal)
-    },
+    history: (request, { signal }) =>
+      parts.history(request, () => walkHistory(rest, request, whereIs(request.symbol), signal)),
     witness: (channel, { signal }) => askWitness(rest, channel, whereIs(channel.symbol), signal),
     book: (symbol, { signal, depth }) => askBook(rest, whereIs(symbol), depth ?? 1_000, signal),
     serverTime: ({ signal }) => venueTime.ask(signal),

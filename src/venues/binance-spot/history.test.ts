@@ -98,16 +98,17 @@ test('klines: a range of the past is settled exactly, aligned to bars or not', a
   }
 })
 
-test('klines: a bar off its grid is kept out and kept as a dead letter', async () => {
-  const rest = await restStandIn(({ path }) =>
-    path === '/api/v3/time'
-      ? { serverTime: NOW }
-      : [[NOW - 9 * MINUTE + 14_000, '1', '1', '1', '1', '1', NOW - 8 * MINUTE, '1', 1, '1', '1', '0']],
-  )
+test('klines: a bar off its grid is a dead letter, and the bar that should be there is not provided', async () => {
+  const offGrid = Date.parse('2026-03-14T11:54:14Z')
+  const rest = await restStandIn((asked) => {
+    if (asked.path === '/api/v3/time') return { serverTime: NOW }
+    return klineRows(asked).map((row) => (row[0] === offGrid - 14_000 ? [offGrid, ...row.slice(1)] : row))
+  })
   const venue = createBinanceSpot({ clock: manualClock(NOW), hosts: { rest: rest.url } })
   const range = { fromMs: NOW - 10 * MINUTE, toMs: NOW }
   const walked = await walkAll(venue, { dataset: 'klines', symbol: 'BTC', interval: '1m', range })
-  assert.deepEqual(walked.observations, [])
+  assert.equal(walked.observations.length, 8)
+  assert.deepEqual(walked.missing, [{ fromMs: offGrid - 14_000, toMs: offGrid - 14_000 + MINUTE }])
   assert.deepEqual(venue.deadLetters.counts(), { off_grid: 1 })
 })
 

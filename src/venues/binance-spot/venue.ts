@@ -1,6 +1,6 @@
 /** Binance spot behind the venue port. */
 
-import { assertHistory, supportedChannels } from '../supported.ts'
+import { supportedChannels } from '../supported.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
 import { assembleVenue, checkLine, type VenueLimits } from '../venue-parts.ts'
 import { createVenueTime } from '../venue-time.ts'
@@ -24,10 +24,8 @@ export function createBinanceSpot(dependencies: VenueDependencies & { limits?: V
       const routes = routesOf(wanted, parts.hosts.stream, parts.symbols)
       return parts.listen({ routes, polls: [], protocol: createSpotReader(parts.symbols) }, options)
     },
-    history(request, { signal }) {
-      assertHistory(describe, request)
-      return walkHistory(rest, request, parts.instrumentOf(request.symbol), signal)
-    },
+    history: (request, { signal }) =>
+      parts.history(request, () => walkHistory(rest, request, parts.instrumentOf(request.symbol), signal)),
     witness: (channel, { signal }) => askWitness(rest, channel, parts.instrumentOf(channel.symbol), signal),
     book: (symbol, { signal, depth }) =>
       askBook(rest, symbol, parts.instrumentOf(symbol), depth ?? 1_000, signal),

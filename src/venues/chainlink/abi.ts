@@ -54,6 +54,16 @@ export function decodeRound(hex: string): Round | undefined {
   return { roundId, answer, updatedAt: Number(updatedAt) }
 }
 
+/** The answer to a question for one round: null where there is none, undefined for the answer to something else. */
+export function readRound(hex: string, roundId: bigint): Round | null | undefined {
+  const words = wordsOf(hex)
+  if (words?.length !== 5) return undefined
+  const [ownId = 0n, , , updatedAt = 0n] = words
+  if (updatedAt === 0n) return null
+  if (ownId !== roundId || updatedAt > 253_402_300_799n) return undefined
+  return decodeRound(hex) ?? null
+}
+
 export const isSameRound = (a: Round, b: Round): boolean =>
   a.roundId === b.roundId && a.answer === b.answer && a.updatedAt === b.updatedAt
 

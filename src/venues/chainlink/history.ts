@@ -5,6 +5,8 @@
  * from there they are read in order, over the borders of phases.
  */
 
+import type { DeadLetters } from '../dead-letter.ts'
+import { misfit } from '../expect-fit.ts'
 import { rangeOrNull } from '../history-range.ts'
 import { VenueError } from '../pager.ts'
 import type { HistoryPage, TimeRange } from '../venue.ts'
@@ -23,6 +25,10 @@ import { ROUNDS_PER_QUESTION } from './describe.ts'
 import { mapRound, type OracleFeed } from './mapper.ts'
 import type { Quorum } from './quorum.ts'
 
+/** Before the first oracle, and after our clock by more than it can be wrong. */
+const FIRST_ANSWER_S = Date.UTC(2017, 0, 1) / 1_000
+const MAX_AHEAD_MS = 24 * 3_600_000
+
 interface Place {
   readonly phase: bigint
   readonly round: bigint
@@ -34,13 +40,21 @@ export async function* walkRounds(
   quorum: Quorum,
   feed: OracleFeed,
   range: TimeRange,
-  now: () => number,
+  { now, deadLetters }: { now(): number; readonly deadLetters: DeadLetters },
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
   const [newest] = await quorum.newest([{ proxy: feed.proxy, after: 0n }], signal)
   if (newest === null || newest === undefined) {
     throw new VenueError(`chainlink: the nodes agree on no round of ${feed.symbol}`, { isFinal: false })
   }
+  const inOrder = createRoundOrder()
+  const expectInOrder = (round: Round, faultOf = inOrder) => {
+    const fault = faultOf(round, now())
+    if (fault === undefined) return
+    const answer = { receivedMs: now(), text: `round ${round.roundId} of ${round.updatedAt}` }
+    throw misfit(fault, `rounds of ${feed.symbol}`, answer, deadLetters)
+  }
+  expectInOrder(newest, createRoundOrder())
   // What is newer than the newest round may still come.
   const knownMs = Math.min(range.toMs, newest.updatedAt * 1_000)
   let place: Place | undefined = await firstPlace(quorum, feed, range.fromMs, newest, signal)
@@ -58,6 +72,7 @@ export async function* walkRounds(
         isLost = true
         continue
       }
+      expectInOrder(round)
       const updatedMs = round.updatedAt * 1_000
       if (isLost) coveredMs = Math.max(coveredMs, Math.min(updatedMs, knownMs))
       isLost = false
@@ -70,6 +85,21 @@ export async function* walkRounds(
     if (!isLost) yield { observations, covered: rangeOrNull(coveredMs, settledMs), missing: [] }
     if (!isLost) coveredMs = Math.max(coveredMs, settledMs)
     place = isEnd ? undefined : next
+  }
+}
+
+/** Seconds since the epoch that never run backwards within a phase, and not into the future: else another unit. */
+function createRoundOrder(): (round: Round, nowMs: number) => string | undefined {
+  let before: Round | undefined
+  return (round, nowMs) => {
+    const last = before
+    before = round
+    if (round.updatedAt < FIRST_ANSWER_S || round.updatedAt * 1_000 > nowMs + MAX_AHEAD_MS)
+      return `updated at ${round.updatedAt}`
+    if (last === undefined || phaseOf(last.roundId) !== phaseOf(round.roundId)) return undefined
+    return round.updatedAt < last.updatedAt
+      ? `updated at ${round.updatedAt}, the one before later`
+      : undefined
   }
 }
 

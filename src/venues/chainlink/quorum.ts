@@ -2,7 +2,8 @@
  * What several nodes agree on. A round is believed when so many of them tell the same price and time for it; a
  * node that is behind is asked for the round by its number, and one that lies is outvoted.
  */
-import { type Call, callGetRound, decodeRound, isSameRound, type Round, SELECTORS } from './abi.ts'
+import type { DeadLetters } from '../dead-letter.ts'
+import { type Call, callGetRound, decodeRound, isSameRound, type Round, readRound, SELECTORS } from './abi.ts'
 import type { Provider } from './provider.ts'
 
 export interface Quorum {
@@ -19,7 +20,11 @@ export interface Quorum {
   disputes(): Readonly<Record<string, number>>
 }
 
-export function createQuorum(providers: readonly Provider[], wish = 2): Quorum {
+export function createQuorum(
+  providers: readonly Provider[],
+  wish = 2,
+  misfits?: { readonly deadLetters: DeadLetters; now(): number },
+): Quorum {
   const needed = Math.max(1, Math.min(wish, providers.length))
   const disputed: Record<string, number> = {}
   let answering = 0
@@ -95,13 +100,24 @@ export function createQuorum(providers: readonly Provider[], wish = 2): Quorum {
       const calls = ids.map((id) => ({ target: proxy, data: callGetRound(id) }))
       const answers = await askAll((provider) => provider.callAll(calls, signal), signal)
       return ids.map((id, index) => {
-        const told = answers.flatMap(({ value }) => {
+        const told: Round[] = []
+        let none = 0
+        for (const { provider, value } of answers) {
           const hex = value[index] ?? null
-          const round = hex === null ? undefined : decodeRound(hex)
-          return round?.roundId === id ? [round] : []
-        })
+          const round = hex === null ? null : readRound(hex, id)
+          if (round === null) none += 1
+          else if (round !== undefined) told.push(round)
+          else {
+            // The answer to another question says nothing about this round, not even that there is none.
+            dispute(provider.name)
+            misfits?.deadLetters.add({
+              ...{ receivedMs: misfits.now(), reason: 'misfit', origin: `${provider.name} round ${id}` },
+              text: hex ?? '',
+            })
+          }
+        }
         const agreed = told.find((round) => told.filter((each) => isSameRound(each, round)).length >= needed)
-        return agreed ?? (told.length === 0 && answers.length >= needed ? null : undefined)
+        return agreed ?? (told.length === 0 && none >= needed ? null : undefined)
       })
     },
     async call(call, signal) {

@@ -2,7 +2,7 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { notProvided } from '../history-range.ts'
 import { createPager, PAGER_LIMITS, VenueError } from '../pager.ts'
-import { assertHistory, supportedChannels } from '../supported.ts'
+import { supportedChannels } from '../supported.ts'
 import type { HistoryPage, HistoryRequest, Venue, VenueDependencies } from '../venue.ts'
 import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
 import { createVenueTime } from '../venue-time.ts'
@@ -63,7 +63,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
     })
     return createProvider(new URL(url).host, { pager, deadLetters })
   })
-  const quorum = createQuorum(providers, settings.quorum)
+  const quorum = createQuorum(providers, settings.quorum, { deadLetters, now: () => clock.now() })
   const decimals = new Map<AssetSymbol, number>()
 
   async function feedOf(symbol: AssetSymbol, signal: AbortSignal): Promise<OracleFeed> {
@@ -105,7 +105,8 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
   async function* walk(request: HistoryRequest, signal: AbortSignal): AsyncGenerator<HistoryPage> {
     if (request.dataset !== 'oracle_rounds') return yield notProvided(request.range)
     const feed = await feedOf(request.symbol, signal)
-    yield* walkRounds(quorum, feed, request.range, () => clock.now(), signal)
+    const now = () => clock.now()
+    yield* walkRounds(quorum, feed, request.range, { now, deadLetters }, signal)
   }
 
   return {
@@ -128,10 +129,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
       }
       return parts.listen({ routes: [], polls: [], protocol, companion }, options)
     },
-    history(request, { signal }) {
-      assertHistory(describe, request)
-      return walk(request, signal)
-    },
+    history: (request, { signal }) => parts.history(request, () => walk(request, signal)),
     /** The logs of the aggregator behind the proxy, which is read anew: a rotation would end them without a word. */
     async witness(channel, { signal }) {
       const proxy = parts.instrumentOf(channel.symbol)

@@ -2,6 +2,7 @@
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { Channel } from '../channel.ts'
 import type { DeadLetters } from '../dead-letter.ts'
+import { expectFit, misfit } from '../expect-fit.ts'
 import { ceilTo, floorTo, notProvided, rangeOrNull, splitByAge } from '../history-range.ts'
 import type { BookSnapshotObservation, FundingObservation } from '../observation.ts'
 import { type Answer, type Pager, VenueError } from '../pager.ts'
@@ -9,7 +10,16 @@ import type { HistoryPage, HistoryRequest, TimeRange, Witness } from '../venue.t
 import type { VenueTime } from '../venue-time.ts'
 import type { WireType } from '../wire-type.ts'
 import { type About, mapBook, mapCandle, mapFunding } from './mapper.ts'
-import { Book, Candles, ExchangeStatus, FundingRows, Meta, Trades } from './wire.ts'
+import {
+  Book,
+  Candles,
+  type CandleWire,
+  ExchangeStatus,
+  FundingRows,
+  type FundingRowWire,
+  Meta,
+  Trades,
+} from './wire.ts'
 
 const HOUR_MS = 3_600_000
 const CANDLES_KEPT = 5_000
@@ -20,6 +30,10 @@ const FUNDING_PER_PAGE = 500
 const CANDLE_SETTLE_MS = 180_000
 /** Rates land within some milliseconds of the hour; one was 24 minutes late. */
 const FUNDING_SETTLE_MS = 60_000
+/** The longest time between two rates, in the venue's first weeks. */
+const FUNDING_PERIOD_MS = 8 * HOUR_MS
+const CANDLES = '/info candleSnapshot'
+const FUNDING = '/info fundingHistory'
 
 export interface HyperliquidRest {
   readonly pager: Pager
@@ -94,19 +108,19 @@ async function* walkCandles(
       return
     }
     const toMs = Math.min(closedMs, startTime + CANDLES_PER_PAGE * lengthMs)
-    const req = { coin: where.instrument, interval, startTime, endTime: toMs - 1 }
-    const weight = 20 + Math.ceil((toMs - startTime) / lengthMs / 60)
-    const { value, answer } = await askInfo(
-      rest,
-      { type: 'candleSnapshot', req },
-      weight,
-      Candles,
-      signal,
-      request.isUrgent !== true,
+    const asked = { fromMs: startTime, toMs }
+    const { rows, answer } = await askCandles(rest, where, { ...request, range: asked }, signal)
+    // Quiet bars are left out; that all of them are is asked for twice, up to the present.
+    if (rows.length === 0 && toMs <= venueNowMs - CANDLE_SETTLE_MS) {
+      const wider = { fromMs: startTime, toMs: floorTo(venueNowMs, lengthMs) + lengthMs }
+      const again = await askCandles(rest, where, { ...request, range: wider }, signal)
+      const firstMs = again.rows[0]?.t ?? Number.POSITIVE_INFINITY
+      if (firstMs < toMs)
+        throw misfit(`the candle of ${firstMs} was left out before`, CANDLES, again.answer, rest.deadLetters)
+    }
+    const observations = rows.map((row) =>
+      mapCandle(row, interval, venueNowMs, { ...where, receivedMs: answer.receivedMs }),
     )
-    const observations = value
-      .map((row) => mapCandle(row, interval, venueNowMs, { ...where, receivedMs: answer.receivedMs }))
-      .filter((bar) => bar.closed && bar.openTimeMs >= startTime && bar.openTimeMs < toMs)
     const lastEndMs = (observations.at(-1)?.openTimeMs ?? fromMs - lengthMs) + lengthMs
     const quietMs = Math.min(toMs, floorTo(venueNowMs - CANDLE_SETTLE_MS, lengthMs))
     const settledMs = Math.max(lastEndMs, quietMs)
@@ -114,6 +128,43 @@ async function* walkCandles(
     if (settledMs < toMs) return
     fromMs = toMs
   }
+}
+
+async function askCandles(
+  rest: HyperliquidRest,
+  where: Where,
+  request: HistoryRequest & { readonly interval: CandleInterval },
+  signal: AbortSignal,
+): Promise<{ rows: CandleWire[]; answer: Answer }> {
+  const { interval, range } = request
+  const lengthMs = INTERVAL_MS[interval]
+  const req = { coin: where.instrument, interval, startTime: range.fromMs, endTime: range.toMs - 1 }
+  const maxRows = Math.ceil((range.toMs - range.fromMs) / lengthMs)
+  const { value: rows, answer } = await askInfo(
+    rest,
+    { type: 'candleSnapshot', req },
+    20 + Math.ceil(maxRows / 60),
+    Candles,
+    signal,
+    request.isUrgent !== true,
+  )
+  const fault = (row: CandleWire) => {
+    if (row.s !== where.instrument) return `of ${row.s}, asked for ${where.instrument}`
+    if (row.i !== interval) return `a candle of ${row.i}, asked for ${interval}`
+    return row.t % lengthMs === 0 && row.T === row.t + lengthMs - 1
+      ? undefined
+      : `a candle from ${row.t} to ${row.T}, asked for ${interval}`
+  }
+  const fit = {
+    origin: CANDLES,
+    range,
+    timeOf: (row: CandleWire) => row.t,
+    order: 'rising',
+    maxRows,
+    fault,
+  } as const
+  expectFit(rows, fit, answer, rest.deadLetters)
+  return { rows, answer }
 }
 
 async function* walkFunding(
@@ -128,6 +179,15 @@ async function* walkFunding(
     if (fromMs >= settledMs) return
     const rows = await askFunding(rest, where, { fromMs, toMs: settledMs }, signal, isUrgent !== true)
     const last = rows.at(-1)
+    // None at all in a time that has one: so it was before the listing, or the answer was wrong.
+    if (last === undefined && settledMs - fromMs > FUNDING_PERIOD_MS) {
+      const nowMs = await rest.venueTime.now(signal)
+      const [next] = await askFunding(rest, where, { fromMs, toMs: nowMs }, signal, isUrgent !== true)
+      if (next !== undefined && next.venueTimeMs < settledMs) {
+        const answer = { receivedMs: next.receivedMs, text: JSON.stringify(next) }
+        throw misfit('a rate was left out before', FUNDING, answer, rest.deadLetters)
+      }
+    }
     const isFull = rows.length >= FUNDING_PER_PAGE && last !== undefined
     const nextMs = isFull ? Math.min(last.venueTimeMs + 1, settledMs) : settledMs
     yield { observations: rows, covered: rangeOrNull(fromMs, nextMs), missing: [] }
@@ -152,6 +212,16 @@ async function askFunding(
   const rowsExpected = Math.min(FUNDING_PER_PAGE, Math.ceil((range.toMs - range.fromMs) / HOUR_MS))
   const weight = 20 + Math.ceil(rowsExpected / 20)
   const { value, answer } = await askInfo(rest, body, weight, FundingRows, signal, isBackground)
+  const fault = (row: FundingRowWire) =>
+    row.coin === where.instrument ? undefined : `of ${row.coin}, asked for ${where.instrument}`
+  const fit = {
+    origin: FUNDING,
+    range,
+    timeOf: (row: FundingRowWire) => row.time,
+    order: 'rising',
+    fault,
+  } as const
+  expectFit(value, fit, answer, rest.deadLetters)
   return value.map((row) => mapFunding(row, { ...where, receivedMs: answer.receivedMs }))
 }
 

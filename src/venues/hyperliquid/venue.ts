@@ -1,7 +1,7 @@
 /** Hyperliquid behind the venue port. */
 import type { Channel } from '../channel.ts'
 import type { Poll } from '../poll.ts'
-import { assertHistory, supportedChannels } from '../supported.ts'
+import { supportedChannels } from '../supported.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
 import { assembleVenue, checkLine, type VenueLimits } from '../venue-parts.ts'
 import { createVenueTime } from '../venue-time.ts'
@@ -39,10 +39,8 @@ export function createHyperliquid(dependencies: VenueDependencies & { limits?: V
       const polls = wanted.filter(isPolled).map(pollOf)
       return parts.listen({ routes, polls, protocol: createHyperliquidReader(parts.symbols) }, options)
     },
-    history(request, { signal }) {
-      assertHistory(describe, request)
-      return walkHistory(rest, request, whereIs(request.symbol), signal)
-    },
+    history: (request, { signal }) =>
+      parts.history(request, () => walkHistory(rest, request, whereIs(request.symbol), signal)),
     witness: (channel, { signal }) => askWitness(rest, channel, whereIs(channel.symbol), signal),
     book: (symbol, { signal }) => askBook(rest, whereIs(symbol), signal),
     serverTime: ({ signal }) => venueTime.ask(signal),

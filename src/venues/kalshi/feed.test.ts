@@ -328,7 +328,9 @@ test('a key that the venue rejects: a notice, the catalogue and polled books, an
         return { orderbook_fp: { yes_dollars: [['0.3000', '1.00']], no_dollars: null } }
       }
       if (asked.url.pathname.endsWith('/markets/trades')) {
-        const trades = made.map(({ id, time }) => ({
+        const [fromS, toS] = ['min_ts', 'max_ts'].map((name) => Number(asked.url.searchParams.get(name)))
+        const listed = made.filter(({ time }) => time / 1_000 >= (fromS ?? 0) && time / 1_000 <= (toS ?? 0))
+        const trades = listed.toReversed().map(({ id, time }) => ({
           trade_id: id,
           ticker: TICKER,
           count_fp: '1.00',

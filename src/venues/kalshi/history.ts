@@ -1,10 +1,12 @@
 /** Kalshi's REST side: books, trades and bars of a contract, and the two tiers that its past is kept in. */
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { type Asker, askTyped, readRows, unknownRow } from '../ask-typed.ts'
+import { type Asker, askTyped, readEveryRow, readRows, unknownRow } from '../ask-typed.ts'
+import { expectFit, misfit } from '../expect-fit.ts'
 import { ceilTo, floorTo, notProvided, rangeOrNull } from '../history-range.ts'
+import { createCursorTrail } from '../next-cursor.ts'
 import type { ContractBarObservation, TradeObservation } from '../observation.ts'
-import { VenueError } from '../pager.ts'
+import { type Answer, VenueError } from '../pager.ts'
 import type { HistoryPage, HistoryRequest, TimeRange } from '../venue.ts'
 import { QUESTION_TOKENS } from './describe.ts'
 import { aboutOf, type CandleWire, mapCandle, mapMarket, mapRestTrade, marketObservation } from './mapper.ts'
@@ -19,6 +21,7 @@ import {
   RestBook,
   type RestBookWire,
   RestTrade,
+  type RestTradeWire,
   TradeList,
 } from './wire.ts'
 
@@ -88,6 +91,7 @@ export async function askTrades(
   signal: AbortSignal,
 ): Promise<TradeObservation[]> {
   const found = new Map<string, TradeObservation>()
+  const trail = createCursorTrail()
   let cursor: string | undefined
   do {
     const question = {
@@ -103,14 +107,47 @@ export async function askTrades(
     }
     const { value, answer } = await askTyped(rest, question, TradeList, signal)
     const { receivedMs } = answer
-    for (const row of readRows(rest, value.trades, RestTrade, { origin: question.path, receivedMs })) {
+    const origin = question.path
+    const rows = readEveryRow(rest, value.trades, RestTrade, { origin, receivedMs })
+    // Both ends are asked for in whole seconds, and included.
+    const { min_ts: fromS, max_ts: toS } = question.query
+    const fit = {
+      origin,
+      range: { fromMs: fromS * 1_000, toMs: (toS + 1) * 1_000 },
+      timeOf: (row: RestTradeWire) => Date.parse(row.created_time),
+      order: 'descending',
+      maxRows: PAGE_ROWS,
+      fault: (row: RestTradeWire) => tickerFault(row, contract.ticker),
+    } as const
+    expectFit(rows, fit, answer, rest.deadLetters)
+    const known = found.size
+    let outside = 0
+    for (const row of rows) {
       const trade = mapRestTrade(row, aboutOf(contract.symbol, row.ticker, receivedMs))
-      if (trade === undefined || row.ticker !== contract.ticker) continue
+      if (trade === undefined) throw misfit('a trade without a side', origin, answer, rest.deadLetters)
       if (trade.venueTimeMs >= range.fromMs && trade.venueTimeMs < range.toMs) found.set(trade.id, trade)
+      else outside += 1
     }
-    cursor = value.cursor ? value.cursor : undefined
+    if (found.size - known + outside < rows.length)
+      throw misfit('a trade twice', origin, answer, rest.deadLetters)
+    cursor = follow(trail, value.cursor, origin, answer, rest)
   } while (cursor !== undefined)
   return [...found.values()].reverse().sort((a, b) => a.venueTimeMs - b.venueTimeMs)
+}
+
+const tickerFault = (row: { readonly ticker: string }, ticker: string) =>
+  row.ticker === ticker ? undefined : `of ${row.ticker}, asked for ${ticker}`
+
+function follow(
+  trail: ReturnType<typeof createCursorTrail>,
+  cursor: string | null | undefined,
+  origin: string,
+  answer: Answer,
+  rest: Pick<Asker, 'deadLetters'>,
+): string | undefined {
+  const next = trail.next(cursor)
+  if ('fault' in next) throw misfit(next.fault, origin, answer, rest.deadLetters)
+  return next.cursor
 }
 
 export async function* walkHistory(
@@ -140,6 +177,7 @@ async function* walkMarkets(
     const byTicker = new Map<string, ReturnType<typeof marketObservation>>()
     for (const tier of tiers) {
       for (const series of seriesOfSymbol(request.symbol)) {
+        const trail = createCursorTrail()
         let cursor: string | undefined
         do {
           const query = {
@@ -161,7 +199,7 @@ async function* walkMarkets(
             if (market === undefined || endMs < range.fromMs || endMs >= range.toMs) continue
             byTicker.set(row.ticker, marketObservation(market, receivedMs))
           }
-          cursor = value.cursor ? value.cursor : undefined
+          cursor = follow(trail, value.cursor, question.path, answer, rest)
         } while (cursor !== undefined)
       }
     }
@@ -262,13 +300,21 @@ async function askBars(
   const { value, answer } = await askTyped(rest, question, CandleList, signal)
   const { receivedMs } = answer
   const type = tier === 'live' ? LiveCandle : HistoricalCandle
-  return readRows(rest, value.candlesticks, type, { origin: path, receivedMs })
-    .map((row) => {
-      const about = aboutOf(contract.symbol, contract.ticker, receivedMs)
-      return mapCandle(row as CandleWire & Record<string, unknown>, tier, interval, about)
-    })
-    .filter((bar) => bar.openTimeMs >= window.fromMs && bar.openTimeMs < window.toMs)
-    .sort((a, b) => a.openTimeMs - b.openTimeMs)
+  const bars = readEveryRow(rest, value.candlesticks, type, { origin: path, receivedMs }).map((row) => {
+    const about = aboutOf(contract.symbol, contract.ticker, receivedMs)
+    return mapCandle(row as CandleWire & Record<string, unknown>, tier, interval, about)
+  })
+  const fit = {
+    origin: path,
+    range: window,
+    timeOf: (bar: ContractBarObservation) => bar.openTimeMs,
+    order: 'rising',
+    maxRows: BARS_PER_PAGE,
+    fault: (bar: ContractBarObservation) =>
+      bar.openTimeMs % lengthMs === 0 ? undefined : `a bar off the grid of ${interval}`,
+  } as const
+  expectFit(bars, fit, answer, rest.deadLetters)
+  return bars
 }
 
 function* windows(range: TimeRange, lengthMs: number): Generator<TimeRange> {

@@ -6,7 +6,7 @@ import type { FeedIo } from '../companion.ts'
 import { FEED_LIMITS } from '../feed-limits.ts'
 import type { Route } from '../link.ts'
 import { type Pager, VenueError } from '../pager.ts'
-import { assertHistory, supportedChannels } from '../supported.ts'
+import { supportedChannels } from '../supported.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
 import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
 import { createVenueTime } from '../venue-time.ts'
@@ -137,10 +137,7 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
       if (first === undefined) throw new RangeError('kalshi: no channels')
       return parts.listen({ routes, polls: [], protocol: first.openReader(), protocolOf, companion }, options)
     },
-    history(request, { signal }) {
-      assertHistory(describe, request)
-      return walkHistory(rest, request, signal)
-    },
+    history: (request, { signal }) => parts.history(request, () => walkHistory(rest, request, signal)),
     async witness(channel, { signal }) {
       if (channel.dataset === 'markets') return undefined
       const ticker = await nearestContract(channel.symbol, signal)

@@ -1,10 +1,12 @@
 /** Polymarket's REST side: books, prints of a market, midpoints of a token, markets of the past. */
 import type { MarketType } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { askTyped, readRows } from '../ask-typed.ts'
+import { type Asker, askTyped, readEveryRow, readRows } from '../ask-typed.ts'
+import { expectFit, misfit } from '../expect-fit.ts'
 import { notProvided, rangeOrNull, splitByAge } from '../history-range.ts'
+import { createCursorTrail } from '../next-cursor.ts'
 import type { MidObservation, TradeObservation } from '../observation.ts'
-import { VenueError } from '../pager.ts'
+import { type Answer, VenueError } from '../pager.ts'
 import type { HistoryPage, HistoryRequest, TimeRange } from '../venue.ts'
 import { listSeries, type PolymarketAskers } from './catalogue.ts'
 import {
@@ -41,11 +43,17 @@ const MARKETS_WINDOW_MS: Record<MarketType, number> = {
   '4h': 12 * 24 * 3_600_000,
   '24h': 60 * 24 * 3_600_000,
 }
+/** Before the venue began, and after our clock by more than it can be wrong: another unit of time. */
+const FIRST_TRADE_MS = Date.UTC(2020, 0, 1)
+const MAX_AHEAD_MS = 24 * 3_600_000
+/** Markets are listed, and may be traded, some days before their window. */
+const LISTED_BEFORE_MS = 14 * 24 * 3_600_000
 /** Prints are published some seconds after their block. */
 const SETTLE_MS = 30_000
 const MID_SECONDS = 60
 const MIDS_PER_PAGE = 10_000
 const MIDS_WINDOW_MS = 24 * 3_600_000
+const MIDS_MARGIN_MS = 3_600_000
 const MIDS_KEPT_MS = 7 * 24 * 3_600_000
 
 export interface PolymarketRest extends PolymarketAskers {
@@ -80,12 +88,15 @@ export async function askTrades(
   signal: AbortSignal,
   sinceMs = 0,
 ): Promise<AskedTrades> {
-  const marketIds = markets.map(({ market }) => market.marketId)
+  const asked: AskedMarkets = {
+    ids: markets.map(({ market }) => market.marketId),
+    fromMs: Math.min(...markets.map(({ market }) => market.startTime ?? FIRST_TRADE_MS)) - LISTED_BEFORE_MS,
+  }
   const sinceS = Math.floor(sinceMs / 1_000)
   const { listed, wholeFromS } =
     rest.dataVersion === 'v2'
-      ? await askTradesV2(rest, marketIds, sinceS, signal)
-      : await askTradesV1(rest, marketIds, sinceS, signal)
+      ? await askTradesV2(rest, asked, sinceS, signal)
+      : await askTradesV1(rest, asked, sinceS, signal)
   const legs = new Map(markets.flatMap((market) => market.legs.map((leg) => [leg.tokenId, leg] as const)))
   const places = new Map<string, number>()
   const receivedMs = rest.now()
@@ -113,45 +124,95 @@ const factsOf = (row: TradeV2Wire) =>
   [row.transaction_hash, row.token_id, row.price, row.size, row.proxy_wallet ?? ''].join()
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
+interface AskedMarkets {
+  readonly ids: readonly string[]
+  /** None of them can have been traded before. */
+  readonly fromMs: number
+}
+
 async function askTradesV2(
   rest: PolymarketRest,
-  marketIds: readonly string[],
+  asked: AskedMarkets,
   sinceS: number,
   signal: AbortSignal,
 ): Promise<Listed> {
   const found: TradeV2Wire[] = []
+  const trail = createCursorTrail()
   let cursor: string | undefined
   do {
-    const query = { condition: marketIds.join(), limit: TRADES_PER_PAGE, taker_only: 'true', cursor }
+    const query = { condition: asked.ids.join(), limit: TRADES_PER_PAGE, taker_only: 'true', cursor }
     const question = { path: '/v2/trades', query, weight: 1 }
     const { value, answer } = await askTyped(rest.data, question, RowsV2, signal)
     const about = { origin: question.path, receivedMs: answer.receivedMs }
-    found.push(...readRows(rest.data, value.data, TradeV2, about))
+    const rows = readEveryRow(rest.data, value.data, TradeV2, about)
+    expectTrades(rest, rows, asked, found.at(-1), question.path, answer)
+    found.push(...rows)
     const isKnown = (found.at(-1)?.timestamp ?? sinceS) < sinceS
     const more = value.pagination?.has_more !== false && !isKnown
-    cursor = more ? value.pagination?.next_cursor || undefined : undefined
+    cursor = follow(trail, more ? value.pagination?.next_cursor : undefined, question.path, answer, rest.data)
   } while (cursor !== undefined)
   return { listed: found, wholeFromS: sinceS }
+}
+
+/** No times are asked for: the order proves that nothing newer follows, the present that the unit is right. */
+function expectTrades(
+  rest: PolymarketRest,
+  rows: readonly TradeV2Wire[],
+  { ids, fromMs }: AskedMarkets,
+  last: TradeV2Wire | undefined,
+  origin: string,
+  answer: Answer,
+): void {
+  const asked = new Set(ids.map((id) => id.toLowerCase()))
+  // Behind a cursor nothing is newer than what came before it.
+  const toMs = last === undefined ? rest.now() + MAX_AHEAD_MS : last.timestamp * 1_000 + 1
+  const fit = {
+    origin,
+    range: { fromMs, toMs },
+    timeOf: (row: TradeV2Wire) => row.timestamp * 1_000,
+    order: 'descending',
+    maxRows: TRADES_PER_PAGE,
+    fault: (row: TradeV2Wire) =>
+      asked.has(row.condition_id.toLowerCase())
+        ? undefined
+        : `of ${row.condition_id}, which was not asked for`,
+  } as const
+  expectFit(rows, fit, answer, rest.data.deadLetters)
+}
+
+function follow(
+  trail: ReturnType<typeof createCursorTrail>,
+  cursor: string | null | undefined,
+  origin: string,
+  answer: Answer,
+  asker: Pick<Asker, 'deadLetters'>,
+): string | undefined {
+  const next = trail.next(cursor)
+  if ('fault' in next) throw misfit(next.fault, origin, answer, asker.deadLetters)
+  return next.cursor
 }
 
 /** The first version takes one market at a time, and of a busy one tells only the newest prints. */
 async function askTradesV1(
   rest: PolymarketRest,
-  marketIds: readonly string[],
+  asked: AskedMarkets,
   sinceS: number,
   signal: AbortSignal,
 ): Promise<Listed> {
   const found: TradeV2Wire[] = []
   let wholeFromS = sinceS
-  for (const marketId of marketIds) {
+  for (const marketId of asked.ids) {
+    const one = { ...asked, ids: [marketId] }
+    let before: string | undefined
     for (let offset = 0; ; ) {
-      const page = offset < DEEPEST_OFFSET ? await askPageV1(rest, marketId, offset, signal) : 'too deep'
+      const page = offset < DEEPEST_OFFSET ? await askPageV1(rest, one, offset, before, signal) : 'too deep'
       if (page === 'too deep') {
         // The second of the oldest that was told may be told in part.
         wholeFromS = Math.max(wholeFromS, (found.at(-1)?.timestamp ?? 0) + 1)
         break
       }
       found.push(...page.rows)
+      before = page.text
       if (page.length === 0 || (page.rows.at(-1)?.timestamp ?? sinceS) < sinceS) break
       offset += page.length
     }
@@ -161,16 +222,21 @@ async function askTradesV1(
 
 async function askPageV1(
   rest: PolymarketRest,
-  marketId: string,
+  asked: AskedMarkets,
   offset: number,
+  before: string | undefined,
   signal: AbortSignal,
-): Promise<{ rows: TradeV2Wire[]; length: number } | 'too deep'> {
-  const query = { market: marketId, limit: TRADES_PER_PAGE, offset, takerOnly: 'true' }
+): Promise<{ rows: TradeV2Wire[]; length: number; text: string } | 'too deep'> {
+  const query = { market: asked.ids[0], limit: TRADES_PER_PAGE, offset, takerOnly: 'true' }
   const question = { path: '/trades', query, weight: 1 }
   try {
     const { value, answer } = await askTyped(rest.data, question, RowsV1, signal)
     const about = { origin: question.path, receivedMs: answer.receivedMs }
-    return { rows: readRows(rest.data, value, TradeV1, about).map(asV2), length: value.length }
+    const rows = readEveryRow(rest.data, value, TradeV1, about).map(asV2)
+    expectTrades(rest, rows, asked, undefined, question.path, answer)
+    if (rows.length > 0 && answer.text === before)
+      throw misfit('the page before it once more', question.path, answer, rest.data.deadLetters)
+    return { rows, length: value.length, text: answer.text }
   } catch (error) {
     if (offset > 0 && error instanceof VenueError && error.isFinal) return 'too deep'
     throw error
@@ -291,6 +357,24 @@ async function* walkMids(
   }
 }
 
+/** A bucket that begins before the window may reach into it, and the settlement comes after the end. */
+function expectMids(
+  rest: PolymarketRest,
+  rows: readonly { readonly timestamp: number }[],
+  window: TimeRange,
+  origin: string,
+  answer: Answer,
+): void {
+  const fit = {
+    origin,
+    range: { fromMs: window.fromMs - MIDS_MARGIN_MS, toMs: window.toMs + MIDS_MARGIN_MS },
+    timeOf: (row: { readonly timestamp: number }) => row.timestamp * 1_000,
+    order: 'any',
+    maxRows: MIDS_PER_PAGE,
+  } as const
+  expectFit(rows, fit, answer, rest.data.deadLetters)
+}
+
 async function askMids(
   rest: PolymarketRest,
   leg: Leg,
@@ -305,20 +389,23 @@ async function askMids(
     limit: MIDS_PER_PAGE,
   }
   const mids: MidObservation[] = []
+  const trail = createCursorTrail()
   let isFine = true
   let cursor: string | undefined
   do {
     const question = { path: '/v2/prices-history', query: { ...about, cursor }, weight: 1 }
     const { value, answer } = await askTyped(rest.data, question, RowsV2, signal)
     const { receivedMs } = answer
-    // The last point of a resolved market is its settlement, not a price.
-    for (const row of readRows(rest.data, value.data, MidV2, { origin: question.path, receivedMs })) {
+    const rows = readEveryRow(rest.data, value.data, MidV2, { origin: question.path, receivedMs })
+    expectMids(rest, rows, window, question.path, answer)
+    for (const row of rows) {
       // The last point of a resolved market is its settlement, not a price.
       if (row.resolution_seconds === 0) continue
       mids.push(mapMid(row.timestamp, row.price, leg, receivedMs))
       if ((row.resolution_seconds ?? MID_SECONDS) > MID_SECONDS) isFine = false
     }
-    cursor = value.pagination?.has_more === true ? value.pagination.next_cursor || undefined : undefined
+    const nextCursor = value.pagination?.has_more === true ? value.pagination.next_cursor : undefined
+    cursor = follow(trail, nextCursor, question.path, answer, rest.data)
   } while (cursor !== undefined)
   return { mids, isFine }
 }

@@ -5,7 +5,7 @@ import type { Channel } from '../channel.ts'
 import type { FeedIo } from '../companion.ts'
 import type { Route } from '../link.ts'
 import { createPager, VenueError } from '../pager.ts'
-import { assertHistory, supportedChannels } from '../supported.ts'
+import { supportedChannels } from '../supported.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
 import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
 import { createVenueTime } from '../venue-time.ts'
@@ -164,10 +164,8 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
       }
       return parts.listen({ routes, polls: [], protocol: openReference(), protocolOf, companion }, options)
     },
-    history(request, { signal }) {
-      assertHistory(describe, request)
-      return walkHistory(rest, request, catalogue.get, signal)
-    },
+    history: (request, { signal }) =>
+      parts.history(request, () => walkHistory(rest, request, catalogue.get, signal)),
     async witness(channel, { signal }) {
       if (channel.dataset !== 'book' && channel.dataset !== 'trades') return undefined
       const leg = await runningLeg(channel.symbol, signal)

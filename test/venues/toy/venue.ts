@@ -1,6 +1,6 @@
 /** The toy behind the venue port. */
 import { VenueError } from '../../../src/venues/pager.ts'
-import { assertHistory, supportedChannels } from '../../../src/venues/supported.ts'
+import { supportedChannels } from '../../../src/venues/supported.ts'
 import type { Venue, VenueDependencies } from '../../../src/venues/venue.ts'
 import { assembleVenue, checkLine } from '../../../src/venues/venue-parts.ts'
 import { createVenueTime } from '../../../src/venues/venue-time.ts'
@@ -21,10 +21,8 @@ export function createToy(dependencies: VenueDependencies): Venue {
       const routes = routesOf(supportedChannels(describe, channels), parts.hosts.stream, parts.symbols)
       return parts.listen({ routes, polls: [], protocol: createReader(parts.symbols) }, options)
     },
-    history(request, { signal }) {
-      assertHistory(describe, request)
-      return walkHistory({ ...parts, venueTime }, request, signal)
-    },
+    history: (request, { signal }) =>
+      parts.history(request, () => walkHistory({ ...parts, venueTime }, request, signal)),
     witness: async () => undefined,
     book: async () => {
       throw new VenueError('the toy has no book', { isFinal: true })
