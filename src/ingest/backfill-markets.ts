@@ -19,6 +19,7 @@ import type { ContractBarObservation } from '../venues/observation.ts'
 import type { TimeRange } from '../venues/venue.ts'
 import type { BackfillByHand, BackfillResult } from './backfill-by-hand.ts'
 import { type PastOpenInterest, pastOpenInterest } from './backfill-open-interest.ts'
+import { keepRefused } from './keep-refused.ts'
 import { fromRow, withKnown } from './known-market.ts'
 import { type RecalledPrints, recallPrints } from './known-prints.ts'
 import { BASE_INTERVAL, type MarketPlan } from './market-plans.ts'
@@ -43,7 +44,13 @@ export async function backfillMarkets(
 ): Promise<BackfillResult> {
   const { plan, venue, store, clock, log } = options
   const signal = options.signal ?? new AbortController().signal
-  const rows = createRowWriter({ series: store.series, clock, log })
+  const rows = createRowWriter({
+    series: store.series,
+    coverage: store.coverage,
+    clock,
+    log,
+    onRefused: keepRefused(venue, clock),
+  })
   const catalogue = createMarketWriter({ markets: store.markets, log })
   const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer: rows })
   const floor = (timeMs: number) => Math.floor(timeMs / DAY_MS) * DAY_MS

@@ -10,6 +10,7 @@ import type { AssetSymbol } from '../core/symbol.ts'
 import { backoffMs } from '../kit/backoff.ts'
 import type { TimeRange } from '../venues/venue.ts'
 import type { BackfillByHand, BackfillResult } from './backfill-by-hand.ts'
+import { keepRefused } from './keep-refused.ts'
 import { candleFeed } from './plans.ts'
 import { finalize } from './symbol-parts.ts'
 import { createCoverageTracker } from './track-coverage.ts'
@@ -31,7 +32,7 @@ export async function backfillOracle(
   const { series, coverage } = store
   const { source } = venue.describe
   const signal = options.signal ?? new AbortController().signal
-  const writer = createRowWriter({ series, clock, log })
+  const writer = createRowWriter({ series, coverage, clock, log, onRefused: keepRefused(venue, clock) })
   const tracker = createCoverageTracker({ feeds: [], coverage, writer })
   const floor = (timeMs: number) => Math.floor(timeMs / UNIT_MS) * UNIT_MS
   const fromMs = floor(options.fromMs)
@@ -100,7 +101,7 @@ export async function backfillOracle(
       for (let at = range.fromMs; at < range.toMs; at += lengthMs)
         if (isKnown(at) && !starts.has(at))
           tracker.lost(feed, at, at + lengthMs, at + lengthMs <= firstMs ? 'not_provided' : 'venue_down')
-      finalize({ writer, series }, feed, floor(rests[0]?.fromMs ?? range.toMs))
+      finalize({ writer }, feed, floor(rests[0]?.fromMs ?? range.toMs))
     }
     await writer.ready()
     if (rests.length > 0) throw new Error(`${symbol}: the nodes do not stand for every round`)

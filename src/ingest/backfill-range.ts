@@ -1,6 +1,7 @@
 /** A backfill by hand: one source, some symbols, a range of whole days that have ended. */
 import type { BackfillByHand, BackfillResult } from './backfill-by-hand.ts'
 import { loadDerivatives } from './join-derivatives.ts'
+import { keepRefused } from './keep-refused.ts'
 import type { ExchangePlan } from './plans.ts'
 import { runBackfill } from './run-backfill.ts'
 import type { SymbolParts } from './symbol-parts.ts'
@@ -16,7 +17,7 @@ export async function backfillRange(
   const { plan, venue, store, clock, log } = options
   const { series, coverage } = store
   const signal = options.signal ?? new AbortController().signal
-  const writer = createRowWriter({ series, clock, log })
+  const writer = createRowWriter({ series, coverage, clock, log, onRefused: keepRefused(venue, clock) })
   const tracker = createCoverageTracker({ feeds: [], coverage, writer })
   const fromMs = Math.floor(options.fromMs / DAY_MS) * DAY_MS
   // Today belongs to the live side: it knows the minutes that coarser bars of today are made of.

@@ -68,7 +68,7 @@ async function setUp(t: TestContext, startMs: number) {
   async function start() {
     const stop = new AbortController()
     const { signal } = stop
-    const writer = createRowWriter({ series: store.series, clock, log })
+    const writer = createRowWriter({ series: store.series, coverage: store.coverage, clock, log })
     const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
     const catalogue = createMarketWriter({ markets: store.markets, log })
     const recorder = recordMarkets({

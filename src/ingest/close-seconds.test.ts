@@ -19,7 +19,7 @@ async function start(name: 'binance-futures' | 'hyperliquid', isJoined: (closeMs
   const { plan } = VENUES[name]
   const clock = manualClock(START_MS)
   const { series, coverage, close } = await openSqliteEnvironment({ file: ':memory:', clock })
-  const writer = createRowWriter({ series, clock, log: createLogger({ level: 'silent' }) })
+  const writer = createRowWriter({ series, coverage, clock, log: createLogger({ level: 'silent' }) })
   const tracker = createCoverageTracker({ feeds: [], coverage, writer })
   const counts = { trades: 0, differences: 0, lateTrades: 0, missedMinutes: 0 }
   const signal = new AbortController().signal

@@ -19,7 +19,12 @@ async function setUp(t: TestContext) {
   const clock = manualClock(START_MS)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   t.after(() => store.close())
-  const writer = createRowWriter({ series: store.series, clock, log: createLogger({ level: 'silent' }) })
+  const writer = createRowWriter({
+    series: store.series,
+    coverage: store.coverage,
+    clock,
+    log: createLogger({ level: 'silent' }),
+  })
   const feeds = trackedMarketFeeds(plan, 'BTC')
   const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer })
   const windows = judgeWindows({

@@ -13,6 +13,7 @@ import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { LiveOptions, Venue } from '../venues/venue.ts'
 import { loadDerivatives } from './join-derivatives.ts'
+import { keepRefused } from './keep-refused.ts'
 import {
   type BackfillStep,
   COARSE_INTERVALS,
@@ -70,7 +71,13 @@ export function recordExchange(options: ExchangeOptions): Recorder {
   let insertedBefore = 0
 
   async function run(signal: AbortSignal): Promise<void> {
-    const rows = createRowWriter({ series: store.series, clock, log })
+    const rows = createRowWriter({
+      series: store.series,
+      coverage: store.coverage,
+      clock,
+      log,
+      onRefused: keepRefused(venue, clock),
+    })
     writer = rows
     const tracker = createCoverageTracker({
       feeds: tracked,

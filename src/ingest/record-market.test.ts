@@ -89,7 +89,7 @@ const print = (timeMs: number, price: string, isBlock = false): TradeObservation
 async function setUp(t: TestContext) {
   const clock = manualClock(START_MS)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
-  const writer = createRowWriter({ series: store.series, clock, log })
+  const writer = createRowWriter({ series: store.series, coverage: store.coverage, clock, log })
   t.after(() => store.close())
   const recorderOf = (name: Name, referencePrice: (timeMs: number) => string | null = () => null) =>
     recordMarket({

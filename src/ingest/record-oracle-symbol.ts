@@ -225,7 +225,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
         hollow.set(interval, [...(hollow.get(interval) ?? []), bar].slice(-MAX_HOLLOW))
       }
     closedToMs.set(interval, toMs)
-    finalize({ writer: rows, series: store.series }, feed, toMs)
+    finalize({ writer: rows }, feed, toMs)
   }
 
   return {

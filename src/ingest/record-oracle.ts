@@ -12,6 +12,7 @@ import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import { channelKey } from '../venues/channel.ts'
 import type { LiveOptions, Venue } from '../venues/venue.ts'
+import { keepRefused } from './keep-refused.ts'
 import { candleFeed } from './plans.ts'
 import { ORACLE_INTERVALS, recordOracleSymbol } from './record-oracle-symbol.ts'
 import type { Recorder } from './recorder.ts'
@@ -51,7 +52,13 @@ export function recordOracle(options: OracleOptions): Recorder {
   let insertedBefore = 0
 
   async function run(signal: AbortSignal): Promise<void> {
-    const rows = createRowWriter({ series: store.series, clock, log })
+    const rows = createRowWriter({
+      series: store.series,
+      coverage: store.coverage,
+      clock,
+      log,
+      onRefused: keepRefused(venue, clock),
+    })
     writer = rows
     const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer: rows })
     const recorders = new Map<AssetSymbol, LiveRecorder>(

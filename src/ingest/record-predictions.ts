@@ -4,6 +4,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { LiveOptions, Venue } from '../venues/venue.ts'
+import { keepRefused } from './keep-refused.ts'
 import { followLeftMarkets } from './left-markets.ts'
 import { channelsOfMarkets, MARKETS_BACK_MS, type MarketPlan, trackedMarketFeeds } from './market-plans.ts'
 import { type MarketsRecorder, recordMarkets } from './record-markets.ts'
@@ -40,7 +41,13 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
   let insertedBefore = 0
 
   async function run(signal: AbortSignal): Promise<void> {
-    const rows = createRowWriter({ series: store.series, clock, log })
+    const rows = createRowWriter({
+      series: store.series,
+      coverage: store.coverage,
+      clock,
+      log,
+      onRefused: keepRefused(venue, clock),
+    })
     writer = rows
     const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer: rows })
     const catalogue = createMarketWriter({ markets: store.markets, log })

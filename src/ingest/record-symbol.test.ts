@@ -20,7 +20,7 @@ async function tickerOf(quotes: readonly (readonly [number, number])[]): Promise
   const clock = manualClock(START_MS)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   const { series, coverage } = store
-  const writer = createRowWriter({ series, clock, log: createLogger({ level: 'silent' }) })
+  const writer = createRowWriter({ series, coverage, clock, log: createLogger({ level: 'silent' }) })
   const recorder = recordSymbol(
     {
       ...{ plan: VENUES['binance-futures'].plan, venue: {} as Venue, symbol: 'BTC', series, writer, clock },

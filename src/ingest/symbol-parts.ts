@@ -35,10 +35,6 @@ export interface IngestCounts {
 }
 
 /** Rows of a feed before an instant will not change any more, once those put so far are durable. */
-export function finalize(
-  { writer, series }: Pick<SymbolParts, 'writer' | 'series'>,
-  feed: Feed,
-  beforeMs: number,
-): void {
-  writer.after(() => series.finalize(feed, beforeMs))
+export function finalize({ writer }: Pick<SymbolParts, 'writer'>, feed: Feed, beforeMs: number): void {
+  writer.final(feed, beforeMs)
 }

@@ -14,7 +14,12 @@ const liquidations = feedOf('liquidations', 'cexa_futures', 'BTC')
 async function setUp() {
   const clock = manualClock(0)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
-  const writer = createRowWriter({ series: store.series, clock, log: createLogger({ level: 'silent' }) })
+  const writer = createRowWriter({
+    series: store.series,
+    coverage: store.coverage,
+    clock,
+    log: createLogger({ level: 'silent' }),
+  })
   const tracker = createCoverageTracker({
     feeds: [
       { feed: trades, channels: ['trades:BTC'] },

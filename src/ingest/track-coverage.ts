@@ -60,7 +60,7 @@ const MAX_LOST = 1_000
 export function createCoverageTracker(options: {
   feeds: readonly TrackedFeed[]
   coverage: CoverageStore
-  writer: Pick<RowWriter, 'after'>
+  writer: Pick<RowWriter, 'after' | 'observed' | 'unobserved'>
 }): CoverageTracker {
   const { coverage, writer } = options
   const states = options.feeds.map(
@@ -78,15 +78,11 @@ export function createCoverageTracker(options: {
   const upChannels = new Set<string>()
   let gaps = 0
 
-  const record = (feed: Feed, fromMs: number, toMs: number) => {
-    if (toMs > fromMs) writer.after(() => coverage.record(feed, fromMs, toMs))
-  }
+  const record = (feed: Feed, fromMs: number, toMs: number) => writer.observed(feed, fromMs, toMs)
   const recordGap = (feed: Feed, fromMs: number, toMs: number, reason: GapReason) => {
     if (toMs > fromMs) writer.after(() => coverage.recordGap(feed, fromMs, toMs, reason))
   }
-  const retract = (feed: Feed, fromMs: number, toMs: number) => {
-    if (toMs > fromMs) writer.after(() => coverage.retract(feed, fromMs, toMs))
-  }
+  const retract = (feed: Feed, fromMs: number, toMs: number) => writer.unobserved(feed, fromMs, toMs)
 
   function recordOpenGap({ feed, gap, lost }: State, toMs: number): void {
     if (gap === undefined) return
@@ -154,7 +150,7 @@ export function createCoverageTracker(options: {
       }
     },
     confirm(feed, fromMs, toMs) {
-      record(feed, fromMs, toMs)
+      writer.observed(feed, fromMs, toMs, true)
       const state = byName.get(feedName(feed))
       if (state === undefined) return
       state.confirmedToMs = Math.max(state.confirmedToMs, toMs)

@@ -32,7 +32,7 @@ function held(series: SeriesStore, failures = 0) {
 test('an action runs only when the rows put before it are durable', async () => {
   const store = await openStore()
   const { series, open } = held(store.series)
-  const writer = createRowWriter({ series, clock: systemClock, log })
+  const writer = createRowWriter({ series, coverage: store.coverage, clock: systemClock, log })
   let seen: number | undefined
   writer.put(feed, [row(1_000)])
   writer.after(async () => {
@@ -52,7 +52,7 @@ test('a store that fails is asked again with the same rows; none is lost', async
   const store = await openStore()
   const { series, open } = held(store.series, 2)
   open()
-  const writer = createRowWriter({ series, clock: systemClock, log })
+  const writer = createRowWriter({ series, coverage: store.coverage, clock: systemClock, log })
   writer.put(feed, [row(1_000), row(2_000)])
   await writer.flush()
   assert.deepEqual([writer.stats().inserted, writer.stats().failure], [2, null])
@@ -63,7 +63,7 @@ test('a store that fails is asked again with the same rows; none is lost', async
 test('above the bound the writer is not ready, and it is again when rows have gone', async () => {
   const store = await openStore()
   const { series, open } = held(store.series)
-  const writer = createRowWriter({ series, clock: systemClock, log })
+  const writer = createRowWriter({ series, coverage: store.coverage, clock: systemClock, log })
   writer.put(
     feed,
     Array.from({ length: MAX_WAITING_ROWS }, (_, index) => row(index)),
@@ -83,7 +83,7 @@ test('above the bound the writer is not ready, and it is again when rows have go
 
 test('a row that cannot be served is counted and refused, the others are written', async () => {
   const store = await openStore()
-  const writer = createRowWriter({ series: store.series, clock: systemClock, log })
+  const writer = createRowWriter({ series: store.series, coverage: store.coverage, clock: systemClock, log })
   writer.put(feed, [row(1_000), { ...row(2_000), nextFundingTime: 0 }, row(3_000)])
   await writer.flush()
   assert.deepEqual([writer.stats().inserted, writer.stats().refused], [2, 1])

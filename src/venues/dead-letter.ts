@@ -27,6 +27,8 @@ export type DeadLetterReason =
   | 'venue_error'
   /** figures that lastingly contradict the book they are of */
   | 'contradiction'
+  /** a row that the store refused, because of what it says */
+  | 'refused_row'
 
 export interface DeadLetters {
   add(letter: Omit<DeadLetter, 'venue'>): void

@@ -9,13 +9,14 @@ import type { GapReason } from '../coverage.ts'
 import { bookWriter } from './books-write.ts'
 import { coverageWriter } from './coverage-write.ts'
 import { marketWriter } from './markets-write.ts'
-import { type AppendCounts, rowWriter } from './series-append.ts'
+import { rowWriter } from './series-append.ts'
 import { feedTable } from './series-feeds.ts'
 import type { PackedRows } from './series-packed.ts'
+import { type AppendOutcome, rowsOrRefusals } from './series-refuse.ts'
 import { retainStep } from './series-retain.ts'
 
 export type Command =
-  | { kind: 'append'; rows: PackedRows[]; recordedAt: number }
+  | { kind: 'append'; rows: PackedRows[]; mode: 'throw' | 'skip'; recordedAt: number }
   | { kind: 'record'; feed: Feed; from: number; to: number }
   | { kind: 'record_gap'; feed: Feed; from: number; to: number; reason: GapReason }
   | { kind: 'retract'; feed: Feed; from: number; to: number }
@@ -24,7 +25,7 @@ export type Command =
   | { kind: 'markets'; markets: EncodedMarket[] }
 
 export interface CommandResults {
-  append: AppendCounts[]
+  append: AppendOutcome[]
   record: null
   record_gap: null
   retract: null
@@ -52,12 +53,14 @@ export function commandApplier(database: DatabaseSync): CommandApplier {
     rows.forget()
   }
 
+  const append = rowsOrRefusals(database, (packed, recordedAt) => rows.append(packed, recordedAt), forget)
+
   return {
     forget,
     apply(command) {
       switch (command.kind) {
         case 'append':
-          return command.rows.map((packed) => rows.append(packed, command.recordedAt))
+          return command.rows.map((packed) => append(packed, command.mode, command.recordedAt))
         case 'record':
           coverage.record(feeds.open(command.feed), command.from, command.to)
           return null

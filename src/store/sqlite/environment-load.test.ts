@@ -61,7 +61,12 @@ test('writers that do not wait are held back instead of growing a queue', async 
     await writer.ready()
     waiting += 1000
     most = Math.max(most, waiting)
-    const command = { kind: 'append', rows: [packRows(feed, rows)], recordedAt: START } as const
+    const command = {
+      kind: 'append',
+      rows: [packRows(feed, rows)],
+      mode: 'throw',
+      recordedAt: START,
+    } as const
     sent.push(
       writer.send({ ...command, rows: [...command.rows] }, 1000).then(() => {
         waiting -= 1000

@@ -9,9 +9,15 @@ import { type PackedRows, packRows } from './series-packed.ts'
 const ROWS_PER_LOOK = 16
 const ROWS_PER_PACK = 500
 
+/** Rows that are handed over together, and where each of them stands among the rows of its feed. */
+export interface EncodedRows {
+  packed: PackedRows
+  indexes: number[]
+}
+
 export interface EncodedBatch {
   /** Each list is one transaction. */
-  transactions: PackedRows[][]
+  transactions: EncodedRows[][]
   refused: AppendResult['refused']
 }
 
@@ -24,44 +30,58 @@ export async function encodeBatch(
   mode: 'throw' | 'skip',
   holdMs: number,
 ): Promise<EncodedBatch> {
-  const transactions: PackedRows[][] = [[]]
+  const transactions: EncodedRows[][] = [[]]
   const refused: AppendResult['refused'] = []
   let inTransaction = 0
   let holdingSince = performance.now()
 
-  const flush = (feed: Feed, rows: EncodedRow[]) => {
+  const flush = (feed: Feed, rows: EncodedRow[], indexes: number[]) => {
     if (rows.length === 0) return
     if (inTransaction + rows.length > MAX_BATCH_ROWS) {
       transactions.push([])
       inTransaction = 0
     }
-    transactions.at(-1)?.push(packRows(feed, rows))
+    transactions.at(-1)?.push({ packed: packRows(feed, rows), indexes })
     inTransaction += rows.length
   }
 
   for (const { feed, rows } of batch) {
     const encode = rowEncoder(feed)
     let encoded: EncodedRow[] = []
+    let indexes: number[] = []
     for (const [index, row] of (rows as readonly RowInputs[Dataset][]).entries()) {
       try {
-        encoded.push(encode(row))
+        encoded.push(checked(encode(row)))
+        indexes.push(index)
       } catch (error) {
-        if (!(error instanceof RowError)) throw error
-        refused.push({ feed, index, error })
+        refused.push({ feed, index, error: asRowError(error) })
         if (mode === 'throw') return { transactions, refused }
       }
       if (encoded.length >= ROWS_PER_PACK) {
-        flush(feed, encoded)
+        flush(feed, encoded, indexes)
         encoded = []
+        indexes = []
       }
       if (index % ROWS_PER_LOOK === 0 && performance.now() - holdingSince > holdMs) {
         await nextTurn()
         holdingSince = performance.now()
       }
     }
-    flush(feed, encoded)
+    flush(feed, encoded, indexes)
   }
   // Handing a batch over copies it: that is a stretch of its own.
   if (performance.now() - holdingSince > holdMs / 2) await nextTurn()
   return { transactions: transactions.filter((rows) => rows.length > 0), refused }
+}
+
+/** Columns are joined by line breaks: one inside an identifier would shift every row behind it. */
+function checked(row: EncodedRow): EncodedRow {
+  if (row.instrument.includes('\n')) throw new RowError('instrument', 'must not contain a line break')
+  return row
+}
+
+/** Whatever an encoder stumbles over is that row's fault: it must not hold back the rows around it. */
+function asRowError(error: unknown): RowError {
+  if (error instanceof RowError) return error
+  return new RowError('row', error instanceof Error ? error.message : String(error))
 }

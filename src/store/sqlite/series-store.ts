@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DATASETS, type Dataset, type Feed } from '../../core/feed.ts'
+import { RowError } from '../../core/rows/row-error.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type {
   AppendResult,
@@ -17,10 +18,9 @@ import { type BookRef, bookRows } from './books-rows.ts'
 import type { Writer } from './environment-writer.ts'
 import { type Arm, armsOf, comparePositions } from './series-arms.ts'
 import { seriesBlocks } from './series-blocks.ts'
-import { encodeBatch } from './series-encode.ts'
+import { type EncodedRows, encodeBatch } from './series-encode.ts'
 import { isGrouped } from './series-feeds.ts'
 import type { FeedLookup } from './series-lookup.ts'
-import type { PackedRows } from './series-packed.ts'
 import { EMPTY_PAGE, oneStateOf, pageReader, type StoredRow } from './series-page.ts'
 import { bookSamples, plainSamples, sampledRows } from './series-sample.ts'
 import { statementCache } from './series-statements.ts'
@@ -48,15 +48,25 @@ export function sqliteSeries(parts: {
   /** Appends are handed to the writer in the order of their calls. */
   let turn: Promise<unknown> = Promise.resolve()
 
-  const write = async (rows: PackedRows[], result: AppendResult) => {
+  const write = async (
+    encoded: readonly EncodedRows[],
+    mode: 'throw' | 'skip',
+    result: AppendResult,
+  ): Promise<void> => {
+    const rows = encoded.map(({ packed }) => packed)
     const weight = rows.reduce((sum, packed) => sum + packed.count, 0)
-    const counts = await writer.send({ kind: 'append', rows, recordedAt: clock.now() }, weight)
+    const counts = await writer.send({ kind: 'append', rows, mode, recordedAt: clock.now() }, weight)
     for (const [i, count] of counts.entries()) {
-      const dataset = rows[i]?.feed.dataset
-      if (dataset === undefined) continue
+      const part = encoded[i]
+      if (part === undefined) continue
+      const { feed } = part.packed
       for (const outcome of ['inserted', 'unchanged', 'rewritten', 'corrected'] as const) {
         result[outcome] += count[outcome]
-        tally[dataset][outcome] += count[outcome]
+        tally[feed.dataset][outcome] += count[outcome]
+      }
+      for (const { index, reason } of count.refused) {
+        tally[feed.dataset].refused++
+        result.refused.push({ feed, index: part.indexes[index] ?? index, error: new RowError('row', reason) })
       }
     }
   }
@@ -73,7 +83,7 @@ export function sqliteSeries(parts: {
       const sent: Promise<void>[] = []
       for (const rows of encoded.transactions) {
         await writer.ready()
-        const written = write(rows, result)
+        const written = write(rows, mode, result)
         written.catch(() => undefined)
         sent.push(written)
       }
