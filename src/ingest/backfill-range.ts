@@ -4,7 +4,7 @@ import { loadDerivatives } from './join-derivatives.ts'
 import { keepRefused } from './keep-refused.ts'
 import type { ExchangePlan } from './plans.ts'
 import { runBackfill } from './run-backfill.ts'
-import type { SymbolParts } from './symbol-parts.ts'
+import { noCounts, type SymbolParts } from './symbol-parts.ts'
 import { createCoverageTracker } from './track-coverage.ts'
 import { createRowWriter } from './write-rows.ts'
 
@@ -29,7 +29,7 @@ export async function backfillRange(
         const derivatives = plan.hasFunding
           ? await loadDerivatives({ series, source: plan.source, symbol, fromMs: fromMs - DAY_MS })
           : undefined
-        const counts = { trades: 0, differences: 0, lateTrades: 0, missedMinutes: 0 }
+        const counts = noCounts()
         const parts: SymbolParts = {
           ...{ plan, venue, symbol, series, writer, tracker, derivatives, counts, clock, signal },
         }

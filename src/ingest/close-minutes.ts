@@ -1,7 +1,8 @@
 /**
  * Candles of a minute and longer. What the stream says of a bar is shown as open; a bar is closed by the venue's
  * own REST answer and by nothing else, so a late, lost or wrong closing frame changes nothing. Differences between
- * the stream's last word and the answer are counted.
+ * the stream's last word and the answer are counted. A bar that cannot be served is a gap, and so are the longer bars
+ * that hold it, until the backfill has got a better one.
  */
 import { INTERVAL_MS } from '../core/interval.ts'
 import type { KlineObservation } from '../venues/observation.ts'
@@ -9,6 +10,7 @@ import type { HistoryPage } from '../venues/venue.ts'
 import { settle } from './ask-derivatives.ts'
 import { type Bar, barOfKline, sameFigures } from './bar.ts'
 import { candleOf } from './candle-row.ts'
+import { advanceAround, type CheckedBars, checkBars, refuseRolled } from './check-bars.ts'
 import { COARSE_INTERVALS, candleFeed } from './plans.ts'
 import { createRollUp, type RolledBar } from './roll-up.ts'
 import { finalize, type SymbolParts } from './symbol-parts.ts'
@@ -19,7 +21,7 @@ export interface MinuteCloser {
   /** Shows the open bars that changed. */
   show(): void
   /** Takes a page of the venue's own bars; returns them. */
-  take(page: HistoryPage): Bar[]
+  take(page: HistoryPage): CheckedBars
   readonly closedToMs: number
   /** The bars of the stream that are not closed yet. */
   open(): Bar[]
@@ -64,19 +66,24 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
         const streamed = heard.get(bar.openMs)
         if (streamed?.isLast === true && !sameFigures(streamed, bar)) counts.differences += 1
       }
+      // Those that cannot be served too: the store refuses them, which makes them a gap.
       put(
         bars.map((bar) => ({ interval: '1m', bar })),
         true,
       )
       for (const { range } of page.missing) rollUp.spoil(range.fromMs, range.toMs)
       const toMs = Math.max(page.covered?.toMs ?? 0, ...page.missing.map(({ range }) => range.toMs))
-      if (toMs <= closedToMs) return bars
-      put(rollUp.advance(bars, toMs), true)
+      if (toMs <= closedToMs) return { good: bars, refused: [] }
+      const checked = checkBars(parts, '1m', bars)
+      for (const { bar, error } of checked.refused)
+        writer.refuse(candleFeed(plan.source, symbol, '1m'), bar.openMs, error)
+      refuseRolled(parts, checked.refused, COARSE_INTERVALS, 'candles')
+      put(advanceAround(rollUp, checked, '1m', toMs), true)
       closedToMs = toMs
       for (const openMs of heard.keys()) if (openMs < toMs) heard.delete(openMs)
       hasNews = true
       settleCandles(parts, page)
-      return bars
+      return checked
     },
     get closedToMs() {
       return closedToMs

@@ -9,6 +9,7 @@ import { VENUES } from '../venues/list.ts'
 import type { Venue } from '../venues/venue.ts'
 import { closeSeconds } from './close-seconds.ts'
 import { candleFeed } from './plans.ts'
+import { noCounts } from './symbol-parts.ts'
 import { createCoverageTracker } from './track-coverage.ts'
 import { createRowWriter } from './write-rows.ts'
 
@@ -21,7 +22,7 @@ async function start(name: 'binance-futures' | 'hyperliquid', isJoined: (closeMs
   const { series, coverage, close } = await openSqliteEnvironment({ file: ':memory:', clock })
   const writer = createRowWriter({ series, coverage, clock, log: createLogger({ level: 'silent' }) })
   const tracker = createCoverageTracker({ feeds: [], coverage, writer })
-  const counts = { trades: 0, differences: 0, lateTrades: 0, missedMinutes: 0 }
+  const counts = noCounts()
   const signal = new AbortController().signal
   const feed = candleFeed(plan.source, 'BTC', '1s')
   const seconds = closeSeconds(

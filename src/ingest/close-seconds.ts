@@ -2,15 +2,17 @@
  * Candles of a second, and the single trades where they are stored.
  *
  *   klines            the venue publishes them: the stream shows, the REST answer of the whole minute closes
- *   aggregate_trades  built; their numbers prove that none is missing
+ *   aggregate_trades  built; their numbers and the venue's own bar prove that none is missing (prove-minutes.ts)
  *   trades            built; without numbers, so the venue's own count of the minute is the proof: a minute that
  *                     lacks trades after `lateTradesMs` is a hole in trades and seconds, never a silent one, and a
  *                     known hole whose trades were all told again is none any more
  *
  * A built second is shown as it grows. Numbered trades close it themselves: by one that is `CLOSE_AFTER_MS` later than
  * its end, if what is joined to it is known. Without numbers nothing but the count of its minute can close it: a
- * closed row is never wrong. Whatever is left is closed with its minute, a second in a known gap never.
+ * closed row is never wrong. Whatever is left is closed with its minute, once that is proven; a second that is not, or
+ * that lies in a known gap, never: it is left to the backfill.
  */
+import { type Decimal, ZERO } from '../core/decimal.ts'
 import type { Feed } from '../core/feed.ts'
 import type { KlineObservation } from '../venues/observation.ts'
 import { settle } from './ask-derivatives.ts'
@@ -18,6 +20,7 @@ import { type Bar, barOfKline } from './bar.ts'
 import { type BarBuilder, createBarBuilder, type TradeFact } from './build-candles.ts'
 import { candleOf } from './candle-row.ts'
 import { candleFeed, feedOf } from './plans.ts'
+import type { MinuteProver } from './prove-minutes.ts'
 import type { LeftTrades } from './resume.ts'
 import { finalize, type SymbolParts } from './symbol-parts.ts'
 
@@ -27,6 +30,8 @@ const MINUTE_MS = 60_000
 const CLOSE_AFTER_MS = 1_500
 /** The venue's bars of seconds are asked for at most this far back at once; a longer hole is the backfill's. */
 const LONGEST_ASK_MS = 3_600_000
+/** A trade that comes later than this after its minute was closed is too late to be told apart. */
+const MAX_SOUND_MINUTES = 60
 
 export interface SecondCloser {
   heard(kline: KlineObservation): void
@@ -41,22 +46,37 @@ export interface SecondCloser {
   /** The venue's minutes are known: closes what can be closed. */
   minutes(bars: readonly Bar[], fromMs: number, toMs: number): void
   close(nowMs: number): Promise<void>
+  /** Every second before this is closed or left to the backfill; undefined before the first. */
+  readonly closedToMs: number | undefined
+}
+
+interface WaitingMinute {
+  readonly openMs: number
+  readonly count: number
+  readonly volume: Decimal
+  /** When the venue's bar was known. */
+  readonly knownMs: number
 }
 
 export function closeSeconds(
   parts: SymbolParts,
   /** Whether everything that is joined to a candle of this end is known. */
   isJoined: (closeMs: number) => boolean,
+  /** Numbered trades only. */
+  prover?: MinuteProver,
 ): SecondCloser {
-  const { plan, venue, symbol, writer, tracker, derivatives, counts, signal } = parts
+  const { plan, venue, symbol, writer, tracker, derivatives, counts, clock, signal } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
   const feeds: Feed[] = plan.hasTrades ? [feed, feedOf('trades', plan.source, symbol)] : [feed]
   const builder: BarBuilder = createBarBuilder({ lengthMs: SECOND_MS })
   let gaps: { fromMs: number; toMs: number }[] = []
   let beganMs: number | undefined
-  /** Minutes of the venue that wait for their seconds: open time → its count of trades. */
-  let waiting: { openMs: number; count: number }[] = []
+  /** Minutes of the venue that wait for their seconds. */
+  let waiting: WaitingMinute[] = []
   let askedToMs: number | undefined
+  let closedToMs: number | undefined
+  /** Minutes that were closed with our own trades as all there were. */
+  const sound = new Set<number>()
   /** Built seconds that are not closed, by their open time. */
   const open = new Set<number>()
   let newestMs = Number.NEGATIVE_INFINITY
@@ -93,7 +113,40 @@ export function closeSeconds(
     }
   }
 
-  function closeMinute({ openMs, count }: { openMs: number; count: number }, nowMs: number): boolean {
+  /** False while it is not proven yet. */
+  function closeProven(minute: WaitingMinute, by: MinuteProver, nowMs: number): boolean {
+    const { openMs } = minute
+    const endMs = openMs + MINUTE_MS
+    const own = secondsOf(openMs)
+    const verdict = by.judge(minute, own, inGap(openMs, endMs), nowMs)
+    if (verdict.kind === 'wait') return false
+    taken(builder.take(endMs))
+    if (verdict.kind === 'whole') {
+      put(verdict.bars, true)
+      tracker.confirm(feed, openMs, endMs)
+      if (verdict.bars === own) isSound(openMs)
+    } else {
+      counts.missedMinutes += 1
+      const lostMs = Math.max(openMs, Math.min(endMs, secondOf(verdict.provenMs)))
+      put(
+        own.filter((bar) => bar.openMs < lostMs && !inGap(bar.openMs, bar.openMs + SECOND_MS)),
+        true,
+      )
+      tracker.unproven(feed, lostMs, endMs)
+    }
+    finalize(parts, feed, endMs)
+    closedToMs = endMs
+    by.forget(endMs)
+    return true
+  }
+
+  function isSound(openMs: number): void {
+    sound.add(openMs)
+    const [oldest] = sound
+    if (sound.size > MAX_SOUND_MINUTES && oldest !== undefined) sound.delete(oldest)
+  }
+
+  function closeMinute({ openMs, count }: WaitingMinute, nowMs: number): boolean {
     const endMs = openMs + MINUTE_MS
     const own = secondsOf(openMs).reduce((sum, bar) => sum + bar.count, 0)
     // What was missed may have been told again to a new listener: the venue's own count is the proof.
@@ -140,8 +193,13 @@ export function closeSeconds(
     trade(trade) {
       if (!builder.add(trade)) {
         counts.lateTrades += 1
+        const openMs = secondOf(trade.timeMs)
+        // What was closed as complete was not: it is a gap until the backfill has asked for it.
+        if (sound.has(Math.floor(openMs / MINUTE_MS) * MINUTE_MS))
+          tracker.lost(feed, openMs, openMs + SECOND_MS, 'not_observed')
         return
       }
+      prover?.trade(trade)
       if (plan.secondsFrom === 'aggregate_trades') open.add(secondOf(trade.timeMs))
       newestMs = Math.max(newestMs, trade.timeMs)
     },
@@ -174,13 +232,18 @@ export function closeSeconds(
     },
     minutes(bars, fromMs, toMs) {
       if (plan.secondsFrom === 'klines') {
-        waiting = [{ openMs: toMs - MINUTE_MS, count: 0 }]
+        waiting = [{ openMs: toMs - MINUTE_MS, count: 0, volume: ZERO, knownMs: clock.now() }]
         return
       }
-      const byOpen = new Map(bars.map((bar) => [bar.openMs, bar.count]))
+      const byOpen = new Map(bars.map((bar) => [bar.openMs, bar]))
       const firstMs = Math.max(fromMs, Math.floor((beganMs ?? toMs) / MINUTE_MS) * MINUTE_MS)
       for (let openMs = firstMs; openMs < toMs; openMs += MINUTE_MS)
-        waiting.push({ openMs, count: byOpen.get(openMs) ?? 0 })
+        waiting.push({
+          openMs,
+          count: byOpen.get(openMs)?.count ?? 0,
+          volume: byOpen.get(openMs)?.volume ?? ZERO,
+          knownMs: clock.now(),
+        })
     },
     async close(nowMs) {
       if (plan.secondsFrom === 'klines') {
@@ -190,7 +253,12 @@ export function closeSeconds(
         if (waiting[0] === minute) waiting = []
         return
       }
-      while (waiting[0] !== undefined && closeMinute(waiting[0], nowMs)) waiting.shift()
+      const close = (minute: WaitingMinute) =>
+        prover === undefined ? closeMinute(minute, nowMs) : closeProven(minute, prover, nowMs)
+      while (waiting[0] !== undefined && close(waiting[0])) waiting.shift()
+    },
+    get closedToMs() {
+      return plan.secondsFrom === 'klines' ? askedToMs : closedToMs
     },
   }
 }

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { manualClock } from '../kit/clock.ts'
 import type { AggregateTradeObservation } from '../venues/observation.ts'
 import type { HistoryPage, HistoryRequest } from '../venues/venue.ts'
-import { followTrades, MAX_WAITING_TRADES } from './follow-trades.ts'
+import { followTrades, MAX_WAITING_TRADES, OUT_OF_ORDER_MS } from './follow-trades.ts'
 
 const START_MS = 600_000
 const timeOf = (id: number) => START_MS + id * 100
@@ -75,7 +75,7 @@ test('frames that change places and repeats need no question', async () => {
   await pass(3_000)
   assert.deepEqual(out, numbers(0, 5))
   assert.equal(asked.length, before)
-  assert.ok(follower.isWhole)
+  assert.equal(follower.isWaiting, false)
 })
 
 test('a hole is asked for by number and comes out in order, once', async () => {
@@ -83,7 +83,7 @@ test('a hole is asked for by number and comes out in order, once', async () => {
   follower.push(trade(0))
   await pass(3_000)
   for (const id of [1, 2, 10, 11]) follower.push(trade(id))
-  assert.equal(follower.isWhole, false)
+  assert.equal(follower.isWaiting, true)
   await pass(4_000)
   follower.push(trade(12))
   assert.deepEqual(out, numbers(0, 12))
@@ -108,5 +108,45 @@ test('too many trades that wait for an answer are let out, with the hole told', 
   for (let id = 500; id <= 500 + MAX_WAITING_TRADES; id++) follower.push(trade(id))
   assert.deepEqual(gaps, [[timeOf(0), timeOf(500)]])
   assert.equal(out.length, 1 + MAX_WAITING_TRADES + 1)
-  assert.equal(follower.isWhole, true)
+  assert.equal(follower.isWaiting, false)
+})
+
+test('silence proves nothing: only a later trade or an answer of the venue does', async () => {
+  let known = 2
+  const { follower, out, asked, pass } = setUp((id) => id <= known)
+  for (const id of [0, 1, 2]) follower.push(trade(id))
+  await pass(3_000)
+  assert.equal(follower.provenMs, timeOf(2) - OUT_OF_ORDER_MS)
+  await pass(10_000)
+  assert.equal(follower.provenMs, timeOf(2) - OUT_OF_ORDER_MS, 'nothing waits, and nothing is proven')
+  // The socket is down: trades happen that nobody sends.
+  known = 40
+  const before = asked.length
+  follower.prove(timeOf(50))
+  await pass(3_000)
+  assert.ok(asked.length > before)
+  assert.deepEqual(out, numbers(0, 40), 'what is asked for comes out')
+  assert.equal(follower.provenMs, timeOf(50), 'a quiet market is proven by the answer')
+  follower.push(trade(41))
+  assert.deepEqual(out, numbers(0, 41))
+})
+
+test('an answer with a hole proves nothing behind it', async () => {
+  const { follower, out, pass } = setUp((id) => id < 10 || id > 12)
+  follower.push(trade(0))
+  await pass(3_000)
+  follower.prove(timeOf(30))
+  await pass(5_000)
+  assert.deepEqual(out, numbers(0, 9))
+  assert.ok(follower.provenMs <= timeOf(10))
+})
+
+test('while a question is open, the stream goes on', async () => {
+  const { follower, out, pass } = setUp(() => false)
+  follower.push(trade(0))
+  await pass(20_000)
+  follower.prove(timeOf(150))
+  await pass(2_500)
+  for (const id of [1, 2, 3]) follower.push(trade(id))
+  assert.deepEqual(out, numbers(0, 3))
 })

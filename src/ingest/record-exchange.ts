@@ -29,7 +29,7 @@ import { recorderStatus } from './recorder-status.ts'
 import { forgetUnconfirmed, forgetUnheard, readLeftTrades } from './resume.ts'
 import { type BackfillProgress, runBackfill } from './run-backfill.ts'
 import { type LiveRun, runLive } from './run-live.ts'
-import type { IngestCounts, SymbolParts } from './symbol-parts.ts'
+import { noCounts, type SymbolParts } from './symbol-parts.ts'
 import { createCoverageTracker } from './track-coverage.ts'
 import { createRowWriter, type RowWriter } from './write-rows.ts'
 
@@ -59,7 +59,7 @@ export interface ExchangeOptions {
 
 export function recordExchange(options: ExchangeOptions): Recorder {
   const { plan, venue, store, clock, log } = options
-  const counts: IngestCounts = { trades: 0, differences: 0, lateTrades: 0, missedMinutes: 0 }
+  const counts = noCounts()
   const symbols = (options.symbols ?? SYMBOLS).filter((symbol) =>
     Object.hasOwn(venue.describe.symbols, symbol),
   )
@@ -215,12 +215,15 @@ function endOf(step: BackfillStep, recorder: SymbolRecorder | undefined, nowMs: 
   if (recorder === undefined) return undefined
   switch (step.kind) {
     case 'candles':
-      // What the live side has closed today is not asked for again; a day that has passed since is its own too.
-      return recorder.fromMs
+      // What the live side has closed, today or since, is asked for again only where it has a gap.
+      return recorder.closedToMs
     case 'counts':
       return recorder.tradesFromMs ?? Math.floor(nowMs / 60_000) * 60_000
     case 'seconds':
-      return recorder.tradesFromMs ?? Math.floor(nowMs / 60_000 - 2) * 60_000
+      return Math.max(
+        recorder.tradesFromMs ?? Math.floor(nowMs / 60_000 - 2) * 60_000,
+        recorder.secondsToMs ?? 0,
+      )
     case 'funding':
       return nowMs
     case 'open_interest':

@@ -10,6 +10,7 @@ import type { BestBidAskObservation } from '../venues/observation.ts'
 import type { Venue } from '../venues/venue.ts'
 import { feedOf } from './plans.ts'
 import { recordSymbol } from './record-symbol.ts'
+import { noCounts } from './symbol-parts.ts'
 import { createCoverageTracker } from './track-coverage.ts'
 import { createRowWriter } from './write-rows.ts'
 
@@ -26,7 +27,7 @@ async function tickerOf(quotes: readonly (readonly [number, number])[]): Promise
       ...{ plan: VENUES['binance-futures'].plan, venue: {} as Venue, symbol: 'BTC', series, writer, clock },
       tracker: createCoverageTracker({ feeds: [], coverage, writer }),
       derivatives: undefined,
-      counts: { trades: 0, differences: 0, lateTrades: 0, missedMinutes: 0 },
+      counts: noCounts(),
       signal: new AbortController().signal,
     },
     { fromMs: START_MS, onError: assert.ifError },

@@ -1,22 +1,29 @@
 /** Everything that is recorded of one symbol at one exchange: observations in, rows out. */
 import { INTERVAL_MS } from '../core/interval.ts'
-import type { BestBidAskObservation, DataObservation } from '../venues/observation.ts'
+import type {
+  AggregateTradeObservation,
+  BestBidAskObservation,
+  DataObservation,
+} from '../venues/observation.ts'
 import { askFunding, askOpenInterest, fundingRow, putFunding, putOpenInterest } from './ask-derivatives.ts'
 import { closeFlow } from './close-flow.ts'
 import { closeMinutes } from './close-minutes.ts'
 import { closeSeconds } from './close-seconds.ts'
 import { followTrades, type TradeFollower } from './follow-trades.ts'
+import { judgeTrade } from './judge-trade.ts'
 import { askedKey, candleFeed, feedOf } from './plans.ts'
+import { proveMinutes } from './prove-minutes.ts'
 import type { LeftTrades } from './resume.ts'
 import { sampleBook } from './sample-book.ts'
 import { sequenceOf } from './sequence.ts'
 import { finalize, type SymbolParts } from './symbol-parts.ts'
+import { factOf } from './trade-bars.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const GRID_MS = INTERVAL_MS['5m']
-/** How long a minute waits for trades under repair and for a settled rate before it is closed without them. */
+/** How long a minute waits for a settled rate before it is closed without it. */
 const PATIENCE_MS = 30_000
 const BOOK_STALE_MS = 5_000
 const BOOK_GRACE_MS = 1_500
@@ -55,6 +62,8 @@ export interface SymbolRecorder {
   /** Trades are whole from here on; the backfill of counts and seconds ends here. */
   readonly tradesFromMs: number | undefined
   readonly closedToMs: number
+  /** Seconds before this are closed, or left to the backfill; undefined before the first. */
+  readonly secondsToMs: number | undefined
   follower: TradeFollower | undefined
 }
 
@@ -65,11 +74,29 @@ export function recordSymbol(
   const { plan, symbol, writer, tracker, clock } = parts
   const { source } = plan
   const { fromMs } = options
+  const needsNumbers = plan.hasFlow || plan.secondsFrom === 'aggregate_trades'
+  const secondsFeed = candleFeed(source, symbol, '1s')
+  const follower = needsNumbers
+    ? followTrades({
+        venue: parts.venue,
+        symbol,
+        clock,
+        signal: parts.signal,
+        onTrade: takeNumbered,
+        onGap: missNumbered,
+        onError: options.onError,
+      })
+    : undefined
+  const proverOf = (lengthMs: number, hasSpans: boolean) =>
+    follower && proveMinutes(parts, { follower, lengthMs, hasSpans, onError: options.onError })
   const minutes = closeMinutes(parts, fromMs)
-  const seconds = closeSeconds(parts, knowsJoined)
+  // The futures exchange gathers fills for a moment, the spot exchange those of one order.
+  const secondsProver = plan.secondsFrom === 'aggregate_trades' ? proverOf(SECOND_MS, true) : undefined
+  const seconds = closeSeconds(parts, knowsJoined, secondsProver)
   if (options.left !== undefined) seconds.resume(options.left)
   const left = new Set(options.left?.trades.map((trade) => `${trade.timeMs}:${trade.id}`))
-  const flow = plan.hasFlow ? closeFlow(parts, fromMs) : undefined
+  const flowProver = plan.hasFlow ? proverOf(MINUTE_MS, false) : undefined
+  const flow = flowProver && follower && closeFlow(parts, fromMs, flowProver, follower)
   const sampler = sampleBook({ staleAfterMs: BOOK_STALE_MS, graceMs: BOOK_GRACE_MS })
   const ticker = new Map<number, Quote>()
   const snapshotFeed = feedOf('snapshots', source, symbol)
@@ -84,39 +111,29 @@ export function recordSymbol(
   let tickerToMs = 0
   const startedMs = clock.now()
 
-  const needsNumbers = plan.hasFlow || plan.secondsFrom === 'aggregate_trades'
-  const follower = needsNumbers
-    ? followTrades({
-        venue: parts.venue,
-        symbol,
-        clock,
-        signal: parts.signal,
-        onTrade(trade) {
-          const fact = {
-            timeMs: trade.venueTimeMs,
-            price: trade.price,
-            size: trade.size,
-            side: trade.side,
-            fills: trade.lastTradeId - trade.firstTradeId + 1,
-          }
-          flow?.trade(fact)
-          if (plan.secondsFrom === 'aggregate_trades') seconds.trade(fact)
-        },
-        onGap(from, to) {
-          flow?.gap(from, to)
-          if (plan.secondsFrom !== 'aggregate_trades') return
-          seconds.gap(from, to)
-          const endMs = Math.ceil((to + 1) / SECOND_MS) * SECOND_MS
-          tracker.lost(
-            candleFeed(source, symbol, '1s'),
-            Math.floor(from / SECOND_MS) * SECOND_MS,
-            endMs,
-            'not_observed',
-          )
-        },
-        onError: options.onError,
-      })
-    : undefined
+  function takeNumbered(trade: AggregateTradeObservation): void {
+    const verdict = judgeTrade(trade)
+    if (verdict === 'empty') {
+      parts.counts.emptyTrades += 1
+      return
+    }
+    if (verdict === 'bad') {
+      missNumbered(trade.venueTimeMs, trade.venueTimeMs)
+      return
+    }
+    const fact = factOf(trade)
+    flow?.trade(fact)
+    if (plan.secondsFrom === 'aggregate_trades') seconds.trade(fact)
+  }
+
+  function missNumbered(from: number, to: number): void {
+    flow?.gap(from, to)
+    if (plan.secondsFrom !== 'aggregate_trades') return
+    const fromSecond = Math.floor(from / SECOND_MS) * SECOND_MS
+    const endMs = Math.ceil((to + 1) / SECOND_MS) * SECOND_MS
+    seconds.gap(fromSecond, endMs)
+    tracker.lost(secondsFeed, fromSecond, endMs, 'not_observed')
+  }
 
   /** A grid point has passed: the last observation before it is its sample. */
   function passGrid(nowMs: number): void {
@@ -164,8 +181,13 @@ export function recordSymbol(
         parts.counts.trades += 1
         follower?.push(observation)
         return
-      case 'trade':
+      case 'trade': {
         parts.counts.trades += 1
+        const verdict = judgeTrade(observation)
+        if (verdict === 'empty') {
+          parts.counts.emptyTrades += 1
+          return
+        }
         writer.put(tradeFeed, [
           {
             time: observation.venueTimeMs,
@@ -178,6 +200,11 @@ export function recordSymbol(
         ])
         // A venue repeats its last trades to a new listener.
         if (left.size > 0 && left.has(`${observation.venueTimeMs}:${observation.id}`)) return
+        // The store refuses it; the second that it belongs to lacks it.
+        if (verdict === 'bad') {
+          missSecond(observation.venueTimeMs)
+          return
+        }
         seconds.trade({
           timeMs: observation.venueTimeMs,
           price: observation.price,
@@ -186,6 +213,7 @@ export function recordSymbol(
           fills: 1,
         })
         return
+      }
       case 'funding':
         putFunding(parts, [fundingRow(observation)])
         return
@@ -216,6 +244,12 @@ export function recordSymbol(
       case 'book_snapshot':
         sampler.heard({ timeMs: observation.venueTimeMs, bids: observation.bids, asks: observation.asks })
     }
+  }
+
+  function missSecond(timeMs: number): void {
+    const openMs = Math.floor(timeMs / SECOND_MS) * SECOND_MS
+    seconds.gap(openMs, openMs + SECOND_MS)
+    tracker.lost(secondsFeed, openMs, openMs + SECOND_MS, 'not_observed')
   }
 
   function hearQuote({ venueTimeMs, bid, ask, updateId }: BestBidAskObservation): void {
@@ -274,6 +308,8 @@ export function recordSymbol(
         flow?.begin(follower.startMs)
         if (plan.secondsFrom === 'aggregate_trades') seconds.begin(follower.startMs)
       }
+      if (follower !== undefined && plan.secondsFrom === 'aggregate_trades')
+        tracker.limit(secondsFeed, follower.provenMs)
       minutes.show()
       seconds.show()
       flow?.show(minutes.open())
@@ -290,8 +326,6 @@ export function recordSymbol(
     async close(nowMs) {
       const toMs = Math.floor((nowMs - plan.closeAfterMs) / MINUTE_MS) * MINUTE_MS
       if (toMs > minutes.closedToMs) {
-        const isLate = nowMs - toMs > PATIENCE_MS
-        if (follower !== undefined && !follower.isWhole && !isLate) return
         if (!(await knowsDerivatives(toMs, nowMs))) return
         const range = { fromMs: minutes.closedToMs, toMs }
         const request = { dataset: 'klines', symbol, interval: '1m', range, isUrgent: true } as const
@@ -299,13 +333,14 @@ export function recordSymbol(
           const beforeMs = minutes.closedToMs
           const bars = minutes.take(page)
           flow?.minutes(bars, beforeMs, minutes.closedToMs)
-          if (minutes.closedToMs > beforeMs) seconds.minutes(bars, beforeMs, minutes.closedToMs)
+          if (minutes.closedToMs > beforeMs) seconds.minutes(bars.good, beforeMs, minutes.closedToMs)
         }
         const settledMs = nowMs - SETTLED_AFTER_MS
         if (plan.hasTicker) finalize(parts, tickerFeed, settledMs)
         if (plan.hasSnapshots) finalize(parts, snapshotFeed, settledMs)
         if (plan.hasLiquidations) finalize(parts, liquidationFeed, settledMs)
       }
+      flow?.close(nowMs)
       await seconds.close(nowMs)
     },
     startFlow: async () => flow?.start(),
@@ -314,6 +349,9 @@ export function recordSymbol(
     },
     get closedToMs() {
       return minutes.closedToMs
+    },
+    get secondsToMs() {
+      return seconds.closedToMs
     },
   }
 }

@@ -12,17 +12,19 @@ import type { Feed } from '../core/feed.ts'
 import { type CandleInterval, INTERVAL_MS } from '../core/interval.ts'
 import { backoffMs } from '../kit/backoff.ts'
 import type { Logger } from '../kit/log.ts'
-import type { CoverageStore } from '../store/coverage.ts'
-import type { AggregateTradeObservation, KlineObservation } from '../venues/observation.ts'
+import type { CoverageStore, Span } from '../store/coverage.ts'
+import type { KlineObservation } from '../venues/observation.ts'
 import type { HistoryPage, TimeRange } from '../venues/venue.ts'
 import { askFunding, askOpenInterest, settle } from './ask-derivatives.ts'
-import { barOfKline } from './bar.ts'
-import { createBarBuilder } from './build-candles.ts'
+import { type Bar, barOfKline } from './bar.ts'
 import { candleOf } from './candle-row.ts'
-import { putCounts, putFlow, readCounts } from './close-flow.ts'
+import { advanceAround, checkBars, checkFlow, refuseRolled } from './check-bars.ts'
+import { isCountedIn, putCounts, putFlow, readCounts, type StoredCounts } from './close-flow.ts'
 import { type BackfillStep, candleFeed, feedOf } from './plans.ts'
 import { createRollUp } from './roll-up.ts'
 import { finalize, type SymbolParts } from './symbol-parts.ts'
+import { tradeBars } from './trade-bars.ts'
+import { uncovered } from './uncovered.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -98,19 +100,25 @@ export function nameOf(step: BackfillStep): string {
   return step.kind === 'candles' ? `candles ${step.interval}` : step.kind
 }
 
-/** The feed whose coverage tells what is missing. */
-function mainFeed(step: BackfillStep, { plan, symbol }: SymbolParts): Feed {
+/** The feeds whose coverage tells what is missing: what is asked for, and what is rolled up from it. */
+function feedsOf(step: BackfillStep, { plan, symbol }: SymbolParts): Feed[] {
   switch (step.kind) {
     case 'funding':
-      return feedOf('funding', plan.source, symbol)
+      return [feedOf('funding', plan.source, symbol)]
     case 'open_interest':
-      return feedOf('open_interest', plan.source, symbol, '5m')
+      return [feedOf('open_interest', plan.source, symbol, '5m')]
     case 'counts':
-      return feedOf('flow', plan.source, symbol, '1m')
+      return [feedOf('flow', plan.source, symbol, '1m')]
     case 'candles':
-      return candleFeed(plan.source, symbol, step.interval)
+      return [
+        candleFeed(plan.source, symbol, step.interval),
+        ...step.rollUp.map((interval) => candleFeed(plan.source, symbol, interval)),
+        ...(step.withFlow
+          ? step.rollUp.map((interval) => feedOf('flow', plan.source, symbol, interval))
+          : []),
+      ]
     case 'seconds':
-      return candleFeed(plan.source, symbol, '1s')
+      return [candleFeed(plan.source, symbol, '1s')]
   }
 }
 
@@ -140,8 +148,8 @@ async function chunksOf(
   const endMs = skipMs === 0 ? liveMs : Math.min(liveMs, floor(target.parts.clock.now() - skipMs))
   const startMs = floor(await startOf(options, step, target.parts, liveMs))
   if (startMs >= endMs) return []
-  const { gaps } = await options.coverage.read([mainFeed(step, target.parts)], startMs, endMs)
-  const holes = gaps.filter(({ reason }) => reason !== 'not_provided')
+  const { gaps } = await options.coverage.read(feedsOf(step, target.parts), startMs, endMs)
+  const holes = joined(gaps.filter(({ reason }) => reason !== 'not_provided'))
   const chunks: Chunk[] = []
   let reachedMs = Number.POSITIVE_INFINITY
   for (const hole of holes.toReversed()) {
@@ -155,6 +163,17 @@ async function chunksOf(
     reachedMs = Math.min(reachedMs, fromMs)
   }
   return chunks
+}
+
+/** Gaps of several feeds as the time in which any of them has one. Sorted by their beginning. */
+function joined(gaps: readonly Span[]): Span[] {
+  const spans: Span[] = []
+  for (const { from, to } of gaps) {
+    const last = spans.at(-1)
+    if (last !== undefined && from <= last.to) last.to = Math.max(last.to, to)
+    else spans.push({ from, to })
+  }
+  return spans
 }
 
 /** Trades are many: steps that need them never go further back than their plan, and seconds not before the first. */
@@ -230,17 +249,24 @@ async function fillCandles(
   ])
   for await (const page of venue.history({ dataset: 'klines', symbol, interval, range }, { signal })) {
     const bars = page.observations.filter(isKline).map(barOfKline)
+    // Those that cannot be served too: the store refuses them, which makes them a gap.
     writer.put(
       candleFeed(source, symbol, interval),
       bars.map((bar) => candleOf(source, { interval, bar }, true, derivatives)),
     )
+    const checked = checkBars(parts, interval, bars)
+    for (const { bar, error } of checked.refused)
+      writer.refuse(candleFeed(source, symbol, interval), bar.openMs, error)
+    refuseRolled(parts, checked.refused, step.rollUp, 'candles')
     for (const { range: lost } of page.missing) rollUp.spoil(lost.fromMs, lost.toMs)
     const toMs = Math.max(page.covered?.toMs ?? 0, ...page.missing.map((lost) => lost.range.toMs))
-    for (const row of rollUp.advance(bars, toMs))
+    for (const row of advanceAround(rollUp, checked, interval, toMs))
       writer.put(candleFeed(source, symbol, row.interval), [candleOf(source, row, true, derivatives)])
     if (flow !== undefined) {
-      const counted = bars.map((bar) => ({ ...bar, ...counts?.get(bar.openMs) }))
-      putFlow(parts, flow.advance(counted, toMs), true)
+      const { good, refused } = checkFlow(parts, interval, checked)
+      const counted = good.map((bar) => withCounts(bar, counts?.get(bar.openMs)))
+      refuseRolled(parts, refused, step.rollUp, 'flow')
+      putFlow(parts, advanceAround(flow, { good: counted, refused }, interval, toMs), true)
     }
     settle(parts, [candleFeed(source, symbol, interval)], page)
     for (const { feed, interval: coarse } of derived) {
@@ -252,6 +278,13 @@ async function fillCandles(
     }
     await writer.ready()
   }
+}
+
+/** Counts of other trades than the bar's are no counts of it. */
+function withCounts(bar: Bar, counts: StoredCounts | undefined): Bar {
+  if (bar.count === 0) return { ...bar, buys: 0, sells: 0 }
+  if (counts === undefined || !isCountedIn(counts, bar)) return bar
+  return { ...bar, buys: counts.buys, sells: counts.sells }
 }
 
 async function fillKlineSeconds(parts: SymbolParts, range: TimeRange): Promise<void> {
@@ -268,55 +301,24 @@ async function fillKlineSeconds(parts: SymbolParts, range: TimeRange): Promise<v
   }
 }
 
-/** Aggregate trades of a range as bars; undefined when the venue does not have all of them. */
-async function tradeBars(parts: SymbolParts, range: TimeRange, lengthMs: number) {
-  const { symbol, venue, signal, writer } = parts
-  const builder = createBarBuilder({ lengthMs })
-  const missing: TimeRange[] = []
-  let settledMs = range.fromMs
-  let lastId: number | undefined
-  const add = (trade: AggregateTradeObservation) => {
-    if (lastId !== undefined && trade.id <= lastId) return
-    lastId = trade.id
-    if (trade.venueTimeMs < range.fromMs || trade.venueTimeMs >= range.toMs) return
-    builder.add({
-      timeMs: trade.venueTimeMs,
-      price: trade.price,
-      size: trade.size,
-      side: trade.side,
-      fills: trade.lastTradeId - trade.firstTradeId + 1,
-    })
-  }
-  for await (const page of venue.history({ dataset: 'aggregate_trades', symbol, range }, { signal })) {
-    for (const row of page.observations) if (row.kind === 'aggregate_trade') add(row)
-    for (const lost of page.missing) missing.push(lost.range)
-    settledMs = Math.max(settledMs, page.covered?.toMs ?? 0, ...page.missing.map((lost) => lost.range.toMs))
-    await writer.ready()
-  }
-  const isMissing = (openMs: number) =>
-    missing.some((lost) => lost.fromMs < openMs + lengthMs && lost.toMs > openMs)
-  const wholeMs = Math.floor(settledMs / lengthMs) * lengthMs
-  return { bars: builder.take(wholeMs).filter((bar) => !isMissing(bar.openMs)), missing, wholeMs, isMissing }
-}
-
 async function fillCounts(parts: SymbolParts, range: TimeRange): Promise<void> {
   const { bars } = await tradeBars(parts, range, MINUTE_MS)
   putCounts(parts, bars)
   await parts.writer.flush()
 }
 
+/** Seconds around which the venue's list has holes stay as they are, and are asked for again. */
 async function fillBuiltSeconds(parts: SymbolParts, range: TimeRange): Promise<void> {
-  const { plan, symbol, writer, derivatives } = parts
+  const { plan, symbol, writer, derivatives, tracker } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
-  const { bars, missing, wholeMs } = await tradeBars(parts, range, SECOND_MS)
+  const { bars, missing, broken, wholeMs } = await tradeBars(parts, range, SECOND_MS)
   writer.put(
     feed,
     bars.map((bar) => candleOf(plan.source, { interval: '1s', bar }, true, derivatives)),
   )
-  const covered = wholeMs > range.fromMs ? { fromMs: range.fromMs, toMs: wholeMs } : null
-  settle(parts, [feed], {
-    observations: [],
-    covered: missing.length === 0 ? covered : null,
-    missing: missing.map((lost) => ({ range: lost, reason: 'not_provided' as const })),
-  })
+  const lost = [...missing, ...broken].sort((a, b) => a.fromMs - b.fromMs)
+  for (const { fromMs, toMs } of uncovered({ fromMs: range.fromMs, toMs: wholeMs }, lost))
+    tracker.confirm(feed, Math.ceil(fromMs / SECOND_MS) * SECOND_MS, Math.floor(toMs / SECOND_MS) * SECOND_MS)
+  for (const { fromMs, toMs } of missing) tracker.missing(feed, fromMs, toMs, 'not_provided')
+  finalize(parts, feed, wholeMs)
 }

@@ -32,7 +32,13 @@ export interface IngestCounts {
   lateTrades: number
   /** Minutes in which trades are missing. */
   missedMinutes: number
+  /** Trades of nothing, which count for no candle. */
+  emptyTrades: number
 }
+
+export const noCounts = (): IngestCounts => ({
+  ...{ trades: 0, differences: 0, lateTrades: 0, missedMinutes: 0, emptyTrades: 0 },
+})
 
 /** Rows of a feed before an instant will not change any more, once those put so far are durable. */
 export function finalize({ writer }: Pick<SymbolParts, 'writer'>, feed: Feed, beforeMs: number): void {

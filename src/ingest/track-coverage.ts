@@ -34,6 +34,10 @@ export interface CoverageTracker {
   confirm(feed: Feed, fromMs: number, toMs: number): void
   /** A stretch inside a time that was claimed turned out to be missing. */
   lost(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
+  /** As `lost`, where a gap that is known already keeps its reason. */
+  unproven(feed: Feed, fromMs: number, toMs: number): void
+  /** Nothing of a feed after this instant is known to be complete: no claim goes further. */
+  limit(feed: Feed, toMs: number): void
   /** The venue says: this cannot be had. */
   missing(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
   /** As `missing`, for what is neither observed nor a known gap. */
@@ -47,6 +51,7 @@ interface State extends TrackedFeed {
   isClaiming: boolean
   claimedToMs: number
   confirmedToMs: number
+  limitMs: number
   gap: { fromMs: number; reason: GapReason } | undefined
   /** Stretches that are not claimed when their time comes. */
   doubts: TimeRange[]
@@ -69,6 +74,7 @@ export function createCoverageTracker(options: {
       isClaiming: false,
       claimedToMs: 0,
       confirmedToMs: 0,
+      limitMs: Number.POSITIVE_INFINITY,
       gap: undefined,
       doubts: [],
       lost: [],
@@ -97,7 +103,8 @@ export function createCoverageTracker(options: {
     state.doubts.sort((a, b) => a.fromMs - b.fromMs)
   }
 
-  function claimTo(state: State, toMs: number): void {
+  function claimTo(state: State, wantedMs: number): void {
+    const toMs = Math.min(wantedMs, state.limitMs)
     for (const doubt of state.doubts) {
       record(state.feed, state.claimedToMs, Math.min(doubt.fromMs, toMs))
       if (doubt.fromMs < toMs) state.claimedToMs = Math.max(state.claimedToMs, doubt.toMs)
@@ -177,6 +184,23 @@ export function createCoverageTracker(options: {
       if (state === undefined) return
       state.lost = [...state.lost, { fromMs, toMs }].sort((a, b) => a.fromMs - b.fromMs).slice(-MAX_LOST)
       if (state.isClaiming) leaveOut(state, fromMs, toMs)
+    },
+    unproven(feed, fromMs, toMs) {
+      if (toMs <= fromMs) return
+      gaps += 1
+      retract(feed, fromMs, toMs)
+      writer.after(async () => {
+        const { gaps: holes } = await coverage.read([feed], fromMs, toMs)
+        for (const hole of holes)
+          if (hole.reason === 'before_start' || hole.reason === 'not_observed')
+            await coverage.recordGap(feed, hole.from, hole.to, 'not_observed')
+      })
+      const state = byName.get(feedName(feed))
+      if (state?.isClaiming === true) leaveOut(state, fromMs, toMs)
+    },
+    limit(feed, toMs) {
+      const state = byName.get(feedName(feed))
+      if (state !== undefined) state.limitMs = toMs
     },
     doubt(channel, fromMs, toMs) {
       for (const state of states) {
