@@ -102,7 +102,12 @@ const truth = { polymarket: new Map<string, Book>(), kalshi: new Map<string, Boo
 async function fill(store: EnvironmentStore): Promise<void> {
   const random = seeded(SEED)
   const clock = manualClock(START_MS)
-  const writer = createRowWriter({ series: store.series, clock, log: createLogger({ level: 'silent' }) })
+  const writer = createRowWriter({
+    series: store.series,
+    coverage: store.coverage,
+    clock,
+    log: createLogger({ level: 'silent' }),
+  })
   await store.markets.upsert(Object.values(MARKETS))
   const recorders = {
     polymarket: recorderOf('polymarket'),
