@@ -87,13 +87,19 @@ export class ApiError extends Error {
   }
 }
 
+/** Whoever looks for faults stops when there are so many: enough to mend a request by. */
+export const MAX_FAULTS = 20
+
 /** Many faults as one error: a code of its own (400) wins over the general one (422). */
-export function faultsError(faults: readonly Fault[]): ApiError {
+export function faultsError(found: readonly Fault[]): ApiError {
+  const faults = found.slice(0, MAX_FAULTS)
   const lead = faults.find((fault) => fault.error !== 'invalid_param') ?? faults[0]
   if (lead === undefined) throw new RangeError('no fault given')
   const { param, error, message: _message, ...detail } = lead
   const wrong = new Set(faults.map((fault) => fault.param)).size
   const told = faults.map((fault) => fault.message).join(' ')
   const text = wrong === 1 ? told : `${wrong} parameters are wrong. ${told}`
-  return new ApiError(error, text, { param, ...detail, errors: faults })
+  if (faults.length < MAX_FAULTS) return new ApiError(error, text, { param, ...detail, errors: faults })
+  const stopped = `${text} Checking stopped after ${MAX_FAULTS} faults: there may be more.`
+  return new ApiError(error, stopped, { param, ...detail, errors: faults, checking_stopped: true })
 }

@@ -1,6 +1,12 @@
+/** Longer than any name of ours: nothing of that length is a mistyped one. */
+const MAX_WORD_CHARS = 48
+/** Of many wrong names only the first get a suggestion: looking for one is the dear part of a refusal. */
+export const MAX_SUGGESTIONS = 3
+
 /** The known word that a mistyped one most likely meant; undefined when none is near. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
-  const lower = word.toLowerCase().slice(0, 40)
+  if (word.length > MAX_WORD_CHARS) return undefined
+  const lower = word.toLowerCase()
   let best: string | undefined
   let bestDistance = Math.max(2, Math.floor(lower.length / 2)) + 1
   for (const candidate of known) {

@@ -64,10 +64,10 @@ export function createMatcher<T>(): Matcher<T> {
           undo.push(() => count(takers.all, subscriber, -1))
           continue
         }
-        for (const address of addresses) {
-          enter(takers.byAddress, address, subscriber)
-          undo.push(() => leave(takers.byAddress, address, subscriber))
-        }
+        for (const address of addresses) enter(takers.byAddress, address, subscriber)
+        undo.push(() => {
+          for (const address of addresses) leave(takers.byAddress, address, subscriber)
+        })
       }
       size++
       let left = false

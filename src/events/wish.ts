@@ -1,70 +1,99 @@
 /** What somebody asks to be told about: checked once, the same way for webhooks and the stream. */
 import { decodeAddress } from '../core/chain/address.ts'
 import { type Network, networkInfo } from '../core/chain/network.ts'
-import type { Fault } from '../core/errors.ts'
-import { nearest } from '../core/nearest.ts'
+import { type Fault, MAX_FAULTS } from '../core/errors.ts'
+import { MAX_SUGGESTIONS, nearest } from '../core/nearest.ts'
+import { Slice } from '../kit/turns.ts'
 import type { EventFilter } from '../store/events.ts'
 import { EVENT_KINDS, type EventKind, isChainKind, isEventKind } from './kinds.ts'
 import type { Wish } from './match.ts'
 
-const MOST_FAULTS = 20
+/** More than there are kinds; a longer list is refused before its entries are looked at. */
+export const MAX_KINDS = 50
+/** An entry that is told about is shown as far as this. */
+const MAX_SHOWN_CHARS = 100
 
 export interface AskedWish {
   readonly kinds: readonly string[]
   readonly addresses: readonly string[]
 }
 
-/** The wish without doubles, or everything that is wrong with it. */
-export function checkWish(
-  asked: AskedWish,
-  limits: { network: Network; mostAddresses: number },
-): { ok: true; wish: Required<Wish> } | { ok: false; faults: Fault[] } {
+export interface WishLimits {
+  readonly network: Network
+  readonly mostAddresses: number
+  /** Of those, as many are in use elsewhere. */
+  readonly usedAddresses?: number
+}
+
+type CheckedWish = { ok: true; wish: Required<Wish> } | { ok: false; faults: Fault[] }
+
+/**
+ * The wish without doubles, or what is wrong with it. Counts come before entries, and many addresses are checked
+ * in slices: between them others have their turn.
+ */
+export async function checkWish(asked: AskedWish, limits: WishLimits): Promise<CheckedWish> {
+  const tooMany = countFaults(asked, limits)
+  if (tooMany.length > 0) return { ok: false, faults: tooMany }
   const kinds = [...new Set(asked.kinds)]
-  const addresses = [...new Set(asked.addresses)]
-  const faults = [...kindFaults(kinds), ...addressFaults(addresses, limits)]
-  if (addresses.length === 0 && kinds.includes('utxos_changed')) {
+  const faults = kindFaults(kinds)
+  if (asked.addresses.length === 0 && kinds.includes('utxos_changed')) {
     faults.push(fault('addresses', 'addresses must name at least one address for the kind utxos_changed.'))
   }
-  if (faults.length > 0) return { ok: false, faults: faults.slice(0, MOST_FAULTS) }
-  return { ok: true, wish: { kinds: kinds as EventKind[], addresses } }
+  const { addressPrefix } = networkInfo(limits.network)
+  const addresses = new Set<string>()
+  const slice = new Slice()
+  for (const [index, text] of asked.addresses.entries()) {
+    if (faults.length >= MAX_FAULTS) break
+    const wrong = addressFault(text, `addresses.${index}`, addressPrefix)
+    if (wrong === undefined) addresses.add(text)
+    else faults.push(wrong)
+    if (index % ENTRIES_PER_LOOK === 0 && slice.isOver) await slice.next()
+  }
+  if (faults.length > 0) return { ok: false, faults: faults.slice(0, MAX_FAULTS) }
+  return { ok: true, wish: { kinds: kinds as EventKind[], addresses: [...addresses] } }
+}
+
+/** How many addresses are checked before the clock is looked at. */
+const ENTRIES_PER_LOOK = 64
+
+function countFaults({ kinds, addresses }: AskedWish, limits: WishLimits): Fault[] {
+  const faults: Fault[] = []
+  if (kinds.length === 0) {
+    faults.push({ ...fault('kinds', 'kinds must name at least one kind.'), allowed: EVENT_KINDS })
+  } else if (kinds.length > MAX_KINDS) {
+    faults.push(fault('kinds', `kinds has ${kinds.length} entries; at most ${MAX_KINDS} are allowed.`))
+  }
+  const { mostAddresses, usedAddresses = 0 } = limits
+  const left = Math.max(0, mostAddresses - usedAddresses)
+  if (addresses.length > left) {
+    const has = `addresses has ${addresses.length} entries; the plan allows ${mostAddresses}`
+    const used = `, of which other subscriptions of this connection have ${usedAddresses}: ${left} are left`
+    faults.push(fault('addresses', `${has}${usedAddresses > 0 ? used : ''}.`))
+  }
+  return faults
 }
 
 function kindFaults(kinds: readonly string[]): Fault[] {
-  if (kinds.length === 0) {
-    return [{ ...fault('kinds', 'kinds must name at least one kind.'), allowed: EVENT_KINDS }]
-  }
-  return kinds
-    .filter((kind) => !isEventKind(kind))
-    .map((kind) => {
-      const near = nearest(kind.slice(0, 100), EVENT_KINDS)
-      const hint = near === undefined ? `Kinds: ${EVENT_KINDS.join(', ')}.` : `Did you mean ${near}?`
-      return { ...fault('kinds', `"${kind.slice(0, 100)}" is not a kind. ${hint}`), allowed: EVENT_KINDS }
-    })
-}
-
-function addressFaults(
-  addresses: readonly string[],
-  { network, mostAddresses }: { network: Network; mostAddresses: number },
-): Fault[] {
-  if (addresses.length > mostAddresses) {
-    return [
-      fault('addresses', `addresses has ${addresses.length} entries; the plan allows ${mostAddresses}.`),
-    ]
-  }
-  const { addressPrefix } = networkInfo(network)
   const faults: Fault[] = []
-  for (const [index, text] of addresses.entries()) {
-    if (faults.length === MOST_FAULTS) break
-    const decoded = decodeAddress(text)
-    const place = `addresses.${index}`
-    if (!decoded.ok) {
-      faults.push({ ...fault(place, `${place}: ${decoded.message}.`), reason: decoded.reason })
-    } else if (decoded.address.prefix !== addressPrefix) {
-      const message = `${place} belongs to another network; this one has ${addressPrefix}: addresses.`
-      faults.push({ ...fault(place, message), reason: 'network' })
-    }
+  for (const kind of kinds) {
+    if (isEventKind(kind)) continue
+    if (faults.length >= MAX_FAULTS) break
+    const helps = faults.length < MAX_SUGGESTIONS
+    const near = helps ? nearest(kind, EVENT_KINDS) : undefined
+    const hint = near === undefined ? '' : ` Did you mean ${near}?`
+    const kinds = helps && near === undefined ? ` Kinds: ${EVENT_KINDS.join(', ')}.` : ''
+    const message = `"${kind.slice(0, MAX_SHOWN_CHARS)}" is not a kind.${hint}${kinds}`
+    faults.push({ ...fault('kinds', message), ...(helps ? { allowed: EVENT_KINDS } : {}) })
   }
   return faults
+}
+
+function addressFault(text: string, place: string, addressPrefix: string): Fault | undefined {
+  const decoded = decodeAddress(text)
+  if (!decoded.ok) return { ...fault(place, `${place}: ${decoded.message}.`), reason: decoded.reason }
+  if (decoded.address.prefix === addressPrefix) return undefined
+  const message = `${place} belongs to another network; this one has ${addressPrefix}: addresses.`
+  return { ...fault(place, message), reason: 'network' }
 }
 
 function fault(param: string, message: string): Fault {

@@ -1,11 +1,13 @@
+/**
+ * Checks a body against its schema, and finds its faults where it does not fit: each with its place, one per
+ * place, at most as many as an answer lists. Counts are looked at before any item: a list that is too long has one
+ * fault and its items are not read. The library's own search for errors walks through everything and is slow, so
+ * it sees only the small values in which this one has ended.
+ */
 import type { TSchema } from 'typebox'
-import { Settings } from 'typebox/system'
+import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
-import type { Fault } from '../core/errors.ts'
-
-const MOST_FAULTS = 50
-/** The schema library stops after a few; a caller wants to see all at once. */
-const MOST_ERRORS = 400
+import { type Fault, MAX_FAULTS } from '../core/errors.ts'
 
 interface SchemaError {
   keyword: string
@@ -14,47 +16,108 @@ interface SchemaError {
   params: { requiredProperties?: string[]; additionalProperties?: string[]; allowedValue?: unknown }
 }
 
-/** Every fault of a body, each with its place, one per place. */
-export function bodyFaults(schema: TSchema, value: unknown): Fault[] {
-  const errors = allErrors(schema, value)
-  const faults = new Map<string, Fault>()
-  const add = (param: string, message: string, allowed?: readonly string[]) => {
-    if (faults.has(param) || faults.size >= MOST_FAULTS) return
-    const text = `${param} ${message}.`
-    faults.set(param, { param, error: 'invalid_param', message: text, ...(allowed ? { allowed } : {}) })
-  }
-  const stray = new Set(
-    errors.flatMap((error) =>
-      (error.params.additionalProperties ?? []).map((name) => `${error.instancePath}/${name}`),
-    ),
-  )
-  for (const error of errors) {
-    const { keyword, instancePath, params } = error
-    if (keyword === 'required') {
-      for (const name of params.requiredProperties ?? [])
-        add(placeOf(`${instancePath}/${name}`), 'is missing')
-    } else if (keyword === 'additionalProperties') {
-      for (const name of params.additionalProperties ?? []) {
-        add(placeOf(`${instancePath}/${name}`), 'is not a field of this body')
-      }
-    } else if (stray.has(instancePath)) continue
-    else if (keyword === 'const' || keyword === 'anyOf') {
-      const allowed = constantsAt(errors, instancePath)
-      if (allowed.length > 0) add(placeOf(instancePath), `must be one of ${allowed.join(', ')}`, allowed)
-      else if (!errors.some((other) => isInside(other, error))) add(placeOf(instancePath), 'has a wrong form')
-    } else add(placeOf(instancePath), error.message)
-  }
-  return [...faults.values()]
+/** A schema as plain data. */
+interface Shape {
+  readonly type?: string
+  readonly items?: Shape
+  readonly maxItems?: number
+  readonly minProperties?: number
+  readonly properties?: Readonly<Record<string, Shape>>
+  readonly required?: readonly string[]
+  readonly additionalProperties?: unknown
 }
 
-function allErrors(schema: TSchema, value: unknown): SchemaError[] {
-  const { maxErrors } = Settings.Get()
-  Settings.Set({ maxErrors: MOST_ERRORS })
-  try {
-    return [...Value.Errors(schema, value)] as SchemaError[]
-  } finally {
-    Settings.Set({ maxErrors })
+const compiled = new WeakMap<object, (value: unknown) => boolean>()
+
+export function fits(schema: object, value: unknown): boolean {
+  const known = compiled.get(schema)
+  if (known !== undefined) return known(value)
+  const validator = Compile(schema as TSchema)
+  const check = (asked: unknown) => validator.Check(asked)
+  compiled.set(schema, check)
+  return check(value)
+}
+
+/** None for a body that fits. */
+export function bodyFaults(schema: TSchema, value: unknown): Fault[] {
+  const search = new Search()
+  search.look(schema as Shape, value, '')
+  return [...search.faults.values()]
+}
+
+class Search {
+  readonly faults = new Map<string, Fault>()
+
+  get #isFull(): boolean {
+    return this.faults.size >= MAX_FAULTS
   }
+
+  look(schema: Shape, value: unknown, path: string): void {
+    if (schema.type === 'array' && schema.items !== undefined && Array.isArray(value)) {
+      this.#list(schema, schema.items, value, path)
+    } else if (schema.type === 'object' && isObject(value)) this.#members(schema, value, path)
+    else if (!fits(schema, value)) this.#small(schema, value, path)
+  }
+
+  #list(schema: Shape, items: Shape, values: readonly unknown[], path: string): void {
+    const { maxItems } = schema
+    if (maxItems !== undefined && values.length > maxItems) {
+      this.#add(path, `has ${values.length} entries; at most ${maxItems} are allowed`)
+      return
+    }
+    const before = this.faults.size
+    for (let index = 0; index < values.length && !this.#isFull; index++) {
+      if (!fits(items, values[index])) this.look(items, values[index], `${path}/${index}`)
+    }
+    if (this.faults.size === before && !fits(schema, values)) this.#small(schema, values, path)
+  }
+
+  #members(schema: Shape, value: Readonly<Record<string, unknown>>, path: string): void {
+    const { properties = {}, required = [], additionalProperties, minProperties = 0 } = schema
+    for (const name of required) {
+      if (!Object.hasOwn(value, name)) this.#add(`${path}/${name}`, 'is missing')
+    }
+    if (additionalProperties === false) {
+      for (const name in value) {
+        if (this.#isFull) return
+        if (!Object.hasOwn(properties, name)) this.#add(`${path}/${name}`, 'is not a field of this body')
+      }
+    }
+    for (const name in properties) {
+      const inner = properties[name]
+      if (inner !== undefined && Object.hasOwn(value, name)) this.look(inner, value[name], `${path}/${name}`)
+    }
+    if (minProperties > 0 && Object.keys(value).length < minProperties) {
+      this.#add(path, `must have at least one of ${Object.keys(properties).join(', ')}`)
+    }
+  }
+
+  /** A single value, or a choice of shapes. */
+  #small(schema: Shape, value: unknown, path: string): void {
+    const errors = [...Value.Errors(schema as TSchema, value)] as SchemaError[]
+    for (const error of errors) {
+      const { keyword, instancePath, params } = error
+      const place = path + instancePath
+      if (keyword === 'required') {
+        for (const name of params.requiredProperties ?? []) this.#add(`${place}/${name}`, 'is missing')
+      } else if (keyword === 'const' || keyword === 'anyOf') {
+        const allowed = constantsAt(errors, instancePath)
+        if (allowed.length > 0) this.#add(place, `must be one of ${allowed.join(', ')}`, allowed)
+        else if (!errors.some((other) => isInside(other, error))) this.#add(place, 'has a wrong form')
+      } else this.#add(place, error.message)
+    }
+  }
+
+  #add(path: string, message: string, allowed?: readonly string[]): void {
+    const param = placeOf(path)
+    if (this.#isFull || this.faults.has(param)) return
+    const text = `${param} ${message}.`
+    this.faults.set(param, { param, error: 'invalid_param', message: text, ...(allowed ? { allowed } : {}) })
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A choice of shapes failed; what failed within says more than the choice itself. */

@@ -1,6 +1,7 @@
 import type { Idempotency } from '../accounts/idempotency.ts'
 import type { Credential, KeyRing } from '../accounts/key-ring.ts'
 import type { Ledger } from '../accounts/ledger.ts'
+import { MAX_BODY_BYTES } from '../api/contract/endpoint.ts'
 import type { Environment } from '../core/environment.ts'
 import { ApiError, faultsError } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
@@ -122,7 +123,11 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     const again = replayed(request, route, key, nowMs)
     if (again !== undefined) return again
     const task = counted ? admit(request, route, key, nowMs) : admitCounted(request, route, key, nowMs)
-    if (route.endpoint.method === 'POST') return meter.payOnce(task)
+    return task instanceof Promise ? task.then(run) : run(task)
+  }
+
+  function run(task: Task<Services>): GateReply | Promise<GateReply> {
+    if (task.route.endpoint.method === 'POST') return meter.payOnce(task)
     return task.dryRun ? meter.preview(task) : meter.pay(task)
   }
 
@@ -133,7 +138,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       checkCredential(viewer, { nowMs, address: request.address, scope: access.scope })
       limitRate(viewer.rate, nowMs, rateLimitError)
       if (!ledger.isFresh(viewer.budgets, nowMs)) await ledger.refresh(viewer.budgets, nowMs)
-      return await meter.show(admit(request, route, viewer, nowMs))
+      return await meter.show(await admit(request, route, viewer, nowMs))
     } catch (error) {
       const known = toApiError(error)
       if (known.kind === 'internal_error') {
@@ -145,25 +150,30 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
 
   /**
    * A body that says how many requests it is worth is read before it is counted; one that was refused before
-   * it could say so counts as one.
+   * it could say so counts as one, and a large one, which takes time to read, counts as one from the start.
    */
   function admitCounted(
     request: GateRequest,
     route: Route<Services>,
     credential: Credential,
     nowMs: number,
-  ): Task<Services> {
-    const count = (requests: number) =>
-      limitRate(credential.rate, nowMs, route.endpoint.rateLimitError, requests)
-    let task: Task<Services>
+  ): Task<Services> | Promise<Task<Services>> {
+    const counted = (request.body?.length ?? 0) > MAX_BODY_BYTES ? 1 : 0
+    const count = (requests: number, before: number) =>
+      limitRate(credential.rate, nowMs, route.endpoint.rateLimitError, requests, before)
+    const countTask = (task: Task<Services>) => {
+      count(task.demand?.requests ?? 1, counted)
+      return task
+    }
+    count(counted, 0)
+    let task: Task<Services> | Promise<Task<Services>>
     try {
       task = admit(request, route, credential, nowMs)
     } catch (error) {
-      count(1)
+      count(1, counted)
       throw error
     }
-    count(task.demand?.requests ?? 1)
-    return task
+    return task instanceof Promise ? task.then(countTask) : countTask(task)
   }
 
   /** The same page as before, where nothing can have changed it. */
@@ -191,7 +201,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     route: Route<Services>,
     credential: Credential,
     nowMs: number,
-  ): Task<Services> {
+  ): Task<Services> | Promise<Task<Services>> {
     const query = parseQuery(request.search)
     const { endpoint } = route
     const { access, demand } = endpoint
@@ -210,9 +220,8 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     const faults = [...read.faults, ...choices.faults]
     if (faults.length > 0) throw faultsError(faults)
     admitParams(route.params, read, access, admission)
-    const body =
-      endpoint.body && readBody(endpoint.body, request.headers['content-type'], request.body, services)
-    return {
+    const range = access.history && admitRange(access.history, read.input, admission)
+    const taskWith = (body: unknown): Task<Services> => ({
       request,
       route,
       credential,
@@ -220,13 +229,18 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       nowMs,
       input: read.input,
       given: read.given,
-      range: access.history && admitRange(access.history, read.input, admission),
+      range,
       ignored: read.ignored,
       format: choices.format,
       dryRun: choices.dryRun,
       body,
       demand: demand?.(body),
-    }
+    })
+    if (endpoint.body === undefined) return taskWith(undefined)
+    const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers
+    const sent = { contentType, contentEncoding, body: request.body, plan: credential.plan }
+    const body = readBody(endpoint.body, sent, services)
+    return body instanceof Promise ? body.then(taskWith) : taskWith(body)
   }
 
   async function answerOpen(request: GateRequest, route: Route<Services>): Promise<GateReply> {

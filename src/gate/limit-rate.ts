@@ -1,24 +1,33 @@
 import type { RateWindow } from '../accounts/rate-window.ts'
 import { ApiError } from '../core/errors.ts'
 
-/** Counts the request, or refuses it with the time after which it would pass. */
+/**
+ * Counts the request, or refuses it with the time after which it would pass; a batch that is larger than the rate
+ * would never pass, and is told the size that would.
+ *
+ * @param batch how many requests it is worth, of which `counted` were counted before
+ */
 export function limitRate(
   rate: RateWindow,
   nowMs: number,
   kind: 'rate_limited' | 'rate_limit_exceeded',
-  amount = 1,
+  batch = 1,
+  counted = 0,
 ): void {
-  const verdict = rate.take(nowMs, amount)
+  const limits = `${rate.perSecond} requests per second (${rate.perMinute} per minute)`
+  const maxBatch = Math.min(rate.perSecond, rate.perMinute)
+  if (batch > maxBatch) {
+    const text = `A batch of ${batch} counts as ${batch} requests, which is more than the rate of ${limits} ever allows at once. Send at most ${maxBatch} in a batch.`
+    throw new ApiError(kind, text, { reason: 'batch_above_rate', max_batch: maxBatch })
+  }
+  if (batch <= counted) return
+  const verdict = rate.take(nowMs, batch - counted)
   if (verdict.ok) return
   const seconds = Math.max(1, Math.ceil(verdict.retryAfterMs / 1000))
-  const limits = `${rate.perSecond} requests per second (${rate.perMinute} per minute)`
-  const tooLarge = amount > rate.perSecond
   throw new ApiError(
     kind,
-    tooLarge
-      ? `A batch of ${amount} counts as ${amount} requests, which the rate of ${limits} never allows at once.`
-      : `The rate of ${limits} is exceeded. Try again in ${seconds} s.`,
-    { retry_after: seconds, ...(tooLarge ? { reason: 'batch_above_rate' } : {}) },
+    `The rate of ${limits} is exceeded. Try again in ${seconds} s.`,
+    { retry_after: seconds },
     [['Retry-After', String(seconds)]],
   )
 }

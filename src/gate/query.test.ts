@@ -27,3 +27,9 @@ test('a broken encoding and an endless query are refused', () => {
     assert.throws(() => parseQuery(search), ApiError)
   }
 })
+
+test('a query with too many parameters is refused before any of them is read', () => {
+  const many = (count: number) => Array.from({ length: count }, (_, index) => `p${index}=%zz`).join('&')
+  assert.throws(() => parseQuery(many(65).replaceAll('%zz', 'x')), /more than 64 parameters/)
+  assert.equal(parseQuery(many(64).replaceAll('%zz', 'x')).values.size, 64)
+})

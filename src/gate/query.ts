@@ -7,6 +7,8 @@ export interface Query {
 }
 
 const LONGEST_QUERY = 8_192
+/** No endpoint knows half as many. */
+const MAX_PARAMETERS = 64
 const EMPTY: Query = { values: new Map(), repeated: [] }
 
 export function parseQuery(search: string): Query {
@@ -16,11 +18,17 @@ export function parseQuery(search: string): Query {
   }
   const values = new Map<string, string>()
   const repeated: string[] = []
+  let count = 0
   const isPlain = !search.includes('%') && !search.includes('+')
   for (let at = 0; at < search.length; ) {
     const found = search.indexOf('&', at)
     const end = found === -1 ? search.length : found
     if (end > at) {
+      if (++count > MAX_PARAMETERS) {
+        throw new ApiError('invalid_param', `The query has more than ${MAX_PARAMETERS} parameters.`, {
+          reason: 'too_many_parameters',
+        })
+      }
       const mark = search.indexOf('=', at)
       const equals = mark === -1 || mark > end ? end : mark
       const name = search.slice(at, equals)

@@ -1,42 +1,61 @@
-import { Value } from 'typebox/value'
-import type { Body } from '../api/contract/endpoint.ts'
+import type { TSchema } from 'typebox'
+import { type Body, MAX_BODY_BYTES } from '../api/contract/endpoint.ts'
 import { ApiError, faultsError } from '../core/errors.ts'
-import { bodyFaults } from './body-faults.ts'
+import type { Plan } from '../core/plan.ts'
+import { type JsonLimits, type JsonReading, parseExact, parseExactInSlices } from '../kit/exact-json.ts'
+import { bodyFaults, fits } from './body-faults.ts'
 
-/** Parses and checks a JSON body, or lets the endpoint do it; every fault is named with its place. */
+/** Numbers that a double would round come as text. No body of ours has a tenth as many members in one object. */
+const LIMITS: JsonLimits = { maxDepth: 64, maxChars: 134_217_728, maxMembers: 1_000, integersAsText: true }
+
+/**
+ * Parses and checks a JSON body, or lets the endpoint do it; every fault is named with its place. A body of the
+ * usual size is read at once, a larger one in slices.
+ */
 export function readBody<Services>(
   spec: Body<Services>,
-  contentType: string | undefined,
-  body: Buffer | undefined,
+  sent: {
+    readonly contentType: string | undefined
+    readonly contentEncoding: string | undefined
+    readonly body: Buffer | undefined
+    readonly plan: Plan
+  },
   services: Services,
 ): unknown {
+  const { contentType, contentEncoding = 'identity', plan } = sent
   if (contentType !== 'application/json' && !isJson(contentType)) {
     throw new ApiError(
       'unsupported_media_type',
       'The body must be JSON: send Content-Type: application/json.',
     )
   }
-  const bytes = body ?? Buffer.alloc(0)
-  if (spec.read !== undefined) return spec.read(bytes, services)
-  const { schema } = spec
-  let value: unknown
-  try {
-    value = JSON.parse(bytes.toString('utf8'), spec.exactIntegers ? keepInteger : undefined)
-  } catch {
-    throw new ApiError('invalid_param', 'The body is not valid JSON.', { param: 'body' })
+  if (contentEncoding.toLowerCase() !== 'identity') {
+    throw new ApiError(
+      'unsupported_media_type',
+      'The body must not be compressed: leave out Content-Encoding.',
+    )
   }
-  if (Value.Check(schema, value)) return value
-  throw faultsError(bodyFaults(schema, value))
+  const bytes = sent.body ?? Buffer.alloc(0)
+  const maxBytes = spec.maxBytes?.(plan) ?? MAX_BODY_BYTES
+  if (bytes.length > maxBytes) {
+    const text = `The body is larger than the ${maxBytes} bytes that the plan ${plan.name} allows here.`
+    throw new ApiError('payload_too_large', text, { max_bytes: maxBytes })
+  }
+  if (spec.read !== undefined) return spec.read(bytes, services)
+  const text = bytes.toString('utf8')
+  if (bytes.length <= MAX_BODY_BYTES) return checked(spec.schema, parseExact(text, LIMITS))
+  return parseExactInSlices(text, LIMITS).then((reading) => checked(spec.schema, reading))
+}
+
+function checked(schema: TSchema, reading: JsonReading): unknown {
+  if (!reading.ok) {
+    const text = `The body is not valid JSON: ${reading.message} at position ${reading.at}.`
+    throw new ApiError('invalid_param', text, { param: 'body' })
+  }
+  if (fits(schema, reading.value)) return reading.value
+  throw faultsError(bodyFaults(schema, reading.value))
 }
 
 function isJson(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/([a-z0-9.-]+\+)?json\s*(;|$)/i.test(contentType)
-}
-
-const INTEGER = /^-?\d+$/
-
-function keepInteger(_name: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value
-  const text = context?.source
-  return text !== undefined && INTEGER.test(text) ? text : value
 }

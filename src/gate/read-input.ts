@@ -1,8 +1,10 @@
 import { type Param, type Params, Refusal } from '../api/contract/params.ts'
-import type { Fault } from '../core/errors.ts'
-import { nearest } from '../core/nearest.ts'
+import { type Fault, MAX_FAULTS } from '../core/errors.ts'
+import { MAX_SUGGESTIONS, nearest } from '../core/nearest.ts'
 import { resolveSource } from '../core/source.ts'
 import type { Query } from './query.ts'
+
+const MAX_SHOWN_CHARS = 60
 
 /** Parameters that every endpoint understands, beside its own. */
 const KEY_PARAMS = ['api-key', 'api_key']
@@ -32,22 +34,26 @@ export function readInput(
   const given = new Set<string>()
   const names = namesOf(params)
   for (const name of query.values.keys()) {
+    if (faults.length >= MAX_FAULTS) break
     if (names.has(name)) {
       if (Object.hasOwn(path, name)) faults.push(alsoInPath(name))
       continue
     }
     if (KEY_PARAMS.includes(name) || texts.gateParams.includes(name)) continue
     const known = [...names].filter((other) => !Object.hasOwn(path, other))
-    faults.push(unknownParam(name, [...known, ...texts.gateParams]))
+    faults.push(unknownParam(name, [...known, ...texts.gateParams], faults.length < MAX_SUGGESTIONS))
   }
   const repeated = new Set(query.repeated)
   for (const name of repeated) {
-    faults.push({ param: name, error: 'invalid_param', message: `${name} is given more than once.` })
+    if (faults.length >= MAX_FAULTS) break
+    const shown = name.slice(0, MAX_SHOWN_CHARS)
+    faults.push({ param: shown, error: 'invalid_param', message: `${shown} is given more than once.` })
   }
   for (const name in params) {
     const param = params[name]
     // One fault for each parameter: which of several values was meant is not known.
     if (param === undefined || repeated.has(name)) continue
+    if (faults.length >= MAX_FAULTS) break
     const asked = path[name] ?? query.values.get(name)
     const fixed = bound[name]
     if (fixed !== undefined) {
@@ -123,15 +129,16 @@ function ignoredParams(params: Params, input: Record<string, unknown>, given: Re
   })
 }
 
-function unknownParam(name: string, known: readonly string[]): Fault {
-  const near = nearest(name, known)
+/** The first ones say what would be right; a long list of strangers says it no more often than that. */
+function unknownParam(name: string, known: readonly string[], helps: boolean): Fault {
+  const near = helps ? nearest(name, known) : undefined
   const hint = near === undefined ? '' : ` Did you mean ${near}?`
-  const shown = name.slice(0, 60)
+  const shown = name.slice(0, MAX_SHOWN_CHARS)
   return {
     param: shown,
     error: 'invalid_param',
     message: `${shown} is not a parameter of this endpoint.${hint}`,
-    allowed: known,
+    ...(helps ? { allowed: known } : {}),
     ...(near === undefined ? {} : { suggestion: near }),
   }
 }

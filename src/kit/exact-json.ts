@@ -4,6 +4,8 @@
  * what `JSON.parse` gives. Depth and length are bounded, a repeated member is an error (two readers would
  * disagree about its value), and nothing here throws on bad input.
  */
+import { Slice } from './turns.ts'
+
 export type ExactJson =
   | null
   | boolean
@@ -14,8 +16,12 @@ export type ExactJson =
   | { readonly [member: string]: ExactJson }
 
 export interface JsonLimits {
-  maxDepth: number
-  maxChars: number
+  readonly maxDepth: number
+  readonly maxChars: number
+  /** Of one object. */
+  readonly maxMembers?: number
+  /** Integers that a double cannot hold become decimal text instead of bigints. */
+  readonly integersAsText?: boolean
 }
 
 export const DEFAULT_JSON_LIMITS: JsonLimits = { maxDepth: 64, maxChars: 512 * 1024 * 1024 }
@@ -36,33 +42,63 @@ class Unreadable {
 }
 
 export function parseExact(text: string, limits: JsonLimits = DEFAULT_JSON_LIMITS): JsonReading {
-  if (text.length > limits.maxChars) {
-    return { ok: false, message: `longer than ${limits.maxChars} characters`, at: limits.maxChars }
-  }
-  try {
-    const reader = new Reader(text, limits.maxDepth)
-    return { ok: true, value: reader.document() }
-  } catch (error) {
-    if (error instanceof Unreadable) return { ok: false, message: error.message, at: error.at }
-    throw error
-  }
+  const reader = new Reader(text, limits)
+  while (!reader.read());
+  return reader.result
 }
 
+/** The same for a text that would hold the loop for long: in slices, between which others have their turn. */
+export async function parseExactInSlices(text: string, limits: JsonLimits): Promise<JsonReading> {
+  const reader = new Reader(text, limits)
+  const slice = new Slice()
+  while (!reader.read()) if (slice.isOver) await slice.next()
+  return reader.result
+}
+
+/** How many characters are read before a reader looks at the clock. */
+const STEP_CHARS = 16_384
+
+type OpenObject = Record<string, ExactJson>
+
+/** An array or object that is not closed yet; an object also has the name of the member that is being read. */
+type Open =
+  | { readonly items: ExactJson[] }
+  | { readonly items: undefined; readonly members: OpenObject; name: string; count: number }
+
+/** Reads value by value with a stack of its own, so that it can stop anywhere and go on later. */
 class Reader {
   readonly #text: string
-  readonly #maxDepth: number
+  readonly #limits: JsonLimits
+  readonly #open: Open[] = []
   #at = 0
+  #result: JsonReading | undefined
 
-  constructor(text: string, maxDepth: number) {
+  constructor(text: string, limits: JsonLimits) {
     this.#text = text
-    this.#maxDepth = maxDepth
+    this.#limits = limits
+    const { maxChars } = limits
+    if (text.length > maxChars) {
+      this.#result = { ok: false, message: `longer than ${maxChars} characters`, at: maxChars }
+    }
   }
 
-  document(): ExactJson {
-    const value = this.#value(0)
-    this.#space()
-    if (this.#at < this.#text.length) this.#fail('text after the end of the value')
-    return value
+  get result(): JsonReading {
+    if (this.#result === undefined) throw new Error('the text has not been read to its end')
+    return this.#result
+  }
+
+  /** Reads a part of the text; true when there is a result. */
+  read(): boolean {
+    if (this.#result !== undefined) return true
+    const until = this.#at + STEP_CHARS
+    try {
+      while (this.#at < until) if (this.#step()) return true
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error
+      this.#result = { ok: false, message: error.message, at: error.at }
+      return true
+    }
+    return false
   }
 
   #fail(message: string): never {
@@ -80,23 +116,24 @@ class Reader {
     this.#at = at
   }
 
-  #value(depth: number): ExactJson {
+  /** One value, or the beginning of one that has others in it. True at the end of the document. */
+  #step(): boolean {
     this.#space()
     switch (this.#text.charCodeAt(this.#at)) {
       case 0x7b:
-        return this.#object(depth + 1)
+        return this.#openObject()
       case 0x5b:
-        return this.#array(depth + 1)
+        return this.#openArray()
       case 0x22:
-        return this.#string()
+        return this.#close(this.#string())
       case 0x74:
-        return this.#word('true', true)
+        return this.#close(this.#word('true', true))
       case 0x66:
-        return this.#word('false', false)
+        return this.#close(this.#word('false', false))
       case 0x6e:
-        return this.#word('null', null)
+        return this.#close(this.#word('null', null))
       default:
-        return this.#number()
+        return this.#close(this.#number())
     }
   }
 
@@ -106,53 +143,79 @@ class Reader {
     return value
   }
 
-  #object(depth: number): ExactJson {
-    if (depth > this.#maxDepth) this.#fail(`nested deeper than ${this.#maxDepth}`)
-    const text = this.#text
-    const members: Record<string, ExactJson> = {}
+  #push(open: Open): void {
+    const { maxDepth } = this.#limits
+    if (this.#open.push(open) > maxDepth) this.#fail(`nested deeper than ${maxDepth}`)
     this.#at++
     this.#space()
-    if (text.charCodeAt(this.#at) === 0x7d) {
-      this.#at++
-      return members
-    }
-    for (;;) {
-      this.#space()
-      if (text.charCodeAt(this.#at) !== 0x22) this.#fail('expected a member name')
-      const name = this.#string()
-      if (Object.hasOwn(members, name)) this.#fail('repeated member name')
-      this.#space()
-      if (text.charCodeAt(this.#at) !== 0x3a) this.#fail('expected ":"')
-      this.#at++
-      const value = this.#value(depth)
-      if (name === '__proto__') {
-        Object.defineProperty(members, name, { value, enumerable: true, writable: true, configurable: true })
-      } else members[name] = value
-      this.#space()
-      const code = text.charCodeAt(this.#at)
-      if (code !== 0x2c && code !== 0x7d) this.#fail('expected "," or "}"')
-      this.#at++
-      if (code === 0x7d) return members
-    }
   }
 
-  #array(depth: number): ExactJson {
-    if (depth > this.#maxDepth) this.#fail(`nested deeper than ${this.#maxDepth}`)
-    const text = this.#text
+  #openObject(): boolean {
+    const members: OpenObject = {}
+    const open = { items: undefined, members, name: '', count: 0 }
+    this.#push(open)
+    if (this.#text.charCodeAt(this.#at) === 0x7d) return this.#pop(members)
+    this.#name(open)
+    return false
+  }
+
+  #openArray(): boolean {
     const items: ExactJson[] = []
+    this.#push({ items })
+    return this.#text.charCodeAt(this.#at) === 0x5d ? this.#pop(items) : false
+  }
+
+  /** The bracket that closes the innermost one is next. */
+  #pop(value: ExactJson): boolean {
     this.#at++
+    this.#open.pop()
+    return this.#close(value)
+  }
+
+  #name(open: Open & { items: undefined }): void {
+    const text = this.#text
     this.#space()
-    if (text.charCodeAt(this.#at) === 0x5d) {
-      this.#at++
-      return items
+    if (text.charCodeAt(this.#at) !== 0x22) this.#fail('expected a member name')
+    open.name = this.#string()
+    if (Object.hasOwn(open.members, open.name)) this.#fail('repeated member name')
+    const { maxMembers } = this.#limits
+    if (maxMembers !== undefined && ++open.count > maxMembers) {
+      this.#fail(`more than ${maxMembers} members in an object`)
     }
-    for (;;) {
-      items.push(this.#value(depth))
+    this.#space()
+    if (text.charCodeAt(this.#at) !== 0x3a) this.#fail('expected ":"')
+    this.#at++
+  }
+
+  /** Puts a complete value into its place, and with it whatever it completes. */
+  #close(complete: ExactJson): boolean {
+    const text = this.#text
+    for (let value = complete; ; ) {
+      const open = this.#open.at(-1)
       this.#space()
+      if (open === undefined) {
+        if (this.#at < text.length) this.#fail('text after the end of the value')
+        this.#result = { ok: true, value }
+        return true
+      }
       const code = text.charCodeAt(this.#at)
-      if (code !== 0x2c && code !== 0x5d) this.#fail('expected "," or "]"')
-      this.#at++
-      if (code === 0x5d) return items
+      if (open.items !== undefined) {
+        open.items.push(value)
+        if (code !== 0x2c && code !== 0x5d) this.#fail('expected "," or "]"')
+        this.#at++
+        if (code === 0x2c) return false
+        value = open.items
+      } else {
+        put(open, value)
+        if (code !== 0x2c && code !== 0x7d) this.#fail('expected "," or "}"')
+        this.#at++
+        if (code === 0x2c) {
+          this.#name(open)
+          return false
+        }
+        value = open.members
+      }
+      this.#open.pop()
     }
   }
 
@@ -196,7 +259,7 @@ class Reader {
     }
   }
 
-  #number(): number | bigint {
+  #number(): number | bigint | string {
     const text = this.#text
     const start = this.#at
     let at = start
@@ -227,17 +290,31 @@ class Reader {
     this.#at = at
     const digits = text.slice(start, at)
     const number = Number(digits)
-    if (integer) return Number.isSafeInteger(number) ? number : BigInt(digits)
+    if (integer) {
+      if (Number.isSafeInteger(number)) return number
+      return this.#limits.integersAsText === true ? digits : BigInt(digits)
+    }
     if (!Number.isFinite(number)) this.#fail('number out of range')
     return number
   }
+}
+
+function put({ members, name }: Open & { items: undefined }, value: ExactJson): void {
+  if (name !== '__proto__') members[name] = value
+  else Object.defineProperty(members, name, { value, enumerable: true, writable: true, configurable: true })
 }
 
 /** The JSON text of a value; bigints become plain integers. */
 export function writeExact(value: ExactJson): string {
   if (typeof value === 'bigint') return value.toString()
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(writeExact).join(',')}]`
-  const members = Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}:${writeExact(item)}`)
-  return `{${members.join(',')}}`
+  let text = ''
+  if (Array.isArray(value)) {
+    for (const item of value) text += `${text === '' ? '' : ','}${writeExact(item)}`
+    return `[${text}]`
+  }
+  for (const [name, item] of Object.entries(value)) {
+    text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${writeExact(item)}`
+  }
+  return `{${text}}`
 }

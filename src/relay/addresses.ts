@@ -31,6 +31,7 @@ export function createWatchedAddresses(options: { network: Network; cap: number 
     watch(addresses) {
       const wanted = new Set(addresses)
       for (const address of wanted) {
+        if (counts.has(address)) continue
         const decoded = decodeAddress(address)
         if (!decoded.ok) throw new RangeError(`not an address: ${decoded.message}`)
         if (decoded.address.prefix !== addressPrefix) throw new RangeError('an address of another network')

@@ -6,8 +6,9 @@
  *   unsubscribe ─▶ unsubscribed        ping ─▶ pong        anything wrong ─▶ error
  */
 import type { Fault } from '../core/errors.ts'
-import { nearest } from '../core/nearest.ts'
+import { MAX_SUGGESTIONS, nearest } from '../core/nearest.ts'
 import type { GapNotice } from '../events/gap-event.ts'
+import { type JsonLimits, type JsonReading, parseExact, parseExactInSlices } from '../kit/exact-json.ts'
 
 export const CLOSE_CODES = {
   unauthorised: 4401,
@@ -48,15 +49,24 @@ const FIELDS: Record<(typeof OPS)[number], readonly string[]> = {
   unsubscribe: ['op', 'id'],
   ping: ['op', 'id'],
 }
+const SMALL_MESSAGE_CHARS = 65_536
+const LIMITS: JsonLimits = {
+  maxDepth: 8,
+  maxChars: LONGEST_MESSAGE_BYTES,
+  maxMembers: 100,
+  integersAsText: true,
+}
 const ID_FORM = /^[\x21-\x7e]{1,64}$/
 
-export function readMessage(text: string): ReadMessage {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return refused('body', 'The message is not JSON.')
-  }
+/** A message of the usual size is read at once, a larger one in slices. */
+export function readMessage(text: string): ReadMessage | Promise<ReadMessage> {
+  if (text.length > SMALL_MESSAGE_CHARS) return parseExactInSlices(text, LIMITS).then(messageOf)
+  return messageOf(parseExact(text, LIMITS))
+}
+
+function messageOf(reading: JsonReading): ReadMessage {
+  if (!reading.ok) return refused('body', `The message is not JSON: ${reading.message} at ${reading.at}.`)
+  const { value } = reading
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return refused('body', 'The message must be a JSON object.')
   }
@@ -84,8 +94,8 @@ function unknownFields(fields: Record<string, unknown>, known: readonly string[]
   return Object.keys(fields)
     .filter((name) => !known.includes(name))
     .slice(0, 10)
-    .map((name) => {
-      const near = nearest(name.slice(0, 100), known)
+    .map((name, index) => {
+      const near = index < MAX_SUGGESTIONS ? nearest(name, known) : undefined
       return fault(
         name.slice(0, 100),
         `${name.slice(0, 100)} is not known.${near ? ` Did you mean ${near}?` : ''}`,

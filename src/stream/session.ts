@@ -5,17 +5,20 @@ import { GAP_KIND, readGapEvent } from '../events/gap-event.ts'
 import { type EventKind, isChainKind } from '../events/kinds.ts'
 import type { Wish } from '../events/match.ts'
 import { checkWish, filtersOf } from '../events/wish.ts'
+import { nextTurn } from '../kit/turns.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
 import {
   CLOSE_CODES,
   type ClientMessage,
   chainGapFrame,
   eventFrame,
+  LONGEST_MESSAGE_BYTES,
   MOST_OPS_PER_SECOND,
   MOST_STALLED_MS,
   MOST_SUBSCRIPTIONS,
   MOST_UNSENT_BYTES,
   RESUME_UNSENT_BYTES,
+  type ReadMessage,
   readMessage,
 } from './protocol.ts'
 
@@ -86,9 +89,15 @@ const PAGE_EVENTS = 256
 const PAGE_BYTES = 256 * 1024
 const STALL_CHECK_MS = 10
 const RETRY_MS = 200
+const MAX_WAITING_MESSAGES = 64
+const INTERNAL_ERROR = 1011
 
 export function createSession(host: SessionHost, connection: Connection, client: { plan: Plan }): Session {
   const subscriptions = new Map<string, Subscription>()
+  /** Messages that came while another one was being checked: no more than may come in a few seconds. */
+  const waiting: string[] = []
+  let waitingChars = 0
+  let isActing = false
   let ended = false
   let nextNumber = 1
   let opsWindowMs = 0
@@ -109,7 +118,7 @@ export function createSession(host: SessionHost, connection: Connection, client:
     return count
   }
 
-  function subscribe(message: ClientMessage & { op: 'subscribe' }): void {
+  async function subscribe(message: ClientMessage & { op: 'subscribe' }): Promise<void> {
     const id = message.id ?? freeId()
     const replaced = subscriptions.get(id)
     if (replaced === undefined && subscriptions.size >= MOST_SUBSCRIPTIONS) {
@@ -117,15 +126,51 @@ export function createSession(host: SessionHost, connection: Connection, client:
       complain('too_many_subscriptions', [{ param: 'op', error: 'invalid_param', message: text }], id)
       return
     }
-    const mostAddresses = client.plan.streamAddresses - addressCount(id)
-    const checked = checkWish(message, { network: host.network, mostAddresses: Math.max(0, mostAddresses) })
+    const checked = await checkWish(message, {
+      network: host.network,
+      mostAddresses: client.plan.streamAddresses,
+      usedAddresses: addressCount(id),
+    })
+    if (ended) return
     if (!checked.ok) {
       complain('invalid_param', checked.faults, id)
       return
     }
+    // Many addresses take milliseconds: others have their turn before and after.
+    await nextTurn()
+    if (ended) return
     const unwatch = checked.wish.addresses.length > 0 ? host.watch(checked.wish.addresses) : () => {}
+    await nextTurn()
+    if (ended) return unwatch()
     if (replaced !== undefined) remove(replaced)
     begin(id, checked.wish, message.resumeAfter, unwatch)
+  }
+
+  /** Messages take effect in their order, also while a long one is being checked. */
+  async function act(): Promise<void> {
+    isActing = true
+    try {
+      for (let text = waiting.shift(); text !== undefined && !ended; text = waiting.shift()) {
+        waitingChars -= text.length
+        const read = readMessage(text)
+        await actOn(read instanceof Promise ? await read : read)
+      }
+    } catch (error) {
+      host.onFault(error)
+      connection.close(INTERNAL_ERROR, 'internal error')
+      session.end()
+    } finally {
+      isActing = false
+    }
+  }
+
+  function actOn(read: ReadMessage): void | Promise<void> {
+    if (ended) return
+    if (!read.ok) return complain('invalid_param', read.faults, undefined)
+    const { message } = read
+    if (message.op === 'subscribe') return subscribe(message)
+    if (message.op === 'unsubscribe') unsubscribe(message.id)
+    else say({ type: 'pong', ...(message.id ? { id: message.id } : {}) })
   }
 
   function begin(
@@ -283,7 +328,8 @@ export function createSession(host: SessionHost, connection: Connection, client:
       opsWindowMs = nowMs
       opsInWindow = 0
     }
-    if (++opsInWindow <= MOST_OPS_PER_SECOND) return false
+    const isBusy = waiting.length >= MAX_WAITING_MESSAGES || waitingChars > LONGEST_MESSAGE_BYTES
+    if (++opsInWindow <= MOST_OPS_PER_SECOND && !isBusy) return false
     connection.close(CLOSE_CODES.tooMany, `more than ${MOST_OPS_PER_SECOND} messages per second`)
     session.end()
     return true
@@ -305,15 +351,9 @@ export function createSession(host: SessionHost, connection: Connection, client:
     },
     receive(text) {
       if (ended || closedAsTooBusy()) return
-      const read = readMessage(text)
-      if (!read.ok) {
-        complain('invalid_param', read.faults, undefined)
-        return
-      }
-      const { message } = read
-      if (message.op === 'subscribe') subscribe(message)
-      else if (message.op === 'unsubscribe') unsubscribe(message.id)
-      else say({ type: 'pong', ...(message.id ? { id: message.id } : {}) })
+      waiting.push(text)
+      waitingChars += text.length
+      if (!isActing) void act()
     },
     ping(data) {
       if (ended || closedAsTooBusy()) return
@@ -334,6 +374,8 @@ export function createSession(host: SessionHost, connection: Connection, client:
     end() {
       if (ended) return
       ended = true
+      waiting.length = 0
+      waitingChars = 0
       for (const sub of [...subscriptions.values()]) remove(sub)
     },
   }

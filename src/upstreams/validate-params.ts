@@ -68,6 +68,7 @@ class Checker {
     if (given === undefined) return NOTHING
     const properties = schema.properties ?? {}
     for (const name of Object.keys(given)) {
+      if (this.reader.isFull) return NOTHING
       if (!Object.hasOwn(properties, name)) this.reader.fault(join(path, name), unknownName(properties))
     }
     const written: Record<string, ExactJson> = {}
@@ -112,7 +113,12 @@ class Checker {
       const items = this.reader.list(value, path, schema.maxItems ?? 0)
       const inner = schema.items
       if (inner === undefined) return []
-      return items.map((item, index) => this.#value(inner, item, `${path}[${index}]`))
+      const read: ExactJson[] = []
+      for (const [index, item] of items.entries()) {
+        if (this.reader.isFull) break
+        read.push(this.#value(inner, item, `${path}[${index}]`))
+      }
+      return read
     },
     members: (schema, value, path) => this.members(schema, value, path),
   }

@@ -1,6 +1,7 @@
 import type { EventKind } from '../events/kinds.ts'
 import { createMatcher, type Matchable } from '../events/match.ts'
 import type { Logger } from '../kit/log.ts'
+import { nextTurn } from '../kit/turns.ts'
 import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 
 /**
@@ -37,13 +38,16 @@ export function createSubscriptionBook(deps: {
   let version = -1
   let reading: Promise<boolean> | undefined
 
-  function enter(record: SubscriptionRecord): () => void {
+  /** Many addresses take milliseconds: others have their turn before and after. */
+  async function enter(record: SubscriptionRecord): Promise<() => void> {
     if (!record.active) return () => {}
+    await nextTurn()
     const leave = matcher.add(record.id, {
       kinds: record.kinds as EventKind[],
       addresses: record.addresses,
     })
     let letGo = () => {}
+    await nextTurn()
     try {
       if (record.addresses.length > 0) letGo = deps.watch(record.addresses)
     } catch (err) {
@@ -69,7 +73,7 @@ export function createSubscriptionBook(deps: {
         continue
       }
       // The new addresses are watched before the old ones are let go: those in both never rest.
-      const withdraw = enter(record)
+      const withdraw = await enter(record)
       known?.withdraw()
       entries.set(record.id, { record, withdraw })
     }

@@ -107,8 +107,8 @@ export function createSubscriptions(deps: {
 
   const mustFind = (accountId: string, id: string) => ownSubscription(store, accountId, id)
 
-  function wishOf(asked: AskedWish, plan: Plan) {
-    const checked = checkWish(asked, { network, mostAddresses: plan.webhookAddresses })
+  async function wishOf(asked: AskedWish, plan: Plan) {
+    const checked = await checkWish(asked, { network, mostAddresses: plan.webhookAddresses })
     if (!checked.ok) throw faultsError(checked.faults)
     return checked.wish
   }
@@ -145,7 +145,7 @@ export function createSubscriptions(deps: {
 
   return {
     async create(owner, asked) {
-      const wish = wishOf(asked, owner.plan)
+      const wish = await wishOf(asked, owner.plan)
       const url = await guard.check(asked.url).catch((error) => {
         if (!(error instanceof TargetError)) throw error
         throw new ApiError('invalid_param', `${error.message}.`, { param: 'url', reason: 'target_refused' })
@@ -187,7 +187,7 @@ export function createSubscriptions(deps: {
       const wish =
         change.kinds === undefined && change.addresses === undefined
           ? undefined
-          : wishOf(
+          : await wishOf(
               { kinds: change.kinds ?? found.kinds, addresses: change.addresses ?? found.addresses },
               owner.plan,
             )

@@ -219,7 +219,16 @@ test('a batch of n counts n requests; what the rate cannot take is refused whole
     calls('ping', 'ping', 'ping', 'ping', 'ping', 'ping'),
     await chain.key({ plan: 'narrow' }),
   )
-  assert.equal(assertError(never, 429, 'rate_limited').reason, 'batch_above_rate')
+  const told = assertError(never, 429, 'rate_limited')
+  assert.equal(told.reason, 'batch_above_rate')
+  assert.equal(told.max_batch, 5)
+  assert.match(
+    String(told.message),
+    /more than the rate .* ever allows at once\. Send at most 5 in a batch\.$/,
+  )
+  // It would never pass: nobody is told to try again.
+  assert.equal(told.retry_after, undefined)
+  assert.equal(never.headers.get('retry-after'), null)
 })
 
 test('a balance that cannot take the whole batch refuses it whole; at 0 refusals still answer', async () => {

@@ -196,13 +196,22 @@ export interface Alias {
 }
 
 /** A JSON body. The schema documents it and, where the endpoint does not read it itself, checks it. */
+/** What a body may have where its endpoint does not say more. */
+export const MAX_BODY_BYTES = 65_536
+
 export interface Body<Services> {
   readonly name: string
   readonly schema: TSchema
   readonly example: unknown
-  /** Integers that a double cannot hold arrive as decimal text instead of being rounded. */
-  readonly exactIntegers?: boolean
-  /** The endpoint reads the bytes itself, as they came: nothing is parsed or checked before. */
+  /**
+   * More than other bodies may have, as far as the plan needs it. Integers that a double cannot hold arrive as
+   * decimal text instead of being rounded.
+   */
+  readonly maxBytes?: (plan: Plan) => number
+  /**
+   * The endpoint reads the bytes itself, as they came: nothing is parsed or checked before. A promise where that
+   * takes more than a moment.
+   */
   readonly read?: (bytes: Buffer, services: Services) => unknown
 }
 

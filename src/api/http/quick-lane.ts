@@ -31,7 +31,8 @@ export interface QuickLane {
 }
 
 export interface QuickLaneOptions {
-  readonly find: (method: PlainHead['method'], path: string) => QuickHandler | undefined
+  /** Undefined for what is not answered here, also a body that is too long for its path. */
+  readonly find: (method: PlainHead['method'], path: string, bodyBytes: number) => QuickHandler | undefined
   readonly longestBody: number
   readonly keepAliveMs: number
   readonly now: () => number
@@ -62,7 +63,7 @@ export function openQuickLane(server: Server, options: QuickLaneOptions): QuickL
       let rest: Buffer | undefined
       for (let bytes: Buffer | undefined = arrived; bytes !== undefined && !isBusy; ) {
         const head = heads.read(bytes)
-        const handler = head && options.find(head.method, splitTarget(head.target).path)
+        const handler = head && options.find(head.method, splitTarget(head.target).path, head.bodyBytes)
         const whole = head === undefined ? 0 : head.headBytes + head.bodyBytes
         if (head === undefined || handler === undefined || whole > bytes.length || isTooLong(head)) {
           handOver(bytes)

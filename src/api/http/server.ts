@@ -12,6 +12,7 @@ import { addressMatcher, parseCidr, plainAddress } from '../../kit/ip-range.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { Metrics } from '../../kit/metrics.ts'
 import { ignoreConnectionErrors } from '../../kit/socket-errors.ts'
+import { MAX_BODY_BYTES } from '../contract/endpoint.ts'
 import { methodFinder, type PublishedRoute } from '../publish/router.ts'
 import { type BoundPort, bindPort } from './bind-port.ts'
 import { callerAddress } from './caller-address.ts'
@@ -99,11 +100,14 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   })
 
   const quick = { GET: new Map<string, QuickHandler>(), POST: new Map<string, QuickHandler>() }
+  const bodyLimits = new Map<string, number>()
   for (const route of routes) {
+    const bodyLimit = limitOf(route, options.bodyLimitBytes)
     const serve = routeServer(route, { gate, nextId, cors, log, observe: metrics.of(route.name) })
     app.route({
       method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
       url: route.path.replace(/\{([^}]+)\}/g, ':$1'),
+      bodyLimit,
       handler: (request, reply) => {
         reply.hijack()
         serve(
@@ -121,6 +125,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
       },
     })
     if ((route.method === 'GET' || route.method === 'POST') && !route.path.includes('{')) {
+      bodyLimits.set(route.path, Math.max(bodyLimit, bodyLimits.get(route.path) ?? 0))
       quick[route.method].set(route.path, ({ method, target, headers }, body, { socket, outlet }) => {
         const address = callerAddress(headers, socket, isTrustedProxy)
         serve({ method, target, pathParams: NO_PARAMS, headers, address, body, socket }, outlet)
@@ -162,7 +167,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     )
   })
   app.setErrorHandler(async (error, request, reply) => {
-    await fail(request, reply, frameworkError(error, options.bodyLimitBytes, log))
+    await fail(request, reply, frameworkError(error, request.routeOptions.bodyLimit, log))
   })
   const streams = options.stream && acceptStreams(app.server, { ...options.stream, log, isTrustedProxy })
   // The platform's parser forgets what arrived together with a wish for another protocol: such a connection ends.
@@ -172,7 +177,8 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS
   keepHalfClosedReaders(app.server, keepAliveMs)
   const lane = openQuickLane(app.server, {
-    find: (method, path) => quick[method].get(path),
+    find: (method, path, bodyBytes) =>
+      bodyBytes <= (bodyLimits.get(path) ?? 0) ? quick[method].get(path) : undefined,
     longestBody: options.bodyLimitBytes,
     keepAliveMs,
     now: systemClock.now,
@@ -238,7 +244,7 @@ function createApp<Services>(
   const isTrusted = addressMatcher(trusted)
   const app = Fastify({
     logger: false,
-    bodyLimit: options.bodyLimitBytes,
+    bodyLimit: Math.min(MAX_BODY_BYTES, options.bodyLimitBytes),
     trustProxy: trusted.length === 0 ? false : (address) => isTrusted(address),
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
@@ -258,11 +264,19 @@ function createApp<Services>(
   return app
 }
 
+/** Most bodies are short; those that follow from a plan may be as long as the operator allows. */
+function limitOf<Services>({ endpoint }: PublishedRoute<Services>, bodyLimitBytes: number): number {
+  return endpoint.body?.maxBytes === undefined ? Math.min(MAX_BODY_BYTES, bodyLimitBytes) : bodyLimitBytes
+}
+
 /** Faults that the framework finds before a route runs. */
-function frameworkError(error: unknown, bodyLimitBytes: number, log: Logger): ApiError {
+function frameworkError(error: unknown, bodyLimitBytes: number | undefined, log: Logger): ApiError {
   const { code, statusCode } = error as { code?: string; statusCode?: number }
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new ApiError('payload_too_large', `The body is larger than ${bodyLimitBytes} bytes.`)
+    return new ApiError(
+      'payload_too_large',
+      `The body is larger than ${bodyLimitBytes ?? MAX_BODY_BYTES} bytes.`,
+    )
   }
   if (statusCode === 415) {
     return new ApiError('unsupported_media_type', 'The Content-Type of the body is not readable.')

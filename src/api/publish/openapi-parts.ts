@@ -16,6 +16,12 @@ export const errorBody = {
     required_tier: { type: 'string', description: 'Lowest tier that may do this.' },
     upgrade_url: { type: 'string', description: 'Where the plan can be changed.' },
     retry_after: { type: 'integer', description: 'Seconds to wait.' },
+    max_batch: { type: 'integer', description: 'The most calls that a batch may have on this plan.' },
+    max_bytes: { type: 'integer', description: 'The largest body that the plan may send here.' },
+    checking_stopped: {
+      type: 'boolean',
+      description: 'True when checking stopped at the most faults that are listed: there may be more.',
+    },
     reason: { type: 'string', description: 'Which of several causes it was.' },
     resets_at: { type: 'string', format: 'date-time', description: 'When the credits are renewed.' },
     suggestion: { type: 'string', description: 'The known name nearest to the one that was given.' },

@@ -2,15 +2,13 @@
  * Reads members of parsed JSON and collects every fault with its path instead of stopping at the first.
  * A refused member yields a harmless value, so that reading can go on; the result counts only without faults.
  */
+import { MAX_FAULTS } from '../errors.ts'
 import { normaliseHex } from './hex.ts'
 
 export interface Fault {
   readonly path: string
   readonly message: string
 }
-
-/** Enough to repair a request; a hostile one does not get a list of its own size back. */
-const MAX_FAULTS = 50
 
 export const MAX_U64 = 0xffff_ffff_ffff_ffffn
 const DECIMAL = /^(?:0|[1-9]\d{0,19})$/
@@ -19,6 +17,11 @@ export type Members = Readonly<Record<string, unknown>>
 
 export class FieldReader {
   readonly faults: Fault[] = []
+
+  /** Reading stops here: there are enough faults to mend it by. */
+  get isFull(): boolean {
+    return this.faults.length >= MAX_FAULTS
+  }
 
   fault(path: string, message: string): void {
     if (this.faults.length < MAX_FAULTS) this.faults.push({ path, message })

@@ -26,8 +26,12 @@ export function normaliseScriptPublicKey(value: unknown): NormalisedScriptPublic
     return { ok: false, message: 'must be hex text: four digits of version, then the script' }
   }
   const { version, script } = value as { version?: unknown; script?: unknown }
-  const unknown = Object.keys(value).find((member) => !OBJECT_MEMBERS.has(member))
-  if (unknown !== undefined) return { ok: false, message: 'the object form has exactly version and script' }
+  let isStrange = false
+  for (const member in value) {
+    isStrange = !OBJECT_MEMBERS.has(member)
+    if (isStrange) break
+  }
+  if (isStrange) return { ok: false, message: 'the object form has exactly version and script' }
   const number = typeof version === 'bigint' && version <= 0xffffn ? Number(version) : version
   if (typeof number !== 'number' || !Number.isInteger(number) || number < 0 || number > 0xffff) {
     return { ok: false, message: 'version must be an integer from 0 to 65535' }

@@ -24,6 +24,9 @@ export const TRANSACTION_LIMITS: TransactionLimits = {
   payloadBytes: 250_000,
 }
 
+/** The largest payload or scripts as hex, and the members of the most inputs and outputs. */
+export const MAX_TRANSACTION_JSON_BYTES = 1024 * 1024
+
 export type ReadTransaction =
   | { readonly ok: true; readonly transaction: Transaction }
   | { readonly ok: false; readonly faults: readonly Fault[] }
@@ -47,12 +50,16 @@ export function readTransaction(
 
   const version = reader.integer(members.version, `${path}.version`, U16)
   if (version > 1) reader.fault(`${path}.version`, 'must be 0 or 1')
-  const inputs = reader
-    .list(members.inputs, `${path}.inputs`, limits.inputs)
-    .map((input, index) => readInput(reader, input, `${path}.inputs[${index}]`, version, limits))
-  const outputs = reader
-    .list(members.outputs, `${path}.outputs`, limits.outputs)
-    .map((output, index) => readOutput(reader, output, `${path}.outputs[${index}]`, version))
+  const inputs: TransactionInput[] = []
+  for (const [index, input] of reader.list(members.inputs, `${path}.inputs`, limits.inputs).entries()) {
+    if (reader.isFull) break
+    inputs.push(readInput(reader, input, `${path}.inputs[${index}]`, version, limits))
+  }
+  const outputs: TransactionOutput[] = []
+  for (const [index, output] of reader.list(members.outputs, `${path}.outputs`, limits.outputs).entries()) {
+    if (reader.isFull) break
+    outputs.push(readOutput(reader, output, `${path}.outputs[${index}]`, version))
+  }
   const transaction: Transaction = {
     version,
     inputs,

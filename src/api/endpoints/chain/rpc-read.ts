@@ -2,12 +2,22 @@
  * Bytes → JSON-RPC calls, each checked completely, or the error that answers it. Nothing here throws, and
  * nothing that did not pass can reach a node.
  */
+import { MAX_TRANSACTION_JSON_BYTES } from '../../../core/chain/transaction-json.ts'
+import { MAX_FAULTS } from '../../../core/errors.ts'
 import { nearest } from '../../../core/nearest.ts'
-import { type ExactJson, parseExact, writeExact } from '../../../kit/exact-json.ts'
-import { METHODS } from '../../../upstreams/methods.ts'
+import type { Plan } from '../../../core/plan.ts'
+import {
+  type ExactJson,
+  type JsonReading,
+  parseExact,
+  parseExactInSlices,
+  writeExact,
+} from '../../../kit/exact-json.ts'
+import { Slice } from '../../../kit/turns.ts'
+import { MAX_ADDRESSES, METHODS } from '../../../upstreams/methods.ts'
 import type { Upstreams } from '../../../upstreams/pool.ts'
 import type { Preparation, ValidCall } from '../../../upstreams/validate-params.ts'
-import type { Demand } from '../../contract/endpoint.ts'
+import { type Demand, MAX_BODY_BYTES } from '../../contract/endpoint.ts'
 import { MAX_BATCH } from './rpc-codes.ts'
 import { rpcError } from './rpc-error.ts'
 
@@ -21,23 +31,53 @@ export interface RpcBody {
   readonly items: readonly RpcItem[]
 }
 
-const LIMITS = { maxDepth: 64, maxChars: 134_217_728 }
+const LIMITS = { maxDepth: 64, maxChars: 134_217_728, maxMembers: 1_000 }
+const ADDRESS_BYTES = 80
 const MAX_ID_CHARS = 256
 const MAX_SHOWN = 60
 
-export function readRpcBody(bytes: Buffer, prepare: Upstreams['prepare']): RpcBody {
-  const reading = parseExact(bytes.toString('utf8'), LIMITS)
+/** As many calls as a batch may have, each with the most addresses; or one large transaction. */
+export function maxRpcBytes({ requestsPerSecond }: Plan): number {
+  const calls = Math.min(MAX_BATCH, requestsPerSecond)
+  const addresses = MAX_BODY_BYTES + calls * MAX_ADDRESSES * ADDRESS_BYTES
+  return Math.max(MAX_TRANSACTION_JSON_BYTES, addresses)
+}
+
+/** A body of the usual size is read at once, a larger one in slices. */
+export function readRpcBody(bytes: Buffer, prepare: Upstreams['prepare']): RpcBody | Promise<RpcBody> {
+  const text = bytes.toString('utf8')
+  if (bytes.length > MAX_BODY_BYTES) return readInSlices(text, prepare)
+  const calls = callsOf(parseExact(text, LIMITS))
+  if ('refusal' in calls) return single(refused(calls.refusal))
+  return { isBatch: calls.isBatch, items: calls.values.map((value) => readItem(value, prepare)) }
+}
+
+async function readInSlices(text: string, prepare: Upstreams['prepare']): Promise<RpcBody> {
+  const calls = callsOf(await parseExactInSlices(text, LIMITS))
+  if ('refusal' in calls) return single(refused(calls.refusal))
+  const slice = new Slice()
+  const items: RpcItem[] = []
+  for (const value of calls.values) {
+    await slice.next()
+    items.push(readItem(value, prepare))
+  }
+  return { isBatch: calls.isBatch, items }
+}
+
+type Calls =
+  | { readonly isBatch: boolean; readonly values: readonly ExactJson[] }
+  | { readonly refusal: string }
+
+function callsOf(reading: JsonReading): Calls {
   if (!reading.ok) {
     const where = `The body is not JSON: ${reading.message} at position ${reading.at}.`
-    return single(refused(rpcError('null', 'parse_error', where)))
+    return { refusal: rpcError('null', 'parse_error', where) }
   }
   const { value } = reading
-  if (!Array.isArray(value)) return single(readItem(value, prepare))
-  if (value.length === 0 || value.length > MAX_BATCH) {
-    const message = `A batch has 1 to ${MAX_BATCH} calls, this one has ${value.length}.`
-    return single(refused(rpcError('null', 'invalid_request', message, { max_batch: MAX_BATCH })))
-  }
-  return { isBatch: true, items: value.map((item) => readItem(item, prepare)) }
+  if (!Array.isArray(value)) return { isBatch: false, values: [value] }
+  if (value.length > 0 && value.length <= MAX_BATCH) return { isBatch: true, values: value }
+  const message = `A batch has 1 to ${MAX_BATCH} calls, this one has ${value.length}.`
+  return { refusal: rpcError('null', 'invalid_request', message, { max_batch: MAX_BATCH }) }
 }
 
 function single(item: RpcItem): RpcBody {
@@ -93,7 +133,7 @@ function explain(method: string, preparation: Preparation & { ok: false }, idTex
     return rpcError(idText, 'blocked', message)
   }
   if (preparation.kind === 'unknown_method') {
-    const near = nearest(shown, [...METHODS.keys()])
+    const near = nearest(method, [...METHODS.keys()])
     const hint = near === undefined ? '' : ` Did you mean ${near}?`
     return rpcError(
       idText,
@@ -104,7 +144,8 @@ function explain(method: string, preparation: Preparation & { ok: false }, idTex
   }
   const faults = preparation.faults.map(({ path, message }) => ({ path, message }))
   const text = faults.map(({ path, message }) => `${path} ${message}`).join('; ')
-  return rpcError(idText, 'invalid_params', `Wrong params: ${text.slice(0, 1_000)}.`, { faults })
+  const stopped = faults.length < MAX_FAULTS ? {} : { checking_stopped: true }
+  return rpcError(idText, 'invalid_params', `Wrong params: ${text.slice(0, 1_000)}.`, { faults, ...stopped })
 }
 
 /** Every call counts; the price is that of the calls that will be forwarded. */

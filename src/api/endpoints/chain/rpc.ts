@@ -2,7 +2,7 @@ import { base } from '../../contract/costs.ts'
 import { object, type TextAnswer } from '../../contract/endpoint.ts'
 import { CONTENT_TYPES } from '../../contract/envelopes.ts'
 import { endpoint } from '../services.ts'
-import { type RpcBody, readRpcBody, rpcDemand } from './rpc-read.ts'
+import { maxRpcBytes, type RpcBody, readRpcBody, rpcDemand } from './rpc-read.ts'
 import { type RpcAnswer, runRpc } from './rpc-run.ts'
 import { RpcRequest, RpcResponse, rpcGuide } from './rpc-schema.ts'
 import { writeAnswers } from './rpc-write.ts'
@@ -22,6 +22,7 @@ export const rpc = endpoint({
     name: 'RpcRequest',
     schema: RpcRequest,
     example: { jsonrpc: '2.0', id: 1, method: 'getSinkBlueScore', params: {} },
+    maxBytes: maxRpcBytes,
     read: (bytes, services) => readRpcBody(bytes, services.chain.upstreams.prepare),
   },
   demand: rpcDemand,

@@ -12,6 +12,7 @@
 import type { Transaction } from '../../../core/chain/transaction.ts'
 import { writeTransaction } from '../../../core/chain/transaction-json.ts'
 import type { Clock } from '../../../kit/clock.ts'
+import { nextTurn } from '../../../kit/turns.ts'
 import { addressOfScript } from '../../../parser/script-address.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
 import type { ChainStore } from '../../../store/chain.ts'
@@ -101,13 +102,14 @@ export function createSubmitter(deps: {
     if (isAlreadyKnown(refusal)) return true
     const forgotten = SPENT_INPUTS.includes(refusal.reason)
     if (!inDoubt && !forgotten) return false
-    const txId = transactionId(transaction)
+    const txId = idOf(transaction)
     if (await isConfirmed(txId)) return true
     return networkHas(transaction, txId, inDoubt ? LOOKS : 1)
   }
 
   async function send(call: ValidCall, transaction: Transaction, isAbandoned?: IsAbandoned): Promise<Sent> {
-    const txId = transactionId(transaction)
+    const txId = idOf(transaction)
+    await nextTurn()
     const endsAtMs = performance.now() + SEND_DEADLINE_MS
     let attempts = 0
     let inDoubt = false
@@ -152,7 +154,7 @@ export function createSubmitter(deps: {
     waitMs: number,
     isAbandoned?: IsAbandoned,
   ): Promise<boolean> {
-    const txId = transactionId(transaction)
+    const txId = idOf(transaction)
     const prepared = upstreams.prepare('submitTransaction', { transaction: writeTransaction(transaction) })
     const endsAtMs = performance.now() + waitMs
     const leftMs = () => endsAtMs - performance.now()
@@ -169,6 +171,17 @@ export function createSubmitter(deps: {
   }
 
   return { send, waitUntilSeen }
+}
+
+const ids = new WeakMap<Transaction, string>()
+
+/** Hashing a large transaction takes a few milliseconds: once is enough. */
+function idOf(transaction: Transaction): string {
+  const known = ids.get(transaction)
+  if (known !== undefined) return known
+  const id = transactionId(transaction)
+  ids.set(transaction, id)
+  return id
 }
 
 function idAnswer(txId: string): Buffer {

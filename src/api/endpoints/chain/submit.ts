@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
-import { readTransaction } from '../../../core/chain/transaction-json.ts'
+import { MAX_TRANSACTION_JSON_BYTES, readTransaction } from '../../../core/chain/transaction-json.ts'
 import { ApiError, faultsError } from '../../../core/errors.ts'
+import { nextTurn } from '../../../kit/turns.ts'
 import type { RefusalReason } from '../../../upstreams/classify.ts'
 import { base } from '../../contract/costs.ts'
 import { object } from '../../contract/endpoint.ts'
@@ -106,7 +107,7 @@ export const submit = endpoint({
       },
       wait_for_mempool: true,
     },
-    exactIntegers: true,
+    maxBytes: () => MAX_TRANSACTION_JSON_BYTES,
   },
   demand: (body) => {
     const { wait_for_mempool: wait = false } = body as SubmitRequest
@@ -118,6 +119,7 @@ export const submit = endpoint({
   run: async ({ body, services, isGone }) => {
     const request = body as SubmitRequest
     const { upstreams, submitter } = services.chain
+    await nextTurn()
     const read = readTransaction(request.transaction)
     if (!read.ok) throw bodyError(read.faults)
     if (request.replace_by_fee === true && request.allow_orphan === true) throw bodyError([NO_ORPHAN])
@@ -127,6 +129,8 @@ export const submit = endpoint({
         ? upstreams.prepare('submitTransactionReplacement', { transaction })
         : upstreams.prepare('submitTransaction', { transaction, allowOrphan: request.allow_orphan ?? false })
     if (!prepared.ok) throw bodyError(prepared.faults)
+    // Checking and hashing a large transaction take some milliseconds each: others have their turn in between.
+    await nextTurn()
     const sent = await submitter.send(prepared.call, read.transaction, isGone)
     if (!sent.ok) throw refusalOf(sent)
     const wait = request.wait_for_mempool === true

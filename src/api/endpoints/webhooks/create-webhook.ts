@@ -9,6 +9,7 @@ import {
   CreditsUsed,
   EXAMPLE,
   Kinds,
+  maxSelectionBytes,
   ownerOf,
   SECRET_EXAMPLE,
   WEBHOOK_ACCESS,
@@ -43,6 +44,7 @@ export const createWebhook = endpoint({
     name: 'NewWebhook',
     schema: NewWebhook,
     example: { url: EXAMPLE.url, kinds: EXAMPLE.kinds, addresses: EXAMPLE.addresses },
+    maxBytes: maxSelectionBytes,
   },
   cost: flat(CREATE_CREDITS),
   returns: object(

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
+import type { Plan } from '../../../core/plan.ts'
 import { formatTime } from '../../../core/time.ts'
 import { EVENT_KINDS } from '../../../events/kinds.ts'
 import type { SubscriptionRecord } from '../../../store/jobs.ts'
 import { DISABLE_REASONS } from '../../../webhooks/disable.ts'
-import type { Access, Caller } from '../../contract/endpoint.ts'
+import { type Access, type Caller, MAX_BODY_BYTES } from '../../contract/endpoint.ts'
 import { text } from '../../contract/params.ts'
 
 /** What the webhook endpoints share: who may call them, the path's id, and how a subscription is shown. */
@@ -59,6 +60,14 @@ export const Webhook = Type.Object({
   failing_since: orNull(Type.String({ format: 'date-time' }), 'First failure since the last success.'),
   last_success_at: orNull(Type.String({ format: 'date-time' }), 'When the last delivery was taken.'),
 })
+
+/** An address with its quotes and comma has less; beside them a body has what any other has. */
+const ADDRESS_BYTES = 80
+
+/** Bodies that name as many addresses as the plan allows. */
+export function maxSelectionBytes(plan: Plan): number {
+  return MAX_BODY_BYTES + plan.webhookAddresses * ADDRESS_BYTES
+}
 
 export function baseBody(record: SubscriptionRecord) {
   const { id, url, kinds, addresses, batch, active, createdAtMs } = record

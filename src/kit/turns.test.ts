@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseExactInSlices } from './exact-json.ts'
+import { nextTurn, Slice } from './turns.ts'
+
+test('of many that wait for a turn, one has it in each turn of the loop, in their order', async () => {
+  let turn = 0
+  let counting = true
+  const count = () => {
+    turn++
+    if (counting) setImmediate(count)
+  }
+  setImmediate(count)
+  const turns: number[] = []
+  await Promise.all(
+    Array.from({ length: 5 }, async () => {
+      await nextTurn()
+      turns.push(turn)
+    }),
+  )
+  counting = false
+  assert.equal(new Set(turns).size, 5, `turns ${turns}`)
+  assert.deepEqual(
+    turns,
+    [...turns].sort((a, b) => a - b),
+  )
+})
+
+test('a slice is over after a few milliseconds and begins anew in the next turn', async () => {
+  const slice = new Slice()
+  assert.equal(slice.isOver, false)
+  const endsAt = performance.now() + 6
+  while (performance.now() < endsAt);
+  assert.equal(slice.isOver, true)
+  await slice.next()
+  assert.equal(slice.isOver, false)
+})
+
+test('a long text is parsed in many turns, to the same value', async () => {
+  const value = Array.from({ length: 100_000 }, (_, n) => ({ n, text: 'x' }))
+  let turns = 0
+  let isOver = false
+  const count = () => {
+    turns++
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const reading = await parseExactInSlices(JSON.stringify(value), { maxDepth: 8, maxChars: 1e8 })
+  isOver = true
+  assert.deepEqual(reading, { ok: true, value })
+  assert.ok(turns > 3, `${turns} turns of the loop`)
+})

@@ -1,0 +1,71 @@
+/**
+ * How long single inputs hold the loop of the service, in processor time of its thread: what other processes take
+ * from the machine does not count. The service runs in this process, the sender in a thread of its own.
+ */
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { hostileInputs } from './hostile-inputs.ts'
+import { startTestService } from './service.ts'
+
+export interface Hold {
+  readonly name: string
+  /** The longest turn of the loop in the best of some rounds: a collection of garbage is nobody's fault. */
+  readonly ms: number
+  readonly outcome: string
+  readonly maxAnswerChars: number | undefined
+}
+
+export async function measureHolds(seed: number, rounds: number): Promise<Hold[]> {
+  const service = await startTestService({
+    env: { TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on', TAPELINE_BODY_LIMIT: '2097152' },
+  })
+  const key = await service.key()
+  const network = 'testnet-10'
+  const inputs = hostileInputs(seed, network)
+  const client = new Worker(new URL('./hostile-client.ts', import.meta.url), {
+    workerData: { url: service.url, key, seed, network },
+  })
+  try {
+    const holds: Hold[] = []
+    for (const [name, input] of Object.entries(inputs)) {
+      let best = Number.POSITIVE_INFINITY
+      let outcome = ''
+      for (let round = 0; round < rounds; round++) {
+        const stop = watchTurns()
+        client.postMessage(name)
+        const [answer] = (await once(client, 'message')) as [{ outcome: string }]
+        best = Math.min(best, stop())
+        outcome = answer.outcome
+      }
+      const maxAnswerChars = input.kind === 'request' ? input.maxAnswerChars : undefined
+      holds.push({ name, ms: best, outcome, maxAnswerChars })
+    }
+    return holds
+  } finally {
+    await client.terminate()
+    await service.stop()
+  }
+}
+
+/** Looks at the thread's processor time once in every turn of the loop; returns the most that one turn had. */
+function watchTurns(): () => number {
+  const now = () => {
+    const { user, system } = process.threadCpuUsage()
+    return (user + system) / 1_000
+  }
+  let longest = 0
+  let last = now()
+  let isOver = false
+  const turn = () => {
+    const at = now()
+    longest = Math.max(longest, at - last)
+    last = at
+    if (!isOver) setImmediate(turn)
+  }
+  setImmediate(turn)
+  return () => {
+    turn()
+    isOver = true
+    return longest
+  }
+}
