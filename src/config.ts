@@ -249,6 +249,12 @@ const SETTINGS = {
     'info' as const,
     oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
   ),
+  logFormat: setting(
+    'LOG_FORMAT',
+    'How log lines look: auto is for people on a terminal and JSON elsewhere.',
+    'auto' as const,
+    oneOf(['auto', 'json', 'text', 'color']),
+  ),
   plans: setting('PLANS', 'JSON file that adds or changes plans.', null, optionalText),
   publicUrl: setting('PUBLIC_URL', 'Address under which callers reach the service.', null, {
     allowed: 'an http(s) address',

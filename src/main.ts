@@ -18,9 +18,11 @@ import { helpOfAll, parseCommand } from './cli/run-command.ts'
 import { SANDBOX_COMMANDS } from './cli/sandbox-commands.ts'
 import { USAGE_COMMAND } from './cli/usage-command.ts'
 import { USER_COMMANDS } from './cli/users-commands.ts'
-import { ConfigError, type LoadedConfig, loadConfig } from './config.ts'
+import { type Config, ConfigError, type LoadedConfig, loadConfig } from './config.ts'
 import { systemClock } from './kit/clock.ts'
+import { leave } from './kit/leave.ts'
 import { createLogger } from './kit/log.ts'
+import type { LogFormat } from './kit/log-text.ts'
 import { ConflictError } from './store/accounts.ts'
 import { NewerDatabaseError } from './store/sqlite/migrate.ts'
 
@@ -108,7 +110,11 @@ async function runOnAccounts(
 ): Promise<void> {
   const { store, accounts } = openAccounts(config, systemClock)
   const audit = createAuditLog({ store, clock: systemClock })
-  const log = createLogger({ level: config.logLevel, write: (line) => void process.stderr.write(line) })
+  const log = createLogger({
+    level: config.logLevel,
+    format: logFormatOf(config, process.stderr),
+    write: (line) => void process.stderr.write(line),
+  })
   let market: OpenMarketAccess | undefined
   const passwords = createPasswords()
   const resets = createPasswordResets({ store, passwords, clock: systemClock })
@@ -144,8 +150,16 @@ async function runOnAccounts(
   }
 }
 
-async function runService({ config, warnings }: LoadedConfig, output: Output): Promise<number> {
-  const log = createLogger({ level: config.logLevel })
+/** Lines for people where a person looks at a terminal. Threads cannot know, so it is settled here. */
+function logFormatOf({ logFormat }: Pick<Config, 'logFormat'>, stream: NodeJS.WriteStream): LogFormat {
+  if (logFormat !== 'auto') return logFormat
+  if (!stream.isTTY) return 'json'
+  return stream.hasColors() ? 'color' : 'text'
+}
+
+async function runService({ config: given, warnings }: LoadedConfig, output: Output): Promise<number> {
+  const config = { ...given, logFormat: logFormatOf(given, process.stdout) }
+  const log = createLogger({ level: config.logLevel, format: config.logFormat })
   for (const warning of warnings) log.warn(warning)
   const { startService } = await import('./app.ts')
   const service = await startService(config, { clock: systemClock, log, version: VERSION })
@@ -169,14 +183,14 @@ async function runService({ config, warnings }: LoadedConfig, output: Output): P
       const code = report.clean ? 0 : 1
       resolve(code)
       // A part that hangs must not keep the process alive beyond its time.
-      setTimeout(() => process.exit(code), EXIT_GRACE_MS).unref()
+      setTimeout(() => leave(code), EXIT_GRACE_MS).unref()
     }
     process.once('SIGTERM', () => void stop('SIGTERM'))
     process.once('SIGINT', () => void stop('SIGINT'))
   })
 }
 
-const EXIT_GRACE_MS = 500
+const EXIT_GRACE_MS = 300
 /** As shells have it: 1 is a failure, 2 a command that was not understood. */
 const WRONG_USE = 2
 const KNOWN_ERRORS = [
@@ -200,5 +214,5 @@ try {
     complain(`The port ${port} on ${address} is taken. TAPELINE_PORT sets another.`)
   else complain(error instanceof Error ? (error.stack ?? error.message) : String(error))
   process.exitCode = error instanceof HelpWanted ? 0 : error instanceof UsageError ? WRONG_USE : 1
-  setTimeout(() => process.exit(), EXIT_GRACE_MS).unref()
+  setTimeout(() => leave(Number(process.exitCode)), EXIT_GRACE_MS).unref()
 }

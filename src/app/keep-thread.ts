@@ -6,9 +6,17 @@ import type { Logger } from '../kit/log.ts'
 const RESTART = { baseMs: 500, capMs: 30_000 }
 const STEADY_AFTER_MS = 60_000
 const CLOSE_WITHIN_MS = 8_000
+/** A thread that has closed everything ends at once, unless the system still looks up a name for it. */
+const END_WITHIN_MS = 200
+/** What a thread says when it has closed everything that it had opened. */
+export const CLOSED = 'closed'
 
 export interface KeptThread {
-  /** Says the word `close`, waits, and ends it in any case. */
+  /**
+   * Says the word `close`, waits until the thread has closed what it had opened, and ends it in any case. A thread
+   * that has said nothing yet has nothing to close. The look-up of a name cannot be called off and holds up the end
+   * of its thread for many seconds where no name server answers: nobody waits for that.
+   */
   close(): Promise<void>
 }
 
@@ -25,13 +33,20 @@ export function keepThread(options: {
   const { name, clock, log } = options
   const stop = new AbortController()
   let worker: Worker | undefined
+  let hasSpoken = false
+  let onClosed = () => {}
   let attempt = 0
 
   function start(): Promise<void> {
     return new Promise((resolve) => {
       const thread = new Worker(options.file, { workerData: options.data, name })
       worker = thread
-      thread.on('message', options.onMessage)
+      hasSpoken = false
+      thread.on('message', (message) => {
+        hasSpoken = true
+        if (message === CLOSED) onClosed()
+        else options.onMessage(message)
+      })
       thread.on('error', (error) => log.error({ thread: name, err: error }, 'a thread failed'))
       thread.once('exit', () => {
         options.onEnd?.()
@@ -55,10 +70,18 @@ export function keepThread(options: {
   return {
     async close() {
       stop.abort()
-      worker?.postMessage('close')
-      const timer = setTimeout(() => void worker?.terminate(), CLOSE_WITHIN_MS)
-      await kept
-      clearTimeout(timer)
+      const thread = worker
+      if (thread === undefined) return
+      const ended = new AbortController()
+      const within = (ms: number) => clock.sleep(ms, ended.signal).catch(() => {})
+      const closed = new Promise<void>((resolve) => {
+        onClosed = resolve
+      }).then(() => within(END_WITHIN_MS))
+      if (hasSpoken) thread.postMessage('close')
+      else void thread.terminate()
+      await Promise.race([kept, closed, within(hasSpoken ? CLOSE_WITHIN_MS : END_WITHIN_MS)])
+      ended.abort()
+      void thread.terminate()
     },
   }
 }

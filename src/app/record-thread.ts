@@ -7,15 +7,18 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { type SourceStatus, supervise } from '../ingest/supervise.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
+import type { LogFormat } from '../kit/log-text.ts'
 import { BEHIND_CALLERS, stepBack } from '../kit/step-back.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import { openDeadLetterFile } from './dead-letter-file.ts'
+import { CLOSED } from './keep-thread.ts'
 import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
 import { createVenueNotices } from './venue-notices.ts'
 
 export interface RecordOptions {
   readonly file: string
   readonly logLevel: string
+  readonly logFormat: LogFormat
   readonly venues: readonly VenueSetting[]
   readonly firstFillDays: number
 }
@@ -35,7 +38,7 @@ const HOLD_MS = 25
 const options = workerData as RecordOptions
 stepBack(BEHIND_CALLERS)
 const clock = systemClock
-const log = createLogger({ level: options.logLevel })
+const log = createLogger({ level: options.logLevel, format: options.logFormat })
 const store = await openSqliteEnvironment({
   file: options.file,
   clock,
@@ -70,5 +73,8 @@ parentPort?.on('message', (message) => {
     .then(() => store.close())
     .then(() => letters.close())
     .catch((error) => log.error({ err: error }, 'the recorders did not stop cleanly'))
-    .finally(() => parentPort?.close())
+    .finally(() => {
+      parentPort?.postMessage(CLOSED)
+      parentPort?.close()
+    })
 })

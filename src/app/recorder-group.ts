@@ -44,6 +44,7 @@ export function recorderGroup(
       data: {
         file: options.file,
         logLevel: config.logLevel,
+        logFormat: config.logFormat === 'auto' ? 'json' : config.logFormat,
         venues,
         firstFillDays: config.firstFillDays,
       } satisfies RecordOptions,

@@ -1,5 +1,6 @@
 import { type Logger as PinoLogger, pino } from 'pino'
 import { hideAddressesIn } from './hide-address.ts'
+import { type LogFormat, logText } from './log-text.ts'
 
 export type Logger = PinoLogger
 
@@ -12,10 +13,15 @@ export function redact(text: string): string {
 }
 
 /** Structured lines on a stream; every line passes through `redact` before it leaves the process. */
-export function createLogger(options: { level: string; write?: (line: string) => void }): Logger {
+export function createLogger(options: {
+  level: string
+  format?: LogFormat
+  write?: (line: string) => void
+}): Logger {
+  const { format = 'json' } = options
   const write = options.write ?? ((line: string) => void process.stdout.write(line))
   return pino(
     { level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    { write: (line: string) => write(redact(line)) },
+    { write: (line: string) => write(format === 'json' ? redact(line) : logText(redact(line), format)) },
   )
 }

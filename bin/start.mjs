@@ -1,0 +1,34 @@
+/**
+ * The way into the command line. It runs on every Node of the last years, so that whoever has not installed the
+ * packages, or has an older Node, reads a sentence instead of a stack.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const LEAST_NODE = 26
+const root = new URL('../', import.meta.url)
+const at = (path) => fileURLToPath(new URL(path, root))
+
+function problem() {
+  const { dependencies } = JSON.parse(readFileSync(at('package.json'), 'utf8'))
+  const missing = Object.keys(dependencies).filter(
+    (name) => !existsSync(at(`node_modules/${name}/package.json`)),
+  )
+  if (missing.length > 0) {
+    const which = missing.length === Object.keys(dependencies).length ? '' : ` (${missing.join(', ')})`
+    return `Packages of Tapeline are not installed${which}. Run this first: npm ci`
+  }
+  if (Number(process.versions.node.split('.')[0]) >= LEAST_NODE) return undefined
+  const old = `Tapeline needs Node ${LEAST_NODE} or newer, and this is Node ${process.versions.node}.`
+  return existsSync(at('node_modules/.bin/node'))
+    ? `${old} Its own is installed: use npm start or bin/tapeline, which find it.`
+    : `${old} npm ci brings it on Linux and macOS (x64, arm64); elsewhere install it from https://nodejs.org.`
+}
+
+const found = problem()
+if (found === undefined) {
+  await import(new URL('src/main.ts', root).href)
+} else {
+  process.stderr.write(`${found}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,42 @@
+/** Stopping does not wait for what cannot be called off, such as names that no name server answers for. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { systemClock } from '../kit/clock.ts'
+import { createLogger } from '../kit/log.ts'
+import { keepThread } from './keep-thread.ts'
+
+const FAKES = join(import.meta.dirname, '..', '..', 'test', 'fakes')
+
+for (const kind of ['speaking', 'mute'])
+  test(`a ${kind} thread that cannot end is closed at once, and its process leaves with its exit code`, () => {
+    const startedMs = performance.now()
+    const { status, stdout } = spawnSync(process.execPath, [join(FAKES, 'stuck-process.ts'), kind], {
+      encoding: 'utf8',
+      timeout: 60_000,
+    })
+    assert.equal(status, 3)
+    assert.ok(Number(stdout) < 2_000, `closed after ${stdout} ms`)
+    assert.ok(performance.now() - startedMs < 30_000)
+  })
+
+test('a thread that can end has ended when it is closed', async () => {
+  let ends = 0
+  const thread = await new Promise<ReturnType<typeof keepThread>>((resolve) => {
+    const kept = keepThread({
+      name: 'well',
+      file: new URL(`file://${join(FAKES, 'stuck-thread.ts')}`),
+      data: { rounds: 0, isMute: false },
+      clock: systemClock,
+      log: createLogger({ level: 'silent' }),
+      onMessage: () => resolve(kept),
+      onEnd: () => {
+        ends++
+      },
+    })
+  })
+  await thread.close()
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  assert.equal(ends, 1)
+})

@@ -1,0 +1,104 @@
+/** What somebody meets who has only cloned the repository. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const read = (file: string) => JSON.parse(readFileSync(join(ROOT, file), 'utf8'))
+
+interface Locked {
+  packages: Record<string, { dev?: boolean; hasInstallScript?: boolean; engines?: { node?: string } }>
+}
+
+/** A copy of what is needed to start, without its packages. */
+function withCopy(run: (folder: string) => void): void {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-clone-'))
+  try {
+    cpSync(join(ROOT, 'bin'), join(folder, 'bin'), { recursive: true })
+    cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
+    run(folder)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+test('npm start without node_modules says to run npm ci, in one sentence', () =>
+  withCopy((folder) => {
+    const { start } = read('package.json').scripts as { start: string }
+    const [command = '', ...args] = start.split(' ')
+    assert.equal(command, 'node')
+    for (const tried of [
+      () => spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' }),
+      () => spawnSync('sh', ['bin/tapeline', 'serve'], { cwd: folder, encoding: 'utf8' }),
+    ]) {
+      const { status, stdout, stderr } = tried()
+      assert.equal(status, 1)
+      assert.equal(stdout, '')
+      assert.equal(stderr, 'Packages of Tapeline are not installed. Run this first: npm ci\n')
+    }
+    const { dependencies } = read('package.json') as { dependencies: Record<string, string> }
+    for (const name of Object.keys(dependencies).slice(1)) {
+      mkdirSync(join(folder, 'node_modules', name), { recursive: true })
+      writeFileSync(join(folder, 'node_modules', name, 'package.json'), '{}')
+    }
+    const { stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
+    assert.match(stderr, /not installed \(@noble\/curves\)\. Run this first: npm ci/)
+  }))
+
+test('an older Node reads which one is needed and where it comes from', {
+  skip: oldNode() === undefined,
+}, () => {
+  const { status, stderr } = spawnSync(oldNode() ?? '', [join(ROOT, 'bin/start.mjs'), 'config'], {
+    encoding: 'utf8',
+  })
+  assert.equal(status, 1)
+  assert.match(
+    stderr,
+    /^Tapeline needs Node 26 or newer, and this is Node \d+\.\d+\.\d+\. Its own is installed/,
+  )
+  assert.equal(stderr.split('\n').length, 2)
+})
+
+test('npm ci on Node 20 has nothing to warn about: no package asks for a newer one', () => {
+  const { packages } = read('package-lock.json') as Locked
+  const tooNew = Object.entries(packages)
+    .map(([name, { engines }]) => `${name} ${engines?.node ?? '*'}`)
+    .filter((line) => !allowsNode20(line.slice(line.indexOf(' ') + 1)))
+  assert.deepEqual(tooNew, [])
+})
+
+test('no package among the production dependencies runs code while it is installed', () => {
+  const { packages } = read('package-lock.json') as Locked
+  const running = Object.entries(packages).filter(([, { dev, hasInstallScript }]) => !dev && hasInstallScript)
+  assert.deepEqual(
+    running.map(([name]) => name),
+    [],
+  )
+  assert.match(readFileSync(join(ROOT, '.npmrc'), 'utf8'), /^ignore-scripts=true$/m)
+})
+
+/** The newest release of Node 20. Ranges in the lock file are `>=x`, `^x` and lists of them. */
+function allowsNode20(range: string): boolean {
+  const newest = [20, 20, 2]
+  return range.split('||').some((part) => {
+    const [, sign = '', text = ''] = /^\s*(>=|\^|)\s*v?([\d.x*]+)\s*$/.exec(part) ?? []
+    if (part.trim() === '*') return true
+    const wanted = text.split('.').map((each) => (/^\d+$/.test(each) ? Number(each) : 0))
+    const [major = 0] = wanted
+    if (sign === '^' && major !== newest[0]) return false
+    const at = newest.findIndex((value, index) => value !== (wanted[index] ?? 0))
+    return text !== '' && (at === -1 || (newest[at] ?? 0) > (wanted[at] ?? 0))
+  })
+}
+
+function oldNode(): string | undefined {
+  const found = ['/usr/bin/node', '/usr/local/bin/node'].find(
+    (path) =>
+      existsSync(path) &&
+      Number.parseInt(spawnSync(path, ['-p', 'process.versions.node']).stdout.toString(), 10) < 26,
+  )
+  return found
+}

@@ -1,0 +1,22 @@
+/** Closes a thread that cannot end, prints how long that took, and leaves with the exit code 3. */
+import { keepThread } from '../../src/app/keep-thread.ts'
+import { systemClock } from '../../src/kit/clock.ts'
+import { leave } from '../../src/kit/leave.ts'
+import { createLogger } from '../../src/kit/log.ts'
+
+const isMute = process.argv[2] === 'mute'
+const thread = keepThread({
+  name: 'stuck',
+  file: new URL('./stuck-thread.ts', import.meta.url),
+  data: { rounds: 200_000_000, isMute },
+  clock: systemClock,
+  log: createLogger({ level: 'silent' }),
+  onMessage: () => void close(),
+})
+if (isMute) setTimeout(() => void close(), 1_000)
+
+async function close(): Promise<void> {
+  const startedMs = performance.now()
+  await thread.close()
+  process.stdout.write(`${performance.now() - startedMs}\n`, () => leave(3))
+}
