@@ -14,16 +14,17 @@ import { checkDeclarations } from './api/publish/check.ts'
 import { openapiDocument } from './api/publish/openapi.ts'
 import { routesOf } from './api/publish/router.ts'
 import { startChain } from './app/chain.ts'
-import { startDashboard } from './app/dashboard.ts'
+import { type DashboardDeps, startDashboard } from './app/dashboard.ts'
 import { lockDataFolder, prepareDataFolder } from './app/data-folder.ts'
 import { openDeliveryStore, startDelivery } from './app/delivery.ts'
 import { runningEnvironments } from './app/environments.ts'
+import { idleNotice, nothingToRecord } from './app/idle-notice.ts'
 import { checkVenueSettings } from './app/live-setting.ts'
 import { startMarket } from './app/market.ts'
 import { openAccounts } from './app/open-accounts.ts'
 import type { Probe } from './app/parts.ts'
 import { openSecrets } from './app/secrets.ts'
-import { serviceStatus } from './app/status.ts'
+import { STARTING_MS, serviceStatus } from './app/status.ts'
 import type { Config } from './config.ts'
 import { cursorCodec } from './core/cursor.ts'
 import type { Environment } from './core/environment.ts'
@@ -51,6 +52,8 @@ export interface Service {
   readonly firstKey: string | undefined
   /** Opens the operator's account once; there while no operator exists. */
   readonly operatorToken: string | undefined
+  /** That nothing is recorded, and what to set; undefined where something is. */
+  readonly notice: string | undefined
   stop(): Promise<{ clean: boolean; failures: { name: string; reason: string }[] }>
 }
 
@@ -136,10 +139,12 @@ async function startParts(
   const cursors = cursorCodec(secrets.cursorKey)
   const services: Partial<Record<Environment, Services>> = {}
   const hubs: Partial<Record<Environment, Hub>> = {}
+  const coverage: DashboardDeps['coverage'] = {}
   const recordings: (() => void)[] = []
   const slowDown = createSlowDown(clock)
   for (const environment of runningEnvironments(config)) {
     const parts = { environment, config, clock, log, metrics, shutdown, probes }
+    const idle = idleNotice(config, environment)
     const market = await startMarket(parts, cursors)
     recordings.push(market.record)
     const deliveries = openDeliveryStore(parts)
@@ -165,13 +170,18 @@ async function startParts(
       ...delivery.services,
       status: async () =>
         serviceStatus(
-          environment,
-          market.ingestion(),
-          chain.nodes(),
-          await chain.index.indexing(),
-          await delivery.deliveries(),
+          {
+            environment,
+            ingestion: await market.ingestion(),
+            nodes: chain.nodes(),
+            index: await chain.index.indexing(),
+            webhooks: await delivery.deliveries(),
+            notice: [idle.market, idle.chain].filter((text) => text !== null).join(' ') || null,
+          },
+          { isStarting: clock.now() - startedAtMs < STARTING_MS },
         ),
     }
+    coverage[environment] = market.coverage
   }
 
   secrets.keep()
@@ -191,7 +201,7 @@ async function startParts(
   const routes = routesOf(ENDPOINTS)
   const { dashboard, sessionDoor, inviteOperator } = startDashboard({
     ...{ config, clock, log, version: deps.version, store, plans, accounts },
-    ...{ keys, gate, routes, services, box },
+    ...{ keys, gate, routes, services, coverage, box },
   })
   const http = await startHttp({
     host: config.host,
@@ -224,6 +234,7 @@ async function startParts(
     metricsUrl: http.metricsUrl,
     firstKey,
     operatorToken: await inviteOperator(),
+    notice: nothingToRecord(config),
     stop: () => shutdown.run(config.shutdownSeconds * 1000),
   }
 }

@@ -166,6 +166,7 @@ async function runService({ config: given, warnings }: LoadedConfig, output: Out
   output.line(`Tapeline ${VERSION} listens on ${service.url}`)
   output.line(`API reference: ${service.url}/docs`)
   output.line(`Dashboard: ${service.url}/`)
+  if (service.notice !== undefined) output.line(`\n${service.notice}`)
   if (service.operatorToken !== undefined) {
     output.line(
       `\nOpen this link once to become the operator: ${service.url}/#/welcome/${service.operatorToken}`,

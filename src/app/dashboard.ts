@@ -36,6 +36,8 @@ import type { SecretBox } from '../kit/secret-box.ts'
 import type { BillingStore } from '../store/billing.ts'
 import type { UsersStore } from '../store/users.ts'
 import { statusView } from './dashboard-status.ts'
+import { idleNotice } from './idle-notice.ts'
+import type { SourceCoverage } from './source-coverage.ts'
 
 export interface DashboardDeps {
   readonly store: UsersStore & BillingStore
@@ -50,6 +52,7 @@ export interface DashboardDeps {
   readonly gate: Gate<Services>
   readonly routes: readonly PublishedRoute<Services>[]
   readonly services: Partial<Record<Environment, Services>>
+  readonly coverage: Partial<Record<Environment, SourceCoverage>>
 }
 
 export interface DashboardHalf {
@@ -88,9 +91,10 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
           planOfPrice: pricesOf(config, (plan) => plans.get(plan).name),
         })
   const environments = Object.keys(services) as Environment[]
-  const statuses = Object.fromEntries(
-    Object.entries(services).map(([name, its]) => [name, () => statusView(its, clock.now())]),
-  )
+  const statuses = environments.flatMap((name) => {
+    const [its, observed] = [services[name], deps.coverage[name]]
+    return its === undefined || observed === undefined ? [] : [() => statusView(its, observed)]
+  })
   const view = viewOf(deps)
   const session: SessionDeps = {
     people,
@@ -105,6 +109,7 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
     signUp: config.signUp,
     version: deps.version,
     environments,
+    idle: { test: idleNotice(config, 'test'), live: idleNotice(config, 'live') },
   }
   const dashboard = createDashboard({
     site: createSite(() =>

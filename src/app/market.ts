@@ -14,6 +14,7 @@ import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import type { Parts } from './parts.ts'
 import { prepareRecording } from './recording.ts'
 import { startRetention } from './retention.ts'
+import { createSourceCoverage, type DatasetCoverage, type SourceCoverage } from './source-coverage.ts'
 
 const PAGE_CACHE_ENTRIES = 20_000
 const PAGE_CACHE_CHARS = 128 * 1024 * 1024
@@ -23,7 +24,8 @@ export interface MarketHalf {
   readonly services: Pick<Services, 'market' | 'symbols'>
   /** Begins to record; called when the API listens. */
   readonly record: () => void
-  readonly ingestion: () => ServiceStatus['ingestion']
+  readonly ingestion: () => Promise<ServiceStatus['ingestion']>
+  readonly coverage: SourceCoverage
 }
 
 /** The market half of one environment: its store, what records into it and what serves it. */
@@ -35,14 +37,26 @@ export async function startMarket(parts: Parts, cursors: CursorCodec): Promise<M
   probes.push({ name: `${environment} store`, check: async () => void (await store.series.earliest({})) })
   startRetention(store, parts)
   const recording = prepareRecording(parts, file)
+  const coverage = createSourceCoverage({ coverage: store.coverage, clock })
   return {
     services: {
       market: { store, cursors, facts: feedFacts(store, clock), pages: pageCache() },
       symbols: symbolsService(store, clock),
     },
     record: recording.begin,
-    ingestion: recording.ingestion,
+    ingestion: () =>
+      Promise.all(
+        recording
+          .ingestion()
+          .map(async (row) => ({ ...row, coverage: (await coverage(row.source)).map(shown) })),
+      ),
+    coverage,
   }
+}
+
+function shown({ dataset, interval, fromMs, toMs }: DatasetCoverage) {
+  const time = (atMs: number | null) => (atMs === null ? null : formatTime(atMs))
+  return { dataset, interval, from: time(fromMs), to: time(toMs) }
 }
 
 function pageCache(): Lru<string, SealedPage | 'seen'> {

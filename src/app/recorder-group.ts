@@ -5,10 +5,9 @@
 import { type KeptThread, keepThread } from './keep-thread.ts'
 import type { Parts } from './parts.ts'
 import type { RecordMessage, RecordOptions } from './record-thread.ts'
+import { STARTING_MS } from './status.ts'
 
 const RECORD_FILE = new URL('./record-thread.ts', import.meta.url)
-/** A source needs a moment to come up before its absence is a fault. */
-const STARTING_MS = 30_000
 const STATUS_FRESH_MS = 20_000
 
 type SourceReport = RecordMessage['sources'][number]

@@ -1,5 +1,6 @@
 /** What records an environment: the simulated venues where they stand for the venues, and the recorders. */
 import type { ServiceStatus } from '../api/endpoints/services.ts'
+import type { Source } from '../core/source.ts'
 import { formatTime } from '../core/time.ts'
 import { EXCHANGES, SANDBOX_FILE, type SandboxReady, sandboxExchanges, sandboxWorld } from './exchanges.ts'
 import { ingestMetrics } from './ingest-metrics.ts'
@@ -16,10 +17,15 @@ import type { RecordMessage } from './record-thread.ts'
 import { type RecorderGroup, recorderGroup } from './recorder-group.ts'
 import { showBackfill } from './show-backfill.ts'
 
+/** What a recorder says of its source; what it has observed is in the store. */
+export type IngestionRow = Omit<ServiceStatus['ingestion'][number], 'coverage' | 'source'> & {
+  source: Source
+}
+
 export interface Recording {
   /** Once the API listens: what records must not hold up its start. */
   begin(): void
-  ingestion(): ServiceStatus['ingestion']
+  ingestion(): IngestionRow[]
 }
 
 interface Groups {
@@ -113,7 +119,7 @@ function startLive({ config }: Parts, groups: Groups): void {
 function rowOf(
   { source, state, lastEventMs, rowsInserted, gaps24h, backfill, notice }: RecordMessage['sources'][number],
   nowMs: number,
-): ServiceStatus['ingestion'][number] {
+): IngestionRow {
   return {
     source,
     status: state,

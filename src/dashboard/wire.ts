@@ -16,6 +16,8 @@ export interface SessionView {
   version: string
   sign_up: boolean
   environments: EnvironmentName[]
+  /** Where nothing is recorded, or no node is connected: what to set. */
+  idle: Record<EnvironmentName, { market: string | null; chain: string | null }>
   user: { email: string; role: 'operator' | 'customer' } | null
   account: AccountView | null
   plan: PlanView | null
@@ -96,6 +98,16 @@ export interface SourceStatusView {
   rows_inserted: number
   gaps_24h: number
   backfill: number | null
+  notice: string | null
+  datasets: DatasetStatusView[]
+}
+
+export interface DatasetStatusView {
+  dataset: string
+  interval: string | null
+  /** First and last observed instant; null before the first record. */
+  from: string | null
+  to: string | null
   /** The last 24 hours in equal parts: the share of each that was observed; null before the first record. */
   strip: (number | null)[]
 }
@@ -106,6 +118,7 @@ export interface StatusView {
   sources: SourceStatusView[]
   nodes: { name: string; state: string; synced: boolean; daa_score: number | null; lag: number | null }[]
   webhooks: { pending: number; oldest_pending_seconds: number }
+  notice: string | null
 }
 
 /** One delivery, as `GET webhooks/{environment}/{id}/deliveries/{delivery}` gives it. */

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import type { SourceStatusView, StatusView, UsageView } from '../../src/dashboard/wire.ts'
+import type { DatasetStatusView, SourceStatusView, StatusView, UsageView } from '../../src/dashboard/wire.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
@@ -185,14 +185,11 @@ describe('the dashboard with known data', { skip }, () => {
 
   test('the heat strip has a part for each half hour, in the colour of what was observed of it', async () => {
     const part = (share: number | null, count: number) => new Array<number | null>(count).fill(share)
-    const source: SourceStatusView = {
-      source: 'cexa',
-      status: 'stale',
-      last_event_at: new Date().toISOString(),
-      lag_seconds: 4,
-      rows_inserted: 1_234,
-      gaps_24h: 2,
-      backfill: 0.5,
+    const dataset: DatasetStatusView = {
+      dataset: 'candles',
+      interval: '1m',
+      from: '2026-03-14T04:00:00.000Z',
+      to: new Date().toISOString(),
       strip: [
         ...part(null, 8),
         ...part(1, 30),
@@ -202,19 +199,32 @@ describe('the dashboard with known data', { skip }, () => {
         ...part(1, 4),
       ],
     }
+    const never = { from: null, to: null, strip: part(null, 48) }
+    const source: SourceStatusView = {
+      source: 'cexa',
+      status: 'stale',
+      last_event_at: new Date().toISOString(),
+      lag_seconds: 4,
+      rows_inserted: 1_234,
+      gaps_24h: 2,
+      backfill: 0.5,
+      notice: null,
+      datasets: [dataset, { ...dataset, ...never, dataset: 'snapshots', interval: null }],
+    }
     const status: StatusView = {
       environment: 'test',
       status: 'degraded',
-      sources: [source, { ...source, source: 'oracle', gaps_24h: 0, strip: part(null, 48) }],
+      sources: [source],
       nodes: [],
       webhooks: { pending: 0, oldest_pending_seconds: 0 },
+      notice: null,
     }
     await page.route('**/dashboard/api/status', (route) =>
       route.fulfill({ json: { environments: [status] } }),
     )
     await page.goto('/#/status')
     const strip = page.getByRole('img', {
-      name: /^cexa, the last 24 hours: holes in 6 half hours · 2 interruptions$/,
+      name: /^cexa candles 1m, the last 24 hours: gaps in 6 half hours$/,
     })
     await strip.waitFor()
     const tones = await strip.locator('i').evaluateAll((all) => all.map((one) => one.className))
@@ -228,7 +238,7 @@ describe('the dashboard with known data', { skip }, () => {
     )) as string[]
     assert.equal(new Set(colors).size, 5, 'five colours that differ')
     assert.match((await strip.locator('i').nth(38).getAttribute('title')) ?? '', /^5\.0 h ago: 95% observed$/)
-    await page.getByRole('img', { name: /^oracle, .*: not recorded before$/ }).waitFor()
+    await page.getByRole('img', { name: /^cexa order books, .*: not recorded yet$/ }).waitFor()
     await page.unroute('**/dashboard/api/status')
   })
 })

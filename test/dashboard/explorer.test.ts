@@ -236,7 +236,7 @@ describe('the explorer and its address', { skip }, () => {
       }
     }
     await page.goto('/#/explorer/books?symbol=SOL&source=perpdex')
-    await page.getByText('This source has no books yet').waitFor()
+    await page.getByText('No book was recorded at that moment').waitFor()
     await measure()
     for (const [bids, asks] of [
       [20, 20],

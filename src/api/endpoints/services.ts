@@ -68,6 +68,8 @@ export interface ServiceStatus {
     backfill: number | null
     /** What the operator should know, such as missing credentials; null where there is nothing. */
     notice: string | null
+    /** What was observed of each of its datasets. */
+    coverage: { dataset: string; interval: string | null; from: string | null; to: string | null }[]
   }[]
   nodes: {
     name: string
@@ -86,6 +88,8 @@ export interface ServiceStatus {
     gaps: { recorded_at: string; from: string; to: string; reason: string }[]
   }
   webhooks: { pending: number; oldest_pending_seconds: number }
+  /** That nothing is recorded or no node is connected, and which setting changes that; null otherwise. */
+  notice: string | null
 }
 
 export const endpoint = endpointFor<Services>()

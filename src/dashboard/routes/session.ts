@@ -37,6 +37,7 @@ export interface SessionDeps {
   readonly signUp: boolean
   readonly version: string
   readonly environments: readonly Environment[]
+  readonly idle: SessionView['idle']
 }
 
 const email = Type.String({ minLength: 3, maxLength: 254 })
@@ -65,6 +66,7 @@ async function viewOf(
     version: deps.version,
     sign_up: deps.signUp,
     environments: [...deps.environments],
+    idle: deps.idle,
     user: user === undefined ? null : { email: user.email, role: user.role },
     account: account === undefined ? null : accountView(account),
     plan: plan === undefined ? null : planView(plan),

@@ -33,6 +33,21 @@ const Status = Type.Object({
         Type.String(),
         'What the operator should know, such as missing credentials; null where there is nothing.',
       ),
+      coverage: Type.Array(
+        Type.Object({
+          dataset: Type.String({
+            description: 'What is recorded: candles, trades, snapshots (order books), …',
+          }),
+          interval: nullable(Type.String(), 'Its finest interval; null where it has none.'),
+          from: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+            description: 'First observed instant of any symbol; null before the first record.',
+          }),
+          to: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+            description: 'Last observed instant of any symbol; null before the first record.',
+          }),
+        }),
+        { description: 'One record per dataset of the source.' },
+      ),
     }),
     { description: 'One record per recorded source.' },
   ),
@@ -73,6 +88,10 @@ const Status = Type.Object({
     pending: Type.Integer({ description: 'Deliveries that wait.' }),
     oldest_pending_seconds: Type.Number({ description: 'Age of the oldest of them.' }),
   }),
+  notice: nullable(
+    Type.String(),
+    'That no venue is recorded or no node is connected here, and which setting changes that; null otherwise.',
+  ),
 })
 
 export const status = endpoint({
@@ -93,6 +112,14 @@ export const status = endpoint({
           gaps_24h: 0,
           backfill: 1,
           notice: null,
+          coverage: [
+            {
+              dataset: 'candles',
+              interval: '1m',
+              from: '2026-02-11T00:00:00.000Z',
+              to: '2026-03-14T04:00:00.000Z',
+            },
+          ],
         },
       ],
       nodes: [{ name: 'node-1', state: 'healthy', synced: true, daa_score: 123456789, lag: 0 }],
@@ -104,6 +131,7 @@ export const status = endpoint({
         gaps: [],
       },
       webhooks: { pending: 0, oldest_pending_seconds: 0 },
+      notice: null,
     },
   },
   cost: noCredits,

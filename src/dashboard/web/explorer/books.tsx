@@ -4,6 +4,7 @@ import { dateTime, duration, plural, price } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
+import { useIdle } from '../ui/idle-note.tsx'
 import { Badge, Card, Choice, Empty, Problem, Select, Stat } from '../ui/parts.tsx'
 import { BookClock, type BookTime, useBookTime } from './book-time.tsx'
 import { type Book, Ladders } from './ladders.tsx'
@@ -119,11 +120,16 @@ function lastLookOf(market: Market | undefined): number | undefined {
 }
 
 function NoBook({ market, time }: { market: Market | undefined; time: BookTime }) {
+  const isIdle = useIdle('market') !== null && market === undefined
   return (
     <Empty>
       <strong>No book was recorded at that moment</strong>
       <p class="muted">
-        {time.earliest === null ? whyNever(market) : 'Move the slider, or choose another market.'}
+        {time.earliest !== null
+          ? 'Move the slider, or choose another market.'
+          : isIdle
+            ? 'Nothing is recorded in this environment.'
+            : whyNever(market)}
       </p>
     </Empty>
   )

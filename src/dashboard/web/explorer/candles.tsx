@@ -6,6 +6,7 @@ import { dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
+import { useIdle } from '../ui/idle-note.tsx'
 import { Card, Choice, Empty, Problem, Select } from '../ui/parts.tsx'
 import { CandleChart } from './candle-chart.tsx'
 import { useCandles } from './load-candles.ts'
@@ -192,14 +193,17 @@ function useSeenTime(asked: Place) {
 }
 
 function NoCandles({ market, isPrediction }: { market: Market | undefined; isPrediction: boolean }) {
-  const [title, text] = !isPrediction
-    ? [
-        'No candles yet',
-        'The recorder has just begun, or this source has none of these. They appear here by themselves.',
-      ]
-    : market === undefined
-      ? ['No market is running', 'No market of this venue and symbol has begun. Choose one of the list.']
-      : reasonOf(market)
+  const isIdle = useIdle('market') !== null && market === undefined
+  const [title, text] = isIdle
+    ? ['No candles', 'Nothing is recorded in this environment.']
+    : !isPrediction
+      ? [
+          'No candles yet',
+          'The recorder has just begun, or this source has none of these. They appear here by themselves.',
+        ]
+      : market === undefined
+        ? ['No market is running', 'No market of this venue and symbol has begun. Choose one of the list.']
+        : reasonOf(market)
   return (
     <>
       <strong>{title}</strong>

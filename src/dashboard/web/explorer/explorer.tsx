@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { type AssetSymbol, SYMBOLS } from '../../../core/symbol.ts'
 import { hashOf } from '../navigate.ts'
 import { useSession } from '../session.ts'
+import { IdleNote } from '../ui/idle-note.tsx'
 import { Card, Empty, Page, Problem, Select } from '../ui/parts.tsx'
 import { Books } from './books.tsx'
 import { Candles } from './candles.tsx'
@@ -62,6 +63,7 @@ export function Explorer({ path }: { path: string }) {
           </a>
         ))}
       </nav>
+      <IdleNote part={tab === 'events' ? 'chain' : 'market'} />
       {(tab === 'candles' || tab === 'books') &&
         (opened !== undefined && market === undefined ? (
           <MarketDoor opened={opened} />

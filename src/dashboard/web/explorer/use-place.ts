@@ -14,16 +14,17 @@ export function noteTime(asked: Place, time: number | undefined): void {
 
 /** Writes what a view has chosen by itself into the address, so that the address opens just this again. */
 export function useAddress(asked: Place, shown: Place): void {
-  const path = placePath({ ...shown, time: undefined })
+  const path = timeless(shown)
   useEffect(() => {
     // The time is the reader's, and is in the address already.
     if (isStill(asked)) navigate(placePath({ ...shown, time: readPlace(readPath()).time }), 'replace')
-  }, [path])
+  }, [path, timeless(asked)])
 }
+
+const timeless = (place: Place) => placePath({ ...place, time: undefined })
 
 /** Whether the address is the one that a view was drawn for: the reader may have gone on meanwhile. */
 function isStill(asked: Place): boolean {
   const path = readPath()
-  const timeless = (place: Place) => placePath({ ...place, time: undefined })
   return (path === '' || path.startsWith('explorer')) && timeless(readPlace(path)) === timeless(asked)
 }

@@ -1,9 +1,10 @@
-import type { SourceStatusView, StatusView } from '../../wire.ts'
+import type { DatasetStatusView, SourceStatusView, StatusView } from '../../wire.ts'
 import { call } from '../api.ts'
-import { ago, compact, count, duration, percent } from '../format.ts'
+import { ago, compact, count, dateTime, duration, percent, plural } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
-import { Badge, Card, Empty, Page, Problem, Stat } from '../ui/parts.tsx'
+import { IdleOr } from '../ui/idle-note.tsx'
+import { Badge, Card, Page, Problem, Stat } from '../ui/parts.tsx'
 
 const TONES: Record<string, string> = {
   healthy: 'good',
@@ -12,6 +13,8 @@ const TONES: Record<string, string> = {
   ok: 'good',
   degraded: 'warn',
 }
+/** Grey: what was never recorded is not broken. */
+const NOT_YET = 'not recorded yet'
 
 export function Status() {
   const { environment } = useSession()
@@ -21,20 +24,21 @@ export function Status() {
     <Page
       title="Status"
       lead="What is recorded right now, and what was missed in the last 24 hours."
-      actions={status && <Badge tone={TONES[status.status] ?? ''}>{status.status}</Badge>}
+      actions={status && <Overall status={status} />}
     >
       <Problem text={error} />
+      {value && status === undefined && <IdleOr part="market">This environment is not running.</IdleOr>}
       {status && (
         <>
           <Card title="Sources" aside={<StripLegend />}>
-            {status.sources.length === 0 && <Empty>No venue is recorded in this environment.</Empty>}
+            {status.sources.length === 0 && <IdleOr part="market">The recorders are starting.</IdleOr>}
             {status.sources.map((source) => (
               <Source key={source.source} source={source} />
             ))}
           </Card>
           <div class="grid two">
             <Card title="Nodes">
-              {status.nodes.length === 0 && <Empty>No node is connected in this environment.</Empty>}
+              {status.nodes.length === 0 && <IdleOr part="chain">The nodes are starting.</IdleOr>}
               {status.nodes.map((node) => (
                 <div key={node.name} class="row between line">
                   <span>
@@ -69,6 +73,25 @@ export function Status() {
   )
 }
 
+/** Red or yellow only for what has worked before. */
+function Overall({ status }: { status: StatusView }) {
+  const isNotYet =
+    status.status !== 'ok' &&
+    status.nodes.every((node) => node.synced) &&
+    status.sources.every((source) => source.status === 'healthy' || !hasRecord(source))
+  const isIdle = status.sources.length === 0 && status.nodes.length === 0
+  if (isIdle) return <Badge tone="">nothing is recorded</Badge>
+  return isNotYet ? (
+    <Badge tone="">{NOT_YET}</Badge>
+  ) : (
+    <Badge tone={TONES[status.status] ?? ''}>{status.status}</Badge>
+  )
+}
+
+function hasRecord({ datasets, last_event_at: last }: SourceStatusView): boolean {
+  return last !== null || datasets.some(({ from }) => from !== null)
+}
+
 /** What the colours of the strips mean. */
 function StripLegend() {
   const tones = [
@@ -76,7 +99,7 @@ function StripLegend() {
     ['most', 'over 90%'],
     ['half', 'over 50%'],
     ['little', 'less'],
-    ['none', 'before the first record'],
+    ['none', NOT_YET],
   ]
   return (
     <ul class="legend tiny">
@@ -91,38 +114,84 @@ function StripLegend() {
 }
 
 function Source({ source }: { source: SourceStatusView }) {
+  const isRecorded = hasRecord(source)
   return (
-    <div class="source">
+    <section class="source" aria-label={source.source}>
       <div class="row between">
         <span>
           <strong>{source.source}</strong>{' '}
           <span class="muted">
-            last event {ago(source.last_event_at)} · {compact(source.rows_inserted)} rows
+            {isRecorded && `${lastEventOf(source)} · `}
+            {compact(source.rows_inserted)} {source.rows_inserted === 1 ? 'row' : 'rows'} since the start
             {source.backfill !== null && source.backfill < 1 && ` · backfill ${percent(source.backfill)}`}
+            {source.gaps_24h > 0 && isRecorded && ` · ${plural(source.gaps_24h, 'interruption')} in 24 h`}
           </span>
         </span>
-        <Badge tone={TONES[source.status] ?? ''}>{source.status}</Badge>
+        {isRecorded ? (
+          <Badge tone={TONES[source.status] ?? ''}>{source.status}</Badge>
+        ) : (
+          <Badge tone="">{NOT_YET}</Badge>
+        )}
       </div>
-      <div class="strip" role="img" aria-label={`${source.source}, the last 24 hours: ${lossOf(source)}`}>
-        {source.strip.map((share, index) => (
-          <i key={index} class={`heat ${toneOf(share)}`} title={titleOf(share, index, source.strip.length)} />
+      {source.notice !== null && <p class="muted tiny">{source.notice}</p>}
+      {source.datasets.map((dataset) => (
+        <Dataset key={nameOf(dataset)} source={source.source} dataset={dataset} />
+      ))}
+    </section>
+  )
+}
+
+function lastEventOf({ last_event_at: last }: SourceStatusView): string {
+  return last === null ? 'no event since the start' : `last event ${ago(last)}`
+}
+
+const NAMES: Record<string, string> = { snapshots: 'order books', open_interest: 'open interest' }
+
+function nameOf({ dataset, interval }: DatasetStatusView): string {
+  const name = NAMES[dataset] ?? dataset
+  return dataset === 'candles' && interval !== null ? `${name} ${interval}` : name
+}
+
+function Dataset({ source, dataset }: { source: string; dataset: DatasetStatusView }) {
+  const { strip } = dataset
+  const range = rangeOf(dataset)
+  const gaps = gapsOf(dataset)
+  return (
+    <div class="dataset" data-dataset={nameOf(dataset)}>
+      <span>{nameOf(dataset)}</span>
+      <div
+        class="strip"
+        role="img"
+        aria-label={`${source} ${nameOf(dataset)}, the last 24 hours: ${gaps ?? range}`}
+      >
+        {strip.map((share, index) => (
+          <i key={index} class={`heat ${toneOf(share)}`} title={titleOf(share, index, strip.length)} />
         ))}
       </div>
-      <div class="row between muted tiny">
-        <span>24 h ago</span>
-        <span>{lossOf(source)}</span>
-        <span>now</span>
-      </div>
+      <span class="muted tiny">
+        {range}
+        {gaps !== undefined && ` · ${gaps}`}
+      </span>
     </div>
   )
 }
 
-/** Interruptions are what happened, holes what is left after history was asked for. */
-function lossOf({ strip, gaps_24h: gaps }: SourceStatusView): string {
-  if (strip.every((share) => share === null)) return 'not recorded before'
-  const holes = strip.filter((share) => share !== null && toneOf(share) !== 'full').length
-  const left = holes === 0 ? 'no holes' : `holes in ${holes} half hours`
-  return gaps === 0 ? left : `${left} · ${count(gaps)} interruptions`
+/** What is observed up to so long ago is observed now: recorders note it a little later. */
+const NOW_MS = 300_000
+
+function rangeOf({ from, to }: DatasetStatusView): string {
+  if (from === null || to === null) return NOT_YET
+  const isNow = Date.now() - Date.parse(to) < NOW_MS
+  if (isNow) return `since ${dateTime(from)}`
+  const [first, last] = [dateTime(from), dateTime(to)]
+  return `${first} to ${first.slice(0, 10) === last.slice(0, 10) ? last.slice(11) : last}`
+}
+
+/** What is left of interruptions after history was asked for. */
+function gapsOf({ strip, from }: DatasetStatusView): string | undefined {
+  if (from === null) return undefined
+  const parts = strip.filter((share) => share !== null && toneOf(share) !== 'full').length
+  return parts === 0 ? 'no gaps' : `gaps in ${plural(parts, 'half hour')}`
 }
 
 function toneOf(share: number | null): string {
@@ -133,5 +202,5 @@ function toneOf(share: number | null): string {
 
 function titleOf(share: number | null, index: number, parts: number): string {
   const hours = (((parts - index) * 24) / parts).toFixed(1)
-  return `${hours} h ago: ${share === null ? 'before the first record' : `${percent(share)} observed`}`
+  return `${hours} h ago: ${share === null ? NOT_YET : `${percent(share)} observed`}`
 }
