@@ -16,8 +16,14 @@ import { createRowWriter } from './write-rows.ts'
 
 const START_MS = Date.parse('2026-11-10T10:00:00Z')
 
-/** Quotes as [milliseconds after the start, update id], in the order in which they come. */
-async function tickerOf(quotes: readonly (readonly [number, number])[]): Promise<[number, number][]> {
+/**
+ * Quotes as [milliseconds after the start, update id], in the order in which they come, by a clock of ours that is
+ * ahead of the venue's.
+ */
+async function tickerOf(
+  quotes: readonly (readonly [number, number])[],
+  aheadMs = 0,
+): Promise<[number, number][]> {
   const clock = manualClock(START_MS)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   const { series, coverage } = store
@@ -36,13 +42,14 @@ async function tickerOf(quotes: readonly (readonly [number, number])[]): Promise
     const timeMs = START_MS + ms
     recorder.observe({
       ...{ kind: 'best_bid_ask', source: 'cexa_futures', symbol: 'BTC', instrument: 'BTCUSDT' },
-      ...{ venueTimeMs: timeMs, receivedMs: timeMs, key: null, updateId },
+      ...{ venueTimeMs: timeMs, receivedMs: timeMs + aheadMs, key: null, updateId },
       bid: [String(100 + updateId), '1'],
       ask: [String(200 + updateId), '1'],
     } as BestBidAskObservation)
-    recorder.show(timeMs, timeMs)
+    recorder.show(timeMs + aheadMs, timeMs + aheadMs)
   }
-  recorder.show(START_MS + 60_000, START_MS + 60_000)
+  const endMs = START_MS + 60_000 + Math.abs(aheadMs)
+  recorder.show(endMs, endMs)
   await writer.flush()
   const range = { fromMs: START_MS, toMs: START_MS + 60_000 }
   const rows = await readRows(store, feedOf('ticker', 'cexa_futures', 'BTC'), range)
@@ -80,4 +87,28 @@ test('a quote that comes after its second was written changes nothing', async ()
       [2_000, 3],
     ],
   )
+})
+
+test('the row of a second is its last quote, however wrong our clock is', async () => {
+  for (const aheadMs of [-7_300, -1_270, 0, 1_270, 4_900, 86_000]) {
+    assert.deepEqual(
+      await tickerOf(
+        [
+          [100, 1],
+          [600, 2],
+          [950, 3],
+          [1_100, 4],
+          [1_990, 5],
+          [2_500, 6],
+        ],
+        aheadMs,
+      ),
+      [
+        [0, 3],
+        [1_000, 5],
+        [2_000, 6],
+      ],
+      `${aheadMs} ms ahead`,
+    )
+  }
 })

@@ -109,6 +109,8 @@ export function recordSymbol(
   let interestToMs = fromMs - HOUR_MS
   let hasBegun = false
   let tickerToMs = 0
+  /** How much later than the venue's time a quote came by our clock, which may be wrong in both directions. */
+  let quoteLagMs = 0
   const startedMs = clock.now()
 
   function takeNumbered(trade: AggregateTradeObservation): void {
@@ -252,8 +254,9 @@ export function recordSymbol(
     tracker.lost(secondsFeed, openMs, openMs + SECOND_MS, 'not_observed')
   }
 
-  function hearQuote({ venueTimeMs, bid, ask, updateId }: BestBidAskObservation): void {
+  function hearQuote({ venueTimeMs, receivedMs, bid, ask, updateId }: BestBidAskObservation): void {
     if (bid === null || ask === null) return
+    quoteLagMs = receivedMs - venueTimeMs
     const second = Math.floor(venueTimeMs / SECOND_MS) * SECOND_MS
     // A quote that comes after its second was written is late; the second keeps what it had.
     if (second < tickerToMs) return
@@ -279,7 +282,7 @@ export function recordSymbol(
 
   function showTicker(nowMs: number): void {
     for (const [second, { bid, ask }] of ticker) {
-      if (second + SECOND_MS + SECOND_MS / 2 > nowMs) continue
+      if (second + SECOND_MS + SECOND_MS / 2 > nowMs - quoteLagMs) continue
       ticker.delete(second)
       tickerToMs = Math.max(tickerToMs, second + SECOND_MS)
       writer.put(tickerFeed, [

@@ -1,4 +1,4 @@
-/** What one frame of a feed turned out to be. Readers are pure; the link acts on the outcome. */
+/** What one frame of a feed turned out to be. Readers change nothing outside; the link acts on the outcome. */
 import type { DeadLetterReason } from './dead-letter.ts'
 import type { DataObservation } from './observation.ts'
 

@@ -17,7 +17,10 @@ interface Observed {
   readonly symbol: AssetSymbol
   /** The venue's own name of the thing (`BTCUSDT`, `BTC`, a market id). */
   readonly instrument: string
-  /** The venue's time of the fact (trade time, book time); the receive time where the venue gives none. */
+  /**
+   * The venue's time of the fact (trade time, book time, for spot quotes that of the frames around them); the receive
+   * time where the venue gives none.
+   */
   readonly venueTimeMs: number
   readonly receivedMs: number
   /** Equal for two reports of the same fact within (source, dataset, symbol); null where the venue has no identity. */

@@ -163,6 +163,7 @@ export function mapDepthReply(wire: DepthReplyWire, about: About): BookSnapshotO
   }
 }
 
+/** Without a time of its own (spot) it has that of its arrival, until the reader knows the venue's. */
 export function mapBookTicker(wire: BookTickerEventWire, about: About): BestBidAskObservation {
   return {
     kind: 'best_bid_ask',

@@ -1,11 +1,21 @@
 /**
  * Reads the frames of both products' streams. The product adds its own event kinds; what neither knows is
- * refused, what belongs to others is ignored.
+ * refused, what belongs to others is ignored. Quotes without a time get theirs from the frames around them.
  */
 import { CANDLE_INTERVALS, type CandleInterval } from '../../core/interval.ts'
 import type { Source } from '../../core/source.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { data, type FeedProtocol, type FrameOutcome, ignored, parseObject, refused } from '../frame.ts'
+import {
+  data,
+  type FeedProtocol,
+  type FrameItem,
+  type FrameOutcome,
+  ignored,
+  parseObject,
+  refused,
+} from '../frame.ts'
+import type { BestBidAskObservation } from '../observation.ts'
+import { createQuoteDater } from './date-quotes.ts'
 import {
   type About,
   mapAggregateTrade,
@@ -27,6 +37,8 @@ import {
 
 export interface StreamEvent {
   readonly e?: unknown
+  /** When the venue sent it. */
+  readonly E?: unknown
 }
 
 /** Whose event it is; undefined for an instrument that is not ours. */
@@ -46,6 +58,7 @@ export function createStreamReader(options: {
   readOwnEvent?: ReadOwnEvent
 }): FeedProtocol {
   const { source, symbolOf, readOwnEvent } = options
+  const dater = createQuoteDater()
 
   function read(text: string, receivedMs: number): FrameOutcome {
     const message = parseObject(text)
@@ -55,12 +68,24 @@ export function createStreamReader(options: {
       const symbol = symbolOf(instrument)
       return symbol === undefined ? undefined : { source, symbol, instrument, receivedMs }
     }
-    const own = readOwnEvent?.(event, lookUp)
-    return own ?? readShared(event, lookUp)
+    const outcome = readOwnEvent?.(event, lookUp) ?? readShared(event, lookUp)
+    if (outcome.kind !== 'data') return outcome
+    if (typeof event.E === 'number') {
+      const quotes = dater.dated(event.E, receivedMs)
+      return quotes.length === 0 ? outcome : { ...outcome, items: [...quotes.map(itemOf), ...outcome.items] }
+    }
+    const observation = outcome.items[0]?.observation
+    if (observation?.kind !== 'best_bid_ask') return outcome
+    return { ...outcome, items: dater.quote(observation).map(itemOf) }
   }
 
   return { read, accepts: false, heartbeat: null, greetingPaceMs: 0 }
 }
+
+const itemOf = (quote: BestBidAskObservation): FrameItem => ({
+  channel: `best_bid_ask:${quote.symbol}`,
+  observation: quote,
+})
 
 function readShared(event: StreamEvent, lookUp: LookUp): FrameOutcome {
   switch (event.e) {

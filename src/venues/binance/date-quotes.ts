@@ -1,0 +1,62 @@
+/**
+ * Spot quotes carry no time of their own. Other frames of the same socket do (`E`, when the venue sent them), and frames
+ * keep their order: a quote was sent between the dated frame before it and the one after it. So it waits for the next
+ * dated frame, which comes within a second, and our own clock, however wrong, only measures how far it lies between them.
+ *
+ *   E ──────── quote ──────── E'          time = E + (received − received at E), not after E'
+ */
+import type { BestBidAskObservation } from '../observation.ts'
+
+/** Where nothing else comes on a socket, quotes do not wait longer. */
+const MAX_WAIT_MS = 5_000
+/** A clock that is set forward is no wait. */
+const MAX_STEP_MS = 1_000
+const MAX_WAITING_QUOTES = 4_096
+/** Milliseconds of this century: a time in another unit is none. */
+const FIRST_MS = Date.UTC(2010, 0, 1)
+const LAST_MS = Date.UTC(2100, 0, 1)
+
+export interface QuoteDater {
+  /** Takes a quote without a time; returns those that have waited too long. */
+  quote(quote: BestBidAskObservation): BestBidAskObservation[]
+  /** A frame came that says when it was sent; returns the quotes before it, with their times. */
+  dated(eventMs: number, receivedMs: number): BestBidAskObservation[]
+}
+
+export function createQuoteDater(): QuoteDater {
+  let last: { eventMs: number; receivedMs: number } | undefined
+  let waiting: BestBidAskObservation[] = []
+  let waitedMs = 0
+
+  function release(next: { eventMs: number; receivedMs: number } | undefined): BestBidAskObservation[] {
+    const released = waiting.map((quote) => ({ ...quote, venueTimeMs: timeOf(quote.receivedMs, last, next) }))
+    waiting = []
+    return released
+  }
+
+  return {
+    quote(quote) {
+      const sinceMs = quote.receivedMs - (waiting.at(-1)?.receivedMs ?? quote.receivedMs)
+      waitedMs = waiting.length === 0 ? 0 : waitedMs + Math.min(Math.max(0, sinceMs), MAX_STEP_MS)
+      waiting.push(quote)
+      return waitedMs > MAX_WAIT_MS || waiting.length > MAX_WAITING_QUOTES ? release(undefined) : []
+    },
+    dated(eventMs, receivedMs) {
+      if (!(eventMs >= FIRST_MS && eventMs < LAST_MS)) return []
+      const next = { eventMs, receivedMs }
+      const released = waiting.length === 0 ? waiting : release(next)
+      last = next
+      return released
+    },
+  }
+}
+
+type Mark = { readonly eventMs: number; readonly receivedMs: number } | undefined
+
+function timeOf(receivedMs: number, before: Mark, after: Mark): number {
+  if (before === undefined)
+    return after === undefined ? receivedMs : after.eventMs - Math.max(0, after.receivedMs - receivedMs)
+  const timeMs = before.eventMs + Math.max(0, receivedMs - before.receivedMs)
+  // Streams are not in step to the millisecond: the one after may be a little earlier.
+  return after === undefined ? timeMs : Math.min(timeMs, Math.max(before.eventMs, after.eventMs))
+}
