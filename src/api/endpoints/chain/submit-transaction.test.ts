@@ -69,10 +69,13 @@ function firstTakesSilently(nodes: readonly FakeNode[], method: string, others: 
 
 test('already known is success, and the refusal is told to those who want it', async (t) => {
   const { nodes, submitter, call } = await over(t, 1)
-  for (const refusal of [POOLED, ACCEPTED]) {
+  for (const [refusal, place] of [
+    [POOLED, 'mempool'],
+    [ACCEPTED, 'accepted'],
+  ] as const) {
     nodes[0]?.respond.set('submitTransaction', () => refusal)
     const sent = await submitter.send(call('submitTransaction'), transaction)
-    assert.ok(sent.ok && sent.known && sent.refusal?.kind === 'refused' && sent.txId === ID)
+    assert.ok(sent.ok && sent.known === place && sent.refusal?.kind === 'refused' && sent.txId === ID)
   }
 })
 
@@ -97,7 +100,8 @@ for (const [where, found] of [
       node.respond.set(found, () => `{"entries":[{"outpoint":{"transactionId":"${ID}","index":0}}]}`)
     }
     const sent = await submitter.send(call('submitTransactionReplacement'), transaction)
-    assert.ok(sent.ok && sent.known, JSON.stringify(sent))
+    const place = found === 'getMempoolEntry' ? 'mempool' : 'accepted'
+    assert.ok(sent.ok && sent.known === place, JSON.stringify(sent))
   })
 }
 

@@ -26,8 +26,8 @@ export type Sent =
       readonly ok: true
       readonly txId: string
       readonly attempts: number
-      /** The network had it already, and so a node refused it. */
-      readonly known: boolean
+      /** Where the network had it already, and so a node refused it; undefined for one that was taken now. */
+      readonly known: KnownPlace | undefined
       /** That refusal, where it answers no earlier try of this call. */
       readonly refusal: CallFailure | undefined
       /** The node's answer; ours where the answer itself got lost. */
@@ -42,13 +42,15 @@ export type Sent =
       readonly inDoubt: boolean
     }
 
+export type KnownPlace = 'mempool' | 'accepted'
+
 /** Once true, nobody waits for the answer: nothing more is sent. */
 type IsAbandoned = (() => boolean) | undefined
 
 export interface Submitter {
   /** `call` is a valid submitTransaction or submitTransactionReplacement of this transaction. */
   send(call: ValidCall, transaction: Transaction, isAbandoned?: IsAbandoned): Promise<Sent>
-  /** Whether the network showed the transaction within the time, in its mempool or already accepted. */
+  /** Whether a transaction that a node has taken was shown within the time: in the mempool, or out of it by acceptance. */
   waitUntilSeen(transaction: Transaction, waitMs: number, isAbandoned?: IsAbandoned): Promise<boolean>
 }
 
@@ -89,22 +91,31 @@ export function createSubmitter(deps: {
     return found.ok && found.bytes.includes(txId)
   }
 
-  async function networkHas(transaction: Transaction, txId: string, looks: number): Promise<boolean> {
+  async function lookFor(
+    transaction: Transaction,
+    txId: string,
+    looks: number,
+  ): Promise<KnownPlace | undefined> {
     for (let look = 0; look < looks; look++) {
       if (look > 0) await clock.sleep(PAUSE_MS)
-      if (await inMempool(txId, LOOK_DEADLINE_MS)) return true
-      if (await isAccepted(transaction, txId)) return true
+      if (await inMempool(txId, LOOK_DEADLINE_MS)) return 'mempool'
+      if (await isAccepted(transaction, txId)) return 'accepted'
     }
-    return false
+    return undefined
   }
 
-  async function isKnown(refusal: Refusal, transaction: Transaction, inDoubt: boolean): Promise<boolean> {
-    if (isAlreadyKnown(refusal)) return true
+  /** Where the network has what a node has just refused. */
+  async function findKnown(
+    refusal: Refusal,
+    transaction: Transaction,
+    inDoubt: boolean,
+  ): Promise<KnownPlace | undefined> {
+    if (isAlreadyKnown(refusal)) return refusal.reason === 'already_in_mempool' ? 'mempool' : 'accepted'
     const forgotten = SPENT_INPUTS.includes(refusal.reason)
-    if (!inDoubt && !forgotten) return false
+    if (!inDoubt && !forgotten) return undefined
     const txId = idOf(transaction)
-    if (await isConfirmed(txId)) return true
-    return networkHas(transaction, txId, inDoubt ? LOOKS : 1)
+    if (await isConfirmed(txId)) return 'accepted'
+    return lookFor(transaction, txId, inDoubt ? LOOKS : 1)
   }
 
   async function send(call: ValidCall, transaction: Transaction, isAbandoned?: IsAbandoned): Promise<Sent> {
@@ -119,11 +130,11 @@ export function createSubmitter(deps: {
       attempts += outcome.attempts
       inDoubt ||= outcome.inDoubt
       if (outcome.ok)
-        return { ok: true, txId, attempts, known: false, refusal: undefined, bytes: outcome.bytes }
+        return { ok: true, txId, attempts, known: undefined, refusal: undefined, bytes: outcome.bytes }
       const { failure } = outcome
       if (failure.kind === 'refused') {
-        const known = await isKnown(failure.refusal, transaction, inDoubt)
-        if (known) {
+        const known = await findKnown(failure.refusal, transaction, inDoubt)
+        if (known !== undefined) {
           const refusal = inDoubt ? undefined : failure
           return { ok: true, txId, attempts, known, refusal, bytes: idAnswer(txId) }
         }
@@ -146,7 +157,7 @@ export function createSubmitter(deps: {
     const outcome = await upstreams.sendRaw(call, { deadlineMs })
     if (outcome.ok) return true
     if (outcome.failure.kind !== 'refused') return undefined
-    return isKnown(outcome.failure.refusal, transaction, false)
+    return (await findKnown(outcome.failure.refusal, transaction, false)) !== undefined
   }
 
   async function waitUntilSeen(

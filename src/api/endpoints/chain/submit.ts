@@ -39,7 +39,12 @@ type SubmitRequest = Static<typeof SubmitRequest>
 const SubmitResult = Type.Object({
   tx_id: Type.String({ description: 'Id of the transaction, computed here.' }),
   submitted: Type.Boolean({ description: 'Whether the network has it.' }),
-  mempool_seen: Type.Boolean({ description: 'Whether it was seen, in a mempool or already accepted.' }),
+  mempool_seen: Type.Boolean({
+    description: 'Whether it was seen in a mempool; false for one that had left it by acceptance before.',
+  }),
+  already_accepted: Type.Boolean({
+    description: 'Whether the network had accepted it before this call.',
+  }),
   attempts: Type.Integer({ description: 'Calls to nodes; all looks at the mempool together are one.' }),
   credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
 })
@@ -76,37 +81,13 @@ export const submit = endpoint({
     summary: 'Submit a signed transaction',
     description:
       'Hands the transaction to a node and to another one where the first does not answer. "Already in the mempool" and "already accepted" are success, so sending the same transaction again does no harm. A refusal is 422 `transaction_rejected`, with `reason` and what the node said about it (`required_fee_sompi`, `other_tx_id`, `mass_limit` …). When no node answered but one may have taken it, the error has `in_doubt: true` and `tx_id`.',
-    example: {
-      tx_id: 'a4b5…',
-      submitted: true,
-      mempool_seen: true,
-      attempts: 2,
-      credits_used: 20,
-    },
   },
   access: { scope: 'node', tier: 'pro', feature: 'submit' },
   body: {
     name: 'SubmitRequest',
     schema: SubmitRequest,
-    example: {
-      transaction: {
-        version: 0,
-        inputs: [
-          {
-            previousOutpoint: { transactionId: 'd5'.repeat(32), index: 0 },
-            signatureScript: `41${'00'.repeat(65)}`,
-            sequence: '18446744073709551615',
-            sigOpCount: 1,
-          },
-        ],
-        outputs: [{ value: 499_800_000, scriptPublicKey: `000020${'7b'.repeat(32)}ac` }],
-        lockTime: 0,
-        subnetworkId: '00'.repeat(20),
-        gas: 0,
-        payload: '',
-      },
-      wait_for_mempool: true,
-    },
+    // One that is accepted already: sending it again is a success and moves no coins.
+    example: ({ transaction }) => (transaction === undefined ? undefined : { transaction }),
     maxBytes: () => MAX_TRANSACTION_JSON_BYTES,
   },
   demand: (body) => {
@@ -135,12 +116,18 @@ export const submit = endpoint({
     if (!sent.ok) throw refusalOf(sent)
     const wait = request.wait_for_mempool === true
     const waitMs = (request.wait_timeout_seconds ?? DEFAULT_WAIT_SECONDS) * 1000
-    const seen = sent.known || (wait && (await submitter.waitUntilSeen(read.transaction, waitMs, isGone)))
-    const attempts = sent.attempts + (wait ? 1 : 0)
+    // What the network has is not waited for.
+    const isWaited = wait && sent.known === undefined
+    const seen =
+      sent.known === 'mempool' ||
+      (isWaited && (await submitter.waitUntilSeen(read.transaction, waitMs, isGone)))
+    const attempts = sent.attempts + (isWaited ? 1 : 0)
     const value = {
       tx_id: sent.txId,
       submitted: true,
       mempool_seen: seen,
+      // An answer of this call that got lost may be what was accepted: then it was not before.
+      already_accepted: sent.known === 'accepted' && sent.refusal !== undefined,
       attempts,
       credits_used: cost.charge({ attempt: attempts }),
     }
