@@ -11,7 +11,6 @@ import { startHttp } from './api/http/server.ts'
 import { asyncapiDocument } from './api/publish/asyncapi.ts'
 import { featuresOf, sourcesCatalog } from './api/publish/catalog.ts'
 import { checkDeclarations } from './api/publish/check.ts'
-import { openapiDocument } from './api/publish/openapi.ts'
 import { routesOf } from './api/publish/router.ts'
 import { startChain } from './app/chain.ts'
 import { type DashboardDeps, startDashboard } from './app/dashboard.ts'
@@ -24,6 +23,7 @@ import { startMarket } from './app/market.ts'
 import { openAccounts } from './app/open-accounts.ts'
 import type { Probe } from './app/parts.ts'
 import { openSecrets } from './app/secrets.ts'
+import { servedDocument } from './app/served-document.ts'
 import { STARTING_MS, serviceStatus } from './app/status.ts'
 import type { Config } from './config.ts'
 import { cursorCodec } from './core/cursor.ts'
@@ -123,11 +123,12 @@ async function startParts(
 
   const startedAtMs = clock.now()
   const probes: Probe[] = [{ name: 'accounts', check: () => store.probe() }]
+  const services: Partial<Record<Environment, Services>> = {}
   const common = {
     about: { version: deps.version, startedAtMs },
     readiness: () => askParts(probes),
     documents: {
-      openapi: JSON.stringify(openapiDocument(ENDPOINTS)),
+      openapi: servedDocument({ services, clock }),
       asyncapi: JSON.stringify(asyncapiDocument(eventSchema)),
     },
     sourcesCatalog: sourcesCatalog(ENDPOINTS),
@@ -137,7 +138,6 @@ async function startParts(
   const secrets = openSecrets(config.data, { isFirstStart, log })
   const { box } = secrets
   const cursors = cursorCodec(secrets.cursorKey)
-  const services: Partial<Record<Environment, Services>> = {}
   const hubs: Partial<Record<Environment, Hub>> = {}
   const coverage: DashboardDeps['coverage'] = {}
   const recordings: (() => void)[] = []

@@ -41,7 +41,7 @@ const Row = Type.Object({
   text: Type.Union([Type.String(), Type.Null()], { description: 'Text.' }),
 })
 const Answer = Type.Object({ runs: Type.Integer({ description: 'Runs.' }) })
-const doc = (summary: string) => ({ tag: 'market' as const, summary, example: { runs: 1 } })
+const doc = (summary: string) => ({ tag: 'market' as const, summary })
 
 function rowsOf(count: number): string {
   const texts = ['plain', 'a,b', 'say "x"', 'two\nlines', '', null]
@@ -52,7 +52,7 @@ function rowsOf(count: number): string {
 
 export const list = endpoint({
   path: 'GET /v1/list',
-  doc: { ...doc('A list'), example: { n: 1, text: null } },
+  doc: doc('A list'),
   access: {
     scope: 'market',
     history: { of: 'funding', whenOlder: 'refuse', refusal: 'tier_restricted' },
@@ -90,7 +90,7 @@ export const list = endpoint({
 
 export const clamping = endpoint({
   path: 'GET /v1/clamping',
-  doc: { ...doc('A list that clamps'), example: { n: 1, text: null } },
+  doc: doc('A list that clamps'),
   access: { history: { of: 'candles', whenOlder: 'clamp', refusal: 'tier_restricted' } },
   params: { ...timeRange('exclusive'), ...page({ default: 1, max: 10 }) },
   cost: base(50).perRow(3),

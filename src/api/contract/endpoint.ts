@@ -5,6 +5,7 @@ import type { History, Plan, Tier } from '../../core/plan.ts'
 import type { Scope } from '../../core/scope.ts'
 import type { Source } from '../../core/source.ts'
 import type { Cost, Units } from './costs.ts'
+import type { Example } from './example.ts'
 import type { InputOf, Params } from './params.ts'
 
 /**
@@ -36,8 +37,6 @@ export interface Doc {
   readonly tag: 'market' | 'account' | 'node' | 'webhooks' | 'service'
   readonly summary: string
   readonly description?: string
-  /** An example of the answer's body, or of one row for a list. */
-  readonly example: unknown
 }
 
 export type Returns =
@@ -202,7 +201,7 @@ export const MAX_BODY_BYTES = 65_536
 export interface Body<Services> {
   readonly name: string
   readonly schema: TSchema
-  readonly example: unknown
+  readonly example: Example<object>
   /**
    * More than other bodies may have, as far as the plan needs it. Integers that a double cannot hold arrive as
    * decimal text instead of being rounded.

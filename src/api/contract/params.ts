@@ -1,9 +1,10 @@
 import type { ErrorKind } from '../../core/errors.ts'
-import { INTERVAL_MS, type Interval } from '../../core/interval.ts'
+import type { Interval } from '../../core/interval.ts'
 import type { Tier } from '../../core/plan.ts'
 import type { Source, SourceName } from '../../core/source.ts'
 import { SYMBOLS } from '../../core/symbol.ts'
 import { parseTime } from '../../core/time.ts'
+import type { Example } from './example.ts'
 
 /** A parameter is a value: how it is read, what is refused and how it is documented. */
 export interface Param<T = unknown> {
@@ -11,7 +12,8 @@ export interface Param<T = unknown> {
   readonly description: string
   /** JSON Schema for the OpenAPI document. */
   readonly schema: Readonly<Record<string, unknown>>
-  readonly example: string | number | boolean
+  /** Only a value that works on a running sandbox: pages that let people try requests fill it in. */
+  readonly example?: Example<string | number | boolean>
   readonly required: boolean
   readonly fallback: T | undefined
   /** The code of a missing or wrong value. */
@@ -40,9 +42,7 @@ export class Refusal {
 export type Params = Readonly<Record<string, Param>>
 export type InputOf<P extends Params> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never }
 
-function param<T>(
-  spec: Partial<Param<T>> & Pick<Param<T>, 'kind' | 'description' | 'schema' | 'read' | 'example'>,
-) {
+function param<T>(spec: Partial<Param<T>> & Pick<Param<T>, 'kind' | 'description' | 'schema' | 'read'>) {
   return {
     required: true,
     fallback: undefined,
@@ -74,6 +74,11 @@ export function onlyFor<T>(sources: readonly Source[], inner: Param<T>): Param<T
   return { ...inner, sources }
 }
 
+/** A value to try the parameter with. */
+export function withExample<T>(example: Example<string | number | boolean>, inner: Param<T>): Param<T> {
+  return { ...inner, example }
+}
+
 export function described<T>(description: string, inner: Param<T>): Param<T> {
   return { ...inner, description }
 }
@@ -81,7 +86,7 @@ export function described<T>(description: string, inner: Param<T>): Param<T> {
 export function choice<const A extends readonly string[]>(
   description: string,
   allowed: A,
-  options: { kind?: Param['kind']; fault?: ErrorKind; example?: A[number] } = {},
+  options: { kind?: Param['kind']; fault?: ErrorKind } = {},
 ): Param<A[number]> {
   return param<A[number]>({
     kind: options.kind ?? 'choice',
@@ -89,7 +94,6 @@ export function choice<const A extends readonly string[]>(
     allowed,
     fault: options.fault ?? 'invalid_param',
     schema: { type: 'string', enum: [...allowed] },
-    example: options.example ?? allowed[0] ?? '',
     read: (text) =>
       allowed.includes(text) ? text : new Refusal(`must be one of ${allowed.join(', ')}`, allowed),
   })
@@ -132,7 +136,6 @@ export function interval<const A extends readonly Interval[]>(
   return choice(description, allowed, {
     kind: 'interval',
     fault: 'invalid_interval',
-    example: allowed.find((value) => INTERVAL_MS[value] === INTERVAL_MS['1h']) ?? allowed[0] ?? '1h',
   })
 }
 
@@ -141,7 +144,6 @@ export function time(description: string): Param<number> {
     kind: 'time',
     description: `${description} ISO 8601 with \`Z\` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.`,
     schema: { type: 'string' },
-    example: '2026-03-14T04:00:00.000Z',
     read: (text) =>
       parseTime(text) ??
       new Refusal('must be an ISO 8601 time with Z or an offset, a date, or epoch seconds or milliseconds'),
@@ -162,7 +164,6 @@ export function integer(description: string, bounds: { min: number; max: number 
     kind: 'integer',
     description,
     schema: { type: 'integer', minimum: min, maximum: max },
-    example: Math.max(min, Math.min(max, 10)),
     read: (text) => {
       const value = /^[+-]?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
       return value >= min && value <= max
@@ -178,7 +179,6 @@ export function number(description: string, bounds: { min: number; max: number }
     kind: 'number',
     description,
     schema: { type: 'number', minimum: min, maximum: max },
-    example: Math.max(min, 1),
     read: (text) => {
       const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN
       return value >= min && value <= max ? value : new Refusal(`must be a number from ${min} to ${max}`)
@@ -209,7 +209,6 @@ export function bool(description: string): Param<boolean> {
     kind: 'flag',
     description,
     schema: { type: 'boolean' },
-    example: true,
     read: readBoolean,
   })
 }
@@ -221,14 +220,14 @@ export function flag(description: string): Param<boolean> {
 
 export function text(
   description: string,
-  options: { pattern: RegExp; expected: string; example: string; fault?: ErrorKind },
+  options: { pattern: RegExp; expected: string; example?: Example<string>; fault?: ErrorKind },
 ): Param<string> {
   return param<string>({
     kind: 'text',
     description,
     fault: options.fault ?? 'invalid_param',
     schema: { type: 'string', pattern: options.pattern.source },
-    example: options.example,
+    ...(options.example === undefined ? {} : { example: options.example }),
     read: (value) => (options.pattern.test(value) ? value : new Refusal(`must be ${options.expected}`)),
   })
 }
@@ -238,7 +237,7 @@ export function readBy<T>(
   description: string,
   options: {
     schema: Readonly<Record<string, unknown>>
-    example: string
+    example?: Example<string>
     read: (text: string) => T | Refusal
   },
 ): Param<T> {
@@ -266,7 +265,6 @@ export function page(bounds: { default: number; max: number }) {
       text('Cursor from `meta.next_cursor` of the page before.', {
         pattern: /^[A-Za-z0-9_-]{1,600}$/,
         expected: 'a cursor from meta.next_cursor',
-        example: 'eyJ0IjoxfQ',
       }),
     ),
   }

@@ -21,7 +21,6 @@ function faultsOf<Services>(endpoint: AnyEndpoint<Services>): string[] {
   const { doc, access, cost, params, returns } = endpoint
   need(endpoint.path.startsWith('/'), 'the path must start with /')
   need(doc.summary.trim() !== '', 'no summary')
-  need(doc.example !== undefined, 'no example')
   need(access.auth === 'key' || cost.describe() === '0 flat', 'an open endpoint cannot cost credits')
   need(
     [cost.base, ...Object.values(cost.prices)].every(isPrice),
@@ -29,7 +28,6 @@ function faultsOf<Services>(endpoint: AnyEndpoint<Services>): string[] {
   )
   for (const [name, param] of Object.entries(params)) {
     need(param.description.trim() !== '', `parameter ${name} has no description`)
-    need(param.example !== undefined, `parameter ${name} has no example`)
     need(
       param.fallback === undefined || !(param.required as boolean),
       `parameter ${name} is required and has a default`,

@@ -1,7 +1,9 @@
 import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
 import type { AnyEndpoint } from '../contract/endpoint.ts'
 import { FORMATS } from '../contract/envelopes.ts'
+import { exampleOf, type Samples } from '../contract/example.ts'
 import { creditTable } from './credits.ts'
+import recorded from './examples.json' with { type: 'json' }
 import { dryRunBody, errorBody, listMeta, problemBody, responseHeaders } from './openapi-parts.ts'
 import { type PublishedRoute, pathParamsOf, routesOf } from './router.ts'
 
@@ -9,6 +11,9 @@ type Json = Record<string, unknown>
 
 /** Version of the contract. Additive changes raise the last number. */
 export const CONTRACT_VERSION = '1.6.0'
+
+/** What `npm run examples` wrote: the values of its requests, and the answers by operation. */
+const RECORDED: { samples: Samples; answers: Readonly<Record<string, unknown>> } = recorded
 
 const TAGS: Record<string, string> = {
   market: 'History of prices, trades, books and derived series.',
@@ -18,12 +23,18 @@ const TAGS: Record<string, string> = {
   service: 'Open endpoints: health and documents.',
 }
 
-/** The OpenAPI 3.1 document, derived from the declarations and nothing else. */
-export function openapiDocument<Services>(endpoints: readonly AnyEndpoint<Services>[]): Json {
+/**
+ * The OpenAPI 3.1 document, derived from the declarations. Its examples are answers of a running sandbox
+ * (`npm run examples` records them); `samples` are the values that its requests are tried with.
+ */
+export function openapiDocument<Services>(
+  endpoints: readonly AnyEndpoint<Services>[],
+  samples: Samples = RECORDED.samples,
+): Json {
   const paths: Record<string, Json> = {}
   for (const route of routesOf(endpoints)) {
     const item = paths[route.path] ?? {}
-    item[route.method.toLowerCase()] = operation(route)
+    item[route.method.toLowerCase()] = operation(route, samples)
     paths[route.path] = item
   }
   const used = new Set(endpoints.map((endpoint) => endpoint.doc.tag))
@@ -89,7 +100,7 @@ function plain(schema: object): unknown {
   return JSON.parse(JSON.stringify(schema))
 }
 
-function operation<Services>(route: PublishedRoute<Services>): Json {
+function operation<Services>(route: PublishedRoute<Services>, samples: Samples): Json {
   const { endpoint, path, method } = route
   const { doc, access, returns, body } = endpoint
   const keyed = access.auth === 'key'
@@ -108,7 +119,7 @@ function operation<Services>(route: PublishedRoute<Services>): Json {
       .filter((text) => text !== undefined)
       .join(' '),
     ...(keyed ? { 'x-credits': price, 'x-min-tier': access.tier } : { security: [] }),
-    parameters: parameters(route),
+    parameters: parameters(route, samples),
     ...(body
       ? {
           requestBody: {
@@ -116,15 +127,20 @@ function operation<Services>(route: PublishedRoute<Services>): Json {
             content: {
               'application/json': {
                 schema: { $ref: `#/components/schemas/${body.name}` },
-                example: body.example,
+                ...shown(exampleOf(body.example, samples)),
               },
             },
           },
         }
       : {}),
-    responses: responses(endpoint),
+    responses: responses(route),
     ...(returns.kind === 'list' ? { 'x-row-schema': `#/components/schemas/${returns.name}` } : {}),
   }
+}
+
+/** Where there is an example. */
+function shown(example: unknown): Json {
+  return example === undefined ? {} : { example }
 }
 
 function boundText<Services>({ bound }: PublishedRoute<Services>): string {
@@ -138,7 +154,7 @@ function operationId(method: string, path: string): string {
   return method.toLowerCase() + name
 }
 
-function parameters<Services>(route: PublishedRoute<Services>): Json[] {
+function parameters<Services>(route: PublishedRoute<Services>, samples: Samples): Json[] {
   const inPath = pathParamsOf(route.path)
   const own = Object.entries(route.params)
     .filter(([name]) => !Object.hasOwn(route.bound, name))
@@ -154,7 +170,7 @@ function parameters<Services>(route: PublishedRoute<Services>): Json[] {
         .filter(Boolean)
         .join(' '),
       schema: param.schema,
-      example: param.example,
+      ...shown(exampleOf(param.example, samples)),
       ...(param.tier ? { 'x-min-tier': param.tier } : {}),
     }))
   return [...own, ...gateParameters(route)]
@@ -194,9 +210,9 @@ function gateParameters<Services>({ endpoint }: PublishedRoute<Services>): Json[
 }
 
 /** A status that both a success-shaped answer and an error can have is described as either. */
-function responses<Services>(endpoint: AnyEndpoint<Services>): Json {
-  const all: Json = success(endpoint)
-  for (const [status, failure] of Object.entries(failures(endpoint))) {
+function responses<Services>(route: PublishedRoute<Services>): Json {
+  const all: Json = success(route)
+  for (const [status, failure] of Object.entries(failures(route.endpoint))) {
     const own = all[status]
     all[status] = own === undefined ? failure : either(own as ResponseObject, failure as ResponseObject)
   }
@@ -205,20 +221,20 @@ function responses<Services>(endpoint: AnyEndpoint<Services>): Json {
 
 interface ResponseObject {
   description: string
-  content: Record<string, { schema: object; example?: unknown; examples?: Json }>
+  content: Record<string, { schema: object; example?: unknown }>
 }
 
 function either(first: ResponseObject, second: ResponseObject): Json {
   const schemas = [first, second].map(({ content }) => content['application/json']?.schema)
-  const examples = second.content['application/json']?.examples
   return {
     description: `${first.description} ${second.description}`,
-    content: { 'application/json': { schema: { anyOf: schemas }, ...(examples ? { examples } : {}) } },
+    content: { 'application/json': { schema: { anyOf: schemas } } },
   }
 }
 
-function success<Services>(endpoint: AnyEndpoint<Services>): Json {
+function success<Services>({ endpoint, method, path }: PublishedRoute<Services>): Json {
   const { returns, doc, access } = endpoint
+  const example = shown(RECORDED.answers[`${method} ${path}`])
   const status = returns.kind === 'object' ? (returns.status ?? 200) : 200
   const kinds = ['all', ...(access.auth === 'key' ? ['key', returns.kind] : [])]
   if (endpoint.method === 'POST') kinds.push('post')
@@ -233,7 +249,7 @@ function success<Services>(endpoint: AnyEndpoint<Services>): Json {
       : schema
   const content =
     returns.kind === 'object'
-      ? { 'application/json': { schema: orPreview(ref), example: doc.example } }
+      ? { 'application/json': { schema: orPreview(ref), ...example } }
       : {
           'application/json': {
             schema: orPreview(
@@ -250,7 +266,7 @@ function success<Services>(endpoint: AnyEndpoint<Services>): Json {
                     },
                   },
             ),
-            example: returns.envelope ? doc.example : { data: [doc.example] },
+            ...example,
           },
           'application/x-ndjson': { schema: { type: 'string', description: 'One row per line.' } },
           'text/csv': { schema: { type: 'string', description: 'RFC 4180 with a header row.' } },
@@ -258,7 +274,7 @@ function success<Services>(endpoint: AnyEndpoint<Services>): Json {
   const answers: Json = { [status]: { description: doc.summary, headers, content } }
   if (returns.kind === 'object') {
     for (const [other, when] of Object.entries(returns.also ?? {}))
-      answers[other] = { description: when, content }
+      answers[other] = { description: when, content: { 'application/json': { schema: orPreview(ref) } } }
   }
   if (returns.kind === 'list') {
     answers['304'] = { description: 'The caller has this page already; costs 0.', headers }
@@ -326,18 +342,6 @@ function failures<Services>(endpoint: AnyEndpoint<Services>): Json {
           'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
           'application/json': {
             schema: { $ref: '#/components/schemas/Error' },
-            examples: Object.fromEntries(
-              kinds.map((kind) => [
-                kind,
-                {
-                  value: {
-                    error: publicCode(kind),
-                    message: `${ERRORS[kind].title}.`,
-                    request_id: 'req_k3v9x2a1',
-                  },
-                },
-              ]),
-            ),
           },
         },
       },

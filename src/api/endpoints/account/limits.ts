@@ -53,21 +53,6 @@ export const limits = endpoint({
   doc: {
     tag: 'account',
     summary: 'Plan, credits and rate limits of the account',
-    example: {
-      plan: 'developer',
-      tier: 'pro',
-      credits: { used: 1250, limit: 10000000, remaining: 9998750, resets_at: '2026-04-14T00:00:00.000Z' },
-      rate_limits: {
-        requests_per_second: 25,
-        requests_per_minute: 1500,
-        current_second: 1,
-        current_minute: 14,
-      },
-      features: { ticker: true, webhooks: true, min_usd: false },
-      max_rows_per_request: 1000,
-      max_history_days: { candles: 14, flow: 184 },
-      key: { name: 'backtest', environment: 'live', expires_at: null },
-    },
   },
   cost: noCredits,
   returns: object('Limits', Limits),

@@ -99,40 +99,6 @@ export const status = endpoint({
   doc: {
     tag: 'account',
     summary: 'State of the recorders, the nodes and the deliveries',
-    example: {
-      status: 'ok',
-      environment: 'test',
-      ingestion: [
-        {
-          source: 'cexa',
-          status: 'healthy',
-          last_event_at: '2026-03-14T04:00:00.000Z',
-          lag_seconds: 0.4,
-          rows_inserted: 120000,
-          gaps_24h: 0,
-          backfill: 1,
-          notice: null,
-          coverage: [
-            {
-              dataset: 'candles',
-              interval: '1m',
-              from: '2026-02-11T00:00:00.000Z',
-              to: '2026-03-14T04:00:00.000Z',
-            },
-          ],
-        },
-      ],
-      nodes: [{ name: 'node-1', state: 'healthy', synced: true, daa_score: 123456789, lag: 0 }],
-      index: {
-        state: 'running',
-        restarts: 0,
-        coverage_from: '2026-03-01T00:00:00.000Z',
-        gaps_24h: 0,
-        gaps: [],
-      },
-      webhooks: { pending: 0, oldest_pending_seconds: 0 },
-      notice: null,
-    },
   },
   cost: noCredits,
   returns: object('Status', Status),

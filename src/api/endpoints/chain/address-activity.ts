@@ -10,7 +10,7 @@ import { previewAnswer, wrappedPage } from '../../contract/envelopes.ts'
 import { integer, withDefault } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
 import type { ChainIndex } from './chain-index.ts'
-import { addressParam, EXAMPLE_ADDRESS, EXAMPLE_TX, requireNetwork } from './chain-params.ts'
+import { addressParam, requireNetwork } from './chain-params.ts'
 import { ParsedTransaction } from './parsed-schema.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
@@ -39,11 +39,6 @@ export const addressActivity = endpoint({
     summary: 'What an address holds and has under way now',
     description:
       'Asked of a node: transactions in the mempool that send from or to the address, then its unspent outputs. The price is 5 for each of the two calls to the node, plus 10, plus 1 per row.',
-    example: {
-      address: EXAMPLE_ADDRESS,
-      items: [{ kind: 'utxo', tx_id: EXAMPLE_TX, amount: 22_000_000_000, parsed: null }],
-      credits_used: 21,
-    },
   },
   access: { scope: 'node', tier: 'pro', feature: 'address_history' },
   params: {

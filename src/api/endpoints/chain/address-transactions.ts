@@ -8,7 +8,7 @@ import { previewAnswer, wrappedPage } from '../../contract/envelopes.ts'
 import { integer, optional, text, withDefault } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
 import type { ChainIndex } from './chain-index.ts'
-import { addressParam, EXAMPLE_ADDRESS, EXAMPLE_TX, requireNetwork } from './chain-params.ts'
+import { addressParam, requireNetwork } from './chain-params.ts'
 import { nodeTime } from './node-time.ts'
 
 const orNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
@@ -63,30 +63,6 @@ export const addressTransactions = endpoint({
     summary: 'History of an address',
     description:
       'Every transaction since the index was started, for every address, without registration. A row keeps its place when its status changes; rows that arrive during a walk do not shift it.',
-    example: {
-      address: EXAMPLE_ADDRESS,
-      items: [
-        {
-          tx_id: EXAMPLE_TX,
-          direction: 'receive',
-          amount_sompi: 22_000_000_000,
-          asset: 'KAS',
-          status: 'confirmed',
-          counterparty: 'kaspa:qpauqsvk7yf9unexwmxsnmg547mhyga37csh0kj53q6xxgl24ydxjsgzthw5j',
-          block_time: '2026-03-14T04:00:00.000+00:00',
-          event_kind: 'utxos_changed',
-        },
-      ],
-      next_cursor: null,
-      coverage_from: '2026-03-01T00:00:00.000+00:00',
-      coverage: {
-        from: '2026-03-01T00:00:00.000+00:00',
-        to: '2026-03-14T04:00:10.000+00:00',
-        complete: true,
-        gaps: [],
-      },
-      credits_used: 11,
-    },
   },
   access: { scope: 'node', tier: 'pro', feature: 'address_history' },
   params: {
@@ -96,7 +72,6 @@ export const addressTransactions = endpoint({
       text('Cursor from `next_cursor` of the page before.', {
         pattern: /^[A-Za-z0-9_-]{1,600}$/,
         expected: 'a cursor from next_cursor',
-        example: 'c1eyJ0IjoxfQ',
       }),
     ),
   },

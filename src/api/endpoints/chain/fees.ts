@@ -47,15 +47,6 @@ export const feesEstimate = endpoint({
   doc: {
     tag: 'node',
     summary: 'Fee rates by urgency',
-    example: {
-      network: 'mainnet',
-      priority: { feerate: 102.5, estimated_seconds: 0.1 },
-      normal: [{ feerate: 100, estimated_seconds: 0.4 }],
-      low: [{ feerate: 100, estimated_seconds: 0.4 }],
-      experimental: false,
-      credits_used: 1,
-      guidance: GUIDANCE,
-    },
   },
   access: { scope: 'node' },
   params: { experimental: flag('Use the experimental estimator of the node.') },

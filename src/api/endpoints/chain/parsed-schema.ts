@@ -43,27 +43,3 @@ export const ParsedTransaction = Type.Object(
   },
   { description: 'The parsed transaction.' },
 )
-
-export const PARSED_EXAMPLE = {
-  tx_id: '9e52e1d8bb9e1ee5cbe1d1d2cd2a1e4ae6e2f6a8e2ab0f8b2c7d1d6a4c3b2a10',
-  inputs: [
-    {
-      tx_id: '2c4cd121693ea9696ee163ec428115b818d6ba3c08924052f5af5155c53fbd97',
-      index: 0,
-      address: 'kaspa:qpauqsvk7yf9unexwmxsnmg547mhyga37csh0kj53q6xxgl24ydxjsgzthw5j',
-      amount_sompi: 22_000_203_600,
-    },
-  ],
-  outputs: [
-    {
-      index: 0,
-      amount_sompi: 22_000_000_000,
-      address: 'kaspa:qr0lr4ml9fn3chekrqmjdkergxl93l4wrk3dankcgvjq776s9wn9jkdskewva',
-      script_public_key: '000020dff1d77f2a671c5f36183726db2341be58feae1da2deced843240f7b502ba659ac',
-      script_class: 'pubkey',
-      covenant: null,
-    },
-  ],
-  tags: [],
-  details: {},
-}

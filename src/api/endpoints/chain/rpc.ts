@@ -15,7 +15,6 @@ export const rpc = endpoint({
     tag: 'node',
     summary: 'JSON-RPC to the node',
     description: rpcGuide(),
-    example: { jsonrpc: '2.0', id: 1, result: { sinkBlueScore: 123456789 } },
   },
   access: { scope: 'node' },
   body: {

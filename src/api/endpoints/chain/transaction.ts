@@ -9,9 +9,9 @@ import { object, type TextAnswer } from '../../contract/endpoint.ts'
 import { CONTENT_TYPES } from '../../contract/envelopes.ts'
 import { endpoint } from '../services.ts'
 import type { ChainIndex } from './chain-index.ts'
-import { EXAMPLE_TX, txIdParam } from './chain-params.ts'
+import { txIdParam } from './chain-params.ts'
 import { nodeTime } from './node-time.ts'
-import { PARSED_EXAMPLE, ParsedTransaction } from './parsed-schema.ts'
+import { ParsedTransaction } from './parsed-schema.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
 const orNull = (type: 'string' | 'integer', description: string) =>
@@ -41,19 +41,6 @@ export const transaction = endpoint({
     summary: 'One transaction, parsed',
     description:
       'From the index; where it is not there, from the mempool of a node, for 5 credits more. A confirmed transaction becomes pending again when its accepting block leaves the chain, and dropped when it leaves the mempool without being accepted.',
-    example: {
-      tx_id: EXAMPLE_TX,
-      status: 'confirmed',
-      parsed: PARSED_EXAMPLE,
-      source: 'index',
-      block_time: '2026-03-14T04:00:00.000+00:00',
-      block_hash: 'f0'.repeat(32),
-      accepting_block_hash: 'f1'.repeat(32),
-      accepting_block_time: '2026-03-14T04:00:01.000+00:00',
-      confirmations: 120,
-      fee_sompi: 203_600,
-      credits_used: 10,
-    },
   },
   access: { scope: 'node', tier: 'pro', feature: 'transactions' },
   params: { tx_id: txIdParam() },

@@ -40,22 +40,6 @@ export const candles = endpoint({
     summary: 'Candles (OHLCV)',
     description:
       'The current bar is served with `closed: false`. Rows come in time order when `start` is given, newest first otherwise. `oracle` has 5m and 15m only and no volume; prediction-market prices are probabilities.',
-    example: {
-      timestamp: '2026-03-14T04:00:00.000Z',
-      symbol: 'BTC',
-      source: 'cexa_futures',
-      interval: '1h',
-      open: 61234.1,
-      high: 61400,
-      low: 61100.5,
-      close: 61350.2,
-      volume: 1523.221,
-      num_trades: 84211,
-      taker_buy_ratio: 0.512,
-      funding_rate: 0.0001,
-      open_interest: 82345.12,
-      closed: true,
-    },
   },
   access: {
     scope: 'market',

@@ -3,7 +3,7 @@ import { FlowRow } from '../../../core/rows/flow.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { base } from '../../contract/costs.ts'
 import { list } from '../../contract/endpoint.ts'
-import { interval, order, page, symbol, timeRange } from '../../contract/params.ts'
+import { interval, order, page, symbol, timeRange, withExample } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
 import { feedsOf, spelling } from './feeds.ts'
 import { listRows } from './list-rows.ts'
@@ -17,25 +17,11 @@ export const flow = endpoint({
     summary: 'Buy and sell pressure of the spot exchange',
     description:
       'Buckets of aggregate trades. Counts are null in bars that were rebuilt without aggregate trades.',
-    example: {
-      timestamp: '2026-03-14T04:00:00.000Z',
-      symbol: 'BTC',
-      source: 'cexa',
-      interval: '5m',
-      buy_volume: 12.5,
-      sell_volume: 10.25,
-      num_buys: 421,
-      num_sells: 390,
-      vwap_buy: 61234.12,
-      vwap_sell: 61230.98,
-      net_volume: 2.25,
-      buy_ratio: 0.549451,
-    },
   },
   access: { scope: 'market', history: { of: 'flow', whenOlder: 'refuse', refusal: 'tier_restricted' } },
   params: {
     symbol: symbol(),
-    interval: interval(INTERVALS, 'Length of a bucket.'),
+    interval: withExample('1h', interval(INTERVALS, 'Length of a bucket.')),
     ...timeRange('exclusive'),
     ...page({ default: 500, max: 5_000 }),
     order: order(),

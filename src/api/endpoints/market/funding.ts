@@ -16,13 +16,6 @@ export const funding = endpoint({
     summary: 'Funding rates',
     description:
       'One row per settlement: every 8 hours on the futures exchange, hourly on `perpdex`. Without a source both are interleaved in time.',
-    example: {
-      timestamp: '2026-03-14T08:00:00.000Z',
-      symbol: 'BTC',
-      source: 'cexa_futures',
-      funding_rate: 0.0001,
-      next_funding_time: '2026-03-14T16:00:00.000Z',
-    },
   },
   access: { scope: 'market', history: { of: 'funding', whenOlder: 'refuse', refusal: 'tier_restricted' } },
   params: {

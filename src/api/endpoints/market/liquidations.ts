@@ -26,16 +26,6 @@ export const liquidations = endpoint({
     summary: 'Liquidations of the futures exchange',
     description:
       'A sample: the venue publishes at most one liquidation per symbol and second. Kept for 90 days.',
-    example: {
-      timestamp: '2026-03-14T04:00:00.123Z',
-      symbol: 'BTC',
-      source: 'cexa_futures',
-      side: 'long',
-      quantity: 0.014,
-      price: 60990.1,
-      avg_price: 61002.4,
-      usd_value: 854.0336,
-    },
   },
   access: {
     scope: 'market',

@@ -1,4 +1,5 @@
 import { MARKET_TYPES } from '../../../core/rows/market.ts'
+import type { Example } from '../../contract/example.ts'
 import { choice, type Param, text } from '../../contract/params.ts'
 
 /** Identifiers of prediction markets: ids, condition ids, slugs, tickers and token ids share one form. */
@@ -10,7 +11,6 @@ export function marketIdParam(): Param<string> {
   return text('One market: condition id, number or slug (`predmkt_a`), or ticker (`predmkt_b`).', {
     pattern: IDENTIFIER,
     expected: IDENTIFIERS_IN_WORDS,
-    example: 'btc-updown-5m-1778584200',
   })
 }
 
@@ -18,15 +18,14 @@ export function tokenIdParam(): Param<string> {
   return text('One leg of a market: its order-book token id (`predmkt_a`).', {
     pattern: /^[0-9A-Za-z]{1,100}$/,
     expected: 'an order-book token id',
-    example: '104173557214744537570424345347209544585775842950109756851652855913015295701992',
   })
 }
 
-export function identifierParam(): Param<string> {
+export function identifierParam(example: Example<string>): Param<string> {
   return text('Market id, condition id, slug, ticker or token id.', {
     pattern: IDENTIFIER,
     expected: IDENTIFIERS_IN_WORDS,
-    example: 'btc-updown-5m-1778584200',
+    example,
   })
 }
 

@@ -16,36 +16,6 @@ import { withOpenInterest } from './perpetual-open-interest.ts'
 
 const SOURCES = ['predmkt_a', 'predmkt_b', 'perpdex'] as const satisfies Source[]
 
-const EXAMPLE = {
-  market_id: '0x4319532e181605cb15b1bd677759a3bc7f7394b2fdf145195b700eeaedfd5221',
-  source: 'predmkt_a',
-  symbol: 'BTC',
-  slug: 'btc-updown-5m-1778584200',
-  ticker: null,
-  condition_id: '0x4319532e181605cb15b1bd677759a3bc7f7394b2fdf145195b700eeaedfd5221',
-  event_id: '123456',
-  question: 'Bitcoin Up or Down?',
-  market_type: '5m',
-  start_time: '2026-05-12T11:10:00.000Z',
-  end_time: '2026-05-12T11:15:00.000Z',
-  active: false,
-  status: 'resolved',
-  winner: 'Up',
-  resolved_at: '2026-05-12T11:16:10.000Z',
-  tokens: [
-    {
-      token_id: '104173557214744537570424345347209544585775842950109756851652855913015295701992',
-      outcome: 'Up',
-    },
-  ],
-  strike: null,
-  reference_price_start: 61234.1,
-  reference_price_end: 61240.9,
-  volume: 15234.2,
-  liquidity: null,
-  open_interest: null,
-}
-
 export const markets = endpoint({
   path: 'GET /v1/markets',
   doc: {
@@ -53,7 +23,6 @@ export const markets = endpoint({
     summary: 'Markets and their identifiers',
     description:
       'Latest end first, perpetuals before all; with `order=asc` the soonest end first. `active` and `status` left out list all.',
-    example: EXAMPLE,
   },
   access: { scope: 'market' },
   params: {
@@ -156,9 +125,10 @@ function readWalk(
 
 export const market = endpoint({
   path: 'GET /v1/markets/{identifier}',
-  doc: { tag: 'market', summary: 'One market by any of its identifiers', example: EXAMPLE },
+  doc: { tag: 'market', summary: 'One market by any of its identifiers' },
   access: { scope: 'market' },
-  params: { identifier: identifierParam(), source: optional(source(...SOURCES)) },
+  // A perpetual is found by its coin.
+  params: { identifier: identifierParam('BTC'), source: optional(source(...SOURCES)) },
   cost: flat(25),
   returns: object('MarketRecord', MarketRow),
   errors: ['market_not_found'],
@@ -167,6 +137,7 @@ export const market = endpoint({
       'GET /v1/predmkt_a/markets/{identifier}',
       { source: 'predmkt_a' },
       'One market of prediction market A',
+      { identifier: identifierParam((samples) => samples.market) },
     ),
   ],
   run: async ({ input, services, nowMs }) => {

@@ -29,14 +29,6 @@ export const openInterest = endpoint({
     summary: 'Open interest',
     description:
       'For `predmkt_b` a symbol gives the sum over its markets; a ticker in place of the symbol gives one market.',
-    example: {
-      timestamp: '2026-03-14T04:00:00.000Z',
-      symbol: 'BTC',
-      source: 'cexa_futures',
-      interval: '1h',
-      open_interest: 82345.12,
-      open_interest_usd: 5042341234.5,
-    },
   },
   access: {
     scope: 'market',

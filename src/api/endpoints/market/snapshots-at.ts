@@ -10,7 +10,8 @@ import { flat } from '../../contract/costs.ts'
 import { coverageSchema } from '../../contract/coverage-schema.ts'
 import { at, object } from '../../contract/endpoint.ts'
 import { CONTENT_TYPES } from '../../contract/envelopes.ts'
-import { flag, onlyFor, optional, source, symbol, time } from '../../contract/params.ts'
+import type { Samples } from '../../contract/example.ts'
+import { flag, onlyFor, optional, source, symbol, time, withExample } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
 import { coverageMeta } from './coverage-meta.ts'
 import { findMarket } from './find-market.ts'
@@ -63,50 +64,12 @@ export const snapshotsAt = endpoint({
     summary: 'The snapshot at or before a time',
     description:
       'Without `market_id` a prediction market answers with the market whose window holds the time, shortest duration first. `data` is null when there is none at or before the time; `meta.reason` says why.',
-    example: {
-      data: {
-        timestamp: '2026-03-14T04:00:00.500Z',
-        symbol: 'BTC',
-        source: 'perpdex',
-        interval: '500ms',
-        market_id: null,
-        best_bid: 61234,
-        best_ask: 61235,
-        mid_price: 61234.5,
-        spread: 1,
-        imbalance: 0.543211,
-        bids: [[61234, 1.2]],
-        asks: [[61235, 0.8]],
-      },
-      meta: {
-        symbol: 'BTC',
-        source: 'perpdex',
-        interval: null,
-        time: '2026-03-14T04:00:00.700Z',
-        count: 1,
-        returned: 1,
-        has_more: false,
-        next_cursor: null,
-        clamped: null,
-        clamped_reason: null,
-        original_start: null,
-        effective_start: null,
-        ignored: [],
-        coverage: {
-          from: '2026-03-14T04:00:00.500Z',
-          to: '2026-03-14T04:00:00.701Z',
-          complete: true,
-          gaps: [],
-        },
-        reason: null,
-      },
-    },
   },
   access: { scope: 'market', history: { of: 'snapshots', whenOlder: 'refuse', refusal: 'plan_required' } },
   params: {
-    source: source(...SNAPSHOT_SOURCES),
+    source: withExample('predmkt_a', source(...SNAPSHOT_SOURCES)),
     symbol: symbol(),
-    time: time('The instant.'),
+    time: withExample((samples: Samples) => samples.time, time('The instant.')),
     market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam())),
     include_orderbook: onlyFor(['predmkt_a', 'predmkt_b'], flag('Adds both books of the market.')),
   },

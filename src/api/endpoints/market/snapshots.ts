@@ -16,6 +16,7 @@ import {
   symbol,
   timeRange,
   withDefault,
+  withExample,
 } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
 import { findMarket } from './find-market.ts'
@@ -33,24 +34,10 @@ export const snapshots = endpoint({
     summary: 'Order-book snapshots',
     description:
       'Samples on a 500 ms grid. `interval` picks the last sample of each step. The books of prediction markets come with `include_orderbook`; `perpdex` rows always carry their levels.',
-    example: {
-      timestamp: '2026-03-14T04:00:00.500Z',
-      symbol: 'BTC',
-      source: 'perpdex',
-      interval: '500ms',
-      market_id: null,
-      best_bid: 61234,
-      best_ask: 61235,
-      mid_price: 61234.5,
-      spread: 1,
-      imbalance: 0.543211,
-      bids: [[61234, 1.2]],
-      asks: [[61235, 0.8]],
-    },
   },
   access: { scope: 'market', history: { of: 'snapshots', whenOlder: 'refuse', refusal: 'plan_required' } },
   params: {
-    source: source(...SNAPSHOT_SOURCES),
+    source: withExample('predmkt_a', source(...SNAPSHOT_SOURCES)),
     symbol: symbol(),
     market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam())),
     market_type: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketTypeParam())),

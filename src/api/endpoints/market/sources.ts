@@ -42,26 +42,6 @@ export const sources = endpoint({
     tag: 'market',
     summary: 'Catalog of sources and their endpoints',
     description: 'The same for every plan; each endpoint record carries its `min_tier`.',
-    example: {
-      data: [
-        {
-          source: 'cexa_spot',
-          display_name: 'Spot exchange A',
-          symbols: ['BTC', 'ETH', 'SOL', 'XRP'],
-          intervals: ['1s', '1m', '5m', '15m', '1h', '4h', '1d'],
-          endpoints: [
-            {
-              path: '/v1/candles?source=cexa_spot',
-              method: 'GET',
-              description: 'Candles (OHLCV)',
-              min_tier: 'free',
-              credits: '50 plus 3 per row',
-            },
-          ],
-        },
-      ],
-      meta: { symbol: null, source: null, interval: null, count: 1, next_cursor: null },
-    },
   },
   access: { scope: 'market' },
   cost: flat(25),

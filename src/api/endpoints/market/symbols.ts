@@ -18,17 +18,6 @@ export const symbols = endpoint({
   doc: {
     tag: 'market',
     summary: 'Symbols and what covers them',
-    example: {
-      symbols: [
-        {
-          symbol: 'BTC',
-          name: 'Bitcoin',
-          sources: ['cexa', 'cexa_futures', 'perpdex', 'predmkt_a', 'predmkt_b', 'oracle'],
-          intervals: ['1s', '1m', '5m', '15m', '1h', '4h', '1d'],
-          earliest_data: '2026-03-14T00:00:00.000Z',
-        },
-      ],
-    },
   },
   access: { scope: 'market' },
   cost: noCredits,

@@ -14,15 +14,6 @@ export const ticker = endpoint({
   doc: {
     tag: 'market',
     summary: 'Best bid and ask, one row per second',
-    example: {
-      timestamp: '2026-03-14T04:00:00.000Z',
-      symbol: 'BTC',
-      source: 'cexa',
-      bid_price: 61234.1,
-      bid_size: 1.25,
-      ask_price: 61234.11,
-      ask_size: 0.4,
-    },
   },
   access: {
     scope: 'market',

@@ -9,7 +9,6 @@ export const asyncapi = endpoint({
     tag: 'service',
     summary: 'The stream and the webhooks as AsyncAPI 3',
     description: 'Generated from the kinds of events that the service runs on. Needs no key.',
-    example: { asyncapi: '3.0.0' },
   },
   access: { auth: 'none' },
   cost: noCredits,

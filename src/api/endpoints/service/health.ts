@@ -9,7 +9,6 @@ export const health = endpoint({
     tag: 'service',
     summary: 'Liveness',
     description: 'Answers while the process runs. Needs no key.',
-    example: { status: 'ok', version: '0.1.0', uptime_seconds: 12 },
   },
   access: { auth: 'none' },
   cost: noCredits,

@@ -9,14 +9,13 @@ export const openapi = endpoint({
     tag: 'service',
     summary: 'This contract as OpenAPI 3.1',
     description: 'Generated from the declarations that the service runs on. Needs no key.',
-    example: { openapi: '3.1.0' },
   },
   access: { auth: 'none' },
   cost: noCredits,
   returns: object('OpenApi', Type.Object({ openapi: Type.String({ description: 'Version of OpenAPI.' }) })),
-  run: ({ services }) => ({
+  run: async ({ services }) => ({
     kind: 'text',
-    text: services.documents.openapi,
+    text: await services.documents.openapi(),
     contentType: 'application/json; charset=utf-8',
   }),
 })

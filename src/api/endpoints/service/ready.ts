@@ -9,7 +9,6 @@ export const ready = endpoint({
     tag: 'service',
     summary: 'Readiness',
     description: 'Whether the service should get traffic: 200, or 503 with the failing parts. Needs no key.',
-    example: { ready: true, parts: [{ name: 'accounts', ok: true }] },
   },
   access: { auth: 'none' },
   cost: noCredits,

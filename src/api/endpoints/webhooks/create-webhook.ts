@@ -7,16 +7,15 @@ import {
   Batch,
   baseBody,
   CreditsUsed,
-  EXAMPLE,
   Kinds,
   maxSelectionBytes,
   ownerOf,
-  SECRET_EXAMPLE,
   WEBHOOK_ACCESS,
   webhookFields,
 } from './webhook-record.ts'
 
 const CREATE_CREDITS = 10
+const EXAMPLE_URL = 'https://example.com/hook'
 
 const NewWebhook = Type.Object(
   {
@@ -37,13 +36,15 @@ export const createWebhook = endpoint({
     tag: 'webhooks',
     summary: 'Create a webhook',
     description: 'The secret that signs its deliveries is shown in this answer and never again.',
-    example: { ...EXAMPLE, secret: SECRET_EXAMPLE, credits_used: CREATE_CREDITS },
   },
   access: WEBHOOK_ACCESS,
   body: {
     name: 'NewWebhook',
     schema: NewWebhook,
-    example: { url: EXAMPLE.url, kinds: EXAMPLE.kinds, addresses: EXAMPLE.addresses },
+    example: ({ address }) =>
+      address === undefined
+        ? { url: EXAMPLE_URL, kinds: ['virtual_chain_changed'] }
+        : { url: EXAMPLE_URL, kinds: ['utxos_changed'], addresses: [address] },
     maxBytes: maxSelectionBytes,
   },
   cost: flat(CREATE_CREDITS),

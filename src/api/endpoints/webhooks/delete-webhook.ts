@@ -2,14 +2,13 @@ import { Type } from 'typebox'
 import { noCredits } from '../../contract/costs.ts'
 import { object } from '../../contract/endpoint.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, EXAMPLE, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
+import { CreditsUsed, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
 export const deleteWebhook = endpoint({
   path: 'DELETE /v1/webhooks/{id}',
   doc: {
     tag: 'webhooks',
     summary: 'Remove a webhook, with everything that waits for it',
-    example: { id: EXAMPLE.id, deleted: true, credits_used: 0 },
   },
   access: WEBHOOK_ACCESS,
   params: { id: webhookId },

@@ -6,15 +6,7 @@ import { wrappedList } from '../../contract/endpoint.ts'
 import { previewAnswer, wrappedPage } from '../../contract/envelopes.ts'
 import { integer, optional, text, withDefault } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
-import {
-  CreditsUsed,
-  EXAMPLE,
-  orNull,
-  time,
-  timeOrNull,
-  WEBHOOK_ACCESS,
-  webhookId,
-} from './webhook-record.ts'
+import { CreditsUsed, orNull, time, timeOrNull, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
 const Delivery = Type.Object({
   id: Type.String({ description: 'Id of the delivery, as in X-Svc-Delivery.' }),
@@ -41,27 +33,6 @@ export const deliveries = endpoint({
     tag: 'webhooks',
     summary: 'Deliveries of a webhook, newest first',
     description: 'Pending ones, and those of the last seven days.',
-    example: {
-      id: EXAMPLE.id,
-      deliveries: [
-        {
-          id: 'dlv_0123456789abcdef0123_2s',
-          event_id: 'evt_e12bbaf400000001',
-          seq: 1,
-          kind: 'utxos_changed',
-          state: 'delivered',
-          attempts: 1,
-          last_status: 204,
-          last_error: null,
-          last_attempt_at: '2026-03-14T04:00:05.000Z',
-          duration_ms: 38,
-          next_attempt_at: null,
-          created_at: '2026-03-14T04:00:04.900Z',
-        },
-      ],
-      next_cursor: null,
-      credits_used: 0,
-    },
   },
   access: WEBHOOK_ACCESS,
   params: {
@@ -71,7 +42,6 @@ export const deliveries = endpoint({
       text('Cursor from `next_cursor` of the page before.', {
         pattern: /^[0-9a-z]{1,10}$/,
         expected: 'a cursor from next_cursor',
-        example: '2s',
       }),
     ),
   },

@@ -3,14 +3,13 @@ import { noCredits } from '../../contract/costs.ts'
 import { wrappedList } from '../../contract/endpoint.ts'
 import { wrappedPage } from '../../contract/envelopes.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, FULL_EXAMPLE, WEBHOOK_ACCESS, Webhook, webhookBody } from './webhook-record.ts'
+import { CreditsUsed, WEBHOOK_ACCESS, Webhook, webhookBody } from './webhook-record.ts'
 
 export const listWebhooks = endpoint({
   path: 'GET /v1/webhooks',
   doc: {
     tag: 'webhooks',
     summary: 'The webhooks of the account',
-    example: { webhooks: [FULL_EXAMPLE], credits_used: 0 },
   },
   access: WEBHOOK_ACCESS,
   cost: noCredits,

@@ -5,7 +5,7 @@ import type { ReplayRange } from '../../../webhooks/subscription.ts'
 import { noCredits } from '../../contract/costs.ts'
 import { object } from '../../contract/endpoint.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, EXAMPLE, orNull, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
+import { CreditsUsed, orNull, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
 const instant = (description: string) =>
   Type.Optional(Type.Union([Type.String(), Type.Number()], { description }))
@@ -28,20 +28,10 @@ export const replayWebhook = endpoint({
     summary: 'Deliver past events again',
     description:
       'Up to 10,000 events per call, as new deliveries; no more than the credits pay for. An event that waits to be delivered already is not planned again. Each costs a credit when it is delivered, like any delivery. With 10,000 events waiting for the webhook (50,000 for the account) a replay has to wait too (429).',
-    example: {
-      id: EXAMPLE.id,
-      events: 120,
-      already_pending: 0,
-      after_seq: 1000,
-      up_to_seq: 2400,
-      next_after_seq: null,
-      gap: false,
-      credits_used: 0,
-    },
   },
   access: WEBHOOK_ACCESS,
   params: { id: webhookId },
-  body: { name: 'ReplayRange', schema: AskedRange, example: { after_seq: 1000, up_to_seq: 2400 } },
+  body: { name: 'ReplayRange', schema: AskedRange, example: { after_seq: 0 } },
   cost: noCredits,
   returns: object(
     'Replay',

@@ -3,7 +3,7 @@ import { formatTime } from '../../../core/time.ts'
 import { noCredits } from '../../contract/costs.ts'
 import { object } from '../../contract/endpoint.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, EXAMPLE, SECRET_EXAMPLE, time, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
+import { CreditsUsed, time, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
 export const rotateSecret = endpoint({
   path: 'POST /v1/webhooks/{id}/rotate',
@@ -12,12 +12,6 @@ export const rotateSecret = endpoint({
     summary: 'Give a webhook a new signing secret',
     description:
       'The old secret goes on signing beside the new one for 24 hours: in X-Svc-Signature-Previous and in the Standard Webhooks header.',
-    example: {
-      id: EXAMPLE.id,
-      secret: SECRET_EXAMPLE,
-      previous_valid_until: '2026-03-15T04:00:00.000Z',
-      credits_used: 0,
-    },
   },
   access: WEBHOOK_ACCESS,
   params: { id: webhookId },

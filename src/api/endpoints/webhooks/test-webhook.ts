@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { noCredits } from '../../contract/costs.ts'
 import { object } from '../../contract/endpoint.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, EXAMPLE, orNull, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
+import { CreditsUsed, orNull, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
 export const testWebhook = endpoint({
   path: 'POST /v1/webhooks/{id}/test',
@@ -11,16 +11,6 @@ export const testWebhook = endpoint({
     summary: 'Send a sample event now',
     description:
       "Sends one event of the webhook's first kind, signed like any other, with seq 0 and an id that begins evt_test. The answer tells what the receiver said.",
-    example: {
-      id: EXAMPLE.id,
-      delivery_id: 'dlv_test_0123456789abcdef0123',
-      event_id: 'evt_test0a1b2c3d4e5f',
-      delivered: true,
-      status: 204,
-      error: null,
-      duration_ms: 38,
-      credits_used: 0,
-    },
   },
   access: WEBHOOK_ACCESS,
   params: { id: webhookId },

@@ -13,7 +13,6 @@ export const WEBHOOK_ACCESS: Partial<Access> = { scope: 'webhooks', tier: 'pro',
 export const webhookId = text('Id of the webhook.', {
   pattern: /^wh_[0-9a-f]{20}$/,
   expected: 'the id of a webhook, such as wh_0123456789abcdef0123',
-  example: 'wh_0123456789abcdef0123',
 })
 
 export const time = (description: string) => Type.String({ format: 'date-time', description })
@@ -92,22 +91,3 @@ export function timeOrNull(timeMs: number | null): string | null {
 export function ownerOf({ accountId, keyId, plan }: Caller) {
   return { accountId, keyId, plan }
 }
-
-export const EXAMPLE = {
-  id: 'wh_0123456789abcdef0123',
-  url: 'https://example.com/hook',
-  kinds: ['utxos_changed'],
-  addresses: ['kaspa:qqeq69uvrh8fe0zl8sn3ykv7cjpt0zlgk2pd3kjwc6t9vc7pxnz5zxm2gsxnt'],
-  batch: false,
-  active: true,
-  created_at: '2026-03-14T04:00:00.000Z',
-}
-export const FULL_EXAMPLE = {
-  ...EXAMPLE,
-  disabled_reason: null,
-  disabled_at: null,
-  paused_reason: null,
-  failing_since: null,
-  last_success_at: '2026-03-14T04:00:05.000Z',
-}
-export const SECRET_EXAMPLE = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw1W3kc0pUv5E='

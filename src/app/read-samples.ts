@@ -1,0 +1,83 @@
+import type { Samples } from '../api/contract/example.ts'
+import type { Services } from '../api/endpoints/services.ts'
+import { readTransaction, writeTransaction } from '../core/chain/transaction-json.ts'
+import type { MarketRow } from '../core/rows/market.ts'
+import { formatTime } from '../core/time.ts'
+import { addressOfScript } from '../parser/script-address.ts'
+import { transactionId } from '../parser/transaction-id.ts'
+
+/** A block of a quiet chain may hold nothing but its coinbase. */
+const MAX_BLOCKS = 40
+const CALL_DEADLINE_MS = 1_000
+const COINBASE_SUBNETWORK = `01${'00'.repeat(19)}`
+
+/** Values that requests to this environment can be tried with. What is not there yet is left out. */
+export async function readSamples(services: Services, nowMs: number): Promise<Samples> {
+  const market = await readMarket(services, nowMs)
+  return {
+    time: formatTime(nowMs),
+    ...(market === undefined ? {} : { market }),
+    ...(await readConfirmed(services)),
+  }
+}
+
+async function readMarket({ market }: Services, atMs: number): Promise<string | undefined> {
+  const query = { source: 'predmkt_a', limit: 1, separator: '' } as const
+  const open = await market.store.markets.list({ ...query, state: { atMs, status: 'open' } })
+  const { text } = open.count > 0 ? open : await market.store.markets.list(query)
+  return text === '' ? undefined : ((JSON.parse(text) as MarketRow).slug ?? undefined)
+}
+
+interface NodeBlock {
+  readonly transactions: readonly unknown[]
+  readonly verboseData?: { readonly selectedParentHash?: string }
+}
+
+/** The newest transaction that the index calls confirmed, found by walking down the chain from where it stands. */
+async function readConfirmed({ chainIndex }: Services): Promise<Samples> {
+  const { chain, upstreams } = chainIndex
+  let hash = (await chain.checkpoint())?.hash
+  for (let block = 0; hash !== undefined && block < MAX_BLOCKS; block++) {
+    const outcome = await upstreams.call(
+      'getBlock',
+      { hash, includeTransactions: true },
+      { deadlineMs: CALL_DEADLINE_MS },
+    )
+    if (!outcome.ok) return {}
+    const { block: found } = outcome.value as unknown as { block: NodeBlock }
+    for (const json of found.transactions) {
+      const sample = await readSample(json, chainIndex)
+      if (sample !== undefined) return sample
+    }
+    hash = found.verboseData?.selectedParentHash
+  }
+  return {}
+}
+
+async function readSample(
+  json: unknown,
+  { chain, upstreams }: Services['chainIndex'],
+): Promise<Samples | undefined> {
+  const read = readTransaction(json)
+  if (!read.ok || read.transaction.subnetworkId === COINBASE_SUBNETWORK) return undefined
+  const { transaction } = read
+  const txId = transactionId(transaction)
+  if ((await chain.transaction(txId))?.status !== 'confirmed') return undefined
+  const [first] = transaction.outputs
+  const address = first && addressOfScript(first.scriptPublicKey, upstreams.network)
+  return {
+    txId,
+    ...(address == null ? {} : { address }),
+    transaction: plainJson(writeTransaction(transaction)),
+  }
+}
+
+/** Without empty members; integers that a double cannot hold stand as text, which submissions may have too. */
+function plainJson(value: unknown): unknown {
+  const text = JSON.stringify(value, (_name, inner: unknown) => {
+    if (inner === null) return undefined
+    if (typeof inner !== 'bigint') return inner
+    return inner <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(inner) : String(inner)
+  })
+  return JSON.parse(text)
+}

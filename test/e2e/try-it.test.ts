@@ -1,0 +1,105 @@
+/** The served document on a running sandbox: every operation works as a page with "Try it out" would send it. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { ask } from '../fakes/client.ts'
+import { documentSchemas } from '../fakes/document-schemas.ts'
+import { type Receiver, startReceiver } from '../fakes/receiver.ts'
+import { type ChildService, dataFolder, printedKey, spawnService } from '../fakes/service.ts'
+import { type Document, type Tried, tryAll } from '../fakes/try-it.ts'
+
+/** All values are there a few seconds after the start; a loaded machine takes longer. */
+const START_MS = 60_000
+
+const folder = dataFolder()
+let service: ChildService
+let receiver: Receiver
+let document: Document
+let tried: Tried[]
+
+before(async () => {
+  receiver = await startReceiver()
+  service = await spawnService(folder.path, {
+    env: {
+      TAPELINE_SANDBOX: 'on',
+      TAPELINE_FIRST_FILL_DAYS: '1',
+      // The receiver is on this machine; nothing else is given that a user would not have.
+      TAPELINE_ALLOW_PRIVATE_WEBHOOKS: 'on',
+    },
+  })
+  const key = await printedKey(service)
+  const endsAt = performance.now() + START_MS
+  for (;;) {
+    document = (await ask(`${service.url}/openapi.json`)).json as unknown as Document
+    const books = await ask(`${service.url}/v1/perpdex/snapshots?symbol=BTC&limit=1`, { key })
+    if (books.status === 200 && withoutExample(document).length === 0) break
+    if (performance.now() > endsAt) throw new Error(`no values for ${withoutExample(document)}`)
+    await new Promise((resolve) => setTimeout(resolve, 250))
+  }
+  tried = await tryAll(service.url, key, document, { receiver: receiver.url })
+})
+after(async () => {
+  await service.kill('SIGKILL')
+  await receiver.close()
+  folder.remove()
+})
+
+/** What a person would have to fill in. The id of a webhook is told by the answer that creates it. */
+function withoutExample({ paths }: Document): string[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, operation]) => {
+      const params = operation.parameters.filter(
+        ({ name, required, example }) => required && example === undefined && name !== 'id',
+      )
+      const body = operation.requestBody?.content['application/json']
+      const missing = [...params.map(({ name }) => name), ...(body && !body.example ? ['body'] : [])]
+      return missing.map((name) => `${method} ${path} ${name}`)
+    }),
+  )
+}
+
+test('every operation succeeds as the document fills it in', () => {
+  const failed = tried.flatMap(({ name, answer }) =>
+    answer.status >= 200 && answer.status < 300
+      ? []
+      : [`${name}: ${answer.status} ${answer.text.slice(0, 300)}`],
+  )
+  assert.deepEqual(failed, [])
+  const operations = Object.values(document.paths).reduce(
+    (sum, methods) => sum + Object.keys(methods).length,
+    0,
+  )
+  assert.equal(tried.length, operations)
+})
+
+test('every answer fits the schema that the document gives for it', () => {
+  const schemas = documentSchemas(document)
+  const wrong = tried.flatMap(({ name, path, method, answer }) => {
+    const pointer = [
+      'paths',
+      path,
+      method,
+      'responses',
+      String(answer.status),
+      'content',
+      'application/json',
+      'schema',
+    ]
+    const faults = schemas.faultsAt(pointer, answer.json)
+    return faults === '' ? [] : [`${name}: ${faults}`]
+  })
+  assert.deepEqual(wrong, [])
+})
+
+test('every list has the headers of a list', () => {
+  const lists = tried.filter(({ operation }) => operation['x-row-schema'] !== undefined)
+  assert.ok(lists.length > 25, String(lists.length))
+  for (const { name, answer } of lists) {
+    for (const header of ['etag', 'x-rows-returned', 'x-rows-capped', 'x-coverage-complete', 'x-clamped']) {
+      assert.ok(answer.headers.has(header), `${name} ${header}`)
+    }
+    const { meta, next_cursor } = answer.json as { meta?: { next_cursor: string }; next_cursor?: string }
+    const cursor = (meta === undefined ? next_cursor : meta.next_cursor) ?? null
+    assert.equal(answer.headers.get('x-next-cursor'), cursor, name)
+    assert.equal(answer.headers.has('link'), cursor !== null, name)
+  }
+})
