@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Accounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
@@ -25,6 +27,7 @@ import type { Probe } from './app/parts.ts'
 import { openSecrets } from './app/secrets.ts'
 import { servedDocument } from './app/served-document.ts'
 import { STARTING_MS, serviceStatus } from './app/status.ts'
+import { watchFiles } from './app/watch-files.ts'
 import type { Config } from './config.ts'
 import { cursorCodec } from './core/cursor.ts'
 import type { Environment } from './core/environment.ts'
@@ -54,6 +57,8 @@ export interface Service {
   readonly operatorToken: string | undefined
   /** That nothing is recorded, and what to set; undefined where something is. */
   readonly notice: string | undefined
+  /** Resolves with the reason when the service cannot go on; it has said so in the log. */
+  readonly failed: Promise<string>
   stop(): Promise<{ clean: boolean; failures: { name: string; reason: string }[] }>
 }
 
@@ -228,6 +233,14 @@ async function startParts(
   })
   shutdown.add('http', () => http.close(config.shutdownSeconds * 1000 * HTTP_SHARE_OF_SHUTDOWN))
   for (const record of recordings) record()
+  const failed = new Promise<string>((resolve) => {
+    const watch = watchFiles((what) => {
+      log.fatal({ what }, 'a database was changed under the service, which stops now')
+      resolve(what)
+    })
+    shutdown.add('watch over the databases', () => watch.close())
+    for (const file of databaseFiles(config)) watch.add(file)
+  })
   const firstKey = await createDemoAccount(store, accounts)
   return {
     url: http.url,
@@ -235,8 +248,17 @@ async function startParts(
     firstKey,
     operatorToken: await inviteOperator(),
     notice: nothingToRecord(config),
+    failed,
     stop: () => shutdown.run(config.shutdownSeconds * 1000),
   }
+}
+
+/** All that the running environments have opened. */
+function databaseFiles(config: Config): string[] {
+  const names = runningEnvironments(config).flatMap((name) => [name, `${name}-chain`, `${name}-webhooks`])
+  return ['accounts', ...names]
+    .map((name) => join(config.data, `${name}.db`))
+    .filter((file) => existsSync(file))
 }
 
 /** Open endpoints have no environment; whatever of it they touched would be a mistake. */

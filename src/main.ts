@@ -24,6 +24,7 @@ import { leave } from './kit/leave.ts'
 import { createLogger } from './kit/log.ts'
 import type { LogFormat } from './kit/log-text.ts'
 import { ConflictError } from './store/accounts.ts'
+import { DamagedDatabaseError } from './store/sqlite/damaged.ts'
 import { NewerDatabaseError } from './store/sqlite/migrate.ts'
 
 /**
@@ -177,15 +178,16 @@ async function runService({ config: given, warnings }: LoadedConfig, output: Out
     output.line(`  curl -H 'X-API-Key: ${service.firstKey}' ${service.url}/v1/limits\n`)
   }
   return new Promise((resolve) => {
-    const stop = async (signal: string) => {
+    const stop = async (signal: string, failure = 0) => {
       log.info({ signal }, 'stopping')
       const report = await service.stop()
       for (const failure of report.failures) log.error(failure, 'a part did not stop cleanly')
-      const code = report.clean ? 0 : 1
+      const code = report.clean ? failure : 1
       resolve(code)
       // A part that hangs must not keep the process alive beyond its time.
       setTimeout(() => leave(code), EXIT_GRACE_MS).unref()
     }
+    void service.failed.then(() => stop('failure', 1))
     process.once('SIGTERM', () => void stop('SIGTERM'))
     process.once('SIGINT', () => void stop('SIGINT'))
   })
@@ -203,6 +205,7 @@ const KNOWN_ERRORS = [
   PlanFileError,
   DataFolderError,
   NewerDatabaseError,
+  DamagedDatabaseError,
 ]
 
 try {

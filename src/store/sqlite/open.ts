@@ -1,11 +1,11 @@
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { assertWhole } from './damaged.ts'
 
 /** How long a connection waits for another one's write lock before it gives up. */
 const BUSY_TIMEOUT_MS = 10_000
 /** Kept between checkpoints; a burst may grow the log beyond it, then it is cut back to this. */
 const JOURNAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024
-const READ_MAP_BYTES = 1024 * 1024 * 1024
 
 export interface OpenOptions {
   /** A path, or `:memory:`. */
@@ -25,7 +25,10 @@ export interface OpenOptions {
  */
 export function openDatabase(options: OpenOptions): DatabaseSync {
   const readOnly = options.readOnly ?? false
-  if (!readOnly && options.file !== ':memory:') createPrivately(options.file)
+  if (!readOnly && options.file !== ':memory:') {
+    createPrivately(options.file)
+    assertWhole(options.file)
+  }
   const database = new DatabaseSync(options.file, {
     readOnly,
     timeout: options.busyTimeoutMs ?? BUSY_TIMEOUT_MS,
@@ -39,7 +42,8 @@ export function openDatabase(options: OpenOptions): DatabaseSync {
       database.exec('PRAGMA synchronous = NORMAL')
       database.exec(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT_BYTES}`)
     }
-    database.exec(`PRAGMA mmap_size = ${READ_MAP_BYTES}`)
+    // A mapped file that shrinks under the process ends it by a signal; a read that fails is an error like others.
+    database.exec('PRAGMA mmap_size = 0')
     database.exec('PRAGMA temp_store = MEMORY')
     if (options.cacheBytes !== undefined) {
       database.exec(`PRAGMA cache_size = -${Math.ceil(options.cacheBytes / 1024)}`)
