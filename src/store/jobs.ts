@@ -162,6 +162,8 @@ export interface JobsStore {
   createSubscription(subscription: NewSubscription, mostOfAccount: number): Promise<boolean>
   getSubscription(id: string): Promise<SubscriptionRecord | undefined>
   listSubscriptions(accountId?: string): Promise<SubscriptionRecord[]>
+  /** Of all accounts. With their addresses all together are too much to be read at once. */
+  subscriptionIds(): Promise<string[]>
   updateSubscription(id: string, patch: SubscriptionPatch): Promise<SubscriptionRecord | undefined>
   /** With everything that waits for it. */
   deleteSubscription(id: string): Promise<boolean>

@@ -1,7 +1,7 @@
 import type { EventKind } from '../events/kinds.ts'
 import { createMatcher, type Matchable } from '../events/match.ts'
 import type { Logger } from '../kit/log.ts'
-import { nextTurn } from '../kit/turns.ts'
+import { nextTurn, Slice } from '../kit/turns.ts'
 import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 
 /**
@@ -27,7 +27,7 @@ interface Entry {
 }
 
 export function createSubscriptionBook(deps: {
-  store: Pick<JobsStore, 'listSubscriptions' | 'subscriptionsVersion'>
+  store: Pick<JobsStore, 'subscriptionIds' | 'getSubscription' | 'subscriptionsVersion'>
   watch: WatchAddresses
   log: Logger
 }): SubscriptionBook {
@@ -62,9 +62,13 @@ export function createSubscriptionBook(deps: {
   async function read(): Promise<boolean> {
     const current = await store.subscriptionsVersion()
     if (current === version) return false
-    const records = await store.listSubscriptions()
     const seen = new Set<string>()
-    for (const record of records) {
+    const slice = new Slice()
+    // One by one: each may have thousands of addresses, and others have their turn in between.
+    for (const id of await store.subscriptionIds()) {
+      if (slice.isOver) await slice.next()
+      const record = await store.getSubscription(id)
+      if (record === undefined) continue
       seen.add(record.id)
       const known = entries.get(record.id)
       all.set(record.id, record)

@@ -51,7 +51,7 @@ export async function measureHolds(seed: number, rounds: number, enoughMs = 0): 
 const LOOK_EVERY_MS = 1
 
 /** Looks at the thread's processor time in every turn of the loop that comes a millisecond later; returns the most that one had. */
-function watchTurns(): () => number {
+export function watchTurns(): () => number {
   const now = () => {
     const { user, system } = process.threadCpuUsage()
     return (user + system) / 1_000

@@ -25,6 +25,7 @@ export function subscriptionReaders(db: DatabaseSync) {
   const byId = db.prepare('SELECT * FROM subscriptions WHERE id = ?')
   const byAccount = db.prepare('SELECT * FROM subscriptions WHERE account_id = ? ORDER BY created_at, id')
   const all = db.prepare('SELECT * FROM subscriptions ORDER BY created_at, id')
+  const ids = db.prepare('SELECT id FROM subscriptions ORDER BY created_at, id')
   const mark = db.prepare('SELECT value FROM marks WHERE name = ?')
   return {
     getSubscription: (id: string): SubscriptionRecord | undefined => {
@@ -33,6 +34,7 @@ export function subscriptionReaders(db: DatabaseSync) {
     },
     listSubscriptions: (accountId?: string): SubscriptionRecord[] =>
       (accountId === undefined ? all.all() : byAccount.all(accountId)).map(toRecord),
+    subscriptionIds: (): string[] => ids.all().map(({ id }) => String(id)),
     subscriptionsVersion: (): number => Number(mark.get(SUBSCRIPTIONS_VERSION)?.value ?? 0),
   }
 }

@@ -30,6 +30,7 @@ export function openSqliteJobs(options: { file: string }): JobsStore {
 
     getSubscription: async (id) => read.getSubscription(id),
     listSubscriptions: async (accountId) => read.listSubscriptions(accountId),
+    subscriptionIds: async () => read.subscriptionIds(),
     subscriptionsVersion: async () => read.subscriptionsVersion(),
     position: async () => read.position(),
     highestSeq: async () => read.highestSeq(),

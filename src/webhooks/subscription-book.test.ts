@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { testAddress } from '../../test/fakes/event-writer.ts'
+import { watchTurns } from '../../test/fakes/loop-hold.ts'
+import { silentLog } from '../../test/fakes/service.ts'
+import { openSqliteJobs } from '../store/sqlite/jobs.ts'
+import { createSubscriptionBook } from './subscription-book.ts'
+
+const SUBSCRIPTIONS = 120
+const ADDRESSES = 5_000
+/** All of them at once take far longer. */
+const MAX_HOLD_MS = 60
+
+test('subscriptions with very many addresses are read without holding the loop, and each is matched', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-book-'))
+  const store = openSqliteJobs({ file: join(folder, 'jobs.db') })
+  t.after(async () => {
+    await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const addresses = Array.from({ length: ADDRESSES }, (_, index) => testAddress(index))
+  for (let index = 0; index < SUBSCRIPTIONS; index++) {
+    const id = `wh_${index}`
+    const owned = { accountId: 'a', keyId: 'k', url: 'https://example.com', secret: 's', batch: false }
+    await store.createSubscription(
+      { ...owned, id, kinds: ['utxos_changed'], addresses, createdAtMs: index },
+      SUBSCRIPTIONS,
+    )
+  }
+  const book = createSubscriptionBook({ store, watch: () => () => {}, log: silentLog })
+  const stop = watchTurns()
+  assert.equal(await book.reload(), true)
+  const hold = stop()
+  assert.equal(book.activeCount, SUBSCRIPTIONS)
+  assert.equal([...book.match({ kind: 'utxos_changed', addresses: [testAddress(7)] })].length, SUBSCRIPTIONS)
+  t.diagnostic(`hold ${hold.toFixed(1)} ms`)
+  assert.ok(hold < MAX_HOLD_MS, `held for ${hold.toFixed(0)} ms`)
+  assert.equal(await book.reload(), false, 'nothing has changed since')
+  await store.deleteSubscription('wh_3')
+  assert.equal(await book.reload(), true)
+  assert.equal(book.activeCount, SUBSCRIPTIONS - 1)
+  assert.equal(book.all.has('wh_3'), false)
+})
