@@ -4,6 +4,7 @@ import type { Accounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
 import { Ledger } from './accounts/ledger.ts'
+import { createViewAllowances } from './accounts/view-allowance.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
 import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
@@ -191,10 +192,12 @@ async function startParts(
 
   secrets.keep()
 
+  const allowances = createViewAllowances({ store, clock })
   const gate = createGate<Services>({
     keys,
     ledger,
     idempotency: createIdempotency({ store, clock, box }),
+    allowances,
     slowDown,
     clock,
     log,
@@ -206,7 +209,7 @@ async function startParts(
   const routes = routesOf(ENDPOINTS)
   const { dashboard, sessionDoor, inviteOperator } = startDashboard({
     ...{ config, clock, log, version: deps.version, store, plans, accounts },
-    ...{ keys, gate, routes, services, coverage, box },
+    ...{ keys, gate, routes, services, coverage, box, allowances },
   })
   const http = await startHttp({
     host: config.host,

@@ -8,6 +8,7 @@ import { createPasswordResets } from '../accounts/password-reset.ts'
 import { createPeople } from '../accounts/people.ts'
 import type { PlanBook } from '../accounts/plans.ts'
 import { createSignInGuard } from '../accounts/sign-in-guard.ts'
+import type { ViewAllowances } from '../accounts/view-allowance.ts'
 import type { Services } from '../api/endpoints/services.ts'
 import { type PublishedRoute, routeFinder } from '../api/publish/router.ts'
 import type { Config } from '../config.ts'
@@ -49,6 +50,7 @@ export interface DashboardDeps {
   readonly version: string
   readonly keys: KeyRing
   readonly box: SecretBox
+  readonly allowances: ViewAllowances
   readonly gate: Gate<Services>
   readonly routes: readonly PublishedRoute<Services>[]
   readonly services: Partial<Record<Environment, Services>>
@@ -96,6 +98,10 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
     return its === undefined || observed === undefined ? [] : [() => statusView(its, observed)]
   })
   const view = viewOf(deps)
+  const allowanceOf = async (accountId: string) => {
+    const account = await accounts.get(accountId)
+    return deps.allowances.read(accountId, plans.get(account.plan))
+  }
   const session: SessionDeps = {
     people,
     resets,
@@ -120,7 +126,7 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
     ),
     routes: [
       ...sessionRoutes(session),
-      ...startRoutes({ session, view }),
+      ...startRoutes({ session, view, allowanceOf }),
       ...keyRoutes({ accountsOf }),
       ...usageRoutes({ accounts, clock }),
       ...statusRoutes({ statuses }),
@@ -171,14 +177,14 @@ function isOwnOrigin({ origin, host }: IncomingHttpHeaders): boolean {
   return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host
 }
 
-/** The service's endpoints as the signed-in account sees them: through the gate, without key and price. */
+/** The service's endpoints as the signed-in account sees them: through the gate, without a key. */
 function viewOf({ gate, routes, keys }: DashboardDeps): View {
   const find = routeFinder(routes)
-  return async (request, { accountId, environment }) => {
+  return async (request, { accountId, environment, ...options }) => {
     const found = find(request.method === 'HEAD' ? 'GET' : request.method, request.path)
     const viewer = found && (await keys.viewer(accountId, environment))
     if (found === undefined || viewer === undefined) return undefined
-    return gate.view({ ...request, pathParams: found.params }, found.route, viewer)
+    return gate.view({ ...request, pathParams: found.params }, found.route, viewer, options)
   }
 }
 

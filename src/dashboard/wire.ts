@@ -32,6 +32,13 @@ export interface StartView {
   environment: EnvironmentName
   /** `value` is the body of the view, JSON in text. */
   views: { path: string; price: number; value: string }[]
+  /** What may be looked at today for nothing, in credits, and what is left of it; null for a visitor. */
+  allowance: (AllowanceView & { used_up: boolean }) | null
+}
+
+export interface AllowanceView {
+  limit: number
+  remaining: number
 }
 
 export interface AccountView {

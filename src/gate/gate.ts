@@ -1,6 +1,7 @@
 import type { Idempotency } from '../accounts/idempotency.ts'
 import type { Credential, KeyRing } from '../accounts/key-ring.ts'
 import type { Ledger } from '../accounts/ledger.ts'
+import type { ViewAllowances } from '../accounts/view-allowance.ts'
 import { MAX_BODY_BYTES } from '../api/contract/endpoint.ts'
 import type { Environment } from '../core/environment.ts'
 import { ApiError, faultsError } from '../core/errors.ts'
@@ -35,6 +36,7 @@ export interface GateDeps<Services> {
   readonly keys: KeyRing
   readonly ledger: Ledger
   readonly idempotency: Idempotency
+  readonly allowances: ViewAllowances
   readonly slowDown: SlowDown
   readonly clock: Clock
   readonly log: Logger
@@ -50,10 +52,22 @@ export interface GateDeps<Services> {
 export interface Gate<Services> {
   handle(request: GateRequest, route: Route<Services>): GateReply | Promise<GateReply>
   /**
-   * The same rules for an account holder in the dashboard (a credential without a key), for nothing: neither
-   * charged nor counted. The header X-Credits-Price says what a key would pay.
+   * The same rules for an account holder in the dashboard (a credential without a key): for nothing within the
+   * account's allowance of the day, neither charged nor counted; beyond it at the price of a request. The header
+   * X-Credits-Price says what a key would pay. Nobody keeps the answer.
    */
-  view(request: GateRequest, route: Route<Services>, viewer: Credential): Promise<GateReply>
+  view(
+    request: GateRequest,
+    route: Route<Services>,
+    viewer: Credential,
+    options: ViewOptions,
+  ): Promise<GateReply>
+}
+
+export interface ViewOptions {
+  readonly maxRows: number
+  /** Refused (402) where the allowance does not pay for it, whatever credits there are. */
+  readonly freeOnly: boolean
 }
 
 const NO_PARAMS: string[] = []
@@ -131,14 +145,22 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     return task.dryRun ? meter.preview(task) : meter.pay(task)
   }
 
-  async function view(request: GateRequest, route: Route<Services>, viewer: Credential): Promise<GateReply> {
+  async function view(
+    asked: GateRequest,
+    route: Route<Services>,
+    viewer: Credential,
+    options: ViewOptions,
+  ): Promise<GateReply> {
+    // Whoever sends a tag has kept what is not to be kept.
+    const request = { ...asked, headers: { ...asked.headers, 'if-none-match': undefined } }
     try {
       const nowMs = clock.now()
       const { access, rateLimitError } = route.endpoint
       checkCredential(viewer, { nowMs, address: request.address, scope: access.scope })
       limitRate(viewer.rate, nowMs, rateLimitError)
       if (!ledger.isFresh(viewer.budgets, nowMs)) await ledger.refresh(viewer.budgets, nowMs)
-      return await meter.show(await admit(request, route, viewer, nowMs))
+      const task = await admit(request, route, viewer, nowMs)
+      return notKept(await meter.show({ ...task, ...options }))
     } catch (error) {
       const known = toApiError(error)
       if (known.kind === 'internal_error') {
@@ -306,6 +328,16 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   }
 
   return { handle, view }
+}
+
+/** A view depends on a cookie and is paid for each time: no cache may have it. */
+function notKept({ headers, sealedTag: _tag, ...reply }: GateReply): GateReply {
+  const kept: string[] = []
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i] ?? ''
+    if (name !== 'ETag' && name !== 'Cache-Control') kept.push(name, headers[i + 1] ?? '')
+  }
+  return { ...reply, headers: [...kept, 'Cache-Control', 'no-store'] }
 }
 
 function notRunning(environment: Environment): ApiError {

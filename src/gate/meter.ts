@@ -1,6 +1,7 @@
 import type { Idempotency, IdempotencyScope } from '../accounts/idempotency.ts'
 import type { Credential } from '../accounts/key-ring.ts'
 import type { Charge, Ledger } from '../accounts/ledger.ts'
+import type { ViewAllowance, ViewAllowances } from '../accounts/view-allowance.ts'
 import type { Answer, ListAnswer } from '../api/contract/endpoint.ts'
 import { ApiError } from '../core/errors.ts'
 import { createHeavySlots } from './heavy-slots.ts'
@@ -17,7 +18,7 @@ export interface Meter<Services> {
   payFor(task: Task<Services>, answer: Answer, rowLimit: number): GateReply | Promise<GateReply> | undefined
   /** Says what the answer would cost, for nothing. */
   preview(task: Task<Services>): Promise<GateReply>
-  /** The answer for nothing, with its price in a header. */
+  /** The answer for an account holder: within the day's allowance for nothing, beyond it for its price. */
   show(task: Task<Services>): Promise<GateReply>
   /** A POST with an idempotency key runs once; its answer is given again, for nothing. */
   payOnce(task: Task<Services>): GateReply | Promise<GateReply>
@@ -31,6 +32,7 @@ const MAX_PREVIEW_ROWS = 10_000
 export function createMeter<Services>(deps: {
   ledger: Ledger
   idempotency: Idempotency
+  allowances: ViewAllowances
   upgradeUrl: string
   /** Hears of every answer that was read, before it is paid for. */
   onAnswer: (task: Task<Services>, answer: Answer, rowLimit: number) => void
@@ -166,7 +168,7 @@ export function createMeter<Services>(deps: {
   function affordableRows(task: Task<Services>, mustPay: boolean): number {
     const { input, credential } = task
     const { cost } = task.route.endpoint
-    const capped = Math.min(askedRows(task), credential.plan.maxRowsPerRequest)
+    const capped = cappedRows(task)
     if (task.request.method === 'HEAD') return capped
     const balance = task.demand === undefined ? holds.free(credential.budgets) : remainingOf(credential)
     const least = cost.least(input)
@@ -199,6 +201,18 @@ export function createMeter<Services>(deps: {
     })
   }
 
+  async function charged(task: Task<Services>, left: ViewAllowance): Promise<GateReply> {
+    if (task.freeOnly) {
+      const text = "The day's allowance for views does not pay for this one."
+      throw new ApiError('credits_exhausted', text, { reason: 'allowance' })
+    }
+    const reply = await (task.route.endpoint.method === 'POST' ? payDemand(task) : pay(task))
+    const at = reply.headers.indexOf('X-Credits-Charged')
+    const paid = Number(reply.headers[at + 1] ?? 0)
+    reply.headers.push(...viewHeaders(left, { price: paid }))
+    return reply
+  }
+
   return {
     pay,
     payFor: (task, answer, rowLimit) =>
@@ -229,11 +243,19 @@ export function createMeter<Services>(deps: {
       return { status: 200, headers, body: JSON.stringify(value) }
     },
     async show(task) {
-      const rowLimit = Math.min(askedRows(task), task.credential.plan.maxRowsPerRequest)
-      const answer = await runTask(task, { rowLimit, dryRun: false, heavySlots: 0 })
-      const rendered = render(answer, task.format, task.route.endpoint.returns)
-      const unchanged = matchesEtag(task.request.headers['if-none-match'], rendered.etag)
-      return contentReply(answer, rendered, ['X-Credits-Price', String(priceOf(task, answer))], unchanged)
+      const { credential, route, input } = task
+      const { accountId, plan } = credential
+      const before = await deps.allowances.read(accountId, plan)
+      // What changes something is paid for as everywhere: the allowance is for looking.
+      const isLook = route.endpoint.method === 'GET'
+      if (!isLook || route.endpoint.cost.least(input) > before.remaining) return charged(task, before)
+      const answer = await runTask(task, { rowLimit: cappedRows(task), dryRun: false, heavySlots: 0 })
+      const price = task.request.method === 'HEAD' ? 0 : priceOf(task, answer)
+      const { taken, ...left } =
+        price === 0 ? { taken: true, ...before } : await deps.allowances.take(accountId, plan, price)
+      if (!taken) return charged(task, left)
+      const rendered = render(answer, task.format, route.endpoint.returns)
+      return contentReply(answer, rendered, viewHeaders(left, { price, charged: 0 }), false)
     },
     payOnce(task) {
       const key = task.request.headers['idempotency-key']
@@ -259,6 +281,25 @@ function rowsOf(answer: Answer): number {
 
 function askedRows<Services>({ input }: Task<Services>): number {
   return typeof input.limit === 'number' ? input.limit : Number.POSITIVE_INFINITY
+}
+
+/** Rows that the caller and the plan allow. */
+function cappedRows<Services>(task: Task<Services>): number {
+  const most = Math.min(task.credential.plan.maxRowsPerRequest, task.maxRows ?? Number.POSITIVE_INFINITY)
+  return Math.min(askedRows(task), most)
+}
+
+function viewHeaders(left: ViewAllowance, credits: { price: number; charged?: number }): HeaderList {
+  const { price, charged } = credits
+  return [
+    'X-Credits-Price',
+    String(price),
+    ...(charged === undefined ? [] : ['X-Credits-Charged', String(charged)]),
+    'X-View-Allowance',
+    String(left.limit),
+    'X-View-Allowance-Remaining',
+    String(left.remaining),
+  ]
 }
 
 function replyOf<Services>(

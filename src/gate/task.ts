@@ -20,6 +20,10 @@ export interface Task<Services> {
   readonly demand: Demand | undefined
   readonly format: Format
   readonly dryRun: boolean
+  /** Fewer rows than the plan allows, where somebody else says so. */
+  readonly maxRows?: number
+  /** Of a view: only what the allowance pays for. */
+  readonly freeOnly?: boolean
 }
 
 /** Runs the endpoint with at most that many rows. */

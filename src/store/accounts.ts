@@ -192,6 +192,16 @@ export interface AccountsStore {
   finishIdempotency(id: string, reply: StoredReply, maxBytesOfAccount: number): Promise<void>
   releaseIdempotency(id: string): Promise<void>
 
+  /** Credits' worth that was looked at in the dashboard on a day (`2026-03-14`). */
+  viewsOf(accountId: string, day: string): Promise<number>
+  /** Adds to it unless that would be more than the limit. */
+  takeView(view: {
+    accountId: string
+    day: string
+    credits: number
+    limit: number
+  }): Promise<{ taken: boolean; used: number }>
+
   readNote(name: string): Promise<string | undefined>
   /** Writes a note unless it exists; returns the one that stands. */
   writeNoteOnce(name: string, value: string): Promise<string>

@@ -133,11 +133,12 @@ test('whatever an operator can change leaves an entry, under the name of who did
   }
 })
 
-test('what the explorer reads costs nothing, tells its price, and obeys the plan', async () => {
+test('what the explorer reads is free within the allowance, tells its price, and obeys the plan', async () => {
   const person = await signedUp(service.url, 'fay@example.com')
   const page = await person.call('GET', 'view/test/v1/sources')
   assert.equal(page.status, 200, page.text)
   assert.equal(page.headers.get('x-credits-price'), '25')
+  assert.equal(page.headers.get('x-credits-charged'), '0')
   const fine = await person.call('GET', 'view/test/v1/candles?symbol=BTC&interval=1s')
   assert.equal(fine.status, 403, 'one-second bars need the business plan')
   for (const path of ['v1/transactions/00', 'v1/ws']) {

@@ -24,6 +24,8 @@ export const MARKET_PLANS = [
 
 export interface MarketService {
   readonly url: string
+  /** Makes the first operator. */
+  readonly operatorToken: string | undefined
   readonly folder: string
   /** The store of the test environment, opened beside the service as a recorder would. */
   readonly store: EnvironmentStore
@@ -66,6 +68,7 @@ export async function startMarketService(options: {
   }
   return {
     url: service.url,
+    operatorToken: service.operatorToken,
     folder,
     store,
     clock,

@@ -5,6 +5,7 @@ import { createIdempotency } from '../../src/accounts/idempotency.ts'
 import { KeyRing } from '../../src/accounts/key-ring.ts'
 import { Ledger } from '../../src/accounts/ledger.ts'
 import { planBook } from '../../src/accounts/plans.ts'
+import { createViewAllowances } from '../../src/accounts/view-allowance.ts'
 import type { AnyEndpoint } from '../../src/api/contract/endpoint.ts'
 import { startHttp } from '../../src/api/http/server.ts'
 import { checkDeclarations } from '../../src/api/publish/check.ts'
@@ -61,6 +62,7 @@ export async function startSmallService<Services>(options: {
     keys,
     ledger,
     idempotency: createIdempotency({ store, clock, box: createSecretBox(Buffer.alloc(32, 5)) }),
+    allowances: createViewAllowances({ store, clock }),
     slowDown: createSlowDown(clock),
     clock,
     log,

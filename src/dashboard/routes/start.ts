@@ -1,17 +1,23 @@
+import type { ViewAllowance } from '../../accounts/view-allowance.ts'
 import type { Environment } from '../../core/environment.ts'
 import { type DashboardReply, type DashboardRoute, json, openRoute, type RouteContext } from '../route.ts'
 import type { StartView } from '../wire.ts'
 import { currentSession, type SessionDeps } from './session.ts'
-import { READABLE, type View } from './view.ts'
+import { rowsShown, type View } from './view.ts'
 
 const MOST_VIEWS = 4
+const CREDITS_EXHAUSTED = 402
 
 /**
  * What a page needs first, in one answer that it can ask for before its code is there: the session, and for
  * somebody who is signed in the views that are named in the query. A view that fails is left out: the page
- * asks for it again where it can show why.
+ * asks for it again where it can show why. Nothing is charged here: nobody has asked for anything yet.
  */
-export function startRoutes(deps: { session: SessionDeps; view: View }): DashboardRoute[] {
+export function startRoutes(deps: {
+  session: SessionDeps
+  view: View
+  allowanceOf: (accountId: string) => Promise<ViewAllowance>
+}): DashboardRoute[] {
   return [
     openRoute('GET start', async ({ request, query }) => {
       const { view: session, accountId, headers } = await currentSession(deps.session, request)
@@ -26,7 +32,11 @@ export function startRoutes(deps: { session: SessionDeps; view: View }): Dashboa
       const answer: StartView = {
         session,
         environment: environment ?? 'test',
-        views: views.filter((view) => view !== undefined),
+        views: views.filter((view) => typeof view === 'object'),
+        allowance:
+          accountId === undefined
+            ? null
+            : { ...(await deps.allowanceOf(accountId)), used_up: views.includes('allowance used') },
       }
       return json(answer, 200, headers)
     }),
@@ -38,10 +48,12 @@ async function viewed(
   request: RouteContext['request'],
   target: string,
   as: { accountId: string; environment: Environment },
-): Promise<StartView['views'][number] | undefined> {
+): Promise<StartView['views'][number] | 'allowance used' | undefined> {
   const [path = '', search = ''] = target.split('?')
-  if (!READABLE.test(path)) return undefined
-  const reply = await view({ ...request, path, search }, as)
+  const maxRows = rowsShown(path)
+  if (maxRows === undefined) return undefined
+  const reply = await view({ ...request, path, search }, { ...as, maxRows, freeOnly: true })
+  if (reply?.status === CREDITS_EXHAUSTED) return 'allowance used'
   if (reply === undefined || reply.status !== 200) return undefined
   return { path: target, price: Number(headerOf(reply, 'X-Credits-Price') ?? 0), value: textOf(reply) }
 }

@@ -12,25 +12,44 @@ import {
 /**
  * The explorer and the webhooks page call the service's own endpoints, through the gate, as the account that
  * is signed in: `…/view/{environment}/v1/candles?…` is `GET /v1/candles?…`. Validation, plan rules and
- * ownership are therefore those of the API; only key and price fall away.
+ * ownership are therefore those of the API; only the key falls away, and within the day's allowance the price.
  */
 export type View = (
   request: DashboardRequest,
-  as: { accountId: string; environment: Environment },
+  as: { accountId: string; environment: Environment; maxRows: number; freeOnly: boolean },
 ) => Promise<DashboardReply | undefined>
 
-export const READABLE =
-  /^\/v1\/(candles|funding|open-interest|trades|flow|liquidations|snapshots(\/at)?|markets(\/[^/]+)?|symbols|sources|limits|webhooks(\/\w+\/deliveries)?)$/
+/** What the page reads, and how many rows of it at most: one chart, one list, one table. */
+const READABLE: readonly (readonly [path: RegExp, maxRows: number])[] = [
+  [/^\/v1\/candles$/, 500],
+  [/^\/v1\/funding$/, 200],
+  [/^\/v1\/snapshots$/, 1_000],
+  [/^\/v1\/snapshots\/at$/, 1],
+  [/^\/v1\/markets$/, 500],
+  [/^\/v1\/markets\/[^/]+$/, 1],
+  [/^\/v1\/(symbols|sources|limits)$/, 1],
+  [/^\/v1\/webhooks$/, 1_000],
+  [/^\/v1\/webhooks\/\w+\/deliveries$/, 100],
+]
 const WRITABLE = /^\/v1\/webhooks(\/\w+(\/(test|rotate|replay))?)?$/
+
+/** How many rows of it are shown at most; undefined for what the page does not read. */
+export function rowsShown(path: string): number | undefined {
+  return READABLE.find(([pattern]) => pattern.test(path))?.[1]
+}
 
 export function viewRoutes(deps: { view: View }): DashboardRoute[] {
   const run = async (context: SignedIn): Promise<DashboardReply> => {
     const environment = ENVIRONMENTS.find((name) => name === context.params.environment)
     const path = `/v1/${context.params.path ?? ''}`
     const { request, accountId } = context
-    const isOpen = (request.method === 'GET' ? READABLE : WRITABLE).test(path)
-    if (environment !== undefined && isOpen) {
-      const reply = await deps.view({ ...request, path }, { accountId, environment })
+    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    const maxRows = isRead ? rowsShown(path) : WRITABLE.test(path) ? 1 : undefined
+    if (environment !== undefined && maxRows !== undefined) {
+      const reply = await deps.view(
+        { ...request, path },
+        { accountId, environment, maxRows, freeOnly: false },
+      )
       if (reply !== undefined) return reply
     }
     throw new DashboardError(404, 'not_found', 'There is no such view.')

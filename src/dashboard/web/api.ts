@@ -1,4 +1,4 @@
-import type { EnvironmentName, SessionView, StartView } from '../wire.ts'
+import type { AllowanceView, EnvironmentName, SessionView, StartView } from '../wire.ts'
 import { START_CALL } from './explorer/paths.ts'
 
 /** Calls of the dashboard's own API. Every change carries the CSRF token of the session. */
@@ -75,6 +75,53 @@ export interface Viewed<T> {
   price: number
 }
 
+/** Views that have a price. */
+const PRICED = /^\/v1\/(candles|funding|snapshots|markets|sources)/
+const PAYS_KEY = 'tapeline-pay-for-views'
+const today = () => new Date().toISOString().slice(0, 10)
+
+let left: AllowanceView | null = null
+let isUsedUp = false
+let onAllowance: () => void = () => {}
+
+/** Whether somebody has agreed, in this tab and today, that views are paid for. */
+const isPaying = () => sessionStorage.getItem(PAYS_KEY) === today()
+
+/** What is left of the day's free views; null before the first. */
+export function allowance(): (AllowanceView & { isUsedUp: boolean; isPaying: boolean }) | null {
+  return left && { ...left, isUsedUp: isUsedUp && !isPaying(), isPaying: isUsedUp && isPaying() }
+}
+
+export function whenAllowanceChanges(handler: () => void): () => void {
+  onAllowance = handler
+  return () => {
+    onAllowance = () => {}
+  }
+}
+
+export function payForViews(): void {
+  sessionStorage.setItem(PAYS_KEY, today())
+  location.reload()
+}
+
+/** A page that refreshes by itself must not spend credits that nobody asked it to spend. */
+function mustAgree(path: string): boolean {
+  return isUsedUp && !isPaying() && PRICED.test(path)
+}
+
+function noteAllowance({ headers }: Response): void {
+  const limit = headers.get('X-View-Allowance')
+  if (limit === null) return
+  const before = JSON.stringify(allowance())
+  left = { limit: Number(limit), remaining: Number(headers.get('X-View-Allowance-Remaining')) }
+  const charged = Number(headers.get('X-Credits-Charged'))
+  const price = Number(headers.get('X-Credits-Price'))
+  // One that is charged has found the allowance too small; one that is free and priced has not.
+  if (charged > 0) isUsedUp = true
+  else if (price > 0) isUsedUp = left.remaining < price
+  if (JSON.stringify(allowance()) !== before) onAllowance()
+}
+
 /** Answers that came before the view that shows them was there; each is used once. */
 const ahead = new Map<string, Promise<Viewed<unknown>>>()
 
@@ -90,14 +137,20 @@ export async function view<T>(
     ahead.delete(name)
     return early as Promise<Viewed<T>>
   }
+  if (change === undefined && mustAgree(path)) {
+    throw new CallError(402, 'allowance_used', 'Today’s free views are used up.')
+  }
   const response = await send(change?.method ?? 'GET', name, change?.body)
+  if (change === undefined) noteAllowance(response)
   return { value: (await response.json()) as T, price: Number(response.headers.get('X-Credits-Price') ?? 0) }
 }
 
 /** The session, and the first chart with it: the page's head has asked for this before its code was there. */
 export async function callStart(): Promise<SessionView> {
-  const { session, environment, views } = await call<StartView>('GET', START_CALL)
+  const { session, environment, views, allowance: given } = await call<StartView>('GET', START_CALL)
   take(session)
+  left = given
+  isUsedUp = given?.used_up ?? false
   for (const { path, price, value } of views) {
     const early = { value: JSON.parse(value) as unknown, price }
     ahead.set(`view/${environment}${path}`, Promise.resolve(early))

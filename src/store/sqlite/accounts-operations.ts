@@ -3,6 +3,7 @@ import type { BudgetRef, BudgetState, UsageQuery, UsageRow } from '../accounts.t
 import { idempotencyWriters } from './accounts-idempotency.ts'
 import { accountWriters } from './accounts-records.ts'
 import { settler } from './accounts-settle.ts'
+import { viewWriters } from './accounts-views.ts'
 import { billingWriters } from './billing-records.ts'
 import { userWriters } from './users-records.ts'
 
@@ -21,6 +22,7 @@ export function accountsOperations(db: DatabaseSync) {
     ...idempotencyWriters(db),
     ...userWriters(db),
     ...billingWriters(db),
+    ...viewWriters(db),
     settle: settler(db),
     pruneLedger: (beforeMs: number) => Number(prune.run(beforeMs).changes),
     writeNoteOnce: (name: string, value: string) => {

@@ -9,6 +9,7 @@ import { PRUNED_AT_ONCE, usageReaders } from './accounts-operations.ts'
 import { accountReaders } from './accounts-records.ts'
 import { ACCOUNTS_MIGRATIONS } from './accounts-schema.ts'
 import type { OperationReply, OperationRequest } from './accounts-thread.ts'
+import { viewReaders } from './accounts-views.ts'
 import { billingReaders } from './billing-records.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
@@ -27,7 +28,13 @@ export function openSqliteAccounts(options: {
 }): AccountsStore & UsersStore & BillingStore {
   const db = openDatabase({ file: options.file })
   migrate(db, 'accounts', ACCOUNTS_MIGRATIONS)
-  const read = { ...accountReaders(db), ...usageReaders(db), ...userReaders(db), ...billingReaders(db) }
+  const read = {
+    ...accountReaders(db),
+    ...usageReaders(db),
+    ...userReaders(db),
+    ...billingReaders(db),
+    ...viewReaders(db),
+  }
   const writer = startWriter(options.file)
 
   return {
@@ -50,6 +57,7 @@ export function openSqliteAccounts(options: {
     finishIdempotency: (...args) => writer.call('finishIdempotency', args),
     releaseIdempotency: (...args) => writer.call('releaseIdempotency', args),
     writeNoteOnce: (...args) => writer.call('writeNoteOnce', args),
+    takeView: (...args) => writer.call('takeView', args),
 
     createUser: (...args) => writer.call('createUser', args),
     setPassword: (...args) => writer.call('setPassword', args),
@@ -73,6 +81,7 @@ export function openSqliteAccounts(options: {
     budget: async (ref) => read.budget(ref),
     usage: async (query) => read.usage(query),
     readNote: async (name) => read.readNote(name),
+    viewsOf: async (...args) => read.viewsOf(...args),
     getUser: async (...args) => read.getUser(...args),
     findUser: async (...args) => read.findUser(...args),
     listUsers: async (...args) => read.listUsers(...args),

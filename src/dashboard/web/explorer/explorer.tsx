@@ -4,6 +4,7 @@ import { hashOf } from '../navigate.ts'
 import { useSession } from '../session.ts'
 import { IdleNote } from '../ui/idle-note.tsx'
 import { Card, Empty, Page, Problem, Select } from '../ui/parts.tsx'
+import { Allowance } from './allowance.tsx'
 import { Books } from './books.tsx'
 import { Candles } from './candles.tsx'
 import { Events } from './events.tsx'
@@ -44,7 +45,7 @@ export function Explorer({ path }: { path: string }) {
   return (
     <Page
       title="Explorer"
-      lead="The data itself, as your keys get it. Looking is free; the price is what a key would pay."
+      lead="The data itself, as your keys get it. The price is what a key would pay."
       actions={
         tab !== 'events' && (
           <Select
@@ -64,6 +65,7 @@ export function Explorer({ path }: { path: string }) {
         ))}
       </nav>
       <IdleNote part={tab === 'events' ? 'chain' : 'market'} />
+      <Allowance />
       {(tab === 'candles' || tab === 'books') &&
         (opened !== undefined && market === undefined ? (
           <MarketDoor opened={opened} />

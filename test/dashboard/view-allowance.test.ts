@@ -1,0 +1,198 @@
+/** What the dashboard shows for nothing has an end, each day and for each account; beyond it the API's prices hold. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { StartView, UsageView } from '../../src/dashboard/wire.ts'
+import { type MarketService, startMarketService } from '../fakes/market-service.ts'
+import { DAY, FINAL, fillWorld, iso, NOW } from '../fakes/market-world.ts'
+import { openPage, skip, startBrowser } from './browser.ts'
+import { type ApiAnswer, PASSWORD, Session, signedUp, visit } from './session.ts'
+
+/** A thirtieth of the free plan's million. */
+const LIMIT = 33_333
+const RANGE = `start=${iso(FINAL - 6 * DAY)}&end=${iso(FINAL)}`
+const PAGE = `view/test/v1/candles?symbol=BTC&source=cexa&interval=1h&${RANGE}&limit=100`
+const PRICE = 50 + 3 * 100
+
+let service: MarketService
+before(async () => {
+  service = await startMarketService({ nowMs: NOW, fill: fillWorld })
+})
+after(() => service.stop())
+
+const number = (answer: ApiAnswer<unknown>, name: string) => Number(answer.headers.get(name))
+
+async function useUp(session: Session): Promise<ApiAnswer<unknown>> {
+  for (;;) {
+    const answer = await session.call<unknown>('GET', PAGE)
+    assert.equal(answer.status, 200, answer.text.slice(0, 200))
+    if (number(answer, 'x-credits-charged') > 0) return answer
+  }
+}
+
+async function balanceOf(session: Session): Promise<number> {
+  const { json } = await session.call<UsageView>('GET', 'usage')
+  return json.balances.find(({ environment }) => environment === 'test')?.used ?? -1
+}
+
+test('views are free up to the allowance, then charged to the account like requests, and 402 without credits', async () => {
+  const ann = await signedUp(service.url, 'ann@example.com')
+  let free = 0
+  let answer = await ann.call<unknown>('GET', PAGE)
+  for (; number(answer, 'x-credits-charged') === 0; answer = await ann.call('GET', PAGE)) {
+    assert.equal(answer.status, 200)
+    assert.equal(number(answer, 'x-credits-price'), PRICE)
+    free += PRICE
+    assert.equal(number(answer, 'x-view-allowance'), LIMIT)
+    assert.equal(number(answer, 'x-view-allowance-remaining'), LIMIT - free)
+  }
+  assert.equal(free, Math.floor(LIMIT / PRICE) * PRICE)
+  assert.equal(number(answer, 'x-credits-charged'), PRICE)
+  assert.equal(number(answer, 'x-credits-remaining'), 1_000_000 - PRICE)
+  const cheap = await ann.call('GET', 'view/test/v1/sources')
+  assert.equal(number(cheap, 'x-credits-charged'), 0, 'what is left pays for something smaller')
+
+  const account = await ann.accountId()
+  const boss = await operatorOf(service)
+  const set = await boss.call('POST', `operator/accounts/${account}/credits`, { remaining: 0 })
+  assert.equal(set.status, 200, set.text)
+  const refusedAt = Date.now() + 5_000
+  let refused = await ann.call('GET', PAGE)
+  while (refused.status === 200 && Date.now() < refusedAt) refused = await ann.call('GET', PAGE)
+  assert.equal(refused.status, 402)
+  assert.equal(refused.json.error, 'credits_exhausted')
+  assert.equal((await ann.call('GET', 'view/test/v1/limits')).status, 200, 'what costs nothing still works')
+  const usage = await ann.call<UsageView>('GET', 'usage')
+  assert.ok(usage.json.rows.some((row) => row.key_id === 'dashboard' && row.credits >= PRICE))
+})
+
+async function operatorOf({ url, operatorToken }: MarketService): Promise<Session> {
+  const session = await visit(url)
+  const body = { token: operatorToken, email: 'op@example.com', password: PASSWORD }
+  assert.equal((await session.enter('welcome', body)).status, 200)
+  return session
+}
+
+test('all sessions of an account share one allowance, also over a restart; the next day has a new one', async () => {
+  const first = await signedUp(service.url, 'bob@example.com')
+  await useUp(first)
+  const second = await visit(service.url)
+  await second.enter('sign-in', { email: 'bob@example.com', password: PASSWORD })
+  assert.equal(number(await second.call('GET', PAGE), 'x-credits-charged'), PRICE)
+  const view = encodeURIComponent(PAGE.replace('view/test', ''))
+  const before = await balanceOf(second)
+  const start = await second.call<StartView>('GET', `start?view=${view}`)
+  assert.deepEqual(start.json.views, [], 'what nobody asked for is not charged')
+  assert.equal(start.json.allowance?.used_up, true)
+  assert.equal(start.json.allowance?.limit, LIMIT)
+  assert.ok((start.json.allowance?.remaining ?? LIMIT) < PRICE)
+
+  assert.equal(await balanceOf(second), before)
+
+  await service.stop({ keep: true })
+  service = await startMarketService({ nowMs: NOW, folder: service.folder })
+  const again = new Session(service.url)
+  again.cookie = second.cookie
+  again.csrf = second.csrf
+  assert.equal(number(await again.call('GET', PAGE), 'x-credits-charged'), PRICE)
+  service.clock.set(NOW + DAY)
+  const tomorrow = await again.call('GET', PAGE)
+  assert.equal(number(tomorrow, 'x-credits-charged'), 0)
+  assert.equal(number(tomorrow, 'x-view-allowance-remaining'), LIMIT - PRICE)
+  service.clock.set(NOW)
+})
+
+test('views at the same time take no more than the allowance', async () => {
+  const cleo = await signedUp(service.url, 'cleo@example.com')
+  const answers = await Promise.all(Array.from({ length: 120 }, () => cleo.call<unknown>('GET', PAGE)))
+  for (const answer of answers) assert.equal(answer.status, 200, answer.text.slice(0, 200))
+  const free = answers.filter((answer) => number(answer, 'x-credits-charged') === 0)
+  assert.equal(free.length, Math.floor(LIMIT / PRICE))
+  const spent = (120 - free.length) * PRICE
+  const endMs = Date.now() + 5_000
+  while ((await balanceOf(cleo)) !== spent && Date.now() < endMs) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  assert.equal(await balanceOf(cleo), spent)
+})
+
+test('no view is kept by any cache, has a tag, or has more rows than the explorer shows', async () => {
+  const dora = await signedUp(service.url, 'dora@example.com')
+  const boss = await visit(service.url)
+  await boss.enter('sign-in', { email: 'op@example.com', password: PASSWORD })
+  await boss.call('POST', `operator/accounts/${await dora.accountId()}/plan`, { plan: 'enterprise' })
+  const wide = `view/test/v1/candles?symbol=BTC&source=cexa&interval=1h&start=${iso(FINAL - 30 * DAY)}&end=${iso(FINAL)}&limit=10000`
+  await untilRows(dora, wide)
+  const page = await dora.call<{ data: unknown[] }>('GET', wide, undefined, { 'If-None-Match': '*' })
+  assert.equal(page.status, 200)
+  assert.equal(page.json.data.length, 500)
+  for (const answer of [page, await dora.call('GET', 'view/test/v1/sources')]) {
+    assert.equal(answer.headers.get('cache-control'), 'no-store')
+    assert.equal(answer.headers.get('etag'), null)
+    assert.match(answer.headers.get('vary') ?? '', /\bCookie\b/)
+  }
+  for (const path of [
+    'trades?symbol=BTC',
+    'flow?symbol=BTC',
+    'ticker?symbol=BTC',
+    'liquidations',
+    'open-interest',
+  ]) {
+    assert.equal((await dora.call('GET', `view/test/v1/${path}`)).status, 404, path)
+  }
+})
+
+/** The new plan is there within a moment. */
+async function untilRows(session: Session, path: string): Promise<void> {
+  const endMs = Date.now() + 5_000
+  while (Date.now() < endMs) {
+    const { status, json } = await session.call<{ data?: unknown[] }>('GET', path)
+    if (status === 200 && (json.data?.length ?? 0) > 100) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+test('what changes something is charged as everywhere, whatever is left of the allowance', async () => {
+  const fay = await signedUp(service.url, 'fay@example.com')
+  const boss = await visit(service.url)
+  await boss.enter('sign-in', { email: 'op@example.com', password: PASSWORD })
+  const account = await fay.accountId()
+  await boss.call('POST', `operator/accounts/${account}/plan`, { plan: 'developer' })
+  const create = () =>
+    fay.call('POST', 'view/test/v1/webhooks', { url: 'https://93.184.216.34/', kinds: ['block_added'] })
+  const made = await create()
+  assert.equal(made.status, 201, made.text)
+  assert.equal(number(made, 'x-credits-charged'), 10)
+  await boss.call('POST', `operator/accounts/${account}/credits`, { remaining: 0 })
+  const endMs = Date.now() + 5_000
+  let refused = await create()
+  while (refused.status !== 402 && Date.now() < endMs) refused = await create()
+  assert.equal(refused.json.error, 'credits_exhausted')
+  assert.equal((await fay.call('GET', 'view/test/v1/webhooks')).status, 200)
+})
+
+test('the page shows what is left, and asks before it spends credits', { skip }, async (t) => {
+  const gus = await signedUp(service.url, 'gus@example.com')
+  const browser = await startBrowser()
+  t.after(() => browser.close())
+  const { page } = await openPage(browser, service.url)
+  await page.goto('/#/sign-in')
+  await page.getByLabel('E-mail').fill('gus@example.com')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('link', { name: 'Keys' }).waitFor()
+  await page.goto('/#/explorer')
+  await page.getByText(/Looking is free: [\d,]+ of 33,333 credits/).waitFor()
+
+  await useUp(gus)
+  const spent = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    return balanceOf(gus)
+  }
+  const before = await spent()
+  await page.reload()
+  await page.getByRole('button', { name: 'Go on and pay' }).waitFor()
+  assert.equal(await spent(), before, 'nothing is charged before somebody agrees')
+  await page.getByRole('button', { name: 'Go on and pay' }).click()
+  await page.getByText('Views cost credits now').waitFor()
+  assert.ok((await spent()) > before)
+})
