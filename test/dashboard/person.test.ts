@@ -71,7 +71,9 @@ describe('a person with the dashboard', { skip }, () => {
     await button('Create webhook').click()
     const url = page.getByLabel('Receiver')
     const make = () => inDialog('Create webhook').click()
-    await wrong(() => url.fill('ftp://example.com/'), /url must be an absolute/, make)
+    await wrong(() => url.fill('ftp://example.com/'), /at least one kind of event/, make)
+    await page.getByRole('checkbox', { name: 'block_added' }).check()
+    await wrong(async () => {}, /url must be an absolute/, make)
     await wrong(() => url.fill('https://me:pw@example.com/'), /url must carry no user name/, make)
     await url.fill('http://127.0.0.1:9999/hook')
     await wrong(

@@ -108,4 +108,19 @@ describe('the form of a webhook', { skip }, () => {
       .getByText(/^Test event failed: (?!HTTP).+ in \d+ ms$/)
       .waitFor()
   })
+
+  test('a plan is shown with both of its names, also where it is the one that has webhooks', async () => {
+    await page.goto('/#/account')
+    await page.reload()
+    await page.locator('.badge.plan').getByText('developer (pro)', { exact: true }).waitFor()
+    await page.locator('.stat', { hasText: 'Plan' }).getByText('developer (pro)', { exact: true }).waitFor()
+    const [account] = (await service.parts.accounts.list()).filter(
+      ({ email }) => email === 'hooks@example.com',
+    )
+    await service.parts.accounts.setPlan(account?.id ?? '', 'free')
+    await page.goto('about:blank')
+    await page.goto('/#/webhooks')
+    await page.locator('.badge.plan').getByText('free', { exact: true }).waitFor()
+    await page.getByText('Webhooks come with the developer (pro) plan').waitFor()
+  })
 })

@@ -51,8 +51,14 @@ export function WebhookForm(props: { webhook?: Webhook; onSaved: (saved: WithSec
         <legend>Events</legend>
         {KINDS.map((kind) => (
           <label key={kind} class="check">
-            <input type="checkbox" checked={kinds.includes(kind)} onChange={() => toggle(kind)} />
-            <span>
+            <input
+              type="checkbox"
+              aria-label={kind}
+              aria-describedby={`about-${kind}`}
+              checked={kinds.includes(kind)}
+              onChange={() => toggle(kind)}
+            />
+            <span id={`about-${kind}`}>
               <code>{kind}</code>
               <small class="muted">{KIND_INFO[kind].text}</small>
               <small class="expected" data-testid={`expected ${kind}`}>

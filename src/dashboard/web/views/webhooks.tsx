@@ -28,7 +28,12 @@ export type WithSecret = { id: string; secret: string }
 
 export function Webhooks() {
   const { environment, session } = useSession()
-  const list = useLoad(() => view<{ webhooks: Webhook[] }>(environment, '/v1/webhooks'), [environment], 3_000)
+  const hasWebhooks = session.plan?.webhooks !== 0
+  const list = useLoad(
+    async () => (hasWebhooks ? view<{ webhooks: Webhook[] }>(environment, '/v1/webhooks') : undefined),
+    [environment, hasWebhooks],
+    hasWebhooks ? 3_000 : 0,
+  )
   const [creating, setCreating] = useState(false)
   const [secret, setSecret] = useState<string>()
   const [openId, setOpenId] = useState<string>()
@@ -42,15 +47,15 @@ export function Webhooks() {
         <button
           type="button"
           class="button primary"
-          disabled={session.plan?.webhooks === 0}
+          disabled={!hasWebhooks}
           onClick={() => setCreating(true)}
         >
           Create webhook
         </button>
       }
     >
-      <Problem text={session.plan?.webhooks === 0 ? undefined : list.error} />
-      {session.plan?.webhooks === 0 && (
+      <Problem text={list.error} />
+      {!hasWebhooks && (
         <Empty>
           <strong>
             {session.webhook_plan === null
@@ -107,7 +112,7 @@ export function Webhooks() {
           </table>
         </Card>
       )}
-      {session.plan?.webhooks !== 0 && <ApiCall path="/v1/webhooks" price={list.value?.price} />}
+      {hasWebhooks && <ApiCall path="/v1/webhooks" price={list.value?.price} />}
       {creating && (
         <Dialog title="Create a webhook" onClose={() => setCreating(false)} wide>
           <WebhookForm
