@@ -12,6 +12,7 @@ import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { DataObservation, TradeObservation } from '../venues/observation.ts'
 import type { Venue } from '../venues/venue.ts'
+import { restWhileBusy } from './backfill-pace.ts'
 import { closeLeftBars } from './close-left-bars.ts'
 import { withReferences, withVolume } from './fill-market.ts'
 import { finalizeMarkets } from './finalize-markets.ts'
@@ -171,6 +172,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         const { series } = store
         const recordedFromMs = await recordedFrom
         const about = { plan, recorder, series, venue: parts.venue, recordedFromMs, signal }
+        await restWhileBusy(signal)
         await recallMarket({ ...about, settledMs: await settledMs, nowMs: clock.now() })
         kept.isRecalled = true
       } catch (error) {

@@ -16,6 +16,7 @@ import type { CoverageStore, Span } from '../store/coverage.ts'
 import type { KlineObservation } from '../venues/observation.ts'
 import type { HistoryPage, TimeRange } from '../venues/venue.ts'
 import { askFunding, askOpenInterest, settle } from './ask-derivatives.ts'
+import { restWhileBusy } from './backfill-pace.ts'
 import { type Bar, barOfKline } from './bar.ts'
 import { candleOf } from './candle-row.ts'
 import { advanceAround, checkBars, checkFlow, refuseRolled } from './check-bars.ts'
@@ -82,6 +83,7 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillPro
     await Promise.all(
       options.targets.map(async (target) => {
         for (const chunk of chunks.filter((each) => each.target === target)) {
+          await restWhileBusy(target.parts.signal).catch(() => {})
           if (target.parts.signal.aborted) return
           if (await fillPatiently(chunk, options.log)) progress.done += 1
           else progress.failed += 1

@@ -14,6 +14,9 @@ export function stepBack(level: number): void {
   }
 }
 
-/** Recording waits a little rather than a caller; the simulated world waits for both. */
+/**
+ * Recording waits a little rather than a caller. The simulated world waits as long as its recorders do and no longer,
+ * or a busy machine would make its venues look dead.
+ */
 export const BEHIND_CALLERS = 5
-export const BEHIND_RECORDING = 10
+export const BEHIND_RECORDING = 5

@@ -8,6 +8,18 @@ export interface Asker {
   readonly deadLetters: DeadLetters
 }
 
+/** The same questions as part of a walk through the past: those of the live side go first. */
+export function inBackground(asker: Asker): Asker {
+  const { pager, deadLetters } = asker
+  return {
+    deadLetters,
+    pager: {
+      ask: (question, signal) => pager.ask({ ...question, isBackground: true }, signal),
+      stats: () => pager.stats(),
+    },
+  }
+}
+
 export async function askTyped<T>(
   asker: Asker,
   question: Question,

@@ -4,6 +4,7 @@
  */
 import type { Source } from '../core/source.ts'
 import type { Clock } from '../kit/clock.ts'
+import { afterReading } from '../kit/reading-time.ts'
 import { type Channel, channelKey } from './channel.ts'
 import { createChannelWatch } from './channel-watch.ts'
 import type { Companion } from './companion.ts'
@@ -176,7 +177,11 @@ export function startFeed(options: FeedOptions): LiveSession {
     const stepMs = Math.min(500, limits.longestPauseMs / 4, watch.shortestSilenceMs() / 4)
     while (!signal.aborted) {
       await clock.sleep(stepMs, signal)
+      await afterReading()
       const now = clock.now()
+      for (const { route } of lines)
+        if (route.expectsData?.() === false)
+          for (const channel of route.channels) watch.restart(channelKey(channel), now)
       if (queue.paused) {
         if (now - pausedSinceMs > limits.longestPauseMs)
           for (const line of lines) line.cut('consumer too slow')

@@ -8,6 +8,7 @@
  */
 import type { RawData, WebSocket } from 'ws'
 import type { Clock } from '../kit/clock.ts'
+import { afterReading, sleepReading } from '../kit/reading-time.ts'
 import { type Channel, channelKey } from './channel.ts'
 import { type FeedProtocol, type FrameOutcome, refused } from './frame.ts'
 import type { Dial } from './venue.ts'
@@ -18,6 +19,8 @@ export interface Route {
   readonly channels: readonly Channel[]
   /** Subscription frames, sent in order after the opening; read anew at every opening. */
   readonly greeting: readonly string[]
+  /** Whether anything is subscribed: until then silence is no fault. Left out: from the opening on. */
+  readonly expectsData?: () => boolean
   /** Of the upgrade request, made anew at every dialling. */
   readonly headers?: () => Readonly<Record<string, string>>
 }
@@ -123,14 +126,20 @@ export function openLink(options: {
     const stepMs = Math.min(1_000, ...spans.filter((span) => span != null).map((span) => span / 4))
     for (;;) {
       await clock.sleep(stepMs, life.signal)
+      await afterReading()
+      if (life.signal.aborted) return
       if (paused) continue
       const now = clock.now()
+      if (route.expectsData?.() === false) lastDataMs = now
       if (now - lastTrafficMs > limits.trafficSilenceMs) return cut('no traffic')
       if (limits.dataSilenceMs !== null && now - lastDataMs > limits.dataSilenceMs) return cut('no data')
       const beat = protocol.heartbeat
       if (beat === null) continue
+      const isLate = pingPending && beat.answerWithinMs !== null && now - lastPingMs > beat.answerWithinMs
+      // A socket that talks is alive, though its answer may stand far behind in the row: it is asked again.
+      if (isLate && lastTrafficMs > lastPingMs) pingPending = false
+      else if (isLate) return cut('no pong')
       const isAnswered = beat.answerWithinMs === null || !pingPending
-      if (!isAnswered && now - lastPingMs > (beat.answerWithinMs ?? 0)) return cut('no pong')
       if (isAnswered && now - lastPingMs >= beat.everyMs) {
         pingPending = true
         lastPingMs = now
@@ -140,7 +149,7 @@ export function openLink(options: {
   }
 
   async function openWithin(): Promise<void> {
-    await clock.sleep(limits.openWithinMs, life.signal)
+    await sleepReading(clock, limits.openWithinMs, life.signal)
     if (!isOpen) cut('no answer while opening')
   }
 

@@ -8,7 +8,9 @@
  * A limit or a ban stops every question of this pager, not only the one that met it.
  */
 import { type BackoffPolicy, backoffMs } from '../kit/backoff.ts'
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, systemClock } from '../kit/clock.ts'
+import { sleepReading } from '../kit/reading-time.ts'
+import { createTurns } from './ask-turns.ts'
 import { classifyReply } from './classify-reply.ts'
 import type { Fetch } from './venue.ts'
 import { type Budget, createWeightBudget } from './weight-budget.ts'
@@ -77,6 +79,8 @@ export interface PagerStats {
   readonly halts: number
   readonly haltedUntilMs: number
   readonly used: Readonly<Record<string, number>>
+  /** How long, in real time, the oldest question that is under way has been waiting for its answer. */
+  readonly waitingMs: number
 }
 
 export function createPager(options: {
@@ -96,8 +100,9 @@ export function createPager(options: {
   const firstPool = Object.keys(options.budgets)[0]
   const counts = { asked: 0, retried: 0, halts: 0 }
   let haltedUntilMs = 0
-  let inFlight = 0
-  const turns: (() => void)[] = []
+  /** Since when each question has been asked; the oldest first. */
+  const underWay = new Map<symbol, number>()
+  const turns = createTurns(limits.inFlight)
 
   async function ask(question: Question, signal: AbortSignal): Promise<Answer> {
     const poolName = question.pool ?? firstPool ?? ''
@@ -108,11 +113,14 @@ export function createPager(options: {
       if (attempt > 0) counts.retried += 1
       // Room in the budget is waited for outside of the turn: a walk through the past must not hold up the live.
       await waitForHalt(signal)
-      await pool.take(question.weight, signal, question.isBackground === true ? BACKGROUND_SHARE : 1)
-      const reply = await inTurn(async () => {
-        await waitForHalt(signal)
-        return askOnce(question, signal)
-      }).finally(() => pool.settle(question.weight))
+      const isBackground = question.isBackground === true
+      await pool.take(question.weight, signal, isBackground ? BACKGROUND_SHARE : 1)
+      const reply = await turns
+        .run(isBackground, async () => {
+          await waitForHalt(signal)
+          return askOnce(question, signal)
+        })
+        .finally(() => pool.settle(question.weight))
       if ('fault' in reply) {
         fault = reply.fault
         await clock.sleep(backoffMs(limits.backoff, attempt, options.random), signal)
@@ -150,18 +158,6 @@ export function createPager(options: {
     }
   }
 
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (inFlight < limits.inFlight) inFlight += 1
-    else await new Promise<void>((resolve) => turns.push(resolve))
-    try {
-      return await work()
-    } finally {
-      const next = turns.shift()
-      if (next === undefined) inFlight -= 1
-      else next()
-    }
-  }
-
   interface Reply {
     status: number
     headers: Headers
@@ -170,8 +166,16 @@ export function createPager(options: {
   }
 
   async function askOnce(question: Question, signal: AbortSignal): Promise<Reply | { fault: string }> {
-    const limit = AbortSignal.timeout(limits.answerWithinMs)
+    const limit = new AbortController()
+    const answered = new AbortController()
+    // The venue's answers take real time, whatever the clock says; time in which we could not read them is ours.
+    sleepReading(systemClock, limits.answerWithinMs, answered.signal).then(
+      () => limit.abort(),
+      () => {},
+    )
     const askedMs = clock.now()
+    const place = Symbol(question.path)
+    underWay.set(place, performance.now())
     counts.asked += 1
     try {
       const response = await options.fetch(urlOf(options.baseUrl, question), {
@@ -182,14 +186,17 @@ export function createPager(options: {
           ...(question.body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         ...(question.body === undefined ? {} : { body: JSON.stringify(question.body) }),
-        signal: AbortSignal.any([signal, limit]),
+        signal: AbortSignal.any([signal, limit.signal]),
       })
       const body = await boundedText(response, limits.maxAnswerBytes)
       const roundTripMs = clock.now() - askedMs
       return { status: response.status, headers: response.headers, body, roundTripMs }
     } catch (error) {
       if (signal.aborted) throw signal.reason
-      return { fault: limit.aborted ? `no answer in ${limits.answerWithinMs} ms` : faultOf(error) }
+      return { fault: limit.signal.aborted ? `no answer in ${limits.answerWithinMs} ms` : faultOf(error) }
+    } finally {
+      answered.abort()
+      underWay.delete(place)
     }
   }
 
@@ -214,6 +221,7 @@ export function createPager(options: {
     stats: () => ({
       ...counts,
       haltedUntilMs,
+      waitingMs: performance.now() - (underWay.values().next().value ?? performance.now()),
       used: Object.fromEntries([...pools].map(([name, pool]) => [name, pool.used()])),
     }),
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, manualClock } from '../kit/clock.ts'
 import { createWeightBudget } from './weight-budget.ts'
 
 const MINUTE = 1_800_000_000_000
@@ -61,4 +61,26 @@ test('a window of a second keeps nearly all of its room', async () => {
     budget.settle(85)
   }
   assert.deepEqual(slept, [])
+})
+
+test('while the live side waits for room, the backfill takes none, even of a new window', async () => {
+  const clock = manualClock(MINUTE + 5_000)
+  const budget = createWeightBudget({ budget: { limit: 100, windowMs: 60_000 }, clock })
+  const order: string[] = []
+  const take = (name: string, weight: number, share?: number) =>
+    budget.take(weight, never, share).then(() => order.push(name))
+  await take('first', 85)
+  budget.settle(85)
+  const all = [take('past', 70, 0.85), take('live', 80)]
+  const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+  await turn()
+  clock.set(MINUTE + 61_001)
+  await turn()
+  assert.deepEqual(order, ['first', 'live'])
+  for (let i = 0; i < 40; i++) {
+    clock.advance(3_000)
+    await turn()
+  }
+  await Promise.all(all)
+  assert.deepEqual(order, ['first', 'live', 'past'])
 })

@@ -18,7 +18,10 @@ export const BUDGET_RESERVE = 0.1
 const WINDOW_GUARD_MS = 1_000
 
 export interface WeightBudget {
-  /** Waits until the window has room, then takes it. With a share below 1, room ends that much sooner. */
+  /**
+   * Waits until the window has room, then takes it. A share below 1 is that of the backfill: room ends that much
+   * sooner, and who asks without one goes first.
+   */
   take(weight: number, signal: AbortSignal, share?: number): Promise<void>
   /** The question was answered, or will not be: the venue has counted it by now. */
   settle(weight: number): void
@@ -37,6 +40,8 @@ export function createWeightBudget(options: { budget: Budget; clock: Clock }): W
   let underWay = 0
   /** Settled so late that the venue may have counted it in its next window. */
   let late = 0
+  /** Questions of the live side that wait for room: those of the backfill wait behind them. */
+  let liveWaiting = 0
 
   const enterWindow = () => {
     const current = Math.floor((clock.now() - guardMs) / budget.windowMs)
@@ -48,12 +53,25 @@ export function createWeightBudget(options: { budget: Budget; clock: Clock }): W
 
   return {
     async take(weight, signal, share = 1) {
-      for (;;) {
-        enterWindow()
-        // A single question above the whole budget must still get through, alone.
-        if (used + weight <= usable * share || used === 0) break
-        const nextMs = (window + 1) * budget.windowMs + guardMs
-        await clock.sleep(Math.max(1, nextMs - clock.now()), signal)
+      const isBackground = share < 1
+      let isWaiting = false
+      try {
+        for (;;) {
+          enterWindow()
+          // A single question above the whole budget must still get through, alone.
+          const hasRoom = used + weight <= usable * share || used === 0
+          if (hasRoom && !(isBackground && liveWaiting > 0)) break
+          if (!isBackground && !isWaiting) {
+            isWaiting = true
+            liveWaiting += 1
+          }
+          const nextMs = (window + 1) * budget.windowMs + guardMs
+          // Room that is left to the live side is looked for again soon: it may need less than all of it.
+          const waitMs = hasRoom ? budget.windowMs / 20 : nextMs - clock.now()
+          await clock.sleep(Math.max(1, waitMs), signal)
+        }
+      } finally {
+        if (isWaiting) liveWaiting -= 1
       }
       used += weight
       underWay += weight

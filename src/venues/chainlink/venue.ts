@@ -1,5 +1,6 @@
 /** Chainlink behind the venue port: an oracle has answers instead of trades, and nodes instead of an exchange. */
 import type { AssetSymbol } from '../../core/symbol.ts'
+import { inBackground } from '../ask-typed.ts'
 import { notProvided } from '../history-range.ts'
 import { createPager, PAGER_LIMITS, VenueError } from '../pager.ts'
 import { supportedChannels } from '../supported.ts'
@@ -45,7 +46,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
   const urls =
     settings.providers ??
     (dependencies.hosts?.rest === undefined ? CHAINS[chain].providers : [parts.hosts.rest])
-  const providers = urls.map((url) => {
+  const nodes = urls.map((url) => {
     const pager = createPager({
       venue: describe.name,
       baseUrl: url,
@@ -61,9 +62,16 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
         ...dependencies.limits?.pager,
       },
     })
-    return createProvider(new URL(url).host, { pager, deadLetters })
+    return { host: new URL(url).host, asker: { pager, deadLetters } }
   })
-  const quorum = createQuorum(providers, settings.quorum, { deadLetters, now: () => clock.now() })
+  const providers = nodes.map(({ host, asker }) => createProvider(host, asker))
+  const faults = { deadLetters, now: () => clock.now() }
+  const quorum = createQuorum(providers, settings.quorum, faults)
+  const quorumOfThePast = createQuorum(
+    nodes.map(({ host, asker }) => createProvider(host, inBackground(asker))),
+    settings.quorum,
+    faults,
+  )
   const decimals = new Map<AssetSymbol, number>()
 
   async function feedOf(symbol: AssetSymbol, signal: AbortSignal): Promise<OracleFeed> {
@@ -106,7 +114,8 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
     if (request.dataset !== 'oracle_rounds') return yield notProvided(request.range)
     const feed = await feedOf(request.symbol, signal)
     const now = () => clock.now()
-    yield* walkRounds(quorum, feed, request.range, { now, deadLetters }, signal)
+    const asked = request.isUrgent === true ? quorum : quorumOfThePast
+    yield* walkRounds(asked, feed, request.range, { now, deadLetters }, signal)
   }
 
   return {

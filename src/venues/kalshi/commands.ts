@@ -38,7 +38,7 @@ export interface Commands<About> {
   /** Takes out what is to be sent again. Books are not: whether they came is known elsewhere. */
   takeFailed(nowMs: number): Command<About>[]
   /** Whether a subscription has been waited for in vain. */
-  isHopeless(nowMs: number): boolean
+  isHopeless(nowMs: number, patienceMs: number): boolean
   /** Time in which nothing could be heard does not count. */
   forgive(ms: number): void
 }
@@ -85,10 +85,10 @@ export function createCommands<About>(): Commands<About> {
       }
       return again
     },
-    isHopeless: (nowMs) =>
+    isHopeless: (nowMs, patienceMs) =>
       [...pending.values()].some(
         ({ command, isFailed, sentMs }) =>
-          command.action === 'subscribe' && !isFailed && nowMs - sentMs > TIMES.hopelessMs,
+          command.action === 'subscribe' && !isFailed && nowMs - sentMs > patienceMs,
       ),
     forgive(ms) {
       for (const waiting of pending.values()) waiting.sentMs += ms

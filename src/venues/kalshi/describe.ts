@@ -68,6 +68,11 @@ export const KALSHI_TIMES = {
   askSoonMs: 2_000,
   askAgainMs: 10_000,
   hopelessMs: 30_000,
+  /** A socket that was given up for that is followed by one with twice the patience, so often at most. */
+  patienceDoublings: 3,
+  /** While the venue leaves a question unanswered for so long it is slow, not silent: no wait counts, up to this. */
+  slowAnswerMs: 2_000,
+  longestSlownessMs: 3 * MINUTE_MS,
   /** A contract that the venue does not know yet, or whose book does not come, is left out for so long. */
   setAsideMs: MINUTE_MS,
   /** A change that is told so much later than others: the book was wrong meanwhile. */

@@ -24,7 +24,7 @@ export interface DeskBooks {
   /** The venue does not have it, or does not tell it: left out for a while. */
   setAside(tickers: readonly string[], nowMs: number, right: RightUntil): DataObservation[]
   /** The books that have not come for too long; whether not one has. */
-  hopeless(nowMs: number): { tickers: string[]; isAll: boolean }
+  hopeless(nowMs: number, patienceMs: number): { tickers: string[]; isAll: boolean }
   /** The book has changed: it may have the top again that the figures told. */
   changed(ticker: string, nowMs: number): void
   /** The figures told a top: since when it lastingly differs from that of the book. */
@@ -116,8 +116,8 @@ export function createDeskBooks(options: {
       }
       return lose(known, 'ended', nowMs, right)
     },
-    hopeless(nowMs) {
-      const tickers = owed.hopeless(nowMs)
+    hopeless(nowMs, patienceMs) {
+      const tickers = owed.hopeless(nowMs, patienceMs)
       return { tickers, isAll: tickers.length > 0 && ![...books.values()].some((book) => book.isLive) }
     },
     changed(ticker, nowMs) {

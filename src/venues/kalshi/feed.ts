@@ -56,6 +56,8 @@ export interface Desk {
   /** The socket is gone. */
   disconnect(nowMs: number): DataObservation[]
   readonly followed: ReadonlySet<string>
+  /** Whether the present socket was asked for anything. */
+  readonly isSubscribed: boolean
   bookOf(ticker: string): ContractBook
   stats(): DeskStats
 }
@@ -80,6 +82,8 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
   let lateness = createLateness()
   let isConnected = false
   let lastGapMs = Number.NEGATIVE_INFINITY
+  /** Sockets given up since the last book: a venue that is slow to answer gets slower when it is asked again. */
+  let cutsInVain = 0
   /** Until then no numbered frame is missing, so that a book that did not change since long is right until then. */
   let provenMs = 0
   const counts = { gaps: 0, contradictions: 0, crossed: 0 }
@@ -182,7 +186,10 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
     const observation = books.of(ticker).replace({ yes, no }, 'full', receivedMs, about)
     if (observation === undefined) return refused('wrong_shape')
     if (observation.kind === 'book_lost') books.ask([ticker], receivedMs)
-    else books.came(ticker)
+    else {
+      books.came(ticker)
+      cutsInVain = 0
+    }
     return data(`book:${symbol}`, observation)
   }
 
@@ -283,8 +290,10 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
     tend(nowMs) {
       if (!isConnected) return []
       sendAll(subscriptions.retry(nowMs))
-      const { tickers, isAll } = books.hopeless(nowMs)
-      if (isAll || subscriptions.isHopeless(nowMs)) {
+      const patienceMs = TIMES.hopelessMs * 2 ** Math.min(cutsInVain, TIMES.patienceDoublings)
+      const { tickers, isAll } = books.hopeless(nowMs, patienceMs)
+      if (isAll || subscriptions.isHopeless(nowMs, patienceMs)) {
+        cutsInVain += 1
         actions.cut(isAll ? 'no book comes' : 'a subscription stays unanswered')
         return []
       }
@@ -303,6 +312,9 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
     },
     get followed() {
       return books.followed
+    },
+    get isSubscribed() {
+      return subscriptions.isAny
     },
     bookOf: books.of,
     stats: () => {

@@ -11,6 +11,7 @@
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
+import { afterReading } from '../../kit/reading-time.ts'
 import type { Channel } from '../channel.ts'
 import type { Companion, FeedIo } from '../companion.ts'
 import { createOwedSweeps, type OwedSweeps } from '../owed-sweeps.ts'
@@ -120,10 +121,17 @@ export function followContracts(options: FollowOptions): Companion {
 
   async function tend(session: FeedIo, desk: Desk): Promise<void> {
     let lastMs = clock.now()
+    let slowMs = 0
     while (!session.signal.aborted) {
       await rested(STEP_MS, session.signal)
+      await afterReading()
       const nowMs = clock.now()
-      if (session.isPaused()) desk.forgive(nowMs - lastMs)
+      // Of a late timer only its planned length counts: meanwhile nothing could be read.
+      desk.forgive(Math.max(0, nowMs - lastMs - STEP_MS))
+      const isSlow = rest.pager.stats().waitingMs > TIMES.slowAnswerMs
+      slowMs = isSlow ? slowMs + STEP_MS : 0
+      if (isSlow && slowMs <= TIMES.longestSlownessMs) desk.forgive(Math.min(STEP_MS, nowMs - lastMs))
+      else if (session.isPaused()) desk.forgive(Math.min(STEP_MS, nowMs - lastMs))
       else for (const lost of desk.tend(nowMs)) session.emit(`book:${desk.symbol}`, lost)
       lastMs = nowMs
     }

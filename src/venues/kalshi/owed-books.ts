@@ -12,7 +12,7 @@ export interface OwedBooks {
   /** Those to be asked for now; they count as asked for. */
   takeDue(nowMs: number): string[]
   /** Those that have not come for too long. */
-  hopeless(nowMs: number): string[]
+  hopeless(nowMs: number, patienceMs: number): string[]
   /** Time in which nothing could be heard does not count. */
   forgive(ms: number): void
 }
@@ -48,8 +48,8 @@ export function createOwedBooks(): OwedBooks {
       }
       return due.map(([ticker]) => ticker)
     },
-    hopeless: (nowMs) =>
-      [...owed].filter(([, { sinceMs }]) => nowMs - sinceMs > TIMES.hopelessMs).map(([ticker]) => ticker),
+    hopeless: (nowMs, patienceMs) =>
+      [...owed].filter(([, { sinceMs }]) => nowMs - sinceMs > patienceMs).map(([ticker]) => ticker),
     forgive(ms) {
       for (const each of owed.values()) {
         each.sinceMs += ms

@@ -46,10 +46,11 @@ export interface Subscriptions {
   /** Commands that failed, once more. */
   retry(nowMs: number): string[]
   /** Whether a subscription stays unanswered, so that only another socket helps. */
-  isHopeless(nowMs: number): boolean
+  isHopeless(nowMs: number, patienceMs: number): boolean
   forgive(ms: number): void
   /** Every frame that carries a number passes here, replies included. */
   sequence(sid: number, seq: number): Continuity
+  readonly isAny: boolean
   /** The contracts whose books hang on this sid. */
   tickersOf(sid: number): readonly string[]
   /** Asks for the books of these contracts again; those whose sid is not known yet are left out. */
@@ -157,6 +158,9 @@ export function createSubscriptions(options: { useYesPrice: boolean }): Subscrip
   }
 
   return {
+    get isAny() {
+      return groups.length > 0
+    },
     follow(wanted, nowMs) {
       const known = new Set(groups.flatMap((group) => [...group.tickers]))
       const fresh = [...wanted].filter((ticker) => !known.has(ticker))

@@ -1,6 +1,6 @@
 /** Kalshi behind the venue port. */
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { askTyped, headerTime } from '../ask-typed.ts'
+import { askTyped, headerTime, inBackground } from '../ask-typed.ts'
 import type { Channel } from '../channel.ts'
 import type { FeedIo } from '../companion.ts'
 import { FEED_LIMITS } from '../feed-limits.ts'
@@ -72,6 +72,7 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
       name: `contracts:${symbol}`,
       url: parts.hosts.stream + STREAM_PATH,
       channels: channels.filter((channel) => channel.symbol === symbol),
+      expectsData: () => desk.isSubscribed,
       headers: () => signer?.headers('GET', STREAM_PATH) ?? {},
       get greeting() {
         return desk.greeting(clock.now())
@@ -137,7 +138,10 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
       if (first === undefined) throw new RangeError('kalshi: no channels')
       return parts.listen({ routes, polls: [], protocol: first.openReader(), protocolOf, companion }, options)
     },
-    history: (request, { signal }) => parts.history(request, () => walkHistory(rest, request, signal)),
+    history: (request, { signal }) =>
+      parts.history(request, () =>
+        walkHistory(request.isUrgent === true ? rest : { ...rest, ...inBackground(rest) }, request, signal),
+      ),
     async witness(channel, { signal }) {
       if (channel.dataset === 'markets') return undefined
       const ticker = await nearestContract(channel.symbol, signal)

@@ -1,6 +1,6 @@
 /** Polymarket behind the venue port. */
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { type Asker, headerTime } from '../ask-typed.ts'
+import { type Asker, headerTime, inBackground } from '../ask-typed.ts'
 import type { Channel } from '../channel.ts'
 import type { FeedIo } from '../companion.ts'
 import type { Route } from '../link.ts'
@@ -69,6 +69,13 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
     data: askerOf(hosts.data, dataBudget),
     now: () => clock.now(),
     dataVersion: dependencies.polymarket?.dataVersion ?? ('v2' as const),
+  }
+  const { gamma, clob, data } = rest
+  const restOfThePast = {
+    ...rest,
+    gamma: inBackground(gamma),
+    clob: inBackground(clob),
+    data: inBackground(data),
   }
   const catalogue = createPolymarketCatalogue(rest)
   const relay = dependencies.polymarket?.reference ?? 'rtds'
@@ -140,6 +147,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
             name: routeName(symbol),
             url: hosts.stream + STREAM_PATH,
             channels: streamed.filter((channel) => channel.symbol === symbol),
+            expectsData: () => desk !== undefined && desk.tokens.size > 0,
             get greeting() {
               return desk?.greeting(clock.now()) ?? []
             },
@@ -165,7 +173,9 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
       return parts.listen({ routes, polls: [], protocol: openReference(), protocolOf, companion }, options)
     },
     history: (request, { signal }) =>
-      parts.history(request, () => walkHistory(rest, request, catalogue.get, signal)),
+      parts.history(request, () =>
+        walkHistory(request.isUrgent === true ? rest : restOfThePast, request, catalogue.get, signal),
+      ),
     async witness(channel, { signal }) {
       if (channel.dataset !== 'book' && channel.dataset !== 'trades') return undefined
       const leg = await runningLeg(channel.symbol, signal)

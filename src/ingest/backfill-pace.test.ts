@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createBackfillPace } from './backfill-pace.ts'
+
+/** A thread whose timers come so much late. */
+async function restOf(lateMs: number): Promise<number> {
+  let nowMs = 0
+  const slept: number[] = []
+  const rest = createBackfillPace({
+    now: () => nowMs,
+    async sleep(ms) {
+      nowMs += ms + (slept.length === 0 ? lateMs : 0)
+      slept.push(ms)
+    },
+  })
+  await rest(new AbortController().signal)
+  return slept.slice(1).reduce((sum, ms) => sum + ms, 0)
+}
+
+test('the backfill goes on at once on a machine that keeps up, and rests the longer the later its timers are', async () => {
+  assert.deepEqual([await restOf(0), await restOf(25), await restOf(40)], [0, 0, 0])
+  assert.equal(await restOf(100), 500)
+  assert.equal(await restOf(300), 1_500)
+})
+
+test('however busy the machine is, the backfill goes on in the end', async () => {
+  assert.equal(await restOf(60_000), 2_000)
+})
