@@ -276,7 +276,7 @@ const SETTINGS = {
   ),
   bodyLimitBytes: setting(
     'BODY_LIMIT',
-    'Largest accepted body in bytes.',
+    'Largest body in bytes that /rpc, submission and webhooks may take; all others take 64 kB.',
     1_048_576,
     whole(1_024, 134_217_728),
   ),

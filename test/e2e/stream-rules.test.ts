@@ -22,13 +22,17 @@ import { blockEvent, NETWORK } from '../fakes/webhook-rig.ts'
 const QUICK_PING_MS = 150
 
 /** The stream on a real port. The key is the name of a plan: each is an account of its own. */
-async function startStream(t: TestContext, options: { pingMs?: number; clock?: Clock } = {}) {
+async function startStream(
+  t: TestContext,
+  options: { pingMs?: number; clock?: Clock; checkWithinMs?: number; beforeEntry?: Promise<unknown> } = {},
+) {
   const { events, close } = openSqliteChain({ file: ':memory:' })
   const tail = await createEventTail({ store: events })
   const { clock = systemClock, pingMs } = options
   const deps = { events, tail, network: NETWORK, watch: () => () => {}, clock, log: silentLog } as const
   const hub = createHub({ ...deps, ...(pingMs === undefined ? {} : { pingMs }) })
   const enter = async ({ search }: { search: string }): Promise<Entered> => {
+    await options.beforeEntry
     const plan = planOf(new URLSearchParams(search).get('api_key') ?? '')
     const credential = { accountId: plan.name, plan, environment: 'test' } as Entered['credential']
     return { credential, recheck: async () => undefined }
@@ -40,6 +44,7 @@ async function startStream(t: TestContext, options: { pingMs?: number; clock?: C
     hubs: { test: hub },
     isTrustedProxy: () => false,
     maxPendingPerAddress: 64,
+    ...(options.checkWithinMs === undefined ? {} : { checkWithinMs: options.checkWithinMs }),
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(async () => {
@@ -134,6 +139,66 @@ test('past events wait for a reader that has stopped, for 30 s without progress;
     'with resume_after nothing is missing and nothing comes twice',
   )
   for (const client of [quick, again]) client.close()
+})
+
+/** A client whose key is not checked yet, and everything that it was sent. */
+async function connectEarly(url: string) {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/ws?api_key=business`)
+  const got: string[] = []
+  socket.on('message', (data) => got.push(String(data)))
+  socket.on('pong', (data) => got.push(`pong ${data}`))
+  const closed = new Promise<number>((resolve) => socket.on('close', resolve))
+  await new Promise((resolve) => socket.on('open', resolve))
+  return { socket, got, closed }
+}
+
+test('before its key is accepted a client is sent nothing; what it sent is answered afterwards, in its order', async (t) => {
+  const entry = Promise.withResolvers<void>()
+  const { url } = await startStream(t, { beforeEntry: entry.promise })
+  const { socket, got } = await connectEarly(url)
+  for (let index = 0; index < 15; index++) socket.send(`{"op":"ping","id":"${index}"}`)
+  socket.ping('early')
+  await sleep(100)
+  assert.equal(got.length, 0)
+  entry.resolve()
+  await until('all answers', () => got.length >= 17)
+  assert.match(got[0] ?? '', /"type":"welcome"/)
+  assert.ok(got.includes('pong early'))
+  assert.deepEqual(
+    got.filter((text) => text.includes('"pong"')),
+    Array.from({ length: 15 }, (_, index) => `{"type":"pong","id":"${index}"}`),
+  )
+  socket.terminate()
+})
+
+for (const [what, flood] of [
+  ['17 messages', (socket: WebSocket) => Array.from({ length: 17 }, () => socket.send('{"op":"ping"}'))],
+  ['17 pings', (socket: WebSocket) => Array.from({ length: 17 }, () => socket.ping())],
+  ['more than a megabyte', (socket: WebSocket) => [1, 2].map(() => socket.send('x'.repeat(600_000)))],
+] as const) {
+  test(`${what} before the key is accepted end the connection with 4429`, async (t) => {
+    const { url, hub } = await startStream(t, { beforeEntry: sleep(5_000) })
+    const { socket, got, closed } = await connectEarly(url)
+    flood(socket)
+    assert.equal(await closed, 4429)
+    assert.equal(got.length, 0)
+    assert.equal(hub.connections, 0)
+  })
+}
+
+test('a key that cannot be checked in time ends the connection with 1013', async (t) => {
+  const { url } = await startStream(t, { beforeEntry: sleep(2_000), checkWithinMs: 100 })
+  const { closed } = await connectEarly(url)
+  assert.equal(await closed, 1013)
+})
+
+test('WebSocket pings count as messages: 20 in a second are answered, one more ends the connection', async (t) => {
+  const { url } = await startStream(t)
+  const { socket, got, closed } = await connectEarly(url)
+  await until('welcome', () => got.length === 1)
+  for (let index = 0; index < 21; index++) socket.ping(String(index))
+  assert.equal(await closed, 4429)
+  assert.ok(got.filter((text) => text.startsWith('pong ')).length <= 20)
 })
 
 const CAPS = [
