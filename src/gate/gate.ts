@@ -14,7 +14,7 @@ import { errorReply, toApiError } from './error-reply.ts'
 import { isRateFull, limitRate } from './limit-rate.ts'
 import { contentReply, createMeter } from './meter.ts'
 import { parseQuery } from './query.ts'
-import { readBody } from './read-body.ts'
+import { readBody, withBodyFaults } from './read-body.ts'
 import { gateParams, readChoices } from './read-choices.ts'
 import { readInput } from './read-input.ts'
 import { matchesEtag, render } from './render.ts'
@@ -239,8 +239,14 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       gateParams: gateParams(endpoint),
     })
     const choices = readChoices(endpoint, query, request.headers.accept)
+    const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers
+    const sent = { contentType, contentEncoding, body: request.body, plan: credential.plan }
     const faults = [...read.faults, ...choices.faults]
-    if (faults.length > 0) throw faultsError(faults)
+    if (faults.length > 0) {
+      const { body } = endpoint
+      if (body === undefined) throw faultsError(faults)
+      return withBodyFaults(faults, () => readBody(body, sent, services))
+    }
     admitParams(route.params, read, access, admission)
     const range = access.history && admitRange(access.history, read.input, admission)
     const taskWith = (body: unknown): Task<Services> => ({
@@ -259,8 +265,6 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       demand: demand?.(body),
     })
     if (endpoint.body === undefined) return taskWith(undefined)
-    const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers
-    const sent = { contentType, contentEncoding, body: request.body, plan: credential.plan }
     const body = readBody(endpoint.body, sent, services)
     return body instanceof Promise ? body.then(taskWith) : taskWith(body)
   }

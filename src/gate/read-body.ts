@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import { type Body, MAX_BODY_BYTES } from '../api/contract/endpoint.ts'
-import { ApiError, faultsError } from '../core/errors.ts'
+import { ApiError, type Fault, faultsError, MAX_FAULTS } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import { type JsonLimits, type JsonReading, parseExact, parseExactInSlices } from '../kit/exact-json.ts'
 import { bodyFaults, fits } from './body-faults.ts'
@@ -43,17 +43,45 @@ export function readBody<Services>(
   }
   if (spec.read !== undefined) return spec.read(bytes, services)
   const text = bytes.toString('utf8')
-  if (bytes.length <= MAX_BODY_BYTES) return checked(spec.schema, parseExact(text, LIMITS))
-  return parseExactInSlices(text, LIMITS).then((reading) => checked(spec.schema, reading))
+  const check = (reading: JsonReading) => checked(spec.schema, reading, otherFaults)
+  const otherFaults =
+    spec.otherFaults && ((value: object) => spec.otherFaults?.(value, services, plan) ?? Promise.resolve([]))
+  if (bytes.length <= MAX_BODY_BYTES) return check(parseExact(text, LIMITS))
+  return parseExactInSlices(text, LIMITS).then(check)
 }
 
-function checked(schema: TSchema, reading: JsonReading): unknown {
+type OtherFaults = ((value: object) => Promise<readonly Fault[]>) | undefined
+
+function checked(schema: TSchema, reading: JsonReading, otherFaults: OtherFaults): unknown {
   if (!reading.ok) {
     const text = `The body is not valid JSON: ${reading.message} at position ${reading.at}.`
     throw new ApiError('invalid_param', text, { param: 'body' })
   }
-  if (fits(schema, reading.value)) return reading.value
-  throw faultsError(bodyFaults(schema, reading.value))
+  const { value } = reading
+  if (fits(schema, value)) return value
+  const faults = bodyFaults(schema, value)
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (otherFaults === undefined || !isObject || faults.length >= MAX_FAULTS) throw faultsError(faults)
+  return otherFaults(value).then((others) => {
+    throw faultsError([...faults, ...others])
+  })
+}
+
+/** The faults of parameters together with those of the body, where it has some. */
+export function withBodyFaults(faults: readonly Fault[], read: () => unknown): never | Promise<never> {
+  const merge = (error: unknown): never => {
+    const inBody =
+      error instanceof ApiError && error.kind === 'invalid_param' ? error.detail.errors : undefined
+    throw faultsError([...faults, ...(inBody ?? [])])
+  }
+  let body: unknown
+  try {
+    body = read()
+  } catch (error) {
+    return merge(error)
+  }
+  if (body instanceof Promise) return body.then(() => merge(undefined), merge)
+  return merge(undefined)
 }
 
 function isJson(contentType: string | undefined): boolean {

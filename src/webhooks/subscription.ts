@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Network } from '../core/chain/network.ts'
-import { ApiError, faultsError } from '../core/errors.ts'
+import { ApiError, type Fault, faultsError } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import type { EventKind } from '../events/kinds.ts'
 import { type AskedWish, checkWish, filtersOf } from '../events/wish.ts'
@@ -20,6 +20,8 @@ import { newSecret, ROTATION_OVERLAP_MS } from './sign.ts'
 /** What the owner of a subscription does with it. Somebody else's subscription does not exist. */
 export interface Subscriptions {
   create(owner: SubscriptionOwner, asked: NewSubscriptionInput): Promise<WithSecret>
+  /** What is wrong with those members of a body that have the right form. */
+  faultsOf(plan: Plan, body: Readonly<Record<string, unknown>>): Promise<Fault[]>
   list(accountId: string): Promise<SubscriptionRecord[]>
   remove(accountId: string, id: string): Promise<void>
   patch(owner: SubscriptionOwner, id: string, change: SubscriptionChange): Promise<SubscriptionRecord>
@@ -113,6 +115,17 @@ export function createSubscriptions(deps: {
     return checked.wish
   }
 
+  /** The target, or what is wrong with it. */
+  async function checkTarget(text: string): Promise<URL | Fault> {
+    try {
+      return await guard.check(text)
+    } catch (error) {
+      if (!(error instanceof TargetError)) throw error
+      const message = `${error.message}.`
+      return { param: 'url', error: 'invalid_param', message, reason: 'target_refused' }
+    }
+  }
+
   async function update(id: string, patch: SubscriptionPatch): Promise<SubscriptionRecord> {
     const updated = await store.updateSubscription(id, patch)
     if (updated === undefined) throw new ApiError('not_found', `There is no webhook ${id}.`, { param: 'id' })
@@ -145,11 +158,16 @@ export function createSubscriptions(deps: {
 
   return {
     async create(owner, asked) {
-      const wish = await wishOf(asked, owner.plan)
-      const url = await guard.check(asked.url).catch((error) => {
-        if (!(error instanceof TargetError)) throw error
-        throw new ApiError('invalid_param', `${error.message}.`, { param: 'url', reason: 'target_refused' })
-      })
+      const [checked, target] = await Promise.all([
+        checkWish(asked, { network, mostAddresses: owner.plan.webhookAddresses }),
+        checkTarget(asked.url),
+      ])
+      const refused = target instanceof URL ? [] : [target]
+      if (!checked.ok || !(target instanceof URL)) {
+        throw faultsError([...refused, ...(checked.ok ? [] : checked.faults)])
+      }
+      const { wish } = checked
+      const url = target
       const secret = newSecret()
       const id = newId()
       const most = owner.plan.webhookSubscriptions
@@ -174,6 +192,21 @@ export function createSubscriptions(deps: {
       }
       await deps.onChange()
       return { subscription: await mustFind(owner.accountId, id), secret }
+    },
+    async faultsOf(plan, { url, kinds, addresses }) {
+      const given = {
+        ...(isTexts(kinds) ? { kinds } : {}),
+        ...(isTexts(addresses) ? { addresses } : {}),
+      }
+      const target = typeof url === 'string' ? await checkTarget(url) : undefined
+      // A member that is missing or has a wrong form is a fault already: here it is taken as a harmless one.
+      const checked = await checkWish(
+        { kinds: given.kinds ?? [HARMLESS_KIND], addresses: given.addresses ?? [] },
+        { network, mostAddresses: plan.webhookAddresses },
+      )
+      const found = checked.ok ? [] : checked.faults
+      const isGiven = ({ param }: Fault) => (param.split('.')[0] ?? '') in given
+      return [...(target === undefined || target instanceof URL ? [] : [target]), ...found.filter(isGiven)]
     },
     list: (accountId) => store.listSubscriptions(accountId),
     async remove(accountId, id) {
@@ -269,6 +302,13 @@ export function createSubscriptions(deps: {
       }
     },
   }
+}
+
+/** Needs no addresses. */
+const HARMLESS_KIND: EventKind = 'block_added'
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string')
 }
 
 function newId(): string {

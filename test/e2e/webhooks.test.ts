@@ -249,6 +249,36 @@ test('401 without a key, 403 on the free plan, without the scope and above the c
   assert.equal(over.headers.get('x-credits-charged'), '0')
 })
 
+test('POST and PATCH list what the schema finds and what lies behind it in one answer', async () => {
+  const wrong = {
+    url: 'ftp://10.0.0.1/hook',
+    kinds: ['block_addded', 'utxos_changed'],
+    addresses: ['kaspatest:qqqq'],
+    batch: 'no',
+    colour: 'red',
+  }
+  const places = ({ body }: Reply) =>
+    [...new Set((body.errors as { param: string }[]).map(({ param }) => param))].sort()
+  const posted = await call('POST', '/v1/webhooks?limitt=1', wrong)
+  assert.equal(posted.status, 422)
+  assert.deepEqual(places(posted), ['addresses.0', 'batch', 'colour', 'kinds', 'limitt', 'url'])
+  // Without a fault of form the target and the wish are told together as well.
+  const { url, kinds, addresses } = wrong
+  assert.deepEqual(places(await call('POST', '/v1/webhooks', { url, kinds, addresses })), [
+    'addresses.0',
+    'kinds',
+    'url',
+  ])
+  const { id } = (await create()).body
+  const { url: _url, ...change } = wrong
+  const patched = await call('PATCH', `/v1/webhooks/${id}`, change)
+  assert.equal(patched.status, 422)
+  assert.deepEqual(places(patched), ['addresses.0', 'batch', 'colour', 'kinds'])
+  assert.deepEqual(places(await call('PATCH', '/v1/webhooks/nonsense', { batch: 1 })), ['batch', 'id'])
+  // A member of a wrong form is one fault, not a second one for what it does not hold.
+  assert.deepEqual(places(await call('POST', '/v1/webhooks', { kinds: 7, addresses: [] })), ['kinds', 'url'])
+})
+
 test('422 names every fault of the body; 415 and 413 before it', async () => {
   const cases: [object, string][] = [
     [{ kinds: [] }, 'kinds'],

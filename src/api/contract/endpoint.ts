@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import type { Environment } from '../../core/environment.ts'
-import type { ErrorKind } from '../../core/errors.ts'
+import type { ErrorKind, Fault } from '../../core/errors.ts'
 import type { History, Plan, Tier } from '../../core/plan.ts'
 import type { Scope } from '../../core/scope.ts'
 import type { Source } from '../../core/source.ts'
@@ -212,6 +212,11 @@ export interface Body<Services> {
    * takes more than a moment.
    */
   readonly read?: (bytes: Buffer, services: Services) => unknown
+  /**
+   * For a body that does not fit its schema: what else is wrong with those members that have the right form, so
+   * that one answer lists all of it.
+   */
+  readonly otherFaults?: (value: object, services: Services, plan: Plan) => Promise<readonly Fault[]>
 }
 
 /** What a body asks for, known before anything is run. */

@@ -11,6 +11,7 @@ import {
   maxSelectionBytes,
   ownerOf,
   WEBHOOK_ACCESS,
+  webhookFaults,
   webhookFields,
 } from './webhook-record.ts'
 
@@ -46,6 +47,7 @@ export const createWebhook = endpoint({
         ? { url: EXAMPLE_URL, kinds: ['virtual_chain_changed'] }
         : { url: EXAMPLE_URL, kinds: ['utxos_changed'], addresses: [address] },
     maxBytes: maxSelectionBytes,
+    otherFaults: webhookFaults,
   },
   cost: flat(CREATE_CREDITS),
   returns: object(

@@ -12,6 +12,7 @@ import {
   WEBHOOK_ACCESS,
   Webhook,
   webhookBody,
+  webhookFaults,
   webhookId,
 } from './webhook-record.ts'
 
@@ -43,6 +44,7 @@ export const patchWebhook = endpoint({
     schema: WebhookChange,
     example: { active: true },
     maxBytes: maxSelectionBytes,
+    otherFaults: webhookFaults,
   },
   cost: noCredits,
   returns: object('ChangedWebhook', Type.Object({ ...Webhook.properties, credits_used: CreditsUsed })),

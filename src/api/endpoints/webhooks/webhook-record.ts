@@ -6,6 +6,7 @@ import type { SubscriptionRecord } from '../../../store/jobs.ts'
 import { DISABLE_REASONS } from '../../../webhooks/disable.ts'
 import { type Access, type Caller, MAX_BODY_BYTES } from '../../contract/endpoint.ts'
 import { text } from '../../contract/params.ts'
+import type { Services } from '../services.ts'
 
 /** What the webhook endpoints share: who may call them, the path's id, and how a subscription is shown. */
 export const WEBHOOK_ACCESS: Partial<Access> = { scope: 'webhooks', tier: 'pro', feature: 'webhooks' }
@@ -90,4 +91,9 @@ export function timeOrNull(timeMs: number | null): string | null {
 
 export function ownerOf({ accountId, keyId, plan }: Caller) {
   return { accountId, keyId, plan }
+}
+
+/** What the schema of a body cannot tell: unknown kinds, wrong addresses, a target that is refused. */
+export function webhookFaults(body: object, { webhooks }: Pick<Services, 'webhooks'>, plan: Plan) {
+  return webhooks.subscriptions.faultsOf(plan, body as Record<string, unknown>)
 }
