@@ -112,6 +112,12 @@ export const BUILT_IN_PLANS: readonly Plan[] = [
   },
 ]
 
+/** A tier for people: by the name of its plan, with the tier beside it where that has another one. */
+export function tierInWords(tier: Tier): string {
+  const name = BUILT_IN_PLANS.find((plan) => plan.tier === tier)?.name ?? tier
+  return name === tier ? `${name} plan` : `${name} plan (tier ${tier})`
+}
+
 export function tierRank(tier: Tier): number {
   return TIERS.indexOf(tier)
 }

@@ -2,7 +2,7 @@ import type { Access, TimeRange } from '../api/contract/endpoint.ts'
 import type { Params } from '../api/contract/params.ts'
 import { ApiError, type ErrorDetail } from '../core/errors.ts'
 import type { Interval } from '../core/interval.ts'
-import { allowsInterval, lowestTier, type Plan, reaches, type Tier } from '../core/plan.ts'
+import { allowsInterval, lowestTier, type Plan, reaches, type Tier, tierInWords } from '../core/plan.ts'
 import { DAY_MS, formatTime } from '../core/time.ts'
 import type { ReadInput } from './read-input.ts'
 
@@ -22,16 +22,27 @@ const WALK_GRACE_MS = 3_600_000
 
 export function admitEndpoint(access: Access, context: AdmitContext): void {
   if (reaches(context.plan, access.tier)) return
-  throw restricted('tier_restricted', `This endpoint needs the ${access.tier} tier.`, access.tier, context)
+  throw restricted(
+    'tier_restricted',
+    `This endpoint needs the ${tierInWords(access.tier)}.`,
+    access.tier,
+    context,
+  )
 }
 
 export function admitParams(params: Params, read: ReadInput, access: Access, context: AdmitContext): void {
   for (const name of read.given) {
     const tier = params[name]?.tier
     if (tier !== undefined && !reaches(context.plan, tier)) {
-      throw restricted('tier_restricted', `The parameter ${name} needs the ${tier} tier.`, tier, context, {
-        param: name,
-      })
+      throw restricted(
+        'tier_restricted',
+        `The parameter ${name} needs the ${tierInWords(tier)}.`,
+        tier,
+        context,
+        {
+          param: name,
+        },
+      )
     }
   }
   const gated = access.intervalGate
@@ -39,7 +50,7 @@ export function admitParams(params: Params, read: ReadInput, access: Access, con
   const interval = read.input[gated] as Interval
   if (!allowsInterval(context.plan, interval)) {
     const tier = lowestTier(context.plans, (plan) => allowsInterval(plan, interval))
-    const message = `The interval ${interval} needs ${tier ? `the ${tier} tier` : 'another plan'}; yours reaches down to ${context.plan.finestCandle}.`
+    const message = `The interval ${interval} needs ${tier ? `the ${tierInWords(tier)}` : 'another plan'}; yours reaches down to ${context.plan.finestCandle}.`
     throw restricted('tier_restricted', message, tier, context, { param: gated })
   }
 }

@@ -73,3 +73,20 @@ test('the published credit table is the typed-in one', () => {
     [],
   )
 })
+
+test('texts name a plan by its own name, with the tier beside it', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8')
+  const { paths } = JSON.parse(text) as {
+    paths: Record<string, Record<string, { description: string; 'x-min-tier'?: string }>>
+  }
+  const words: Record<string, string> = {
+    free: 'free plan',
+    pro: 'developer plan (tier pro)',
+    business: 'business plan',
+  }
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const { description, 'x-min-tier': tier } of Object.values(methods)) {
+      if (tier !== undefined) assert.ok(description.includes(`Open from the ${words[tier]} on.`), path)
+    }
+  }
+})

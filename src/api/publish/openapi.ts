@@ -1,4 +1,5 @@
 import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
+import { tierInWords } from '../../core/plan.ts'
 import type { AnyEndpoint } from '../contract/endpoint.ts'
 import { FORMATS } from '../contract/envelopes.ts'
 import { exampleOf, type Samples } from '../contract/example.ts'
@@ -45,7 +46,7 @@ export function openapiDocument<Services>(
       version: CONTRACT_VERSION,
       summary: 'Market history and chain node access behind one key.',
       description:
-        'Every answer is metered in credits; `x-credits` on each operation says what it costs and `x-min-tier` which plan may call it. Failed requests cost nothing. Errors carry a stable `error` code, a sentence and the request id.',
+        'Every answer is metered in credits; `x-credits` on each operation says what it costs and `x-min-tier` which plan may call it. Failed requests cost nothing. Plans are called free, developer and business; fields about tiers (`tier`, `min_tier`, `required_tier`, `x-min-tier`) use the market names free, pro and business: developer and pro are the same plan. Errors carry a stable `error` code, a sentence and the request id.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'This service' }],
@@ -111,7 +112,7 @@ function operation<Services>(route: PublishedRoute<Services>, samples: Samples):
     summary: route.summary,
     description: [
       doc.description,
-      keyed ? `Costs ${price} credits. Lowest tier: ${access.tier}.` : undefined,
+      keyed ? `Costs ${price} credits. Open from the ${tierInWords(access.tier)} on.` : undefined,
       path === endpoint.path
         ? undefined
         : `Another path to \`${endpoint.method} ${endpoint.path}\`${boundText(route)}.`,
@@ -164,7 +165,7 @@ function parameters<Services>(route: PublishedRoute<Services>, samples: Samples)
       required: inPath.includes(name) || param.required,
       description: [
         param.description,
-        param.tier ? `Needs the ${param.tier} tier.` : '',
+        param.tier ? `Needs the ${tierInWords(param.tier)}.` : '',
         param.sources ? `Only for ${param.sources.join(', ')}; ignored elsewhere.` : '',
       ]
         .filter(Boolean)
