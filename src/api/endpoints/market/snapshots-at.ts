@@ -71,7 +71,10 @@ export const snapshotsAt = endpoint({
     symbol: symbol(),
     time: withExample((samples: Samples) => samples.time, time('The instant.')),
     market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam())),
-    include_orderbook: onlyFor(['predmkt_a', 'predmkt_b'], flag('Adds both books of the market.')),
+    include_orderbook: onlyFor(
+      ['predmkt_a', 'predmkt_b'],
+      flag('Adds both books of the market, with every level.'),
+    ),
   },
   cost: flat(50),
   returns: object(

@@ -41,14 +41,20 @@ export const snapshots = endpoint({
     symbol: symbol(),
     market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam())),
     market_type: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketTypeParam())),
-    include_orderbook: onlyFor(['predmkt_a', 'predmkt_b'], flag('Adds both books of each market.')),
+    include_orderbook: onlyFor(
+      ['predmkt_a', 'predmkt_b'],
+      flag('Adds both books of each market: every level of `predmkt_b`, up to `depth` of `predmkt_a`.'),
+    ),
     include_diffs: onlyFor(
       ['predmkt_a', 'predmkt_b'],
       flag(
         'Adds what changed in the first book since the row before. `predmkt_b`, and `/v1/predmkt_a/orderbook`.',
       ),
     ),
-    depth: onlyFor(['predmkt_a'], withDefault(integer('Levels per side.', { min: 1, max: 50 }), 10)),
+    depth: onlyFor(
+      ['predmkt_a'],
+      withDefault(integer('Levels per side of the books of `predmkt_a`.', { min: 1, max: 50 }), 10),
+    ),
     interval: optional(interval(STEPS, 'Sampling step; left out: every stored sample.')),
     ...timeRange('inclusive'),
     ...page({ default: 100, max: 1_000 }),
