@@ -9,6 +9,7 @@ import { DataFolderError, serviceAddress } from './app/data-folder.ts'
 import { runningEnvironments } from './app/environments.ts'
 import type { OpenMarketAccess } from './app/market-access.ts'
 import { openAccounts } from './app/open-accounts.ts'
+import type { Service } from './app.ts'
 import { ACCOUNT_COMMANDS } from './cli/accounts-commands.ts'
 import { type Command, CommandError, HelpWanted, UsageError, type UsersAccess } from './cli/command.ts'
 import { KEY_COMMANDS } from './cli/keys-commands.ts'
@@ -163,34 +164,49 @@ async function runService({ config: given, warnings }: LoadedConfig, output: Out
   const log = createLogger({ level: config.logLevel, format: config.logFormat })
   for (const warning of warnings) log.warn(warning)
   const { startService } = await import('./app.ts')
-  const service = await startService(config, { clock: systemClock, log, version: VERSION })
-  output.line(`Tapeline ${VERSION} listens on ${service.url}`)
-  output.line(`API reference: ${service.url}/docs`)
-  output.line(`Dashboard: ${service.url}/`)
-  if (service.notice !== undefined) output.line(`\n${service.notice}`)
-  if (service.operatorToken !== undefined) {
-    output.line(
-      `\nOpen this link once to become the operator: ${service.url}/#/welcome/${service.operatorToken}`,
-    )
+  const start = (port: number) =>
+    startService({ ...config, port }, { clock: systemClock, log, version: VERSION })
+  const first = await start(config.port)
+  greet(first, output)
+  const { keepRunning } = await import('./app/keep-running.ts')
+  const startAgain = async (port: number) => {
+    const service = await start(port)
+    tellOperatorLink(service, output)
+    return service
   }
-  if (service.firstKey !== undefined) {
-    output.line(`\nYour test key, shown this once: ${service.firstKey}\n`)
-    output.line(`  curl -H 'X-API-Key: ${service.firstKey}' ${service.url}/v1/limits\n`)
-  }
+  const running = keepRunning({ first, startAgain, now: systemClock.now, log })
   return new Promise((resolve) => {
     const stop = async (signal: string, failure = 0) => {
       log.info({ signal }, 'stopping')
-      const report = await service.stop()
+      const report = await running.stop()
       for (const failure of report.failures) log.error(failure, 'a part did not stop cleanly')
       const code = report.clean ? failure : 1
       resolve(code)
       // A part that hangs must not keep the process alive beyond its time.
       setTimeout(() => leave(code), EXIT_GRACE_MS).unref()
     }
-    void service.failed.then(() => stop('failure', 1))
+    void running.failed.then(() => stop('failure', 1))
     process.once('SIGTERM', () => void stop('SIGTERM'))
     process.once('SIGINT', () => void stop('SIGINT'))
   })
+}
+
+/** Every start makes a new one, as long as there is no operator. */
+function tellOperatorLink({ url, operatorToken }: Service, output: Output): void {
+  if (operatorToken === undefined) return
+  output.line(`\nOpen this link once to become the operator: ${url}/#/welcome/${operatorToken}`)
+}
+
+function greet(service: Service, output: Output): void {
+  output.line(`Tapeline ${VERSION} listens on ${service.url}`)
+  output.line(`API reference: ${service.url}/docs`)
+  output.line(`Dashboard: ${service.url}/`)
+  if (service.notice !== undefined) output.line(`\n${service.notice}`)
+  tellOperatorLink(service, output)
+  if (service.firstKey !== undefined) {
+    output.line(`\nYour test key, shown this once: ${service.firstKey}\n`)
+    output.line(`  curl -H 'X-API-Key: ${service.firstKey}' ${service.url}/v1/limits\n`)
+  }
 }
 
 const EXIT_GRACE_MS = 300

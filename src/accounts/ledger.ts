@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Environment } from '../core/environment.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
+import { timerMs } from '../kit/timer.ts'
 import type { AccountsStore, LedgerEntry, UsageCount } from '../store/accounts.ts'
 import { Budget } from './budget.ts'
 
@@ -214,7 +215,7 @@ export class Ledger {
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.#kick()
-    }, delayMs)
+    }, timerMs(delayMs))
   }
 
   /** One round trip at a time; asking during one starts the next right after it. */

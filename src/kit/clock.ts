@@ -1,3 +1,5 @@
+import { timerMs } from './timer.ts'
+
 /** Time is passed in, never read: a test can then stand still, jump or run fast. */
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -11,10 +13,17 @@ export const systemClock: Clock = {
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)
-      const timer = setTimeout(() => {
+      const endsAt = performance.now() + ms
+      const onTimer = () => {
+        const leftMs = endsAt - performance.now()
+        if (leftMs > 1) {
+          timer = setTimeout(onTimer, timerMs(leftMs))
+          return
+        }
         signal?.removeEventListener('abort', onAbort)
         resolve()
-      }, ms)
+      }
+      let timer = setTimeout(onTimer, timerMs(ms))
       const onAbort = () => {
         clearTimeout(timer)
         reject(signal?.reason)

@@ -1,3 +1,5 @@
+import { timerMs } from './timer.ts'
+
 /** A doorbell: rings that come while nobody waits are kept as one. */
 export interface Wake {
   ring(): void
@@ -25,7 +27,7 @@ export function createWake(): Wake {
           waiter = undefined
           resolve()
         }
-        const timer = setTimeout(done, ms)
+        const timer = setTimeout(done, timerMs(ms))
         signal.addEventListener('abort', done, { once: true })
         waiter = done
       })

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from './clock.ts'
+import { watchClock } from './clock-watch.ts'
+import { timerMs } from './timer.ts'
+import { createWake } from './wake.ts'
+
+const YEAR_MS = 365 * 86_400_000
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+test('a sleep of years does not end at once, and ends with its signal', async () => {
+  for (const ms of [2 ** 31, 3 * YEAR_MS, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY]) {
+    const stop = new AbortController()
+    let ended = false
+    const sleeping = systemClock.sleep(ms, stop.signal).then(
+      () => {
+        ended = true
+      },
+      () => {},
+    )
+    await pause(30)
+    assert.equal(ended, false, `${ms}`)
+    stop.abort()
+    await sleeping
+  }
+  const startedMs = performance.now()
+  await systemClock.sleep(25)
+  assert.ok(performance.now() - startedMs >= 24)
+  for (const ms of [-YEAR_MS, Number.NaN, 0]) await systemClock.sleep(ms)
+})
+
+test('a doorbell that waits for years waits', async () => {
+  const stop = new AbortController()
+  let ended = false
+  const waiting = createWake()
+    .wait(3 * YEAR_MS, stop.signal)
+    .then(() => {
+      ended = true
+    })
+  await pause(30)
+  assert.equal(ended, false)
+  stop.abort()
+  await waiting
+})
+
+test('what a timer is told always fits into one', () => {
+  assert.deepEqual([-1, 0, 5, 2 ** 31 - 1, 2 ** 31, Number.POSITIVE_INFINITY, Number.NaN].map(timerMs), [
+    0,
+    0,
+    5,
+    2 ** 31 - 1,
+    2 ** 31 - 1,
+    2 ** 31 - 1,
+    1,
+  ])
+})
+
+test('a clock that is set is noticed once per jump, with its size; small corrections are not', async () => {
+  let offsetMs = 0
+  const jumps: number[] = []
+  const watch = watchClock({
+    now: () => performance.now() + offsetMs,
+    everyMs: 2,
+    onJump: (byMs) => jumps.push(Math.round(byMs)),
+  })
+  for (const stepMs of [5_000, 5_000, -8_000, 10_000, 10_000, 10_000]) {
+    offsetMs += stepMs
+    await pause(10)
+  }
+  assert.deepEqual(jumps, [])
+  for (const stepMs of [3 * 3_600_000, -3 * YEAR_MS, 3 * YEAR_MS, 60_000]) {
+    offsetMs += stepMs
+    await pause(10)
+  }
+  watch.close()
+  offsetMs += YEAR_MS
+  await pause(10)
+  assert.deepEqual(jumps, [3 * 3_600_000, -3 * YEAR_MS, 3 * YEAR_MS, 60_000])
+})
