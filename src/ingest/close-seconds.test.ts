@@ -122,3 +122,13 @@ test('a second in a gap, or whose rate is not known yet, is not closed', async (
   assert.deepEqual(await closed(), [0, 2, 3])
   await end()
 })
+
+test('trades without numbers: a trade of nothing is no row, though the venue counts it', async () => {
+  const { trade, closed, seconds, counts, end } = await start('hyperliquid', () => true)
+  for (const ms of [100, 1_100, 9_000]) trade(ms)
+  seconds.empty(START_MS + 2_000)
+  seconds.minutes([minuteBar(4)], START_MS, START_MS + 60_000)
+  await seconds.close(START_MS + 64_000)
+  assert.deepEqual([await closed(), counts.missedMinutes], [[0, 1, 9], 0])
+  await end()
+})

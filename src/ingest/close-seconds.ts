@@ -36,6 +36,8 @@ const MAX_SOUND_MINUTES = 60
 export interface SecondCloser {
   heard(kline: KlineObservation): void
   trade(trade: TradeFact): void
+  /** A trade of nothing: the venue may count it, no row has it. */
+  empty(timeMs: number): void
   /** Nothing is known of this stretch; an open end stands for the present. */
   gap(fromMs: number, toMs: number): void
   /** Takes over the trades of the run before. */
@@ -80,6 +82,8 @@ export function closeSeconds(
   /** Built seconds that are not closed, by their open time. */
   const open = new Set<number>()
   let newestMs = Number.NEGATIVE_INFINITY
+  /** Trades of nothing, by their minute. */
+  const empties = new Map<number, number>()
 
   const put = (bars: readonly Bar[], closed: boolean) =>
     writer.put(
@@ -148,7 +152,9 @@ export function closeSeconds(
 
   function closeMinute({ openMs, count }: WaitingMinute, nowMs: number): boolean {
     const endMs = openMs + MINUTE_MS
-    const own = secondsOf(openMs).reduce((sum, bar) => sum + bar.count, 0)
+    const stored = secondsOf(openMs).reduce((sum, bar) => sum + bar.count, 0)
+    const nothing = empties.get(openMs) ?? 0
+    const own = stored < count ? Math.min(stored + nothing, count) : stored
     // What was missed may have been told again to a new listener: the venue's own count is the proof.
     const isToldAgain = plan.secondsFrom === 'trades' && count > 0 && own === count
     const isBroken = !isToldAgain && inGap(openMs, endMs)
@@ -203,6 +209,11 @@ export function closeSeconds(
       if (plan.secondsFrom === 'aggregate_trades') open.add(secondOf(trade.timeMs))
       newestMs = Math.max(newestMs, trade.timeMs)
     },
+    empty(timeMs) {
+      if (plan.secondsFrom !== 'trades') return
+      const minuteMs = Math.floor(timeMs / MINUTE_MS) * MINUTE_MS
+      empties.set(minuteMs, (empties.get(minuteMs) ?? 0) + 1)
+    },
     gap(fromMs, toMs) {
       const open = gaps.find((gap) => gap.toMs === Number.POSITIVE_INFINITY)
       if (open !== undefined && toMs !== Number.POSITIVE_INFINITY && fromMs <= open.fromMs) open.toMs = toMs
@@ -255,7 +266,10 @@ export function closeSeconds(
       }
       const close = (minute: WaitingMinute) =>
         prover === undefined ? closeMinute(minute, nowMs) : closeProven(minute, prover, nowMs)
-      while (waiting[0] !== undefined && close(waiting[0])) waiting.shift()
+      while (waiting[0] !== undefined && close(waiting[0])) {
+        for (const minuteMs of empties.keys()) if (minuteMs <= waiting[0].openMs) empties.delete(minuteMs)
+        waiting.shift()
+      }
     },
     get closedToMs() {
       return plan.secondsFrom === 'klines' ? askedToMs : closedToMs

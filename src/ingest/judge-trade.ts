@@ -4,8 +4,23 @@
  */
 export type TradeVerdict = 'good' | 'empty' | 'bad'
 
-export function judgeTrade({ price, size }: { price: string; size: string }): TradeVerdict {
+interface Fill {
+  readonly price: string
+  readonly size: string
+}
+
+export function judgeTrade(trade: Fill): TradeVerdict {
+  return judge(trade, Number(trade.price) > 0)
+}
+
+/** A print of a prediction market, whose price is a probability. */
+export function judgePrint(print: Fill): TradeVerdict {
+  const price = print.price.trim() === '' ? Number.NaN : Number(print.price)
+  return judge(print, price >= 0 && price <= 1)
+}
+
+function judge({ size }: Fill, isPrice: boolean): TradeVerdict {
   const amount = Number(size)
-  if (amount > 0 && Number(price) > 0) return 'good'
+  if (amount > 0 && isPrice) return 'good'
   return amount === 0 && size.trim() !== '' ? 'empty' : 'bad'
 }

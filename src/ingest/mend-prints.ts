@@ -19,6 +19,8 @@ import type { CoverageTracker } from './track-coverage.ts'
 /** What happened is listed by the venues after this; a gap is left alone until then. */
 export const LISTED_AFTER_MS = 75_000
 const MENDS_AT_ONCE = 4
+/** About as often as gaps are looked at: the place to begin moves on. */
+const LOOK_MS = 15_000
 const LEFT_AT_ONCE = 20
 const MIDS_WITHIN_MS = 3_600_000
 /** A market that closed just before a gap may have been traded until its last moment. */
@@ -72,7 +74,10 @@ export async function mendPrints(options: MendOptions): Promise<number> {
     ({ reason, to }) => reason !== 'before_start' && to < lastMs && to < options.listedMs,
   )
   let closed = 0
-  for (const gap of ended.slice(0, MENDS_AT_ONCE)) if (await mend(options, gap)) closed += 1
+  // A gap that stays, because the venue's print cannot be stored, does not keep the others from being looked at.
+  const first = ended.length <= MENDS_AT_ONCE ? 0 : Math.floor(nowMs / LOOK_MS) % ended.length
+  const turn = [...ended.slice(first), ...ended.slice(0, first)]
+  for (const gap of turn.slice(0, MENDS_AT_ONCE)) if (await mend(options, gap)) closed += 1
   const left = [...options.markets()].filter(
     (each) => each.isLeft && !each.isSwept && each.traded.toMs < lastMs,
   )

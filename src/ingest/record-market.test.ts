@@ -237,3 +237,43 @@ test('after a restart a print that was negotiated away from the book is volume, 
   const prints = await rows(feedOf('trades', 'predmkt_b', 'BTC'))
   assert.equal(prints.length, 2)
 })
+
+test('a print of nothing is left out and counted; one that makes no sense is a gap, also in the bars that hold it', async (t) => {
+  for (const name of ['polymarket', 'kalshi'] as const) {
+    const { clock, store, writer, rows } = await setUp(t)
+    const { marketId, source, tokens = [] } = MARKETS[name]
+    const instrument = tokens[0]?.tokenId ?? marketId
+    let empty = 0
+    const recorder = recordMarket({
+      ...{ plan: VENUES[name].plan, market: MARKETS[name], writer, referencePrice: () => null },
+      ...{ booksHeardMs: () => START_MS, onEmptyTrade: () => void empty++ },
+    })
+    const tell = (ms: number, price: string, size: string) =>
+      recorder.trade({
+        ...print(START_MS + ms, price),
+        ...about(name, instrument, START_MS + ms),
+        price,
+        size,
+      })
+    tell(1_000, '0.5', '10')
+    for (const price of ['0', '0.9']) tell(2_000 + Number(price), price, '0.00')
+    tell(301_000, '0.5', '10')
+    tell(302_000, '0.6', '-3')
+    clock.advance(3_600_000)
+    recorder.show(clock.now())
+    assert.equal(empty, 2)
+    assert.equal((await rows(feedOf('trades', source, 'BTC'))).length, 2)
+    const [bar, ...others] = await rows<CandleRow>(candleFeed(source, 'BTC', '5m'))
+    assert.deepEqual([bar?.low, bar?.high, others], [0.5, 0.5, []])
+    const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
+    const gaps = async (feed: Feed) => {
+      tracker.confirm(feed, START_MS, START_MS + 900_000)
+      await writer.flush()
+      const found = await store.coverage.read([feed], START_MS, START_MS + 900_000)
+      return found.gaps.map(({ from, to }) => [from - START_MS, to - START_MS])
+    }
+    assert.deepEqual(await gaps(feedOf('trades', source, 'BTC')), [[302_000, 302_001]])
+    assert.deepEqual(await gaps(candleFeed(source, 'BTC', '5m')), [[300_000, 600_000]])
+    assert.deepEqual(await gaps(candleFeed(source, 'BTC', '15m')), [[0, 900_000]])
+  }
+})

@@ -1,11 +1,12 @@
 /** One prediction market: its books become snapshots, its prints trades and bars. */
 import type { Feed } from '../core/feed.ts'
-import { type CandleInterval, INTERVAL_MS } from '../core/interval.ts'
+import { barStart, type CandleInterval, INTERVAL_MS } from '../core/interval.ts'
 import type { BookLevels } from '../core/level-book.ts'
 import { anyMidOf, type MarketBar, midOf } from '../core/market-bars.ts'
 import { composeUpDown, composeYesNo } from '../core/market-snapshot.ts'
 import type { CandleInput, CandleMarket } from '../core/rows/candle.ts'
 import type { MarketInput } from '../core/rows/market.ts'
+import { RowError } from '../core/rows/row-error.ts'
 import type { PredmktASnapshotInput, PredmktBSnapshotInput } from '../core/rows/snapshot.ts'
 import type {
   DataObservation,
@@ -13,10 +14,11 @@ import type {
   MidObservation,
   TradeObservation,
 } from '../venues/observation.ts'
+import { judgePrint } from './judge-trade.ts'
 import { type KeptBars, keepBars } from './keep-bars.ts'
 import { keepLatest } from './latest-before.ts'
 import { type MarketPlan, snapshotFeed } from './market-plans.ts'
-import { candleFeed, feedOf } from './plans.ts'
+import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
 import { type MarketSampler, sampleMarket } from './sample-market.ts'
 import { sequenceOf } from './sequence.ts'
 import { tellPrintsApart } from './tell-prints-apart.ts'
@@ -56,6 +58,8 @@ export function recordMarket(options: {
   referencePrice: (timeMs: number) => string | null
   /** When books of any market of the symbol were last heard. */
   booksHeardMs: () => number
+  /** A print of nothing was left out. */
+  onEmptyTrade?: () => void
 }): MarketRecorder {
   const { plan, writer } = options
   const { marketId, symbol, source } = options.market
@@ -68,6 +72,8 @@ export function recordMarket(options: {
   const lastPrices = new Map(instruments.map((each) => [each, keepLatest<string>()]))
   /** Bars that were shown open: written once more when they have ended. */
   const open = new Map<string, { instrument: string; interval: CandleInterval; openTimeMs: number }>()
+  /** Bars with a print that cannot be stored. */
+  const broken = new Set<string>()
   const tradeFeed = feedOf('trades', source, symbol)
   const booksFeed = snapshotFeed(plan, symbol, options.market.marketType ?? '24h')
   const figures = keepLatest<Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'>>()
@@ -161,7 +167,27 @@ export function recordMarket(options: {
     return { time, open: bar.open, high, low, close, volume, closed, market }
   }
 
+  function breakBars({ instrument, venueTimeMs }: TradeObservation): void {
+    for (const interval of COARSE_INTERVALS) {
+      const openMs = barStart(venueTimeMs, interval)
+      broken.add(`${instrument}:${interval}:${openMs}`)
+      refuse(interval, openMs)
+    }
+  }
+
+  const refuse = (interval: CandleInterval, openMs: number) =>
+    writer.refuse(
+      candleFeed(plan.source, symbol, interval),
+      openMs,
+      new RowError('trades', 'one of them cannot be stored'),
+    )
+
   function put(instrument: string, interval: CandleInterval, bar: MarketBar, nowMs: number): void {
+    if (broken.has(`${instrument}:${interval}:${bar.openTimeMs}`)) {
+      refuse(interval, bar.openTimeMs)
+      open.delete(`${instrument}:${interval}:${bar.openTimeMs}`)
+      return
+    }
     writer.put(candleFeed(plan.source, symbol, interval), [candleOf(instrument, interval, bar, nowMs)])
   }
 
@@ -191,7 +217,14 @@ export function recordMarket(options: {
       }
     },
     trade(observation) {
-      if (!count(observation)) return false
+      const verdict = judgePrint(observation)
+      if (verdict === 'empty') {
+        options.onEmptyTrade?.()
+        return false
+      }
+      // The store refuses it; no bar can say what it should have been.
+      if (verdict === 'bad') breakBars(observation)
+      else if (!count(observation)) return false
       const { leg } = observation
       writer.put(tradeFeed, [
         {

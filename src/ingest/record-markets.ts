@@ -79,6 +79,8 @@ export interface MarketsRecorder extends LiveRecorder {
   readonly size: number
   /** How often a window that should have run was not listed. */
   readonly unlisted: number
+  /** Prints of nothing, which were left out. */
+  readonly emptyTrades: number
 }
 
 export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
@@ -113,6 +115,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   let mendMs = 0
   let shownMs = 0
   let finalizedMs = 0
+  let emptyTrades = 0
 
   function heardMarket(seen: MarketInput): void {
     const before = markets.get(seen.marketId)
@@ -150,6 +153,9 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       writer,
       referencePrice: (timeMs) => references.before(market, timeMs),
       booksHeardMs: () => booksHeardMs,
+      onEmptyTrade: () => {
+        emptyTrades += 1
+      },
     })
     // What is met after its end may be stored already: by an earlier run, or before it was forgotten. So may the
     // early prints of one that has not begun.
@@ -401,6 +407,9 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     },
     get unlisted() {
       return windows.unlisted
+    },
+    get emptyTrades() {
+      return emptyTrades
     },
   }
 }

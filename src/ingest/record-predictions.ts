@@ -127,6 +127,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
         counts: {
           markets: [...recorders.values()].reduce((sum, recorder) => sum + recorder.size, 0),
           unlisted: [...recorders.values()].reduce((sum, recorder) => sum + recorder.unlisted, 0),
+          emptyTrades: [...recorders.values()].reduce((sum, recorder) => sum + recorder.emptyTrades, 0),
         },
       }),
   }

@@ -6,9 +6,9 @@ import { manualClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import { VENUES } from '../venues/list.ts'
-import type { BestBidAskObservation } from '../venues/observation.ts'
+import type { BestBidAskObservation, TradeObservation } from '../venues/observation.ts'
 import type { Venue } from '../venues/venue.ts'
-import { feedOf } from './plans.ts'
+import { candleFeed, feedOf } from './plans.ts'
 import { recordSymbol } from './record-symbol.ts'
 import { noCounts } from './symbol-parts.ts'
 import { createCoverageTracker } from './track-coverage.ts'
@@ -57,6 +57,58 @@ async function tickerOf(
   await store.close()
   return rows.map((row) => [Date.parse(row.timestamp) - START_MS, Number(row.bid_price) - 100])
 }
+
+test('perpetuals: a trade of nothing is left out and counted, one that makes no sense is a gap in trades and seconds', async () => {
+  const clock = manualClock(START_MS)
+  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const { series, coverage } = store
+  const writer = createRowWriter({ series, coverage, clock, log: createLogger({ level: 'silent' }) })
+  const counts = noCounts()
+  const [trades, seconds] = [feedOf('trades', 'perpdex', 'BTC'), candleFeed('perpdex', 'BTC', '1s')]
+  const tracker = createCoverageTracker({
+    feeds: [trades, seconds].map((feed) => ({ feed, channels: ['trades:BTC'] })),
+    coverage,
+    writer,
+  })
+  const recorder = recordSymbol(
+    {
+      ...{ plan: VENUES.hyperliquid.plan, venue: {} as Venue, symbol: 'BTC', series, writer, clock, tracker },
+      ...{ derivatives: undefined, counts, signal: new AbortController().signal },
+    },
+    { fromMs: START_MS, onError: assert.ifError },
+  )
+  tracker.up('trades:BTC', START_MS)
+  recorder.begins('trades', START_MS)
+  const tell = (ms: number, price: string, size: string) =>
+    recorder.observe({
+      ...{ kind: 'trade', source: 'perpdex', symbol: 'BTC', instrument: 'BTC', key: null, side: 'buy' },
+      ...{ venueTimeMs: START_MS + ms, receivedMs: START_MS + ms, id: `${ms}`, price, size },
+    } as TradeObservation)
+  tell(100, '10', '1')
+  tell(200, '0.0', '0.0')
+  tell(1_100, '10', '0')
+  tell(2_100, '10', '1')
+  tell(2_200, '10', '-1')
+  tell(3_100, '0', '1')
+  recorder.show(START_MS + 5_000, START_MS + 5_000)
+  tracker.claim(START_MS + 5_000)
+  await writer.flush()
+  const range = { fromMs: START_MS, toMs: START_MS + 5_000 }
+  const times = async (feed: typeof trades | typeof seconds) =>
+    (await readRows(store, feed, range)).map((row) => Date.parse(row.timestamp) - START_MS)
+  const gaps = async (feed: typeof trades | typeof seconds) =>
+    (await coverage.read([feed], START_MS, range.toMs)).gaps.map(({ from, to }) => [
+      ...[from - START_MS, to - START_MS],
+    ])
+  assert.deepEqual([await times(trades), counts.emptyTrades], [[100, 2_100], 2])
+  assert.deepEqual(await gaps(trades), [
+    [2_200, 2_201],
+    [3_100, 3_101],
+  ])
+  assert.deepEqual(await gaps(seconds), [[2_000, 4_000]])
+  await writer.close()
+  await store.close()
+})
 
 test('the row of a second is its newest quote, though frames changed places', async () => {
   assert.deepEqual(

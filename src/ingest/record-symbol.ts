@@ -188,6 +188,7 @@ export function recordSymbol(
         const verdict = judgeTrade(observation)
         if (verdict === 'empty') {
           parts.counts.emptyTrades += 1
+          seconds.empty(observation.venueTimeMs)
           return
         }
         writer.put(tradeFeed, [

@@ -51,16 +51,18 @@ interface Refused {
 /** Trades and books are put once: an answer does not bring them again. */
 const PUT_AGAIN: readonly Feed['dataset'][] = ['candles', 'flow', 'open_interest', 'funding']
 
-export function createRefusedRows(): RefusedRows {
-  const feeds = new Map<string, Refused[]>()
-  const of = (feed: Feed) => feeds.get(feedName(feed)) ?? []
+const NONE: readonly Refused[] = []
 
-  function keep(feed: Feed, entries: Refused[]): void {
+export function createRefusedRows(): RefusedRows {
+  const feeds = new Map<string, readonly Refused[]>()
+  const of = (feed: Feed) => (feeds.size === 0 ? NONE : (feeds.get(feedName(feed)) ?? NONE))
+
+  function keep(feed: Feed, entries: readonly Refused[]): void {
     if (entries.length === 0) feeds.delete(feedName(feed))
     else
       feeds.set(
         feedName(feed),
-        entries.sort((a, b) => a.fromMs - b.fromMs),
+        entries.toSorted((a, b) => a.fromMs - b.fromMs),
       )
   }
 

@@ -13,6 +13,7 @@ import {
   aggregated,
   type Bar,
   barsOf,
+  type Fill,
   type Outage,
   recordedFills,
   replayVenue,
@@ -20,7 +21,7 @@ import {
 } from '../../test/ingest/replay-venue.ts'
 import { csvRows, withoutFixtures } from '../../test/venues/fixtures.ts'
 import { decimalText, divide, subtract } from '../core/decimal.ts'
-import type { CandleInterval } from '../core/interval.ts'
+import { type CandleInterval, INTERVAL_MS } from '../core/interval.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 import { type ManualClock, manualClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
@@ -28,6 +29,7 @@ import { type Random, seeded } from '../store/conformance/engine.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import { VENUES } from '../venues/list.ts'
+import type { KlineObservation } from '../venues/observation.ts'
 import { candleFeed, feedOf } from './plans.ts'
 import { recordExchange } from './record-exchange.ts'
 
@@ -79,10 +81,12 @@ interface Play {
   readonly fails: (timeMs: number) => boolean
   /** Stretches without a recorder: it is stopped and started again. */
   readonly stops: readonly { fromMs: number; toMs: number }[]
+  readonly spoil?: (kline: KlineObservation, nowMs: number) => KlineObservation
   readonly onLook: (store: EnvironmentStore, clock: ManualClock) => Promise<void>
 }
 
-async function play({ name, random, tapes, outages, fails, stops, onLook }: Play): Promise<void> {
+/** Gives what the last recorder counted, and how many rows it kept as dead letters. */
+async function play({ name, random, tapes, outages, fails, stops, spoil, onLook }: Play) {
   const clock = manualClock(FIRST_MS)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   const log = createLogger({ level: process.env.TAPELINE_LOG_LEVEL ?? 'silent' })
@@ -92,6 +96,7 @@ async function play({ name, random, tapes, outages, fails, stops, onLook }: Play
     const venue = replayVenue({
       ...{ describe: create({ clock }).describe, clock, tapes, outages, fails },
       latencyMs: (timeMs) => 50 + ((timeMs * 7_919) % 211),
+      ...(spoil === undefined ? {} : { spoil: (kline) => spoil(kline, clock.now()) }),
     })
     const stop = new AbortController()
     const recorder = recordExchange({
@@ -114,10 +119,14 @@ async function play({ name, random, tapes, outages, fails, stops, onLook }: Play
       } else if (!isStopped && run === undefined) run = start()
       run?.venue.pump()
       for (let i = 0; i < 4; i++) await turn()
-      if (random.below(isLong ? 25 : 100) === 0) await onLook(store, clock)
+      if (random.below(isLong ? 25 : 150) === 0) await onLook(store, clock)
     }
     await onLook(store, clock)
-    assert.deepEqual(run?.recorder.status().counts.refused, 0)
+    assert.ok(run !== undefined)
+    return {
+      counts: run.recorder.status().counts,
+      letters: run.venue.deadLetters.counts().refused_row ?? 0,
+    }
   } finally {
     run?.stop()
     await run?.done
@@ -157,7 +166,7 @@ async function wrongBars(
       wrong.push(`${where}: closed with ${JSON.stringify(rowFigures(row))}`)
     if (gaps.some((gap) => gap.from < at + lengthMs && gap.to > at)) continue
     // What the stream says of a minute is open; its own frames may be lost until the venue's answer closes it.
-    if (feed.interval === '1m' && at + lengthMs > (final?.before ?? 0)) continue
+    if (feed.interval !== '1s' && at + lengthMs > (final?.before ?? 0)) continue
     if (!isRight)
       wrong.push(`${where}: ${row === undefined ? 'no row' : JSON.stringify(rowFigures(row))}, no gap`)
     if (row?.closed === false && at + lengthMs <= (final?.before ?? 0)) wrong.push(`${where}: final and open`)
@@ -165,12 +174,17 @@ async function wrongBars(
   return wrong
 }
 
+const tapesBySpan = new Map<number, Record<Symbol, Tape>>()
 const tapesOf = (withinMs: number): Record<Symbol, Tape> => {
+  const known = tapesBySpan.get(withinMs)
+  if (known !== undefined) return known
   const tape = (symbol: Symbol) => {
     const fills = recordedFills(FILES[symbol])
     return { fills, aggregates: aggregated(fills, withinMs) }
   }
-  return { BTC: tape('BTC'), ETH: tape('ETH') }
+  const tapes = { BTC: tape('BTC'), ETH: tape('ETH') }
+  tapesBySpan.set(withinMs, tapes)
+  return tapes
 }
 
 test('the replayed truth is what the venue itself has published', { skip }, () => {
@@ -206,7 +220,7 @@ for (let i = 0; i < RUNS; i++) {
     const minutes = { BTC: barsOf(tapes.BTC.fills, MINUTE_MS), ETH: barsOf(tapes.ETH.fills, MINUTE_MS) }
     const told = JSON.stringify({ outages, stops })
     let looks = 0
-    await play({
+    const { counts } = await play({
       ...{ name: 'binance-futures', random, tapes, outages, stops, fails: randomFailures(random, outages) },
       async onLook(store, clock) {
         looks += 1
@@ -234,6 +248,84 @@ for (let i = 0; i < RUNS; i++) {
       },
     })
     assert.ok(looks > 1)
+    assert.deepEqual([counts.refused, counts.emptyTrades], [0, 0])
+  })
+}
+
+/** Fills of nothing at random places, as the exchange publishes them: with and without a price. */
+function withEmptyFills(fills: readonly Fill[], random: Random, count: number): Fill[] {
+  const places = new Set(Array.from({ length: count }, () => 1 + random.below(fills.length - 1)))
+  let id = 0
+  return fills.flatMap((fill, place) => {
+    id += 1
+    const own = { ...fill, id }
+    if (!places.has(place)) return [own]
+    id += 1
+    return [
+      { ...fill, id: id - 1, size: '0.000', price: random.below(2) === 0 ? '0' : fill.price },
+      { ...own, id },
+    ]
+  })
+}
+
+const SPOILT = [
+  (kline: KlineObservation) => ({ ...kline, low: '0' }),
+  (kline: KlineObservation) => ({ ...kline, high: '1' }),
+  (kline: KlineObservation) => ({ ...kline, volume: '-1' }),
+  (kline: KlineObservation) => ({ ...kline, takerBuyVolume: '900000000' }),
+] as const
+
+for (let i = 0; i < RUNS; i++) {
+  const seed = SEED + 2_000 + i
+  test(`futures: fills of nothing are left out, and bars that cannot be served are gaps until they can (seed ${seed})`, {
+    skip,
+  }, async () => {
+    const random = seeded(seed)
+    const empty = 1 + random.below(12)
+    const tape = (symbol: Symbol): Tape => {
+      const fills = withEmptyFills(recordedFills(FILES[symbol]), random, empty)
+      return { fills, aggregates: aggregated(fills, 100) }
+    }
+    const tapes = { BTC: tape('BTC'), ETH: tape('ETH') }
+    const bad = { BTC: random.below(5), ETH: random.below(5) }
+    const spoilt = random.pick(SPOILT)
+    const goodMs = END_MS + 4 * MINUTE_MS
+    const badMs = (symbol: Symbol) => END_MS - (1 + bad[symbol]) * MINUTE_MS
+    let hadGap = false
+    const { counts, letters } = await play({
+      ...{ name: 'binance-futures', random, tapes, outages: [], stops: [], fails: () => false },
+      spoil: (kline, nowMs) =>
+        nowMs < goodMs && kline.openTimeMs === badMs(kline.symbol as Symbol) ? spoilt(kline) : kline,
+      async onLook(store, clock) {
+        const isSettled = clock.now() >= SETTLED_MS
+        for (const symbol of ['BTC', 'ETH'] as const) {
+          for (const interval of ['1s', '1m', '5m'] as const) {
+            const lengthMs = INTERVAL_MS[interval]
+            const { fills, aggregates } = tapes[symbol]
+            const truth = barsOf(interval === '1s' ? aggregates : fills, lengthMs)
+            const feed = candleFeed('cexa_futures', symbol, interval)
+            const toMs = Math.min(END_MS, Math.floor((clock.now() - 2_000) / lengthMs) * lengthMs)
+            const range = { fromMs: Math.ceil(FIRST_MS / lengthMs) * lengthMs, toMs }
+            const told = JSON.stringify({ bad, spoilt: String(spoilt) })
+            assert.deepEqual(await wrongBars(store, feed, lengthMs, truth, range), [], told)
+            const gaps = await readGaps(store, feed, range)
+            if (isSettled) assert.deepEqual(gaps, [], `${symbol} ${interval} ${told}`)
+            if (interval === '1s' || clock.now() < END_MS + 10_000 || clock.now() >= goodMs) continue
+            // The bar itself, and the longer one that holds it.
+            const fromMs = interval === '1m' ? badMs(symbol) : END_MS - 5 * MINUTE_MS
+            hadGap = true
+            assert.deepEqual(
+              gaps.map(({ from, to, reason }) => ({ from, to, reason })),
+              [{ from: fromMs, to: fromMs + lengthMs, reason: 'not_observed' }],
+              `${symbol} ${interval} ${told}`,
+            )
+          }
+        }
+      },
+    })
+    assert.ok(hadGap)
+    assert.ok((counts.emptyTrades ?? 0) >= empty, `${counts.emptyTrades} of ${empty}`)
+    assert.ok((counts.refused ?? 0) > 0 && letters > 0)
   })
 }
 

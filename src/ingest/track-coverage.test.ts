@@ -181,3 +181,38 @@ test('a stretch that turned out to be missing stays one when its time is claimed
   assert.deepEqual(await gaps(trades, 0, 20_000), [])
   await close()
 })
+
+test('no claim goes beyond what is proven, and a failure later on does not catch it up', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 1_000)
+  tracker.limit(trades, 8_000)
+  tracker.claim(20_000)
+  assert.deepEqual(await gaps(trades, 1_000, 20_000), [[8_000, 20_000, 'not_observed']])
+  tracker.limit(trades, 15_000)
+  tracker.failed('trades:BTC', 18_000, 'venue_down')
+  tracker.up('trades:BTC', 25_000)
+  tracker.limit(trades, 40_000)
+  tracker.claim(30_000)
+  assert.deepEqual(await gaps(trades, 1_000, 30_000), [
+    [15_000, 18_000, 'not_observed'],
+    [18_000, 25_000, 'venue_down'],
+  ])
+  await close()
+})
+
+test('what could not be proven is a gap, and one that is known keeps its reason', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 0)
+  tracker.claim(10_000)
+  tracker.failed('trades:BTC', 8_000, 'venue_down')
+  tracker.up('trades:BTC', 9_000)
+  tracker.claim(12_000)
+  tracker.unproven(trades, 7_000, 20_000)
+  tracker.claim(25_000)
+  assert.deepEqual(await gaps(trades, 0, 25_000), [
+    [7_000, 8_000, 'not_observed'],
+    [8_000, 9_000, 'venue_down'],
+    [9_000, 20_000, 'not_observed'],
+  ])
+  await close()
+})

@@ -80,8 +80,18 @@ export function aggregated(fills: readonly Fill[], withinMs: number): Aggregate[
   return all
 }
 
+const known = new WeakMap<object, Map<number, Map<number, Bar>>>()
+
 /** What happened, bar by bar: the truth that rows are compared with. Fills of nothing are none. */
-export function barsOf(trades: readonly (Fill | Aggregate)[], lengthMs: number): Map<number, Bar> {
+export function barsOf(trades: readonly (Fill | Aggregate)[], lengthMs: number): ReadonlyMap<number, Bar> {
+  const ofTrades = known.get(trades) ?? new Map<number, Map<number, Bar>>()
+  known.set(trades, ofTrades)
+  const bars = ofTrades.get(lengthMs) ?? buildBars(trades, lengthMs)
+  ofTrades.set(lengthMs, bars)
+  return bars
+}
+
+function buildBars(trades: readonly (Fill | Aggregate)[], lengthMs: number): Map<number, Bar> {
   const bars = new Map<number, Bar>()
   for (const trade of trades) {
     if (Number(trade.size) === 0) continue
@@ -142,6 +152,8 @@ export function replayVenue(options: {
   fails: (timeMs: number) => boolean
   /** From an event to its frame. */
   latencyMs: (timeMs: number) => number
+  /** What becomes of a bar on its way to us. */
+  spoil?: (kline: KlineObservation) => KlineObservation
 }): ReplayVenue {
   const { describe, clock, tapes } = options
   const { source } = describe
@@ -168,7 +180,8 @@ export function replayVenue(options: {
     bar: Bar,
     closed: boolean,
   ): KlineObservation {
-    return {
+    const { spoil = (kline) => kline } = options
+    return spoil({
       ...{
         kind: 'kline',
         ...about(symbol),
@@ -185,7 +198,7 @@ export function replayVenue(options: {
       ...{ open: bar.open, high: bar.high, low: bar.low, close: bar.close, tradeCount: bar.count },
       ...{ volume: decimalText(bar.volume), quoteVolume: decimalText(bar.quote) },
       ...{ takerBuyVolume: decimalText(bar.buyVolume), takerBuyQuoteVolume: decimalText(bar.buyQuote) },
-    }
+    })
   }
 
   /** The exchange publishes quiet bars too, at the last price. */
