@@ -44,6 +44,8 @@ export interface FlowCloser {
   /** Closes the minutes whose trades are proven. */
   close(nowMs: number): void
   show(openBars: readonly Bar[]): void
+  /** Every bucket before this has all the counts that it will have. */
+  readonly closedToMs: number
 }
 
 interface Step {
@@ -68,6 +70,7 @@ export function closeFlow(
   const queue: Step[] = []
   const gaps: { fromMs: number; toMs: number }[] = []
   let known: MinuteCounts | undefined
+  let closedToMs = fromMs
   let beganMs = Number.POSITIVE_INFINITY
 
   const isBroken = (openMs: number) =>
@@ -111,6 +114,7 @@ export function closeFlow(
       putFlow(parts, advanceAround(rollUp, { good: bars, refused }, '1m', step.toMs), true)
       builder.take(step.toMs)
       prover.forget(step.toMs)
+      closedToMs = step.toMs
       for (const interval of COARSE_INTERVALS) {
         const feed = feedOf('flow', source, symbol, interval)
         tracker.confirm(feed, step.fromMs, step.toMs)
@@ -149,6 +153,9 @@ export function closeFlow(
         return { ...bar, buys: own.buys, sells: own.sells }
       })
       putFlow(parts, rollUp.open(bars), false)
+    },
+    get closedToMs() {
+      return closedToMs
     },
   }
 }

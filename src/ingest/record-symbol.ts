@@ -61,6 +61,7 @@ export interface SymbolRecorder {
   readonly fromMs: number
   /** Trades are whole from here on; the backfill of counts and seconds ends here. */
   readonly tradesFromMs: number | undefined
+  /** Minutes before this are closed, and the flow that they make. */
   readonly closedToMs: number
   /** Seconds before this are closed, or left to the backfill; undefined before the first. */
   readonly secondsToMs: number | undefined
@@ -352,7 +353,7 @@ export function recordSymbol(
       return follower?.startMs
     },
     get closedToMs() {
-      return minutes.closedToMs
+      return Math.min(minutes.closedToMs, flow?.closedToMs ?? minutes.closedToMs)
     },
     get secondsToMs() {
       return seconds.closedToMs

@@ -242,6 +242,8 @@ async function fillCandles(
   const { interval } = step
   const rollUp = createRollUp({ intervals: step.rollUp, fromMs: range.fromMs })
   const flow = step.withFlow ? createRollUp({ intervals: step.rollUp, fromMs: range.fromMs }) : undefined
+  // Counts of the live side may still be on their way to the store.
+  if (step.withFlow) await writer.flush()
   const counts = step.withFlow
     ? await readCounts(parts.series, feedOf('flow', source, symbol, '1m'), range.fromMs, range.toMs)
     : undefined
