@@ -51,7 +51,7 @@ const SnapshotAtMeta = Type.Object(
     }),
     reason: Type.Union([...MISSING_REASONS.map((reason) => Type.Literal(reason)), Type.Null()], {
       description:
-        'Why `data` is null. no_market: no market runs at the time. not_recorded: nothing was recorded at or before it. plan_history: only before the window of the plan. Null with a snapshot.',
+        'Why `data` is null. no_market: no market is known that runs at the time. not_recorded: nothing was recorded at or before it. plan_history: only before the window of the plan. Null with a snapshot.',
     }),
   },
   { description: 'Echo of the request and what is known about the answer.' },
