@@ -192,6 +192,11 @@ test('a replay with an end brings that range and nothing beside it', async () =>
     const { status: code, body: answer } = await call('POST', `${path}/replay`, range, own)
     assert.equal(code, 200, JSON.stringify(answer))
     await until('the range again', () => receiver.received.length >= count + Number(answer.events))
+    // An event is pending until its delivery is noted, and what is pending is not replayed.
+    await until('settled', async () => {
+      const { body: page } = await call('GET', `${path}/deliveries`, undefined, own)
+      return (page.deliveries as { state: string }[]).every(({ state }) => state === 'delivered')
+    })
     const seqs = receiver.received.slice(count).map(({ events }) => Number(events[0]?.seq))
     return { answer, seqs: seqs.sort((a, b) => a - b) }
   }
