@@ -34,7 +34,6 @@ const SILENCE_MS = {
   aggregate_trades: 12_000,
   trades: 12_000,
   best_bid_ask: 5_000,
-  book_fast: 5_000,
   book: 10_000,
   open_interest: 5_000,
 } as const
@@ -151,7 +150,7 @@ const EVERY_MS: Partial<Record<Feed['dataset'], number>> = {
     liquidations: 2_000,
     trades: 2_000,
     candles: 2_000,
-    snapshots: 540,
+    snapshots: 5_400,
     open_interest: 1_000,
   },
 }

@@ -46,7 +46,8 @@ export function channelsOf(plan: ExchangePlan, symbol: AssetSymbol): Channel[] {
     ...(plan.hasLiquidations ? [plain('liquidations')] : []),
     ...(plan.hasFunding ? [plain('funding')] : []),
     ...(plan.openInterest === 'heard' ? [plain('open_interest')] : []),
-    ...(plan.hasSnapshots ? [plain('book'), plain('book_fast')] : []),
+    // Whole books only: the quick ones have no more than five levels, and every row has all of them.
+    ...(plan.hasSnapshots ? [plain('book')] : []),
   ]
 }
 
@@ -77,7 +78,6 @@ export function trackedFeeds(plan: ExchangePlan, symbol: AssetSymbol): TrackedFe
     for (const interval of COARSE_INTERVALS)
       tracked.push({ feed: feedOf('open_interest', source, symbol, interval), channels: [channel] })
   }
-  if (plan.hasSnapshots)
-    tracked.push({ feed: feedOf('snapshots', source, symbol), channels: [key('book_fast')] })
+  if (plan.hasSnapshots) tracked.push({ feed: feedOf('snapshots', source, symbol), channels: [key('book')] })
   return tracked
 }

@@ -2,13 +2,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRows } from '../../test/ingest/read-feed.ts'
+import { seededRandom } from '../../test/seeded-random.ts'
 import { manualClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import { VENUES } from '../venues/list.ts'
-import type { BestBidAskObservation, TradeObservation } from '../venues/observation.ts'
+import type {
+  BestBidAskObservation,
+  BookSnapshotObservation,
+  Level,
+  TradeObservation,
+} from '../venues/observation.ts'
 import type { Venue } from '../venues/venue.ts'
-import { candleFeed, feedOf } from './plans.ts'
+import { candleFeed, channelsOf, feedOf } from './plans.ts'
 import { recordSymbol } from './record-symbol.ts'
 import { noCounts } from './symbol-parts.ts'
 import { createCoverageTracker } from './track-coverage.ts'
@@ -163,4 +169,60 @@ test('the row of a second is its last quote, however wrong our clock is', async 
       `${aheadMs} ms ahead`,
     )
   }
+})
+
+test('every row of a perpetual has the 20 levels that the venue publishes, whatever quick books come between', async (t) => {
+  const random = seededRandom(t)
+  const clock = manualClock(START_MS)
+  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const { series, coverage } = store
+  const writer = createRowWriter({ series, coverage, clock, log: createLogger({ level: 'silent' }) })
+  const { plan } = VENUES.hyperliquid
+  assert.deepEqual(
+    channelsOf(plan, 'BTC').filter(({ dataset }) => dataset.startsWith('book')),
+    [{ dataset: 'book', symbol: 'BTC' }],
+    'books of fewer levels are not even asked for',
+  )
+  const recorder = recordSymbol(
+    {
+      ...{ plan, venue: {} as Venue, symbol: 'BTC', series, writer, clock },
+      tracker: createCoverageTracker({ feeds: [], coverage, writer }),
+      derivatives: undefined,
+      counts: { trades: 0, emptyTrades: 0, differences: 0, lateTrades: 0, missedMinutes: 0 },
+      signal: new AbortController().signal,
+    },
+    { fromMs: START_MS, onError: assert.ifError },
+  )
+  const whole = new Map<number, number>()
+  let nextFullMs = 0
+  let middle = 1_000
+  for (let ms = 0; ms < 60_000; ms += random.int(470, 660)) {
+    middle += random.int(-3, 3)
+    const isFull = ms >= nextFullMs
+    if (isFull) nextFullMs = ms + random.int(5_000, 5_600)
+    const levels = (step: number) =>
+      Array.from({ length: isFull ? 20 : 5 }, (_, i): Level => [String(middle + step * (i + 1)), '1', 1])
+    const timeMs = START_MS + ms
+    if (isFull) whole.set(timeMs, middle)
+    recorder.observe({
+      ...{ kind: 'book_snapshot', source: 'perpdex', symbol: 'BTC', instrument: 'BTC', key: null },
+      ...{ venueTimeMs: timeMs, receivedMs: timeMs, lastUpdateId: null, feed: isFull ? 'full' : 'fast' },
+      ...{ bids: levels(-1), asks: levels(1) },
+    } as BookSnapshotObservation)
+    recorder.sample(timeMs, timeMs)
+  }
+  recorder.sample(START_MS + 62_000, START_MS + 62_000)
+  await writer.flush()
+  const range = { fromMs: START_MS, toMs: START_MS + 120_000 }
+  const rows = await readRows(store, feedOf('snapshots', 'perpdex', 'BTC'), range)
+  assert.ok(rows.length >= 8, `${rows.length} rows`)
+  for (const row of rows) {
+    const [bids, asks] = [row.bids as number[][], row.asks as number[][]]
+    assert.deepEqual([bids.length, asks.length], [20, 20], row.timestamp)
+    // The last whole book at or before its time.
+    const told = [...whole].findLast(([timeMs]) => timeMs <= Date.parse(row.timestamp))
+    assert.equal(bids[0]?.[0], (told?.[1] ?? 0) - 1)
+  }
+  await writer.close()
+  await store.close()
 })

@@ -25,7 +25,8 @@ const HOUR_MS = 3_600_000
 const GRID_MS = INTERVAL_MS['5m']
 /** How long a minute waits for a settled rate before it is closed without it. */
 const PATIENCE_MS = 30_000
-const BOOK_STALE_MS = 5_000
+/** Whole books come about every 5.4 s: two of them may be late. */
+const BOOK_STALE_MS = 12_000
 const BOOK_GRACE_MS = 1_500
 /** An observation of open interest stands for a grid point at most this much later. */
 const INTEREST_FRESH_MS = 30_000
@@ -246,6 +247,8 @@ export function recordSymbol(
         hearQuote(observation)
         return
       case 'book_snapshot':
+        // A row has every level that the venue publishes, never the few of a quick book.
+        if (observation.feed === 'fast') return
         sampler.heard({ timeMs: observation.venueTimeMs, bids: observation.bids, asks: observation.asks })
     }
   }
@@ -299,7 +302,7 @@ export function recordSymbol(
     follower,
     gap(dataset, from, to) {
       if (dataset === plan.secondsFrom && dataset === 'trades') seconds.gap(from, to)
-      if (dataset === 'book_fast' && Number.isFinite(from)) putBooks(sampler.cut(from))
+      if (dataset === 'book' && Number.isFinite(from)) putBooks(sampler.cut(from))
     },
     begins(dataset, atMs) {
       // What is replayed of the time before is no whole second.

@@ -38,7 +38,7 @@ export async function forgetUnconfirmed(
 const HEARD_ONLY = {
   trades: { lateMs: 15_000, rowMs: 1 },
   ticker: { lateMs: 15_000, rowMs: INTERVAL_MS['1s'] },
-  snapshots: { lateMs: 5_000, rowMs: 1 },
+  snapshots: { lateMs: 6_000, rowMs: 1 },
   liquidations: { lateMs: 1_000, rowMs: 1 },
 } as const
 

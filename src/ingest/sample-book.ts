@@ -33,27 +33,17 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }): 
   let heard: BookState[] = []
   let nextMs: number | undefined
   let lastRow: { timeMs: number; book: BookState } | undefined
-  /** The deepest book that was written lately: a shallow one in between hides no change of the deep levels. */
-  let lastDeep: BookState | undefined
 
   function bookAt(gridMs: number): BookState | undefined {
     let found: BookState | undefined
     for (const book of heard) {
       if (book.timeMs > gridMs) continue
-      const isNewer =
-        found === undefined ||
-        book.timeMs > found.timeMs ||
-        // Of one instant the deeper book says more.
-        (book.timeMs === found.timeMs && book.bids.length >= found.bids.length)
-      if (isNewer) found = book
+      if (found === undefined || book.timeMs >= found.timeMs) found = book
     }
     return found !== undefined && gridMs - found.timeMs <= options.staleAfterMs ? found : undefined
   }
 
-  const isKnown = (book: BookState) =>
-    lastRow !== undefined &&
-    isSameBook(lastRow.book, book) &&
-    (lastDeep === undefined || book.bids.length < lastDeep.bids.length || isSameBook(lastDeep, book))
+  const isKnown = (book: BookState) => lastRow !== undefined && isSameBook(lastRow.book, book)
 
   return {
     heard(book) {
@@ -66,7 +56,6 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }): 
       const rows = judge(atMs)
       heard = []
       lastRow = undefined
-      lastDeep = undefined
       return rows
     },
   }
@@ -83,7 +72,6 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }): 
       const isDue = lastRow === undefined || nextMs - lastRow.timeMs >= KEEP_ALIVE_MS
       if (!isDue && isKnown(book)) continue
       lastRow = { timeMs: nextMs, book }
-      if (lastDeep === undefined || book.bids.length >= lastDeep.bids.length) lastDeep = book
       rows.push(lastRow)
     }
     const keepFromMs = dueMs - options.staleAfterMs
@@ -92,15 +80,9 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }): 
   }
 }
 
-/** Books of different depth are compared as far as both go. */
+/** Level by level: two books of different depth are not the same. */
 export function isSameBook(a: BookState, b: BookState): boolean {
-  const depth = Math.min(a.bids.length, b.bids.length)
-  const deep = Math.min(a.asks.length, b.asks.length)
-  if ((depth === 0) !== (Math.max(a.bids.length, b.bids.length) === 0)) return false
-  if ((deep === 0) !== (Math.max(a.asks.length, b.asks.length) === 0)) return false
-  const same = (x: readonly Level[], y: readonly Level[], count: number) => {
-    for (let i = 0; i < count; i++) if (x[i]?.[0] !== y[i]?.[0] || x[i]?.[1] !== y[i]?.[1]) return false
-    return true
-  }
-  return same(a.bids, b.bids, depth) && same(a.asks, b.asks, deep)
+  const same = (x: readonly Level[], y: readonly Level[]) =>
+    x.length === y.length && x.every(([price, size], i) => price === y[i]?.[0] && size === y[i]?.[1])
+  return same(a.bids, b.bids) && same(a.asks, b.asks)
 }

@@ -115,11 +115,6 @@ const SAID: Record<Exchange, Said> = {
           ...subscriptions('activeAssetCtx'),
         ].sort(),
       },
-      {
-        url: 'wss://api.hyperliquid.xyz/ws',
-        streams: [],
-        frames: subscriptions('l2Book', ',"fast":true').sort(),
-      },
     ],
     questions: [
       {

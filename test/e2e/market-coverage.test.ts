@@ -110,7 +110,7 @@ before(async () => {
     backfillFromMs: Math.floor(START_MS / (24 * 60 * MINUTE_MS)) * 24 * 60 * MINUTE_MS,
     longestSilenceMs: {
       ...{ klines: SILENCE_MS, aggregate_trades: SILENCE_MS, trades: SILENCE_MS, best_bid_ask: SILENCE_MS },
-      ...{ book_fast: SILENCE_MS, book: 2 * SILENCE_MS, open_interest: SILENCE_MS },
+      ...{ book: 2 * SILENCE_MS, open_interest: SILENCE_MS },
     },
   })
   await until(world.clock, MUTE_AT_MS)

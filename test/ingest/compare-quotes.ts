@@ -3,14 +3,12 @@ import { at, offGrid, read, type Subject, timeOf } from './read-feed.ts'
 
 const SECOND_MS = 1_000
 const SLOT_MS = 100
-const FAST_BOOK_MS = 540
 const FULL_BOOK_MS = 5_400
 const FULL_LEVELS = 20
-const FAST_LEVELS = 5
 const SAMPLE_MS = 500
 const KEEP_ALIVE_MS = 60_000
 /** The promise of the sampler: an older book is no book. */
-const STALE_MS = 5_000
+const STALE_MS = 12_000
 
 type Levels = readonly (readonly [string, string])[]
 
@@ -57,33 +55,32 @@ export async function compareTicker(subject: Subject): Promise<string[]> {
 }
 
 /**
- * No wrong book is sampled, and none is missed: a row is the newest book that was told at its grid point, and the last
- * row at any grid point outside of a gap is the book of that moment. A book is told every 540 ms, so it is as old.
+ * No wrong book is sampled, and none is missed: a row is the newest book that was told at its grid point, with all of its
+ * levels, and the last row at any grid point outside of a gap is that book. A whole book is told every 5.4 s, so it is as
+ * old.
  */
 export async function compareBooks(subject: Subject): Promise<string[]> {
   const books = await read(subject, 'snapshots', '', KEEP_ALIVE_MS + SAMPLE_MS)
   const { truth, venue, symbol, range, slackMs } = subject
   const wrong = offGrid(books, SAMPLE_MS)
-  const freshMs = FAST_BOOK_MS + slackMs
+  const freshMs = FULL_BOOK_MS + slackMs
 
-  /** Whether the venue told this book in (from, to]; of another depth as far as both go. */
-  function wasTold(row: Record<string, unknown>, fromMs: number, toMs: number, levels: number): boolean {
-    const stepMs = levels > FAST_LEVELS ? FULL_BOOK_MS : FAST_BOOK_MS
-    const top = (side: unknown) => (side as unknown[]).slice(0, levels)
-    for (let told = Math.floor(toMs / stepMs) * stepMs; told > fromMs; told -= stepMs) {
-      const real = truth.book(venue, symbol, told, levels)
-      if (sameSide(top(row.bids), real.bids) && sameSide(top(row.asks), real.asks)) return true
+  /** Whether the venue told this book in (from, to]. */
+  function wasTold(row: Record<string, unknown>, fromMs: number, toMs: number): boolean {
+    for (let told = Math.floor(toMs / FULL_BOOK_MS) * FULL_BOOK_MS; told > fromMs; told -= FULL_BOOK_MS) {
+      const real = truth.book(venue, symbol, told, FULL_LEVELS)
+      if (sameSide(row.bids, real.bids) && sameSide(row.asks, real.asks)) return true
     }
     return false
   }
 
   for (const row of books.rows) {
     const gridMs = timeOf(row)
-    const levels = (row.bids as unknown[]).length
-    if (levels !== FULL_LEVELS && levels !== FAST_LEVELS) wrong.push(`${books.name}: ${levels} levels`)
+    for (const side of [row.bids, row.asks] as unknown[][])
+      if (side.length !== FULL_LEVELS) wrong.push(`${books.name}: ${side.length} levels at ${at(gridMs)}`)
     // What was heard last before a gap may be sampled until it is stale; it is then an old book in a gap.
     const ageMs = books.inGap(gridMs - STALE_MS, gridMs + 1) ? STALE_MS : freshMs
-    if (!wasTold(row, gridMs - Math.max(ageMs, freshMs), gridMs, levels))
+    if (!wasTold(row, gridMs - Math.max(ageMs, freshMs), gridMs))
       wrong.push(`${books.name}: the book at ${at(gridMs)} never was, or long before`)
   }
   let index = 0
@@ -99,7 +96,7 @@ export async function compareBooks(subject: Subject): Promise<string[]> {
     const row = books.rows[index]
     if (row === undefined || timeOf(row) > gridMs || gridMs - timeOf(row) > KEEP_ALIVE_MS)
       wrong.push(`${books.name}: no sample at ${at(gridMs)} and no gap`)
-    else if (!wasTold(row, gridMs - freshMs, gridMs, FAST_LEVELS))
+    else if (!wasTold(row, gridMs - freshMs, gridMs))
       wrong.push(`${books.name}: at ${at(gridMs)} the last row is an old book`)
   }
   return wrong

@@ -1,12 +1,15 @@
 /**
  * Spot quotes carry no time of their own. Other frames of the same socket do (`E`, when the venue sent them), and frames
- * keep their order: a quote was sent between the dated frame before it and the one after it. So it waits for the next
- * dated frame, which comes within a second, and our own clock, however wrong, only measures how far it lies between them.
+ * keep their order: a quote was sent between the dated frame before it and the one after it. Right after a dated frame its
+ * time is that of the frame and the moment since. Later the way may have stood still meanwhile: then it waits for the next
+ * dated frame, which comes within a second. Our own clock, however wrong, only measures the short time between frames.
  *
  *   E ──────── quote ──────── E'          time = E + (received − received at E), not after E'
  */
 import type { BestBidAskObservation } from '../observation.ts'
 
+/** So long after a dated frame a quote need not wait for the next: it is wrong by no more than that. */
+const MAX_AGE_MS = 100
 /** Where nothing else comes on a socket, quotes do not wait longer. */
 const MAX_WAIT_MS = 5_000
 /** A clock that is set forward is no wait. */
@@ -17,7 +20,7 @@ const FIRST_MS = Date.UTC(2010, 0, 1)
 const LAST_MS = Date.UTC(2100, 0, 1)
 
 export interface QuoteDater {
-  /** Takes a quote without a time; returns those that have waited too long. */
+  /** Takes a quote without a time; returns it with one, or those that have waited too long. */
   quote(quote: BestBidAskObservation): BestBidAskObservation[]
   /** A frame came that says when it was sent; returns the quotes before it, with their times. */
   dated(eventMs: number, receivedMs: number): BestBidAskObservation[]
@@ -28,23 +31,33 @@ export function createQuoteDater(): QuoteDater {
   let waiting: BestBidAskObservation[] = []
   let waitedMs = 0
 
-  function release(next: { eventMs: number; receivedMs: number } | undefined): BestBidAskObservation[] {
-    const released = waiting.map((quote) => ({ ...quote, venueTimeMs: timeOf(quote.receivedMs, last, next) }))
+  /** Only now are they heard: a channel that was silent meanwhile is up from now on, not from when they came. */
+  function release(next: Mark, nowMs: number): BestBidAskObservation[] {
+    const released = waiting.map((quote) => ({
+      ...quote,
+      venueTimeMs: timeOf(quote.receivedMs, last, next),
+      receivedMs: nowMs,
+    }))
     waiting = []
     return released
   }
 
   return {
     quote(quote) {
+      const ageMs = last === undefined ? Number.NaN : quote.receivedMs - last.receivedMs
+      if (waiting.length === 0 && ageMs >= 0 && ageMs <= MAX_AGE_MS)
+        return [{ ...quote, venueTimeMs: timeOf(quote.receivedMs, last, undefined) }]
       const sinceMs = quote.receivedMs - (waiting.at(-1)?.receivedMs ?? quote.receivedMs)
       waitedMs = waiting.length === 0 ? 0 : waitedMs + Math.min(Math.max(0, sinceMs), MAX_STEP_MS)
       waiting.push(quote)
-      return waitedMs > MAX_WAIT_MS || waiting.length > MAX_WAITING_QUOTES ? release(undefined) : []
+      return waitedMs > MAX_WAIT_MS || waiting.length > MAX_WAITING_QUOTES
+        ? release(undefined, quote.receivedMs)
+        : []
     },
     dated(eventMs, receivedMs) {
       if (!(eventMs >= FIRST_MS && eventMs < LAST_MS)) return []
       const next = { eventMs, receivedMs }
-      const released = waiting.length === 0 ? waiting : release(next)
+      const released = waiting.length === 0 ? waiting : release(next, receivedMs)
       last = next
       return released
     },

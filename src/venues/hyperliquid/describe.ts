@@ -13,7 +13,8 @@ export const hyperliquidDescription: VenueDescription = {
   live: {
     trades: { via: 'stream', longestSilenceMs: 2 * MINUTE_MS },
     klines: { via: 'stream', intervals: KLINE_INTERVALS, longestSilenceMs: 2 * MINUTE_MS },
-    // 20 levels about every 5.4 s; the fast one has 5 levels about every 0.54 s. Both repeat an unchanged book.
+    // 20 levels about every 5.4 s; the fast one, which no plan records, has 5 about every 0.54 s. Both repeat an unchanged
+    // book.
     book: { via: 'stream', longestSilenceMs: 20_000 },
     book_fast: { via: 'stream', longestSilenceMs: 10_000 },
     best_bid_ask: { via: 'stream', longestSilenceMs: MINUTE_MS },
