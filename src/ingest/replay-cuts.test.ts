@@ -324,7 +324,9 @@ for (let i = 0; i < RUNS; i++) {
       },
     })
     assert.ok(hadGap)
-    assert.ok((counts.emptyTrades ?? 0) >= empty, `${counts.emptyTrades} of ${empty}`)
+    // One with a price may have been gathered with the fills after it.
+    const alone = [...tapes.BTC.aggregates, ...tapes.ETH.aggregates].filter(({ size }) => Number(size) === 0)
+    assert.ok((counts.emptyTrades ?? 0) >= alone.length, `${counts.emptyTrades} of ${alone.length}`)
     assert.ok((counts.refused ?? 0) > 0 && letters > 0)
   })
 }
