@@ -164,7 +164,7 @@ export function createSubscriptions(deps: {
       ])
       const refused = target instanceof URL ? [] : [target]
       if (!checked.ok || !(target instanceof URL)) {
-        throw faultsError([...refused, ...(checked.ok ? [] : checked.faults)])
+        throw faultsError([...(checked.ok ? [] : checked.faults), ...refused])
       }
       const { wish } = checked
       const url = target

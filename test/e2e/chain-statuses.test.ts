@@ -456,6 +456,19 @@ test('an address with thousands of waiting transactions does not hold up the ser
   assert.ok(delay.max / 1e6 < 250, `the loop was held for ${delay.max / 1e6} ms`)
 })
 
+test('a caller who has the page of an address already gets 304 and pays nothing', async (t) => {
+  const { node, chain } = await startLive(t)
+  node.respond.set('getMempoolEntriesByAddresses', () => '{"entries":[]}')
+  node.respond.set('getUtxosByAddresses', () => '{"entries":[]}')
+  const headers = { 'X-API-Key': await chain.key({ environment: 'live' }), 'If-None-Match': '*' }
+  for (const tail of ['transactions', 'activity']) {
+    const path = `/v1/addresses/${ADDRESS}/${tail}`
+    const response = await fetch(`${chain.url}${path}`, { headers })
+    note('GET', path, response.status)
+    assert.deepEqual([response.status, response.headers.get('x-credits-charged')], [304, '0'], path)
+  }
+})
+
 test('every status that the contract names for these paths was seen above', () => {
   const { paths } = openapiDocument(ENDPOINTS) as {
     paths: Record<string, { get?: { responses: Record<string, unknown> } }>
