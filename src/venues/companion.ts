@@ -6,7 +6,7 @@ import type { Channel } from './channel.ts'
 import type { ControlObservation, DataObservation } from './observation.ts'
 
 export interface Companion {
-  /** Channels that only the companion feeds; they count as up while it runs. */
+  /** Channels that only the companion feeds; they count as up while it runs, the list of markets from its first answer on. */
   readonly channels: readonly Channel[]
   /** Called once; ends when the signal is aborted. An error it throws is the end of it, so it should not. */
   run(io: FeedIo): Promise<void>

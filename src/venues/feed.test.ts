@@ -3,6 +3,7 @@ import { afterEach, test } from 'node:test'
 import { endAll, scriptedVenue } from '../../test/venues/scripted-venue.ts'
 import { BTC, ETH, frameOf, listen, QUICK, toyProtocol } from '../../test/venues/toy-feed.ts'
 import { systemClock } from '../kit/clock.ts'
+import type { Channel } from './channel.ts'
 import type { Observation } from './observation.ts'
 
 afterEach(endAll)
@@ -315,6 +316,24 @@ test('a successor that was accepted while the old socket served is subscribed wh
   await feed.until(() => feed.kinds().includes('disconnected'))
   await feed.until(() => feed.kinds().at(-1) === 'subscribed')
   assert.deepEqual(feed.kinds().slice(-3), ['disconnected', 'connected', 'subscribed'])
+  await feed.close()
+  await venue.close()
+})
+
+test('a channel that has to be asked is up with its first answer, not before, and after each silence again', async () => {
+  const venue = await scriptedVenue()
+  let isAnswering = false
+  const channel: Channel = { dataset: 'funding', symbol: 'BTC' }
+  const ask = async () => {
+    if (!isAnswering) throw new Error('no answer')
+    return []
+  }
+  const feed = listen(venue.url, { routes: [], polls: [{ channel, everyMs: 10, ask }] })
+  await feed.until(() => feed.session.stats().pollFailures > 2)
+  assert.deepEqual(feed.kinds(), [], 'a question that fails observes nothing')
+  isAnswering = true
+  await feed.until(() => feed.kinds().length >= 3)
+  assert.deepEqual(feed.kinds().slice(0, 3), ['subscribed', 'answered', 'answered'])
   await feed.close()
   await venue.close()
 })

@@ -60,6 +60,7 @@ export function startFeed(options: FeedOptions): LiveSession {
   let reading = Promise.withResolvers<void>()
   reading.resolve()
   let pausedSinceMs = 0
+  const hasAnswered = new Set<string>()
   const gone = aborted(signal)
 
   const queue = createObservationQueue({
@@ -91,6 +92,16 @@ export function startFeed(options: FeedOptions): LiveSession {
     const channel = watch.channelOf(key)
     if (channel === undefined) return
     queue.push({ kind: 'subscribed', source, receivedMs: clock.now(), channel })
+  }
+
+  /** Nothing of a channel that has to be asked was observed before its first answer. */
+  function answered(key: string): void {
+    const [receivedMs, channel] = [clock.now(), watch.channelOf(key)]
+    watch.restart(key, receivedMs)
+    if (channel === undefined) return
+    if (!hasAnswered.has(key)) subscribed(key)
+    hasAnswered.add(key)
+    queue.push({ kind: 'answered', source, receivedMs, channel })
   }
 
   function onFrame(line: Line, outcome: FrameOutcome, text: string): void {
@@ -198,7 +209,6 @@ export function startFeed(options: FeedOptions): LiveSession {
   const polls = options.polls.map((poll) => {
     const key = channelKey(poll.channel)
     watch.add(poll.channel, () => true)
-    subscribed(key)
     return runPoll({
       poll,
       clock,
@@ -206,8 +216,8 @@ export function startFeed(options: FeedOptions): LiveSession {
       signal,
       isPaused: () => queue.paused,
       onAnswer: (observations) => {
-        watch.restart(key, clock.now())
         for (const observation of observations) observe(key, observation)
+        answered(key)
       },
       onFailure: () => {
         counts.pollFailures += 1
@@ -216,18 +226,14 @@ export function startFeed(options: FeedOptions): LiveSession {
   })
   for (const channel of options.companion?.channels ?? []) {
     watch.add(channel, () => true)
-    subscribed(channelKey(channel))
+    if (channel.dataset !== 'markets') subscribed(channelKey(channel))
   }
   const lineOf = (name: string) => lines.find((line) => line.route.name === name)
   const companion = options.companion
     ?.run({
       signal,
       emit: observe,
-      heard(key) {
-        const [receivedMs, channel] = [clock.now(), watch.channelOf(key)]
-        watch.restart(key, receivedMs)
-        if (channel !== undefined) queue.push({ kind: 'answered', source, receivedMs, channel })
-      },
+      heard: answered,
       tell: (observation) => queue.push(observation),
       send: (route, frame) => lineOf(route)?.send(frame) ?? false,
       cut: (route, reason) => lineOf(route)?.cut(reason),

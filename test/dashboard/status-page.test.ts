@@ -76,7 +76,7 @@ describe('the status of a fresh install', { skip }, () => {
     }
     assert.equal(await badColors(), 0, 'nothing is red or yellow')
     const { ingestion } = await statusOf('live')
-    const heard = ingestion[0]?.coverage.filter(({ dataset }) => dataset !== 'funding') ?? []
+    const heard = ingestion[0]?.coverage ?? []
     assert.ok(heard.length >= 4, JSON.stringify(ingestion))
     assert.deepEqual([...new Set(heard.flatMap(({ from, to }) => [from, to]))], [null])
   })
