@@ -3,6 +3,7 @@
  * the backfill rests before its next stretch, so that live lines, their venues and callers are served first.
  */
 import { setTimeout as realTime } from 'node:timers/promises'
+import { type Clock, systemClock } from '../kit/clock.ts'
 
 const PROBE_MS = 5
 /** A thread that is alone on its core is late by its own longest stretch of work. */
@@ -23,8 +24,12 @@ export function createBackfillPace(time: {
   }
 }
 
-/** In real time, whatever clock the recorder has: it is this machine that is busy. */
-export const restWhileBusy = createBackfillPace({
+const pace = createBackfillPace({
   now: () => performance.now(),
   sleep: (ms, signal) => realTime(ms, undefined, { signal }),
 })
+
+/** A recorder whose clock is not the machine's does not wait for the machine. */
+export async function restWhileBusy(clock: Clock, signal: AbortSignal): Promise<void> {
+  if (clock === systemClock) await pace(signal)
+}

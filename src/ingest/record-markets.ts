@@ -178,7 +178,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         const { series } = store
         const recordedFromMs = await recordedFrom
         const about = { plan, recorder, series, venue: parts.venue, recordedFromMs, signal }
-        await restWhileBusy(signal)
+        await restWhileBusy(clock, signal)
         await recallMarket({ ...about, settledMs: await settledMs, nowMs: clock.now() })
         kept.isRecalled = true
       } catch (error) {

@@ -83,7 +83,7 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillPro
     await Promise.all(
       options.targets.map(async (target) => {
         for (const chunk of chunks.filter((each) => each.target === target)) {
-          await restWhileBusy(target.parts.signal).catch(() => {})
+          await restWhileBusy(target.parts.clock, target.parts.signal).catch(() => {})
           if (target.parts.signal.aborted) return
           if (await fillPatiently(chunk, options.log)) progress.done += 1
           else progress.failed += 1
