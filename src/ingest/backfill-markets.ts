@@ -19,17 +19,16 @@ import type { ContractBarObservation } from '../venues/observation.ts'
 import type { TimeRange } from '../venues/venue.ts'
 import type { BackfillByHand, BackfillResult } from './backfill-by-hand.ts'
 import { type PastOpenInterest, pastOpenInterest } from './backfill-open-interest.ts'
-import { keepRefused } from './keep-refused.ts'
 import { fromRow, withKnown } from './known-market.ts'
 import { type RecalledPrints, recallPrints } from './known-prints.ts'
 import { BASE_INTERVAL, type MarketPlan } from './market-plans.ts'
+import { openRowWriter } from './open-row-writer.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from './plans.ts'
 import { barOfRow, readStored } from './recall-market.ts'
 import { type MarketRecorder, recordMarket } from './record-market.ts'
 import { createCoverageTracker } from './track-coverage.ts'
 import { uncovered } from './uncovered.ts'
 import { createMarketWriter } from './write-markets.ts'
-import { createRowWriter } from './write-rows.ts'
 
 const DAY_MS = 86_400_000
 /** The longest market, from its first print to its end. */
@@ -44,13 +43,7 @@ export async function backfillMarkets(
 ): Promise<BackfillResult> {
   const { plan, venue, store, clock, log } = options
   const signal = options.signal ?? new AbortController().signal
-  const rows = createRowWriter({
-    series: store.series,
-    coverage: store.coverage,
-    clock,
-    log,
-    onRefused: keepRefused(venue, clock),
-  })
+  const rows = openRowWriter({ venue, store, clock, log })
   const catalogue = createMarketWriter({ markets: store.markets, log })
   const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer: rows })
   const floor = (timeMs: number) => Math.floor(timeMs / DAY_MS) * DAY_MS

@@ -10,12 +10,11 @@ import type { AssetSymbol } from '../core/symbol.ts'
 import { backoffMs } from '../kit/backoff.ts'
 import type { TimeRange } from '../venues/venue.ts'
 import type { BackfillByHand, BackfillResult } from './backfill-by-hand.ts'
-import { keepRefused } from './keep-refused.ts'
+import { openRowWriter } from './open-row-writer.ts'
 import { candleFeed } from './plans.ts'
 import { finalize } from './symbol-parts.ts'
 import { createCoverageTracker } from './track-coverage.ts'
 import { uncovered } from './uncovered.ts'
-import { createRowWriter } from './write-rows.ts'
 
 const INTERVALS = ['5m', '15m'] as const
 const UNIT_MS = INTERVAL_MS['15m']
@@ -29,10 +28,10 @@ export async function backfillOracle(
   options: BackfillByHand & { heartbeatMs: number },
 ): Promise<BackfillResult> {
   const { venue, heartbeatMs, store, clock, log } = options
-  const { series, coverage } = store
+  const { coverage } = store
   const { source } = venue.describe
   const signal = options.signal ?? new AbortController().signal
-  const writer = createRowWriter({ series, coverage, clock, log, onRefused: keepRefused(venue, clock) })
+  const writer = openRowWriter({ venue, store, clock, log })
   const tracker = createCoverageTracker({ feeds: [], coverage, writer })
   const floor = (timeMs: number) => Math.floor(timeMs / UNIT_MS) * UNIT_MS
   const fromMs = floor(options.fromMs)

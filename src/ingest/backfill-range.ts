@@ -1,12 +1,11 @@
 /** A backfill by hand: one source, some symbols, a range of whole days that have ended. */
 import type { BackfillByHand, BackfillResult } from './backfill-by-hand.ts'
 import { loadDerivatives } from './join-derivatives.ts'
-import { keepRefused } from './keep-refused.ts'
+import { openRowWriter } from './open-row-writer.ts'
 import type { ExchangePlan } from './plans.ts'
 import { runBackfill } from './run-backfill.ts'
 import { noCounts, type SymbolParts } from './symbol-parts.ts'
 import { createCoverageTracker } from './track-coverage.ts'
-import { createRowWriter } from './write-rows.ts'
 
 const DAY_MS = 86_400_000
 const CANDLE_KINDS = ['funding', 'open_interest', 'candles']
@@ -17,7 +16,7 @@ export async function backfillRange(
   const { plan, venue, store, clock, log } = options
   const { series, coverage } = store
   const signal = options.signal ?? new AbortController().signal
-  const writer = createRowWriter({ series, coverage, clock, log, onRefused: keepRefused(venue, clock) })
+  const writer = openRowWriter({ venue, store, clock, log })
   const tracker = createCoverageTracker({ feeds: [], coverage, writer })
   const fromMs = Math.floor(options.fromMs / DAY_MS) * DAY_MS
   // Today belongs to the live side: it knows the minutes that coarser bars of today are made of.

@@ -13,7 +13,7 @@ import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { LiveOptions, Venue } from '../venues/venue.ts'
 import { loadDerivatives } from './join-derivatives.ts'
-import { keepRefused } from './keep-refused.ts'
+import { openRowWriter } from './open-row-writer.ts'
 import {
   type BackfillStep,
   COARSE_INTERVALS,
@@ -31,7 +31,7 @@ import { type BackfillProgress, runBackfill } from './run-backfill.ts'
 import { type LiveRun, runLive } from './run-live.ts'
 import { noCounts, type SymbolParts } from './symbol-parts.ts'
 import { createCoverageTracker } from './track-coverage.ts'
-import { createRowWriter, type RowWriter } from './write-rows.ts'
+import type { RowWriter } from './write-rows.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
@@ -71,13 +71,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
   let insertedBefore = 0
 
   async function run(signal: AbortSignal): Promise<void> {
-    const rows = createRowWriter({
-      series: store.series,
-      coverage: store.coverage,
-      clock,
-      log,
-      onRefused: keepRefused(venue, clock),
-    })
+    const rows = openRowWriter({ venue, store, clock, log })
     writer = rows
     const tracker = createCoverageTracker({
       feeds: tracked,

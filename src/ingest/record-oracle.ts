@@ -12,14 +12,14 @@ import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import { channelKey } from '../venues/channel.ts'
 import type { LiveOptions, Venue } from '../venues/venue.ts'
-import { keepRefused } from './keep-refused.ts'
+import { openRowWriter } from './open-row-writer.ts'
 import { candleFeed } from './plans.ts'
 import { ORACLE_INTERVALS, recordOracleSymbol } from './record-oracle-symbol.ts'
 import type { Recorder } from './recorder.ts'
 import { recorderStatus } from './recorder-status.ts'
 import { type LiveRecorder, type LiveRun, runLive } from './run-live.ts'
 import { createCoverageTracker } from './track-coverage.ts'
-import { createRowWriter, type RowWriter } from './write-rows.ts'
+import type { RowWriter } from './write-rows.ts'
 
 export interface OracleOptions {
   readonly venue: Venue
@@ -52,13 +52,7 @@ export function recordOracle(options: OracleOptions): Recorder {
   let insertedBefore = 0
 
   async function run(signal: AbortSignal): Promise<void> {
-    const rows = createRowWriter({
-      series: store.series,
-      coverage: store.coverage,
-      clock,
-      log,
-      onRefused: keepRefused(venue, clock),
-    })
+    const rows = openRowWriter({ venue, store, clock, log })
     writer = rows
     const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer: rows })
     const recorders = new Map<AssetSymbol, LiveRecorder>(

@@ -4,16 +4,16 @@ import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { LiveOptions, Venue } from '../venues/venue.ts'
-import { keepRefused } from './keep-refused.ts'
 import { followLeftMarkets } from './left-markets.ts'
 import { channelsOfMarkets, MARKETS_BACK_MS, type MarketPlan, trackedMarketFeeds } from './market-plans.ts'
+import { openRowWriter } from './open-row-writer.ts'
 import { type MarketsRecorder, recordMarkets } from './record-markets.ts'
 import type { Recorder } from './recorder.ts'
 import { recorderStatus } from './recorder-status.ts'
 import { type LiveRun, runLive } from './run-live.ts'
 import { createCoverageTracker } from './track-coverage.ts'
 import { createMarketWriter } from './write-markets.ts'
-import { createRowWriter, type RowWriter } from './write-rows.ts'
+import type { RowWriter } from './write-rows.ts'
 
 const CATALOGUE_EVERY_MS = 500
 /** The first moments, until the sockets are open, belong to what cannot be had; what is heard overrules it. */
@@ -41,13 +41,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
   let insertedBefore = 0
 
   async function run(signal: AbortSignal): Promise<void> {
-    const rows = createRowWriter({
-      series: store.series,
-      coverage: store.coverage,
-      clock,
-      log,
-      onRefused: keepRefused(venue, clock),
-    })
+    const rows = openRowWriter({ venue, store, clock, log })
     writer = rows
     const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer: rows })
     const catalogue = createMarketWriter({ markets: store.markets, log })
