@@ -29,8 +29,8 @@ test('a person reads time, level, message and fields; a progress bar on the line
 })
 
 test('with colours the same words', () => {
-  const say = (log: ReturnType<typeof createLogger>) =>
-    log.error({ err: new Error('no disk') }, 'not written')
+  const err = new Error('no disk')
+  const say = (log: ReturnType<typeof createLogger>) => log.error({ err }, 'not written')
   const plain = stripVTControlCharacters(written('text', say))
   assert.equal(stripVTControlCharacters(written('color', say)).slice(10), plain.slice(10))
   assert.match(plain, /error not written : no disk\n {4}at /)
