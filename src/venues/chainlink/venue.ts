@@ -163,7 +163,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
         const list = symbols.map(
           (symbol, index) => `${symbol} ${rounds[index] === null ? 'UNAVAILABLE' : 'answers'}`,
         )
-        const isUseful = quorum.answering >= quorum.needed && rounds.every((round) => round !== null)
+        const isUseful = quorum.answering >= quorum.needed
         const text = `${quorum.answering} of ${providers.length} nodes on ${chain} answer, ${quorum.needed} must agree; ${list.join(', ')}`
         return { text, isUseful }
       }),
