@@ -38,8 +38,12 @@ export function openSecrets(folder: string, options: { isFirstStart: boolean; lo
     box,
     cursorKey: cursor.bytes,
     async checkWebhooks(environment, store) {
-      const subscriptions = await store.listSubscriptions()
-      const unreadable = subscriptions.filter(({ secret }) => !canOpen(box, secret)).length
+      let unreadable = 0
+      // One by one: all of them with all their addresses are too much to be held at once.
+      for (const id of await store.subscriptionIds()) {
+        const found = await store.getSubscription(id)
+        if (found !== undefined && !canOpen(box, found.secret)) unreadable++
+      }
       if (unreadable === 0) return
       const what = webhook.isNew ? 'is missing' : 'is another key'
       throw new DataFolderError(

@@ -31,6 +31,9 @@ export interface SubscriptionRecord {
   readonly lastSuccessAtMs: number | null
 }
 
+/** Where a subscription stands among the others: oldest first. */
+export type SubscriptionPlace = Pick<SubscriptionRecord, 'createdAtMs' | 'id'>
+
 export type NewSubscription = Pick<
   SubscriptionRecord,
   'id' | 'accountId' | 'keyId' | 'url' | 'kinds' | 'addresses' | 'batch' | 'createdAtMs' | 'secret'
@@ -161,9 +164,14 @@ export interface JobsStore {
   /** False when the account has that many already. */
   createSubscription(subscription: NewSubscription, mostOfAccount: number): Promise<boolean>
   getSubscription(id: string): Promise<SubscriptionRecord | undefined>
-  listSubscriptions(accountId?: string): Promise<SubscriptionRecord[]>
-  /** Of all accounts. With their addresses all together are too much to be read at once. */
+  /** Of all accounts, oldest first. With their addresses all together are too much to be read at once. */
   subscriptionIds(): Promise<string[]>
+  /** Those of an account that come after a place in that order. */
+  subscriptionPlaces(query: {
+    accountId: string
+    limit: number
+    after?: SubscriptionPlace
+  }): Promise<SubscriptionPlace[]>
   updateSubscription(id: string, patch: SubscriptionPatch): Promise<SubscriptionRecord | undefined>
   /** With everything that waits for it. */
   deleteSubscription(id: string): Promise<boolean>

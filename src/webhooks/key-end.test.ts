@@ -16,7 +16,8 @@ async function setUp(t: TestContext) {
     return (await rig.webhooks.subscriptions.create({ ...owner, keyId }, asked)).subscription
   }
   const stateOf = async (id: string) => {
-    const found = (await rig.webhooks.subscriptions.list(owner.accountId)).find((one) => one.id === id)
+    const { records } = await rig.webhooks.subscriptions.list(owner.accountId, { limit: 100 })
+    const found = records.find((one) => one.id === id)
     return { active: found?.active, reason: found?.disabledReason }
   }
   const arrives = async () => {
@@ -50,7 +51,8 @@ test('a delivery that begins after the revocation is not sent, whoever has notic
   await rig.accounts.revokeKey(owner.keyId)
   await rig.emitBlocks(3)
   await until('ended', async () => {
-    const [one] = await rig.webhooks.subscriptions.list(owner.accountId)
+    const { records } = await rig.webhooks.subscriptions.list(owner.accountId, { limit: 1 })
+    const [one] = records
     return one?.id === id && one.disabledReason === 'key_revoked'
   })
   assert.equal(receiver.received.length, before)
@@ -117,6 +119,7 @@ test('a key that was revoked while the service was down is noticed when it start
   await first.close({ keepFiles: true })
   const second = await startRig({ folder: first.folder })
   t.after(() => second.close())
-  const [one] = await second.webhooks.subscriptions.list(owner.accountId)
+  const { records } = await second.webhooks.subscriptions.list(owner.accountId, { limit: 1 })
+  const [one] = records
   assert.equal(one?.disabledReason, 'key_revoked')
 })

@@ -7,7 +7,13 @@ import { type AskedWish, checkWish, filtersOf } from '../events/wish.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { EventStore } from '../store/events.ts'
-import type { DeliveryRecord, JobsStore, SubscriptionPatch, SubscriptionRecord } from '../store/jobs.ts'
+import type {
+  DeliveryRecord,
+  JobsStore,
+  SubscriptionPatch,
+  SubscriptionPlace,
+  SubscriptionRecord,
+} from '../store/jobs.ts'
 import type { Credits } from './credits.ts'
 import { type Attempt, deliver, signerOf } from './deliver.ts'
 import { isKeyEnd } from './disable.ts'
@@ -16,13 +22,15 @@ import { ownSubscription } from './own-subscription.ts'
 import type { Poster } from './post.ts'
 import { sampleEvent } from './sample-event.ts'
 import { newSecret, ROTATION_OVERLAP_MS } from './sign.ts'
+import { type SubscriptionPage, subscriptionPage } from './subscription-page.ts'
 
 /** What the owner of a subscription does with it. Somebody else's subscription does not exist. */
 export interface Subscriptions {
   create(owner: SubscriptionOwner, asked: NewSubscriptionInput): Promise<WithSecret>
   /** What is wrong with those members of a body that have the right form. */
   faultsOf(plan: Plan, body: Readonly<Record<string, unknown>>): Promise<Fault[]>
-  list(accountId: string): Promise<SubscriptionRecord[]>
+  /** Oldest first. A page ends early rather than hold very many addresses; it has one subscription at least. */
+  list(accountId: string, page: { limit: number; after?: SubscriptionPlace }): Promise<SubscriptionPage>
   remove(accountId: string, id: string): Promise<void>
   patch(owner: SubscriptionOwner, id: string, change: SubscriptionChange): Promise<SubscriptionRecord>
   rotate(accountId: string, id: string): Promise<WithSecret & { previousUntilMs: number }>
@@ -208,7 +216,7 @@ export function createSubscriptions(deps: {
       const isGiven = ({ param }: Fault) => (param.split('.')[0] ?? '') in given
       return [...(target === undefined || target instanceof URL ? [] : [target]), ...found.filter(isGiven)]
     },
-    list: (accountId) => store.listSubscriptions(accountId),
+    list: (accountId, page) => subscriptionPage(store, accountId, page),
     async remove(accountId, id) {
       await mustFind(accountId, id)
       await store.deleteSubscription(id)

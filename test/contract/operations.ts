@@ -254,7 +254,16 @@ export const OPERATIONS: Readonly<Record<string, OperationTable>> = {
     },
   },
   'POST /rpc': { credits: { base: 0, row: 0, other: [1, 5] }, tier: 'free', params: {} },
-  'GET /v1/webhooks': { credits: { base: 0, row: 0 }, tier: 'pro', list: true, params: {} },
+  'GET /v1/webhooks': {
+    credits: { base: 0, row: 0 },
+    tier: 'pro',
+    list: true,
+    // The contract names no paging here; with all their addresses they are too much for one answer.
+    params: {
+      limit: { type: 'integer', min: 1, max: 250, default: 250 },
+      cursor: { type: 'string' },
+    },
+  },
   'POST /v1/webhooks': { credits: { base: 10, row: 0 }, tier: 'pro', params: {} },
   'DELETE /v1/webhooks/{id}': {
     credits: { base: 0, row: 0 },

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 
 export interface Loaded<T> {
   value: T | undefined
@@ -6,31 +6,46 @@ export interface Loaded<T> {
   reload: () => void
 }
 
-/** Loads when `deps` change, on demand and every so often; an answer that was overtaken is dropped. */
+/** What has not answered by then is asked for again. */
+const MAX_WAIT_MS = 60_000
+
+/**
+ * Loads when `deps` change, on demand and every so often; an answer that was overtaken is dropped. The clock does
+ * not overtake: what takes longer than its step would never be shown.
+ */
 export function useLoad<T>(load: () => Promise<T>, deps: readonly unknown[], everyMs = 0): Loaded<T> {
   const [value, setValue] = useState<T>()
   const [error, setError] = useState<string>()
   const [turn, setTurn] = useState(0)
+  const startedAtMs = useRef(0)
   const reload = useCallback(() => setTurn((before) => before + 1), [])
   // What went wrong with another question is no answer to this one.
   useEffect(() => setError(undefined), deps)
   useEffect(() => {
     let current = true
-    load().then(
-      (loaded) => {
-        if (!current) return
-        setValue(loaded)
-        setError(undefined)
-      },
-      (problem: Error) => current && setError(problem.message),
-    )
+    startedAtMs.current = Date.now()
+    load()
+      .then(
+        (loaded) => {
+          if (!current) return
+          setValue(loaded)
+          setError(undefined)
+        },
+        (problem: Error) => current && setError(problem.message),
+      )
+      .finally(() => {
+        if (current) startedAtMs.current = 0
+      })
     return () => {
       current = false
     }
   }, [...deps, turn])
   useEffect(() => {
     if (everyMs === 0) return
-    const timer = setInterval(() => document.visibilityState === 'visible' && reload(), everyMs)
+    const timer = setInterval(() => {
+      const isDue = Date.now() - startedAtMs.current > MAX_WAIT_MS
+      if (isDue && document.visibilityState === 'visible') reload()
+    }, everyMs)
     return () => clearInterval(timer)
   }, [everyMs, reload])
   return { value, error, reload }

@@ -1,9 +1,17 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import type { Health, NewSubscription, SubscriptionPatch, SubscriptionRecord } from '../jobs.ts'
+import type {
+  Health,
+  JobsStore,
+  NewSubscription,
+  SubscriptionPatch,
+  SubscriptionPlace,
+  SubscriptionRecord,
+} from '../jobs.ts'
 
 const SUBSCRIPTIONS_VERSION = 'subscriptions_version'
 /** The time of the last success is not written more often than this. */
 const SUCCESS_STEP_MS = 1_000
+const BEFORE_ALL: SubscriptionPlace = { createdAtMs: -1, id: '' }
 
 type Row = Record<string, unknown>
 
@@ -23,18 +31,24 @@ const COLUMNS: Record<keyof SubscriptionPatch, string> = {
 
 export function subscriptionReaders(db: DatabaseSync) {
   const byId = db.prepare('SELECT * FROM subscriptions WHERE id = ?')
-  const byAccount = db.prepare('SELECT * FROM subscriptions WHERE account_id = ? ORDER BY created_at, id')
-  const all = db.prepare('SELECT * FROM subscriptions ORDER BY created_at, id')
   const ids = db.prepare('SELECT id FROM subscriptions ORDER BY created_at, id')
+  const places = db.prepare(
+    `SELECT created_at, id FROM subscriptions WHERE account_id = ? AND (created_at, id) > (?, ?)
+     ORDER BY created_at, id LIMIT ?`,
+  )
   const mark = db.prepare('SELECT value FROM marks WHERE name = ?')
   return {
     getSubscription: (id: string): SubscriptionRecord | undefined => {
       const row = byId.get(id)
       return row && toRecord(row)
     },
-    listSubscriptions: (accountId?: string): SubscriptionRecord[] =>
-      (accountId === undefined ? all.all() : byAccount.all(accountId)).map(toRecord),
     subscriptionIds: (): string[] => ids.all().map(({ id }) => String(id)),
+    subscriptionPlaces: (query: Parameters<JobsStore['subscriptionPlaces']>[0]): SubscriptionPlace[] => {
+      const { accountId, limit, after = BEFORE_ALL } = query
+      return places
+        .all(accountId, after.createdAtMs, after.id, limit)
+        .map((row) => ({ createdAtMs: Number(row.created_at), id: String(row.id) }))
+    },
     subscriptionsVersion: (): number => Number(mark.get(SUBSCRIPTIONS_VERSION)?.value ?? 0),
   }
 }

@@ -29,8 +29,8 @@ export function openSqliteJobs(options: { file: string }): JobsStore {
     prune: (...args) => writer.call('prune', ...args),
 
     getSubscription: async (id) => read.getSubscription(id),
-    listSubscriptions: async (accountId) => read.listSubscriptions(accountId),
     subscriptionIds: async () => read.subscriptionIds(),
+    subscriptionPlaces: async (query) => read.subscriptionPlaces(query),
     subscriptionsVersion: async () => read.subscriptionsVersion(),
     position: async () => read.position(),
     highestSeq: async () => read.highestSeq(),

@@ -1,33 +1,73 @@
 import { Type } from 'typebox'
+import type { CursorPlace } from '../../../core/cursor.ts'
+import { faultsError } from '../../../core/errors.ts'
+import { nextTurn } from '../../../kit/turns.ts'
+import type { SubscriptionPlace } from '../../../store/jobs.ts'
 import { noCredits } from '../../contract/costs.ts'
 import { wrappedList } from '../../contract/endpoint.ts'
-import { wrappedPage } from '../../contract/envelopes.ts'
+import { previewAnswer, wrappedPage } from '../../contract/envelopes.ts'
+import { integer, optional, text, withDefault } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, WEBHOOK_ACCESS, Webhook, webhookBody } from './webhook-record.ts'
+import { CreditsUsed, orNull, WEBHOOK_ACCESS, Webhook, webhookBody } from './webhook-record.ts'
 
 export const listWebhooks = endpoint({
   path: 'GET /v1/webhooks',
   doc: {
     tag: 'webhooks',
     summary: 'The webhooks of the account',
+    description:
+      'Oldest first. A page holds up to 20,000 addresses: it ends before the webhook that would exceed them, and always has one.',
   },
   access: WEBHOOK_ACCESS,
+  params: {
+    // As many as the largest built-in plan allows: those with few addresses come in one page.
+    limit: withDefault(integer('Webhooks per page.', { min: 1, max: 250 }), 250),
+    cursor: optional(
+      text('Cursor from `next_cursor` of the page before.', {
+        pattern: /^[A-Za-z0-9_-]{1,600}$/,
+        expected: 'a cursor from next_cursor',
+      }),
+    ),
+  },
   cost: noCredits,
   returns: wrappedList('Webhook', Webhook, {
     name: 'Webhooks',
     schema: Type.Object({
       webhooks: Type.Array(Webhook, { description: 'Oldest first.' }),
+      next_cursor: orNull(Type.String(), 'Pass it as cursor to get the next page; null on the last.'),
       credits_used: CreditsUsed,
     }),
-    cursor: null,
+    cursor: 'cursor',
   }),
-  run: async ({ services: { webhooks }, caller }) => {
-    const records = await webhooks.subscriptions.list(caller.accountId)
-    const shown = records.map((record) => webhookBody(record, webhooks.pauseOf(record.id)))
+  run: async ({ services, caller, input, rowLimit, dryRun }) => {
+    const { webhooks, chainIndex } = services
+    const binding = `/v1/webhooks of ${caller.accountId}`
+    const { cursor } = input
+    const from = cursor === undefined ? {} : { after: readCursor(chainIndex.cursors.decode(binding, cursor)) }
+    const page = await webhooks.subscriptions.list(caller.accountId, { limit: rowLimit, ...from })
+    if (dryRun) return previewAnswer(page.records.length, false)
+    const rows: string[] = []
+    for (const record of page.records) {
+      rows.push(JSON.stringify(webhookBody(record, webhooks.pauseOf(record.id))))
+      // Thousands of addresses take milliseconds: others have their turn in between.
+      await nextTurn()
+    }
+    const { next } = page
+    const nextCursor =
+      next === undefined ? null : chainIndex.cursors.encode(binding, [next.createdAtMs, next.id])
     return wrappedPage({
-      rows: shown.map((webhook) => JSON.stringify(webhook)),
+      rows,
       head: '{"webhooks":[',
-      tail: '],"credits_used":0}',
+      tail: `],"next_cursor":${JSON.stringify(nextCursor)},"credits_used":0}`,
+      hasMore: nextCursor !== null,
+      nextCursor,
     })
   },
 })
+
+function readCursor(place: CursorPlace | undefined): SubscriptionPlace {
+  const [createdAtMs, id] = place ?? []
+  if (typeof createdAtMs === 'number' && typeof id === 'string') return { createdAtMs, id }
+  const message = 'cursor does not belong to the webhooks of this account, or was changed.'
+  throw faultsError([{ param: 'cursor', error: 'invalid_param', message, reason: 'foreign' }])
+}

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import { view } from '../api.ts'
+import type { EnvironmentName } from '../../wire.ts'
+import { type Viewed, view } from '../api.ts'
 import { ago, dateTime, planName, plural } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
@@ -24,20 +25,25 @@ export interface Webhook {
   last_success_at: string | null
 }
 
+interface WebhookPage {
+  webhooks: Webhook[]
+  next_cursor: string | null
+}
+
 export type WithSecret = { id: string; secret: string }
 
 export function Webhooks() {
   const { environment, session } = useSession()
   const hasWebhooks = session.plan?.webhooks !== 0
   const list = useLoad(
-    async () => (hasWebhooks ? view<{ webhooks: Webhook[] }>(environment, '/v1/webhooks') : undefined),
+    async () => (hasWebhooks ? allWebhooks(environment) : undefined),
     [environment, hasWebhooks],
     hasWebhooks ? 3_000 : 0,
   )
   const [creating, setCreating] = useState(false)
   const [secret, setSecret] = useState<string>()
   const [openId, setOpenId] = useState<string>()
-  const webhooks = list.value?.value.webhooks ?? []
+  const webhooks = list.value?.webhooks ?? []
   const open = webhooks.find(({ id }) => id === openId)
   return (
     <Page
@@ -143,6 +149,23 @@ export function Webhooks() {
       )}
     </Page>
   )
+}
+
+/** Those with very many addresses come in several pages. */
+async function allWebhooks(
+  environment: EnvironmentName,
+): Promise<{ webhooks: readonly Webhook[]; price: number }> {
+  const webhooks: Webhook[] = []
+  let next: string | null = null
+  let price = 0
+  do {
+    const path: string = next === null ? '/v1/webhooks' : `/v1/webhooks?cursor=${next}`
+    const page: Viewed<WebhookPage> = await view<WebhookPage>(environment, path)
+    webhooks.push(...page.value.webhooks)
+    price += page.price
+    next = page.value.next_cursor
+  } while (next !== null)
+  return { webhooks, price }
 }
 
 function WebhookState({ webhook }: { webhook: Webhook }) {

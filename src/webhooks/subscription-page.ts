@@ -1,0 +1,35 @@
+import { nextTurn } from '../kit/turns.ts'
+import type { JobsStore, SubscriptionPlace, SubscriptionRecord } from '../store/jobs.ts'
+
+/** What a page holds at most, unless a single subscription has more: about 1.4 MB of text. */
+export const MAX_PAGE_ADDRESSES = 20_000
+
+export interface SubscriptionPage {
+  readonly records: readonly SubscriptionRecord[]
+  /** The next page comes after this place; undefined on the last. */
+  readonly next: SubscriptionPlace | undefined
+}
+
+/** The subscriptions of an account after a place, read one by one: others have their turn in between. */
+export async function subscriptionPage(
+  store: Pick<JobsStore, 'subscriptionPlaces' | 'getSubscription'>,
+  accountId: string,
+  { limit, after }: { limit: number; after?: SubscriptionPlace },
+): Promise<SubscriptionPage> {
+  const from = after === undefined ? {} : { after }
+  const places = await store.subscriptionPlaces({ accountId, limit: limit + 1, ...from })
+  const records: SubscriptionRecord[] = []
+  let addresses = 0
+  let last: SubscriptionPlace | undefined
+  for (const place of places.slice(0, limit)) {
+    if (addresses >= MAX_PAGE_ADDRESSES) return { records, next: last }
+    await nextTurn()
+    const record = await store.getSubscription(place.id)
+    addresses += record?.addresses.length ?? 0
+    if (addresses > MAX_PAGE_ADDRESSES && records.length > 0) return { records, next: last }
+    // One that was removed in the meantime has had its place.
+    if (record !== undefined) records.push(record)
+    last = place
+  }
+  return { records, next: places.length > limit ? last : undefined }
+}
