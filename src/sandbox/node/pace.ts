@@ -9,10 +9,17 @@ const MAX_BEHIND_MS = 2000
 const MAX_AHEAD_MS = 10_000
 
 export async function pace(chain: Chain, clock: Clock, signal: AbortSignal): Promise<void> {
-  let aheadMs = 0
-  const now = () => clock.now() + aheadMs
+  let lastMs = clock.now()
+  // A chain that was kept may come from a time that the clock has not reached yet.
+  const restoredAheadMs = chain.nextBlockAtMs - lastMs
+  let aheadMs = restoredAheadMs > MAX_AHEAD_MS ? restoredAheadMs : 0
+  const now = () => {
+    const nowMs = clock.now()
+    if (lastMs - nowMs > MAX_AHEAD_MS) aheadMs += lastMs - nowMs
+    lastMs = nowMs
+    return nowMs + aheadMs
+  }
   while (!signal.aborted) {
-    if (chain.nextBlockAtMs - now() > MAX_AHEAD_MS) aheadMs += chain.nextBlockAtMs - now()
     if (now() - chain.nextBlockAtMs > MAX_BEHIND_MS) chain.skipTo(now())
     while (chain.nextBlockAtMs <= now() && !signal.aborted) chain.step()
     try {
