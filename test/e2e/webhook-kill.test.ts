@@ -216,7 +216,8 @@ test(`${EVENTS} events survive ${KILLS} kills of the service: none lost, none ch
   if (await isOff()) await call('PATCH', `/v1/webhooks/${leavingId}`, { active: true })
   const takenBefore = leaving.ids.size
   const replayed = await call('POST', `/v1/webhooks/${leavingId}/replay`, { after_seq: startSeq })
-  assert.equal(replayed.events, EVENTS)
+  // What still waits for its delivery is not sent twice.
+  assert.equal(Number(replayed.events) + Number(replayed.already_pending), EVENTS)
   await until('the replayed range', () => all.every((id) => leaving.ids.has(id)), 60_000)
   assert.ok(takenBefore >= EVENTS / 4)
 
