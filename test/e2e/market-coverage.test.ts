@@ -48,7 +48,7 @@ const FED: readonly Fed[] = [
   candles('perpdex', '1s', 2_000, false),
   ...COARSE.map((interval) => candles('perpdex', interval, 2_000)),
   { path: 'trades?', source: 'perpdex', everyMs: 2_000, isToldAgain: false },
-  { path: 'snapshots?', source: 'perpdex', everyMs: 1_000, isToldAgain: false },
+  { path: 'snapshots?', source: 'perpdex', everyMs: 5_400, isToldAgain: false },
   ...COARSE.slice(1).map((interval) => ({
     ...{ path: `open-interest?interval=${interval}`, source: 'perpdex', everyMs: 1_000, isToldAgain: false },
   })),
