@@ -2,7 +2,7 @@ import { nextTurn } from '../kit/turns.ts'
 import type { JobsStore, SubscriptionPlace, SubscriptionRecord } from '../store/jobs.ts'
 
 /** What a page holds at most, unless a single subscription has more: about 1.4 MB of text. */
-export const MAX_PAGE_ADDRESSES = 20_000
+export const MAX_PAGE_ADDRESSES = 10_000
 
 export interface SubscriptionPage {
   readonly records: readonly SubscriptionRecord[]

@@ -16,7 +16,7 @@ export const listWebhooks = endpoint({
     tag: 'webhooks',
     summary: 'The webhooks of the account',
     description:
-      'Oldest first. A page holds up to 20,000 addresses: it ends before the webhook that would exceed them, and always has one.',
+      'Oldest first. A page holds up to 10,000 addresses: it ends before the webhook that would exceed them, and always has one.',
   },
   access: WEBHOOK_ACCESS,
   params: {
