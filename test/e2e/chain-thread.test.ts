@@ -48,7 +48,8 @@ test('a thread that dies again and again comes back, and the log is as if nothin
   assert.deepEqual(await shownIndex(), { state: 'running', restarts: 0 })
 
   for (let death = 1; death <= DEATHS; death++) {
-    await node.reorganize(3, false)
+    // Deep enough to undo what the index has accepted, however far behind it is.
+    await node.reorganize(10, false)
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 300))
     const thread = threads.findLast(({ threadName }) => threadName === INDEX_THREAD)
     assert.ok(thread)

@@ -172,7 +172,8 @@ test('late-close delays the closing frame, missing-close withholds it', async ()
   await probe.waitFor(() => rows(probe, 'solusdt@kline_1s').length > 12)
   const late = (stream: string) =>
     rows(probe, stream).filter((row) => ((row.k as Json).t as number) > startMs)
-  assert.ok(arrivals.length > 3 && arrivals.every((delay) => delay >= 4_000), `${arrivals}`)
+  // The clock runs fast: a timer that is a millisecond early is many of its own.
+  assert.ok(arrivals.length > 3 && arrivals.every((delay) => delay >= 3_950), `${arrivals}`)
   assert.equal(late('ethusdt@kline_1s').length, 0)
   assert.ok(late('solusdt@kline_1s').length > 5)
   probe.close()
