@@ -7,13 +7,9 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readlinkSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
-import { openAccounts } from '../../src/app/open-accounts.ts'
-import { loadConfig } from '../../src/config.ts'
-import { systemClock } from '../../src/kit/clock.ts'
-import { makeKey } from '../fakes/keys.ts'
+import { makeKeyBeside } from '../fakes/keys.ts'
 import { until } from '../fakes/receiver.ts'
 import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts'
 
@@ -27,10 +23,7 @@ let service: ChildService
 let key: string
 before(async () => {
   service = await spawnService(folder.path)
-  const env = { TAPELINE_DATA: folder.path, TAPELINE_PLANS: join(folder.path, 'plans.json') }
-  const beside = openAccounts(loadConfig(env).config, systemClock)
-  key = await makeKey(beside.accounts, {})
-  await beside.store.close()
+  key = await makeKeyBeside(folder.path)
 })
 after(async () => {
   await service.kill('SIGKILL')

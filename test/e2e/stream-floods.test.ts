@@ -2,15 +2,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { WebSocketServer } from 'ws'
-import { openAccounts } from '../../src/app/open-accounts.ts'
-import { loadConfig } from '../../src/config.ts'
-import { systemClock } from '../../src/kit/clock.ts'
 import { openWrpcSocket } from '../../src/upstreams/wrpc.ts'
 import { dialWebSocket } from '../../src/venues/feed-limits.ts'
-import { makeKey } from '../fakes/keys.ts'
+import { makeKeyBeside } from '../fakes/keys.ts'
 import { until } from '../fakes/receiver.ts'
 import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts'
 import { connectStream } from '../fakes/stream-client.ts'
@@ -25,10 +21,7 @@ let service: ChildService
 let key: string
 before(async () => {
   service = await spawnService(folder.path, { env: { TAPELINE_STREAM_PENDING: String(PENDING) } })
-  const env = { TAPELINE_DATA: folder.path, TAPELINE_PLANS: join(folder.path, 'plans.json') }
-  const beside = openAccounts(loadConfig(env).config, systemClock)
-  key = await makeKey(beside.accounts, {})
-  await beside.store.close()
+  key = await makeKeyBeside(folder.path)
 })
 after(async () => {
   await service.kill('SIGKILL')

@@ -1,6 +1,10 @@
 /** Accounts and keys as tests need them. */
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import type { Accounts, NewKeyInput } from '../../src/accounts/accounts.ts'
+import { openAccounts } from '../../src/app/open-accounts.ts'
+import { loadConfig } from '../../src/config.ts'
+import { systemClock } from '../../src/kit/clock.ts'
 
 export interface KeyWish extends Partial<NewKeyInput> {
   /** Plan of the account that is created where none is named. */
@@ -20,4 +24,15 @@ export async function makeKey(accounts: Accounts, wish: KeyWish): Promise<string
   if (credits !== undefined) await accounts.setCredits(owner, credits)
   const { key } = await accounts.createKey({ environment: 'test', name: 'a key', ...input, accountId: owner })
   return key
+}
+
+/** A key made beside a running service, as the command line makes one. */
+export async function makeKeyBeside(folder: string, wish: KeyWish = {}): Promise<string> {
+  const env = { TAPELINE_DATA: folder, TAPELINE_PLANS: join(folder, 'plans.json') }
+  const { accounts, store } = openAccounts(loadConfig(env).config, systemClock)
+  try {
+    return await makeKey(accounts, wish)
+  } finally {
+    await store.close()
+  }
 }
