@@ -1,9 +1,9 @@
 /** What a service recorded of the simulated exchanges, asked for over HTTP and held against what happened. */
 import { crc32 } from 'node:zlib'
+import { tradeIdOf } from '../sandbox/exchanges/perp/text.ts'
+import { createTruth, type Truth } from '../sandbox/exchanges/truth.ts'
+import { createWorld } from '../sandbox/exchanges/world/world.ts'
 import { type AssetSymbol, SYMBOLS } from '../src/core/symbol.ts'
-import { tradeIdOf } from '../src/sandbox/exchanges/perp/text.ts'
-import { createTruth, type Truth } from '../src/sandbox/exchanges/truth.ts'
-import { createWorld } from '../src/sandbox/exchanges/world/world.ts'
 import type { BenchService } from './processes.ts'
 
 /** The seed of a service that was given none. */

@@ -1,5 +1,5 @@
 /** The simulated node as the service runs it, in a process of its own; prints its address like the others. */
-import { startSandboxNode } from '../src/sandbox/node/run.ts'
+import { startSandboxNode } from '../sandbox/node/run.ts'
 
 const node = await startSandboxNode({ seed: 7, transactionsPerSecond: 2, warmUpBlocks: 100 })
 process.stdout.write(`${node.url.replace('ws:', 'http:')}\n`)

@@ -5,7 +5,7 @@ import { nearest } from './core/nearest.ts'
 import { SOURCES } from './core/source.ts'
 import { hideAddress, hideAddressesIn } from './kit/hide-address.ts'
 import { parseCidr } from './kit/ip-range.ts'
-import { LONGEST_FIRST_FILL_DAYS } from './venues/plan.ts'
+import { MAX_FIRST_FILL_DAYS } from './venues/plan.ts'
 
 /**
  * Every setting once: its variable, type, default and one sentence. This is the only file that reads the
@@ -161,8 +161,8 @@ const SETTINGS = {
   firstFillDays: setting(
     'FIRST_FILL_DAYS',
     'How many days of the past the exchanges are asked for at the first start; more by hand (backfill).',
-    LONGEST_FIRST_FILL_DAYS,
-    whole(1, LONGEST_FIRST_FILL_DAYS),
+    MAX_FIRST_FILL_DAYS,
+    whole(1, MAX_FIRST_FILL_DAYS),
   ),
   live: setting('LIVE', 'Which venues the live environment records.', [] as readonly string[], liveSources),
   venueHosts: setting(

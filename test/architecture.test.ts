@@ -21,11 +21,11 @@ const ALLOWED: Record<string, string[]> = {
   indexer: ['core', 'kit', 'upstreams', 'relay', 'parser', 'events', 'store/port'],
   webhooks: ['core', 'kit', 'events', 'accounts', 'store/port'],
   stream: ['core', 'kit', 'events', 'accounts', 'store/port'],
-  'api/contract': ['core'],
+  contract: ['core'],
   'api/endpoints': [
     'core',
     'kit',
-    'api/contract',
+    'contract',
     'store/port',
     'accounts',
     'upstreams',
@@ -39,14 +39,14 @@ const ALLOWED: Record<string, string[]> = {
   ],
   'api/publish': [
     'core',
-    'api/contract',
+    'contract',
     'api/endpoints',
     'venues/describe',
     'upstreams/methods',
     'events/kinds',
   ],
-  gate: ['core', 'kit', 'accounts', 'api/contract'],
-  'api/http': ['core', 'kit', 'api/contract', 'api/publish', 'gate', 'stream', 'dashboard'],
+  gate: ['core', 'kit', 'accounts', 'contract'],
+  'api/http': ['core', 'kit', 'contract', 'api/publish', 'gate', 'stream', 'dashboard'],
   sandbox: ['core', 'kit'],
   cli: ['core', 'kit', 'accounts', 'store/port'],
   dashboard: ['core', 'kit', 'accounts', 'webhooks', 'api/publish'],
@@ -54,16 +54,29 @@ const ALLOWED: Record<string, string[]> = {
 /** The composition root and what starts it may import everything; nothing imports app.ts but main.ts. */
 const ROOT_FILES = ['main.ts', 'app.ts', 'config.ts']
 
-const files = globSync('src/**/*.ts', { cwd: ROOT })
-  .map((file) => relative('src', file))
+/** Paths as the import table names them: `core/time.ts` for src/core/time.ts, `sandbox/…` for the simulators. */
+const files = globSync(['src/**/*.ts', 'sandbox/**/*.ts'], { cwd: ROOT })
+  .map(nameOf)
   .filter((file) => !file.endsWith('.test.ts') && !file.startsWith('dashboard/web/'))
 
 const imports = new Map(files.map((file) => [file, importsOf(file)]))
 
+function nameOf(path: string): string {
+  return path.startsWith('src/') ? relative('src', path) : path
+}
+
+function pathOf(file: string): string {
+  return file.startsWith('sandbox/') ? file : join('src', file)
+}
+
+function readText(file: string): string {
+  return readFileSync(join(ROOT, pathOf(file)), 'utf8')
+}
+
 function importsOf(file: string): string[] {
-  const text = readFileSync(join(ROOT, 'src', file), 'utf8')
+  const text = readText(file)
   const found = text.matchAll(/(?:from|import\()\s*['"](\.[^'"]+)['"]|import\s+['"](\.[^'"]+)['"]/g)
-  return [...found].map((match) => normalize(join(dirname(file), match[1] ?? match[2] ?? '')))
+  return [...found].map((match) => nameOf(normalize(join(dirname(pathOf(file)), match[1] ?? match[2] ?? ''))))
 }
 
 function folderOf(file: string): string {
@@ -138,9 +151,7 @@ test('imports form no cycle', () => {
 })
 
 test('the environment is read in config.ts only', () => {
-  const readers = files.filter((file) =>
-    /process\.env\b|from 'node:process'/.test(readFileSync(join(ROOT, 'src', file), 'utf8')),
-  )
+  const readers = files.filter((file) => /process\.env\b|from 'node:process'/.test(readText(file)))
   assert.deepEqual(
     readers.filter((file) => file !== 'config.ts'),
     [],
@@ -148,8 +159,7 @@ test('the environment is read in config.ts only', () => {
 })
 
 test('only api/http knows the HTTP framework, and only store/sqlite the embedded engine', () => {
-  const using = (pattern: RegExp) =>
-    files.filter((file) => pattern.test(readFileSync(join(ROOT, 'src', file), 'utf8')))
+  const using = (pattern: RegExp) => files.filter((file) => pattern.test(readText(file)))
   assert.deepEqual(
     using(/from 'fastify'/).filter((file) => !file.startsWith('api/http/')),
     [],
@@ -164,7 +174,7 @@ test('the architecture page is short, and no file carries the marks of a merge',
   const root = join(import.meta.dirname, '..')
   const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
   assert.ok(page.trimEnd().split('\n').length <= 80)
-  const texts = globSync(['*.{md,json}', '{src,test,bench,docs}/**/*.{ts,tsx,css,md}'], { cwd: root })
+  const texts = globSync(['*.{md,json}', '{src,sandbox,test,bench,docs}/**/*.{ts,tsx,css,md}'], { cwd: root })
   assert.ok(texts.length > 500)
   assert.deepEqual(
     texts.filter((file) => /^(<{7}|>{7}) /m.test(readFileSync(join(root, file), 'utf8'))),

@@ -13,7 +13,7 @@ import { createLogger } from '../src/kit/log.ts'
 const args = process.argv.slice(2)
 const soak = args.includes('--soak')
 const wanted = args.filter((arg) => !arg.startsWith('--'))
-const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'])
+const files = globSync(['{src,sandbox,test}/**/*.test.ts'])
   .filter((file) => !file.endsWith('.live.test.ts'))
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
   .sort()

@@ -59,7 +59,7 @@ export class AccountsError extends Error {
 }
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/
-const LONGEST_NAME = 100
+const MAX_NAME = 100
 const MAX_USABLE_KEYS = 100
 const MAX_NEW_KEYS_PER_DAY = 200
 
@@ -193,8 +193,8 @@ export function createAccounts(deps: { store: AccountsStore; plans: PlanBook; cl
 }
 
 function checkKeyInput(input: NewKeyInput, nowMs: number): void {
-  if (input.name.trim() === '' || input.name.length > LONGEST_NAME) {
-    throw new AccountsError(`The key's name must have 1 to ${LONGEST_NAME} characters.`)
+  if (input.name.trim() === '' || input.name.length > MAX_NAME) {
+    throw new AccountsError(`The key's name must have 1 to ${MAX_NAME} characters.`)
   }
   for (const scope of input.scopes ?? []) {
     if (!(SCOPES as readonly string[]).includes(scope)) {

@@ -18,7 +18,7 @@ const SETTLE_DELAY_MS = 100
 const IDLE_RELEASE_MS = 1_000
 const RETRY_WANTED_MS = 40
 /** Longer than the lease of a process that died. */
-const LONGEST_WAIT_MS = 4_000
+const MAX_WAIT_MS = 4_000
 const RETRY_FAILED_MS = 250
 const MAX_UNSETTLED_ENTRIES = 200_000
 /** `last used` of a key is written at most this often. */
@@ -304,7 +304,7 @@ export class Ledger {
     for (const waiter of waiting) {
       const { payer, charge } = waiter
       if (this.#spend(payer, charge, nowMs)) waiter.resolve(true)
-      else if (this.#isFinal(payer, charge) || nowMs - waiter.sinceMs > LONGEST_WAIT_MS) {
+      else if (this.#isFinal(payer, charge) || nowMs - waiter.sinceMs > MAX_WAIT_MS) {
         waiter.resolve(false)
       } else this.#waiters.push(waiter)
     }

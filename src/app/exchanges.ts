@@ -15,7 +15,7 @@ export const EXCHANGES: readonly { name: VenueName; source: Source; sandbox: Exc
     return [{ name, source: plan.source, sandbox: EXCHANGE_ROLES.find((role) => role === sandbox) }]
   })
 
-export const SANDBOX_FILE = new URL('../sandbox/exchanges/process.ts', import.meta.url)
+export const SANDBOX_FILE = new URL('../../sandbox/exchanges/process.ts', import.meta.url)
 
 export type SandboxReady = { readonly ready: true; readonly controlUrl: string } & Readonly<
   Record<ExchangeRole, { readonly restUrl: string; readonly wsUrl: string }>

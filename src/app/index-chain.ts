@@ -26,11 +26,11 @@ export interface IndexedChain {
 }
 
 /** As many addresses as the node takes without slowing down its notifications. */
-const MOST_WATCHED = 500_000
+const MAX_WATCHED = 500_000
 /** Longer than a transaction waits in a block for its acceptance, and than a change of nodes takes. */
 const DROP_AFTER_MS = 60_000
 /** More events than a log can have had that the webhooks had not read: stream clients may know their numbers. */
-const MOST_UNPLANNED = 1_000_000
+const MAX_UNPLANNED = 1_000_000
 const SHOWN_GAPS = 10
 /** A node that is away makes trouble several times a second. */
 const WARN_EVERY_MS = 60_000
@@ -53,14 +53,14 @@ export async function startIndexedChain(
       { environment, newestSeq, toldSeq },
       'the event log was lost; its numbers go on above those given',
     )
-    await events.numberAbove(toldSeq + MOST_UNPLANNED)
+    await events.numberAbove(toldSeq + MAX_UNPLANNED)
   }
   const tail = await createEventTail({
     store: events,
     onError: (err) => log.error({ err, environment }, 'the event log could not be read'),
   })
   shutdown.add(`${environment} event tail`, () => tail.close())
-  const watched = createWatchedAddresses({ network: upstreams.network, cap: MOST_WATCHED })
+  const watched = createWatchedAddresses({ network: upstreams.network, cap: MAX_WATCHED })
   const indexing =
     upstreams.nodes().length > 0
       ? await startIndexing({ parts, upstreams, file, watched, tail })

@@ -8,7 +8,7 @@ import type { ChainlinkOptions } from '../venues/chainlink/venue.ts'
 import type { DeadLetter } from '../venues/dead-letter.ts'
 import type { KalshiOptions } from '../venues/kalshi/venue.ts'
 import { VENUES, type VenueName } from '../venues/list.ts'
-import { LONGEST_FIRST_FILL_DAYS, withinDays } from '../venues/plan.ts'
+import { MAX_FIRST_FILL_DAYS, withinDays } from '../venues/plan.ts'
 import type { PolymarketHosts } from '../venues/polymarket/describe.ts'
 import type { PolymarketOptions } from '../venues/polymarket/venue.ts'
 import type { Venue } from '../venues/venue.ts'
@@ -33,7 +33,7 @@ export function openVenue(
 export function recorderOf(
   name: VenueName,
   parts: { venue: Venue; store: EnvironmentStore; clock: Clock; log: Logger },
-  firstFillDays: number = LONGEST_FIRST_FILL_DAYS,
+  firstFillDays: number = MAX_FIRST_FILL_DAYS,
 ): Recorder {
   return chooseRecorder(withinDays(VENUES[name].plan, firstFillDays), parts)
 }

@@ -10,7 +10,7 @@ export const PREDICTIONS: readonly { name: VenueName; source: Source }[] = VENUE
   .filter(({ plan }) => plan.kind !== 'exchange')
   .map(({ name, plan }) => ({ name, source: plan.source }))
 
-export const SANDBOX_PREDICTIONS_FILE = new URL('../sandbox/predictions/process.ts', import.meta.url)
+export const SANDBOX_PREDICTIONS_FILE = new URL('../../sandbox/predictions/process.ts', import.meta.url)
 
 export interface PredictionsReady {
   readonly ready: true

@@ -1,5 +1,5 @@
-import type { Samples } from '../api/contract/example.ts'
 import type { Services } from '../api/endpoints/services.ts'
+import type { Samples } from '../contract/example.ts'
 import { readTransaction, writeTransaction } from '../core/chain/transaction-json.ts'
 import type { MarketRow } from '../core/rows/market.ts'
 import { formatTime } from '../core/time.ts'

@@ -24,7 +24,7 @@ export interface SandboxNodesOptions {
   readonly log: Logger
 }
 
-const ENTRY = fileURLToPath(new URL('../sandbox/node/process.ts', import.meta.url))
+const ENTRY = fileURLToPath(new URL('../../sandbox/node/process.ts', import.meta.url))
 const NODES = 2
 const START_LIMIT_MS = 30_000
 const RESTART_DELAY_MS = 500

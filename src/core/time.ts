@@ -2,7 +2,7 @@
 const ISO =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}(?::?\d{2})?|(?<=\s)\d{2}:?\d{2}))?$/
 const EPOCH = /^(0|\d{9,14})$/
-const LONGEST_EPOCH_SECONDS = 11
+const MAX_EPOCH_SECONDS = 11
 const OWN_LENGTH = '2026-03-14T04:00:00.000Z'.length
 
 /** Milliseconds since the epoch, or undefined for text that is not a time. */
@@ -13,7 +13,7 @@ export function parseTime(text: string): number | undefined {
     if (time >= 0 && formatTime(time) === text) return time
   }
   if (EPOCH.test(text)) {
-    return text.length <= LONGEST_EPOCH_SECONDS ? Number(text) * 1000 : Number(text)
+    return text.length <= MAX_EPOCH_SECONDS ? Number(text) * 1000 : Number(text)
   }
   const match = ISO.exec(text)
   if (match === null) return undefined

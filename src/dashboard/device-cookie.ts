@@ -8,7 +8,7 @@ import type { SecretBox } from '../kit/secret-box.ts'
 const NAME = 'tapeline_device'
 const PURPOSE = 'device '
 const YEAR_SECONDS = 365 * 24 * 3_600
-const LONGEST_VALUE = 1_024
+const MAX_VALUE = 1_024
 
 export interface DeviceCookies {
   /** Whether the e-mail has signed in with this browser before. */
@@ -25,7 +25,7 @@ export function deviceCookies(options: { box: SecretBox; secure: boolean }): Dev
     knows(headers, email) {
       for (const part of (headers.cookie ?? '').split(';')) {
         const [name = '', value = ''] = part.trim().split('=', 2)
-        if (name !== NAME || value.length > LONGEST_VALUE) continue
+        if (name !== NAME || value.length > MAX_VALUE) continue
         try {
           return box.open(value.replaceAll('-', '+').replaceAll('_', '/')) === textOf(email)
         } catch {

@@ -1,5 +1,5 @@
-import type { Access, TimeRange } from '../api/contract/endpoint.ts'
-import type { Params } from '../api/contract/params.ts'
+import type { Access, TimeRange } from '../contract/endpoint.ts'
+import type { Params } from '../contract/params.ts'
 import { ApiError, type ErrorDetail } from '../core/errors.ts'
 import type { Interval } from '../core/interval.ts'
 import { allowsInterval, lowestTier, type Plan, reaches, type Tier, tierInWords } from '../core/plan.ts'

@@ -2,7 +2,7 @@ import type { Idempotency, IdempotencyScope } from '../accounts/idempotency.ts'
 import type { Credential } from '../accounts/key-ring.ts'
 import type { Charge, Ledger } from '../accounts/ledger.ts'
 import type { ViewAllowance, ViewAllowances } from '../accounts/view-allowance.ts'
-import type { Answer, ListAnswer } from '../api/contract/endpoint.ts'
+import type { Answer, ListAnswer } from '../contract/endpoint.ts'
 import { ApiError } from '../core/errors.ts'
 import { createHeavySlots } from './heavy-slots.ts'
 import { createHolds } from './holds.ts'
@@ -25,7 +25,7 @@ export interface Meter<Services> {
 }
 
 /** The balance can shrink between reading a page and paying for it; then the page is read again, shorter. */
-const MOST_READS = 3
+const MAX_READS = 3
 /** The longest page that any plan can have. */
 const MAX_PREVIEW_ROWS = 10_000
 
@@ -140,7 +140,7 @@ export function createMeter<Services>(deps: {
     const charge = { id: request.id, endpoint: route.name, credits, rows: rowsOf(answer) }
     const settled = (paid: boolean) => {
       if (paid) return reply()
-      if (reads < MOST_READS && route.endpoint.method === 'GET') return pay(task, reads + 1)
+      if (reads < MAX_READS && route.endpoint.method === 'GET') return pay(task, reads + 1)
       if (task.demand !== undefined) return takeRest(task, charge, reply)
       throw exhausted(credential, credits)
     }

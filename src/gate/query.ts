@@ -6,15 +6,15 @@ export interface Query {
   repeated: string[]
 }
 
-const LONGEST_QUERY = 8_192
+const MAX_QUERY = 8_192
 /** No endpoint knows half as many. */
 const MAX_PARAMETERS = 64
 const EMPTY: Query = { values: new Map(), repeated: [] }
 
 export function parseQuery(search: string): Query {
   if (search === '') return EMPTY
-  if (search.length > LONGEST_QUERY) {
-    throw new ApiError('invalid_param', `The query is longer than ${LONGEST_QUERY} characters.`)
+  if (search.length > MAX_QUERY) {
+    throw new ApiError('invalid_param', `The query is longer than ${MAX_QUERY} characters.`)
   }
   const values = new Map<string, string>()
   const repeated: string[] = []

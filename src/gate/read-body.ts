@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { type Body, MAX_BODY_BYTES } from '../api/contract/endpoint.ts'
+import { type Body, MAX_BODY_BYTES } from '../contract/endpoint.ts'
 import { ApiError, type Fault, faultsError, MAX_FAULTS } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import { type JsonLimits, type JsonReading, parseExact, parseExactInSlices } from '../kit/exact-json.ts'

@@ -1,6 +1,6 @@
-import type { AnyEndpoint } from '../api/contract/endpoint.ts'
-import { FORMATS, type Format } from '../api/contract/envelopes.ts'
-import { Refusal, readBoolean } from '../api/contract/params.ts'
+import type { AnyEndpoint } from '../contract/endpoint.ts'
+import { FORMATS, type Format } from '../contract/envelopes.ts'
+import { Refusal, readBoolean } from '../contract/params.ts'
 import type { Fault } from '../core/errors.ts'
 import type { Query } from './query.ts'
 

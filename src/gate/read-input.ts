@@ -1,4 +1,4 @@
-import { type Param, type Params, Refusal } from '../api/contract/params.ts'
+import { type Param, type Params, Refusal } from '../contract/params.ts'
 import { type Fault, MAX_FAULTS } from '../core/errors.ts'
 import { MAX_SUGGESTIONS, nearest } from '../core/nearest.ts'
 import { resolveSource } from '../core/source.ts'

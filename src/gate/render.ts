@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto'
-import type { Answer, ListAnswer, Returns } from '../api/contract/endpoint.ts'
-import { CONTENT_TYPES, type Format, renderList } from '../api/contract/envelopes.ts'
+import type { Answer, ListAnswer, Returns } from '../contract/endpoint.ts'
+import { CONTENT_TYPES, type Format, renderList } from '../contract/envelopes.ts'
 import { bufferPool } from '../kit/buffer-pool.ts'
 import type { LentBody } from './request.ts'
 
@@ -15,13 +15,13 @@ export interface Rendered {
   readonly lent?: LentBody
 }
 
-const LONGEST_TEXT_BODY = 4_096
+const MAX_TEXT_BODY = 4_096
 
 /** Pages that are read once are joined here: one write and one hash cost less than several. */
 const pool = bufferPool({ bytes: 65_536, most: 64 })
 /** Free space before a lent body, for the head of the answer. */
 const HEAD_ROOM = 2_048
-const MOST_BYTES_PER_UNIT = 3
+const MAX_BYTES_PER_UNIT = 3
 
 const renderedObjects = new WeakMap<object, Rendered>()
 const renderedLists = new WeakMap<ListAnswer, Map<Format, Rendered>>()
@@ -84,7 +84,7 @@ export function columnsOf(row: object): string[] {
 
 function lentCopy(parts: readonly (Buffer | string)[]): (LentBody & { body: Buffer }) | undefined {
   let most = HEAD_ROOM
-  for (const part of parts) most += typeof part === 'string' ? part.length * MOST_BYTES_PER_UNIT : part.length
+  for (const part of parts) most += typeof part === 'string' ? part.length * MAX_BYTES_PER_UNIT : part.length
   const buffer = pool.take(most)
   if (buffer === undefined) return undefined
   let offset = HEAD_ROOM
@@ -100,7 +100,7 @@ function lentCopy(parts: readonly (Buffer | string)[]): (LentBody & { body: Buff
 
 function joined(body: string | readonly (Buffer | string)[]): string | Buffer {
   if (typeof body !== 'string') return Buffer.concat(asBuffers(body))
-  return body.length > LONGEST_TEXT_BODY ? Buffer.from(body) : body
+  return body.length > MAX_TEXT_BODY ? Buffer.from(body) : body
 }
 
 function asBuffers(parts: readonly (Buffer | string)[]): Buffer[] {

@@ -1,6 +1,6 @@
 import type { Credential } from '../accounts/key-ring.ts'
-import type { ListAnswer } from '../api/contract/endpoint.ts'
-import { sizeOfRows } from '../api/contract/envelopes.ts'
+import type { ListAnswer } from '../contract/endpoint.ts'
+import { sizeOfRows } from '../contract/envelopes.ts'
 import { Lru } from '../kit/lru.ts'
 import type { GateRequest } from './request.ts'
 import type { Task } from './task.ts'
@@ -23,14 +23,14 @@ export interface Replayed<Services> {
   readonly rowLimit: number
 }
 
-const MOST_ENTRIES = 10_000
-const MOST_BYTES = 64 * 1024 * 1024
-const LONGEST_NAME = 2_000
+const MAX_ENTRIES = 10_000
+const MAX_BYTES = 64 * 1024 * 1024
+const MAX_NAME = 2_000
 
 export function createReplay<Services>(): Replay<Services> {
   const kept = new Lru<string, Replayed<Services>>({
-    maxEntries: MOST_ENTRIES,
-    maxWeight: MOST_BYTES,
+    maxEntries: MAX_ENTRIES,
+    maxWeight: MAX_BYTES,
     weigh: ({ answer }) => sizeOfRows(answer),
   })
   return {
@@ -44,7 +44,7 @@ export function createReplay<Services>(): Replay<Services> {
       if (answer.isCurrent === undefined || request.method !== 'GET') return
       const name = nameOf(request, credential)
       // A key in the query would be kept with the name.
-      if (name.length > LONGEST_NAME || /api[-_]key/.test(request.search)) return
+      if (name.length > MAX_NAME || /api[-_]key/.test(request.search)) return
       kept.set(name, { input, given, format, answer, rowLimit })
     },
   }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Alias, AnyEndpoint } from '../api/contract/endpoint.ts'
-import type { Params } from '../api/contract/params.ts'
+import type { Alias, AnyEndpoint } from '../contract/endpoint.ts'
+import type { Params } from '../contract/params.ts'
 
 /** One path of the service: an endpoint under its own path or under an alias. */
 export interface Route<Services = unknown> {

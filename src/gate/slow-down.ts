@@ -9,7 +9,7 @@ import { Lru } from '../kit/lru.ts'
 const WINDOW_MS = 60_000
 const FREE_FAILURES = 20
 const FIRST_DELAY_MS = 100
-const LONGEST_DELAY_MS = 3_000
+const MAX_DELAY_MS = 3_000
 const MAX_HELD = 256
 /** One address cannot take the places of all others. */
 const MAX_HELD_PER_ADDRESS = 16
@@ -43,7 +43,7 @@ export function createSlowDown(clock: Clock): SlowDown {
       held++
       entry.held++
       try {
-        await clock.sleep(Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(excess - 1, 10)))
+        await clock.sleep(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(excess - 1, 10)))
         return true
       } finally {
         held--

@@ -1,7 +1,7 @@
 import type { Budget } from '../accounts/budget.ts'
 import type { Credential } from '../accounts/key-ring.ts'
-import type { Answer, Caller, Counters, Demand, RunContext, TimeRange } from '../api/contract/endpoint.ts'
-import type { Format } from '../api/contract/envelopes.ts'
+import type { Answer, Caller, Counters, Demand, RunContext, TimeRange } from '../contract/endpoint.ts'
+import type { Format } from '../contract/envelopes.ts'
 import type { GateRequest, Route } from './request.ts'
 
 /** An admitted request on its way to the endpoint. */

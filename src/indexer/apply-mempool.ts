@@ -37,8 +37,8 @@ interface Entry {
 }
 
 /** New ones that one write takes at most; the next poll takes the rest. */
-const MOST_ENTERED = 2_000
-const MOST_DROPPED = 2_000
+const MAX_ENTERED = 2_000
+const MAX_DROPPED = 2_000
 
 /** The newest number of the log, when anything was written. */
 export async function applyMempool(options: ApplyMempoolOptions): Promise<number | undefined> {
@@ -48,7 +48,7 @@ export async function applyMempool(options: ApplyMempoolOptions): Promise<number
   for (const json of entriesOf(options.bytes)) {
     const txId = idOf(json)
     if (state.pending.has(txId)) state.pending.set(txId, atMs)
-    else if (fresh.length < MOST_ENTERED) {
+    else if (fresh.length < MAX_ENTERED) {
       const entry = readEntry(json, txId)
       if (entry !== undefined) fresh.push(entry)
     }
@@ -109,7 +109,7 @@ async function enter(
 function dueForDrop(state: MempoolState, lastSeenBeforeMs: number): string[] {
   const due: string[] = []
   for (const [txId, seenMs] of state.pending) {
-    if (seenMs < lastSeenBeforeMs && due.length < MOST_DROPPED) due.push(txId)
+    if (seenMs < lastSeenBeforeMs && due.length < MAX_DROPPED) due.push(txId)
   }
   return due
 }

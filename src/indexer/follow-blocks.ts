@@ -31,15 +31,15 @@ export interface FollowBlocksOptions {
   onTrouble: (detail: string) => void
 }
 
-const LONGEST_WAIT_MS = 1_000
+const MAX_WAIT_MS = 1_000
 /** Notifications of this long are written together. */
 const GATHER_MS = 25
 const RETRY = { baseMs: 100, capMs: 3_000 }
 /** Notifications that cannot be written that often may be the fault themselves. */
-const MOST_TRIES = 3
+const MAX_TRIES = 3
 /** A node that died may have been the only one with its last blocks: this many below, the others know them. */
 const OLDER_BLOCKS = 1_000
-const MOST_ROUNDS = 100_000
+const MAX_ROUNDS = 100_000
 
 export async function followBlocks(options: FollowBlocksOptions): Promise<void> {
   const { indexer, receiver, clock, wake, signal } = options
@@ -66,14 +66,14 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
     } catch (error) {
       if (signal.aborted) return
       options.onTrouble(error instanceof Error ? error.message : String(error))
-      if (unwritten !== undefined && failures >= MOST_TRIES) {
+      if (unwritten !== undefined && failures >= MAX_TRIES) {
         unwritten = undefined
         missing ??= options.recover()
       }
       await clock.sleep(backoffMs(RETRY, failures++), signal).catch(() => {})
       continue
     }
-    await wake.wait(LONGEST_WAIT_MS, signal)
+    await wake.wait(MAX_WAIT_MS, signal)
     await clock.sleep(GATHER_MS, signal).catch(() => {})
   }
 
@@ -105,7 +105,7 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
 
   async function fill(from: string): Promise<void> {
     let low = from
-    for (let round = 0; round < MOST_ROUNDS && !signal.aborted; round++) {
+    for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round++) {
       const answer = await options.catchUp.blocksFrom(low, options.prefer())
       if (answer.kind === 'unavailable') throw new Error(answer.detail)
       if (answer.kind === 'unknown_block') {

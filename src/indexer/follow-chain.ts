@@ -31,7 +31,7 @@ export interface FollowChainOptions {
   onTrouble: (detail: string) => void
 }
 
-const LONGEST_WAIT_MS = 1_000
+const MAX_WAIT_MS = 1_000
 /** An answer with this many blocks has a successor. */
 const MORE_TO_COME = 100
 const RETRY = { baseMs: 100, capMs: 3_000 }
@@ -68,7 +68,7 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
       await wake.wait(backoffMs(RETRY, failures++), signal)
       continue
     }
-    if (!again) await wake.wait(LONGEST_WAIT_MS, signal)
+    if (!again) await wake.wait(MAX_WAIT_MS, signal)
   }
 
   async function step(from: ChainBlock): Promise<boolean> {

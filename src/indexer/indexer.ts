@@ -45,14 +45,14 @@ export interface IndexerOptions {
   onUnreadable?: (detail: string) => void
 }
 
-const MOST_PENDING = 1_000_000
+const MAX_PENDING = 1_000_000
 
 export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
   const { chain, events, network, now, dropAfterMs } = options
   const onUnreadable = options.onUnreadable ?? (() => {})
   const startedMs = now()
   const state: MempoolState = {
-    pending: new Map((await chain.pending(MOST_PENDING)).map((txId) => [txId, startedMs])),
+    pending: new Map((await chain.pending(MAX_PENDING)).map((txId) => [txId, startedMs])),
   }
   const scores = { daaScore: -1, blueScore: -1 }
   let last: Promise<unknown> = Promise.resolve()

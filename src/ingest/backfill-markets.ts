@@ -32,7 +32,7 @@ import { createMarketWriter } from './write-markets.ts'
 
 const DAY_MS = 86_400_000
 /** The longest market, from its first print to its end. */
-const LONGEST_MS = 50 * 3_600_000
+const MAX_MS = 50 * 3_600_000
 /** The open interest at the beginning of the range is that of the last bar before it. */
 const BARS_BEFORE_MS = 3_600_000
 const RETRY = { baseMs: 1_000, capMs: 30_000 }
@@ -59,7 +59,7 @@ export async function backfillMarkets(
   async function listMarkets(symbol: AssetSymbol): Promise<MarketInput[]> {
     if (range.toMs <= range.fromMs) return []
     const found: MarketInput[] = []
-    const ends = { fromMs: range.fromMs - plan.followed.afterMs, toMs: range.toMs + LONGEST_MS }
+    const ends = { fromMs: range.fromMs - plan.followed.afterMs, toMs: range.toMs + MAX_MS }
     for await (const page of venue.history({ dataset: 'markets', symbol, range: ends }, { signal }))
       for (const row of page.observations) if (row.kind === 'market') found.push(row.market)
     return found.filter((market) => firstMs(market) < range.toMs && lastMs(market) > range.fromMs)

@@ -29,7 +29,7 @@ const MINUTE_MS = 60_000
 /** Frames may change places, so the very next trade does not close a second yet. */
 const CLOSE_AFTER_MS = 1_500
 /** The venue's bars of seconds are asked for at most this far back at once; a longer hole is the backfill's. */
-const LONGEST_ASK_MS = 3_600_000
+const MAX_ASK_MS = 3_600_000
 /** A trade that comes later than this after its minute was closed is too late to be told apart. */
 const MAX_SOUND_MINUTES = 60
 
@@ -102,7 +102,7 @@ export function closeSeconds(
 
   /** Ask the venue for its bars of seconds up to the last known minute. */
   async function askSeconds(toMs: number): Promise<void> {
-    const fromMs = Math.max(askedToMs ?? toMs - MINUTE_MS, toMs - LONGEST_ASK_MS)
+    const fromMs = Math.max(askedToMs ?? toMs - MINUTE_MS, toMs - MAX_ASK_MS)
     const range = { fromMs, toMs }
     for await (const page of venue.history(
       { dataset: 'klines', symbol, interval: '1s', range, isUrgent: true },

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import type { TrueMarket } from '../../sandbox/predictions/truth.ts'
 import { readRows } from '../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../test/predictions/paced-clock.ts'
 import {
@@ -14,7 +15,6 @@ import {
 } from '../../test/predictions/recording.ts'
 import type { CandleRow } from '../core/rows/candle.ts'
 import type { TradeRow } from '../core/rows/trade.ts'
-import type { TrueMarket } from '../sandbox/predictions/truth.ts'
 import { candleFeed, feedOf } from './plans.ts'
 
 const BAR_MS = 300_000

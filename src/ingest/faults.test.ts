@@ -6,6 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { FaultSpec } from '../../sandbox/exchanges/server/faults.ts'
 import { compareAll, readGaps, readRows } from '../../test/ingest/compare.ts'
 import {
   EXCHANGES,
@@ -17,7 +18,6 @@ import {
   type World,
 } from '../../test/ingest/recording.ts'
 import { type Feed, feedName } from '../core/feed.ts'
-import type { FaultSpec } from '../sandbox/exchanges/server/faults.ts'
 import type { GapReason } from '../store/coverage.ts'
 import { VENUES } from '../venues/list.ts'
 import { channelsOf, feedOf, trackedFeeds } from './plans.ts'

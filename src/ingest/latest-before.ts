@@ -1,6 +1,6 @@
 /** Figures as they are heard, and what was known at an instant a moment ago: a sample never looks ahead of its time. */
 const KEPT_MS = 60_000
-const MOST_KEPT = 256
+const MAX_KEPT = 256
 
 export interface LatestBefore<T> {
   heard(timeMs: number, value: T): void
@@ -17,8 +17,7 @@ export function keepLatest<T>(): LatestBefore<T> {
       while (place > 0 && (kept[place - 1]?.timeMs ?? 0) > timeMs) place -= 1
       kept.splice(place, 0, { timeMs, value })
       const enoughMs = (kept.at(-1)?.timeMs ?? 0) - KEPT_MS
-      while (kept.length > MOST_KEPT || (kept[1]?.timeMs ?? Number.POSITIVE_INFINITY) <= enoughMs)
-        kept.shift()
+      while (kept.length > MAX_KEPT || (kept[1]?.timeMs ?? Number.POSITIVE_INFINITY) <= enoughMs) kept.shift()
     },
     at: (timeMs) => kept.findLast((each) => each.timeMs <= timeMs)?.value,
   }

@@ -1,6 +1,7 @@
 /** Faults of the simulated prediction markets and the chain: what is stored stays true, what is missing is a gap. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { TrueMarket } from '../../sandbox/predictions/truth.ts'
 import { compareCatalogue, comparePrints, compareWindow } from '../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../test/predictions/paced-clock.ts'
 import {
@@ -10,7 +11,6 @@ import {
   startPredictionsWorld,
 } from '../../test/predictions/recording.ts'
 import type { CandleRow } from '../core/rows/candle.ts'
-import type { TrueMarket } from '../sandbox/predictions/truth.ts'
 import { candleFeed } from './plans.ts'
 
 const MINUTE_MS = 60_000

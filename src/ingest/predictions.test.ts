@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
+import type { TrueMarket } from '../../sandbox/predictions/truth.ts'
 import { type MarketService, startMarketService } from '../../test/fakes/market-service.ts'
 import { dataFolder } from '../../test/fakes/service.ts'
 import {
@@ -35,7 +36,6 @@ import type { CandleRow } from '../core/rows/candle.ts'
 import type { MarketRow, MarketType } from '../core/rows/market.ts'
 import type { OpenInterestRow } from '../core/rows/open-interest.ts'
 import { type AssetSymbol, SYMBOLS } from '../core/symbol.ts'
-import type { TrueMarket } from '../sandbox/predictions/truth.ts'
 import { feedOf } from './plans.ts'
 
 const MINUTE_MS = 60_000

@@ -28,7 +28,7 @@ export const ORACLE_INTERVALS = ['5m', '15m'] as const
 type OracleInterval = (typeof ORACLE_INTERVALS)[number]
 const DAY_MS = 86_400_000
 /** After a long outage the rounds are asked for from where the bars end, but not further back than this. */
-const LONGEST_OUTAGE_MS = 31 * DAY_MS
+const MAX_OUTAGE_MS = 31 * DAY_MS
 const ASK_AGAIN_MS = 15_000
 /** A round on which the nodes do not agree is asked for so often; then it stays a gap. */
 const ASKS_AT_MOST = 20
@@ -115,7 +115,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
       const [known] = await store.series.finality([feedOf(interval)])
       const before = known?.before ?? 0
       if (before !== 0) firstMs = 0
-      beginMs.set(interval, before === 0 ? firstBarMs : Math.max(before, startedMs - LONGEST_OUTAGE_MS))
+      beginMs.set(interval, before === 0 ? firstBarMs : Math.max(before, startedMs - MAX_OUTAGE_MS))
     }
     const fromMs = Math.min(startedMs, ...beginMs.values())
     if (fromMs < startedMs) holes.unshift({ fromMs, toMs: startedMs })

@@ -23,7 +23,7 @@ export const CLAIM_MARGIN_MS = 2_000
 const TICK_MS = 1_000
 const SAMPLE_MS = 500
 /** No fact takes longer than this from its time to us. */
-const LONGEST_WAY_MS = 15_000
+const MAX_WAY_MS = 15_000
 /** The venue collects liquidations for so long before it tells the last one. */
 const LIQUIDATION_WAY_MS = 1_000
 /** A frame that could not be read may have carried anything of the last moments. */
@@ -99,7 +99,7 @@ export function runLive(options: {
     if (last === undefined || last.kind === 'funding') return heardMs
     // They are rare: the last one says nothing about what was told since, only how late they are told.
     if (last.kind === 'liquidation') return heardMs - LIQUIDATION_WAY_MS
-    return Math.max(Math.min(heardMs, last.venueTimeMs + 1), heardMs - LONGEST_WAY_MS)
+    return Math.max(Math.min(heardMs, last.venueTimeMs + 1), heardMs - MAX_WAY_MS)
   }
 
   function failed(channel: Channel, heardMs: number, reason: GapReason): void {

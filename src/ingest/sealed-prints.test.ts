@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { TrueMarket } from '../../sandbox/predictions/truth.ts'
 import { idOf } from '../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../test/predictions/paced-clock.ts'
 import {
@@ -14,7 +15,6 @@ import {
 } from '../../test/predictions/recording.ts'
 import type { Feed } from '../core/feed.ts'
 import type { TradeRow } from '../core/rows/trade.ts'
-import type { TrueMarket } from '../sandbox/predictions/truth.ts'
 import { candleFeed, feedOf } from './plans.ts'
 
 const MINUTE_MS = 60_000

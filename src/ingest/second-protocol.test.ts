@@ -1,6 +1,7 @@
 /** Markets of the venue's second protocol name their legs by position ids: recorded like any other, over real sockets. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { TrueMarket } from '../../sandbox/predictions/truth.ts'
 import {
   compareCatalogue,
   comparePrints,
@@ -16,7 +17,6 @@ import {
   startPredictionsWorld,
 } from '../../test/predictions/recording.ts'
 import type { CandleRow } from '../core/rows/candle.ts'
-import type { TrueMarket } from '../sandbox/predictions/truth.ts'
 import { candleFeed } from './plans.ts'
 
 const START_MS = Date.parse('2026-11-15T10:03:30Z')

@@ -43,7 +43,7 @@ export interface HubClient {
 
 /** A key that was revoked or paused ends its connections within this time and the store's own delay. */
 const RECHECK_MS = 2_000
-const MOST_MISSED_PINGS = 2
+const MAX_MISSED_PINGS = 2
 const GOODBYE_MS = 500
 
 interface Member {
@@ -118,7 +118,7 @@ export function createHub(deps: {
 
   const pinging = setInterval(() => {
     for (const member of members) {
-      if (member.missedPings >= MOST_MISSED_PINGS) {
+      if (member.missedPings >= MAX_MISSED_PINGS) {
         member.connection.terminate()
         leave(member)
         continue

@@ -22,13 +22,13 @@ export const CLOSE_CODES = {
 /** Both sides are asked for a sign of life this often; two without an answer end the connection. */
 export const PING_MS = 20_000
 /** A connection with more than this unsent is closed as too slow; it gets no pong and no reply either. */
-export const MOST_UNSENT_BYTES = 4 * 1024 * 1024
-/** Past events are read on when less than this is unsent, and not for longer than `MOST_STALLED_MS`. */
+export const MAX_UNSENT_BYTES = 4 * 1024 * 1024
+/** Past events are read on when less than this is unsent, and not for longer than `MAX_STALLED_MS`. */
 export const RESUME_UNSENT_BYTES = 512 * 1024
-export const MOST_STALLED_MS = 30_000
-export const MOST_SUBSCRIPTIONS = 50
-export const MOST_OPS_PER_SECOND = 20
-export const LONGEST_MESSAGE_BYTES = 1024 * 1024
+export const MAX_STALLED_MS = 30_000
+export const MAX_SUBSCRIPTIONS = 50
+export const MAX_OPS_PER_SECOND = 20
+export const MAX_MESSAGE_BYTES = 1024 * 1024
 
 export type ClientMessage =
   | {
@@ -52,7 +52,7 @@ const FIELDS: Record<(typeof OPS)[number], readonly string[]> = {
 const SMALL_MESSAGE_CHARS = 65_536
 const LIMITS: JsonLimits = {
   maxDepth: 8,
-  maxChars: LONGEST_MESSAGE_BYTES,
+  maxChars: MAX_MESSAGE_BYTES,
   maxMembers: 100,
   integersAsText: true,
 }

@@ -12,11 +12,11 @@ import {
   type ClientMessage,
   chainGapFrame,
   eventFrame,
-  LONGEST_MESSAGE_BYTES,
-  MOST_OPS_PER_SECOND,
-  MOST_STALLED_MS,
-  MOST_SUBSCRIPTIONS,
-  MOST_UNSENT_BYTES,
+  MAX_MESSAGE_BYTES,
+  MAX_OPS_PER_SECOND,
+  MAX_STALLED_MS,
+  MAX_SUBSCRIPTIONS,
+  MAX_UNSENT_BYTES,
   RESUME_UNSENT_BYTES,
   type ReadMessage,
   readMessage,
@@ -121,8 +121,8 @@ export function createSession(host: SessionHost, connection: Connection, client:
   async function subscribe(message: ClientMessage & { op: 'subscribe' }): Promise<void> {
     const id = message.id ?? freeId()
     const replaced = subscriptions.get(id)
-    if (replaced === undefined && subscriptions.size >= MOST_SUBSCRIPTIONS) {
-      const text = `A connection has at most ${MOST_SUBSCRIPTIONS} subscriptions.`
+    if (replaced === undefined && subscriptions.size >= MAX_SUBSCRIPTIONS) {
+      const text = `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions.`
       complain('too_many_subscriptions', [{ param: 'op', error: 'invalid_param', message: text }], id)
       return
     }
@@ -283,7 +283,7 @@ export function createSession(host: SessionHost, connection: Connection, client:
 
   /** Waits for the client; false when it was too slow or is gone. */
   async function drained(): Promise<boolean> {
-    const endsAt = host.now() + MOST_STALLED_MS
+    const endsAt = host.now() + MAX_STALLED_MS
     while (!ended && connection.unsentBytes > RESUME_UNSENT_BYTES) {
       if (host.now() > endsAt) {
         connection.close(CLOSE_CODES.tooSlow, 'too slow')
@@ -328,15 +328,15 @@ export function createSession(host: SessionHost, connection: Connection, client:
       opsWindowMs = nowMs
       opsInWindow = 0
     }
-    const isBusy = waiting.length >= MAX_WAITING_MESSAGES || waitingChars > LONGEST_MESSAGE_BYTES
-    if (++opsInWindow <= MOST_OPS_PER_SECOND && !isBusy) return false
-    connection.close(CLOSE_CODES.tooMany, `more than ${MOST_OPS_PER_SECOND} messages per second`)
+    const isBusy = waiting.length >= MAX_WAITING_MESSAGES || waitingChars > MAX_MESSAGE_BYTES
+    if (++opsInWindow <= MAX_OPS_PER_SECOND && !isBusy) return false
+    connection.close(CLOSE_CODES.tooMany, `more than ${MAX_OPS_PER_SECOND} messages per second`)
     session.end()
     return true
   }
 
   function closedAsTooSlow(): boolean {
-    if (connection.unsentBytes <= MOST_UNSENT_BYTES) return false
+    if (connection.unsentBytes <= MAX_UNSENT_BYTES) return false
     connection.close(CLOSE_CODES.tooSlow, 'too slow')
     session.end()
     return true
@@ -357,7 +357,7 @@ export function createSession(host: SessionHost, connection: Connection, client:
     },
     ping(data) {
       if (ended || closedAsTooBusy()) return
-      if (connection.unsentBytes > MOST_UNSENT_BYTES) connection.terminate()
+      if (connection.unsentBytes > MAX_UNSENT_BYTES) connection.terminate()
       else connection.pong(data)
     },
     deliver(frame) {

@@ -12,7 +12,7 @@ const LIMITED_MS = 16_000
 const BANNED_MS = 120_000
 const BLOCKED_MS = 60_000
 /** Longer is not believed from a header; the ban's own message may say more. */
-const LONGEST_HALT_MS = 3 * 24 * 3_600_000
+const MAX_HALT_MS = 3 * 24 * 3_600_000
 
 export function classifyReply(reply: {
   status: number
@@ -51,12 +51,12 @@ function retryAfterMs(reply: { headers: Headers; nowMs: number }): number | unde
   if (text === null) return undefined
   const seconds = Number(text)
   const waitMs = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(text) - reply.nowMs
-  return Number.isFinite(waitMs) && waitMs >= 0 ? Math.min(waitMs, LONGEST_HALT_MS) : undefined
+  return Number.isFinite(waitMs) && waitMs >= 0 ? Math.min(waitMs, MAX_HALT_MS) : undefined
 }
 
 function bannedUntilMs(reply: { body: string; nowMs: number }): number | undefined {
   const match = /banned until (\d{13})/.exec(reply.body)
-  return match === null ? undefined : Math.min(Math.max(0, Number(match[1]) - reply.nowMs), LONGEST_HALT_MS)
+  return match === null ? undefined : Math.min(Math.max(0, Number(match[1]) - reply.nowMs), MAX_HALT_MS)
 }
 
 /** Binance says `{"code":-1121,"msg":"Invalid symbol."}`; others send a line of text or a page of HTML. */

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { VENUES } from './list.ts'
-import { LONGEST_FIRST_FILL_DAYS, withinDays } from './plan.ts'
+import { MAX_FIRST_FILL_DAYS, withinDays } from './plan.ts'
 
 const DAY_MS = 86_400_000
 
 test('a first backfill of fewer days reaches back so far in every step, and is otherwise the same', () => {
   for (const { plan } of Object.values(VENUES)) {
-    assert.equal(withinDays(plan, LONGEST_FIRST_FILL_DAYS), plan)
+    assert.equal(withinDays(plan, MAX_FIRST_FILL_DAYS), plan)
     const short = withinDays(plan, 2)
     if (plan.kind !== 'exchange' || short.kind !== 'exchange') {
       assert.equal(short, plan)

@@ -14,8 +14,8 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 /** The first backfill reaches back so far, where the venue does. */
-export const LONGEST_FIRST_FILL_DAYS = 31
-export const MONTH_MS = LONGEST_FIRST_FILL_DAYS * DAY_MS
+export const MAX_FIRST_FILL_DAYS = 31
+export const MONTH_MS = MAX_FIRST_FILL_DAYS * DAY_MS
 
 /** Rolled up from bars of a minute. */
 export const COARSE_INTERVALS = ['5m', '15m', '1h', '4h', '1d'] as const satisfies CandleInterval[]
@@ -124,7 +124,7 @@ export const barsStep = (
 
 /** The plan with a first backfill that reaches back so many days at most. */
 export function withinDays<P extends RecordingPlan>(plan: P, days: number): P {
-  if (plan.kind !== 'exchange' || days >= LONGEST_FIRST_FILL_DAYS) return plan
+  if (plan.kind !== 'exchange' || days >= MAX_FIRST_FILL_DAYS) return plan
   const backfill = plan.backfill.map((step) => ({ ...step, backMs: Math.min(step.backMs, days * DAY_MS) }))
   return { ...plan, backfill }
 }

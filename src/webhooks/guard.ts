@@ -33,8 +33,8 @@ export class TargetError extends Error {
   override readonly name = 'TargetError'
 }
 
-const LONGEST_URL = 2_048
-const LONGEST_HOST = 253
+const MAX_URL = 2_048
+const MAX_HOST = 253
 const FIRST_FREE_PORT = 1_024
 const RESOLVE_TIMEOUT_MS = 5_000
 /** Names that mean this machine or this network by convention, whatever a resolver says. */
@@ -46,7 +46,7 @@ export function createGuard(options: GuardOptions): Guard {
   const resolve = options.resolve ?? systemResolve
 
   function checkForm(text: string): URL {
-    if (text.length > LONGEST_URL) throw new TargetError(`url is longer than ${LONGEST_URL} characters`)
+    if (text.length > MAX_URL) throw new TargetError(`url is longer than ${MAX_URL} characters`)
     // Parsers disagree about these characters; one that reads another host than we do must not get the chance.
     if (/[\s\\\p{Cc}\p{Cf}]/u.test(text))
       throw new TargetError('url has blanks, control characters or backslashes')
@@ -70,7 +70,7 @@ export function createGuard(options: GuardOptions): Guard {
       checkAddress(host, url.protocol)
       return
     }
-    if (host === '' || host.length > LONGEST_HOST || host.split('.').includes('')) {
+    if (host === '' || host.length > MAX_HOST || host.split('.').includes('')) {
       throw new TargetError('the host name is not valid')
     }
     if (allowPrivate) return

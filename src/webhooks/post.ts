@@ -24,7 +24,7 @@ export interface PostResult {
 
 /** From the first byte out to the answer in; a body that goes on longer is not waited for. */
 export const ANSWER_LIMIT_MS = 15_000
-const MOST_IDLE_PER_HOST = 16
+const MAX_IDLE_PER_HOST = 16
 const SWEEP_MS = 5_000
 
 interface Pool {
@@ -80,7 +80,7 @@ export function createPoster(options: { guard: Guard; answerLimitMs?: number }):
 
   function openNew(pool: Pool): Connection {
     const fresh = openConnection(pool.origin, (connection) => {
-      if (closed || pool.idle.length >= MOST_IDLE_PER_HOST) drop(pool, connection)
+      if (closed || pool.idle.length >= MAX_IDLE_PER_HOST) drop(pool, connection)
       else pool.idle.push(connection)
     })
     pool.open.add(fresh)

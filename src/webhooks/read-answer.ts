@@ -38,17 +38,17 @@ export class AnswerError extends Error {
 }
 
 /** A body is read to its end so that the connection can be used again; a longer one is not worth that. */
-export const LONGEST_BODY_BYTES = 65_536
+export const MAX_BODY_BYTES = 65_536
 /** What is kept of a body, and of a head. */
 export const KEPT_BODY_BYTES = 1_024
 export const KEPT_HEAD_CHARACTERS = 1_024
 /** Of all heads together, those of interim answers included. */
-const LONGEST_HEAD_BYTES = 16_384
+const MAX_HEAD_BYTES = 16_384
 const MAX_INTERIM_ANSWERS = 10
 const MAX_TRAILER_BYTES = 8_192
 /** Sizes of chunks and their extensions: a body in chunks of one byte fits, a flood does not. */
-const MAX_FRAMING_BYTES = 4 * LONGEST_BODY_BYTES
-const LONGEST_LINE_BYTES = 1_024
+const MAX_FRAMING_BYTES = 4 * MAX_BODY_BYTES
+const MAX_LINE_BYTES = 1_024
 const EMPTY = Buffer.alloc(0)
 const HEAD_END_BYTES = 4
 const LINE_END_BYTES = 2
@@ -87,7 +87,7 @@ export function createAnswerReader(): AnswerReader {
       kept = kept.length === 0 ? Buffer.from(wanted) : Buffer.concat([kept, wanted])
     }
     bodyBytes += taken
-    if (bodyBytes > LONGEST_BODY_BYTES) throw new AnswerError('the body is too long')
+    if (bodyBytes > MAX_BODY_BYTES) throw new AnswerError('the body is too long')
     rest = rest.subarray(taken)
     return taken
   }
@@ -96,7 +96,7 @@ export function createAnswerReader(): AnswerReader {
   const steps: Record<Exclude<Phase, 'complete'>, () => boolean> = {
     head() {
       const end = rest.indexOf('\r\n\r\n')
-      const room = LONGEST_HEAD_BYTES - headBytes
+      const room = MAX_HEAD_BYTES - headBytes
       if (end > room || (end === -1 && rest.length > room)) throw new AnswerError('the head is too long')
       if (end === -1) return false
       headBytes += end + HEAD_END_BYTES
@@ -122,7 +122,7 @@ export function createAnswerReader(): AnswerReader {
       return false
     },
     size() {
-      const line = takeLine(LONGEST_LINE_BYTES)
+      const line = takeLine(MAX_LINE_BYTES)
       if (line === undefined) return false
       framingBytes += line.length + LINE_END_BYTES
       if (framingBytes > MAX_FRAMING_BYTES) throw new AnswerError('the chunks say too much about themselves')
@@ -146,7 +146,7 @@ export function createAnswerReader(): AnswerReader {
       return true
     },
     trailer() {
-      const line = takeLine(LONGEST_LINE_BYTES)
+      const line = takeLine(MAX_LINE_BYTES)
       if (line === undefined) return false
       trailerBytes += line.length + LINE_END_BYTES
       if (trailerBytes > MAX_TRAILER_BYTES) throw new AnswerError('the trailer is too long')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LONGEST_RETRY_AFTER_MS, RETRY_DELAYS_MS, readRetryAfter, retryDelayMs } from './schedule.ts'
+import { MAX_RETRY_AFTER_MS, RETRY_DELAYS_MS, readRetryAfter, retryDelayMs } from './schedule.ts'
 
 const NOW_MS = Date.parse('2026-03-14T04:00:00.000Z')
 
@@ -34,7 +34,7 @@ test('Retry-After delays a retry, up to ten hours, and never brings it forward',
   )
   assert.equal(
     retryDelayMs(1, 99 * 3_600_000, () => 0.5),
-    LONGEST_RETRY_AFTER_MS,
+    MAX_RETRY_AFTER_MS,
   )
 })
 

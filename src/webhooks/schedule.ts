@@ -13,7 +13,7 @@ export const RETRY_DELAYS_MS: readonly number[] = [
   10 * HOUR_MS,
 ]
 const JITTER = 0.2
-export const LONGEST_RETRY_AFTER_MS = 10 * HOUR_MS
+export const MAX_RETRY_AFTER_MS = 10 * HOUR_MS
 
 /**
  * Milliseconds until the next try, or undefined when there is none.
@@ -30,7 +30,7 @@ export function retryDelayMs(
   const plainMs = delaysMs[failures - 1]
   if (plainMs === undefined) return undefined
   const spreadMs = plainMs * (1 - JITTER + 2 * JITTER * random())
-  return Math.round(Math.max(spreadMs, Math.min(retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS)))
+  return Math.round(Math.max(spreadMs, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)))
 }
 
 /** `Retry-After` in either form: seconds or an HTTP date. Undefined when it says nothing that can be used. */

@@ -60,15 +60,15 @@ interface Try {
 /** Longer than a try can take, and short enough that the jobs of a dead worker return within 30 s. */
 export const LEASE_MS = 25_000
 /** A job is not begun when what is left of its lease would not cover the try. */
-const LEAST_LEASE_SHARE = 0.64
+const MIN_LEASE_SHARE = 0.64
 export const POLL_MS = 1_000
 const PAUSE_MS = 5_000
 /** Tries that are neither old nor to a slow receiver. */
-const MOST_QUICK_IN_FLIGHT = 1_000
+const MAX_QUICK_IN_FLIGHT = 1_000
 const CROWDED_IN_FLIGHT = 500
-const MOST_SLOW_IN_FLIGHT = 500
+const MAX_SLOW_IN_FLIGHT = 500
 /** Quick ones that have become old hold their sockets until their time is over. */
-const MOST_IN_FLIGHT = 3_000
+const MAX_IN_FLIGHT = 3_000
 const AGE_CHECK_MS = 250
 const CLOSE_LIMIT_MS = 3_000
 /** An event of a batch waits so long for others to come along. */
@@ -77,7 +77,7 @@ export const BATCH_WAIT_MS = 200
 export function startWorker(deps: WorkerDeps): Worker {
   const { store, credits, guard, poster, box, clock, log } = deps
   const leaseMs = deps.leaseMs ?? LEASE_MS
-  const leastLeaseMs = leaseMs * LEAST_LEASE_SHARE
+  const leastLeaseMs = leaseMs * MIN_LEASE_SHARE
   const lanes = new Map<string, Lane>()
   const starved = new Set<Lane>()
   /** Oldest first. */
@@ -94,9 +94,9 @@ export function startWorker(deps: WorkerDeps): Worker {
       if (lane.inFlight < slotsOf(lane, false)) starved.add(lane)
       return false
     }
-    const ownRoom = lane.slow ? slowInFlight < MOST_SLOW_IN_FLIGHT : quickInFlight < MOST_QUICK_IN_FLIGHT
+    const ownRoom = lane.slow ? slowInFlight < MAX_SLOW_IN_FLIGHT : quickInFlight < MAX_QUICK_IN_FLIGHT
     // The first slot is everybody's: it shows whether a receiver is slow.
-    if ((ownRoom || lane.inFlight === 0) && tries.size < MOST_IN_FLIGHT) return true
+    if ((ownRoom || lane.inFlight === 0) && tries.size < MAX_IN_FLIGHT) return true
     starved.add(lane)
     return false
   }

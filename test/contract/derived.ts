@@ -1,6 +1,7 @@
 /** What the running code derives from its declarations, as plain data. The only file here that loads `src/`. */
-import type { AnyEndpoint } from '../../src/api/contract/endpoint.ts'
+
 import type { PublishedRoute } from '../../src/api/publish/router.ts'
+import type { AnyEndpoint } from '../../src/contract/endpoint.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 

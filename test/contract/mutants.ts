@@ -78,7 +78,7 @@ export function findMutants(): Mutant[] {
       const text = read(file)
       return [...matches(file, text, DECLARATIONS), ...defaults(file, text), ...boundConstants(file, text)]
     }),
-    ...matches('src/api/contract/params.ts', read('src/api/contract/params.ts'), [
+    ...matches('src/contract/params.ts', read('src/contract/params.ts'), [
       { pattern: new RegExp(String.raw`\{ min: ${NUMBER}, max: bounds`, 'g'), change: more },
     ]),
     ...matches('src/core/plan.ts', read('src/core/plan.ts'), PLAN_VALUES),

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { startSandboxNode } from '../../sandbox/node/run.ts'
 import { startIndexWorker } from '../../src/app/index-worker.ts'
 import { systemClock } from '../../src/kit/clock.ts'
-import { startSandboxNode } from '../../src/sandbox/node/run.ts'
 import { createUpstreams } from '../../src/upstreams/pool.ts'
 
 test('reading, parsing and writing a burst keeps the main thread idle', async (t) => {

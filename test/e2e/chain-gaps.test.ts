@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startSandboxChain, startSandboxNode } from '../../src/sandbox/node/run.ts'
+import { startSandboxChain, startSandboxNode } from '../../sandbox/node/run.ts'
 import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { caughtUp } from '../fakes/chain-rig.ts'
 import { ask } from '../fakes/client.ts'

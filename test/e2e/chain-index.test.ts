@@ -1,9 +1,9 @@
 /** Transaction lookup and the address endpoints over a real socket, on nodes that simulate a busy chain. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { type RunningSandboxNode, startSandboxNode } from '../../sandbox/node/run.ts'
 import { encodeAddress } from '../../src/core/chain/address.ts'
 import { systemClock } from '../../src/kit/clock.ts'
-import { type RunningSandboxNode, startSandboxNode } from '../../src/sandbox/node/run.ts'
 import { type Answer, ask, assertError } from '../fakes/client.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type SandboxPredictions, startSandboxPredictions } from '../../src/sandbox/predictions/run.ts'
+import { type SandboxPredictions, startSandboxPredictions } from '../../sandbox/predictions/run.ts'
 import { type ChildService, cliJson, dataFolder, spawnService } from '../fakes/service.ts'
 
 interface Source {

@@ -16,7 +16,7 @@ import { type ChildService, dataFolder, spawnService } from '../fakes/service.ts
 const SEED = Number(process.env.TAPELINE_SOAK_SEED ?? randomBytes(4).readUInt32LE())
 const ROUNDS = process.env.TAPELINE_SOAK === 'on' ? 20_000 : 400
 const AT_ONCE = 20
-const LONGEST_WAIT_MS = 30
+const MAX_WAIT_MS = 30
 
 const folder = dataFolder()
 let service: ChildService
@@ -100,11 +100,11 @@ async function meet(parts: readonly (string | Buffer)[]): Promise<void> {
   await new Promise((resolve) => socket.once('connect', resolve).once('close', resolve))
   for (const part of parts.slice(0, leavesAfter)) {
     if (part.length > 0) socket.write(part)
-    if (draw(2) === 0) await pause(draw(LONGEST_WAIT_MS))
+    if (draw(2) === 0) await pause(draw(MAX_WAIT_MS))
   }
   if (halfCloses) {
     socket.end()
-    await pause(draw(LONGEST_WAIT_MS))
+    await pause(draw(MAX_WAIT_MS))
   }
   if (draw(4) === 0) socket.destroy()
   else socket.resetAndDestroy()

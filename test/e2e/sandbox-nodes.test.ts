@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { after, test } from 'node:test'
-import { addressOfScript } from '../../src/sandbox/node/consensus/address.ts'
-import { createWallet } from '../../src/sandbox/node/traffic/wallet.ts'
+import { addressOfScript } from '../../sandbox/node/consensus/address.ts'
+import { createWallet } from '../../sandbox/node/traffic/wallet.ts'
 import { ask } from '../fakes/client.ts'
 import { type ChildService, cli, cliJson, dataFolder, spawnService } from '../fakes/service.ts'
 

@@ -12,7 +12,7 @@ import type { Clock } from '../../src/kit/clock.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { createHub } from '../../src/stream/hub.ts'
-import { MOST_STALLED_MS, PING_MS } from '../../src/stream/protocol.ts'
+import { MAX_STALLED_MS, PING_MS } from '../../src/stream/protocol.ts'
 import { testAddress } from '../fakes/event-writer.ts'
 import { until } from '../fakes/receiver.ts'
 import { silentLog } from '../fakes/service.ts'
@@ -121,10 +121,10 @@ test('past events wait for a reader that has stopped, for 30 s without progress;
   }
   await quick.next('live', 20_000)
   assert.equal(quick.events.length, 400)
-  shiftMs = MOST_STALLED_MS - 2_000
+  shiftMs = MAX_STALLED_MS - 2_000
   await sleep(200)
   assert.equal(hub.connections, 2, 'not a moment earlier')
-  shiftMs = MOST_STALLED_MS + 2_000
+  shiftMs = MAX_STALLED_MS + 2_000
   await sleep(100)
   stuck.socket.resume()
   assert.equal((await stuck.closed).code, 4408)

@@ -2,17 +2,17 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startFollowing } from '../../src/indexer/follow.ts'
-import { createIndexer } from '../../src/indexer/indexer.ts'
-import { systemClock } from '../../src/kit/clock.ts'
-import { createWatchedAddresses } from '../../src/relay/addresses.ts'
 import {
   type RunningSandboxChain,
   type RunningSandboxNode,
   type SandboxChainOptions,
   startSandboxChain,
   startSandboxNode,
-} from '../../src/sandbox/node/run.ts'
+} from '../../sandbox/node/run.ts'
+import { startFollowing } from '../../src/indexer/follow.ts'
+import { createIndexer } from '../../src/indexer/indexer.ts'
+import { systemClock } from '../../src/kit/clock.ts'
+import { createWatchedAddresses } from '../../src/relay/addresses.ts'
 import type { ChainGap } from '../../src/store/chain.ts'
 import type { StoredEvent } from '../../src/store/events.ts'
 import { type ChainDatabase, openSqliteChain } from '../../src/store/sqlite/chain.ts'

@@ -5,7 +5,7 @@ import {
   type SandboxChainOptions,
   startSandboxChain,
   startSandboxNode,
-} from '../../src/sandbox/node/run.ts'
+} from '../../sandbox/node/run.ts'
 import { type Answer, ask } from './client.ts'
 import type { KeyWish } from './keys.ts'
 import { startTestService, type TestService } from './service.ts'

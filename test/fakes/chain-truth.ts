@@ -1,7 +1,7 @@
 /** Compares an index with what the simulated node knows for certain. */
 import assert from 'node:assert/strict'
-import { decodeAddress, scriptOfAddress } from '../../src/sandbox/node/consensus/address.ts'
-import type { RunningSandboxChain, RunningSandboxNode } from '../../src/sandbox/node/run.ts'
+import { decodeAddress, scriptOfAddress } from '../../sandbox/node/consensus/address.ts'
+import type { RunningSandboxChain, RunningSandboxNode } from '../../sandbox/node/run.ts'
 import type { AddressRow } from '../../src/store/chain.ts'
 import type { StoredEvent } from '../../src/store/events.ts'
 import type { ChainDatabase } from '../../src/store/sqlite/chain.ts'

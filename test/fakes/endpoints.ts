@@ -1,8 +1,8 @@
 /** Endpoints for tests of the gate: a list, a POST, prices of every kind, and handlers that fail or wait. */
 import { Type } from 'typebox'
-import { base, flat, noCredits } from '../../src/api/contract/costs.ts'
-import { at, endpointFor, type ListAnswer, object } from '../../src/api/contract/endpoint.ts'
-import { ROW_SEPARATOR } from '../../src/api/contract/envelopes.ts'
+import { base, flat, noCredits } from '../../src/contract/costs.ts'
+import { at, endpointFor, type ListAnswer, object } from '../../src/contract/endpoint.ts'
+import { ROW_SEPARATOR } from '../../src/contract/envelopes.ts'
 import {
   flag,
   integer,
@@ -17,7 +17,7 @@ import {
   text,
   timeRange,
   withDefault,
-} from '../../src/api/contract/params.ts'
+} from '../../src/contract/params.ts'
 import { ApiError } from '../../src/core/errors.ts'
 
 export interface TestServices {

@@ -1,6 +1,6 @@
 /** A service in front of simulated nodes, with money to submit and reads to repeat while nodes misbehave. */
 import assert from 'node:assert/strict'
-import type { RunningSandboxNode } from '../../src/sandbox/node/run.ts'
+import type { RunningSandboxNode } from '../../sandbox/node/run.ts'
 import { type ChainService, type ChainServiceOptions, exactText, startChainService } from './chain-service.ts'
 import { ADDRESS, type Coin, funds, payment, type SignedPayment } from './real-client.ts'
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-const ENTRY = join(import.meta.dirname, '../../src/sandbox/node/process.ts')
+const ENTRY = join(import.meta.dirname, '../../sandbox/node/process.ts')
 
 export interface NodeProcess {
   readonly name: string

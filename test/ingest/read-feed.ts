@@ -1,7 +1,8 @@
 /** Stored rows and recorded gaps of a feed, for comparisons with what really happened. */
+
+import type { SandboxExchanges } from '../../sandbox/exchanges/run.ts'
 import type { Feed, FeedInterval } from '../../src/core/feed.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
-import type { SandboxExchanges } from '../../src/sandbox/exchanges/run.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { EXCHANGES, type SandboxVenue } from './recording.ts'
 

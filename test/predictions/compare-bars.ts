@@ -1,7 +1,8 @@
 /** Stored bars of prediction markets against the prints and books that there were. Each function gives the differences. */
+
+import type { TrueMarket, TruePrint, Truth } from '../../sandbox/predictions/truth.ts'
 import { type CandleInterval, INTERVAL_MS } from '../../src/core/interval.ts'
 import type { CandleRow } from '../../src/core/rows/candle.ts'
-import type { TrueMarket, TruePrint, Truth } from '../../src/sandbox/predictions/truth.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { readRows, sourceOf } from './compare.ts'
 

@@ -1,4 +1,6 @@
 /** What was recorded of prediction markets against what really happened. Each function gives the differences as lines. */
+
+import type { TrueBook, TrueMarket, Truth } from '../../sandbox/predictions/truth.ts'
 import type { Feed } from '../../src/core/feed.ts'
 import { INTERVAL_MS, storedInterval } from '../../src/core/interval.ts'
 import { answerText, buildOracleBars } from '../../src/core/oracle-bars.ts'
@@ -6,7 +8,6 @@ import type { CandleRow } from '../../src/core/rows/candle.ts'
 import type { MarketRow, MarketType } from '../../src/core/rows/market.ts'
 import type { SnapshotRow } from '../../src/core/rows/snapshot.ts'
 import type { TradeRow } from '../../src/core/rows/trade.ts'
-import type { TrueBook, TrueMarket, Truth } from '../../src/sandbox/predictions/truth.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { HEARTBEAT_MS } from './recording.ts'
 

@@ -3,10 +3,10 @@
  * real sockets with a clock that runs as fast as the machine allows.
  */
 import assert from 'node:assert/strict'
+import type { FaultSpec } from '../../sandbox/predictions/server/faults.ts'
+import type { TrueMarket } from '../../sandbox/predictions/truth.ts'
 import type { Feed } from '../../src/core/feed.ts'
 import type { MarketType } from '../../src/core/rows/market.ts'
-import type { FaultSpec } from '../../src/sandbox/predictions/server/faults.ts'
-import type { TrueMarket } from '../../src/sandbox/predictions/truth.ts'
 import type { Gap } from '../../src/store/coverage.ts'
 import { compareWindow, readRows, type StoredSnapshot, snapshotFeedOf, sourceOf } from './compare.ts'
 import { type PacedClock, pacedClock } from './paced-clock.ts'

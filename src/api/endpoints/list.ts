@@ -1,4 +1,4 @@
-import type { AnyEndpoint } from '../contract/endpoint.ts'
+import type { AnyEndpoint } from '../../contract/endpoint.ts'
 import { limits } from './account/limits.ts'
 import { status } from './account/status.ts'
 import { addressActivity } from './chain/address-activity.ts'

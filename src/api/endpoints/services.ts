@@ -1,7 +1,7 @@
+import { endpointFor } from '../../contract/endpoint.ts'
 import type { Environment } from '../../core/environment.ts'
 import type { Plan } from '../../core/plan.ts'
 import type { Webhooks } from '../../webhooks/webhooks.ts'
-import { endpointFor } from '../contract/endpoint.ts'
 import type { ChainData } from './chain/chain-data.ts'
 import type { ChainIndex } from './chain/chain-index.ts'
 import type { MarketData } from './market/market-data.ts'

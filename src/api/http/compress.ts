@@ -64,10 +64,10 @@ export function chooseEncoding(accept: string | undefined, bytes: number): Encod
 }
 
 /** Pages that never change are compressed once: the tag is a hash of their bytes. */
-const MOST_KEPT_BYTES = 32 * 1024 * 1024
+const MAX_KEPT_BYTES = 32 * 1024 * 1024
 const kept = new Lru<string, Buffer>({
   maxEntries: 10_000,
-  maxWeight: MOST_KEPT_BYTES,
+  maxWeight: MAX_KEPT_BYTES,
   weigh: (bytes) => bytes.length,
 })
 

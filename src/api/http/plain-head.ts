@@ -16,7 +16,7 @@ export interface PlainHead {
   readonly bodyBytes: number
 }
 
-const LONGEST_HEAD = 8_192
+const MAX_HEAD = 8_192
 const HEAD_END = '\r\n\r\n'
 /** Each part of them is ended by a character that the part cannot contain: they are matched in one pass. */
 const LINE = /^(GET|POST) (\/[!-~]*) HTTP\/1\.1$/
@@ -41,7 +41,7 @@ export function plainHeadReader(): PlainHeadReader {
   return {
     read(bytes) {
       const end = bytes.indexOf(HEAD_END, 0, 'latin1')
-      if (end === -1 || end > LONGEST_HEAD) return undefined
+      if (end === -1 || end > MAX_HEAD) return undefined
       const text = bytes.toString('latin1', 0, end)
       const lineEnd = text.indexOf('\r\n')
       if (lineEnd === -1) return undefined

@@ -8,7 +8,7 @@ import type { StreamDoor } from '../../gate/stream-door.ts'
 import type { Logger } from '../../kit/log.ts'
 import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
 import type { ClientConnection, Hub, Refusal } from '../../stream/hub.ts'
-import { CLOSE_CODES, LONGEST_MESSAGE_BYTES } from '../../stream/protocol.ts'
+import { CLOSE_CODES, MAX_MESSAGE_BYTES } from '../../stream/protocol.ts'
 import { callerAddress } from './caller-address.ts'
 import { createPendingStreams } from './pending-streams.ts'
 import { splitTarget } from './target.ts'
@@ -37,11 +37,11 @@ export interface StreamOptions {
 const CHECK_WITHIN_MS = 10_000
 /** What a client may send before its key is looked up; pings count as messages. */
 const MAX_EARLY_MESSAGES = 16
-const MAX_EARLY_BYTES = LONGEST_MESSAGE_BYTES
+const MAX_EARLY_BYTES = MAX_MESSAGE_BYTES
 /** Limits of `ws` that its types do not know yet. A goodbye that is not answered in time cuts the connection. */
 const MORE_LIMITS = { closeTimeout: 5_000, maxFragments: 1_024 }
 const GOODBYE_MS = 500
-const LONGEST_REASON_BYTES = 120
+const MAX_REASON_BYTES = 120
 const TOO_MANY = 'HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
 
 export function acceptStreams(server: Server, options: StreamOptions): { close(): Promise<void> } {
@@ -50,7 +50,7 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
     clientTracking: false,
     perMessageDeflate: false,
     autoPong: false,
-    maxPayload: LONGEST_MESSAGE_BYTES,
+    maxPayload: MAX_MESSAGE_BYTES,
     ...MORE_LIMITS,
   })
   const pending = createPendingStreams(options.maxPendingPerAddress)
@@ -234,6 +234,6 @@ function connectionOf(socket: WebSocket, raw: Duplex): ClientConnection {
 /** A close frame has room for 123 bytes of reason. */
 function shortReason(text: string): string {
   let short = text
-  while (Buffer.byteLength(short) > LONGEST_REASON_BYTES) short = short.slice(0, -1)
+  while (Buffer.byteLength(short) > MAX_REASON_BYTES) short = short.slice(0, -1)
   return short
 }

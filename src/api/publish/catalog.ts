@@ -1,8 +1,8 @@
+import type { AnyEndpoint } from '../../contract/endpoint.ts'
 import { CANDLE_INTERVALS } from '../../core/interval.ts'
 import { allowsInterval, type Plan, reaches } from '../../core/plan.ts'
 import { resolveSource, SOURCE_INFO, SOURCES, type Source } from '../../core/source.ts'
 import { SYMBOL_NAMES, SYMBOLS } from '../../core/symbol.ts'
-import type { AnyEndpoint } from '../contract/endpoint.ts'
 import type { SourceRecord, SourcesBody, SymbolsBody } from '../endpoints/services.ts'
 import { routesOf } from './router.ts'
 

@@ -1,4 +1,4 @@
-import type { AnyEndpoint } from '../contract/endpoint.ts'
+import type { AnyEndpoint } from '../../contract/endpoint.ts'
 import { pathParamsOf, routesOf } from './router.ts'
 
 /** Refuses to start with a declaration that is incomplete or contradicts another one. */

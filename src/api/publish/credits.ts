@@ -1,4 +1,4 @@
-import type { AnyEndpoint } from '../contract/endpoint.ts'
+import type { AnyEndpoint } from '../../contract/endpoint.ts'
 import { routesOf } from './router.ts'
 
 /** The credit table: what every path costs, in numbers and in words. */

@@ -1,5 +1,5 @@
+import { coverageSchema } from '../../contract/coverage-schema.ts'
 import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
-import { coverageSchema } from '../contract/coverage-schema.ts'
 
 /** The parts of the document that all operations share. */
 const codes = [...new Set((Object.keys(ERRORS) as ErrorKind[]).map(publicCode))]

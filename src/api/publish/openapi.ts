@@ -1,8 +1,8 @@
+import type { AnyEndpoint } from '../../contract/endpoint.ts'
+import { FORMATS } from '../../contract/envelopes.ts'
+import { exampleOf, type Samples } from '../../contract/example.ts'
 import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
 import { tierInWords } from '../../core/plan.ts'
-import type { AnyEndpoint } from '../contract/endpoint.ts'
-import { FORMATS } from '../contract/envelopes.ts'
-import { exampleOf, type Samples } from '../contract/example.ts'
 import { creditTable } from './credits.ts'
 import recorded from './examples.json' with { type: 'json' }
 import { dryRunBody, errorBody, listMeta, problemBody, responseHeaders } from './openapi-parts.ts'

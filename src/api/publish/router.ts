@@ -1,6 +1,6 @@
-import type { Cost } from '../contract/costs.ts'
-import type { Alias, AnyEndpoint, Method } from '../contract/endpoint.ts'
-import type { Params } from '../contract/params.ts'
+import type { Cost } from '../../contract/costs.ts'
+import type { Alias, AnyEndpoint, Method } from '../../contract/endpoint.ts'
+import type { Params } from '../../contract/params.ts'
 
 /** Every path that the service answers: each endpoint's own and its aliases. */
 export interface PublishedRoute<Services> {

@@ -5,7 +5,7 @@ import type { StartView } from '../wire.ts'
 import { currentSession, type SessionDeps } from './session.ts'
 import { rowsShown, type View } from './view.ts'
 
-const MOST_VIEWS = 4
+const MAX_VIEWS = 4
 const CREDITS_EXHAUSTED = 402
 
 /**
@@ -22,7 +22,7 @@ export function startRoutes(deps: {
     openRoute('GET start', async ({ request, query }) => {
       const { view: session, accountId, headers } = await currentSession(deps.session, request)
       const environment = session.environments.includes('test') ? 'test' : session.environments[0]
-      const asked = query.getAll('view').slice(0, MOST_VIEWS)
+      const asked = query.getAll('view').slice(0, MAX_VIEWS)
       const views =
         accountId === undefined || environment === undefined
           ? []

@@ -6,7 +6,7 @@ import { balanceViews, usageRowView } from '../views.ts'
 import type { UsageView } from '../wire.ts'
 
 const DEFAULT_DAYS = 30
-const MOST_DAYS = 400
+const MAX_DAYS = 400
 
 export interface UsageDeps {
   readonly accounts: Accounts
@@ -45,8 +45,8 @@ export async function usageOf(
 function rangeOf(query: URLSearchParams, clock: Clock): { fromMs: number; toMs: number } {
   const toMs = timeOf(query.get('to')) ?? clock.now()
   const fromMs = timeOf(query.get('from')) ?? toMs - (DEFAULT_DAYS - 1) * DAY_MS
-  if (fromMs > toMs || toMs - fromMs > MOST_DAYS * DAY_MS) {
-    throw new DashboardError(422, 'invalid_param', `The range must have 1 to ${MOST_DAYS} days.`)
+  if (fromMs > toMs || toMs - fromMs > MAX_DAYS * DAY_MS) {
+    throw new DashboardError(422, 'invalid_param', `The range must have 1 to ${MAX_DAYS} days.`)
   }
   return { fromMs, toMs }
 }

@@ -57,12 +57,12 @@ export function time(text: string | null): string {
 }
 
 const DIGITS = 6
-const MOST_DECIMALS = 8
+const MAX_DECIMALS = 8
 
 /** Decimals that a price is written with: what it has, as far as they matter for its size. */
 export function decimalsOf(value: number): number {
   const size = Math.floor(Math.log10(Math.abs(value) || 1))
-  const sensible = Math.min(MOST_DECIMALS, Math.max(2, DIGITS - size))
+  const sensible = Math.min(MAX_DECIMALS, Math.max(2, DIGITS - size))
   const text = value.toFixed(sensible).replace(/0+$/, '')
   return text.length - text.indexOf('.') - 1
 }

@@ -17,7 +17,7 @@ import { blob, hexOf } from './hex-blob.ts'
 
 type Row = Record<string, unknown>
 
-const MOST_GAPS = 1_000
+const MAX_GAPS = 1_000
 
 export function chainReader(database: DatabaseSync, addresses: AddressTable) {
   const ids = eventIds(database)
@@ -67,7 +67,7 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
       const from = factOf('indexed_from') ?? factOf('coverage_from')
       return from === undefined ? undefined : Math.max(from, factOf('kept_from') ?? 0)
     },
-    gaps: (limit = MOST_GAPS): ChainGap[] =>
+    gaps: (limit = MAX_GAPS): ChainGap[] =>
       gaps
         .all(limit)
         .reverse()

@@ -5,12 +5,12 @@ import type { AddressTable } from './chain-addresses.ts'
 import { eventIds } from './event-ids.ts'
 
 /** Rows that one call looks at: about three milliseconds. */
-const MOST_LOOKED_AT = 2_000
+const MAX_LOOKED_AT = 2_000
 /** With more addresses than this the kinds are read through and compared, instead of looking up each address. */
-const MOST_LOOKUPS = 64
+const MAX_LOOKUPS = 64
 /** Events that are looked at for each wanted one, and of each list at least. */
 const LOOKED_AT_PER_WANTED = 4
-const LEAST_SHARE = 20
+const MIN_SHARE = 20
 const DEFAULT_MAX_BYTES = 4 * 1024 * 1024
 
 type Row = Record<string, unknown>
@@ -95,7 +95,7 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
   function candidatesOf(filters: readonly EventFilter[], afterSeq: number, until: number, limit: number) {
     const keys = filters.flatMap(
       ({ kinds, addresses: only }): { from: StatementSync; key: string | number }[] => {
-        if (only === undefined || only.length > MOST_LOOKUPS)
+        if (only === undefined || only.length > MAX_LOOKUPS)
           return kinds.map((kind) => ({ from: ofKind, key: kind }))
         return only.flatMap((address) => {
           const id = addresses.find(address)
@@ -103,8 +103,8 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
         })
       },
     )
-    const wish = Math.min(MOST_LOOKED_AT, limit * LOOKED_AT_PER_WANTED)
-    const share = Math.max(LEAST_SHARE, Math.floor(wish / Math.max(1, keys.length)))
+    const wish = Math.min(MAX_LOOKED_AT, limit * LOOKED_AT_PER_WANTED)
+    const share = Math.max(MIN_SHARE, Math.floor(wish / Math.max(1, keys.length)))
     const lists = keys.map(({ from, key }) => listed(from, key, afterSeq, until, share))
     const complete = lists.reduce((least, list) => Math.min(least, list.complete), until)
     const seqs = [...new Set(lists.flatMap((list) => list.seqs))]

@@ -65,7 +65,7 @@ export function marketReader(database: DatabaseSync): MarketReader {
       const rank = SOURCES.indexOf(source)
       const found: FoundMarket[] = []
       for (const type of [...MARKET_TYPES, '']) {
-        const latest = type === '' ? NO_END : time + LONGEST_WINDOW_MS[type as keyof typeof LONGEST_WINDOW_MS]
+        const latest = type === '' ? NO_END : time + MAX_WINDOW_MS[type as keyof typeof MAX_WINDOW_MS]
         for (const row of holding.all(rank, symbol, type, time, latest, limit - found.length)) {
           found.push(toMarket(String(row.text)))
         }
@@ -78,7 +78,7 @@ export function marketReader(database: DatabaseSync): MarketReader {
 
 const MINUTE_MS = 60_000
 /** A window that holds an instant ends within its duration; the double leaves room for odd windows. */
-const LONGEST_WINDOW_MS = {
+const MAX_WINDOW_MS = {
   '5m': 10 * MINUTE_MS,
   '15m': 30 * MINUTE_MS,
   '1h': 120 * MINUTE_MS,

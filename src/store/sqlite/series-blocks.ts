@@ -27,15 +27,15 @@ interface Block {
 }
 
 const BARS = 128
-const MOST_BYTES = 64 * 1024 * 1024
+const MAX_BYTES = 64 * 1024 * 1024
 /** A page over long gaps would load block after block for nothing. */
-const MOST_BLOCKS_READ = 128
+const MAX_BLOCKS_READ = 128
 const LINE_BREAK = 10
 
 export function seriesBlocks(statements: Statements): SeriesBlocks {
   const known = new Lru<string, Block>({
-    maxEntries: MOST_BYTES / 1024,
-    maxWeight: MOST_BYTES,
+    maxEntries: MAX_BYTES / 1024,
+    maxWeight: MAX_BYTES,
     weigh: (block) => block.bytes.length + block.starts.byteLength + block.rows.byteLength,
   })
 
@@ -67,7 +67,7 @@ export function seriesBlocks(statements: Statements): SeriesBlocks {
       for (let index = firstIndex; bar < endBar; index++) {
         const start = index * BARS
         const isFinal = (start + BARS) * step <= final.before
-        if (!isFinal || index - firstIndex >= MOST_BLOCKS_READ) return undefined
+        if (!isFinal || index - firstIndex >= MAX_BLOCKS_READ) return undefined
         const block = load(place, index, final.epoch)
         if (block === undefined) return undefined
         const from = bar - start

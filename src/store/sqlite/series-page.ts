@@ -48,7 +48,7 @@ export interface PageReader {
 
 type Row = (string | number | null)[]
 /** A short page is a text: bytes outside of the heap, taken and dropped with every request, wake the collector. */
-const MOST_TEXT_ROWS = 200
+const MAX_TEXT_ROWS = 200
 const KEY = ['ts', 'rank', 'instrument', 'seq']
 
 export function pageReader(statements: Statements, oneState: OneState): PageReader {
@@ -74,7 +74,7 @@ export function pageReader(statements: Statements, oneState: OneState): PageRead
     text(arms, query) {
       const built = buildArms({ ...query, arms }, ['ts', 'text'], query.limit)
       const joined = `group_concat(text, ${literal(query.separator)})`
-      const rows = query.limit > MOST_TEXT_ROWS ? `CAST(${joined} AS BLOB)` : joined
+      const rows = query.limit > MAX_TEXT_ROWS ? `CAST(${joined} AS BLOB)` : joined
       const sql = `SELECT ${rows}, count(*), min(ts), max(ts) FROM (${built.sql} LIMIT ${whole(query.limit)})`
       const read = () => {
         const row = statements.prepare(sql).get(...built.binds) as unknown as [

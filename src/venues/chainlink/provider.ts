@@ -16,7 +16,7 @@ import {
 } from './abi.ts'
 import { Block, Hex, Logs, RpcReply } from './wire.ts'
 
-const LONGEST_LOG_RANGE = 2_000
+const MAX_LOG_RANGE = 2_000
 /** Nodes word it in many ways. */
 const RANGE_TOO_LONG = /range|limit|more than|too (large|many|wide)/i
 /** A node that wants fewer questions, or that has not seen the newest block yet: more questions do not help. */
@@ -128,8 +128,8 @@ export function createProvider(name: string, asker: Asker): Provider {
       const head = (await block(signal)).number
       const first = Math.max(0, head - blocks + 1)
       const logs: AnswerLog[] = []
-      for (let from = first; from <= head; from += LONGEST_LOG_RANGE) {
-        const to = Math.min(head, from + LONGEST_LOG_RANGE - 1)
+      for (let from = first; from <= head; from += MAX_LOG_RANGE) {
+        const to = Math.min(head, from + MAX_LOG_RANGE - 1)
         logs.push(...(await logsOf(aggregator, from, to, signal)))
       }
       return logs

@@ -32,7 +32,7 @@ export const USUAL_TOPICS = ['crypto_prices_chainlink', 'crypto_prices_twap_sixt
 const E18 = 18
 const INTEGER = /^\d{1,60}$/
 const DECIMAL = /^\d{1,30}(\.\d{1,30})?$/
-const LONGEST_SILENCE_MS = 10_000
+const MAX_SILENCE_MS = 10_000
 
 const feedSymbol = (symbol: AssetSymbol, topic: string) =>
   `${symbol.toLowerCase()}${REFERENCE_TOPICS[topic]?.of === 'binance' ? 'usdt' : '/usd'}`
@@ -62,7 +62,7 @@ export function createReferenceReader(topics: readonly string[] = []): FeedProto
   const lastMs = new Map<string, number>()
   const heardMs = new Map<string, number>()
   const isHeard = (topic: string, symbol: AssetSymbol, nowMs: number) =>
-    nowMs - (heardMs.get(`${topic}:${symbol}`) ?? Number.NEGATIVE_INFINITY) <= LONGEST_SILENCE_MS
+    nowMs - (heardMs.get(`${topic}:${symbol}`) ?? Number.NEGATIVE_INFINITY) <= MAX_SILENCE_MS
 
   function read(text: string, receivedMs: number): FrameOutcome {
     if (text === 'PONG' || text === 'pong') return { kind: 'pong' }

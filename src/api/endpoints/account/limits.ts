@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
+import { noCredits } from '../../../contract/costs.ts'
+import { type CreditCount, object } from '../../../contract/endpoint.ts'
 import { HISTORIES, TIERS } from '../../../core/plan.ts'
 import { formatTime } from '../../../core/time.ts'
-import { noCredits } from '../../contract/costs.ts'
-import { type CreditCount, object } from '../../contract/endpoint.ts'
 import { endpoint } from '../services.ts'
 
 const count = (description: string) => Type.Integer({ description })

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
+import { base } from '../../../contract/costs.ts'
+import { wrappedList } from '../../../contract/endpoint.ts'
+import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
+import { integer, optional, text, withDefault } from '../../../contract/params.ts'
 import { networkInfo } from '../../../core/chain/network.ts'
 import { faultsError } from '../../../core/errors.ts'
 import type { AddressRow } from '../../../store/chain.ts'
-import { base } from '../../contract/costs.ts'
-import { wrappedList } from '../../contract/endpoint.ts'
-import { previewAnswer, wrappedPage } from '../../contract/envelopes.ts'
-import { integer, optional, text, withDefault } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
 import type { ChainIndex } from './chain-index.ts'
 import { addressParam, requireNetwork } from './chain-params.ts'
@@ -54,7 +54,7 @@ const AddressTransactions = Type.Object({
 })
 
 const cost = base(10).perRow(1)
-const MOST_GAPS = 100
+const MAX_GAPS = 100
 
 export const addressTransactions = endpoint({
   path: 'GET /v1/addresses/{address}/transactions',
@@ -119,7 +119,7 @@ async function coverageOf(chain: ChainIndex['chain']) {
   const fromMs = (await chain.indexedFromMs()) ?? null
   const found = (await chain.gaps())
     .filter(({ reason, toTimeMs }) => reason !== 'blocks_pruned' && toTimeMs >= (fromMs ?? 0))
-    .slice(-MOST_GAPS)
+    .slice(-MAX_GAPS)
   return {
     from: nodeTime(fromMs),
     to: nodeTime((await chain.checkpoint())?.timeMs ?? null),

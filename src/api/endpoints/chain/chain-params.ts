@@ -1,7 +1,7 @@
+import { Refusal, readBy } from '../../../contract/params.ts'
 import { decodeAddress } from '../../../core/chain/address.ts'
 import { type Network, networkInfo } from '../../../core/chain/network.ts'
 import { faultsError } from '../../../core/errors.ts'
-import { Refusal, readBy } from '../../contract/params.ts'
 
 /** Prefix, checksum, version and length are checked; `reason` says which of them is wrong. */
 export function addressParam() {

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
-import { flat } from '../../contract/costs.ts'
-import { object } from '../../contract/endpoint.ts'
-import { flag } from '../../contract/params.ts'
+import { flat } from '../../../contract/costs.ts'
+import { object } from '../../../contract/endpoint.ts'
+import { flag } from '../../../contract/params.ts'
 import { endpoint } from '../services.ts'
 import { upstreamError } from './upstream-error.ts'
 

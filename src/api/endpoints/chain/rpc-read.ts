@@ -2,6 +2,8 @@
  * Bytes → JSON-RPC calls, each checked completely, or the error that answers it. Nothing here throws, and
  * nothing that did not pass can reach a node.
  */
+
+import { type Demand, MAX_BODY_BYTES } from '../../../contract/endpoint.ts'
 import { MAX_TRANSACTION_JSON_BYTES } from '../../../core/chain/transaction-json.ts'
 import { MAX_FAULTS } from '../../../core/errors.ts'
 import { nearest } from '../../../core/nearest.ts'
@@ -17,7 +19,6 @@ import { Slice } from '../../../kit/turns.ts'
 import { MAX_ADDRESSES, METHODS } from '../../../upstreams/methods.ts'
 import type { Upstreams } from '../../../upstreams/pool.ts'
 import type { Preparation, ValidCall } from '../../../upstreams/validate-params.ts'
-import { type Demand, MAX_BODY_BYTES } from '../../contract/endpoint.ts'
 import { MAX_BATCH } from './rpc-codes.ts'
 import { rpcError } from './rpc-error.ts'
 

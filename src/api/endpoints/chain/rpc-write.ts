@@ -1,12 +1,12 @@
 /** Puts answers into one body. Results are neither parsed nor, when they are large, copied. */
 import type { RpcAnswer } from './rpc-run.ts'
 
-const LONGEST_TEXT = 4_096
+const MAX_TEXT = 4_096
 const LARGEST_JOINED = 65_536
 
 export function writeAnswers(answers: readonly RpcAnswer[], isBatch: boolean): string | Buffer | Buffer[] {
   const [only] = answers
-  if (!isBatch && only !== undefined && (only.result?.length ?? 0) <= LONGEST_TEXT) return textOf(only)
+  if (!isBatch && only !== undefined && (only.result?.length ?? 0) <= MAX_TEXT) return textOf(only)
   const pieces: (string | Buffer)[] = isBatch ? ['['] : []
   for (const [index, answer] of answers.entries()) {
     if (index > 0) pieces.push(',')
@@ -15,7 +15,7 @@ export function writeAnswers(answers: readonly RpcAnswer[], isBatch: boolean): s
   }
   if (isBatch) pieces.push(']')
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
-  if (length <= LONGEST_TEXT) return pieces.map((piece) => piece.toString()).join('')
+  if (length <= MAX_TEXT) return pieces.map((piece) => piece.toString()).join('')
   const parts = pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece))
   return length <= LARGEST_JOINED ? Buffer.concat(parts) : parts
 }

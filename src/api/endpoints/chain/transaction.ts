@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
+import { base } from '../../../contract/costs.ts'
+import { object, type TextAnswer } from '../../../contract/endpoint.ts'
+import { CONTENT_TYPES } from '../../../contract/envelopes.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { ApiError } from '../../../core/errors.ts'
 import { type ExactJson, writeExact } from '../../../kit/exact-json.ts'
 import { parseTransaction } from '../../../parser/parse-transaction.ts'
 import type { TransactionRow } from '../../../store/chain.ts'
-import { base } from '../../contract/costs.ts'
-import { object, type TextAnswer } from '../../contract/endpoint.ts'
-import { CONTENT_TYPES } from '../../contract/envelopes.ts'
 import { endpoint } from '../services.ts'
 import type { ChainIndex } from './chain-index.ts'
 import { txIdParam } from './chain-params.ts'
@@ -62,7 +62,7 @@ export const transaction = endpoint({
 })
 
 /** A single small entry: no node needs longer. */
-const LONGEST_LOOKUP_MS = 10_000
+const MAX_LOOKUP_MS = 10_000
 
 /** Members are JSON texts: amounts above 2^53 keep their digits. */
 type Members = Record<string, string>
@@ -86,7 +86,7 @@ async function indexed(row: TransactionRow, { chain }: ChainIndex): Promise<Memb
 
 async function inMempool(txId: string, { upstreams, waitMs }: ChainIndex): Promise<Members> {
   const params = { transactionId: txId, includeOrphanPool: true, filterTransactionPool: false }
-  const deadlineMs = Math.min(waitMs, LONGEST_LOOKUP_MS)
+  const deadlineMs = Math.min(waitMs, MAX_LOOKUP_MS)
   const outcome = await upstreams.call('getMempoolEntry', params, { deadlineMs })
   if (!outcome.ok) {
     const { failure } = outcome

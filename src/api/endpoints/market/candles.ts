@@ -1,9 +1,6 @@
 import { Type } from 'typebox'
-import type { Interval } from '../../../core/interval.ts'
-import { CandleRow } from '../../../core/rows/candle.ts'
-import { resolveSource, type Source } from '../../../core/source.ts'
-import { base } from '../../contract/costs.ts'
-import { at, list } from '../../contract/endpoint.ts'
+import { base } from '../../../contract/costs.ts'
+import { at, list } from '../../../contract/endpoint.ts'
 import {
   interval,
   onlyFor,
@@ -14,7 +11,10 @@ import {
   symbol,
   timeRange,
   withDefault,
-} from '../../contract/params.ts'
+} from '../../../contract/params.ts'
+import type { Interval } from '../../../core/interval.ts'
+import { CandleRow } from '../../../core/rows/candle.ts'
+import { resolveSource, type Source } from '../../../core/source.ts'
 import { endpoint } from '../services.ts'
 import { askableIntervals, feedsOf, sourcesWithInterval, spelling } from './feeds.ts'
 import { findSubject } from './find-market.ts'

@@ -17,7 +17,7 @@ export interface KnownCoverage {
 
 /** How much further than asked is looked, so that the neighbouring pages are known as well. */
 const AROUND_MS = 7 * 86_400_000
-const MOST_FEEDS = 10_000
+const MAX_FEEDS = 10_000
 
 export function knownCoverage(store: CoverageStore): KnownCoverage {
   const observed = new Map<string, Span & { epoch: number }>()
@@ -26,7 +26,7 @@ export function knownCoverage(store: CoverageStore): KnownCoverage {
     const around = await store.read([feed], from - AROUND_MS, Math.min(to + AROUND_MS, final.before))
     const span = around.observed.find((part) => part.from <= from && to <= part.to)
     if (span === undefined) return store.read([feed], from, to)
-    if (observed.size >= MOST_FEEDS) observed.clear()
+    if (observed.size >= MAX_FEEDS) observed.clear()
     observed.set(feedName(feed), { ...span, epoch: final.epoch })
     return { complete: true, observed: [{ from, to }], gaps: [] }
   }

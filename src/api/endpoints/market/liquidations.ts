@@ -1,7 +1,5 @@
-import { LiquidationRow } from '../../../core/rows/liquidation.ts'
-import type { AssetSymbol } from '../../../core/symbol.ts'
-import { base } from '../../contract/costs.ts'
-import { list } from '../../contract/endpoint.ts'
+import { base } from '../../../contract/costs.ts'
+import { list } from '../../../contract/endpoint.ts'
 import {
   choice,
   needsTier,
@@ -12,7 +10,9 @@ import {
   symbol,
   timeRange,
   withDefault,
-} from '../../contract/params.ts'
+} from '../../../contract/params.ts'
+import { LiquidationRow } from '../../../core/rows/liquidation.ts'
+import type { AssetSymbol } from '../../../core/symbol.ts'
 import { endpoint } from '../services.ts'
 import { feedsOf } from './feeds.ts'
 import { listRows } from './list-rows.ts'

@@ -1,7 +1,7 @@
+import type { ListAnswer } from '../../../contract/endpoint.ts'
 import type { CursorCodec } from '../../../core/cursor.ts'
 import type { Lru } from '../../../kit/lru.ts'
 import type { EnvironmentStore } from '../../../store/environment.ts'
-import type { ListAnswer } from '../../contract/endpoint.ts'
 import type { FeedFacts } from './feed-facts.ts'
 
 /** What the market endpoints of one environment work with. */

@@ -1,6 +1,6 @@
+import type { Example } from '../../../contract/example.ts'
+import { choice, type Param, text } from '../../../contract/params.ts'
 import { MARKET_TYPES } from '../../../core/rows/market.ts'
-import type { Example } from '../../contract/example.ts'
-import { choice, type Param, text } from '../../contract/params.ts'
 
 /** Identifiers of prediction markets: ids, condition ids, slugs, tickers and token ids share one form. */
 const IDENTIFIER = /^[A-Za-z0-9._:-]{1,200}$/

@@ -1,7 +1,5 @@
-import type { Interval } from '../../../core/interval.ts'
-import { OpenInterestRow } from '../../../core/rows/open-interest.ts'
-import { base } from '../../contract/costs.ts'
-import { at, list } from '../../contract/endpoint.ts'
+import { base } from '../../../contract/costs.ts'
+import { at, list } from '../../../contract/endpoint.ts'
 import {
   interval,
   optional,
@@ -11,7 +9,9 @@ import {
   symbol,
   timeRange,
   withDefault,
-} from '../../contract/params.ts'
+} from '../../../contract/params.ts'
+import type { Interval } from '../../../core/interval.ts'
+import { OpenInterestRow } from '../../../core/rows/open-interest.ts'
 import { endpoint } from '../services.ts'
 import { feedsOf } from './feeds.ts'
 import { findSubject } from './find-market.ts'

@@ -1,4 +1,10 @@
 import { Type } from 'typebox'
+import { flat } from '../../../contract/costs.ts'
+import { coverageSchema } from '../../../contract/coverage-schema.ts'
+import { at, object } from '../../../contract/endpoint.ts'
+import { CONTENT_TYPES } from '../../../contract/envelopes.ts'
+import type { Samples } from '../../../contract/example.ts'
+import { flag, onlyFor, optional, source, symbol, time, withExample } from '../../../contract/params.ts'
 import type { Feed } from '../../../core/feed.ts'
 import type { MarketRow, MarketType } from '../../../core/rows/market.ts'
 import { SnapshotRow } from '../../../core/rows/snapshot.ts'
@@ -6,12 +12,6 @@ import type { AssetSymbol } from '../../../core/symbol.ts'
 import { formatTime } from '../../../core/time.ts'
 import type { EnvironmentStore } from '../../../store/environment.ts'
 import type { FoundRow } from '../../../store/series.ts'
-import { flat } from '../../contract/costs.ts'
-import { coverageSchema } from '../../contract/coverage-schema.ts'
-import { at, object } from '../../contract/endpoint.ts'
-import { CONTENT_TYPES } from '../../contract/envelopes.ts'
-import type { Samples } from '../../contract/example.ts'
-import { flag, onlyFor, optional, source, symbol, time, withExample } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
 import { coverageMeta } from './coverage-meta.ts'
 import { findMarket } from './find-market.ts'
@@ -19,7 +19,7 @@ import { marketIdParam } from './market-params.ts'
 import { checkAvailable, SNAPSHOT_SOURCES, type SnapshotSource, snapshotFeeds } from './snapshot-feeds.ts'
 
 /** Markets that hold an instant are tried in turn, shortest first; a row is nearly always in the first ones. */
-const MOST_MARKETS_TRIED = 200
+const MAX_MARKETS_TRIED = 200
 
 /** Why there is no snapshot. */
 const MISSING_REASONS = ['no_market', 'not_recorded', 'plan_history'] as const
@@ -165,7 +165,7 @@ async function snapshotAt(store: EnvironmentStore, asked: AtQuestion): Promise<A
     return rowOf(await findMarket(store, asked.marketId, { param: 'market_id', source, symbol }))
   }
   let nearest: AtAnswer | undefined
-  for (const { market } of await store.markets.holding({ source, symbol, time, limit: MOST_MARKETS_TRIED })) {
+  for (const { market } of await store.markets.holding({ source, symbol, time, limit: MAX_MARKETS_TRIED })) {
     const answer = await rowOf(market)
     if (answer.row !== undefined) return answer
     nearest ??= answer

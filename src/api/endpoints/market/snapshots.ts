@@ -1,9 +1,5 @@
-import { INTERVAL_MS, type Interval } from '../../../core/interval.ts'
-import type { MarketType } from '../../../core/rows/market.ts'
-import { SnapshotRow } from '../../../core/rows/snapshot.ts'
-import type { AssetSymbol } from '../../../core/symbol.ts'
-import { base } from '../../contract/costs.ts'
-import { at, list } from '../../contract/endpoint.ts'
+import { base } from '../../../contract/costs.ts'
+import { at, list } from '../../../contract/endpoint.ts'
 import {
   flag,
   integer,
@@ -17,7 +13,11 @@ import {
   timeRange,
   withDefault,
   withExample,
-} from '../../contract/params.ts'
+} from '../../../contract/params.ts'
+import { INTERVAL_MS, type Interval } from '../../../core/interval.ts'
+import type { MarketType } from '../../../core/rows/market.ts'
+import { SnapshotRow } from '../../../core/rows/snapshot.ts'
+import type { AssetSymbol } from '../../../core/symbol.ts'
 import { endpoint } from '../services.ts'
 import { findMarket } from './find-market.ts'
 import { listRows, type RowsRequest } from './list-rows.ts'

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
+import { flat } from '../../../contract/costs.ts'
+import { object, tagged } from '../../../contract/endpoint.ts'
 import { TIERS } from '../../../core/plan.ts'
-import { flat } from '../../contract/costs.ts'
-import { object, tagged } from '../../contract/endpoint.ts'
 import { endpoint } from '../services.ts'
 
 const SourceRow = Type.Object({

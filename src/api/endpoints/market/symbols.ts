@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { noCredits } from '../../contract/costs.ts'
-import { object, tagged } from '../../contract/endpoint.ts'
+import { noCredits } from '../../../contract/costs.ts'
+import { object, tagged } from '../../../contract/endpoint.ts'
 import { endpoint, type SymbolsBody } from '../services.ts'
 
 const SymbolRow = Type.Object({

@@ -1,7 +1,16 @@
+import { base } from '../../../contract/costs.ts'
+import { at, list } from '../../../contract/endpoint.ts'
+import {
+  choice,
+  onlyFor,
+  optional,
+  order,
+  page,
+  source,
+  symbol,
+  timeRange,
+} from '../../../contract/params.ts'
 import { TradeRow } from '../../../core/rows/trade.ts'
-import { base } from '../../contract/costs.ts'
-import { at, list } from '../../contract/endpoint.ts'
-import { choice, onlyFor, optional, order, page, source, symbol, timeRange } from '../../contract/params.ts'
 import { endpoint } from '../services.ts'
 import { feedsOf } from './feeds.ts'
 import { findSubject } from './find-market.ts'

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { flat } from '../../contract/costs.ts'
-import { object } from '../../contract/endpoint.ts'
+import { flat } from '../../../contract/costs.ts'
+import { object } from '../../../contract/endpoint.ts'
 import { endpoint } from '../services.ts'
 import {
   Addresses,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { noCredits } from '../../contract/costs.ts'
-import { object } from '../../contract/endpoint.ts'
+import { noCredits } from '../../../contract/costs.ts'
+import { object } from '../../../contract/endpoint.ts'
 import { endpoint } from '../services.ts'
 import { CreditsUsed, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 

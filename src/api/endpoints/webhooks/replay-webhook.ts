@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
+import { noCredits } from '../../../contract/costs.ts'
+import { object } from '../../../contract/endpoint.ts'
 import { ApiError } from '../../../core/errors.ts'
 import { parseTime } from '../../../core/time.ts'
 import type { ReplayRange } from '../../../webhooks/subscription.ts'
-import { noCredits } from '../../contract/costs.ts'
-import { object } from '../../contract/endpoint.ts'
 import { endpoint } from '../services.ts'
 import { CreditsUsed, orNull, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
+import { noCredits } from '../../../contract/costs.ts'
+import { object } from '../../../contract/endpoint.ts'
 import { formatTime } from '../../../core/time.ts'
-import { noCredits } from '../../contract/costs.ts'
-import { object } from '../../contract/endpoint.ts'
 import { endpoint } from '../services.ts'
 import { CreditsUsed, time, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
+import { type Access, type Caller, MAX_BODY_BYTES } from '../../../contract/endpoint.ts'
+import { text } from '../../../contract/params.ts'
 import type { Plan } from '../../../core/plan.ts'
 import { formatTime } from '../../../core/time.ts'
 import { EVENT_KINDS } from '../../../events/kinds.ts'
 import type { SubscriptionRecord } from '../../../store/jobs.ts'
 import { DISABLE_REASONS } from '../../../webhooks/disable.ts'
-import { type Access, type Caller, MAX_BODY_BYTES } from '../../contract/endpoint.ts'
-import { text } from '../../contract/params.ts'
 import type { Services } from '../services.ts'
 
 /** What the webhook endpoints share: who may call them, the path's id, and how a subscription is shown. */

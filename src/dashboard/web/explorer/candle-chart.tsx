@@ -19,7 +19,7 @@ import type { CandleRow, GapSpan } from './load-candles.ts'
 const HEIGHT = 440
 const FUNDING_HEIGHT = 90
 const SHOWN_BARS = 160
-const LEAST_BARS = 60
+const MIN_BARS = 60
 const GREW = 1.2
 const NEAR_LEFT_BARS = 20
 
@@ -199,7 +199,7 @@ function create(
     }
     // A first backfill brings many bars at once; later the view is the reader's.
     if (places > shownPlaces * GREW && !props.isPast) {
-      const first = Math.max(places - SHOWN_BARS, Math.min(0, places - LEAST_BARS))
+      const first = Math.max(places - SHOWN_BARS, Math.min(0, places - MIN_BARS))
       chart.timeScale().setVisibleLogicalRange({ from: first, to: places + 4 })
     }
     shownPlaces = places
@@ -219,14 +219,14 @@ function seconds(text: string): UTCTimestamp {
   return Math.floor(Date.parse(text) / 1000) as UTCTimestamp
 }
 
-const MOST_MISSING = 2_000
+const MAX_MISSING = 2_000
 
 /** Bars that should be there but lie in a gap: they get an empty place on the axis. */
 function missingTimes(props: Series, from: number, to: number, have: ReadonlySet<number>): UTCTimestamp[] {
   const step = INTERVAL_MS[props.bar] / 1000
   const spans = spansOf(props.gaps)
   const times: UTCTimestamp[] = []
-  for (let time = from; time <= to && times.length < MOST_MISSING; time += step) {
+  for (let time = from; time <= to && times.length < MAX_MISSING; time += step) {
     if (!have.has(time) && spans.some((span) => time < span.to && time + step > span.from))
       times.push(time as UTCTimestamp)
   }

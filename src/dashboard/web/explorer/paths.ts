@@ -15,7 +15,7 @@ export const PREDICTIONS: readonly Source[] = ['predmkt_a', 'predmkt_b']
 /** Sources with books; `cexa` is in the contract but not recorded. */
 export const BOOK_SOURCES = ['perpdex', 'predmkt_a', 'predmkt_b'] as const satisfies Source[]
 const FUNDED: readonly Source[] = ['cexa_futures', 'perpdex']
-const MOST_BARS = 500
+const MAX_BARS = 500
 
 /** @param until the last candle is the one that holds this moment; left out: the newest */
 export function candlesPath(
@@ -23,7 +23,7 @@ export function candlesPath(
   { instrument = '', until }: { instrument?: string; until?: number | undefined } = {},
 ): string {
   const end = until === undefined ? '' : `&end=${new Date(barEnd(until, bar)).toISOString()}`
-  return `/v1/candles?symbol=${symbol}&source=${source}${instrument}&interval=${bar}${end}&limit=${MOST_BARS}`
+  return `/v1/candles?symbol=${symbol}&source=${source}${instrument}&interval=${bar}${end}&limit=${MAX_BARS}`
 }
 
 function barEnd(time: number, bar: CandleInterval): number {

@@ -138,14 +138,14 @@ function Legend({ names }: { names: string[] }) {
 
 const OTHER = 'other'
 const LIMITED = 'rate-limited'
-const MOST_NAMES = 5
+const MAX_NAMES = 5
 
 function topNames(rows: UsageRowView[], nameOf: (row: UsageRowView) => string): string[] {
   const sums = new Map<string, number>()
   for (const row of rows) sums.set(nameOf(row), (sums.get(nameOf(row)) ?? 0) + row.credits)
   const sorted = [...sums].filter(([, credits]) => credits > 0).sort((a, b) => b[1] - a[1])
-  const names = sorted.slice(0, MOST_NAMES).map(([name]) => name)
-  return sorted.length > MOST_NAMES ? [...names, OTHER] : names
+  const names = sorted.slice(0, MAX_NAMES).map(([name]) => name)
+  return sorted.length > MAX_NAMES ? [...names, OTHER] : names
 }
 
 function daysOf(

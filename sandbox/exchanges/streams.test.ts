@@ -1,0 +1,317 @@
+/** The streams of the sandbox over real sockets. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { decimal, decimalText } from '../../src/core/decimal.ts'
+import { manualClock } from '../../src/kit/clock.ts'
+import { fastClock } from './fast-clock.ts'
+import { openProbe, type Probe } from './probe.ts'
+import { type SandboxExchanges, startSandboxExchanges } from './run.ts'
+
+type Json = Record<string, unknown>
+const START_MS = Date.UTC(2026, 10, 15, 1, 59, 30)
+let sandbox: SandboxExchanges
+
+before(async () => {
+  sandbox = await startSandboxExchanges({ seed: 31, clock: fastClock({ startMs: START_MS, factor: 20 }) })
+})
+after(() => sandbox.close())
+
+const dataOf = (probe: Probe, stream: string): Json[] =>
+  probe
+    .frames()
+    .filter((frame) => frame.stream === stream)
+    .map((frame) => frame.data as Json)
+const same = (a: unknown, b: unknown) =>
+  assert.equal(decimalText(decimal(String(a))), decimalText(decimal(String(b))))
+
+test('aggregate trades come once each, in order, and are the truth', async () => {
+  for (const [venue, path] of [
+    ['spot', '/stream'],
+    ['futures', '/market/stream'],
+  ] as const) {
+    const probe = await openProbe(`${sandbox[venue].wsUrl}${path}?streams=ethusdt@aggTrade`)
+    await probe.waitFor(() => probe.texts.length > 90)
+    const trades = dataOf(probe, 'ethusdt@aggTrade')
+    for (const [i, trade] of trades.entries())
+      if (i > 0) assert.equal(trade.a, (trades[i - 1]?.a as number) + 1)
+    const [first, last] = [trades[0] as Json, trades.at(-1) as Json]
+    const truth = sandbox.truth.trades(venue, 'ETH', first.T as number, (last.T as number) + 1)
+    const range = truth.filter((row) => row.id >= (first.a as number) && row.id <= (last.a as number))
+    assert.equal(range.length, trades.length)
+    for (const [i, row] of range.entries()) {
+      same(row.price, trades[i]?.p)
+      same(row.size, trades[i]?.q)
+      assert.deepEqual([row.side === 'sell', row.timeMs], [trades[i]?.m, trades[i]?.T])
+      assert.ok((trades[i]?.E as number) >= (trades[i]?.T as number))
+    }
+    probe.close()
+  }
+})
+
+test('a candle closes once, with the figures that REST gives afterwards', async () => {
+  const cases = [
+    ['spot', '/ws/btcusdt@kline_1m', '/api/v3/klines?symbol=BTCUSDT&interval=1m'],
+    ['spot', '/ws/btcusdt@kline_1s', '/api/v3/klines?symbol=BTCUSDT&interval=1s'],
+    ['futures', '/market/ws/btcusdt@kline_1m', '/fapi/v1/klines?symbol=BTCUSDT&interval=1m'],
+  ] as const
+  await Promise.all(
+    cases.map(async ([venue, stream, rest]) => {
+      const probe = await openProbe(sandbox[venue].wsUrl + stream)
+      await probe.waitFor(() => probe.frames().filter((frame) => (frame.k as Json).x === true).length >= 2)
+      const closes = probe.frames().filter((frame) => (frame.k as Json).x === true)
+      assert.equal(new Set(closes.map((frame) => (frame.k as Json).t)).size, closes.length)
+      for (const { k } of closes as { k: Json }[]) {
+        const [row] = (await (
+          await fetch(`${sandbox[venue].restUrl}${rest}&startTime=${k.t}&limit=1`)
+        ).json()) as unknown[][]
+        assert.deepEqual([k.t, k.o, k.h, k.l, k.c, k.v, k.T, k.q, k.n, k.V, k.Q, k.B], row)
+      }
+      probe.close()
+    }),
+  )
+})
+
+test('a book kept from the snapshot and the chained differences equals the true book', async () => {
+  for (const [venue, stream, rest] of [
+    ['spot', '/ws/btcusdt@depth@100ms', '/api/v3/depth?symbol=BTCUSDT&limit=1000'],
+    ['futures', '/public/ws/btcusdt@depth@100ms', '/fapi/v1/depth?symbol=BTCUSDT&limit=1000'],
+  ] as const) {
+    const probe = await openProbe(sandbox[venue].wsUrl + stream)
+    await probe.waitFor((frame) => frame.e === 'depthUpdate')
+    const snapshot = (await (await fetch(sandbox[venue].restUrl + rest)).json()) as {
+      lastUpdateId: number
+      bids: [string, string][]
+      asks: [string, string][]
+    }
+    await probe.waitFor((frame) => (frame.u as number) > snapshot.lastUpdateId + 200)
+    probe.close()
+    const kept = { b: new Map(snapshot.bids), a: new Map(snapshot.asks) }
+    const updates = probe.frames().filter((frame) => (frame.u as number) > snapshot.lastUpdateId)
+    const [first] = updates
+    assert.ok((first?.U as number) <= snapshot.lastUpdateId + 1)
+    for (const [i, update] of updates.entries()) {
+      const previous = updates[i - 1]
+      if (previous !== undefined) assert.equal(update.U, (previous.u as number) + 1)
+      if (venue === 'futures') assert.equal(update.pu, (update.U as number) - 1)
+      for (const side of ['b', 'a'] as const) {
+        for (const [price, size] of update[side] as [string, string][]) {
+          if (Number(size) === 0) kept[side].delete(price)
+          else kept[side].set(price, size)
+        }
+      }
+    }
+    const last = updates.at(-1) as Json
+    let atMs = last.E as number
+    while (sandbox.truth.book(venue, 'BTC', atMs, 1).updateId > (last.u as number)) atMs -= 100
+    const truth = sandbox.truth.book(venue, 'BTC', atMs, 500)
+    assert.equal(truth.updateId, last.u)
+    const sorted = (side: Map<string, string>, sign: number) =>
+      [...side]
+        .map(([price, size]) => [Number(price), Number(size)] as const)
+        .sort((x, y) => (x[0] - y[0]) * sign)
+    assert.deepEqual(
+      sorted(kept.b, -1),
+      truth.bids.map(([price, size]) => [Number(price), Number(size)]),
+    )
+    assert.deepEqual(
+      sorted(kept.a, 1),
+      truth.asks.map(([price, size]) => [Number(price), Number(size)]),
+    )
+  }
+})
+
+test('the rarer streams: continuous seconds, top of book, all liquidations with coin-margined ones marked', async () => {
+  const futures = await openProbe(
+    `${sandbox.futures.wsUrl}/market/stream?streams=btcusdt_perpetual@continuousKline_1s/!forceOrder@arr`,
+  )
+  const tops = await openProbe(`${sandbox.spot.wsUrl}/stream?streams=btcusdt@depth5@100ms`)
+  const levels = await openProbe(`${sandbox.futures.wsUrl}/public/stream?streams=btcusdt@depth10@500ms`)
+  const { data } = await futures.waitFor((frame) => frame.stream === 'btcusdt_perpetual@continuousKline_1s')
+  const { e, ps, ct, k } = data as { e: string; ps: string; ct: string; k: Json }
+  assert.deepEqual(
+    [e, ps, ct, k.i, k.x, (k.T as number) - (k.t as number)],
+    ['continuous_kline', 'BTCUSDT', 'PERPETUAL', '1s', true, 999],
+  )
+  const marked = await futures.waitFor((frame) => ((frame.data as Json).o as Json | undefined)?.st === 2)
+  assert.equal(((marked.data as Json).o as Json).s, 'BTCUSD_PERP')
+  await futures.waitFor((frame) => ((frame.data as Json).o as Json | undefined)?.st === 1)
+  const top = (await tops.waitFor(() => true)).data as { lastUpdateId: number; bids: unknown[] }
+  assert.deepEqual([Object.keys(top), top.bids.length], [['lastUpdateId', 'bids', 'asks'], 5])
+  const book = (await levels.waitFor(() => true)).data as { e: string; b: unknown[]; a: unknown[] }
+  assert.deepEqual([book.e, book.b.length, book.a.length], ['depthUpdate', 10, 10])
+  for (const probe of [futures, tops, levels]) probe.close()
+})
+
+test('streams are added and removed by message; raw and combined frames', async () => {
+  const probe = await openProbe(`${sandbox.spot.wsUrl}/ws`)
+  probe.send({ method: 'SUBSCRIBE', params: ['btcusdt@bookTicker', 'NOPE@aggTrade'], id: 1 })
+  assert.deepEqual(await probe.waitFor((frame) => frame.id === 1), { result: null, id: 1 })
+  await probe.waitFor((frame) => frame.u !== undefined)
+  probe.send({ method: 'SET_PROPERTY', params: ['combined', true], id: 'two' })
+  await probe.waitFor((frame) => frame.stream === 'btcusdt@bookTicker')
+  probe.send({ method: 'LIST_SUBSCRIPTIONS', id: 3 })
+  assert.deepEqual(await probe.waitFor((frame) => frame.id === 3), {
+    result: ['btcusdt@bookTicker', 'NOPE@aggTrade'],
+    id: 3,
+  })
+  probe.send({ method: 'DANCE', id: 4 })
+  assert.equal((await probe.waitFor((frame) => frame.id === 4)).code, 2)
+  probe.send('{')
+  assert.equal((await probe.waitFor((frame) => frame.code === 3)).id, null)
+  probe.close()
+  const futures = await openProbe(`${sandbox.futures.wsUrl}/market/ws`)
+  futures.send({ method: 'DANCE', id: 4 })
+  assert.ok((await futures.waitFor((frame) => frame.id === 4)).error !== undefined)
+  futures.close()
+})
+
+test('a futures stream on the wrong class or the retired path is acknowledged and silent', async () => {
+  const probes = await Promise.all(
+    ['/public/ws', '/ws', '/stream'].map((path) => openProbe(sandbox.futures.wsUrl + path)),
+  )
+  for (const probe of probes)
+    probe.send({ method: 'SUBSCRIBE', params: ['btcusdt@aggTrade', 'btcusdt@markPrice@1s'], id: 1 })
+  const wrong = await openProbe(`${sandbox.futures.wsUrl}/market/ws`)
+  wrong.send({ method: 'SUBSCRIBE', params: ['btcusdt@bookTicker'], id: 1 })
+  const right = await openProbe(`${sandbox.futures.wsUrl}/market/ws`)
+  right.send({ method: 'SUBSCRIBE', params: ['btcusdt@aggTrade', 'btcusdt@markPrice@1s'], id: 1 })
+  await right.waitFor(() => right.texts.length > 40)
+  for (const probe of [...probes, wrong]) {
+    assert.deepEqual(probe.texts, ['{"result":null,"id":1}'])
+    probe.close()
+  }
+  right.close()
+})
+
+test('the perpetual venue replays thirty trades, then goes on without repeating or losing one', async () => {
+  const probe = await openProbe(`${sandbox.perp.wsUrl}/ws`)
+  probe.send({ method: 'subscribe', subscription: { type: 'trades', coin: 'BTC' } })
+  await probe.waitFor(() => probe.frames().filter((frame) => frame.channel === 'trades').length > 30)
+  probe.close()
+  const batches = probe
+    .frames()
+    .filter((frame) => frame.channel === 'trades')
+    .map((frame) => frame.data as Json[])
+  assert.equal(batches[0]?.length, 30)
+  const trades = [...new Map(batches.flat().map((trade) => [trade.tid, trade])).values()]
+  const truth = sandbox.truth.trades(
+    'perp',
+    'BTC',
+    trades[0]?.time as number,
+    (trades.at(-1)?.time as number) + 1,
+  )
+  const from = truth.findIndex((row) => row.tid === trades[0]?.tid)
+  assert.deepEqual(
+    truth.slice(from, from + trades.length).map((row) => row.tid),
+    trades.map((trade) => trade.tid),
+  )
+})
+
+test('books of the perpetual venue: five levels every half second, twenty every five', async () => {
+  const probe = await openProbe(`${sandbox.perp.wsUrl}/ws`)
+  for (const fast of [true, false])
+    probe.send({ method: 'subscribe', subscription: { type: 'l2Book', coin: 'SOL', fast } })
+  await probe.waitFor(
+    () =>
+      probe.frames().filter((frame) => frame.channel === 'l2Book' && (frame.data as Json).fast === undefined)
+        .length >= 3,
+  )
+  probe.close()
+  const books = probe
+    .frames()
+    .filter((frame) => frame.channel === 'l2Book')
+    .map((frame) => frame.data as { time: number; fast?: boolean; levels: { px: string; sz: string }[][] })
+  for (const [isFast, depth, stepMs] of [
+    [true, 5, 540],
+    [false, 20, 5_400],
+  ] as const) {
+    const some = books.filter((book) => (book.fast === true) === isFast)
+    for (const [i, book] of some.entries()) {
+      assert.deepEqual(
+        book.levels.map((side) => side.length),
+        [depth, depth],
+      )
+      if (i > 0) assert.equal(book.time - (some[i - 1]?.time ?? 0), stepMs)
+      const truth = sandbox.truth.book('perp', 'SOL', book.time, depth)
+      same(truth.bids[0]?.[0], book.levels[0]?.[0]?.px)
+      same(truth.asks[depth - 1]?.[1], book.levels[1]?.[depth - 1]?.sz)
+    }
+  }
+})
+
+test('one unknown or wrongly cased coin closes the socket of the perpetual venue without a word', async () => {
+  for (const coin of ['btc', 'NOPE']) {
+    const probe = await openProbe(`${sandbox.perp.wsUrl}/ws`)
+    probe.send({ method: 'subscribe', subscription: { type: 'trades', coin } })
+    assert.equal(await probe.closed, 1006)
+    assert.deepEqual(probe.texts, [])
+  }
+})
+
+test('the exchange pings with a payload and cuts who does not answer; lifetimes end', async () => {
+  const clock = manualClock(START_MS)
+  const slow = await startSandboxExchanges({ seed: 1, clock })
+  try {
+    const good = await openProbe(`${slow.spot.wsUrl}/stream?streams=btcusdt@kline_1h`)
+    const bad = await openProbe(`${slow.spot.wsUrl}/ws/btcusdt@kline_1h`, { autoPong: false })
+    const pinged = once(good.socket, 'ping')
+    const pass = async (seconds: number) => {
+      for (let i = 0; i < seconds; i++) {
+        clock.advance(1_000)
+        await wait(1)
+      }
+    }
+    await pass(21)
+    const [payload] = (await pinged) as [Buffer]
+    assert.ok(payload.length > 0)
+    await pass(65)
+    assert.equal(await bad.closed, 1006)
+    assert.equal(good.socket.readyState, good.socket.OPEN)
+    clock.advance(86_400_000)
+    await wait(5)
+    clock.advance(1_000)
+    assert.equal(await good.closed, 1001)
+    const notice = good.frames().find((frame) => frame.stream === '!serverShutdown')
+    assert.equal((notice?.data as Json | undefined)?.e, 'serverShutdown')
+  } finally {
+    await slow.close()
+  }
+})
+
+test('the perpetual venue closes a socket it has sent nothing for a minute; pings keep it', async () => {
+  const clock = manualClock(START_MS)
+  const slow = await startSandboxExchanges({ seed: 1, clock })
+  try {
+    const quiet = await openProbe(`${slow.perp.wsUrl}/ws`)
+    const kept = await openProbe(`${slow.perp.wsUrl}/ws`)
+    for (let i = 0; i < 62; i++) {
+      if (i % 30 === 0) {
+        const pongs = kept.texts.length
+        kept.send({ method: 'ping' })
+        await kept.waitFor(() => kept.texts.length > pongs)
+      }
+      clock.advance(1_000)
+      await wait(1)
+    }
+    assert.equal(await quiet.closed, 1000)
+    assert.equal(kept.socket.readyState, kept.socket.OPEN)
+  } finally {
+    await slow.close()
+  }
+})
+
+test('too many connections and too many messages are refused', async () => {
+  const tight = await startSandboxExchanges({ seed: 1, limits: { perp: { sockets: { maxConnections: 2 } } } })
+  try {
+    const probes = [await openProbe(`${tight.perp.wsUrl}/ws`), await openProbe(`${tight.perp.wsUrl}/ws`)]
+    await assert.rejects(openProbe(`${tight.perp.wsUrl}/ws`))
+    const chatty = await openProbe(`${tight.spot.wsUrl}/ws`)
+    for (let id = 1; id <= 6; id++) chatty.send({ method: 'LIST_SUBSCRIPTIONS', id })
+    assert.equal(await chatty.closed, 1008)
+    for (const probe of probes) probe.close()
+  } finally {
+    await tight.close()
+  }
+})

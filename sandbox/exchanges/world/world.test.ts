@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SYMBOLS } from '../../../src/core/symbol.ts'
+import { BAR_INTERVALS, barOpen, barStep } from './bar-interval.ts'
+import { barOpens } from './bars.ts'
+import { type BookState, type Level, slotOf, updateIdOf } from './book.ts'
+import { sequence } from './hash.ts'
+import { VENUES } from './markets.ts'
+import { GENESIS_MS, type Trade } from './trade.ts'
+import { createWorld } from './world.ts'
+import { createPathReader, worldPrice } from './world-price.ts'
+
+const NOW_MS = Date.UTC(2026, 10, 15, 2, 3, 4, 567)
+const DAY_MS = 86_400_000
+
+/** The plainest possible candle: one loop over trades. */
+function candleOf(trades: Trade[]) {
+  const prices = trades.map((trade) => trade.price)
+  const sum = (rows: Trade[], value: (trade: Trade) => bigint) =>
+    rows.reduce((total, row) => total + value(row), 0n)
+  const buys = trades.filter((trade) => trade.takerBuys)
+  const quote = (trade: Trade) => BigInt(trade.price) * BigInt(trade.lots)
+  return {
+    open: prices[0],
+    high: prices.reduce((a, b) => Math.max(a, b)),
+    low: prices.reduce((a, b) => Math.min(a, b)),
+    close: prices.at(-1),
+    lots: sum(trades, (trade) => BigInt(trade.lots)),
+    buyLots: sum(buys, (trade) => BigInt(trade.lots)),
+    quote: sum(trades, quote),
+    buyQuote: sum(buys, quote),
+    trades: trades.length,
+    fills: trades.reduce((total, trade) => total + trade.lastFill - trade.firstFill + 1, 0),
+    firstFill: trades[0]?.firstFill,
+  }
+}
+
+test('a candle of any interval, closed or forming, is the sum of its trades', () => {
+  const random = sequence(99, 1)
+  for (const tradesPerSecond of [0.2, 3, 40]) {
+    const world = createWorld({ seed: 11, tradesPerSecond })
+    for (const venue of VENUES) {
+      for (const { tape, bars } of world.all(venue)) {
+        for (const interval of BAR_INTERVALS) {
+          // A month of trades is too much for a test; days prove the same path.
+          if (['3d', '1w', '1M'].includes(interval)) continue
+          if (tradesPerSecond > 3 && barStep(0, interval, 1) > 3_600_000) continue
+          if (
+            tradesPerSecond === 3 &&
+            barStep(0, interval, 1) > 4 * 3_600_000 &&
+            tape.market.symbol !== 'BTC'
+          )
+            continue
+          const at = GENESIS_MS + Math.floor(random() * (NOW_MS - GENESIS_MS))
+          const openMs = barOpen(at, interval)
+          const nowMs = random() < 0.5 ? NOW_MS : at
+          const endMs = Math.min(barStep(openMs, interval, 1), nowMs + 1)
+          const trades = tape.between(openMs, endMs, Number.POSITIVE_INFINITY)
+          const { openMs: _open, closeMs, ...bar } = bars.at(openMs, interval, nowMs)
+          assert.equal(closeMs, barStep(openMs, interval, 1) - 1)
+          if (trades.length === 0) {
+            const before = tape.between(openMs - 600_000, openMs, Number.POSITIVE_INFINITY).at(-1)
+            assert.deepEqual(
+              [bar.trades, bar.open, bar.high, bar.low, bar.close],
+              [0, ...Array(4).fill(before?.price)],
+            )
+            continue
+          }
+          assert.deepEqual(
+            { ...bar, lots: BigInt(bar.lots), buyLots: BigInt(bar.buyLots) },
+            candleOf(trades),
+            `${venue} ${interval}`,
+          )
+        }
+      }
+    }
+  }
+})
+
+test('at 20,000 trades a second in total a minute is still exact', () => {
+  for (const venue of VENUES) {
+    const { tape, bars } = createWorld({ seed: 2, tradesPerSecond: 1_667 }).of(venue, 'BTC')
+    const openMs = barOpen(NOW_MS, '1m') - 60_000
+    const { openMs: _open, closeMs: _close, ...bar } = bars.at(openMs, '1m', NOW_MS)
+    const trades = tape.between(openMs, openMs + 60_000, Number.POSITIVE_INFINITY)
+    assert.equal(trades.length, 100_020)
+    assert.deepEqual({ ...bar, lots: BigInt(bar.lots), buyLots: BigInt(bar.buyLots) }, candleOf(trades))
+    assert.ok(bar.quote < BigInt(Number.MAX_SAFE_INTEGER))
+  }
+})
+
+test('weeks and months are put together from days', () => {
+  const { bars } = createWorld({ seed: 5, tradesPerSecond: 3 }).of('spot', 'BTC')
+  for (const interval of ['3d', '1w', '1M'] as const) {
+    const openMs = barOpen(NOW_MS - 40 * DAY_MS, interval)
+    const whole = bars.at(openMs, interval, NOW_MS)
+    const days = barOpens('1d', { fromMs: openMs, toMs: whole.closeMs, limit: 40, nowMs: NOW_MS }).map((at) =>
+      bars.at(at, '1d', NOW_MS),
+    )
+    assert.equal(
+      whole.quote,
+      days.reduce((sum, day) => sum + day.quote, 0n),
+    )
+    assert.equal(whole.close, days.at(-1)?.close)
+    assert.equal(whole.high, Math.max(...days.map((day) => day.high)))
+  }
+  assert.equal(new Date(barOpen(NOW_MS, '1w')).getUTCDay(), 1)
+})
+
+test('trade ids are contiguous, times never go back, and both ways of asking agree', () => {
+  const { tape } = createWorld({ seed: 3, tradesPerSecond: 7.3 }).of('futures', 'ETH')
+  const trades = tape.between(NOW_MS - 120_000, NOW_MS, Number.POSITIVE_INFINITY)
+  assert.equal(trades.length, tape.firstIdAt(NOW_MS) - tape.firstIdAt(NOW_MS - 120_000))
+  for (const [i, trade] of trades.entries()) {
+    const previous = trades[i - 1]
+    if (previous === undefined) continue
+    assert.equal(trade.id, previous.id + 1)
+    assert.equal(trade.firstFill, previous.lastFill + 1)
+    assert.ok(trade.timeMs >= previous.timeMs)
+    assert.ok(trade.lots >= trade.lastFill - trade.firstFill + 1)
+  }
+  const middle = trades[trades.length >> 1] as Trade
+  assert.deepEqual(
+    tape.fromId(middle.id, NOW_MS, 50),
+    trades.slice(trades.length >> 1, (trades.length >> 1) + 50),
+  )
+  assert.equal(tape.fromId(0, NOW_MS, 1)[0]?.id, tape.firstIdAt(GENESIS_MS))
+})
+
+test('the same seed gives the same world after a restart, another seed another', () => {
+  const look = (seed: number) => {
+    const world = createWorld({ seed, tradesPerSecond: 3 })
+    return VENUES.map((venue) => {
+      const { tape, bars, book, derivatives } = world.of(venue, 'SOL')
+      return [
+        tape.between(NOW_MS - 5_000, NOW_MS, 100),
+        bars.at(barOpen(NOW_MS, '4h'), '4h', NOW_MS).quote,
+        book.at(slotOf(NOW_MS)).bids.slice(0, 30),
+        derivatives.settlements(NOW_MS - 2 * DAY_MS, NOW_MS, 9),
+        derivatives.openInterest(NOW_MS),
+        derivatives.liquidations(NOW_MS - 60_000, NOW_MS),
+      ]
+    })
+  }
+  assert.deepEqual(look(21), look(21))
+  assert.notDeepEqual(look(21), look(22))
+})
+
+test('the price path answers the same in any order, and the venues stay near it', () => {
+  const walk = createPathReader(8, 'XRP')
+  for (let block = 179_000_000; block < 179_002_000; block += 7) walk(block)
+  assert.equal(walk(179_000_777), createPathReader(8, 'XRP')(179_000_777))
+  const world = createWorld({ seed: 8, tradesPerSecond: 3 })
+  for (const symbol of SYMBOLS) {
+    for (const venue of VENUES) {
+      const { market, tape } = world.of(venue, symbol)
+      for (const trade of tape.between(NOW_MS - 60_000, NOW_MS, 1_000)) {
+        const price = trade.price / 10 ** market.priceDecimals
+        const spot = worldPrice(8, symbol, trade.timeMs)
+        assert.ok(Math.abs(price / spot - 1) < 0.0015, `${venue} ${symbol} ${price} ${spot}`)
+      }
+    }
+  }
+})
+
+test('a book kept from a snapshot and changes equals the book of the slot, and is never crossed', () => {
+  for (const venue of VENUES) {
+    const { book } = createWorld({ seed: 4, tradesPerSecond: 3 }).of(venue, 'BTC')
+    const start = slotOf(NOW_MS)
+    const kept = { bids: new Map(book.at(start).bids), asks: new Map(book.at(start).asks) }
+    let changed = 0
+    for (let slot = start + 1; slot <= start + 300; slot++) {
+      const changes = book.changes(slot - 1, slot)
+      for (const side of ['bids', 'asks'] as const) {
+        for (const [price, lots] of changes[side]) {
+          changed++
+          if (lots === 0) assert.ok(kept[side].delete(price), 'only what exists is deleted')
+          else kept[side].set(price, lots)
+        }
+      }
+      assertSame(kept, book.at(slot))
+      assert.equal(updateIdOf(slot) - updateIdOf(slot - 1), 20)
+    }
+    assert.ok(changed > 300 && changed < 300 * 200, `${changed} changes`)
+  }
+})
+
+function assertSame(kept: { bids: Map<number, number>; asks: Map<number, number> }, state: BookState): void {
+  const sorted = (side: Map<number, number>, sign: number): Level[] =>
+    [...side].sort((a, b) => (a[0] - b[0]) * sign)
+  assert.deepEqual(sorted(kept.bids, -1), [...state.bids])
+  assert.deepEqual(sorted(kept.asks, 1), [...state.asks])
+  assert.ok((state.bids[0]?.[0] ?? 0) < (state.asks[0]?.[0] ?? 0))
+}
+
+test('every symbol has a liquidation at least once a minute, funding at every due hour', () => {
+  for (const { derivatives } of createWorld({ seed: 6, tradesPerSecond: 3 }).all('futures')) {
+    const times = derivatives.liquidations(NOW_MS - DAY_MS, NOW_MS).map((row) => row.timeMs)
+    for (const [i, at] of times.entries()) assert.ok(at - (times[i - 1] ?? at) < 60_000)
+    assert.ok(times.length >= 1_440)
+    assert.equal(derivatives.settlements(NOW_MS - 31 * DAY_MS, NOW_MS, 1_000).length, 93)
+  }
+})

@@ -1,0 +1,180 @@
+/** Starts simulated chains and nodes. Several nodes can share a chain, in one process or over a link. */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { type Clock, systemClock } from '../../src/kit/clock.ts'
+import { Chain } from './chain.ts'
+import { type ChainOptions, chainOptions } from './chain-options.ts'
+import { addressOfScript } from './consensus/address.ts'
+import { toHex } from './consensus/bytes.ts'
+import { startControl } from './control.ts'
+import { type Faults, NO_FAULTS } from './faults.ts'
+import { type Feed, type FeedEvent, localFeed } from './feed.ts'
+import { remoteFeed, serveLink } from './link.ts'
+import { createMethodLog } from './method-log.ts'
+import { NETWORKS } from './networks.ts'
+import { SandboxNode } from './node.ts'
+import { pace } from './pace.ts'
+import type { RunningSandboxNode } from './running-node.ts'
+import { startServer } from './server.ts'
+import { openStateFolder } from './state-folder.ts'
+import { createWallet } from './traffic/wallet.ts'
+import { createTruth } from './truth.ts'
+
+export type { ChainOptions } from './chain-options.ts'
+export type { Faults } from './faults.ts'
+export type { NodeStatus, RunningSandboxNode, SandboxWallet } from './running-node.ts'
+export type { Truth } from './truth.ts'
+
+export interface SandboxChainOptions extends Partial<ChainOptions> {
+  /** Where the chain is kept across restarts; without it nothing is written. */
+  stateFolder?: string
+  snapshotEveryMs?: number
+  /** A port on which nodes in other processes attach (0 = any); without it none can. */
+  linkPort?: number
+  /** False: blocks come only by `step()` (for tests). */
+  paced?: boolean
+  clock?: Clock
+}
+
+export interface RunningSandboxChain {
+  chain: Chain
+  /** Undefined without a link. */
+  linkPort: number | undefined
+  resumed: boolean
+  feed(): Feed
+  close(): Promise<void>
+}
+
+const SNAPSHOT_EVERY_MS = 300_000
+
+export async function startSandboxChain(options: SandboxChainOptions = {}): Promise<RunningSandboxChain> {
+  const {
+    stateFolder,
+    linkPort,
+    clock = systemClock,
+    paced = true,
+    snapshotEveryMs = SNAPSHOT_EVERY_MS,
+    ...rest
+  } = options
+  const wanted = chainOptions(rest, clock.now())
+  const folder = stateFolder === undefined ? undefined : openStateFolder(stateFolder, wanted)
+  const chain = folder?.chain ?? new Chain(wanted)
+  const stop = new AbortController()
+  const running = paced ? pace(chain, clock, stop.signal) : Promise.resolve()
+  const timer = folder === undefined ? undefined : setInterval(() => folder.save(), snapshotEveryMs)
+  timer?.unref()
+  const link = linkPort === undefined ? undefined : await serveLink(chain, linkPort)
+  return {
+    chain,
+    linkPort: link?.port,
+    resumed: folder?.resumed ?? false,
+    feed: () => localFeed(chain),
+    async close() {
+      stop.abort()
+      clearInterval(timer)
+      await running
+      await link?.close()
+      folder?.close()
+    },
+  }
+}
+
+export interface SandboxNodeOptions extends SandboxChainOptions {
+  name?: string
+  port?: number
+  controlPort?: number
+  /** A chain in this process, or the port of a link; without either the node starts a chain of its own. */
+  chain?: RunningSandboxChain
+  attach?: number
+  faults?: Partial<Faults>
+  /** What `die` and a panic do after the sockets are cut; a process of its own ends here. */
+  onDeath?: () => void
+}
+
+export async function startSandboxNode(options: SandboxNodeOptions = {}): Promise<RunningSandboxNode> {
+  const { name = 'sandbox-node', port = 0, controlPort = 0, attach, onDeath, clock = systemClock } = options
+  const ownChain =
+    options.chain === undefined && attach === undefined ? await startSandboxChain(options) : undefined
+  const feed =
+    attach === undefined ? (options.chain ?? ownChain)?.feed() : remoteFeed({ port: attach, clock })
+  if (feed === undefined) throw new Error('a node needs a chain')
+  const { node, start, setFaults, faults } = await openNode({
+    name,
+    feed,
+    clock,
+    given: options.faults ?? {},
+  })
+  const log = createMethodLog()
+  const die = async () => {
+    feed.close()
+    await server.die()
+    onDeath?.()
+  }
+  const server = await startServer({ node, faults, log, clock, port, panic: () => void die() })
+  const { seed, users, network } = start.options
+  const truth = createTruth(() => node.ledger)
+  const running: RunningSandboxNode = {
+    name,
+    url: `ws://127.0.0.1:${server.port}`,
+    controlUrl: '',
+    log,
+    truth,
+    faults,
+    setFaults,
+    status: () => ({
+      name,
+      url: running.url,
+      network: node.network,
+      virtualDaaScore: node.ledger.virtual.daaScore,
+      sink: truth.sink(),
+      sinkBlueScore: node.ledger.sink.header.blueScore,
+      blocks: node.ledger.blockCount,
+      mempool: node.mempool.size,
+      unspentOutputs: node.ledger.utxos.size,
+      connections: node.counters.connections,
+      rssBytes: process.memoryUsage.rss(),
+      cpuMs: (process.cpuUsage().user + process.cpuUsage().system) / 1000,
+      faults: faults(),
+    }),
+    reorganize: async (depth, doubleSpend = false) =>
+      void (await feed.send({ kind: 'reorganize', depth, doubleSpend })),
+    pay: (address, amount) => feed.send({ kind: 'pay', address, amount }),
+    setDwell: async (blocks) => void (await feed.send({ kind: 'dwell', blocks })),
+    tell: (kind, hash) => node.tell(kind === 'utxo_set_override' ? { kind } : { kind, hash }),
+    wallets: () =>
+      ['faucet', ...Array.from({ length: users }, (_, i) => `user ${i}`)].map((wallet) => {
+        const { secret, script } = createWallet(seed, wallet)
+        return { name: wallet, secret, address: addressOfScript(NETWORKS[network].prefix, script) ?? '' }
+      }),
+    die,
+    async close() {
+      feed.close()
+      await server.close()
+      await control.close()
+      await ownChain?.close()
+    },
+  }
+  const control = await startControl(() => running, controlPort)
+  running.controlUrl = `http://127.0.0.1:${control.port}`
+  return running
+}
+
+async function openNode(options: { name: string; feed: Feed; clock: Clock; given: Partial<Faults> }) {
+  let current: Faults = { ...NO_FAULTS, ...options.given }
+  const faults = () => current
+  // Events that arrive before the node exists wait for it.
+  let deliver = (event: FeedEvent): void => void early.push(event)
+  const early: FeedEvent[] = []
+  const start = await options.feed.open((event) => deliver(event))
+  const digest = toHex(sha256(Buffer.from(options.name)))
+  const id = `${digest.slice(0, 8)}-${digest.slice(8, 12)}-4${digest.slice(13, 16)}-8${digest.slice(17, 20)}-${digest.slice(20, 32)}`
+  const node = new SandboxNode({ id, feed: options.feed, start, faults, nowMs: () => options.clock.now() })
+  deliver = (event) => node.receive(event)
+  for (const event of early) node.receive(event)
+  node.applyLag()
+  const setFaults = (changed: Partial<Faults>) => {
+    const lag = current.lagDaa
+    current = { ...current, ...changed }
+    if (current.lagDaa !== lag) node.applyLag()
+  }
+  return { node, start, faults, setFaults }
+}

@@ -1,0 +1,214 @@
+/**
+ * wRPC JSON over WebSocket. Each socket is a queue: a request is answered before the next thing is looked at,
+ * and notifications wait behind it, as on the real node.
+ *
+ *   frame ─▶ queue ─▶ [wait: fault] ─▶ method ─▶ answer (or refusal, or nothing, or the connection is dropped)
+ *   node event ─▶ queue ─▶ frames
+ */
+import type { IncomingMessage } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { answerPings } from '../../src/kit/answer-pings.ts'
+import type { Clock } from '../../src/kit/clock.ts'
+import { ignoreConnectionErrors, ignoreSocketErrors } from '../../src/kit/socket-errors.ts'
+import type { Faults } from './faults.ts'
+import type { MethodLog } from './method-log.ts'
+import type { SandboxNode } from './node.ts'
+import { answer, METHODS, type Request, readParams, readRequest, refusal, served } from './rpc/dispatch.ts'
+import { NodePanic, RpcError } from './rpc/errors.ts'
+import { type NodeEvent, Subscriptions } from './rpc/notifications.ts'
+import { padBlocks } from './rpc/pad-blocks.ts'
+
+const MAX_MESSAGE_BYTES = 128 * 1024 * 1024
+/** What may wait in one socket's queue and in its send buffer before the node gives the client up. */
+const MAX_QUEUED = 20_000
+const MAX_BUFFERED_BYTES = 512 * 1024 * 1024
+const SLICES_PER_SECOND = 20
+
+export interface NodeServer {
+  port: number
+  /** Ends abruptly: sockets are cut, nothing is answered any more. */
+  die(): Promise<void>
+  close(): Promise<void>
+}
+
+interface Shared {
+  node: SandboxNode
+  faults: () => Faults
+  log: MethodLog
+  clock: Clock
+  panic: () => void
+}
+
+export async function startServer(options: Shared & { port: number; host?: string }): Promise<NodeServer> {
+  const http = createServer((_request, response) => {
+    response.writeHead(426).end()
+  })
+  const sockets = new WebSocketServer({
+    server: http,
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+    autoPong: false,
+  })
+  ignoreConnectionErrors(http)
+  // A port that cannot be had is told by the server itself.
+  ignoreSocketErrors(sockets)
+  const sessions = new Set<Session>()
+  let nextId = 0
+  http.on('connection', (socket) => {
+    if (options.faults().refuseConnections) socket.destroy()
+  })
+  sockets.on('connection', (socket: WebSocket, _request: IncomingMessage) => {
+    ignoreSocketErrors(socket)
+    answerPings(socket)
+    const session = new Session(socket, nextId++, options)
+    sessions.add(session)
+    options.node.counters.attempts += 1
+    options.node.counters.connections = sessions.size
+    socket.on('close', () => {
+      session.end()
+      sessions.delete(session)
+      options.node.counters.connections = sessions.size
+    })
+    socket.on('error', () => socket.terminate())
+  })
+  const unlisten = options.node.on((event) => {
+    const shared = new Map<string, string>()
+    for (const session of sessions) session.notify(event, shared)
+  })
+  await new Promise<void>((resolve, reject) => {
+    http.once('error', reject)
+    http.listen(options.port, options.host ?? '127.0.0.1', resolve)
+  })
+  const close = async () => {
+    unlisten()
+    for (const socket of sockets.clients) socket.terminate()
+    http.closeAllConnections()
+    await new Promise<void>((resolve) => http.close(() => resolve()))
+  }
+  return { port: (http.address() as AddressInfo).port, close, die: close }
+}
+
+class Session {
+  readonly #socket: WebSocket
+  readonly #id: number
+  readonly #shared: Shared
+  readonly #subscriptions = new Subscriptions()
+  readonly #queue: (Request | string)[] = []
+  readonly #ended = new AbortController()
+  #busy = false
+
+  constructor(socket: WebSocket, id: number, shared: Shared) {
+    this.#socket = socket
+    this.#id = id
+    this.#shared = shared
+    socket.on('message', (data: Buffer, isBinary: boolean) => this.#receive(data, isBinary))
+  }
+
+  end(): void {
+    this.#ended.abort(new Error('socket closed'))
+    this.#queue.length = 0
+  }
+
+  notify(event: NodeEvent, shared: Map<string, string>): void {
+    if (this.#subscriptions.isEmpty) return
+    for (const frame of this.#subscriptions.frames(this.#shared.node, event, shared)) this.#enqueue(frame)
+  }
+
+  #receive(data: Buffer, isBinary: boolean): void {
+    this.#shared.node.counters.bytesIn += data.length
+    const frame = data.toString('utf8')
+    const request = isBinary ? undefined : readRequest(frame)
+    if (request === undefined) {
+      const method = /"method"\s*:\s*"([^"]*)"/.exec(frame)?.[1] ?? null
+      this.#shared.log.record({ method, bytes: data.length })
+      this.#socket.terminate()
+      return
+    }
+    this.#shared.log.record({ method: request.method, bytes: data.length })
+    this.#enqueue(request)
+  }
+
+  #enqueue(item: Request | string): void {
+    this.#queue.push(item)
+    if (this.#queue.length > MAX_QUEUED || this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) {
+      this.#socket.terminate()
+      return
+    }
+    if (!this.#busy) void this.#drain()
+  }
+
+  async #drain(): Promise<void> {
+    this.#busy = true
+    try {
+      for (let item = this.#queue.shift(); item !== undefined; item = this.#queue.shift()) {
+        const { hang } = this.#shared.faults()
+        if (hang) {
+          this.#queue.unshift(item)
+          await this.#shared.clock.sleep(50, this.#ended.signal)
+          continue
+        }
+        if (typeof item === 'string') this.#send(item)
+        else await this.#serve(item)
+      }
+    } catch (error) {
+      if (!this.#ended.signal.aborted) throw error
+    } finally {
+      this.#busy = false
+    }
+  }
+
+  async #serve(request: Request): Promise<void> {
+    const { latencyMs, bytesPerSecond, hugeBlocksBytes } = this.#shared.faults()
+    if (latencyMs > 0) await this.#shared.clock.sleep(latencyMs, this.#ended.signal)
+    let text = this.#answer(request)
+    if (text === undefined || request.id === undefined) return
+    if (hugeBlocksBytes > 0 && request.method === 'getBlocks') text = padBlocks(text, hugeBlocksBytes)
+    if (bytesPerSecond > 0) await this.#sendSlowly(text, bytesPerSecond)
+    else this.#send(text)
+  }
+
+  #answer(request: Request): string | undefined {
+    const { node, faults, panic } = this.#shared
+    try {
+      const refused = faults().refuse
+      if (refused !== null) throw new RpcError(refused)
+      if (!served(request.method)) throw new RpcError('RPC method not found')
+      const params = readParams(request.params)
+      if (request.method === 'subscribe') {
+        this.#subscriptions.start(params)
+        return answer(request, { id: this.#id })
+      }
+      if (request.method === 'unsubscribe') {
+        this.#subscriptions.stop(params)
+        return answer(request, {})
+      }
+      return answer(request, METHODS[request.method]?.(node, params))
+    } catch (error) {
+      if (error instanceof RpcError) return refusal(request, error)
+      if (error instanceof NodePanic) {
+        panic()
+        return undefined
+      }
+      // A mistake of the simulator itself: told as such, so that it is not taken for a refusal of the node.
+      return refusal(request, new RpcError(`sandbox node failed: ${String(error)}`))
+    }
+  }
+
+  #send(text: string): void {
+    this.#shared.node.counters.bytesOut += text.length
+    this.#socket.send(text, { binary: false })
+  }
+
+  async #sendSlowly(text: string, bytesPerSecond: number): Promise<void> {
+    const bytes = Buffer.from(text)
+    const slice = Math.max(1024, Math.ceil(bytesPerSecond / SLICES_PER_SECOND))
+    for (let at = 0; at < bytes.length; at += slice) {
+      const fin = at + slice >= bytes.length
+      this.#socket.send(bytes.subarray(at, at + slice), { binary: false, fin })
+      this.#shared.node.counters.bytesOut += slice
+      if (!fin) await this.#shared.clock.sleep(1000 / SLICES_PER_SECOND, this.#ended.signal)
+    }
+  }
+}

@@ -1,0 +1,171 @@
+/** Proxies, aggregators and the call bundler of the simulated chain, as seen at a time of that chain. */
+import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
+import { ORACLE_DECIMALS, type Round, type Rounds } from '../world/rounds.ts'
+import {
+  addressWord,
+  decodeAggregate3,
+  encodeResults,
+  MULTICALL3,
+  revertData,
+  SELECTORS,
+  textResult,
+  word,
+} from './abi.ts'
+
+/** A revert is an answer of the contract, not a fault of the node. */
+export interface CallResult {
+  readonly data: string
+  readonly revert?: string
+}
+
+export interface ChainSight {
+  /** Time of the newest block. */
+  readonly headMs: number
+  /** Whether a round was lost to a halt of the chain. */
+  isLost(round: Round): boolean
+  answerOf(symbol: AssetSymbol, round: Round): bigint
+}
+
+const done = (data: string): CallResult => ({ data })
+const reverted = (reason: string): CallResult => ({
+  data: reason === '' ? '0x' : revertData(reason),
+  revert: reason,
+})
+
+export interface Contracts {
+  call(to: string, data: string, sight: ChainSight): CallResult
+  /** The feed and phase behind an aggregator's address. */
+  aggregatorAt(address: string, headMs: number): { symbol: AssetSymbol; phase: number } | undefined
+}
+
+export function createContracts(rounds: Rounds): Contracts {
+  const proxies = new Map(
+    SYMBOLS.flatMap((symbol): [string, AssetSymbol][] => {
+      const address = rounds.facts.proxies[symbol]
+      return address === undefined ? [] : [[address.toLowerCase(), symbol]]
+    }),
+  )
+
+  /** The last round that the chain has and did not lose. */
+  function latest(symbol: AssetSymbol, sight: ChainSight): Round | undefined {
+    let round = rounds.latest(symbol, sight.headMs)
+    while (round !== undefined && sight.isLost(round))
+      round = rounds.latest(symbol, (round.updatedAtS - 1) * 1_000)
+    return round
+  }
+  function roundData(
+    symbol: AssetSymbol,
+    round: Round | undefined,
+    sight: ChainSight,
+    isProxy: boolean,
+  ): CallResult {
+    if (round === undefined || round.updatedAtS * 1_000 > sight.headMs || sight.isLost(round))
+      return reverted('No data present')
+    const id = isProxy ? round.id : BigInt(round.number)
+    return done(
+      `0x${word(id)}${word(sight.answerOf(symbol, round))}${word(round.startedAtS)}${word(round.updatedAtS)}${word(id)}`,
+    )
+  }
+
+  function aggregatorAt(address: string, headMs: number): { symbol: AssetSymbol; phase: number } | undefined {
+    const wanted = address.toLowerCase()
+    for (const symbol of proxies.values())
+      for (let phase = rounds.latest(symbol, headMs)?.phase ?? 0; phase > 0; phase--)
+        if (rounds.round(symbol, phase, 1) !== undefined && rounds.aggregator(symbol, phase) === wanted)
+          return { symbol, phase }
+    return undefined
+  }
+
+  function callProxy(symbol: AssetSymbol, data: string, sight: ChainSight): CallResult {
+    const argument = BigInt(`0x${data.slice(10, 74) || '0'}`)
+    const current = latest(symbol, sight)
+    switch (data.slice(0, 10)) {
+      case SELECTORS.latestRoundData:
+        return roundData(symbol, current, sight, true)
+      case SELECTORS.getRoundData: {
+        const phase = Number((argument >> 64n) & 0xffffn)
+        return roundData(
+          symbol,
+          rounds.round(symbol, phase, Number(argument & 0xffff_ffff_ffff_ffffn)),
+          sight,
+          true,
+        )
+      }
+      case SELECTORS.latestRound:
+        return done(`0x${word(current?.id ?? 0)}`)
+      case SELECTORS.phaseId:
+        return done(`0x${word(current?.phase ?? 0)}`)
+      case SELECTORS.aggregator:
+        return done(`0x${addressWord(rounds.aggregator(symbol, current?.phase ?? 0))}`)
+      case SELECTORS.phaseAggregators: {
+        const phase = Number(argument)
+        const exists = phase <= (current?.phase ?? 0) && rounds.round(symbol, phase, 1) !== undefined
+        return done(`0x${exists ? addressWord(rounds.aggregator(symbol, phase)) : word(0)}`)
+      }
+      default:
+        return constants(symbol, data)
+    }
+  }
+
+  function callAggregator(symbol: AssetSymbol, phase: number, data: string, sight: ChainSight): CallResult {
+    const current = latest(symbol, sight)
+    const lastNumber = current?.phase === phase ? current.number : lastOf(symbol, phase)
+    switch (data.slice(0, 10)) {
+      case SELECTORS.latestRoundData:
+        return roundData(symbol, rounds.round(symbol, phase, lastNumber), sight, false)
+      case SELECTORS.getRoundData:
+        return roundData(
+          symbol,
+          rounds.round(symbol, phase, Number(BigInt(`0x${data.slice(10, 74) || '0'}`))),
+          sight,
+          false,
+        )
+      case SELECTORS.latestRound:
+        return done(`0x${word(lastNumber)}`)
+      default:
+        return constants(symbol, data)
+    }
+  }
+  function lastOf(symbol: AssetSymbol, phase: number): number {
+    let [low, high] = [1, 1 << 30]
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if (rounds.round(symbol, phase, middle) === undefined) high = middle - 1
+      else low = middle
+    }
+    return low
+  }
+
+  const call: Contracts['call'] = (to, data, sight) => {
+    const address = to.toLowerCase()
+    if (address === MULTICALL3 && data.startsWith(SELECTORS.aggregate3)) {
+      const results: { success: boolean; data: string }[] = []
+      for (const one of decodeAggregate3(data)) {
+        const result = call(one.to, one.data, sight)
+        if (result.revert !== undefined && !one.allowFailure) return reverted('Multicall3: call failed')
+        results.push({ success: result.revert === undefined, data: result.data })
+      }
+      return done(encodeResults(results))
+    }
+    const symbol = proxies.get(address)
+    if (symbol !== undefined) return callProxy(symbol, data, sight)
+    const behind = aggregatorAt(address, sight.headMs)
+    if (behind !== undefined) return callAggregator(behind.symbol, behind.phase, data, sight)
+    // The delisted feed is a contract that reverts; an address without code answers nothing.
+    return address === '0xced2660c6dd1ffd856a5a82c67f3482d88c50b12' ? reverted('') : done('0x')
+  }
+  return { call, aggregatorAt }
+}
+
+function constants(symbol: AssetSymbol, data: string): CallResult {
+  switch (data.slice(0, 10)) {
+    case SELECTORS.decimals:
+      return done(`0x${word(ORACLE_DECIMALS)}`)
+    case SELECTORS.description:
+      return done(textResult(`${symbol} / USD`))
+    case SELECTORS.version:
+      return done(`0x${word(6)}`)
+    default:
+      return reverted('')
+  }
+}

@@ -1,0 +1,49 @@
+/** What pays one dollar, and how likely that is at an instant given the spot price and the time left. */
+import type { AssetSymbol } from '../../../src/core/symbol.ts'
+import { normalBelow } from './normal.ts'
+import type { Underlying } from './underlying.ts'
+
+export interface Question {
+  readonly symbol: AssetSymbol
+  readonly endMs: number
+  /** `mean60`: the mean of the last 60 seconds decides; `spot`: the price at the end. */
+  readonly basis: 'mean60' | 'spot'
+  /** Pays when floor ≤ value < cap, in dollars; the winner itself is decided elsewhere, in exact numbers. */
+  readonly floor: number
+  readonly cap: number
+  readonly isWon: boolean
+}
+
+const MEAN_S = 60
+
+/** Between 0 and 1; exactly the outcome from the end on. */
+export function likelihood(world: Underlying, question: Question, timeMs: number): number {
+  const leftS = (question.endMs - timeMs) / 1_000
+  if (leftS <= 0) return question.isWon ? 1 : 0
+  const spot = world.price(question.symbol, timeMs)
+  let expected = spot
+  let freeS = leftS
+  if (question.basis === 'mean60') {
+    if (leftS >= MEAN_S) {
+      freeS = leftS - MEAN_S + MEAN_S / 3
+    } else {
+      // Part of the mean is already fixed; what is left weighs leftS/60 and moves as an average does.
+      const knownS = Math.floor(MEAN_S - leftS)
+      let sum = 0
+      for (let second = 0; second < knownS; second++)
+        sum += world.price(question.symbol, timeMs - second * 1_000)
+      const known = knownS === 0 ? spot : sum / knownS
+      const weight = leftS / MEAN_S
+      expected = known * (1 - weight) + spot * weight
+      freeS = (leftS / 3) * weight * weight
+    }
+  }
+  const spread = world.sigma(question.symbol) * spot * Math.sqrt(freeS)
+  const above = (level: number): number =>
+    level === Number.POSITIVE_INFINITY
+      ? 0
+      : level === Number.NEGATIVE_INFINITY
+        ? 1
+        : 1 - normalBelow((level - expected) / spread)
+  return above(question.floor) - above(question.cap)
+}

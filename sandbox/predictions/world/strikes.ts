@@ -1,0 +1,219 @@
+/** The other venue's crypto series: quarter-hour up/down, and hourly and daily events of many strikes. */
+import { createHash } from 'node:crypto'
+import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
+import { Lru } from '../../../src/kit/lru.ts'
+import { hash32 } from '../../exchanges/world/hash.ts'
+import { fromNewYork, monthIndex, newYorkOffsetMs, newYorkTime } from './new-york.ts'
+import type { Underlying } from './underlying.ts'
+
+export const KINDS = ['15M', 'D', 'range'] as const
+export type StrikeKind = (typeof KINDS)[number]
+
+export interface StrikeSeries {
+  readonly ticker: string
+  readonly symbol: AssetSymbol
+  readonly kind: StrikeKind
+}
+
+export interface StrikeEvent {
+  readonly ticker: string
+  readonly series: StrikeSeries
+  readonly openMs: number
+  readonly closeMs: number
+  /** When the venue settles it, faults aside. */
+  readonly settledMs: number
+  readonly createdMs: number
+  readonly markets: readonly StrikeMarket[]
+}
+
+export interface StrikeMarket {
+  readonly ticker: string
+  readonly id: string
+  readonly event: Omit<StrikeEvent, 'markets'>
+  readonly strikeType: 'greater' | 'greater_or_equal' | 'less' | 'between'
+  /** Dollars. The quarter-hour reference is unknown before the open. */
+  readonly floor: number | undefined
+  readonly cap: number | undefined
+  readonly stream: number
+}
+
+export interface Strikes {
+  readonly series: readonly StrikeSeries[]
+  event(ticker: string): StrikeEvent | undefined
+  market(ticker: string): StrikeMarket | undefined
+  /** Events of a series that close in from < close ≤ to, in order. */
+  between(series: StrikeSeries, fromMs: number, toMs: number): StrikeEvent[]
+  /** What the venue calls the expiration value, as a number of its own decimals. */
+  settlement(event: { series: StrikeSeries; closeMs: number }): number
+  isYes(market: StrikeMarket): boolean
+}
+
+const QUARTER_MS = 900_000
+const HOUR_MS = 3_600_000
+const DAILY_HOUR = 17
+export const STRIKES_PER_EVENT = 40
+const REMEMBERED_EVENTS = 2_000
+
+/** Distance of strikes and decimals of the settlement value. */
+const GRIDS: Record<AssetSymbol, { step: number; decimals: number }> = {
+  BTC: { step: 250, decimals: 2 },
+  ETH: { step: 10, decimals: 2 },
+  SOL: { step: 0.5, decimals: 4 },
+  XRP: { step: 0.01, decimals: 4 },
+}
+const RANGE_TICKERS: Record<AssetSymbol, string> = { BTC: 'KXBTC', ETH: 'KXETH', SOL: 'KXSOLE', XRP: 'KXXRP' }
+
+export const decimalsOf = (symbol: AssetSymbol): number => GRIDS[symbol].decimals
+
+export function createStrikes(options: { seed: number; world: Underlying }): Strikes {
+  const { seed, world } = options
+  const series: StrikeSeries[] = SYMBOLS.flatMap((symbol) =>
+    KINDS.map((kind) => ({
+      symbol,
+      kind,
+      ticker: kind === 'range' ? RANGE_TICKERS[symbol] : `KX${symbol}${kind}`,
+    })),
+  )
+  const known = new Lru<string, StrikeEvent>({ maxEntries: REMEMBERED_EVENTS })
+
+  const settlement: Strikes['settlement'] = (event) => {
+    const { symbol } = event.series
+    const scale = 10 ** (8 - GRIDS[symbol].decimals)
+    return Math.round(world.mean60E8(symbol, event.closeMs) / scale) / 10 ** GRIDS[symbol].decimals
+  }
+
+  function build(one: StrikeSeries, closeMs: number): StrikeEvent {
+    const ticker = `${one.ticker}-${closeText(one.kind, closeMs)}`
+    const remembered = known.get(ticker)
+    if (remembered !== undefined) return remembered
+    const isDaily = one.kind !== '15M' && newYorkTime(closeMs).hour === DAILY_HOUR
+    const openMs = closeMs - (one.kind === '15M' ? QUARTER_MS : isDaily ? 24 * HOUR_MS : HOUR_MS)
+    const number = Math.floor(closeMs / QUARTER_MS)
+    const event = {
+      ticker,
+      series: one,
+      openMs,
+      closeMs,
+      createdMs: openMs - 6 * HOUR_MS,
+      settledMs: closeMs + 12_000 + (hash32(seed, 81, number) % 60_000),
+    }
+    const made = { ...event, markets: strikesOf(event) }
+    known.set(ticker, made)
+    return made
+  }
+
+  function strikesOf(event: Omit<StrikeEvent, 'markets'>): StrikeMarket[] {
+    const { symbol, kind } = event.series
+    const make = (
+      suffix: string,
+      strikeType: StrikeMarket['strikeType'],
+      floor: number | undefined,
+      cap: number | undefined,
+    ): StrikeMarket => {
+      const ticker = `${event.ticker}-${suffix}`
+      const digest = createHash('sha256').update(`${seed}|${ticker}`).digest()
+      return {
+        ticker,
+        id: uuidOf(digest),
+        event,
+        strikeType,
+        floor,
+        cap,
+        stream: digest.readUInt32LE(16) >>> 4,
+      }
+    }
+    if (kind === '15M') {
+      const reference = settlement({ series: event.series, closeMs: event.openMs })
+      const minute = String(newYorkTime(event.closeMs).minute).padStart(2, '0')
+      return [make(minute, 'greater_or_equal', reference, undefined)]
+    }
+    const { step, decimals } = GRIDS[symbol]
+    const cent = 10 ** -decimals
+    const exact = (value: number) => Number(value.toFixed(decimals))
+    const centre = Math.round(world.price(symbol, event.openMs) / step) * step
+    const levels = Array.from(
+      { length: STRIKES_PER_EVENT },
+      (_, i) => centre + (i - STRIKES_PER_EVENT / 2) * step,
+    )
+    if (kind === 'D')
+      return levels.map((level) => {
+        const strike = exact(level - cent)
+        return make(`T${strike.toFixed(decimals)}`, 'greater', strike, undefined)
+      })
+    const [lowest, highest] = [levels[0] as number, exact((levels.at(-1) as number) + step - cent)]
+    return [
+      make(`T${exact(lowest)}`, 'less', undefined, exact(lowest)),
+      ...levels.map((level) =>
+        make(`B${exact(level + step / 2)}`, 'between', exact(level), exact(level + step - cent)),
+      ),
+      make(`T${highest}`, 'greater', highest, undefined),
+    ]
+  }
+
+  const findEvent = (ticker: string): StrikeEvent | undefined => {
+    const dash = ticker.indexOf('-')
+    const one = series.find((candidate) => candidate.ticker === ticker.slice(0, dash))
+    const closeMs = one === undefined ? undefined : readClose(one.kind, ticker.slice(dash + 1))
+    if (one === undefined || closeMs === undefined) return undefined
+    const event = build(one, closeMs)
+    return event.ticker === ticker ? event : undefined
+  }
+
+  return {
+    series,
+    event: findEvent,
+    market(ticker) {
+      const event = findEvent(ticker.slice(0, ticker.lastIndexOf('-')))
+      return event?.markets.find((market) => market.ticker === ticker)
+    },
+    between(one, fromMs, toMs) {
+      const step = one.kind === '15M' ? QUARTER_MS : HOUR_MS
+      const found: StrikeEvent[] = []
+      for (let closeMs = (Math.floor(fromMs / step) + 1) * step; closeMs <= toMs; closeMs += step)
+        found.push(build(one, closeMs))
+      return found
+    },
+    settlement,
+    isYes(market) {
+      const value = settlement(market.event)
+      if (market.strikeType === 'greater') return value > (market.floor as number)
+      if (market.strikeType === 'greater_or_equal') return value >= (market.floor as number)
+      if (market.strikeType === 'less') return value < (market.cap as number)
+      return value >= (market.floor as number) && value <= (market.cap as number)
+    },
+  }
+}
+
+/** 26APR1817 (hour) or 26APR160100 (hour and minute), New York time. */
+function closeText(kind: StrikeKind, closeMs: number): string {
+  const at = newYorkTime(closeMs)
+  const two = (value: number) => String(value).padStart(2, '0')
+  const day = `${two(at.year % 100)}${at.monthName.slice(0, 3).toUpperCase()}${two(at.day)}`
+  return `${day}${two(at.hour)}${kind === '15M' ? two(at.minute) : ''}`
+}
+
+function readClose(kind: StrikeKind, text: string): number | undefined {
+  const parts = /^(\d\d)([A-Z]{3})(\d\d)(\d\d)(\d\d)?$/.exec(text)
+  const month = monthIndex(parts?.[2] ?? '?')
+  if (parts === null || month < 0 || (kind === '15M') !== (parts[5] !== undefined)) return undefined
+  const wall = Date.UTC(
+    2000 + Number(parts[1]),
+    month,
+    Number(parts[3]),
+    Number(parts[4]),
+    Number(parts[5] ?? 0),
+  )
+  const closeMs = fromNewYork(wall)
+  return closeMs + newYorkOffsetMs(closeMs) === wall ? closeMs : undefined
+}
+
+function uuidOf(digest: Buffer): string {
+  const hex = digest.toString('hex')
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `4${hex.slice(13, 16)}`,
+    `a${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-')
+}

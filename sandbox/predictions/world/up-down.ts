@@ -1,0 +1,246 @@
+/** The rolling Up/Down windows: when they are, how they are named, and back from every name to the window. */
+import { createHash } from 'node:crypto'
+import { type AssetSymbol, SYMBOL_NAMES, SYMBOLS } from '../../../src/core/symbol.ts'
+import { Lru } from '../../../src/kit/lru.ts'
+import { hash32 } from '../../exchanges/world/hash.ts'
+import { clockText, fromNewYork, newYorkOffsetMs, newYorkTime } from './new-york.ts'
+
+export const TENORS = ['5m', '15m', '1h', '4h', '24h'] as const
+export type Tenor = (typeof TENORS)[number]
+
+export interface UpDown {
+  readonly index: number
+  readonly symbol: AssetSymbol
+  readonly tenor: Tenor
+  readonly startMs: number
+  readonly endMs: number
+  /** When the catalogue shows it; the book opens some minutes later. */
+  readonly listedMs: number
+  readonly bookFromMs: number
+  /** When the venue settles it, faults aside. */
+  readonly resolvedMs: number
+  readonly slug: string
+  readonly question: string
+  readonly seriesSlug: string
+  readonly gammaId: string
+  readonly eventId: string
+  readonly version: 'v1' | 'v2'
+  readonly conditionId: string
+  /** Up first. Position ids for version 2. */
+  readonly tokens: readonly [string, string]
+}
+
+export interface UpDowns {
+  at(index: number): UpDown
+  bySlug(slug: string): UpDown | undefined
+  byGammaId(id: string): UpDown | undefined
+  byCondition(conditionId: string): UpDown | undefined
+  byToken(token: string): { market: UpDown; leg: 0 | 1 } | undefined
+  /** Windows of a series whose start lies in from ≤ start < to, in order. */
+  between(symbol: AssetSymbol, tenor: Tenor, fromMs: number, toMs: number): UpDown[]
+}
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+const STEP_MS = 5 * MINUTE_MS
+const ORIGIN_MS = Date.UTC(2024, 0, 1)
+const SERIES_COUNT = SYMBOLS.length * TENORS.length
+const REMEMBERED = 20_000
+
+const RECURRENCES: Record<Tenor, string> = {
+  '5m': '5m',
+  '15m': '15m',
+  '1h': 'hourly',
+  '4h': '4h',
+  '24h': 'daily',
+}
+
+export const recurrenceOf = (tenor: Tenor): string => RECURRENCES[tenor]
+export const seriesSlugOf = (symbol: AssetSymbol, tenor: Tenor): string =>
+  `${symbol.toLowerCase()}-up-or-down-${RECURRENCES[tenor]}`
+
+/** The window that contains an instant. Four-hour and daily windows follow New York clocks. */
+export function windowAt(tenor: Tenor, timeMs: number): { startMs: number; endMs: number } {
+  const fixed = tenor === '5m' ? STEP_MS : tenor === '15m' ? 15 * MINUTE_MS : tenor === '1h' ? HOUR_MS : 0
+  if (fixed > 0) {
+    const startMs = Math.floor(timeMs / fixed) * fixed
+    return { startMs, endMs: startMs + fixed }
+  }
+  const length = tenor === '4h' ? 4 * HOUR_MS : DAY_MS
+  const shift = tenor === '24h' ? DAY_MS / 2 : 0
+  const wall = timeMs + newYorkOffsetMs(timeMs)
+  const wallStart = Math.floor((wall - shift) / length) * length + shift
+  return { startMs: fromNewYork(wallStart), endMs: fromNewYork(wallStart + length) }
+}
+
+/** Inverse of the odd factor modulo 2^32. */
+const INVERSE = 0x0e8b2f51
+
+/** An invertible mix, so that ids look random and still tell their window. */
+const scramble = (value: number): number => Math.imul(value + 1, 0x9e3779b1) >>> 0
+const unscramble = (value: number): number => (Math.imul(value, INVERSE) >>> 0) - 1
+
+export function createUpDowns(options: { seed: number; v2FromMs: number }): UpDowns {
+  const { seed } = options
+  const known = new Lru<number, UpDown>({ maxEntries: REMEMBERED })
+
+  function build(index: number): UpDown | undefined {
+    if (!Number.isSafeInteger(index) || index < 0) return undefined
+    const series = index % SERIES_COUNT
+    const symbol = SYMBOLS[Math.floor(series / TENORS.length)] as AssetSymbol
+    const tenor = TENORS[series % TENORS.length] as Tenor
+    const startMs = ORIGIN_MS + Math.floor(index / SERIES_COUNT) * STEP_MS
+    const window = windowAt(tenor, startMs)
+    if (window.startMs !== startMs) return undefined
+    const slug = slugOf(symbol, tenor, startMs)
+    const version = startMs >= options.v2FromMs ? 'v2' : 'v1'
+    const names = namesOf(seed, index, slug, version)
+    const listedMs = startMs - DAY_MS + (hash32(seed, 71, index) % (390 * 60)) * 1_000 + 6 * MINUTE_MS
+    return {
+      index,
+      symbol,
+      tenor,
+      ...window,
+      listedMs,
+      bookFromMs: listedMs + 60_000 + (hash32(seed, 72, index) % 120_000),
+      resolvedMs: window.endMs + settlementDelayMs(seed, index, tenor),
+      slug,
+      question: questionOf(symbol, tenor, window),
+      seriesSlug: seriesSlugOf(symbol, tenor),
+      gammaId: String(1_000_000 + index),
+      eventId: String(100_000 + index),
+      version,
+      ...names,
+    }
+  }
+
+  const find = (index: number): UpDown | undefined => {
+    const found = known.get(index) ?? build(index)
+    if (found !== undefined) known.set(index, found)
+    return found
+  }
+  const indexOf = (symbol: AssetSymbol, tenor: Tenor, startMs: number) =>
+    Math.round((startMs - ORIGIN_MS) / STEP_MS) * SERIES_COUNT +
+    SYMBOLS.indexOf(symbol) * TENORS.length +
+    TENORS.indexOf(tenor)
+
+  return {
+    at(index) {
+      const found = find(index)
+      if (found === undefined) throw new RangeError(`no window ${index}`)
+      return found
+    },
+    bySlug(slug) {
+      const about = readSlug(slug)
+      if (about === undefined) return undefined
+      const found = find(indexOf(about.symbol, about.tenor, about.startMs))
+      return found?.slug === slug ? found : undefined
+    },
+    byGammaId: (id) => (/^\d{7,12}$/.test(id) ? find(Number(id) - 1_000_000) : undefined),
+    byCondition(conditionId) {
+      if (!/^0x[0-9a-f]{64}$/.test(conditionId)) return undefined
+      const found = [conditionId.slice(-8), conditionId.slice(-10, -2)]
+        .map((tail) => find(unscramble(Number.parseInt(tail, 16))))
+        .find((market) => market?.conditionId === conditionId)
+      return found
+    },
+    byToken(token) {
+      if (!/^\d{60,78}$/.test(token)) return undefined
+      const value = BigInt(token)
+      const tails = [
+        Math.floor(unscramble(Number(value & 0xffffffffn)) / 2),
+        unscramble(Number((value >> 8n) & 0xffffffffn)),
+      ]
+      for (const tail of tails) {
+        const market = find(tail)
+        const leg = market?.tokens.indexOf(token) ?? -1
+        if (market !== undefined && leg >= 0) return { market, leg: leg === 0 ? 0 : 1 }
+      }
+      return undefined
+    },
+    between(symbol, tenor, fromMs, toMs) {
+      const found: UpDown[] = []
+      let window = windowAt(tenor, fromMs)
+      if (window.startMs < fromMs) window = windowAt(tenor, window.endMs)
+      while (window.startMs < toMs) {
+        const market = find(indexOf(symbol, tenor, window.startMs))
+        if (market !== undefined) found.push(market)
+        window = windowAt(tenor, window.endMs)
+      }
+      return found
+    },
+  }
+}
+
+/** Version 1: unrelated numbers. Version 2: a position is its condition (31 bytes) and the outcome in one. */
+function namesOf(
+  seed: number,
+  index: number,
+  slug: string,
+  version: 'v1' | 'v2',
+): Pick<UpDown, 'conditionId' | 'tokens'> {
+  const digest = (what: string) => createHash('sha256').update(`${seed}|${what}|${slug}`).digest('hex')
+  const tail = (value: number) => scramble(value).toString(16).padStart(8, '0')
+  if (version === 'v2') {
+    const conditionId = `4${digest('condition').slice(0, 53)}${tail(index)}00`
+    const position = (outcome: number) => (BigInt(`0x${conditionId}`) + BigInt(outcome)).toString()
+    return { conditionId: `0x${conditionId}`, tokens: [position(0), position(1)] }
+  }
+  // The leading digit keeps the number at 77 digits.
+  const token = (leg: number) =>
+    BigInt(`0x4${digest(`leg${leg}`).slice(0, 55)}${tail(index * 2 + leg)}`).toString()
+  return {
+    conditionId: `0x${digest('condition').slice(0, 56)}${tail(index)}`,
+    tokens: [token(0), token(1)],
+  }
+}
+
+/** Seconds from the end to the settlement: 15 at least, 21 in the middle, now and then minutes. */
+function settlementDelayMs(seed: number, index: number, tenor: Tenor): number {
+  const part = hash32(seed, 73, index) / 4_294_967_296
+  const seconds =
+    part < 0.9 ? 15 + part * 14 : part < 0.995 ? 28 + (part - 0.9) * 300 : 120 + (part - 0.995) * 39_000
+  // The daily question reads the candle that closes a minute after noon.
+  return Math.floor(seconds * 1_000) + (tenor === '24h' ? 60_000 : 0)
+}
+
+function slugOf(symbol: AssetSymbol, tenor: Tenor, startMs: number): string {
+  const short = symbol.toLowerCase()
+  const long = symbol === 'XRP' ? 'xrp' : SYMBOL_NAMES[symbol].toLowerCase()
+  if (tenor === '5m' || tenor === '15m' || tenor === '4h')
+    return `${short}-updown-${tenor}-${startMs / 1_000}`
+  const at = newYorkTime(tenor === '24h' ? windowAt('24h', startMs).endMs : startMs)
+  const month = at.monthName.toLowerCase()
+  if (tenor === '24h') return `${long}-up-or-down-on-${month}-${at.day}-${at.year}`
+  return `${long}-up-or-down-${month}-${at.day}-${at.year}-${clockText(at, false).toLowerCase()}-et`
+}
+
+function readSlug(slug: string): { symbol: AssetSymbol; tenor: Tenor; startMs: number } | undefined {
+  const epoch = /^(btc|eth|sol|xrp)-updown-(5m|15m|4h)-(\d{9,11})$/.exec(slug)
+  if (epoch !== null)
+    return {
+      symbol: (epoch[1] as string).toUpperCase() as AssetSymbol,
+      tenor: epoch[2] as Tenor,
+      startMs: Number(epoch[3]) * 1_000,
+    }
+  const named = /^(\w+)-up-or-down-(on-)?([a-z]+)-(\d{1,2})-(\d{4})(?:-(\d{1,2})(am|pm)-et)?$/.exec(slug)
+  const symbol = SYMBOLS.find((known) => SYMBOL_NAMES[known].toLowerCase() === named?.[1])
+  if (named === null || symbol === undefined) return undefined
+  const isDaily = named[2] !== undefined
+  if (isDaily !== (named[6] === undefined)) return undefined
+  const hour = isDaily ? 12 : (Number(named[6]) % 12) + (named[7] === 'pm' ? 12 : 0)
+  const wall = Date.parse(`${named[3]} ${named[4]}, ${named[5]} UTC`) + hour * HOUR_MS
+  if (Number.isNaN(wall)) return undefined
+  const at = fromNewYork(wall)
+  return { symbol, tenor: isDaily ? '24h' : '1h', startMs: isDaily ? windowAt('24h', at - 1).startMs : at }
+}
+
+function questionOf(symbol: AssetSymbol, tenor: Tenor, window: { startMs: number; endMs: number }): string {
+  const name = SYMBOL_NAMES[symbol]
+  const [start, end] = [newYorkTime(window.startMs), newYorkTime(window.endMs)]
+  if (tenor === '24h') return `${name} Up or Down on ${end.monthName} ${end.day}?`
+  const day = `${name} Up or Down - ${start.monthName} ${start.day}`
+  if (tenor === '1h') return `${day}, ${clockText(start, false)} ET`
+  return `${day}, ${clockText(start, true)}-${clockText(end, true)} ET`
+}

@@ -1,0 +1,175 @@
+/** Everything that happens in the simulated prediction markets and on the simulated chain, put together once. */
+import type { AssetSymbol } from '../../../src/core/symbol.ts'
+import { Lru } from '../../../src/kit/lru.ts'
+import { hash32 } from '../../exchanges/world/hash.ts'
+import { createWorld } from '../../exchanges/world/world.ts'
+import { createLife, EARLY_FACTOR, type Life } from './life.ts'
+import { likelihood, type Question } from './question.ts'
+import { type Chain, createRounds, DEFAULT_PHASE_ROUNDS, type Rounds } from './rounds.ts'
+import { createStrikes, type StrikeMarket, type Strikes } from './strikes.ts'
+import { createUnderlying, type Underlying } from './underlying.ts'
+import { createUpDowns, type Tenor, type UpDown, type UpDowns } from './up-down.ts'
+
+export interface WorldOptions {
+  readonly seed: number
+  /** As given to the sandbox exchanges: their candles settle the hourly and daily questions. */
+  readonly tradesPerSecond: number
+  /** Time between book changes of the running five- and fifteen-minute markets. */
+  readonly slotMs: number
+  readonly chain: Chain
+  readonly phaseRounds?: number
+  /** Windows from this time on are of the venue's second protocol. */
+  readonly v2FromMs?: number
+}
+
+export interface PredictionWorld {
+  readonly seed: number
+  readonly price: Underlying
+  readonly upDowns: UpDowns
+  readonly strikes: Strikes
+  readonly rounds: Rounds
+  /** The first and the last price that decide a window, as the question reads them. */
+  references(market: UpDown): { start: number; end: number }
+  isUp(market: UpDown): boolean
+  lifeOf(market: UpDown): Life
+  lifeOfStrike(market: StrikeMarket): Life
+}
+
+/** All listed windows (some 1,700) and open strikes (660) at once. */
+const REMEMBERED_LIVES = 3_000
+const AFTER_END_MS = 90_000
+/** Ten minutes before the window, trading begins. */
+const EARLY_TRADE_MS = 600_000
+
+/** Slots of a tenor relative to the dense ones, and slots per reading of the likelihood. */
+const PACE: Record<Tenor, { slots: number; slotsPerStep: number }> = {
+  '5m': { slots: 1, slotsPerStep: 5 },
+  '15m': { slots: 1, slotsPerStep: 5 },
+  '1h': { slots: 5, slotsPerStep: 2 },
+  '4h': { slots: 5, slotsPerStep: 4 },
+  '24h': { slots: 10, slotsPerStep: 10 },
+}
+
+export function createPredictionWorld(options: WorldOptions): PredictionWorld {
+  const { seed, slotMs } = options
+  const price = createUnderlying(seed)
+  const exchanges = createWorld({ seed, tradesPerSecond: options.tradesPerSecond })
+  const upDowns = createUpDowns({ seed, v2FromMs: options.v2FromMs ?? Number.POSITIVE_INFINITY })
+  const strikes = createStrikes({ seed, world: price })
+  const rounds = createRounds({
+    seed,
+    world: price,
+    chain: options.chain,
+    phaseRounds: options.phaseRounds ?? DEFAULT_PHASE_ROUNDS,
+  })
+  const lives = new Lru<string, Life>({ maxEntries: REMEMBERED_LIVES })
+  const remember = (key: string, make: () => Life): Life => {
+    const known = lives.get(key)
+    if (known !== undefined) return known
+    const made = make()
+    lives.set(key, made)
+    return made
+  }
+
+  /** A close or open of a one-minute candle of the sandbox exchange, in dollars. */
+  const candle = (symbol: AssetSymbol, openMs: number, which: 'open' | 'close'): number => {
+    const { market, bars } = exchanges.of('spot', symbol)
+    return bars.at(openMs, '1m', Number.POSITIVE_INFINITY)[which] / 10 ** market.priceDecimals
+  }
+  const references: PredictionWorld['references'] = ({ symbol, tenor, startMs, endMs }) => {
+    if (tenor === '1h')
+      return { start: candle(symbol, startMs, 'open'), end: candle(symbol, endMs - 60_000, 'close') }
+    if (tenor === '24h')
+      return { start: candle(symbol, startMs, 'close'), end: candle(symbol, endMs, 'close') }
+    return { start: price.mean60E8(symbol, startMs) / 1e8, end: price.mean60E8(symbol, endMs) / 1e8 }
+  }
+  const isUp = (market: UpDown) => {
+    const { start, end } = references(market)
+    return end >= start
+  }
+  const ask = (question: Question) => (timeMs: number) => likelihood(price, question, timeMs)
+
+  return {
+    seed,
+    price,
+    upDowns,
+    strikes,
+    rounds,
+    references,
+    isUp,
+    lifeOf(market) {
+      return remember(String(market.index), () => {
+        const pace = PACE[market.tenor]
+        const { symbol, endMs } = market
+        const ownSlotMs = slotMs * pace.slots
+        const basis = market.tenor === '1h' || market.tenor === '24h' ? 'spot' : 'mean60'
+        return createLife({
+          seed,
+          stream: hash32(seed, 61, market.index) >>> 4,
+          slotMs: ownSlotMs,
+          startMs: market.startMs,
+          endMs,
+          tradeEndMs: endMs + AFTER_END_MS,
+          earlySlots: Math.floor(EARLY_TRADE_MS / (ownSlotMs * EARLY_FACTOR)),
+          slotsPerStep: pace.slotsPerStep,
+          likelihood: lazily(() => {
+            const { start, end } = references(market)
+            return ask({
+              symbol,
+              endMs,
+              basis,
+              floor: start,
+              cap: Number.POSITIVE_INFINITY,
+              isWon: end >= start,
+            })
+          }),
+          canRefine: true,
+          spreadTicks: 1,
+          patience: 1,
+          holes: 16,
+        })
+      })
+    },
+    lifeOfStrike(market) {
+      return remember(market.ticker, () => {
+        const { symbol, kind } = market.event.series
+        const { openMs, closeMs } = market.event
+        const isDense = kind === '15M'
+        const isLong = closeMs - openMs > 3_600_000
+        return createLife({
+          seed,
+          stream: market.stream,
+          slotMs: isDense ? slotMs : isLong ? slotMs * 20 : slotMs * 5,
+          startMs: openMs,
+          endMs: closeMs,
+          tradeEndMs: closeMs,
+          earlySlots: 0,
+          slotsPerStep: 5,
+          likelihood: lazily(() =>
+            ask({
+              symbol,
+              endMs: closeMs,
+              basis: 'mean60',
+              floor: market.floor ?? Number.NEGATIVE_INFINITY,
+              cap: market.cap ?? Number.POSITIVE_INFINITY,
+              isWon: strikes.isYes(market),
+            }),
+          ),
+          canRefine: false,
+          spreadTicks: isDense ? 1 : 2 + (market.stream % 4),
+          patience: isDense ? 1 : isLong ? 5 : 20,
+          holes: isDense ? 16 : 150,
+        })
+      })
+    },
+  }
+}
+
+/** A function that is made at its first call. */
+function lazily(make: () => (timeMs: number) => number): (timeMs: number) => number {
+  let made: ((timeMs: number) => number) | undefined
+  return (timeMs) => {
+    made ??= make()
+    return made(timeMs)
+  }
+}

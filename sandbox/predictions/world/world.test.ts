@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SYMBOLS } from '../../../src/core/symbol.ts'
+import { createWorld } from '../../exchanges/world/world.ts'
+import { worldPrice } from '../../exchanges/world/world-price.ts'
+import type { Life } from './life.ts'
+import { fromNewYork, newYorkTime } from './new-york.ts'
+import { STRIKES_PER_EVENT } from './strikes.ts'
+import { TENORS, windowAt } from './up-down.ts'
+import { createPredictionWorld } from './venue-world.ts'
+
+const HOUR_MS = 3_600_000
+const NOON = Date.UTC(2026, 10, 15, 12)
+const OPTIONS = { seed: 11, tradesPerSecond: 3, slotMs: 100, chain: 'polygon' } as const
+const world = createPredictionWorld(OPTIONS)
+
+const bookAt = (life: Life, slot: number) => {
+  const [bids, asks] = [new Int32Array(1_001), new Int32Array(1_001)]
+  life.fill(slot, bids, asks)
+  return { bids, asks }
+}
+
+test('the same seed gives the same markets, books, prints and rounds, whatever was asked before', () => {
+  const again = createPredictionWorld(OPTIONS)
+  const market = again.upDowns.between('ETH', '15m', NOON, NOON + HOUR_MS)[2]
+  assert.ok(market)
+  const same = world.upDowns.at(market.index)
+  for (const other of world.upDowns.between('BTC', '5m', NOON, NOON + HOUR_MS)) world.lifeOf(other)
+  assert.deepEqual(same, market)
+  assert.deepEqual(world.lifeOf(same).prints, again.lifeOf(market).prints)
+  assert.deepEqual(bookAt(world.lifeOf(same), 4_321), bookAt(again.lifeOf(market), 4_321))
+  assert.deepEqual(
+    world.rounds.between('SOL', NOON, NOON + HOUR_MS),
+    again.rounds.between('SOL', NOON, NOON + HOUR_MS),
+  )
+  const other = createPredictionWorld({ ...OPTIONS, seed: 12 })
+  assert.notEqual(other.upDowns.at(market.index).conditionId, market.conditionId)
+})
+
+test('the spot price is the one of the sandbox exchanges', () => {
+  for (const symbol of SYMBOLS)
+    for (const timeMs of [NOON, NOON + 12_345, NOON - 7 * 86_400_000 + 999])
+      assert.equal(world.price.price(symbol, timeMs), worldPrice(OPTIONS.seed, symbol, timeMs))
+})
+
+test('every name of a window leads back to it, in both protocol versions', () => {
+  const second = createPredictionWorld({ ...OPTIONS, v2FromMs: 0 })
+  for (const { upDowns } of [world, second])
+    for (const symbol of SYMBOLS)
+      for (const tenor of TENORS)
+        for (const market of upDowns.between(symbol, tenor, NOON - 24 * HOUR_MS, NOON + 2 * HOUR_MS)) {
+          assert.equal(upDowns.bySlug(market.slug), market, market.slug)
+          assert.equal(upDowns.byCondition(market.conditionId), market)
+          assert.equal(upDowns.byGammaId(market.gammaId), market)
+          assert.deepEqual(upDowns.byToken(market.tokens[0]), { market, leg: 0 })
+          assert.deepEqual(upDowns.byToken(market.tokens[1]), { market, leg: 1 })
+          assert.match(market.tokens[0], /^\d{76,78}$/)
+        }
+  const v2 = second.upDowns.between('BTC', '5m', NOON, NOON + 300_000)[0]
+  assert.equal(BigInt(v2?.tokens[1] ?? 0), BigInt(v2?.conditionId ?? 0) + 1n)
+  assert.equal(world.upDowns.byToken('1'.repeat(77)), undefined)
+  assert.equal(world.upDowns.bySlug('btc-updown-15m-1794711300'), undefined, 'not a multiple of 900')
+})
+
+test('windows follow New York clocks over the change of time, without hole or overlap', () => {
+  for (const tenor of ['4h', '24h'] as const) {
+    let window = windowAt(tenor, Date.UTC(2026, 9, 30))
+    while (window.startMs < Date.UTC(2026, 10, 4)) {
+      const next = windowAt(tenor, window.endMs)
+      assert.equal(next.startMs, window.endMs)
+      assert.equal(newYorkTime(next.startMs).hour % (tenor === '4h' ? 4 : 12), 0)
+      window = next
+    }
+  }
+  assert.equal(newYorkTime(Date.UTC(2026, 2, 8, 7)).hour, 3)
+  assert.equal(fromNewYork(Date.UTC(2026, 6, 1, 12)), Date.UTC(2026, 6, 1, 16))
+})
+
+test('winners are the sign of the reference prices, and the hourly one that of the exchange candle', () => {
+  const exchange = createWorld({ seed: OPTIONS.seed, tradesPerSecond: 3 }).of('spot', 'BTC')
+  for (const market of world.upDowns.between('BTC', '1h', NOON - 24 * HOUR_MS, NOON)) {
+    const bar = exchange.bars.at(market.startMs, '1h', Number.POSITIVE_INFINITY)
+    assert.equal(world.isUp(market), bar.close >= bar.open, market.slug)
+  }
+  for (const market of world.upDowns.between('BTC', '5m', NOON - 6 * HOUR_MS, NOON)) {
+    const mean = (endMs: number) => {
+      let sum = 0
+      for (let second = 0; second < 60; second++)
+        sum += worldPrice(OPTIONS.seed, 'BTC', endMs - second * 1_000)
+      return Math.round((sum / 60) * 1e8)
+    }
+    assert.equal(world.isUp(market), mean(market.endMs) >= mean(market.startMs), market.slug)
+  }
+})
+
+test('a price is a fair bet: near the middle of the window it foretells the winner, at the end it is the winner', () => {
+  const early: { p: number; won: boolean }[] = []
+  for (const symbol of SYMBOLS)
+    for (const market of world.upDowns.between(symbol, '5m', NOON - 12 * HOUR_MS, NOON)) {
+      const life = world.lifeOf(market)
+      const slot = Math.floor(life.slots / 2)
+      early.push({ p: (life.bid(slot) + life.ask(slot)) / 2_000, won: world.isUp(market) })
+      const late = (life.bid(life.slots) + life.ask(life.slots)) / 2_000
+      assert.ok(world.isUp(market) ? late > 0.99 : late < 0.01, market.slug)
+    }
+  const mean = (rows: { won: boolean }[]) => rows.filter((row) => row.won).length / rows.length
+  assert.ok(mean(early.filter((row) => row.p > 0.7)) > 0.7)
+  assert.ok(mean(early.filter((row) => row.p < 0.3)) < 0.3)
+  const brier = early.reduce((sum, row) => sum + (row.p - (row.won ? 1 : 0)) ** 2, 0) / early.length
+  assert.ok(brier < 0.19, `${brier}`)
+})
+
+test('the running markets change at least ten times a second and leg, with up to 50 levels a side and more', () => {
+  for (const tenor of ['5m', '15m'] as const) {
+    const market = world.upDowns.between('XRP', tenor, NOON, NOON + HOUR_MS)[1]
+    assert.ok(market)
+    const life = world.lifeOf(market)
+    let changes = 0
+    let before = bookAt(life, 0)
+    let deepest = 0
+    for (let slot = 1; slot < life.slots; slot++) {
+      const book = bookAt(life, slot)
+      for (let price = 1; price < 1_000; price++) {
+        if (book.bids[price] !== before.bids[price]) changes++
+        if (book.asks[price] !== before.asks[price]) changes++
+      }
+      before = book
+      deepest = Math.max(deepest, book.bids.filter((size) => size > 0).length)
+    }
+    const perSecond = changes / (life.slots / 10)
+    assert.ok(perSecond >= 10 && perSecond < 60, `${tenor}: ${perSecond}`)
+    assert.ok(deepest >= 40, `${deepest} levels`)
+  }
+})
+
+test('a book is never crossed, and a print takes from the best level what the book then lacks', () => {
+  const market = world.upDowns.between('SOL', '5m', NOON, NOON + HOUR_MS)[4]
+  assert.ok(market)
+  const strike = world.strikes.between(world.strikes.series[1] as never, NOON, NOON + HOUR_MS)[0]?.markets[20]
+  assert.ok(strike)
+  for (const life of [world.lifeOf(market), world.lifeOfStrike(strike)]) {
+    for (let slot = 0; slot <= life.lastSlot; slot += 7) assert.ok(life.bid(slot) < life.ask(slot))
+    assert.ok(life.prints.length > 20, `${life.prints.length} prints`)
+    for (const print of life.prints) {
+      const [before, after] = [bookAt(life, print.slot - 1), bookAt(life, print.slot)]
+      const [side, best] = print.isSell
+        ? (['bids', life.bid(print.slot - 1)] as const)
+        : (['asks', life.ask(print.slot - 1)] as const)
+      assert.equal(print.price, best)
+      assert.equal((before[side][best] as number) - print.size, after[side][best] as number)
+      assert.equal(print.timeMs, life.timeOf(print.slot))
+    }
+  }
+})
+
+test('an event of strikes has at least 40 of them, exactly one range wins, and prices fall with the strike', () => {
+  for (const series of world.strikes.series) {
+    if (series.kind === '15M') continue
+    const event = world.strikes.between(series, NOON, NOON + HOUR_MS)[0]
+    assert.ok(event)
+    assert.ok(event.markets.length >= STRIKES_PER_EVENT)
+    for (const market of event.markets)
+      assert.equal(world.strikes.market(market.ticker), market, market.ticker)
+    const wins = event.markets.filter((market) => world.strikes.isYes(market)).length
+    if (series.kind === 'range') assert.equal(wins, 1, series.ticker)
+    else {
+      const slot = 3_000
+      const mids = event.markets.map((market) => world.lifeOfStrike(market).bid(slot))
+      assert.ok((mids[0] as number) > 900 && (mids.at(-1) as number) < 100)
+      const value = world.strikes.settlement(event)
+      assert.equal(wins, event.markets.filter((market) => value > (market.floor as number)).length)
+    }
+  }
+})
+
+test('rounds count up without a hole, over a change of phase, with times that never fall', () => {
+  const short = createPredictionWorld({ ...OPTIONS, phaseRounds: 50 })
+  const rounds = short.rounds.between('BTC', NOON, NOON + HOUR_MS)
+  assert.ok(rounds.length > 100)
+  for (const [i, round] of rounds.entries()) {
+    const before = rounds[i - 1]
+    if (before === undefined) continue
+    assert.ok(round.updatedAtS >= before.updatedAtS)
+    assert.ok(round.number === before.number + 1 || (round.phase === before.phase + 1 && round.number === 1))
+    assert.deepEqual(short.rounds.round('BTC', round.phase, round.number), round)
+    assert.ok(
+      Math.abs(Number(round.answer) / 1e8 / worldPrice(OPTIONS.seed, 'BTC', round.updatedAtS * 1_000) - 1) <
+        0.001,
+    )
+  }
+  assert.ok(new Set(rounds.map((round) => round.phase)).size >= 2)
+})

@@ -1,0 +1,331 @@
+import type { TSchema } from 'typebox'
+import type { Environment } from '../core/environment.ts'
+import type { ErrorKind, Fault } from '../core/errors.ts'
+import type { History, Plan, Tier } from '../core/plan.ts'
+import type { Scope } from '../core/scope.ts'
+import type { Source } from '../core/source.ts'
+import type { Cost, Units } from './costs.ts'
+import type { Example } from './example.ts'
+import type { InputOf, Params } from './params.ts'
+
+/**
+ * The grammar of a declaration. An endpoint is a value; the router, validation, plan gates, credit charge
+ * and its wording, OpenAPI, the sources catalog and the credit table are derived from it.
+ */
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+export interface Access {
+  /** Keyless endpoints are open on purpose and cost nothing. */
+  readonly auth: 'key' | 'none'
+  /** A key limited to scopes needs this one; null: any key. */
+  readonly scope: Scope | null
+  readonly tier: Tier
+  /** Under which name `/v1/limits` tells whether the plan has it; only where plans differ. */
+  readonly feature?: string
+  /** Which history depth of the plan applies, and what happens to a range that reaches further back. */
+  readonly history?: {
+    readonly of: History
+    readonly whenOlder: 'clamp' | 'refuse'
+    /** The error of a range that begins before the plan's window. */
+    readonly refusal: 'tier_restricted' | 'plan_required'
+  }
+  /** The parameter whose value must not be finer than the plan's finest candle. */
+  readonly intervalGate?: string
+}
+
+export interface Doc {
+  readonly tag: 'market' | 'account' | 'node' | 'webhooks' | 'service'
+  readonly summary: string
+  readonly description?: string
+}
+
+export type Returns =
+  | {
+      readonly kind: 'object'
+      readonly name: string
+      readonly schema: TSchema
+      readonly status?: 200 | 201
+      /** Other statuses with a body of the same form, and when they come. */
+      readonly also?: Readonly<Record<number, string>>
+      /** The answer changes seldom: it gets an ETag, and a caller who has it already pays nothing. */
+      readonly tagged?: boolean
+    }
+  | {
+      readonly kind: 'list'
+      readonly name: string
+      readonly row: TSchema
+      readonly meta?: TSchema
+      readonly envelope?: ListEnvelope
+    }
+
+/** The JSON form of a list that does not stand in `{data, meta}`. */
+export interface ListEnvelope {
+  readonly name: string
+  readonly schema: TSchema
+  /** The parameter that takes the cursor; null where there is only one page. */
+  readonly cursor: string | null
+}
+
+/** The key's owner, as an endpoint sees it. */
+export interface Caller {
+  readonly accountId: string
+  readonly keyId: string
+  readonly keyName: string
+  readonly environment: Environment
+  readonly expiresAtMs: number | null
+  readonly plan: Plan
+}
+
+/** The caller's counters at this moment, for the account endpoints. */
+export interface CreditCount {
+  readonly used: number
+  readonly limit: number
+  readonly remaining: number
+  readonly resetsAtMs: number
+}
+
+export interface Counters {
+  /** Those of the key where it has a cap, else those of the account. */
+  readonly credits: CreditCount
+  /** Beside a key's own. */
+  readonly accountCredits: CreditCount | undefined
+  readonly rate: { second: number; minute: number }
+}
+
+/** [fromMs, toMs) or, on snapshots, [fromMs, toMs]. */
+export interface TimeRange {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly startGiven: boolean
+  readonly endGiven: boolean
+  /** The earliest instant that the plan may read. */
+  readonly earliestMs: number
+  /** A start that lies before it by no more than this is served as asked. */
+  readonly graceMs: number
+  /** Set when the plan's window moved the start. */
+  readonly clamp: { readonly originalStartMs: number } | undefined
+}
+
+export interface RunContext<Input, Services> {
+  readonly input: Input
+  /** Which parameters were given, by the caller or by the path. */
+  readonly given: ReadonlySet<string>
+  readonly services: Services
+  readonly caller: Caller
+  readonly counters: () => Counters
+  readonly nowMs: number
+  /** The asked time range after the plan's history gate; only where the endpoint has one. */
+  readonly range: TimeRange | undefined
+  /** The parameters that have no meaning for the asked source. */
+  readonly ignored: readonly string[]
+  /** Rows that the plan and the balance allow; never more than `limit`. */
+  readonly rowLimit: number
+  readonly body: unknown
+  /** How many of its heavy calls may run at once; only where the body's demand has some. */
+  readonly heavySlots: number
+  readonly dryRun: boolean
+  readonly requestId: string
+  /**
+   * Whether the caller has left, where that may be asked: what is under way may then be dropped. Undefined for a
+   * request with an idempotency key, which is finished for whoever asks again.
+   */
+  readonly isGone: (() => boolean) | undefined
+  /** The path as asked, for cursors and links. */
+  readonly path: string
+}
+
+export interface ObjectAnswer {
+  readonly kind: 'object'
+  readonly value: unknown
+  readonly status?: number
+  /** What the price depends on: rows, attempts, upstream calls. */
+  readonly units?: Units
+  readonly headers?: readonly (readonly [string, string])[]
+  /** The answer changes seldom: it gets an ETag, and a caller who has it already pays nothing. */
+  readonly cacheable?: boolean
+}
+
+/** An answer whose JSON text is ready. Parts are written one after another and never joined. */
+export interface TextAnswer {
+  readonly kind: 'text'
+  readonly text: string | Buffer | readonly Buffer[]
+  readonly contentType: string
+  readonly status?: number
+  readonly units?: Units
+  readonly headers?: readonly (readonly [string, string])[]
+}
+
+/**
+ * A page of rows whose JSON texts are ready. An endpoint that keeps such an answer and gives it again spares
+ * the rendering too: what was rendered from an answer is remembered with it.
+ */
+export interface ListAnswer {
+  readonly kind: 'list'
+  /** Row texts, joined by `ROW_SEPARATOR`; as bytes where they were read as such. */
+  readonly rows: string | readonly Buffer[]
+  readonly count: number
+  readonly hasMore: boolean
+  readonly nextCursor: string | null
+  /** The meta fields beside count, returned, has_more and next_cursor. */
+  readonly meta: Readonly<Record<string, unknown>>
+  /** Nothing can change this page any more. */
+  readonly sealed: boolean
+  readonly clamped: boolean
+  readonly coverageComplete: boolean
+  /** What stands before and after the rows in JSON, where that is not `{data, meta}`. */
+  readonly wrap?: { readonly head: string; readonly tail: string }
+  /**
+   * Whether this very answer may be given again for the same query and plan, without asking anybody. Only
+   * sealed pages have it.
+   */
+  readonly isCurrent?: (nowMs: number) => boolean
+}
+
+export type Answer = ObjectAnswer | TextAnswer | ListAnswer
+
+export interface Alias {
+  readonly method: Method
+  readonly path: string
+  /** Parameters that the path fixes. */
+  readonly bound: Readonly<Record<string, string | number | boolean>>
+  /** Text of its own where the path says something else than the endpoint does. */
+  readonly summary?: string
+  /** Parameters that this path reads in another way. */
+  readonly params?: Params
+}
+
+/** A JSON body. The schema documents it and, where the endpoint does not read it itself, checks it. */
+/** What a body may have where its endpoint does not say more. */
+export const MAX_BODY_BYTES = 65_536
+
+export interface Body<Services> {
+  readonly name: string
+  readonly schema: TSchema
+  readonly example: Example<object>
+  /**
+   * More than other bodies may have, as far as the plan needs it. Integers that a double cannot hold arrive as
+   * decimal text instead of being rounded.
+   */
+  readonly maxBytes?: (plan: Plan) => number
+  /**
+   * The endpoint reads the bytes itself, as they came: nothing is parsed or checked before. A promise where that
+   * takes more than a moment.
+   */
+  readonly read?: (bytes: Buffer, services: Services) => unknown
+  /**
+   * For a body that does not fit its schema: what else is wrong with those members that have the right form, so
+   * that one answer lists all of it.
+   */
+  readonly otherFaults?: (value: object, services: Services, plan: Plan) => Promise<readonly Fault[]>
+}
+
+/** What a body asks for, known before anything is run. */
+export interface Demand {
+  /** Requests that it counts for the rate limit; a rate that cannot take them all refuses the whole. */
+  readonly requests: number
+  /** The least that its answer costs; a balance that cannot pay it refuses the whole. */
+  readonly units: Units
+  /** Calls of which an account may have only so many in flight. */
+  readonly heavyCalls: number
+}
+
+export interface Endpoint<Services, P extends Params = Params> {
+  readonly method: Method
+  readonly path: string
+  readonly doc: Doc
+  readonly access: Access
+  readonly params: P
+  readonly body?: Body<Services>
+  /** Where one body may be worth several requests. */
+  readonly demand?: (body: unknown) => Demand
+  readonly cost: Cost
+  readonly returns: Returns
+  /** Errors beyond those that every endpoint of its kind can answer with. */
+  readonly errors: readonly ErrorKind[]
+  readonly aliases: readonly Alias[]
+  /** The only source that an endpoint without a source parameter serves. */
+  readonly onlySource?: Source
+  /** The code of a rate limit here, where the contract names another one. */
+  readonly rateLimitError: 'rate_limited' | 'rate_limit_exceeded'
+  readonly run: (context: RunContext<InputOf<P>, Services>) => Answer | Promise<Answer>
+}
+
+/** An endpoint whose parameters are not known to the one who holds it. */
+export type AnyEndpoint<Services> = Omit<Endpoint<Services>, 'run'> & {
+  readonly run: (context: RunContext<never, Services>) => Answer | Promise<Answer>
+}
+
+type Declaration<Services, P extends Params> = {
+  path: `${Method} /${string}`
+  doc: Doc
+  access?: Partial<Access>
+  params?: P
+  body?: Body<Services>
+  demand?: (body: unknown) => Demand
+  cost: Cost
+  returns: Returns
+  errors?: readonly ErrorKind[]
+  aliases?: readonly Alias[]
+  onlySource?: Source
+  rateLimitError?: Endpoint<Services, P>['rateLimitError']
+  run: Endpoint<Services, P>['run']
+}
+
+/** `const endpoint = endpointFor<Services>()` once; then every file declares one. */
+export function endpointFor<Services>() {
+  return function endpoint<const P extends Params = Record<never, never>>(
+    spec: Declaration<Services, P>,
+  ): Endpoint<Services, P> {
+    const [method, path] = spec.path.split(' ') as [Method, string]
+    return {
+      method,
+      path,
+      doc: spec.doc,
+      access: { auth: 'key', scope: null, tier: 'free', ...spec.access },
+      params: (spec.params ?? {}) as P,
+      ...(spec.body ? { body: spec.body } : {}),
+      ...(spec.demand ? { demand: spec.demand } : {}),
+      cost: spec.cost,
+      returns: spec.returns,
+      errors: spec.errors ?? [],
+      aliases: spec.aliases ?? [],
+      ...(spec.onlySource ? { onlySource: spec.onlySource } : {}),
+      rateLimitError: spec.rateLimitError ?? 'rate_limited',
+      run: spec.run,
+    }
+  }
+}
+
+/** Another path to the same endpoint, with some parameters fixed. */
+export function at(
+  path: `${Method} /${string}`,
+  bound: Alias['bound'] = {},
+  summary?: string,
+  params?: Params,
+): Alias {
+  const [method, rest] = path.split(' ') as [Method, string]
+  return { method, path: rest, bound, ...(summary ? { summary } : {}), ...(params ? { params } : {}) }
+}
+
+export function list(name: string, row: TSchema, meta?: TSchema): Returns {
+  return { kind: 'list', name, row, ...(meta ? { meta } : {}) }
+}
+
+/** A list in an envelope of its own: `{…, items: [row…], …}`. */
+export function wrappedList(name: string, row: TSchema, envelope: ListEnvelope): Returns {
+  return { kind: 'list', name, row, envelope }
+}
+
+/** The answer carries an ETag. */
+export function tagged(returns: Returns): Returns {
+  return returns.kind === 'object' ? { ...returns, tagged: true } : returns
+}
+
+export function object(
+  name: string,
+  schema: TSchema,
+  status: 200 | 201 = 200,
+  also?: Readonly<Record<number, string>>,
+): Returns {
+  return { kind: 'object', name, schema, status, ...(also ? { also } : {}) }
+}

@@ -1,0 +1,271 @@
+import type { ErrorKind } from '../core/errors.ts'
+import type { Interval } from '../core/interval.ts'
+import type { Tier } from '../core/plan.ts'
+import type { Source, SourceName } from '../core/source.ts'
+import { SYMBOLS } from '../core/symbol.ts'
+import { parseTime } from '../core/time.ts'
+import type { Example } from './example.ts'
+
+/** A parameter is a value: how it is read, what is refused and how it is documented. */
+export interface Param<T = unknown> {
+  readonly kind: 'text' | 'symbol' | 'source' | 'interval' | 'time' | 'integer' | 'number' | 'flag' | 'choice'
+  readonly description: string
+  /** JSON Schema for the OpenAPI document. */
+  readonly schema: Readonly<Record<string, unknown>>
+  /** Only a value that works on a running sandbox: pages that let people try requests fill it in. */
+  readonly example?: Example<string | number | boolean>
+  readonly required: boolean
+  readonly fallback: T | undefined
+  /** The code of a missing or wrong value. */
+  readonly fault: ErrorKind
+  /** The lowest tier that may use it, where that is above the endpoint's own. */
+  readonly tier: Tier | undefined
+  /** The sources it has a meaning for; elsewhere it is ignored and listed in `meta.ignored`. */
+  readonly sources: readonly Source[] | undefined
+  readonly allowed: readonly string[] | undefined
+  readonly read: (text: string) => T | Refusal
+}
+
+/** Why a text was not taken. */
+export class Refusal {
+  readonly message: string
+  readonly allowed: readonly (string | number)[] | undefined
+  /** A word that a program can tell the faults of one parameter apart by. */
+  readonly reason: string | undefined
+  constructor(message: string, allowed?: readonly (string | number)[], reason?: string) {
+    this.message = message
+    this.allowed = allowed
+    this.reason = reason
+  }
+}
+
+export type Params = Readonly<Record<string, Param>>
+export type InputOf<P extends Params> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never }
+
+function param<T>(spec: Partial<Param<T>> & Pick<Param<T>, 'kind' | 'description' | 'schema' | 'read'>) {
+  return {
+    required: true,
+    fallback: undefined,
+    fault: 'invalid_param',
+    tier: undefined,
+    sources: undefined,
+    allowed: undefined,
+    ...spec,
+  } as Param<T>
+}
+
+/** The parameter may be left out. */
+export function optional<T>(inner: Param<T>): Param<T | undefined> {
+  return { ...inner, required: false }
+}
+
+/** The parameter may be left out and then has this value. */
+export function withDefault<T>(inner: Param<T>, fallback: T): Param<T> {
+  return { ...inner, required: false, fallback, schema: { ...inner.schema, default: fallback } }
+}
+
+/** The parameter needs a higher tier than its endpoint. */
+export function needsTier<T>(tier: Tier, inner: Param<T>): Param<T> {
+  return { ...inner, tier }
+}
+
+/** The parameter has a meaning for these sources only. */
+export function onlyFor<T>(sources: readonly Source[], inner: Param<T>): Param<T> {
+  return { ...inner, sources }
+}
+
+/** A value to try the parameter with. */
+export function withExample<T>(example: Example<string | number | boolean>, inner: Param<T>): Param<T> {
+  return { ...inner, example }
+}
+
+export function described<T>(description: string, inner: Param<T>): Param<T> {
+  return { ...inner, description }
+}
+
+export function choice<const A extends readonly string[]>(
+  description: string,
+  allowed: A,
+  options: { kind?: Param['kind']; fault?: ErrorKind } = {},
+): Param<A[number]> {
+  return param<A[number]>({
+    kind: options.kind ?? 'choice',
+    description,
+    allowed,
+    fault: options.fault ?? 'invalid_param',
+    schema: { type: 'string', enum: [...allowed] },
+    read: (text) =>
+      allowed.includes(text) ? text : new Refusal(`must be one of ${allowed.join(', ')}`, allowed),
+  })
+}
+
+/** BTC, ETH, SOL or XRP in any case; with `orIdentifier` also the text of a market identifier. */
+export function symbol(options: { orIdentifier?: string } = {}): Param<string> {
+  const allowed: readonly string[] = SYMBOLS
+  const identifier = options.orIdentifier
+  return param<string>({
+    kind: 'symbol',
+    description: identifier ? `Asset symbol in any case, or ${identifier}.` : 'Asset symbol, in any case.',
+    allowed,
+    fault: 'invalid_symbol',
+    schema: identifier
+      ? { type: 'string', minLength: 1, maxLength: 200, examples: [...allowed] }
+      : { type: 'string', enum: [...allowed] },
+    example: 'BTC',
+    read: (text) => {
+      const upper = text.toUpperCase()
+      if (allowed.includes(upper)) return upper
+      // Every identifier of every venue is longer than a ticker or carries a mark that a ticker has not.
+      if (identifier && /^[A-Za-z0-9._-]{2,200}$/.test(text) && /[-._]|^0x|\d{6}/.test(text)) return text
+      return new Refusal(
+        `must be one of ${allowed.join(', ')}${identifier ? ` or ${identifier}` : ''}`,
+        allowed,
+      )
+    },
+  })
+}
+
+export function source<const A extends readonly SourceName[]>(...allowed: A): Param<A[number]> {
+  return choice('Venue that the rows come from.', allowed, { kind: 'source', fault: 'invalid_source' })
+}
+
+export function interval<const A extends readonly Interval[]>(
+  allowed: A,
+  description = 'Length of a bar.',
+): Param<A[number]> {
+  return choice(description, allowed, {
+    kind: 'interval',
+    fault: 'invalid_interval',
+  })
+}
+
+export function time(description: string): Param<number> {
+  return param<number>({
+    kind: 'time',
+    description: `${description} ISO 8601 with \`Z\` or an offset, a date alone (midnight UTC), or epoch seconds or milliseconds.`,
+    schema: { type: 'string' },
+    read: (text) =>
+      parseTime(text) ??
+      new Refusal('must be an ISO 8601 time with Z or an offset, a date, or epoch seconds or milliseconds'),
+  })
+}
+
+/** `start` inclusive; `end` as told. */
+export function timeRange(end: 'exclusive' | 'inclusive') {
+  return {
+    start: optional(time("First instant, inclusive. Left out: the start of the plan's window.")),
+    end: optional(time(`Last instant, ${end}. Left out: now.`)),
+  }
+}
+
+export function integer(description: string, bounds: { min: number; max: number }): Param<number> {
+  const { min, max } = bounds
+  return param<number>({
+    kind: 'integer',
+    description,
+    schema: { type: 'integer', minimum: min, maximum: max },
+    read: (text) => {
+      const value = /^[+-]?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+      return value >= min && value <= max
+        ? value
+        : new Refusal(`must be a whole number from ${min} to ${max}`)
+    },
+  })
+}
+
+export function number(description: string, bounds: { min: number; max: number }): Param<number> {
+  const { min, max } = bounds
+  return param<number>({
+    kind: 'number',
+    description,
+    schema: { type: 'number', minimum: min, maximum: max },
+    read: (text) => {
+      const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN
+      return value >= min && value <= max ? value : new Refusal(`must be a number from ${min} to ${max}`)
+    },
+  })
+}
+
+const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+  ['1', true],
+  ['0', false],
+  ['yes', true],
+  ['no', false],
+])
+
+/** The words of a boolean in a query, in any case: clients write `True`, `1` or `yes`. */
+export function readBoolean(text: string): boolean | Refusal {
+  const value = BOOLEAN_WORDS.get(text.toLowerCase())
+  if (value !== undefined) return value
+  const words = [...BOOLEAN_WORDS.keys()]
+  return new Refusal(`must be one of ${words.join(', ')}`, words)
+}
+
+/** True or false; `?flag=false` is false. */
+export function bool(description: string): Param<boolean> {
+  return param<boolean>({
+    kind: 'flag',
+    description,
+    schema: { type: 'boolean' },
+    read: readBoolean,
+  })
+}
+
+/** False unless it is asked for. */
+export function flag(description: string): Param<boolean> {
+  return withDefault(bool(description), false)
+}
+
+export function text(
+  description: string,
+  options: { pattern: RegExp; expected: string; example?: Example<string>; fault?: ErrorKind },
+): Param<string> {
+  return param<string>({
+    kind: 'text',
+    description,
+    fault: options.fault ?? 'invalid_param',
+    schema: { type: 'string', pattern: options.pattern.source },
+    ...(options.example === undefined ? {} : { example: options.example }),
+    read: (value) => (options.pattern.test(value) ? value : new Refusal(`must be ${options.expected}`)),
+  })
+}
+
+/** Text that a function of its own reads. */
+export function readBy<T>(
+  description: string,
+  options: {
+    schema: Readonly<Record<string, unknown>>
+    example?: Example<string>
+    read: (text: string) => T | Refusal
+  },
+): Param<T> {
+  return param<T>({ kind: 'text', description, ...options })
+}
+
+/** Row order. Left out: chronological when `start` is given, newest first otherwise. */
+export function order(): Param<'asc' | 'desc' | undefined> {
+  return optional(
+    choice('Row order. Left out: chronological when `start` is given, newest first otherwise.', [
+      'asc',
+      'desc',
+    ] as const),
+  )
+}
+
+/** Page size and cursor. */
+export function page(bounds: { default: number; max: number }) {
+  return {
+    limit: withDefault(
+      integer("Rows per page. The plan's row cap may cut it.", { min: 1, max: bounds.max }),
+      bounds.default,
+    ),
+    after: optional(
+      text('Cursor from `meta.next_cursor` of the page before.', {
+        pattern: /^[A-Za-z0-9_-]{1,600}$/,
+        expected: 'a cursor from meta.next_cursor',
+      }),
+    ),
+  }
+}
