@@ -1,5 +1,5 @@
 import { SYMBOLS } from '../src/core/symbol.ts'
-import { feedOf, trackedFeeds } from '../src/ingest/plans.ts'
+import { feedOf, trackedFeeds } from '../src/ingest/shared/feeds.ts'
 import { systemClock } from '../src/kit/clock.ts'
 import { openSqliteEnvironment } from '../src/store/sqlite/environment.ts'
 import { VENUES } from '../src/venues/list.ts'

@@ -26,7 +26,7 @@ await builtSite(createLogger({ level: 'silent' }))
  * share it: most of their time they wait, so there is one more than there are cores.
  */
 const ALONE =
-  /^(src\/ingest\/(determinism|kill|faults|predictions-faults[a-z-]*)|test\/e2e\/(market-coverage|first-start)|test\/dashboard\/browser)\.test\.ts$/
+  /^(src\/ingest\/(exchange\/(determinism|kill|faults)|(prediction|oracle)\/faults[a-z-]*)|test\/e2e\/(market-coverage|first-start)|test\/dashboard\/browser)\.test\.ts$/
 
 const phases = [
   { files: files.filter((file) => !ALONE.test(file)), concurrency: availableParallelism() + 1 },

@@ -1,6 +1,6 @@
 /** A venue and its recorder from settings that can be sent to a thread. */
 import { chooseRecorder } from '../ingest/choose-recorder.ts'
-import type { Recorder } from '../ingest/recorder.ts'
+import type { Recorder } from '../ingest/shared/recorder.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'

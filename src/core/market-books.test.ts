@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { applyDiff, diffBooks } from './book-diff.ts'
-import { createLevelBook, type MicroLevel } from './level-book.ts'
+import { applyDiff, diffBooks } from './book-delta.ts'
 import { composeUpDown, composeYesNo } from './market-snapshot.ts'
 import { microOf, microText, middleText } from './micro.ts'
+import { createLevelBook, type MicroLevel } from './order-book.ts'
 import { encodeSnapshot } from './rows/snapshot.ts'
 
 const level = (price: string, size: string): MicroLevel => [microOf(price) ?? -1, microOf(size) ?? -1]

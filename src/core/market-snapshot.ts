@@ -2,9 +2,10 @@
  * From the kept books of a prediction market to its snapshot row, with every level. Both books must be live: a hole
  * is better than a wrong book, so the caller writes nothing while one is stale.
  */
-import type { LevelBook } from './level-book.ts'
-import { midOf } from './market-bars.ts'
+
+import { midOf } from './market-candles.ts'
 import { complement, microOf, microText, middleText } from './micro.ts'
+import type { LevelBook } from './order-book.ts'
 import type { PredmktASnapshotInput, PredmktBSnapshotInput } from './rows/snapshot.ts'
 
 export interface UpDownState {

@@ -4,10 +4,10 @@ import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import type { RecordingPlan } from '../venues/plan.ts'
 import type { Venue } from '../venues/venue.ts'
-import { recordExchange } from './record-exchange.ts'
-import { recordOracle } from './record-oracle.ts'
-import { recordPredictions } from './record-predictions.ts'
-import type { Recorder } from './recorder.ts'
+import { recordExchange } from './exchange/record-exchange.ts'
+import { recordOracle } from './oracle/record-oracle.ts'
+import { recordPredictions } from './prediction/record-predictions.ts'
+import type { Recorder } from './shared/recorder.ts'
 
 export function chooseRecorder(
   plan: RecordingPlan,

@@ -4,7 +4,7 @@ import { type Recording, startRecording, startWorld } from '../../test/ingest/re
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import type { CoverageStore } from '../store/coverage.ts'
-import type { Recorder, RecorderStatus } from './recorder.ts'
+import type { Recorder, RecorderStatus } from './shared/recorder.ts'
 import { supervise } from './supervise.ts'
 
 const log = createLogger({ level: 'silent' })

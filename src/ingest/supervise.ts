@@ -2,7 +2,7 @@
  * Keeps recorders running.
  *
  * A recorder (`recorder.ts`) records one venue: `run(signal)` until the signal, `status()` at any time. The three
- * exchanges share one recorder, `record-exchange.ts`, which reads what to do from a plan (`plans.ts`); a venue of
+ * exchanges share one recorder, `exchange/record-exchange.ts`, which reads what to do from a plan (`shared/feeds.ts`); a venue of
  * another kind brings a recorder of its own and nothing here changes. The way of an observation in an exchange:
  *
  *   venue.live ──▶ run-live ──▶ record-symbol ──┬─▶ close-minutes ──▶ roll-up ──▶ candles 1m … 1d
@@ -31,7 +31,7 @@ import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { CoverageStore } from '../store/coverage.ts'
-import type { Recorder, RecorderStatus } from './recorder.ts'
+import type { Recorder, RecorderStatus } from './shared/recorder.ts'
 
 const RESTART = { baseMs: 1_000, capMs: 60_000 }
 const STEADY_AFTER_MS = 60_000

@@ -3,7 +3,7 @@
  * steps the first backfill takes, the most wanted first. A venue's plan stands in its folder; the recorders read it.
  */
 import type { CandleInterval } from '../core/interval.ts'
-import type { VolumeUnit } from '../core/market-bars.ts'
+import type { VolumeUnit } from '../core/market-candles.ts'
 import type { MarketType } from '../core/rows/market.ts'
 import type { Source } from '../core/source.ts'
 import type { Dataset } from './channel.ts'

@@ -3,7 +3,7 @@
 import type { TrueBook, TrueMarket, Truth } from '../../sandbox/predictions/truth.ts'
 import type { Feed } from '../../src/core/feed.ts'
 import { INTERVAL_MS, storedInterval } from '../../src/core/interval.ts'
-import { answerText, buildOracleBars } from '../../src/core/oracle-bars.ts'
+import { answerText, buildOracleBars } from '../../src/core/oracle-candles.ts'
 import type { CandleRow } from '../../src/core/rows/candle.ts'
 import type { MarketRow, MarketType } from '../../src/core/rows/market.ts'
 import type { SnapshotRow } from '../../src/core/rows/snapshot.ts'

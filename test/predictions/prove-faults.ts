@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { TrueMarket } from '../../sandbox/predictions/truth.ts'
-import { feedOf } from '../../src/ingest/plans.ts'
+import { feedOf } from '../../src/ingest/shared/feeds.ts'
 import { compareCatalogue } from './compare.ts'
 import {
   type FaultCase,

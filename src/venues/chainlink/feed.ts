@@ -6,7 +6,7 @@
  *
  * An answer that goes back in rounds or in time is never emitted, whoever agrees on it.
  */
-import { mayFollow } from '../../core/oracle-bars.ts'
+import { mayFollow } from '../../core/oracle-candles.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'

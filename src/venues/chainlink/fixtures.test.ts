@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { absent, recordedFiles, recordedJson, recordedRows } from '../../../test/predictions/recordings.ts'
 import { decimal, decimalText, round } from '../../core/decimal.ts'
-import { answerText, buildOracleBars, type OpenRule, type OracleUpdate } from '../../core/oracle-bars.ts'
+import { answerText, buildOracleBars, type OpenRule, type OracleUpdate } from '../../core/oracle-candles.ts'
 import { createReferenceReader } from '../polymarket/reference-feed.ts'
 import { type Call, decodeMulticall, decodeRound, encodeMulticall, phaseOf, roundOf, word } from './abi.ts'
 

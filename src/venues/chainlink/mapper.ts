@@ -1,5 +1,5 @@
 /** A round in the service's words. */
-import { answerText } from '../../core/oracle-bars.ts'
+import { answerText } from '../../core/oracle-candles.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { OracleRoundObservation } from '../observation.ts'
 import type { Round } from './abi.ts'

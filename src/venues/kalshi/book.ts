@@ -5,8 +5,9 @@
  *
  * The venue has bids only, on both sides; the no bids are kept as yes asks at 1 − p. Deltas are signed changes.
  */
-import { createLevelBook, type MicroLevel } from '../../core/level-book.ts'
+
 import { microOf, microText, probabilityOf } from '../../core/micro.ts'
+import { createLevelBook, type MicroLevel } from '../../core/order-book.ts'
 import { MAX_LEVELS } from '../../core/rows/book.ts'
 import type {
   BookChangeObservation,

@@ -9,7 +9,7 @@ import {
   hear,
   startLoopback,
 } from '../../../test/predictions/loopback.ts'
-import { proveToldAnew } from '../../../test/predictions/told-anew.ts'
+import { proveToldAnew } from '../../../test/predictions/prove-markets-sent.ts'
 import type { Channel } from '../channel.ts'
 import { createKalshi } from './venue.ts'
 

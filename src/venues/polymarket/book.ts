@@ -10,8 +10,9 @@
  * While it is not live, changes are kept aside: a REST book that is newer than the last applied frame is taken and
  * the changes since then are applied to it.
  */
-import { type BookLevels, createLevelBook, type LevelBook, type MicroLevel } from '../../core/level-book.ts'
+
 import { MICRO, microOf, microText, probabilityOf } from '../../core/micro.ts'
+import { type BookLevels, createLevelBook, type LevelBook, type MicroLevel } from '../../core/order-book.ts'
 import { MAX_LEVELS } from '../../core/rows/book.ts'
 import type {
   BookChangeObservation,

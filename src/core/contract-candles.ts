@@ -1,0 +1,54 @@
+/**
+ * UTC bars of a yes/no contract from the venue's finer bars. A finer bar with trades gives its own prices; one
+ * without gives the middle of its closing quotes. Days are made of minutes or hours, never of the venue's days,
+ * which end at midnight in New York.
+ */
+import { add, decimal, decimalText, ZERO } from './decimal.ts'
+import { barStart, type CandleInterval } from './interval.ts'
+import type { Prices } from './join-prices.ts'
+import { type MarketBar, pricesOf } from './market-candles.ts'
+import { MICRO, microOf, middleText } from './micro.ts'
+
+export interface ContractBar {
+  readonly openTimeMs: number
+  /** Null without a trade. */
+  readonly price: Prices | null
+  /** Closing quotes; null where the venue gives none. */
+  readonly yesBid: string | null
+  readonly yesAsk: string | null
+  readonly volume: string
+}
+
+export function buildContractBars(options: {
+  interval: CandleInterval
+  finer: readonly ContractBar[]
+}): MarketBar[] {
+  const groups = Map.groupBy(
+    options.finer.toSorted((a, b) => a.openTimeMs - b.openTimeMs),
+    (bar) => barStart(bar.openTimeMs, options.interval),
+  )
+  return [...groups].flatMap(([openTimeMs, group]): MarketBar[] => {
+    const traded = group.flatMap((bar) => (bar.price === null ? [] : [bar.price]))
+    const mids = group.flatMap((bar) => quoteMid(bar) ?? [])
+    const volume = decimalText(group.reduce((sum, bar) => add(sum, decimal(bar.volume)), ZERO))
+    const first = traded[0]
+    if (first !== undefined) {
+      const range = pricesOf(traded.flatMap((price) => [price.open, price.high, price.low, price.close]))
+      if (range === null) return []
+      const close = decimalText(decimal(traded.at(-1)?.close ?? first.close))
+      return [{ openTimeMs, ...range, close, volume, basis: 'trade' as const, samples: traded.length }]
+    }
+    const prices = pricesOf(mids)
+    return prices === null
+      ? []
+      : [{ openTimeMs, ...prices, volume, basis: 'mid' as const, samples: mids.length }]
+  })
+}
+
+/** An empty side is quoted as 0 or 1, which is no price. */
+function quoteMid(bar: ContractBar): string | null {
+  const bid = bar.yesBid === null ? undefined : microOf(bar.yesBid)
+  const ask = bar.yesAsk === null ? undefined : microOf(bar.yesAsk)
+  if (bid === undefined || ask === undefined || bid <= 0 || ask >= MICRO || bid >= ask) return null
+  return middleText(bid, ask)
+}

@@ -1,0 +1,75 @@
+/** Bars from the venue's own list of aggregate trades, and what of the time they do not stand for. */
+import type { AggregateTradeObservation } from '../../venues/observation.ts'
+import type { TimeRange } from '../../venues/venue.ts'
+import { judgeTrade } from '../shared/check-trade.ts'
+import { createBarBuilder, type TradeFact } from './build-candles.ts'
+import type { Bar } from './candle.ts'
+import type { SymbolParts } from './symbol-parts.ts'
+
+export interface TradeBars {
+  /** Bars that are complete. */
+  readonly bars: readonly Bar[]
+  /** The answer reaches so far, in whole bars. */
+  readonly wholeMs: number
+  /** What the venue no longer has. */
+  readonly missing: readonly TimeRange[]
+  /** Bars in which a number is left out or a trade makes no sense; another answer may have them. Ascending. */
+  readonly broken: readonly TimeRange[]
+}
+
+export function factOf(trade: AggregateTradeObservation): TradeFact {
+  return {
+    timeMs: trade.venueTimeMs,
+    price: trade.price,
+    size: trade.size,
+    side: trade.side,
+    fills: trade.lastTradeId - trade.firstTradeId + 1,
+  }
+}
+
+export async function tradeBars(
+  parts: SymbolParts,
+  range: TimeRange,
+  lengthMs: number,
+  isUrgent = false,
+): Promise<TradeBars> {
+  const { symbol, venue, signal, writer, counts } = parts
+  const builder = createBarBuilder({ lengthMs })
+  const missing: TimeRange[] = []
+  const broken = new Set<number>()
+  let settledMs = range.fromMs
+  let last: AggregateTradeObservation | undefined
+
+  const startOf = (timeMs: number) => Math.floor(timeMs / lengthMs) * lengthMs
+  const breakBars = (fromMs: number, toMs: number) => {
+    for (let at = startOf(fromMs); at <= toMs; at += lengthMs) broken.add(at)
+  }
+
+  function add(trade: AggregateTradeObservation): void {
+    if (last !== undefined && trade.id <= last.id) return
+    if (last !== undefined && trade.id > last.id + 1) breakBars(last.venueTimeMs, trade.venueTimeMs)
+    last = trade
+    if (trade.venueTimeMs < range.fromMs || trade.venueTimeMs >= range.toMs) return
+    const verdict = judgeTrade(trade)
+    if (verdict === 'empty') counts.emptyTrades += 1
+    else if (verdict === 'bad') breakBars(trade.venueTimeMs, trade.venueTimeMs)
+    else builder.add(factOf(trade))
+  }
+
+  const request = { dataset: 'aggregate_trades', symbol, range, isUrgent } as const
+  for await (const page of venue.history(request, { signal })) {
+    for (const row of page.observations) if (row.kind === 'aggregate_trade') add(row)
+    for (const lost of page.missing) missing.push(lost.range)
+    settledMs = Math.max(settledMs, page.covered?.toMs ?? 0, ...page.missing.map((lost) => lost.range.toMs))
+    await writer.ready()
+  }
+  const wholeMs = startOf(settledMs)
+  const isLost = (openMs: number) =>
+    broken.has(openMs) || missing.some((lost) => lost.fromMs < openMs + lengthMs && lost.toMs > openMs)
+  return {
+    bars: builder.take(wholeMs).filter((bar) => !isLost(bar.openMs)),
+    wholeMs,
+    missing,
+    broken: [...broken].sort((a, b) => a - b).map((fromMs) => ({ fromMs, toMs: fromMs + lengthMs })),
+  }
+}

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { csvRows, recordedTrades, withoutFixtures } from '../../../test/venues/fixtures.ts'
+import { type Decimal, decimal, decimalText, subtract } from '../../core/decimal.ts'
+import { createBarBuilder, type TradeFact } from './build-candles.ts'
+import { flowOf } from './build-flow.ts'
+import type { Bar } from './candle.ts'
+import { createRollUp } from './roll-up-candles.ts'
+
+const MINUTE_MS = 60_000
+const FIVE_MS = 5 * MINUTE_MS
+/** The first of the two recorded bars that are whole. */
+const FIRST_MS = 1_723_161_300_000
+const skip = withoutFixtures('binance-spot')
+const about = { source: 'cexa', symbol: 'BTC', instrument: 'BTCUSDT' } as const
+const TRADES = 'btcusdt-trade-stream-20240808T235413Z-20240809T000504Z.csv'
+const KLINES = 'btcusdt-klines-5m-20240808-20240809.csv'
+const plain = (text: string) => decimalText(decimal(text))
+
+const trade = (timeMs: number, price: string, size: string, side: 'buy' | 'sell' = 'buy'): TradeFact => ({
+  ...{ timeMs, price, size, side, fills: 1 },
+})
+const text = (bar: Bar | undefined) =>
+  bar === undefined
+    ? undefined
+    : [bar.open, bar.high, bar.low, bar.close, decimalText(bar.volume), bar.count, bar.buys, bar.sells].join(
+        ' ',
+      )
+
+function recordedFacts(): TradeFact[] {
+  return recordedTrades('binance-spot', TRADES, about).map((row) =>
+    trade(row.venueTimeMs, row.price, row.size, row.side),
+  )
+}
+
+function figures(bar: Bar): string[] {
+  const exact = [bar.volume, bar.quote, bar.buyVolume, bar.buyQuote].map((value) =>
+    value === null ? 'unknown' : decimalText(value),
+  )
+  return [...[bar.open, bar.high, bar.low, bar.close].map(plain), ...exact, String(bar.count)]
+}
+
+test('recorded trades become the published klines, to the last digit, directly and rolled up from minutes', {
+  skip,
+}, () => {
+  const minutes = createBarBuilder({ lengthMs: MINUTE_MS })
+  const direct = createBarBuilder({ lengthMs: FIVE_MS })
+  const facts = recordedFacts()
+  for (const fact of facts) {
+    assert.ok(minutes.add(fact))
+    assert.ok(direct.add(fact))
+  }
+  const firstMs = FIRST_MS
+  const rollUp = createRollUp({ intervals: ['5m'], fromMs: firstMs })
+  minutes.take(firstMs)
+  const rolled = rollUp.advance(minutes.take(firstMs + 2 * FIVE_MS), firstMs + 2 * FIVE_MS)
+  const published = csvRows('binance-spot', KLINES).map((row) => Object.values(row))
+  for (const [index, openMs] of [firstMs, firstMs + FIVE_MS].entries()) {
+    const row = published.find((cells) => Number(cells[0]) === openMs) ?? []
+    const [, open, high, low, close, volume, , quote, count, buyVolume, buyQuote] = row
+    const wanted = [open, high, low, close, volume, quote, buyVolume, buyQuote].map((cell) =>
+      plain(cell ?? ''),
+    )
+    const own = direct.at(openMs)
+    assert.ok(own !== undefined)
+    assert.deepEqual(figures(own), [...wanted, String(count)])
+    const coarse = rolled[index]?.bar
+    assert.ok(coarse !== undefined)
+    assert.deepEqual(figures(coarse), figures(own))
+  }
+})
+
+test('flow follows from the same trades: both sides as the published klines have them, to the last digit', {
+  skip,
+}, () => {
+  const published = csvRows('binance-spot', KLINES).map((row) => Object.values(row))
+  const facts = recordedFacts()
+  for (const openMs of [FIRST_MS, FIRST_MS + FIVE_MS]) {
+    const builder = createBarBuilder({ lengthMs: FIVE_MS })
+    const own = facts.filter(({ timeMs }) => timeMs >= openMs && timeMs < openMs + FIVE_MS)
+    for (const fact of own) builder.add(fact)
+    const bar = builder.at(openMs)
+    assert.ok(bar !== undefined)
+    const row = published.find((cells) => Number(cells[0]) === openMs) ?? []
+    const [volume, quote, buyVolume, buyQuote] = [5, 7, 9, 10].map((at) => decimal(row[at] ?? ''))
+    assert.ok(volume && quote && buyVolume && buyQuote)
+    const sellVolume = subtract(volume, buyVolume)
+    const buys = own.filter(({ side }) => side === 'buy').length
+    assert.ok(buys > 0 && buys < own.length)
+    assert.deepEqual(flowOf(bar, true), {
+      time: openMs,
+      buyVolume: decimalText(buyVolume),
+      sellVolume: decimalText(sellVolume),
+      numBuys: buys,
+      numSells: own.length - buys,
+      vwapBuy: quotient(buyQuote, buyVolume),
+      vwapSell: quotient(subtract(quote, buyQuote), sellVolume),
+      closed: true,
+    })
+  }
+})
+
+/** Eight decimals, half up, by long division of whole numbers: apart from the division that is under test. */
+function quotient(a: Decimal, b: Decimal): string {
+  const scale = 10n ** 8n
+  const [above, below] = [a.units * 10n ** BigInt(b.scale) * scale, b.units * 10n ** BigInt(a.scale)]
+  const units = above / below + (2n * (above % below) >= below ? 1n : 0n)
+  const text = `${units / scale}.${String(units % scale).padStart(8, '0')}`
+  return text.replace(/\.?0+$/, '')
+}
+
+test('a trade belongs to the bar of its time: late ones change open and close only where they are first or last', () => {
+  const builder = createBarBuilder({ lengthMs: 1_000 })
+  builder.add(trade(5_200, '10', '1'))
+  builder.add(trade(5_800, '12', '1'))
+  builder.add(trade(6_100, '13', '1'))
+  builder.add(trade(5_500, '9', '1', 'sell'))
+  builder.add(trade(5_100, '11', '1'))
+  assert.equal(text(builder.at(5_000)), '11 12 9 12 4 4 3 1')
+  assert.deepEqual(builder.take(6_000).map(text), ['11 12 9 12 4 4 3 1'])
+  assert.equal(builder.add(trade(5_900, '99', '1')), false, 'its bar was taken')
+  assert.equal(text(builder.at(6_000)), '13 13 13 13 1 1 1 0')
+})
+
+test('a coarser bar leaves when its last minute is known, and never with a hole in it', () => {
+  const bar = (minute: number, price: string): Bar => ({
+    ...{
+      openMs: minute * MINUTE_MS,
+      open: price,
+      high: price,
+      low: price,
+      close: price,
+      volume: decimal('1'),
+    },
+    ...{ count: 1, quote: null, buyVolume: null, buyQuote: null, buys: null, sells: null },
+  })
+  const rollUp = createRollUp({ intervals: ['5m', '15m'], fromMs: 0 })
+  assert.deepEqual(rollUp.advance([bar(0, '5'), bar(1, '7'), bar(3, '6')], 4 * MINUTE_MS), [])
+  const closed = rollUp.advance([bar(4, '4')], 5 * MINUTE_MS)
+  assert.deepEqual(
+    closed.map(({ interval, bar: each }) => [
+      interval,
+      each.openMs,
+      each.open,
+      each.high,
+      each.low,
+      each.close,
+      each.count,
+    ]),
+    [['5m', 0, '5', '7', '4', '4', 4]],
+  )
+  rollUp.spoil(6 * MINUTE_MS, 7 * MINUTE_MS)
+  assert.deepEqual(rollUp.advance([bar(5, '1'), bar(8, '2')], 10 * MINUTE_MS), [], 'a minute is missing')
+  const last = rollUp.advance([bar(10, '3')], 15 * MINUTE_MS)
+  assert.deepEqual(
+    last.map(({ interval }) => interval),
+    ['5m'],
+    'the 15m bar has the same hole',
+  )
+  assert.deepEqual(
+    rollUp
+      .open([bar(15, '8'), bar(16, '9')])
+      .map(({ interval, bar: each }) => [interval, each.openMs, each.close]),
+    [
+      ['5m', 15 * MINUTE_MS, '9'],
+      ['15m', 15 * MINUTE_MS, '9'],
+    ],
+  )
+})
+
+test('a roll-up that begins in the middle of a bar does not publish that bar', () => {
+  const rollUp = createRollUp({ intervals: ['5m'], fromMs: 2 * MINUTE_MS })
+  assert.deepEqual(rollUp.advance([], 5 * MINUTE_MS), [])
+})

@@ -1,0 +1,38 @@
+/** Bars → candle rows, with what belongs to a perpetual joined to them. */
+import { decimalText, divide } from '../../core/decimal.ts'
+import { INTERVAL_MS } from '../../core/interval.ts'
+import type { CandleInput } from '../../core/rows/candle.ts'
+import type { Source } from '../../core/source.ts'
+import type { Bar } from './candle.ts'
+import type { Derivatives } from './join-derivatives.ts'
+import type { RolledBar } from './roll-up-candles.ts'
+
+const RATIO_DECIMALS = 6
+
+export function candleOf(
+  source: Source,
+  { interval, bar }: RolledBar,
+  closed: boolean,
+  derivatives: Derivatives | undefined,
+): CandleInput {
+  const closeMs = bar.openMs + INTERVAL_MS[interval]
+  return {
+    time: bar.openMs,
+    open: bar.open,
+    high: bar.high,
+    low: bar.low,
+    close: bar.close,
+    volume: decimalText(bar.volume),
+    ...(source === 'perpdex' ? {} : { numTrades: bar.count }),
+    ...(source === 'cexa_futures' ? { takerBuyRatio: takerBuyRatio(bar) } : {}),
+    ...(derivatives === undefined
+      ? {}
+      : { fundingRate: derivatives.fundingAt(closeMs), openInterest: derivatives.openInterestAt(closeMs) }),
+    closed,
+  }
+}
+
+function takerBuyRatio({ volume, buyVolume }: Bar): string | null {
+  const ratio = buyVolume === null ? undefined : divide(buyVolume, volume, RATIO_DECIMALS)
+  return ratio === undefined ? null : decimalText(ratio)
+}

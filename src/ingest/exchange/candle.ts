@@ -1,0 +1,85 @@
+/**
+ * A bar on its way to the store: prices as the venue wrote them, sums exact. What a venue does not tell is null,
+ * and a sum over something unknown is unknown.
+ */
+import { add, compare, type Decimal, decimal } from '../../core/decimal.ts'
+import { type BarPrices, joinPrices } from '../../core/join-prices.ts'
+import type { KlineObservation } from '../../venues/observation.ts'
+
+export interface Bar {
+  readonly openMs: number
+  readonly open: string
+  readonly high: string
+  readonly low: string
+  readonly close: string
+  readonly volume: Decimal
+  /** Raw trades. */
+  readonly count: number
+  readonly quote: Decimal | null
+  /** What takers bought. */
+  readonly buyVolume: Decimal | null
+  readonly buyQuote: Decimal | null
+  /** Aggregate trades by side; null where only the sums are known. */
+  readonly buys: number | null
+  readonly sells: number | null
+}
+
+export function barOfKline(kline: KlineObservation): Bar {
+  const orNull = (text: string | null) => (text === null ? null : decimal(text))
+  return {
+    openMs: kline.openTimeMs,
+    open: kline.open,
+    high: kline.high,
+    low: kline.low,
+    close: kline.close,
+    volume: decimal(kline.volume),
+    count: kline.tradeCount,
+    quote: orNull(kline.quoteVolume),
+    buyVolume: orNull(kline.takerBuyVolume),
+    buyQuote: orNull(kline.takerBuyQuoteVolume),
+    buys: null,
+    sells: null,
+  }
+}
+
+/** Two neighbours as one bar; the first is the earlier one and lends its open time. */
+export function joinBars(first: Bar, second: Bar): Bar {
+  const { open, high, low, close } = joinPrices(pricesOf(first), pricesOf(second))
+  return {
+    openMs: first.openMs,
+    ...{ open, high, low, close },
+    volume: add(first.volume, second.volume),
+    count: first.count + second.count,
+    quote: addKnown(first.quote, second.quote),
+    buyVolume: addKnown(first.buyVolume, second.buyVolume),
+    buyQuote: addKnown(first.buyQuote, second.buyQuote),
+    buys: first.buys === null || second.buys === null ? null : first.buys + second.buys,
+    sells: first.sells === null || second.sells === null ? null : first.sells + second.sells,
+  }
+}
+
+/** Exchanges publish a flat bar at the last price for a time without trades. */
+function pricesOf(bar: Bar): BarPrices {
+  const { open, high, low, close } = bar
+  return { open, high, low, close, hasTrades: bar.count > 0 || bar.volume.units > 0n }
+}
+
+function addKnown(a: Decimal | null, b: Decimal | null): Decimal | null {
+  return a === null || b === null ? null : add(a, b)
+}
+
+/** Whether two bars tell the same, as far as both know. */
+export function sameFigures(a: Bar, b: Bar): boolean {
+  const same = (x: Decimal | null, y: Decimal | null) => x === null || y === null || compare(x, y) === 0
+  return (
+    Number(a.open) === Number(b.open) &&
+    Number(a.high) === Number(b.high) &&
+    Number(a.low) === Number(b.low) &&
+    Number(a.close) === Number(b.close) &&
+    a.count === b.count &&
+    same(a.volume, b.volume) &&
+    same(a.quote, b.quote) &&
+    same(a.buyVolume, b.buyVolume) &&
+    same(a.buyQuote, b.buyQuote)
+  )
+}

@@ -1,0 +1,220 @@
+/**
+ * Flow: volumes and averages of the venue's own bars, counts of the aggregate trades. The counts of a minute are
+ * kept as a row of their own (interval `1m`, not served), so that the counts of a day survive a restart. Where they
+ * are not known for the whole of a bucket they are null. A minute waits until its trades are proven to be all there
+ * (prove-minutes.ts), so that trades under repair still reach its bucket; what is never proven is null, never partial.
+ *
+ * Nothing is written before the stored counts were loaded: a closed row is written once, with all it will have.
+ */
+import { compare, decimalText, subtract } from '../../core/decimal.ts'
+import type { Feed } from '../../core/feed.ts'
+import { INTERVAL_MS } from '../../core/interval.ts'
+import type { FlowRow } from '../../core/rows/flow.ts'
+import type { SeriesStore } from '../../store/series.ts'
+import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
+import { createBarBuilder, type TradeFact } from './build-candles.ts'
+import { flowOf } from './build-flow.ts'
+import type { Bar } from './candle.ts'
+import { advanceAround, type CheckedBars, checkFlow, refuseRolled } from './check-candles.ts'
+import type { TradeFollower } from './follow-trades.ts'
+import type { MinuteProver } from './prove-minutes.ts'
+import { createRollUp, type RolledBar } from './roll-up-candles.ts'
+import { finalize, type SymbolParts } from './symbol-parts.ts'
+
+const MINUTE_MS = 60_000
+
+export interface StoredCounts {
+  readonly buys: number
+  readonly sells: number
+  /** What they were counted in. */
+  readonly buyVolume: number
+  readonly sellVolume: number
+}
+
+export type MinuteCounts = ReadonlyMap<number, StoredCounts>
+
+export interface FlowCloser {
+  trade(trade: TradeFact): void
+  /** Trades are whole from here on, gaps apart. */
+  begin(atMs: number): void
+  gap(fromMs: number, toMs: number): void
+  /** The counts of the past are in the store (or cannot be had): rows may be written. */
+  start(): Promise<void>
+  minutes(bars: CheckedBars, fromMs: number, toMs: number): void
+  /** Closes the minutes whose trades are proven. */
+  close(nowMs: number): void
+  show(openBars: readonly Bar[]): void
+  /** Every bucket before this has all the counts that it will have. */
+  readonly closedToMs: number
+}
+
+interface Step {
+  readonly bars: CheckedBars
+  readonly fromMs: number
+  readonly toMs: number
+  readonly knownMs: number
+  /** Minutes that are judged already. */
+  readonly counted: Map<number, Bar>
+}
+
+export function closeFlow(
+  parts: SymbolParts,
+  fromMs: number,
+  prover: MinuteProver,
+  follower: Pick<TradeFollower, 'isWaiting'>,
+): FlowCloser {
+  const { plan, symbol, writer, tracker, counts, series, clock } = parts
+  const { source } = plan
+  const rollUp = createRollUp({ intervals: COARSE_INTERVALS, fromMs })
+  const builder = createBarBuilder({ lengthMs: MINUTE_MS })
+  const queue: Step[] = []
+  const gaps: { fromMs: number; toMs: number }[] = []
+  let known: MinuteCounts | undefined
+  let closedToMs = fromMs
+  let beganMs = Number.POSITIVE_INFINITY
+
+  const isBroken = (openMs: number) =>
+    openMs < beganMs || gaps.some((gap) => gap.fromMs < openMs + MINUTE_MS && gap.toMs >= openMs)
+
+  /** Undefined while the trades of the minute are not proven. */
+  function counted(bar: Bar, knownMs: number, nowMs: number): Bar | undefined {
+    const stored = known?.get(bar.openMs)
+    if (stored !== undefined && isCountedIn(stored, bar))
+      return { ...bar, buys: stored.buys, sells: stored.sells }
+    if (bar.count === 0) return { ...bar, buys: 0, sells: 0 }
+    // Before the first trade the counts are the backfill's.
+    if (bar.openMs + MINUTE_MS <= beganMs) return bar
+    const own = builder.at(bar.openMs)
+    const verdict = prover.judge(
+      { openMs: bar.openMs, volume: bar.volume, knownMs },
+      own === undefined ? [] : [own],
+      isBroken(bar.openMs),
+      nowMs,
+    )
+    if (verdict.kind === 'wait') return undefined
+    const [minute] = verdict.kind === 'whole' ? verdict.bars : []
+    if (minute !== undefined && compare(minute.volume, bar.volume) === 0)
+      return { ...bar, buys: minute.buys, sells: minute.sells }
+    counts.differences += 1
+    return bar
+  }
+
+  function drain(nowMs: number): void {
+    for (let step = queue[0]; step !== undefined; step = queue[0]) {
+      for (const bar of step.bars.good) {
+        const judged = step.counted.get(bar.openMs) ?? counted(bar, step.knownMs, nowMs)
+        if (judged !== undefined) step.counted.set(bar.openMs, judged)
+      }
+      const { good, refused } = step.bars
+      const bars = good.flatMap((bar) => step.counted.get(bar.openMs) ?? [])
+      if (bars.length < good.length) return
+      queue.shift()
+      putCounts(parts, bars)
+      refuseRolled(parts, refused, COARSE_INTERVALS, 'flow')
+      putFlow(parts, advanceAround(rollUp, { good: bars, refused }, '1m', step.toMs), true)
+      builder.take(step.toMs)
+      prover.forget(step.toMs)
+      closedToMs = step.toMs
+      for (const interval of COARSE_INTERVALS) {
+        const feed = feedOf('flow', source, symbol, interval)
+        tracker.confirm(feed, step.fromMs, step.toMs)
+        finalize(parts, feed, Math.floor(step.toMs / INTERVAL_MS[interval]) * INTERVAL_MS[interval])
+      }
+    }
+  }
+
+  return {
+    trade(trade) {
+      if (builder.add(trade)) prover.trade(trade)
+      else counts.lateTrades += 1
+    },
+    begin(atMs) {
+      beganMs = Math.min(beganMs, atMs)
+    },
+    gap: (from, to) => void gaps.push({ fromMs: from, toMs: to }),
+    async start() {
+      await writer.flush()
+      known = await readCounts(series, feedOf('flow', source, symbol, '1m'), fromMs, Number.MAX_SAFE_INTEGER)
+      drain(clock.now())
+    },
+    minutes(bars, from, to) {
+      const checked = checkFlow(parts, '1m', bars)
+      queue.push({ bars: checked, fromMs: from, toMs: to, knownMs: clock.now(), counted: new Map() })
+    },
+    close(nowMs) {
+      if (known !== undefined) drain(nowMs)
+    },
+    show(openBars) {
+      if (known === undefined) return
+      // The stream's bar is behind the trades, if anything: fewer trades than it counts are too few.
+      const bars = openBars.map((bar) => {
+        const own = isBroken(bar.openMs) || follower.isWaiting ? undefined : builder.at(bar.openMs)
+        if (own === undefined || own.count < bar.count) return bar
+        return { ...bar, buys: own.buys, sells: own.sells }
+      })
+      putFlow(parts, rollUp.open(bars), false)
+    },
+    get closedToMs() {
+      return closedToMs
+    },
+  }
+}
+
+export function putFlow(parts: SymbolParts, rows: readonly RolledBar[], closed: boolean): void {
+  for (const { interval, bar } of rows) {
+    const row = flowOf(bar, closed)
+    if (row !== undefined) parts.writer.put(feedOf('flow', parts.plan.source, parts.symbol, interval), [row])
+  }
+}
+
+/** Keeps the counts of minutes. */
+export function putCounts(parts: SymbolParts, minutes: readonly Bar[]): void {
+  const feed = feedOf('flow', parts.plan.source, parts.symbol, '1m')
+  const rows = minutes.filter((bar) => bar.buys !== null).flatMap((bar) => flowOf(bar, true) ?? [])
+  parts.writer.put(feed, rows)
+  for (const row of rows) {
+    const fromMs = row.time
+    parts.tracker.confirm(feed, fromMs, fromMs + MINUTE_MS)
+  }
+}
+
+/** Whether the counts are of all the trades that the venue's bar is of. */
+export function isCountedIn(
+  { buyVolume, sellVolume }: StoredCounts,
+  { volume, buyVolume: bought }: Bar,
+): boolean {
+  if (bought === null) return false
+  const sold = Number(decimalText(subtract(volume, bought)))
+  return Number(decimalText(bought)) === buyVolume && sold === sellVolume
+}
+
+export async function readCounts(
+  series: SeriesStore,
+  feed: Feed<'flow'>,
+  from: number,
+  to: number,
+): Promise<MinuteCounts> {
+  const known = new Map<number, StoredCounts>()
+  for (let position: Awaited<ReturnType<SeriesStore['page']>>['last']; ; ) {
+    const page = await series.page({
+      feeds: [feed],
+      range: { from, to },
+      order: 'asc',
+      limit: 5_000,
+      separator: '\n',
+      ...(position === undefined ? {} : { position }),
+    })
+    for (const text of page.text === '' ? [] : page.text.split('\n')) {
+      const row = JSON.parse(text) as FlowRow
+      if (row.num_buys === null || row.num_sells === null) continue
+      known.set(Date.parse(row.timestamp), {
+        buys: row.num_buys,
+        sells: row.num_sells,
+        buyVolume: row.buy_volume,
+        sellVolume: row.sell_volume,
+      })
+    }
+    if (!page.hasMore) return known
+    position = page.last
+  }
+}

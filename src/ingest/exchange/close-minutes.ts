@@ -1,0 +1,107 @@
+/**
+ * Candles of a minute and longer. What the stream says of a bar is shown as open; a bar is closed by the venue's
+ * own REST answer and by nothing else, so a late, lost or wrong closing frame changes nothing. Differences between
+ * the stream's last word and the answer are counted. A bar that cannot be served is a gap, and so are the longer bars
+ * that hold it, until the backfill has got a better one.
+ */
+import { INTERVAL_MS } from '../../core/interval.ts'
+import type { KlineObservation } from '../../venues/observation.ts'
+import type { HistoryPage } from '../../venues/venue.ts'
+import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
+import { type Bar, barOfKline, sameFigures } from './candle.ts'
+import { candleOf } from './candle-row.ts'
+import { advanceAround, type CheckedBars, checkBars, refuseRolled } from './check-candles.ts'
+import { settle } from './request-derivatives.ts'
+import { createRollUp, type RolledBar } from './roll-up-candles.ts'
+import { finalize, type SymbolParts } from './symbol-parts.ts'
+
+export interface MinuteCloser {
+  /** A bar as the stream tells it. */
+  heard(kline: KlineObservation): void
+  /** Shows the open bars that changed. */
+  show(): void
+  /** Takes a page of the venue's own bars; returns them. */
+  take(page: HistoryPage): CheckedBars
+  readonly closedToMs: number
+  /** The bars of the stream that are not closed yet. */
+  open(): Bar[]
+}
+
+export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
+  const { plan, symbol, writer, derivatives, counts } = parts
+  const rollUp = createRollUp({ intervals: COARSE_INTERVALS, fromMs })
+  const heard = new Map<number, Bar & { isLast?: boolean }>()
+  let closedToMs = fromMs
+  let hasNews = false
+
+  const put = (rows: readonly RolledBar[], closed: boolean) => {
+    for (const row of rows)
+      writer.put(candleFeed(plan.source, symbol, row.interval), [
+        candleOf(plan.source, row, closed, derivatives),
+      ])
+  }
+  const openBars = () => [...heard.values()].sort((a, b) => a.openMs - b.openMs)
+
+  return {
+    heard(kline) {
+      if (kline.openTimeMs < closedToMs) return
+      heard.set(kline.openTimeMs, { ...barOfKline(kline), isLast: kline.closed })
+      hasNews = true
+    },
+    show() {
+      if (!hasNews) return
+      hasNews = false
+      const bars = openBars()
+      put(
+        bars.map((bar) => ({ interval: '1m', bar })),
+        false,
+      )
+      put(rollUp.open(bars), false)
+    },
+    take(page) {
+      const bars = page.observations
+        .filter((row): row is KlineObservation => row.kind === 'kline')
+        .map(barOfKline)
+      for (const bar of bars) {
+        const streamed = heard.get(bar.openMs)
+        if (streamed?.isLast === true && !sameFigures(streamed, bar)) counts.differences += 1
+      }
+      // Those that cannot be served too: the store refuses them, which makes them a gap.
+      put(
+        bars.map((bar) => ({ interval: '1m', bar })),
+        true,
+      )
+      for (const { range } of page.missing) rollUp.spoil(range.fromMs, range.toMs)
+      const toMs = Math.max(page.covered?.toMs ?? 0, ...page.missing.map(({ range }) => range.toMs))
+      if (toMs <= closedToMs) return { good: bars, refused: [] }
+      const checked = checkBars(parts, '1m', bars)
+      for (const { bar, error } of checked.refused)
+        writer.refuse(candleFeed(plan.source, symbol, '1m'), bar.openMs, error)
+      refuseRolled(parts, checked.refused, COARSE_INTERVALS, 'candles')
+      put(advanceAround(rollUp, checked, '1m', toMs), true)
+      closedToMs = toMs
+      for (const openMs of heard.keys()) if (openMs < toMs) heard.delete(openMs)
+      hasNews = true
+      settleCandles(parts, page)
+      return checked
+    },
+    get closedToMs() {
+      return closedToMs
+    },
+    open: openBars,
+  }
+}
+
+/** A coarser bar is final when its last minute is. */
+function settleCandles(parts: SymbolParts, page: HistoryPage): void {
+  const { plan, symbol, tracker } = parts
+  settle(parts, [candleFeed(plan.source, symbol, '1m')], page)
+  const { covered } = page
+  for (const interval of COARSE_INTERVALS) {
+    const feed = candleFeed(plan.source, symbol, interval)
+    for (const { range, reason } of page.missing) tracker.missing(feed, range.fromMs, range.toMs, reason)
+    if (covered === null) continue
+    tracker.confirm(feed, covered.fromMs, covered.toMs)
+    finalize(parts, feed, Math.floor(covered.toMs / INTERVAL_MS[interval]) * INTERVAL_MS[interval])
+  }
+}

@@ -1,0 +1,134 @@
+/** When a second that is built from trades is closed: soon, but never before it is surely over. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readRows } from '../../../test/ingest/compare.ts'
+import { manualClock } from '../../kit/clock.ts'
+import { createLogger } from '../../kit/log.ts'
+import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
+import { VENUES } from '../../venues/list.ts'
+import type { Venue } from '../../venues/venue.ts'
+import { candleFeed } from '../shared/feeds.ts'
+import { createCoverageTracker } from '../shared/track-coverage.ts'
+import { createRowWriter } from '../shared/write-rows.ts'
+import { closeSeconds } from './close-seconds.ts'
+import { noCounts } from './symbol-parts.ts'
+
+const START_MS = Date.parse('2026-11-10T10:00:00Z')
+const RANGE = { fromMs: START_MS, toMs: START_MS + 3_600_000 }
+
+async function start(name: 'binance-futures' | 'hyperliquid', isJoined: (closeMs: number) => boolean) {
+  const { plan } = VENUES[name]
+  const clock = manualClock(START_MS)
+  const { series, coverage, close } = await openSqliteEnvironment({ file: ':memory:', clock })
+  const writer = createRowWriter({ series, coverage, clock, log: createLogger({ level: 'silent' }) })
+  const tracker = createCoverageTracker({ feeds: [], coverage, writer })
+  const counts = noCounts()
+  const signal = new AbortController().signal
+  const feed = candleFeed(plan.source, 'BTC', '1s')
+  const seconds = closeSeconds(
+    // No test here asks a venue.
+    {
+      ...{ plan, venue: {} as Venue, symbol: 'BTC', series, writer, tracker, derivatives: undefined },
+      counts,
+      clock,
+      signal,
+    },
+    isJoined,
+  )
+  seconds.begin(START_MS)
+  return {
+    seconds,
+    counts,
+    trade: (ms: number) =>
+      seconds.trade({ timeMs: START_MS + ms, price: '100', size: '1', side: 'buy', fills: 1 }),
+    /** Seconds after the start that are stored as closed. */
+    async closed() {
+      seconds.show()
+      await writer.flush()
+      const rows = await readRows({ series, coverage } as never, feed, RANGE)
+      return rows.filter((row) => row.closed).map((row) => (Date.parse(row.timestamp) - START_MS) / 1_000)
+    },
+    async end() {
+      await writer.close()
+      await close()
+    },
+  }
+}
+
+test('numbered trades close a second as soon as one is surely later, however long the pause was', async () => {
+  const { trade, closed, end } = await start('binance-futures', () => true)
+  for (const ms of [100, 900, 1_100, 2_200]) trade(ms)
+  assert.deepEqual(await closed(), [], 'the next trades may still change places with earlier ones')
+  trade(2_500)
+  assert.deepEqual(await closed(), [0])
+  trade(40_000)
+  assert.deepEqual(await closed(), [0, 1, 2])
+  await end()
+})
+
+const minuteBar = (count: number) => {
+  const units = (value: bigint) => ({ units: value, scale: 0 })
+  return {
+    ...{ openMs: START_MS, open: '100', high: '100', low: '100', close: '100', buys: null, sells: null },
+    ...{ count, volume: units(BigInt(count)), quote: null, buyVolume: null, buyQuote: null },
+  }
+}
+
+test('trades without numbers: nothing but the count of the minute closes their seconds', async () => {
+  const { trade, closed, seconds, end } = await start('hyperliquid', () => true)
+  for (const ms of [100, 1_100, 2_100, 9_000, 10_000, 61_000]) trade(ms)
+  assert.deepEqual(await closed(), [])
+  seconds.minutes([minuteBar(5)], START_MS, START_MS + 60_000)
+  await seconds.close(START_MS + 64_000)
+  assert.deepEqual(await closed(), [0, 1, 2, 9, 10])
+  await end()
+})
+
+test('trades without numbers: a minute that lacks some is waited for, then none of its seconds is closed', async () => {
+  const { trade, closed, seconds, counts, end } = await start('hyperliquid', () => true)
+  for (const ms of [100, 1_100, 9_000]) trade(ms)
+  seconds.minutes([minuteBar(4)], START_MS, START_MS + 60_000)
+  await seconds.close(START_MS + 64_000)
+  assert.equal(counts.missedMinutes, 0)
+  await seconds.close(START_MS + 81_000)
+  assert.deepEqual([await closed(), counts.missedMinutes], [[], 1])
+  await end()
+})
+
+test('trades without numbers: a gap whose trades were all told again is none', async () => {
+  for (const [isWhole, count] of [
+    [true, 3],
+    [false, 4],
+  ] as const) {
+    const { trade, closed, seconds, end } = await start('hyperliquid', () => true)
+    seconds.gap(START_MS + 500, START_MS + 5_000)
+    for (const ms of [100, 1_100, 9_000]) trade(ms)
+    seconds.minutes([minuteBar(count)], START_MS, START_MS + 60_000)
+    await seconds.close(START_MS + 64_000)
+    assert.deepEqual(await closed(), isWhole ? [0, 1, 9] : [9])
+    await end()
+  }
+})
+
+test('a second in a gap, or whose rate is not known yet, is not closed', async () => {
+  let isKnown = false
+  const { trade, closed, seconds, end } = await start('binance-futures', () => isKnown)
+  for (const ms of [100, 1_100, 2_100, 3_100, 4_100]) trade(ms)
+  assert.deepEqual(await closed(), [])
+  seconds.gap(START_MS + 1_200, START_MS + 1_300)
+  isKnown = true
+  assert.deepEqual(await closed(), [0])
+  trade(6_000)
+  assert.deepEqual(await closed(), [0, 2, 3])
+  await end()
+})
+
+test('trades without numbers: a trade of nothing is no row, though the venue counts it', async () => {
+  const { trade, closed, seconds, counts, end } = await start('hyperliquid', () => true)
+  for (const ms of [100, 1_100, 9_000]) trade(ms)
+  seconds.empty(START_MS + 2_000)
+  seconds.minutes([minuteBar(4)], START_MS, START_MS + 60_000)
+  await seconds.close(START_MS + 64_000)
+  assert.deepEqual([await closed(), counts.missedMinutes], [[0, 1, 9], 0])
+  await end()
+})

@@ -1,0 +1,104 @@
+/**
+ * What is joined to the candles of a perpetual: the last rate settled before the candle's end, and the last open
+ * interest observed up to it. Both are read from the stored rows and nowhere else, so that a candle built live,
+ * after a restart or by a backfill gets the same values.
+ */
+import type { FundingInput } from '../../core/rows/funding.ts'
+import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
+import type { Source } from '../../core/source.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { SeriesStore } from '../../store/series.ts'
+
+export interface Derivatives {
+  fundingAt(closeMs: number): string | null
+  openInterestAt(closeMs: number): string | null
+  addFunding(row: FundingInput): void
+  addOpenInterest(row: OpenInterestInput): void
+  /** Time of the newest known settlement. */
+  readonly newestFundingMs: number | undefined
+}
+
+const ROWS_PER_PAGE = 5_000
+
+export async function loadDerivatives(options: {
+  series: SeriesStore
+  source: Source
+  symbol: AssetSymbol
+  fromMs: number
+}): Promise<Derivatives> {
+  const { series, source, symbol, fromMs } = options
+  const funding = createTimeline()
+  const interest = createTimeline()
+  const read = async (
+    dataset: 'funding' | 'open_interest',
+    visit: (row: Record<string, unknown>) => void,
+  ) => {
+    const feed = { dataset, source, symbol, interval: dataset === 'funding' ? '' : '5m' } as const
+    const range = { from: fromMs, to: Number.MAX_SAFE_INTEGER }
+    for (let position = undefined as Awaited<ReturnType<SeriesStore['page']>>['last']; ; ) {
+      const page = await series.page({
+        feeds: [feed],
+        range,
+        order: 'asc',
+        limit: ROWS_PER_PAGE,
+        separator: '\n',
+        ...(position === undefined ? {} : { position }),
+      })
+      for (const text of page.text === '' ? [] : page.text.split('\n')) visit(JSON.parse(text))
+      if (!page.hasMore) return
+      position = page.last
+    }
+  }
+  await read('funding', (row) => funding.add(Date.parse(String(row.timestamp)), String(row.funding_rate)))
+  await read('open_interest', (row) =>
+    interest.add(Date.parse(String(row.timestamp)), String(row.open_interest)),
+  )
+  return {
+    fundingAt: (closeMs) => funding.before(closeMs),
+    openInterestAt: (closeMs) => interest.before(closeMs + 1),
+    addFunding: (row) => funding.add(row.time, String(row.fundingRate)),
+    addOpenInterest: (row) => interest.add(row.time, String(row.openInterest)),
+    get newestFundingMs() {
+      return funding.newestMs()
+    },
+  }
+}
+
+interface Timeline {
+  add(timeMs: number, value: string): void
+  /** The last value of a time before an instant. */
+  before(timeMs: number): string | null
+  newestMs(): number | undefined
+}
+
+/** Values mostly come in order at the end; a walk through the past brings stretches from before. */
+function createTimeline(): Timeline {
+  const values = new Map<number, string>()
+  let times: number[] = []
+  let isSorted = true
+  return {
+    add(timeMs, value) {
+      if (!values.has(timeMs)) {
+        if ((times.at(-1) ?? Number.NEGATIVE_INFINITY) > timeMs) isSorted = false
+        times.push(timeMs)
+      }
+      values.set(timeMs, value)
+    },
+    before(timeMs) {
+      if (!isSorted) {
+        times = times.sort((a, b) => a - b)
+        isSorted = true
+      }
+      let low = 0
+      let high = times.length
+      while (low < high) {
+        const middle = (low + high) >>> 1
+        if ((times[middle] ?? 0) < timeMs) low = middle + 1
+        else high = middle
+      }
+      const found = times[low - 1]
+      return found === undefined ? null : (values.get(found) ?? null)
+    },
+    newestMs: () => (times.length === 0 ? undefined : Math.max(times.at(-1) ?? 0, times.at(-2) ?? 0)),
+  }
+}

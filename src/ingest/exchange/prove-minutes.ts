@@ -1,0 +1,126 @@
+/**
+ * Whether the trades of a minute are all there, before anything that is built from them is closed.
+ *
+ *   own volume is that of the venue's bar                         ──▶ whole
+ *   numbers without a hole up to a later trade, or to an answer
+ *   of the venue, and the volume fits                             ──▶ whole
+ *   anything else ──▶ wait: the follower is asked to prove it, then the venue for the whole minute
+ *                        ╰── not within `PROOF_WITHIN_MS` ──▶ late: what is not proven becomes a gap
+ *
+ * The venue's bar is an independent witness: trades that we lack always lack in the volume. It need not fit to the
+ * last digit where an aggregate trade spans the end of a minute: the bar has its fills apart, we have them together.
+ */
+import { add, compare, type Decimal, decimal, subtract, ZERO } from '../../core/decimal.ts'
+import { tradeBars } from './backfill-trade-candles.ts'
+import type { TradeFact } from './build-candles.ts'
+import type { Bar } from './candle.ts'
+import type { TradeFollower } from './follow-trades.ts'
+import type { SymbolParts } from './symbol-parts.ts'
+
+const MINUTE_MS = 60_000
+/** So long after its bar was known a minute may still be proven. */
+export const PROOF_WITHIN_MS = 120_000
+/** Between two questions for one minute. */
+const ASK_AGAIN_MS = 5_000
+/** Fills are gathered for this long into one aggregate trade. */
+const SPAN_MS = 100
+
+export interface UnprovenMinute {
+  readonly openMs: number
+  /** What the venue's own bar says was traded; undefined where it could not be had. */
+  readonly volume: Decimal | undefined
+  readonly knownMs: number
+}
+
+export type MinuteVerdict =
+  | { readonly kind: 'wait' }
+  /** Every trade of the minute is in these bars: the own ones, or the venue's answer. */
+  | { readonly kind: 'whole'; readonly bars: readonly Bar[] }
+  /** Trades before `provenMs` are there, gaps apart. */
+  | { readonly kind: 'late'; readonly provenMs: number }
+
+export interface MinuteProver {
+  /** A trade that belongs to the bars. */
+  trade(trade: TradeFact): void
+  /** `isBroken`: something of the minute is known to be missing. */
+  judge(minute: UnprovenMinute, own: readonly Bar[], isBroken: boolean, nowMs: number): MinuteVerdict
+  /** The minutes before this are closed. */
+  forget(beforeMs: number): void
+}
+
+export function proveMinutes(
+  parts: SymbolParts,
+  options: {
+    follower: Pick<TradeFollower, 'provenMs' | 'prove'>
+    lengthMs: number
+    /** Whether aggregate trades may span the end of a minute. */
+    hasSpans: boolean
+    onError: (error: unknown) => void
+  },
+): MinuteProver {
+  const { follower, lengthMs } = options
+  /** By the end of a minute: what may belong to the next one in part. */
+  const spanning = new Map<number, Decimal>()
+  const answers = new Map<number, { bars?: readonly Bar[]; isAsking: boolean; askMs: number }>()
+
+  async function ask(openMs: number): Promise<void> {
+    const answer = answers.get(openMs) ?? { isAsking: false, askMs: 0 }
+    if (answer.isAsking || answer.askMs > parts.clock.now()) return
+    answers.set(openMs, answer)
+    answer.isAsking = true
+    const endMs = openMs + MINUTE_MS
+    try {
+      const { bars, wholeMs, missing, broken } = await tradeBars(
+        parts,
+        { fromMs: openMs, toMs: endMs },
+        lengthMs,
+        true,
+      )
+      if (wholeMs >= endMs && missing.length === 0 && broken.length === 0) answer.bars = bars
+    } catch (error) {
+      if (!parts.signal.aborted) options.onError(error)
+    } finally {
+      answer.isAsking = false
+      answer.askMs = parts.clock.now() + ASK_AGAIN_MS
+    }
+  }
+
+  function fits(own: Decimal, minute: UnprovenMinute): boolean {
+    if (minute.volume === undefined) return true
+    const begun = spanning.get(minute.openMs) ?? ZERO
+    const ended = spanning.get(minute.openMs + MINUTE_MS) ?? ZERO
+    const isBelow = compare(minute.volume, subtract(own, ended)) < 0
+    return !isBelow && compare(minute.volume, add(own, begun)) <= 0
+  }
+
+  return {
+    trade({ timeMs, size, fills }) {
+      const endMs = Math.ceil((timeMs + 1) / MINUTE_MS) * MINUTE_MS
+      if (!options.hasSpans || fills === 1 || timeMs < endMs - SPAN_MS) return
+      spanning.set(endMs, add(spanning.get(endMs) ?? ZERO, decimal(size)))
+    },
+    judge(minute, own, isBroken, nowMs) {
+      const endMs = minute.openMs + MINUTE_MS
+      const volume = own.reduce((sum, bar) => add(sum, bar.volume), ZERO)
+      if (minute.volume !== undefined && compare(volume, minute.volume) === 0)
+        return { kind: 'whole', bars: own }
+      const isProven = follower.provenMs >= endMs
+      if (isProven && !isBroken && options.hasSpans && fits(volume, minute))
+        return { kind: 'whole', bars: own }
+      const answer = answers.get(minute.openMs)?.bars
+      if (answer !== undefined) {
+        parts.counts.differences += 1
+        return { kind: 'whole', bars: answer }
+      }
+      if (nowMs >= minute.knownMs + PROOF_WITHIN_MS)
+        return { kind: 'late', provenMs: isProven && !isBroken ? minute.openMs : follower.provenMs }
+      if (!isProven) follower.prove(endMs)
+      else void ask(minute.openMs)
+      return { kind: 'wait' }
+    },
+    forget(beforeMs) {
+      for (const endMs of spanning.keys()) if (endMs < beforeMs) spanning.delete(endMs)
+      for (const openMs of answers.keys()) if (openMs < beforeMs) answers.delete(openMs)
+    },
+  }
+}

@@ -1,0 +1,371 @@
+/** Everything that is recorded of one symbol at one exchange: observations in, rows out. */
+import { INTERVAL_MS } from '../../core/interval.ts'
+import type {
+  AggregateTradeObservation,
+  BestBidAskObservation,
+  DataObservation,
+} from '../../venues/observation.ts'
+import { judgeTrade } from '../shared/check-trade.ts'
+import { askedKey, candleFeed, feedOf } from '../shared/feeds.ts'
+import { sequenceOf } from '../shared/sequence.ts'
+import { factOf } from './backfill-trade-candles.ts'
+import { closeFlow } from './close-flow.ts'
+import { closeMinutes } from './close-minutes.ts'
+import { closeSeconds } from './close-seconds.ts'
+import { followTrades, type TradeFollower } from './follow-trades.ts'
+import { proveMinutes } from './prove-minutes.ts'
+import {
+  askFunding,
+  askOpenInterest,
+  fundingRow,
+  putFunding,
+  putOpenInterest,
+} from './request-derivatives.ts'
+import type { LeftTrades } from './resume.ts'
+import { sampleBook } from './sample-book.ts'
+import { finalize, type SymbolParts } from './symbol-parts.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+const GRID_MS = INTERVAL_MS['5m']
+/** How long a minute waits for a settled rate before it is closed without it. */
+const PATIENCE_MS = 30_000
+/** Whole books come about every 5.4 s: two of them may be late. */
+const BOOK_STALE_MS = 12_000
+const BOOK_GRACE_MS = 1_500
+/** An observation of open interest stands for a grid point at most this much later. */
+const INTEREST_FRESH_MS = 30_000
+/** Streams whose rows are never asked for again are final after this. */
+const SETTLED_AFTER_MS = 60_000
+/** Samples that are asked for are published some minutes late; later than this is a fault. */
+const ASKED_LATE_MS = 10 * MINUTE_MS
+/** A settled rate can be asked for after this. */
+const FUNDING_SETTLED_MS = 62_000
+
+interface Quote {
+  readonly bid: readonly [string, string]
+  readonly ask: readonly [string, string]
+  /** The venue's number of the book, which grows. */
+  readonly update: number
+}
+
+export interface SymbolRecorder {
+  observe(observation: DataObservation): void
+  /** Something of a channel was missed; an open end stands for the present. */
+  gap(dataset: string, fromMs: number, toMs: number): void
+  /** A channel begins, for the first time or again. */
+  begins(dataset: string, atMs: number): void
+  /** Puts what is due: open bars, samples, tickers. Every second; everything up to `heardMs` has been heard. */
+  show(nowMs: number, heardMs: number): void
+  /** Puts book samples. Every half second. */
+  sample(nowMs: number, heardMs: number): void
+  /** Asks the venue for what has ended and closes it. */
+  close(nowMs: number): Promise<void>
+  /** The counts of past minutes are stored. */
+  startFlow(): Promise<void>
+  /** The start of what the live side looks after; before it the backfill does. */
+  readonly fromMs: number
+  /** Trades are whole from here on; the backfill of counts and seconds ends here. */
+  readonly tradesFromMs: number | undefined
+  /** Minutes before this are closed, and the flow that they make. */
+  readonly closedToMs: number
+  /** Seconds before this are closed, or left to the backfill; undefined before the first. */
+  readonly secondsToMs: number | undefined
+  follower: TradeFollower | undefined
+}
+
+export function recordSymbol(
+  parts: SymbolParts,
+  options: { fromMs: number; onError: (error: unknown) => void; left?: LeftTrades | undefined },
+): SymbolRecorder {
+  const { plan, symbol, writer, tracker, clock } = parts
+  const { source } = plan
+  const { fromMs } = options
+  const needsNumbers = plan.hasFlow || plan.secondsFrom === 'aggregate_trades'
+  const secondsFeed = candleFeed(source, symbol, '1s')
+  const follower = needsNumbers
+    ? followTrades({
+        venue: parts.venue,
+        symbol,
+        clock,
+        signal: parts.signal,
+        onTrade: takeNumbered,
+        onGap: missNumbered,
+        onError: options.onError,
+      })
+    : undefined
+  const proverOf = (lengthMs: number, hasSpans: boolean) =>
+    follower && proveMinutes(parts, { follower, lengthMs, hasSpans, onError: options.onError })
+  const minutes = closeMinutes(parts, fromMs)
+  // The futures exchange gathers fills for a moment, the spot exchange those of one order.
+  const secondsProver = plan.secondsFrom === 'aggregate_trades' ? proverOf(SECOND_MS, true) : undefined
+  const seconds = closeSeconds(parts, knowsJoined, secondsProver)
+  if (options.left !== undefined) seconds.resume(options.left)
+  const left = new Set(options.left?.trades.map((trade) => `${trade.timeMs}:${trade.id}`))
+  const flowProver = plan.hasFlow ? proverOf(MINUTE_MS, false) : undefined
+  const flow = flowProver && follower && closeFlow(parts, fromMs, flowProver, follower)
+  const sampler = sampleBook({ staleAfterMs: BOOK_STALE_MS, graceMs: BOOK_GRACE_MS })
+  const ticker = new Map<number, Quote>()
+  const snapshotFeed = feedOf('snapshots', source, symbol)
+  const tickerFeed = feedOf('ticker', source, symbol)
+  const tradeFeed = feedOf('trades', source, symbol)
+  const liquidationFeed = feedOf('liquidations', source, symbol)
+  let interest: { heardMs: number; openInterest: string; valueUsd: string } | undefined
+  let interestGridMs: number | undefined
+  let fundingToMs = fromMs - 24 * HOUR_MS
+  let interestToMs = fromMs - HOUR_MS
+  let hasBegun = false
+  let tickerToMs = 0
+  /** How much later than the venue's time a quote came by our clock, which may be wrong in both directions. */
+  let quoteLagMs = 0
+  const startedMs = clock.now()
+
+  function takeNumbered(trade: AggregateTradeObservation): void {
+    const verdict = judgeTrade(trade)
+    if (verdict === 'empty') {
+      parts.counts.emptyTrades += 1
+      return
+    }
+    if (verdict === 'bad') {
+      missNumbered(trade.venueTimeMs, trade.venueTimeMs)
+      return
+    }
+    const fact = factOf(trade)
+    flow?.trade(fact)
+    if (plan.secondsFrom === 'aggregate_trades') seconds.trade(fact)
+  }
+
+  function missNumbered(from: number, to: number): void {
+    flow?.gap(from, to)
+    if (plan.secondsFrom !== 'aggregate_trades') return
+    const fromSecond = Math.floor(from / SECOND_MS) * SECOND_MS
+    const endMs = Math.ceil((to + 1) / SECOND_MS) * SECOND_MS
+    seconds.gap(fromSecond, endMs)
+    tracker.lost(secondsFeed, fromSecond, endMs, 'not_observed')
+  }
+
+  /** A grid point has passed: the last observation before it is its sample. */
+  function passGrid(nowMs: number): void {
+    if (interest === undefined) return
+    interestGridMs ??= Math.ceil(interest.heardMs / GRID_MS) * GRID_MS
+    if (interestGridMs > nowMs) return
+    if (interest.heardMs <= interestGridMs && interestGridMs - interest.heardMs <= INTEREST_FRESH_MS)
+      putOpenInterest(parts, [
+        { time: interestGridMs, openInterest: interest.openInterest, openInterestUsd: interest.valueUsd },
+      ])
+    interestGridMs = Math.floor(nowMs / GRID_MS) * GRID_MS + GRID_MS
+  }
+
+  /** Whether the rate and the open interest that belong to a candle of this end will not change any more. */
+  function knowsJoined(closeMs: number): boolean {
+    if (parts.derivatives === undefined) return true
+    if (plan.hasFunding && fundingToMs <= Math.floor((closeMs - 1) / HOUR_MS) * HOUR_MS) return false
+    const gridMs = Math.floor(closeMs / GRID_MS) * GRID_MS
+    if (plan.openInterest === 'asked') return interestToMs > gridMs
+    return interestGridMs !== undefined && interestGridMs > gridMs
+  }
+
+  /** Rates are settled on the hour and published within a minute: the first minute of an hour waits for them. */
+  async function knowsDerivatives(toMs: number, nowMs: number): Promise<boolean> {
+    if (parts.derivatives === undefined) return true
+    if (plan.openInterest === 'asked' && interestToMs <= Math.floor(toMs / GRID_MS) * GRID_MS) {
+      interestToMs = await askOpenInterest(parts, { fromMs: interestToMs, toMs: nowMs }, true)
+      if (nowMs - interestToMs < ASKED_LATE_MS) tracker.up(askedKey('open_interest', symbol), interestToMs)
+    }
+    const hourMs = Math.floor((toMs - 1) / HOUR_MS) * HOUR_MS
+    // Once more when the start itself is settled: then nothing is between the asked and the heard.
+    const isJoined = fundingToMs > startedMs || nowMs < startedMs + FUNDING_SETTLED_MS
+    if (!plan.hasFunding || (fundingToMs > hourMs && isJoined)) return true
+    fundingToMs = await askFunding(parts, { fromMs: fundingToMs, toMs: nowMs }, true)
+    return fundingToMs > hourMs || nowMs - toMs > PATIENCE_MS
+  }
+
+  function observe(observation: DataObservation): void {
+    switch (observation.kind) {
+      case 'kline':
+        if (observation.interval === '1s') seconds.heard(observation)
+        else minutes.heard(observation)
+        return
+      case 'aggregate_trade':
+        parts.counts.trades += 1
+        follower?.push(observation)
+        return
+      case 'trade': {
+        parts.counts.trades += 1
+        const verdict = judgeTrade(observation)
+        if (verdict === 'empty') {
+          parts.counts.emptyTrades += 1
+          seconds.empty(observation.venueTimeMs)
+          return
+        }
+        writer.put(tradeFeed, [
+          {
+            time: observation.venueTimeMs,
+            seq: sequenceOf(observation.id),
+            tradeId: observation.id,
+            price: observation.price,
+            size: observation.size,
+            side: observation.side,
+          },
+        ])
+        // A venue repeats its last trades to a new listener.
+        if (left.size > 0 && left.has(`${observation.venueTimeMs}:${observation.id}`)) return
+        // The store refuses it; the second that it belongs to lacks it.
+        if (verdict === 'bad') {
+          missSecond(observation.venueTimeMs)
+          return
+        }
+        seconds.trade({
+          timeMs: observation.venueTimeMs,
+          price: observation.price,
+          size: observation.size,
+          side: observation.side,
+          fills: 1,
+        })
+        return
+      }
+      case 'funding':
+        putFunding(parts, [fundingRow(observation)])
+        return
+      case 'open_interest':
+        if (plan.openInterest !== 'heard' || observation.valueUsd === null) return
+        passGrid(observation.receivedMs - 1)
+        interest = {
+          heardMs: observation.receivedMs,
+          openInterest: observation.openInterest,
+          valueUsd: observation.valueUsd,
+        }
+        return
+      case 'liquidation':
+        writer.put(liquidationFeed, [
+          {
+            time: observation.venueTimeMs,
+            seq: sequenceOf(observation.key ?? ''),
+            side: observation.positionSide,
+            quantity: observation.quantity,
+            price: observation.price,
+            avgPrice: observation.averagePrice,
+          },
+        ])
+        return
+      case 'best_bid_ask':
+        hearQuote(observation)
+        return
+      case 'book_snapshot':
+        // A row has every level that the venue publishes, never the few of a quick book.
+        if (observation.feed === 'fast') return
+        sampler.heard({ timeMs: observation.venueTimeMs, bids: observation.bids, asks: observation.asks })
+    }
+  }
+
+  function missSecond(timeMs: number): void {
+    const openMs = Math.floor(timeMs / SECOND_MS) * SECOND_MS
+    seconds.gap(openMs, openMs + SECOND_MS)
+    tracker.lost(secondsFeed, openMs, openMs + SECOND_MS, 'not_observed')
+  }
+
+  function hearQuote({ venueTimeMs, receivedMs, bid, ask, updateId }: BestBidAskObservation): void {
+    if (bid === null || ask === null) return
+    quoteLagMs = receivedMs - venueTimeMs
+    const second = Math.floor(venueTimeMs / SECOND_MS) * SECOND_MS
+    // A quote that comes after its second was written is late; the second keeps what it had.
+    if (second < tickerToMs) return
+    // Frames may change places: a second has the newest of its quotes, not the one that came last.
+    const update = updateId ?? Number.POSITIVE_INFINITY
+    for (const [at, quote] of ticker) if (at <= second && update < quote.update) return
+    ticker.set(second, { bid: [bid[0], bid[1]], ask: [ask[0], ask[1]], update })
+  }
+
+  function putBooks(rows: ReturnType<typeof sampler.sample>): void {
+    if (rows.length === 0) return
+    writer.put(
+      snapshotFeed,
+      rows.map(({ timeMs, book }) => ({
+        time: timeMs,
+        book: {
+          bids: book.bids.map(([price, size]) => [price, size] as const),
+          asks: book.asks.map(([price, size]) => [price, size] as const),
+        },
+      })),
+    )
+  }
+
+  function showTicker(nowMs: number): void {
+    for (const [second, { bid, ask }] of ticker) {
+      if (second + SECOND_MS + SECOND_MS / 2 > nowMs - quoteLagMs) continue
+      ticker.delete(second)
+      tickerToMs = Math.max(tickerToMs, second + SECOND_MS)
+      writer.put(tickerFeed, [
+        { time: second, bidPrice: bid[0], bidSize: bid[1], askPrice: ask[0], askSize: ask[1] },
+      ])
+    }
+  }
+
+  return {
+    observe,
+    fromMs,
+    follower,
+    gap(dataset, from, to) {
+      if (dataset === plan.secondsFrom && dataset === 'trades') seconds.gap(from, to)
+      if (dataset === 'book' && Number.isFinite(from)) putBooks(sampler.cut(from))
+    },
+    begins(dataset, atMs) {
+      // What is replayed of the time before is no whole second.
+      if (dataset === 'trades' && plan.secondsFrom === 'trades')
+        seconds.begin(Math.ceil(atMs / SECOND_MS) * SECOND_MS)
+    },
+    show(nowMs, heardMs) {
+      follower?.tick()
+      if (!hasBegun && follower?.startMs !== undefined) {
+        hasBegun = true
+        flow?.begin(follower.startMs)
+        if (plan.secondsFrom === 'aggregate_trades') seconds.begin(follower.startMs)
+      }
+      if (follower !== undefined && plan.secondsFrom === 'aggregate_trades')
+        tracker.limit(secondsFeed, follower.provenMs)
+      minutes.show()
+      seconds.show()
+      flow?.show(minutes.open())
+      showTicker(heardMs)
+      if (plan.openInterest === 'heard') passGrid(heardMs)
+      if (
+        plan.openInterest === 'asked' &&
+        nowMs - interestToMs > ASKED_LATE_MS &&
+        tracker.isUp(askedKey('open_interest', symbol))
+      )
+        tracker.failed(askedKey('open_interest', symbol), interestToMs, 'venue_down')
+    },
+    sample: (_nowMs, heardMs) => putBooks(sampler.sample(heardMs)),
+    async close(nowMs) {
+      const toMs = Math.floor((nowMs - plan.closeAfterMs) / MINUTE_MS) * MINUTE_MS
+      if (toMs > minutes.closedToMs) {
+        if (!(await knowsDerivatives(toMs, nowMs))) return
+        const range = { fromMs: minutes.closedToMs, toMs }
+        const request = { dataset: 'klines', symbol, interval: '1m', range, isUrgent: true } as const
+        for await (const page of parts.venue.history(request, { signal: parts.signal })) {
+          const beforeMs = minutes.closedToMs
+          const bars = minutes.take(page)
+          flow?.minutes(bars, beforeMs, minutes.closedToMs)
+          if (minutes.closedToMs > beforeMs) seconds.minutes(bars.good, beforeMs, minutes.closedToMs)
+        }
+        const settledMs = nowMs - SETTLED_AFTER_MS
+        if (plan.hasTicker) finalize(parts, tickerFeed, settledMs)
+        if (plan.hasSnapshots) finalize(parts, snapshotFeed, settledMs)
+        if (plan.hasLiquidations) finalize(parts, liquidationFeed, settledMs)
+      }
+      flow?.close(nowMs)
+      await seconds.close(nowMs)
+    },
+    startFlow: async () => flow?.start(),
+    get tradesFromMs() {
+      return follower?.startMs
+    },
+    get closedToMs() {
+      return Math.min(minutes.closedToMs, flow?.closedToMs ?? minutes.closedToMs)
+    },
+    get secondsToMs() {
+      return seconds.closedToMs
+    },
+  }
+}

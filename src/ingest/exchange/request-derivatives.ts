@@ -1,0 +1,95 @@
+/** Funding and open interest as the venue's history has them → rows, joined values and coverage. */
+import { INTERVAL_MS } from '../../core/interval.ts'
+import type { FundingInput } from '../../core/rows/funding.ts'
+import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
+import type { FundingObservation, OpenInterestObservation } from '../../venues/observation.ts'
+import type { HistoryPage, TimeRange } from '../../venues/venue.ts'
+import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
+import { finalize, type SymbolParts } from './symbol-parts.ts'
+
+export function fundingRow(observation: FundingObservation): FundingInput {
+  return {
+    time: observation.fundingTimeMs,
+    fundingRate: observation.fundingRate,
+    nextFundingTime: observation.nextFundingTimeMs,
+  }
+}
+
+export function putFunding(parts: SymbolParts, rows: readonly FundingInput[]): void {
+  for (const row of rows) parts.derivatives?.addFunding(row)
+  parts.writer.put(feedOf('funding', parts.plan.source, parts.symbol), rows)
+}
+
+/** A sample on the grid of five minutes is also the sample of every coarser grid it lies on. */
+export function putOpenInterest(parts: SymbolParts, rows: readonly OpenInterestInput[]): void {
+  for (const row of rows) parts.derivatives?.addOpenInterest(row)
+  for (const interval of COARSE_INTERVALS) {
+    const own = rows.filter((row) => row.time % INTERVAL_MS[interval] === 0)
+    parts.writer.put(feedOf('open_interest', parts.plan.source, parts.symbol, interval), own)
+  }
+}
+
+/** Asks for a range; returns up to where the venue's answer is settled. */
+export async function askFunding(parts: SymbolParts, range: TimeRange, isUrgent = false): Promise<number> {
+  const feed = feedOf('funding', parts.plan.source, parts.symbol)
+  return walk(parts, { dataset: 'funding', range, isUrgent }, (page) => {
+    const rows = page.observations.filter((row): row is FundingObservation => row.kind === 'funding')
+    putFunding(parts, rows.map(fundingRow))
+    settle(parts, [feed], page)
+  })
+}
+
+export async function askOpenInterest(
+  parts: SymbolParts,
+  range: TimeRange,
+  isUrgent = false,
+): Promise<number> {
+  const feeds = COARSE_INTERVALS.map((each) => feedOf('open_interest', parts.plan.source, parts.symbol, each))
+  return walk(parts, { dataset: 'open_interest', range, isUrgent }, (page) => {
+    const rows = page.observations
+      .filter((row): row is OpenInterestObservation => row.kind === 'open_interest' && row.valueUsd !== null)
+      .filter((row) => row.venueTimeMs % INTERVAL_MS['5m'] === 0)
+    putOpenInterest(
+      parts,
+      rows.map((row) => ({
+        time: row.venueTimeMs,
+        openInterest: row.openInterest,
+        openInterestUsd: row.valueUsd ?? '0',
+      })),
+    )
+    settle(parts, feeds, page)
+  })
+}
+
+async function walk(
+  { venue, symbol, signal, writer }: SymbolParts,
+  request: { dataset: 'funding' | 'open_interest'; range: TimeRange; isUrgent: boolean },
+  take: (page: HistoryPage) => void,
+): Promise<number> {
+  const { range } = request
+  let settledMs = range.fromMs
+  if (range.toMs <= range.fromMs) return settledMs
+  for await (const page of venue.history({ ...request, symbol }, { signal })) {
+    take(page)
+    for (const { range: lost } of page.missing) settledMs = Math.max(settledMs, lost.toMs)
+    settledMs = Math.max(settledMs, page.covered?.toMs ?? settledMs)
+    await writer.ready()
+  }
+  return settledMs
+}
+
+/** What a page settles is observed, what the venue does not have is a gap with that reason. */
+export function settle(
+  parts: Pick<SymbolParts, 'writer' | 'series' | 'tracker'>,
+  feeds: readonly Parameters<SymbolParts['tracker']['confirm']>[0][],
+  page: HistoryPage,
+): void {
+  for (const feed of feeds) {
+    if (page.covered !== null) {
+      parts.tracker.confirm(feed, page.covered.fromMs, page.covered.toMs)
+      finalize(parts, feed, page.covered.toMs)
+    }
+    for (const { range, reason } of page.missing)
+      parts.tracker.missing(feed, range.fromMs, range.toMs, reason)
+  }
+}

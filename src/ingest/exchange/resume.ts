@@ -1,0 +1,125 @@
+/**
+ * What a start finds of the run before it. Time that was claimed while listening but not confirmed by the venue
+ * before the end came is taken back where the venue can be asked again: the closing of minutes and the backfill
+ * then do their work. Where it cannot, the last moments are taken back to the last row: a venue that was late when the
+ * end came had not told them yet. Seconds built from trades without numbers cannot be asked for: they are built again from
+ * the trades that were stored, and closed with their minute as if nothing had happened.
+ */
+import { INTERVAL_MS } from '../../core/interval.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { CoverageStore } from '../../store/coverage.ts'
+import type { SeriesStore } from '../../store/series.ts'
+import { COARSE_INTERVALS, candleFeed, type ExchangePlan, feedOf } from '../shared/feeds.ts'
+import type { TradeFact } from './build-candles.ts'
+
+interface Stores {
+  readonly series: SeriesStore
+  readonly coverage: CoverageStore
+}
+
+export async function forgetUnconfirmed(
+  { series, coverage }: Stores,
+  plan: ExchangePlan,
+  symbol: AssetSymbol,
+  nowMs: number,
+): Promise<void> {
+  const { source } = plan
+  const feeds = [
+    ...(plan.secondsFrom === 'trades' ? [] : [candleFeed(source, symbol, '1s')]),
+    candleFeed(source, symbol, '1m'),
+    ...COARSE_INTERVALS.map((interval) => candleFeed(source, symbol, interval)),
+    ...(plan.hasFlow ? COARSE_INTERVALS.map((interval) => feedOf('flow', source, symbol, interval)) : []),
+  ]
+  const finality = await series.finality(feeds)
+  for (const { feed, before } of finality) await coverage.retract(feed, before, nowMs)
+}
+
+/** Of what is only heard: how late it may be told, and how much time a row stands for. */
+const HEARD_ONLY = {
+  trades: { lateMs: 15_000, rowMs: 1 },
+  ticker: { lateMs: 15_000, rowMs: INTERVAL_MS['1s'] },
+  snapshots: { lateMs: 6_000, rowMs: 1 },
+  liquidations: { lateMs: 1_000, rowMs: 1 },
+} as const
+
+export async function forgetUnheard(
+  { series, coverage }: Stores,
+  plan: ExchangePlan,
+  symbol: AssetSymbol,
+  nowMs: number,
+): Promise<void> {
+  for (const dataset of ['trades', 'ticker', 'snapshots', 'liquidations'] as const) {
+    const { lateMs, rowMs } = HEARD_ONLY[dataset]
+    const [info] = await series.feeds({ dataset, source: plan.source, symbol })
+    if (info?.lastTs === undefined) continue
+    const feed = feedOf(dataset, plan.source, symbol)
+    const { observed } = await coverage.read([feed], info.lastTs - lateMs, nowMs)
+    const endMs = observed.at(-1)?.to ?? 0
+    await coverage.retract(feed, Math.max(info.lastTs + rowMs, endMs - lateMs), nowMs)
+  }
+}
+
+export interface LeftTrades {
+  /** Seconds before this were closed. */
+  readonly fromMs: number
+  readonly trades: readonly (TradeFact & { readonly id: string })[]
+  /** Stretches without trades, the last one up to the present. */
+  readonly gaps: readonly { readonly fromMs: number; readonly toMs: number }[]
+}
+
+interface StoredTrade {
+  readonly timestamp: string
+  readonly trade_id: string
+  readonly price: number
+  readonly size: number
+  readonly side: 'buy' | 'sell'
+}
+
+/** Undefined where nothing was left open. */
+export async function readLeftTrades(
+  { series, coverage }: Stores,
+  plan: ExchangePlan,
+  symbol: AssetSymbol,
+  todayMs: number,
+  nowMs: number,
+): Promise<LeftTrades | undefined> {
+  if (plan.secondsFrom !== 'trades') return undefined
+  const seconds = candleFeed(plan.source, symbol, '1s')
+  const feed = feedOf('trades', plan.source, symbol)
+  const [info] = await series.feeds({ dataset: 'candles', source: plan.source, symbol, interval: '1s' })
+  if (info?.firstTs === undefined) return undefined
+  const [final] = await series.finality([seconds])
+  const firstMinute = Math.floor(info.firstTs / INTERVAL_MS['1m']) * INTERVAL_MS['1m']
+  const fromMs = Math.max(final?.before ?? 0, todayMs, final?.before === 0 ? firstMinute : 0)
+  if (fromMs >= nowMs) return undefined
+  const { gaps } = await coverage.read([feed], fromMs, nowMs)
+  // The end may have come between the two: seconds are observed only where their trades are.
+  for (const { from, to } of gaps) await coverage.retract(seconds, from, to)
+  const page = await series.page({
+    feeds: [feed],
+    range: { from: fromMs, to: nowMs },
+    order: 'asc',
+    limit: 2_000_000,
+    separator: '\n',
+  })
+  const trades = (page.text === '' ? [] : page.text.split('\n')).map((text) => {
+    const row = JSON.parse(text) as StoredTrade
+    return {
+      id: row.trade_id,
+      timeMs: Date.parse(row.timestamp),
+      price: String(row.price),
+      size: String(row.size),
+      side: row.side,
+      fills: 1,
+    }
+  })
+  const isOpenEnded = (toMs: number) => toMs >= nowMs
+  return {
+    fromMs,
+    trades,
+    gaps: gaps.map(({ from, to }) => ({
+      fromMs: from,
+      toMs: isOpenEnded(to) ? Number.POSITIVE_INFINITY : to,
+    })),
+  }
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type SeededRandom, seededRandom } from '../../../test/seeded-random.ts'
+import { add, decimal, decimalText, ZERO } from '../../core/decimal.ts'
+import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
+import { buildMarketBars, type MarketBar, type Print, rollUpMarketBars } from '../../core/market-candles.ts'
+import type { Bar } from './candle.ts'
+import { createRollUp } from './roll-up-candles.ts'
+
+const MINUTE_MS = INTERVAL_MS['1m']
+const FROM_MS = Date.UTC(2026, 6, 24)
+const LENGTH_MS = 8 * INTERVAL_MS['1h']
+const COARSE = ['5m', '15m', '1h', '4h'] as const
+
+interface Fill {
+  readonly timeMs: number
+  readonly price: string
+  readonly size: string
+}
+
+/** Some minutes are busy, most are empty, and the price moves while nothing is traded. */
+function thinTrades(random: SeededRandom): Fill[] {
+  const fills: Fill[] = []
+  let units = random.int(150_000, 160_000)
+  let timeMs = FROM_MS
+  for (;;) {
+    timeMs += random() < 0.3 ? random.int(0, 20_000) : random.int(30_000, 12 * MINUTE_MS)
+    if (timeMs >= FROM_MS + LENGTH_MS) return fills
+    units += random.int(-60, 60)
+    fills.push({
+      timeMs,
+      price: decimalText({ units: BigInt(units), scale: 8 }),
+      size: `0.${random.int(1, 999)}`,
+    })
+  }
+}
+
+/** A bar straight from its trades; the venue publishes a flat one at the last price where there are none. */
+function direct(fills: readonly Fill[], openMs: number, lengthMs: number, before: string): Bar {
+  const own = fills.filter(({ timeMs }) => timeMs >= openMs && timeMs < openMs + lengthMs)
+  const last = fills.findLast(({ timeMs }) => timeMs < openMs)?.price ?? before
+  const prices = own.length === 0 ? [last] : own.map(({ price }) => price)
+  const ordered = prices.toSorted((a, b) => Number(a) - Number(b))
+  return {
+    openMs,
+    open: prices[0] ?? last,
+    high: ordered.at(-1) ?? last,
+    low: ordered[0] ?? last,
+    close: prices.at(-1) ?? last,
+    volume: own.reduce((sum, { size }) => add(sum, decimal(size)), ZERO),
+    count: own.length,
+    ...{ quote: null, buyVolume: null, buyQuote: null, buys: null, sells: null },
+  }
+}
+
+const figures = (interval: CandleInterval, bar: Bar) =>
+  [interval, bar.openMs, bar.open, bar.high, bar.low, bar.close, decimalText(bar.volume), bar.count].join(' ')
+
+test('bars rolled up from minutes of a thin market are those of its trades, and flat only where nobody traded', (t) => {
+  const random = seededRandom(t)
+  for (let round = 0; round < 5; round++) {
+    const fills = thinTrades(random)
+    const before = decimalText({ units: BigInt(random.int(150_000, 160_000)), scale: 8 })
+    const barsOf = (interval: CandleInterval) =>
+      Array.from({ length: LENGTH_MS / INTERVAL_MS[interval] }, (_, at) =>
+        direct(fills, FROM_MS + at * INTERVAL_MS[interval], INTERVAL_MS[interval], before),
+      )
+    const minutes = barsOf('1m')
+    const flat = minutes.filter(({ count }) => count === 0).length
+    assert.ok(flat > 0 && flat < minutes.length)
+    const closing = createRollUp({ intervals: COARSE, fromMs: FROM_MS })
+    const rolled: string[] = []
+    for (let at = 0; at < minutes.length; ) {
+      const known = minutes.slice(at, at + random.int(1, 7))
+      at += known.length
+      // What is shown of the present follows the same rule as what is closed.
+      const open = closing.open(known)
+      for (const { interval, bar } of open) {
+        const toMs = FROM_MS + at * MINUTE_MS
+        const lengthMs = Math.min(INTERVAL_MS[interval], toMs - bar.openMs)
+        assert.equal(figures(interval, bar), figures(interval, direct(fills, bar.openMs, lengthMs, before)))
+      }
+      for (const { interval, bar } of closing.advance(known, FROM_MS + at * MINUTE_MS))
+        rolled.push(figures(interval, bar))
+    }
+    const wanted = COARSE.flatMap((interval) => barsOf(interval).map((bar) => figures(interval, bar)))
+    assert.deepEqual(rolled.sort(), wanted.sort())
+  }
+})
+
+test('bars of a thin prediction market roll up to those of its prints', (t) => {
+  const random = seededRandom(t)
+  const prints: Print[] = thinTrades(random)
+  const mids = Array.from({ length: 400 }, () => ({
+    timeMs: FROM_MS + random.int(0, LENGTH_MS - 1),
+    price: decimalText({ units: BigInt(random.int(150_000, 160_000)), scale: 8 }),
+  }))
+  const build = (interval: CandleInterval, withMids: boolean) =>
+    buildMarketBars({ interval, prints, mids: withMids ? mids : [], volume: 'pieces' })
+  const traded = (bars: MarketBar[]) => bars.filter(({ basis }) => basis === 'trade')
+  for (const interval of COARSE)
+    assert.deepEqual(traded(rollUpMarketBars(interval, build('1m', true))), build(interval, false))
+})

@@ -1,0 +1,328 @@
+/**
+ * Fills the past of an exchange from its own history.
+ *
+ *   for each step of the plan, most wanted first:
+ *     coverage ──▶ gaps of the range ──▶ chunks, newest first ──▶ ask ──▶ rows ──▶ coverage
+ *
+ * Coverage is the only state: a crash loses at most the chunk in work, and running it again asks for nothing that
+ * is there. What the venue does not have becomes a gap `not_provided` and is not asked for again.
+ */
+
+import type { Feed } from '../../core/feed.ts'
+import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
+import { backoffMs } from '../../kit/backoff.ts'
+import type { Logger } from '../../kit/log.ts'
+import type { CoverageStore, Span } from '../../store/coverage.ts'
+import type { KlineObservation } from '../../venues/observation.ts'
+import type { HistoryPage, TimeRange } from '../../venues/venue.ts'
+import { restWhileBusy } from '../shared/backfill-pace.ts'
+import { type BackfillStep, candleFeed, feedOf } from '../shared/feeds.ts'
+import { uncovered } from '../shared/uncovered.ts'
+import { tradeBars } from './backfill-trade-candles.ts'
+import { type Bar, barOfKline } from './candle.ts'
+import { candleOf } from './candle-row.ts'
+import { advanceAround, checkBars, checkFlow, refuseRolled } from './check-candles.ts'
+import { isCountedIn, putCounts, putFlow, readCounts, type StoredCounts } from './close-flow.ts'
+import { askFunding, askOpenInterest, settle } from './request-derivatives.ts'
+import { createRollUp } from './roll-up-candles.ts'
+import { finalize, type SymbolParts } from './symbol-parts.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+const RETRY = { baseMs: 1_000, capMs: 60_000 }
+const TRIES = 8
+
+export interface BackfillTarget {
+  readonly parts: SymbolParts
+  /** Where each kind of step ends: from there on the live side looks after it. */
+  readonly endMs: (step: BackfillStep) => number | undefined
+}
+
+export interface BackfillProgress {
+  /** Stretches of time to ask for, in chunks, and how many are done; the total is known step by step. */
+  readonly total: number
+  readonly done: number
+  readonly failed: number
+  readonly step: string
+  readonly isFinished: boolean
+}
+
+export interface BackfillOptions {
+  readonly steps: readonly BackfillStep[]
+  readonly targets: readonly BackfillTarget[]
+  readonly coverage: CoverageStore
+  readonly log: Logger
+  /** Overrides how far each step goes back. */
+  readonly fromMs?: number
+  readonly onProgress?: (progress: BackfillProgress) => void
+  /** Called when a step is done for all symbols. */
+  readonly onStep?: (step: BackfillStep) => Promise<void>
+}
+
+interface Chunk {
+  readonly target: BackfillTarget
+  readonly step: BackfillStep
+  readonly range: TimeRange
+}
+
+export async function runBackfill(options: BackfillOptions): Promise<BackfillProgress> {
+  const progress = { total: 0, done: 0, failed: 0, step: '', isFinished: false }
+  const tell = () => options.onProgress?.({ ...progress })
+  const plans = await Promise.all(
+    options.steps.map(async (step) => ({
+      step,
+      chunks: (await Promise.all(options.targets.map((target) => chunksOf(options, step, target)))).flat(),
+    })),
+  )
+  progress.total = plans.reduce((sum, { chunks }) => sum + chunks.length, 0)
+  for (const { step, chunks } of plans) {
+    progress.step = nameOf(step)
+    tell()
+    // All symbols at once, each from its newest hole backwards.
+    await Promise.all(
+      options.targets.map(async (target) => {
+        for (const chunk of chunks.filter((each) => each.target === target)) {
+          await restWhileBusy(target.parts.clock, target.parts.signal).catch(() => {})
+          if (target.parts.signal.aborted) return
+          if (await fillPatiently(chunk, options.log)) progress.done += 1
+          else progress.failed += 1
+          tell()
+        }
+      }),
+    )
+    await options.onStep?.(step)
+  }
+  progress.isFinished = true
+  tell()
+  return { ...progress }
+}
+
+export function nameOf(step: BackfillStep): string {
+  return step.kind === 'candles' ? `candles ${step.interval}` : step.kind
+}
+
+/** The feeds whose coverage tells what is missing: what is asked for, and what is rolled up from it. */
+function feedsOf(step: BackfillStep, { plan, symbol }: SymbolParts): Feed[] {
+  switch (step.kind) {
+    case 'funding':
+      return [feedOf('funding', plan.source, symbol)]
+    case 'open_interest':
+      return [feedOf('open_interest', plan.source, symbol, '5m')]
+    case 'counts':
+      return [feedOf('flow', plan.source, symbol, '1m')]
+    case 'candles':
+      return [
+        candleFeed(plan.source, symbol, step.interval),
+        ...step.rollUp.map((interval) => candleFeed(plan.source, symbol, interval)),
+        ...(step.withFlow
+          ? step.rollUp.map((interval) => feedOf('flow', plan.source, symbol, interval))
+          : []),
+      ]
+    case 'seconds':
+      return [candleFeed(plan.source, symbol, '1s')]
+  }
+}
+
+/** A roll-up needs whole days; other steps are asked in the unit of their rows. */
+function alignmentOf(step: BackfillStep): number {
+  switch (step.kind) {
+    case 'candles':
+      return step.rollUp.length > 0 ? DAY_MS : INTERVAL_MS[step.interval]
+    case 'seconds':
+    case 'counts':
+      return MINUTE_MS
+    default:
+      return INTERVAL_MS['5m']
+  }
+}
+
+async function chunksOf(
+  options: BackfillOptions,
+  step: BackfillStep,
+  target: BackfillTarget,
+): Promise<Chunk[]> {
+  const liveMs = target.endMs(step)
+  if (liveMs === undefined) return []
+  const unitMs = alignmentOf(step)
+  const floor = (timeMs: number) => Math.floor(timeMs / unitMs) * unitMs
+  const skipMs = step.kind === 'candles' ? step.skipMs : 0
+  const endMs = skipMs === 0 ? liveMs : Math.min(liveMs, floor(target.parts.clock.now() - skipMs))
+  const startMs = floor(await startOf(options, step, target.parts, liveMs))
+  if (startMs >= endMs) return []
+  const { gaps } = await options.coverage.read(feedsOf(step, target.parts), startMs, endMs)
+  const holes = joined(gaps.filter(({ reason }) => reason !== 'not_provided'))
+  const chunks: Chunk[] = []
+  let reachedMs = Number.POSITIVE_INFINITY
+  for (const hole of holes.toReversed()) {
+    const fromMs = Math.max(startMs, floor(hole.from))
+    let toMs = Math.min(endMs, floor(hole.to + unitMs - 1), reachedMs)
+    while (toMs > fromMs) {
+      const from = Math.max(fromMs, floor(toMs - step.chunkMs))
+      chunks.push({ target, step, range: { fromMs: from, toMs } })
+      toMs = from
+    }
+    reachedMs = Math.min(reachedMs, fromMs)
+  }
+  return chunks
+}
+
+/** Gaps of several feeds as the time in which any of them has one. Sorted by their beginning. */
+function joined(gaps: readonly Span[]): Span[] {
+  const spans: Span[] = []
+  for (const { from, to } of gaps) {
+    const last = spans.at(-1)
+    if (last !== undefined && from <= last.to) last.to = Math.max(last.to, to)
+    else spans.push({ from, to })
+  }
+  return spans
+}
+
+/** Trades are many: steps that need them never go further back than their plan, and seconds not before the first. */
+async function startOf(
+  { fromMs }: BackfillOptions,
+  step: BackfillStep,
+  { plan, symbol, series }: SymbolParts,
+  endMs: number,
+): Promise<number> {
+  const plannedMs = endMs - step.backMs
+  if (step.kind === 'counts') return Math.max(plannedMs, fromMs ?? plannedMs)
+  if (step.kind !== 'seconds') return fromMs ?? plannedMs
+  const first = await series.earliest({ dataset: 'candles', source: plan.source, symbol, interval: '1s' })
+  return first === undefined ? endMs : Math.max(plannedMs, fromMs ?? plannedMs, first)
+}
+
+async function fillPatiently(chunk: Chunk, log: Logger): Promise<boolean> {
+  const { clock, signal, writer, venue } = chunk.target.parts
+  for (let attempt = 0; attempt < TRIES; attempt++) {
+    try {
+      await fill(chunk)
+      await writer.ready()
+      return true
+    } catch (error) {
+      if (signal.aborted) return false
+      log.warn(
+        { venue: venue.describe.name, step: nameOf(chunk.step), err: error },
+        'a stretch of the past failed',
+      )
+      await clock.sleep(backoffMs(RETRY, attempt), signal)
+    }
+  }
+  return false
+}
+
+async function fill({ target: { parts }, step, range }: Chunk): Promise<void> {
+  switch (step.kind) {
+    case 'funding':
+      await askFunding(parts, range)
+      return
+    case 'open_interest':
+      await askOpenInterest(parts, range)
+      return
+    case 'counts':
+      return fillCounts(parts, range)
+    case 'candles':
+      return fillCandles(parts, step, range)
+    case 'seconds':
+      return parts.plan.secondsFrom === 'klines'
+        ? fillKlineSeconds(parts, range)
+        : fillBuiltSeconds(parts, range)
+  }
+}
+
+const isKline = (row: HistoryPage['observations'][number]): row is KlineObservation => row.kind === 'kline'
+
+async function fillCandles(
+  parts: SymbolParts,
+  step: Extract<BackfillStep, { kind: 'candles' }>,
+  range: TimeRange,
+): Promise<void> {
+  const { plan, symbol, venue, writer, derivatives, signal, tracker } = parts
+  const { source } = plan
+  const { interval } = step
+  const rollUp = createRollUp({ intervals: step.rollUp, fromMs: range.fromMs })
+  const flow = step.withFlow ? createRollUp({ intervals: step.rollUp, fromMs: range.fromMs }) : undefined
+  // Counts of the live side may still be on their way to the store.
+  if (step.withFlow) await writer.flush()
+  const counts = step.withFlow
+    ? await readCounts(parts.series, feedOf('flow', source, symbol, '1m'), range.fromMs, range.toMs)
+    : undefined
+  const derived: { feed: Feed; interval: CandleInterval }[] = step.rollUp.flatMap((coarse) => [
+    { feed: candleFeed(source, symbol, coarse), interval: coarse },
+    ...(step.withFlow ? [{ feed: feedOf('flow', source, symbol, coarse), interval: coarse }] : []),
+  ])
+  for await (const page of venue.history({ dataset: 'klines', symbol, interval, range }, { signal })) {
+    const bars = page.observations.filter(isKline).map(barOfKline)
+    // Those that cannot be served too: the store refuses them, which makes them a gap.
+    writer.put(
+      candleFeed(source, symbol, interval),
+      bars.map((bar) => candleOf(source, { interval, bar }, true, derivatives)),
+    )
+    const checked = checkBars(parts, interval, bars)
+    for (const { bar, error } of checked.refused)
+      writer.refuse(candleFeed(source, symbol, interval), bar.openMs, error)
+    refuseRolled(parts, checked.refused, step.rollUp, 'candles')
+    for (const { range: lost } of page.missing) rollUp.spoil(lost.fromMs, lost.toMs)
+    const toMs = Math.max(page.covered?.toMs ?? 0, ...page.missing.map((lost) => lost.range.toMs))
+    for (const row of advanceAround(rollUp, checked, interval, toMs))
+      writer.put(candleFeed(source, symbol, row.interval), [candleOf(source, row, true, derivatives)])
+    if (flow !== undefined) {
+      const { good, refused } = checkFlow(parts, interval, checked)
+      const counted = good.map((bar) => withCounts(bar, counts?.get(bar.openMs)))
+      refuseRolled(parts, refused, step.rollUp, 'flow')
+      putFlow(parts, advanceAround(flow, { good: counted, refused }, interval, toMs), true)
+    }
+    settle(parts, [candleFeed(source, symbol, interval)], page)
+    for (const { feed, interval: coarse } of derived) {
+      for (const { range: lost, reason } of page.missing)
+        tracker.missing(feed, lost.fromMs, lost.toMs, reason)
+      if (page.covered === null) continue
+      tracker.confirm(feed, page.covered.fromMs, page.covered.toMs)
+      finalize(parts, feed, Math.floor(page.covered.toMs / INTERVAL_MS[coarse]) * INTERVAL_MS[coarse])
+    }
+    await writer.ready()
+  }
+}
+
+/** Counts of other trades than the bar's are no counts of it. */
+function withCounts(bar: Bar, counts: StoredCounts | undefined): Bar {
+  if (bar.count === 0) return { ...bar, buys: 0, sells: 0 }
+  if (counts === undefined || !isCountedIn(counts, bar)) return bar
+  return { ...bar, buys: counts.buys, sells: counts.sells }
+}
+
+async function fillKlineSeconds(parts: SymbolParts, range: TimeRange): Promise<void> {
+  const { plan, symbol, venue, writer, signal } = parts
+  const feed = candleFeed(plan.source, symbol, '1s')
+  for await (const page of venue.history({ dataset: 'klines', symbol, interval: '1s', range }, { signal })) {
+    const bars = page.observations.filter(isKline).map(barOfKline)
+    writer.put(
+      feed,
+      bars.map((bar) => candleOf(plan.source, { interval: '1s', bar }, true, undefined)),
+    )
+    settle(parts, [feed], page)
+    await writer.ready()
+  }
+}
+
+async function fillCounts(parts: SymbolParts, range: TimeRange): Promise<void> {
+  const { bars } = await tradeBars(parts, range, MINUTE_MS)
+  putCounts(parts, bars)
+  await parts.writer.flush()
+}
+
+/** Seconds around which the venue's list has holes stay as they are, and are asked for again. */
+async function fillBuiltSeconds(parts: SymbolParts, range: TimeRange): Promise<void> {
+  const { plan, symbol, writer, derivatives, tracker } = parts
+  const feed = candleFeed(plan.source, symbol, '1s')
+  const { bars, missing, broken, wholeMs } = await tradeBars(parts, range, SECOND_MS)
+  writer.put(
+    feed,
+    bars.map((bar) => candleOf(plan.source, { interval: '1s', bar }, true, derivatives)),
+  )
+  const lost = [...missing, ...broken].sort((a, b) => a.fromMs - b.fromMs)
+  for (const { fromMs, toMs } of uncovered({ fromMs: range.fromMs, toMs: wholeMs }, lost))
+    tracker.confirm(feed, Math.ceil(fromMs / SECOND_MS) * SECOND_MS, Math.floor(toMs / SECOND_MS) * SECOND_MS)
+  for (const { fromMs, toMs } of missing) tracker.missing(feed, fromMs, toMs, 'not_provided')
+  finalize(parts, feed, wholeMs)
+}

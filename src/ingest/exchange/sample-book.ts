@@ -1,0 +1,88 @@
+/**
+ * Books on a grid of 500 ms aligned to the clock. The sample of a grid point is the last book at or before it; a
+ * row is written when the book differs from the last row, and once a minute when it does not (keep-alive). While
+ * the newest book is older than `staleAfterMs` there is no sample: an old book is not a book.
+ *
+ * A grid point is judged `graceMs` after its time, so that books that are told late still find their place.
+ */
+import type { Level } from '../../venues/observation.ts'
+
+export const GRID_MS = 500
+export const KEEP_ALIVE_MS = 60_000
+
+/** The first point of the grid at or after an instant. */
+export const gridOf = (timeMs: number) => Math.ceil(timeMs / GRID_MS) * GRID_MS
+
+export interface BookState {
+  readonly timeMs: number
+  readonly bids: readonly Level[]
+  readonly asks: readonly Level[]
+}
+
+export interface BookSampler {
+  heard(book: BookState): void
+  /** The rows of all grid points up to an instant that were not judged yet. */
+  sample(nowMs: number): { timeMs: number; book: BookState }[]
+  /** The line was lost at an instant: the rows up to it; what was heard does not count after it. */
+  cut(atMs: number): { timeMs: number; book: BookState }[]
+}
+
+const MAX_KEPT = 64
+
+export function sampleBook(options: { staleAfterMs: number; graceMs: number }): BookSampler {
+  let heard: BookState[] = []
+  let nextMs: number | undefined
+  let lastRow: { timeMs: number; book: BookState } | undefined
+
+  function bookAt(gridMs: number): BookState | undefined {
+    let found: BookState | undefined
+    for (const book of heard) {
+      if (book.timeMs > gridMs) continue
+      if (found === undefined || book.timeMs >= found.timeMs) found = book
+    }
+    return found !== undefined && gridMs - found.timeMs <= options.staleAfterMs ? found : undefined
+  }
+
+  const isKnown = (book: BookState) => lastRow !== undefined && isSameBook(lastRow.book, book)
+
+  return {
+    heard(book) {
+      nextMs ??= Math.ceil(book.timeMs / GRID_MS) * GRID_MS
+      heard.push(book)
+      if (heard.length > MAX_KEPT) heard = heard.slice(-MAX_KEPT)
+    },
+    sample: (nowMs) => judge(nowMs - options.graceMs),
+    cut(atMs) {
+      const rows = judge(atMs)
+      heard = []
+      lastRow = undefined
+      return rows
+    },
+  }
+
+  function judge(dueMs: number): { timeMs: number; book: BookState }[] {
+    const rows: { timeMs: number; book: BookState }[] = []
+    if (nextMs === undefined) return rows
+    // After a long pause only the recent points can be judged.
+    const oldestMs = Math.floor((dueMs - options.staleAfterMs) / GRID_MS) * GRID_MS
+    if (nextMs < oldestMs) nextMs = oldestMs
+    for (; nextMs <= dueMs; nextMs += GRID_MS) {
+      const book = bookAt(nextMs)
+      if (book === undefined) continue
+      const isDue = lastRow === undefined || nextMs - lastRow.timeMs >= KEEP_ALIVE_MS
+      if (!isDue && isKnown(book)) continue
+      lastRow = { timeMs: nextMs, book }
+      rows.push(lastRow)
+    }
+    const keepFromMs = dueMs - options.staleAfterMs
+    heard = heard.filter((book) => book.timeMs >= keepFromMs)
+    return rows
+  }
+}
+
+/** Level by level: two books of different depth are not the same. */
+export function isSameBook(a: BookState, b: BookState): boolean {
+  const same = (x: readonly Level[], y: readonly Level[]) =>
+    x.length === y.length && x.every(([price, size], i) => price === y[i]?.[0] && size === y[i]?.[1])
+  return same(a.bids, b.bids) && same(a.asks, b.asks)
+}

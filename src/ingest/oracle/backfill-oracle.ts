@@ -1,0 +1,144 @@
+/** A backfill of an oracle by hand: the rounds of what is missing are asked for, bars follow from them. */
+import { barStart, INTERVAL_MS } from '../../core/interval.ts'
+import {
+  buildOracleBars,
+  CARRY_HEARTBEATS,
+  FINAL_HEARTBEATS,
+  type OracleUpdate,
+} from '../../core/oracle-candles.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import { backoffMs } from '../../kit/backoff.ts'
+import type { TimeRange } from '../../venues/venue.ts'
+import { finalize } from '../exchange/symbol-parts.ts'
+import { candleFeed } from '../shared/feeds.ts'
+import type { BackfillByHand, BackfillResult } from '../shared/manual-backfill.ts'
+import { openRowWriter } from '../shared/open-row-writer.ts'
+import { createCoverageTracker } from '../shared/track-coverage.ts'
+import { uncovered } from '../shared/uncovered.ts'
+
+const INTERVALS = ['5m', '15m'] as const
+const UNIT_MS = INTERVAL_MS['15m']
+const CHUNK_MS = 6 * 3_600_000
+/** What was answered at the end of a bar is asked for by the running service's next question. */
+const ASKED_WITHIN_MS = 15_000
+const RETRY = { baseMs: 1_000, capMs: 30_000 }
+const TRIES = 4
+
+export async function backfillOracle(
+  options: BackfillByHand & { heartbeatMs: number },
+): Promise<BackfillResult> {
+  const { venue, heartbeatMs, store, clock, log } = options
+  const { coverage } = store
+  const { source } = venue.describe
+  const signal = options.signal ?? new AbortController().signal
+  const writer = openRowWriter({ venue, store, clock, log })
+  const tracker = createCoverageTracker({ feeds: [], coverage, writer })
+  const floor = (timeMs: number) => Math.floor(timeMs / UNIT_MS) * UNIT_MS
+  const fromMs = floor(options.fromMs)
+  const settledMs = clock.now() - FINAL_HEARTBEATS * heartbeatMs - ASKED_WITHIN_MS
+  const toMs = Math.min(floor(options.toMs + UNIT_MS - 1), floor(settledMs))
+  const symbols = options.symbols.filter((symbol) => Object.hasOwn(venue.describe.symbols, symbol))
+
+  /** What neither series has, in quarters of an hour, newest first. */
+  async function holesOf(symbol: AssetSymbol): Promise<TimeRange[]> {
+    if (toMs <= fromMs) return []
+    const feeds = INTERVALS.map((interval) => candleFeed(source, symbol, interval))
+    const missing = new Set<number>()
+    for (const feed of feeds) {
+      const { gaps } = await coverage.read([feed], fromMs, toMs)
+      for (const gap of gaps.filter(({ reason }) => reason !== 'not_provided'))
+        for (let at = floor(gap.from); at < gap.to; at += UNIT_MS) missing.add(at)
+    }
+    const holes: { fromMs: number; toMs: number }[] = []
+    for (const at of [...missing].sort((a, b) => b - a)) {
+      const last = holes.at(-1)
+      if (last !== undefined && last.fromMs === at + UNIT_MS && last.toMs - at <= CHUNK_MS) last.fromMs = at
+      else holes.push({ fromMs: at, toMs: at + UNIT_MS })
+    }
+    return holes
+  }
+
+  /** Only bars over which the venue stands for every round are written; the others stay missing. */
+  async function fill(symbol: AssetSymbol, range: TimeRange): Promise<void> {
+    const updates: OracleUpdate[] = []
+    const covered: TimeRange[] = []
+    const asked = { fromMs: range.fromMs - CARRY_HEARTBEATS * heartbeatMs, toMs: range.toMs }
+    const request = { dataset: 'oracle_rounds', symbol, range: asked } as const
+    for await (const page of venue.history(request, { signal })) {
+      for (const row of page.observations) if (row.kind === 'oracle_round') updates.push(row)
+      if (page.covered !== null) covered.push(page.covered)
+    }
+    const rests = uncovered(range, covered)
+    const firstMs = updates.reduce((first, { updatedMs }) => Math.min(first, updatedMs), range.toMs)
+    for (const interval of INTERVALS) {
+      const feed = candleFeed(source, symbol, interval)
+      const lengthMs = INTERVAL_MS[interval]
+      const known = uncovered(
+        range,
+        rests.map(({ fromMs, toMs }) => ({
+          fromMs: barStart(fromMs, interval),
+          toMs: barStart(toMs + lengthMs - 1, interval),
+        })),
+      )
+      const isKnown = (at: number) => known.some(({ fromMs, toMs }) => at >= fromMs && at < toMs)
+      const bars = buildOracleBars({ interval, updates, ...range, heartbeatMs }).filter(({ openTimeMs }) =>
+        isKnown(openTimeMs),
+      )
+      writer.put(
+        feed,
+        bars.map(({ openTimeMs: time, open, high, low, close }) => ({
+          time,
+          open,
+          high,
+          low,
+          close,
+          closed: true,
+        })),
+      )
+      for (const piece of known) tracker.confirm(feed, piece.fromMs, piece.toMs)
+      const starts = new Set(bars.map(({ openTimeMs }) => openTimeMs))
+      for (let at = range.fromMs; at < range.toMs; at += lengthMs)
+        if (isKnown(at) && !starts.has(at))
+          tracker.lost(feed, at, at + lengthMs, at + lengthMs <= firstMs ? 'not_provided' : 'venue_down')
+      finalize({ writer }, feed, floor(rests[0]?.fromMs ?? range.toMs))
+    }
+    await writer.ready()
+    if (rests.length > 0) throw new Error(`${symbol}: the nodes do not stand for every round`)
+  }
+
+  async function fillPatiently(symbol: AssetSymbol, range: TimeRange): Promise<boolean> {
+    for (let attempt = 0; attempt < TRIES; attempt++) {
+      try {
+        await fill(symbol, range)
+        return true
+      } catch (error) {
+        log.warn({ venue: venue.describe.name, symbol, err: error }, 'a stretch of the past failed')
+        await clock.sleep(backoffMs(RETRY, attempt), signal)
+      }
+    }
+    return false
+  }
+
+  try {
+    const plans = await Promise.all(symbols.map(async (symbol) => ({ symbol, holes: await holesOf(symbol) })))
+    const total = plans.reduce((sum, { holes }) => sum + holes.length, 0)
+    let done = 0
+    let failed = 0
+    const tell = () => options.onProgress({ done: done + failed, total, step: 'oracle bars' })
+    tell()
+    await Promise.all(
+      plans.map(async ({ symbol, holes }) => {
+        for (const range of holes) {
+          if (await fillPatiently(symbol, range)) done += 1
+          else failed += 1
+          tell()
+        }
+      }),
+    )
+    await writer.flush()
+    const { inserted, corrected } = writer.stats()
+    return { stretches: total, failed, rowsInserted: inserted, rowsCorrected: corrected }
+  } finally {
+    await writer.close()
+  }
+}

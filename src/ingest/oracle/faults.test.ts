@@ -1,0 +1,148 @@
+/**
+ * Every fault switch of the simulated chain. Whatever happens: each bar that has ended is the one of the true rounds or
+ * lies in a gap, no bar is there twice or was built from a lie, and after it bars go on.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { readRows } from '../../../test/predictions/compare.ts'
+import { type FaultCase, type FaultRun, gapsOf, runFaults } from '../../../test/predictions/fault-run.ts'
+import { HEARTBEAT_MS } from '../../../test/predictions/recording.ts'
+import { INTERVAL_MS } from '../../core/interval.ts'
+import { answerText, buildOracleBars } from '../../core/oracle-candles.ts'
+import type { CandleRow } from '../../core/rows/candle.ts'
+import { candleFeed } from '../shared/feeds.ts'
+
+const venue = 'ethereum'
+const MINUTE_MS = 60_000
+const START_MS = Date.parse('2026-11-15T10:00:20Z')
+
+const CASES: readonly FaultCase[] = [
+  {
+    name: 'one node lies',
+    faults: [{ kind: 'lying-provider', venue, provider: 1, durationMs: 4 * MINUTE_MS }],
+    lastsMs: 5 * MINUTE_MS,
+    gap: false,
+  },
+  {
+    name: 'one node is behind',
+    faults: [{ kind: 'chain-halt', venue, provider: 0, durationMs: 3 * MINUTE_MS }],
+    lastsMs: 5 * MINUTE_MS,
+    gap: false,
+  },
+  {
+    name: 'one node does not answer, another breaks off',
+    faults: [
+      { kind: 'hang', venue, provider: 2, durationMs: MINUTE_MS },
+      { kind: 'malformed', venue, provider: 1, count: 1 },
+    ],
+    lastsMs: 5 * MINUTE_MS,
+    gap: false,
+  },
+  {
+    name: 'all nodes reset the connection',
+    faults: [{ kind: 'drop', venue, durationMs: 90_000 }],
+    lastsMs: 5 * MINUTE_MS,
+    gap: false,
+  },
+  {
+    name: 'all nodes refuse with 429',
+    faults: [{ kind: 'rate-limit', venue, durationMs: 90_000, retryAfterS: 5 }],
+    lastsMs: 5 * MINUTE_MS,
+    gap: false,
+  },
+  {
+    name: 'all nodes fail',
+    faults: [{ kind: 'http-error', venue, durationMs: 90_000, status: 503 }],
+    lastsMs: 5 * MINUTE_MS,
+    gap: false,
+  },
+  {
+    name: 'all nodes break off',
+    faults: [{ kind: 'malformed', venue, durationMs: 90_000 }],
+    lastsMs: 5 * MINUTE_MS,
+    gap: false,
+  },
+  {
+    name: 'the clock of the chain is ahead',
+    faults: [{ kind: 'skew', venue, durationMs: MINUTE_MS, offsetMs: 1_500 }],
+    lastsMs: 5 * MINUTE_MS,
+    gap: false,
+  },
+  {
+    name: 'the chain stands still',
+    faults: [{ kind: 'chain-halt', venue, durationMs: 12 * MINUTE_MS }],
+    lastsMs: 20 * MINUTE_MS,
+    gap: true,
+  },
+]
+
+let run: FaultRun
+
+before(async () => {
+  run = await runFaults({
+    venues: ['chainlink'],
+    startMs: START_MS,
+    stepMs: 1_000,
+    slotMs: 60_000,
+    cases: CASES,
+    settleMs: 6 * MINUTE_MS,
+    oracleBackMs: 10 * MINUTE_MS,
+  })
+})
+after(() => run?.close())
+
+for (const interval of ['5m', '15m'] as const) {
+  test(`${interval}: bars and gaps cover the whole time, each bar is the one of the true rounds, once`, async () => {
+    const lengthMs = INTERVAL_MS[interval]
+    const fromMs = Math.ceil(run.range.fromMs / lengthMs) * lengthMs
+    const toMs = Math.floor(run.range.toMs / lengthMs) * lengthMs
+    const feed = candleFeed('oracle', 'BTC', interval)
+    const rows = await readRows<CandleRow>(run.recording.store, feed, [''], { from: fromMs, to: toMs })
+    const gaps = await gapsOf(run, feed, fromMs, toMs)
+    const haltedMs = run.begun('the chain stands still')
+    const updates = run.world.sandbox.truth
+      .rounds('BTC', fromMs - 3_600_000, toMs)
+      .map((round) => ({
+        roundId: BigInt(round.id),
+        updatedMs: round.updatedAtS * 1_000,
+        price: answerText(BigInt(round.answer), 8),
+      }))
+      // Rounds of a chain that stands still never came to be.
+      .filter(({ updatedMs: at }) => at <= haltedMs || at >= haltedMs + 12 * MINUTE_MS)
+    const expected = buildOracleBars({ interval, updates, fromMs, toMs, heartbeatMs: HEARTBEAT_MS })
+    const real = new Map(expected.map((bar) => [bar.openTimeMs, bar]))
+    const wrong: string[] = []
+    for (let atMs = fromMs; atMs < toMs; atMs += lengthMs) {
+      const at = new Date(atMs).toISOString()
+      const found = rows.filter(({ timestamp }) => Date.parse(timestamp) === atMs)
+      const isGap = gaps.some((gap) => gap.from <= atMs && gap.to >= atMs + lengthMs)
+      const bar = real.get(atMs)
+      if (found.length > 1) wrong.push(`${at}: twice`)
+      if (bar === undefined ? found.length > 0 || !isGap : found.length !== 1) {
+        wrong.push(
+          `${at}: ${found.length} rows, ${isGap ? 'a gap' : 'no gap'}, ${bar === undefined ? 'no' : 'a'} bar`,
+        )
+        continue
+      }
+      const [row] = found
+      if (row === undefined || bar === undefined) continue
+      const told = [row.open, row.high, row.low, row.close, row.volume, row.closed].join()
+      const truth = [...[bar.open, bar.high, bar.low, bar.close].map(Number), null, true].join()
+      if (told !== truth) wrong.push(`${at}: ${told}, but ${truth}`)
+    }
+    assert.deepEqual(wrong, [])
+    assert.ok(rows.length >= (toMs - fromMs) / lengthMs - 5, `${rows.length} rows`)
+  })
+}
+
+for (const { name, gap, lastsMs } of CASES) {
+  test(`${name}: ${gap ? 'the bars without an answer are a gap of the venue' : 'everything is asked for again, no gap is left'}`, async () => {
+    const fromMs = run.begun(name)
+    const gaps = await gapsOf(run, candleFeed('oracle', 'BTC', '5m'), fromMs, fromMs + lastsMs)
+    assert.deepEqual(
+      [...new Set(gaps.map(({ reason }) => reason))],
+      gap ? ['venue_down'] : [],
+      JSON.stringify(gaps),
+    )
+  })
+}

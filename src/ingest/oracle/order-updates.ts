@@ -1,0 +1,68 @@
+/** The answers of an oracle that bars may still need: each once, in their order, so that a bar looks at its own only. */
+import type { OracleUpdate } from '../../core/oracle-candles.ts'
+import type { TimeRange } from '../../venues/venue.ts'
+
+export interface OracleUpdates {
+  readonly size: number
+  readonly newestMs: number | null
+  /** False for one that is known. */
+  add(update: OracleUpdate): boolean
+  /** Those of [fromMs, toMs) and the one before them. */
+  around(fromMs: number, toMs: number): readonly OracleUpdate[]
+  forgetBefore(timeMs: number): void
+  /** Lets go of the oldest; gives the time from which none is known now to that from which all are. */
+  dropOldest(count: number): TimeRange | undefined
+}
+
+export function keepOracleUpdates(): OracleUpdates {
+  const kept: OracleUpdate[] = []
+  const rounds = new Set<bigint>()
+
+  const isBefore = (a: OracleUpdate, b: OracleUpdate) =>
+    a.updatedMs < b.updatedMs || (a.updatedMs === b.updatedMs && a.roundId < b.roundId)
+
+  function firstThat(isReached: (update: OracleUpdate) => boolean): number {
+    let [low, high] = [0, kept.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const update = kept[middle]
+      if (update !== undefined && isReached(update)) high = middle
+      else low = middle + 1
+    }
+    return low
+  }
+
+  const firstAt = (timeMs: number) => firstThat(({ updatedMs }) => updatedMs >= timeMs)
+
+  function drop(count: number): void {
+    for (const { roundId } of kept.splice(0, count)) rounds.delete(roundId)
+  }
+
+  return {
+    get size() {
+      return kept.length
+    },
+    get newestMs() {
+      return kept.at(-1)?.updatedMs ?? null
+    },
+    add({ updatedMs, roundId, price }) {
+      if (rounds.has(roundId)) return false
+      rounds.add(roundId)
+      const update = { updatedMs, roundId, price }
+      kept.splice(
+        firstThat((each) => isBefore(update, each)),
+        0,
+        update,
+      )
+      return true
+    },
+    around: (fromMs, toMs) => kept.slice(Math.max(0, firstAt(fromMs) - 1), firstAt(toMs)),
+    forgetBefore: (timeMs) => drop(firstAt(timeMs)),
+    dropOldest(count) {
+      const [first, next] = [kept[0], kept[count]]
+      if (first === undefined || next === undefined) return undefined
+      drop(count)
+      return { fromMs: first.updatedMs, toMs: next.updatedMs }
+    },
+  }
+}

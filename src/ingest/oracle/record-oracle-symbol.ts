@@ -1,0 +1,270 @@
+/**
+ * Bars of one on-chain price.
+ *
+ *   heard ──────────▶ updates ──▶ open bars, as they change ──▶ closed once nothing can change them ──▶ forgotten
+ *   holes ──asked──▶    ▲
+ *
+ * A hole is a stretch whose rounds were not heard: the time before the start, a line that was lost, a number that
+ * was left out. Holes are walked page by page, the oldest first, and no bar behind the place that was reached is
+ * closed; so an outage of a month needs no more room than one of an hour, unless the nodes do not agree early in it.
+ */
+import type { Feed } from '../../core/feed.ts'
+import { barStart, INTERVAL_MS } from '../../core/interval.ts'
+import {
+  buildOracleBars,
+  CARRY_HEARTBEATS,
+  isOracleBarFinal,
+  skipsRounds,
+} from '../../core/oracle-candles.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { EnvironmentStore } from '../../store/environment.ts'
+import type { DataObservation, OracleRoundObservation } from '../../venues/observation.ts'
+import type { TimeRange, Venue } from '../../venues/venue.ts'
+import { finalize } from '../exchange/symbol-parts.ts'
+import { candleFeed } from '../shared/feeds.ts'
+import type { LiveRecorder } from '../shared/run-live.ts'
+import type { CoverageTracker } from '../shared/track-coverage.ts'
+import { uncovered } from '../shared/uncovered.ts'
+import type { RowWriter } from '../shared/write-rows.ts'
+import { keepOracleUpdates } from './order-updates.ts'
+
+export const ORACLE_INTERVALS = ['5m', '15m'] as const
+type OracleInterval = (typeof ORACLE_INTERVALS)[number]
+const DAY_MS = 86_400_000
+/** After a long outage the rounds are asked for from where the bars end, but not further back than this. */
+const MAX_OUTAGE_MS = 31 * DAY_MS
+const ASK_AGAIN_MS = 15_000
+/** A round on which the nodes do not agree is asked for so often; then it stays a gap. */
+const ASKS_AT_MOST = 20
+/** Updates that no bar needs any more are forgotten when there are so many. */
+const FORGET_AT = 500
+/** Behind a hole that is still asked for no more than so many are gathered. */
+const GATHERED_AT_MOST = 10_000
+/** More than these are not kept, whatever bars need: the oldest become a hole again. */
+const MAX_KEPT = 20_000
+const DROPPED_AT_ONCE = 5_000
+const MAX_HOLLOW = 500
+/** What was answered is told by the poll after it. */
+const CLOSE_AFTER_MS = 15_000
+
+export interface OracleSymbolParts {
+  readonly venue: Pick<Venue, 'describe' | 'history'>
+  readonly symbol: AssetSymbol
+  /** The longest pause between two answers while all is well. */
+  readonly heartbeatMs: number
+  readonly store: EnvironmentStore
+  readonly rows: RowWriter
+  readonly tracker: CoverageTracker
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** How far back the rounds are asked for at the first start. */
+  readonly backMs?: number
+}
+
+interface Hole extends TimeRange {
+  /** How often it was asked for in vain. */
+  readonly asks?: number
+}
+
+const isOpenEnded = ({ toMs }: Hole) => !Number.isFinite(toMs)
+
+export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
+  const { venue, symbol, store, rows, tracker, clock, heartbeatMs, signal } = parts
+  const { source } = venue.describe
+  const startedMs = clock.now()
+  const updates = keepOracleUpdates()
+  /** Where the bars begin that this run is to close. */
+  const beginMs = new Map<OracleInterval, number>()
+  const closedToMs = new Map<OracleInterval, number>()
+  /** Bars before it were shown as they are. */
+  const shownToMs = new Map<OracleInterval, number>()
+  /** Bars that were closed without an answer, ascending. */
+  const hollow = new Map<OracleInterval, TimeRange[]>()
+  let holes: Hole[] = []
+  /** Everything of the time before the start was asked for once. */
+  let hasPast = false
+  let hasBegun = false
+  let askAgainMs = 0
+  /** Before it the oracle may not have been there. */
+  let firstMs = Number.POSITIVE_INFINITY
+  let newest: OracleRoundObservation | undefined
+
+  const feedOf = (interval: OracleInterval) => candleFeed(source, symbol, interval)
+
+  function add(observation: DataObservation): void {
+    if (observation.kind !== 'oracle_round' || !updates.add(observation)) return
+    const { updatedMs } = observation
+    firstMs = Math.min(firstMs, updatedMs)
+    for (const interval of ORACLE_INTERVALS)
+      shownToMs.set(interval, Math.min(shownToMs.get(interval) ?? 0, barStart(updatedMs, interval)))
+    if (updates.size <= MAX_KEPT) return
+    const dropped = updates.dropOldest(DROPPED_AT_ONCE)
+    if (dropped !== undefined) holes.push(dropped)
+  }
+
+  const barsOf = (interval: OracleInterval, fromMs: number, toMs: number) =>
+    buildOracleBars({ interval, updates: updates.around(fromMs, toMs), fromMs, toMs, heartbeatMs })
+
+  function put(feed: Feed<'candles'>, bars: ReturnType<typeof barsOf>, closed: boolean): void {
+    rows.put(
+      feed,
+      bars.map(({ openTimeMs: time, open, high, low, close }) => ({ time, open, high, low, close, closed })),
+    )
+  }
+
+  /** The time between the last closed bar and the start is a hole like any other. */
+  async function findPast(): Promise<void> {
+    const firstBarMs = barStart(startedMs - (parts.backMs ?? DAY_MS), '15m')
+    for (const interval of ORACLE_INTERVALS) {
+      const [known] = await store.series.finality([feedOf(interval)])
+      const before = known?.before ?? 0
+      if (before !== 0) firstMs = 0
+      beginMs.set(interval, before === 0 ? firstBarMs : Math.max(before, startedMs - MAX_OUTAGE_MS))
+    }
+    const fromMs = Math.min(startedMs, ...beginMs.values())
+    if (fromMs < startedMs) holes.unshift({ fromMs, toMs: startedMs })
+    for (const [interval, timeMs] of beginMs) closedToMs.set(interval, timeMs)
+  }
+
+  /** A bar that was closed without an answer stays a hole, whatever is known of the rounds around it. */
+  function confirm(interval: OracleInterval, known: TimeRange): void {
+    const fromMs = Math.max(known.fromMs, beginMs.get(interval) ?? 0)
+    if (fromMs >= known.toMs) return
+    for (const piece of uncovered({ fromMs, toMs: known.toMs }, hollow.get(interval) ?? []))
+      tracker.confirm(feedOf(interval), piece.fromMs, piece.toMs)
+  }
+
+  function replace(hole: Hole, by: readonly Hole[]): void {
+    holes = holes.flatMap((each) => (each === hole ? by : [each]))
+  }
+
+  /** What lies between two answers of the venue is in dispute, which may last for ever. */
+  function disputed(hole: Hole): Hole[] {
+    if (hole.fromMs >= hole.toMs) return []
+    if ((hole.asks ?? 0) <= ASKS_AT_MOST) return [hole]
+    for (const interval of ORACLE_INTERVALS)
+      tracker.missing(feedOf(interval), hole.fromMs, hole.toMs, 'not_observed')
+    return []
+  }
+
+  /** Rounds that were missed are on the chain still. What was reached is kept when a question fails. */
+  async function walk(hole: Hole): Promise<void> {
+    const asks = (hole.asks ?? 0) + 1
+    let rest = hole
+    const range = { fromMs: hole.fromMs - CARRY_HEARTBEATS * heartbeatMs, toMs: hole.toMs + 1 }
+    for await (const page of venue.history({ dataset: 'oracle_rounds', symbol, range }, { signal })) {
+      for (const row of page.observations) add(row)
+      if (page.covered !== null) {
+        // The venue may stand for less than it was asked for.
+        const fromMs = Math.min(Math.max(page.covered.fromMs, rest.fromMs), hole.toMs)
+        const toMs = Math.min(Math.max(page.covered.toMs, rest.fromMs), hole.toMs)
+        const left = { ...rest, fromMs: toMs }
+        const isLeft = left.fromMs < left.toMs
+        replace(rest, [...disputed({ fromMs: rest.fromMs, toMs: fromMs, asks }), ...(isLeft ? [left] : [])])
+        rest = left
+        for (const interval of ORACLE_INTERVALS) confirm(interval, { fromMs, toMs })
+      }
+      closeBars()
+      await rows.ready()
+      if (updates.size >= GATHERED_AT_MOST && holes.some(({ fromMs }) => fromMs < rest.fromMs)) return
+    }
+    // What is newer than the newest round is settled by the next one.
+    replace(rest, [{ ...rest, asks }])
+  }
+
+  async function fillHoles(nowMs: number): Promise<void> {
+    if (nowMs < askAgainMs) return
+    const sought = holes.filter((hole) => !isOpenEnded(hole)).sort((a, b) => a.fromMs - b.fromMs)
+    for (const hole of sought) {
+      await walk(hole)
+      closeBars()
+      if (updates.size >= GATHERED_AT_MOST) break
+    }
+    hasPast = true
+    if (holes.length > 0) askAgainMs = nowMs + ASK_AGAIN_MS
+  }
+
+  /** A number between two rounds that were heard is a round that was not. */
+  function observe(observation: DataObservation): void {
+    if (observation.kind === 'oracle_round') {
+      if (newest !== undefined && skipsRounds(newest, observation)) {
+        const hole = { fromMs: newest.updatedMs, toMs: observation.updatedMs }
+        for (const interval of ORACLE_INTERVALS)
+          for (const { fromMs, toMs } of uncovered(hole, hollow.get(interval) ?? []))
+            tracker.lost(feedOf(interval), fromMs, toMs, 'not_observed')
+        holes.push(hole)
+      }
+      newest = observation
+    }
+    add(observation)
+  }
+
+  function closeBars(): void {
+    for (const interval of ORACLE_INTERVALS) closeBarsOf(interval, clock.now())
+    if (updates.size >= FORGET_AT)
+      updates.forgetBefore(Math.min(...closedToMs.values()) - 2 * CARRY_HEARTBEATS * heartbeatMs)
+  }
+
+  function closeBarsOf(interval: OracleInterval, nowMs: number): void {
+    const feed = feedOf(interval)
+    const lengthMs = INTERVAL_MS[interval]
+    const newestUpdateMs = updates.newestMs
+    const fromMs = closedToMs.get(interval) ?? 0
+    let toMs = fromMs
+    // A round that is still asked for may change every bar from there on.
+    const soughtMs = Math.min(...holes.map((hole) => hole.fromMs))
+    const isFinal = (endMs: number) =>
+      endMs <= soughtMs &&
+      nowMs >= endMs + CLOSE_AFTER_MS &&
+      isOracleBarFinal({ endMs, nowMs, heartbeatMs, newestUpdateMs })
+    while (isFinal(toMs + lengthMs)) toMs += lengthMs
+    if (toMs === fromMs) return
+    const bars = barsOf(interval, fromMs, toMs)
+    put(feed, bars, true)
+    const starts = new Set(bars.map(({ openTimeMs }) => openTimeMs))
+    for (let at = fromMs; at < toMs; at += lengthMs)
+      if (!starts.has(at)) {
+        tracker.lost(feed, at, at + lengthMs, at + lengthMs <= firstMs ? 'not_provided' : 'venue_down')
+        const bar = { fromMs: at, toMs: at + lengthMs }
+        hollow.set(interval, [...(hollow.get(interval) ?? []), bar].slice(-MAX_HOLLOW))
+      }
+    closedToMs.set(interval, toMs)
+    finalize({ writer: rows }, feed, toMs)
+  }
+
+  return {
+    observe,
+    gap(_dataset, fromMs, toMs) {
+      if (!Number.isFinite(fromMs))
+        holes = holes.map((hole) => (isOpenEnded(hole) ? { ...hole, toMs } : hole))
+      // A line that is lost may fall silent too: that is the same hole.
+      else if (holes.some(isOpenEnded))
+        holes = holes.map((hole) =>
+          isOpenEnded(hole) ? { ...hole, fromMs: Math.min(hole.fromMs, fromMs) } : hole,
+        )
+      else holes.push({ fromMs, toMs })
+    },
+    begins(_dataset, atMs) {
+      // Between our start and the first answer that is heard, rounds are asked for like any that were missed.
+      if (!hasBegun && atMs > startedMs) holes.push({ fromMs: startedMs, toMs: atMs })
+      hasBegun = true
+    },
+    show(nowMs) {
+      if (!hasPast) return
+      for (const interval of ORACLE_INTERVALS) {
+        const fromMs = Math.max(closedToMs.get(interval) ?? nowMs, shownToMs.get(interval) ?? 0)
+        // A bar is shown only when it has an answer of its own or one in force.
+        put(feedOf(interval), barsOf(interval, fromMs, nowMs), false)
+        shownToMs.set(interval, barStart(nowMs, interval))
+      }
+    },
+    sample() {},
+    async close(nowMs) {
+      if (closedToMs.size === 0) await findPast()
+      if (hasPast && holes.some(isOpenEnded)) return
+      await fillHoles(nowMs)
+      closeBars()
+    },
+  }
+}

@@ -1,0 +1,191 @@
+/** A backfill of prediction markets by hand, over real sockets: what the venue still tells, once, and nothing else. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { TrueMarket, Truth } from '../../../sandbox/predictions/truth.ts'
+import { compareCatalogue, comparePrints, readRows } from '../../../test/predictions/compare.ts'
+import { pacedClock } from '../../../test/predictions/paced-clock.ts'
+import { startPredictionsWorld } from '../../../test/predictions/recording.ts'
+import { openVenue } from '../../app/open-venue.ts'
+import { sandboxPredictions } from '../../app/predictions.ts'
+import type { CandleRow } from '../../core/rows/candle.ts'
+import type { OpenInterestRow } from '../../core/rows/open-interest.ts'
+import { createLogger } from '../../kit/log.ts'
+import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
+import { VENUES } from '../../venues/list.ts'
+import type { DataObservation } from '../../venues/observation.ts'
+import type { HistoryPage, Venue } from '../../venues/venue.ts'
+import { candleFeed, feedOf } from '../shared/feeds.ts'
+import { backfillMarkets } from './backfill-markets.ts'
+
+const DAY_MS = 86_400_000
+const NOW_MS = Date.parse('2026-11-15T10:00:00Z')
+const DAY_START_MS = Date.parse('2026-11-14T00:00:00Z')
+const RANGE = { fromMs: DAY_START_MS, toMs: DAY_START_MS + DAY_MS }
+
+/** The venue itself, with a list of some of its markets only: a day has thousands. */
+function listing(venue: Venue, names: ReadonlySet<string>, untraded?: string): Venue {
+  async function* history(...asked: Parameters<Venue['history']>): AsyncGenerator<HistoryPage> {
+    const isUntraded = asked[0].market !== undefined && asked[0].market === untraded
+    assert.ok(!isUntraded || asked[0].dataset !== 'trades')
+    for await (const page of venue.history(...asked)) {
+      const observations = page.observations.flatMap((row): DataObservation[] => {
+        if (row.kind === 'contract_bar' && isUntraded) return [{ ...row, price: null, volume: '0' }]
+        if (row.kind !== 'market') return [row]
+        const { market } = row
+        if (!names.has(market.marketId) && !names.has(market.slug ?? '')) return []
+        return [market.marketId === untraded ? { ...row, market: { ...market, volume: '0' } } : row]
+      })
+      yield { ...page, observations }
+    }
+  }
+  return { ...venue, history }
+}
+
+async function setUp(
+  t: TestContext,
+  name: 'polymarket' | 'kalshi',
+  pick: (market: TrueMarket, truth: Truth) => boolean,
+) {
+  const { clock, sandbox, close } = await startPredictionsWorld(pacedClock(NOW_MS, 500), { slotMs: 2_000 })
+  t.after(close)
+  const setting = sandboxPredictions({ ready: true, ...sandbox }).find((each) => each.name === name)
+  assert.ok(setting)
+  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  t.after(() => store.close())
+  const markets = sandbox.truth
+    .markets(name, DAY_START_MS + DAY_MS / 2, RANGE.toMs)
+    .filter((market) => market.symbol === 'BTC' && pick(market, sandbox.truth))
+    .slice(0, 6)
+  assert.equal(markets.length, 6)
+  const { plan } = VENUES[name]
+  const fill = (changed: { untraded?: string } = {}) =>
+    clock.during(
+      backfillMarkets({
+        plan,
+        venue: listing(
+          openVenue(setting, clock),
+          new Set(markets.map((market) => market.name)),
+          changed.untraded,
+        ),
+        store,
+        symbols: ['BTC'],
+        ...RANGE,
+        clock,
+        log: createLogger({ level: 'silent' }),
+        onProgress: () => {},
+      }),
+    )
+  return { fill, store, sandbox, markets }
+}
+
+test('Up/Down: winners, every print and the bars that follow from them; a second time nothing is left', async (t) => {
+  const { fill, store, sandbox, markets } = await setUp(t, 'polymarket', ({ kind }) => kind === '5m')
+  const first = await fill()
+  assert.deepEqual([first.stretches, first.failed], [6, 0])
+  for (const market of markets) {
+    assert.deepEqual(await compareCatalogue(store, market), [])
+    assert.deepEqual(await comparePrints(store, sandbox.truth, market), [])
+    for (const token of market.tokens ?? []) {
+      const feed = candleFeed('predmkt_a', 'BTC', '5m')
+      const range = { from: market.startMs, to: market.endMs }
+      const prints = (sandbox.truth.prints(market.name, market.startMs, market.endMs) ?? []).filter(
+        ({ instrument }) => instrument === token,
+      )
+      const [bar] = await readRows<CandleRow>(store, feed, [token], range)
+      if (prints.length === 0) assert.equal(bar, undefined)
+      else
+        assert.deepEqual(
+          [bar?.open, bar?.close, bar?.high, bar?.closed],
+          [
+            Number(prints[0]?.price),
+            Number(prints.at(-1)?.price),
+            Math.max(...prints.map(({ price }) => Number(price))),
+            true,
+          ],
+        )
+    }
+  }
+  const { complete } = await store.coverage.read(
+    [feedOf('trades', 'predmkt_a', 'BTC')],
+    RANGE.fromMs,
+    RANGE.toMs,
+  )
+  assert.ok(complete)
+  const again = await fill()
+  assert.deepEqual([again.failed, again.rowsInserted, again.rowsCorrected], [0, 0, 0])
+})
+
+test('yes/no: results, every trade and the bars of the venue; a second time nothing is left', async (t) => {
+  const { fill, store, sandbox, markets } = await setUp(t, 'kalshi', ({ kind }) => kind === '15M')
+  const first = await fill()
+  assert.deepEqual([first.stretches, first.failed], [6, 0])
+  for (const market of markets) {
+    assert.deepEqual(await compareCatalogue(store, market), [])
+    assert.deepEqual(await comparePrints(store, sandbox.truth, market), [])
+    const range = { from: market.startMs, to: market.endMs }
+    const bars = await readRows<CandleRow>(store, candleFeed('predmkt_b', 'BTC', '5m'), [market.name], range)
+    assert.equal(bars.length, 3)
+    const prints = sandbox.truth.prints(market.name, market.startMs, market.endMs) ?? []
+    const volume = prints.reduce((sum, { size }) => sum + Number(size), 0)
+    const told = bars.reduce((sum, bar) => sum + (bar.volume ?? 0), 0)
+    assert.ok(Math.abs(told - volume) < 0.001, `${told} ${volume}`)
+  }
+  for (const feed of [feedOf('trades', 'predmkt_b', 'BTC'), candleFeed('predmkt_b', 'BTC', '15m')]) {
+    const { complete } = await store.coverage.read([feed], RANGE.fromMs, RANGE.toMs)
+    assert.ok(complete, feed.dataset)
+  }
+  const again = await fill()
+  assert.deepEqual([again.failed, again.rowsInserted, again.rowsCorrected], [0, 0, 0])
+})
+
+test('yes/no: open interest of every contract and their sum at each point of the grid, as the venue told it', async (t) => {
+  const { fill, store, sandbox, markets } = await setUp(
+    t,
+    'kalshi',
+    ({ kind, name, startMs }, truth) =>
+      kind !== '15M' && (truth.prints(name, startMs, startMs + 3_000_000)?.length ?? 0) > 0,
+  )
+  assert.equal((await fill()).failed, 0)
+  const feed = feedOf('open_interest', 'predmkt_b', 'BTC', '5m')
+  const range = { from: RANGE.fromMs, to: RANGE.toMs }
+  const sums = new Map<string, number>()
+  let above = 0
+  for (const market of markets) {
+    const rows = await readRows<OpenInterestRow>(store, feed, [market.name], range)
+    const fromMs = Math.max(market.startMs, RANGE.fromMs)
+    assert.equal(rows.length, Math.ceil((market.endMs - fromMs) / 300_000), market.name)
+    for (const { timestamp, open_interest: contracts } of rows) {
+      assert.equal(contracts, sandbox.truth.openInterest(market.name, Date.parse(timestamp)), timestamp)
+      sums.set(timestamp, (sums.get(timestamp) ?? 0) + contracts)
+      if (contracts > 0) above += 1
+    }
+  }
+  assert.ok(above > 50, `${above} figures above 0`)
+  const told = await readRows<OpenInterestRow>(store, feed, [''], range)
+  assert.deepEqual(new Map(told.map((row) => [row.timestamp, row.open_interest])), sums)
+  assert.ok(told.every((row) => row.open_interest_usd === row.open_interest && row.market_id === undefined))
+  for (const interval of ['5m', '1h'] as const) {
+    const each = feedOf('open_interest', 'predmkt_b', 'BTC', interval)
+    const { complete } = await store.coverage.read([each], RANGE.fromMs, RANGE.toMs)
+    assert.ok(complete, interval)
+  }
+})
+
+test('yes/no: a contract that nobody traded has the bars of its quotes', async (t) => {
+  const { fill, store, sandbox, markets } = await setUp(t, 'kalshi', (market) => market.kind === '15M')
+  const [untraded] = markets
+  assert.ok(untraded)
+  const bars = async () => {
+    const range = { from: untraded.startMs, to: untraded.endMs }
+    return readRows<CandleRow>(store, candleFeed('predmkt_b', 'BTC', '5m'), [untraded.name], range)
+  }
+  await fill({ untraded: untraded.name })
+  const rows = await bars()
+  assert.equal(rows.length, 3)
+  for (const row of rows) {
+    const book = sandbox.truth.book(untraded.name, Date.parse(row.timestamp) + 300_000)
+    const mid = (Number(book?.bids[0]?.[0]) + Number(book?.asks[0]?.[0])) / 2
+    assert.deepEqual([row.volume, row.closed], [0, true])
+    if (Date.parse(row.timestamp) + 300_000 < untraded.endMs) assert.ok(Math.abs(row.close - mid) < 1e-9)
+  }
+})

@@ -1,0 +1,219 @@
+/**
+ * A backfill of prediction markets by hand: what their venue still tells of the past.
+ *
+ *   markets that were traded in the range are listed ──▶ catalogue, with their winners
+ *   the prints of each ──▶ trades, bars          the venue's own bars of each contract ──▶ bars, open interest
+ *
+ * Past books are published by nobody: of those nothing is filled. Bars of Up/Down markets come from their prints
+ * alone, so the time without prints stays a gap of the bars.
+ */
+import { buildContractBars } from '../../core/contract-candles.ts'
+import type { Feed } from '../../core/feed.ts'
+import { barStart, INTERVAL_MS } from '../../core/interval.ts'
+import type { CandleRow } from '../../core/rows/candle.ts'
+import type { MarketInput } from '../../core/rows/market.ts'
+import type { TradeRow } from '../../core/rows/trade.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import { backoffMs } from '../../kit/backoff.ts'
+import type { ContractBarObservation } from '../../venues/observation.ts'
+import type { TimeRange } from '../../venues/venue.ts'
+import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
+import type { BackfillByHand, BackfillResult } from '../shared/manual-backfill.ts'
+import { openRowWriter } from '../shared/open-row-writer.ts'
+import { createCoverageTracker } from '../shared/track-coverage.ts'
+import { uncovered } from '../shared/uncovered.ts'
+import { type PastOpenInterest, pastOpenInterest } from './backfill-open-interest.ts'
+import { BASE_INTERVAL, type MarketPlan } from './market-feeds.ts'
+import { fromRow, withKnown } from './merge-market.ts'
+import { type MarketRecorder, recordMarket } from './record-market.ts'
+import { barOfRow, readStored } from './restore-market.ts'
+import { type RecalledPrints, recallPrints } from './restore-trades.ts'
+import { createMarketWriter } from './write-markets.ts'
+
+const DAY_MS = 86_400_000
+/** The longest market, from its first print to its end. */
+const MAX_MS = 50 * 3_600_000
+/** The open interest at the beginning of the range is that of the last bar before it. */
+const BARS_BEFORE_MS = 3_600_000
+const RETRY = { baseMs: 1_000, capMs: 30_000 }
+const TRIES = 4
+
+export async function backfillMarkets(
+  options: BackfillByHand & { plan: MarketPlan },
+): Promise<BackfillResult> {
+  const { plan, venue, store, clock, log } = options
+  const signal = options.signal ?? new AbortController().signal
+  const rows = openRowWriter({ venue, store, clock, log })
+  const catalogue = createMarketWriter({ markets: store.markets, log })
+  const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer: rows })
+  const floor = (timeMs: number) => Math.floor(timeMs / DAY_MS) * DAY_MS
+  // Today belongs to the running service: it asks by itself for what it has missed.
+  const range = {
+    fromMs: floor(options.fromMs),
+    toMs: Math.min(floor(options.toMs + DAY_MS - 1), floor(clock.now())),
+  }
+  const symbols = options.symbols.filter((symbol) => Object.hasOwn(venue.describe.symbols, symbol))
+  const firstMs = (market: MarketInput) => (market.startTime ?? 0) - plan.printsBeforeMs
+  const lastMs = (market: MarketInput) => (market.endTime ?? 0) + plan.followed.afterMs
+
+  async function listMarkets(symbol: AssetSymbol): Promise<MarketInput[]> {
+    if (range.toMs <= range.fromMs) return []
+    const found: MarketInput[] = []
+    const ends = { fromMs: range.fromMs - plan.followed.afterMs, toMs: range.toMs + MAX_MS }
+    for await (const page of venue.history({ dataset: 'markets', symbol, range: ends }, { signal }))
+      for (const row of page.observations) if (row.kind === 'market') found.push(row.market)
+    return found.filter((market) => firstMs(market) < range.toMs && lastMs(market) > range.fromMs)
+  }
+
+  /** What is stored already stands; prints are told apart by their ids, since their times may be finer than asked. */
+  async function recall(
+    recorder: MarketRecorder,
+    prints: RecalledPrints,
+    part: TimeRange,
+  ): Promise<Set<string>> {
+    const { symbol, marketId } = recorder.market
+    const about = { series: store.series, instruments: recorder.instruments, ...part }
+    const fixed = new Set<string>()
+    for (const row of await readStored<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL), about)) {
+      const bar = barOfRow(row)
+      const instrument = row.token_id ?? marketId
+      fixed.add(`${instrument}:${bar.openTimeMs}`)
+      recorder.fix(instrument, bar, false)
+    }
+    for (const row of await readStored<TradeRow>(feedOf('trades', plan.source, symbol), about)) {
+      const openMs = barStart(Date.parse(row.timestamp), BASE_INTERVAL)
+      prints.stored(row, fixed.has(`${row.token_id ?? marketId}:${openMs}`))
+    }
+    return fixed
+  }
+
+  async function fill(market: MarketInput, interest: PastOpenInterest): Promise<void> {
+    const { symbol, marketId } = market
+    const recorder = recordMarket({
+      plan,
+      market,
+      writer: rows,
+      referencePrice: () => null,
+      booksHeardMs: () => 0,
+    })
+    const part = {
+      fromMs: barStart(Math.max(range.fromMs, firstMs(market)), BASE_INTERVAL),
+      toMs: Math.min(range.toMs, lastMs(market) + 1),
+    }
+    const prints = recallPrints(recorder, !plan.hasTokens)
+    const fixed = await recall(recorder, prints, part)
+    const askedFromMs = Math.max(barStart(market.startTime ?? 0, BASE_INTERVAL), part.fromMs - BARS_BEFORE_MS)
+    const finer: ContractBarObservation[] = []
+    if (!plan.hasTokens) {
+      const asked = { fromMs: askedFromMs, toMs: part.toMs }
+      const request = {
+        dataset: 'contract_bars',
+        symbol,
+        market: marketId,
+        interval: '1m',
+        range: asked,
+      } as const
+      for await (const page of venue.history(request, { signal }))
+        for (const row of page.observations) if (row.kind === 'contract_bar') finer.push(row)
+      const inPart = finer.filter((bar) => bar.openTimeMs >= part.fromMs)
+      for (const bar of buildContractBars({ interval: BASE_INTERVAL, finer: inPart }))
+        if (!fixed.has(`${marketId}:${bar.openTimeMs}`)) recorder.fix(marketId, bar, true)
+    }
+    // A contract that nobody traded has no prints; of an Up/Down market the figure may be left out.
+    if (plan.hasTokens || Number(market.volume ?? 0) > 0) {
+      const trades = venue.history({ dataset: 'trades', symbol, market: marketId, range: part }, { signal })
+      for await (const page of trades)
+        for (const row of page.observations) if (row.kind === 'trade') prints.told(row)
+    }
+    prints.done()
+    if (plan.hasOpenInterest) await interest.contract(market, finer, askedFromMs)
+    // Long after its end every bar is closed.
+    recorder.show(part.toMs + 2 * INTERVAL_MS['1d'])
+    await rows.ready()
+  }
+
+  async function remember(market: MarketInput): Promise<void> {
+    const { marketId, symbol } = market
+    const stored = await store.markets.get(marketId, { source: plan.source, symbol })
+    catalogue.put(stored === undefined ? market : withKnown(market, fromRow(stored.market)))
+  }
+
+  async function fillPatiently(market: MarketInput, interest: PastOpenInterest): Promise<boolean> {
+    for (let attempt = 0; attempt < TRIES; attempt++) {
+      try {
+        await remember(market)
+        await fill(market, interest)
+        return true
+      } catch (error) {
+        if (signal.aborted) return false
+        log.warn({ market: market.marketId, err: error }, 'the past of a market failed')
+        await clock.sleep(backoffMs(RETRY, attempt), signal)
+      }
+    }
+    return false
+  }
+
+  function confirm(feeds: readonly Feed[], failed: readonly TimeRange[]): void {
+    for (const feed of feeds)
+      for (const { fromMs, toMs } of uncovered(range, failed)) tracker.confirm(feed, fromMs, toMs)
+  }
+
+  /** Prints are whole where every market has told its own; the bars of contracts are the venue's. */
+  async function confirmAll(
+    symbol: AssetSymbol,
+    interest: PastOpenInterest,
+    failed: readonly TimeRange[],
+  ): Promise<void> {
+    const feeds = plan.hasTokens
+      ? [feedOf('trades', plan.source, symbol)]
+      : [
+          feedOf('trades', plan.source, symbol),
+          ...COARSE_INTERVALS.map((interval) => candleFeed(plan.source, symbol, interval)),
+        ]
+    confirm(feeds, failed)
+    if (!plan.hasOpenInterest) return
+    const lacking = await interest.sum(failed)
+    confirm(
+      COARSE_INTERVALS.map((interval) => feedOf('open_interest', plan.source, symbol, interval)),
+      lacking,
+    )
+  }
+
+  try {
+    const lists = await Promise.all(
+      symbols.map(async (symbol) => ({ symbol, markets: await listMarkets(symbol) })),
+    )
+    const total = lists.reduce((sum, { markets }) => sum + markets.length, 0)
+    let done = 0
+    let failures = 0
+    const tell = () => options.onProgress({ done: done + failures, total, step: 'markets' })
+    tell()
+    await Promise.all(
+      lists.map(async ({ symbol, markets }) => {
+        const failed: TimeRange[] = []
+        const parts = { plan, symbol, series: store.series, writer: rows, range }
+        const interest = pastOpenInterest(parts)
+        for (const market of markets) {
+          if (await fillPatiently(market, interest)) done += 1
+          else {
+            failures += 1
+            failed.push({ fromMs: firstMs(market), toMs: lastMs(market) })
+          }
+          tell()
+        }
+        if (range.toMs > range.fromMs && !signal.aborted)
+          await confirmAll(
+            symbol,
+            interest,
+            failed.sort((a, b) => a.fromMs - b.fromMs),
+          )
+      }),
+    )
+    await catalogue.flush()
+    await rows.flush()
+    const { inserted, corrected } = rows.stats()
+    return { stretches: total, failed: failures, rowsInserted: inserted, rowsCorrected: corrected }
+  } finally {
+    await rows.close()
+  }
+}

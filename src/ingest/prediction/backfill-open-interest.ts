@@ -1,0 +1,88 @@
+/**
+ * Open interest of past days from the venue's own bars: each tells the figure at its end.
+ *
+ *   bars of a contract ──▶ its last figure at or before each grid point of its window ──▶ row of the contract
+ *   all contracts      ──▶ their sum at each grid point, where the figure of every one is known
+ *
+ * What was recorded stands. Before its first bar a contract has no open interest, if its bars were asked for from its
+ * beginning on.
+ */
+import { add, type Decimal, decimal, decimalText, ZERO } from '../../core/decimal.ts'
+import { INTERVAL_MS } from '../../core/interval.ts'
+import type { MarketInput } from '../../core/rows/market.ts'
+import type { OpenInterestInput, OpenInterestRow } from '../../core/rows/open-interest.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { SeriesStore } from '../../store/series.ts'
+import type { ContractBarObservation } from '../../venues/observation.ts'
+import type { TimeRange } from '../../venues/venue.ts'
+import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
+import type { RowWriter } from '../shared/write-rows.ts'
+import { BASE_INTERVAL, type MarketPlan } from './market-feeds.ts'
+import { readStored } from './restore-market.ts'
+
+const GRID_MS = INTERVAL_MS[BASE_INTERVAL]
+
+export interface PastOpenInterest {
+  /** All bars of a contract from an instant on, or from its beginning. */
+  contract(market: MarketInput, bars: readonly ContractBarObservation[], askedFromMs: number): Promise<void>
+  /** Writes the sums; gives the stretches in which there is none, ascending. */
+  sum(failed: readonly TimeRange[]): Promise<TimeRange[]>
+}
+
+export function pastOpenInterest(options: {
+  plan: MarketPlan
+  symbol: AssetSymbol
+  series: SeriesStore
+  writer: RowWriter
+  range: TimeRange
+}): PastOpenInterest {
+  const { plan, symbol, series, writer, range } = options
+  const sums = new Map<number, Decimal>()
+  const unknown = new Set<number>()
+  const feed = (interval: (typeof COARSE_INTERVALS)[number]) =>
+    feedOf('open_interest', plan.source, symbol, interval)
+
+  async function stored(instrument: string): Promise<Map<number, number>> {
+    const about = { series, instruments: [instrument], ...range }
+    const rows = await readStored<OpenInterestRow>(feed(BASE_INTERVAL), about)
+    return new Map(rows.map((row) => [Date.parse(row.timestamp), row.open_interest]))
+  }
+
+  function put(row: OpenInterestInput): void {
+    for (const interval of COARSE_INTERVALS)
+      if (row.time % INTERVAL_MS[interval] === 0) writer.put(feed(interval), [row])
+  }
+
+  return {
+    async contract({ marketId, startTime, endTime }, bars, askedFromMs) {
+      const known = await stored(marketId)
+      const figures = bars.filter((bar) => bar.openInterest !== null)
+      const startMs = startTime ?? 0
+      let next = 0
+      let figure = askedFromMs <= startMs ? '0' : undefined
+      const firstMs = Math.ceil(Math.max(range.fromMs, startMs) / GRID_MS) * GRID_MS
+      for (let time = firstMs; time < Math.min(range.toMs, endTime ?? 0); time += GRID_MS) {
+        for (; (figures[next]?.venueTimeMs ?? Number.POSITIVE_INFINITY) <= time; next++)
+          figure = figures[next]?.openInterest ?? figure
+        const openInterest = known.get(time) ?? figure
+        if (openInterest === undefined) {
+          unknown.add(time)
+          continue
+        }
+        sums.set(time, add(sums.get(time) ?? ZERO, decimal(openInterest)))
+        if (!known.has(time)) put({ time, openInterest, openInterestUsd: openInterest, marketId })
+      }
+    },
+    async sum(failed) {
+      const known = await stored('')
+      const isIn = (time: number, { fromMs, toMs }: TimeRange) => time >= fromMs && time < toMs
+      for (const [time, total] of sums) {
+        if (known.has(time) || unknown.has(time) || failed.some((each) => isIn(time, each))) continue
+        const openInterest = decimalText(total)
+        put({ time, openInterest, openInterestUsd: openInterest })
+      }
+      const lacking = [...unknown].map((time) => ({ fromMs: time, toMs: time + GRID_MS }))
+      return [...failed, ...lacking].sort((a, b) => a.fromMs - b.fromMs)
+    },
+  }
+}

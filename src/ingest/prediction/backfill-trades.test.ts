@@ -1,0 +1,76 @@
+/** Which gaps are closed by what a venue tells of its prints and midpoints. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pacedClock } from '../../../test/predictions/paced-clock.ts'
+import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
+import type { HistoryPage, HistoryRequest } from '../../venues/venue.ts'
+import { candleFeed, feedOf } from '../shared/feeds.ts'
+import { type MendedMarket, mendPrints } from './backfill-trades.ts'
+
+const GAP = { from: Date.parse('2026-11-15T10:00:00Z'), to: Date.parse('2026-11-15T10:04:00Z') }
+const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
+const BARS = candleFeed('predmkt_a', 'BTC', '5m')
+const WINDOW = { fromMs: GAP.from - 60_000, toMs: GAP.to + 60_000 }
+
+async function mended(nowMs: number, mids: (request: HistoryRequest) => HistoryPage): Promise<string[]> {
+  const store = await openSqliteEnvironment({ file: ':memory:', clock: pacedClock(nowMs) })
+  for (const feed of [TRADES, BARS]) {
+    await store.coverage.record(feed, GAP.from - 600_000, GAP.from)
+    await store.coverage.recordGap(feed, GAP.from, GAP.to, 'not_observed')
+    await store.coverage.record(feed, GAP.to, nowMs)
+  }
+  const closed: string[] = []
+  async function* history(request: HistoryRequest): AsyncGenerator<HistoryPage> {
+    if (request.dataset === 'mids') yield mids(request)
+    else yield { observations: [], covered: request.range, missing: [] }
+  }
+  const market: MendedMarket = {
+    market: { marketId: '0xaa', source: 'predmkt_a', symbol: 'BTC', active: true, status: 'open' },
+    traded: WINDOW,
+    priced: WINDOW,
+    firstMs: WINDOW.fromMs,
+    isLeft: false,
+    isUntraded: false,
+    isSwept: true,
+    swept() {},
+    trade() {},
+    mid() {},
+    show() {},
+    settled: () => Promise.resolve(),
+  }
+  try {
+    await mendPrints({
+      feed: TRADES,
+      barFeeds: [BARS],
+      symbol: 'BTC',
+      venue: { history },
+      coverage: store.coverage,
+      tracker: { confirm: (feed) => void closed.push(feed.dataset) },
+      listedMs: nowMs,
+      nowMs,
+      signal: new AbortController().signal,
+      onMarket() {},
+      markets: () => [market],
+    })
+  } finally {
+    await store.close()
+  }
+  return closed
+}
+
+const SOON_MS = GAP.to + 120_000
+
+test('bars are closed with the prints where the midpoints were told, else only the prints', async () => {
+  const told = await mended(SOON_MS, ({ range }) => ({ observations: [], covered: range, missing: [] }))
+  assert.deepEqual(told, ['trades', 'candles'])
+  const coarse = await mended(SOON_MS, () => ({ observations: [], covered: null, missing: [] }))
+  assert.deepEqual(coarse, ['trades'])
+})
+
+test('midpoints that cannot be asked for hold the prints up for an hour, not for ever', async () => {
+  const fail = () => {
+    throw new Error('no answer')
+  }
+  await assert.rejects(mended(SOON_MS, fail), /no answer/)
+  assert.deepEqual(await mended(GAP.to + 3_700_000, fail), ['trades'])
+})

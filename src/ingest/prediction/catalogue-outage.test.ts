@@ -1,0 +1,83 @@
+/** A catalogue that does not answer for longer than it looked ahead: windows that nobody saw are not claimed. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { readRows } from '../../../test/predictions/compare.ts'
+import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
+import {
+  type PredictionsRecording,
+  type PredictionsWorld,
+  startPredictionsRecording,
+  startPredictionsWorld,
+} from '../../../test/predictions/recording.ts'
+import type { Feed } from '../../core/feed.ts'
+import type { TradeRow } from '../../core/rows/trade.ts'
+import type { Gap } from '../../store/coverage.ts'
+import { candleFeed, feedOf } from '../shared/feeds.ts'
+
+const at = (text: string) => Date.parse(`2026-11-15T${text}Z`)
+const START_MS = at('10:01:00')
+const DOWN_MS = at('10:02:00')
+/** Windows that end within twenty minutes are listed: the one that begins at 10:20 is not. */
+const UNKNOWN_MS = at('10:20:00')
+const BACK_MS = at('10:26:00')
+const END_MS = at('10:29:30')
+const BOOKS = feedOf('snapshots', 'predmkt_a', 'BTC', '5m')
+const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
+const CANDLES = candleFeed('predmkt_a', 'BTC', '5m')
+
+let world: PredictionsWorld<PacedClock>
+let recording: PredictionsRecording
+const meanwhile = new Map<Feed, Gap[]>()
+const gapsOf = async (feed: Feed, toMs: number) =>
+  (await recording.store.coverage.read([feed], START_MS + 60_000, toMs)).gaps
+
+before(async () => {
+  world = await startPredictionsWorld(pacedClock(START_MS, 1_000), { slotMs: 4_000 })
+  const { clock, sandbox } = world
+  recording = await startPredictionsRecording(world, { venues: ['polymarket'], symbols: ['BTC'] })
+  await clock.runUntil(DOWN_MS)
+  const durationMs = BACK_MS - DOWN_MS
+  sandbox.faults.set({ kind: 'http-error', venue: 'polymarket', channel: 'gamma', status: 503, durationMs })
+  await clock.runUntil(BACK_MS - 10_000)
+  for (const feed of [BOOKS, TRADES, CANDLES]) meanwhile.set(feed, await gapsOf(feed, BACK_MS - 20_000))
+  await clock.runUntil(END_MS)
+  await clock.during(recording.stop())
+})
+
+after(async () => {
+  await recording?.close()
+  await world?.close()
+})
+
+test('books, prints and bars have a gap from the first window that nobody saw, and none before', () => {
+  for (const [feed, gaps] of meanwhile) {
+    const [first] = gaps
+    const told = `${feed.dataset} ${JSON.stringify(gaps)}`
+    assert.ok(first !== undefined && first.reason === 'venue_down', told)
+    assert.ok(first.from <= UNKNOWN_MS && first.from > UNKNOWN_MS - 16_000, told)
+    assert.equal(gaps.at(-1)?.to, BACK_MS - 20_000, told)
+  }
+})
+
+test('with the first list the books are heard again; the gap of the lost window stays', async () => {
+  const gaps = await gapsOf(BOOKS, END_MS - 20_000)
+  assert.ok(
+    (gaps.at(-1)?.to ?? 0) >= BACK_MS && (gaps.at(-1)?.to ?? 0) < BACK_MS + 90_000,
+    JSON.stringify(gaps),
+  )
+})
+
+test('the window that nobody saw is found afterwards, with all of its prints, and the prints are complete', async () => {
+  assert.deepEqual(await gapsOf(TRADES, BACK_MS), [])
+  const lost = world.sandbox.truth
+    .markets('polymarket', UNKNOWN_MS + 1, UNKNOWN_MS + 300_001)
+    .find(({ symbol, kind }) => symbol === 'BTC' && kind === '5m')
+  assert.ok(lost?.conditionId !== undefined)
+  const row = await recording.store.markets.get(lost.conditionId)
+  assert.equal(row?.market.winner, lost.winner)
+  const range = { from: lost.startMs, to: lost.endMs }
+  const rows = await readRows<TradeRow>(recording.store, TRADES, lost.tokens ?? [], range)
+  const prints = world.sandbox.truth.prints(lost.name, lost.startMs, lost.endMs) ?? []
+  assert.ok(prints.length > 0)
+  assert.equal(rows.length, prints.length)
+})

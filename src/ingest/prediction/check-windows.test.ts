@@ -1,0 +1,95 @@
+/** A venue that answers and lists nothing more is not the same as a venue where nothing happens. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Feed } from '../../core/feed.ts'
+import { manualClock } from '../../kit/clock.ts'
+import { createLogger } from '../../kit/log.ts'
+import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
+import { polymarketPlan as plan } from '../../venues/polymarket/plan.ts'
+import { candleFeed, feedOf } from '../shared/feeds.ts'
+import { createCoverageTracker } from '../shared/track-coverage.ts'
+import { createRowWriter } from '../shared/write-rows.ts'
+import { judgeWindows } from './check-windows.ts'
+import { snapshotFeed, trackedMarketFeeds } from './market-feeds.ts'
+
+const at = (text: string) => Date.parse(`2026-11-15T${text}Z`)
+const START_MS = at('12:00:00')
+
+async function setUp(t: TestContext) {
+  const clock = manualClock(START_MS)
+  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  t.after(() => store.close())
+  const writer = createRowWriter({
+    series: store.series,
+    coverage: store.coverage,
+    clock,
+    log: createLogger({ level: 'silent' }),
+  })
+  const feeds = trackedMarketFeeds(plan, 'BTC')
+  const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer })
+  const windows = judgeWindows({
+    symbol: 'BTC',
+    endless: plan.endless,
+    tracker,
+    feedOf: (type) => snapshotFeed(plan, 'BTC', type),
+    running: () => [],
+  })
+  for (const { channels } of feeds)
+    for (const channel of channels) if (/^(trades|book)/.test(channel)) tracker.up(channel, START_MS)
+  let nowMs = START_MS
+  /** The lists answer all the time. */
+  function run(toMs: number): void {
+    for (; nowMs <= toMs; nowMs += 1_000) {
+      windows.judge(nowMs, nowMs)
+      tracker.claim(nowMs)
+    }
+  }
+  async function gaps(feed: Feed, toMs: number): Promise<string[]> {
+    await writer.flush()
+    const found = (await store.coverage.read([feed], at('12:00:01'), toMs)).gaps
+    return found.map(({ from, to, reason }) =>
+      [new Date(from).toISOString().slice(11, 19), new Date(to).toISOString().slice(11, 19), reason].join(
+        ' ',
+      ),
+    )
+  }
+  return { windows, run, gaps }
+}
+
+const BOOKS = snapshotFeed(plan, 'BTC', '5m')
+const OTHER_BOOKS = snapshotFeed(plan, 'BTC', '15m')
+const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
+const BARS = candleFeed('predmkt_a', 'BTC', '5m')
+
+test('a window without a listed successor is followed by a gap of books, prints and bars, until one is listed', async (t) => {
+  const { windows, run, gaps } = await setUp(t)
+  windows.knows('5m', at('12:05:00'))
+  windows.knows('15m', at('13:00:00'))
+  run(at('12:06:59'))
+  assert.equal(windows.unlisted, 0)
+  run(at('12:09:00'))
+  for (const feed of [BOOKS, TRADES, BARS])
+    assert.deepEqual(await gaps(feed, at('12:09:00')), ['12:05:00 12:09:00 not_observed'], feed.dataset)
+  assert.deepEqual(await gaps(OTHER_BOOKS, at('12:09:00')), [])
+  windows.knows('5m', at('12:20:00'))
+  run(at('12:12:00'))
+  assert.deepEqual(await gaps(BOOKS, at('12:12:00')), ['12:05:00 12:09:01 not_observed'])
+  assert.equal(windows.unlisted, 1)
+})
+
+test('a duration that is never listed has no books to claim; prints and bars of the others are not doubted', async (t) => {
+  const { windows, run, gaps } = await setUp(t)
+  windows.knows('15m', at('13:00:00'))
+  run(at('12:10:00'))
+  assert.deepEqual(await gaps(BOOKS, at('12:10:00')), ['12:00:01 12:10:00 not_observed'])
+  for (const feed of [OTHER_BOOKS, TRADES, BARS, snapshotFeed(plan, 'BTC', '1h')])
+    assert.deepEqual(await gaps(feed, at('12:10:00')), [], feed.dataset)
+})
+
+test('a window that ended before we listened says nothing of the time before the start', async (t) => {
+  const { windows, run, gaps } = await setUp(t)
+  windows.knows('5m', at('09:00:00'))
+  windows.knows('15m', at('13:00:00'))
+  run(at('12:01:59'))
+  assert.deepEqual(await gaps(BOOKS, at('12:01:59')), [])
+})

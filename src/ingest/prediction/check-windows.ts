@@ -1,0 +1,115 @@
+/**
+ * Whether every market in its window has a live book, duration by duration, and whether we know all markets.
+ *
+ *   a book is missing                             ──▶ the snapshots of its duration have a gap
+ *   a book turned out to have been wrong          ──▶ a gap too, though it is known again
+ *   the catalogue is silent, and the last window
+ *   of a duration that was listed is over         ──▶ snapshots of the duration, prints and bars have a gap
+ *   the catalogue answers, and lists no successor
+ *   of a window that must have one                ──▶ the same; snapshots alone where none was ever listed
+ */
+import type { Feed } from '../../core/feed.ts'
+import { MARKET_TYPES, type MarketType } from '../../core/rows/market.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import { gridOf } from '../exchange/sample-book.ts'
+import type { CoverageTracker } from '../shared/track-coverage.ts'
+import { catalogueKey, windowsKey } from './market-feeds.ts'
+import { type MarketRecorder, SAMPLE_BEFORE_MS } from './record-market.ts'
+import { GRACE_MS } from './sample-market.ts'
+
+/** Lists come every half minute: after so long without one, a window may have begun that nobody has seen. */
+export const LISTED_WITHIN_MS = 2 * 60_000
+
+/** A successor is listed before the window ends, or with the next list. */
+const SUCCESSOR_WITHIN_MS = 2 * 60_000
+
+export interface WindowsJudge {
+  /** There is a market of this duration, and it ends then. */
+  knows(type: MarketType | null, endMs: number): void
+  judge(nowMs: number, listedMs: number): void
+  /** How often a window that should have run was not listed. */
+  readonly unlisted: number
+}
+
+export function judgeWindows(options: {
+  symbol: AssetSymbol
+  /** Durations of which a window always runs. */
+  endless: readonly MarketType[]
+  tracker: Pick<CoverageTracker, 'up' | 'failed' | 'isUp' | 'lost'>
+  feedOf: (type: MarketType) => Feed<'snapshots'>
+  /** Markets of a duration that are in their window, or so long before it. */
+  running: (timeMs: number, type: MarketType, beforeMs?: number) => readonly MarketRecorder[]
+}): WindowsJudge {
+  const { symbol, tracker } = options
+  /** Per duration: until when windows are known. */
+  const knownToMs = new Map<MarketType, number>()
+  let firstMs: number | undefined
+  const lacking = new Set<MarketType>()
+  let unlisted = 0
+
+  /** Since when there may be windows of a duration that nobody has seen, because the catalogue does not answer. */
+  function blindSince(type: MarketType, listedMs: number, atMs: number): number {
+    const knownMs = knownToMs.get(type)
+    if (knownMs === undefined || knownMs > atMs || atMs - listedMs <= LISTED_WITHIN_MS)
+      return Number.POSITIVE_INFINITY
+    return Math.max(knownMs, listedMs)
+  }
+
+  /** Since when there should be a window of a duration, though the catalogue lists none. */
+  function unlistedSince(type: MarketType, atMs: number): number {
+    firstMs ??= atMs
+    const sinceMs = Math.max(knownToMs.get(type) ?? 0, firstMs)
+    const isLate = atMs - sinceMs > SUCCESSOR_WITHIN_MS
+    return isLate && options.endless.includes(type) ? sinceMs : Number.POSITIVE_INFINITY
+  }
+
+  return {
+    get unlisted() {
+      return unlisted
+    },
+    knows(type, endMs) {
+      if (type !== null) knownToMs.set(type, Math.max(knownToMs.get(type) ?? 0, endMs))
+    },
+    judge(nowMs, listedMs) {
+      const atMs = nowMs - GRACE_MS
+      let unseenMs = Number.POSITIVE_INFINITY
+      let isDown = false
+      for (const type of MARKET_TYPES) {
+        const key = windowsKey(symbol, type)
+        const running = options.running(atMs, type)
+        const broken = running.filter(({ sampler }) => !sampler.isLive)
+        // Samples are taken some time before the window too.
+        for (const { sampler, startMs } of options.running(atMs, type, SAMPLE_BEFORE_MS))
+          for (const { fromMs, toMs } of sampler.takeDoubts())
+            tracker.lost(
+              options.feedOf(type),
+              Math.max(startMs - SAMPLE_BEFORE_MS, fromMs),
+              toMs,
+              'not_observed',
+            )
+        const blindMs = blindSince(type, listedMs, atMs)
+        const unlistedMs = unlistedSince(type, atMs)
+        if (blindMs < Number.POSITIVE_INFINITY) isDown = true
+        else if (unlistedMs === Number.POSITIVE_INFINITY) lacking.delete(type)
+        else if (!lacking.has(type)) {
+          lacking.add(type)
+          unlisted += 1
+        }
+        // A duration that was never listed may not exist: then nothing else is doubted.
+        unseenMs = Math.min(unseenMs, blindMs, knownToMs.has(type) ? unlistedMs : Number.POSITIVE_INFINITY)
+        const sinceMs = Math.min(
+          blindMs,
+          unlistedMs,
+          ...broken.map(({ sampler, startMs }) => Math.max(startMs, sampler.lostSinceMs ?? startMs)),
+        )
+        // The first row after a gap stands on the grid.
+        if (sinceMs === Number.POSITIVE_INFINITY) tracker.up(key, gridOf(nowMs))
+        else if (tracker.isUp(key))
+          tracker.failed(key, sinceMs, blindMs === sinceMs ? 'venue_down' : 'not_observed')
+      }
+      const key = catalogueKey(symbol)
+      if (unseenMs === Number.POSITIVE_INFINITY) tracker.up(key, nowMs)
+      else if (tracker.isUp(key)) tracker.failed(key, unseenMs, isDown ? 'venue_down' : 'not_observed')
+    },
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Bars that were last written open and that no recorder has in mind any more: their market was over and forgotten, or
+ * an earlier run ended, before the bar did.
+ *
+ *   a bar has ended, and its market's recorder had time to close it
+ *     ──▶ rows of it that are still open ──▶ of a market that is kept: left to its recorder, looked at again
+ *                                        ╰─▶ of any other: written closed, as they stand
+ *
+ * The store itself is the list of what is open, so nothing is kept in memory and nothing is lost with the process. At
+ * a start everything is looked at that may have been left.
+ */
+import type { Feed } from '../../core/feed.ts'
+import { barStart, type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
+import type { CandleInput, CandleRow } from '../../core/rows/candle.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Position, SeriesStore } from '../../store/series.ts'
+import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
+import type { RowWriter } from '../shared/write-rows.ts'
+import { MARKETS_BACK_MS, type MarketPlan } from './market-feeds.ts'
+
+/** By then a recorder has closed its own bars: those of half a minute ago, when it shows them next. */
+const CLOSED_AFTER_MS = 60_000
+const DAY_MS = 86_400_000
+/** Short bars are left open by a process that dies only; longer ones were left by each market that was shorter. */
+const LOOKED_BACK_MS = (interval: CandleInterval) =>
+  INTERVAL_MS[interval] < INTERVAL_MS['1h'] ? 2 * MARKETS_BACK_MS : 40 * DAY_MS
+/** A look at a longer stretch would hold up everything else. */
+const STRETCH_MS = DAY_MS
+const BREATH_MS = 20
+const PAGE_ROWS = 1_000
+
+export interface LeftBars {
+  /** Closes what is due. To be called once it is known which markets an earlier run has left. */
+  close(nowMs: number): Promise<void>
+  /** Every bar before this is closed, once what was put so far is durable. */
+  closedTo(interval: CandleInterval): number
+}
+
+export function closeLeftBars(options: {
+  plan: MarketPlan
+  symbol: AssetSymbol
+  series: SeriesStore
+  writer: RowWriter
+  clock: Clock
+  signal: AbortSignal
+  /** Its recorder closes its bars. */
+  isKept: (marketId: string) => boolean
+}): LeftBars {
+  const { plan, symbol, series, writer, clock, signal } = options
+  const closedTo = new Map<CandleInterval, number>()
+  /** Asked before this run writes anything: an earlier run's last row may be of any age. */
+  const stored = series.feeds({ dataset: 'candles', source: plan.source, symbol })
+  stored.catch(() => {})
+
+  async function firstOf(interval: CandleInterval, dueMs: number): Promise<number> {
+    const feed = (await stored).find((each) => each.feed.interval === interval)
+    if (feed?.firstTs === undefined || feed.lastTs === undefined) return dueMs
+    return Math.max(feed.firstTs, barStart(feed.lastTs - LOOKED_BACK_MS(interval), interval))
+  }
+
+  /** Gives until when no row is open. */
+  async function closeBetween(interval: CandleInterval, fromMs: number, toMs: number): Promise<number> {
+    const feed = candleFeed(plan.source, symbol, interval)
+    let closedToMs = toMs
+    for await (const row of openRows(feed, fromMs, toMs))
+      if (options.isKept(row.market_id ?? '')) closedToMs = Math.min(closedToMs, Date.parse(row.timestamp))
+      else writer.put(feed, [closedRow(row)])
+    return closedToMs
+  }
+
+  async function* openRows(feed: Feed, fromMs: number, toMs: number): AsyncGenerator<CandleRow> {
+    let position: Position | undefined
+    for (;;) {
+      const page = await series.page({
+        feeds: [feed],
+        range: { from: fromMs, to: toMs },
+        order: 'asc',
+        limit: PAGE_ROWS,
+        separator: '\n',
+        filters: { open: true },
+        ...(position === undefined ? {} : { position }),
+      })
+      if (page.text === '') return
+      for (const line of page.text.split('\n')) yield JSON.parse(line) as CandleRow
+      if (!page.hasMore) return
+      position = page.last
+      await writer.ready()
+    }
+  }
+
+  return {
+    async close(nowMs) {
+      for (const interval of COARSE_INTERVALS) {
+        const dueMs = barStart(nowMs - CLOSED_AFTER_MS, interval)
+        let fromMs = closedTo.get(interval) ?? (await firstOf(interval, dueMs))
+        while (fromMs < dueMs) {
+          const toMs = Math.min(fromMs + STRETCH_MS, dueMs)
+          fromMs = await closeBetween(interval, fromMs, toMs)
+          if (fromMs < toMs) break
+          if (fromMs < dueMs) await clock.sleep(BREATH_MS, signal)
+        }
+        closedTo.set(interval, fromMs)
+      }
+    },
+    closedTo: (interval) => closedTo.get(interval) ?? 0,
+  }
+}
+
+function closedRow(row: CandleRow): CandleInput {
+  const { open, high, low, close, volume } = row
+  const market = {
+    marketId: row.market_id ?? '',
+    slug: row.market_slug ?? null,
+    tokenId: row.token_id ?? null,
+    outcome: row.outcome ?? null,
+    question: row.question ?? null,
+  }
+  return { time: Date.parse(row.timestamp), open, high, low, close, volume, closed: true, market }
+}

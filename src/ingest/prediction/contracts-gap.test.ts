@@ -1,0 +1,97 @@
+/** A hole in the numbers of a subscription: every book of it is suspect until the venue has told it anew. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { TrueMarket } from '../../../sandbox/predictions/truth.ts'
+import {
+  comparePrints,
+  compareWindow,
+  readRows,
+  type StoredSnapshot,
+} from '../../../test/predictions/compare.ts'
+import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
+import {
+  type PredictionsRecording,
+  type PredictionsWorld,
+  startPredictionsRecording,
+  startPredictionsWorld,
+} from '../../../test/predictions/recording.ts'
+import { feedOf } from '../shared/feeds.ts'
+
+const START_MS = Date.parse('2026-11-15T10:01:00Z')
+const HEARD_MS = START_MS + 30_000
+const ONE_GAP_MS = START_MS + 50_000
+/** Two within a minute cost the socket. */
+const TWO_GAPS_MS = START_MS + 130_000
+const END_MS = START_MS + 190_000
+
+let world: PredictionsWorld<PacedClock>
+let recording: PredictionsRecording
+let running: TrueMarket[]
+
+before(async () => {
+  world = await startPredictionsWorld(pacedClock(START_MS, 200), { slotMs: 1_000 })
+  const { clock, sandbox } = world
+  recording = await startPredictionsRecording(world, { venues: ['kalshi'], symbols: ['BTC'] })
+  await clock.runUntil(ONE_GAP_MS)
+  sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi' })
+  await clock.runUntil(TWO_GAPS_MS)
+  sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi' })
+  await clock.runUntil(TWO_GAPS_MS + 15_000)
+  sandbox.faults.set({ kind: 'sequence-gap', venue: 'kalshi' })
+  await clock.runUntil(END_MS)
+  await clock.during(recording.stop())
+  running = sandbox.truth
+    .markets('kalshi', END_MS, END_MS + 86_400_000)
+    .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs < HEARD_MS)
+})
+
+after(async () => {
+  await recording?.close()
+  await world?.close()
+})
+
+test('outside the gaps every book of every contract is the one of its instant', async () => {
+  assert.ok(running.length > 150, `${running.length} contracts`)
+  const wrong: string[] = []
+  let rows = 0
+  for (const market of running) {
+    const range = { fromMs: HEARD_MS, toMs: END_MS - 10_000 }
+    const found = await compareWindow(recording.store, world.sandbox.truth, market, range)
+    wrong.push(...found.wrong)
+    rows += found.rows
+  }
+  assert.deepEqual(wrong.slice(0, 10), [])
+  assert.ok(rows > running.length, `${rows} rows`)
+})
+
+test('books go on after one gap and after two', async () => {
+  const market = running.find(({ kind }) => kind === '15M')
+  assert.ok(market)
+  const feed = feedOf('snapshots', 'predmkt_b', 'BTC', '15m')
+  for (const fromMs of [ONE_GAP_MS + 10_000, TWO_GAPS_MS + 35_000]) {
+    const range = { from: fromMs, to: fromMs + 10_000 }
+    const found: StoredSnapshot[] = await readRows(recording.store, feed, [market.name], range)
+    assert.ok(found.length > 5, `${found.length} rows after ${new Date(fromMs).toISOString()}`)
+  }
+})
+
+test('a second gap within a minute costs the socket, and that time is a gap', async () => {
+  const feed = feedOf('snapshots', 'predmkt_b', 'BTC', '15m')
+  const { gaps } = await recording.store.coverage.read([feed], TWO_GAPS_MS, END_MS - 10_000)
+  assert.ok(gaps.length >= 1, JSON.stringify(gaps))
+  assert.ok(gaps.every(({ from, to }) => to - from < 30_000))
+})
+
+test('prints do not suffer: they have no numbers', async () => {
+  const wrong: string[] = []
+  for (const market of running)
+    wrong.push(
+      ...(await comparePrints(
+        recording.store,
+        world.sandbox.truth,
+        { ...market, endMs: END_MS - 20_000 },
+        HEARD_MS,
+      )),
+    )
+  assert.deepEqual(wrong.slice(0, 5), [])
+})

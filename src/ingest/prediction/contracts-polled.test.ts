@@ -1,0 +1,81 @@
+/** Without a key trades are only asked for: they are all there, and while they cannot be asked for that is a gap. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { readRows } from '../../../test/predictions/compare.ts'
+import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
+import {
+  type PredictionsRecording,
+  type PredictionsWorld,
+  startPredictionsRecording,
+  startPredictionsWorld,
+} from '../../../test/predictions/recording.ts'
+import type { TradeRow } from '../../core/rows/trade.ts'
+import type { Gap } from '../../store/coverage.ts'
+import { feedOf } from '../shared/feeds.ts'
+
+const START_MS = Date.parse('2026-11-15T10:01:00Z')
+const HEARD_MS = START_MS + 30_000
+const FAILS_MS = START_MS + 110_000
+const FAILS_END_MS = FAILS_MS + 100_000
+const END_MS = FAILS_END_MS + 210_000
+const TRADES = feedOf('trades', 'predmkt_b', 'BTC')
+
+let world: PredictionsWorld<PacedClock>
+let recording: PredictionsRecording
+const gaps: Record<'before' | 'meanwhile' | 'after', Gap[]> = { before: [], meanwhile: [], after: [] }
+
+const gapsOf = async (fromMs: number, toMs: number) =>
+  (await recording.store.coverage.read([TRADES], fromMs, toMs)).gaps
+
+before(async () => {
+  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000 })
+  const { clock, sandbox } = world
+  recording = await startPredictionsRecording(world, {
+    ...{ venues: ['kalshi'], symbols: ['BTC'], hasKey: false },
+  })
+  await clock.runUntil(FAILS_MS)
+  gaps.before = await gapsOf(HEARD_MS, FAILS_MS - 10_000)
+  const durationMs = FAILS_END_MS - FAILS_MS
+  sandbox.faults.set({ kind: 'http-error', venue: 'kalshi', status: 503, durationMs })
+  await clock.runUntil(FAILS_END_MS)
+  gaps.meanwhile = await gapsOf(FAILS_MS, FAILS_END_MS - 10_000)
+  await clock.runUntil(END_MS)
+  gaps.after = await gapsOf(HEARD_MS, FAILS_END_MS + 60_000)
+  await clock.during(recording.stop())
+})
+
+after(async () => {
+  await recording?.close()
+  await world?.close()
+})
+
+test('the status says that only asking is possible, and no socket was opened', () => {
+  const { kalshi } = world.sandbox.state() as { kalshi: { connectionsOpened: number } }
+  assert.equal(kalshi.connectionsOpened, 0)
+})
+
+test('while the questions fail the trades have a gap, and before that none', () => {
+  assert.deepEqual(gaps.before, [])
+  const [gap] = gaps.meanwhile
+  assert.ok(gap !== undefined, 'no gap')
+  assert.ok(gap.from <= FAILS_MS + 65_000 && gaps.meanwhile.at(-1)?.to === FAILS_END_MS - 10_000)
+})
+
+test('afterwards all of them are there, each once, and the gap is closed', async () => {
+  assert.deepEqual(gaps.after, [])
+  const wrong: string[] = []
+  let prints = 0
+  const { truth } = world.sandbox
+  for (const market of truth.markets('kalshi', END_MS, END_MS + 86_400_000)) {
+    if (market.symbol !== 'BTC' || market.startMs > HEARD_MS) continue
+    const range = { from: HEARD_MS - 60_000, to: END_MS }
+    const rows = await readRows<TradeRow>(recording.store, TRADES, [market.name], range)
+    const stored = rows.map(({ trade_id: id }) => id)
+    const real = truth.prints(market.name, HEARD_MS, END_MS - 120_000) ?? []
+    prints += real.length
+    wrong.push(...real.filter(({ id }) => !stored.includes(id)).map(({ id }) => `${market.name} lacks ${id}`))
+    if (new Set(stored).size !== stored.length) wrong.push(`${market.name}: a trade is there twice`)
+  }
+  assert.ok(prints > 30, `${prints} prints`)
+  assert.deepEqual(wrong.slice(0, 5), [])
+})

@@ -1,0 +1,83 @@
+/** A key that is revoked under way: contracts are asked for instead of heard, and heard again once it is accepted. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { readRows, type StoredSnapshot } from '../../../test/predictions/compare.ts'
+import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
+import {
+  type PredictionsRecording,
+  type PredictionsWorld,
+  startPredictionsRecording,
+  startPredictionsWorld,
+} from '../../../test/predictions/recording.ts'
+import type { TradeRow } from '../../core/rows/trade.ts'
+import { feedOf } from '../shared/feeds.ts'
+
+const START_MS = Date.parse('2026-11-15T10:01:00Z')
+const HEARD_MS = START_MS + 30_000
+const REVOKED_MS = START_MS + 60_000
+const ACCEPTED_MS = REVOKED_MS + 120_000
+const BACK_MS = ACCEPTED_MS + 45_000
+const END_MS = BACK_MS + 60_000
+const TRADES = feedOf('trades', 'predmkt_b', 'BTC')
+const BOOKS = feedOf('snapshots', 'predmkt_b', 'BTC', '15m')
+
+let world: PredictionsWorld<PacedClock>
+let recording: PredictionsRecording
+let meanwhile: { from: number; to: number }[]
+
+before(async () => {
+  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000 })
+  const { clock, sandbox } = world
+  recording = await startPredictionsRecording(world, { venues: ['kalshi'], symbols: ['BTC'] })
+  await clock.runUntil(REVOKED_MS)
+  const durationMs = ACCEPTED_MS - REVOKED_MS
+  sandbox.faults.set({ kind: 'rejected-key', venue: 'kalshi', durationMs })
+  sandbox.faults.set({ kind: 'drop', venue: 'kalshi' })
+  await clock.runUntil(ACCEPTED_MS)
+  const { gaps } = await recording.store.coverage.read([TRADES], REVOKED_MS, ACCEPTED_MS - 10_000)
+  meanwhile = gaps.map(({ from, to }) => ({ from, to }))
+  await clock.runUntil(END_MS)
+  await clock.during(recording.stop())
+})
+
+after(async () => {
+  await recording?.close()
+  await world?.close()
+})
+
+test('books are there while the key is rejected, more seldom, and as before afterwards', async () => {
+  const market = world.sandbox.truth
+    .markets('kalshi', END_MS, END_MS + 3_600_000)
+    .find(({ symbol, kind, startMs }) => symbol === 'BTC' && kind === '15M' && startMs < START_MS)
+  assert.ok(market)
+  const rowsIn = async (from: number, to: number) =>
+    (await readRows<StoredSnapshot>(recording.store, BOOKS, [market.name], { from, to })).length
+  const [polled, heard] = [
+    await rowsIn(ACCEPTED_MS - 60_000, ACCEPTED_MS),
+    await rowsIn(BACK_MS, BACK_MS + 50_000),
+  ]
+  assert.ok(polled >= 8 && polled <= 14, `${polled} rows in a minute of asking every five seconds`)
+  assert.ok(heard > 20, `${heard} rows in fifty seconds of listening`)
+})
+
+test('the trades are complete, each once, and count as asked for soon after the socket was lost', async () => {
+  assert.ok(
+    meanwhile.every(({ to }) => to < ACCEPTED_MS - 10_000),
+    `trades are not told to be asked for: ${JSON.stringify(meanwhile)}`,
+  )
+  const wrong: string[] = []
+  let prints = 0
+  const { truth } = world.sandbox
+  for (const market of truth.markets('kalshi', END_MS, END_MS + 86_400_000)) {
+    if (market.symbol !== 'BTC' || market.startMs > HEARD_MS) continue
+    const range = { from: HEARD_MS, to: END_MS }
+    const rows = await readRows<TradeRow>(recording.store, TRADES, [market.name], range)
+    const stored = rows.map(({ trade_id: id }) => id)
+    const real = truth.prints(market.name, HEARD_MS, BACK_MS) ?? []
+    prints += real.length
+    wrong.push(...real.filter(({ id }) => !stored.includes(id)).map(({ id }) => `${market.name} lacks ${id}`))
+    if (new Set(stored).size !== stored.length) wrong.push(`${market.name}: a trade is there twice`)
+  }
+  assert.ok(prints > 20, `${prints} prints`)
+  assert.deepEqual(wrong.slice(0, 5), [])
+})

@@ -1,0 +1,54 @@
+/** A recorder that starts in the first bar of an hour, where the venue has no finished bar to tell of. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { readRows } from '../../../test/predictions/compare.ts'
+import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
+import {
+  type PredictionsRecording,
+  type PredictionsWorld,
+  startPredictionsRecording,
+  startPredictionsWorld,
+} from '../../../test/predictions/recording.ts'
+import { feedOf } from '../shared/feeds.ts'
+
+const HOUR_MS = Date.parse('2026-11-15T10:00:00Z')
+const START_MS = HOUR_MS + 4 * 60_000
+
+let world: PredictionsWorld<PacedClock>
+let recording: PredictionsRecording
+
+before(async () => {
+  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000 })
+  recording = await startPredictionsRecording(world, { venues: ['kalshi'], symbols: ['BTC'] })
+  // Before the first round over the prints of all contracts, which would find them too.
+  await world.clock.runUntil(START_MS + 90_000)
+  await world.clock.during(recording.stop())
+})
+after(async () => {
+  await recording?.close()
+  await world?.close()
+})
+
+test('the prints of the bar that runs are asked for at the start, of every contract', async () => {
+  const { truth } = world.sandbox
+  const running = truth
+    .markets('kalshi', START_MS, START_MS + 26 * 3_600_000)
+    .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs <= HOUR_MS)
+  const wrong: string[] = []
+  let prints = 0
+  for (const { name } of running) {
+    const range = { from: HOUR_MS, to: START_MS - 10_000 }
+    const rows = await readRows<{ trade_id: string }>(
+      recording.store,
+      feedOf('trades', 'predmkt_b', 'BTC'),
+      [name],
+      range,
+    )
+    const expected = truth.prints(name, range.from, range.to) ?? []
+    prints += expected.length
+    const stored = new Set(rows.map(({ trade_id: id }) => id))
+    for (const { id } of expected) if (!stored.has(id)) wrong.push(`${name} lacks ${id}`)
+  }
+  assert.ok(running.length > 80 && prints >= 15, `${running.length} contracts, ${prints} prints`)
+  assert.deepEqual(wrong.slice(0, 5), [])
+})

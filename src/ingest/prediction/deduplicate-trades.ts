@@ -1,0 +1,44 @@
+/**
+ * Which prints of a market are known, and what was traded in them.
+ *
+ * Where a venue gives trades no name, theirs is made of transaction, token and place in the transaction; and the
+ * stream may tell one print where the list has several. So a transaction that the stream has told stands as it was
+ * told, and the list adds only transactions that nobody has heard of.
+ */
+import { add, type Decimal, decimal, decimalText, multiply, ZERO } from '../../core/decimal.ts'
+import type { TradeObservation } from '../../venues/observation.ts'
+
+export interface KnownPrints {
+  /** False for a print that is known. */
+  add(observation: TradeObservation, isStored?: boolean): boolean
+  /** What was paid for all of them. */
+  readonly money: string
+}
+
+export function tellPrintsApart(hasTransactions: boolean): KnownPrints {
+  const ids = new Set<string>()
+  const streamed = new Set<string>()
+  let money: Decimal = ZERO
+
+  /** A stored print does not say who told it; but lists know whole seconds only. */
+  const isOfStream = ({ isSwept, venueTimeMs }: TradeObservation, isStored: boolean) =>
+    isSwept !== true && !(isStored && venueTimeMs % 1_000 === 0)
+
+  return {
+    add(observation, isStored = false) {
+      const { id, price, size } = observation
+      if (ids.has(id)) return false
+      if (hasTransactions) {
+        const transaction = id.slice(0, id.lastIndexOf('-'))
+        if (isOfStream(observation, isStored)) streamed.add(transaction)
+        else if (streamed.has(transaction)) return false
+        money = add(money, multiply(decimal(price), decimal(size)))
+      }
+      ids.add(id)
+      return true
+    },
+    get money() {
+      return decimalText(money)
+    },
+  }
+}

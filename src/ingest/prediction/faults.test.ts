@@ -1,0 +1,91 @@
+/** Faults of the simulated prediction markets and the chain: what is stored stays true, what is missing is a gap. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { TrueMarket } from '../../../sandbox/predictions/truth.ts'
+import { compareCatalogue, comparePrints, compareWindow } from '../../../test/predictions/compare.ts'
+import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
+import {
+  type PredictionsRecording,
+  type PredictionsWorld,
+  startPredictionsRecording,
+  startPredictionsWorld,
+} from '../../../test/predictions/recording.ts'
+import type { CandleRow } from '../../core/rows/candle.ts'
+import { candleFeed } from '../shared/feeds.ts'
+
+const MINUTE_MS = 60_000
+const START_MS = Date.parse('2026-11-15T09:58:50Z')
+const WINDOW_MS = Date.parse('2026-11-15T10:00:00Z')
+const WINDOW_END_MS = WINDOW_MS + 5 * MINUTE_MS
+const END_MS = WINDOW_END_MS + 3 * MINUTE_MS
+
+let world: PredictionsWorld<PacedClock>
+let recording: PredictionsRecording
+let market: TrueMarket
+
+before(async () => {
+  world = await startPredictionsWorld(pacedClock(START_MS), { slotMs: 1_000 })
+  const { clock, sandbox } = world
+  recording = await startPredictionsRecording(world, {
+    venues: ['polymarket', 'chainlink'],
+    symbols: ['BTC'],
+    oracleBackMs: 10 * MINUTE_MS,
+  })
+  await clock.runUntil(WINDOW_MS + 20_000)
+  sandbox.faults.set({ kind: 'lost-resolved', venue: 'polymarket' })
+  sandbox.faults.set({ kind: 'lying-provider', venue: 'ethereum', provider: 1, durationMs: MINUTE_MS })
+  sandbox.faults.set({ kind: 'frozen-book', venue: 'polymarket', symbol: 'BTC', durationMs: MINUTE_MS })
+  await clock.runUntil(WINDOW_MS + 100_000)
+  sandbox.faults.set({ kind: 'drop', venue: 'polymarket', durationMs: 15_000 })
+  sandbox.faults.set({ kind: 'crossed-book', venue: 'polymarket', symbol: 'BTC' })
+  await clock.runUntil(END_MS)
+  await clock.during(recording.stop())
+  const [found] = sandbox.truth
+    .markets('polymarket', WINDOW_END_MS, WINDOW_END_MS + 1)
+    .filter(({ symbol, kind }) => symbol === 'BTC' && kind === '5m')
+  assert.ok(found)
+  market = found
+})
+
+after(async () => {
+  await recording?.close()
+  await world?.close()
+})
+
+test('a winner that is not announced is asked for', async () => {
+  assert.deepEqual(await compareCatalogue(recording.store, market), [])
+})
+
+test('frozen, crossed and cut: each book outside the gaps is the one of its instant', async () => {
+  const range = { fromMs: WINDOW_MS, toMs: WINDOW_END_MS }
+  const { wrong, rows } = await compareWindow(recording.store, world.sandbox.truth, market, range)
+  assert.deepEqual(wrong.slice(0, 5), [])
+  assert.ok(rows > 50, `${rows} rows`)
+  const feed = { dataset: 'snapshots', source: 'predmkt_a', symbol: 'BTC', interval: '5m' } as const
+  const { gaps } = await recording.store.coverage.read([feed], range.fromMs, range.toMs)
+  const frozenMs = WINDOW_MS + 40_000
+  assert.ok(
+    gaps.some(({ from, to }) => from <= frozenMs && frozenMs < to),
+    JSON.stringify(gaps),
+  )
+})
+
+test('prints that the stream lost are found by the sweep', async () => {
+  assert.deepEqual((await comparePrints(recording.store, world.sandbox.truth, market)).slice(0, 5), [])
+})
+
+test('a node that lies is not believed', async () => {
+  const { text } = await recording.store.series.page({
+    feeds: [candleFeed('oracle', 'BTC', '5m')],
+    range: { from: WINDOW_MS, to: WINDOW_END_MS },
+    order: 'asc',
+    limit: 10,
+    separator: '\n',
+  })
+  const bar = JSON.parse(text.split('\n')[0] ?? '') as CandleRow
+  const prices = world.sandbox.truth
+    .rounds('BTC', WINDOW_MS, WINDOW_END_MS)
+    .map(({ answer }) => Number(answer) / 1e8)
+  assert.equal(bar.high, Math.max(...prices))
+  assert.equal(bar.low, Math.min(...prices))
+})

@@ -1,0 +1,34 @@
+/** Up to where books, prints, bars and open interest of the prediction markets of a symbol cannot change any more. */
+import { barStart, type CandleInterval } from '../../core/interval.ts'
+import { MARKET_TYPES } from '../../core/rows/market.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { SeriesStore } from '../../store/series.ts'
+import { finalize } from '../exchange/symbol-parts.ts'
+import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
+import type { RowWriter } from '../shared/write-rows.ts'
+import { type MarketPlan, snapshotFeed } from './market-feeds.ts'
+
+const BOOKS_FINAL_AFTER_MS = 60_000
+
+export function finalizeMarkets(options: {
+  plan: MarketPlan
+  symbol: AssetSymbol
+  writer: RowWriter
+  series: SeriesStore
+  nowMs: number
+  /** No print before this is found any more. */
+  printsMs: number
+  /** Every bar before this is closed. */
+  closedTo: (interval: CandleInterval) => number
+}): void {
+  const { plan, symbol, nowMs, printsMs } = options
+  const booksMs = nowMs - BOOKS_FINAL_AFTER_MS
+  for (const type of MARKET_TYPES) finalize(options, snapshotFeed(plan, symbol, type), booksMs)
+  finalize(options, feedOf('trades', plan.source, symbol), printsMs)
+  for (const interval of COARSE_INTERVALS) {
+    const beforeMs = barStart(Math.min(printsMs, options.closedTo(interval)), interval)
+    finalize(options, candleFeed(plan.source, symbol, interval), beforeMs)
+    if (plan.hasOpenInterest)
+      finalize(options, feedOf('open_interest', plan.source, symbol, interval), booksMs)
+  }
+}

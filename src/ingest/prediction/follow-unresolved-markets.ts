@@ -1,0 +1,89 @@
+/**
+ * Markets that an earlier run did not see to their end, or not at all because they began and ended while nobody
+ * listened. The venue is asked about them until each has a winner, or for a day.
+ */
+import type { MarketInput, MarketRow } from '../../core/rows/market.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { MarketPosition, MarketStore } from '../../store/markets.ts'
+import type { Venue } from '../../venues/venue.ts'
+import { MARKETS_BACK_MS, type MarketPlan } from './market-feeds.ts'
+
+const PAGE_ROWS = 500
+const ASK_EVERY_MS = 60_000
+/** A winner is published within some minutes; what ended just now is the live side's. */
+const MARGIN_MS = 60_000
+/** A market that has a winner may still have been waiting for its last sweep. */
+const SWEPT_AFTER_MS = 16 * 60_000
+
+export async function followLeftMarkets(options: {
+  plan: MarketPlan
+  symbol: AssetSymbol
+  venue: Venue
+  markets: MarketStore
+  clock: Clock
+  signal: AbortSignal
+  onMarket: (market: MarketInput) => void
+  /** All of them were told once. */
+  onTold: () => void
+  onError: (error: unknown) => void
+}): Promise<void> {
+  const { plan, symbol, venue, clock, signal } = options
+  const startedMs = clock.now()
+  let fromMs = await firstLeft(options.markets, plan, symbol, startedMs)
+  if (fromMs === undefined) options.onTold()
+  else fromMs -= SWEPT_AFTER_MS
+  while (fromMs !== undefined && !signal.aborted && clock.now() < startedMs + MARKETS_BACK_MS) {
+    try {
+      const range = { fromMs, toMs: startedMs + MARGIN_MS }
+      let nextMs: number | undefined
+      for await (const page of venue.history({ dataset: 'markets', symbol, range }, { signal })) {
+        for (const observation of page.observations) {
+          if (observation.kind !== 'market') continue
+          options.onMarket(observation.market)
+          nextMs = leftFrom(observation.market, nextMs)
+        }
+      }
+      fromMs = nextMs
+      options.onTold()
+    } catch (error) {
+      if (signal.aborted) return
+      options.onError(error)
+    }
+    if (fromMs !== undefined) await clock.sleep(ASK_EVERY_MS, signal)
+  }
+}
+
+function leftFrom(market: MarketInput, soFarMs: number | undefined): number | undefined {
+  if (market.status === 'resolved' || market.endTime == null) return soFarMs
+  return Math.min(soFarMs ?? market.endTime, market.endTime)
+}
+
+/** The end of the oldest market without a winner, or of the newest one that has one; undefined where none is stored. */
+async function firstLeft(
+  markets: MarketStore,
+  plan: MarketPlan,
+  symbol: AssetSymbol,
+  nowMs: number,
+): Promise<number | undefined> {
+  let position: MarketPosition | undefined
+  let firstMs: number | undefined
+  for (;;) {
+    const page = await markets.list({
+      source: plan.source,
+      symbol,
+      limit: PAGE_ROWS,
+      separator: '\n',
+      ...(position === undefined ? {} : { position }),
+    })
+    for (const line of page.text === '' ? [] : page.text.split('\n')) {
+      const row = JSON.parse(line) as MarketRow
+      const endMs = row.end_time === null ? Number.POSITIVE_INFINITY : Date.parse(row.end_time)
+      if (endMs > nowMs) continue
+      if (endMs < nowMs - MARKETS_BACK_MS) return firstMs
+      if (firstMs === undefined || row.status !== 'resolved') firstMs = endMs
+    }
+    if (!page.hasMore) return firstMs
+    position = page.last
+  }
+}

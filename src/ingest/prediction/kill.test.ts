@@ -1,0 +1,176 @@
+/** A recorder of prediction markets that is killed again and again: what it stored is true, what it missed it says. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { TrueMarket } from '../../../sandbox/predictions/truth.ts'
+import { readGaps } from '../../../test/ingest/compare.ts'
+import {
+  compareCatalogue,
+  compareOracle,
+  comparePrints,
+  compareWindow,
+} from '../../../test/predictions/compare.ts'
+import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
+import { type PredictionsWorld, startPredictionsWorld } from '../../../test/predictions/recording.ts'
+import type { EnvironmentStore } from '../../store/environment.ts'
+import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
+import { candleFeed, feedOf } from '../shared/feeds.ts'
+
+const MINUTE_MS = 60_000
+const isLong = process.env.TAPELINE_SOAK !== undefined
+const KILLS = isLong ? 20 : 2
+/** Markets of five and fifteen minutes end at a quarter past. */
+const START_MS = Date.parse('2026-11-15T10:13:20Z')
+const QUARTER_MS = Date.parse('2026-11-15T10:15:00Z')
+/** Winners are known and prints are swept so long after the end. */
+const DONE_AFTER_MS = 2.5 * MINUTE_MS
+const STEP_MS = 200
+const PROCESS = join(import.meta.dirname, '../../../test/predictions/record-process.ts')
+
+let world: PredictionsWorld<PacedClock>
+let store: EnvironmentStore
+let folder: string
+let range = { fromMs: 0, toMs: 0 }
+let ended: TrueMarket[] = []
+let running: TrueMarket[] = []
+
+/** A recorder in a process that lives in the time of the test; resolves when it hears all channels. */
+async function startRecorder(): Promise<ChildProcess> {
+  const { clock } = world
+  const { polymarket, kalshi, ethereum, controlUrl } = world.sandbox
+  const sandbox = { polymarket, kalshi, ethereum, controlUrl }
+  const options = JSON.stringify({ sandbox, nowMs: clock.now(), folder })
+  const recorder = fork(PROCESS, [options], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  let isHearing = false
+  const exited = once(recorder, 'exit')
+  clock.follower = async (nowMs) => {
+    if (recorder.exitCode !== null || recorder.signalCode !== null) return
+    recorder.send(nowMs, () => {})
+    const [answer] = await Promise.race([once(recorder, 'message'), exited])
+    if (typeof answer === 'object' && answer !== null)
+      isHearing = (answer as { isHearing: boolean }).isHearing
+  }
+  for (const giveUpMs = clock.now() + 5 * MINUTE_MS; !isHearing; ) {
+    assert.ok(clock.now() < giveUpMs, 'the recorder hears nothing')
+    await clock.runUntil(clock.now() + 1_000)
+  }
+  return recorder
+}
+
+async function end(recorder: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+  const exited = once(recorder, 'exit')
+  recorder.kill(signal)
+  if (signal === 'SIGTERM') await world.clock.during(exited)
+  else await exited
+  world.clock.follower = undefined
+}
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tapeline-kill-'))
+  world = await startPredictionsWorld(pacedClock(START_MS, STEP_MS), { slotMs: isLong ? 500 : 2_000 })
+  const { clock } = world
+  let random = 4711
+  const draw = (below: number) => {
+    random = (random * 1_103_515_245 + 12_345) % 2 ** 31
+    return random % below
+  }
+  for (let kill = 0; kill < KILLS; kill++) {
+    const recorder = await startRecorder()
+    if (kill === 0) range = { fromMs: clock.now(), toMs: 0 }
+    await clock.runUntil(clock.now() + 5_000 + draw(isLong ? 90_000 : 25_000))
+    await end(recorder, 'SIGKILL')
+    await clock.runUntil(clock.now() + draw(20_000))
+  }
+  const recorder = await startRecorder()
+  range = { ...range, toMs: Math.max(QUARTER_MS, clock.now()) + DONE_AFTER_MS }
+  await clock.runUntil(range.toMs)
+  await end(recorder, 'SIGTERM')
+  store = await openSqliteEnvironment({ file: join(folder, 'test.db'), clock })
+  const markets = (['polymarket', 'kalshi'] as const)
+    .flatMap((venue) => world.sandbox.truth.markets(venue, range.fromMs, range.toMs + 24 * 60 * MINUTE_MS))
+    .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs < range.toMs - MINUTE_MS)
+  ended = markets.filter(({ endMs }) => endMs <= range.toMs - DONE_AFTER_MS)
+  running = markets.filter(({ endMs }) => endMs > range.toMs - DONE_AFTER_MS)
+})
+
+after(async () => {
+  await store?.close()
+  await world?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test(`after ${KILLS} kills every market that ended is in the catalogue with its winner`, async () => {
+  const venues = new Set(ended.map(({ venue, kind }) => `${venue} ${kind}`))
+  for (const kind of ['polymarket 5m', 'polymarket 15m', 'kalshi 15M']) assert.ok(venues.has(kind), kind)
+  const wrong: string[] = []
+  for (const market of ended) wrong.push(...(await compareCatalogue(store, market)))
+  assert.deepEqual(wrong, [])
+})
+
+test('rows and gaps together cover each window, and each book is the one of its instant', async () => {
+  assert.ok(running.length > 150, `${running.length} markets`)
+  const wrong: string[] = []
+  let rows = 0
+  for (const market of [...ended, ...running]) {
+    const found = await compareWindow(store, world.sandbox.truth, market, {
+      ...range,
+      toMs: range.toMs - MINUTE_MS,
+    })
+    wrong.push(...found.wrong)
+    rows += found.rows
+  }
+  assert.deepEqual(wrong.slice(0, 10), [])
+  assert.ok(rows > 300, `${rows} rows`)
+})
+
+test('the prints of markets that ended are those of the venue, each once: the sweep found what was missed', async () => {
+  const wrong: string[] = []
+  // What a contract of the second venue had before our first start is not asked for.
+  for (const market of ended)
+    wrong.push(
+      ...(await comparePrints(
+        store,
+        world.sandbox.truth,
+        market,
+        market.venue === 'kalshi' ? range.fromMs : 0,
+      )),
+    )
+  assert.deepEqual(wrong.slice(0, 10), [])
+})
+
+test('the bars of the oracle are those of its rounds, without a hole', async () => {
+  for (const interval of ['5m', '15m'] as const) {
+    // Of the last moments nothing is claimed.
+    const whole = { fromMs: START_MS - 10 * MINUTE_MS, toMs: range.toMs - 5_000 }
+    assert.deepEqual(await compareOracle(store, world.sandbox.truth, interval, whole), [])
+    assert.deepEqual(await readGaps(store, candleFeed('oracle', 'BTC', interval), whole), [])
+  }
+})
+
+test('the time between a kill and the next start is a gap in what cannot be asked for again', async () => {
+  for (const source of ['predmkt_a', 'predmkt_b'] as const) {
+    const gaps = await readGaps(store, feedOf('snapshots', source, 'BTC', '15m'), range)
+    assert.ok(gaps.length >= 1, `${source} ${JSON.stringify(gaps)}`)
+    assert.ok(
+      gaps.some((gap) => gap.reason === 'not_observed' || gap.reason === 'not_provided'),
+      JSON.stringify(gaps),
+    )
+  }
+})
+
+test('no snapshot and no print was rewritten by a restart', async () => {
+  const feeds = (await store.series.feeds({})).map(({ feed }) => feed)
+  const revisions = await store.series.revisions({
+    feeds: feeds.filter(({ dataset }) => dataset === 'snapshots' || dataset === 'trades'),
+    range: { from: 0, to: Number.MAX_SAFE_INTEGER },
+    limit: 10,
+  })
+  assert.deepEqual(
+    revisions.map(({ text }) => text),
+    [],
+  )
+})

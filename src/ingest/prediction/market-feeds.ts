@@ -1,0 +1,52 @@
+/** What follows from the plan of a venue of prediction markets: channels, stored series, and how they hang together. */
+import type { Feed } from '../../core/feed.ts'
+import { type CandleInterval, storedInterval } from '../../core/interval.ts'
+import { MARKET_TYPES, type MarketType } from '../../core/rows/market.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import { type Channel, channelKey, type Dataset } from '../../venues/channel.ts'
+import type { MarketPlan } from '../../venues/plan.ts'
+import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
+import type { TrackedFeed } from '../shared/track-coverage.ts'
+
+/** The bars that all longer ones are made of. */
+export const BASE_INTERVAL = '5m' satisfies CandleInterval
+/** The past is looked at so far when markets are found that were not followed to their end. */
+export const MARKETS_BACK_MS = 26 * 3_600_000
+
+export type { MarketPlan } from '../../venues/plan.ts'
+
+export const channelsOfMarkets = (plan: MarketPlan, symbol: AssetSymbol): Channel[] =>
+  plan.datasets.map((dataset) => ({ dataset, symbol }))
+
+export function snapshotFeed(plan: MarketPlan, symbol: AssetSymbol, type: MarketType): Feed<'snapshots'> {
+  return feedOf('snapshots', plan.source, symbol, storedInterval(type))
+}
+
+/** The pseudo channel that is up while every market of a duration that is in its window has a live book. */
+export const windowsKey = (symbol: AssetSymbol, type: MarketType): string => `windows:${symbol}:${type}`
+
+/** The pseudo channel that is up while we know which markets there are. */
+export const catalogueKey = (symbol: AssetSymbol): string => `catalogue:${symbol}`
+
+export function trackedMarketFeeds(plan: MarketPlan, symbol: AssetSymbol): TrackedFeed[] {
+  const key = (dataset: Dataset) => channelKey({ dataset, symbol })
+  const prints = [key('trades'), key('book'), catalogueKey(symbol)]
+  return [
+    ...MARKET_TYPES.map((type) => ({
+      feed: snapshotFeed(plan, symbol, type),
+      channels: [key('book'), windowsKey(symbol, type)],
+    })),
+    // Prints may pause for long, books do not: their silence is the only sign that a symbol was muted.
+    { feed: feedOf('trades', plan.source, symbol), channels: prints },
+    ...COARSE_INTERVALS.map((interval) => ({
+      feed: candleFeed(plan.source, symbol, interval),
+      channels: prints,
+    })),
+    ...(plan.hasOpenInterest
+      ? COARSE_INTERVALS.map((interval) => ({
+          feed: feedOf('open_interest', plan.source, symbol, interval),
+          channels: [key('open_interest')],
+        }))
+      : []),
+  ]
+}

@@ -1,0 +1,47 @@
+/** What is known of a market from before, when it is told again. */
+import type { MarketInput, MarketRow } from '../../core/rows/market.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+
+/** What was known stays known: a winner, tokens, prices that only we have heard, figures that are left out later. */
+export function withKnown(seen: MarketInput, known: MarketInput): MarketInput {
+  const isUndone = known.status === 'resolved' && seen.status !== 'resolved'
+  const base = isUndone
+    ? {
+        ...seen,
+        status: known.status,
+        active: false,
+        winner: known.winner ?? null,
+        resolvedAt: known.resolvedAt ?? null,
+      }
+    : seen
+  const tokens = base.tokens === undefined || base.tokens.length === 0 ? known.tokens : base.tokens
+  return {
+    ...base,
+    tokens: tokens ?? [],
+    resolvedAt: base.resolvedAt ?? known.resolvedAt ?? null,
+    // A figure from while it was open is not that of the end.
+    volume: base.volume ?? (base.status === known.status ? (known.volume ?? null) : null),
+    liquidity: base.liquidity ?? known.liquidity ?? null,
+    referencePriceStart: base.referencePriceStart ?? known.referencePriceStart ?? null,
+    referencePriceEnd: base.referencePriceEnd ?? known.referencePriceEnd ?? null,
+    settlement: base.settlement ?? known.settlement ?? null,
+  }
+}
+
+/** As far as it matters for what is known. */
+export function fromRow(row: MarketRow): MarketInput {
+  return {
+    marketId: row.market_id,
+    source: row.source as MarketInput['source'],
+    symbol: row.symbol as AssetSymbol,
+    active: row.active,
+    status: row.status as MarketInput['status'],
+    winner: row.winner,
+    resolvedAt: row.resolved_at === null ? null : Date.parse(row.resolved_at),
+    tokens: row.tokens.map(({ token_id: tokenId, outcome }) => ({ tokenId, outcome })),
+    volume: row.volume,
+    liquidity: row.liquidity,
+    referencePriceStart: row.reference_price_start,
+    referencePriceEnd: row.reference_price_end,
+  }
+}

@@ -1,0 +1,61 @@
+/** One reference price falls silent while the others are told: the channel is down for as long, and comes back with it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pacedClock } from '../../../test/predictions/paced-clock.ts'
+import { startPredictionsRecording, startPredictionsWorld } from '../../../test/predictions/recording.ts'
+import { sandboxPredictions } from '../../app/predictions.ts'
+import { createLogger } from '../../kit/log.ts'
+import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
+import { VENUES } from '../../venues/list.ts'
+import { recordPredictions } from './record-predictions.ts'
+
+const START_MS = Date.parse('2026-11-15T10:01:00Z')
+
+test('a mean that is not told any more shows in the status of the source', async (t) => {
+  const world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 30_000 })
+  const { clock, sandbox } = world
+  t.after(() => world.close())
+  const recording = await startPredictionsRecording(world, { venues: ['polymarket'], symbols: ['BTC'] })
+  t.after(() => clock.during(recording.close()))
+  const channelsDown = () => {
+    const [status] = recording.supervisor.status()
+    assert.ok(status)
+    return status.detail.channels - status.detail.channelsUp
+  }
+  await clock.runUntil(START_MS + 30_000)
+  assert.equal(channelsDown(), 0)
+  const channel = 'crypto_prices_twap_sixty'
+  sandbox.faults.set({ kind: 'mute', venue: 'polymarket', channel, durationMs: 40_000 })
+  // The topic may be silent for ten seconds, and its channel then for ten more. From then on, whatever the others tell and however often the line is renewed.
+  for (let second = 53; second < 70; second++) {
+    await clock.runUntil(START_MS + second * 1_000)
+    assert.equal(channelsDown(), 1, `second ${second}`)
+  }
+  await clock.runUntil(START_MS + 100_000)
+  assert.equal(channelsDown(), 0)
+})
+
+test('a venue whose reference price is switched off is healthy without it', async (t) => {
+  const world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 30_000 })
+  const { clock, sandbox } = world
+  t.after(() => world.close())
+  const setting = sandboxPredictions({ ready: true, ...sandbox }).find(({ name }) => name === 'polymarket')
+  assert.ok(setting)
+  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  t.after(() => store.close())
+  const recorder = recordPredictions({
+    plan: VENUES.polymarket.plan,
+    venue: VENUES.polymarket.create({ clock, ...setting, polymarket: { reference: 'none' } }),
+    store,
+    clock,
+    log: createLogger({ level: 'silent' }),
+    symbols: ['BTC'],
+  })
+  const stop = new AbortController()
+  const running = recorder.run(stop.signal)
+  await clock.runUntil(START_MS + 20_000)
+  const { channels, channelsUp } = recorder.status()
+  stop.abort()
+  await clock.during(running)
+  assert.deepEqual([channels, channelsUp], [3, 3])
+})

@@ -1,0 +1,279 @@
+/** One prediction market on a store: what a row may know, which midpoints make a bar, and what a restart remembers. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Feed } from '../../core/feed.ts'
+import type { CandleRow } from '../../core/rows/candle.ts'
+import type { MarketInput } from '../../core/rows/market.ts'
+import type { OpenInterestRow } from '../../core/rows/open-interest.ts'
+import { manualClock } from '../../kit/clock.ts'
+import { createLogger } from '../../kit/log.ts'
+import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
+import { VENUES } from '../../venues/list.ts'
+import type { DataObservation, TradeObservation } from '../../venues/observation.ts'
+import type { HistoryPage, Venue } from '../../venues/venue.ts'
+import { candleFeed, feedOf } from '../shared/feeds.ts'
+import { createCoverageTracker } from '../shared/track-coverage.ts'
+import { createRowWriter } from '../shared/write-rows.ts'
+import { recordMarket } from './record-market.ts'
+import { recordMarkets } from './record-markets.ts'
+import { keepReferencePrices } from './reference-prices.ts'
+import { recallMarket } from './restore-market.ts'
+import { createMarketWriter } from './write-markets.ts'
+
+const START_MS = Date.parse('2026-11-15T12:00:00Z')
+const log = createLogger({ level: 'silent' })
+type Name = 'polymarket' | 'kalshi'
+
+const MARKETS: Record<Name, MarketInput> = {
+  polymarket: {
+    marketId: '0xaa',
+    source: 'predmkt_a',
+    symbol: 'BTC',
+    marketType: '15m',
+    tokens: ['Up', 'Down'].map((outcome) => ({ tokenId: outcome.toLowerCase(), outcome })),
+    startTime: START_MS,
+    endTime: START_MS + 900_000,
+    active: true,
+    status: 'open',
+    volume: '5',
+  },
+  kalshi: {
+    marketId: 'KXBTC15M-X',
+    source: 'predmkt_b',
+    symbol: 'BTC',
+    marketType: '15m',
+    tokens: [],
+    startTime: START_MS,
+    endTime: START_MS + 900_000,
+    active: true,
+    status: 'open',
+    volume: '5',
+  },
+}
+
+const about = (name: Name, instrument: string, timeMs: number) => {
+  const { marketId, source } = MARKETS[name]
+  const leg = { marketId, tokenId: name === 'kalshi' ? null : instrument, outcome: 'yes' }
+  return {
+    source,
+    symbol: 'BTC' as const,
+    instrument,
+    venueTimeMs: timeMs,
+    receivedMs: timeMs,
+    key: null,
+    leg,
+  }
+}
+
+function book(name: Name, instrument: string, timeMs: number, bid: string, ask: string): DataObservation {
+  return {
+    kind: 'book_snapshot',
+    ...about(name, instrument, timeMs),
+    feed: 'full',
+    bids: [[bid, '10']],
+    asks: [[ask, '10']],
+    lastUpdateId: null,
+  }
+}
+
+const print = (timeMs: number, price: string, isBlock = false): TradeObservation => ({
+  kind: 'trade',
+  ...about('kalshi', 'KXBTC15M-X', timeMs),
+  id: `t${timeMs}`,
+  price,
+  size: '10',
+  side: 'buy',
+  ...(isBlock ? { isBlock } : {}),
+})
+
+async function setUp(t: TestContext) {
+  const clock = manualClock(START_MS)
+  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const writer = createRowWriter({ series: store.series, coverage: store.coverage, clock, log })
+  t.after(() => store.close())
+  const recorderOf = (name: Name, referencePrice: (timeMs: number) => string | null = () => null) =>
+    recordMarket({
+      plan: VENUES[name].plan,
+      market: MARKETS[name],
+      writer,
+      referencePrice,
+      booksHeardMs: () => START_MS,
+    })
+  async function rows<T>(feed: Feed): Promise<T[]> {
+    await writer.flush()
+    const range = { from: 0, to: Number.MAX_SAFE_INTEGER }
+    const { text } = await store.series.page({
+      ...{ feeds: [feed], range, order: 'asc', limit: 100, separator: '\n' },
+    })
+    return text === '' ? [] : text.split('\n').map((line) => JSON.parse(line) as T)
+  }
+  return { clock, store, writer, recorderOf, rows }
+}
+
+test('a row of a contract holds the last price and the figures of its instant, not those of the moment it is taken', async (t) => {
+  const { recorderOf, rows } = await setUp(t)
+  const recorder = recorderOf('kalshi')
+  const ticker = (timeMs: number, volume: string): DataObservation => ({
+    kind: 'market_ticker',
+    ...about('kalshi', 'KXBTC15M-X', timeMs),
+    lastPrice: '0.4',
+    volume,
+    openInterest: volume,
+  })
+  recorder.observe(book('kalshi', 'KXBTC15M-X', START_MS + 100, '0.4', '0.5'))
+  recorder.trade(print(START_MS + 200, '0.41'))
+  recorder.observe(ticker(START_MS + 300, '10'))
+  recorder.trade(print(START_MS + 700, '0.47'))
+  recorder.observe(ticker(START_MS + 800, '20'))
+  recorder.sampler.tick(START_MS + 1_500)
+  const [row] = await rows<Record<string, unknown>>(feedOf('snapshots', 'predmkt_b', 'BTC', '15m'))
+  assert.deepEqual(
+    [row?.timestamp, row?.last_price, row?.volume, row?.open_interest],
+    ['2026-11-15T12:00:00.500Z', 0.41, 10, 10],
+  )
+})
+
+test('the reference price of a row is the last tick at or before it', async (t) => {
+  const { recorderOf, rows } = await setUp(t)
+  const references = keepReferencePrices()
+  const recorder = recorderOf('polymarket', (timeMs) => references.before({ marketType: '15m' }, timeMs))
+  for (const [timeMs, price] of [
+    [START_MS, '100'],
+    [START_MS + 501, '101'],
+  ] as const)
+    references.heard({
+      kind: 'reference_price',
+      ...about('polymarket', '', timeMs),
+      settlement: { of: 'chainlink', windowSeconds: 60 },
+      price,
+    })
+  for (const token of ['up', 'down'])
+    recorder.observe(book('polymarket', token, START_MS + 100, '0.49', '0.51'))
+  recorder.sampler.tick(START_MS + 1_500)
+  const [row] = await rows<Record<string, unknown>>(feedOf('snapshots', 'predmkt_a', 'BTC', '15m'))
+  assert.equal(row?.reference_price, 100)
+})
+
+test('open interest at a point of the grid is the last figure at or before it that was heard, else that of the list', async (t) => {
+  const { clock, store, writer, rows } = await setUp(t)
+  const stop = new AbortController()
+  t.after(() => stop.abort())
+  const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
+  const catalogue = createMarketWriter({ markets: store.markets, log })
+  const venue = { history: async function* () {} } as unknown as Venue
+  const { plan } = VENUES.kalshi
+  const { signal } = stop
+  const recorder = recordMarkets({
+    ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
+  })
+  const interest = (timeMs: number, openInterest: string): DataObservation => ({
+    kind: 'open_interest',
+    ...about('kalshi', 'KXBTC15M-X', timeMs),
+    openInterest,
+    valueUsd: openInterest,
+  })
+  clock.set(START_MS + 1_000)
+  recorder.observe({
+    kind: 'market',
+    ...about('kalshi', '', START_MS),
+    market: { ...MARKETS.kalshi, openInterest: 3 },
+  })
+  recorder.show(START_MS + 1_000, START_MS)
+  // Made while the list was on its way.
+  recorder.observe(interest(START_MS + 500, '5'))
+  recorder.observe(interest(START_MS + 301_000, '9'))
+  clock.set(START_MS + 306_000)
+  recorder.show(START_MS + 306_000, START_MS)
+  const found = await rows<OpenInterestRow>(feedOf('open_interest', 'predmkt_b', 'BTC', '5m'))
+  assert.deepEqual(
+    found.map((row) => [row.market_id, row.open_interest]),
+    [
+      [undefined, 5],
+      ['KXBTC15M-X', 5],
+    ],
+  )
+})
+
+test('a wide book gives a contract its bar, as the bars of the venue do, and a token none', async (t) => {
+  const { recorderOf, rows } = await setUp(t)
+  for (const name of ['polymarket', 'kalshi'] as const) {
+    const recorder = recorderOf(name)
+    for (const instrument of recorder.instruments)
+      recorder.observe(book(name, instrument, START_MS + 100, '0.2', '0.6'))
+    recorder.sampler.tick(START_MS + 1_500)
+    recorder.show(START_MS + 2_000)
+  }
+  const [bar, ...others] = await rows<CandleRow>(candleFeed('predmkt_b', 'BTC', '5m'))
+  assert.deepEqual([bar?.open, bar?.close, bar?.volume, others.length], [0.4, 0.4, 0, 0])
+  assert.deepEqual(await rows(candleFeed('predmkt_a', 'BTC', '5m')), [])
+})
+
+test('after a restart a print that was negotiated away from the book is volume, and still no price', async (t) => {
+  const { recorderOf, rows, store } = await setUp(t)
+  const told = [print(START_MS + 1_000, '0.5'), print(START_MS + 2_000, '0.9', true)]
+  const first = recorderOf('kalshi')
+  for (const each of told) first.trade(each)
+  first.show(START_MS + 5_000)
+  const [open] = await rows<CandleRow>(candleFeed('predmkt_b', 'BTC', '5m'))
+  assert.deepEqual([open?.close, open?.volume, open?.closed], [0.5, 20, false])
+
+  async function* history(request: Parameters<Venue['history']>[0]): AsyncGenerator<HistoryPage> {
+    if (request.dataset === 'trades') yield { observations: told, covered: request.range, missing: [] }
+  }
+  const second = recorderOf('kalshi')
+  await recallMarket({
+    plan: VENUES.kalshi.plan,
+    recorder: second,
+    series: store.series,
+    venue: { history } as unknown as Venue,
+    nowMs: START_MS + 60_000,
+    recordedFromMs: START_MS,
+    settledMs: 0,
+    signal: new AbortController().signal,
+  })
+  second.show(START_MS + 400_000)
+  const [bar] = await rows<CandleRow>(candleFeed('predmkt_b', 'BTC', '5m'))
+  assert.deepEqual([bar?.high, bar?.close, bar?.volume, bar?.closed], [0.5, 0.5, 20, true])
+  const prints = await rows(feedOf('trades', 'predmkt_b', 'BTC'))
+  assert.equal(prints.length, 2)
+})
+
+test('a print of nothing is left out and counted; one that makes no sense is a gap, also in the bars that hold it', async (t) => {
+  for (const name of ['polymarket', 'kalshi'] as const) {
+    const { clock, store, writer, rows } = await setUp(t)
+    const { marketId, source, tokens = [] } = MARKETS[name]
+    const instrument = tokens[0]?.tokenId ?? marketId
+    let empty = 0
+    const recorder = recordMarket({
+      ...{ plan: VENUES[name].plan, market: MARKETS[name], writer, referencePrice: () => null },
+      ...{ booksHeardMs: () => START_MS, onEmptyTrade: () => void empty++ },
+    })
+    const tell = (ms: number, price: string, size: string) =>
+      recorder.trade({
+        ...print(START_MS + ms, price),
+        ...about(name, instrument, START_MS + ms),
+        price,
+        size,
+      })
+    tell(1_000, '0.5', '10')
+    for (const price of ['0', '0.9']) tell(2_000 + Number(price), price, '0.00')
+    tell(301_000, '0.5', '10')
+    tell(302_000, '0.6', '-3')
+    clock.advance(3_600_000)
+    recorder.show(clock.now())
+    assert.equal(empty, 2)
+    assert.equal((await rows(feedOf('trades', source, 'BTC'))).length, 2)
+    const [bar, ...others] = await rows<CandleRow>(candleFeed(source, 'BTC', '5m'))
+    assert.deepEqual([bar?.low, bar?.high, others], [0.5, 0.5, []])
+    const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
+    const gaps = async (feed: Feed) => {
+      tracker.confirm(feed, START_MS, START_MS + 900_000)
+      await writer.flush()
+      const found = await store.coverage.read([feed], START_MS, START_MS + 900_000)
+      return found.gaps.map(({ from, to }) => [from - START_MS, to - START_MS])
+    }
+    assert.deepEqual(await gaps(feedOf('trades', source, 'BTC')), [[302_000, 302_001]])
+    assert.deepEqual(await gaps(candleFeed(source, 'BTC', '5m')), [[300_000, 600_000]])
+    assert.deepEqual(await gaps(candleFeed(source, 'BTC', '15m')), [[0, 900_000]])
+  }
+})

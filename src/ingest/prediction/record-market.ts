@@ -1,0 +1,277 @@
+/** One prediction market: its books become snapshots, its prints trades and bars. */
+import type { Feed } from '../../core/feed.ts'
+import { barStart, type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
+import { anyMidOf, type MarketBar, midOf } from '../../core/market-candles.ts'
+import { composeUpDown, composeYesNo } from '../../core/market-snapshot.ts'
+import type { BookLevels } from '../../core/order-book.ts'
+import type { CandleInput, CandleMarket } from '../../core/rows/candle.ts'
+import type { MarketInput } from '../../core/rows/market.ts'
+import { RowError } from '../../core/rows/row-error.ts'
+import type { PredmktASnapshotInput, PredmktBSnapshotInput } from '../../core/rows/snapshot.ts'
+import type {
+  DataObservation,
+  MarketTickerObservation,
+  MidObservation,
+  TradeObservation,
+} from '../../venues/observation.ts'
+import { judgePrint } from '../shared/check-trade.ts'
+import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
+import { sequenceOf } from '../shared/sequence.ts'
+import type { RowWriter } from '../shared/write-rows.ts'
+import { type KeptBars, keepBars } from './build-market-candles.ts'
+import { tellPrintsApart } from './deduplicate-trades.ts'
+import { keepLatest } from './latest-before.ts'
+import { type MarketPlan, snapshotFeed } from './market-feeds.ts'
+import { type MarketSampler, sampleMarket } from './sample-market.ts'
+
+/** Books are sampled from so long before the window on: a market that has not begun is of little use. */
+export const SAMPLE_BEFORE_MS = 60_000
+/** A bar is closed so long after its end: prints are told late, and blocks carry them later still. */
+const CLOSE_AFTER_MS = 30_000
+
+export interface MarketRecorder {
+  readonly sampler: MarketSampler
+  readonly startMs: number
+  readonly endMs: number
+  readonly instruments: readonly string[]
+  market: MarketInput
+  /** What was paid in all prints that are known; of markets with tokens. */
+  readonly traded: string
+  observe(observation: DataObservation): void
+  /** False for a print that is known by its id. */
+  trade(observation: TradeObservation): boolean
+  /** A print that is stored already; with its bar known as a whole it is not counted again. */
+  known(observation: TradeObservation, isInBar: boolean): void
+  /** A bar of 5m that is known already. */
+  fix(instrument: string, bar: MarketBar, isWhole: boolean): void
+  /** A midpoint that was asked for after the fact. */
+  mid(observation: MidObservation): void
+  /** Puts the bars that have changed or ended. */
+  show(nowMs: number): void
+}
+
+export function recordMarket(options: {
+  plan: MarketPlan
+  market: MarketInput
+  writer: RowWriter
+  /** The price of the asset at an instant. */
+  referencePrice: (timeMs: number) => string | null
+  /** When books of any market of the symbol were last heard. */
+  booksHeardMs: () => number
+  /** A print of nothing was left out. */
+  onEmptyTrade?: () => void
+}): MarketRecorder {
+  const { plan, writer } = options
+  const { marketId, symbol, source } = options.market
+  const tokens = options.market.tokens ?? []
+  const startMs = options.market.startTime ?? 0
+  const endMs = options.market.endTime ?? 0
+  const instruments = plan.hasTokens ? tokens.map(({ tokenId }) => tokenId) : [marketId]
+  const bars = new Map<string, KeptBars>(instruments.map((each) => [each, keepBars(plan.volume)]))
+  const prints = tellPrintsApart(plan.hasTokens)
+  const lastPrices = new Map(instruments.map((each) => [each, keepLatest<string>()]))
+  /** Bars that were shown open: written once more when they have ended. */
+  const open = new Map<string, { instrument: string; interval: CandleInterval; openTimeMs: number }>()
+  /** Bars with a print that cannot be stored. */
+  const broken = new Set<string>()
+  const tradeFeed = feedOf('trades', source, symbol)
+  const booksFeed = snapshotFeed(plan, symbol, options.market.marketType ?? '24h')
+  const figures = keepLatest<Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'>>()
+  let before: readonly BookLevels[] = []
+
+  const sampler = sampleMarket({
+    instruments,
+    heardMs: options.booksHeardMs,
+    onSample(gridMs, isKeepAlive) {
+      if (gridMs < startMs - SAMPLE_BEFORE_MS || gridMs > endMs) return false
+      const row = compose(gridMs)
+      if (row === undefined) return false
+      const levels = 'up' in row ? [row.up, row.down] : [row.yes]
+      if (!isKeepAlive && isSame(before, levels as BookLevels[])) return false
+      before = levels as BookLevels[]
+      writer.put(booksFeed as Feed<'snapshots'>, [row])
+      for (const instrument of instruments) sampleMid(instrument, gridMs)
+      return true
+    },
+  })
+
+  function compose(timeMs: number): PredmktASnapshotInput | PredmktBSnapshotInput | undefined {
+    const [first = '', second = ''] = instruments
+    const book = sampler.book(first)
+    if (book === undefined) return undefined
+    const lastPrice = (instrument: string) => lastPrices.get(instrument)?.at(timeMs) ?? null
+    if (!plan.hasTokens) {
+      const told = figures.at(timeMs)
+      return composeYesNo(timeMs, {
+        ticker: marketId,
+        book,
+        lastPrice: lastPrice(first) ?? told?.lastPrice ?? null,
+        volume: told?.volume ?? null,
+        openInterest: told?.openInterest ?? null,
+      })
+    }
+    const down = sampler.book(second)
+    if (down === undefined) return undefined
+    return composeUpDown(timeMs, {
+      marketId,
+      slug: recorder.market.slug ?? null,
+      question: recorder.market.question ?? null,
+      tokenUp: first,
+      tokenDown: second,
+      up: book,
+      down,
+      lastUp: lastPrice(first),
+      lastDown: lastPrice(second),
+      referencePrice: options.referencePrice(timeMs),
+    })
+  }
+
+  function sampleMid(instrument: string, timeMs: number): void {
+    const book = sampler.book(instrument)
+    if (book === undefined) return
+    // The middle of a wide book says nothing of a token; of a contract the venue's own bars hold it too.
+    const price = (plan.hasTokens ? midOf : anyMidOf)(book.best('bids'), book.best('asks'))
+    if (price !== null) bars.get(instrument)?.mid({ timeMs, price })
+  }
+
+  function count(observation: TradeObservation, isStored = false): boolean {
+    if (!prints.add(observation, isStored)) return false
+    const { instrument, price, size, venueTimeMs: timeMs } = observation
+    bars
+      .get(instrument)
+      ?.print({ timeMs, price, size, ...(observation.isBlock === true ? { isBlock: true } : {}) })
+    if (observation.isBlock !== true) lastPrices.get(instrument)?.heard(timeMs, price)
+    return true
+  }
+
+  function candleOf(
+    instrument: string,
+    interval: CandleInterval,
+    bar: MarketBar,
+    nowMs: number,
+  ): CandleInput {
+    const token = tokens.find(({ tokenId }) => tokenId === instrument)
+    const closed = nowMs >= bar.openTimeMs + INTERVAL_MS[interval] + CLOSE_AFTER_MS
+    const key = `${instrument}:${interval}:${bar.openTimeMs}`
+    if (closed) open.delete(key)
+    else open.set(key, { instrument, interval, openTimeMs: bar.openTimeMs })
+    const { slug, question } = recorder.market
+    const market: CandleMarket = {
+      marketId,
+      slug: slug ?? null,
+      tokenId: token?.tokenId ?? null,
+      outcome: token?.outcome ?? (plan.hasTokens ? null : 'yes'),
+      question: question ?? null,
+    }
+    const { openTimeMs: time, high, low, close, volume } = bar
+    return { time, open: bar.open, high, low, close, volume, closed, market }
+  }
+
+  function breakBars({ instrument, venueTimeMs }: TradeObservation): void {
+    for (const interval of COARSE_INTERVALS) {
+      const openMs = barStart(venueTimeMs, interval)
+      broken.add(`${instrument}:${interval}:${openMs}`)
+      refuse(interval, openMs)
+    }
+  }
+
+  const refuse = (interval: CandleInterval, openMs: number) =>
+    writer.refuse(
+      candleFeed(plan.source, symbol, interval),
+      openMs,
+      new RowError('trades', 'one of them cannot be stored'),
+    )
+
+  function put(instrument: string, interval: CandleInterval, bar: MarketBar, nowMs: number): void {
+    if (broken.has(`${instrument}:${interval}:${bar.openTimeMs}`)) {
+      refuse(interval, bar.openTimeMs)
+      open.delete(`${instrument}:${interval}:${bar.openTimeMs}`)
+      return
+    }
+    writer.put(candleFeed(plan.source, symbol, interval), [candleOf(instrument, interval, bar, nowMs)])
+  }
+
+  const recorder: MarketRecorder = {
+    sampler,
+    startMs,
+    endMs,
+    instruments,
+    market: options.market,
+    get traded() {
+      return prints.money
+    },
+    observe(observation) {
+      switch (observation.kind) {
+        case 'book_snapshot':
+          sampler.snapshot(observation)
+          break
+        case 'book_change':
+          sampler.change(observation)
+          break
+        case 'book_lost':
+          sampler.lost(observation)
+          before = []
+          break
+        case 'market_ticker':
+          figures.heard(observation.venueTimeMs, observation)
+      }
+    },
+    trade(observation) {
+      const verdict = judgePrint(observation)
+      if (verdict === 'empty') {
+        options.onEmptyTrade?.()
+        return false
+      }
+      // The store refuses it; no bar can say what it should have been.
+      if (verdict === 'bad') breakBars(observation)
+      else if (!count(observation)) return false
+      const { leg } = observation
+      writer.put(tradeFeed, [
+        {
+          time: observation.venueTimeMs,
+          seq: sequenceOf(observation.id),
+          tradeId: observation.id,
+          price: observation.price,
+          size: observation.size,
+          side: observation.side,
+          marketId,
+          tokenId: leg?.tokenId ?? null,
+          outcome: leg?.outcome ?? null,
+        },
+      ])
+      return true
+    },
+    known(observation, isInBar) {
+      if (isInBar) prints.add(observation, true)
+      else count(observation, true)
+    },
+    fix(instrument, bar, isWhole) {
+      bars.get(instrument)?.fix(bar, isWhole)
+    },
+    mid({ instrument, venueTimeMs: timeMs, price }) {
+      bars.get(instrument)?.mid({ timeMs, price })
+    },
+    show(nowMs) {
+      for (const [instrument, kept] of bars)
+        for (const { interval, bar } of kept.take()) put(instrument, interval, bar, nowMs)
+      for (const { instrument, interval, openTimeMs } of [...open.values()]) {
+        if (nowMs < openTimeMs + INTERVAL_MS[interval] + CLOSE_AFTER_MS) continue
+        const bar = bars.get(instrument)?.at(openTimeMs, interval)
+        if (bar !== undefined) put(instrument, interval, bar, nowMs)
+      }
+    },
+  }
+  return recorder
+}
+
+function isSame(before: readonly BookLevels[], after: readonly BookLevels[]): boolean {
+  if (before.length !== after.length) return false
+  return after.every((book, index) => {
+    const old = before[index]
+    if (old === undefined) return false
+    return (['bids', 'asks'] as const).every((side) => {
+      const [a, b] = [old[side], book[side]]
+      return a.length === b.length && a.every(([price, size], i) => price === b[i]?.[0] && size === b[i]?.[1])
+    })
+  })
+}

@@ -1,0 +1,415 @@
+/**
+ * The prediction markets of one symbol: the catalogue says which there are, each has a recorder of its own.
+ *
+ *   market ──▶ catalogue, with the prices that it began and ended with
+ *   book_snapshot, book_change, book_lost ──▶ snapshots; a market in its window without a live book is a gap
+ *   trade ──▶ trades, bars          open_interest ──▶ at each grid point, per contract and summed
+ */
+import type { MarketInput, MarketType } from '../../core/rows/market.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Logger } from '../../kit/log.ts'
+import type { EnvironmentStore } from '../../store/environment.ts'
+import type { DataObservation, TradeObservation } from '../../venues/observation.ts'
+import type { Venue } from '../../venues/venue.ts'
+import { restWhileBusy } from '../shared/backfill-pace.ts'
+import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
+import type { LiveRecorder } from '../shared/run-live.ts'
+import type { CoverageTracker } from '../shared/track-coverage.ts'
+import type { RowWriter } from '../shared/write-rows.ts'
+import { type MendedMarket, mendPrints } from './backfill-trades.ts'
+import { judgeWindows, LISTED_WITHIN_MS } from './check-windows.ts'
+import { closeLeftBars } from './close-ended-candles.ts'
+import { withReferences, withVolume } from './complete-market.ts'
+import { finalizeMarkets } from './finalize-markets.ts'
+import { keepLatest, type LatestBefore } from './latest-before.ts'
+import { BASE_INTERVAL, MARKETS_BACK_MS, type MarketPlan, snapshotFeed } from './market-feeds.ts'
+import { fromRow, withKnown } from './merge-market.ts'
+import { type MarketRecorder, recordMarket, SAMPLE_BEFORE_MS } from './record-market.ts'
+import { recordOpenInterest } from './record-open-interest.ts'
+import { keepReferencePrices } from './reference-prices.ts'
+import { recallMarket } from './restore-market.ts'
+import type { MarketWriter } from './write-markets.ts'
+
+const SECOND_MS = 1_000
+/** A market is kept in mind until its last sweep is surely over. */
+const KEPT_AFTER_END_MS = 30 * 60_000
+const FINALIZE_EVERY_MS = 10_000
+/**
+ * Prints that the stream lost are found by a round over all markets, every few minutes, and by the sweeps until a
+ * quarter of an hour after the close; later where the venue is down.
+ */
+const PRINTS_FINAL_AFTER_MS = 16 * 60_000
+/** A market that could not be swept for a day is not waited for any longer. */
+const SWEPT_WITHIN_MS = 25 * 3_600_000
+const MEND_EVERY_MS = 15_000
+const MEND_AGAIN_MS = 60_000
+/** The ticks around an instant have arrived after this. */
+const TICKS_AFTER_MS = 3_000
+
+export interface SymbolMarketsParts {
+  readonly plan: MarketPlan
+  readonly symbol: AssetSymbol
+  readonly venue: Venue
+  readonly store: EnvironmentStore
+  readonly writer: RowWriter
+  readonly catalogue: MarketWriter
+  readonly tracker: CoverageTracker
+  readonly clock: Clock
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
+
+interface Kept {
+  readonly recorder: MarketRecorder
+  /** What an earlier run and the venue know of it is counted. */
+  ready: Promise<void>
+  isReady: boolean
+  /** What was traded before we listened is known. */
+  isRecalled: boolean
+  /** All of its prints were told after its close. */
+  isSwept: boolean
+}
+
+export interface MarketsRecorder extends LiveRecorder {
+  /** A market of an earlier run. It says nothing of which markets there are now. */
+  left(market: MarketInput): void
+  /** The markets that an earlier run did not see to their end were told. */
+  knowsLeft(): void
+  readonly size: number
+  /** How often a window that should have run was not listed. */
+  readonly unlisted: number
+  /** Prints of nothing, which were left out. */
+  readonly emptyTrades: number
+}
+
+export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
+  const { plan, symbol, store, writer, catalogue, tracker, clock, log, signal } = parts
+  const startedMs = clock.now()
+  const markets = new Map<string, Kept>()
+  const references = keepReferencePrices()
+  const interest = new Map<string, LatestBefore<string>>()
+  const passGrid = recordOpenInterest({ plan, symbol, writer })
+  const isKept = (marketId: string) => markets.has(marketId)
+  const leftBars = closeLeftBars({ plan, symbol, series: store.series, writer, clock, signal, isKept })
+  const recordedFrom = store.coverage
+    .read([candleFeed(plan.source, symbol, BASE_INTERVAL)], startedMs - 2 * MARKETS_BACK_MS, startedMs)
+    .then(({ observed }) => observed[0]?.from)
+  let hasEarlierRun = true
+  let recalls: Promise<unknown> = recordedFrom.then(
+    (fromMs) => {
+      hasEarlierRun = fromMs !== undefined
+    },
+    () => {},
+  )
+  const tradeFeed = feedOf('trades', plan.source, symbol)
+  /** What an earlier run has called final stays so. */
+  const settledMs = store.series.finality([tradeFeed]).then(([known]) => known?.before ?? 0)
+  settledMs.catch(() => {})
+  /** All prints before this were told, of every market that the venue lists. */
+  let sweptToMs = 0
+  let booksHeardMs = 0
+  let hasListed = false
+  let listedMs: number | undefined
+  let hasLeft = false
+  let mendMs = 0
+  let shownMs = 0
+  let finalizedMs = 0
+  let emptyTrades = 0
+
+  function heardMarket(seen: MarketInput): void {
+    const before = markets.get(seen.marketId)
+    const kept = before === undefined || hasTokensNow(before, seen) ? keep(seen) : before
+    const { recorder } = kept
+    if (before !== undefined) recorder.market = before.recorder.market
+    recorder.market = withKnown(seen, recorder.market)
+    if (isListedWithAll(recorder)) windows.knows(seen.marketType ?? null, recorder.endMs)
+    // A list may be older than what is heard while it is on its way: it only stands until a figure is heard.
+    if (seen.openInterest != null && !interest.has(seen.marketId))
+      heardInterest(seen.marketId, 0, String(seen.openInterest))
+    if (kept.isReady) catalogue.put(recorder.market)
+  }
+
+  /** Just after its creation a market may be listed without its tokens; what records them begins with them. */
+  const hasTokensNow = ({ recorder }: Kept, seen: MarketInput) =>
+    plan.hasTokens && recorder.instruments.length === 0 && (seen.tokens?.length ?? 0) > 0
+
+  function heardInterest(marketId: string, timeMs: number, openInterest: string): void {
+    const known = interest.get(marketId) ?? keepLatest<string>()
+    known.heard(timeMs, openInterest)
+    interest.set(marketId, known)
+  }
+
+  /** One that is traded a day ahead is told alone: it does not say that those before it are known. */
+  function isListedWithAll({ startMs, endMs }: MarketRecorder): boolean {
+    const lengthMs = endMs - startMs
+    return !plan.hasTokens || startMs <= clock.now() + plan.followed.beforeMs + lengthMs
+  }
+
+  function keep(market: MarketInput): Kept {
+    const recorder = recordMarket({
+      plan,
+      market,
+      writer,
+      referencePrice: (timeMs) => references.before(market, timeMs),
+      booksHeardMs: () => booksHeardMs,
+      onEmptyTrade: () => {
+        emptyTrades += 1
+      },
+    })
+    // What is met after its end may be stored already: by an earlier run, or before it was forgotten. So may the
+    // early prints of one that has not begun.
+    const hadBegun = recorder.startMs - plan.printsBeforeMs < startedMs || recorder.endMs < clock.now()
+    const kept: Kept = {
+      recorder,
+      ready: Promise.resolve(),
+      isReady: !hadBegun,
+      isRecalled: !hadBegun,
+      isSwept: false,
+    }
+    markets.set(market.marketId, kept)
+    if (!hadBegun) return kept
+    kept.ready = recalls.then(async () => {
+      try {
+        if (tradedRange(recorder).toMs <= (await settledMs)) kept.isSwept = true
+        const stored = await store.markets.get(market.marketId, { source: plan.source, symbol })
+        if (stored !== undefined) recorder.market = withKnown(recorder.market, fromRow(stored.market))
+        catalogue.put(recorder.market)
+        const { series } = store
+        const recordedFromMs = await recordedFrom
+        const about = { plan, recorder, series, venue: parts.venue, recordedFromMs, signal }
+        await restWhileBusy(clock, signal)
+        await recallMarket({ ...about, settledMs: await settledMs, nowMs: clock.now() })
+        kept.isRecalled = true
+      } catch (error) {
+        if (!signal.aborted)
+          log.warn({ market: market.marketId, err: error }, 'the past of a market is not known')
+      } finally {
+        kept.isReady = true
+        // What the venue told meanwhile.
+        catalogue.put(recorder.market)
+      }
+    })
+    recalls = kept.ready
+    return kept
+  }
+
+  function heardTrade(observation: TradeObservation): void {
+    const kept = markets.get(observation.leg?.marketId ?? observation.instrument)
+    if (kept === undefined) return
+    // The stream's trades are new; those that are asked for later may be known from an earlier run.
+    if (observation.isSwept !== true || kept.isReady) kept.recorder.trade(observation)
+    else kept.ready = kept.ready.then(() => void kept.recorder.trade(observation))
+  }
+
+  function heardSwept(marketId: string): void {
+    const kept = markets.get(marketId)
+    if (kept === undefined) return
+    kept.ready = kept.ready.then(() => {
+      kept.isSwept = true
+    })
+  }
+
+  /** Counts once all that was told before is counted. */
+  async function heardSweptTo(toMs: number): Promise<void> {
+    await Promise.all([...markets.values()].map(({ ready }) => ready))
+    sweptToMs = Math.max(sweptToMs, toMs)
+  }
+
+  function observe(observation: DataObservation): void {
+    switch (observation.kind) {
+      case 'market':
+        hasListed = true
+        heardMarket(observation.market)
+        break
+      case 'trade':
+        heardTrade(observation)
+        break
+      case 'swept':
+        heardSwept(observation.instrument)
+        break
+      case 'swept_to':
+        void heardSweptTo(observation.toMs)
+        break
+      case 'reference_price':
+        references.heard(observation)
+        break
+      case 'open_interest':
+        heardInterest(observation.instrument, observation.venueTimeMs, observation.openInterest)
+        break
+      case 'book_snapshot':
+      case 'book_change':
+      case 'book_lost':
+        markets.get(observation.leg?.marketId ?? observation.instrument)?.recorder.observe(observation)
+        if (observation.kind !== 'book_lost') booksHeardMs = observation.receivedMs
+        break
+      case 'market_ticker':
+        markets.get(observation.instrument)?.recorder.observe(observation)
+    }
+  }
+
+  const running = (timeMs: number, type?: MarketType, beforeMs = 0) =>
+    [...markets.values()]
+      .map(({ recorder }) => recorder)
+      .filter(
+        ({ startMs, endMs, market }) =>
+          startMs - beforeMs <= timeMs &&
+          timeMs < endMs &&
+          (type === undefined || market.marketType === type),
+      )
+
+  const windows = judgeWindows({
+    symbol,
+    endless: plan.endless,
+    tracker,
+    running,
+    feedOf: (type) => snapshotFeed(plan, symbol, type),
+  })
+
+  /** When prints of a market are heard; the longer ones are followed from one length before. */
+  function tradedRange({ startMs, endMs }: MarketRecorder): MendedMarket['traded'] {
+    const { beforeMs, afterMs } = plan.followed
+    const lengthMs = endMs - startMs
+    const earlyMs = plan.hasTokens && lengthMs > 15 * 60_000 ? lengthMs : 0
+    return { fromMs: startMs - beforeMs - earlyMs, toMs: endMs + afterMs }
+  }
+
+  function* mended(): Generator<MendedMarket> {
+    for (const kept of markets.values()) {
+      const { recorder } = kept
+      yield {
+        market: recorder.market,
+        traded: tradedRange(recorder),
+        firstMs: recorder.startMs - plan.printsBeforeMs,
+        isLeft: isLeft(kept),
+        isUntraded: !plan.hasTokens && Number(recorder.market.volume ?? 0) === 0,
+        isSwept: kept.isSwept,
+        swept: () => heardSwept(recorder.market.marketId),
+        trade: heardTrade,
+        priced: { fromMs: recorder.startMs - SAMPLE_BEFORE_MS, toMs: recorder.endMs },
+        mid: (observation) => recorder.mid(observation),
+        show: () => recorder.show(clock.now()),
+        settled: () => kept.ready,
+      }
+    }
+  }
+
+  async function mend(nowMs: number): Promise<void> {
+    if (!hasLeft || listedMs === undefined || nowMs < mendMs || nowMs - listedMs > LISTED_WITHIN_MS) return
+    mendMs = nowMs + MEND_EVERY_MS
+    const { coverage } = store
+    // The contracts' own bars are asked for elsewhere.
+    const barFeeds = plan.hasTokens
+      ? COARSE_INTERVALS.map((interval) => candleFeed(plan.source, symbol, interval))
+      : []
+    const about = {
+      feed: tradeFeed,
+      barFeeds,
+      symbol,
+      venue: parts.venue,
+      coverage,
+      tracker,
+      listedMs,
+      nowMs,
+      signal,
+    }
+    try {
+      await mendPrints({ ...about, onMarket: heardMarket, markets: mended })
+    } catch (error) {
+      if (signal.aborted) throw error
+      mendMs = clock.now() + MEND_AGAIN_MS
+      log.warn({ symbol, err: error }, 'prints that were missed could not be asked for yet')
+    }
+  }
+
+  function fill({ recorder, isSwept, isRecalled }: Kept, nowMs: number): void {
+    const { market, startMs, endMs } = recorder
+    const priceAt = (timeMs: number) =>
+      nowMs < timeMs + TICKS_AFTER_MS ? null : references.at(market, timeMs)
+    const priced = withReferences(market, { start: () => priceAt(startMs), end: () => priceAt(endMs) })
+    const filled = isSwept && isRecalled ? withVolume(priced, () => recorder.traded) : priced
+    if (filled === market) return
+    recorder.market = filled
+    catalogue.put(filled)
+  }
+
+  /** Ended while nobody listened, or its past could not be asked for: only its own sweep tells all of it. */
+  const isLeft = ({ recorder, isRecalled }: Kept) => recorder.endMs < startedMs || !isRecalled
+
+  /** Before this nothing is found any more. At the first start of all, nothing before it is claimed. */
+  function printsFinalMs(nowMs: number): number {
+    if (!hasListed || !hasLeft) return 0
+    const unswept = (hasEarlierRun ? [...markets.values()] : [])
+      .filter((kept) => isLeft(kept) && !kept.isSwept && nowMs < kept.recorder.endMs + SWEPT_WITHIN_MS)
+      .map(({ recorder }) => recorder.startMs - plan.printsBeforeMs)
+    return Math.max(0, Math.min(nowMs - PRINTS_FINAL_AFTER_MS, sweptToMs, ...unswept))
+  }
+
+  return {
+    observe,
+    left: heardMarket,
+    gap() {},
+    begins() {},
+    show(nowMs) {
+      const isDue = nowMs - shownMs >= plan.showEveryMs
+      if (isDue) shownMs = nowMs
+      for (const [marketId, kept] of markets) {
+        const { recorder, isReady, isSwept } = kept
+        if (plan.hasTokens && isReady) fill(kept, nowMs)
+        if (isDue && isReady) recorder.show(nowMs)
+        const keptMs = isSwept ? KEPT_AFTER_END_MS : SWEPT_WITHIN_MS
+        if (!isReady || nowMs < recorder.endMs + keptMs) continue
+        markets.delete(marketId)
+        interest.delete(marketId)
+      }
+      if (plan.hasOpenInterest)
+        passGrid(nowMs, (timeMs) =>
+          running(timeMs)
+            .filter(({ market }) => market.status === 'open')
+            .map(({ market: { marketId } }) => ({
+              marketId,
+              openInterest: interest.get(marketId)?.at(timeMs) ?? null,
+            })),
+        )
+    },
+    sample(nowMs) {
+      for (const { recorder } of markets.values()) recorder.sampler.tick(nowMs)
+      if (!hasListed || listedMs === undefined) return
+      const before = windows.unlisted
+      windows.judge(nowMs, listedMs)
+      if (windows.unlisted > before) log.warn({ symbol }, 'the venue lists no window where one should run')
+    },
+    answered(dataset, atMs) {
+      if (dataset === 'markets') listedMs = atMs
+    },
+    knowsLeft() {
+      hasLeft = true
+    },
+    async close(nowMs) {
+      await mend(nowMs)
+      if (nowMs - finalizedMs < FINALIZE_EVERY_MS) return
+      finalizedMs = nowMs
+      if (hasListed && hasLeft) await leftBars.close(nowMs)
+      const { closedTo } = leftBars
+      finalizeMarkets({
+        plan,
+        symbol,
+        writer,
+        series: store.series,
+        nowMs,
+        printsMs: printsFinalMs(nowMs),
+        closedTo,
+      })
+      await clock.sleep(SECOND_MS, signal)
+    },
+    get size() {
+      return markets.size
+    },
+    get unlisted() {
+      return windows.unlisted
+    },
+    get emptyTrades() {
+      return emptyTrades
+    },
+  }
+}

@@ -1,0 +1,55 @@
+/** The prices that Up/Down markets settle on, as ticks: what a market began with, what it ended with, what it is now. */
+import type { MarketInput } from '../../core/rows/market.ts'
+import type { Settlement } from '../../core/settlement.ts'
+import type { ReferencePriceObservation } from '../../venues/observation.ts'
+
+const KEPT_MS = 20 * 60_000
+const FRESH_MS = 10_000
+
+/** What a market settles on that does not say it: hours and days on the exchange, the others on a mean over a minute. */
+const usualSettlement = (type: MarketInput['marketType']): Settlement =>
+  type === '1h' || type === '24h'
+    ? { of: 'binance', windowSeconds: null }
+    : { of: 'chainlink', windowSeconds: 60 }
+
+/** Who asks for a price: the market says on which one it is settled. */
+export type Settled = Pick<MarketInput, 'marketType' | 'settlement'>
+
+export interface ReferencePrices {
+  heard(observation: ReferencePriceObservation): void
+  /** The newest tick at or before an instant, while it is fresh. */
+  before(market: Settled, timeMs: number): string | null
+  /** The tick of that very second: the relay leaves some out, and another second's price is another price. */
+  at(market: Settled, timeMs: number): string | null
+}
+
+interface Tick {
+  readonly timeMs: number
+  readonly price: string
+}
+
+const nameOf = ({ of, windowSeconds }: Settlement) => `${of} ${windowSeconds ?? 'spot'}`
+
+export function keepReferencePrices(): ReferencePrices {
+  /** There are as many as there are topics. */
+  const kept = new Map<string, Tick[]>()
+  const ticksOf = (market: Settled) =>
+    kept.get(nameOf(market.settlement ?? usualSettlement(market.marketType))) ?? []
+  return {
+    heard({ settlement, venueTimeMs: timeMs, price }) {
+      const name = nameOf(settlement)
+      const ticks = kept.get(name) ?? []
+      kept.set(name, ticks)
+      ticks.push({ timeMs, price })
+      if (ticks.length > 64 && (ticks[32]?.timeMs ?? 0) < timeMs - KEPT_MS) ticks.splice(0, 32)
+    },
+    before(market, timeMs) {
+      const last = ticksOf(market).findLast((tick) => tick.timeMs <= timeMs)
+      return last === undefined || timeMs - last.timeMs > FRESH_MS ? null : last.price
+    },
+    at(market, timeMs) {
+      const second = Math.floor(timeMs / 1_000)
+      return ticksOf(market).find((tick) => Math.floor(tick.timeMs / 1_000) === second)?.price ?? null
+    },
+  }
+}

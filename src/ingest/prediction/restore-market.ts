@@ -1,0 +1,131 @@
+/**
+ * What is known of a market that had begun before we listened: what an earlier run has stored, and what the venue
+ * can still tell.
+ *
+ *   stored bars of 5m that are closed ──▶ stand as they are
+ *   open ones without a trade         ──▶ their midpoints are nowhere else: they stand until a print is found
+ *   stored prints after them          ──▶ counted
+ *   the venue's prints                ──▶ stored and counted where they are new
+ *   the venue's own bars (yes/no)     ──▶ for the time before, where nothing was recorded: after an outage from the
+ *                                         last bar that stands, at the first start of all for the hour that runs
+ */
+import { buildContractBars } from '../../core/contract-candles.ts'
+import type { Feed } from '../../core/feed.ts'
+import { barStart, INTERVAL_MS } from '../../core/interval.ts'
+import type { MarketBar } from '../../core/market-candles.ts'
+import type { CandleRow } from '../../core/rows/candle.ts'
+import type { TradeRow } from '../../core/rows/trade.ts'
+import type { SeriesStore } from '../../store/series.ts'
+import type { ContractBarObservation } from '../../venues/observation.ts'
+import type { Venue } from '../../venues/venue.ts'
+import { candleFeed, feedOf } from '../shared/feeds.ts'
+import { BASE_INTERVAL, MARKETS_BACK_MS, type MarketPlan } from './market-feeds.ts'
+import type { MarketRecorder } from './record-market.ts'
+import { recallPrints } from './restore-trades.ts'
+
+const MAX_ROWS = 100_000
+
+export async function recallMarket(options: {
+  plan: MarketPlan
+  recorder: MarketRecorder
+  series: SeriesStore
+  venue: Venue
+  /** Everything from here on is heard. */
+  nowMs: number
+  /** Since when the symbol is recorded; undefined at the first start of all. */
+  recordedFromMs: number | undefined
+  /** Prints before this were final when we started; those after it may have been lost without a trace. */
+  settledMs: number
+  signal: AbortSignal
+}): Promise<void> {
+  const { plan, recorder, series, venue, nowMs, recordedFromMs, settledMs, signal } = options
+  const { symbol, marketId, volume } = recorder.market
+  if (recorder.instruments.length === 0) return
+  const fromMs = barStart(
+    Math.max(recorder.startMs - MARKETS_BACK_MS, nowMs - 2 * MARKETS_BACK_MS),
+    BASE_INTERVAL,
+  )
+  const about = { series, instruments: recorder.instruments, fromMs, toMs: nowMs }
+
+  const fixed = new Set<string>()
+  let standsToMs: number | undefined
+  for (const row of await readStored<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL), about)) {
+    const bar = barOfRow(row)
+    const instrument = row.token_id ?? marketId
+    if (!row.closed) {
+      if (bar.basis === 'mid') recorder.fix(instrument, bar, false)
+      continue
+    }
+    fixed.add(`${instrument}:${bar.openTimeMs}`)
+    const endMs = bar.openTimeMs + INTERVAL_MS[BASE_INTERVAL]
+    recorder.fix(instrument, bar, !plan.hasTokens && endMs <= settledMs)
+    standsToMs = Math.max(standsToMs ?? 0, endMs)
+  }
+  const isFixed = (instrument: string, timeMs: number) =>
+    fixed.has(`${instrument}:${barStart(timeMs, BASE_INTERVAL)}`)
+  const prints = recallPrints(recorder, !plan.hasTokens)
+  for (const row of await readStored<TradeRow>(feedOf('trades', plan.source, symbol), about))
+    prints.stored(row, isFixed(row.token_id ?? marketId, Date.parse(row.timestamp)))
+  try {
+    if (Number(volume ?? 0) > 0) await askVenue()
+  } finally {
+    prints.done()
+  }
+
+  async function askVenue(): Promise<void> {
+    // A yes/no contract may be a day old, and there are hundreds: at the first start of all, the venue's own bars of the
+    // hour that runs and the prints of the bar that runs are asked for; what was before is before our start.
+    const bucketMs = barStart(nowMs, BASE_INTERVAL)
+    const missedMs = standsToMs ?? recordedFromMs
+    const sinceMs = barStart(Math.max(recorder.startMs, missedMs ?? barStart(nowMs, '1h')), BASE_INTERVAL)
+    const unsureMs = Math.max(settledMs, recordedFromMs ?? bucketMs)
+    const printsMs =
+      missedMs === undefined ? bucketMs : Math.max(recorder.startMs, Math.min(sinceMs, bucketMs, unsureMs))
+    const fromMs = Math.min(printsMs, prints.firstMs())
+    const range = { fromMs: plan.hasTokens ? 0 : fromMs, toMs: nowMs }
+    // Within the first bar after the hour, or after what stands already, there is none to ask for.
+    if (!plan.hasTokens && Math.max(recorder.startMs, sinceMs) < bucketMs) {
+      const finer: ContractBarObservation[] = []
+      const request = { dataset: 'contract_bars', symbol, market: marketId, interval: '1m' } as const
+      const bars = venue.history({ ...request, range: { fromMs: sinceMs, toMs: bucketMs } }, { signal })
+      for await (const { observations } of bars)
+        for (const row of observations) if (row.kind === 'contract_bar') finer.push(row)
+      for (const bar of buildContractBars({ interval: BASE_INTERVAL, finer }))
+        if (!isFixed(marketId, bar.openTimeMs)) recorder.fix(marketId, bar, true)
+    }
+    if (range.fromMs >= range.toMs) return
+    const trades = venue.history({ dataset: 'trades', symbol, market: marketId, range }, { signal })
+    for await (const { observations } of trades)
+      for (const row of observations) if (row.kind === 'trade') prints.told(row)
+  }
+}
+
+/** The stored rows of some instruments. */
+export async function readStored<T>(
+  feed: Feed,
+  about: { series: SeriesStore; instruments: readonly string[]; fromMs: number; toMs: number },
+): Promise<T[]> {
+  const { text } = await about.series.page({
+    feeds: [feed],
+    range: { from: about.fromMs, to: about.toMs },
+    order: 'asc',
+    limit: MAX_ROWS,
+    separator: '\n',
+    filters: { instruments: about.instruments },
+  })
+  return (text === '' ? [] : text.split('\n')).map((line) => JSON.parse(line) as T)
+}
+
+export function barOfRow(row: CandleRow): MarketBar {
+  const volume = row.volume ?? 0
+  return {
+    openTimeMs: Date.parse(row.timestamp),
+    open: String(row.open),
+    high: String(row.high),
+    low: String(row.low),
+    close: String(row.close),
+    volume: String(volume),
+    basis: volume > 0 ? 'trade' : 'mid',
+    samples: 1,
+  }
+}

@@ -1,0 +1,101 @@
+/** Samples of a market: on the grid, once a minute without a change, never of a book that is in doubt. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { BookLostReason, Level } from '../../venues/observation.ts'
+import { sampleMarket } from './sample-market.ts'
+
+const TOKEN = 'token'
+const about = (timeMs: number) => ({
+  source: 'predmkt_a' as const,
+  symbol: 'BTC' as const,
+  instrument: TOKEN,
+  venueTimeMs: timeMs,
+  receivedMs: timeMs,
+  key: null,
+  leg: { marketId: 'm', tokenId: TOKEN, outcome: 'Up' },
+})
+
+function setUp() {
+  const samples: [timeMs: number, bid: number | null][] = []
+  let heardMs = 0
+  const sampler = sampleMarket({
+    instruments: [TOKEN],
+    heardMs: () => heardMs,
+    onSample(gridMs) {
+      samples.push([gridMs, sampler.book(TOKEN)?.best('bids') ?? null])
+      return true
+    },
+  })
+  const snapshot = (timeMs: number, price: string) => {
+    const bids: Level[] = [[price, '1']]
+    sampler.snapshot({
+      kind: 'book_snapshot',
+      ...about(timeMs),
+      feed: 'full',
+      bids,
+      asks: [],
+      lastUpdateId: null,
+    })
+    heardMs = timeMs
+  }
+  const change = (timeMs: number, price: string, size: string) => {
+    sampler.change({ kind: 'book_change', ...about(timeMs), bids: [[price, size]], asks: [] })
+    heardMs = timeMs
+  }
+  const lost = (timeMs: number, sinceMs: number, reason: BookLostReason = 'hash_mismatch') =>
+    sampler.lost({ kind: 'book_lost', ...about(timeMs), reason, sinceMs })
+  return {
+    ...{ sampler, samples, snapshot, change, lost },
+    hear: (timeMs: number) => {
+      heardMs = timeMs
+    },
+  }
+}
+
+test('an unchanged book is written a minute after its last row, to the millisecond, however late that is noticed', () => {
+  const { sampler, samples, snapshot, hear } = setUp()
+  snapshot(10_100, '0.4')
+  sampler.tick(11_600)
+  hear(75_900)
+  sampler.tick(75_900)
+  assert.deepEqual(
+    samples.map(([timeMs]) => timeMs),
+    [10_500, 70_500],
+  )
+})
+
+test('a change that comes first does not take the place of the minute before it', () => {
+  const { sampler, samples, snapshot, change, hear } = setUp()
+  snapshot(10_100, '0.4')
+  sampler.tick(11_600)
+  hear(70_400)
+  change(70_700, '0.5', '1')
+  sampler.tick(72_000)
+  assert.deepEqual(samples, [
+    [10_500, 400_000],
+    [70_500, 400_000],
+    [71_000, 500_000],
+  ])
+})
+
+test('while nothing at all is heard, an old book is not called unchanged', () => {
+  const { sampler, samples, snapshot } = setUp()
+  snapshot(10_100, '0.4')
+  sampler.tick(11_600)
+  sampler.tick(90_000)
+  assert.equal(samples.length, 1)
+})
+
+test('a book that was in doubt over a point of the grid says so, even if it is known again at once', () => {
+  const { sampler, snapshot, change, lost } = setUp()
+  snapshot(10_100, '0.4')
+  change(12_200, '0.5', '1')
+  sampler.tick(14_000)
+  lost(14_100, 12_200)
+  snapshot(14_100, '0.6')
+  assert.deepEqual(sampler.takeDoubts(), [{ fromMs: 12_200, toMs: 14_500 }])
+  assert.deepEqual(sampler.takeDoubts(), [])
+  lost(15_100, 15_050, 'tick_size')
+  snapshot(15_200, '0.6')
+  assert.deepEqual(sampler.takeDoubts(), [], 'no point of the grid lies between')
+})

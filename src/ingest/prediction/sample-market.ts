@@ -1,0 +1,150 @@
+/**
+ * The books of one prediction market and their samples on the 500 ms grid.
+ *
+ *   book_snapshot ──▶ live ──change──▶ live … a sample at the first grid point at or after a change
+ *        ▲              │
+ *        ╰── book_lost ─╯  no sample until the next snapshot
+ *
+ * A sample holds every change up to its instant by the venue's time: it is taken when a later change arrives, or
+ * `GRACE_MS` after the grid point. Changes that come later than that go to the next grid point. An unchanged market
+ * gives a sample a minute, to the millisecond, as long as the venue is heard; a crossed book gives none.
+ */
+
+import { microOf } from '../../core/micro.ts'
+import { type BookSide, createLevelBook, type LevelBook } from '../../core/order-book.ts'
+import type {
+  BookChangeObservation,
+  BookLostObservation,
+  BookSnapshotObservation,
+  Level,
+} from '../../venues/observation.ts'
+import { GRID_MS, gridOf, KEEP_ALIVE_MS } from '../exchange/sample-book.ts'
+
+export const GRACE_MS = 1_000
+/** A pause between two frames that is no silence yet. */
+const PAUSE_MS = 5_000
+
+export interface MarketSampler {
+  /** The book of an instrument; undefined for one that is not of this market. */
+  book(instrument: string): LevelBook | undefined
+  snapshot(observation: BookSnapshotObservation): void
+  change(observation: BookChangeObservation): void
+  lost(observation: BookLostObservation): void
+  /** Takes the samples that are due. */
+  tick(nowMs: number): void
+  /** Stretches with a point of the grid in which the books were not surely right, and which are over. */
+  takeDoubts(): { fromMs: number; toMs: number }[]
+  readonly isLive: boolean
+  /** Until when all books were known, while one is not; undefined before the first was. */
+  readonly lostSinceMs: number | undefined
+}
+
+export function sampleMarket(options: {
+  instruments: readonly string[]
+  /** Writes the books as they are now; false when they are the same as in the row before. */
+  onSample: (gridMs: number, isKeepAlive: boolean) => boolean
+  /** When the venue was last heard, of whatever market: silence does not prove that nothing has changed. */
+  heardMs: () => number
+}): MarketSampler {
+  const books = new Map(options.instruments.map((instrument) => [instrument, createLevelBook()]))
+  const live = new Set<string>()
+  let lostSinceMs: number | undefined
+  let changedMs = 0
+  let isDirty = false
+  let lastGridMs = Number.NEGATIVE_INFINITY
+  let doubts: { fromMs: number; toMs: number }[] = []
+
+  /** A market whose books are not known yet has none that could be live. */
+  const isLive = () => books.size > 0 && live.size === books.size
+
+  function take(gridMs: number, isKeepAlive: boolean): void {
+    isDirty = false
+    for (const book of books.values()) if (book.isCrossed()) return
+    if (options.onSample(gridMs, isKeepAlive)) lastGridMs = gridMs
+  }
+
+  /** Before a change of an instant: whatever was before it belongs to the grid points before it. */
+  function before(timeMs: number): number {
+    const atMs = Math.max(timeMs, lastGridMs + 1, changedMs)
+    keepAlive(Math.min(atMs - 1, options.heardMs() + PAUSE_MS))
+    if (isDirty && isLive() && gridOf(changedMs) < atMs) take(gridOf(changedMs), false)
+    return atMs
+  }
+
+  /** The sample of an unchanged market that is due at or before an instant. */
+  function keepAlive(toMs: number): void {
+    const nextMs = lastGridMs + KEEP_ALIVE_MS
+    if (isDirty || !isLive()) return
+    if (!Number.isFinite(nextMs)) take(Math.floor(toMs / GRID_MS) * GRID_MS, true)
+    else if (nextMs <= toMs) take(nextMs, true)
+  }
+
+  function changed(atMs: number): void {
+    changedMs = Math.max(atMs, lastGridMs + 1)
+    isDirty = true
+  }
+
+  return {
+    book: (instrument) => books.get(instrument),
+    snapshot({ instrument, venueTimeMs, receivedMs, bids, asks }) {
+      const book = books.get(instrument)
+      if (book === undefined) return
+      // The time of a book is that of its last change. One from before the loss begins, for us, when it is heard.
+      const isOlder = !isLive() && venueTimeMs < (lostSinceMs ?? Number.POSITIVE_INFINITY)
+      const atMs = before(isOlder ? Math.max(venueTimeMs, receivedMs) : venueTimeMs)
+      book.replace(microLevels(bids), microLevels(asks))
+      live.add(instrument)
+      changed(atMs)
+      if (!isLive()) return
+      if (lostSinceMs !== undefined && gridOf(lostSinceMs + 1) < gridOf(changedMs))
+        doubts.push({ fromMs: lostSinceMs, toMs: gridOf(changedMs) })
+      lostSinceMs = undefined
+    },
+    change({ instrument, venueTimeMs, bids, asks }) {
+      const book = books.get(instrument)
+      if (book === undefined || !live.has(instrument)) return
+      const atMs = before(venueTimeMs)
+      set(book, 'bids', bids)
+      set(book, 'asks', asks)
+      changed(atMs)
+    },
+    lost({ instrument, sinceMs }) {
+      if (!books.has(instrument) || !live.has(instrument)) return
+      if (isDirty && isLive() && gridOf(changedMs) <= sinceMs) take(gridOf(changedMs), false)
+      keepAlive(sinceMs)
+      isDirty = false
+      live.delete(instrument)
+      lostSinceMs = Math.min(lostSinceMs ?? sinceMs, sinceMs)
+    },
+    tick(nowMs) {
+      if (!isLive()) return
+      const dueMs = nowMs - GRACE_MS
+      keepAlive(Math.min(dueMs, options.heardMs()))
+      if (isDirty && gridOf(changedMs) <= dueMs) take(gridOf(changedMs), false)
+    },
+    takeDoubts() {
+      const taken = doubts
+      doubts = []
+      return taken
+    },
+    get isLive() {
+      return isLive()
+    },
+    get lostSinceMs() {
+      return lostSinceMs
+    },
+  }
+}
+
+/** The venue's own book has read the same levels before: one that is no number is a fault of ours. */
+function microLevels(levels: readonly Level[]): [number, number][] {
+  return levels.map(([price, size]) => {
+    const [at, amount] = [microOf(price), microOf(size)]
+    if (at === undefined || amount === undefined) throw new RangeError(`not a level: ${price}, ${size}`)
+    return [at, amount]
+  })
+}
+
+function set(book: LevelBook, side: BookSide, levels: readonly Level[]): void {
+  for (const [at, amount] of microLevels(levels)) book.set(side, at, amount)
+}

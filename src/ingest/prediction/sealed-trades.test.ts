@@ -1,0 +1,142 @@
+/**
+ * Prints and their bars are sealed within minutes, though markets of an hour and of a day are running: rounds over all
+ * markets find what the stream lost. A page that was called sealed never changes, whatever later sweeps find.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { TrueMarket } from '../../../sandbox/predictions/truth.ts'
+import { idOf } from '../../../test/predictions/compare.ts'
+import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
+import {
+  type PredictionsRecording,
+  type PredictionsWorld,
+  startPredictionsRecording,
+  startPredictionsWorld,
+} from '../../../test/predictions/recording.ts'
+import type { Feed } from '../../core/feed.ts'
+import type { TradeRow } from '../../core/rows/trade.ts'
+import { candleFeed, feedOf } from '../shared/feeds.ts'
+
+const MINUTE_MS = 60_000
+const at = (text: string) => Date.parse(`2026-11-15T${text}:00Z`)
+const START_MS = at('10:38')
+const LOST_MS = at('10:40')
+const LOST_END_MS = at('10:43')
+/** The market of the hour is swept a minute after it was seen closed. */
+const END_MS = at('11:04')
+/** A quarter of an hour, and a round. */
+const SEALED_WITHIN_MS = 21 * MINUTE_MS
+const SOURCES = ['predmkt_a', 'predmkt_b'] as const
+const TRADES = SOURCES.map((source): Feed => feedOf('trades', source, 'BTC'))
+const FEEDS: Feed[] = [...TRADES, ...SOURCES.map((source) => candleFeed(source, 'BTC', '5m'))]
+
+interface Sealed {
+  readonly feed: Feed
+  readonly range: { from: number; to: number }
+  readonly text: string
+}
+
+let world: PredictionsWorld<PacedClock>
+let recording: PredictionsRecording
+const sealed: Sealed[] = []
+/** Per feed, how far behind the present the watermark was. */
+const behindMs = new Map<Feed, number[]>(FEEDS.map((feed) => [feed, []]))
+
+const read = async (feed: Feed, range: Sealed['range']) =>
+  (await recording.store.series.page({ feeds: [feed], range, order: 'asc', limit: 100_000, separator: '\n' }))
+    .text
+
+/** As the service decides it: before the watermark, and covered. */
+async function seal(): Promise<void> {
+  for (const feed of FEEDS) {
+    const [finality] = await recording.store.series.finality([feed])
+    const range = { from: START_MS + MINUTE_MS, to: finality?.before ?? 0 }
+    behindMs.get(feed)?.push(world.clock.now() - range.to)
+    if (range.to <= range.from) continue
+    const { complete } = await recording.store.coverage.read([feed], range.from, range.to)
+    if (complete) sealed.push({ feed, range, text: await read(feed, range) })
+  }
+}
+
+const running = (market: TrueMarket) =>
+  market.symbol === 'BTC' && market.startMs < LOST_MS && market.endMs > LOST_END_MS
+
+before(async () => {
+  world = await startPredictionsWorld(pacedClock(START_MS, 1_000), { slotMs: 10_000 })
+  const { clock, sandbox } = world
+  recording = await startPredictionsRecording(world, { venues: ['polymarket', 'kalshi'], symbols: ['BTC'] })
+  await clock.runUntil(LOST_MS)
+  // Prints are lost one by one while the books go on: nothing tells that they are missing.
+  const durationMs = LOST_END_MS - LOST_MS
+  sandbox.faults.set({ kind: 'mute', venue: 'polymarket', channel: 'last_trade_price', durationMs })
+  sandbox.faults.set({ kind: 'mute', venue: 'kalshi', channel: 'trade', durationMs })
+  for (let atMs = LOST_END_MS; atMs < END_MS; atMs += 3 * MINUTE_MS) {
+    await clock.runUntil(atMs)
+    await seal()
+  }
+  await clock.runUntil(END_MS)
+  await seal()
+  await clock.during(recording.stop())
+})
+
+after(async () => {
+  await recording?.close()
+  await world?.close()
+})
+
+test('what the stream lost of every running market is there before it is sealed', async () => {
+  const { truth } = world.sandbox
+  for (const [index, venue] of (['polymarket', 'kalshi'] as const).entries()) {
+    const feed = TRADES[index] as Feed
+    const first = sealed.find((each) => each.feed === feed && each.range.to >= LOST_END_MS)
+    assert.ok(first, `${venue}: nothing was sealed`)
+    const stored = new Set(
+      first.text.split('\n').map((line) => {
+        const { trade_id: id } = JSON.parse(line) as TradeRow
+        return venue === 'polymarket' ? id.slice(0, id.indexOf('-')) : id
+      }),
+    )
+    const prints = truth
+      .markets(venue, LOST_END_MS, LOST_END_MS + 48 * 60 * MINUTE_MS)
+      .filter(running)
+      .flatMap((market) => truth.prints(market.name, LOST_MS, LOST_END_MS) ?? [])
+    assert.ok(prints.length > 5, `${venue}: ${prints.length} prints`)
+    assert.deepEqual(
+      prints.filter(({ id }) => !stored.has(id)),
+      [],
+      venue,
+    )
+  }
+})
+
+test('no page that was sealed has changed since', async () => {
+  for (const feed of FEEDS) assert.ok(sealed.filter((each) => each.feed === feed).length >= 2, feed.source)
+  for (const { feed, range, text } of sealed) assert.equal(await read(feed, range), text, feed.dataset)
+})
+
+test('prints are sealed within minutes, bars with the five minutes they belong to', () => {
+  for (const [feed, behind] of behindMs) {
+    const allowedMs = SEALED_WITHIN_MS + (feed.dataset === 'candles' ? 5 * MINUTE_MS : 0)
+    // Before the first quarter of an hour nothing can be.
+    const late = behind.slice(-2).filter((ms) => ms > allowedMs)
+    assert.deepEqual(
+      late,
+      [],
+      `${feed.source} ${feed.dataset}: ${behind.map((ms) => Math.round(ms / 1_000))}`,
+    )
+  }
+})
+
+test('a window of five minutes that has closed is sealed whole while those of an hour and a day run on', async () => {
+  const [market] = world.sandbox.truth
+    .markets('polymarket', at('10:45'), at('10:45') + 1)
+    .filter(({ symbol, kind }) => symbol === 'BTC' && kind === '5m')
+  assert.ok(market)
+  const page = sealed.findLast(({ feed }) => feed === TRADES[0])
+  assert.ok(page && page.range.to >= at('10:45'), new Date(page?.range.to ?? 0).toISOString())
+  const rows = page.text.split('\n').map((line) => JSON.parse(line) as TradeRow)
+  const own = rows.filter(({ market_id: id }) => id === idOf(market)).map(({ trade_id: id }) => id)
+  const real = world.sandbox.truth.prints(market.name, page.range.from, page.range.to) ?? []
+  assert.ok(real.length > 0)
+  for (const { id } of real) assert.ok(own.some((stored) => stored.startsWith(id)))
+})

@@ -1,0 +1,40 @@
+/** The catalogue's way into the store: entries wait a moment and are written together; the newest of a market counts. */
+import type { MarketInput } from '../../core/rows/market.ts'
+import type { Logger } from '../../kit/log.ts'
+import type { MarketStore } from '../../store/markets.ts'
+
+export interface MarketWriter {
+  put(market: MarketInput): void
+  /** Writes what waits. What the store does not take now is kept for the next time. */
+  flush(): Promise<void>
+}
+
+export function createMarketWriter(options: { markets: MarketStore; log: Logger }): MarketWriter {
+  const { markets, log } = options
+  let waiting = new Map<string, MarketInput>()
+
+  /** One entry that cannot be written must not hold up the others. */
+  async function oneByOne(entries: readonly MarketInput[]): Promise<void> {
+    for (const market of entries) {
+      try {
+        await markets.upsert([market])
+      } catch (error) {
+        log.error({ market: market.marketId, err: error }, 'a market could not be written')
+      }
+    }
+  }
+
+  return {
+    put: (market) => void waiting.set(market.marketId, market),
+    async flush() {
+      if (waiting.size === 0) return
+      const entries = [...waiting.values()]
+      waiting = new Map()
+      try {
+        await markets.upsert(entries)
+      } catch {
+        await oneByOne(entries)
+      }
+    },
+  }
+}

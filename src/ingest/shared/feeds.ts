@@ -1,0 +1,83 @@
+/** What follows from an exchange's plan: the live channels it listens to and the stored series they feed. */
+import type { Feed, FeedInterval } from '../../core/feed.ts'
+import { CANDLE_INTERVALS, type CandleInterval } from '../../core/interval.ts'
+import type { Source } from '../../core/source.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { Channel, Dataset } from '../../venues/channel.ts'
+import { channelKey } from '../../venues/channel.ts'
+import { COARSE_INTERVALS, type ExchangePlan } from '../../venues/plan.ts'
+import type { TrackedFeed } from './track-coverage.ts'
+
+export type { BackfillStep, ExchangePlan } from '../../venues/plan.ts'
+export { COARSE_INTERVALS } from '../../venues/plan.ts'
+
+export const candleFeed = (
+  source: Source,
+  symbol: AssetSymbol,
+  interval: CandleInterval,
+): Feed<'candles'> => ({
+  dataset: 'candles',
+  source,
+  symbol,
+  interval,
+})
+
+export function feedOf<D extends Feed['dataset']>(
+  dataset: D,
+  source: Source,
+  symbol: AssetSymbol,
+  interval: FeedInterval = '',
+): Feed<D> {
+  return { dataset, source, symbol, interval }
+}
+
+/** The pseudo channel of data that is asked for, not heard. */
+export const askedKey = (dataset: Dataset, symbol: AssetSymbol): string => `asked:${dataset}:${symbol}`
+
+/** The channels that a plan listens to for a symbol. */
+export function channelsOf(plan: ExchangePlan, symbol: AssetSymbol): Channel[] {
+  const plain = (dataset: Dataset): Channel => ({ dataset, symbol })
+  return [
+    { dataset: 'klines', symbol, interval: '1m' },
+    ...(plan.secondsFrom === 'klines' ? [{ dataset: 'klines', symbol, interval: '1s' } as const] : []),
+    ...(plan.hasFlow || plan.secondsFrom === 'aggregate_trades' ? [plain('aggregate_trades')] : []),
+    ...(plan.hasTrades || plan.secondsFrom === 'trades' ? [plain('trades')] : []),
+    ...(plan.hasTicker ? [plain('best_bid_ask')] : []),
+    ...(plan.hasLiquidations ? [plain('liquidations')] : []),
+    ...(plan.hasFunding ? [plain('funding')] : []),
+    ...(plan.openInterest === 'heard' ? [plain('open_interest')] : []),
+    // Whole books only: the quick ones have no more than five levels, and every row has all of them.
+    ...(plan.hasSnapshots ? [plain('book')] : []),
+  ]
+}
+
+/** Which stored feeds a symbol has, and what must be up for each to be observed. */
+export function trackedFeeds(plan: ExchangePlan, symbol: AssetSymbol): TrackedFeed[] {
+  const { source } = plan
+  const key = (dataset: Dataset, interval?: CandleInterval) =>
+    channelKey(interval === undefined ? { dataset, symbol } : { dataset, symbol, interval })
+  const minute = key('klines', '1m')
+  const second = plan.secondsFrom === 'klines' ? key('klines', '1s') : key(plan.secondsFrom)
+  const tracked: TrackedFeed[] = CANDLE_INTERVALS.map((interval) => ({
+    feed: candleFeed(source, symbol, interval),
+    channels: [interval === '1s' ? second : minute],
+  }))
+  if (plan.hasFlow) {
+    for (const interval of COARSE_INTERVALS)
+      tracked.push({ feed: feedOf('flow', source, symbol, interval), channels: [minute] })
+  }
+  if (plan.hasTicker)
+    tracked.push({ feed: feedOf('ticker', source, symbol), channels: [key('best_bid_ask')] })
+  if (plan.hasTrades) tracked.push({ feed: feedOf('trades', source, symbol), channels: [key('trades')] })
+  // Any silence of liquidations is normal, so they share the fate of a channel of the same socket that never rests.
+  if (plan.hasLiquidations)
+    tracked.push({ feed: feedOf('liquidations', source, symbol), channels: [key('liquidations'), minute] })
+  if (plan.hasFunding) tracked.push({ feed: feedOf('funding', source, symbol), channels: [key('funding')] })
+  if (plan.openInterest !== 'none') {
+    const channel = plan.openInterest === 'heard' ? key('open_interest') : askedKey('open_interest', symbol)
+    for (const interval of COARSE_INTERVALS)
+      tracked.push({ feed: feedOf('open_interest', source, symbol, interval), channels: [channel] })
+  }
+  if (plan.hasSnapshots) tracked.push({ feed: feedOf('snapshots', source, symbol), channels: [key('book')] })
+  return tracked
+}

@@ -1,0 +1,25 @@
+/** A backfill by hand: what it is given and what it gives, whatever it fills. */
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Logger } from '../../kit/log.ts'
+import type { EnvironmentStore } from '../../store/environment.ts'
+import type { Venue } from '../../venues/venue.ts'
+
+export interface BackfillByHand {
+  readonly venue: Venue
+  readonly store: EnvironmentStore
+  readonly symbols: readonly AssetSymbol[]
+  readonly fromMs: number
+  readonly toMs: number
+  readonly clock: Clock
+  readonly log: Logger
+  readonly signal?: AbortSignal
+  readonly onProgress: (progress: { done: number; total: number; step: string }) => void
+}
+
+export interface BackfillResult {
+  readonly stretches: number
+  readonly failed: number
+  readonly rowsInserted: number
+  readonly rowsCorrected: number
+}

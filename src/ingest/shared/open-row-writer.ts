@@ -1,0 +1,29 @@
+/** The row writer of one venue: rows that cannot be stored join its dead letters, counted by reason. */
+import { feedName } from '../../core/feed.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Logger } from '../../kit/log.ts'
+import type { EnvironmentStore } from '../../store/environment.ts'
+import type { Venue } from '../../venues/venue.ts'
+import { createRowWriter, type RowWriter } from './write-rows.ts'
+
+export function openRowWriter(options: {
+  venue: Pick<Venue, 'deadLetters'>
+  store: Pick<EnvironmentStore, 'series' | 'coverage'>
+  clock: Clock
+  log: Logger
+}): RowWriter {
+  const { venue, store, clock, log } = options
+  return createRowWriter({
+    series: store.series,
+    coverage: store.coverage,
+    clock,
+    log,
+    onRefused: ({ feed, row, error }) =>
+      venue.deadLetters.add({
+        receivedMs: clock.now(),
+        reason: 'refused_row',
+        origin: feedName(feed),
+        text: `${error.message} ${JSON.stringify(row) ?? ''}`,
+      }),
+  })
+}

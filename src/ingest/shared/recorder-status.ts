@@ -1,0 +1,34 @@
+/** What every recorder says of itself, whatever it records. */
+import type { Venue } from '../../venues/venue.ts'
+import type { Recorder, RecorderStatus } from './recorder.ts'
+import type { LiveRun } from './run-live.ts'
+import type { RowWriter } from './write-rows.ts'
+
+export function recorderStatus(options: {
+  venue: Venue
+  source: Recorder['source']
+  /** Undefined before the first run. */
+  live: LiveRun | undefined
+  writer: RowWriter | undefined
+  /** Rows of earlier runs. */
+  insertedBefore: number
+  feeds: RecorderStatus['feeds']
+  counts?: RecorderStatus['counts']
+  backfill?: RecorderStatus['backfill']
+}): RecorderStatus {
+  const live = options.live?.status()
+  const rows = options.writer?.stats()
+  return {
+    name: options.venue.describe.name,
+    source: options.source,
+    channels: live?.channels ?? 0,
+    channelsUp: live?.up ?? 0,
+    lastEventMs: live?.lastEventMs ?? null,
+    rowsInserted: options.insertedBefore + (rows?.inserted ?? 0),
+    waitingRows: (rows?.waiting ?? 0) + (live?.session.queued ?? 0),
+    storeFailure: rows?.failure ?? null,
+    backfill: options.backfill ?? null,
+    counts: { ...options.counts, corrected: rows?.corrected ?? 0, refused: rows?.refused ?? 0 },
+    feeds: options.feeds,
+  }
+}

@@ -1,0 +1,29 @@
+/** What the supervisor looks after: something that records one venue until it is told to stop. */
+import type { Feed } from '../../core/feed.ts'
+import type { Source } from '../../core/source.ts'
+import type { BackfillProgress } from '../exchange/run-backfill.ts'
+
+export interface Recorder {
+  readonly name: string
+  readonly source: Source
+  /** Records until the signal; rejects on a fault that it cannot mend itself. May be called again. */
+  run(signal: AbortSignal): Promise<void>
+  status(): RecorderStatus
+}
+
+export interface RecorderStatus {
+  readonly name: string
+  readonly source: Source
+  readonly channels: number
+  readonly channelsUp: number
+  readonly lastEventMs: number | null
+  readonly rowsInserted: number
+  readonly waitingRows: number
+  /** Why the store does not take rows; null while it does. */
+  readonly storeFailure: string | null
+  /** Null before it began. */
+  readonly backfill: BackfillProgress | null
+  readonly counts: Readonly<Record<string, number>>
+  /** The stored feeds it looks after. */
+  readonly feeds: readonly Feed[]
+}

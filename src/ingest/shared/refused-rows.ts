@@ -1,0 +1,193 @@
+/**
+ * Rows that the store refused, per feed. What such a row stands for is a gap until a row of the same key is taken:
+ *
+ *   refused ──▶ its time is held: what was observed there is set aside, and so is what is recorded later on
+ *   taken, or missing in a later answer of the venue ──▶ what was set aside is observed again
+ *
+ * A feed is not final beyond a row that was refused a short while ago: it may still be repaired.
+ */
+import { type Feed, feedName } from '../../core/feed.ts'
+import { INTERVAL_MS } from '../../core/interval.ts'
+import type { TimeRange } from '../../venues/venue.ts'
+import { uncovered } from './uncovered.ts'
+
+/** A repair has come by then, or it comes with the next backfill and is a change of something final. */
+export const HOLDS_FINALITY_MS = 10 * 60_000
+/** Above this the two oldest of a feed become one that spans both. */
+export const MAX_REFUSED_ROWS = 500
+/** A row without a usable time may have been about any of the last moments. */
+const UNTIMED_MS = 15_000
+/** A book stands until the next one, which comes within this time. */
+const BOOK_STANDS_MS = 60_000
+const MAX_TIME_MS = 253_402_300_799_999
+
+export interface RefusedRows {
+  readonly size: number
+  has(feed: Feed): boolean
+  /** Gives the time that the row stands for. What of it was observed is to be handed to `setAside`. */
+  add(feed: Feed, row: unknown, nowMs: number): TimeRange
+  /** A row was taken: gives what may be recorded now. */
+  taken(feed: Feed, row: unknown): TimeRange[]
+  setAside(feed: Feed, range: TimeRange): void
+  /** What of a range may be recorded; the rest is set aside. `isAnswer`: all rows of the range were put again. */
+  clear(feed: Feed, range: TimeRange, isAnswer: boolean): TimeRange[]
+  /** An observation is taken back: it is not to come again. */
+  drop(feed: Feed, range: TimeRange): void
+  /** Up to where a feed may be final. */
+  finalTo(feed: Feed, beforeMs: number, nowMs: number): number
+}
+
+interface Refused {
+  readonly key: string
+  readonly instrument: string
+  readonly sinceMs: number
+  readonly fromMs: number
+  toMs: number
+  aside: TimeRange[]
+  /** Refused since the venue last answered for this time. */
+  isFresh: boolean
+}
+
+/** Trades and books are put once: an answer does not bring them again. */
+const PUT_AGAIN: readonly Feed['dataset'][] = ['candles', 'flow', 'open_interest', 'funding']
+
+const NONE: readonly Refused[] = []
+
+export function createRefusedRows(): RefusedRows {
+  const feeds = new Map<string, readonly Refused[]>()
+  const of = (feed: Feed) => (feeds.size === 0 ? NONE : (feeds.get(feedName(feed)) ?? NONE))
+
+  function keep(feed: Feed, entries: readonly Refused[]): void {
+    if (entries.length === 0) feeds.delete(feedName(feed))
+    else
+      feeds.set(
+        feedName(feed),
+        entries.toSorted((a, b) => a.fromMs - b.fromMs),
+      )
+  }
+
+  function add(feed: Feed, row: unknown, nowMs: number): TimeRange {
+    const span = spanOf(feed, row, nowMs)
+    const key = keyOf(row, span.fromMs)
+    const known = of(feed).find((entry) => entry.key === key)
+    if (known !== undefined) {
+      known.isFresh = true
+      return known
+    }
+    const entry: Refused = {
+      ...{ key, instrument: instrumentOf(row), sinceMs: nowMs, isFresh: true, aside: [] },
+      ...span,
+    }
+    const entries = [...of(feed), entry]
+    if (entries.length > MAX_REFUSED_ROWS) entries.splice(0, 2, joined(entries))
+    keep(feed, entries)
+    return span
+  }
+
+  return {
+    get size() {
+      return feeds.size
+    },
+    has: (feed) => feeds.has(feedName(feed)),
+    add,
+    taken(feed, row) {
+      const timeMs = timeOf(row)
+      const key = keyOf(row, spanOf(feed, row, timeMs).fromMs)
+      const instrument = instrumentOf(row)
+      const freed: TimeRange[] = []
+      const left = of(feed).filter((entry) => {
+        if (entry.key === key) {
+          freed.push(...entry.aside)
+          return false
+        }
+        // A later book ends what the refused one stood for.
+        const ends = entry.instrument === instrument && timeMs > entry.fromMs && timeMs < entry.toMs
+        if (feed.dataset === 'snapshots' && ends) {
+          freed.push(...inside(entry.aside, { fromMs: timeMs, toMs: entry.toMs }))
+          entry.aside = inside(entry.aside, { fromMs: entry.fromMs, toMs: timeMs })
+          entry.toMs = timeMs
+        }
+        return true
+      })
+      keep(feed, left)
+      return freed.flatMap((range) => uncovered(range, left))
+    },
+    setAside(feed, range) {
+      for (const entry of of(feed)) entry.aside.push(...inside([range], entry))
+    },
+    clear(feed, range, isAnswer) {
+      const isWhole = (entry: Refused) => range.fromMs <= entry.fromMs && entry.toMs <= range.toMs
+      if (isAnswer && PUT_AGAIN.includes(feed.dataset) && feeds.size > 0) {
+        const answered = of(feed).filter(isWhole)
+        keep(
+          feed,
+          of(feed).filter((entry) => entry.isFresh || !answered.includes(entry)),
+        )
+        for (const entry of answered) entry.isFresh = false
+      }
+      this.setAside(feed, range)
+      return uncovered(range, of(feed)).filter(({ fromMs, toMs }) => fromMs < toMs)
+    },
+    drop(feed, range) {
+      for (const entry of of(feed)) entry.aside = entry.aside.flatMap((each) => uncovered(each, [range]))
+    },
+    finalTo: (feed, beforeMs, nowMs) =>
+      of(feed)
+        .filter(({ sinceMs }) => nowMs - sinceMs < HOLDS_FINALITY_MS)
+        .reduce((least, { fromMs }) => Math.min(least, fromMs), beforeMs),
+  }
+}
+
+function joined([first, second]: readonly Refused[]): Refused {
+  const [a, b] = [first as Refused, second as Refused]
+  return {
+    ...{ key: '', instrument: '', sinceMs: Math.min(a.sinceMs, b.sinceMs), isFresh: true },
+    ...{ fromMs: Math.min(a.fromMs, b.fromMs), toMs: Math.max(a.toMs, b.toMs), aside: [] },
+  }
+}
+
+function inside(ranges: readonly TimeRange[], { fromMs, toMs }: TimeRange): TimeRange[] {
+  return ranges
+    .map((range) => ({ fromMs: Math.max(range.fromMs, fromMs), toMs: Math.min(range.toMs, toMs) }))
+    .filter((range) => range.fromMs < range.toMs)
+}
+
+/** The time that a row of a feed stands for. */
+function spanOf({ dataset, interval }: Feed, row: unknown, nowMs: number): TimeRange {
+  const timeMs = timeOf(row)
+  if (!Number.isFinite(timeMs) || timeMs < 0 || timeMs > MAX_TIME_MS)
+    return { fromMs: nowMs - UNTIMED_MS, toMs: nowMs + 1 }
+  const bars = (lengthMs: number) => {
+    const fromMs = Math.floor(timeMs / lengthMs) * lengthMs
+    return { fromMs, toMs: fromMs + lengthMs }
+  }
+  if (dataset === 'snapshots')
+    return { fromMs: Math.floor(timeMs), toMs: Math.floor(timeMs) + BOOK_STANDS_MS }
+  if (dataset === 'ticker') return bars(INTERVAL_MS['1s'])
+  if (interval !== '') return bars(INTERVAL_MS[interval])
+  return bars(1)
+}
+
+interface AnyRow {
+  readonly time?: unknown
+  readonly seq?: unknown
+  readonly marketId?: unknown
+  readonly tokenId?: unknown
+  readonly market?: { readonly marketId?: unknown; readonly tokenId?: unknown }
+}
+
+const asRow = (row: unknown) => (typeof row === 'object' && row !== null ? (row as AnyRow) : {})
+
+function timeOf(row: unknown): number {
+  const { time } = asRow(row)
+  return typeof time === 'number' ? time : Number.NaN
+}
+
+function instrumentOf(row: unknown): string {
+  const { market, tokenId, marketId } = asRow(row)
+  return String(market?.tokenId ?? market?.marketId ?? tokenId ?? marketId ?? '')
+}
+
+function keyOf(row: unknown, fromMs: number): string {
+  return `${fromMs}/${instrumentOf(row)}/${String(asRow(row).seq ?? '')}`
+}

@@ -1,0 +1,307 @@
+/**
+ * Listens to one venue and keeps the books of what was heard.
+ *
+ *   session ──batches──▶ dispatch ──▶ symbol recorders ──▶ rows
+ *                           ├── connected, disconnected, stale, damaged ──▶ coverage
+ *                           ╰── back-pressure: the next batch waits until the writer has room
+ *   every second: open bars shown, time claimed · every half second: books sampled · ended minutes closed
+ */
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Logger } from '../../kit/log.ts'
+import type { GapReason } from '../../store/coverage.ts'
+import { type Channel, channelKey, type Dataset } from '../../venues/channel.ts'
+import { type DataObservation, isControl, type Observation } from '../../venues/observation.ts'
+import type { LiveOptions, LiveSession, Venue } from '../../venues/venue.ts'
+import type { SymbolRecorder } from '../exchange/record-symbol.ts'
+import type { CoverageTracker } from './track-coverage.ts'
+import { type SilenceWatch, watchSilence } from './watch-silence.ts'
+import type { RowWriter } from './write-rows.ts'
+
+/** What is told of the present may still be on its way for so long. */
+export const CLAIM_MARGIN_MS = 2_000
+const TICK_MS = 1_000
+const SAMPLE_MS = 500
+/** No fact takes longer than this from its time to us. */
+const MAX_WAY_MS = 15_000
+/** The venue collects liquidations for so long before it tells the last one. */
+const LIQUIDATION_WAY_MS = 1_000
+/** A frame that could not be read may have carried anything of the last moments. */
+const DAMAGE_MS = 1_000
+/** Losses that are ours or nobody's; the others mean that the venue let go. */
+const OWN_REASONS = /consumer too slow|replaced/
+
+/** What records a symbol, as far as listening is concerned. */
+export interface LiveRecorder
+  extends Pick<SymbolRecorder, 'observe' | 'gap' | 'begins' | 'show' | 'sample' | 'close'> {
+  /** A channel that is asked for has answered, with or without something new. */
+  answered?(dataset: Dataset, atMs: number): void
+}
+
+export interface LiveRun {
+  readonly done: Promise<void>
+  status(): LiveStatus
+  close(): Promise<void>
+}
+
+export interface LiveStatus {
+  readonly channels: number
+  readonly up: number
+  readonly lastEventMs: number | null
+  readonly session: ReturnType<LiveSession['stats']>
+  readonly silences: ReturnType<SilenceWatch['stats']>
+}
+
+export function runLive(options: {
+  venue: Venue
+  channels: readonly Channel[]
+  /** Whether books are sampled. */
+  hasSnapshots: boolean
+  recorders: ReadonlyMap<AssetSymbol, LiveRecorder>
+  tracker: CoverageTracker
+  writer: RowWriter
+  clock: Clock
+  log: Logger
+  signal: AbortSignal
+  longestSilenceMs?: LiveOptions['longestSilenceMs']
+}): LiveRun {
+  const { venue, channels, recorders, tracker, writer, clock, log } = options
+  const stop = new AbortController()
+  const signal = AbortSignal.any([options.signal, stop.signal])
+  const session = venue.live(channels, {
+    signal,
+    ...(options.longestSilenceMs === undefined ? {} : { longestSilenceMs: options.longestSilenceMs }),
+  })
+  /** Silent channels come back with data, not with a socket. */
+  const silent = new Set<string>()
+  const places = new Map<DataObservation['kind'], Map<AssetSymbol, { channel: Channel; key: string }>>([
+    ['trade', new Map()],
+    ['aggregate_trade', new Map()],
+  ])
+  let lastEventMs: number | null = null
+  let processedMs = clock.now()
+
+  const silence = watchSilence({
+    venue,
+    session,
+    clock,
+    log,
+    signal,
+    onFault(channel, sinceMs, reason) {
+      silent.add(channelKey(channel))
+      failed(channel, sinceMs, reason)
+    },
+  })
+
+  /** What was heard last is older than the moment it was heard: what follows it was missed. */
+  function missedSince(key: string, heardMs: number): number {
+    const last = silence.last(key)
+    if (last === undefined || last.kind === 'funding') return heardMs
+    // They are rare: the last one says nothing about what was told since, only how late they are told.
+    if (last.kind === 'liquidation') return heardMs - LIQUIDATION_WAY_MS
+    return Math.max(Math.min(heardMs, last.venueTimeMs + 1), heardMs - MAX_WAY_MS)
+  }
+
+  function failed(channel: Channel, heardMs: number, reason: GapReason): void {
+    const key = channelKey(channel)
+    const sinceMs = missedSince(key, heardMs)
+    // Rows of the time before come first: coverage speaks only of rows that are there.
+    recorders.get(channel.symbol)?.gap(channel.dataset, sinceMs, Number.POSITIVE_INFINITY)
+    tracker.failed(key, sinceMs, reason)
+  }
+
+  function up(channel: Channel, atMs: number): void {
+    const key = channelKey(channel)
+    if (tracker.isUp(key)) return
+    tracker.up(key, atMs)
+    const recorder = recorders.get(channel.symbol)
+    recorder?.gap(channel.dataset, Number.NEGATIVE_INFINITY, atMs)
+    recorder?.begins(channel.dataset, atMs)
+  }
+
+  function take(observation: Observation): void {
+    processedMs = observation.receivedMs
+    if (!isControl(observation)) {
+      data(observation)
+      return
+    }
+    switch (observation.kind) {
+      case 'subscribed':
+        if (!silent.has(channelKey(observation.channel))) up(observation.channel, observation.receivedMs)
+        return
+      case 'disconnected': {
+        if (signal.aborted) return
+        const reason = OWN_REASONS.test(observation.reason) ? 'not_observed' : 'venue_down'
+        log.warn({ route: observation.route, reason: observation.reason }, 'a line was lost')
+        for (const channel of observation.channels) failed(channel, observation.sinceMs, reason)
+        return
+      }
+      case 'stale':
+        silence.stale(observation)
+        return
+      case 'answered':
+        silence.answered(channelKey(observation.channel))
+        if (silent.delete(channelKey(observation.channel))) up(observation.channel, observation.receivedMs)
+        recorders
+          .get(observation.channel.symbol)
+          ?.answered?.(observation.channel.dataset, observation.receivedMs)
+        return
+      case 'damaged':
+        for (const channel of observation.channels)
+          tracker.doubt(channelKey(channel), observation.receivedMs - DAMAGE_MS, observation.receivedMs + 1)
+    }
+  }
+
+  /** Trades are many: their channel is worked out once per kind and symbol. */
+  function place(observation: DataObservation): { channel: Channel; key: string } {
+    const ofKind = places.get(observation.kind)
+    const known = ofKind?.get(observation.symbol)
+    if (known !== undefined) return known
+    const channel = channelOf(observation)
+    const found = { channel, key: channelKey(channel) }
+    ofKind?.set(observation.symbol, found)
+    return found
+  }
+
+  function data(observation: DataObservation): void {
+    if (!isSignOfLife(observation)) {
+      recorders.get(observation.symbol)?.observe(observation)
+      return
+    }
+    const { channel, key } = place(observation)
+    lastEventMs = Math.max(lastEventMs ?? 0, observation.venueTimeMs)
+    silence.heard(key, observation)
+    // Data is the proof that a channel is heard, whatever became of the word that it was accepted.
+    if (silent.delete(key) || !tracker.isUp(key)) up(channel, observation.receivedMs)
+    recorders.get(observation.symbol)?.observe(observation)
+  }
+
+  async function listen(): Promise<void> {
+    for await (const batch of session.batches()) {
+      for (const observation of batch) take(observation)
+      await writer.ready()
+    }
+  }
+
+  /** Everything up to here has been heard: a consumer that is behind has heard less. */
+  const heardTo = (readMs: number) => (session.stats().queued > 0 ? Math.min(processedMs, readMs) : readMs)
+
+  async function tick(): Promise<void> {
+    // What lay in the sockets at one tick is read by the next, however busy this thread is.
+    let readMs = clock.now()
+    for (;;) {
+      await clock.sleep(TICK_MS, signal)
+      const nowMs = clock.now()
+      // A store that takes nothing is not given more to keep, and nothing is claimed that it does not have.
+      if (writer.stats().failure !== null) continue
+      const heardMs = heardTo(readMs)
+      for (const recorder of recorders.values()) recorder.show(nowMs, heardMs)
+      tracker.claim(heardMs - CLAIM_MARGIN_MS)
+      readMs = nowMs
+    }
+  }
+
+  async function sample(): Promise<void> {
+    if (!options.hasSnapshots) return
+    let readMs = clock.now()
+    for (;;) {
+      await clock.sleep(SAMPLE_MS, signal)
+      const nowMs = clock.now()
+      if (writer.stats().failure !== null) continue
+      for (const recorder of recorders.values()) recorder.sample(nowMs, heardTo(readMs))
+      readMs = nowMs
+    }
+  }
+
+  async function close(recorder: LiveRecorder): Promise<void> {
+    for (;;) {
+      try {
+        await recorder.close(clock.now())
+      } catch (error) {
+        if (signal.aborted) return
+        log.warn({ venue: venue.describe.name, err: error }, 'minutes could not be closed yet')
+        await clock.sleep(2 * TICK_MS, signal)
+      }
+      await clock.sleep(TICK_MS, signal)
+    }
+  }
+
+  const endQuietly = (error: unknown) => {
+    if (!signal.aborted) throw error
+  }
+  const loops = [listen(), tick(), sample(), ...[...recorders.values()].map(close)].map((loop) =>
+    loop.catch(endQuietly),
+  )
+  const done = Promise.all(loops)
+    .then(() => undefined)
+    .finally(() => stop.abort())
+  done.catch(() => {})
+
+  return {
+    done,
+    status: () => ({
+      channels: channels.length,
+      up: channels.filter((channel) => tracker.isUp(channelKey(channel))).length,
+      lastEventMs,
+      session: session.stats(),
+      silences: silence.stats(),
+    }),
+    async close() {
+      stop.abort()
+      await session.close()
+      await done.catch(() => {})
+    },
+  }
+}
+
+/**
+ * The loss of a book and what a sweep finds are our own findings: they say nothing of the channel. Nor does one
+ * reference price while another is missing.
+ */
+function isSignOfLife(observation: DataObservation): boolean {
+  switch (observation.kind) {
+    case 'book_lost':
+    case 'swept':
+    case 'swept_to':
+      return false
+    case 'trade':
+      return observation.isSwept !== true
+    case 'reference_price':
+      return observation.isPartial !== true
+    default:
+      return true
+  }
+}
+
+const DATASET_OF: Readonly<Record<Exclude<DataObservation['kind'], 'kline' | 'book_snapshot'>, Dataset>> = {
+  trade: 'trades',
+  aggregate_trade: 'aggregate_trades',
+  mark: 'mark',
+  funding: 'funding',
+  open_interest: 'open_interest',
+  liquidation: 'liquidations',
+  book_diff: 'book_diff',
+  best_bid_ask: 'best_bid_ask',
+  book_change: 'book',
+  book_lost: 'book',
+  market: 'markets',
+  market_ticker: 'market_ticker',
+  reference_price: 'reference_price',
+  mid: 'mids',
+  contract_bar: 'contract_bars',
+  oracle_round: 'oracle_rounds',
+  swept: 'trades',
+  swept_to: 'trades',
+}
+
+export function channelOf(observation: DataObservation): Channel {
+  const { symbol } = observation
+  switch (observation.kind) {
+    case 'kline':
+      return { dataset: 'klines', symbol, interval: observation.interval }
+    case 'book_snapshot':
+      return { dataset: observation.feed === 'fast' ? 'book_fast' : 'book', symbol }
+    default:
+      return { dataset: DATASET_OF[observation.kind], symbol }
+  }
+}

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { manualClock } from '../../kit/clock.ts'
+import { createLogger } from '../../kit/log.ts'
+import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
+import { candleFeed, feedOf } from './feeds.ts'
+import { createCoverageTracker } from './track-coverage.ts'
+import { createRowWriter } from './write-rows.ts'
+
+const trades = feedOf('trades', 'perpdex', 'BTC')
+const candles = candleFeed('perpdex', 'BTC', '1m')
+const liquidations = feedOf('liquidations', 'cexa_futures', 'BTC')
+
+async function setUp() {
+  const clock = manualClock(0)
+  const store = await openSqliteEnvironment({ file: ':memory:', clock })
+  const writer = createRowWriter({
+    series: store.series,
+    coverage: store.coverage,
+    clock,
+    log: createLogger({ level: 'silent' }),
+  })
+  const tracker = createCoverageTracker({
+    feeds: [
+      { feed: trades, channels: ['trades:BTC'] },
+      { feed: candles, channels: ['klines:BTC:1m'] },
+      { feed: liquidations, channels: ['liquidations:BTC', 'klines:BTC:1m'] },
+    ],
+    coverage: store.coverage,
+    writer,
+  })
+  const gaps = async (
+    feed: typeof trades | typeof candles | typeof liquidations,
+    fromMs: number,
+    toMs: number,
+  ) => {
+    await writer.flush()
+    const found = await store.coverage.read([feed], fromMs, toMs)
+    return found.gaps.map(({ from, to, reason }) => [from, to, reason])
+  }
+  const close = async () => {
+    await writer.close()
+    await store.close()
+  }
+  return { tracker, gaps, close }
+}
+
+test('what was claimed after a channel last spoke is taken back and becomes a gap until it is heard again', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 1_000)
+  tracker.claim(20_000)
+  assert.deepEqual(await gaps(trades, 1_000, 20_000), [])
+  tracker.failed('trades:BTC', 12_345, 'not_observed')
+  tracker.claim(25_000)
+  assert.deepEqual(await gaps(trades, 1_000, 25_000), [[12_345, 25_000, 'not_observed']])
+  tracker.up('trades:BTC', 26_000)
+  tracker.claim(30_000)
+  assert.deepEqual(await gaps(trades, 1_000, 30_000), [[12_345, 26_000, 'not_observed']])
+  await close()
+})
+
+test('nothing is left unsaid between the last claim and a failure that came later', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 1_000)
+  tracker.claim(10_000)
+  tracker.failed('trades:BTC', 10_700, 'venue_down')
+  tracker.up('trades:BTC', 11_500)
+  tracker.claim(12_000)
+  assert.deepEqual(await gaps(trades, 1_000, 12_000), [[10_700, 11_500, 'venue_down']])
+  await close()
+})
+
+test("the venue's own answer closes a gap and is never taken back", async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('klines:BTC:1m', 0)
+  tracker.claim(100_000)
+  tracker.confirm(candles, 0, 60_000)
+  tracker.failed('klines:BTC:1m', 30_000, 'not_observed')
+  tracker.claim(110_000)
+  assert.deepEqual(await gaps(candles, 0, 110_000), [[60_000, 110_000, 'not_observed']])
+  tracker.confirm(candles, 60_000, 120_000)
+  tracker.up('klines:BTC:1m', 125_000)
+  tracker.claim(130_000)
+  assert.deepEqual(await gaps(candles, 0, 130_000), [[120_000, 125_000, 'not_observed']])
+  await close()
+})
+
+test('a channel that may be silent shares the fate of its neighbour', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('liquidations:BTC', 0)
+  tracker.claim(5_000)
+  assert.deepEqual(await gaps(liquidations, 0, 5_000), [[0, 5_000, 'not_observed']])
+  tracker.up('klines:BTC:1m', 5_000)
+  tracker.claim(20_000)
+  tracker.failed('klines:BTC:1m', 9_000, 'not_observed')
+  tracker.up('klines:BTC:1m', 15_000)
+  tracker.claim(20_000)
+  assert.deepEqual(await gaps(liquidations, 5_000, 20_000), [[9_000, 15_000, 'not_observed']])
+  await close()
+})
+
+test('a frame that could not be read leaves a gap of its moment where nobody can be asked again', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 0)
+  tracker.claim(20_000)
+  tracker.doubt('trades:BTC', 18_000, 19_001)
+  tracker.claim(30_000)
+  assert.deepEqual(await gaps(trades, 0, 30_000), [[18_000, 19_001, 'not_observed']])
+  await close()
+})
+
+test('such a moment is no wider where the time before it has not been claimed yet', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 0)
+  tracker.claim(16_000)
+  tracker.doubt('trades:BTC', 18_000, 19_001)
+  tracker.claim(17_000)
+  tracker.doubt('trades:BTC', 18_500, 19_501)
+  tracker.claim(19_200)
+  tracker.claim(30_000)
+  assert.deepEqual(await gaps(trades, 0, 30_000), [[18_000, 19_501, 'not_observed']])
+  tracker.doubt('trades:BTC', 31_000, 32_001)
+  tracker.failed('trades:BTC', 33_000, 'venue_down')
+  tracker.up('trades:BTC', 34_000)
+  tracker.claim(40_000)
+  assert.deepEqual(await gaps(trades, 20_000, 40_000), [
+    [31_000, 32_001, 'not_observed'],
+    [33_000, 34_000, 'venue_down'],
+  ])
+  await close()
+})
+
+test('a lost stretch keeps its reason beside a gap that is open, and the gap goes on behind it', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 0)
+  tracker.claim(10_000)
+  tracker.failed('trades:BTC', 8_000, 'not_observed')
+  tracker.claim(12_000)
+  tracker.lost(trades, 10_000, 15_000, 'venue_down')
+  tracker.claim(18_000)
+  tracker.up('trades:BTC', 20_000)
+  tracker.claim(30_000)
+  assert.deepEqual(await gaps(trades, 0, 30_000), [
+    [8_000, 10_000, 'not_observed'],
+    [10_000, 15_000, 'venue_down'],
+    [15_000, 20_000, 'not_observed'],
+  ])
+  await close()
+})
+
+test('a lost stretch keeps its reason when a failure is found that began before it', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 0)
+  tracker.claim(10_000)
+  tracker.lost(trades, 4_000, 6_000, 'venue_down')
+  tracker.failed('trades:BTC', 3_000, 'not_observed')
+  tracker.claim(12_000)
+  tracker.up('trades:BTC', 14_000)
+  tracker.claim(20_000)
+  assert.deepEqual(await gaps(trades, 0, 20_000), [
+    [3_000, 4_000, 'not_observed'],
+    [4_000, 6_000, 'venue_down'],
+    [6_000, 14_000, 'not_observed'],
+  ])
+  await close()
+})
+
+test('a stretch that turned out to be missing stays one when its time is claimed', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 0)
+  tracker.claim(10_000)
+  tracker.doubt('trades:BTC', 14_000, 15_000)
+  tracker.lost(trades, 9_000, 12_000, 'not_observed')
+  tracker.claim(11_000)
+  tracker.claim(20_000)
+  assert.deepEqual(await gaps(trades, 0, 20_000), [
+    [9_000, 12_000, 'not_observed'],
+    [14_000, 15_000, 'not_observed'],
+  ])
+  tracker.confirm(trades, 0, 20_000)
+  assert.deepEqual(await gaps(trades, 0, 20_000), [])
+  await close()
+})
+
+test('no claim goes beyond what is proven, and a failure later on does not catch it up', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 1_000)
+  tracker.limit(trades, 8_000)
+  tracker.claim(20_000)
+  assert.deepEqual(await gaps(trades, 1_000, 20_000), [[8_000, 20_000, 'not_observed']])
+  tracker.limit(trades, 15_000)
+  tracker.failed('trades:BTC', 18_000, 'venue_down')
+  tracker.up('trades:BTC', 25_000)
+  tracker.limit(trades, 40_000)
+  tracker.claim(30_000)
+  assert.deepEqual(await gaps(trades, 1_000, 30_000), [
+    [15_000, 18_000, 'not_observed'],
+    [18_000, 25_000, 'venue_down'],
+  ])
+  await close()
+})
+
+test('what could not be proven is a gap, and one that is known keeps its reason', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 0)
+  tracker.claim(10_000)
+  tracker.failed('trades:BTC', 8_000, 'venue_down')
+  tracker.up('trades:BTC', 9_000)
+  tracker.claim(12_000)
+  tracker.unproven(trades, 7_000, 20_000)
+  tracker.claim(25_000)
+  assert.deepEqual(await gaps(trades, 0, 25_000), [
+    [7_000, 8_000, 'not_observed'],
+    [8_000, 9_000, 'venue_down'],
+    [9_000, 20_000, 'not_observed'],
+  ])
+  await close()
+})

@@ -1,0 +1,222 @@
+/**
+ * What was observed, per stored feed, told to the store as it happens.
+ *
+ *   a feed is observed while all its channels are up:
+ *
+ *     down ──every channel up──▶ claiming: each tick records up to the present
+ *      ▲                            │
+ *      ╰── a channel failed at t ───╯  what was claimed after t is taken back; t … recovery is a gap
+ *
+ * A venue's own answer about the past (`confirm`) stands above everything heard live: it is never taken back, and
+ * it closes gaps.
+ */
+import { type Feed, feedName } from '../../core/feed.ts'
+import type { CoverageStore, GapReason } from '../../store/coverage.ts'
+import type { TimeRange } from '../../venues/venue.ts'
+import { uncovered } from './uncovered.ts'
+import type { RowWriter } from './write-rows.ts'
+
+export interface TrackedFeed {
+  readonly feed: Feed
+  /** Keys of the channels that feed it. */
+  readonly channels: readonly string[]
+}
+
+export interface CoverageTracker {
+  /** The channel is heard from this instant on. */
+  up(channel: string, atMs: number): void
+  /** Nothing of the channel was heard from this instant on. */
+  failed(channel: string, fromMs: number, reason: GapReason): void
+  isUp(channel: string): boolean
+  /** Claims the time up to an instant for every feed that is up. */
+  claim(toMs: number): void
+  /** The venue says: this is all there is. */
+  confirm(feed: Feed, fromMs: number, toMs: number): void
+  /** A stretch inside a time that was claimed turned out to be missing. */
+  lost(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
+  /** As `lost`, where a gap that is known already keeps its reason. */
+  unproven(feed: Feed, fromMs: number, toMs: number): void
+  /** Nothing of a feed after this instant is known to be complete: no claim goes further. */
+  limit(feed: Feed, toMs: number): void
+  /** The venue says: this cannot be had. */
+  missing(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
+  /** As `missing`, for what is neither observed nor a known gap. */
+  unlessKnown(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
+  /** Everything of a channel in a stretch may be incomplete; what a venue confirmed stays. */
+  doubt(channel: string, fromMs: number, toMs: number): void
+  stats(): { feeds: number; claiming: number; gaps: number }
+}
+
+interface State extends TrackedFeed {
+  isClaiming: boolean
+  claimedToMs: number
+  confirmedToMs: number
+  limitMs: number
+  gap: { fromMs: number; reason: GapReason } | undefined
+  /** Stretches that are not claimed when their time comes. */
+  doubts: TimeRange[]
+  /** Stretches that were lost for a reason of their own, ascending: a gap around them does not take its place. */
+  lost: TimeRange[]
+}
+
+/** The newest of them are remembered: a gap that is open reaches back hours, not days. */
+const MAX_LOST = 1_000
+
+export function createCoverageTracker(options: {
+  feeds: readonly TrackedFeed[]
+  coverage: CoverageStore
+  writer: Pick<RowWriter, 'after' | 'observed' | 'unobserved'>
+}): CoverageTracker {
+  const { coverage, writer } = options
+  const states = options.feeds.map(
+    (tracked): State => ({
+      ...tracked,
+      isClaiming: false,
+      claimedToMs: 0,
+      confirmedToMs: 0,
+      limitMs: Number.POSITIVE_INFINITY,
+      gap: undefined,
+      doubts: [],
+      lost: [],
+    }),
+  )
+  const byName = new Map(states.map((state) => [feedName(state.feed), state]))
+  const upChannels = new Set<string>()
+  let gaps = 0
+
+  const record = (feed: Feed, fromMs: number, toMs: number) => writer.observed(feed, fromMs, toMs)
+  const recordGap = (feed: Feed, fromMs: number, toMs: number, reason: GapReason) => {
+    if (toMs > fromMs) writer.after(() => coverage.recordGap(feed, fromMs, toMs, reason))
+  }
+  const retract = (feed: Feed, fromMs: number, toMs: number) => writer.unobserved(feed, fromMs, toMs)
+
+  function recordOpenGap({ feed, gap, lost }: State, toMs: number): void {
+    if (gap === undefined) return
+    for (const piece of uncovered({ fromMs: gap.fromMs, toMs }, lost))
+      recordGap(feed, piece.fromMs, piece.toMs, gap.reason)
+  }
+
+  /** What is known to be missing is not claimed later on either. */
+  function leaveOut(state: State, fromMs: number, toMs: number): void {
+    if (toMs <= state.claimedToMs) return
+    state.doubts.push({ fromMs, toMs })
+    state.doubts.sort((a, b) => a.fromMs - b.fromMs)
+  }
+
+  function claimTo(state: State, wantedMs: number): void {
+    const toMs = Math.min(wantedMs, state.limitMs)
+    for (const doubt of state.doubts) {
+      record(state.feed, state.claimedToMs, Math.min(doubt.fromMs, toMs))
+      if (doubt.fromMs < toMs) state.claimedToMs = Math.max(state.claimedToMs, doubt.toMs)
+    }
+    record(state.feed, state.claimedToMs, toMs)
+    state.claimedToMs = Math.max(state.claimedToMs, toMs)
+    state.doubts = state.doubts.filter((doubt) => doubt.toMs > toMs)
+  }
+
+  function begin(state: State, atMs: number): void {
+    state.isClaiming = true
+    state.claimedToMs = Math.max(atMs, state.confirmedToMs)
+    recordOpenGap(state, atMs)
+    state.gap = undefined
+  }
+
+  function end(state: State, fromMs: number, reason: GapReason): void {
+    const startMs = Math.max(fromMs, state.confirmedToMs)
+    if (state.isClaiming) {
+      const claimedMs = state.claimedToMs
+      claimTo(state, startMs)
+      retract(state.feed, startMs, claimedMs)
+      gaps += 1
+      state.gap = { fromMs: startMs, reason }
+    } else if (state.gap !== undefined && startMs < state.gap.fromMs) {
+      retract(state.feed, startMs, state.gap.fromMs)
+      state.gap = { fromMs: startMs, reason: state.gap.reason }
+    }
+    state.isClaiming = false
+  }
+
+  return {
+    up(channel, atMs) {
+      if (upChannels.has(channel)) return
+      upChannels.add(channel)
+      for (const state of states) {
+        if (!state.channels.includes(channel) || state.isClaiming) continue
+        if (state.channels.every((key) => upChannels.has(key))) begin(state, atMs)
+      }
+    },
+    failed(channel, fromMs, reason) {
+      upChannels.delete(channel)
+      for (const state of states) if (state.channels.includes(channel)) end(state, fromMs, reason)
+    },
+    isUp: (channel) => upChannels.has(channel),
+    claim(toMs) {
+      for (const state of states) {
+        if (state.isClaiming) claimTo(state, toMs)
+        else recordOpenGap(state, toMs)
+      }
+    },
+    confirm(feed, fromMs, toMs) {
+      writer.observed(feed, fromMs, toMs, true)
+      const state = byName.get(feedName(feed))
+      if (state === undefined) return
+      state.confirmedToMs = Math.max(state.confirmedToMs, toMs)
+      if (state.gap !== undefined && state.gap.fromMs < toMs)
+        state.gap = { fromMs: toMs, reason: state.gap.reason }
+    },
+    missing: recordGap,
+    unlessKnown(feed, fromMs, toMs, reason) {
+      writer.after(async () => {
+        const { gaps: holes } = await coverage.read([feed], fromMs, toMs)
+        for (const hole of holes)
+          if (
+            hole.reason === 'before_start' ||
+            (hole.reason === 'not_observed' && hole.from === fromMs && hole.to === toMs)
+          )
+            await coverage.recordGap(feed, hole.from, hole.to, reason)
+      })
+    },
+    lost(feed, fromMs, toMs, reason) {
+      gaps += 1
+      retract(feed, fromMs, toMs)
+      recordGap(feed, fromMs, toMs, reason)
+      const state = byName.get(feedName(feed))
+      if (state === undefined) return
+      state.lost = [...state.lost, { fromMs, toMs }].sort((a, b) => a.fromMs - b.fromMs).slice(-MAX_LOST)
+      if (state.isClaiming) leaveOut(state, fromMs, toMs)
+    },
+    unproven(feed, fromMs, toMs) {
+      if (toMs <= fromMs) return
+      gaps += 1
+      retract(feed, fromMs, toMs)
+      writer.after(async () => {
+        const { gaps: holes } = await coverage.read([feed], fromMs, toMs)
+        for (const hole of holes)
+          if (hole.reason === 'before_start' || hole.reason === 'not_observed')
+            await coverage.recordGap(feed, hole.from, hole.to, 'not_observed')
+      })
+      const state = byName.get(feedName(feed))
+      if (state?.isClaiming === true) leaveOut(state, fromMs, toMs)
+    },
+    limit(feed, toMs) {
+      const state = byName.get(feedName(feed))
+      if (state !== undefined) state.limitMs = toMs
+    },
+    doubt(channel, fromMs, toMs) {
+      for (const state of states) {
+        if (!state.channels.includes(channel) || !state.isClaiming) continue
+        const startMs = Math.max(fromMs, state.confirmedToMs)
+        if (toMs <= startMs) continue
+        gaps += 1
+        retract(state.feed, startMs, Math.min(toMs, state.claimedToMs))
+        recordGap(state.feed, startMs, toMs, 'not_observed')
+        leaveOut(state, startMs, toMs)
+      }
+    },
+    stats: () => ({
+      feeds: states.length,
+      claiming: states.filter((state) => state.isClaiming).length,
+      gaps,
+    }),
+  }
+}

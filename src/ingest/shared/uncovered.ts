@@ -1,0 +1,13 @@
+import type { TimeRange } from '../../venues/venue.ts'
+
+/** What of a range lies in none of the ascending ranges. */
+export function uncovered(range: TimeRange, covered: readonly TimeRange[]): TimeRange[] {
+  const rests: TimeRange[] = []
+  let atMs = range.fromMs
+  for (const { fromMs, toMs } of covered) {
+    if (fromMs > atMs) rests.push({ fromMs: atMs, toMs: Math.min(fromMs, range.toMs) })
+    atMs = Math.max(atMs, toMs)
+    if (atMs >= range.toMs) return rests
+  }
+  return [...rests, { fromMs: atMs, toMs: range.toMs }]
+}

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { seededRandom } from '../../../test/seeded-random.ts'
+import { manualClock } from '../../kit/clock.ts'
+import { createLogger } from '../../kit/log.ts'
+import { type Channel, channelKey } from '../../venues/channel.ts'
+import type { AggregateTradeObservation } from '../../venues/observation.ts'
+import type { Witness } from '../../venues/venue.ts'
+import { ASK_QUIET_AGAIN, REPLACE_AGAIN, watchSilence } from './watch-silence.ts'
+
+const MINUTE_MS = 60_000
+const START_MS = Date.UTC(2026, 10, 1)
+const CHANNELS: Channel[] = (['BTC', 'ETH', 'SOL', 'XRP'] as const).map((symbol) => ({
+  dataset: 'aggregate_trades',
+  symbol,
+}))
+const KNOWN_ID = 7
+
+function trade(channel: Channel, atMs: number): AggregateTradeObservation {
+  return {
+    ...{ kind: 'aggregate_trade', source: 'cexa', symbol: channel.symbol, instrument: 'X', key: null },
+    ...{ venueTimeMs: atMs, receivedMs: atMs, id: KNOWN_ID, firstTradeId: 1, lastTradeId: 1 },
+    ...{ price: '1', size: '1', side: 'buy' },
+  }
+}
+
+/** The watch on a clock that only moves by hand, at a venue that answers as told. */
+function rig(answer: (channel: Channel) => Promise<Witness | undefined>) {
+  const clock = manualClock(START_MS)
+  const stop = new AbortController()
+  const asked: { key: string; atMs: number }[] = []
+  const replaced: number[] = []
+  const faults: string[] = []
+  const watch = watchSilence({
+    clock,
+    signal: stop.signal,
+    log: createLogger({ level: 'silent' }),
+    venue: {
+      witness: (channel) => {
+        asked.push({ key: channelKey(channel), atMs: clock.now() })
+        return answer(channel)
+      },
+    },
+    session: { reconnect: () => void replaced.push(clock.now()) },
+    onFault: (channel, _sinceMs, reason) => void faults.push(`${channelKey(channel)} ${reason}`),
+  })
+  for (const channel of CHANNELS) watch.heard(channelKey(channel), trade(channel, START_MS))
+  return {
+    ...{ clock, watch, asked, replaced, faults, stop },
+    stale: (channel: Channel) =>
+      watch.stale({
+        ...{ kind: 'stale', source: 'cexa', receivedMs: clock.now(), channel, lastHeardMs: START_MS },
+      }),
+    async pass(ms: number) {
+      clock.advance(ms)
+      for (let turn = 0; turn < 8; turn++) await Promise.resolve()
+    },
+  }
+}
+
+const quietVenue = async (): Promise<Witness> => ({ newestMs: START_MS, newestId: KNOWN_ID })
+const aheadVenue = async (): Promise<Witness> => ({ newestMs: START_MS, newestId: KNOWN_ID + 1 })
+
+test('over hours of reported silence a quiet channel is asked for by one loop, at a bounded and constant rate', async (t) => {
+  const random = seededRandom(t)
+  const { asked, stale, pass, clock, watch, stop, replaced } = rig(quietVenue)
+  const HOURS = 6
+  for (let minute = 0; minute < HOURS * 60; minute++) {
+    for (let second = 0; second < 60; second++) {
+      // As the feed does when a socket is renewed, or comes back: it reports the same silence again.
+      for (const channel of CHANNELS) if (random() < 0.2) stale(channel)
+      await pass(1_000)
+      assert.ok(clock.sleepers <= CHANNELS.length, `${clock.sleepers} timers`)
+      assert.ok(watch.stats().watched <= CHANNELS.length)
+    }
+  }
+  const perMinute = Array.from({ length: HOURS * 60 }, () => 0)
+  for (const { atMs } of asked) {
+    const minute = Math.floor((atMs - START_MS) / MINUTE_MS)
+    perMinute[minute] = (perMinute[minute] ?? 0) + 1
+  }
+  assert.ok((perMinute[0] ?? 0) <= 4 * CHANNELS.length, `${perMinute[0]} in the first minute`)
+  const steady = new Set(perMinute.slice(5))
+  assert.deepEqual([...steady], [CHANNELS.length * (MINUTE_MS / ASK_QUIET_AGAIN.capMs)])
+  assert.deepEqual(replaced, [], 'a quiet market needs no new socket')
+  stop.abort()
+  await pass(0)
+  assert.equal(clock.sleepers, 0, 'nothing is left after the end')
+  assert.equal(watch.stats().watched, 0)
+})
+
+test('a socket that stays silent is replaced after pauses that grow to a bound, and at once after data', async () => {
+  const { asked, stale, pass, clock, replaced, faults, watch } = rig(aheadVenue)
+  const [channel] = CHANNELS
+  assert.ok(channel !== undefined)
+  for (let second = 0; second < 3_600; second++) {
+    if (second % 7 === 0) stale(channel)
+    await pass(1_000)
+    assert.ok(clock.sleepers <= 1)
+  }
+  const pauses = replaced.slice(1).map((atMs, index) => atMs - (replaced[index] ?? 0))
+  assert.ok(pauses.length > 5 && pauses.length < 40, `${pauses.length} replacements in an hour`)
+  for (const [index, pause] of pauses.entries())
+    assert.ok(pause >= (pauses[index - 1] ?? 0), pauses.join(' '))
+  assert.equal(pauses.at(-1), REPLACE_AGAIN.capMs)
+  assert.equal(asked.length, replaced.length)
+  assert.deepEqual(faults, ['aggregate_trades:BTC not_observed'], 'one silence is one fault')
+  watch.heard(channelKey(channel), trade(channel, clock.now()))
+  await pass(0)
+  assert.equal(clock.sleepers, 0, 'a channel that speaks is not watched')
+  const before = replaced.length
+  stale(channel)
+  await pass(0)
+  assert.equal(replaced.length, before + 1)
+  await pass(REPLACE_AGAIN.baseMs)
+  assert.equal(replaced.length, before + 2)
+  assert.equal(faults.length, 2)
+})
+
+test('a silence that begins while the pause of the one before still runs is judged', async () => {
+  const { asked, stale, pass, watch } = rig(quietVenue)
+  const [channel] = CHANNELS
+  assert.ok(channel !== undefined)
+  stale(channel)
+  await pass(50_000)
+  await pass(1_000)
+  const before = asked.length
+  watch.heard(channelKey(channel), trade(channel, START_MS + 51_000))
+  stale(channel)
+  await pass(0)
+  assert.equal(asked.length, before + 1)
+  watch.answered(channelKey(channel))
+  assert.equal(watch.stats().watched, 0)
+  await pass(10 * MINUTE_MS)
+  assert.equal(asked.length, before + 1, 'a channel that answered is not asked for again')
+})
+
+test('a venue that cannot answer counts as down, and is not asked more often for it', async () => {
+  const { asked, stale, pass, faults } = rig(() => Promise.reject(new Error('refused')))
+  for (let second = 0; second < 3_600; second++) {
+    for (const channel of CHANNELS) stale(channel)
+    await pass(1_000)
+  }
+  assert.deepEqual(
+    faults,
+    CHANNELS.map((channel) => `${channelKey(channel)} venue_down`),
+  )
+  assert.ok(asked.length < 40 * CHANNELS.length, `${asked.length} questions in an hour`)
+})

@@ -1,0 +1,147 @@
+/**
+ * Silence is a fault. The feed says which channel is quiet for longer than normal; an independent question to the
+ * venue decides.
+ *
+ *   stale ──▶ ask the witness ──▶ it knows more, or cannot answer ──▶ failed since the channel last spoke, reconnect
+ *                 ▲    ╰────────▶ it knows nothing new ──▶ a quiet market
+ *                 ╰── after a pause that grows, until the channel speaks ──╯
+ *
+ * A channel is watched by one loop at most, however often its silence is reported, so the questions per minute are
+ * bounded by the number of channels. Only data of the channel ends the loop and makes the pauses short again.
+ */
+import { type BackoffPolicy, backoffCeilingMs } from '../../kit/backoff.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Logger } from '../../kit/log.ts'
+import type { GapReason } from '../../store/coverage.ts'
+import { type Channel, channelKey } from '../../venues/channel.ts'
+import type { DataObservation, StaleObservation } from '../../venues/observation.ts'
+import type { LiveSession, Venue } from '../../venues/venue.ts'
+import { knowsMore } from '../../venues/witness.ts'
+
+const SLACK_MS = 5_000
+const ASK_WITHIN_MS = 20_000
+/** A fault that begins in a quiet channel is found within the longest pause. */
+export const ASK_QUIET_AGAIN: BackoffPolicy = { baseMs: 15_000, capMs: 60_000 }
+/** A new socket did not help: neither will many. */
+export const REPLACE_AGAIN: BackoffPolicy = { baseMs: 5_000, capMs: 120_000 }
+
+export interface SilenceWatch {
+  heard(key: string, observation: DataObservation): void
+  /** A channel that is asked for has answered, with or without something new. */
+  answered(key: string): void
+  stale(observation: StaleObservation): void
+  /** What the channel said last. */
+  last(key: string): DataObservation | undefined
+  /** `watched`: channels that are silent now. */
+  stats(): { suspected: number; confirmed: number; quiet: number; watched: number }
+}
+
+interface ChannelState {
+  last: DataObservation | undefined
+  /** Ends the loop that watches the silence; undefined while there is none. */
+  watch: AbortController | undefined
+}
+
+export function watchSilence(options: {
+  venue: Pick<Venue, 'witness'>
+  session: Pick<LiveSession, 'reconnect'>
+  clock: Clock
+  log: Logger
+  signal: AbortSignal
+  onFault: (channel: Channel, sinceMs: number, reason: GapReason) => void
+}): SilenceWatch {
+  const { clock, log, signal } = options
+  const states = new Map<string, ChannelState>()
+  const counts = { suspected: 0, confirmed: 0, quiet: 0, watched: 0 }
+
+  function stateOf(key: string): ChannelState {
+    const known = states.get(key)
+    if (known !== undefined) return known
+    const state: ChannelState = { last: undefined, watch: undefined }
+    states.set(key, state)
+    return state
+  }
+
+  async function judge(
+    { channel, lastHeardMs }: StaleObservation,
+    last: DataObservation | undefined,
+    watch: AbortSignal,
+  ): Promise<void> {
+    const key = channelKey(channel)
+    let quiet = 0
+    let replaced = 0
+    for (;;) {
+      const verdict = await ask(channel, last, watch)
+      if (watch.aborted) return
+      if (verdict === 'quiet') {
+        counts.quiet += 1
+        await clock.sleep(backoffCeilingMs(ASK_QUIET_AGAIN, quiet++), watch)
+        continue
+      }
+      if (replaced === 0) {
+        counts.confirmed += 1
+        log.warn(
+          { channel: key, silentSince: new Date(lastHeardMs).toISOString(), verdict },
+          'a feed fell silent',
+        )
+        options.onFault(channel, lastHeardMs, verdict)
+      }
+      options.session.reconnect(channel, 'silent')
+      await clock.sleep(backoffCeilingMs(REPLACE_AGAIN, replaced++), watch)
+    }
+  }
+
+  async function ask(
+    channel: Channel,
+    last: DataObservation | undefined,
+    watch: AbortSignal,
+  ): Promise<GapReason | 'quiet'> {
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(new Error(`no answer in ${ASK_WITHIN_MS} ms`)), ASK_WITHIN_MS)
+    try {
+      const witness = await options.venue.witness(channel, { signal: AbortSignal.any([watch, late.signal]) })
+      // Nobody can tell: the silence itself is all there is.
+      if (witness === undefined) return 'not_observed'
+      return knowsMore(witness, last, SLACK_MS) ? 'not_observed' : 'quiet'
+    } catch (error) {
+      if (watch.aborted) throw error
+      return 'venue_down'
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  function spoke(state: ChannelState): void {
+    if (state.watch === undefined) return
+    state.watch.abort()
+    state.watch = undefined
+    counts.watched -= 1
+  }
+
+  return {
+    heard(key, observation) {
+      const state = stateOf(key)
+      state.last = observation
+      spoke(state)
+    },
+    answered: (key) => spoke(stateOf(key)),
+    last: (key) => states.get(key)?.last,
+    stale(observation) {
+      const state = stateOf(channelKey(observation.channel))
+      if (state.watch !== undefined || signal.aborted) return
+      const watch = new AbortController()
+      state.watch = watch
+      counts.watched += 1
+      counts.suspected += 1
+      const either = AbortSignal.any([signal, watch.signal])
+      judge(observation, state.last, either)
+        .catch((error) => {
+          if (!either.aborted) log.error({ err: error }, 'a silence could not be judged')
+        })
+        .finally(() => {
+          if (state.watch === watch) spoke(state)
+        })
+    },
+    stats: () => ({ ...counts }),
+  }
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { FundingInput } from '../../core/rows/funding.ts'
+import { systemClock } from '../../kit/clock.ts'
+import { createLogger } from '../../kit/log.ts'
+import type { SeriesStore } from '../../store/series.ts'
+import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
+import { feedOf } from './feeds.ts'
+import { createRowWriter, MAX_WAITING_ROWS } from './write-rows.ts'
+
+const feed = feedOf('funding', 'perpdex', 'BTC')
+const log = createLogger({ level: 'silent' })
+const row = (time: number): FundingInput => ({ time, fundingRate: '0.1', nextFundingTime: time + 1 })
+
+async function openStore() {
+  return openSqliteEnvironment({ file: ':memory:', clock: systemClock })
+}
+
+/** A store whose appends wait until they are let through, and may fail first. */
+function held(series: SeriesStore, failures = 0) {
+  let left = failures
+  const gate = Promise.withResolvers<void>()
+  const append: SeriesStore['append'] = async (batch, options) => {
+    await gate.promise
+    if (left-- > 0) throw new Error('disk full')
+    return series.append(batch, options)
+  }
+  return { series: { ...series, append }, open: () => gate.resolve() }
+}
+
+test('an action runs only when the rows put before it are durable', async () => {
+  const store = await openStore()
+  const { series, open } = held(store.series)
+  const writer = createRowWriter({ series, coverage: store.coverage, clock: systemClock, log })
+  let seen: number | undefined
+  writer.put(feed, [row(1_000)])
+  writer.after(async () => {
+    seen = await store.series.earliest({ dataset: 'funding' })
+  })
+  const flushed = writer.flush()
+  await turn()
+  assert.equal(seen, undefined)
+  open()
+  await flushed
+  assert.equal(seen, 1_000)
+  await writer.close()
+  await store.close()
+})
+
+test('a store that fails is asked again with the same rows; none is lost', async () => {
+  const store = await openStore()
+  const { series, open } = held(store.series, 2)
+  open()
+  const writer = createRowWriter({ series, coverage: store.coverage, clock: systemClock, log })
+  writer.put(feed, [row(1_000), row(2_000)])
+  await writer.flush()
+  assert.deepEqual([writer.stats().inserted, writer.stats().failure], [2, null])
+  await writer.close()
+  await store.close()
+})
+
+test('above the bound the writer is not ready, and it is again when rows have gone', async () => {
+  const store = await openStore()
+  const { series, open } = held(store.series)
+  const writer = createRowWriter({ series, coverage: store.coverage, clock: systemClock, log })
+  writer.put(
+    feed,
+    Array.from({ length: MAX_WAITING_ROWS }, (_, index) => row(index)),
+  )
+  let isReady = false
+  const ready = writer.ready().then(() => {
+    isReady = true
+  })
+  await turn()
+  assert.equal(isReady, false)
+  open()
+  await ready
+  await writer.close()
+  assert.equal(writer.stats().inserted, MAX_WAITING_ROWS)
+  await store.close()
+})
+
+test('a row that cannot be served is counted and refused, the others are written', async () => {
+  const store = await openStore()
+  const writer = createRowWriter({ series: store.series, coverage: store.coverage, clock: systemClock, log })
+  writer.put(feed, [row(1_000), { ...row(2_000), nextFundingTime: 0 }, row(3_000)])
+  await writer.flush()
+  assert.deepEqual([writer.stats().inserted, writer.stats().refused], [2, 1])
+  await writer.close()
+  await store.close()
+})
