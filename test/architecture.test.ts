@@ -170,6 +170,19 @@ test('only api/http knows the HTTP framework, and only store/sqlite the embedded
   )
 })
 
+test('of the store, only its engines know an engine', () => {
+  const neutral = [...imports].filter(
+    ([file]) => file.startsWith('store/') && !/^store\/(sqlite\/|open-stores\.ts$)/.test(file),
+  )
+  assert.ok(neutral.length > 20)
+  const wrong = neutral.flatMap(([file, targets]) =>
+    targets
+      .filter((target) => target.startsWith('store/sqlite/'))
+      .map((target) => `${file} imports ${target}`),
+  )
+  assert.deepEqual(wrong, [])
+})
+
 test('the architecture page is short, and no file carries the marks of a merge', () => {
   const root = join(import.meta.dirname, '..')
   const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')

@@ -7,8 +7,8 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { zstdDecompressSync } from 'node:zlib'
-import { SPAN_MS } from './books-block.ts'
-import { NO_BOOKS } from './books-row.ts'
+import { SPAN_MS } from '../books/block.ts'
+import { NO_BOOKS } from '../books/book-row.ts'
 import { type BookWriter, bookWriter } from './books-write.ts'
 
 const MINUTE_MS = 60_000

@@ -6,8 +6,8 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { Lru } from '../../kit/lru.ts'
-import { decodeBlock, encodeBlock, spanOf } from './books-block.ts'
-import { type BookRow, compareKeys, packedOf, sidesOf } from './books-row.ts'
+import { decodeBlock, encodeBlock, spanOf } from '../books/block.ts'
+import { type BookRow, compareKeys, packedOf, sidesOf } from '../books/book-row.ts'
 
 /** A light row and its books on their way to the store. */
 export interface IncomingBooks {

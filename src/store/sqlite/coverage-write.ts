@@ -1,9 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { GapReason } from '../coverage.ts'
-import type { StoredSpan } from './coverage-read.ts'
+import { repaint, type SpanState, type StoredSpan } from '../spans/coverage-spans.ts'
 import type { FeedTable, StoredFeed } from './series-feeds.ts'
-
-type State = StoredSpan['state'] | null
 
 export interface CoverageWriter {
   record(feed: StoredFeed, from: number, to: number): void
@@ -27,7 +25,7 @@ export function coverageWriter(database: DatabaseSync, feeds: FeedTable): Covera
   const remove = database.prepare('DELETE FROM coverage_spans WHERE feed = ? AND from_ts = ?')
   const add = database.prepare('INSERT INTO coverage_spans VALUES (?, ?, ?, ?)')
 
-  const paint = (feed: StoredFeed, from: number, to: number, become: (old: State) => State) => {
+  const paint = (feed: StoredFeed, from: number, to: number, become: (old: SpanState) => SpanState) => {
     if (!(from < to)) return
     const before = touching.all(feed.id, from, to) as unknown as StoredSpan[]
     const after = repaint(before, from, to, become)
@@ -46,38 +44,4 @@ export function coverageWriter(database: DatabaseSync, feeds: FeedTable): Covera
     retract: (feed, from, to) => paint(feed, from, to, (old) => (old === 'observed' ? null : old)),
     cut: (feed, before) => paint(feed, 0, before, () => null),
   }
-}
-
-/** The spans after [from, to) was repainted, sorted and joined. */
-export function repaint(
-  spans: readonly StoredSpan[],
-  from: number,
-  to: number,
-  become: (old: State) => State,
-): StoredSpan[] {
-  const painted: StoredSpan[] = []
-  const push = (start: number, end: number, state: State) => {
-    if (start >= end || state === null) return
-    const last = painted.at(-1)
-    if (last !== undefined && last.to === start && last.state === state) last.to = end
-    else painted.push({ from: start, to: end, state })
-  }
-  let at = from
-  for (const span of spans) {
-    push(span.from, Math.min(span.to, from), span.state)
-    const start = Math.max(span.from, from)
-    const end = Math.min(span.to, to)
-    if (start < end) {
-      push(at, start, become(null))
-      push(start, end, become(span.state))
-      at = end
-    }
-    if (span.to > to) {
-      push(at, to, become(null))
-      at = to
-      push(Math.max(span.from, to), span.to, span.state)
-    }
-  }
-  push(at, to, become(null))
-  return painted
 }

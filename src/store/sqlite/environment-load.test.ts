@@ -8,12 +8,12 @@ import { encodeCandle } from '../../core/rows/candle.ts'
 import { manualClock } from '../../kit/clock.ts'
 import { candle, candleFeed, START } from '../conformance/engine.ts'
 import type { EnvironmentStore } from '../environment.ts'
+import { packRows } from '../rows/packed.ts'
 import { openSqliteEnvironment } from './environment.ts'
 import { ENVIRONMENT_MIGRATIONS } from './environment-schema.ts'
 import { MAX_WAITING_ROWS, threadWriter } from './environment-writer.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
-import { packRows } from './series-packed.ts'
 
 async function withFile(run: (store: EnvironmentStore) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))

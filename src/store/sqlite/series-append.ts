@@ -1,10 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { spanOf } from './books-block.ts'
-import { NO_BOOKS } from './books-row.ts'
+import { spanOf } from '../books/block.ts'
+import { NO_BOOKS } from '../books/book-row.ts'
+import { isGrouped } from '../books/group.ts'
+import type { PackedRows } from '../rows/packed.ts'
 import type { BookWriter } from './books-write.ts'
-import { type FeedTable, isGrouped, type StoredFeed } from './series-feeds.ts'
+import type { FeedTable, StoredFeed } from './series-feeds.ts'
 import { MANY, type PlainRow, rowInserter } from './series-insert.ts'
-import type { PackedRows } from './series-packed.ts'
 
 export const HOUR_MS = 3_600_000
 const MAX_KNOWN_ACTIVE = 50_000

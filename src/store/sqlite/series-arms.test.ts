@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Arm } from '../order/arms.ts'
 import { ENVIRONMENT_MIGRATIONS } from './environment-schema.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
-import { type Arm, buildArms } from './series-arms.ts'
+import { buildArms } from './series-arms.ts'
 
 const arm = (feed: number, rank: number, instrument?: string): Arm => ({ feed, rank, instrument })
 const SHAPES: [string, Arm[]][] = [

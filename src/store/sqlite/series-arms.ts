@@ -8,18 +8,8 @@
  *                 rows of the left arm first when they are equal (the conformance suite proves it)
  *   both          several arms per source and several sources: a sort of `limit` keys per arm
  */
-import { SOURCES, type Source } from '../../core/source.ts'
-import type { Position, RowFilters, SeriesQuery, TimeRange } from '../series.ts'
-
-export interface Arm {
-  feed: number
-  rank: number
-  /** Undefined: every instrument of the feed. */
-  instrument: string | undefined
-}
-
-/** Merging is cheap per row but not free per arm. */
-const MAX_ARMS = 200
+import { type Arm, edgeOf, endOf, seqBeside } from '../order/arms.ts'
+import type { Position, RowFilters, TimeRange } from '../series.ts'
 
 type Bind = string | number
 export interface ArmsQuery {
@@ -34,23 +24,6 @@ export interface BuiltArms {
   /** Without LIMIT; every column list is `columns`. */
   sql: string
   binds: Bind[]
-}
-
-export function armsOf(
-  query: SeriesQuery,
-  feedId: (feed: SeriesQuery['feeds'][number]) => number | undefined,
-): Arm[] {
-  const arms: Arm[] = []
-  for (const feed of query.feeds) {
-    const id = feedId(feed)
-    if (id === undefined) continue
-    const rank = SOURCES.indexOf(feed.source)
-    const wanted = query.filters?.instruments
-    if (wanted === undefined) arms.push({ feed: id, rank, instrument: undefined })
-    else for (const instrument of new Set(wanted)) arms.push({ feed: id, rank, instrument })
-  }
-  if (arms.length > MAX_ARMS) throw new RangeError(`a page merges at most ${MAX_ARMS} feeds and instruments`)
-  return arms
 }
 
 /** Columns may name ts, rank, feed, instrument, seq and text; `ts` and the keys of the order are added. */
@@ -79,11 +52,6 @@ export function buildArms(query: ArmsQuery, columns: readonly string[], limitPer
   return { sql: selects.join(' UNION ALL ') + orderBy, binds }
 }
 
-/** Times are whole milliseconds, so an inclusive end is an exclusive end one later. */
-export function endOf(range: TimeRange): number {
-  return range.toInclusive ? range.to + 1 : range.to
-}
-
 function armWhere(query: ArmsQuery, arm: Arm, binds: Bind[]): string {
   const ascending = query.order === 'asc'
   const edge = edgeOf(query, arm)
@@ -109,59 +77,4 @@ function armWhere(query: ArmsQuery, arm: Arm, binds: Bind[]): string {
   }
   if (query.filters?.open === true) where += ' AND closed = 0'
   return where
-}
-
-interface Edge {
-  ts: number
-  instrument: string
-  seq: number
-}
-
-/** The key that an arm starts after. No stored key has a sequence below 0. */
-function edgeOf(query: ArmsQuery, arm: Arm): Edge {
-  const { position } = query
-  const start = (ts: number): Edge => ({ ts, instrument: '', seq: -1 })
-  if (query.order === 'asc') {
-    if (position === undefined || position.ts < query.range.from) return start(query.range.from)
-    const rank = rankOf(position.source)
-    if (arm.rank === rank) return position
-    return start(arm.rank > rank ? position.ts : position.ts + 1)
-  }
-  const end = endOf(query.range)
-  if (position === undefined || position.ts >= end) return start(end)
-  const rank = rankOf(position.source)
-  if (arm.rank === rank) return position
-  return start(arm.rank < rank ? position.ts + 1 : position.ts)
-}
-
-/** At the edge's instant, an instrument before or after the edge's is wholly on one side of it. */
-function seqBeside(edge: Edge, instrument: string): number {
-  const order = compareText(instrument, edge.instrument)
-  if (order === 0) return edge.seq
-  return order > 0 ? -1 : Number.MAX_SAFE_INTEGER
-}
-
-/** As SQLite compares text: by bytes of UTF-8, which is by code point. */
-export function compareText(a: string, b: string): number {
-  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b))
-}
-
-export function rankOf(source: Source): number {
-  return SOURCES.indexOf(source)
-}
-
-/** The order of pages. */
-export function comparePositions(a: Position, b: Position): number {
-  return (
-    a.ts - b.ts ||
-    rankOf(a.source) - rankOf(b.source) ||
-    compareText(a.instrument, b.instrument) ||
-    a.seq - b.seq
-  )
-}
-
-export function isAfter(position: Position, query: Pick<SeriesQuery, 'position' | 'order'>): boolean {
-  if (query.position === undefined) return true
-  const order = comparePositions(position, query.position)
-  return query.order === 'asc' ? order > 0 : order < 0
 }

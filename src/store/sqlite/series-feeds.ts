@@ -1,16 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type Feed, feedName } from '../../core/feed.ts'
 
-/**
- * Whether the rows of a feed lie in compressed groups (books-write.ts) instead of series_rows: the snapshots and
- * prints of prediction markets, which are many, much alike, and never open.
- */
-export function isGrouped({ dataset, source }: Feed): boolean {
-  return (
-    (dataset === 'snapshots' || dataset === 'trades') && (source === 'predmkt_a' || source === 'predmkt_b')
-  )
-}
-
 export interface StoredFeed {
   id: number
   finalBefore: number

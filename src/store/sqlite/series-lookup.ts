@@ -1,10 +1,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Feed, feedName } from '../../core/feed.ts'
 import { SOURCES, type Source } from '../../core/source.ts'
+import { sidesOf } from '../books/book-row.ts'
+import { textWithBooks } from '../books/compose.ts'
+import { endOf } from '../order/arms.ts'
 import type { FeedFilter, FeedInfo, Finality, Revision, RevisionQuery } from '../series.ts'
-import { textWithBooks } from './books-read.ts'
-import { sidesOf } from './books-row.ts'
-import { endOf } from './series-arms.ts'
 
 /** Feeds and what is known about them as a whole. */
 export interface FeedLookup {

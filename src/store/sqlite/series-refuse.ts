@@ -3,8 +3,8 @@
  * are, and not because of the file or the disk, are they written one by one, and those that fail alone are listed.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import type { PackedRows } from '../rows/packed.ts'
 import type { AppendCounts } from './series-append.ts'
-import type { PackedRows } from './series-packed.ts'
 
 export interface AppendOutcome extends AppendCounts {
   /** Places among the packed rows. */

@@ -3,6 +3,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DATASETS, type Dataset, type Feed } from '../../core/feed.ts'
 import { RowError } from '../../core/rows/row-error.ts'
 import type { Clock } from '../../kit/clock.ts'
+import { readTexts } from '../books/compose.ts'
+import { type GroupReader, isGrouped } from '../books/group.ts'
+import { bookSamples } from '../books/sample.ts'
+import { type BookRef, bookRows } from '../books/walk.ts'
+import { type Arm, armsOf, comparePositions } from '../order/arms.ts'
+import { sampledRows } from '../order/sample.ts'
+import { type EncodedRows, encodeBatch } from '../rows/encode.ts'
+import { finalBlocks } from '../rows/final-blocks.ts'
 import type {
   AppendResult,
   BookRequest,
@@ -12,17 +20,11 @@ import type {
   SeriesStore,
   Tally,
 } from '../series.ts'
-import { type GroupReader, groupReaders } from './books-groups.ts'
-import { readTexts } from './books-read.ts'
-import { type BookRef, bookRows } from './books-rows.ts'
+import { groupReaders } from './books-groups.ts'
 import type { Writer } from './environment-writer.ts'
-import { type Arm, armsOf, comparePositions } from './series-arms.ts'
-import { seriesBlocks } from './series-blocks.ts'
-import { type EncodedRows, encodeBatch } from './series-encode.ts'
-import { isGrouped } from './series-feeds.ts'
 import type { FeedLookup } from './series-lookup.ts'
-import { EMPTY_PAGE, oneStateOf, pageReader, type StoredRow } from './series-page.ts'
-import { bookSamples, plainSamples, sampledRows } from './series-sample.ts'
+import { EMPTY_PAGE, joinedReader, oneStateOf, pageReader, type StoredRow } from './series-page.ts'
+import { plainSamples } from './series-sample.ts'
 import { statementCache } from './series-statements.ts'
 
 export function sqliteSeries(parts: {
@@ -36,7 +38,7 @@ export function sqliteSeries(parts: {
   const oneState = oneStateOf(database)
   const statements = statementCache(database)
   const pages = pageReader(statements, oneState)
-  const blocks = seriesBlocks(statements)
+  const blocks = finalBlocks(joinedReader(statements))
   const samples = plainSamples(database)
   const groups = groupReaders(database)
   const tally = Object.fromEntries(

@@ -12,8 +12,8 @@ import { complement, microText, middleText } from '../../core/micro.ts'
 import { isoTime } from '../../core/rows/json-text.ts'
 import { IMBALANCE_DEPTH } from '../../core/rows/snapshot.ts'
 import type { Source } from '../../core/source.ts'
-import type { ByteReader, ByteWriter } from './books-bytes.ts'
-import { type BookRow, imbalanceOf, type Side } from './books-row.ts'
+import { type BookRow, imbalanceOf, type Side } from './book-row.ts'
+import type { ByteReader, ByteWriter } from './bytes.ts'
 
 const [CONSTANT, DERIVED, CHANGING] = [0, 1, 2]
 const WHOLE_TEXT = ''

@@ -6,8 +6,9 @@
  *   prices   per change: distance to the change before in the same side; the first: to the best level before
  *   sizes    per change
  */
-import { type ByteReader, type ByteWriter, byteWriter } from './books-bytes.ts'
-import { allSides, type BookRow, mirrored, NO_SIDE, type Side } from './books-row.ts'
+
+import { allSides, type BookRow, mirrored, NO_SIDE, type Side } from './book-row.ts'
+import { type ByteReader, type ByteWriter, byteWriter } from './bytes.ts'
 
 const UNITS = [1_000_000, 100_000, 10_000, 1_000, 100, 10, 1]
 

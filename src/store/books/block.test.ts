@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { encodeSnapshot } from '../../core/rows/snapshot.ts'
 import { START, seeded } from '../conformance/engine.ts'
 import { drifting } from '../conformance/snapshots.ts'
-import { decodeBlock, encodeBlock, spanOf } from './books-block.ts'
-import { fieldsOf } from './books-fields.ts'
-import { type BookRow, packedOf, sidesOf } from './books-row.ts'
+import { decodeBlock, encodeBlock, spanOf } from './block.ts'
+import { type BookRow, packedOf, sidesOf } from './book-row.ts'
+import { fieldsOf } from './fields.ts'
 
 const feed = { dataset: 'snapshots', source: 'predmkt_a', symbol: 'BTC', interval: '5m' } as const
 

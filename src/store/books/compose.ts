@@ -1,10 +1,10 @@
 import { BOOK_FIELDS } from '../../core/rows/snapshot.ts'
 import type { Source } from '../../core/source.ts'
+import { stepEnd } from '../order/sample.ts'
 import type { BookRequest } from '../series.ts'
-import { type GroupReader, type GroupView, lastBefore } from './books-groups.ts'
-import { allSides, type BookRow, imbalanceOf, levelsOf, levelText, NO_SIDE, type Side } from './books-row.ts'
-import type { BookRef } from './books-rows.ts'
-import { stepEnd } from './series-sample.ts'
+import { allSides, type BookRow, imbalanceOf, levelsOf, levelText, NO_SIDE, type Side } from './book-row.ts'
+import { type GroupReader, type GroupView, lastBefore } from './group.ts'
+import type { BookRef } from './walk.ts'
 
 const IMBALANCE = /"imbalance":[^,}]+/
 

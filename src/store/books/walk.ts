@@ -3,10 +3,10 @@
  * by their keys. A page unpacks the groups of the spans it passes through and no others.
  */
 import { SOURCES, type Source } from '../../core/source.ts'
+import { type Arm, compareText, endOf, isAfter } from '../order/arms.ts'
 import type { Position, SeriesQuery } from '../series.ts'
-import { spanOf } from './books-block.ts'
-import { type GroupReader, type GroupView, lowerBound, ofSide } from './books-groups.ts'
-import { type Arm, compareText, endOf, isAfter } from './series-arms.ts'
+import { spanOf } from './block.ts'
+import { type GroupReader, type GroupView, lowerBound, ofSide } from './group.ts'
 
 /** Where a row of a page lies. */
 export interface BookRef {

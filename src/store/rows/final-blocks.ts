@@ -1,19 +1,18 @@
 import { type Feed, hasOneRowPerInstant } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import { Lru } from '../../kit/lru.ts'
+import { endOf } from '../order/arms.ts'
 import type { Page, PageQuery } from '../series.ts'
-import { endOf } from './series-arms.ts'
-import type { Statements } from './series-statements.ts'
 
 /**
- * Final bars in memory, in blocks of neighbouring bars: a page over them is a few slices of bytes and no work
- * per row. A block is good as long as the feed's epoch stands; bars that can still change are never in one.
+ * Final candles in memory, in blocks of neighbours: a page over them is a few slices of bytes and no work per row.
+ * A block is valid while the feed's epoch is the same; candles that can still change are never in one.
  *
- *   bars     │ 0 │ 1 │ 2 │ 3 │ …        (bar 2 has no row)
+ *   candles     │ 0 │ 1 │ 2 │ 3 │ …        (candle 2 has no row)
  *   bytes    row0,⏎ row1,⏎ row3,⏎ …
- *   starts   0      a      b  b …       where the row of a bar begins, or the next row where it has none
+ *   starts   0      a      b  b …       where the row of a candle begins, or the next row where it has none
  */
-export interface SeriesBlocks {
+export interface FinalBlocks {
   /** Undefined when the page has to be read from the tree. */
   page(feedId: number, feed: Feed, query: PageQuery): Page | undefined
 }
@@ -22,17 +21,32 @@ interface Block {
   epoch: number
   bytes: Buffer
   starts: Uint32Array
-  /** Rows before each bar. */
+  /** Rows before each candle. */
   rows: Uint32Array
 }
 
-const BARS = 128
+const CANDLES = 128
 const MAX_BYTES = 64 * 1024 * 1024
 /** A page over long gaps would load block after block for nothing. */
 const MAX_BLOCKS_READ = 128
 const LINE_BREAK = 10
 
-export function seriesBlocks(statements: Statements): SeriesBlocks {
+/** The rows of a feed in [from, to), joined by the separator with one behind the last, and their times. */
+export interface JoinedRows {
+  bytes: Buffer
+  times: number[]
+}
+
+/** Undefined when there is no row. At most `limit` rows. */
+export type ReadJoined = (
+  feedId: number,
+  from: number,
+  to: number,
+  separator: string,
+  limit: number,
+) => JoinedRows | undefined
+
+export function finalBlocks(readJoined: ReadJoined): FinalBlocks {
   const known = new Lru<string, Block>({
     maxEntries: MAX_BYTES / 1024,
     maxWeight: MAX_BYTES,
@@ -43,7 +57,9 @@ export function seriesBlocks(statements: Statements): SeriesBlocks {
     const name = `${place.feedId} ${index} ${place.separator}`
     const hit = known.get(name)
     if (hit?.epoch === epoch) return hit
-    const block = readBlock(statements, place, index, epoch)
+    const from = index * CANDLES * place.step
+    const read = readJoined(place.feedId, from, from + CANDLES * place.step, place.separator, CANDLES + 1)
+    const block = blockOf(place, index, epoch, read)
     if (block !== undefined) known.set(name, block)
     return block
   }
@@ -57,40 +73,40 @@ export function seriesBlocks(statements: Statements): SeriesBlocks {
       const step = INTERVAL_MS[feed.interval]
       const place = { feedId, step, separator }
       const first = position === undefined ? range.from : Math.max(range.from, position.ts + 1)
-      const endBar = Math.ceil(endOf(range) / step)
-      let bar = Math.ceil(first / step)
-      const firstIndex = Math.floor(bar / BARS)
+      const endCandle = Math.ceil(endOf(range) / step)
+      let candle = Math.ceil(first / step)
+      const firstIndex = Math.floor(candle / CANDLES)
       const parts: Buffer[] = []
       let count = 0
-      let firstBar = -1
-      let lastBar = -1
-      for (let index = firstIndex; bar < endBar; index++) {
-        const start = index * BARS
-        const isFinal = (start + BARS) * step <= final.before
+      let firstCandle = -1
+      let lastCandle = -1
+      for (let index = firstIndex; candle < endCandle; index++) {
+        const start = index * CANDLES
+        const isFinal = (start + CANDLES) * step <= final.before
         if (!isFinal || index - firstIndex >= MAX_BLOCKS_READ) return undefined
         const block = load(place, index, final.epoch)
         if (block === undefined) return undefined
-        const from = bar - start
-        const to = Math.min(BARS, endBar - start)
+        const from = candle - start
+        const to = Math.min(CANDLES, endCandle - start)
         const found = at(block.rows, to) - at(block.rows, from)
         if (found > 0 && count === limit) return pageOf(parts, count, true)
         const taken = Math.min(found, limit - count)
         if (taken > 0) {
-          const until = taken === found ? to : barOfRow(block, at(block.rows, from) + taken)
+          const until = taken === found ? to : candleOfRow(block, at(block.rows, from) + taken)
           parts.push(block.bytes.subarray(at(block.starts, from), at(block.starts, until)))
           count += taken
-          if (firstBar === -1) firstBar = start + barOfRow(block, at(block.rows, from))
-          lastBar = start + barOfRow(block, at(block.rows, from) + taken - 1)
+          if (firstCandle === -1) firstCandle = start + candleOfRow(block, at(block.rows, from))
+          lastCandle = start + candleOfRow(block, at(block.rows, from) + taken - 1)
           if (taken < found) return pageOf(parts, count, true)
         }
-        bar = start + BARS
+        candle = start + CANDLES
       }
       return pageOf(parts, count, false)
 
       function pageOf(slices: Buffer[], rows: number, hasMore: boolean): Page {
         const last = slices.pop()
         if (last !== undefined) slices.push(last.subarray(0, last.length - separator.length))
-        const ts = lastBar * step
+        const ts = lastCandle * step
         return {
           get text() {
             return slices.join('')
@@ -99,7 +115,7 @@ export function seriesBlocks(statements: Statements): SeriesBlocks {
           count: rows,
           hasMore,
           last: rows === 0 ? undefined : { ts, source: feed.source, instrument: '', seq: 0 },
-          firstTs: rows === 0 ? undefined : firstBar * step,
+          firstTs: rows === 0 ? undefined : firstCandle * step,
           lastTs: rows === 0 ? undefined : ts,
         }
       }
@@ -126,52 +142,43 @@ interface Place {
   separator: string
 }
 
-function readBlock(
-  statements: Statements,
-  { feedId, step, separator }: Place,
+function blockOf(
+  { step }: Place,
   index: number,
   epoch: number,
+  read: JoinedRows | undefined,
 ): Block | undefined {
-  const from = index * BARS * step
-  const to = from + BARS * step
-  const rows = 'FROM series_rows WHERE feed = ? AND ts >= ? AND ts < ? ORDER BY ts'
-  const quoted = `'${separator.replaceAll("'", "''")}'`
-  const joined = `SELECT CAST(group_concat(text, ${quoted}) || ${quoted} AS BLOB), group_concat(ts, ' ')
-    FROM (SELECT ts, text ${rows} LIMIT ${BARS + 1})`
-  const [blob, times] = statements.prepare(joined).get(feedId, from, to) as unknown as [
-    Uint8Array | null,
-    string | null,
-  ]
-  const starts = new Uint32Array(BARS + 1)
-  const before = new Uint32Array(BARS + 1)
-  if (blob === null || times === null) return { epoch, bytes: Buffer.alloc(0), starts, rows: before }
-  const bytes = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength)
-  let bar = 0
+  const starts = new Uint32Array(CANDLES + 1)
+  const before = new Uint32Array(CANDLES + 1)
+  if (read === undefined) return { epoch, bytes: Buffer.alloc(0), starts, rows: before }
+  const { bytes, times } = read
+  const from = index * CANDLES * step
+  let candle = 0
   let offset = 0
   let count = 0
-  for (const text of times.split(' ')) {
-    const own = (Number(text) - from) / step
-    // Bars that begin off the grid of the epoch, or twice in one bar, have no place here.
-    if (!Number.isInteger(own) || own < bar) return undefined
-    for (; bar <= own; bar++) {
-      starts[bar] = offset
-      before[bar] = count
+  for (const ts of times) {
+    const own = (ts - from) / step
+    // Candles that begin off the grid, or two of one time, have no place here.
+    if (!Number.isInteger(own) || own < candle) return undefined
+    for (; candle <= own; candle++) {
+      starts[candle] = offset
+      before[candle] = count
     }
     offset = bytes.indexOf(LINE_BREAK, offset) + 1
     count++
   }
-  for (; bar <= BARS; bar++) {
-    starts[bar] = offset
-    before[bar] = count
+  for (; candle <= CANDLES; candle++) {
+    starts[candle] = offset
+    before[candle] = count
   }
   return { epoch, bytes, starts, rows: before }
 }
 
-/** The bar that holds the n-th row of its block. */
-function barOfRow({ rows }: Block, n: number): number {
-  if (at(rows, BARS) === BARS) return n
+/** The candle that holds the n-th row of its block. */
+function candleOfRow({ rows }: Block, n: number): number {
+  if (at(rows, CANDLES) === CANDLES) return n
   let low = 0
-  let high = BARS
+  let high = CANDLES
   while (low < high) {
     const middle = (low + high) >>> 1
     if (at(rows, middle + 1) > n) high = middle

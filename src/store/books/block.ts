@@ -7,10 +7,10 @@
  *   layout, compressed as a whole:  rows | times | sequences | recording times | fields | sides
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { byteReader, byteWriter } from './books-bytes.ts'
-import { readFields, writeFields } from './books-fields.ts'
-import type { BookRow } from './books-row.ts'
-import { readSides, writeSides } from './books-sides.ts'
+import type { BookRow } from './book-row.ts'
+import { byteReader, byteWriter } from './bytes.ts'
+import { readFields, writeFields } from './fields.ts'
+import { readSides, writeSides } from './sides.ts'
 
 export const SPAN_MS = 600_000
 const LEVEL = 9

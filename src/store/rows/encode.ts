@@ -4,7 +4,7 @@ import type { EncodedRow } from '../../core/rows/encoded-row.ts'
 import { RowError } from '../../core/rows/row-error.ts'
 import { type FeedRows, type RowInputs, rowEncoder } from '../../core/rows/row-kinds.ts'
 import { type AppendResult, MAX_BATCH_ROWS } from '../series.ts'
-import { type PackedRows, packRows } from './series-packed.ts'
+import { type PackedRows, packRows } from './packed.ts'
 
 const ROWS_PER_LOOK = 16
 const ROWS_PER_PACK = 500

@@ -1,0 +1,141 @@
+/** A group is one instrument over one span of ten minutes: a compressed block, and a tail of rows not in it yet. */
+import type { Feed } from '../../core/feed.ts'
+import { type BookBlock, spanOf } from './block.ts'
+import { type BookRow, type Side, sidesOf } from './book-row.ts'
+
+/**
+ * Whether the rows of a feed lie in compressed groups instead of one row each: the snapshots and
+ * prints of prediction markets, which are many, much alike, and never open.
+ */
+export function isGrouped({ dataset, source }: Feed): boolean {
+  return (
+    (dataset === 'snapshots' || dataset === 'trades') && (source === 'predmkt_a' || source === 'predmkt_b')
+  )
+}
+
+/** The rows of one market in one span, by (time, sequence). */
+export interface GroupView {
+  readonly feed: number
+  readonly instrument: string
+  readonly ts: readonly number[]
+  readonly seq: readonly number[]
+  /** The rows at these indexes, which ascend. */
+  rows(indexes: readonly number[]): BookRow[]
+}
+
+const SIDE = /"side":"(\w+)"/
+const sidesOfViews = new WeakMap<GroupView, (string | undefined)[]>()
+
+/** Which rows of a group say this side. */
+export function ofSide(view: GroupView, side: string): (index: number) => boolean {
+  const known = sidesOfViews.get(view)
+  const sides = known ?? view.rows([...view.ts.keys()]).map(({ text }) => SIDE.exec(text)?.[1])
+  if (known === undefined) sidesOfViews.set(view, sides)
+  return (index) => sides[index] === side
+}
+
+/** Of one state of the file: what it has looked at once it does not look at again. */
+export interface GroupReader {
+  /** The nearest span that has rows, at or after (before) the one given. */
+  nearestSpan(
+    feed: number,
+    instrument: string | undefined,
+    order: 'asc' | 'desc',
+    span: number,
+  ): number | undefined
+  /** All groups of a feed in a span. */
+  views(feed: number, span: number): GroupView[]
+  view(feed: number, span: number, instrument: string): GroupView | undefined
+  instruments(feed: number, fromSpan: number, toSpan: number): string[]
+}
+
+/** Books are unpacked where they are looked at. */
+export function tailRowOf(row: Record<string, unknown>): BookRow {
+  let sides: Side[] | undefined
+  return {
+    ts: Number(row.ts),
+    seq: Number(row.seq),
+    recordedAt: Number(row.recorded_at),
+    text: String(row.text),
+    get sides() {
+      sides ??= sidesOf(String(row.sides))
+      return sides
+    },
+  }
+}
+
+/** Two sorted lists as one; at the same key the tail wins. */
+export function mergedView(
+  feed: number,
+  instrument: string,
+  block: BookBlock | undefined,
+  tail: readonly [number, number][],
+  readTail: (ts: number, seq: number) => BookRow,
+): GroupView {
+  const ts: number[] = []
+  const seq: number[] = []
+  /** Index in the block, or -1. */
+  const places: number[] = []
+  const count = block?.ts.length ?? 0
+  let [i, j] = [0, 0]
+  while (i < count || j < tail.length) {
+    const own = block !== undefined && i < count ? ([block.ts[i], block.seq[i]] as [number, number]) : END
+    const late = tail[j] ?? END
+    const order = own[0] - late[0] || own[1] - late[1]
+    const [time, sequence] = order < 0 ? own : late
+    ts.push(time)
+    seq.push(sequence)
+    places.push(order < 0 ? i : -1)
+    if (order <= 0) i++
+    if (order >= 0) j++
+  }
+  return {
+    feed,
+    instrument,
+    ts,
+    seq,
+    rows(indexes) {
+      const inBlock = indexes.map((index) => places[index] ?? -1).filter((place) => place >= 0)
+      const blockRows = inBlock.length === 0 ? [] : (block?.rows(inBlock) ?? [])
+      let next = 0
+      return indexes.map((index) => {
+        if ((places[index] ?? -1) < 0) return readTail(ts[index] ?? 0, seq[index] ?? 0)
+        return blockRows[next++] as BookRow
+      })
+    },
+  }
+}
+
+const END: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+
+/** The first index whose time is at or above `ts`. */
+export function lowerBound(times: readonly number[], ts: number): number {
+  let [low, high] = [0, times.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((times[middle] ?? 0) < ts) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** The last row of a market at or before a key, not before `notBefore`. */
+export function lastBefore(
+  groups: GroupReader,
+  feed: number,
+  instrument: string,
+  edge: { ts: number; seq: number },
+  notBefore: number,
+): { view: GroupView; index: number } | undefined {
+  for (let from = spanOf(edge.ts); ; ) {
+    const span = groups.nearestSpan(feed, instrument, 'desc', from)
+    if (span === undefined || span < spanOf(notBefore)) return undefined
+    const view = groups.view(feed, span, instrument)
+    if (view !== undefined) {
+      let index = lowerBound(view.ts, edge.ts + 1) - 1
+      while (index >= 0 && view.ts[index] === edge.ts && (view.seq[index] ?? 0) > edge.seq) index--
+      if (index >= 0) return (view.ts[index] ?? 0) >= notBefore ? { view, index } : undefined
+    }
+    from = span - 1
+  }
+}

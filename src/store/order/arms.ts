@@ -1,0 +1,92 @@
+/** The order of pages: (time, source, instrument, sequence), and where a walk over several feeds goes on. */
+import type { Feed } from '../../core/feed.ts'
+import { SOURCES, type Source } from '../../core/source.ts'
+import type { Position, SeriesQuery, TimeRange } from '../series.ts'
+
+/** One ordered range that a page reads: a feed, or one instrument of it. A page merges its arms. */
+export interface Arm {
+  feed: number
+  rank: number
+  /** Undefined: every instrument of the feed. */
+  instrument: string | undefined
+}
+
+/** Merging is cheap per row but not free per arm. */
+const MAX_ARMS = 200
+
+export function armsOf(query: SeriesQuery, feedId: (feed: Feed) => number | undefined): Arm[] {
+  const arms: Arm[] = []
+  for (const feed of query.feeds) {
+    const id = feedId(feed)
+    if (id === undefined) continue
+    const rank = SOURCES.indexOf(feed.source)
+    const wanted = query.filters?.instruments
+    if (wanted === undefined) arms.push({ feed: id, rank, instrument: undefined })
+    else for (const instrument of new Set(wanted)) arms.push({ feed: id, rank, instrument })
+  }
+  if (arms.length > MAX_ARMS) throw new RangeError(`a page merges at most ${MAX_ARMS} feeds and instruments`)
+  return arms
+}
+
+/** Times are whole milliseconds, so an inclusive end is an exclusive end one later. */
+export function endOf(range: TimeRange): number {
+  return range.toInclusive ? range.to + 1 : range.to
+}
+
+/** What a walk needs to know to find where it goes on. */
+type WalkQuery = Pick<SeriesQuery, 'range' | 'order'> & { position?: Position | undefined }
+
+export interface Edge {
+  ts: number
+  instrument: string
+  seq: number
+}
+
+/** The key that an arm starts after. No stored key has a sequence below 0. */
+export function edgeOf(query: WalkQuery, arm: Arm): Edge {
+  const { position } = query
+  const start = (ts: number): Edge => ({ ts, instrument: '', seq: -1 })
+  if (query.order === 'asc') {
+    if (position === undefined || position.ts < query.range.from) return start(query.range.from)
+    const rank = rankOf(position.source)
+    if (arm.rank === rank) return position
+    return start(arm.rank > rank ? position.ts : position.ts + 1)
+  }
+  const end = endOf(query.range)
+  if (position === undefined || position.ts >= end) return start(end)
+  const rank = rankOf(position.source)
+  if (arm.rank === rank) return position
+  return start(arm.rank < rank ? position.ts + 1 : position.ts)
+}
+
+/** At the edge's instant, an instrument before or after the edge's is wholly on one side of it. */
+export function seqBeside(edge: Edge, instrument: string): number {
+  const order = compareText(instrument, edge.instrument)
+  if (order === 0) return edge.seq
+  return order > 0 ? -1 : Number.MAX_SAFE_INTEGER
+}
+
+/** By bytes of UTF-8, which is by code point, as databases compare text without a locale. */
+export function compareText(a: string, b: string): number {
+  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b))
+}
+
+export function rankOf(source: Source): number {
+  return SOURCES.indexOf(source)
+}
+
+/** The order of pages. */
+export function comparePositions(a: Position, b: Position): number {
+  return (
+    a.ts - b.ts ||
+    rankOf(a.source) - rankOf(b.source) ||
+    compareText(a.instrument, b.instrument) ||
+    a.seq - b.seq
+  )
+}
+
+export function isAfter(position: Position, query: Pick<SeriesQuery, 'position' | 'order'>): boolean {
+  if (query.position === undefined) return true
+  const order = comparePositions(position, query.position)
+  return query.order === 'asc' ? order > 0 : order < 0
+}
