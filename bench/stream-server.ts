@@ -11,7 +11,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { acceptStreams } from '../src/api/http/websocket.ts'
 import { BUILT_IN_PLANS } from '../src/core/plan.ts'
 import { createEventTail } from '../src/events/publish.ts'
-import type { StreamDoor } from '../src/gate/stream-door.ts'
+import type { StreamGate } from '../src/gate/stream-gate.ts'
 import { systemClock } from '../src/kit/clock.ts'
 import { createLogger } from '../src/kit/log.ts'
 import { openSqliteChain } from '../src/store/sqlite/chain.ts'
@@ -32,11 +32,11 @@ async function startHub(): Promise<(count: number) => Promise<void>> {
   const [plan] = BUILT_IN_PLANS.map((known) => ({ ...known, streamConnections: 100_000 }))
   // Keys are not what is measured here: everybody is let in.
   const credential = { accountId: 'bench', plan, environment: 'test' }
-  const door = {
+  const gate = {
     enter: async () => ({ credential, recheck: async () => undefined }),
-  } as unknown as StreamDoor
+  } as unknown as StreamGate
   acceptStreams(server, {
-    door,
+    gate,
     log,
     hubs: { test: hub },
     isTrustedProxy: () => false,

@@ -14,7 +14,7 @@ import { startHttp } from './api/http/server.ts'
 import { asyncapiDocument } from './api/publish/asyncapi.ts'
 import { featuresOf, sourcesCatalog } from './api/publish/catalog.ts'
 import { checkDeclarations } from './api/publish/check.ts'
-import { routesOf } from './api/publish/router.ts'
+import { publishedRoutes } from './api/publish/router.ts'
 import { startChain } from './app/chain.ts'
 import { type DashboardDeps, startDashboard } from './app/dashboard.ts'
 import { lockDataFolder, prepareDataFolder } from './app/data-folder.ts'
@@ -24,7 +24,7 @@ import { idleNotice, nothingToRecord } from './app/idle-notice.ts'
 import { checkVenueSettings } from './app/live-setting.ts'
 import { startMarket } from './app/market.ts'
 import { openAccounts } from './app/open-accounts.ts'
-import type { Probe } from './app/parts.ts'
+import type { ReadinessProbe } from './app/parts.ts'
 import { openSecrets } from './app/secrets.ts'
 import { servedDocument } from './app/served-document.ts'
 import { STARTING_MS, serviceStatus } from './app/status.ts'
@@ -35,9 +35,9 @@ import type { Environment } from './core/environment.ts'
 import type { Plan } from './core/plan.ts'
 import { DAY_MS } from './core/time.ts'
 import { eventSchema } from './events/event.ts'
+import { createAuthThrottle } from './gate/auth-throttle.ts'
 import { createGate } from './gate/gate.ts'
-import { createSlowDown } from './gate/slow-down.ts'
-import { createStreamDoor } from './gate/stream-door.ts'
+import { createStreamGate } from './gate/stream-gate.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
@@ -128,7 +128,7 @@ async function startParts(
   shutdown.add('pruning', () => clearInterval(pruning))
 
   const startedAtMs = clock.now()
-  const probes: Probe[] = [{ name: 'accounts', check: () => store.probe() }]
+  const probes: ReadinessProbe[] = [{ name: 'accounts', check: () => store.probe() }]
   const services: Partial<Record<Environment, Services>> = {}
   const common = {
     about: { version: deps.version, startedAtMs },
@@ -147,7 +147,7 @@ async function startParts(
   const hubs: Partial<Record<Environment, Hub>> = {}
   const coverage: DashboardDeps['coverage'] = {}
   const recordings: (() => void)[] = []
-  const slowDown = createSlowDown(clock)
+  const authThrottle = createAuthThrottle(clock)
   for (const environment of runningEnvironments(config)) {
     const parts = { environment, config, clock, log, metrics, shutdown, probes }
     const idle = idleNotice(config, environment)
@@ -198,7 +198,7 @@ async function startParts(
     ledger,
     idempotency: createIdempotency({ store, clock, box }),
     allowances,
-    slowDown,
+    authThrottle,
     clock,
     log,
     services,
@@ -206,8 +206,8 @@ async function startParts(
     plans: plans.list(),
     upgradeUrl: config.publicUrl ?? '/',
   })
-  const routes = routesOf(ENDPOINTS)
-  const { dashboard, sessionDoor, inviteOperator } = startDashboard({
+  const routes = publishedRoutes(ENDPOINTS)
+  const { dashboard, sessionGate, inviteOperator } = startDashboard({
     ...{ config, clock, log, version: deps.version, store, plans, accounts },
     ...{ keys, gate, routes, services, coverage, box, allowances },
   })
@@ -228,8 +228,8 @@ async function startParts(
     metrics,
     log,
     stream: {
-      door: createStreamDoor({ keys, slowDown, clock }),
-      sessionDoor,
+      gate: createStreamGate({ keys, authThrottle, clock }),
+      sessionGate,
       hubs,
       maxPendingPerAddress: config.streamPending,
     },
@@ -290,7 +290,7 @@ function openServices(
   }
 }
 
-async function askParts(probes: readonly Probe[]): Promise<Readiness> {
+async function askParts(probes: readonly ReadinessProbe[]): Promise<Readiness> {
   const parts = await Promise.all(probes.map(({ name, check }) => askPart(name, check)))
   return { ready: parts.every((part) => part.ok), parts }
 }

@@ -3,8 +3,8 @@ import { resolve } from 'node:path'
 import { type Network, parseNetwork } from './core/chain/network.ts'
 import { nearest } from './core/nearest.ts'
 import { SOURCES } from './core/source.ts'
-import { hideAddress, hideAddressesIn } from './kit/hide-address.ts'
 import { parseCidr } from './kit/ip-range.ts'
+import { redactAddress, redactAddresses } from './kit/redact-address.ts'
 import { MAX_FIRST_FILL_DAYS } from './venues/plan.ts'
 
 /**
@@ -101,7 +101,7 @@ const venueHosts = {
 }
 export function showHosts(hosts: readonly VenueHost[]): string {
   return (
-    hosts.map(({ venue, part, url: address }) => `${venue}.${part}=${hideAddress(address)}`).join(',') ||
+    hosts.map(({ venue, part, url: address }) => `${venue}.${part}=${redactAddress(address)}`).join(',') ||
     'off'
   )
 }
@@ -113,7 +113,7 @@ const nodeAddresses = {
     BEFORE_ADDRESS,
   ),
   carriesKeys: true as const,
-  shown: (addresses: readonly string[]) => addresses.map(hideAddress).join(',') || 'off',
+  shown: (addresses: readonly string[]) => addresses.map(redactAddress).join(',') || 'off',
 }
 const NODE_TIER = /^(?:primary=|backup=)?/
 const kaspaNodes = {
@@ -128,7 +128,7 @@ const kaspaNodes = {
   carriesKeys: true as const,
   shown: (nodes: readonly string[]) =>
     nodes
-      .map((node) => `${NODE_TIER.exec(node)?.[0] ?? ''}${hideAddress(node.replace(NODE_TIER, ''))}`)
+      .map((node) => `${NODE_TIER.exec(node)?.[0] ?? ''}${redactAddress(node.replace(NODE_TIER, ''))}`)
       .join(',') || 'off',
 }
 const liveSources = {
@@ -399,7 +399,11 @@ function fileText(spec: Setting<unknown>, value: unknown): string {
 function parse(spec: Setting<unknown>, value: string): unknown {
   const parsed = spec.read(value)
   if (parsed !== undefined) return parsed
-  const shown = spec.secret ? '***' : spec.carriesKeys ? JSON.stringify(hideAddress(value)) : shownText(value)
+  const shown = spec.secret
+    ? '***'
+    : spec.carriesKeys
+      ? JSON.stringify(redactAddress(value))
+      : shownText(value)
   throw new ConfigError(`${spec.variable} is ${shown}, but must be ${spec.allowed}. (${spec.about})`)
 }
 
@@ -430,8 +434,8 @@ function show(value: unknown, spec: Setting<unknown>): string {
   if (spec.secret) return '***'
   if (spec.shown !== undefined) return spec.shown(value)
   if (typeof value === 'boolean') return value ? 'on' : 'off'
-  if (Array.isArray(value)) return value.length === 0 ? 'off' : hideAddressesIn(value.join(','))
-  return hideAddressesIn(String(value))
+  if (Array.isArray(value)) return value.length === 0 ? 'off' : redactAddresses(value.join(','))
+  return redactAddresses(String(value))
 }
 
 /** A value that is no proper address may hold a password anywhere. */

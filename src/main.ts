@@ -11,7 +11,7 @@ import type { OpenMarketAccess } from './app/market-access.ts'
 import { openAccounts } from './app/open-accounts.ts'
 import type { Service } from './app.ts'
 import { ACCOUNT_COMMANDS } from './cli/accounts-commands.ts'
-import { type Command, CommandError, HelpWanted, UsageError, type UsersAccess } from './cli/command.ts'
+import { type CliCommand, CommandError, HelpWanted, UsageError, type UsersAccess } from './cli/command.ts'
 import { KEY_COMMANDS } from './cli/keys-commands.ts'
 import { MARKET_COMMANDS } from './cli/market-commands.ts'
 import { createOutput, type Output } from './cli/output.ts'
@@ -21,7 +21,7 @@ import { USAGE_COMMAND } from './cli/usage-command.ts'
 import { USER_COMMANDS } from './cli/users-commands.ts'
 import { type Config, ConfigError, type LoadedConfig, loadConfig } from './config.ts'
 import { systemClock } from './kit/clock.ts'
-import { leave } from './kit/leave.ts'
+import { exitProcess } from './kit/exit-process.ts'
 import { createLogger } from './kit/log.ts'
 import type { LogFormat } from './kit/log-text.ts'
 import { ConflictError } from './store/accounts.ts'
@@ -41,14 +41,14 @@ const VERSION = String(
     .version,
 )
 
-const serve: Command = { name: 'serve', about: 'Runs the service.', options: {}, run: async () => {} }
-const config: Command = {
+const serve: CliCommand = { name: 'serve', about: 'Runs the service.', options: {}, run: async () => {} }
+const config: CliCommand = {
   name: 'config',
   about: 'Prints the effective settings; secrets as ***.',
   options: {},
   run: async () => {},
 }
-const openapi: Command = {
+const openapi: CliCommand = {
   name: 'openapi',
   about: 'Prints the OpenAPI document.',
   options: {},
@@ -105,7 +105,7 @@ async function openapiText(): Promise<string> {
 }
 
 async function runOnAccounts(
-  command: Command,
+  command: CliCommand,
   { config }: LoadedConfig,
   values: Record<string, string | undefined>,
   output: Output,
@@ -183,7 +183,7 @@ async function runService({ config: given, warnings }: LoadedConfig, output: Out
       const code = report.clean ? failure : 1
       resolve(code)
       // A part that hangs must not keep the process alive beyond its time.
-      setTimeout(() => leave(code), EXIT_GRACE_MS).unref()
+      setTimeout(() => exitProcess(code), EXIT_GRACE_MS).unref()
     }
     void running.failed.then(() => stop('failure', 1))
     process.once('SIGTERM', () => void stop('SIGTERM'))
@@ -234,5 +234,5 @@ try {
     complain(`The port ${port} on ${address} is taken. TAPELINE_PORT sets another.`)
   else complain(error instanceof Error ? (error.stack ?? error.message) : String(error))
   process.exitCode = error instanceof HelpWanted ? 0 : error instanceof UsageError ? WRONG_USE : 1
-  setTimeout(() => leave(Number(process.exitCode)), EXIT_GRACE_MS).unref()
+  setTimeout(() => exitProcess(Number(process.exitCode)), EXIT_GRACE_MS).unref()
 }

@@ -10,7 +10,7 @@
  */
 import { parseArgs } from 'node:util'
 import { isMainThread, workerData } from 'node:worker_threads'
-import { BEHIND_RECORDING, stepBack } from '../../src/kit/step-back.ts'
+import { lowerPriority, SANDBOX_NICE } from '../../src/kit/lower-priority.ts'
 import { announce } from '../control/announce.ts'
 import { type PortName, type SandboxPredictionsOptions, startSandboxPredictions } from './run.ts'
 import { CHAINS } from './world/rounds.ts'
@@ -72,7 +72,7 @@ function fromArguments(): Command {
   }
 }
 
-stepBack(BEHIND_RECORDING)
+lowerPriority(SANDBOX_NICE)
 const command: Command = isMainThread
   ? fromArguments()
   : { options: workerData as SandboxPredictionsOptions, untilStdinEnds: false }

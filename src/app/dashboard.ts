@@ -30,7 +30,7 @@ import { sessionCookies } from '../dashboard/session-cookie.ts'
 import { createSite } from '../dashboard/site.ts'
 import { checkCredential } from '../gate/authenticate.ts'
 import type { Gate } from '../gate/gate.ts'
-import type { StreamDoor } from '../gate/stream-door.ts'
+import type { StreamGate } from '../gate/stream-gate.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
@@ -60,7 +60,7 @@ export interface DashboardDeps {
 export interface DashboardHalf {
   readonly dashboard: Dashboard
   /** Lets signed-in browsers of our own origin into the stream. */
-  readonly sessionDoor: StreamDoor
+  readonly sessionGate: StreamGate
   /** A new one-time token while there is no operator. */
   inviteOperator(): Promise<string | undefined>
 }
@@ -141,7 +141,7 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
   })
   return {
     dashboard,
-    sessionDoor: sessionDoor(dashboard, deps),
+    sessionGate: sessionGate(dashboard, deps),
     /** The first operator looks after the demo account too, where there is one. */
     async inviteOperator() {
       const [first] = await accounts.list()
@@ -151,9 +151,9 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
   }
 }
 
-function sessionDoor(dashboard: Dashboard, { keys, clock }: DashboardDeps): StreamDoor {
+function sessionGate(dashboard: Dashboard, { keys, clock }: DashboardDeps): StreamGate {
   return {
-    async enter({ headers, search, address }) {
+    async admit({ headers, search, address }) {
       const environment = new URLSearchParams(search).get('environment') === 'live' ? 'live' : 'test'
       const check = async () => {
         const accountId = isOwnOrigin(headers) ? await dashboard.accountOf(headers) : undefined

@@ -7,9 +7,10 @@
  *                                   ▲            └─ cannot start ▶ failed
  *                                   └── it jumps again meanwhile
  */
-import { watchClock } from '../kit/clock-watch.ts'
+
 import type { Logger } from '../kit/log.ts'
 import type { ShutdownReport } from '../kit/shutdown.ts'
+import { watchClock } from '../kit/watch-clock.ts'
 
 interface Runnable {
   readonly url: string

@@ -15,10 +15,10 @@ export interface Parts {
   /** Whoever starts something says here how it stops. */
   readonly shutdown: Shutdown
   /** Whoever can fail says here how to ask it; `/ready` asks them all. */
-  readonly probes: Probe[]
+  readonly probes: ReadinessProbe[]
 }
 
-export interface Probe {
+export interface ReadinessProbe {
   readonly name: string
   readonly check: () => Promise<void>
 }

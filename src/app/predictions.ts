@@ -3,7 +3,7 @@ import type { Source } from '../core/source.ts'
 import { VENUE_NAMES, VENUES, type VenueName } from '../venues/list.ts'
 import type { VenueSetting } from './open-venue.ts'
 
-export const PREDICTIONS: readonly { name: VenueName; source: Source }[] = VENUE_NAMES.map((name) => ({
+export const PREDICTION_VENUES: readonly { name: VenueName; source: Source }[] = VENUE_NAMES.map((name) => ({
   name,
   plan: VENUES[name].plan,
 }))

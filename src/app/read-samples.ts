@@ -1,5 +1,5 @@
 import type { Services } from '../api/endpoints/services.ts'
-import type { Samples } from '../contract/example.ts'
+import type { ExampleSamples } from '../contract/example.ts'
 import { readTransaction, writeTransaction } from '../core/chain/transaction-json.ts'
 import type { MarketRow } from '../core/rows/market.ts'
 import { formatTime } from '../core/time.ts'
@@ -12,7 +12,7 @@ const CALL_DEADLINE_MS = 1_000
 const COINBASE_SUBNETWORK = `01${'00'.repeat(19)}`
 
 /** Values that requests to this environment can be tried with. What is not there yet is left out. */
-export async function readSamples(services: Services, nowMs: number): Promise<Samples> {
+export async function readSamples(services: Services, nowMs: number): Promise<ExampleSamples> {
   const market = await readMarket(services, nowMs)
   return {
     time: formatTime(nowMs),
@@ -34,7 +34,7 @@ interface NodeBlock {
 }
 
 /** The newest transaction that the index calls confirmed, found by walking down the chain from where it stands. */
-async function readConfirmed({ chainIndex }: Services): Promise<Samples> {
+async function readConfirmed({ chainIndex }: Services): Promise<ExampleSamples> {
   const { chain, upstreams } = chainIndex
   let hash = (await chain.checkpoint())?.hash
   for (let block = 0; hash !== undefined && block < MAX_BLOCKS; block++) {
@@ -57,7 +57,7 @@ async function readConfirmed({ chainIndex }: Services): Promise<Samples> {
 async function readSample(
   json: unknown,
   { chain, upstreams }: Services['chainIndex'],
-): Promise<Samples | undefined> {
+): Promise<ExampleSamples | undefined> {
   const read = readTransaction(json)
   if (!read.ok || read.transaction.subnetworkId === COINBASE_SUBNETWORK) return undefined
   const { transaction } = read

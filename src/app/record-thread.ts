@@ -8,7 +8,7 @@ import { type SourceStatus, supervise } from '../ingest/supervise.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import type { LogFormat } from '../kit/log-text.ts'
-import { BEHIND_CALLERS, stepBack } from '../kit/step-back.ts'
+import { lowerPriority, RECORDER_NICE } from '../kit/lower-priority.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import { openDeadLetterFile } from './dead-letter-file.ts'
 import { CLOSED } from './keep-thread.ts'
@@ -36,7 +36,7 @@ const READER_CACHE_BYTES = 8 * 1024 * 1024
 const HOLD_MS = 25
 
 const options = workerData as RecordOptions
-stepBack(BEHIND_CALLERS)
+lowerPriority(RECORDER_NICE)
 const clock = systemClock
 const log = createLogger({ level: options.logLevel, format: options.logFormat })
 const store = await openSqliteEnvironment({

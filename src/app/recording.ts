@@ -8,7 +8,7 @@ import { type KeptThread, keepThread } from './keep-thread.ts'
 import { liveSetting } from './live-setting.ts'
 import type { Parts } from './parts.ts'
 import {
-  PREDICTIONS,
+  PREDICTION_VENUES,
   type PredictionsReady,
   SANDBOX_PREDICTIONS_FILE,
   sandboxPredictions,
@@ -107,7 +107,7 @@ function startSandbox({ config, clock, log }: Parts, { exchanges, predictions }:
 function startLive({ config }: Parts, groups: Groups): void {
   for (const [group, known] of [
     [groups.exchanges, EXCHANGES],
-    [groups.predictions, PREDICTIONS],
+    [groups.predictions, PREDICTION_VENUES],
   ] as const) {
     const venues = known
       .filter(({ source }) => config.live.includes(source))

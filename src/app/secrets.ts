@@ -16,7 +16,7 @@ interface SecretFile {
   readonly isNew: boolean
 }
 
-export interface Secrets {
+export interface InstallationSecrets {
   /** Seals what is stored and must be readable again: signing secrets of webhooks, answers to repeat. */
   readonly box: SecretBox
   readonly cursorKey: Buffer
@@ -26,7 +26,10 @@ export interface Secrets {
   keep(): void
 }
 
-export function openSecrets(folder: string, options: { isFirstStart: boolean; log: Logger }): Secrets {
+export function openSecrets(
+  folder: string,
+  options: { isFirstStart: boolean; log: Logger },
+): InstallationSecrets {
   const webhook = openSecret(join(folder, 'webhook.key'))
   const cursor = openSecret(join(folder, 'cursor.key'))
   if (cursor.isNew && !options.isFirstStart) {

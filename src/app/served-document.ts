@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { ENDPOINTS } from '../api/endpoints/list.ts'
 import type { Services } from '../api/endpoints/services.ts'
 import { openapiDocument } from '../api/publish/openapi.ts'
-import type { Samples } from '../contract/example.ts'
+import type { ExampleSamples } from '../contract/example.ts'
 import type { Environment } from '../core/environment.ts'
 import type { Clock } from '../kit/clock.ts'
 import { readSamples } from './read-samples.ts'
@@ -26,7 +26,7 @@ export function servedDocument(deps: {
   async function write(): Promise<string> {
     const environment = services.test ?? services.live
     // A store or node that fails now must not take the document with it.
-    const samples: Samples =
+    const samples: ExampleSamples =
       environment === undefined ? {} : await readSamples(environment, clock.now()).catch(() => ({}))
     const isWhole = samples.market !== undefined && samples.transaction !== undefined
     if (known !== undefined && isWhole) known.freshUntilMs += FRESH_MS

@@ -2,11 +2,11 @@ import type { Balance } from '../accounts/accounts.ts'
 import { ENVIRONMENTS, type Environment } from '../core/environment.ts'
 import { formatTime } from '../core/time.ts'
 import { type AccountRecord, PAUSE_REASONS, type PauseReason } from '../store/accounts.ts'
-import { type Command, type CommandContext, needed, UsageError } from './command.ts'
+import { type CliCommand, type CommandContext, needed, UsageError } from './command.ts'
 
 const account = { about: 'Id of the account.', required: true }
 
-export const ACCOUNT_COMMANDS: readonly Command[] = [
+export const ACCOUNT_COMMANDS: readonly CliCommand[] = [
   {
     name: 'accounts create',
     about: 'Creates an account.',

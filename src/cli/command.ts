@@ -9,7 +9,7 @@ import type { UserRecord } from '../store/users.ts'
 import type { Output } from './output.ts'
 
 /** A command of the command line: its options, and what it does with them. */
-export interface Command {
+export interface CliCommand {
   readonly name: string
   readonly about: string
   readonly options: Readonly<Record<string, Option>>

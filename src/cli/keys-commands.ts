@@ -2,11 +2,11 @@ import { SCOPES } from '../core/scope.ts'
 import { formatTime, parseTime } from '../core/time.ts'
 import type { KeyRecord } from '../store/accounts.ts'
 import { chosenEnvironments } from './accounts-commands.ts'
-import { type Command, type CommandContext, needed, UsageError } from './command.ts'
+import { type CliCommand, type CommandContext, needed, UsageError } from './command.ts'
 
 const HOUR_MS = 3_600_000
 
-export const KEY_COMMANDS: readonly Command[] = [
+export const KEY_COMMANDS: readonly CliCommand[] = [
   {
     name: 'keys create',
     about: 'Creates an API key. It is shown once.',

@@ -3,8 +3,8 @@ import { DATASETS } from '../core/feed.ts'
 import { SYMBOLS } from '../core/symbol.ts'
 import { DAY_MS, formatTime } from '../core/time.ts'
 import type { FeedFilter } from '../store/series.ts'
-import { type Command, CommandError, needed, UsageError } from './command.ts'
-import { environmentOf, sourceOf, symbolOf, timeOf } from './options.ts'
+import { type CliCommand, CommandError, needed, UsageError } from './command.ts'
+import { environmentOf, parseSourceOption, parseTimeOption, symbolOf } from './options.ts'
 import { progressBar } from './progress-bar.ts'
 
 const environment = { about: 'test or live; left out: test, or live where test is switched off.' }
@@ -12,7 +12,7 @@ const RECENT_MS = 15_000
 /** Beside the datasets of the market: the index of the chain. */
 const CHAIN = 'chain'
 
-const backfill: Command = {
+const backfill: CliCommand = {
   name: 'backfill',
   about: "Fills holes of the past from a venue's own history; may be stopped and run again.",
   options: {
@@ -23,10 +23,10 @@ const backfill: Command = {
     environment,
   },
   async run({ values, output, clock, market, usualEnvironment }) {
-    const source = sourceOf({ ...values, source: needed(values, 'source') })
-    const fromMs = timeOf({ ...values, from: needed(values, 'from') }, 'from')
+    const source = parseSourceOption({ ...values, source: needed(values, 'source') })
+    const fromMs = parseTimeOption({ ...values, from: needed(values, 'from') }, 'from')
     if (source === undefined || fromMs === undefined) throw new UsageError('--source and --from are needed.')
-    const toMs = timeOf(values, 'to') ?? clock.now()
+    const toMs = parseTimeOption(values, 'to') ?? clock.now()
     if (toMs <= fromMs) throw new UsageError('--to must lie after --from.')
     const symbol = symbolOf(values)
     const bar = progressBar()
@@ -43,7 +43,7 @@ const backfill: Command = {
   },
 }
 
-const gaps: Command = {
+const gaps: CliCommand = {
   name: 'gaps',
   about: 'Lists the holes of what is recorded and of the chain index, with their reasons.',
   options: {
@@ -56,8 +56,8 @@ const gaps: Command = {
   },
   async run({ values, output, clock, market, usualEnvironment }) {
     const asked = environmentOf({ values, usualEnvironment })
-    const toMs = timeOf(values, 'to') ?? clock.now() - RECENT_MS
-    const fromMs = timeOf(values, 'from') ?? toMs - DAY_MS
+    const toMs = parseTimeOption(values, 'to') ?? clock.now() - RECENT_MS
+    const fromMs = parseTimeOption(values, 'from') ?? toMs - DAY_MS
     const rows: Record<string, string>[] = []
     const isChainWanted = (values.dataset ?? CHAIN) === CHAIN && !values.source && !values.symbol
     if (isChainWanted) {
@@ -92,7 +92,7 @@ const gaps: Command = {
   },
 }
 
-const revisions: Command = {
+const revisions: CliCommand = {
   name: 'revisions',
   about: 'Shows the old versions of rows that were corrected.',
   options: {
@@ -106,8 +106,8 @@ const revisions: Command = {
   },
   async run({ values, output, clock, market, usualEnvironment }) {
     const store = await (await market()).store(environmentOf({ values, usualEnvironment }))
-    const to = timeOf(values, 'to') ?? clock.now()
-    const from = timeOf(values, 'from') ?? to - DAY_MS
+    const to = parseTimeOption(values, 'to') ?? clock.now()
+    const from = parseTimeOption(values, 'from') ?? to - DAY_MS
     const limit = Number(values.limit)
     if (!Number.isSafeInteger(limit) || limit < 1)
       throw new UsageError('--limit must be a whole number above 0.')
@@ -126,7 +126,7 @@ const revisions: Command = {
   },
 }
 
-const venuesCheck: Command = {
+const venuesCheck: CliCommand = {
   name: 'venues check',
   about: 'Tells for each venue whether it can be reached and what it answered.',
   options: {
@@ -145,7 +145,7 @@ function filterOf(values: Record<string, string | undefined>): FeedFilter {
   const dataset = DATASETS.find((known) => known === values.dataset)
   if (values.dataset !== undefined && dataset === undefined)
     throw new UsageError(`--dataset must be one of ${DATASETS.join(', ')}.`)
-  const source = sourceOf(values)
+  const source = parseSourceOption(values)
   const symbol = symbolOf(values)
   return {
     ...(dataset === undefined ? {} : { dataset }),
@@ -154,4 +154,4 @@ function filterOf(values: Record<string, string | undefined>): FeedFilter {
   }
 }
 
-export const MARKET_COMMANDS: readonly Command[] = [backfill, gaps, revisions, venuesCheck]
+export const MARKET_COMMANDS: readonly CliCommand[] = [backfill, gaps, revisions, venuesCheck]

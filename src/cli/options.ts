@@ -17,7 +17,7 @@ export function environmentOf({
   return found
 }
 
-export function sourceOf(values: Values): Source | undefined {
+export function parseSourceOption(values: Values): Source | undefined {
   if (values.source === undefined) return undefined
   const found = resolveSource(values.source)
   if (found === undefined) throw new UsageError(`--source must be one of ${SOURCES.join(', ')}.`)
@@ -31,7 +31,7 @@ export function symbolOf(values: Values): AssetSymbol | undefined {
   return found
 }
 
-export function timeOf(values: Values, name: string): number | undefined {
+export function parseTimeOption(values: Values, name: string): number | undefined {
   const text = values[name]
   if (text === undefined) return undefined
   const time = parseTime(text)

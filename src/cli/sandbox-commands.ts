@@ -1,11 +1,11 @@
-import { type Command, needed, UsageError } from './command.ts'
+import { type CliCommand, needed, UsageError } from './command.ts'
 
 const SOMPI_DECIMALS = 8
 /** `12`, `0.5`, `1.00000001`. */
 const AMOUNT = /^(\d{1,11})(?:\.(\d{1,8}))?$/
 
 /** Coins of the simulated chain, for trying out submission, history and webhooks. */
-export const SANDBOX_COMMANDS: readonly Command[] = [
+export const SANDBOX_COMMANDS: readonly CliCommand[] = [
   {
     name: 'sandbox pay',
     about: 'Sends test coins from the faucet of the running sandbox to an address.',

@@ -1,9 +1,9 @@
 import { DAY_MS, parseTime } from '../core/time.ts'
-import { type Command, needed, UsageError } from './command.ts'
+import { type CliCommand, needed, UsageError } from './command.ts'
 
 const DEFAULT_DAYS = 31
 
-export const USAGE_COMMAND: Command = {
+export const USAGE_COMMAND: CliCommand = {
   name: 'usage',
   about: 'Shows what an account used, by day, endpoint and key.',
   options: {

@@ -1,9 +1,9 @@
 import { RESET_PATH } from '../accounts/password-reset.ts'
 import { formatTime } from '../core/time.ts'
-import { type Command, needed } from './command.ts'
+import { type CliCommand, needed } from './command.ts'
 
 /** People who sign in to the dashboard. */
-export const USER_COMMANDS: readonly Command[] = [
+export const USER_COMMANDS: readonly CliCommand[] = [
   {
     name: 'users list',
     about: 'Lists the people who sign in to the dashboard.',

@@ -12,9 +12,9 @@ import type { InputOf, Params } from './params.ts'
  * The grammar of a declaration. An endpoint is a value; the router, validation, plan gates, credit charge
  * and its wording, OpenAPI, the sources catalog and the credit table are derived from it.
  */
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type HttpMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-export interface Access {
+export interface EndpointAccess {
   /** Keyless endpoints are open on purpose and cost nothing. */
   readonly auth: 'key' | 'none'
   /** A key limited to scopes needs this one; null: any key. */
@@ -93,7 +93,7 @@ export interface Counters {
 }
 
 /** [fromMs, toMs) or, on snapshots, [fromMs, toMs]. */
-export interface TimeRange {
+export interface AdmittedRange {
   readonly fromMs: number
   readonly toMs: number
   readonly startGiven: boolean
@@ -106,7 +106,7 @@ export interface TimeRange {
   readonly clamp: { readonly originalStartMs: number } | undefined
 }
 
-export interface RunContext<Input, Services> {
+export interface EndpointContext<Input, Services> {
   readonly input: Input
   /** Which parameters were given, by the caller or by the path. */
   readonly given: ReadonlySet<string>
@@ -115,7 +115,7 @@ export interface RunContext<Input, Services> {
   readonly counters: () => Counters
   readonly nowMs: number
   /** The asked time range after the plan's history gate; only where the endpoint has one. */
-  readonly range: TimeRange | undefined
+  readonly range: AdmittedRange | undefined
   /** The parameters that have no meaning for the asked source. */
   readonly ignored: readonly string[]
   /** Rows that the plan and the balance allow; never more than `limit`. */
@@ -181,10 +181,10 @@ export interface ListAnswer {
   readonly isCurrent?: (nowMs: number) => boolean
 }
 
-export type Answer = ObjectAnswer | TextAnswer | ListAnswer
+export type EndpointAnswer = ObjectAnswer | TextAnswer | ListAnswer
 
 export interface Alias {
-  readonly method: Method
+  readonly method: HttpMethod
   readonly path: string
   /** Parameters that the path fixes. */
   readonly bound: Readonly<Record<string, string | number | boolean>>
@@ -196,7 +196,7 @@ export interface Alias {
 
 /** A JSON body. The schema documents it and, where the endpoint does not read it itself, checks it. */
 /** What a body may have where its endpoint does not say more. */
-export const MAX_BODY_BYTES = 65_536
+export const MAX_REQUEST_BODY_BYTES = 65_536
 
 export interface Body<Services> {
   readonly name: string
@@ -230,10 +230,10 @@ export interface Demand {
 }
 
 export interface Endpoint<Services, P extends Params = Params> {
-  readonly method: Method
+  readonly method: HttpMethod
   readonly path: string
   readonly doc: Doc
-  readonly access: Access
+  readonly access: EndpointAccess
   readonly params: P
   readonly body?: Body<Services>
   /** Where one body may be worth several requests. */
@@ -247,18 +247,18 @@ export interface Endpoint<Services, P extends Params = Params> {
   readonly onlySource?: Source
   /** The code of a rate limit here, where the contract names another one. */
   readonly rateLimitError: 'rate_limited' | 'rate_limit_exceeded'
-  readonly run: (context: RunContext<InputOf<P>, Services>) => Answer | Promise<Answer>
+  readonly run: (context: EndpointContext<InputOf<P>, Services>) => EndpointAnswer | Promise<EndpointAnswer>
 }
 
 /** An endpoint whose parameters are not known to the one who holds it. */
 export type AnyEndpoint<Services> = Omit<Endpoint<Services>, 'run'> & {
-  readonly run: (context: RunContext<never, Services>) => Answer | Promise<Answer>
+  readonly run: (context: EndpointContext<never, Services>) => EndpointAnswer | Promise<EndpointAnswer>
 }
 
 type Declaration<Services, P extends Params> = {
-  path: `${Method} /${string}`
+  path: `${HttpMethod} /${string}`
   doc: Doc
-  access?: Partial<Access>
+  access?: Partial<EndpointAccess>
   params?: P
   body?: Body<Services>
   demand?: (body: unknown) => Demand
@@ -276,7 +276,7 @@ export function endpointFor<Services>() {
   return function endpoint<const P extends Params = Record<never, never>>(
     spec: Declaration<Services, P>,
   ): Endpoint<Services, P> {
-    const [method, path] = spec.path.split(' ') as [Method, string]
+    const [method, path] = spec.path.split(' ') as [HttpMethod, string]
     return {
       method,
       path,
@@ -298,12 +298,12 @@ export function endpointFor<Services>() {
 
 /** Another path to the same endpoint, with some parameters fixed. */
 export function at(
-  path: `${Method} /${string}`,
+  path: `${HttpMethod} /${string}`,
   bound: Alias['bound'] = {},
   summary?: string,
   params?: Params,
 ): Alias {
-  const [method, rest] = path.split(' ') as [Method, string]
+  const [method, rest] = path.split(' ') as [HttpMethod, string]
   return { method, path: rest, bound, ...(summary ? { summary } : {}), ...(params ? { params } : {}) }
 }
 

@@ -2,7 +2,7 @@
  * Values that only a running environment knows. The document that a service serves carries current ones, so that
  * its examples can be tried as they stand; the committed file carries those of the recorded answers.
  */
-export interface Samples {
+export interface ExampleSamples {
   /** When they were taken. */
   readonly time?: string
   /** Slug of a market of prediction market A. */
@@ -14,8 +14,10 @@ export interface Samples {
 }
 
 /** A value that works everywhere, or one that is made from samples; undefined where they do not have it. */
-export type Example<T> = T | ((samples: Samples) => T | undefined)
+export type Example<T> = T | ((samples: ExampleSamples) => T | undefined)
 
-export function exampleOf<T>(example: Example<T> | undefined, samples: Samples): T | undefined {
-  return typeof example === 'function' ? (example as (samples: Samples) => T | undefined)(samples) : example
+export function exampleOf<T>(example: Example<T> | undefined, samples: ExampleSamples): T | undefined {
+  return typeof example === 'function'
+    ? (example as (samples: ExampleSamples) => T | undefined)(samples)
+    : example
 }

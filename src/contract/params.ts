@@ -23,11 +23,11 @@ export interface Param<T = unknown> {
   /** The sources it has a meaning for; elsewhere it is ignored and listed in `meta.ignored`. */
   readonly sources: readonly Source[] | undefined
   readonly allowed: readonly string[] | undefined
-  readonly read: (text: string) => T | Refusal
+  readonly read: (text: string) => T | ParamRefusal
 }
 
 /** Why a text was not taken. */
-export class Refusal {
+export class ParamRefusal {
   readonly message: string
   readonly allowed: readonly (string | number)[] | undefined
   /** A word that a program can tell the faults of one parameter apart by. */
@@ -95,7 +95,7 @@ export function choice<const A extends readonly string[]>(
     fault: options.fault ?? 'invalid_param',
     schema: { type: 'string', enum: [...allowed] },
     read: (text) =>
-      allowed.includes(text) ? text : new Refusal(`must be one of ${allowed.join(', ')}`, allowed),
+      allowed.includes(text) ? text : new ParamRefusal(`must be one of ${allowed.join(', ')}`, allowed),
   })
 }
 
@@ -117,7 +117,7 @@ export function symbol(options: { orIdentifier?: string } = {}): Param<string> {
       if (allowed.includes(upper)) return upper
       // Every identifier of every venue is longer than a ticker or carries a mark that a ticker has not.
       if (identifier && /^[A-Za-z0-9._-]{2,200}$/.test(text) && /[-._]|^0x|\d{6}/.test(text)) return text
-      return new Refusal(
+      return new ParamRefusal(
         `must be one of ${allowed.join(', ')}${identifier ? ` or ${identifier}` : ''}`,
         allowed,
       )
@@ -146,7 +146,9 @@ export function time(description: string): Param<number> {
     schema: { type: 'string' },
     read: (text) =>
       parseTime(text) ??
-      new Refusal('must be an ISO 8601 time with Z or an offset, a date, or epoch seconds or milliseconds'),
+      new ParamRefusal(
+        'must be an ISO 8601 time with Z or an offset, a date, or epoch seconds or milliseconds',
+      ),
   })
 }
 
@@ -168,7 +170,7 @@ export function integer(description: string, bounds: { min: number; max: number 
       const value = /^[+-]?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
       return value >= min && value <= max
         ? value
-        : new Refusal(`must be a whole number from ${min} to ${max}`)
+        : new ParamRefusal(`must be a whole number from ${min} to ${max}`)
     },
   })
 }
@@ -181,7 +183,7 @@ export function number(description: string, bounds: { min: number; max: number }
     schema: { type: 'number', minimum: min, maximum: max },
     read: (text) => {
       const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN
-      return value >= min && value <= max ? value : new Refusal(`must be a number from ${min} to ${max}`)
+      return value >= min && value <= max ? value : new ParamRefusal(`must be a number from ${min} to ${max}`)
     },
   })
 }
@@ -196,11 +198,11 @@ const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
 ])
 
 /** The words of a boolean in a query, in any case: clients write `True`, `1` or `yes`. */
-export function readBoolean(text: string): boolean | Refusal {
+export function readBoolean(text: string): boolean | ParamRefusal {
   const value = BOOLEAN_WORDS.get(text.toLowerCase())
   if (value !== undefined) return value
   const words = [...BOOLEAN_WORDS.keys()]
-  return new Refusal(`must be one of ${words.join(', ')}`, words)
+  return new ParamRefusal(`must be one of ${words.join(', ')}`, words)
 }
 
 /** True or false; `?flag=false` is false. */
@@ -228,7 +230,7 @@ export function text(
     fault: options.fault ?? 'invalid_param',
     schema: { type: 'string', pattern: options.pattern.source },
     ...(options.example === undefined ? {} : { example: options.example }),
-    read: (value) => (options.pattern.test(value) ? value : new Refusal(`must be ${options.expected}`)),
+    read: (value) => (options.pattern.test(value) ? value : new ParamRefusal(`must be ${options.expected}`)),
   })
 }
 
@@ -238,7 +240,7 @@ export function readBy<T>(
   options: {
     schema: Readonly<Record<string, unknown>>
     example?: Example<string>
-    read: (text: string) => T | Refusal
+    read: (text: string) => T | ParamRefusal
   },
 ): Param<T> {
   return param<T>({ kind: 'text', description, ...options })

@@ -51,13 +51,13 @@ export interface SignedIn extends RouteContext {
   readonly accountId: string
 }
 
-export type Access = 'open' | 'user' | 'operator'
+export type RouteAccess = 'open' | 'user' | 'operator'
 
 /** A call of the dashboard. Whatever is not a GET needs the CSRF token; the dispatcher sees to that. */
 export interface DashboardRoute {
   readonly method: string
   readonly path: string
-  readonly access: Access
+  readonly access: RouteAccess
   run(context: SignedIn): Promise<DashboardReply>
 }
 
@@ -95,7 +95,7 @@ export function json(value: unknown, status = 200, headers: readonly string[] = 
   }
 }
 
-export function readBody<S extends TSchema>(schema: S, { body, headers }: DashboardRequest): Static<S> {
+export function readJsonBody<S extends TSchema>(schema: S, { body, headers }: DashboardRequest): Static<S> {
   if (!/^application\/json\b/i.test(headers['content-type'] ?? '')) {
     throw new DashboardError(415, 'unsupported_media_type', 'The body must be JSON.')
   }

@@ -5,7 +5,7 @@ import { formatTime } from '../core/time.ts'
 import type { DeliveryDetail } from '../webhooks/delivery-log.ts'
 import type { AccountView, BalanceView, DeliveryView, KeyView, PlanView, UsageRowView } from './wire.ts'
 
-/** How records are shown. Nothing that could open a door is in here: no hash, no token, no secret. */
+/** How records are shown. No credential is in here: no hash, no token, no secret. */
 export function accountView(account: AccountRecord): AccountView {
   const { id, email, plan, pausedReason, createdAtMs } = account
   return { id, email, plan, paused_reason: pausedReason, created_at: formatTime(createdAtMs) }
@@ -21,9 +21,9 @@ export function keyView(key: KeyRecord): KeyView {
     allowed_cidrs: key.allowedCidrs,
     credit_cap: key.creditCap,
     created_at: formatTime(key.createdAtMs),
-    last_used_at: timeOrNull(key.lastUsedAtMs),
-    expires_at: timeOrNull(key.expiresAtMs),
-    revoked_at: timeOrNull(key.revokedAtMs),
+    last_used_at: isoOrNull(key.lastUsedAtMs),
+    expires_at: isoOrNull(key.expiresAtMs),
+    revoked_at: isoOrNull(key.revokedAtMs),
   }
 }
 
@@ -64,9 +64,9 @@ export function deliveryView(delivery: DeliveryDetail): DeliveryView {
     attempts: delivery.attempts,
     last_status: delivery.lastStatus,
     last_error: delivery.lastError,
-    last_attempt_at: timeOrNull(delivery.lastAttemptAtMs),
+    last_attempt_at: isoOrNull(delivery.lastAttemptAtMs),
     duration_ms: delivery.durationMs,
-    next_attempt_at: timeOrNull(delivery.nextAttemptAtMs),
+    next_attempt_at: isoOrNull(delivery.nextAttemptAtMs),
     created_at: formatTime(delivery.createdAtMs),
     request: { ...delivery.request, headers: [...delivery.request.headers] },
     response: delivery.response && { ...delivery.response, headers: [...delivery.response.headers] },
@@ -82,6 +82,6 @@ export function balanceViews(accounts: Accounts, account: AccountRecord): Promis
   )
 }
 
-export function timeOrNull(timeMs: number | null): string | null {
+export function isoOrNull(timeMs: number | null): string | null {
   return timeMs === null ? null : formatTime(timeMs)
 }

@@ -1,4 +1,4 @@
-import type { Access, TimeRange } from '../contract/endpoint.ts'
+import type { AdmittedRange, EndpointAccess } from '../contract/endpoint.ts'
 import type { Params } from '../contract/params.ts'
 import { ApiError, type ErrorDetail } from '../core/errors.ts'
 import type { Interval } from '../core/interval.ts'
@@ -20,7 +20,7 @@ const WINDOW_GRACE_MS = 60_000
 /** A walk over pages that began in the window may take its time: the window moves on while it goes. */
 const WALK_GRACE_MS = 3_600_000
 
-export function admitEndpoint(access: Access, context: AdmitContext): void {
+export function admitEndpoint(access: EndpointAccess, context: AdmitContext): void {
   if (reaches(context.plan, access.tier)) return
   throw restricted(
     'tier_restricted',
@@ -30,7 +30,12 @@ export function admitEndpoint(access: Access, context: AdmitContext): void {
   )
 }
 
-export function admitParams(params: Params, read: ReadInput, access: Access, context: AdmitContext): void {
+export function admitParams(
+  params: Params,
+  read: ReadInput,
+  access: EndpointAccess,
+  context: AdmitContext,
+): void {
   for (const name of read.given) {
     const tier = params[name]?.tier
     if (tier !== undefined && !reaches(context.plan, tier)) {
@@ -57,10 +62,10 @@ export function admitParams(params: Params, read: ReadInput, access: Access, con
 
 /** The range that is served: as asked, moved to the plan's window, or refused. */
 export function admitRange(
-  history: NonNullable<Access['history']>,
+  history: NonNullable<EndpointAccess['history']>,
   input: { start?: unknown; end?: unknown; time?: unknown; after?: unknown },
   context: AdmitContext,
-): TimeRange {
+): AdmittedRange {
   const { nowMs, plan } = context
   const start = input.start as number | undefined
   // A single instant is a range that ends there.

@@ -2,26 +2,26 @@ import type { Idempotency } from '../accounts/idempotency.ts'
 import type { Credential, KeyRing } from '../accounts/key-ring.ts'
 import type { Ledger } from '../accounts/ledger.ts'
 import type { ViewAllowances } from '../accounts/view-allowance.ts'
-import { MAX_BODY_BYTES } from '../contract/endpoint.ts'
+import { MAX_REQUEST_BODY_BYTES } from '../contract/endpoint.ts'
 import type { Environment } from '../core/environment.ts'
 import { ApiError, faultsError } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import { admitEndpoint, admitParams, admitRange } from './admit.ts'
+import type { AuthThrottle } from './auth-throttle.ts'
 import { AuthenticationError, authenticate, checkCredential, findKeyText } from './authenticate.ts'
 import { errorReply, toApiError } from './error-reply.ts'
 import { isRateFull, limitRate } from './limit-rate.ts'
 import { contentReply, createMeter } from './meter.ts'
+import { createPageCache } from './page-cache.ts'
 import { parseQuery } from './query.ts'
-import { readBody, withBodyFaults } from './read-body.ts'
+import { readRequestBody, withBodyFaults } from './read-body.ts'
 import { gateParams, readChoices } from './read-choices.ts'
 import { readInput } from './read-input.ts'
 import { matchesEtag, render } from './render.ts'
-import { createReplay } from './replay.ts'
 import { meterHeaders } from './reply-headers.ts'
-import type { GateReply, GateRequest, Route } from './request.ts'
-import type { SlowDown } from './slow-down.ts'
+import type { GateReply, GateRequest, GateRoute } from './request.ts'
 import { remainingOf, type Task } from './task.ts'
 
 /**
@@ -37,7 +37,7 @@ export interface GateDeps<Services> {
   readonly ledger: Ledger
   readonly idempotency: Idempotency
   readonly allowances: ViewAllowances
-  readonly slowDown: SlowDown
+  readonly authThrottle: AuthThrottle
   readonly clock: Clock
   readonly log: Logger
   /** What endpoints work with, per environment; one that is not running is absent. */
@@ -50,7 +50,7 @@ export interface GateDeps<Services> {
 }
 
 export interface Gate<Services> {
-  handle(request: GateRequest, route: Route<Services>): GateReply | Promise<GateReply>
+  handle(request: GateRequest, route: GateRoute<Services>): GateReply | Promise<GateReply>
   /**
    * The same rules for an account holder in the dashboard (a credential without a key): for nothing within the
    * account's allowance of the day, neither charged nor counted; beyond it at the price of a request. The header
@@ -58,7 +58,7 @@ export interface Gate<Services> {
    */
   view(
     request: GateRequest,
-    route: Route<Services>,
+    route: GateRoute<Services>,
     viewer: Credential,
     options: ViewOptions,
   ): Promise<GateReply>
@@ -75,7 +75,7 @@ const TOO_MANY_FAILURES_RETRY_SECONDS = 5
 
 export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   const { clock, keys, ledger, log } = deps
-  const replay = createReplay<Services>()
+  const replay = createPageCache<Services>()
   const meter = createMeter<Services>({
     ...deps,
     onAnswer: (task, answer, rowLimit) => {
@@ -84,7 +84,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   })
 
   /** Answers at once where nothing has to be waited for: a promise costs more than all checks together. */
-  function handle(request: GateRequest, route: Route<Services>): GateReply | Promise<GateReply> {
+  function handle(request: GateRequest, route: GateRoute<Services>): GateReply | Promise<GateReply> {
     if (route.endpoint.access.auth === 'none') {
       return answerOpen(request, route).catch((error) => failed(error, request, route, undefined))
     }
@@ -106,7 +106,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
 
   function handleFor(
     request: GateRequest,
-    route: Route<Services>,
+    route: GateRoute<Services>,
     key: Credential,
   ): GateReply | Promise<GateReply> {
     let known: Credential | undefined
@@ -129,7 +129,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
 
   function serve(
     request: GateRequest,
-    route: Route<Services>,
+    route: GateRoute<Services>,
     key: Credential,
     nowMs: number,
     counted: boolean,
@@ -141,13 +141,13 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   }
 
   function run(task: Task<Services>): GateReply | Promise<GateReply> {
-    if (task.route.endpoint.method === 'POST') return meter.payOnce(task)
-    return task.dryRun ? meter.preview(task) : meter.pay(task)
+    if (task.route.endpoint.method === 'POST') return meter.runOnceAndCharge(task)
+    return task.dryRun ? meter.preview(task) : meter.runAndCharge(task)
   }
 
   async function view(
     asked: GateRequest,
-    route: Route<Services>,
+    route: GateRoute<Services>,
     viewer: Credential,
     options: ViewOptions,
   ): Promise<GateReply> {
@@ -160,7 +160,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       limitRate(viewer.rate, nowMs, rateLimitError)
       if (!ledger.isFresh(viewer.budgets, nowMs)) await ledger.refresh(viewer.budgets, nowMs)
       const task = await admit(request, route, viewer, nowMs)
-      return notKept(await meter.show({ ...task, ...options }))
+      return notKept(await meter.runFree({ ...task, ...options }))
     } catch (error) {
       const known = toApiError(error)
       if (known.kind === 'internal_error') {
@@ -176,11 +176,11 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
    */
   function admitCounted(
     request: GateRequest,
-    route: Route<Services>,
+    route: GateRoute<Services>,
     credential: Credential,
     nowMs: number,
   ): Task<Services> | Promise<Task<Services>> {
-    const counted = (request.body?.length ?? 0) > MAX_BODY_BYTES ? 1 : 0
+    const counted = (request.body?.length ?? 0) > MAX_REQUEST_BODY_BYTES ? 1 : 0
     const count = (requests: number, before: number) =>
       limitRate(credential.rate, nowMs, route.endpoint.rateLimitError, requests, before)
     const countTask = (task: Task<Services>) => {
@@ -201,7 +201,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   /** The same page as before, where nothing can have changed it. */
   function replayed(
     request: GateRequest,
-    route: Route<Services>,
+    route: GateRoute<Services>,
     credential: Credential,
     nowMs: number,
   ): GateReply | Promise<GateReply> | undefined {
@@ -210,7 +210,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     if (kept === undefined || services === undefined) return undefined
     const { answer, rowLimit, ...rest } = kept
     const task = { ...rest, request, route, credential, services, nowMs }
-    return meter.payFor(
+    return meter.chargeFor(
       { ...task, range: undefined, ignored: [], body: undefined, demand: undefined, dryRun: false },
       answer,
       rowLimit,
@@ -220,7 +220,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   /** Plan of the endpoint, then validation, then what the plan says about the values. */
   function admit(
     request: GateRequest,
-    route: Route<Services>,
+    route: GateRoute<Services>,
     credential: Credential,
     nowMs: number,
   ): Task<Services> | Promise<Task<Services>> {
@@ -245,7 +245,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
     if (faults.length > 0) {
       const { body } = endpoint
       if (body === undefined) throw faultsError(faults)
-      return withBodyFaults(faults, () => readBody(body, sent, services))
+      return withBodyFaults(faults, () => readRequestBody(body, sent, services))
     }
     admitParams(route.params, read, access, admission)
     const range = access.history && admitRange(access.history, read.input, admission)
@@ -265,11 +265,11 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       demand: demand?.(body),
     })
     if (endpoint.body === undefined) return taskWith(undefined)
-    const body = readBody(endpoint.body, sent, services)
+    const body = readRequestBody(endpoint.body, sent, services)
     return body instanceof Promise ? body.then(taskWith) : taskWith(body)
   }
 
-  async function answerOpen(request: GateRequest, route: Route<Services>): Promise<GateReply> {
+  async function answerOpen(request: GateRequest, route: GateRoute<Services>): Promise<GateReply> {
     const { endpoint, bound } = route
     const query = parseQuery(request.search)
     const texts = { query, path: request.pathParams, bound, gateParams: NO_PARAMS }
@@ -303,7 +303,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
   async function failed(
     error: unknown,
     request: GateRequest,
-    route: Route<Services>,
+    route: GateRoute<Services>,
     credential: Credential | undefined,
   ): Promise<GateReply> {
     const known = toApiError(error)
@@ -311,7 +311,7 @@ export function createGate<Services>(deps: GateDeps<Services>): Gate<Services> {
       log.error({ err: error, request: request.id, route: route.name }, 'a request failed')
     }
     const accept = request.headers.accept
-    if (error instanceof AuthenticationError && !(await deps.slowDown.afterFailure(request.address))) {
+    if (error instanceof AuthenticationError && !(await deps.authThrottle.afterFailure(request.address))) {
       const seconds = TOO_MANY_FAILURES_RETRY_SECONDS
       const headers = [['Retry-After', String(seconds)]] as const
       const busy = new ApiError(

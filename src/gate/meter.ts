@@ -2,10 +2,10 @@ import type { Idempotency, IdempotencyScope } from '../accounts/idempotency.ts'
 import type { Credential } from '../accounts/key-ring.ts'
 import type { Charge, Ledger } from '../accounts/ledger.ts'
 import type { ViewAllowance, ViewAllowances } from '../accounts/view-allowance.ts'
-import type { Answer, ListAnswer } from '../contract/endpoint.ts'
+import type { EndpointAnswer, ListAnswer } from '../contract/endpoint.ts'
 import { ApiError } from '../core/errors.ts'
+import { createReservations } from './credit-reservations.ts'
 import { createHeavySlots } from './heavy-slots.ts'
-import { createHolds } from './holds.ts'
 import { matchesEtag, type Rendered, render } from './render.ts'
 import { meterHeaders } from './reply-headers.ts'
 import type { GateReply, GateRequest, HeaderList } from './request.ts'
@@ -13,15 +13,19 @@ import { remainingOf, runTask, type Task } from './task.ts'
 
 /** Runs admitted requests and takes their price: exactly what was read, before it is sent. */
 export interface Meter<Services> {
-  pay(task: Task<Services>): GateReply | Promise<GateReply>
+  runAndCharge(task: Task<Services>): GateReply | Promise<GateReply>
   /** Takes the price of an answer that is at hand already; undefined when the balance cannot pay it whole. */
-  payFor(task: Task<Services>, answer: Answer, rowLimit: number): GateReply | Promise<GateReply> | undefined
+  chargeFor(
+    task: Task<Services>,
+    answer: EndpointAnswer,
+    rowLimit: number,
+  ): GateReply | Promise<GateReply> | undefined
   /** Says what the answer would cost, for nothing. */
   preview(task: Task<Services>): Promise<GateReply>
   /** The answer for an account holder: within the day's allowance for nothing, beyond it for its price. */
-  show(task: Task<Services>): Promise<GateReply>
+  runFree(task: Task<Services>): Promise<GateReply>
   /** A POST with an idempotency key runs once; its answer is given again, for nothing. */
-  payOnce(task: Task<Services>): GateReply | Promise<GateReply>
+  runOnceAndCharge(task: Task<Services>): GateReply | Promise<GateReply>
 }
 
 /** The balance can shrink between reading a page and paying for it; then the page is read again, shorter. */
@@ -35,10 +39,10 @@ export function createMeter<Services>(deps: {
   allowances: ViewAllowances
   upgradeUrl: string
   /** Hears of every answer that was read, before it is paid for. */
-  onAnswer: (task: Task<Services>, answer: Answer, rowLimit: number) => void
+  onAnswer: (task: Task<Services>, answer: EndpointAnswer, rowLimit: number) => void
 }): Meter<Services> {
   const { ledger, idempotency } = deps
-  const holds = createHolds()
+  const reservations = createReservations()
   const heavy = createHeavySlots()
 
   /** Sets the price of the body's demand aside, takes its heavy slots, and then runs it. */
@@ -46,20 +50,20 @@ export function createMeter<Services>(deps: {
     const { demand, credential, route } = task
     if (demand === undefined) return pay(task)
     const price = route.endpoint.cost.charge(demand.units, task.input)
-    if (price > holds.free(credential.budgets)) throw exhausted(credential, price)
+    if (price > reservations.available(credential.budgets)) throw exhausted(credential, price)
     const owner = `${credential.accountId}/${credential.environment}`
     const taken =
       demand.heavyCalls === 0
         ? undefined
         : heavy.take(owner, demand.heavyCalls, credential.plan.heavyCallsInFlight)
-    const unhold = holds.take(credential.budgets, price)
+    const release = reservations.reserve(credential.budgets, price)
     const finish = (reply: GateReply) => {
-      unhold()
+      release()
       if (taken !== undefined) reply.onSent = taken.release
       return reply
     }
     const fail = (error: unknown): never => {
-      unhold()
+      release()
       taken?.release()
       throw error
     }
@@ -114,7 +118,7 @@ export function createMeter<Services>(deps: {
   function pay(task: Task<Services>, reads = 1, heavySlots = 0): GateReply | Promise<GateReply> {
     const rowLimit = affordableRows(task, true)
     const answer = runTask(task, { rowLimit, dryRun: false, heavySlots })
-    const go = (value: Answer) => {
+    const go = (value: EndpointAnswer) => {
       deps.onAnswer(task, value, rowLimit)
       return take(task, value, rowLimit, reads)
     }
@@ -123,7 +127,7 @@ export function createMeter<Services>(deps: {
 
   function take(
     task: Task<Services>,
-    answer: Answer,
+    answer: EndpointAnswer,
     rowLimit: number,
     reads: number,
   ): GateReply | Promise<GateReply> {
@@ -170,7 +174,8 @@ export function createMeter<Services>(deps: {
     const { cost } = task.route.endpoint
     const capped = cappedRows(task)
     if (task.request.method === 'HEAD') return capped
-    const balance = task.demand === undefined ? holds.free(credential.budgets) : remainingOf(credential)
+    const balance =
+      task.demand === undefined ? reservations.available(credential.budgets) : remainingOf(credential)
     const least = cost.least(input)
     if (least > balance) {
       // Whether the caller has this page already is seen only after it was read; a 304 costs nothing.
@@ -184,7 +189,7 @@ export function createMeter<Services>(deps: {
   /** How many rows the balance pays for; null where rows cost nothing of their own. */
   function rowsPaidFor({ input, credential, route }: Task<Services>): number | null {
     const { cost } = route.endpoint
-    const balance = holds.free(credential.budgets)
+    const balance = reservations.available(credential.budgets)
     if (cost.least(input) > balance) return 0
     const rows = cost.affordableRows(balance, input)
     return Number.isFinite(rows) ? rows : null
@@ -214,9 +219,9 @@ export function createMeter<Services>(deps: {
   }
 
   return {
-    pay,
-    payFor: (task, answer, rowLimit) =>
-      priceOf(task, answer) > holds.free(task.credential.budgets)
+    runAndCharge: pay,
+    chargeFor: (task, answer, rowLimit) =>
+      priceOf(task, answer) > reservations.available(task.credential.budgets)
         ? undefined
         : take(task, answer, rowLimit, 1),
     async preview(task) {
@@ -242,7 +247,7 @@ export function createMeter<Services>(deps: {
       headers.push('Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'private, no-cache')
       return { status: 200, headers, body: JSON.stringify(value) }
     },
-    async show(task) {
+    async runFree(task) {
       const { credential, route, input } = task
       const { accountId, plan } = credential
       const before = await deps.allowances.read(accountId, plan)
@@ -257,7 +262,7 @@ export function createMeter<Services>(deps: {
       const rendered = render(answer, task.format, route.endpoint.returns)
       return contentReply(answer, rendered, viewHeaders(left, { price, charged: 0 }), false)
     },
-    payOnce(task) {
+    runOnceAndCharge(task) {
       const key = task.request.headers['idempotency-key']
       return key === undefined ? payDemand(task) : payWithKey(task, String(key))
     },
@@ -265,17 +270,17 @@ export function createMeter<Services>(deps: {
 }
 
 /** Only a success has a price, however the endpoint says that it is none. */
-function priceOf<Services>(task: Task<Services>, answer: Answer): number {
+function priceOf<Services>(task: Task<Services>, answer: EndpointAnswer): number {
   if (answer.kind !== 'list' && ![undefined, 200, 201].includes(answer.status)) return 0
   const units = answer.kind === 'list' ? { row: answer.count } : (answer.units ?? {})
   return task.route.endpoint.cost.charge(units, task.input)
 }
 
-function isFailure(answer: Answer): boolean {
+function isFailure(answer: EndpointAnswer): boolean {
   return answer.kind !== 'list' && (answer.status ?? 200) >= 400
 }
 
-function rowsOf(answer: Answer): number {
+function rowsOf(answer: EndpointAnswer): number {
   return answer.kind === 'list' ? answer.count : (answer.units?.row ?? 0)
 }
 
@@ -304,7 +309,7 @@ function viewHeaders(left: ViewAllowance, credits: { price: number; charged?: nu
 
 function replyOf<Services>(
   task: Task<Services>,
-  answer: Answer,
+  answer: EndpointAnswer,
   rendered: Rendered,
   facts: { rowLimit: number; credits: number; unchanged: boolean },
 ): GateReply {
@@ -351,7 +356,7 @@ function nextLink(request: GateRequest, param: string, cursor: string): string {
 
 /** Adds what every successful answer has: its type, its tag and how long it may be kept. */
 export function contentReply(
-  answer: Answer,
+  answer: EndpointAnswer,
   rendered: Rendered,
   headers: HeaderList,
   unchanged: boolean,

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { type Body, MAX_BODY_BYTES } from '../contract/endpoint.ts'
+import { type Body, MAX_REQUEST_BODY_BYTES } from '../contract/endpoint.ts'
 import { ApiError, type Fault, faultsError, MAX_FAULTS } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import { type JsonLimits, type JsonReading, parseExact, parseExactInSlices } from '../kit/exact-json.ts'
@@ -12,7 +12,7 @@ const LIMITS: JsonLimits = { maxDepth: 64, maxChars: 134_217_728, maxMembers: 1_
  * Parses and checks a JSON body, or lets the endpoint do it; every fault is named with its place. A body of the
  * usual size is read at once, a larger one in slices.
  */
-export function readBody<Services>(
+export function readRequestBody<Services>(
   spec: Body<Services>,
   sent: {
     readonly contentType: string | undefined
@@ -36,7 +36,7 @@ export function readBody<Services>(
     )
   }
   const bytes = sent.body ?? Buffer.alloc(0)
-  const maxBytes = spec.maxBytes?.(plan) ?? MAX_BODY_BYTES
+  const maxBytes = spec.maxBytes?.(plan) ?? MAX_REQUEST_BODY_BYTES
   if (bytes.length > maxBytes) {
     const text = `The body is larger than the ${maxBytes} bytes that the plan ${plan.name} allows here.`
     throw new ApiError('payload_too_large', text, { max_bytes: maxBytes })
@@ -46,7 +46,7 @@ export function readBody<Services>(
   const check = (reading: JsonReading) => checked(spec.schema, reading, otherFaults)
   const otherFaults =
     spec.otherFaults && ((value: object) => spec.otherFaults?.(value, services, plan) ?? Promise.resolve([]))
-  if (bytes.length <= MAX_BODY_BYTES) return check(parseExact(text, LIMITS))
+  if (bytes.length <= MAX_REQUEST_BODY_BYTES) return check(parseExact(text, LIMITS))
   return parseExactInSlices(text, LIMITS).then(check)
 }
 

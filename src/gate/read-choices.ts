@@ -1,6 +1,6 @@
 import type { AnyEndpoint } from '../contract/endpoint.ts'
 import { FORMATS, type Format } from '../contract/envelopes.ts'
-import { Refusal, readBoolean } from '../contract/params.ts'
+import { ParamRefusal, readBoolean } from '../contract/params.ts'
 import type { Fault } from '../core/errors.ts'
 import type { Query } from './query.ts'
 
@@ -34,7 +34,7 @@ export function readChoices<Services>(
   if (dryText === undefined && formatText === undefined) return { dryRun: false, format, faults: NO_FAULTS }
   const faults: Fault[] = []
   const dryRun = dryText === undefined ? false : readBoolean(dryText)
-  if (dryRun instanceof Refusal) faults.push(fault('dry_run', dryRun.allowed ?? []))
+  if (dryRun instanceof ParamRefusal) faults.push(fault('dry_run', dryRun.allowed ?? []))
   if (formatText !== undefined && asked === undefined) faults.push(fault('format', FORMATS))
   return { dryRun: dryRun === true, format, faults }
 }

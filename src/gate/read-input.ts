@@ -1,4 +1,4 @@
-import { type Param, type Params, Refusal } from '../contract/params.ts'
+import { type Param, ParamRefusal, type Params } from '../contract/params.ts'
 import { type Fault, MAX_FAULTS } from '../core/errors.ts'
 import { MAX_SUGGESTIONS, nearest } from '../core/nearest.ts'
 import { resolveSource } from '../core/source.ts'
@@ -79,7 +79,7 @@ export function readInput(
     }
     given.add(name)
     const value = param.read(asked)
-    if (value instanceof Refusal) {
+    if (value instanceof ParamRefusal) {
       const allowed = value.allowed ? { allowed: value.allowed } : {}
       const reason = value.reason ? { reason: value.reason } : {}
       const message = `${name} ${value.message}.`

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto'
-import type { Answer, ListAnswer, Returns } from '../contract/endpoint.ts'
+import type { EndpointAnswer, ListAnswer, Returns } from '../contract/endpoint.ts'
 import { CONTENT_TYPES, type Format, renderList } from '../contract/envelopes.ts'
 import { bufferPool } from '../kit/buffer-pool.ts'
 import type { LentBody } from './request.ts'
@@ -26,7 +26,7 @@ const MAX_BYTES_PER_UNIT = 3
 const renderedObjects = new WeakMap<object, Rendered>()
 const renderedLists = new WeakMap<ListAnswer, Map<Format, Rendered>>()
 
-export function render(answer: Answer, format: Format, returns: Returns): Rendered {
+export function render(answer: EndpointAnswer, format: Format, returns: Returns): Rendered {
   if (answer.kind === 'list') return renderPage(answer, format, returns)
   if (answer.kind === 'text') {
     return { body: answer.text, contentType: answer.contentType, etag: undefined, sealed: false }

@@ -3,7 +3,7 @@ import type { Alias, AnyEndpoint } from '../contract/endpoint.ts'
 import type { Params } from '../contract/params.ts'
 
 /** One path of the service: an endpoint under its own path or under an alias. */
-export interface Route<Services = unknown> {
+export interface GateRoute<Services = unknown> {
   readonly method: string
   readonly path: string
   readonly endpoint: AnyEndpoint<Services>

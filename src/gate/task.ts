@@ -1,19 +1,26 @@
 import type { Budget } from '../accounts/budget.ts'
 import type { Credential } from '../accounts/key-ring.ts'
-import type { Answer, Caller, Counters, Demand, RunContext, TimeRange } from '../contract/endpoint.ts'
+import type {
+  AdmittedRange,
+  Caller,
+  Counters,
+  Demand,
+  EndpointAnswer,
+  EndpointContext,
+} from '../contract/endpoint.ts'
 import type { Format } from '../contract/envelopes.ts'
-import type { GateRequest, Route } from './request.ts'
+import type { GateRequest, GateRoute } from './request.ts'
 
 /** An admitted request on its way to the endpoint. */
 export interface Task<Services> {
   readonly request: GateRequest
-  readonly route: Route<Services>
+  readonly route: GateRoute<Services>
   readonly credential: Credential
   readonly services: Services
   readonly nowMs: number
   readonly input: Readonly<Record<string, unknown>>
   readonly given: ReadonlySet<string>
-  readonly range: TimeRange | undefined
+  readonly range: AdmittedRange | undefined
   readonly ignored: readonly string[]
   readonly body: unknown
   /** What the body asks for; undefined where a request is just one request. */
@@ -30,9 +37,9 @@ export interface Task<Services> {
 export function runTask<Services>(
   task: Task<Services>,
   options: { rowLimit: number; dryRun: boolean; heavySlots: number },
-): Answer | Promise<Answer> {
+): EndpointAnswer | Promise<EndpointAnswer> {
   const { request, credential, nowMs } = task
-  const context: RunContext<never, Services> = {
+  const context: EndpointContext<never, Services> = {
     input: task.input as never,
     given: task.given,
     services: task.services,

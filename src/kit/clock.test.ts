@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from './clock.ts'
-import { watchClock } from './clock-watch.ts'
 import { timerMs } from './timer.ts'
 import { createWake } from './wake.ts'
+import { watchClock } from './watch-clock.ts'
 
 const YEAR_MS = 365 * 86_400_000
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))

@@ -4,7 +4,7 @@
  * what `JSON.parse` gives. Depth and length are bounded, a repeated member is an error (two readers would
  * disagree about its value), and nothing here throws on bad input.
  */
-import { Slice } from './turns.ts'
+import { Slice } from './time-slices.ts'
 
 export type ExactJson =
   | null

@@ -1,6 +1,6 @@
 import { type Logger as PinoLogger, pino } from 'pino'
-import { hideAddressesIn } from './hide-address.ts'
 import { type LogFormat, logText } from './log-text.ts'
+import { redactAddresses } from './redact-address.ts'
 
 export type Logger = PinoLogger
 
@@ -9,7 +9,7 @@ const SECRET_PATTERN = /(svc_(?:live|test)_|whsec_)[A-Za-z0-9+/=_-]{4,}/g
 const SECRET_QUERY = /([?&]api[-_]key=)[^&\s"]+/gi
 
 export function redact(text: string): string {
-  return hideAddressesIn(text.replace(SECRET_PATTERN, '$1***').replace(SECRET_QUERY, '$1***'))
+  return redactAddresses(text.replace(SECRET_PATTERN, '$1***').replace(SECRET_QUERY, '$1***'))
 }
 
 /** Structured lines on a stream; every line passes through `redact` before it leaves the process. */

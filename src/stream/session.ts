@@ -5,7 +5,7 @@ import { GAP_KIND, readGapEvent } from '../events/gap-event.ts'
 import { type EventKind, isChainKind } from '../events/kinds.ts'
 import type { Wish } from '../events/match.ts'
 import { checkWish, filtersOf } from '../events/wish.ts'
-import { nextTurn } from '../kit/turns.ts'
+import { nextTurn } from '../kit/time-slices.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
 import {
   CLOSE_CODES,

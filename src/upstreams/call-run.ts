@@ -8,7 +8,7 @@
  * Writes run one at a time: another node gets one only after a transport fault, or after a refusal that
  * concerns the node and not the transaction. A hang is a fault. When every node has failed (none refused), one
  * more round follows if time is left. A run is done in the turn in which its answer arrives; its deadlines are
- * looked at by the requester's ticker (`look`), so that a call costs no timer and no signal.
+ * looked at by the requester's timer (`look`), so that a call costs no timer and no signal.
  */
 import type { Breaker } from '../kit/breaker.ts'
 import type { Clock } from '../kit/clock.ts'

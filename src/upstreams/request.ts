@@ -4,7 +4,7 @@
  * doubling the load when everything is slow.
  */
 import type { Clock } from '../kit/clock.ts'
-import { createTicker } from '../kit/ticker.ts'
+import { createDeadlineTimer } from '../kit/deadline-timer.ts'
 import { CallRun, type RunContext } from './call-run.ts'
 import type { NodeLink } from './node-link.ts'
 import type { CallOptions, RawOutcome } from './outcome.ts'
@@ -29,7 +29,7 @@ export function createRequester(options: RequesterOptions): Requester {
   const { nodes, clock, nextChange, onTrouble = () => {} } = options
   const running = new Set<CallRun>()
   let hedgeTokens = HEDGE_BURST
-  const ticker = createTicker(LOOK_EVERY_MS, (nowMs) => {
+  const timer = createDeadlineTimer(LOOK_EVERY_MS, (nowMs) => {
     for (const run of running) run.look(nowMs)
     return running.size > 0
   })
@@ -52,7 +52,7 @@ export function createRequester(options: RequesterOptions): Requester {
       hedgeTokens = Math.min(HEDGE_BURST, hedgeTokens + HEDGE_SHARE)
       const run = new CallRun(context, call, callOptions, resolve)
       running.add(run)
-      ticker.start()
+      timer.start()
       run.begin()
     })
 }

@@ -13,8 +13,8 @@
 import type { Socket } from 'node:net'
 import WebSocket from 'ws'
 import { answerPings } from '../kit/answer-pings.ts'
+import { createDeadlineTimer } from '../kit/deadline-timer.ts'
 import { ignoreSocketErrors } from '../kit/socket-errors.ts'
-import { createTicker } from '../kit/ticker.ts'
 import { createFrameWriter } from './client-frames.ts'
 import { errorText, type Frame, sliceFrame } from './frame.ts'
 
@@ -139,7 +139,7 @@ export function openWrpcSocket(options: WrpcOptions): WrpcSocket {
   }, options.pingMs ?? DEFAULT_PING_MS)
   pinger.unref()
 
-  const limits = createTicker(TICK_MS, (nowMs) => {
+  const limits = createDeadlineTimer(TICK_MS, (nowMs) => {
     for (const call of pending.values()) {
       if (nowMs < call.endsAtMs) continue
       const { id, method, timeoutMs } = call

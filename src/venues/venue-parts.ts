@@ -1,5 +1,5 @@
 /** What the factories of all venues put together in the same way. */
-import { hideAddress, hideAddressesIn } from '../kit/hide-address.ts'
+import { redactAddress, redactAddresses } from '../kit/redact-address.ts'
 import type { Channel } from './channel.ts'
 import { checkHistory } from './check-history.ts'
 import { createDeadLetters, type DeadLetters } from './dead-letter.ts'
@@ -123,7 +123,7 @@ export async function checkLine(
   ask: () => Promise<string | { text: string; isUseful: boolean }>,
 ): Promise<CheckResult> {
   const venue = describe.name
-  const head = `${venue} (${describe.source}) at ${asked.map(hideAddress).join(', ')}`
+  const head = `${venue} (${describe.source}) at ${asked.map(redactAddress).join(', ')}`
   const failed = (text: string) => ({ venue, ok: false, line: `${head}: no useful answer: ${text}` })
   try {
     const answer = await ask()
@@ -131,6 +131,6 @@ export async function checkLine(
     return answer.isUseful ? { venue, ok: true, line: `${head}: ${answer.text}` } : failed(answer.text)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    return failed(hideAddressesIn(reason).replaceAll('\n', ' '))
+    return failed(redactAddresses(reason).replaceAll('\n', ' '))
   }
 }

@@ -1,7 +1,7 @@
 import type { EventKind } from '../events/kinds.ts'
 import { createMatcher, type Matchable } from '../events/match.ts'
 import type { Logger } from '../kit/log.ts'
-import { nextTurn, Slice } from '../kit/turns.ts'
+import { nextTurn, Slice } from '../kit/time-slices.ts'
 import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 
 /**

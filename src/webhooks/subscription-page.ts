@@ -1,4 +1,4 @@
-import { nextTurn } from '../kit/turns.ts'
+import { nextTurn } from '../kit/time-slices.ts'
 import type { JobsStore, SubscriptionPlace, SubscriptionRecord } from '../store/jobs.ts'
 
 /** What a page holds at most, unless a single subscription has more: about 1.4 MB of text. */

@@ -54,7 +54,7 @@ export async function derive(suffix = ''): Promise<Derived> {
   const { openapiDocument } = await load<typeof import('../../src/api/publish/openapi.ts')>(
     'src/api/publish/openapi.ts',
   )
-  const { routesOf } =
+  const { publishedRoutes: routesOf } =
     await load<typeof import('../../src/api/publish/router.ts')>('src/api/publish/router.ts')
   const catalog = await load<typeof import('../../src/api/publish/catalog.ts')>('src/api/publish/catalog.ts')
   const { ERRORS, publicCode } = await load<typeof import('../../src/core/errors.ts')>('src/core/errors.ts')

@@ -6,8 +6,8 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { ENDPOINTS } from '../../src/api/endpoints/list.ts'
 import { checkDeclarations } from '../../src/api/publish/check.ts'
 import { openapiDocument } from '../../src/api/publish/openapi.ts'
-import { routesOf } from '../../src/api/publish/router.ts'
-import { Refusal } from '../../src/contract/params.ts'
+import { publishedRoutes } from '../../src/api/publish/router.ts'
+import { ParamRefusal } from '../../src/contract/params.ts'
 import { documentSchemas } from '../fakes/document-schemas.ts'
 import type { Document } from '../fakes/try-it.ts'
 
@@ -59,7 +59,7 @@ test('every operation shows an answer, and every example of an answer and of a b
 })
 
 test('an example shows rows of the source that its path is bound to, and its meta agrees with them', () => {
-  const byPath = new Map(routesOf(ENDPOINTS).map((route) => [`${route.method} ${route.path}`, route]))
+  const byPath = new Map(publishedRoutes(ENDPOINTS).map((route) => [`${route.method} ${route.path}`, route]))
   let rows = 0
   for (const { path, method, operation } of operations) {
     const bound = byPath.get(`${method.toUpperCase()} ${path}`)?.bound ?? {}
@@ -83,14 +83,14 @@ test('an example shows rows of the source that its path is bound to, and its met
 })
 
 test('every example of a parameter is accepted by the parameter; only those that must be given have one', () => {
-  const byPath = new Map(routesOf(ENDPOINTS).map((route) => [`${route.method} ${route.path}`, route]))
+  const byPath = new Map(publishedRoutes(ENDPOINTS).map((route) => [`${route.method} ${route.path}`, route]))
   const wrong: string[] = []
   for (const { path, method, operation } of operations) {
     const params = byPath.get(`${method.toUpperCase()} ${path}`)?.params ?? {}
     for (const { name, example, required } of operation.parameters) {
       if (example === undefined) continue
       const read = params[name]?.read(String(example))
-      if (read === undefined || read instanceof Refusal) wrong.push(`${path} ${name}=${example}`)
+      if (read === undefined || read instanceof ParamRefusal) wrong.push(`${path} ${name}=${example}`)
       // A symbol works everywhere; any other filter could turn a full page into an empty one.
       if (!required && name !== 'symbol') wrong.push(`${path} ${name} may be left out`)
     }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { ENDPOINTS } from '../../src/api/endpoints/list.ts'
-import { routesOf } from '../../src/api/publish/router.ts'
+import { publishedRoutes } from '../../src/api/publish/router.ts'
 import { formatKey } from '../../src/core/key-format.ts'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.ts'
 import { openPage, skip, startBrowser } from '../dashboard/browser.ts'
@@ -26,7 +26,7 @@ const namesIn = (header: string | null | undefined) =>
 
 /** Each declared path with whatever its parameters need; a refusal is an answer too. */
 function declaredTargets() {
-  return routesOf(ENDPOINTS).map(({ method, path, endpoint }) => ({
+  return publishedRoutes(ENDPOINTS).map(({ method, path, endpoint }) => ({
     method,
     path: path.replace(/\{(\w+)\}/g, (_all, name) => (name === 'symbol' ? 'BTC' : 'none')),
     keyed: endpoint.access.auth !== 'none',

@@ -43,7 +43,7 @@ test('SIGTERM finishes what is in flight, ends idle connections, settles charges
     }
     const idle = open(service.url, `GET /health HTTP/1.1\r\nHost: a\r\n\r\n`)
     while (!idle.text().includes('"status":"ok"')) await new Promise((resolve) => setTimeout(resolve, 5))
-    // Held back by the slow-down of failed authentication: in flight when the signal comes.
+    // Held back by the throttle after failed authentication: in flight when the signal comes.
     for (let i = 0; i < 23; i++) await ask(`${service.url}/v1/limits`)
     const held = open(service.url, `GET /v1/limits HTTP/1.1\r\nHost: a\r\n\r\n`)
     await new Promise((resolve) => setTimeout(resolve, 100))

@@ -7,7 +7,7 @@ import { WebSocket } from 'ws'
 import { acceptStreams } from '../../src/api/http/websocket.ts'
 import { BUILT_IN_PLANS, type Plan } from '../../src/core/plan.ts'
 import { createEventTail } from '../../src/events/publish.ts'
-import type { Entered } from '../../src/gate/stream-door.ts'
+import type { AdmittedStream } from '../../src/gate/stream-gate.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
@@ -31,15 +31,15 @@ async function startStream(
   const { clock = systemClock, pingMs } = options
   const deps = { events, tail, network: NETWORK, watch: () => () => {}, clock, log: silentLog } as const
   const hub = createHub({ ...deps, ...(pingMs === undefined ? {} : { pingMs }) })
-  const enter = async ({ search }: { search: string }): Promise<Entered> => {
+  const enter = async ({ search }: { search: string }): Promise<AdmittedStream> => {
     await options.beforeEntry
     const plan = planOf(new URLSearchParams(search).get('api_key') ?? '')
-    const credential = { accountId: plan.name, plan, environment: 'test' } as Entered['credential']
+    const credential = { accountId: plan.name, plan, environment: 'test' } as AdmittedStream['credential']
     return { credential, recheck: async () => undefined }
   }
   const server = createServer()
   const streams = acceptStreams(server, {
-    door: { enter },
+    gate: { admit: enter },
     log: silentLog,
     hubs: { test: hub },
     isTrustedProxy: () => false,

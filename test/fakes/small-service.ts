@@ -8,10 +8,10 @@ import { planBook } from '../../src/accounts/plans.ts'
 import { createViewAllowances } from '../../src/accounts/view-allowance.ts'
 import { startHttp } from '../../src/api/http/server.ts'
 import { checkDeclarations } from '../../src/api/publish/check.ts'
-import { routesOf } from '../../src/api/publish/router.ts'
+import { publishedRoutes } from '../../src/api/publish/router.ts'
 import type { AnyEndpoint } from '../../src/contract/endpoint.ts'
+import { createAuthThrottle } from '../../src/gate/auth-throttle.ts'
 import { createGate } from '../../src/gate/gate.ts'
-import { createSlowDown } from '../../src/gate/slow-down.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import type { Logger } from '../../src/kit/log.ts'
 import { createMetrics } from '../../src/kit/metrics.ts'
@@ -63,7 +63,7 @@ export async function startSmallService<Services>(options: {
     ledger,
     idempotency: createIdempotency({ store, clock, box: createSecretBox(Buffer.alloc(32, 5)) }),
     allowances: createViewAllowances({ store, clock }),
-    slowDown: createSlowDown(clock),
+    authThrottle: createAuthThrottle(clock),
     clock,
     log,
     services: { test: services },
@@ -80,7 +80,7 @@ export async function startSmallService<Services>(options: {
     metricsPort: null,
     metricsToken: null,
     gate,
-    routes: routesOf(endpoints),
+    routes: publishedRoutes(endpoints),
     withdrawn: {},
     docs: [],
     ...(options.keepAliveMs === undefined ? {} : { keepAliveMs: options.keepAliveMs }),

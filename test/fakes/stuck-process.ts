@@ -1,7 +1,7 @@
 /** Closes a thread that cannot end, prints how long that took, and leaves with the exit code 3. */
 import { keepThread } from '../../src/app/keep-thread.ts'
 import { systemClock } from '../../src/kit/clock.ts'
-import { leave } from '../../src/kit/leave.ts'
+import { exitProcess } from '../../src/kit/exit-process.ts'
 import { createLogger } from '../../src/kit/log.ts'
 
 const isMute = process.argv[2] === 'mute'
@@ -18,5 +18,5 @@ if (isMute) setTimeout(() => void close(), 1_000)
 async function close(): Promise<void> {
   const startedMs = performance.now()
   await thread.close()
-  process.stdout.write(`${performance.now() - startedMs}\n`, () => leave(3))
+  process.stdout.write(`${performance.now() - startedMs}\n`, () => exitProcess(3))
 }

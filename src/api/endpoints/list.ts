@@ -4,9 +4,9 @@ import { status } from './account/status.ts'
 import { addressActivity } from './chain/address-activity.ts'
 import { addressTransactions } from './chain/address-transactions.ts'
 import { feesEstimate } from './chain/fees.ts'
-import { rpc } from './chain/rpc.ts'
+import { rpcEndpoint } from './chain/rpc.ts'
 import { submit } from './chain/submit.ts'
-import { transaction } from './chain/transaction.ts'
+import { transactionEndpoint } from './chain/transaction.ts'
 import { candles } from './market/candles.ts'
 import { flow } from './market/flow.ts'
 import { funding } from './market/funding.ts'
@@ -49,11 +49,11 @@ export const ENDPOINTS: readonly AnyEndpoint<Services>[] = [
   markets,
   market,
   submit,
-  transaction,
+  transactionEndpoint,
   addressTransactions,
   addressActivity,
   feesEstimate,
-  rpc,
+  rpcEndpoint,
   listWebhooks,
   createWebhook,
   patchWebhook,

@@ -4,7 +4,7 @@
  * its time two interim `100 Continue`, which every HTTP/1.1 client must be able to skip, find out: a client that
  * has left resets the connection at the first, the second fails, and the work for it is dropped.
  *
- * This file gives the connections of the platform's parser the same rules that the quick lane has for its own,
+ * This file gives the connections of the platform's parser the same rules that the fast path has for its own,
  * and cuts readers that do not read after the same time.
  */
 import type { Server, ServerResponse } from 'node:http'

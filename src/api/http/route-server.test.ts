@@ -5,7 +5,7 @@ import type { Gate } from '../../gate/gate.ts'
 import { createLogger } from '../../kit/log.ts'
 import type { PublishedRoute } from '../publish/router.ts'
 import { createCors } from './cors.ts'
-import type { Outlet } from './outlet.ts'
+import type { ResponseWriter } from './response-writer.ts'
 import { routeServer } from './route-server.ts'
 
 const REQUEST = {
@@ -27,12 +27,12 @@ for (const [what, handle] of Object.entries<Gate<unknown>['handle']>({
 })) {
   test(`an answer that ${what} costs its connection and nothing else`, async () => {
     let destroyed = 0
-    const outlet = {
+    const response = {
       writeHead: () => {
         throw new Error('broken')
       },
       destroy: () => destroyed++,
-    } as unknown as Outlet
+    } as unknown as ResponseWriter
     const serve = routeServer({ endpoint: { access: { auth: 'key' } } } as PublishedRoute<unknown>, {
       gate: { handle } as Gate<unknown>,
       nextId: () => 'req_1',
@@ -40,7 +40,7 @@ for (const [what, handle] of Object.entries<Gate<unknown>['handle']>({
       log: createLogger({ level: 'silent' }),
       observe: () => {},
     })
-    serve(REQUEST, outlet)
+    serve(REQUEST, response)
     await new Promise(setImmediate)
     assert.equal(destroyed, 1)
   })

@@ -5,7 +5,7 @@ import type { GateReply } from '../../gate/request.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { PublishedRoute } from '../publish/router.ts'
 import type { Cors } from './cors.ts'
-import type { Outlet } from './outlet.ts'
+import type { ResponseWriter } from './response-writer.ts'
 import { sendReply } from './send.ts'
 import { splitTarget } from './target.ts'
 import { VARY } from './vary.ts'
@@ -32,10 +32,10 @@ export function routeServer<Services>(
     readonly log: Logger
     readonly observe: (status: number, seconds: number) => void
   },
-): (request: RoutedRequest, outlet: Outlet) => void {
+): (request: RoutedRequest, response: ResponseWriter) => void {
   const { gate, nextId, cors, log, observe } = context
   const vary = route.endpoint.access.auth === 'none' ? VARY.open : VARY.key
-  return (request, outlet) => {
+  return (request, response) => {
     const startedMs = performance.now()
     const id = nextId()
     const { method, target, pathParams, headers, address, body, socket } = request
@@ -56,13 +56,13 @@ export function routeServer<Services>(
       observe(answer.status, (performance.now() - startedMs) / 1000)
     }
     const send = (answer: GateReply): void | Promise<void> => {
-      const sent = sendReply(request, outlet, answer, { requestId: id, cors, vary })
+      const sent = sendReply(request, response, answer, { requestId: id, cors, vary })
       if (sent === undefined) leave(answer)
       else return sent.finally(() => leave(answer))
     }
     const broken = (error: unknown) => {
       log.error({ err: error, request: id }, 'an answer could not be sent')
-      outlet.destroy()
+      response.destroy()
     }
     // Most answers are at hand at once; a promise would cost them more than the gate itself.
     try {

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import type { GateReply, HeaderList, LentBody } from '../../gate/request.ts'
 import { chooseEncoding, compress, compressor, type Encoding } from './compress.ts'
 import type { Cors } from './cors.ts'
-import type { Outlet } from './outlet.ts'
+import type { ResponseWriter } from './response-writer.ts'
 import { VARY, type Vary } from './vary.ts'
 
 /** Bodies above this are written in parts: a reader that leaves early costs no more than what it read. */
@@ -13,7 +13,7 @@ const PART_BYTES = 1_048_576
 /** Writes an answer of the gate to the socket. The headers are ready pairs: they go out as they are. */
 export function sendReply(
   request: { readonly method: string; readonly headers: IncomingHttpHeaders },
-  outlet: Outlet,
+  response: ResponseWriter,
   answer: GateReply,
   context: { requestId: string; cors: Cors; vary?: Vary },
 ): void | Promise<void> {
@@ -24,17 +24,17 @@ export function sendReply(
   const isHead = request.method === 'HEAD'
   if (answer.status === 304 || answer.status === 204) {
     tellHeldTag(headers, request.headers)
-    outlet.writeHead(answer.status, headers)
-    outlet.end()
+    response.writeHead(answer.status, headers)
+    response.end()
     return
   }
   const bytes = lengthOf(answer.body)
   const encoding = isHead ? undefined : chooseEncoding(request.headers['accept-encoding'], bytes)
-  if (encoding !== undefined) return sendCompressed(outlet, answer, encoding)
+  if (encoding !== undefined) return sendCompressed(response, answer, encoding)
   headers.push('Content-Length', String(bytes))
-  outlet.writeHead(answer.status, headers)
-  if (isHead) outlet.end()
-  else return writeBody(outlet, answer.body, answer.lent)
+  response.writeHead(answer.status, headers)
+  if (isHead) response.end()
+  else return writeBody(response, answer.body, answer.lent)
 }
 
 /** The tag of a 304 is the one that the caller holds: that of the encoding it would get again. */
@@ -66,46 +66,54 @@ function lengthOf(body: Body): number {
   return isParts(body) ? body.reduce((sum, part) => sum + part.length, 0) : body.length
 }
 
-async function sendCompressed(outlet: Outlet, answer: GateReply, encoding: Encoding): Promise<void> {
+async function sendCompressed(
+  response: ResponseWriter,
+  answer: GateReply,
+  encoding: Encoding,
+): Promise<void> {
   const { headers, body } = answer
   const etag = headers.indexOf('ETag')
   if (etag !== -1) headers[etag + 1] = encodedTag(headers[etag + 1] ?? '', encoding)
   headers.push('Content-Encoding', encoding)
   if (isParts(body) && lengthOf(body) > PART_BYTES) {
-    outlet.writeHead(answer.status, headers)
-    return streamCompressed(outlet, body, encoding)
+    response.writeHead(answer.status, headers)
+    return streamCompressed(response, body, encoding)
   }
   const bytes = await compress(() => wholeOf(body), encoding, answer.sealedTag)
   headers.push('Content-Length', String(bytes.length))
-  outlet.writeHead(answer.status, headers)
-  return writeBody(outlet, bytes)
+  response.writeHead(answer.status, headers)
+  return writeBody(response, bytes)
 }
 
 /** Parts are not joined for the compressor either: their length is not known beforehand. */
-async function streamCompressed(outlet: Outlet, parts: readonly Buffer[], encoding: Encoding): Promise<void> {
+async function streamCompressed(
+  response: ResponseWriter,
+  parts: readonly Buffer[],
+  encoding: Encoding,
+): Promise<void> {
   try {
     const source = Readable.from(slicesOf(parts))
-    await pipeline(source, compressor(encoding), (output) => writeParts(outlet, output))
+    await pipeline(source, compressor(encoding), (output) => writeParts(response, output))
   } catch {
     // The reader left in the middle; there is nobody to tell.
-    outlet.destroy()
+    response.destroy()
   }
 }
 
 /** A body that is lent is short; it is given back when the socket has taken every byte. */
-function writeBody(outlet: Outlet, body: Body, lent?: LentBody): void | Promise<void> {
+function writeBody(response: ResponseWriter, body: Body, lent?: LentBody): void | Promise<void> {
   if (typeof body === 'string' || (Buffer.isBuffer(body) && body.length <= PART_BYTES)) {
-    outlet.end(body, lent?.release, lent?.room)
+    response.end(body, lent?.release, lent?.room)
     return
   }
   if (isParts(body) && lengthOf(body) <= PART_BYTES) {
-    outlet.cork()
-    for (const part of body) outlet.write(part)
-    outlet.end()
-    outlet.uncork()
+    response.cork()
+    for (const part of body) response.write(part)
+    response.end()
+    response.uncork()
     return
   }
-  return writeParts(outlet, slicesOf(Buffer.isBuffer(body) ? [body] : body))
+  return writeParts(response, slicesOf(Buffer.isBuffer(body) ? [body] : body))
 }
 
 function* slicesOf(parts: readonly Buffer[]): Generator<Buffer> {
@@ -114,23 +122,26 @@ function* slicesOf(parts: readonly Buffer[]): Generator<Buffer> {
   }
 }
 
-async function writeParts(outlet: Outlet, parts: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<void> {
+async function writeParts(
+  response: ResponseWriter,
+  parts: Iterable<Buffer> | AsyncIterable<Buffer>,
+): Promise<void> {
   for await (const part of parts) {
-    if (outlet.destroyed) break
-    if (outlet.write(part)) {
+    if (response.destroyed) break
+    if (response.write(part)) {
       // A reader that keeps up would take all of it in one turn of the loop: others get theirs in between.
       await new Promise(setImmediate)
       continue
     }
     await new Promise<void>((resolve) => {
       const go = () => {
-        outlet.off('drain', go)
-        outlet.off('close', go)
+        response.off('drain', go)
+        response.off('close', go)
         resolve()
       }
-      outlet.once('drain', go)
-      outlet.once('close', go)
+      response.once('drain', go)
+      response.once('close', go)
     })
   }
-  outlet.end()
+  response.end()
 }

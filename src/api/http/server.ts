@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { MAX_BODY_BYTES } from '../../contract/endpoint.ts'
+import { MAX_REQUEST_BODY_BYTES } from '../../contract/endpoint.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { Dashboard } from '../../dashboard/dashboard.ts'
 import { errorReply } from '../../gate/error-reply.ts'
@@ -20,16 +20,16 @@ import { answerClientError } from './client-error.ts'
 import { createCors } from './cors.ts'
 import { addDashboard } from './dashboard-routes.ts'
 import { type DocsFile, docsReply } from './docs-page.ts'
+import { type FastHandler, type FastHttp, openFastHttp } from './fast-http.ts'
 import { keepHalfClosedReaders } from './half-closed.ts'
 import { metricsReply } from './metrics-page.ts'
 import { notFoundError } from './not-found.ts'
-import { openQuickLane, type QuickHandler, type QuickLane } from './quick-lane.ts'
 import { createRequestMetrics } from './request-metrics.ts'
 import { routeServer } from './route-server.ts'
 import { sendReply } from './send.ts'
 import { splitTarget } from './target.ts'
 import { VARY, type Vary } from './vary.ts'
-import { acceptStreams, STREAM_PATH, type StreamOptions } from './websocket.ts'
+import { acceptStreams, type StreamOptions, WEBSOCKET_PATH } from './websocket.ts'
 
 export interface HttpOptions<Services> {
   readonly host: string
@@ -99,7 +99,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     onClientError: (error, socket) => answerClientError(error, socket, nextId()),
   })
 
-  const quick = { GET: new Map<string, QuickHandler>(), POST: new Map<string, QuickHandler>() }
+  const fastHandlers = { GET: new Map<string, FastHandler>(), POST: new Map<string, FastHandler>() }
   const bodyLimits = new Map<string, number>()
   for (const route of routes) {
     const bodyLimit = limitOf(route, options.bodyLimitBytes)
@@ -126,10 +126,13 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     })
     if ((route.method === 'GET' || route.method === 'POST') && !route.path.includes('{')) {
       bodyLimits.set(route.path, Math.max(bodyLimit, bodyLimits.get(route.path) ?? 0))
-      quick[route.method].set(route.path, ({ method, target, headers }, body, { socket, outlet }) => {
-        const address = callerAddress(headers, socket, isTrustedProxy)
-        serve({ method, target, pathParams: NO_PARAMS, headers, address, body, socket }, outlet)
-      })
+      fastHandlers[route.method].set(
+        route.path,
+        ({ method, target, headers }, body, { socket, response }) => {
+          const address = callerAddress(headers, socket, isTrustedProxy)
+          serve({ method, target, pathParams: NO_PARAMS, headers, address, body, socket }, response)
+        },
+      )
     }
   }
 
@@ -176,10 +179,10 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   })
   const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS
   keepHalfClosedReaders(app.server, keepAliveMs)
-  const lane = openQuickLane(app.server, {
+  const fastHttp = openFastHttp(app.server, {
     find: (method, path, bodyBytes) =>
-      bodyBytes <= (bodyLimits.get(path) ?? 0) ? quick[method].get(path) : undefined,
-    longestBody: options.bodyLimitBytes,
+      bodyBytes <= (bodyLimits.get(path) ?? 0) ? fastHandlers[method].get(path) : undefined,
+    maxBodyBytes: options.bodyLimitBytes,
     keepAliveMs,
     now: systemClock.now,
   })
@@ -192,18 +195,18 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     metricsUrl: metricsServer?.url ?? null,
     close: async (graceMs) => {
       await streams?.close()
-      await closeWithin(app, lane, graceMs)
+      await closeWithin(app, fastHttp, graceMs)
       await metricsServer?.close()
     },
   }
 }
 
 /** A connection that is kept alive turns idle only after its last answer, so idle ones are closed repeatedly. */
-async function closeWithin(app: FastifyInstance, lane: QuickLane, graceMs: number): Promise<void> {
-  lane.close()
+async function closeWithin(app: FastifyInstance, fastHttp: FastHttp, graceMs: number): Promise<void> {
+  fastHttp.close()
   const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
   const cut = setTimeout(() => {
-    lane.cut()
+    fastHttp.cut()
     app.server.closeAllConnections()
   }, graceMs)
   try {
@@ -220,7 +223,7 @@ type Page = (request: FastifyRequest, id: string) => GateReply | Promise<GateRep
 function pagesOf<Services>(options: HttpOptions<Services>): Map<string, Page> {
   const pages = new Map<string, Page>(options.docs.map((file) => [file.path, () => docsReply(file)]))
   pages.set('/metrics', (request, id) => metricsReply(request.headers, id, options))
-  pages.set(STREAM_PATH, (request, id) => errorReply(upgradeRequired(), id, request.headers.accept))
+  pages.set(WEBSOCKET_PATH, (request, id) => errorReply(upgradeRequired(), id, request.headers.accept))
   return pages
 }
 
@@ -244,7 +247,7 @@ function createApp<Services>(
   const isTrusted = addressMatcher(trusted)
   const app = Fastify({
     logger: false,
-    bodyLimit: Math.min(MAX_BODY_BYTES, options.bodyLimitBytes),
+    bodyLimit: Math.min(MAX_REQUEST_BODY_BYTES, options.bodyLimitBytes),
     trustProxy: trusted.length === 0 ? false : (address) => isTrusted(address),
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
@@ -266,7 +269,9 @@ function createApp<Services>(
 
 /** Most bodies are short; those that follow from a plan may be as long as the operator allows. */
 function limitOf<Services>({ endpoint }: PublishedRoute<Services>, bodyLimitBytes: number): number {
-  return endpoint.body?.maxBytes === undefined ? Math.min(MAX_BODY_BYTES, bodyLimitBytes) : bodyLimitBytes
+  return endpoint.body?.maxBytes === undefined
+    ? Math.min(MAX_REQUEST_BODY_BYTES, bodyLimitBytes)
+    : bodyLimitBytes
 }
 
 /** Faults that the framework finds before a route runs. */
@@ -275,7 +280,7 @@ function frameworkError(error: unknown, bodyLimitBytes: number | undefined, log:
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     return new ApiError(
       'payload_too_large',
-      `The body is larger than ${bodyLimitBytes ?? MAX_BODY_BYTES} bytes.`,
+      `The body is larger than ${bodyLimitBytes ?? MAX_REQUEST_BODY_BYTES} bytes.`,
     )
   }
   if (statusCode === 415) {

@@ -4,7 +4,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import type { Environment } from '../../core/environment.ts'
 import { ApiError } from '../../core/errors.ts'
 import { DASHBOARD_API } from '../../dashboard/dashboard.ts'
-import type { StreamDoor } from '../../gate/stream-door.ts'
+import type { StreamGate } from '../../gate/stream-gate.ts'
 import type { Logger } from '../../kit/log.ts'
 import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
 import type { ClientConnection, Hub, Refusal } from '../../stream/hub.ts'
@@ -17,13 +17,13 @@ import { splitTarget } from './target.ts'
  * `/v1/ws`: takes the upgrade, then the key. A refusal comes after the handshake, as a close code, because a
  * browser shows its page nothing of a refused handshake.
  */
-export const STREAM_PATH = '/v1/ws'
+export const WEBSOCKET_PATH = '/v1/ws'
 /** The same for a browser that is signed in to the dashboard: its cookie takes the place of the key. */
 const SESSION_PATH = `${DASHBOARD_API}stream`
 
 export interface StreamOptions {
-  readonly door: StreamDoor
-  readonly sessionDoor?: StreamDoor
+  readonly gate: StreamGate
+  readonly sessionGate?: StreamGate
   readonly log: Logger
   readonly hubs: Partial<Record<Environment, Hub>>
   /** Connections of one address whose key is not checked yet, or was refused. */
@@ -55,31 +55,31 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
   })
   const pending = createPendingStreams(options.maxPendingPerAddress)
 
-  function doorOf(request: IncomingMessage): StreamDoor | undefined {
+  function gateOf(request: IncomingMessage): StreamGate | undefined {
     const { path } = splitTarget(request.url)
-    if (path === STREAM_PATH) return options.door
-    return path === SESSION_PATH ? options.sessionDoor : undefined
+    if (path === WEBSOCKET_PATH) return options.gate
+    return path === SESSION_PATH ? options.sessionGate : undefined
   }
 
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // The platform has taken its own listener off.
     ignoreSocketErrors(socket)
-    const door = doorOf(request)
+    const gate = gateOf(request)
     const address = callerAddress(request.headers, request.socket, options.isTrustedProxy)
-    const settle = door && pending.enter(address)
-    if (door === undefined || settle === undefined) {
+    const settle = gate && pending.enter(address)
+    if (gate === undefined || settle === undefined) {
       socket.once('finish', () => socket.destroy())
       socket.end(TOO_MANY)
       return
     }
     socket.once('close', settle)
     sockets.handleUpgrade(request, socket, head, (client) =>
-      accept(client, socket, { request, address, door, settle, options }),
+      accept(client, socket, { request, address, gate, settle, options }),
     )
   }
   server.on('upgrade', onUpgrade)
   const platform: Server & Partial<UpgradeChoice> = server
-  platform.shouldUpgradeCallback = (request) => asksForWebSocket(request) && doorOf(request) !== undefined
+  platform.shouldUpgradeCallback = (request) => asksForWebSocket(request) && gateOf(request) !== undefined
   return {
     async close() {
       platform.shouldUpgradeCallback = () => false
@@ -113,13 +113,13 @@ function accept(
   entry: {
     readonly request: IncomingMessage
     readonly address: string
-    readonly door: StreamDoor
+    readonly gate: StreamGate
     /** It is pending no longer. */
     readonly settle: () => void
     readonly options: StreamOptions
   },
 ): void {
-  const { request, address, door, settle, options } = entry
+  const { request, address, gate, settle, options } = entry
   // A frame that breaks the rules; the goodbye is on its way.
   socket.on('error', () => cutSoon(socket))
   const early: EarlyFrame[] = []
@@ -147,8 +147,8 @@ function accept(
     socket.off('ping', keepPing)
   }
 
-  door
-    .enter({ headers: request.headers, search: splitTarget(request.url).search, address })
+  gate
+    .admit({ headers: request.headers, search: splitTarget(request.url).search, address })
     .then((entered) => {
       stopKeeping()
       if (socket.readyState !== socket.OPEN) return

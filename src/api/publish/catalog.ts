@@ -4,7 +4,7 @@ import { allowsInterval, type Plan, reaches } from '../../core/plan.ts'
 import { resolveSource, SOURCE_INFO, SOURCES, type Source } from '../../core/source.ts'
 import { SYMBOL_NAMES, SYMBOLS } from '../../core/symbol.ts'
 import type { SourceRecord, SourcesBody, SymbolsBody } from '../endpoints/services.ts'
-import { routesOf } from './router.ts'
+import { publishedRoutes } from './router.ts'
 
 /** The sources catalog: every source with the endpoints that serve it, read off the declarations. */
 export function sourcesCatalog<Services>(endpoints: readonly AnyEndpoint<Services>[]): SourcesBody {
@@ -26,7 +26,7 @@ function endpointsOf<Services>(
   source: Source,
 ): SourceRecord['endpoints'] {
   const name = SOURCE_INFO[source].catalogName
-  return routesOf(endpoints).flatMap((route) => {
+  return publishedRoutes(endpoints).flatMap((route) => {
     const { endpoint, bound } = route
     if (endpoint.doc.tag !== 'market' || endpoint.method !== 'GET') return []
     const own = bound.source ?? endpoint.onlySource

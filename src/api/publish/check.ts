@@ -1,5 +1,5 @@
 import type { AnyEndpoint } from '../../contract/endpoint.ts'
-import { pathParamsOf, routesOf } from './router.ts'
+import { pathParamsOf, publishedRoutes } from './router.ts'
 
 /** Refuses to start with a declaration that is incomplete or contradicts another one. */
 export function checkDeclarations<Services>(endpoints: readonly AnyEndpoint<Services>[]): void {
@@ -7,7 +7,7 @@ export function checkDeclarations<Services>(endpoints: readonly AnyEndpoint<Serv
     faultsOf(endpoint).map((fault) => `${endpoint.method} ${endpoint.path}: ${fault}`),
   )
   const seen = new Set<string>()
-  for (const { method, path } of routesOf(endpoints)) {
+  for (const { method, path } of publishedRoutes(endpoints)) {
     const place = `${method} ${path.replace(/\{[^}]+\}/g, '{}')}`
     if (seen.has(place)) faults.push(`${method} ${path}: declared twice`)
     seen.add(place)
@@ -33,7 +33,7 @@ function faultsOf<Services>(endpoint: AnyEndpoint<Services>): string[] {
       `parameter ${name} is required and has a default`,
     )
   }
-  for (const route of routesOf([endpoint])) {
+  for (const route of publishedRoutes([endpoint])) {
     for (const name of pathParamsOf(route.path)) {
       need(Object.hasOwn(params, name), `${route.path} has {${name}}, which is not declared`)
     }

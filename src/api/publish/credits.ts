@@ -1,5 +1,5 @@
 import type { AnyEndpoint } from '../../contract/endpoint.ts'
-import { routesOf } from './router.ts'
+import { publishedRoutes } from './router.ts'
 
 /** The credit table: what every path costs, in numbers and in words. */
 export interface CreditRow {
@@ -11,7 +11,7 @@ export interface CreditRow {
 }
 
 export function creditTable<Services>(endpoints: readonly AnyEndpoint<Services>[]): CreditRow[] {
-  return routesOf(endpoints)
+  return publishedRoutes(endpoints)
     .filter(({ endpoint }) => endpoint.access.auth === 'key')
     .map(({ method, path, cost }) => ({
       operation: `${method} ${path}`,

@@ -1,12 +1,12 @@
 import type { AnyEndpoint } from '../../contract/endpoint.ts'
 import { FORMATS } from '../../contract/envelopes.ts'
-import { exampleOf, type Samples } from '../../contract/example.ts'
+import { type ExampleSamples, exampleOf } from '../../contract/example.ts'
 import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
 import { tierInWords } from '../../core/plan.ts'
 import { creditTable } from './credits.ts'
 import recorded from './examples.json' with { type: 'json' }
 import { dryRunBody, errorBody, listMeta, problemBody, responseHeaders } from './openapi-parts.ts'
-import { type PublishedRoute, pathParamsOf, routesOf } from './router.ts'
+import { type PublishedRoute, pathParamsOf, publishedRoutes } from './router.ts'
 
 type Json = Record<string, unknown>
 
@@ -14,7 +14,7 @@ type Json = Record<string, unknown>
 export const CONTRACT_VERSION = '1.6.0'
 
 /** What `npm run examples` wrote: the values of its requests, and the answers by operation. */
-const RECORDED: { samples: Samples; answers: Readonly<Record<string, unknown>> } = recorded
+const RECORDED: { samples: ExampleSamples; answers: Readonly<Record<string, unknown>> } = recorded
 
 const TAGS: Record<string, string> = {
   market: 'History of prices, trades, books and derived series.',
@@ -30,10 +30,10 @@ const TAGS: Record<string, string> = {
  */
 export function openapiDocument<Services>(
   endpoints: readonly AnyEndpoint<Services>[],
-  samples: Samples = RECORDED.samples,
+  samples: ExampleSamples = RECORDED.samples,
 ): Json {
   const paths: Record<string, Json> = {}
-  for (const route of routesOf(endpoints)) {
+  for (const route of publishedRoutes(endpoints)) {
     const item = paths[route.path] ?? {}
     item[route.method.toLowerCase()] = operation(route, samples)
     paths[route.path] = item
@@ -101,7 +101,7 @@ function plain(schema: object): unknown {
   return JSON.parse(JSON.stringify(schema))
 }
 
-function operation<Services>(route: PublishedRoute<Services>, samples: Samples): Json {
+function operation<Services>(route: PublishedRoute<Services>, samples: ExampleSamples): Json {
   const { endpoint, path, method } = route
   const { doc, access, returns, body } = endpoint
   const keyed = access.auth === 'key'
@@ -155,7 +155,7 @@ function operationId(method: string, path: string): string {
   return method.toLowerCase() + name
 }
 
-function parameters<Services>(route: PublishedRoute<Services>, samples: Samples): Json[] {
+function parameters<Services>(route: PublishedRoute<Services>, samples: ExampleSamples): Json[] {
   const inPath = pathParamsOf(route.path)
   const own = Object.entries(route.params)
     .filter(([name]) => !Object.hasOwn(route.bound, name))

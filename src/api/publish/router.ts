@@ -1,10 +1,10 @@
 import type { Cost } from '../../contract/costs.ts'
-import type { Alias, AnyEndpoint, Method } from '../../contract/endpoint.ts'
+import type { Alias, AnyEndpoint, HttpMethod } from '../../contract/endpoint.ts'
 import type { Params } from '../../contract/params.ts'
 
 /** Every path that the service answers: each endpoint's own and its aliases. */
 export interface PublishedRoute<Services> {
-  readonly method: Method
+  readonly method: HttpMethod
   readonly path: string
   readonly endpoint: AnyEndpoint<Services>
   readonly bound: Alias['bound']
@@ -17,7 +17,9 @@ export interface PublishedRoute<Services> {
   readonly name: string
 }
 
-export function routesOf<Services>(endpoints: readonly AnyEndpoint<Services>[]): PublishedRoute<Services>[] {
+export function publishedRoutes<Services>(
+  endpoints: readonly AnyEndpoint<Services>[],
+): PublishedRoute<Services>[] {
   return endpoints.flatMap((endpoint) => {
     const name = `${endpoint.method} ${endpoint.path}`
     const own = {

@@ -3,7 +3,14 @@ import type { Accounts } from '../../accounts/accounts.ts'
 import { ENVIRONMENTS } from '../../core/environment.ts'
 import { SCOPES } from '../../core/scope.ts'
 import { parseTime } from '../../core/time.ts'
-import { DashboardError, type DashboardRoute, json, readBody, type SignedIn, userRoute } from '../route.ts'
+import {
+  DashboardError,
+  type DashboardRoute,
+  json,
+  readJsonBody,
+  type SignedIn,
+  userRoute,
+} from '../route.ts'
 import { keyView } from '../views.ts'
 import type { CreatedKeyView } from '../wire.ts'
 
@@ -38,7 +45,7 @@ export function keyRoutes(deps: { accountsOf: (context: SignedIn) => Accounts })
       return json({ keys: keys.map(keyView).reverse() })
     }),
     userRoute('POST keys', async (context) => {
-      const wish = readBody(NewKey, context.request)
+      const wish = readJsonBody(NewKey, context.request)
       const created = await deps.accountsOf(context).createKey({
         accountId: context.accountId,
         environment: wish.environment,
@@ -52,7 +59,7 @@ export function keyRoutes(deps: { accountsOf: (context: SignedIn) => Accounts })
     }),
     userRoute('POST keys/{id}/rotate', async (context) => {
       const id = await ownKey(context)
-      const { overlap_hours: hours } = readBody(Rotation, context.request)
+      const { overlap_hours: hours } = readJsonBody(Rotation, context.request)
       const { key, record } = await deps.accountsOf(context).rotateKey(id, hours * HOUR_MS)
       return json({ key, record: keyView(record) } satisfies CreatedKeyView, 201)
     }),

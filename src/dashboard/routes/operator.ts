@@ -7,7 +7,7 @@ import type { People } from '../../accounts/people.ts'
 import type { PlanBook } from '../../accounts/plans.ts'
 import { formatTime } from '../../core/time.ts'
 import type { Clock } from '../../kit/clock.ts'
-import { type DashboardRoute, json, operatorRoute, readBody, type SignedIn } from '../route.ts'
+import { type DashboardRoute, json, operatorRoute, readJsonBody, type SignedIn } from '../route.ts'
 import { accountView, balanceViews, keyView, planView } from '../views.ts'
 import type { AuditView, OperatorAccountView, ResetLinkView } from '../wire.ts'
 import { usageOf } from './usage.ts'
@@ -61,11 +61,11 @@ export function operatorRoutes(deps: OperatorDeps): DashboardRoute[] {
       json(await usageOf(deps, idOf(context), context.query)),
     ),
     operatorRoute('POST operator/accounts/{id}/plan', async (context) => {
-      const { plan } = readBody(PlanWish, context.request)
+      const { plan } = readJsonBody(PlanWish, context.request)
       return json(accountView(await accountsOf(context).setPlan(idOf(context), plan)))
     }),
     operatorRoute('POST operator/accounts/{id}/credits', async (context) => {
-      const { remaining } = readBody(CreditsWish, context.request)
+      const { remaining } = readJsonBody(CreditsWish, context.request)
       await accountsOf(context).setCredits(idOf(context), remaining)
       return json({ remaining })
     }),
@@ -79,7 +79,7 @@ export function operatorRoutes(deps: OperatorDeps): DashboardRoute[] {
       json(keyView(await accountsOf(context).revokeKey(idOf(context)))),
     ),
     operatorRoute('POST operator/users/reset', async (context) => {
-      const { email } = readBody(UserWish, context.request)
+      const { email } = readJsonBody(UserWish, context.request)
       const { token, user, expiresAtMs } = await deps.resets.issue(email)
       await deps.audit.note({
         actor: context.session.user.email,

@@ -17,7 +17,7 @@ import {
   json,
   openRoute,
   type RouteContext,
-  readBody,
+  readJsonBody,
   userRoute,
 } from '../route.ts'
 import type { SessionCookies } from '../session-cookie.ts'
@@ -128,7 +128,7 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
       return json(view, 200, headers)
     }),
     openRoute('POST sign-in', async (context) => {
-      const credentials = readBody(SignIn, context.request)
+      const credentials = readJsonBody(SignIn, context.request)
       const { address, headers } = context.request
       const knownDevice = devices.knows(headers, credentials.email)
       const user = await guard
@@ -145,7 +145,7 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
     openRoute('POST sign-up', async (context) => {
       if (!deps.signUp)
         throw new DashboardError(403, 'sign_up_off', 'Sign-up is switched off on this service.')
-      const credentials = readBody(SignIn, context.request)
+      const credentials = readJsonBody(SignIn, context.request)
       const { address } = context.request
       const user = await guard
         .signUp(address, () => people.signUp(credentials, { address, known: false }))
@@ -154,11 +154,11 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
       return enter(user, context)
     }),
     openRoute('POST invitation', async ({ request }) => {
-      const { token } = readBody(Type.Object({ token: Type.String({ maxLength: 100 }) }), request)
+      const { token } = readJsonBody(Type.Object({ token: Type.String({ maxLength: 100 }) }), request)
       return json({ valid: await people.isInvitation(token) })
     }),
     openRoute('POST welcome', async (context) => {
-      const { token, ...credentials } = readBody(Welcome, context.request)
+      const { token, ...credentials } = readJsonBody(Welcome, context.request)
       const user = await people.redeem(token, credentials)
       if (user === undefined)
         throw new DashboardError(403, 'invitation_used', 'This link was used or replaced.')
@@ -166,12 +166,12 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
       return enter(user, context)
     }),
     openRoute('POST reset-link', async ({ request }) => {
-      const { token } = readBody(ResetLink, request)
+      const { token } = readJsonBody(ResetLink, request)
       const user = await deps.resets.find(token)
       return json({ valid: user !== undefined, email: user?.email ?? null })
     }),
     openRoute('POST reset', async (context) => {
-      const { token, password } = readBody(Reset, context.request)
+      const { token, password } = readJsonBody(Reset, context.request)
       const { address } = context.request
       const user = await deps.resets.redeem(token, password, { address, known: true })
       if (user === undefined)
@@ -185,7 +185,7 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
     }),
     userRoute('POST password', async (context) => {
       const { user } = context.session
-      const wish = readBody(NewPassword, context.request)
+      const wish = readJsonBody(NewPassword, context.request)
       const changed = await guard
         .changePassword(user.id, () => people.changePassword(user, wish))
         .catch(refuseCrowd)

@@ -13,12 +13,12 @@ export const KIND_INFO: Record<EventKind, { text: string; byAddress: boolean }> 
   native_asset_transfer: { text: 'a native asset moved', byAddress: true },
   scriptlang_event: { text: 'a script-language event', byAddress: true },
 }
-export const KINDS = Object.keys(KIND_INFO) as EventKind[]
+export const EVENT_KIND_NAMES = Object.keys(KIND_INFO) as EventKind[]
 /** What somebody is asked for who has chosen none. */
 export const NO_KIND = 'Choose at least one kind of event.'
 /** The kind that makes no sense without addresses. */
 export const NEEDS_ADDRESSES: EventKind = 'utxos_changed'
 
-export function addressesOf(text: string): string[] {
+export function splitAddresses(text: string): string[] {
   return text.split(/[\s,]+/).filter((part) => part !== '')
 }

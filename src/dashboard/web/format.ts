@@ -51,7 +51,7 @@ export function ahead(text: string, nowMs = Date.now()): string {
 }
 
 /** Hours and minutes of a time of today, the date with it otherwise. */
-export function time(text: string | null): string {
+export function formatTimestamp(text: string | null): string {
   const full = dateTime(text)
   return full.slice(0, 10) === new Date().toISOString().slice(0, 10) ? full.slice(11) : full.slice(5)
 }
@@ -60,7 +60,7 @@ const DIGITS = 6
 const MAX_DECIMALS = 8
 
 /** Decimals that a price is written with: what it has, as far as they matter for its size. */
-export function decimalsOf(value: number): number {
+export function chartDecimals(value: number): number {
   const size = Math.floor(Math.log10(Math.abs(value) || 1))
   const sensible = Math.min(MAX_DECIMALS, Math.max(2, DIGITS - size))
   const text = value.toFixed(sensible).replace(/0+$/, '')
@@ -68,7 +68,7 @@ export function decimalsOf(value: number): number {
 }
 
 export function price(value: number): string {
-  return value.toLocaleString('en-US', { maximumFractionDigits: decimalsOf(value) })
+  return value.toLocaleString('en-US', { maximumFractionDigits: chartDecimals(value) })
 }
 
 export function bytes(value: number): string {

@@ -4,13 +4,13 @@ import { planName } from './format.ts'
 import { Icon } from './icons.tsx'
 import { useSession } from './session.ts'
 import { applyTheme } from './theme.ts'
-import { Choice } from './ui/parts.tsx'
-import { AccountView } from './views/account.tsx'
+import { ChoiceButtons } from './ui/parts.tsx'
+import { AccountPage } from './views/account.tsx'
 import { Keys } from './views/keys.tsx'
-import { Operator } from './views/operator.tsx'
-import { Status } from './views/status.tsx'
+import { OperatorPage } from './views/operator.tsx'
+import { StatusPage } from './views/status.tsx'
 import { Usage } from './views/usage.tsx'
-import { Webhooks } from './views/webhooks.tsx'
+import { WebhooksPage } from './views/webhooks.tsx'
 
 const NAMES = [
   ['explorer', 'Explorer'],
@@ -24,10 +24,10 @@ const NAMES = [
 const VIEWS: Record<string, ComponentType> = {
   keys: Keys,
   usage: Usage,
-  webhooks: Webhooks,
-  status: Status,
-  operator: Operator,
-  account: AccountView,
+  webhooks: WebhooksPage,
+  status: StatusPage,
+  operator: OperatorPage,
+  account: AccountPage,
 }
 
 export function Shell({ path }: { path: string }) {
@@ -68,7 +68,7 @@ export function Shell({ path }: { path: string }) {
         </nav>
         <div class="side-foot">
           {session.environments.length > 1 && (
-            <Choice
+            <ChoiceButtons
               label="Environment"
               value={environment}
               options={session.environments}

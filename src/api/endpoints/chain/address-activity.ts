@@ -11,14 +11,14 @@ import { parseTransaction } from '../../../parser/parse-transaction.ts'
 import { endpoint } from '../services.ts'
 import type { ChainIndex } from './chain-index.ts'
 import { addressParam, requireNetwork } from './chain-params.ts'
-import { ParsedTransaction } from './parsed-schema.ts'
+import { ParsedTransactionSchema } from './parsed-schema.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
 const AddressActivityItem = Type.Object({
   kind: Type.String({ description: 'mempool or utxo.' }),
   tx_id: Type.String({ description: 'Transaction id; of a utxo the one that created it.' }),
   amount: Type.Union([Type.Integer(), Type.Null()], { description: 'Sompi; null for mempool items.' }),
-  parsed: Type.Union([ParsedTransaction, Type.Null()], { description: 'Null for utxo items.' }),
+  parsed: Type.Union([ParsedTransactionSchema, Type.Null()], { description: 'Null for utxo items.' }),
 })
 
 const AddressActivity = Type.Object({

@@ -1,4 +1,4 @@
-import { Refusal, readBy } from '../../../contract/params.ts'
+import { ParamRefusal, readBy } from '../../../contract/params.ts'
 import { decodeAddress } from '../../../core/chain/address.ts'
 import { type Network, networkInfo } from '../../../core/chain/network.ts'
 import { faultsError } from '../../../core/errors.ts'
@@ -11,7 +11,7 @@ export function addressParam() {
     read: (text) => {
       const decoded = decodeAddress(text)
       if (decoded.ok) return text
-      return new Refusal(`is not an address: ${decoded.message}`, undefined, decoded.reason)
+      return new ParamRefusal(`is not an address: ${decoded.message}`, undefined, decoded.reason)
     },
   })
 }
@@ -23,7 +23,7 @@ export function txIdParam() {
     read: (text) =>
       /^[0-9a-fA-F]{64}$/.test(text)
         ? text.toLowerCase()
-        : new Refusal('must be 64 hex digits', undefined, 'format'),
+        : new ParamRefusal('must be 64 hex digits', undefined, 'format'),
   })
 }
 

@@ -4,7 +4,7 @@ const orNull = (type: 'string' | 'integer', description: string) =>
   Type.Union([type === 'string' ? Type.String() : Type.Integer(), Type.Null()], { description })
 
 /** A transaction as the parser shows it. */
-export const ParsedTransaction = Type.Object(
+export const ParsedTransactionSchema = Type.Object(
   {
     tx_id: Type.String({ description: 'Transaction id.' }),
     inputs: Type.Array(

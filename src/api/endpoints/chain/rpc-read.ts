@@ -3,7 +3,7 @@
  * nothing that did not pass can reach a node.
  */
 
-import { type Demand, MAX_BODY_BYTES } from '../../../contract/endpoint.ts'
+import { type Demand, MAX_REQUEST_BODY_BYTES } from '../../../contract/endpoint.ts'
 import { MAX_TRANSACTION_JSON_BYTES } from '../../../core/chain/transaction-json.ts'
 import { MAX_FAULTS } from '../../../core/errors.ts'
 import { nearest } from '../../../core/nearest.ts'
@@ -15,7 +15,7 @@ import {
   parseExactInSlices,
   writeExact,
 } from '../../../kit/exact-json.ts'
-import { Slice } from '../../../kit/turns.ts'
+import { Slice } from '../../../kit/time-slices.ts'
 import { MAX_ADDRESSES, METHODS } from '../../../upstreams/methods.ts'
 import type { Upstreams } from '../../../upstreams/pool.ts'
 import type { Preparation, ValidCall } from '../../../upstreams/validate-params.ts'
@@ -40,14 +40,14 @@ const MAX_SHOWN = 60
 /** As many calls as a batch may have, each with the most addresses; or one large transaction. */
 export function maxRpcBytes({ requestsPerSecond }: Plan): number {
   const calls = Math.min(MAX_BATCH, requestsPerSecond)
-  const addresses = MAX_BODY_BYTES + calls * MAX_ADDRESSES * ADDRESS_BYTES
+  const addresses = MAX_REQUEST_BODY_BYTES + calls * MAX_ADDRESSES * ADDRESS_BYTES
   return Math.max(MAX_TRANSACTION_JSON_BYTES, addresses)
 }
 
 /** A body of the usual size is read at once, a larger one in slices. */
 export function readRpcBody(bytes: Buffer, prepare: Upstreams['prepare']): RpcBody | Promise<RpcBody> {
   const text = bytes.toString('utf8')
-  if (bytes.length > MAX_BODY_BYTES) return readInSlices(text, prepare)
+  if (bytes.length > MAX_REQUEST_BODY_BYTES) return readInSlices(text, prepare)
   const calls = callsOf(parseExact(text, LIMITS))
   if ('refusal' in calls) return single(refused(calls.refusal))
   return { isBatch: calls.isBatch, items: calls.values.map((value) => readItem(value, prepare)) }

@@ -9,7 +9,7 @@ import { writeAnswers } from './rpc-write.ts'
 
 const RETRY = [['Retry-After', '1']] as const
 
-export const rpc = endpoint({
+export const rpcEndpoint = endpoint({
   path: 'POST /rpc',
   doc: {
     tag: 'node',

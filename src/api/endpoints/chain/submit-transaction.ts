@@ -12,7 +12,7 @@
 import type { Transaction } from '../../../core/chain/transaction.ts'
 import { writeTransaction } from '../../../core/chain/transaction-json.ts'
 import type { Clock } from '../../../kit/clock.ts'
-import { nextTurn } from '../../../kit/turns.ts'
+import { nextTurn } from '../../../kit/time-slices.ts'
 import { addressOfScript } from '../../../parser/script-address.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
 import type { ChainStore } from '../../../store/chain.ts'

@@ -11,7 +11,7 @@ import { endpoint } from '../services.ts'
 import type { ChainIndex } from './chain-index.ts'
 import { txIdParam } from './chain-params.ts'
 import { nodeTime } from './node-time.ts'
-import { ParsedTransaction } from './parsed-schema.ts'
+import { ParsedTransactionSchema } from './parsed-schema.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
 const orNull = (type: 'string' | 'integer', description: string) =>
@@ -20,7 +20,7 @@ const orNull = (type: 'string' | 'integer', description: string) =>
 const TransactionLookup = Type.Object({
   tx_id: Type.String({ description: 'Transaction id.' }),
   status: Type.String({ description: 'pending, confirmed or dropped.' }),
-  parsed: ParsedTransaction,
+  parsed: ParsedTransactionSchema,
   source: Type.String({ description: 'index or mempool.' }),
   block_time: orNull('string', 'Time of the block that carries it; null while pending.'),
   block_hash: orNull('string', 'That block; null while pending.'),
@@ -34,7 +34,7 @@ const TransactionLookup = Type.Object({
 const MEMPOOL = 'mempool lookup'
 const cost = base(10).per(MEMPOOL, 5)
 
-export const transaction = endpoint({
+export const transactionEndpoint = endpoint({
   path: 'GET /v1/transactions/{tx_id}',
   doc: {
     tag: 'node',

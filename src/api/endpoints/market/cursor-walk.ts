@@ -7,7 +7,7 @@ import type { Position } from '../../../store/series.ts'
  * A walk over pages. The cursor carries the walk's order and range beside its place, so that the next page
  * can be asked for with the cursor and the filters alone; giving another range or order is a mistake.
  */
-export interface Walk {
+export interface CursorWalk {
   readonly order: 'asc' | 'desc'
   readonly startMs: number | undefined
   readonly endMs: number | undefined
@@ -21,7 +21,7 @@ export interface WalkInput {
   readonly end?: number | undefined
 }
 
-export function readWalk(codec: CursorCodec, binding: () => string, input: WalkInput): Walk {
+export function readWalk(codec: CursorCodec, binding: () => string, input: WalkInput): CursorWalk {
   if (input.after === undefined) {
     return {
       order: input.order ?? (input.start === undefined ? 'desc' : 'asc'),
@@ -33,7 +33,7 @@ export function readWalk(codec: CursorCodec, binding: () => string, input: WalkI
   const place = codec.decode(binding(), input.after)
   if (place === undefined) throw foreignCursor()
   const [order, start, end, ts, source, instrument, seq] = place
-  const walk: Walk = {
+  const walk: CursorWalk = {
     order: order === 'desc' ? 'desc' : 'asc',
     startMs: start === null ? undefined : Number(start),
     endMs: end === null ? undefined : Number(end),
@@ -47,7 +47,7 @@ export function readWalk(codec: CursorCodec, binding: () => string, input: WalkI
   return walk
 }
 
-export function writeCursor(codec: CursorCodec, binding: string, walk: Walk, last: Position): string {
+export function writeCursor(codec: CursorCodec, binding: string, walk: CursorWalk, last: Position): string {
   const { order, startMs = null, endMs = null } = walk
   const place: CursorPlace = [order, startMs, endMs, last.ts, last.source, last.instrument, last.seq]
   return codec.encode(binding, place)

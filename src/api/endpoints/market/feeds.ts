@@ -24,7 +24,7 @@ export function sourcesWithInterval(
 ): Source[] {
   const stored = storedInterval(interval)
   const has = (source: Source) => (SOURCE_INFO[source].candleIntervals as readonly string[]).includes(stored)
-  const sources = asked === undefined ? all.flatMap(sourceOf) : sourceOf(asked)
+  const sources = asked === undefined ? all.flatMap(sourcesNamed) : sourcesNamed(asked)
   const [only] = sources
   if (asked !== undefined && only !== undefined && !has(only)) {
     const allowed = askableIntervals(only)
@@ -42,7 +42,7 @@ export function askableIntervals(source: Source): Interval[] {
   return stored.flatMap((interval): Interval[] => (interval === '1d' ? ['1d', '24h'] : [interval]))
 }
 
-export function sourceOf(name: SourceName): Source[] {
+export function sourcesNamed(name: SourceName): Source[] {
   const source = resolveSource(name)
   return source === undefined ? [] : [source]
 }

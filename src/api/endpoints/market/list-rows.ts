@@ -1,4 +1,4 @@
-import type { ListAnswer, RunContext } from '../../../contract/endpoint.ts'
+import type { EndpointContext, ListAnswer } from '../../../contract/endpoint.ts'
 import { previewAnswer, ROW_SEPARATOR } from '../../../contract/envelopes.ts'
 import type { Feed } from '../../../core/feed.ts'
 import { INTERVAL_MS } from '../../../core/interval.ts'
@@ -7,7 +7,7 @@ import { formatTime } from '../../../core/time.ts'
 import type { BookRequest, Page, RowFilters, SeriesQuery } from '../../../store/series.ts'
 import type { Services } from '../services.ts'
 import { coverageMeta } from './coverage-meta.ts'
-import { readWalk, type Walk, type WalkInput, walkBinding, writeCursor } from './cursor-walk.ts'
+import { type CursorWalk, readWalk, type WalkInput, walkBinding, writeCursor } from './cursor-walk.ts'
 import type { MarketData, Proof } from './market-data.ts'
 
 /** What a list endpoint asks of the store, after its own parameters were understood. */
@@ -30,7 +30,7 @@ export interface RowsRequest {
 /** How long a comparison with the store's epochs is believed where another process writes. */
 const PROOF_FRESH_MS = 100
 
-type ListContext = RunContext<Readonly<Record<string, unknown>>, Services>
+type ListContext = EndpointContext<Readonly<Record<string, unknown>>, Services>
 
 /** [fromMs, toMs). Times are whole milliseconds, so an inclusive end is an exclusive one a millisecond later. */
 interface Span {
@@ -134,7 +134,7 @@ function ownedRows(page: Page, kept: boolean): ListAnswer['rows'] {
  * The start of the plan's window, where the walk began before it. A cursor may come from a wider plan: its
  * range is checked like a start that is given.
  */
-function movedStart({ range }: ListContext, walk: Walk): number | undefined {
+function movedStart({ range }: ListContext, walk: CursorWalk): number | undefined {
   if (range === undefined || range.earliestMs === 0) return undefined
   if (range.clamp !== undefined) return range.fromMs
   const isOlder = walk.startMs !== undefined && walk.startMs < range.earliestMs - range.graceMs
@@ -144,7 +144,7 @@ function movedStart({ range }: ListContext, walk: Walk): number | undefined {
 /** The range that is read: as asked, never before what the plan may read. */
 function spanOf(
   { range, nowMs }: ListContext,
-  walk: Walk,
+  walk: CursorWalk,
   window: number | undefined,
   endInclusive: boolean,
 ): Span {
@@ -153,15 +153,15 @@ function spanOf(
 }
 
 /** Only these questions need the time of the first row. */
-function firstNeeded(request: RowsRequest, walk: Walk, span: Span): boolean {
+function firstNeeded(request: RowsRequest, walk: CursorWalk, span: Span): boolean {
   return span.fromMs <= 0 || (request.clampToEarliest === true && mayClamp(walk))
 }
 
-function mayClamp(walk: Walk): boolean {
+function mayClamp(walk: CursorWalk): boolean {
   return walk.startMs !== undefined && walk.position === undefined
 }
 
-function earliestClamp(walk: Walk, span: Span, firstMs: number | undefined): number | undefined {
+function earliestClamp(walk: CursorWalk, span: Span, firstMs: number | undefined): number | undefined {
   if (!mayClamp(walk) || firstMs === undefined) return undefined
   return span.fromMs < firstMs && firstMs < span.toMs ? firstMs : undefined
 }
@@ -175,7 +175,7 @@ function knownStart(span: Span, firstMs: number | undefined): number {
   return firstMs === undefined || firstMs >= span.toMs ? span.fromMs : firstMs
 }
 
-function clampMeta(walk: Walk, window: number | undefined, earliest: number | undefined) {
+function clampMeta(walk: CursorWalk, window: number | undefined, earliest: number | undefined) {
   if (window !== undefined) {
     return {
       clamped: true,
@@ -199,7 +199,7 @@ function clampMeta(walk: Walk, window: number | undefined, earliest: number | un
  * A sealed page stays current while this process has written nothing, while the last comparison with the
  * store is fresh (another process may have written), and while its start is within the plan's window.
  */
-function currentUntil({ range, nowMs }: ListContext, walk: Walk, data: MarketData, proof: Proof) {
+function currentUntil({ range, nowMs }: ListContext, walk: CursorWalk, data: MarketData, proof: Proof) {
   const earliestMs = range?.earliestMs ?? 0
   const depthMs = earliestMs === 0 ? Number.POSITIVE_INFINITY : nowMs - earliestMs
   const leavesMs = (walk.startMs ?? Number.POSITIVE_INFINITY) + depthMs
@@ -209,7 +209,7 @@ function currentUntil({ range, nowMs }: ListContext, walk: Walk, data: MarketDat
 }
 
 /** The part of the range that this page speaks of: from where it begins to where it ends. */
-function pageSpan(request: RowsRequest, walk: Walk, span: Span, lastTs: number | undefined): Span {
+function pageSpan(request: RowsRequest, walk: CursorWalk, span: Span, lastTs: number | undefined): Span {
   const begin = walk.position?.ts
   const upTo = (ts: number) => Math.min(span.toMs, rowEnd(request, ts))
   return walk.order === 'asc'
@@ -226,7 +226,7 @@ function rowEnd({ feeds, stepMs }: RowsRequest, ts: number): number {
 }
 
 /** Neither end of the page moves with the clock. */
-function isAnchored(walk: Walk, hasMore: boolean): boolean {
+function isAnchored(walk: CursorWalk, hasMore: boolean): boolean {
   const begins =
     walk.position !== undefined || (walk.order === 'asc' ? walk.startMs : walk.endMs) !== undefined
   const ends = hasMore || (walk.order === 'asc' ? walk.endMs : walk.startMs) !== undefined

@@ -3,7 +3,7 @@ import { flat } from '../../../contract/costs.ts'
 import { coverageSchema } from '../../../contract/coverage-schema.ts'
 import { at, object } from '../../../contract/endpoint.ts'
 import { CONTENT_TYPES } from '../../../contract/envelopes.ts'
-import type { Samples } from '../../../contract/example.ts'
+import type { ExampleSamples } from '../../../contract/example.ts'
 import { flag, onlyFor, optional, source, symbol, time, withExample } from '../../../contract/params.ts'
 import type { Feed } from '../../../core/feed.ts'
 import type { MarketRow, MarketType } from '../../../core/rows/market.ts'
@@ -69,7 +69,7 @@ export const snapshotsAt = endpoint({
   params: {
     source: withExample('predmkt_a', source(...SNAPSHOT_SOURCES)),
     symbol: symbol(),
-    time: withExample((samples: Samples) => samples.time, time('The instant.')),
+    time: withExample((samples: ExampleSamples) => samples.time, time('The instant.')),
     market_id: onlyFor(['predmkt_a', 'predmkt_b'], optional(marketIdParam())),
     include_orderbook: onlyFor(
       ['predmkt_a', 'predmkt_b'],

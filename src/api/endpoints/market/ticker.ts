@@ -4,7 +4,7 @@ import { optional, order, page, source, symbol, timeRange } from '../../../contr
 import { TickerRow } from '../../../core/rows/ticker.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { endpoint } from '../services.ts'
-import { feedsOf, sourceOf, spelling } from './feeds.ts'
+import { feedsOf, sourcesNamed, spelling } from './feeds.ts'
 import { listRows } from './list-rows.ts'
 
 const SOURCES = ['cexa', 'cexa_futures'] as const
@@ -32,7 +32,7 @@ export const ticker = endpoint({
   returns: list('Ticker', TickerRow),
   run: (context) => {
     const { symbol: asset, source: asked } = context.input
-    const sources = [...new Set((asked === undefined ? SOURCES : [asked]).flatMap(sourceOf))]
+    const sources = [...new Set((asked === undefined ? SOURCES : [asked]).flatMap(sourcesNamed))]
     return listRows(context, {
       feeds: feedsOf('ticker', sources, asset as AssetSymbol, undefined),
       spell: spelling(asked, undefined),

@@ -6,7 +6,14 @@ import { integer, optional, text, withDefault } from '../../../contract/params.t
 import { formatTime } from '../../../core/time.ts'
 import type { DeliveryRecord } from '../../../store/jobs.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, orNull, time, timeOrNull, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
+import {
+  CreditsUsed,
+  nullable,
+  timeField,
+  timeTextOrNull,
+  WEBHOOK_ACCESS,
+  webhookId,
+} from './webhook-record.ts'
 
 const Delivery = Type.Object({
   id: Type.String({ description: 'Id of the delivery, as in X-Svc-Delivery.' }),
@@ -17,12 +24,12 @@ const Delivery = Type.Object({
     description: 'failed: no further try will be made; a replay sends it again.',
   }),
   attempts: Type.Integer({ description: 'Tries so far.' }),
-  last_status: orNull(Type.Integer(), 'HTTP status of the last try; null without an answer.'),
-  last_error: orNull(Type.String(), 'What was wrong with the last try.'),
-  last_attempt_at: orNull(Type.String({ format: 'date-time' }), 'When the last try ended.'),
-  duration_ms: orNull(Type.Integer(), 'How long the last try took.'),
-  next_attempt_at: orNull(Type.String({ format: 'date-time' }), 'When the next try is due.'),
-  created_at: time('When the delivery was planned.'),
+  last_status: nullable(Type.Integer(), 'HTTP status of the last try; null without an answer.'),
+  last_error: nullable(Type.String(), 'What was wrong with the last try.'),
+  last_attempt_at: nullable(Type.String({ format: 'date-time' }), 'When the last try ended.'),
+  duration_ms: nullable(Type.Integer(), 'How long the last try took.'),
+  next_attempt_at: nullable(Type.String({ format: 'date-time' }), 'When the next try is due.'),
+  created_at: timeField('When the delivery was planned.'),
 })
 
 const BASE = 36
@@ -51,7 +58,7 @@ export const deliveries = endpoint({
     schema: Type.Object({
       id: Type.String({ description: 'Id of the webhook.' }),
       deliveries: Type.Array(Delivery, { description: 'Newest first.' }),
-      next_cursor: orNull(Type.String(), 'Pass it as cursor to get the next page; null on the last.'),
+      next_cursor: nullable(Type.String(), 'Pass it as cursor to get the next page; null on the last.'),
       credits_used: CreditsUsed,
     }),
     cursor: 'cursor',
@@ -89,9 +96,9 @@ function deliveryBody(record: DeliveryRecord) {
     attempts: record.attempts,
     last_status: record.lastStatus,
     last_error: record.lastError,
-    last_attempt_at: timeOrNull(record.lastAttemptAtMs),
+    last_attempt_at: timeTextOrNull(record.lastAttemptAtMs),
     duration_ms: record.durationMs,
-    next_attempt_at: timeOrNull(record.nextAttemptAtMs),
+    next_attempt_at: timeTextOrNull(record.nextAttemptAtMs),
     created_at: formatTime(record.createdAtMs),
   }
 }

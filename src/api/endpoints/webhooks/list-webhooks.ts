@@ -5,10 +5,10 @@ import { previewAnswer, wrappedPage } from '../../../contract/envelopes.ts'
 import { integer, optional, text, withDefault } from '../../../contract/params.ts'
 import type { CursorPlace } from '../../../core/cursor.ts'
 import { faultsError } from '../../../core/errors.ts'
-import { nextTurn } from '../../../kit/turns.ts'
+import { nextTurn } from '../../../kit/time-slices.ts'
 import type { SubscriptionPlace } from '../../../store/jobs.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, orNull, WEBHOOK_ACCESS, Webhook, webhookBody } from './webhook-record.ts'
+import { CreditsUsed, nullable, WEBHOOK_ACCESS, WebhookSchema, webhookBody } from './webhook-record.ts'
 
 export const listWebhooks = endpoint({
   path: 'GET /v1/webhooks',
@@ -30,11 +30,11 @@ export const listWebhooks = endpoint({
     ),
   },
   cost: noCredits,
-  returns: wrappedList('Webhook', Webhook, {
+  returns: wrappedList('Webhook', WebhookSchema, {
     name: 'Webhooks',
     schema: Type.Object({
-      webhooks: Type.Array(Webhook, { description: 'Oldest first.' }),
-      next_cursor: orNull(Type.String(), 'Pass it as cursor to get the next page; null on the last.'),
+      webhooks: Type.Array(WebhookSchema, { description: 'Oldest first.' }),
+      next_cursor: nullable(Type.String(), 'Pass it as cursor to get the next page; null on the last.'),
       credits_used: CreditsUsed,
     }),
     cursor: 'cursor',

@@ -10,7 +10,7 @@ import {
   maxSelectionBytes,
   ownerOf,
   WEBHOOK_ACCESS,
-  Webhook,
+  WebhookSchema,
   webhookBody,
   webhookFaults,
   webhookId,
@@ -47,7 +47,7 @@ export const patchWebhook = endpoint({
     otherFaults: webhookFaults,
   },
   cost: noCredits,
-  returns: object('ChangedWebhook', Type.Object({ ...Webhook.properties, credits_used: CreditsUsed })),
+  returns: object('ChangedWebhook', Type.Object({ ...WebhookSchema.properties, credits_used: CreditsUsed })),
   errors: ['not_found'],
   run: async ({ services: { webhooks }, caller, input, body }) => {
     const change = body as Static<typeof WebhookChange>

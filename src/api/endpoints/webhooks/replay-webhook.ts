@@ -5,7 +5,7 @@ import { ApiError } from '../../../core/errors.ts'
 import { parseTime } from '../../../core/time.ts'
 import type { ReplayRange } from '../../../webhooks/subscription.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, orNull, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
+import { CreditsUsed, nullable, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
 const instant = (description: string) =>
   Type.Optional(Type.Union([Type.String(), Type.Number()], { description }))
@@ -43,7 +43,7 @@ export const replayWebhook = endpoint({
       }),
       after_seq: Type.Integer({ description: 'Where the range began.' }),
       up_to_seq: Type.Integer({ description: 'Where it ends.' }),
-      next_after_seq: orNull(Type.Integer(), 'Where to go on when there was more than one call replays.'),
+      next_after_seq: nullable(Type.Integer(), 'Where to go on when there was more than one call replays.'),
       gap: Type.Boolean({ description: 'Whether the log no longer reached back to the beginning.' }),
       credits_used: CreditsUsed,
     }),

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { noCredits } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, orNull, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
+import { CreditsUsed, nullable, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
 export const testWebhook = endpoint({
   path: 'POST /v1/webhooks/{id}/test',
@@ -22,8 +22,8 @@ export const testWebhook = endpoint({
       delivery_id: Type.String({ description: 'Id of the delivery, as in X-Svc-Delivery.' }),
       event_id: Type.String({ description: 'Id of the sample event.' }),
       delivered: Type.Boolean({ description: 'Whether the receiver answered 2xx in time.' }),
-      status: orNull(Type.Integer(), 'HTTP status of the answer; null without one.'),
-      error: orNull(Type.String(), 'What was wrong.'),
+      status: nullable(Type.Integer(), 'HTTP status of the answer; null without one.'),
+      error: nullable(Type.String(), 'What was wrong.'),
       duration_ms: Type.Integer({ description: 'How long it took.' }),
       credits_used: CreditsUsed,
     }),

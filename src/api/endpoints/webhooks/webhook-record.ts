@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { type Access, type Caller, MAX_BODY_BYTES } from '../../../contract/endpoint.ts'
+import { type Caller, type EndpointAccess, MAX_REQUEST_BODY_BYTES } from '../../../contract/endpoint.ts'
 import { text } from '../../../contract/params.ts'
 import type { Plan } from '../../../core/plan.ts'
 import { formatTime } from '../../../core/time.ts'
@@ -9,15 +9,15 @@ import { DISABLE_REASONS } from '../../../webhooks/disable.ts'
 import type { Services } from '../services.ts'
 
 /** What the webhook endpoints share: who may call them, the path's id, and how a subscription is shown. */
-export const WEBHOOK_ACCESS: Partial<Access> = { scope: 'webhooks', tier: 'pro', feature: 'webhooks' }
+export const WEBHOOK_ACCESS: Partial<EndpointAccess> = { scope: 'webhooks', tier: 'pro', feature: 'webhooks' }
 
 export const webhookId = text('Id of the webhook.', {
   pattern: /^wh_[0-9a-f]{20}$/,
   expected: 'the id of a webhook, such as wh_0123456789abcdef0123',
 })
 
-export const time = (description: string) => Type.String({ format: 'date-time', description })
-export const orNull = <T extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(
+export const timeField = (description: string) => Type.String({ format: 'date-time', description })
+export const nullable = <T extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(
   schema: T,
   description: string,
 ) => Type.Union([schema, Type.Null()], { description })
@@ -43,22 +43,22 @@ export const webhookFields = {
   addresses: Addresses,
   batch: Batch,
   active: Type.Boolean({ description: 'Whether events are delivered.' }),
-  created_at: time('When it was created.'),
+  created_at: timeField('When it was created.'),
 }
 
-export const Webhook = Type.Object({
+export const WebhookSchema = Type.Object({
   ...webhookFields,
-  disabled_reason: orNull(
+  disabled_reason: nullable(
     Type.String(),
     `Why the service switched it off: ${Object.keys(DISABLE_REASONS).join(', ')}; null while it did not.`,
   ),
-  disabled_at: orNull(Type.String({ format: 'date-time' }), 'When the service switched it off.'),
-  paused_reason: orNull(
+  disabled_at: nullable(Type.String({ format: 'date-time' }), 'When the service switched it off.'),
+  paused_reason: nullable(
     Type.String(),
     'Why deliveries wait: credits_exhausted, account_paused or plan; null while they do not.',
   ),
-  failing_since: orNull(Type.String({ format: 'date-time' }), 'First failure since the last success.'),
-  last_success_at: orNull(Type.String({ format: 'date-time' }), 'When the last delivery was taken.'),
+  failing_since: nullable(Type.String({ format: 'date-time' }), 'First failure since the last success.'),
+  last_success_at: nullable(Type.String({ format: 'date-time' }), 'When the last delivery was taken.'),
 })
 
 /** An address with its quotes and comma has less; beside them a body has what any other has. */
@@ -66,7 +66,7 @@ const ADDRESS_BYTES = 80
 
 /** Bodies that name as many addresses as the plan allows. */
 export function maxSelectionBytes(plan: Plan): number {
-  return MAX_BODY_BYTES + plan.webhookAddresses * ADDRESS_BYTES
+  return MAX_REQUEST_BODY_BYTES + plan.webhookAddresses * ADDRESS_BYTES
 }
 
 export function baseBody(record: SubscriptionRecord) {
@@ -78,14 +78,14 @@ export function webhookBody(record: SubscriptionRecord, pausedReason: string | u
   return {
     ...baseBody(record),
     disabled_reason: record.disabledReason,
-    disabled_at: timeOrNull(record.disabledAtMs),
+    disabled_at: timeTextOrNull(record.disabledAtMs),
     paused_reason: pausedReason ?? null,
-    failing_since: timeOrNull(record.failingSinceMs),
-    last_success_at: timeOrNull(record.lastSuccessAtMs),
+    failing_since: timeTextOrNull(record.failingSinceMs),
+    last_success_at: timeTextOrNull(record.lastSuccessAtMs),
   }
 }
 
-export function timeOrNull(timeMs: number | null): string | null {
+export function timeTextOrNull(timeMs: number | null): string | null {
   return timeMs === null ? null : formatTime(timeMs)
 }
 

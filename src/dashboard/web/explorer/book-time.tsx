@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { EnvironmentName } from '../../wire.ts'
 import { CallError, view } from '../api.ts'
-import { dateTime, time as shortTime } from '../format.ts'
+import { dateTime, formatTimestamp as shortTime } from '../format.ts'
 import { useLoad } from '../load.ts'
-import { Choice } from '../ui/parts.tsx'
+import { ChoiceButtons } from '../ui/parts.tsx'
 import { TimeField } from './time-field.tsx'
 
 const GRID_MS = 500
@@ -135,7 +135,7 @@ export function BookClock({ time }: { time: BookTime }) {
     <div class="clock">
       <div class="row between">
         <div class="row grow">
-          <Choice
+          <ChoiceButtons
             label="Range of the slider"
             value={time.span}
             options={Object.keys(SPANS) as Span[]}

@@ -5,11 +5,11 @@ import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { useIdle } from '../ui/idle-note.tsx'
-import { Badge, Card, Choice, Empty, Problem, Select, Stat } from '../ui/parts.tsx'
+import { Badge, Card, ChoiceButtons, Empty, Problem, Select, Stat } from '../ui/parts.tsx'
 import { BookClock, type BookTime, useBookTime } from './book-time.tsx'
-import { type Book, Ladders } from './ladders.tsx'
+import { type LadderBook, Ladders } from './ladders.tsx'
 import { MarketSelect, stageOf, useMarkets } from './market-select.tsx'
-import type { Market } from './opened-market.ts'
+import type { MarketRecord } from './opened-market.ts'
 import { BOOK_SOURCES } from './paths.ts'
 import type { Place } from './place.ts'
 import { go, noteTime, useAddress } from './use-place.ts'
@@ -21,12 +21,12 @@ interface Snapshot {
   mid_price: number | null
   spread: number | null
   imbalance: number | null
-  bids?: Book['bids']
-  asks?: Book['asks']
-  orderbook_up?: Book
-  orderbook_down?: Book
-  orderbook_yes?: Book
-  orderbook_no?: Book
+  bids?: LadderBook['bids']
+  asks?: LadderBook['asks']
+  orderbook_up?: LadderBook
+  orderbook_down?: LadderBook
+  orderbook_yes?: LadderBook
+  orderbook_no?: LadderBook
 }
 
 type BookSource = (typeof BOOK_SOURCES)[number]
@@ -41,7 +41,7 @@ export function Books(props: {
   place: Place
   symbol: AssetSymbol
   /** The market of the address. */
-  opened: Market | undefined
+  opened: MarketRecord | undefined
 }) {
   const { asked, place, symbol, opened } = props
   const { environment } = useSession()
@@ -95,7 +95,12 @@ export function Books(props: {
               canBeNone
               onChange={(next) => go({ market: next?.market_id, time: undefined })}
             />
-            <Choice label="Side" value={side} options={sides} onChange={(outcome) => go({ outcome })} />
+            <ChoiceButtons
+              label="Side"
+              value={side}
+              options={sides}
+              onChange={(outcome) => go({ outcome })}
+            />
           </div>
         )}
         <BookClock time={time} />
@@ -114,12 +119,12 @@ export function Books(props: {
 }
 
 /** A market that has ended is shown as it was shortly before. */
-function lastLookOf(market: Market | undefined): number | undefined {
+function lastLookOf(market: MarketRecord | undefined): number | undefined {
   const end = Date.parse(market?.end_time ?? '')
   return end <= Date.now() ? end - LAST_LOOK_MS : undefined
 }
 
-function NoBook({ market, time }: { market: Market | undefined; time: BookTime }) {
+function NoBook({ market, time }: { market: MarketRecord | undefined; time: BookTime }) {
   const isIdle = useIdle('market') !== null && market === undefined
   return (
     <Empty>
@@ -135,20 +140,20 @@ function NoBook({ market, time }: { market: Market | undefined; time: BookTime }
   )
 }
 
-function whyNever(market: Market | undefined): string {
+function whyNever(market: MarketRecord | undefined): string {
   if (market === undefined)
     return 'This source has no books yet. They appear as soon as the recorder has some.'
   if (stageOf(market) !== 'Upcoming') return 'No book of this market was recorded.'
   return `The window of this market begins ${dateTime(market.start_time)} UTC. Its book appears as soon as one is recorded.`
 }
 
-function BookBody(props: { row: Snapshot; side: string; at: number; market: Market | undefined }) {
+function BookBody(props: { row: Snapshot; side: string; at: number; market: MarketRecord | undefined }) {
   const { row, side, at, market } = props
   const book = bookOf(row, side)
   const best = [book.bids[0]?.[0], book.asks[0]?.[0]] as const
   const mid = best[0] === undefined || best[1] === undefined ? null : (best[0] + best[1]) / 2
   const spread = mid === null ? null : (best[1] ?? 0) - (best[0] ?? 0)
-  const depth = (levels: Book['bids']) => levels.reduce((sum, [, size]) => sum + size, 0)
+  const depth = (levels: LadderBook['bids']) => levels.reduce((sum, [, size]) => sum + size, 0)
   const [bid, ask] = [depth(book.bids), depth(book.asks)]
   const lateMs = at - Date.parse(row.timestamp)
   return (
@@ -186,9 +191,9 @@ function BookBody(props: { row: Snapshot; side: string; at: number; market: Mark
   )
 }
 
-const NO_BOOK: Book = { bids: [], asks: [] }
+const NO_BOOK: LadderBook = { bids: [], asks: [] }
 
-function bookOf(row: Snapshot, side: string): Book {
+function bookOf(row: Snapshot, side: string): LadderBook {
   const named = {
     Up: row.orderbook_up,
     Down: row.orderbook_down,

@@ -10,11 +10,11 @@ import {
 } from 'lightweight-charts'
 import { useEffect, useRef } from 'preact/hooks'
 import { type CandleInterval, INTERVAL_MS } from '../../../core/interval.ts'
-import { decimalsOf } from '../format.ts'
+import { chartDecimals } from '../format.ts'
 import { color } from '../theme.ts'
 import { clampRange, priceLabels } from './axis.ts'
-import type { FundingRow } from './candles.tsx'
-import type { CandleRow, GapSpan } from './load-candles.ts'
+import type { ChartFunding } from './candles.tsx'
+import type { ChartCandle, GapSpan } from './load-candles.ts'
 
 const HEIGHT = 440
 const FUNDING_HEIGHT = 90
@@ -32,8 +32,8 @@ interface Drawn {
 }
 
 interface Series {
-  rows: readonly CandleRow[]
-  funding: readonly FundingRow[]
+  rows: readonly ChartCandle[]
+  funding: readonly ChartFunding[]
   gaps: readonly GapSpan[]
   bar: CandleInterval
   /** Whether prices are probabilities: no less than 0, no more than 1. */
@@ -165,7 +165,7 @@ function create(
     if (from === undefined || to === undefined) return
     const missing = missingTimes(props, from, to, new Set(bars.map(({ time }) => time)))
     const places = bars.length + missing.length
-    const precision = Math.max(2, ...bars.slice(-20).map(({ close }) => decimalsOf(close)))
+    const precision = Math.max(2, ...bars.slice(-20).map(({ close }) => chartDecimals(close)))
     const formatter = priceLabels(precision, ofProbabilities)
     candles.applyOptions({ priceFormat: { type: 'custom', minMove: 10 ** -precision, formatter } })
     const drawn = merge(

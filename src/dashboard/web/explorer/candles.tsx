@@ -7,39 +7,39 @@ import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { useIdle } from '../ui/idle-note.tsx'
-import { Card, Choice, Empty, Problem, Select } from '../ui/parts.tsx'
+import { Card, ChoiceButtons, Empty, Problem, Select } from '../ui/parts.tsx'
 import { CandleChart } from './candle-chart.tsx'
 import { useCandles } from './load-candles.ts'
 import { defaultMarket, MarketSelect, stageOf, useMarkets } from './market-select.tsx'
-import type { Market } from './opened-market.ts'
-import { barsOf, candlesPath, FIRST_CHART, fundingPath, PREDICTIONS } from './paths.ts'
+import type { MarketRecord } from './opened-market.ts'
+import { barsOf, candlesPath, FIRST_CHART, fundingPath, PREDICTION_SOURCES } from './paths.ts'
 import type { Place } from './place.ts'
 import { Quote } from './quote.tsx'
 import { TimeField } from './time-field.tsx'
 import { go, noteTime, useAddress } from './use-place.ts'
 
-export interface FundingRow {
+export interface ChartFunding {
   timestamp: string
   funding_rate: number
 }
 
-const NO_FUNDING: FundingRow[] = []
+const NO_FUNDING: ChartFunding[] = []
 /** The address follows the chart once it rests. */
 const SETTLE_MS = 300
 
-export function Candles(props: {
+export function CandlesTab(props: {
   asked: Place
   place: Place
   symbol: AssetSymbol
   /** The market of the address. */
-  opened: Market | undefined
+  opened: MarketRecord | undefined
 }) {
   const { asked, place, symbol, opened } = props
   const { environment, session } = useSession()
   const [hovered, setHovered] = useState<{ path: string | undefined; time: number | undefined }>()
   const [turn, setTurn] = useState(0)
   const source = place.source ?? FIRST_CHART.source
-  const isPrediction = PREDICTIONS.includes(source)
+  const isPrediction = PREDICTION_SOURCES.includes(source)
   const { markets, error } = useMarkets(source, symbol)
   const market = isPrediction ? (opened ?? defaultMarket(markets ?? [])) : undefined
   const outcomes = market?.tokens.map((token) => token.outcome) ?? []
@@ -62,7 +62,7 @@ export function Candles(props: {
     async () =>
       ratesPath === undefined
         ? undefined
-        : { path: ratesPath, ...(await view<{ data: FundingRow[] }>(environment, ratesPath)) },
+        : { path: ratesPath, ...(await view<{ data: ChartFunding[] }>(environment, ratesPath)) },
     [environment, ratesPath],
     60_000,
   )
@@ -97,7 +97,7 @@ export function Candles(props: {
               options={SOURCES}
               onChange={(next) => go({ source: next, market: undefined, outcome: undefined })}
             />
-            <Choice
+            <ChoiceButtons
               label="Interval"
               value={bar}
               options={intervals}
@@ -115,7 +115,7 @@ export function Candles(props: {
               onChange={(next) => next && go({ market: next.market_id, outcome: undefined, time: undefined })}
             />
             {leg !== undefined && outcomes.length > 1 && (
-              <Choice
+              <ChoiceButtons
                 label="Outcome"
                 value={leg}
                 options={outcomes}
@@ -192,7 +192,7 @@ function useSeenTime(asked: Place) {
   return { seen, see: setSeen }
 }
 
-function NoCandles({ market, isPrediction }: { market: Market | undefined; isPrediction: boolean }) {
+function NoCandles({ market, isPrediction }: { market: MarketRecord | undefined; isPrediction: boolean }) {
   const isIdle = useIdle('market') !== null && market === undefined
   const [title, text] = isIdle
     ? ['No candles', 'Nothing is recorded in this environment.']
@@ -212,7 +212,7 @@ function NoCandles({ market, isPrediction }: { market: Market | undefined; isPre
   )
 }
 
-function reasonOf(market: Market): [title: string, text: string] {
+function reasonOf(market: MarketRecord): [title: string, text: string] {
   const stage = stageOf(market)
   if (stage === 'Ended') return ['No candles', 'Nothing was recorded of this market.']
   const begins = `Its window begins ${dateTime(market.start_time)} UTC.`
@@ -220,7 +220,7 @@ function reasonOf(market: Market): [title: string, text: string] {
 }
 
 /** One series of a prediction market: the leg of it, or the market itself where it has no legs. */
-function instrumentOf(market: Market | undefined, outcome: string | undefined): string {
+function instrumentOf(market: MarketRecord | undefined, outcome: string | undefined): string {
   if (market === undefined) return ''
   const token = market.tokens.find((one) => one.outcome === outcome)
   return token === undefined ? `&market_id=${market.market_id}` : `&token_id=${token.token_id}`

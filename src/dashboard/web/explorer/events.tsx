@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { EventKind } from '../../../events/kinds.ts'
 import { call } from '../api.ts'
-import { addressesOf, KIND_INFO, KINDS, NEEDS_ADDRESSES } from '../event-kinds.ts'
+import { EVENT_KIND_NAMES, KIND_INFO, NEEDS_ADDRESSES, splitAddresses } from '../event-kinds.ts'
 import { prettyJson } from '../pretty-json.ts'
 import { useSession } from '../session.ts'
 import { CopyButton } from '../ui/copy.tsx'
@@ -40,7 +40,7 @@ export function Events() {
   const wish = JSON.stringify({
     op: 'subscribe',
     kinds: [kind],
-    ...(byAddress && typed !== '' ? { addresses: addressesOf(typed) } : {}),
+    ...(byAddress && typed !== '' ? { addresses: splitAddresses(typed) } : {}),
   })
   const settled = useSettled(wish)
   const isIncomplete = kind === NEEDS_ADDRESSES && typed === ''
@@ -62,7 +62,7 @@ export function Events() {
         }
       >
         <div class="row">
-          <Select label="Kind" value={kind} options={KINDS} onChange={setKind} />
+          <Select label="Kind" value={kind} options={EVENT_KIND_NAMES} onChange={setKind} />
           {byAddress ? (
             <input
               class="grow"

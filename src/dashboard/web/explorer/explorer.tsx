@@ -3,10 +3,10 @@ import { type AssetSymbol, SYMBOLS } from '../../../core/symbol.ts'
 import { hashOf } from '../navigate.ts'
 import { useSession } from '../session.ts'
 import { IdleNote } from '../ui/idle-note.tsx'
-import { Card, Empty, Page, Problem, Select } from '../ui/parts.tsx'
+import { Card, Empty, PageFrame, Problem, Select } from '../ui/parts.tsx'
 import { Allowance } from './allowance.tsx'
 import { Books } from './books.tsx'
-import { Candles } from './candles.tsx'
+import { CandlesTab } from './candles.tsx'
 import { Events } from './events.tsx'
 import { Markets, useMarketPages } from './markets.tsx'
 import { type OpenedMarket, useOpenedMarket } from './opened-market.ts'
@@ -43,7 +43,7 @@ export function Explorer({ path }: { path: string }) {
   }
   const view = { asked, place, symbol }
   return (
-    <Page
+    <PageFrame
       title="Explorer"
       lead="The data itself, as your keys get it. The price is what a key would pay."
       actions={
@@ -70,13 +70,13 @@ export function Explorer({ path }: { path: string }) {
         (opened !== undefined && market === undefined ? (
           <MarketDoor opened={opened} />
         ) : tab === 'candles' ? (
-          <Candles {...view} opened={market} />
+          <CandlesTab {...view} opened={market} />
         ) : (
           <Books {...view} opened={market} />
         ))}
       {tab === 'markets' && <Markets {...view} pages={pages} />}
       {tab === 'events' && <Events />}
-    </Page>
+    </PageFrame>
   )
 }
 

@@ -1,7 +1,7 @@
-import { decimalsOf } from '../format.ts'
+import { chartDecimals } from '../format.ts'
 
 type Level = [price: number, size: number]
-export interface Book {
+export interface LadderBook {
   bids: Level[]
   asks: Level[]
 }
@@ -10,17 +10,17 @@ const LEVELS = 20
 const SIZE_DIGITS = 6
 
 /** Both sides from the middle outwards; the bars are what one could trade up to that price. */
-export function Ladders({ book }: { book: Book }) {
+export function Ladders({ book }: { book: LadderBook }) {
   const sides = [sumUp(book.bids), sumUp(book.asks)] as const
   const most = Math.max(0, ...sides.map((rows) => rows.at(-1)?.sum ?? 0)) || 1
   const all = [...book.bids.slice(0, LEVELS), ...book.asks.slice(0, LEVELS)]
   const priceDecimals = Math.max(
     0,
-    ...all.map(([price]) => (Number.isInteger(price) ? 0 : decimalsOf(price))),
+    ...all.map(([price]) => (Number.isInteger(price) ? 0 : chartDecimals(price))),
   )
   const sizeDecimals = Math.min(
     5,
-    Math.max(0, ...all.map(([, size]) => (Number.isInteger(size) ? 0 : decimalsOf(size)))),
+    Math.max(0, ...all.map(([, size]) => (Number.isInteger(size) ? 0 : chartDecimals(size)))),
   )
   return (
     <div class="book">

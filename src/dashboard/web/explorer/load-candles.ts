@@ -3,7 +3,7 @@ import type { EnvironmentName } from '../../wire.ts'
 import { view } from '../api.ts'
 import { useLoad } from '../load.ts'
 
-export interface CandleRow {
+export interface ChartCandle {
   timestamp: string
   open: number
   high: number
@@ -21,21 +21,21 @@ export interface GapSpan {
 }
 
 interface CandlePage {
-  data: CandleRow[]
+  data: ChartCandle[]
   meta: { next_cursor: string | null; coverage: { gaps: GapSpan[] } }
 }
 
 interface Older {
   path: string
   /** From the newest that was known when the reader went back: the newest page moves on meanwhile. */
-  rows: CandleRow[]
+  rows: ChartCandle[]
   gaps: GapSpan[]
   cursor: string | null
 }
 
 const EVERY_MS = 5_000
 const NO_GAPS: GapSpan[] = []
-const NO_ROWS: CandleRow[] = []
+const NO_ROWS: ChartCandle[] = []
 
 /**
  * The page that the path asks for, again and again where it is the newest; older ones when the reader goes back

@@ -1,11 +1,11 @@
 import type { Source } from '../../../core/source.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { view } from '../api.ts'
-import { time } from '../format.ts'
+import { formatTimestamp } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
-import type { Market } from './opened-market.ts'
-import { PREDICTIONS } from './paths.ts'
+import type { MarketRecord } from './opened-market.ts'
+import { PREDICTION_SOURCES } from './paths.ts'
 
 /** Those that end next come first, so that what runs is in the list however many are announced. */
 const OPEN_LIMIT = 500
@@ -16,13 +16,13 @@ const ENDED_EVERY_MS = 300_000
 /** Markets of a prediction venue to choose from, by end; none for other sources. */
 export function useMarkets(source: Source, symbol: AssetSymbol) {
   const { environment } = useSession()
-  const isPrediction = PREDICTIONS.includes(source)
+  const isPrediction = PREDICTION_SOURCES.includes(source)
   const series = `source=${source}&symbol=${symbol}`
   const useList = (filter: string, everyMs: number) => {
     const path = `/v1/markets?${series}&${filter}`
     const { value, error } = useLoad(
       async () =>
-        isPrediction ? { path, ...(await view<{ data: Market[] }>(environment, path)) } : undefined,
+        isPrediction ? { path, ...(await view<{ data: MarketRecord[] }>(environment, path)) } : undefined,
       [environment, isPrediction && path],
       isPrediction ? everyMs : 0,
     )
@@ -37,29 +37,29 @@ export function useMarkets(source: Source, symbol: AssetSymbol) {
 }
 
 /** The market that has most to show: the longest of those that run, the most traded of these. */
-export function defaultMarket(markets: readonly Market[]): Market | undefined {
+export function defaultMarket(markets: readonly MarketRecord[]): MarketRecord | undefined {
   const running = markets.filter((market) => stageOf(market) === 'Running')
-  const length = (market: Market) =>
+  const length = (market: MarketRecord) =>
     Date.parse(market.end_time ?? '') - Date.parse(market.start_time ?? '') || 0
   return running.toSorted((a, b) => length(b) - length(a) || (b.volume ?? 0) - (a.volume ?? 0))[0]
 }
 
 export type Stage = 'Running' | 'Upcoming' | 'Ended'
 
-export function stageOf(market: Pick<Market, 'start_time' | 'end_time'>, nowMs = Date.now()): Stage {
+export function stageOf(market: Pick<MarketRecord, 'start_time' | 'end_time'>, nowMs = Date.now()): Stage {
   if (Date.parse(market.end_time ?? '') <= nowMs) return 'Ended'
   return Date.parse(market.start_time ?? '') > nowMs ? 'Upcoming' : 'Running'
 }
 
 export function MarketSelect(props: {
-  markets: readonly Market[]
+  markets: readonly MarketRecord[]
   /** The one that is shown; it need not be among the others. */
-  opened: Market | undefined
+  opened: MarketRecord | undefined
   /** What the first choice says while no market is chosen. */
   none: string
   /** Whether that can be chosen. */
   canBeNone?: boolean
-  onChange: (market: Market | undefined) => void
+  onChange: (market: MarketRecord | undefined) => void
 }) {
   const { opened } = props
   const others = props.markets.filter((market) => market.market_id !== opened?.market_id)
@@ -86,7 +86,7 @@ export function MarketSelect(props: {
             <optgroup key={stage} label={stage}>
               {markets.map((market) => (
                 <option key={market.market_id} value={market.market_id}>
-                  {nameOf(market)} · {market.market_type} to {time(market.end_time)}
+                  {marketName(market)} · {market.market_type} to {formatTimestamp(market.end_time)}
                 </option>
               ))}
             </optgroup>
@@ -96,4 +96,5 @@ export function MarketSelect(props: {
   )
 }
 
-export const nameOf = (market: Market) => market.question ?? market.ticker ?? market.slug ?? market.market_id
+export const marketName = (market: MarketRecord) =>
+  market.question ?? market.ticker ?? market.slug ?? market.market_id

@@ -2,14 +2,14 @@ import { useEffect, useState } from 'preact/hooks'
 import type { MarketType } from '../../../core/rows/market.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { view } from '../api.ts'
-import { percent, time } from '../format.ts'
+import { formatTimestamp, percent } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { hashOf } from '../navigate.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
-import { Card, Choice, Empty, Problem, Select } from '../ui/parts.tsx'
+import { Card, ChoiceButtons, Empty, Problem, Select } from '../ui/parts.tsx'
 import { Turn } from '../ui/turn.tsx'
-import type { Market } from './opened-market.ts'
+import type { MarketRecord } from './opened-market.ts'
 import { type Place, placePath } from './place.ts'
 import { go, useAddress } from './use-place.ts'
 
@@ -23,7 +23,7 @@ interface PriceRow {
 }
 
 interface MarketPage {
-  data: Market[]
+  data: MarketRecord[]
   meta: { next_cursor: string | null }
 }
 
@@ -90,7 +90,7 @@ export function Markets(props: {
               options={LENGTHS}
               onChange={(next) => go({ length: next === ANY_LENGTH ? undefined : next })}
             />
-            <Choice
+            <ChoiceButtons
               label="Venue"
               value={source}
               options={SOURCES}
@@ -138,7 +138,7 @@ function newestOf(rows: readonly PriceRow[]): Map<string, PriceRow> {
 }
 
 function MarketTable(props: {
-  rows: Market[]
+  rows: MarketRecord[]
   newest: Map<string, PriceRow>
   environment: Place['environment']
 }) {
@@ -162,7 +162,7 @@ function MarketTable(props: {
             </td>
             <td data-label="Length">{row.market_type}</td>
             <td data-label="Ends" class="nowrap">
-              {time(row.end_time)}
+              {formatTimestamp(row.end_time)}
             </td>
             <td data-label="Up / Down">
               <Odds row={props.newest.get(row.market_id)} begins={row.start_time} />
@@ -198,7 +198,7 @@ function Odds({ row, begins }: { row: PriceRow | undefined; begins: string | nul
   const up = row?.price_up ?? row?.mid_price ?? row?.best_bid ?? row?.best_ask ?? null
   if (up === null) {
     const isAhead = Date.parse(begins ?? '') > Date.now()
-    return <span class="muted">{isAhead ? `begins ${time(begins)}` : 'no price now'}</span>
+    return <span class="muted">{isAhead ? `begins ${formatTimestamp(begins)}` : 'no price now'}</span>
   }
   const down = row?.price_down ?? 1 - up
   return (

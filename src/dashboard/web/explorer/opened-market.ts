@@ -3,11 +3,11 @@ import type { AssetSymbol } from '../../../core/symbol.ts'
 import { view } from '../api.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
-import { PREDICTIONS } from './paths.ts'
+import { PREDICTION_SOURCES } from './paths.ts'
 import type { Place } from './place.ts'
 
 /** A prediction market, as `GET /v1/markets` and `GET /v1/markets/{identifier}` give it. */
-export interface Market {
+export interface MarketRecord {
   market_id: string
   source: Source
   symbol: AssetSymbol
@@ -25,7 +25,7 @@ export interface OpenedMarket {
   /** As the address names it. */
   identifier: string
   /** Undefined while it is on its way, and when it is not known. */
-  market: Market | undefined
+  market: MarketRecord | undefined
   problem: string | undefined
 }
 
@@ -34,13 +34,13 @@ const EVERY_MS = 60_000
 /** The market that the address names, asked for by that name: it need not be in any list. */
 export function useOpenedMarket({ market: identifier, source }: Place): OpenedMarket | undefined {
   const { environment } = useSession()
-  const among = source !== undefined && PREDICTIONS.includes(source) ? `?source=${source}` : ''
+  const among = source !== undefined && PREDICTION_SOURCES.includes(source) ? `?source=${source}` : ''
   const path = `/v1/markets/${encodeURIComponent(identifier ?? '')}${among}`
   const { value, error } = useLoad(
     async () =>
       identifier === undefined
         ? undefined
-        : { path, environment, ...(await view<Market>(environment, path)) },
+        : { path, environment, ...(await view<MarketRecord>(environment, path)) },
     [environment, path],
     identifier === undefined ? 0 : EVERY_MS,
   )

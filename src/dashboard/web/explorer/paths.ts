@@ -11,7 +11,7 @@ export interface ChartChoice {
 }
 
 export const FIRST_CHART: ChartChoice = { symbol: 'BTC', source: 'cexa_futures', bar: '15m' }
-export const PREDICTIONS: readonly Source[] = ['predmkt_a', 'predmkt_b']
+export const PREDICTION_SOURCES: readonly Source[] = ['predmkt_a', 'predmkt_b']
 /** Sources with books; `cexa` is in the contract but not recorded. */
 export const BOOK_SOURCES = ['perpdex', 'predmkt_a', 'predmkt_b'] as const satisfies Source[]
 const FUNDED: readonly Source[] = ['cexa_futures', 'perpdex']

@@ -1,9 +1,9 @@
 import { type CandleInterval, INTERVAL_MS } from '../../../core/interval.ts'
 import { candleTime, count, plural, price } from '../format.ts'
-import type { CandleRow } from './load-candles.ts'
+import type { ChartCandle } from './load-candles.ts'
 
 /** The numbers of one candle: the newest, or the one under the pointer. */
-export function Quote(props: { row: CandleRow | undefined; bar: CandleInterval; count: number }) {
+export function Quote(props: { row: ChartCandle | undefined; bar: CandleInterval; count: number }) {
   const { row } = props
   if (row === undefined) return <div class="quote" />
   const change = row.open === 0 ? 0 : row.close / row.open - 1

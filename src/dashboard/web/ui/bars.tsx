@@ -15,7 +15,7 @@ const BOTTOM = 22
 const TOP = 9
 
 /** Stacked bars by day. Each part has the colour of its place in `names`. */
-export function Bars(props: { days: BarDay[]; names: string[]; label: string; tone?: number }) {
+export function DayChart(props: { days: BarDay[]; names: string[]; label: string; tone?: number }) {
   const { days, names, label, tone = 0 } = props
   const width = innerWidth < 700 ? NARROW : WIDE
   const totals = days.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))

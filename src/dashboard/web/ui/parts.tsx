@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-export function Page(props: {
+export function PageFrame(props: {
   title: string
   lead?: string
   actions?: ComponentChildren
@@ -101,7 +101,7 @@ export function useAction(action: () => Promise<void>) {
   return { run, busy, problem }
 }
 
-export function Choice<T extends string>(props: {
+export function ChoiceButtons<T extends string>(props: {
   label: string
   value: T
   options: readonly T[]

@@ -2,9 +2,9 @@ import { useState } from 'preact/hooks'
 import { call, callSession } from '../api.ts'
 import { count, dateTime, planName, plural } from '../format.ts'
 import { useSession } from '../session.ts'
-import { Card, Field, Page, Problem, Stat, useAction } from '../ui/parts.tsx'
+import { Card, Field, PageFrame, Problem, Stat, useAction } from '../ui/parts.tsx'
 
-export function AccountView() {
+export function AccountPage() {
   const { session, setSession } = useSession()
   const { account, plan, user } = session
   const signOut = useAction(async () => {
@@ -12,7 +12,7 @@ export function AccountView() {
     location.hash = '#/sign-in'
   })
   return (
-    <Page
+    <PageFrame
       title="Account"
       lead={user?.email ?? ''}
       actions={
@@ -42,7 +42,7 @@ export function AccountView() {
         </p>
       </Card>
       <PasswordCard />
-    </Page>
+    </PageFrame>
   )
 }
 

@@ -8,7 +8,7 @@ import { CopyButton } from '../ui/copy.tsx'
 import { Problem } from '../ui/parts.tsx'
 
 /** One delivery in full: when, what was sent, what came back. */
-export function DeliveryDetail(props: { webhookId: string; deliveryId: string }) {
+export function DeliveryPage(props: { webhookId: string; deliveryId: string }) {
   const { webhookId, deliveryId } = props
   const { environment } = useSession()
   const { value, error } = useLoad(

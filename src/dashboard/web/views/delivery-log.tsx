@@ -6,11 +6,11 @@ import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { Badge, Empty, Problem, useAction } from '../ui/parts.tsx'
 import { Turn } from '../ui/turn.tsx'
-import { DeliveryDetail } from './delivery-detail.tsx'
+import { DeliveryPage } from './delivery-detail.tsx'
 
 type Delivery = Omit<DeliveryView, 'request' | 'response'>
 
-interface DeliveryPage {
+interface DeliveryList {
   deliveries: Delivery[]
   next_cursor: string | null
 }
@@ -19,14 +19,14 @@ const TONES = { delivered: 'good', pending: 'warn', failed: 'bad' }
 const EVERY_MS = 2_000
 
 /** What was sent, what came back, how long it took and when it is tried next; each can be sent again. */
-export function DeliveryLog({ webhookId, onNote }: { webhookId: string; onNote: (note: string) => void }) {
+export function DeliveryTable({ webhookId, onNote }: { webhookId: string; onNote: (note: string) => void }) {
   const { environment } = useSession()
   const [before, setBefore] = useState<string[]>([])
-  const [opened, setOpened] = useState<{ id: string; page: DeliveryPage }>()
+  const [opened, setOpened] = useState<{ id: string; page: DeliveryList }>()
   const cursor = before.at(-1)
   const path = `/v1/webhooks/${webhookId}/deliveries?limit=25${cursor === undefined ? '' : `&cursor=${cursor}`}`
   const log = useLoad(
-    () => view<DeliveryPage>(environment, path),
+    () => view<DeliveryList>(environment, path),
     [environment, path],
     opened === undefined && cursor === undefined ? EVERY_MS : 0,
   )
@@ -134,7 +134,7 @@ function DeliveryRow(props: {
         <tr class="detail">
           <td colSpan={5}>
             <Problem text={again.problem} />
-            {props.isOpen && <DeliveryDetail webhookId={props.webhookId} deliveryId={delivery.id} />}
+            {props.isOpen && <DeliveryPage webhookId={props.webhookId} deliveryId={delivery.id} />}
           </td>
         </tr>
       )}

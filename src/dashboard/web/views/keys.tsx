@@ -4,7 +4,7 @@ import { call } from '../api.ts'
 import { ago, compact, dateTime, plural } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Badge, Card, Empty, Page, Problem } from '../ui/parts.tsx'
+import { Badge, Card, Empty, PageFrame, Problem } from '../ui/parts.tsx'
 import { Copyable, ShownOnce } from '../ui/shown-once.tsx'
 import { NewKeyForm } from './new-key.tsx'
 import { RotateForm } from './rotate-key.tsx'
@@ -25,7 +25,7 @@ export function Keys() {
   const active = value?.keys.filter(isActive) ?? []
   const ended = value?.keys.filter((key) => !isActive(key)) ?? []
   return (
-    <Page
+    <PageFrame
       title="API keys"
       lead="A key is shown once, when it is made. Send it in the header X-API-Key."
       actions={
@@ -70,7 +70,7 @@ export function Keys() {
         </Dialog>
       )}
       {open?.what === 'revoke' && <RevokeKey record={open.key} path="keys" onDone={reload} onClose={close} />}
-    </Page>
+    </PageFrame>
   )
 }
 

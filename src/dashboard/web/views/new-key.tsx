@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { CreatedKeyView, EnvironmentName } from '../../wire.ts'
 import { call } from '../api.ts'
 import { useSession } from '../session.ts'
-import { Choice, Field, Problem, useAction } from '../ui/parts.tsx'
+import { ChoiceButtons, Field, Problem, useAction } from '../ui/parts.tsx'
 
 const SCOPES = [
   ['market', 'Market data'],
@@ -47,7 +47,7 @@ export function NewKeyForm({ onCreated }: { onCreated: (created: CreatedKeyView)
       </Field>
       <div class="field">
         <span>Environment</span>
-        <Choice
+        <ChoiceButtons
           label="Environment of the key"
           value={environment}
           options={['test', 'live'] as const}

@@ -3,7 +3,7 @@ import type { AuditView, OperatorAccountView, PlanView } from '../../wire.ts'
 import { call } from '../api.ts'
 import { compact, count, dateTime, planName } from '../format.ts'
 import { useLoad } from '../load.ts'
-import { Badge, Card, Page, Problem, useAction } from '../ui/parts.tsx'
+import { Badge, Card, PageFrame, Problem, useAction } from '../ui/parts.tsx'
 import { AccountDialog } from './operator-account.tsx'
 
 interface Accounts {
@@ -17,7 +17,7 @@ interface AuditPage {
 
 const AUDIT_PAGE = 100
 
-export function Operator() {
+export function OperatorPage() {
   const { value, error, reload } = useLoad(() => call<Accounts>('GET', 'operator/accounts'), [], 10_000)
   const [openId, setOpenId] = useState<string>()
   const [wanted, setWanted] = useState('')
@@ -28,7 +28,7 @@ export function Operator() {
     ),
   )
   return (
-    <Page
+    <PageFrame
       title="Operator"
       lead="Accounts, plans and billing. Every change is in the audit log."
       actions={
@@ -97,7 +97,7 @@ export function Operator() {
           onClose={() => setOpenId(undefined)}
         />
       )}
-    </Page>
+    </PageFrame>
   )
 }
 

@@ -3,7 +3,7 @@ import { view } from '../api.ts'
 import { plural } from '../format.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
-import { Choice, Field, Problem, useAction } from '../ui/parts.tsx'
+import { ChoiceButtons, Field, Problem, useAction } from '../ui/parts.tsx'
 
 type By = 'time' | 'event number'
 
@@ -56,7 +56,12 @@ export function ReplayForm(props: { webhookId: string; onDone: (note: string) =>
         Delivers the events of a range again, up to 10,000 at a time; each costs a credit when it is
         delivered. One event alone: “Send again” in the log.
       </p>
-      <Choice label="Replay by" value={by} options={['time', 'event number'] as const} onChange={setBy} />
+      <ChoiceButtons
+        label="Replay by"
+        value={by}
+        options={['time', 'event number'] as const}
+        onChange={setBy}
+      />
       {by === 'time' ? (
         <div class="pair">
           <Field label="From (UTC)">

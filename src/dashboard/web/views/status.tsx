@@ -4,7 +4,7 @@ import { ago, compact, count, dateTime, duration, percent, plural } from '../for
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { IdleOr } from '../ui/idle-note.tsx'
-import { Badge, Card, Page, Problem, Stat } from '../ui/parts.tsx'
+import { Badge, Card, PageFrame, Problem, Stat } from '../ui/parts.tsx'
 
 const TONES: Record<string, string> = {
   healthy: 'good',
@@ -16,12 +16,12 @@ const TONES: Record<string, string> = {
 /** Grey: what was never recorded is not broken. */
 const NOT_YET = 'not recorded yet'
 
-export function Status() {
+export function StatusPage() {
   const { environment } = useSession()
   const { value, error } = useLoad(() => call<{ environments: StatusView[] }>('GET', 'status'), [], 3_000)
   const status = value?.environments.find((one) => one.environment === environment)
   return (
-    <Page
+    <PageFrame
       title="Status"
       lead="What is recorded right now, and what was missed in the last 24 hours."
       actions={status && <Overall status={status} />}
@@ -69,7 +69,7 @@ export function Status() {
           </div>
         </>
       )}
-    </Page>
+    </PageFrame>
   )
 }
 

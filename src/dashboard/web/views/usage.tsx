@@ -4,8 +4,8 @@ import { call } from '../api.ts'
 import { compact, count, day, percent } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
-import { type BarDay, Bars } from '../ui/bars.tsx'
-import { Card, Choice, Empty, Page, Problem, Stat } from '../ui/parts.tsx'
+import { type BarDay, DayChart } from '../ui/bars.tsx'
+import { Card, ChoiceButtons, Empty, PageFrame, Problem, Stat } from '../ui/parts.tsx'
 
 const RANGES = { '7 days': 7, '30 days': 30, '90 days': 90 } as const
 type Range = keyof typeof RANGES
@@ -16,12 +16,17 @@ export function Usage() {
   const from = new Date(Date.now() - (RANGES[range] - 1) * DAY_MS).toISOString().slice(0, 10)
   const { value, error } = useLoad(() => call<UsageView>('GET', `usage?from=${from}`), [from], 5_000)
   return (
-    <Page
+    <PageFrame
       title="Usage"
       lead="Credits and requests by day, endpoint and key. Days are UTC."
       actions={
         <>
-          <Choice label="Range" value={range} options={Object.keys(RANGES) as Range[]} onChange={setRange} />
+          <ChoiceButtons
+            label="Range"
+            value={range}
+            options={Object.keys(RANGES) as Range[]}
+            onChange={setRange}
+          />
           <a class="button" href={`/dashboard/api/usage.csv?from=${from}`} download>
             Export CSV
           </a>
@@ -30,7 +35,7 @@ export function Usage() {
     >
       <Problem text={error} />
       {value && <UsageBody usage={value} from={from} />}
-    </Page>
+    </PageFrame>
   )
 }
 
@@ -77,7 +82,7 @@ export function UsageBody({ usage, from }: { usage: UsageView; from: string }) {
           <Card
             title="Credits by day"
             aside={
-              <Choice
+              <ChoiceButtons
                 label="Parts of the bars"
                 value={part}
                 options={['endpoint', 'key'] as const}
@@ -85,7 +90,7 @@ export function UsageBody({ usage, from }: { usage: UsageView; from: string }) {
               />
             }
           >
-            <Bars
+            <DayChart
               days={daysOf(rows, { names, nameOf, field: 'credits', from })}
               names={names}
               label={`Credits by day and ${part}`}
@@ -104,7 +109,7 @@ export function UsageBody({ usage, from }: { usage: UsageView; from: string }) {
             {sum('rate_limited') === 0 ? (
               <p class="muted">No call was refused for its rate.</p>
             ) : (
-              <Bars
+              <DayChart
                 days={daysOf(rows, {
                   names: [LIMITED],
                   nameOf: () => LIMITED,

@@ -5,10 +5,10 @@ import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Problem, useAction } from '../ui/parts.tsx'
-import { DeliveryLog } from './delivery-log.tsx'
+import { DeliveryTable } from './delivery-log.tsx'
 import { ReplayForm } from './replay-form.tsx'
 import { WebhookForm } from './webhook-form.tsx'
-import type { Webhook, WithSecret } from './webhooks.tsx'
+import type { CreatedWebhook, WebhookSummary } from './webhooks.tsx'
 
 interface TestResult {
   delivered: boolean
@@ -23,7 +23,7 @@ interface Note {
 }
 
 export function WebhookDetail(props: {
-  webhook: Webhook
+  webhook: WebhookSummary
   onChange: () => void
   onSecret: (secret: string) => void
   onClose: () => void
@@ -94,7 +94,7 @@ export function WebhookDetail(props: {
       )}
       {tab === 'replay' && <ReplayForm webhookId={webhook.id} onDone={tell} />}
       <h3>Deliveries</h3>
-      <DeliveryLog webhookId={webhook.id} onNote={tell} />
+      <DeliveryTable webhookId={webhook.id} onNote={tell} />
       <ApiCall path={`${path}/deliveries`} price={0} />
       {asking === 'delete' && (
         <Confirm
@@ -115,7 +115,7 @@ export function WebhookDetail(props: {
           text="A new secret is made and shown once. The old one signs too for 24 hours, so that your receiver can change over."
           action="Rotate secret now"
           harmless
-          onYes={async () => props.onSecret((await send<WithSecret>('/rotate', 'POST')).value.secret)}
+          onYes={async () => props.onSecret((await send<CreatedWebhook>('/rotate', 'POST')).value.secret)}
           onClose={() => setAsking(undefined)}
         />
       )}

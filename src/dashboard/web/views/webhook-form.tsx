@@ -1,28 +1,31 @@
 import { useState } from 'preact/hooks'
 import { view } from '../api.ts'
-import { addressesOf, KIND_INFO, KINDS, NO_KIND } from '../event-kinds.ts'
+import { EVENT_KIND_NAMES, KIND_INFO, NO_KIND, splitAddresses } from '../event-kinds.ts'
 import { useSession } from '../session.ts'
 import { Field, Problem, useAction } from '../ui/parts.tsx'
 import { useExpected } from './expected-events.ts'
-import type { Webhook, WithSecret } from './webhooks.tsx'
+import type { CreatedWebhook, WebhookSummary } from './webhooks.tsx'
 
 /** Creates a webhook, or changes one. */
-export function WebhookForm(props: { webhook?: Webhook; onSaved: (saved: WithSecret) => void }) {
+export function WebhookForm(props: { webhook?: WebhookSummary; onSaved: (saved: CreatedWebhook) => void }) {
   const { environment } = useSession()
   const { webhook } = props
   const [url, setUrl] = useState(webhook?.url ?? '')
   const [kinds, setKinds] = useState<string[]>(webhook?.kinds ?? [])
   const [addresses, setAddresses] = useState(webhook?.addresses.join('\n') ?? '')
   const [batch, setBatch] = useState(webhook?.batch ?? false)
-  const watched = addressesOf(addresses)
+  const watched = splitAddresses(addresses)
   const expected = useExpected(kinds, watched.length > 0)
   const { run, busy, problem } = useAction(async () => {
     if (kinds.length === 0) throw new Error(NO_KIND)
     const wish = { kinds, addresses: watched, batch }
     const { value } =
       webhook === undefined
-        ? await view<WithSecret>(environment, '/v1/webhooks', { method: 'POST', body: { url, ...wish } })
-        : await view<WithSecret>(environment, `/v1/webhooks/${webhook.id}`, { method: 'PATCH', body: wish })
+        ? await view<CreatedWebhook>(environment, '/v1/webhooks', { method: 'POST', body: { url, ...wish } })
+        : await view<CreatedWebhook>(environment, `/v1/webhooks/${webhook.id}`, {
+            method: 'PATCH',
+            body: wish,
+          })
     props.onSaved(value)
   })
   const toggle = (kind: string) =>
@@ -49,7 +52,7 @@ export function WebhookForm(props: { webhook?: Webhook; onSaved: (saved: WithSec
       </Field>
       <fieldset class="columns">
         <legend>Events</legend>
-        {KINDS.map((kind) => (
+        {EVENT_KIND_NAMES.map((kind) => (
           <label key={kind} class="check">
             <input
               type="checkbox"

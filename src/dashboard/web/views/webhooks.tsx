@@ -6,12 +6,12 @@ import { useLoad } from '../load.ts'
 import { useSession } from '../session.ts'
 import { ApiCall } from '../ui/api-call.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Badge, Card, Empty, Page, Problem } from '../ui/parts.tsx'
+import { Badge, Card, Empty, PageFrame, Problem } from '../ui/parts.tsx'
 import { ShownOnce } from '../ui/shown-once.tsx'
 import { WebhookDetail } from './webhook-detail.tsx'
 import { WebhookForm } from './webhook-form.tsx'
 
-export interface Webhook {
+export interface WebhookSummary {
   id: string
   url: string
   kinds: string[]
@@ -26,13 +26,13 @@ export interface Webhook {
 }
 
 interface WebhookPage {
-  webhooks: Webhook[]
+  webhooks: WebhookSummary[]
   next_cursor: string | null
 }
 
-export type WithSecret = { id: string; secret: string }
+export type CreatedWebhook = { id: string; secret: string }
 
-export function Webhooks() {
+export function WebhooksPage() {
   const { environment, session } = useSession()
   const hasWebhooks = session.plan?.webhooks !== 0
   const list = useLoad(
@@ -46,7 +46,7 @@ export function Webhooks() {
   const webhooks = list.value?.webhooks ?? []
   const open = webhooks.find(({ id }) => id === openId)
   return (
-    <Page
+    <PageFrame
       title="Webhooks"
       lead="Chain events as signed POST requests: at least once, retried for more than a day."
       actions={
@@ -147,15 +147,15 @@ export function Webhooks() {
           onClose={() => setOpenId(undefined)}
         />
       )}
-    </Page>
+    </PageFrame>
   )
 }
 
 /** Those with very many addresses come in several pages. */
 async function allWebhooks(
   environment: EnvironmentName,
-): Promise<{ webhooks: readonly Webhook[]; price: number }> {
-  const webhooks: Webhook[] = []
+): Promise<{ webhooks: readonly WebhookSummary[]; price: number }> {
+  const webhooks: WebhookSummary[] = []
   let next: string | null = null
   let price = 0
   do {
@@ -168,7 +168,7 @@ async function allWebhooks(
   return { webhooks, price }
 }
 
-function WebhookState({ webhook }: { webhook: Webhook }) {
+function WebhookState({ webhook }: { webhook: WebhookSummary }) {
   if (webhook.disabled_reason !== null)
     return <Badge tone="bad">switched off: {webhook.disabled_reason}</Badge>
   if (!webhook.active) return <Badge tone="warn">paused</Badge>

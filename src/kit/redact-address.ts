@@ -1,7 +1,7 @@
 /** Addresses of nodes and venues carry keys: in the path, in the query, as name and password. People see the host. */
 
 /** `wss://***@node.example.com/***` for an address with a password and a path. */
-export function hideAddress(address: string): string {
+export function redactAddress(address: string): string {
   if (!/^(?:https?|wss?):\/\//i.test(address) || !URL.canParse(address)) return '***'
   const { protocol, host, username, password, pathname, search, hash } = new URL(address)
   const isBare = (pathname === '/' || pathname === '') && search === '' && hash === ''
@@ -14,7 +14,7 @@ const USER_OF_ADDRESS = /(\b[a-z][a-z0-9+.-]*:\/\/)[^/?#\s"'\\]*@/gi
 const SOCKET_ADDRESS = /\bwss?:\/\/[^\s"'\\,]+/gi
 
 /** The same for addresses that stand in a longer text; of web addresses only the password goes. */
-export function hideAddressesIn(text: string): string {
+export function redactAddresses(text: string): string {
   if (!text.includes('://')) return text
   return text.replace(USER_OF_ADDRESS, '$1***@').replace(SOCKET_ADDRESS, (found) => {
     const rest = /^(wss?:\/\/[^/?#]*)([/?#].+)?$/i.exec(found)

@@ -5,7 +5,7 @@ import { isMainThread } from 'node:worker_threads'
  * Lets the threads that answer callers go first where there are fewer cores than threads. On Linux a priority
  * belongs to a thread (its children inherit it), elsewhere to the whole process: there nothing is done.
  */
-export function stepBack(level: number): void {
+export function lowerPriority(level: number): void {
   if (isMainThread || process.platform !== 'linux') return
   try {
     setPriority(0, level)
@@ -18,5 +18,5 @@ export function stepBack(level: number): void {
  * Recording waits a little rather than a caller. The simulated world waits as long as its recorders do and no longer,
  * or a busy machine would make its venues look dead.
  */
-export const BEHIND_CALLERS = 5
-export const BEHIND_RECORDING = 5
+export const RECORDER_NICE = 5
+export const SANDBOX_NICE = 5

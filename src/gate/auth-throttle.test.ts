@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../kit/clock.ts'
-import { createSlowDown } from './slow-down.ts'
+import { createAuthThrottle } from './auth-throttle.ts'
 
 test('wrong keys from one /64 are one address, and an address holds few answers back at a time', async () => {
   const clock = manualClock(1_000_000)
-  const slowDown = createSlowDown(clock)
-  for (let i = 0; i < 20; i++) assert.equal(await slowDown.afterFailure(`2001:db8::${i}`), true)
-  const held = Array.from({ length: 100 }, (_, i) => slowDown.afterFailure(`2001:db8::1:${i}`))
+  const authThrottle = createAuthThrottle(clock)
+  for (let i = 0; i < 20; i++) assert.equal(await authThrottle.afterFailure(`2001:db8::${i}`), true)
+  const held = Array.from({ length: 100 }, (_, i) => authThrottle.afterFailure(`2001:db8::1:${i}`))
   await new Promise(setImmediate)
   // The others of the crowd are told at once that there are too many; somebody else is not.
-  assert.equal(await slowDown.afterFailure('2001:db8:0:1::1'), true)
+  assert.equal(await authThrottle.afterFailure('2001:db8:0:1::1'), true)
   clock.advance(3_000)
   const outcomes = await Promise.all(held)
   assert.equal(outcomes.filter((answered) => answered).length, 16)
   clock.advance(60_000)
-  assert.equal(await slowDown.afterFailure('2001:db8::9'), true)
+  assert.equal(await authThrottle.afterFailure('2001:db8::9'), true)
 })
 
 test('a clock that jumps back starts a new window', async () => {
   const clock = manualClock(1_000_000)
-  const slowDown = createSlowDown(clock)
-  for (let i = 0; i < 20; i++) await slowDown.afterFailure('192.0.2.1')
+  const authThrottle = createAuthThrottle(clock)
+  for (let i = 0; i < 20; i++) await authThrottle.afterFailure('192.0.2.1')
   clock.set(0)
-  assert.equal(await slowDown.afterFailure('192.0.2.1'), true)
+  assert.equal(await authThrottle.afterFailure('192.0.2.1'), true)
 })

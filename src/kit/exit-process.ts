@@ -3,7 +3,7 @@
  * name takes many seconds where no name server answers, and cannot be called off. Call it when everything is closed:
  * the process makes room for one that only has the exit code to say.
  */
-export function leave(code: number): never {
+export function exitProcess(code: number): never {
   try {
     process.execve?.('/bin/sh', ['sh', '-c', `exit ${code}`], {})
   } catch {

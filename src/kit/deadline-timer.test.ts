@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createConnection, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { createTicker } from './ticker.ts'
+import { createDeadlineTimer } from './deadline-timer.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 test('ticks while there is something to look at, and again after a new start', async () => {
   let left = 3
   let ticks = 0
-  const ticker = createTicker(2, () => {
+  const timer = createDeadlineTimer(2, () => {
     ticks++
     return --left > 0
   })
@@ -18,15 +18,15 @@ test('ticks while there is something to look at, and again after a new start', a
     await pause(10)
     assert.equal(ticks, count)
   }
-  ticker.start()
-  ticker.start()
+  timer.start()
+  timer.start()
   await ticked(3)
   left = 1
-  ticker.start()
+  timer.start()
   await ticked(4)
   left = 1_000
-  ticker.start()
-  ticker.stop()
+  timer.start()
+  timer.stop()
   await pause(30)
   assert.equal(ticks, 4)
 })
@@ -38,11 +38,11 @@ test('after the loop was stuck, what has arrived is read before the tick', async
   const client = createConnection((server.address() as { port: number }).port, '127.0.0.1')
   const [peer] = (await once(server, 'connection')) as [Socket]
   client.on('data', () => order.push('data'))
-  const ticker = createTicker(5, () => {
+  const timer = createDeadlineTimer(5, () => {
     order.push('tick')
     return false
   })
-  ticker.start()
+  timer.start()
   peer.write('pong')
   const untilMs = performance.now() + 120
   while (performance.now() < untilMs);

@@ -2,7 +2,7 @@
  * One timer for many deadlines: ticks while there is something to look at. A tick that comes late because the
  * loop was stuck is given after the sockets were read once more: what arrived meanwhile is not overdue.
  */
-export interface Ticker {
+export interface DeadlineTimer {
   /** Ticks from now on, until a tick says that nothing is left. */
   start(): void
   stop(): void
@@ -11,7 +11,7 @@ export interface Ticker {
 const LATE_MS = 40
 
 /** `tick` says whether there is still something to look at. */
-export function createTicker(everyMs: number, tick: (nowMs: number) => boolean): Ticker {
+export function createDeadlineTimer(everyMs: number, tick: (nowMs: number) => boolean): DeadlineTimer {
   let timer: NodeJS.Timeout | undefined
   let again: NodeJS.Immediate | undefined
   let running = false

@@ -3,18 +3,18 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { openQuickLane, type QuickHandler, type QuickLane } from './quick-lane.ts'
+import { type FastHandler, type FastHttp, openFastHttp } from './fast-http.ts'
 
 const KEEP_ALIVE_MS = 400
 
 interface Rig {
   port: number
-  lane: QuickLane
-  /** Who answered: the lane or the platform, and what was asked. */
+  fastHttp: FastHttp
+  /** Who answered: the fast path or the platform, and what was asked. */
   log: string[]
 }
 
-async function start(t: TestContext, handlers: Record<string, QuickHandler>): Promise<Rig> {
+async function start(t: TestContext, handlers: Record<string, FastHandler>): Promise<Rig> {
   const log: string[] = []
   const server = createServer((request, response) => {
     const parts: Buffer[] = []
@@ -24,37 +24,37 @@ async function start(t: TestContext, handlers: Record<string, QuickHandler>): Pr
       response.end(`platform ${Buffer.concat(parts)}`)
     })
   })
-  const lane = openQuickLane(server, {
+  const fastHttp = openFastHttp(server, {
     find: (_method, path) => {
       const handler = handlers[path]
       return (
         handler &&
         ((head, body, from) => {
-          log.push(`lane ${head.method} ${head.target}`)
+          log.push(`fast ${head.method} ${head.target}`)
           handler(head, body, from)
         })
       )
     },
-    longestBody: 1_000,
+    maxBodyBytes: 1_000,
     keepAliveMs: KEEP_ALIVE_MS,
     now: () => 0,
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
-    lane.cut()
+    fastHttp.cut()
     server.closeAllConnections()
     return new Promise((resolve) => server.close(resolve))
   })
-  return { port: (server.address() as AddressInfo).port, lane, log }
+  return { port: (server.address() as AddressInfo).port, fastHttp, log }
 }
 
-const plain: QuickHandler = (head, body, { outlet }) => {
-  const text = `lane ${body ?? ''}`
-  outlet.writeHead(200, ['X-Target', head.target, 'Content-Length', String(text.length)])
-  outlet.end(text)
+const plain: FastHandler = (head, body, { response }) => {
+  const text = `fast ${body ?? ''}`
+  response.writeHead(200, ['X-Target', head.target, 'Content-Length', String(text.length)])
+  response.end(text)
 }
 const later =
-  (ms: number): QuickHandler =>
+  (ms: number): FastHandler =>
   async (head, body, from) => {
     await wait(ms)
     plain(head, body, from)
@@ -89,11 +89,11 @@ test('an answer has its headers, a date, and the connection stays for the next r
   assert.equal(
     client.text(),
     'HTTP/1.1 200 OK\r\nX-Target: /a?x=1\r\nContent-Length: 5\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n' +
-      'Connection: keep-alive\r\nKeep-Alive: timeout=0\r\n\r\nlane ',
+      'Connection: keep-alive\r\nKeep-Alive: timeout=0\r\n\r\nfast ',
   )
   client.socket.write(post('/a', '{"b":1}'))
-  await until(() => client.text().endsWith('lane {"b":1}'))
-  assert.deepEqual(log, ['lane GET /a?x=1', 'lane POST /a'])
+  await until(() => client.text().endsWith('fast {"b":1}'))
+  assert.deepEqual(log, ['fast GET /a?x=1', 'fast POST /a'])
 })
 
 test('requests that come in one piece are answered one by one, in their order', async (t) => {
@@ -104,7 +104,7 @@ test('requests that come in one piece are answered one by one, in their order', 
   await until(() => answersIn(client.text()) === 5)
   const targets = [...client.text().matchAll(/X-Target: (\S+)/g)].map(([, target]) => target)
   assert.deepEqual(targets, ['/slow', '/a', '/a', '/slow?2', '/a?last'])
-  assert.ok(log.every((line) => line.startsWith('lane')))
+  assert.ok(log.every((line) => line.startsWith('fast')))
 })
 
 test('five hundred requests in one piece do not overflow the stack', async (t) => {
@@ -153,10 +153,10 @@ for (const [what, send] of Object.entries(HANDED_OVER)) {
 
 test('an answer without a length goes in chunks that any client reads', async (t) => {
   const { port } = await start(t, {
-    '/chunks': (_head, _body, { outlet }) => {
-      outlet.writeHead(200, ['Content-Type', 'text/plain'])
-      for (const part of ['ab', '', 'c'.repeat(70_000)]) outlet.write(Buffer.from(part))
-      outlet.end('end')
+    '/chunks': (_head, _body, { response }) => {
+      response.writeHead(200, ['Content-Type', 'text/plain'])
+      for (const part of ['ab', '', 'c'.repeat(70_000)]) response.write(Buffer.from(part))
+      response.end('end')
     },
   })
   for (let round = 0; round < 2; round++) {
@@ -169,10 +169,10 @@ test('a caller that asks without reading gets no more answers than the connectio
   const body = Buffer.alloc(4_000_000)
   let served = 0
   const { port } = await start(t, {
-    '/big': (_head, _body, { outlet }) => {
+    '/big': (_head, _body, { response }) => {
       served++
-      outlet.writeHead(200, ['Content-Length', String(body.length)])
-      outlet.end(body)
+      response.writeHead(200, ['Content-Length', String(body.length)])
+      response.end(body)
     },
   })
   const socket = connect(port, '127.0.0.1')
@@ -187,9 +187,9 @@ test('a caller that asks without reading gets no more answers than the connectio
 test('connections that nobody uses, or whose answers nobody reads, are ended', async (t) => {
   const body = Buffer.alloc(8_000_000)
   const { port } = await start(t, {
-    '/big': (_head, _body, { outlet }) => {
-      outlet.writeHead(200, ['Content-Length', String(body.length)])
-      outlet.end(body)
+    '/big': (_head, _body, { response }) => {
+      response.writeHead(200, ['Content-Length', String(body.length)])
+      response.end(body)
     },
   })
   const idle = open(port)
@@ -216,14 +216,14 @@ test('a request under way outlives the time after which idle connections end', a
 })
 
 test('closing ends idle connections at once and busy ones with their answer', async (t) => {
-  const { port, lane } = await start(t, { '/slow': later(100), '/a': plain })
+  const { port, fastHttp } = await start(t, { '/slow': later(100), '/a': plain })
   const idle = open(port)
   const busy = open(port)
   idle.socket.write(get('/a'))
   await until(() => answersIn(idle.text()) === 1)
   busy.socket.write(get('/slow') + get('/a'))
   await wait(30)
-  lane.close()
+  fastHttp.close()
   await idle.closed
   await busy.closed
   assert.equal(answersIn(busy.text()), 1)

@@ -15,12 +15,12 @@ const MAX_HELD = 256
 const MAX_HELD_PER_ADDRESS = 16
 const REMEMBERED_ADDRESSES = 50_000
 
-export interface SlowDown {
+export interface AuthThrottle {
   /** Notes a failure and resolves when it may be answered; false when too many wait already. */
   afterFailure(address: string): Promise<boolean>
 }
 
-export function createSlowDown(clock: Clock): SlowDown {
+export function createAuthThrottle(clock: Clock): AuthThrottle {
   const failures = new Lru<string, { count: number; sinceMs: number; held: number }>({
     maxEntries: REMEMBERED_ADDRESSES,
   })

@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Credential, KeyRing } from '../accounts/key-ring.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Clock } from '../kit/clock.ts'
+import type { AuthThrottle } from './auth-throttle.ts'
 import { AuthenticationError, authenticate, checkCredential, findKeyText } from './authenticate.ts'
 import { limitRate } from './limit-rate.ts'
-import type { SlowDown } from './slow-down.ts'
 
 /** Lets connections of the stream in: the same key rules and rate as a request, and looked at again while it lasts. */
-export interface StreamDoor {
+export interface StreamGate {
   /** Rejects with ApiError when the key may not open a stream. */
-  enter(request: StreamRequest): Promise<Entered>
+  admit(request: StreamRequest): Promise<AdmittedStream>
 }
 
 export interface StreamRequest {
@@ -18,16 +18,20 @@ export interface StreamRequest {
   readonly address: string
 }
 
-export interface Entered {
+export interface AdmittedStream {
   readonly credential: Credential
   /** Why the connection has to end; undefined while it may stay. */
   recheck(): Promise<ApiError | undefined>
 }
 
-export function createStreamDoor(deps: { keys: KeyRing; slowDown: SlowDown; clock: Clock }): StreamDoor {
-  const { keys, slowDown, clock } = deps
+export function createStreamGate(deps: {
+  keys: KeyRing
+  authThrottle: AuthThrottle
+  clock: Clock
+}): StreamGate {
+  const { keys, authThrottle, clock } = deps
   return {
-    async enter({ headers, search, address }) {
+    async admit({ headers, search, address }) {
       const text = findKeyText({ headers, search })
       const check = async (): Promise<Credential> => {
         const credential = await authenticate(keys, text)
@@ -47,7 +51,7 @@ export function createStreamDoor(deps: { keys: KeyRing; slowDown: SlowDown; cloc
             ),
         }
       } catch (error) {
-        if (error instanceof AuthenticationError) await slowDown.afterFailure(address)
+        if (error instanceof AuthenticationError) await authThrottle.afterFailure(address)
         throw error
       }
     },

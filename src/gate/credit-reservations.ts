@@ -4,25 +4,25 @@ import type { Budget } from '../accounts/budget.ts'
  * Credits that a running request will need and others must not count on. What a call does at a node cannot be
  * taken back when the balance turns out to be empty afterwards, so its price is set aside before it runs.
  */
-export interface Holds {
+export interface CreditReservations {
   /** What is left in the tightest budget after everything that is held. */
-  free(budgets: readonly Budget[]): number
+  available(budgets: readonly Budget[]): number
   /** Sets credits aside until the returned function is called. */
-  take(budgets: readonly Budget[], credits: number): () => void
+  reserve(budgets: readonly Budget[], credits: number): () => void
 }
 
-export function createHolds(): Holds {
+export function createReservations(): CreditReservations {
   const held = new WeakMap<Budget, number>()
   const change = (budgets: readonly Budget[], credits: number) => {
     for (const budget of budgets) held.set(budget, (held.get(budget) ?? 0) + credits)
   }
   return {
-    free(budgets) {
+    available(budgets) {
       let least = Number.POSITIVE_INFINITY
       for (const budget of budgets) least = Math.min(least, budget.remaining - (held.get(budget) ?? 0))
       return least
     },
-    take(budgets, credits) {
+    reserve(budgets, credits) {
       change(budgets, credits)
       let taken = true
       return () => {

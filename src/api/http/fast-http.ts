@@ -13,27 +13,27 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
 import { INTERIM_ANSWER, whenHalfClosed } from './half-closed.ts'
-import { keepAliveHeaders, type Outlet, PlainOutlet } from './outlet.ts'
 import { type PlainHead, plainHeadReader } from './plain-head.ts'
+import { keepAliveHeaders, type ResponseWriter, SocketResponseWriter } from './response-writer.ts'
 import { splitTarget } from './target.ts'
 
-/** Ends the outlet once, now or later, and does not throw. */
-export type QuickHandler = (
+/** Ends the response exactly once, now or later, and does not throw. */
+export type FastHandler = (
   head: PlainHead,
   body: Buffer | undefined,
-  from: { readonly socket: Socket; readonly outlet: Outlet },
+  from: { readonly socket: Socket; readonly response: ResponseWriter },
 ) => void
 
-export interface QuickLane {
+export interface FastHttp {
   /** From now on connections end with their next answer, idle ones at once. */
   close(): void
   cut(): void
 }
 
-export interface QuickLaneOptions {
+export interface FastHttpOptions {
   /** Undefined for what is not answered here, also a body that is too long for its path. */
-  readonly find: (method: PlainHead['method'], path: string, bodyBytes: number) => QuickHandler | undefined
-  readonly longestBody: number
+  readonly find: (method: PlainHead['method'], path: string, bodyBytes: number) => FastHandler | undefined
+  readonly maxBodyBytes: number
   readonly keepAliveMs: number
   readonly now: () => number
 }
@@ -43,7 +43,7 @@ interface Connection {
   isBusy(): boolean
 }
 
-export function openQuickLane(server: Server, options: QuickLaneOptions): QuickLane {
+export function openFastHttp(server: Server, options: FastHttpOptions): FastHttp {
   const platform = server.listeners('connection')
   const connections = new Set<Connection>()
   const keepAlive = keepAliveHeaders(options.keepAliveMs, options.now)
@@ -54,7 +54,7 @@ export function openQuickLane(server: Server, options: QuickLaneOptions): QuickL
     let isTurning = false
     /** The client has closed its side: nothing more will arrive. */
     let hasEnded = false
-    let outlet: PlainOutlet | undefined
+    let response: SocketResponseWriter | undefined
     const heads = plainHeadReader()
     const connection: Connection = { socket, isBusy: () => isBusy }
 
@@ -72,8 +72,8 @@ export function openQuickLane(server: Server, options: QuickLaneOptions): QuickL
         rest = bytes.length > whole ? bytes.subarray(whole) : undefined
         isBusy = true
         const body = head.bodyBytes === 0 ? undefined : bytes.subarray(head.headBytes, whole)
-        outlet = new PlainOutlet(socket, keepAlive, onAnswered)
-        handler(head, body, { socket, outlet })
+        response = new SocketResponseWriter(socket, keepAlive, onAnswered)
+        handler(head, body, { socket, response })
         if (!isBusy) bytes = rest
       }
       isTurning = false
@@ -110,7 +110,7 @@ export function openQuickLane(server: Server, options: QuickLaneOptions): QuickL
     }
 
     function probe(): void {
-      if (isBusy && outlet?.hasBegun === false && !socket.destroyed) socket.write(INTERIM_ANSWER)
+      if (isBusy && response?.hasBegun === false && !socket.destroyed) socket.write(INTERIM_ANSWER)
     }
 
     /** Nobody asked, or nobody read, for that long. */
@@ -143,7 +143,7 @@ export function openQuickLane(server: Server, options: QuickLaneOptions): QuickL
   }
 
   function isTooLong(head: PlainHead): boolean {
-    return head.bodyBytes > options.longestBody
+    return head.bodyBytes > options.maxBodyBytes
   }
 
   server.removeAllListeners('connection')

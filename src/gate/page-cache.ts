@@ -10,12 +10,12 @@ import type { Task } from './task.ts'
  * without being read, admitted and run again, as long as the answer itself says that it is current. Key,
  * rate and balance are checked and the price is taken as always.
  */
-export interface Replay<Services> {
-  find(request: GateRequest, credential: Credential, nowMs: number): Replayed<Services> | undefined
+export interface PageCache<Services> {
+  find(request: GateRequest, credential: Credential, nowMs: number): CachedPage<Services> | undefined
   keep(task: Task<Services>, answer: ListAnswer, rowLimit: number): void
 }
 
-export interface Replayed<Services> {
+export interface CachedPage<Services> {
   readonly input: Task<Services>['input']
   readonly given: Task<Services>['given']
   readonly format: Task<Services>['format']
@@ -27,8 +27,8 @@ const MAX_ENTRIES = 10_000
 const MAX_BYTES = 64 * 1024 * 1024
 const MAX_NAME = 2_000
 
-export function createReplay<Services>(): Replay<Services> {
-  const kept = new Lru<string, Replayed<Services>>({
+export function createPageCache<Services>(): PageCache<Services> {
+  const kept = new Lru<string, CachedPage<Services>>({
     maxEntries: MAX_ENTRIES,
     maxWeight: MAX_BYTES,
     weigh: ({ answer }) => sizeOfRows(answer),

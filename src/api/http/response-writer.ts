@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { HeaderList } from '../../gate/request.ts'
 
 /** Where an answer is written to: as much of the platform's `ServerResponse` as we use. */
-export interface Outlet {
+export interface ResponseWriter {
   readonly destroyed: boolean
   writeHead(status: number, headers: HeaderList): unknown
   /** False: wait for `drain` before more is written. */
@@ -21,7 +21,7 @@ export interface Outlet {
 }
 
 /** An answer on a kept connection, straight to its socket. Without a Content-Length it goes in chunks. */
-export class PlainOutlet implements Outlet {
+export class SocketResponseWriter implements ResponseWriter {
   readonly #socket: Socket
   readonly #keepAlive: KeepAlive
   readonly #onEnd: () => void

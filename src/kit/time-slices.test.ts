@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseExactInSlices } from './exact-json.ts'
-import { nextTurn, Slice } from './turns.ts'
+import { nextTurn, Slice } from './time-slices.ts'
 
 test('of many that wait for a turn, one has it in each turn of the loop, in their order', async () => {
   let turn = 0
