@@ -1,8 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 
 /** Servers under measurement run in processes of their own. */
 export interface Running {
@@ -44,6 +46,66 @@ export async function startSandboxNode(): Promise<Running & { url: string }> {
 export async function startWideNode(bytes: number): Promise<Running & { url: string }> {
   const running = await start(['bench/wide-node.ts', String(bytes)], {})
   return { ...running, url: `ws://127.0.0.1:${running.port}` }
+}
+
+/** All six simulated venues in processes of their own, and the settings with which a live environment records them. */
+export async function startSandboxVenues(): Promise<{
+  environment: Record<string, string>
+  stop(): Promise<void>
+}> {
+  const [exchanges, predictions] = [
+    await startAnnounced('sandbox/exchanges/process.ts'),
+    await startAnnounced('sandbox/predictions/process.ts'),
+  ]
+  const { spot, futures, perp } = exchanges.ready as Record<string, VenueAddresses>
+  const { polymarket, kalshi, ethereum } = predictions.ready as {
+    polymarket: Record<'gammaUrl' | 'clobUrl' | 'dataUrl' | 'wsUrl' | 'rtdsUrl', string>
+    kalshi: VenueAddresses & { keyId: string; privateKey: string }
+    ethereum: { url: string }[]
+  }
+  if (spot === undefined || futures === undefined || perp === undefined) throw new Error('a venue is missing')
+  const hosts = {
+    ...hostsOf('binance-spot', spot),
+    ...hostsOf('binance-futures', futures),
+    ...hostsOf('hyperliquid', perp),
+    ...hostsOf('kalshi', kalshi),
+    'polymarket.rest': polymarket.gammaUrl,
+    'polymarket.clob': polymarket.clobUrl,
+    'polymarket.data': polymarket.dataUrl,
+    'polymarket.stream': new URL(polymarket.wsUrl).origin,
+    'polymarket.reference': new URL(polymarket.rtdsUrl).origin,
+  }
+  return {
+    environment: {
+      TAPELINE_VENUE_HOSTS: Object.entries(hosts)
+        .map(([name, url]) => `${name}=${url}`)
+        .join(','),
+      TAPELINE_KALSHI_KEY_ID: kalshi.keyId,
+      TAPELINE_KALSHI_PRIVATE_KEY: kalshi.privateKey,
+      TAPELINE_CHAINLINK_PROVIDERS: ethereum.map(({ url }) => url).join(','),
+    },
+    stop: async () => {
+      await Promise.all([exchanges.stop(), predictions.stop()])
+    },
+  }
+}
+
+interface VenueAddresses {
+  restUrl: string
+  wsUrl: string
+}
+
+function hostsOf(venue: string, { restUrl, wsUrl }: VenueAddresses): Record<string, string> {
+  return { [`${venue}.rest`]: new URL(restUrl).origin, [`${venue}.stream`]: new URL(wsUrl).origin }
+}
+
+/** A process that prints one line of JSON when it is ready. */
+async function startAnnounced(
+  file: string,
+): Promise<{ ready: Record<string, unknown>; stop(): Promise<void> }> {
+  const child = spawn(process.execPath, [file], { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] })
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
+  return { ready: JSON.parse(line), stop: () => end(child) }
 }
 
 export interface BenchService extends Running {
@@ -113,12 +175,14 @@ async function start(args: string[], environment: Record<string, string>): Promi
   return {
     port,
     pid: child.pid ?? 0,
-    stop: () =>
-      new Promise((resolve) => {
-        child.once('exit', () => resolve())
-        child.kill('SIGTERM')
-      }),
+    stop: () => end(child),
   }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  await ended
 }
 
 function listeningPort(child: ChildProcess): Promise<number> {
