@@ -61,7 +61,7 @@ export async function startSandboxVenues(): Promise<{
   const { polymarket, kalshi, ethereum } = predictions.ready as {
     polymarket: Record<'gammaUrl' | 'clobUrl' | 'dataUrl' | 'wsUrl' | 'rtdsUrl', string>
     kalshi: VenueAddresses & { keyId: string; privateKey: string }
-    ethereum: { url: string }[]
+    ethereum: { urls: string[] }
   }
   if (spot === undefined || futures === undefined || perp === undefined) throw new Error('a venue is missing')
   const hosts = {
@@ -82,7 +82,7 @@ export async function startSandboxVenues(): Promise<{
         .join(','),
       TAPELINE_KALSHI_KEY_ID: kalshi.keyId,
       TAPELINE_KALSHI_PRIVATE_KEY: kalshi.privateKey,
-      TAPELINE_CHAINLINK_PROVIDERS: ethereum.map(({ url }) => url).join(','),
+      TAPELINE_CHAINLINK_PROVIDERS: ethereum.urls.join(','),
     },
     stop: async () => {
       await Promise.all([exchanges.stop(), predictions.stop()])
