@@ -15,7 +15,7 @@ import type { StreamGate } from '../src/gate/stream-gate.ts'
 import { systemClock } from '../src/kit/clock.ts'
 import { createLogger } from '../src/kit/log.ts'
 import { openSqliteChain } from '../src/store/sqlite/chain.ts'
-import { createHub } from '../src/stream/hub.ts'
+import { createStreamHub } from '../src/stream/hub.ts'
 import { eventFrame } from '../src/stream/protocol.ts'
 import { blockEvent, NETWORK } from '../test/fakes/webhook-rig.ts'
 
@@ -28,7 +28,14 @@ async function startHub(): Promise<(count: number) => Promise<void>> {
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
   const { events } = openSqliteChain({ file: join(folder, 'chain.db') })
   const tail = await createEventTail({ store: events })
-  const hub = createHub({ events, tail, network: NETWORK, watch: () => () => {}, clock: systemClock, log })
+  const hub = createStreamHub({
+    events,
+    tail,
+    network: NETWORK,
+    watch: () => () => {},
+    clock: systemClock,
+    log,
+  })
   const [plan] = BUILT_IN_PLANS.map((known) => ({ ...known, streamConnections: 100_000 }))
   // Keys are not what is measured here: everybody is let in.
   const credential = { accountId: 'bench', plan, environment: 'test' }

@@ -43,7 +43,7 @@ import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown, type Shutdown } from './kit/shutdown.ts'
 import type { AccountsStore } from './store/accounts.ts'
-import type { Hub } from './stream/hub.ts'
+import type { StreamHub } from './stream/hub.ts'
 
 /**
  * The composition root. Together with the files in app/ it is the only place that names concrete engines,
@@ -144,7 +144,7 @@ async function startParts(
   const secrets = openSecrets(config.data, { isFirstStart, log })
   const { box } = secrets
   const cursors = cursorCodec(secrets.cursorKey)
-  const hubs: Partial<Record<Environment, Hub>> = {}
+  const hubs: Partial<Record<Environment, StreamHub>> = {}
   const coverage: DashboardDeps['coverage'] = {}
   const recordings: (() => void)[] = []
   const authThrottle = createAuthThrottle(clock)

@@ -10,14 +10,14 @@ import type { AccountsStore } from '../store/accounts.ts'
 import type { EventStore } from '../store/events.ts'
 import type { JobsStore } from '../store/jobs.ts'
 import { openSqliteJobs } from '../store/sqlite/jobs.ts'
-import { createHub, type Hub } from '../stream/hub.ts'
+import { createStreamHub, type StreamHub } from '../stream/hub.ts'
 import { createCredits } from '../webhooks/credits.ts'
 import { startWebhooks } from '../webhooks/webhooks.ts'
 import type { Parts } from './parts.ts'
 
 export interface DeliveryHalf {
   readonly services: Pick<Services, 'webhooks'>
-  readonly hub: Hub
+  readonly hub: StreamHub
   readonly deliveries: () => Promise<ServiceStatus['webhooks']>
   readonly accountsChanged: (accountIds: readonly string[]) => void
 }
@@ -71,7 +71,7 @@ export async function startDelivery(parts: Parts, deps: DeliveryDeps): Promise<D
     log,
   })
   shutdown.add(`${environment} webhooks`, () => webhooks.close())
-  const hub = createHub({ events, tail, network, watch, clock, log })
+  const hub = createStreamHub({ events, tail, network, watch, clock, log })
   const name = `tapeline_${environment}_stream_connections`
   const connections = metrics.gauge(name, 'Open stream connections.')
   const counting = setInterval(() => connections.set(hub.connections), 1_000)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EVENT_KINDS, type EventKind, isChainKind } from './kinds.ts'
-import { createMatcher, type Wish } from './match.ts'
+import { createMatcher, type EventSelection } from './match.ts'
 
 test('an event finds exactly those who want it, also after others have left', () => {
   let state = 9
@@ -10,14 +10,14 @@ test('an event finds exactly those who want it, also after others have left', ()
     return Math.floor((state / 2 ** 32) * below)
   }
   const matcher = createMatcher<number>()
-  const standing = new Map<number, { wish: Wish; leave: () => void }>()
+  const standing = new Map<number, { selection: EventSelection; leave: () => void }>()
   for (let round = 0; round < 3_000; round++) {
     if (pick(3) > 0 || standing.size === 0) {
-      const wish: Wish = {
+      const selection: EventSelection = {
         kinds: EVENT_KINDS.filter(() => pick(4) === 0),
         ...(pick(2) === 0 ? {} : { addresses: Array.from({ length: pick(4) }, () => `a${pick(20)}`) }),
       }
-      standing.set(round, { wish, leave: matcher.add(round, wish) })
+      standing.set(round, { selection, leave: matcher.add(round, selection) })
     } else {
       const [id, entry] = [...standing][pick(standing.size)] ?? []
       if (id === undefined) continue
@@ -30,11 +30,11 @@ test('an event finds exactly those who want it, also after others have left', ()
     const kind = EVENT_KINDS[pick(EVENT_KINDS.length)] as EventKind
     const addresses = isChainKind(kind) ? [] : [`a${pick(20)}`, `a${pick(20)}`]
     const wanted = [...standing].filter(
-      ([, { wish }]) =>
-        wish.kinds.includes(kind) &&
+      ([, { selection }]) =>
+        selection.kinds.includes(kind) &&
         (isChainKind(kind) ||
-          !wish.addresses?.length ||
-          wish.addresses.some((one) => addresses.includes(one))),
+          !selection.addresses?.length ||
+          selection.addresses.some((one) => addresses.includes(one))),
     )
     assert.deepEqual(
       [...matcher.match({ kind, addresses })].sort((a, b) => a - b),

@@ -7,7 +7,7 @@
  */
 import { type EventKind, isChainKind } from './kinds.ts'
 
-export interface Wish {
+export interface EventSelection {
   readonly kinds: readonly EventKind[]
   /** Left out or empty: whatever the addresses. Kinds about the chain are not narrowed. */
   readonly addresses?: readonly string[]
@@ -20,7 +20,7 @@ export interface Matchable {
 
 export interface Matcher<T> {
   /** The function takes it out again. */
-  add(subscriber: T, wish: Wish): () => void
+  add(subscriber: T, selection: EventSelection): () => void
   /** Each subscriber once. */
   match(event: Matchable): Iterable<T>
   readonly size: number
@@ -54,10 +54,10 @@ export function createMatcher<T>(): Matcher<T> {
     get size() {
       return size
     },
-    add(subscriber, wish) {
-      const addresses = [...new Set(wish.addresses ?? [])]
+    add(subscriber, selection) {
+      const addresses = [...new Set(selection.addresses ?? [])]
       const undo: (() => void)[] = []
-      for (const kind of new Set(wish.kinds)) {
+      for (const kind of new Set(selection.kinds)) {
         const takers = takersOf(kind)
         if (isChainKind(kind) || addresses.length === 0) {
           count(takers.all, subscriber, 1)

@@ -20,7 +20,7 @@ export interface StoredEvent {
   readonly text: string
 }
 
-/** One wish of a reader: a kind, and for kinds that have addresses perhaps only some of them. */
+/** One filter of a reader: a kind, and for kinds that have addresses perhaps only some of them. */
 export interface EventFilter {
   readonly kinds: readonly string[]
   /** Left out: whatever the addresses. Otherwise at least one must be among the event's own. */

@@ -93,19 +93,19 @@ export interface Job {
   readonly subscriptionId: string
   /** Tries that have failed. */
   readonly failures: number
-  readonly leaseMs: number
+  readonly claimedUntilMs: number
   readonly event: EventText
 }
 
-export interface Claim {
+export interface JobClaim {
   readonly subscriptionId: string
   readonly limit: number
   readonly nowMs: number
   readonly leaseUntilMs: number
 }
 
-export interface Tried {
-  readonly job: Pick<Job, 'number' | 'leaseMs'>
+export interface JobAttempt {
+  readonly job: Pick<Job, 'number' | 'claimedUntilMs'>
   readonly atMs: number
   readonly status: number | null
   readonly error: string | null
@@ -116,14 +116,18 @@ export interface Tried {
   readonly responseHead: string | null
   readonly response: string | null
 }
-export type Outcome =
-  | ({ readonly kind: 'delivered' } & Tried)
-  | ({ readonly kind: 'failed' } & Tried)
-  | ({ readonly kind: 'retry'; readonly dueAtMs: number } & Tried)
+export type JobOutcome =
+  | ({ readonly kind: 'delivered' } & JobAttempt)
+  | ({ readonly kind: 'failed' } & JobAttempt)
+  | ({ readonly kind: 'retry'; readonly dueAtMs: number } & JobAttempt)
   /** Not tried: the job is given back. */
-  | { readonly kind: 'release'; readonly job: Pick<Job, 'number' | 'leaseMs'>; readonly dueAtMs: number }
+  | {
+      readonly kind: 'release'
+      readonly job: Pick<Job, 'number' | 'claimedUntilMs'>
+      readonly dueAtMs: number
+    }
 
-export interface Health {
+export interface ReceiverHealth {
   readonly subscriptionId: string
   readonly ok: boolean
   readonly atMs: number
@@ -200,8 +204,8 @@ export interface JobsStore {
 
   /** Subscriptions with waiting jobs and when the first of each is due. */
   waiting(): Promise<{ subscriptionId: string; dueAtMs: number }[]>
-  claim(claim: Claim): Promise<Job[]>
-  settle(outcomes: readonly Outcome[], health: readonly Health[]): Promise<void>
+  claim(claim: JobClaim): Promise<Job[]>
+  settle(outcomes: readonly JobOutcome[], health: readonly ReceiverHealth[]): Promise<void>
   pending(): Promise<{ count: number; oldestAtMs: number | null }>
   /** Newest first, below `before`. */
   deliveries(query: { subscriptionId: string; limit: number; before?: number }): Promise<DeliveryRecord[]>
@@ -209,7 +213,7 @@ export interface JobsStore {
   /** The event of a delivery, while it is kept here: as long as one waits for it. */
   eventText(event: { readonly seq: number; readonly eventId: string }): Promise<EventText | undefined>
   /** A pending delivery becomes due now; false when it is not pending any more. */
-  hurry(number: number, nowMs: number): Promise<boolean>
+  retryNow(number: number, nowMs: number): Promise<boolean>
   /** Forgets history, and what waits for subscriptions that are switched off, older than that. */
   prune(beforeMs: number): Promise<number>
 

@@ -8,7 +8,7 @@ import { createEventTail } from '../events/publish.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import { openSqliteChain } from '../store/sqlite/chain.ts'
-import { type ClientConnection, createHub } from './hub.ts'
+import { type ClientConnection, createStreamHub } from './hub.ts'
 
 const [plan] = BUILT_IN_PLANS
 assert.ok(plan)
@@ -48,7 +48,7 @@ async function setUp(t: TestContext, pingMs: number) {
       watching.now -= addresses.length
     }
   }
-  const hub = createHub({ events, tail, network: NETWORK, watch, clock: systemClock, log, pingMs })
+  const hub = createStreamHub({ events, tail, network: NETWORK, watch, clock: systemClock, log, pingMs })
   t.after(async () => {
     await hub.close()
     await tail.close()

@@ -7,33 +7,38 @@ import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
 import { CLOSE_CODES, eventFrame, PING_MS } from './protocol.ts'
-import { type Connection, createSession, type Session, type SessionHost } from './session.ts'
+import {
+  createStreamSession,
+  type SessionHost,
+  type StreamConnection,
+  type StreamSession,
+} from './session.ts'
 
 /** All clients of one environment: takes each new event once, serialises it once, hands it to whoever wants it. */
-export interface Hub {
+export interface StreamHub {
   /** Undefined when the account has as many connections as its plan allows; the connection is then closed. */
-  open(connection: ClientConnection, client: Client): HubClient | undefined
+  open(connection: ClientConnection, client: StreamClient): StreamClientHandle | undefined
   readonly connections: number
   close(): Promise<void>
 }
 
-export interface ClientConnection extends Connection {
+export interface ClientConnection extends StreamConnection {
   ping(): void
 }
 
-export interface Client {
+export interface StreamClient {
   readonly accountId: string
   readonly plan: Plan
   /** Undefined while the key may go on; otherwise why the connection has to end. */
-  readonly recheck: () => Promise<Refusal | undefined>
+  readonly recheck: () => Promise<StreamRefusal | undefined>
 }
 
-export interface Refusal {
+export interface StreamRefusal {
   readonly code: number
   readonly reason: string
 }
 
-export interface HubClient {
+export interface StreamClientHandle {
   receive(text: string): void
   ping(data: Buffer): void
   /** Any sign of life. */
@@ -47,13 +52,13 @@ const MAX_MISSED_PINGS = 2
 const GOODBYE_MS = 500
 
 interface Member {
-  readonly session: Session
+  readonly session: StreamSession
   readonly connection: ClientConnection
-  readonly client: Client
+  readonly client: StreamClient
   missedPings: number
 }
 
-export function createHub(deps: {
+export function createStreamHub(deps: {
   events: Pick<EventStore, 'after' | 'bounds'>
   tail: Pick<EventTail, 'seq' | 'listen'>
   network: Network
@@ -61,9 +66,9 @@ export function createHub(deps: {
   clock: Clock
   log: Logger
   pingMs?: number
-}): Hub {
+}): StreamHub {
   const { tail, clock, log } = deps
-  const matcher = createMatcher<Session>()
+  const matcher = createMatcher<StreamSession>()
   const members = new Set<Member>()
   const perAccount = new Map<string, number>()
   let nextConnection = 1
@@ -75,7 +80,7 @@ export function createHub(deps: {
     get seq() {
       return tail.seq
     },
-    attach: (session, wish) => matcher.add(session, wish),
+    attach: (session, selection) => matcher.add(session, selection),
     watch: deps.watch,
     now: () => clock.now(),
     onFault: (err) => log.error({ err }, 'the event log could not be read for a stream'),
@@ -83,10 +88,10 @@ export function createHub(deps: {
 
   /** Several events at a time leave as one write per client. */
   const publish = (events: readonly StoredEvent[]) => {
-    const held = new Set<Session>()
+    const held = new Set<StreamSession>()
     for (const event of events) {
       if (event.kind === GAP_KIND) {
-        for (const { session } of members) session.tellGap(event)
+        for (const { session } of members) session.sendGap(event)
         continue
       }
       let frame: Buffer | undefined
@@ -102,7 +107,7 @@ export function createHub(deps: {
     for (const session of held) session.flush()
   }
   const stopListening = tail.listen(publish, (afterSeq, upToSeq) => {
-    for (const { session } of members) session.tellForgotten(afterSeq, upToSeq)
+    for (const { session } of members) session.sendMissed(afterSeq, upToSeq)
   })
 
   const count = (accountId: string, change: number) => {
@@ -156,7 +161,7 @@ export function createHub(deps: {
         return undefined
       }
       const member: Member = {
-        session: createSession(host, connection, client),
+        session: createStreamSession(host, connection, client),
         connection,
         client,
         missedPings: 0,

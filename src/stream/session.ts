@@ -3,8 +3,8 @@ import type { Fault } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import { GAP_KIND, readGapEvent } from '../events/gap-event.ts'
 import { type EventKind, isChainKind } from '../events/kinds.ts'
-import type { Wish } from '../events/match.ts'
-import { checkWish, filtersOf } from '../events/wish.ts'
+import type { EventSelection } from '../events/match.ts'
+import { filtersOf, parseSelection } from '../events/selection.ts'
 import { nextTurn } from '../kit/time-slices.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
 import {
@@ -23,7 +23,7 @@ import {
 } from './protocol.ts'
 
 /** The transport of one client. */
-export interface Connection {
+export interface StreamConnection {
   send(frame: string | Buffer): void
   readonly unsentBytes: number
   /** What is sent from now on leaves together, at `flush`. */
@@ -41,8 +41,8 @@ export interface SessionHost {
   readonly events: Pick<EventStore, 'after' | 'bounds'>
   /** Everything up to here was given to the live subscriptions. */
   readonly seq: number
-  /** From now on the session gets the events of this wish; the function ends it. */
-  attach(session: Session, wish: Wish): () => void
+  /** From now on the session gets the events of this selection; the function ends it. */
+  attach(session: StreamSession, selection: EventSelection): () => void
   watch(addresses: readonly string[]): () => void
   now(): number
   onFault(error: unknown): void
@@ -58,7 +58,7 @@ export interface SessionHost {
  */
 interface Subscription {
   readonly id: string
-  readonly wish: Required<Wish>
+  readonly selection: Required<EventSelection>
   readonly kinds: ReadonlySet<string>
   readonly addresses: ReadonlySet<string>
   /** Everything it wants in (fromSeq, sentSeq] was sent; live: everything after fromSeq. */
@@ -68,16 +68,16 @@ interface Subscription {
   ended: boolean
 }
 
-export interface Session {
+export interface StreamSession {
   receive(text: string): void
   /** The client's WebSocket ping: an operation like any other. */
   ping(data: Buffer): void
   /** A live event that some subscription wants. */
   deliver(frame: Buffer): void
   /** A place in the log where the chain could not be read. */
-  tellGap(event: StoredEvent): void
+  sendGap(event: StoredEvent): void
   /** Events that the log had forgotten before the hub read them. */
-  tellForgotten(afterSeq: number, upToSeq: number): void
+  sendMissed(afterSeq: number, upToSeq: number): void
   hold(): void
   flush(): void
   /** The connection is gone. */
@@ -92,7 +92,11 @@ const RETRY_MS = 200
 const MAX_WAITING_MESSAGES = 64
 const INTERNAL_ERROR = 1011
 
-export function createSession(host: SessionHost, connection: Connection, client: { plan: Plan }): Session {
+export function createStreamSession(
+  host: SessionHost,
+  connection: StreamConnection,
+  client: { plan: Plan },
+): StreamSession {
   const subscriptions = new Map<string, Subscription>()
   /** Messages that came while another one was being checked: no more than may come in a few seconds. */
   const waiting: string[] = []
@@ -103,13 +107,13 @@ export function createSession(host: SessionHost, connection: Connection, client:
   let opsWindowMs = 0
   let opsInWindow = 0
 
-  const say = (frame: object) => {
+  const send = (frame: object) => {
     if (!ended && !closedAsTooSlow()) connection.send(JSON.stringify(frame))
   }
-  const complain = (code: string, faults: readonly Fault[], id: string | undefined) => {
+  const sendError = (code: string, faults: readonly Fault[], id: string | undefined) => {
     const [first] = faults
     const message = faults.map((fault) => fault.message).join(' ')
-    say({ type: 'error', code, message, ...(id ? { id } : {}), param: first?.param, errors: faults })
+    send({ type: 'error', code, message, ...(id ? { id } : {}), param: first?.param, errors: faults })
   }
 
   function addressCount(except: string | undefined): number {
@@ -123,27 +127,28 @@ export function createSession(host: SessionHost, connection: Connection, client:
     const replaced = subscriptions.get(id)
     if (replaced === undefined && subscriptions.size >= MAX_SUBSCRIPTIONS) {
       const text = `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions.`
-      complain('too_many_subscriptions', [{ param: 'op', error: 'invalid_param', message: text }], id)
+      sendError('too_many_subscriptions', [{ param: 'op', error: 'invalid_param', message: text }], id)
       return
     }
-    const checked = await checkWish(message, {
+    const checked = await parseSelection(message, {
       network: host.network,
-      mostAddresses: client.plan.streamAddresses,
+      maxAddresses: client.plan.streamAddresses,
       usedAddresses: addressCount(id),
     })
     if (ended) return
     if (!checked.ok) {
-      complain('invalid_param', checked.faults, id)
+      sendError('invalid_param', checked.faults, id)
       return
     }
     // Many addresses take milliseconds: others have their turn before and after.
     await nextTurn()
     if (ended) return
-    const unwatch = checked.wish.addresses.length > 0 ? host.watch(checked.wish.addresses) : () => {}
+    const unwatch =
+      checked.selection.addresses.length > 0 ? host.watch(checked.selection.addresses) : () => {}
     await nextTurn()
     if (ended) return unwatch()
     if (replaced !== undefined) remove(replaced)
-    begin(id, checked.wish, message.resumeAfter, unwatch)
+    begin(id, checked.selection, message.resumeAfter, unwatch)
   }
 
   /** Messages take effect in their order, also while a long one is being checked. */
@@ -166,33 +171,33 @@ export function createSession(host: SessionHost, connection: Connection, client:
 
   function actOn(read: ReadMessage): void | Promise<void> {
     if (ended) return
-    if (!read.ok) return complain('invalid_param', read.faults, undefined)
+    if (!read.ok) return sendError('invalid_param', read.faults, undefined)
     const { message } = read
     if (message.op === 'subscribe') return subscribe(message)
     if (message.op === 'unsubscribe') unsubscribe(message.id)
-    else say({ type: 'pong', ...(message.id ? { id: message.id } : {}) })
+    else send({ type: 'pong', ...(message.id ? { id: message.id } : {}) })
   }
 
   function begin(
     id: string,
-    wish: Required<Wish>,
+    selection: Required<EventSelection>,
     resumeAfter: number | undefined,
     unwatch: () => void,
   ): void {
     const fromSeq = resumeAfter ?? host.seq
     const sub: Subscription = {
       id,
-      wish,
-      kinds: new Set(wish.kinds),
-      addresses: new Set(wish.addresses),
+      selection,
+      kinds: new Set(selection.kinds),
+      addresses: new Set(selection.addresses),
       fromSeq,
       sentSeq: fromSeq,
       stops: [unwatch],
       ended: false,
     }
     subscriptions.set(id, sub)
-    const { kinds } = wish
-    say({
+    const { kinds } = selection
+    send({
       type: 'subscribed',
       id,
       state: 'syncing',
@@ -225,7 +230,7 @@ export function createSession(host: SessionHost, connection: Connection, client:
     const page = await host.events.after({
       afterSeq: sub.sentSeq,
       untilSeq,
-      filters: [...filtersOf(sub.wish), { kinds: [GAP_KIND] }],
+      filters: [...filtersOf(sub.selection), { kinds: [GAP_KIND] }],
       limit: PAGE_EVENTS,
       maxBytes: PAGE_BYTES,
     })
@@ -233,30 +238,30 @@ export function createSession(host: SessionHost, connection: Connection, client:
     const { oldestSeq } = await host.events.bounds()
     if (ended || sub.ended) return true
     if (oldestSeq > sub.sentSeq + 1 && sub.sentSeq < untilSeq) {
-      sayForgotten(sub, sub.sentSeq, oldestSeq - 1)
+      sendMissedOf(sub, sub.sentSeq, oldestSeq - 1)
     }
     connection.hold()
     for (const event of page.events) {
-      if (event.kind === GAP_KIND) sayGap(sub, event)
+      if (event.kind === GAP_KIND) sendGapOf(sub, event)
       else if (!wasSent(sub, event)) connection.send(eventFrame(event.text))
     }
     connection.flush()
     sub.sentSeq = page.more ? page.upToSeq : Math.max(untilSeq, page.upToSeq)
     if (sub.sentSeq < host.seq) return false
-    sub.stops.push(host.attach(session, sub.wish))
+    sub.stops.push(host.attach(session, sub.selection))
     const { id, sentSeq } = sub
     sub.sentSeq = Number.POSITIVE_INFINITY
-    say({ type: 'live', id, seq: sentSeq })
+    send({ type: 'live', id, seq: sentSeq })
     return true
   }
 
-  function sayForgotten(sub: Subscription, afterSeq: number, upToSeq: number): void {
-    say({ type: 'gap', id: sub.id, after_seq: afterSeq, up_to_seq: upToSeq, reason: 'retention' })
+  function sendMissedOf(sub: Subscription, afterSeq: number, upToSeq: number): void {
+    send({ type: 'gap', id: sub.id, after_seq: afterSeq, up_to_seq: upToSeq, reason: 'retention' })
   }
 
-  function sayGap(sub: Subscription, event: StoredEvent): void {
+  function sendGapOf(sub: Subscription, event: StoredEvent): void {
     const notice = readGapEvent(event.text)
-    if (notice.kinds.some((kind) => sub.kinds.has(kind))) say(chainGapFrame(sub.id, event.seq, notice))
+    if (notice.kinds.some((kind) => sub.kinds.has(kind))) send(chainGapFrame(sub.id, event.seq, notice))
   }
 
   /** A place that the hub has not reached: the log is ahead of it for a moment, or the client comes from another log. */
@@ -267,7 +272,7 @@ export function createSession(host: SessionHost, connection: Connection, client:
       return
     }
     const upToSeq = host.seq
-    say({ type: 'gap', id: sub.id, after_seq: sub.sentSeq, up_to_seq: upToSeq, reason: 'unknown_position' })
+    send({ type: 'gap', id: sub.id, after_seq: sub.sentSeq, up_to_seq: upToSeq, reason: 'unknown_position' })
     sub.fromSeq = upToSeq
     sub.sentSeq = upToSeq
   }
@@ -299,13 +304,13 @@ export function createSession(host: SessionHost, connection: Connection, client:
     for (const sub of wanted) {
       if (sub === undefined) {
         const message = `There is no subscription ${id}.`
-        complain('not_found', [{ param: 'id', error: 'not_found', message }], id)
+        sendError('not_found', [{ param: 'id', error: 'not_found', message }], id)
         return
       }
       remove(sub)
-      say({ type: 'unsubscribed', id: sub.id })
+      send({ type: 'unsubscribed', id: sub.id })
     }
-    if (id === undefined && wanted.length === 0) say({ type: 'unsubscribed' })
+    if (id === undefined && wanted.length === 0) send({ type: 'unsubscribed' })
   }
 
   function remove(sub: Subscription): void {
@@ -345,7 +350,7 @@ export function createSession(host: SessionHost, connection: Connection, client:
   /** Those that are still syncing find in the log what the others are told. */
   const live = () => [...subscriptions.values()].filter(({ sentSeq }) => sentSeq === Number.POSITIVE_INFINITY)
 
-  const session: Session = {
+  const session: StreamSession = {
     get ended() {
       return ended
     },
@@ -363,11 +368,11 @@ export function createSession(host: SessionHost, connection: Connection, client:
     deliver(frame) {
       if (!ended && !closedAsTooSlow()) connection.send(frame)
     },
-    tellGap(event) {
-      for (const sub of live()) sayGap(sub, event)
+    sendGap(event) {
+      for (const sub of live()) sendGapOf(sub, event)
     },
-    tellForgotten(afterSeq, upToSeq) {
-      for (const sub of live()) sayForgotten(sub, afterSeq, upToSeq)
+    sendMissed(afterSeq, upToSeq) {
+      for (const sub of live()) sendMissedOf(sub, afterSeq, upToSeq)
     },
     hold: () => connection.hold(),
     flush: () => connection.flush(),

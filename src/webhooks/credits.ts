@@ -36,9 +36,9 @@ export interface Reservation {
 /** Why nothing is delivered, for now (the events are kept) or any more. */
 export interface Pause {
   readonly ok: false
-  readonly reason: PauseReason | EndReason
+  readonly reason: DeliveryPauseReason | EndReason
 }
-export type PauseReason = 'credits_exhausted' | 'account_paused' | 'plan' | 'account_missing'
+export type DeliveryPauseReason = 'credits_exhausted' | 'account_paused' | 'plan' | 'account_missing'
 export type EndReason = NonNullable<ReturnType<typeof keyEnd>>
 
 /** What a delivered event costs. */
@@ -48,7 +48,7 @@ const PAYER_FRESH_MS = 1_000
 
 interface KnownPayer {
   readonly payer: Payer
-  readonly pause: PauseReason | undefined
+  readonly pause: DeliveryPauseReason | undefined
   readonly key: KeyRecord | undefined
   readonly readAtMs: number
 }

@@ -3,10 +3,10 @@ import type { SecretBox } from '../kit/secret-box.ts'
 import type { Job, SubscriptionRecord } from '../store/jobs.ts'
 import type { Poster, PostResult } from './post.ts'
 import { readRetryAfter } from './schedule.ts'
-import { createSigner, type Signer } from './sign.ts'
+import { createWebhookSigner, type WebhookSigner } from './sign.ts'
 
 /** One try to bring events to a receiver: the body, its signatures, and what the answer means. */
-export interface Attempt {
+export interface DeliveryAttempt {
   readonly delivered: boolean
   readonly status: number | null
   readonly error: string | null
@@ -20,7 +20,7 @@ export interface Attempt {
   readonly response: string | null
 }
 
-export interface Parcel {
+export interface DeliveryBody {
   /** The id of the delivery; of the first one in a batch. */
   readonly id: string
   /** The kind of the event, or `batch`. */
@@ -32,7 +32,7 @@ const FIXED_LINES = 'Content-Type: application/json\r\nUser-Agent: Tapeline-Webh
 export const BATCH_EVENTS = 100
 
 /** A single event is the body itself; a batch is an array, also with one event in it. */
-export function parcelOf(jobs: readonly Job[], batch: boolean): Parcel {
+export function deliveryBody(jobs: readonly Job[], batch: boolean): DeliveryBody {
   const [first] = jobs
   if (first === undefined) throw new RangeError('no job given')
   if (!batch) return { id: first.id, kind: first.event.kind, body: first.event.text }
@@ -43,17 +43,20 @@ export function signerOf(
   subscription: Pick<SubscriptionRecord, 'secret' | 'previousSecret' | 'previousUntilMs'>,
   box: SecretBox,
   nowMs: number,
-): Signer {
+): WebhookSigner {
   const { secret, previousSecret, previousUntilMs } = subscription
   const overlaps = previousSecret !== null && previousUntilMs !== null && nowMs < previousUntilMs
-  return createSigner({ current: box.open(secret), previous: overlaps ? box.open(previousSecret) : null })
+  return createWebhookSigner({
+    current: box.open(secret),
+    previous: overlaps ? box.open(previousSecret) : null,
+  })
 }
 
 export async function deliver(
   deps: { poster: Poster; clock: Clock },
-  target: { url: URL; signer: Signer },
-  parcel: Parcel,
-): Promise<Attempt> {
+  target: { url: URL; signer: WebhookSigner },
+  parcel: DeliveryBody,
+): Promise<DeliveryAttempt> {
   const { poster, clock } = deps
   const { id, kind, body } = parcel
   const timestampS = Math.floor(clock.now() / 1000)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { createSigner, newSecret, type Secrets } from './sign.ts'
+import { createWebhookSigner, newSecret, type SigningSecrets } from './sign.ts'
 
 const BODY = JSON.stringify({ id: 'evt_1', seq: 1, kind: 'block_added', data: { text: 'grüße ✓' } })
 const nowS = () => Math.floor(Date.now() / 1000)
@@ -14,8 +14,8 @@ function verifies(secret: string, body: string, header: string | undefined): boo
   return given.length === expected.length && timingSafeEqual(given, expected)
 }
 
-function signedHeaders(secrets: Secrets, id: string): Record<string, string> {
-  const lines = createSigner(secrets).lines({ id, timestampS: nowS(), body: BODY })
+function signedHeaders(secrets: SigningSecrets, id: string): Record<string, string> {
+  const lines = createWebhookSigner(secrets).lines({ id, timestampS: nowS(), body: BODY })
   assert.match(lines, /^(?:[^\r\n]+\r\n)+$/)
   return Object.fromEntries(
     lines

@@ -10,7 +10,7 @@ const SECRET_BYTES = 32
 /** How long the replaced secret goes on signing. */
 export const ROTATION_OVERLAP_MS = 24 * 3_600_000
 
-export interface Secrets {
+export interface SigningSecrets {
   readonly current: string
   readonly previous: string | null
 }
@@ -19,13 +19,13 @@ export function newSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64')
 }
 
-export interface Signer {
+export interface WebhookSigner {
   /** The header lines that prove a body, each with its line end. */
   lines(delivery: { id: string; timestampS: number; body: string }): string
 }
 
 /** The keys are made once for all deliveries to a receiver. */
-export function createSigner({ current, previous }: Secrets): Signer {
+export function createWebhookSigner({ current, previous }: SigningSecrets): WebhookSigner {
   const keys = keysOf(current)
   const older = previous === null ? undefined : keysOf(previous)
   return {

@@ -72,7 +72,7 @@ export function createSubscriptionBook(deps: {
       seen.add(record.id)
       const known = entries.get(record.id)
       all.set(record.id, record)
-      if (known !== undefined && sameWish(known.record, record)) {
+      if (known !== undefined && sameSelection(known.record, record)) {
         known.record = record
         continue
       }
@@ -110,7 +110,7 @@ export function createSubscriptionBook(deps: {
   }
 }
 
-function sameWish(a: SubscriptionRecord, b: SubscriptionRecord): boolean {
+function sameSelection(a: SubscriptionRecord, b: SubscriptionRecord): boolean {
   return a.active === b.active && sameList(a.kinds, b.kinds) && sameList(a.addresses, b.addresses)
 }
 

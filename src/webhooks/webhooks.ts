@@ -5,30 +5,30 @@ import type { Logger } from '../kit/log.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { EventStore } from '../store/events.ts'
 import type { JobsStore } from '../store/jobs.ts'
-import type { Credits, EndReason, PauseReason } from './credits.ts'
-import { createDeliveryLog, type DeliveryLog } from './delivery-log.ts'
+import type { Credits, DeliveryPauseReason, EndReason } from './credits.ts'
+import { createDeliveries, type Deliveries } from './deliveries.ts'
 import { createExpectedEvents, type ExpectedKind } from './expected-events.ts'
 import { createGuard, type Resolve } from './guard.ts'
 import { startPlanner } from './plan-deliveries.ts'
 import { createPoster } from './post.ts'
-import { createSubscriptions, type Subscriptions } from './subscription.ts'
 import { createSubscriptionBook, type WatchAddresses } from './subscription-book.ts'
+import { createWebhookSubscriptions, type WebhookSubscriptions } from './subscriptions.ts'
 import { startWorker } from './work.ts'
 
 /** The webhooks of one environment, running. */
-export interface Webhooks {
-  readonly subscriptions: Subscriptions
-  readonly deliveries: DeliveryLog
+export interface WebhookService {
+  readonly subscriptions: WebhookSubscriptions
+  readonly deliveries: Deliveries
   /** What a day of each kind of event brings and costs. */
   readonly expected: () => Promise<ExpectedKind[]>
-  pauseOf(subscriptionId: string): PauseReason | undefined
+  pauseOf(subscriptionId: string): DeliveryPauseReason | undefined
   /** Accounts or keys were changed: webhooks whose key has ended stop. */
   accountsChanged(accountIds: readonly string[]): void
   status(): Promise<{ pending: number; oldest_pending_seconds: number }>
   close(): Promise<void>
 }
 
-export interface WebhooksDeps {
+export interface WebhookServiceDeps {
   readonly store: JobsStore
   readonly events: Pick<EventStore, 'after' | 'byId' | 'bounds' | 'seqBefore' | 'logId'>
   readonly tail: Pick<EventTail, 'listen'>
@@ -55,7 +55,7 @@ const KEY_CHECK_SLICE = 200
 /** One round of pruning takes a part; more follow while there is more, but not for ever. */
 const MAX_PRUNE_ROUNDS = 200
 
-export async function startWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
+export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookService> {
   const { store, events, tail, credits, box, clock, log } = deps
   const guard = createGuard({
     allowPrivate: deps.allowPrivate,
@@ -126,7 +126,7 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
   keyChecks.unref()
 
   return {
-    subscriptions: createSubscriptions({
+    subscriptions: createWebhookSubscriptions({
       store,
       events,
       network: deps.network,
@@ -140,7 +140,7 @@ export async function startWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
       onPlanned: (id) => worker.wake([id]),
     }),
     expected: createExpectedEvents({ events, network: deps.network, clock }),
-    deliveries: createDeliveryLog({ store, events, clock, onDue: (id) => worker.wake([id]) }),
+    deliveries: createDeliveries({ store, events, clock, onDue: (id) => worker.wake([id]) }),
     pauseOf: (id) => worker.pauseOf(id),
     accountsChanged(accountIds) {
       credits.forget(accountIds)

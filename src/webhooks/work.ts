@@ -1,20 +1,27 @@
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
-import type { Job, JobsStore, Outcome, SubscriptionRecord, Tried } from '../store/jobs.ts'
-import type { Credits, EndReason, PauseReason, Reservation } from './credits.ts'
-import { type Attempt, BATCH_EVENTS, deliver, parcelOf, signerOf } from './deliver.ts'
+import type { Job, JobAttempt, JobOutcome, JobsStore, SubscriptionRecord } from '../store/jobs.ts'
+import type { Credits, DeliveryPauseReason, EndReason, Reservation } from './credits.ts'
+import { BATCH_EVENTS, type DeliveryAttempt, deliver, deliveryBody, signerOf } from './deliver.ts'
 import { disableReason, isKeyEnd } from './disable.ts'
 import type { Guard } from './guard.ts'
-import { claimNow, createLane, type Lane, SLOW_ANSWER_MS, slotsOf, type Target } from './lane.ts'
 import type { Poster } from './post.ts'
+import {
+  claimNow,
+  createReceiverQueue,
+  type ReceiverQueue,
+  SLOW_ANSWER_MS,
+  slotsOf,
+  type Target,
+} from './receiver-queue.ts'
 import { retryDelayMs } from './schedule.ts'
-import { createSettlement, refOf } from './settlement.ts'
+import { createOutcomeWriter, jobRef } from './write-outcomes.ts'
 
 /**
  * Brings jobs to their receivers.
  *
- *   wake(subscription) ─▶ lane: claim (leased) ─▶ credits set aside ─▶ POST ─▶ charge ─▶ settle (in groups)
+ *   wake(subscription) ─▶ queue: claim (leased) ─▶ credits set aside ─▶ POST ─▶ charge ─▶ settle (in groups)
  *        ▲                                             │                 │
  *        └── poll: leases that ran out, retries        └─ none left:     └─ failed: later again, or for good
  *                                                         pause, give back
@@ -27,7 +34,7 @@ export interface Worker {
   /** Subscriptions were created, changed or deleted. */
   refresh(subscriptions: ReadonlyMap<string, SubscriptionRecord>): void
   /** Why a subscription gets nothing for now. */
-  pauseOf(subscriptionId: string): PauseReason | undefined
+  pauseOf(subscriptionId: string): DeliveryPauseReason | undefined
   /** Ends what is under way, gives the rest back. */
   close(): Promise<void>
 }
@@ -49,7 +56,7 @@ export interface WorkerDeps {
 }
 
 interface Try {
-  readonly lane: Lane
+  readonly queue: ReceiverQueue
   readonly beganAtMs: number
   /** Begun for a slow receiver; counted apart. */
   readonly slow: boolean
@@ -78,116 +85,116 @@ export function startWorker(deps: WorkerDeps): Worker {
   const { store, credits, guard, poster, box, clock, log } = deps
   const leaseMs = deps.leaseMs ?? LEASE_MS
   const leastLeaseMs = leaseMs * MIN_LEASE_SHARE
-  const lanes = new Map<string, Lane>()
-  const starved = new Set<Lane>()
+  const queues = new Map<string, ReceiverQueue>()
+  const starved = new Set<ReceiverQueue>()
   /** Oldest first. */
   const tries = new Set<Try>()
   let quickInFlight = 0
   let slowInFlight = 0
   let closed = false
   let cut = false
-  const settlement = createSettlement({ store, log })
+  const settlement = createOutcomeWriter({ store, log })
 
-  function hasRoom(lane: Lane): boolean {
+  function hasRoom(queue: ReceiverQueue): boolean {
     const crowded = quickInFlight >= CROWDED_IN_FLIGHT
-    if (lane.inFlight >= slotsOf(lane, crowded)) {
-      if (lane.inFlight < slotsOf(lane, false)) starved.add(lane)
+    if (queue.inFlight >= slotsOf(queue, crowded)) {
+      if (queue.inFlight < slotsOf(queue, false)) starved.add(queue)
       return false
     }
-    const ownRoom = lane.slow ? slowInFlight < MAX_SLOW_IN_FLIGHT : quickInFlight < MAX_QUICK_IN_FLIGHT
+    const ownRoom = queue.slow ? slowInFlight < MAX_SLOW_IN_FLIGHT : quickInFlight < MAX_QUICK_IN_FLIGHT
     // The first slot is everybody's: it shows whether a receiver is slow.
-    if ((ownRoom || lane.inFlight === 0) && tries.size < MAX_IN_FLIGHT) return true
-    starved.add(lane)
+    if ((ownRoom || queue.inFlight === 0) && tries.size < MAX_IN_FLIGHT) return true
+    starved.add(queue)
     return false
   }
 
-  function pump(lane: Lane): void {
-    if (closed || !lane.subscription.active || clock.now() < lane.pausedUntilMs) return
-    while (hasRoom(lane)) {
-      if (lane.buffer.length === 0 || isGathering(lane)) break
-      if (!lane.breaker.tryEnter()) break
-      const take = lane.subscription.batch ? BATCH_EVENTS : 1
-      void run(lane, lane.buffer.splice(0, take))
+  function pump(queue: ReceiverQueue): void {
+    if (closed || !queue.subscription.active || clock.now() < queue.pausedUntilMs) return
+    while (hasRoom(queue)) {
+      if (queue.buffer.length === 0 || isGathering(queue)) break
+      if (!queue.breaker.tryEnter()) break
+      const take = queue.subscription.batch ? BATCH_EVENTS : 1
+      void run(queue, queue.buffer.splice(0, take))
     }
-    const wanted = claimNow(lane)
-    if (lane.hungry && wanted > 0 && lane.breaker.state() !== 'open') void claim(lane, wanted)
+    const wanted = claimNow(queue)
+    if (queue.hungry && wanted > 0 && queue.breaker.state() !== 'open') void claim(queue, wanted)
   }
 
   /** A batch that is not full is held back until its first event has waited long enough. */
-  function isGathering(lane: Lane): boolean {
-    const { subscription, buffer } = lane
+  function isGathering(queue: ReceiverQueue): boolean {
+    const { subscription, buffer } = queue
     if (!subscription.batch || buffer.length >= BATCH_EVENTS) {
-      stopGathering(lane)
+      stopGathering(queue)
       return false
     }
     const nowMs = clock.now()
-    lane.batchDueMs ??= nowMs + BATCH_WAIT_MS
-    const leftMs = lane.batchDueMs - nowMs
+    queue.batchDueMs ??= nowMs + BATCH_WAIT_MS
+    const leftMs = queue.batchDueMs - nowMs
     // A clock that was set back would hold them for as long.
     if (leftMs <= 0 || leftMs > BATCH_WAIT_MS) {
-      stopGathering(lane)
+      stopGathering(queue)
       return false
     }
-    lane.batchTimer ??= setTimeout(() => {
-      lane.batchTimer = undefined
-      pump(lane)
+    queue.batchTimer ??= setTimeout(() => {
+      queue.batchTimer = undefined
+      pump(queue)
     }, leftMs)
     return true
   }
 
-  function stopGathering(lane: Lane): void {
-    clearTimeout(lane.batchTimer)
-    lane.batchTimer = undefined
-    lane.batchDueMs = undefined
+  function stopGathering(queue: ReceiverQueue): void {
+    clearTimeout(queue.batchTimer)
+    queue.batchTimer = undefined
+    queue.batchDueMs = undefined
   }
 
-  async function claim(lane: Lane, limit: number): Promise<void> {
-    if (lane.claiming) return
-    lane.claiming = true
-    lane.hungry = false
+  async function claim(queue: ReceiverQueue, limit: number): Promise<void> {
+    if (queue.claiming) return
+    queue.claiming = true
+    queue.hungry = false
     try {
       const nowMs = clock.now()
       const jobs = await store.claim({
-        subscriptionId: lane.id,
+        subscriptionId: queue.id,
         limit,
         nowMs,
         leaseUntilMs: nowMs + leaseMs,
       })
-      if (closed || !lanes.has(lane.id)) settlement.giveBack(jobs, clock.now())
-      else lane.buffer.push(...jobs)
-      if (jobs.length === limit) lane.hungry = true
+      if (closed || !queues.has(queue.id)) settlement.giveBack(jobs, clock.now())
+      else queue.buffer.push(...jobs)
+      if (jobs.length === limit) queue.hungry = true
     } catch (err) {
       if (!closed) log.error({ err }, 'jobs could not be claimed')
     } finally {
-      lane.claiming = false
+      queue.claiming = false
     }
-    pump(lane)
+    pump(queue)
   }
 
-  async function run(lane: Lane, jobs: readonly Job[]): Promise<void> {
-    const thisTry: Try = { lane, beganAtMs: clock.now(), slow: lane.slow, old: false }
-    lane.inFlight++
+  async function run(queue: ReceiverQueue, jobs: readonly Job[]): Promise<void> {
+    const thisTry: Try = { queue, beganAtMs: clock.now(), slow: queue.slow, old: false }
+    queue.inFlight++
     tries.add(thisTry)
     if (thisTry.slow) slowInFlight++
     else quickInFlight++
     try {
-      await tryJobs(lane, jobs)
+      await tryJobs(queue, jobs)
     } catch (err) {
-      lane.breaker.release()
-      log.error({ err, subscription: lane.id }, 'a delivery failed on our side')
+      queue.breaker.release()
+      log.error({ err, subscription: queue.id }, 'a delivery failed on our side')
     }
-    lane.inFlight--
+    queue.inFlight--
     tries.delete(thisTry)
     if (thisTry.slow) slowInFlight--
     else if (!thisTry.old) quickInFlight--
     pumpStarved()
-    pump(lane)
+    pump(queue)
   }
 
   function pumpStarved(): void {
     const waiting = [...starved]
     starved.clear()
-    for (const lane of waiting) pump(lane)
+    for (const queue of waiting) pump(queue)
   }
 
   /** A try that gets old says that its receiver is slow, long before its time is over. */
@@ -197,41 +204,41 @@ export function startWorker(deps: WorkerDeps): Worker {
       if (one.beganAtMs > beforeMs) break
       if (one.slow || one.old) continue
       one.old = true
-      one.lane.slow = true
+      one.queue.slow = true
       quickInFlight--
     }
     pumpStarved()
   }
 
-  async function tryJobs(lane: Lane, taken: readonly Job[]): Promise<void> {
+  async function tryJobs(queue: ReceiverQueue, taken: readonly Job[]): Promise<void> {
     const nowMs = clock.now()
-    if (taken.some((job) => job.leaseMs - nowMs < leastLeaseMs)) {
-      lane.breaker.release()
-      lane.hungry = true
+    if (taken.some((job) => job.claimedUntilMs - nowMs < leastLeaseMs)) {
+      queue.breaker.release()
+      queue.hungry = true
       settlement.giveBack(taken, nowMs)
       return
     }
-    const { subscription } = lane
+    const { subscription } = queue
     const reserved = await credits.reserve(subscription, taken.length)
     if (!reserved.ok) {
-      lane.breaker.release()
-      if (isKeyEnd(reserved.reason)) end(lane, reserved.reason, taken)
-      else pause(lane, reserved.reason, taken)
+      queue.breaker.release()
+      if (isKeyEnd(reserved.reason)) end(queue, reserved.reason, taken)
+      else pause(queue, reserved.reason, taken)
       return
     }
-    lane.pauseReason = undefined
+    queue.pauseReason = undefined
     const jobs = taken.slice(0, reserved.count)
-    if (jobs.length < taken.length) pause(lane, 'credits_exhausted', taken.slice(reserved.count))
-    const attempt = await attemptJobs(lane, jobs, reserved)
+    if (jobs.length < taken.length) pause(queue, 'credits_exhausted', taken.slice(reserved.count))
+    const attempt = await attemptJobs(queue, jobs, reserved)
     if (attempt.delivered) await reserved.charge(jobs.map((job) => job.id))
     else reserved.release()
     // A try that was cut short by our own end says nothing about the receiver.
     if (cut && !attempt.delivered) settlement.giveBack(jobs, clock.now())
-    else note(lane, jobs, attempt)
+    else note(queue, jobs, attempt)
   }
 
-  function targetOf(lane: Lane): Target {
-    const { subscription, target } = lane
+  function targetOf(queue: ReceiverQueue): Target {
+    const { subscription, target } = queue
     const nowMs = clock.now()
     if (target !== undefined && target.of === subscription && nowMs < target.validUntilMs) return target
     const { previousUntilMs } = subscription
@@ -242,14 +249,18 @@ export function startWorker(deps: WorkerDeps): Worker {
       url: guard.checkForm(subscription.url),
       signer: signerOf(subscription, box, nowMs),
     }
-    lane.target = fresh
+    queue.target = fresh
     return fresh
   }
 
-  async function attemptJobs(lane: Lane, jobs: readonly Job[], reserved: Reservation): Promise<Attempt> {
-    const { subscription } = lane
+  async function attemptJobs(
+    queue: ReceiverQueue,
+    jobs: readonly Job[],
+    reserved: Reservation,
+  ): Promise<DeliveryAttempt> {
+    const { subscription } = queue
     try {
-      return await deliver({ poster, clock }, targetOf(lane), parcelOf(jobs, subscription.batch))
+      return await deliver({ poster, clock }, targetOf(queue), deliveryBody(jobs, subscription.batch))
     } catch (error) {
       reserved.release()
       const atMs = clock.now()
@@ -268,59 +279,59 @@ export function startWorker(deps: WorkerDeps): Worker {
     }
   }
 
-  function pause(lane: Lane, reason: PauseReason, jobs: readonly Job[]): void {
+  function pause(queue: ReceiverQueue, reason: DeliveryPauseReason, jobs: readonly Job[]): void {
     const nowMs = clock.now()
-    lane.pauseReason = reason
-    lane.pausedUntilMs = nowMs + PAUSE_MS
-    lane.hungry = true
-    settlement.giveBack([...jobs, ...lane.buffer.splice(0)], nowMs)
+    queue.pauseReason = reason
+    queue.pausedUntilMs = nowMs + PAUSE_MS
+    queue.hungry = true
+    settlement.giveBack([...jobs, ...queue.buffer.splice(0)], nowMs)
   }
 
   /** The key that stands for the webhook has ended, and so does the webhook. */
-  function end(lane: Lane, reason: EndReason, jobs: readonly Job[]): void {
-    settlement.giveBack([...jobs, ...lane.buffer.splice(0)], clock.now())
-    lane.subscription = { ...lane.subscription, active: false }
-    deps.onKeyEnd(lane.id, reason)
+  function end(queue: ReceiverQueue, reason: EndReason, jobs: readonly Job[]): void {
+    settlement.giveBack([...jobs, ...queue.buffer.splice(0)], clock.now())
+    queue.subscription = { ...queue.subscription, active: false }
+    deps.onKeyEnd(queue.id, reason)
   }
 
-  function note(lane: Lane, jobs: readonly Job[], attempt: Attempt): void {
+  function note(queue: ReceiverQueue, jobs: readonly Job[], attempt: DeliveryAttempt): void {
     const { atMs, status, durationMs, delivered } = attempt
-    lane.slow = durationMs >= SLOW_ANSWER_MS
+    queue.slow = durationMs >= SLOW_ANSWER_MS
     if (delivered) {
-      lane.breaker.success()
-      lane.failingSinceMs = null
-      const state = { subscriptionId: lane.id, ok: true, atMs, disable: null }
+      queue.breaker.success()
+      queue.failingSinceMs = null
+      const state = { subscriptionId: queue.id, ok: true, atMs, disable: null }
       settlement.add(
         jobs.map((job) => ({ kind: 'delivered', ...triedOf(job, attempt) })),
         state,
       )
     } else {
-      lane.breaker.failure()
-      lane.failingSinceMs ??= atMs
-      const disable = disableReason({ status, atMs }, lane.failingSinceMs)
-      const state = { subscriptionId: lane.id, ok: false, atMs, disable: disable ?? null }
+      queue.breaker.failure()
+      queue.failingSinceMs ??= atMs
+      const disable = disableReason({ status, atMs }, queue.failingSinceMs)
+      const state = { subscriptionId: queue.id, ok: false, atMs, disable: disable ?? null }
       // What was sent together is tried again together.
       const jitter = Math.random()
       settlement.add(
         jobs.map((job) => failureOf(job, attempt, jitter)),
         state,
       )
-      if (disable !== undefined) switchOff(lane)
+      if (disable !== undefined) switchOff(queue)
     }
   }
 
   /** What waits when a subscription is switched off goes on when it is switched on again. */
-  function failureOf(job: Job, attempt: Attempt, jitter: number): Outcome {
+  function failureOf(job: Job, attempt: DeliveryAttempt, jitter: number): JobOutcome {
     const delayMs = retryDelayMs(job.failures + 1, attempt.retryAfterMs, () => jitter, deps.retryDelaysMs)
     return delayMs === undefined
       ? { kind: 'failed', ...triedOf(job, attempt) }
       : { kind: 'retry', dueAtMs: attempt.atMs + delayMs, ...triedOf(job, attempt) }
   }
 
-  function switchOff(lane: Lane): void {
-    lane.subscription = { ...lane.subscription, active: false }
-    settlement.giveBack(lane.buffer.splice(0), clock.now())
-    void settlement.written().then(() => deps.onDisabled(lane.id))
+  function switchOff(queue: ReceiverQueue): void {
+    queue.subscription = { ...queue.subscription, active: false }
+    settlement.giveBack(queue.buffer.splice(0), clock.now())
+    void settlement.written().then(() => deps.onDisabled(queue.id))
   }
 
   async function idle(limitMs: number): Promise<void> {
@@ -332,10 +343,10 @@ export function startWorker(deps: WorkerDeps): Worker {
 
   const wake = (subscriptionIds: Iterable<string>) => {
     for (const id of subscriptionIds) {
-      const lane = lanes.get(id)
-      if (lane === undefined) continue
-      lane.hungry = true
-      pump(lane)
+      const queue = queues.get(id)
+      if (queue === undefined) continue
+      queue.hungry = true
+      pump(queue)
     }
   }
 
@@ -343,8 +354,8 @@ export function startWorker(deps: WorkerDeps): Worker {
     const nowMs = clock.now()
     const waiting = await store.waiting()
     wake(waiting.filter(({ dueAtMs }) => dueAtMs <= nowMs).map(({ subscriptionId }) => subscriptionId))
-    // A lane whose breaker was open holds a buffer that nobody else would look at.
-    for (const lane of lanes.values()) if (lane.buffer.length > 0) pump(lane)
+    // A queue whose breaker was open holds a buffer that nobody else would look at.
+    for (const queue of queues.values()) if (queue.buffer.length > 0) pump(queue)
   }
   const timer = setInterval(() => {
     poll().catch((err) => {
@@ -357,31 +368,31 @@ export function startWorker(deps: WorkerDeps): Worker {
   return {
     wake,
     refresh(subscriptions) {
-      for (const [id, lane] of lanes) {
+      for (const [id, queue] of queues) {
         if (subscriptions.has(id)) continue
-        lanes.delete(id)
-        starved.delete(lane)
-        stopGathering(lane)
+        queues.delete(id)
+        starved.delete(queue)
+        stopGathering(queue)
       }
       for (const [id, subscription] of subscriptions) {
-        const lane = lanes.get(id)
-        if (lane === undefined) lanes.set(id, createLane(subscription, clock))
+        const queue = queues.get(id)
+        if (queue === undefined) queues.set(id, createReceiverQueue(subscription, clock))
         else {
-          if (subscription.active && !lane.subscription.active) lane.hungry = true
-          lane.subscription = subscription
-          lane.failingSinceMs = subscription.failingSinceMs
-          pump(lane)
+          if (subscription.active && !queue.subscription.active) queue.hungry = true
+          queue.subscription = subscription
+          queue.failingSinceMs = subscription.failingSinceMs
+          pump(queue)
         }
       }
     },
-    pauseOf: (id) => lanes.get(id)?.pauseReason,
+    pauseOf: (id) => queues.get(id)?.pauseReason,
     async close() {
       closed = true
       clearInterval(timer)
       clearInterval(ageTimer)
-      for (const lane of lanes.values()) {
-        stopGathering(lane)
-        settlement.giveBack(lane.buffer.splice(0), clock.now())
+      for (const queue of queues.values()) {
+        stopGathering(queue)
+        settlement.giveBack(queue.buffer.splice(0), clock.now())
       }
       await idle(CLOSE_LIMIT_MS)
       cut = true
@@ -393,7 +404,7 @@ export function startWorker(deps: WorkerDeps): Worker {
 }
 
 /** What the store keeps of a try. */
-function triedOf(job: Job, attempt: Attempt): Tried {
+function triedOf(job: Job, attempt: DeliveryAttempt): JobAttempt {
   const { atMs, status, error, durationMs, requestHead, responseHead, response } = attempt
-  return { job: refOf(job), atMs, status, error, durationMs, requestHead, responseHead, response }
+  return { job: jobRef(job), atMs, status, error, durationMs, requestHead, responseHead, response }
 }

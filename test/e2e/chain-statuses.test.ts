@@ -11,7 +11,7 @@ import { hash } from '../../src/store/conformance/chain-engine.ts'
 import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { openDatabase } from '../../src/store/sqlite/open.ts'
 import { testAddress } from '../fakes/event-writer.ts'
-import type { KeyWish } from '../fakes/keys.ts'
+import type { KeyRequest } from '../fakes/keys.ts'
 import { hang, type Receiver, startReceiver, until } from '../fakes/receiver.ts'
 import { startTestService, type TestService, WIDE_PLAN } from '../fakes/service.ts'
 import { startFakeNode } from '../fakes/wrpc-node.ts'
@@ -175,7 +175,7 @@ function refused(reply: Reply, status: number, error: string, reason?: string): 
 
 for (const { method, path, scope, price, body, wrong } of PATHS) {
   const name = `${method} ${path.replace(ADDRESS, '{address}').replace(HOOK, '/v1/webhooks/{id}').slice(0, 60)}`
-  const as = async (wish: KeyWish) => send(method, path, await service.key(wish), body)
+  const as = async (wanted: KeyRequest) => send(method, path, await service.key(wanted), body)
 
   test(`${name}: 401 for a missing, malformed, unknown, revoked and expired key`, async () => {
     refused(await send(method, path, '', body), 401, 'unauthorized', 'missing')
@@ -255,9 +255,9 @@ test('409 while the same idempotency key is in progress, 422 with another body',
   const headers = { 'X-API-Key': await open.key(), 'Content-Type': 'application/json' }
   const post = (path: string, key: string, body: string) =>
     fetch(`${open.url}${path}`, { method: 'POST', headers: { ...headers, 'Idempotency-Key': key }, body })
-  const wish = JSON.stringify({ url: receiver.url, kinds: ['block_added'] })
-  const { id } = (await (await post('/v1/webhooks', 'one', wish)).json()) as { id: string }
-  assert.equal((await post('/v1/webhooks', 'one', wish.replace('block_added', 'mempool_entry'))).status, 422)
+  const hook = JSON.stringify({ url: receiver.url, kinds: ['block_added'] })
+  const { id } = (await (await post('/v1/webhooks', 'one', hook)).json()) as { id: string }
+  assert.equal((await post('/v1/webhooks', 'one', hook.replace('block_added', 'mempool_entry'))).status, 422)
   const path = `/v1/webhooks/${id}/test`
   const first = post(path, 'two', '{}')
   while (receiver.received.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))

@@ -11,7 +11,7 @@ import type { AdmittedStream } from '../../src/gate/stream-gate.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
-import { createHub } from '../../src/stream/hub.ts'
+import { createStreamHub } from '../../src/stream/hub.ts'
 import { MAX_STALLED_MS, PING_MS } from '../../src/stream/protocol.ts'
 import { testAddress } from '../fakes/event-writer.ts'
 import { until } from '../fakes/receiver.ts'
@@ -30,7 +30,7 @@ async function startStream(
   const tail = await createEventTail({ store: events })
   const { clock = systemClock, pingMs } = options
   const deps = { events, tail, network: NETWORK, watch: () => () => {}, clock, log: silentLog } as const
-  const hub = createHub({ ...deps, ...(pingMs === undefined ? {} : { pingMs }) })
+  const hub = createStreamHub({ ...deps, ...(pingMs === undefined ? {} : { pingMs }) })
   const enter = async ({ search }: { search: string }): Promise<AdmittedStream> => {
     await options.beforeEntry
     const plan = planOf(new URLSearchParams(search).get('api_key') ?? '')

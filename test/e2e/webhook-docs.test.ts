@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { createSigner, newSecret } from '../../src/webhooks/sign.ts'
+import { createWebhookSigner, newSecret } from '../../src/webhooks/sign.ts'
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/protocol/webhooks.md'), 'utf8')
 const folder = mkdtempSync(join(tmpdir(), 'tapeline-docs-'))
@@ -13,7 +13,11 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 const secret = newSecret()
 const body = JSON.stringify({ id: 'evt_1', text: 'grüße ✓' })
-const lines = createSigner({ current: secret, previous: null }).lines({ id: 'dlv_1', timestampS: 1, body })
+const lines = createWebhookSigner({ current: secret, previous: null }).lines({
+  id: 'dlv_1',
+  timestampS: 1,
+  body,
+})
 const signature = /^X-Svc-Signature: (\S+)/.exec(lines)?.[1] ?? ''
 
 function example(fence: string): string {

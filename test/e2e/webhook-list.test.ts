@@ -34,8 +34,8 @@ const newId = () => `wh_${randomBytes(10).toString('hex')}`
 async function insert(accountId: string, count: number, createdAtMs: number): Promise<string> {
   const id = newId()
   const owned = { accountId, keyId: 'k', url: 'https://example.com/hook', secret: 's', batch: false }
-  const wish = { kinds: ['utxos_changed'], addresses: addresses.slice(0, count), createdAtMs }
-  assert.equal(await store.createSubscription({ ...owned, ...wish, id }, 1_000), true)
+  const selection = { kinds: ['utxos_changed'], addresses: addresses.slice(0, count), createdAtMs }
+  assert.equal(await store.createSubscription({ ...owned, ...selection, id }, 1_000), true)
   await store.updateSubscription(id, { active: false })
   return id
 }

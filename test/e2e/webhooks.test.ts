@@ -267,7 +267,7 @@ test('POST and PATCH list what the schema finds and what lies behind it in one a
   const posted = await call('POST', '/v1/webhooks?limitt=1', wrong)
   assert.equal(posted.status, 422)
   assert.deepEqual(places(posted), ['addresses.0', 'batch', 'colour', 'kinds', 'limitt', 'url'])
-  // Without a fault of form the target and the wish are told together as well.
+  // Without a fault of form the target and the selection are reported together as well.
   const { url, kinds, addresses } = wrong
   assert.deepEqual(places(await call('POST', '/v1/webhooks', { url, kinds, addresses })), [
     'addresses.0',

@@ -7,7 +7,7 @@ import {
   startSandboxNode,
 } from '../../sandbox/node/run.ts'
 import { type Answer, ask } from './client.ts'
-import type { KeyWish } from './keys.ts'
+import type { KeyRequest } from './keys.ts'
 import { startTestService, type TestService } from './service.ts'
 
 export interface RpcReply {
@@ -21,7 +21,7 @@ export interface ChainService {
   readonly service: TestService
   readonly nodes: readonly RunningSandboxNode[]
   readonly chain: RunningSandboxChain
-  key(wish?: KeyWish): Promise<string>
+  key(wish?: KeyRequest): Promise<string>
   /** POST /rpc with a body as it is. */
   post(body: string | Buffer, key: string, headers?: Record<string, string>): Promise<Answer>
   /** One call; `params` may hold bigints. */

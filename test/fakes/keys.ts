@@ -6,7 +6,7 @@ import { openAccounts } from '../../src/app/open-accounts.ts'
 import { loadConfig } from '../../src/config.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 
-export interface KeyWish extends Partial<NewKeyInput> {
+export interface KeyRequest extends Partial<NewKeyInput> {
   /** Plan of the account that is created where none is named. */
   plan?: string
   /** Credits that the account has left in both environments. */
@@ -18,7 +18,7 @@ export async function makeAccount(accounts: Accounts, plan: string): Promise<str
   return (await accounts.create({ email, plan })).id
 }
 
-export async function makeKey(accounts: Accounts, wish: KeyWish): Promise<string> {
+export async function makeKey(accounts: Accounts, wish: KeyRequest): Promise<string> {
   const { plan = 'wide', credits, accountId, ...input } = wish
   const owner = accountId ?? (await makeAccount(accounts, plan))
   if (credits !== undefined) await accounts.setCredits(owner, credits)
@@ -27,7 +27,7 @@ export async function makeKey(accounts: Accounts, wish: KeyWish): Promise<string
 }
 
 /** A key made beside a running service, as the command line makes one. */
-export async function makeKeyBeside(folder: string, wish: KeyWish = {}): Promise<string> {
+export async function makeKeyBeside(folder: string, wish: KeyRequest = {}): Promise<string> {
   const env = { TAPELINE_DATA: folder, TAPELINE_PLANS: join(folder, 'plans.json') }
   const { accounts, store } = openAccounts(loadConfig(env).config, systemClock)
   try {

@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import { type Answer, type Asked, ask } from './client.ts'
-import { type KeyWish, makeKey } from './keys.ts'
+import { type KeyRequest, makeKey } from './keys.ts'
 import { dataFolder, silentLog } from './service.ts'
 
 const FAST = { requestsPerSecond: 100_000, requestsPerMinute: 6_000_000 }
@@ -33,7 +33,7 @@ export interface MarketService {
   /** Lets a second pass: what another handle wrote is seen after a moment, not at once. */
   tick(): void
   /** A key of a plan; the same one each time unless the wish says more. */
-  key(wish?: KeyWish): Promise<string>
+  key(wish?: KeyRequest): Promise<string>
   /** A GET with the key of a plan (enterprise unless told). */
   get(path: string, asked?: Asked & { plan?: string }): Promise<Answer>
   stop(options?: { keep: boolean }): Promise<void>

@@ -12,7 +12,7 @@ import { type Service, startService } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { createLogger, type Logger } from '../../src/kit/log.ts'
-import type { KeyWish } from './keys.ts'
+import type { KeyRequest } from './keys.ts'
 import { makeAccount, makeKey } from './keys.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -44,7 +44,7 @@ export interface TestService {
   /** Accounts opened beside the service, as the command line does. */
   readonly parts: AccountsParts
   account(plan?: string): Promise<string>
-  key(wish?: KeyWish): Promise<string>
+  key(wish?: KeyRequest): Promise<string>
   /** With `keepFiles` another one can be started on the folder. */
   stop(options?: { keepFiles?: boolean }): Promise<void>
 }

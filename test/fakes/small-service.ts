@@ -18,7 +18,7 @@ import { createMetrics } from '../../src/kit/metrics.ts'
 import { createSecretBox } from '../../src/kit/secret-box.ts'
 import type { AccountsStore } from '../../src/store/accounts.ts'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.ts'
-import { type KeyWish, makeKey } from './keys.ts'
+import { type KeyRequest, makeKey } from './keys.ts'
 import { dataFolder, silentLog, WIDE_PLAN } from './service.ts'
 
 export interface SmallService {
@@ -26,7 +26,7 @@ export interface SmallService {
   readonly store: AccountsStore
   readonly accounts: Accounts
   readonly ledger: Ledger
-  key(wish?: KeyWish): Promise<string>
+  key(wish?: KeyRequest): Promise<string>
   stop(): Promise<void>
 }
 

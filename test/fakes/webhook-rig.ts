@@ -16,7 +16,7 @@ import { openSqliteAccounts } from '../../src/store/sqlite/accounts.ts'
 import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { openSqliteJobs } from '../../src/store/sqlite/jobs.ts'
 import { createCredits } from '../../src/webhooks/credits.ts'
-import { startWebhooks, type WebhooksDeps } from '../../src/webhooks/webhooks.ts'
+import { startWebhooks, type WebhookServiceDeps } from '../../src/webhooks/webhooks.ts'
 
 export const NETWORK = 'testnet-10'
 /** The rig's own installation key: tests that restart a process must be able to open its secrets. */
@@ -24,7 +24,7 @@ export const BOX_KEY = Buffer.alloc(32, 7)
 
 export interface RigOptions {
   folder?: string
-  webhooks?: Partial<WebhooksDeps>
+  webhooks?: Partial<WebhookServiceDeps>
 }
 
 export async function startRig(options: RigOptions = {}) {

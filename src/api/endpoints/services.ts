@@ -1,7 +1,7 @@
 import { endpointFor } from '../../contract/endpoint.ts'
 import type { Environment } from '../../core/environment.ts'
 import type { Plan } from '../../core/plan.ts'
-import type { Webhooks } from '../../webhooks/webhooks.ts'
+import type { WebhookService } from '../../webhooks/webhooks.ts'
 import type { ChainData } from './chain/chain-data.ts'
 import type { ChainIndex } from './chain/chain-index.ts'
 import type { MarketData } from './market/market-data.ts'
@@ -20,7 +20,7 @@ export interface Services {
   readonly market: MarketData
   readonly chain: ChainData
   readonly chainIndex: ChainIndex
-  readonly webhooks: Pick<Webhooks, 'subscriptions' | 'deliveries' | 'pauseOf' | 'expected'>
+  readonly webhooks: Pick<WebhookService, 'subscriptions' | 'deliveries' | 'pauseOf' | 'expected'>
   readonly status: () => Promise<ServiceStatus>
 }
 

@@ -7,7 +7,7 @@ import { DASHBOARD_API } from '../../dashboard/dashboard.ts'
 import type { StreamGate } from '../../gate/stream-gate.ts'
 import type { Logger } from '../../kit/log.ts'
 import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
-import type { ClientConnection, Hub, Refusal } from '../../stream/hub.ts'
+import type { ClientConnection, StreamHub, StreamRefusal } from '../../stream/hub.ts'
 import { CLOSE_CODES, MAX_MESSAGE_BYTES } from '../../stream/protocol.ts'
 import { callerAddress } from './caller-address.ts'
 import { createPendingStreams } from './pending-streams.ts'
@@ -25,7 +25,7 @@ export interface StreamOptions {
   readonly gate: StreamGate
   readonly sessionGate?: StreamGate
   readonly log: Logger
-  readonly hubs: Partial<Record<Environment, Hub>>
+  readonly hubs: Partial<Record<Environment, StreamHub>>
   /** Connections of one address whose key is not checked yet, or was refused. */
   readonly maxPendingPerAddress: number
   readonly checkWithinMs?: number
@@ -187,7 +187,7 @@ interface EarlyFrame {
   readonly data: Buffer
 }
 
-function refusalOf(error: unknown, log: Logger): Refusal {
+function refusalOf(error: unknown, log: Logger): StreamRefusal {
   if (!(error instanceof ApiError)) {
     log.error({ err: error }, 'a stream could not be opened')
     return { code: 1011, reason: 'internal error' }
@@ -197,7 +197,7 @@ function refusalOf(error: unknown, log: Logger): Refusal {
   return { code: CLOSE_CODES.forbidden, reason: error.message }
 }
 
-function refuse(socket: WebSocket, { code, reason }: Refusal): void {
+function refuse(socket: WebSocket, { code, reason }: StreamRefusal): void {
   if (socket.readyState !== socket.OPEN) return
   socket.close(code, shortReason(reason))
   // A slow reader has yet to read what was sent before; anybody else has no reason to stay.

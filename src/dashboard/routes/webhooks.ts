@@ -1,10 +1,10 @@
 import { ENVIRONMENTS, type Environment } from '../../core/environment.ts'
-import type { Webhooks } from '../../webhooks/webhooks.ts'
+import type { WebhookService } from '../../webhooks/webhooks.ts'
 import { DashboardError, type DashboardRoute, json, type SignedIn, userRoute } from '../route.ts'
 import { deliveryView } from '../views.ts'
 import type { ExpectedEventsView, RedeliveryView } from '../wire.ts'
 
-type ShownWebhooks = Pick<Webhooks, 'deliveries' | 'expected'>
+type ShownWebhooks = Pick<WebhookService, 'deliveries' | 'expected'>
 
 /**
  * What the webhooks page shows beyond the API: what a day of each kind of event brings, one delivery in full,

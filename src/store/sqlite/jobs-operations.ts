@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Claim, Enqueued, Health, LogEnd } from '../jobs.ts'
+import type { Enqueued, JobClaim, LogEnd, ReceiverHealth } from '../jobs.ts'
 import { subscriptionWriters } from './jobs-subscriptions.ts'
 import { type ClaimedRow, deliveryId, type OutcomeRow, type PlannedRows } from './jobs-wire.ts'
 
@@ -79,16 +79,16 @@ export function jobOperations(db: DatabaseSync) {
       return true
     },
     enqueue: (planned: PlannedRows): Enqueued[] => write(planned, addOnce),
-    claim({ subscriptionId, limit, nowMs, leaseUntilMs }: Claim): ClaimedRow[] {
+    claim({ subscriptionId, limit, nowMs, leaseUntilMs }: JobClaim): ClaimedRow[] {
       const rows = due.all(subscriptionId, nowMs, limit) as unknown as ClaimedRow[]
       for (const [number] of rows) lease.run(leaseUntilMs, number)
       return rows
     },
-    settle(outcomes: readonly OutcomeRow[], health: readonly Health[]): void {
+    settle(outcomes: readonly OutcomeRow[], health: readonly ReceiverHealth[]): void {
       for (const outcome of outcomes) settling.settle(outcome)
       for (const entry of health) noteHealth(entry)
     },
-    hurry: (number: number, nowMs: number): boolean => Number(hasten.run(nowMs, number).changes) > 0,
+    retryNow: (number: number, nowMs: number): boolean => Number(hasten.run(nowMs, number).changes) > 0,
     prune: settling.prune,
   }
 }
@@ -131,12 +131,12 @@ function settler(db: DatabaseSync) {
   }
 
   return {
-    settle([kind, number, leaseMs, dueAtMs, ...tried]: OutcomeRow): void {
+    settle([kind, number, claimedUntilMs, dueAtMs, ...tried]: OutcomeRow): void {
       const [atMs, status, error, durationMs, requestHead, responseHead, response] = tried
       const kept = [status, error, atMs, durationMs, response, requestHead, responseHead] as const
-      if (kind === 'release') release.run(dueAtMs, number, leaseMs)
+      if (kind === 'release') release.run(dueAtMs, number, claimedUntilMs)
       else if (kind === 'retry') {
-        retry.run(dueAtMs, ...kept, number, leaseMs)
+        retry.run(dueAtMs, ...kept, number, claimedUntilMs)
       } else {
         finish.run(number, kind, 1, ...kept)
         drop(number)

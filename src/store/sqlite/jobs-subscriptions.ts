@@ -1,8 +1,8 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type {
-  Health,
   JobsStore,
   NewSubscription,
+  ReceiverHealth,
   SubscriptionPatch,
   SubscriptionPlace,
   SubscriptionRecord,
@@ -112,7 +112,7 @@ export function subscriptionWriters(db: DatabaseSync) {
       changed()
       return Number(remove.run(id).changes) > 0
     },
-    noteHealth({ subscriptionId, ok, atMs, disable: reason }: Health): void {
+    noteHealth({ subscriptionId, ok, atMs, disable: reason }: ReceiverHealth): void {
       if (ok) succeeded.run(atMs, subscriptionId)
       else failed.run(atMs, subscriptionId)
       if (reason === null) return

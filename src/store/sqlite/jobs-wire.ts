@@ -1,4 +1,4 @@
-import type { Job, Outcome, PlannedJobs } from '../jobs.ts'
+import type { Job, JobOutcome, PlannedJobs } from '../jobs.ts'
 
 /**
  * How jobs and outcomes cross to the writer thread and back: as rows of plain values. An object would carry the
@@ -13,9 +13,9 @@ export type ClaimedRow = readonly [
   text: string,
 ]
 export type OutcomeRow = readonly [
-  kind: Outcome['kind'],
+  kind: JobOutcome['kind'],
   number: number,
-  leaseMs: number,
+  claimedUntilMs: number,
   /** Of a retry or a release. */
   dueAtMs: number,
   atMs: number,
@@ -36,29 +36,29 @@ export function deliveryId(subscriptionId: string, number: number): string {
   return `dlv_${subscriptionId.replace(/^wh_/, '')}_${number.toString(36)}`
 }
 
-export function jobOf(row: ClaimedRow, subscriptionId: string, leaseMs: number): Job {
+export function jobOf(row: ClaimedRow, subscriptionId: string, claimedUntilMs: number): Job {
   const [number, failures, seq, id, kind, text] = row
   return {
     number,
     id: deliveryId(subscriptionId, number),
     subscriptionId,
     failures,
-    leaseMs,
+    claimedUntilMs,
     event: { seq, id, kind, text },
   }
 }
 
-export function outcomeRow(outcome: Outcome): OutcomeRow {
+export function outcomeRow(outcome: JobOutcome): OutcomeRow {
   const { kind, job } = outcome
   if (kind === 'release') {
-    return [kind, job.number, job.leaseMs, outcome.dueAtMs, 0, null, null, 0, null, null, null]
+    return [kind, job.number, job.claimedUntilMs, outcome.dueAtMs, 0, null, null, 0, null, null, null]
   }
   const dueAtMs = kind === 'retry' ? outcome.dueAtMs : 0
   const { atMs, status, error, durationMs, requestHead, responseHead, response } = outcome
   return [
     kind,
     job.number,
-    job.leaseMs,
+    job.claimedUntilMs,
     dueAtMs,
     atMs,
     status,

@@ -25,7 +25,7 @@ export function openSqliteJobs(options: { file: string }): JobsStore {
       return rows.map((row) => jobOf(row, claim.subscriptionId, claim.leaseUntilMs))
     },
     settle: (outcomes, health) => writer.call('settle', outcomes.map(outcomeRow), health),
-    hurry: (...args) => writer.call('hurry', ...args),
+    retryNow: (...args) => writer.call('retryNow', ...args),
     prune: (...args) => writer.call('prune', ...args),
 
     getSubscription: async (id) => read.getSubscription(id),

@@ -1,15 +1,15 @@
 import { type Breaker, createBreaker } from '../kit/breaker.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Job, SubscriptionRecord } from '../store/jobs.ts'
-import type { PauseReason } from './credits.ts'
+import type { DeliveryPauseReason } from './credits.ts'
 import { BATCH_EVENTS } from './deliver.ts'
-import type { Signer } from './sign.ts'
+import type { WebhookSigner } from './sign.ts'
 
 /**
- * The way to one receiver. Every subscription has a lane of its own, with its own slots and its own breaker:
- * a receiver that is slow or dead fills its own lane and nobody else's.
+ * The way to one receiver. Every subscription has a queue of its own, with its own slots and its own breaker:
+ * a receiver that is slow or dead fills its own queue and nobody else's.
  */
-export interface Lane {
+export interface ReceiverQueue {
   readonly id: string
   subscription: SubscriptionRecord
   /** Claimed and not yet tried. */
@@ -24,7 +24,7 @@ export interface Lane {
    */
   slow: boolean
   pausedUntilMs: number
-  pauseReason: PauseReason | undefined
+  pauseReason: DeliveryPauseReason | undefined
   failingSinceMs: number | null
   /** When the events that wait for a batch are sent, whether it is full or not; undefined while none waits. */
   batchDueMs: number | undefined
@@ -38,7 +38,7 @@ export interface Target {
   readonly of: SubscriptionRecord
   readonly validUntilMs: number
   readonly url: URL
-  readonly signer: Signer
+  readonly signer: WebhookSigner
 }
 
 const FAST_SLOTS = 16
@@ -48,7 +48,7 @@ const SLOW_SLOTS = 2
 export const SLOW_ANSWER_MS = 2_000
 const BREAKER = { failures: 10, openMs: 5_000, maxOpenMs: 60_000 }
 
-export function createLane(subscription: SubscriptionRecord, clock: Clock): Lane {
+export function createReceiverQueue(subscription: SubscriptionRecord, clock: Clock): ReceiverQueue {
   return {
     id: subscription.id,
     subscription,
@@ -68,19 +68,19 @@ export function createLane(subscription: SubscriptionRecord, clock: Clock): Lane
 }
 
 /** How many jobs are to be claimed now; 0 while those at hand are enough. */
-export function claimNow(lane: Lane): number {
-  if (lane.subscription.batch) return Math.max(0, BATCH_EVENTS - lane.buffer.length)
-  const wanted = claimSize(lane)
-  return lane.buffer.length < wanted / 2 ? wanted : 0
+export function claimNow(queue: ReceiverQueue): number {
+  if (queue.subscription.batch) return Math.max(0, BATCH_EVENTS - queue.buffer.length)
+  const wanted = claimSize(queue)
+  return queue.buffer.length < wanted / 2 ? wanted : 0
 }
 
 /** When many tries are under way, those who wait for their first slots come before the others' next. */
-export function slotsOf(lane: Lane, crowded: boolean): number {
-  if (lane.subscription.batch) return 1
-  return lane.slow || crowded ? SLOW_SLOTS : FAST_SLOTS
+export function slotsOf(queue: ReceiverQueue, crowded: boolean): number {
+  if (queue.subscription.batch) return 1
+  return queue.slow || crowded ? SLOW_SLOTS : FAST_SLOTS
 }
 
 /** How many jobs are claimed at a time. */
-function claimSize(lane: Lane): number {
-  return lane.slow || lane.breaker.state() !== 'closed' ? SLOW_SLOTS : FAST_AHEAD
+function claimSize(queue: ReceiverQueue): number {
+  return queue.slow || queue.breaker.state() !== 'closed' ? SLOW_SLOTS : FAST_AHEAD
 }

@@ -5,25 +5,25 @@ import type { DeliveryRecord, JobsStore } from '../store/jobs.ts'
 import { ownSubscription } from './own-subscription.ts'
 
 /** One delivery of one's own subscription: what was sent, what came back, and sending it once more. */
-export interface DeliveryLog {
-  find(accountId: string, subscriptionId: string, deliveryId: string): Promise<DeliveryDetail>
+export interface Deliveries {
+  find(accountId: string, subscriptionId: string, deliveryId: string): Promise<FullDelivery>
   /** A delivery that is over gets a new one with the same event; one that still waits is tried at once. */
   redeliver(accountId: string, subscriptionId: string, deliveryId: string): Promise<Redelivery>
 }
 
-export interface DeliveryDetail extends DeliveryRecord {
+export interface FullDelivery extends DeliveryRecord {
   readonly request: {
     readonly url: string
     /** As they were sent with the last try; none before the first. */
-    readonly headers: readonly Header[]
+    readonly headers: readonly HeaderField[]
     /** The event as it was sent (in a batch: its part of the array); null when the event log has forgotten it. */
     readonly body: { readonly text: string; readonly bytes: number; readonly truncated: boolean } | null
   }
   /** Of the last try; null when nobody answered it. */
-  readonly response: { readonly headers: readonly Header[]; readonly body: string | null } | null
+  readonly response: { readonly headers: readonly HeaderField[]; readonly body: string | null } | null
 }
 
-export interface Header {
+export interface HeaderField {
   readonly name: string
   readonly value: string
 }
@@ -39,13 +39,13 @@ export const SHOWN_BODY_CHARACTERS = 65_536
 const DELIVERY_ID = /^dlv_[0-9a-f]+_([0-9a-z]{1,10})$/
 const NUMBER_BASE = 36
 
-export function createDeliveryLog(deps: {
+export function createDeliveries(deps: {
   store: JobsStore
   events: Pick<EventStore, 'byId'>
   clock: Clock
   /** Jobs are due for it. */
   onDue: (subscriptionId: string) => void
-}): DeliveryLog {
+}): Deliveries {
   const { store, events, clock } = deps
 
   const eventOf = async (delivery: DeliveryRecord) =>
@@ -83,7 +83,7 @@ export function createDeliveryLog(deps: {
       const { found } = await mustFind(accountId, subscriptionId, deliveryId)
       const { eventId } = found
       const nowMs = clock.now()
-      if (found.state === 'pending' && (await store.hurry(found.number, nowMs))) {
+      if (found.state === 'pending' && (await store.retryNow(found.number, nowMs))) {
         deps.onDue(subscriptionId)
         return { deliveryId, eventId }
       }
@@ -110,7 +110,7 @@ function shownBody(text: string) {
 }
 
 /** Of header lines, with or without a status line before them; the last may be cut off. */
-function headersOf(head: string | null): Header[] {
+function headersOf(head: string | null): HeaderField[] {
   return (head ?? '').split('\r\n').flatMap((line) => {
     const colon = line.indexOf(':')
     if (colon <= 0 || line.startsWith('HTTP/')) return []

@@ -6,32 +6,35 @@ import { MAX_SUGGESTIONS, nearest } from '../core/nearest.ts'
 import { Slice } from '../kit/time-slices.ts'
 import type { EventFilter } from '../store/events.ts'
 import { EVENT_KINDS, type EventKind, isChainKind, isEventKind } from './kinds.ts'
-import type { Wish } from './match.ts'
+import type { EventSelection } from './match.ts'
 
 /** More than there are kinds; a longer list is refused before its entries are looked at. */
 export const MAX_KINDS = 50
 /** An entry that is told about is shown as far as this. */
 const MAX_SHOWN_CHARS = 100
 
-export interface AskedWish {
+export interface SelectionInput {
   readonly kinds: readonly string[]
   readonly addresses: readonly string[]
 }
 
-export interface WishLimits {
+export interface SelectionLimits {
   readonly network: Network
-  readonly mostAddresses: number
+  readonly maxAddresses: number
   /** Of those, as many are in use elsewhere. */
   readonly usedAddresses?: number
 }
 
-type CheckedWish = { ok: true; wish: Required<Wish> } | { ok: false; faults: Fault[] }
+type ParsedSelection = { ok: true; selection: Required<EventSelection> } | { ok: false; faults: Fault[] }
 
 /**
- * The wish without doubles, or what is wrong with it. Counts come before entries, and many addresses are checked
+ * The selection without doubles, or what is wrong with it. Counts come before entries, and many addresses are checked
  * in slices: between them others have their turn.
  */
-export async function checkWish(asked: AskedWish, limits: WishLimits): Promise<CheckedWish> {
+export async function parseSelection(
+  asked: SelectionInput,
+  limits: SelectionLimits,
+): Promise<ParsedSelection> {
   const tooMany = countFaults(asked, limits)
   if (tooMany.length > 0) return { ok: false, faults: tooMany }
   const kinds = [...new Set(asked.kinds)]
@@ -50,20 +53,20 @@ export async function checkWish(asked: AskedWish, limits: WishLimits): Promise<C
     if (index % ENTRIES_PER_LOOK === 0 && slice.isOver) await slice.next()
   }
   if (faults.length > 0) return { ok: false, faults: faults.slice(0, MAX_FAULTS) }
-  return { ok: true, wish: { kinds: kinds as EventKind[], addresses: [...addresses] } }
+  return { ok: true, selection: { kinds: kinds as EventKind[], addresses: [...addresses] } }
 }
 
 /** How many addresses are checked before the clock is looked at. */
 const ENTRIES_PER_LOOK = 64
 
-function countFaults({ kinds, addresses }: AskedWish, limits: WishLimits): Fault[] {
+function countFaults({ kinds, addresses }: SelectionInput, limits: SelectionLimits): Fault[] {
   const faults: Fault[] = []
   if (kinds.length === 0) {
     faults.push({ ...fault('kinds', 'kinds must name at least one kind.'), allowed: EVENT_KINDS })
   } else if (kinds.length > MAX_KINDS) {
     faults.push(fault('kinds', `kinds has ${kinds.length} entries; at most ${MAX_KINDS} are allowed.`))
   }
-  const { mostAddresses, usedAddresses = 0 } = limits
+  const { maxAddresses: mostAddresses, usedAddresses = 0 } = limits
   const left = Math.max(0, mostAddresses - usedAddresses)
   if (addresses.length > left) {
     const has = `addresses has ${addresses.length} entries; the plan allows ${mostAddresses}`
@@ -100,8 +103,8 @@ function fault(param: string, message: string): Fault {
   return { param, error: 'invalid_param', message }
 }
 
-/** The wish as the log is asked for it: addresses narrow the kinds that have some. */
-export function filtersOf({ kinds, addresses = [] }: Wish): EventFilter[] {
+/** The selection as the log is asked for it: addresses narrow the kinds that have some. */
+export function filtersOf({ kinds, addresses = [] }: EventSelection): EventFilter[] {
   if (addresses.length === 0) return [{ kinds }]
   const chain = kinds.filter((kind) => isChainKind(kind))
   const narrowed = kinds.filter((kind) => !isChainKind(kind))

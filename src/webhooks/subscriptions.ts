@@ -3,7 +3,7 @@ import type { Network } from '../core/chain/network.ts'
 import { ApiError, type Fault, faultsError } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import type { EventKind } from '../events/kinds.ts'
-import { type AskedWish, checkWish, filtersOf } from '../events/wish.ts'
+import { filtersOf, parseSelection, type SelectionInput } from '../events/selection.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { EventStore } from '../store/events.ts'
@@ -15,7 +15,7 @@ import type {
   SubscriptionRecord,
 } from '../store/jobs.ts'
 import type { Credits } from './credits.ts'
-import { type Attempt, deliver, signerOf } from './deliver.ts'
+import { type DeliveryAttempt, deliver, signerOf } from './deliver.ts'
 import { isKeyEnd } from './disable.ts'
 import { type Guard, TargetError } from './guard.ts'
 import { ownSubscription } from './own-subscription.ts'
@@ -25,24 +25,24 @@ import { newSecret, ROTATION_OVERLAP_MS } from './sign.ts'
 import { type SubscriptionPage, subscriptionPage } from './subscription-page.ts'
 
 /** What the owner of a subscription does with it. Somebody else's subscription does not exist. */
-export interface Subscriptions {
-  create(owner: SubscriptionOwner, asked: NewSubscriptionInput): Promise<WithSecret>
+export interface WebhookSubscriptions {
+  create(owner: SubscriptionOwner, asked: NewSubscriptionInput): Promise<SubscriptionWithSecret>
   /** What is wrong with those members of a body that have the right form. */
   faultsOf(plan: Plan, body: Readonly<Record<string, unknown>>): Promise<Fault[]>
   /** Oldest first. A page ends early rather than hold very many addresses; it has one subscription at least. */
   list(accountId: string, page: { limit: number; after?: SubscriptionPlace }): Promise<SubscriptionPage>
   remove(accountId: string, id: string): Promise<void>
   patch(owner: SubscriptionOwner, id: string, change: SubscriptionChange): Promise<SubscriptionRecord>
-  rotate(accountId: string, id: string): Promise<WithSecret & { previousUntilMs: number }>
+  rotate(accountId: string, id: string): Promise<SubscriptionWithSecret & { previousUntilMs: number }>
   deliveries(
     accountId: string,
     id: string,
     page: { limit: number; before?: number },
   ): Promise<DeliveryRecord[]>
   /** Sends a sample event at once; nothing is charged or kept. */
-  test(accountId: string, id: string): Promise<Attempt & { id: string; eventId: string }>
+  test(accountId: string, id: string): Promise<DeliveryAttempt & { id: string; eventId: string }>
   /** Plans what the log still has of a range anew, as far as credits and what waits already allow. */
-  replay(accountId: string, id: string, range: ReplayRange): Promise<Replay>
+  replay(accountId: string, id: string, range: ReplayRange): Promise<EventReplay>
 }
 
 export interface SubscriptionOwner {
@@ -51,7 +51,7 @@ export interface SubscriptionOwner {
   readonly plan: Plan
 }
 
-export interface NewSubscriptionInput extends AskedWish {
+export interface NewSubscriptionInput extends SelectionInput {
   readonly url: string
   readonly batch: boolean
 }
@@ -63,7 +63,7 @@ export interface SubscriptionChange {
   readonly batch?: boolean
 }
 
-export interface WithSecret {
+export interface SubscriptionWithSecret {
   readonly subscription: SubscriptionRecord
   readonly secret: string
 }
@@ -74,7 +74,7 @@ export type ReplayRange = ({ readonly afterSeq: number } | { readonly sinceMs: n
   readonly untilMs?: number
 }
 
-export interface Replay {
+export interface EventReplay {
   /** New deliveries. */
   readonly events: number
   /** Events of the range that wait to be delivered anyway. */
@@ -97,7 +97,7 @@ const REPLAY_PAGE = 500
 const REPLAY_PAGE_BYTES = 1024 * 1024
 const ID_BYTES = 10
 
-export function createSubscriptions(deps: {
+export function createWebhookSubscriptions(deps: {
   store: JobsStore
   events: Pick<EventStore, 'after' | 'bounds' | 'seqBefore'>
   network: Network
@@ -112,15 +112,15 @@ export function createSubscriptions(deps: {
   onChange: () => Promise<void>
   /** Jobs were written for it. */
   onPlanned: (subscriptionId: string) => void
-}): Subscriptions {
+}): WebhookSubscriptions {
   const { store, events, network, guard, poster, box, clock } = deps
 
   const mustFind = (accountId: string, id: string) => ownSubscription(store, accountId, id)
 
-  async function wishOf(asked: AskedWish, plan: Plan) {
-    const checked = await checkWish(asked, { network, mostAddresses: plan.webhookAddresses })
+  async function selectionOf(asked: SelectionInput, plan: Plan) {
+    const checked = await parseSelection(asked, { network, maxAddresses: plan.webhookAddresses })
     if (!checked.ok) throw faultsError(checked.faults)
-    return checked.wish
+    return checked.selection
   }
 
   /** The target, or what is wrong with it. */
@@ -167,14 +167,14 @@ export function createSubscriptions(deps: {
   return {
     async create(owner, asked) {
       const [checked, target] = await Promise.all([
-        checkWish(asked, { network, mostAddresses: owner.plan.webhookAddresses }),
+        parseSelection(asked, { network, maxAddresses: owner.plan.webhookAddresses }),
         checkTarget(asked.url),
       ])
       const refused = target instanceof URL ? [] : [target]
       if (!checked.ok || !(target instanceof URL)) {
         throw faultsError([...(checked.ok ? [] : checked.faults), ...refused])
       }
-      const { wish } = checked
+      const { selection } = checked
       const url = target
       const secret = newSecret()
       const id = newId()
@@ -185,8 +185,8 @@ export function createSubscriptions(deps: {
           accountId: owner.accountId,
           keyId: owner.keyId,
           url: url.href,
-          kinds: wish.kinds,
-          addresses: wish.addresses,
+          kinds: selection.kinds,
+          addresses: selection.addresses,
           batch: asked.batch,
           createdAtMs: clock.now(),
           secret: box.seal(secret),
@@ -208,9 +208,9 @@ export function createSubscriptions(deps: {
       }
       const target = typeof url === 'string' ? await checkTarget(url) : undefined
       // A member that is missing or has a wrong form is a fault already: here it is taken as a harmless one.
-      const checked = await checkWish(
+      const checked = await parseSelection(
         { kinds: given.kinds ?? [HARMLESS_KIND], addresses: given.addresses ?? [] },
-        { network, mostAddresses: plan.webhookAddresses },
+        { network, maxAddresses: plan.webhookAddresses },
       )
       const found = checked.ok ? [] : checked.faults
       const isGiven = ({ param }: Fault) => (param.split('.')[0] ?? '') in given
@@ -225,15 +225,15 @@ export function createSubscriptions(deps: {
     async patch(owner, id, change) {
       const found = await mustFind(owner.accountId, id)
       const { active, batch } = change
-      const wish =
+      const selection =
         change.kinds === undefined && change.addresses === undefined
           ? undefined
-          : await wishOf(
+          : await selectionOf(
               { kinds: change.kinds ?? found.kinds, addresses: change.addresses ?? found.addresses },
               owner.plan,
             )
       return update(id, {
-        ...(wish === undefined ? {} : { kinds: wish.kinds, addresses: wish.addresses }),
+        ...(selection === undefined ? {} : { kinds: selection.kinds, addresses: selection.addresses }),
         ...(batch === undefined ? {} : { batch }),
         ...(active === undefined ? {} : { active }),
         // Whoever switches it on again starts with a clean record.

@@ -6,7 +6,7 @@ import { startRig } from '../../test/fakes/webhook-rig.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
 import { LEASE_MS, POLL_MS } from './work.ts'
 
-const wish = (url: string) => ({ url, kinds: ['block_added'], addresses: [], batch: false })
+const selection = (url: string) => ({ url, kinds: ['block_added'], addresses: [], batch: false })
 
 test('the jobs of a worker that died return when their lease runs out, by default within 30 s', async (t) => {
   assert.ok(LEASE_MS + 2 * POLL_MS < 30_000)
@@ -15,7 +15,7 @@ test('the jobs of a worker that died return when their lease runs out, by defaul
   const owner = await rig.createOwner()
   const receiver = await startReceiver(status(500))
   t.after(() => receiver.close())
-  const { subscription } = await rig.webhooks.subscriptions.create(owner, wish(receiver.url))
+  const { subscription } = await rig.webhooks.subscriptions.create(owner, selection(receiver.url))
   await rig.emitBlocks(1)
   const attempts = async () => {
     const rows = await rig.webhooks.subscriptions.deliveries(owner.accountId, subscription.id, { limit: 1 })
@@ -40,7 +40,7 @@ test('five days of failures switch a subscription off, also over a restart, and 
   t.after(() => receiver.close())
   const first = await startRig({ webhooks })
   const owner = await first.createOwner()
-  const { subscription } = await first.webhooks.subscriptions.create(owner, wish(receiver.url))
+  const { subscription } = await first.webhooks.subscriptions.create(owner, selection(receiver.url))
   await first.emitBlocks(1)
   await until('a failed try', () => receiver.received.length > 0)
   await until(

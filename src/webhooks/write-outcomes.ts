@@ -1,12 +1,12 @@
 import type { Logger } from '../kit/log.ts'
-import type { Health, Job, JobsStore, Outcome } from '../store/jobs.ts'
+import type { Job, JobOutcome, JobsStore, ReceiverHealth } from '../store/jobs.ts'
 
 /**
  * What became of jobs, on its way into the store: one write at a time, whatever is settled meanwhile goes into
  * the next one. What cannot be written is tried again when its lease has run out; the charges keep their ids.
  */
-export interface Settlement {
-  add(outcomes: readonly Outcome[], health?: Health): void
+export interface OutcomeWriter {
+  add(outcomes: readonly JobOutcome[], health?: ReceiverHealth): void
   /** Gives jobs back that were not tried. */
   giveBack(jobs: readonly Job[], dueAtMs: number): void
   /** Resolves when everything that was added is written. */
@@ -16,11 +16,11 @@ export interface Settlement {
 /** How long outcomes are gathered for one write; charges are journalled no sooner. */
 const GATHER_MS = 20
 
-export function createSettlement(deps: { store: Pick<JobsStore, 'settle'>; log: Logger }): Settlement {
-  let outcomes: Outcome[] = []
-  let health: Health[] = []
+export function createOutcomeWriter(deps: { store: Pick<JobsStore, 'settle'>; log: Logger }): OutcomeWriter {
+  let outcomes: JobOutcome[] = []
+  let health: ReceiverHealth[] = []
   /** The last word about each subscription: the same again adds nothing. */
-  let latest = new Map<string, Health>()
+  let latest = new Map<string, ReceiverHealth>()
   let writing: Promise<void> | undefined
 
   async function write(): Promise<void> {
@@ -43,14 +43,14 @@ export function createSettlement(deps: { store: Pick<JobsStore, 'settle'>; log: 
     return writing
   }
 
-  function note(state: Health): void {
+  function note(state: ReceiverHealth): void {
     const before = latest.get(state.subscriptionId)
     if (before !== undefined && before.ok === state.ok && state.disable === null) return
     latest.set(state.subscriptionId, state)
     health.push(state)
   }
 
-  function add(more: readonly Outcome[], state?: Health): void {
+  function add(more: readonly JobOutcome[], state?: ReceiverHealth): void {
     if (more.length === 0) return
     outcomes.push(...more)
     if (state !== undefined) note(state)
@@ -59,12 +59,12 @@ export function createSettlement(deps: { store: Pick<JobsStore, 'settle'>; log: 
 
   return {
     add,
-    giveBack: (jobs, dueAtMs) => add(jobs.map((job) => ({ kind: 'release', job: refOf(job), dueAtMs }))),
+    giveBack: (jobs, dueAtMs) => add(jobs.map((job) => ({ kind: 'release', job: jobRef(job), dueAtMs }))),
     written,
   }
 }
 
 /** What the store needs to settle a job; the event's text does not travel back. */
-export function refOf({ number, leaseMs }: Job): Pick<Job, 'number' | 'leaseMs'> {
-  return { number, leaseMs }
+export function jobRef({ number, claimedUntilMs }: Job): Pick<Job, 'number' | 'claimedUntilMs'> {
+  return { number, claimedUntilMs }
 }
