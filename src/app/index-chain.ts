@@ -6,7 +6,7 @@ import type { CursorCodec } from '../core/cursor.ts'
 import { DAY_MS, formatTime } from '../core/time.ts'
 import { createEventTail, type EventTail } from '../events/publish.ts'
 import { startFollowing } from '../indexer/follow.ts'
-import type { Keep } from '../indexer/prune.ts'
+import type { RetentionSettings } from '../indexer/prune.ts'
 import type { Counter, Gauge } from '../kit/metrics.ts'
 import { createWatchedAddresses, type WatchedAddresses } from '../relay/addresses.ts'
 import type { ChainStore } from '../store/chain.ts'
@@ -162,7 +162,7 @@ async function startOnce(
   }
 }
 
-function keepOf({ environment, config }: Parts): Keep {
+function keepOf({ environment, config }: Parts): RetentionSettings {
   return environment === 'live'
     ? { eventDays: config.eventDays, eventBytes: config.eventBytes, indexDays: config.indexDays }
     : { eventDays: config.testEventDays, eventBytes: config.testEventBytes, indexDays: config.testIndexDays }

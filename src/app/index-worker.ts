@@ -1,8 +1,8 @@
 /** The indexer in a thread of its own, as the rest of the process sees it: answers go over by transfer. */
 import { Worker } from 'node:worker_threads'
 import type { Network } from '../core/chain/network.ts'
-import type { Notes } from '../indexer/apply-notes.ts'
 import type { Indexer } from '../indexer/indexer.ts'
+import type { NotificationBatch } from '../relay/notification-queue.ts'
 import type { IndexReply, IndexRequest, IndexThreadData } from './index-thread.ts'
 
 export interface IndexWorker {
@@ -71,7 +71,7 @@ export function startIndexWorker(options: IndexWorkerOptions): IndexWorker {
       checkpoint: () => call('checkpoint', []),
       chainBlockBelow: (steps) => call('chainBlockBelow', [steps]),
       startAt: (block, gap) => call('startAt', [block, gap]),
-      noteGap: (gap) => call('noteGap', [gap]),
+      recordGap: (gap) => call('recordGap', [gap]),
       applyChain: (startHash, given, force) => {
         const bytes = own(given)
         return call('applyChain', [startHash, bytes, force], [bytes.buffer])
@@ -80,9 +80,9 @@ export function startIndexWorker(options: IndexWorkerOptions): IndexWorker {
         const bytes = own(given)
         return call('applyMempool', [bytes], [bytes.buffer])
       },
-      applyNotes: (given) => {
-        const notes = ownNotes(given)
-        return call('applyNotes', [notes.notes], notes.buffers)
+      applyNotifications: (given) => {
+        const { batch, buffers } = ownBatch(given)
+        return call('applyNotifications', [batch], buffers)
       },
       applyBlocks: (given) => {
         const bytes = own(given)
@@ -103,13 +103,13 @@ function own(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes)
 }
 
-function ownNotes(notes: Notes): { notes: Notes; buffers: ArrayBuffer[] } {
-  const blocks = notes.blocks.map(own)
-  const daaScore = notes.daaScore && own(notes.daaScore)
-  const blueScore = notes.blueScore && own(notes.blueScore)
+function ownBatch(given: NotificationBatch): { batch: NotificationBatch; buffers: ArrayBuffer[] } {
+  const blocks = given.blocks.map(own)
+  const daaScore = given.daaScore && own(given.daaScore)
+  const blueScore = given.blueScore && own(given.blueScore)
   const all = [...blocks, ...(daaScore ? [daaScore] : []), ...(blueScore ? [blueScore] : [])]
   return {
-    notes: { blocks, ...(daaScore ? { daaScore } : {}), ...(blueScore ? { blueScore } : {}) },
+    batch: { blocks, ...(daaScore ? { daaScore } : {}), ...(blueScore ? { blueScore } : {}) },
     buffers: all.map((bytes) => bytes.buffer),
   }
 }

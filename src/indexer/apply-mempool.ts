@@ -11,7 +11,7 @@ import { parseTransaction } from '../parser/parse-transaction.ts'
 import type { ChainStore, KnownTransaction, TransactionRecord } from '../store/chain.ts'
 import { parsedText } from './apply-block.ts'
 import { type EventBatch, eventBatch } from './batch.ts'
-import { addressesOf, feeOf, movementsOf } from './index-address.ts'
+import { feeOf, movementsOf, transactionAddresses } from './index-address.ts'
 import { addParsedEvents } from './parsed-events.ts'
 import { parse } from './read-chain.ts'
 
@@ -96,7 +96,7 @@ async function enter(
     batch.add(
       'mempool_entry',
       { tx_id: txId, fee_sompi: entry.fee, is_orphan: isOrphan, tags, outputs },
-      addressesOf(parsed),
+      transactionAddresses(parsed),
     )
     addParsedEvents(batch, parsed, 'mempool')
   }

@@ -3,19 +3,19 @@
  * never left it: then an older block of the followed chain is known. Only when none is known, not even the
  * oldest kept one, the chain in between is lost: a gap.
  */
-import type { Answer, CatchUp } from '../relay/catch-up.ts'
+import type { ChainAnswer, ChainQueries } from '../relay/chain-queries.ts'
 import type { ChainBlock, ChainGap } from '../store/chain.ts'
 import type { Indexer } from './indexer.ts'
 
 export type Resumption =
-  | { readonly kind: 'from'; readonly hash: string; readonly answer: Extract<Answer, { kind: 'bytes' }> }
+  | { readonly kind: 'from'; readonly hash: string; readonly answer: Extract<ChainAnswer, { kind: 'bytes' }> }
   | { readonly kind: 'lost'; readonly oldestTried: ChainBlock }
   | { readonly kind: 'unavailable'; readonly detail: string }
 
 /** Asks at doubling distances below the checkpoint. */
 export async function findKnownBlock(
   indexer: Pick<Indexer, 'chainBlockBelow'>,
-  catchUp: CatchUp,
+  queries: ChainQueries,
   prefer: string | undefined,
 ): Promise<Resumption> {
   let before: ChainBlock | undefined
@@ -24,15 +24,15 @@ export async function findKnownBlock(
     if (block === undefined) return { kind: 'unavailable', detail: 'no chain is followed' }
     if (block.hash === before?.hash) return { kind: 'lost', oldestTried: block }
     before = block
-    const answer = await catchUp.chainFrom(block.hash, prefer)
+    const answer = await queries.chainFrom(block.hash, prefer)
     if (answer.kind === 'bytes') return { kind: 'from', hash: block.hash, answer }
     if (answer.kind === 'unavailable') return answer
   }
 }
 
 /** The first start begins at the end of the chain: what came before is not covered. */
-export async function startFirst(indexer: Indexer, catchUp: CatchUp): Promise<ChainBlock | undefined> {
-  const ends = await catchUp.ends(undefined)
+export async function startFirst(indexer: Indexer, queries: ChainQueries): Promise<ChainBlock | undefined> {
+  const ends = await queries.ends(undefined)
   if (ends === undefined) return undefined
   await indexer.startAt(ends.sink, undefined)
   return ends.sink
@@ -44,11 +44,11 @@ export async function startFirst(indexer: Indexer, catchUp: CatchUp): Promise<Ch
  */
 export async function startAfterGap(
   indexer: Indexer,
-  catchUp: CatchUp,
+  queries: ChainQueries,
   from: ChainBlock,
   { nowMs, patient }: { nowMs: number; patient: boolean },
 ): Promise<ChainGap | undefined> {
-  const ends = await catchUp.ends(undefined)
+  const ends = await queries.ends(undefined)
   if (ends === undefined || (patient && ends.sink.blueScore < from.blueScore)) return undefined
   const gap: ChainGap = {
     atMs: nowMs,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../kit/clock.ts'
 import { createWake } from '../kit/wake.ts'
-import type { CatchUp } from '../relay/catch-up.ts'
-import { createReceiver } from '../relay/receive.ts'
+import type { ChainQueries } from '../relay/chain-queries.ts'
+import { createNotificationQueue } from '../relay/notification-queue.ts'
 import type { ChainGap } from '../store/chain.ts'
 import { openSqliteChain } from '../store/sqlite/chain.ts'
 import { followBlocks } from './follow-blocks.ts'
@@ -27,7 +27,7 @@ async function fillOver(oldestBlueScore: number) {
   const asked: string[] = []
   const unknown = async () => ({ kind: 'unknown_block' }) as const
   const bytes = Buffer.from('{"blockHashes":[],"blocks":[]}')
-  const catchUp: CatchUp = {
+  const queries: ChainQueries = {
     chainFrom: unknown,
     blocksFrom: async (from) => {
       asked.push(from)
@@ -42,8 +42,8 @@ async function fillOver(oldestBlueScore: number) {
   let missing: string | undefined = hash('0')
   await followBlocks({
     indexer,
-    catchUp,
-    receiver: createReceiver(),
+    queries,
+    queue: createNotificationQueue(),
     clock: systemClock,
     wake: createWake(),
     signal: stop.signal,

@@ -8,15 +8,15 @@
 import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Wake } from '../kit/wake.ts'
-import type { BlockFacts, CatchUp } from '../relay/catch-up.ts'
-import type { Received, Receiver } from '../relay/receive.ts'
+import type { BlockFacts, ChainQueries } from '../relay/chain-queries.ts'
+import type { NotificationBatch, NotificationQueue } from '../relay/notification-queue.ts'
 import type { ChainBlock, ChainGap } from '../store/chain.ts'
 import type { Indexer } from './indexer.ts'
 
 export interface FollowBlocksOptions {
   indexer: Indexer
-  catchUp: CatchUp
-  receiver: Receiver
+  queries: ChainQueries
+  queue: NotificationQueue
   clock: Clock
   wake: Wake
   signal: AbortSignal
@@ -42,10 +42,10 @@ const OLDER_BLOCKS = 1_000
 const MAX_ROUNDS = 100_000
 
 export async function followBlocks(options: FollowBlocksOptions): Promise<void> {
-  const { indexer, receiver, clock, wake, signal } = options
+  const { indexer, queue, clock, wake, signal } = options
   let failures = 0
   let missing: string | undefined
-  let unwritten: Received | undefined
+  let unwritten: NotificationBatch | undefined
   while (!signal.aborted) {
     missing = options.takeMissing() ?? missing
     try {
@@ -53,12 +53,8 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
         await fill(missing)
         missing = undefined
       }
-      for (
-        unwritten ??= receiver.take();
-        unwritten !== undefined && !signal.aborted;
-        unwritten = receiver.take()
-      ) {
-        const newestSeq = await indexer.applyNotes(unwritten)
+      for (unwritten ??= queue.take(); unwritten !== undefined && !signal.aborted; unwritten = queue.take()) {
+        const newestSeq = await indexer.applyNotifications(unwritten)
         if (newestSeq !== undefined) options.onWritten(newestSeq)
         failures = 0
       }
@@ -83,7 +79,7 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
    * is merely behind will tell its blocks when it has them.
    */
   async function lostUpTo(from: ChainBlock | undefined): Promise<BlockFacts | undefined> {
-    const [tip, ends] = [await indexer.checkpoint(), await options.catchUp.ends(options.prefer())]
+    const [tip, ends] = [await indexer.checkpoint(), await options.queries.ends(options.prefer())]
     if (from === undefined || tip === undefined || ends === undefined) return undefined
     const { oldest } = ends
     return from.blueScore < oldest.blueScore && oldest.blueScore <= tip.blueScore ? oldest : undefined
@@ -99,14 +95,14 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
       toTimeMs: to.timeMs,
       reason: 'blocks_pruned',
     }
-    await indexer.noteGap(gap)
+    await indexer.recordGap(gap)
     options.onGap(gap)
   }
 
   async function fill(from: string): Promise<void> {
     let low = from
     for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round++) {
-      const answer = await options.catchUp.blocksFrom(low, options.prefer())
+      const answer = await options.queries.blocksFrom(low, options.prefer())
       if (answer.kind === 'unavailable') throw new Error(answer.detail)
       if (answer.kind === 'unknown_block') {
         const older = await indexer.chainBlockBelow(OLDER_BLOCKS)

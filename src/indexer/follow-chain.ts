@@ -11,14 +11,14 @@
 import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Wake } from '../kit/wake.ts'
-import type { CatchUp } from '../relay/catch-up.ts'
+import type { ChainQueries } from '../relay/chain-queries.ts'
 import type { ChainBlock, ChainGap } from '../store/chain.ts'
 import { findKnownBlock, startAfterGap, startFirst } from './checkpoint.ts'
 import type { ChainApplied, Indexer } from './indexer.ts'
 
 export interface FollowChainOptions {
   indexer: Indexer
-  catchUp: CatchUp
+  queries: ChainQueries
   clock: Clock
   wake: Wake
   signal: AbortSignal
@@ -43,7 +43,7 @@ const LOST_ROUNDS = 3
 const LOST_PATIENCE_MS = 60_000
 
 export async function followChain(options: FollowChainOptions): Promise<void> {
-  const { indexer, catchUp, clock, wake, signal, prefer } = options
+  const { indexer, queries, clock, wake, signal, prefer } = options
   let checkpoint: ChainBlock | undefined
   let failures = 0
   let lostRounds = 0
@@ -55,7 +55,7 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
     try {
       checkpoint ??= await indexer.checkpoint()
       if (checkpoint === undefined) {
-        checkpoint = await startFirst(indexer, catchUp)
+        checkpoint = await startFirst(indexer, queries)
         if (checkpoint === undefined) throw new Error('no synced node to start from')
         options.onStarted(checkpoint)
       }
@@ -72,17 +72,17 @@ export async function followChain(options: FollowChainOptions): Promise<void> {
   }
 
   async function step(from: ChainBlock): Promise<boolean> {
-    const answer = await catchUp.chainFrom(from.hash, prefer())
+    const answer = await queries.chainFrom(from.hash, prefer())
     if (answer.kind === 'bytes') return apply(from.hash, answer.bytes)
     if (answer.kind === 'unavailable') throw new Error(answer.detail)
-    const found = await findKnownBlock(indexer, catchUp, prefer())
+    const found = await findKnownBlock(indexer, queries, prefer())
     if (found.kind === 'from') return apply(found.hash, found.answer.bytes)
     if (found.kind === 'unavailable') throw new Error(found.detail)
     if (lostRounds++ === 0) lostSinceMs = clock.now()
     if (lostRounds < LOST_ROUNDS) throw new Error('no node knows a block of the followed chain')
     const nowMs = clock.now()
     const patient = nowMs - lostSinceMs < LOST_PATIENCE_MS
-    const gap = await startAfterGap(indexer, catchUp, from, { nowMs, patient })
+    const gap = await startAfterGap(indexer, queries, from, { nowMs, patient })
     if (gap === undefined) throw new Error('no node that is synced and not behind to go on with')
     lostRounds = 0
     checkpoint = await indexer.checkpoint()

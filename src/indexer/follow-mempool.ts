@@ -1,11 +1,11 @@
 /** Polls the whole mempool: the node has no notification for it. */
 import type { Clock } from '../kit/clock.ts'
-import type { CatchUp } from '../relay/catch-up.ts'
+import type { ChainQueries } from '../relay/chain-queries.ts'
 import type { Indexer } from './indexer.ts'
 
 export interface FollowMempoolOptions {
   indexer: Indexer
-  catchUp: CatchUp
+  queries: ChainQueries
   clock: Clock
   signal: AbortSignal
   everyMs: number
@@ -15,10 +15,10 @@ export interface FollowMempoolOptions {
 }
 
 export async function followMempool(options: FollowMempoolOptions): Promise<void> {
-  const { indexer, catchUp, clock, signal } = options
+  const { indexer, queries, clock, signal } = options
   while (!signal.aborted) {
     try {
-      const answer = await catchUp.mempool(options.prefer())
+      const answer = await queries.mempool(options.prefer())
       if (answer.kind === 'bytes') {
         const newestSeq = await indexer.applyMempool(answer.bytes)
         if (newestSeq !== undefined) options.onWritten(newestSeq)

@@ -2,8 +2,8 @@
 import type { Clock } from '../kit/clock.ts'
 import { createWake } from '../kit/wake.ts'
 import type { WatchedAddresses } from '../relay/addresses.ts'
-import { createCatchUp } from '../relay/catch-up.ts'
-import { createReceiver } from '../relay/receive.ts'
+import { createChainQueries } from '../relay/chain-queries.ts'
+import { createNotificationQueue } from '../relay/notification-queue.ts'
 import { subscribe } from '../relay/subscribe.ts'
 import type { ChainGap } from '../store/chain.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
@@ -11,14 +11,14 @@ import { followBlocks } from './follow-blocks.ts'
 import { followChain } from './follow-chain.ts'
 import { followMempool } from './follow-mempool.ts'
 import type { ChainApplied, Indexer } from './indexer.ts'
-import { type Keep, keepPruning } from './prune.ts'
+import { keepPruning, type RetentionSettings } from './prune.ts'
 
-export interface FollowOptions {
+export interface FollowingOptions {
   upstreams: Upstreams
   indexer: Indexer
   watched: WatchedAddresses
   clock: Clock
-  keep: Keep
+  keep: RetentionSettings
   mempoolEveryMs?: number
   /** The log has grown up to this number. */
   onWritten: (newestSeq: number) => void
@@ -40,12 +40,12 @@ const NOTE_DELAY_MS = 5_000
 const QUEUE_DELAY_MS = 60_000
 const TRAIL = 600
 
-export async function startFollowing(options: FollowOptions): Promise<Following> {
+export async function startFollowing(options: FollowingOptions): Promise<Following> {
   const { upstreams, indexer, clock, watched } = options
   const stop = new AbortController()
   const { signal } = stop
-  const catchUp = createCatchUp(upstreams, signal)
-  const receiver = createReceiver()
+  const queries = createChainQueries(upstreams, signal)
+  const queue = createNotificationQueue()
   const chainWake = createWake()
   const blocksWake = createWake()
   let node: string | undefined
@@ -60,13 +60,13 @@ export async function startFollowing(options: FollowOptions): Promise<Following>
   }
   const trouble = (part: 'chain' | 'mempool' | 'blocks' | 'prune') => (detail: string) =>
     options.onTrouble?.(part, detail)
-  const common = { indexer, catchUp, clock, signal, prefer: () => node, onWritten: options.onWritten }
+  const common = { indexer, queries, clock, signal, prefer: () => node, onWritten: options.onWritten }
   const subscriptions = subscribe({
     upstreams,
     watched,
-    receiver,
+    queue,
     onChain: chainWake.ring,
-    onNotes: () => {
+    onNotifications: () => {
       lastNoteMs = clock.now()
       blocksWake.ring()
     },
@@ -98,10 +98,10 @@ export async function startFollowing(options: FollowOptions): Promise<Following>
     }),
     followBlocks({
       ...common,
-      receiver,
+      queue,
       wake: blocksWake,
       takeMissing: () => {
-        if (receiver.wasBroken()) missingFrom ??= trail.before(lastNoteMs - QUEUE_DELAY_MS)
+        if (queue.wasBroken()) missingFrom ??= trail.before(lastNoteMs - QUEUE_DELAY_MS)
         if (node === undefined) return undefined
         const taken = missingFrom
         missingFrom = undefined

@@ -33,7 +33,7 @@ export function movementsOf(parsed: ParsedTransaction): Movement[] {
   }))
 }
 
-export function addressesOf(parsed: ParsedTransaction): string[] {
+export function transactionAddresses(parsed: ParsedTransaction): string[] {
   const addresses = new Set<string>()
   for (const { address } of parsed.inputs) if (address !== null) addresses.add(address)
   for (const { address } of parsed.outputs) if (address !== null) addresses.add(address)

@@ -4,11 +4,12 @@
  */
 import type { Network } from '../core/chain/network.ts'
 import { gapEvent } from '../events/gap-event.ts'
+import type { NotificationBatch } from '../relay/notification-queue.ts'
 import type { ChainBlock, ChainGap, ChainStore, ChainWrite, IndexRetention } from '../store/chain.ts'
 import type { EventStore, Retention } from '../store/events.ts'
 import { applyChain } from './apply-chain.ts'
 import { applyMempool, type MempoolState } from './apply-mempool.ts'
-import { applyBlocks, applyNotes, type BlocksApplied, type Notes } from './apply-notes.ts'
+import { applyBlocks, applyNotifications, type BlocksApplied } from './apply-notifications.ts'
 
 export interface ChainApplied {
   readonly checkpoint: ChainBlock | undefined
@@ -26,10 +27,10 @@ export interface Indexer {
   /** Follows from this block on, as the first start or after a gap. */
   startAt(block: ChainBlock, gap: ChainGap | undefined): Promise<void>
   /** Records what is missing beside the followed chain. */
-  noteGap(gap: ChainGap): Promise<void>
+  recordGap(gap: ChainGap): Promise<void>
   applyChain(startHash: string, bytes: Uint8Array, force: boolean): Promise<ChainApplied>
   applyMempool(bytes: Uint8Array): Promise<number | undefined>
-  applyNotes(notes: Notes): Promise<number | undefined>
+  applyNotifications(notifications: NotificationBatch): Promise<number | undefined>
   applyBlocks(bytes: Uint8Array): Promise<BlocksApplied>
   /** One bounded step. */
   prune(events: Retention, index: IndexRetention): Promise<boolean>
@@ -98,12 +99,15 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     checkpoint: () => inTurn(() => chain.checkpoint()),
     chainBlockBelow: (steps) => inTurn(() => chain.chainBlockBelow(steps)),
     startAt: (block, gap) =>
-      inTurn(async () => void (await chain.write({ atMs: now(), start: block, ...told(gap ? [gap] : []) }))),
-    noteGap: (gap) => inTurn(async () => void (await chain.write({ atMs: now(), ...told([gap]) }))),
+      inTurn(
+        async () => void (await chain.write({ atMs: now(), start: block, ...gapRows(gap ? [gap] : []) })),
+      ),
+    recordGap: (gap) => inTurn(async () => void (await chain.write({ atMs: now(), ...gapRows([gap]) }))),
     applyChain: (startHash, bytes, force) => inTurn(() => applyAnswer(startHash, bytes, force)),
     applyMempool: (bytes) =>
       inTurn(() => applyMempool({ store: chain, network, now, state, dropAfterMs, bytes })),
-    applyNotes: (notes) => inTurn(() => applyNotes(notes, scores, { store: chain, network, now })),
+    applyNotifications: (notifications) =>
+      inTurn(() => applyNotifications(notifications, scores, { store: chain, network, now })),
     applyBlocks: (bytes) => inTurn(() => applyBlocks(bytes, { store: chain, network, now })),
     prune: (retention, index) =>
       inTurn(async () => {
@@ -114,6 +118,6 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
 }
 
 /** A recorded gap has its place in the log. */
-function told(gaps: readonly ChainGap[]): Pick<ChainWrite, 'gaps' | 'events'> {
+function gapRows(gaps: readonly ChainGap[]): Pick<ChainWrite, 'gaps' | 'events'> {
   return { gaps, events: gaps.map(gapEvent) }
 }

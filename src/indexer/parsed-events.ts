@@ -3,7 +3,7 @@ import { PARSED_KINDS, type ParsedKind } from '../events/kinds.ts'
 import type { ExactJson } from '../kit/exact-json.ts'
 import type { ParsedTransaction } from '../parser/parse-transaction.ts'
 import type { EventBatch } from './batch.ts'
-import { addressesOf } from './index-address.ts'
+import { transactionAddresses } from './index-address.ts'
 
 export function addParsedEvents(
   batch: EventBatch,
@@ -16,6 +16,6 @@ export function addParsedEvents(
     const { tx_id, tags, outputs } = parsed
     // The detail is the parser's own object; its members are described with the tags.
     const data = { tx_id, stage, tags, detail: detail as unknown as Record<string, ExactJson>, outputs }
-    batch.add(kind, data, addressesOf(parsed))
+    batch.add(kind, data, transactionAddresses(parsed))
   }
 }

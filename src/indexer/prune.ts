@@ -2,7 +2,7 @@
 import type { Clock } from '../kit/clock.ts'
 import type { Indexer } from './indexer.ts'
 
-export interface Keep {
+export interface RetentionSettings {
   /** The event log, by time and by size. */
   eventDays: number
   eventBytes: number
@@ -22,7 +22,7 @@ export async function keepPruning(options: {
   indexer: Indexer
   clock: Clock
   signal: AbortSignal
-  keep: Keep
+  keep: RetentionSettings
   onTrouble: (detail: string) => void
 }): Promise<void> {
   const { indexer, clock, signal, keep } = options

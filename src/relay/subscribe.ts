@@ -3,20 +3,24 @@
  * changed is asked for, because a call answers relative to what is already known, whichever node answers, and
  * so cannot be lost, doubled or reordered. Blocks and scores are taken as they come.
  */
-import type { FeedListener, Notification, Subscription } from '../upstreams/feed.ts'
+import type {
+  NodeNotification,
+  NodeSubscription,
+  NotificationListener,
+} from '../upstreams/node-subscriptions.ts'
+import type { PlainEvent } from '../upstreams/notification-scopes.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
-import type { PlainEvent } from '../upstreams/scopes.ts'
 import type { WatchedAddresses } from './addresses.ts'
-import type { Receiver } from './receive.ts'
+import type { NotificationQueue } from './notification-queue.ts'
 
 export interface SubscribeOptions {
   upstreams: Pick<Upstreams, 'subscribe'>
   watched: WatchedAddresses
-  receiver: Receiver
+  queue: NotificationQueue
   /** The chain may have moved. */
   onChain: () => void
-  /** Blocks or scores are waiting in the receiver. */
-  onNotes: () => void
+  /** Blocks or scores are waiting in the queue. */
+  onNotifications: () => void
   /** All are in place, on this node: what happened before was not seen. */
   onLive: (node: string) => void
   onLost: () => void
@@ -34,36 +38,36 @@ const NODE_ADDRESSES = 1_000
 const GATHER_CHANGES_MS = 500
 
 export function subscribe(options: SubscribeOptions): { close(): void } {
-  const { upstreams, watched, receiver } = options
+  const { upstreams, watched, queue } = options
 
-  function onNotification({ event, bytes }: Notification): void {
+  function onNotification({ event, bytes }: NodeNotification): void {
     switch (event) {
       case 'VirtualChainChanged':
       case 'UtxosChanged':
         options.onChain()
         break
       case 'BlockAdded':
-        receiver.block(bytes)
-        options.onNotes()
+        queue.block(bytes)
+        options.onNotifications()
         break
       case 'VirtualDaaScoreChanged':
-        receiver.daaScore(bytes)
-        options.onNotes()
+        queue.daaScore(bytes)
+        options.onNotifications()
         break
       case 'SinkBlueScoreChanged':
-        receiver.blueScore(bytes)
-        options.onNotes()
+        queue.blueScore(bytes)
+        options.onNotifications()
         break
     }
   }
 
   // All of them share one socket, so the first one speaks for the others.
-  const speaking: FeedListener = {
+  const speaking: NotificationListener = {
     onNotification,
     onRegained: ({ node }) => options.onLive(node),
     onLost: () => options.onLost(),
   }
-  const subscriptions: Subscription[] = PLAIN.map((event, index) =>
+  const subscriptions: NodeSubscription[] = PLAIN.map((event, index) =>
     upstreams.subscribe({ event }, index === 0 ? speaking : { onNotification }),
   )
   const addresses = () => watched.list().slice(0, NODE_ADDRESSES)

@@ -2,26 +2,26 @@
 import type { Clock } from '../kit/clock.ts'
 import { Lru } from '../kit/lru.ts'
 import { createSingleflight } from '../kit/singleflight.ts'
-import type { RawOutcome } from './outcome.ts'
+import type { CallOutcome } from './outcome.ts'
 import type { ValidCall } from './validate-params.ts'
 
 export interface AnswerCache {
   /** An answer that is young enough. */
-  kept(call: ValidCall): RawOutcome | undefined
+  kept(call: ValidCall): CallOutcome | undefined
   /** `send` is run at most once at a time per call; its outcome is shared by all who ask meanwhile. */
-  ask(call: ValidCall, send: () => Promise<RawOutcome>): Promise<RawOutcome>
+  ask(call: ValidCall, send: () => Promise<CallOutcome>): Promise<CallOutcome>
 }
 
 const MAX_ENTRIES = 500
 const MAX_BYTES = 8 * 1024 * 1024
 
 export function createAnswerCache(clock: Clock): AnswerCache {
-  const kept = new Lru<string, { outcome: RawOutcome; untilMs: number; bytes: number }>({
+  const kept = new Lru<string, { outcome: CallOutcome; untilMs: number; bytes: number }>({
     maxEntries: MAX_ENTRIES,
     maxWeight: MAX_BYTES,
     weigh: (entry) => entry.bytes,
   })
-  const flights = createSingleflight<RawOutcome>()
+  const flights = createSingleflight<CallOutcome>()
 
   return {
     kept(call) {

@@ -13,24 +13,24 @@
 import type { Breaker } from '../kit/breaker.ts'
 import type { Clock } from '../kit/clock.ts'
 import { orderOf } from './choose.ts'
-import { classify } from './classify.ts'
-import { type Attempt, failureOf, refusedOutcome, type Stop } from './conclude.ts'
+import { classifyRefusal } from './classify.ts'
+import { failureOf, refusedOutcome, type Stop, type TryResult } from './conclude.ts'
 import type { NodeLink } from './node-link.ts'
-import type { CallOptions, RawOutcome } from './outcome.ts'
+import type { CallOptions, CallOutcome } from './outcome.ts'
 import {
-  GRACE_MS,
   hedgeAfterMs,
   isFinal,
   isUnfit,
   MAX_ATTEMPTS,
+  NO_NODE_GRACE_MS,
   SECOND_ROUND_DELAY_MS,
   writeLimitMs,
 } from './try-policy.ts'
 import type { ValidCall } from './validate-params.ts'
-import type { Ticket, WireAnswer } from './wrpc.ts'
+import type { NodeAnswer, PendingCall } from './wrpc.ts'
 
 /** What all calls of a requester share. */
-export interface RunContext {
+export interface CallContext {
   readonly nodes: readonly NodeLink[]
   readonly links: ReadonlyMap<string, NodeLink>
   readonly clock: Clock
@@ -47,21 +47,21 @@ interface Try {
   /** Until then a write may be unanswered before another node gets it. */
   readonly limitAtMs: number
   ranOut: boolean
-  ticket: Ticket | undefined
+  ticket: PendingCall | undefined
 }
 
-const NO_NODE: Attempt = { kind: 'fault', node: '', fault: 'not_connected', detail: 'no node is connected' }
+const NO_NODE: TryResult = { kind: 'fault', node: '', fault: 'not_connected', detail: 'no node is connected' }
 const NEVER = Number.POSITIVE_INFINITY
 
 export class CallRun {
-  readonly #context: RunContext
+  readonly #context: CallContext
   readonly #call: ValidCall
   readonly #options: CallOptions
-  readonly #resolve: (outcome: RawOutcome) => void
+  readonly #resolve: (outcome: CallOutcome) => void
   readonly #budgetMs: number
   readonly #endsAtMs: number
   readonly #tried = new Set<string>()
-  readonly #losers: Attempt[] = []
+  readonly #losers: TryResult[] = []
   #running: Try[] = []
   #order: NodeLink[] = []
   #hedgeAtMs = NEVER
@@ -74,10 +74,10 @@ export class CallRun {
   #over = false
 
   constructor(
-    context: RunContext,
+    context: CallContext,
     call: ValidCall,
     options: CallOptions,
-    resolve: (outcome: RawOutcome) => void,
+    resolve: (outcome: CallOutcome) => void,
   ) {
     this.#context = context
     this.#call = call
@@ -118,8 +118,8 @@ export class CallRun {
 
   #candidates(wellOnly: boolean): NodeLink[] {
     const { nodes, links } = this.#context
-    const { lane, needsUtxoIndex } = this.#call.method
-    const views = nodes.map((node) => node.view(lane))
+    const { connection, needsUtxoIndex } = this.#call.method
+    const views = nodes.map((node) => node.view(connection))
     const { prefer } = this.#options
     const need = { utxoIndex: needsUtxoIndex, exclude: this.#tried, wellOnly, prefer }
     const found: NodeLink[] = []
@@ -139,7 +139,7 @@ export class CallRun {
 
   async #awaitNode(): Promise<void> {
     this.#waits = new AbortController()
-    const limit = AbortSignal.timeout(Math.min(GRACE_MS, this.#budgetMs / 2))
+    const limit = AbortSignal.timeout(Math.min(NO_NODE_GRACE_MS, this.#budgetMs / 2))
     const grace = AbortSignal.any([this.#waits.signal, limit])
     while (this.#order.length === 0 && !grace.aborted) {
       await this.#context.nextChange(grace)
@@ -206,7 +206,7 @@ export class CallRun {
     one.ticket = ticket
   }
 
-  #answered(one: Try, answer: WireAnswer): void {
+  #answered(one: Try, answer: NodeAnswer): void {
     this.#running = this.#running.filter((running) => running !== one)
     if (this.#call.method.write && !(answer.kind === 'fault' && answer.sent)) this.#unanswered--
     const outcome = this.#judge(one, answer)
@@ -218,7 +218,7 @@ export class CallRun {
     }
   }
 
-  #judge({ node, sentMs, ranOut }: Try, answer: WireAnswer): Attempt {
+  #judge({ node, sentMs, ranOut }: Try, answer: NodeAnswer): TryResult {
     const { method } = this.#call
     const { name, breaker } = node
     const tookMs = performance.now() - sentMs
@@ -247,8 +247,8 @@ export class CallRun {
     return { kind: 'fault', node: name, fault: ranOut ? 'timeout' : fault, detail }
   }
 
-  #refused(name: string, breaker: Breaker, text: string): Attempt {
-    const refusal = classify(text)
+  #refused(name: string, breaker: Breaker, text: string): TryResult {
+    const refusal = classifyRefusal(text)
     if (isUnfit(refusal.reason)) breaker.failure()
     else breaker.success()
     if (refusal.reason === 'unknown' || refusal.reason === 'rejected') {
@@ -259,19 +259,19 @@ export class CallRun {
     return { kind: 'refused', node: name, refusal }
   }
 
-  #finish(winner: Attempt | undefined, stop?: Stop): void {
+  #finish(winner: TryResult | undefined, stop?: Stop): void {
     if (this.#over) return
     this.#over = true
     this.#waits?.abort()
     this.#options.signal?.removeEventListener('abort', this.#onAbort)
     // A light read that lost its race goes on, answered or not: only so the breaker hears of a node that hangs.
-    const watchLosers = winner !== undefined && this.#call.method.lane === 'light'
+    const watchLosers = winner !== undefined && this.#call.method.connection === 'light'
     if (!watchLosers) for (const { ticket } of this.#running) ticket?.cancel()
     this.#context.onEnd(this)
     this.#resolve(this.#outcome(winner, stop))
   }
 
-  #outcome(winner: Attempt | undefined, stop: Stop | undefined): RawOutcome {
+  #outcome(winner: TryResult | undefined, stop: Stop | undefined): CallOutcome {
     const traits = { attempts: this.#attempts, inDoubt: this.#unanswered > 0 }
     if (winner?.kind === 'result') return { ok: true, node: winner.node, bytes: winner.bytes, ...traits }
     if (winner?.kind === 'refused') return refusedOutcome(this.#call, winner, traits)

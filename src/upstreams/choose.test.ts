@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { choose, type NodeView } from './choose.ts'
+import { choose, type NodeCandidate } from './choose.ts'
 
-const node = (name: string, changes: Partial<NodeView> = {}): NodeView => ({
+const node = (name: string, changes: Partial<NodeCandidate> = {}): NodeCandidate => ({
   name,
   tier: 'primary',
   connected: true,
@@ -14,7 +14,7 @@ const node = (name: string, changes: Partial<NodeView> = {}): NodeView => ({
   silentMs: 0,
   ...changes,
 })
-const order = (nodes: NodeView[], need = { utxoIndex: false }) => choose(nodes, need).order
+const order = (nodes: NodeCandidate[], need = { utxoIndex: false }) => choose(nodes, need).order
 
 test('healthy primaries come first by expected wait, then healthy backups, then whoever is unwell', () => {
   assert.deepEqual(

@@ -8,11 +8,11 @@
 import type { BreakerState } from '../kit/breaker.ts'
 import type { NodeState } from './health.ts'
 
-export type Tier = 'primary' | 'backup'
+export type NodeTier = 'primary' | 'backup'
 
-export interface NodeView {
+export interface NodeCandidate {
   readonly name: string
-  readonly tier: Tier
+  readonly tier: NodeTier
   readonly connected: boolean
   readonly state: NodeState
   readonly hasUtxoIndex: boolean
@@ -24,7 +24,7 @@ export interface NodeView {
   readonly silentMs: number
 }
 
-export interface Need {
+export interface CallNeed {
   readonly utxoIndex: boolean
   /** already tried for this call */
   readonly exclude?: ReadonlySet<string>
@@ -34,7 +34,7 @@ export interface Need {
   readonly prefer?: string | undefined
 }
 
-export interface Choice {
+export interface NodeChoice {
   /** best first */
   readonly order: readonly string[]
   readonly explain: readonly { readonly node: string; readonly why: string }[]
@@ -43,14 +43,14 @@ export interface Choice {
 /** A node that has kept calls waiting this long is treated as unwell before its probe has failed. */
 export const SILENT_LIMIT_MS = 1_000
 
-export function choose(nodes: readonly NodeView[], need: Need): Choice {
+export function choose(nodes: readonly NodeCandidate[], need: CallNeed): NodeChoice {
   const explain = nodes.map((node) => ({ node: node.name, why: rank(node, need).why }))
   return { order: orderOf(nodes, need), explain }
 }
 
 /** The order alone, for every call. */
-export function orderOf(nodes: readonly NodeView[], need: Need): string[] {
-  const usable: { node: NodeView; rank: number }[] = []
+export function orderOf(nodes: readonly NodeCandidate[], need: CallNeed): string[] {
+  const usable: { node: NodeCandidate; rank: number }[] = []
   for (const node of nodes) {
     const { rank: found } = rank(node, need)
     if (found !== undefined) usable.push({ node, rank: found })
@@ -67,7 +67,7 @@ export function orderOf(nodes: readonly NodeView[], need: Need): string[] {
   return usable.map(({ node }) => node.name)
 }
 
-function expectedWaitMs(node: NodeView): number {
+function expectedWaitMs(node: NodeCandidate): number {
   return (node.latencyMs + 0.1) * (node.inFlight + 1)
 }
 
@@ -81,7 +81,7 @@ const RANKS = {
   withoutIndex: 6,
 }
 
-function rank(node: NodeView, need: Need): { rank: number | undefined; why: string } {
+function rank(node: NodeCandidate, need: CallNeed): { rank: number | undefined; why: string } {
   const primary = node.tier === 'primary'
   if (need.exclude?.has(node.name)) return { rank: undefined, why: 'already tried for this call' }
   if (node.state === 'wrong_network') return { rank: undefined, why: 'serves another network' }
@@ -105,7 +105,7 @@ function rank(node: NodeView, need: Need): { rank: number | undefined; why: stri
 const HEALTHY_PRIMARY = { rank: RANKS.healthyPrimary, why: 'healthy primary' }
 const HEALTHY_BACKUP = { rank: RANKS.healthyBackup, why: 'healthy backup' }
 
-function troubleOf(node: NodeView): string | undefined {
+function troubleOf(node: NodeCandidate): string | undefined {
   if (node.state !== 'healthy') return node.state
   return node.silentMs > SILENT_LIMIT_MS ? `silent for ${Math.round(node.silentMs)} ms` : undefined
 }

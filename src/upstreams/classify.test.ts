@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { classify, isAlreadyKnown } from './classify.ts'
+import { classifyRefusal, isAlreadyKnown } from './classify.ts'
 
 const ID = 'aa'.repeat(32)
 const OTHER = 'bb'.repeat(32)
 const PARENT = 'cc'.repeat(32)
-const rejected = (reason: string) => classify(`Rejected transaction ${ID}: ${reason}`)
+const rejected = (reason: string) => classifyRefusal(`Rejected transaction ${ID}: ${reason}`)
 
 test('every text of the protocol page has its reason', () => {
   const cases: [string, string, boolean][] = [
@@ -107,7 +107,7 @@ test('every text of the protocol page has its reason', () => {
     ['the disk is on fire', 'unknown', true],
   ]
   for (const [text, reason, elsewhere] of cases) {
-    const refusal = classify(text)
+    const refusal = classifyRefusal(text)
     assert.equal(refusal.reason, reason, text)
     assert.equal(refusal.elsewhere, elsewhere, text)
     assert.equal(refusal.text, text)
@@ -149,5 +149,5 @@ test('a double spend names the other transaction; against itself it is the trans
 })
 
 test('a huge text is cut, not kept', () => {
-  assert.ok(classify('x'.repeat(1_000_000)).text.length <= 2_000)
+  assert.ok(classifyRefusal('x'.repeat(1_000_000)).text.length <= 2_000)
 })

@@ -37,7 +37,7 @@ export type RefusalReason =
   | 'node_fault'
   | 'unknown'
 
-export interface Refusal {
+export interface NodeRefusal {
   readonly reason: RefusalReason
   readonly text: string
   readonly elsewhere: boolean
@@ -54,7 +54,7 @@ export interface Refusal {
   readonly massLimit?: bigint
 }
 
-type Details = Omit<Refusal, 'reason' | 'text' | 'elsewhere'>
+type Details = Omit<NodeRefusal, 'reason' | 'text' | 'elsewhere'>
 type Rule = [reason: RefusalReason, pattern: RegExp, details?: (groups: Record<string, string>) => Details]
 
 const NODE_LOCAL: ReadonlySet<RefusalReason> = new Set([
@@ -170,7 +170,7 @@ const REJECTED = new RegExp(`^Rejected transaction (?<id>${ID}): (?<inner>.*)$`,
 /** No text of the node is longer; what is cut was an echo of somebody's input. */
 const MAX_TEXT = 2_000
 
-export function classify(message: string): Refusal {
+export function classifyRefusal(message: string): NodeRefusal {
   const text = message.length > MAX_TEXT ? message.slice(0, MAX_TEXT) : message
   const rejected = REJECTED.exec(text)?.groups
   if (rejected === undefined) return match(OTHERS, text, text) ?? { reason: 'unknown', text, elsewhere: true }
@@ -184,7 +184,7 @@ export function classify(message: string): Refusal {
   return { ...known, transactionId }
 }
 
-function match(rules: readonly Rule[], part: string, text: string): Refusal | undefined {
+function match(rules: readonly Rule[], part: string, text: string): NodeRefusal | undefined {
   for (const [reason, pattern, details] of rules) {
     const found = pattern.exec(part)
     if (found === null) continue
@@ -194,6 +194,6 @@ function match(rules: readonly Rule[], part: string, text: string): Refusal | un
 }
 
 /** The network has the transaction: for a submit this refusal is a success. */
-export function isAlreadyKnown(refusal: Refusal): boolean {
+export function isAlreadyKnown(refusal: NodeRefusal): boolean {
   return refusal.reason === 'already_in_mempool' || refusal.reason === 'already_accepted'
 }

@@ -1,12 +1,12 @@
 /** From the tries of a call to its outcome. */
-import { isAlreadyKnown, type Refusal } from './classify.ts'
-import type { CallFailure, RawOutcome } from './outcome.ts'
+import { isAlreadyKnown, type NodeRefusal } from './classify.ts'
+import type { CallFailure, CallOutcome } from './outcome.ts'
 import type { ValidCall } from './validate-params.ts'
 import type { WireFault } from './wrpc.ts'
 
-export type Attempt =
+export type TryResult =
   | { kind: 'result'; node: string; bytes: Buffer }
-  | { kind: 'refused'; node: string; refusal: Refusal }
+  | { kind: 'refused'; node: string; refusal: NodeRefusal }
   | { kind: 'fault'; node: string; fault: WireFault; detail: string }
 
 /** What ended a call before an answer did. */
@@ -15,9 +15,9 @@ export type Stop = 'caller' | 'deadline'
 /** An earlier try of ours arrived after all: the network has the transaction, and this is its id. */
 export function refusedOutcome(
   call: ValidCall,
-  winner: { node: string; refusal: Refusal },
+  winner: { node: string; refusal: NodeRefusal },
   traits: { attempts: number; inDoubt: boolean },
-): RawOutcome {
+): CallOutcome {
   const { node, refusal } = winner
   if (traits.inDoubt && call.method.name === 'submitTransaction' && isAlreadyKnown(refusal)) {
     const bytes = Buffer.from(`{"transactionId":"${refusal.transactionId ?? ''}"}`)
@@ -26,7 +26,11 @@ export function refusedOutcome(
   return { ok: false, failure: { kind: 'refused', refusal, node }, ...traits }
 }
 
-export function failureOf(losers: readonly Attempt[], stop: Stop | undefined, budgetMs: number): CallFailure {
+export function failureOf(
+  losers: readonly TryResult[],
+  stop: Stop | undefined,
+  budgetMs: number,
+): CallFailure {
   if (stop === 'caller') return { kind: 'cancelled', detail: 'the caller left' }
   const refused = losers.findLast((loser) => loser.kind === 'refused')
   if (refused !== undefined) return { kind: 'refused', refusal: refused.refusal, node: refused.node }

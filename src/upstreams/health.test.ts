@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Health, type Observation, observe, type ServerInfo, UNKNOWN_HEALTH } from './health.ts'
+import { type NodeHealth, observe, type ProbeResult, type ServerInfo, UNKNOWN_HEALTH } from './health.ts'
 
 const policy = { network: 'mainnet', lagOut: 600, lagIn: 200, badProbes: 2, goodProbes: 3 }
 const info = (changes: Partial<ServerInfo> = {}): ServerInfo => ({
@@ -11,7 +11,7 @@ const info = (changes: Partial<ServerInfo> = {}): ServerInfo => ({
   serverVersion: '2.0.1',
   ...changes,
 })
-function states(start: Health, probes: Observation[], best = 10_000): string[] {
+function states(start: NodeHealth, probes: ProbeResult[], best = 10_000): string[] {
   let health = start
   return probes.map((probe) => {
     health = observe(health, probe, best, policy)

@@ -18,7 +18,7 @@ export interface ServerInfo {
 }
 
 /** A probe's answer; undefined: it failed or took too long. */
-export type Observation = ServerInfo | undefined
+export type ProbeResult = ServerInfo | undefined
 
 export interface HealthPolicy {
   network: string
@@ -28,9 +28,9 @@ export interface HealthPolicy {
   goodProbes: number
 }
 
-export interface Health {
+export interface NodeHealth {
   readonly state: NodeState
-  readonly info: Observation
+  readonly info: ProbeResult
   /** DAA scores behind the best node; 0 for the best */
   readonly lag: number
   /** what the last probes said, while it differs from `state` */
@@ -38,7 +38,7 @@ export interface Health {
   readonly leaningProbes: number
 }
 
-export const UNKNOWN_HEALTH: Health = {
+export const UNKNOWN_HEALTH: NodeHealth = {
   state: 'unknown',
   info: undefined,
   lag: 0,
@@ -46,7 +46,12 @@ export const UNKNOWN_HEALTH: Health = {
   leaningProbes: 0,
 }
 
-export function observe(before: Health, seen: Observation, bestScore: number, policy: HealthPolicy): Health {
+export function observe(
+  before: NodeHealth,
+  seen: ProbeResult,
+  bestScore: number,
+  policy: HealthPolicy,
+): NodeHealth {
   const lag = seen === undefined ? before.lag : Math.max(0, bestScore - seen.virtualDaaScore)
   const verdict = judge(before.state, seen, lag, policy)
   const info = seen ?? before.info
@@ -59,7 +64,7 @@ export function observe(before: Health, seen: Observation, bestScore: number, po
     : { state: before.state, info, lag, leaning: verdict, leaningProbes }
 }
 
-function judge(state: NodeState, seen: Observation, lag: number, policy: HealthPolicy): NodeState {
+function judge(state: NodeState, seen: ProbeResult, lag: number, policy: HealthPolicy): NodeState {
   if (seen === undefined) return 'down'
   if (seen.networkId !== policy.network) return 'wrong_network'
   if (!seen.isSynced) return 'unsynced'

@@ -1,5 +1,5 @@
 /** What the main thread and the heavy thread say to each other. */
-import type { WireAnswer, WireFault } from './wrpc.ts'
+import type { NodeAnswer, WireFault } from './wrpc.ts'
 
 export interface HeavyThreadData {
   readonly nodes: readonly { readonly name: string; readonly url: string }[]
@@ -17,7 +17,7 @@ export type FromHeavyThread =
   | { id: number; kind: 'error'; text: string }
   | { id: number; kind: 'fault'; fault: WireFault; sent: boolean; detail: string }
 
-export function unpackAnswer(message: FromHeavyThread): WireAnswer {
+export function unpackAnswer(message: FromHeavyThread): NodeAnswer {
   if (message.kind !== 'result') return message
   return { kind: 'result', bytes: Buffer.from(message.memory, message.offset, message.length) }
 }

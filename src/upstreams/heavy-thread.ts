@@ -6,17 +6,17 @@ import {
   type ToHeavyThread,
   unpackAnswer,
 } from './heavy-messages.ts'
-import type { WireAnswer, WireCallOptions } from './wrpc.ts'
+import type { NodeAnswer, WireCallOptions } from './wrpc.ts'
 
 export interface HeavyThread {
-  call(node: string, method: string, paramsText: string, options: WireCallOptions): Promise<WireAnswer>
+  call(node: string, method: string, paramsText: string, options: WireCallOptions): Promise<NodeAnswer>
   inFlight(node: string): number
   close(): Promise<void>
 }
 
 interface Pending {
   node: string
-  answer: (answer: WireAnswer) => void
+  answer: (answer: NodeAnswer) => void
 }
 
 export function startHeavyThread(data: HeavyThreadData): HeavyThread {
@@ -44,7 +44,7 @@ export function startHeavyThread(data: HeavyThreadData): HeavyThread {
     for (const id of [...pending.keys()]) settle(id, { kind: 'fault', fault: 'closed', sent: true, detail })
   }
 
-  function settle(id: number, answer: WireAnswer): void {
+  function settle(id: number, answer: NodeAnswer): void {
     const waiting = pending.get(id)
     if (waiting === undefined) return
     pending.delete(id)
@@ -67,7 +67,7 @@ export function startHeavyThread(data: HeavyThreadData): HeavyThread {
           if (worker === to) say(to, { op: 'cancel', id })
           settle(id, { kind: 'fault', fault: 'cancelled', sent: true, detail: 'cancelled' })
         }
-        const answer = (value: WireAnswer) => {
+        const answer = (value: NodeAnswer) => {
           signal?.removeEventListener('abort', onAbort)
           resolve(value)
         }

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { parentPort, workerData } from 'node:worker_threads'
-import { type HeavyLane, openHeavyLane } from './heavy-lane.ts'
+import { type HeavyConnections, openHeavyConnections } from './heavy-connections.ts'
 import {
   type FromHeavyThread,
   type HeavyThreadData,
@@ -12,10 +12,10 @@ import {
 
 const port = parentPort
 const data = workerData as HeavyThreadData
-const lanes = new Map<string, HeavyLane>(
+const connections = new Map<string, HeavyConnections>(
   data.nodes.map(({ name, url }) => [
     name,
-    openHeavyLane({ url, sockets: data.socketsPerNode, maxWaiting: data.maxWaitingPerNode }),
+    openHeavyConnections({ url, sockets: data.socketsPerNode, maxWaiting: data.maxWaitingPerNode }),
   ]),
 )
 const running = new Map<number, AbortController>()
@@ -35,13 +35,13 @@ function reply(message: FromHeavyThread): void {
 
 async function call(request: Extract<ToHeavyThread, { op: 'call' }>): Promise<void> {
   const { id, node, method, paramsText, timeoutMs } = request
-  const lane = lanes.get(node)
-  if (lane === undefined) {
+  const open = connections.get(node)
+  if (open === undefined) {
     return reply({ id, kind: 'fault', fault: 'not_connected', sent: false, detail: `no node ${node}` })
   }
   const abort = new AbortController()
   running.set(id, abort)
-  const answer = await lane.call(method, paramsText, { timeoutMs, signal: abort.signal })
+  const answer = await open.call(method, paramsText, { timeoutMs, signal: abort.signal })
   running.delete(id)
   reply(answer.kind === 'result' ? packResult(id, answer.bytes) : { id, ...answer })
 }
@@ -50,7 +50,7 @@ port?.on('message', (message: ToHeavyThread) => {
   if (message.op === 'call') void call(message)
   else if (message.op === 'cancel') running.get(message.id)?.abort()
   else {
-    for (const lane of lanes.values()) lane.close()
+    for (const open of connections.values()) open.close()
     port.close()
   }
 })

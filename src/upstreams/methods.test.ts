@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isBlocked, METHODS, placesOf } from './methods.ts'
+import { isBlocked, placesOf, RPC_METHODS } from './methods.ts'
 
 /** The contract's lists, typed in from its text. */
 const LIGHT =
@@ -15,9 +15,9 @@ const HEAVY =
 test('the table holds the 25 light and 14 heavy methods of the contract and nothing else', () => {
   assert.equal(LIGHT.length, 25)
   assert.equal(HEAVY.length, 14)
-  assert.deepEqual([...METHODS.keys()].sort(), [...LIGHT, ...HEAVY].sort())
-  for (const name of LIGHT) assert.equal(METHODS.get(name)?.price, 1, name)
-  for (const name of HEAVY) assert.equal(METHODS.get(name)?.price, 5, name)
+  assert.deepEqual([...RPC_METHODS.keys()].sort(), [...LIGHT, ...HEAVY].sort())
+  for (const name of LIGHT) assert.equal(RPC_METHODS.get(name)?.price, 1, name)
+  for (const name of HEAVY) assert.equal(RPC_METHODS.get(name)?.price, 5, name)
 })
 
 test('blocked methods are blocked, and no served one is caught by their prefix', () => {
@@ -33,13 +33,13 @@ test('blocked methods are blocked, and no served one is caught by their prefix',
     'notifyAnything',
   ]) {
     assert.ok(isBlocked(name), name)
-    assert.ok(!METHODS.has(name), name)
+    assert.ok(!RPC_METHODS.has(name), name)
   }
-  for (const name of METHODS.keys()) assert.ok(!isBlocked(name), name)
+  for (const name of RPC_METHODS.keys()) assert.ok(!isBlocked(name), name)
 })
 
 test('only submissions are writes, and no write is cached', () => {
-  const writes = [...METHODS.values()].filter((method) => method.write)
+  const writes = [...RPC_METHODS.values()].filter((method) => method.write)
   assert.deepEqual(writes.map(({ name }) => name).sort(), [
     'submitBlock',
     'submitTransaction',
@@ -50,7 +50,7 @@ test('only submissions are writes, and no write is cached', () => {
 
 test('the table knows where addresses and transactions sit', () => {
   const places = (name: string, kind: 'address' | 'transaction') => {
-    const method = METHODS.get(name)
+    const method = RPC_METHODS.get(name)
     return method === undefined ? [] : placesOf(method, kind)
   }
   assert.deepEqual(places('getUtxosByAddresses', 'address'), ['addresses[]'])
@@ -59,7 +59,7 @@ test('the table knows where addresses and transactions sit', () => {
 })
 
 test('every schema survives JSON, so that documents can be made from it', () => {
-  for (const { name, params } of METHODS.values()) {
+  for (const { name, params } of RPC_METHODS.values()) {
     assert.equal(JSON.parse(JSON.stringify(params)).type, 'object', name)
   }
 })

@@ -1,33 +1,33 @@
 /**
  * The RPC table: every node method that may be forwarded, once. What is not in it is refused. `price` and the
- * two lists are the contract's; `lane` is where the answer travels: a method whose answer can be large goes
+ * two lists are the contract's; `connection` is how the answer travels: a method whose answer can be large goes
  * through the heavy sockets (a thread of its own), a heavy-priced one with a small answer does not wait there.
  */
 import type { TSchema } from 'typebox'
 import {
-  address,
+  addressParam,
   asWire,
-  blueWork,
-  choice,
-  flag,
-  hash,
-  list,
-  members,
-  optional,
-  subnetworkId,
-  transaction,
-  unsigned,
+  blueWorkParam,
+  choiceParam,
+  flagParam,
+  hashParam,
+  listParam,
+  membersParam,
+  optionalParam,
+  subnetworkParam,
+  transactionParam,
+  unsignedParam,
   type WireKind,
   type WireSchema,
 } from './param-kinds.ts'
 
-export type Lane = 'light' | 'heavy'
+export type ConnectionKind = 'light' | 'heavy'
 
-export interface Method {
+export interface RpcMethod {
   readonly name: string
   readonly weight: 'light' | 'heavy'
   readonly price: 1 | 5
-  readonly lane: Lane
+  readonly connection: ConnectionKind
   /** A write is never sent to two nodes at once. */
   readonly write: boolean
   readonly needsUtxoIndex: boolean
@@ -40,7 +40,7 @@ export interface Method {
 
 interface Row {
   params?: Record<string, TSchema>
-  lane?: Lane
+  connection?: ConnectionKind
   write?: boolean
   utxoIndex?: boolean
   timeoutMs?: number
@@ -54,27 +54,31 @@ const HUGE_TIMEOUT_MS = 60_000
 const SUBMIT_TIMEOUT_MS = 4_000
 
 const u64 = { bits: 64 } as const
-const addresses = list('addresses of the network', address('an address'), MAX_ADDRESSES)
-const includeOrphanPool = flag('also look at orphans', false)
-const filterTransactionPool = flag('leave out the pool itself (orphans only)', false)
+const addresses = listParam('addresses of the network', addressParam('an address'), MAX_ADDRESSES)
+const includeOrphanPool = flagParam('also look at orphans', false)
+const filterTransactionPool = flagParam('leave out the pool itself (orphans only)', false)
 
-const rawHeader = members({
-  version: unsigned('header version', { bits: 16 }),
-  parentsByLevel: list('parents, one list per level', list('parents', hash('a block hash'), 256), 256),
-  hashMerkleRoot: hash('merkle root'),
-  acceptedIdMerkleRoot: hash('merkle root of accepted ids'),
-  utxoCommitment: hash('UTXO commitment'),
-  timestamp: unsigned('milliseconds', u64),
-  bits: unsigned('difficulty bits', { bits: 32 }),
-  nonce: unsigned('nonce', u64),
-  daaScore: unsigned('DAA score', u64),
-  blueWork: blueWork('blue work, hex'),
-  blueScore: unsigned('blue score', u64),
-  pruningPoint: hash('pruning point'),
+const rawHeader = membersParam({
+  version: unsignedParam('header version', { bits: 16 }),
+  parentsByLevel: listParam(
+    'parents, one list per level',
+    listParam('parents', hashParam('a block hash'), 256),
+    256,
+  ),
+  hashMerkleRoot: hashParam('merkle root'),
+  acceptedIdMerkleRoot: hashParam('merkle root of accepted ids'),
+  utxoCommitment: hashParam('UTXO commitment'),
+  timestamp: unsignedParam('milliseconds', u64),
+  bits: unsignedParam('difficulty bits', { bits: 32 }),
+  nonce: unsignedParam('nonce', u64),
+  daaScore: unsignedParam('DAA score', u64),
+  blueWork: blueWorkParam('blue work, hex'),
+  blueScore: unsignedParam('blue score', u64),
+  pruningPoint: hashParam('pruning point'),
 })
-const rawBlock = members({
+const rawBlock = membersParam({
   header: rawHeader,
-  transactions: list('transactions', transaction('a transaction'), 5_000),
+  transactions: listParam('transactions', transactionParam('a transaction'), 5_000),
 })
 
 const LIGHT: Record<string, Row> = {
@@ -84,15 +88,15 @@ const LIGHT: Record<string, Row> = {
   getSyncStatus: {},
   getCurrentNetwork: { cacheMs: 5_000 },
   getSystemInfo: { cacheMs: 5_000 },
-  getConnections: { params: { includeProfileData: flag('include CPU and memory use', false) } },
+  getConnections: { params: { includeProfileData: flagParam('include CPU and memory use', false) } },
   getMetrics: {
     params: {
-      processMetrics: flag('include process metrics', true),
-      connectionMetrics: flag('include connection metrics', true),
-      bandwidthMetrics: flag('include bandwidth metrics', true),
-      consensusMetrics: flag('include consensus metrics', true),
-      storageMetrics: flag('include storage metrics', true),
-      customMetrics: flag('include custom metrics', false),
+      processMetrics: flagParam('include process metrics', true),
+      connectionMetrics: flagParam('include connection metrics', true),
+      bandwidthMetrics: flagParam('include bandwidth metrics', true),
+      consensusMetrics: flagParam('include consensus metrics', true),
+      storageMetrics: flagParam('include storage metrics', true),
+      customMetrics: flagParam('include custom metrics', false),
     },
     cacheMs: 500,
   },
@@ -102,104 +106,109 @@ const LIGHT: Record<string, Row> = {
   getSink: {},
   getSinkBlueScore: {},
   getBlockCount: { cacheMs: 100 },
-  getCurrentBlockColor: { params: { hash: hash('a block hash') } },
-  getBlockRewardInfo: { params: { hash: hash('a block hash') } },
-  getSeqCommitLaneProof: { params: { blockHash: hash('a chain block'), laneKey: hash('the lane') } },
-  getBalanceByAddress: { params: { address: address('the address') }, utxoIndex: true },
+  getCurrentBlockColor: { params: { hash: hashParam('a block hash') } },
+  getBlockRewardInfo: { params: { hash: hashParam('a block hash') } },
+  getSeqCommitLaneProof: {
+    params: { blockHash: hashParam('a chain block'), laneKey: hashParam('the lane') },
+  },
+  getBalanceByAddress: { params: { address: addressParam('the address') }, utxoIndex: true },
   getUtxoReturnAddress: {
     params: {
-      txid: hash('a transaction id'),
-      acceptingBlockDaaScore: unsigned('DAA score of its accepting block', u64),
+      txid: hashParam('a transaction id'),
+      acceptingBlockDaaScore: unsignedParam('DAA score of its accepting block', u64),
     },
   },
   getFeeEstimate: { cacheMs: 500 },
-  getFeeEstimateExperimental: { params: { verbose: flag('include the details', false) }, cacheMs: 500 },
+  getFeeEstimateExperimental: { params: { verbose: flagParam('include the details', false) }, cacheMs: 500 },
   getCoinSupply: { utxoIndex: true, cacheMs: 500 },
   getDaaScoreTimestampEstimate: {
-    params: { daaScores: list('DAA scores', unsigned('a DAA score', u64), 1_000) },
+    params: { daaScores: listParam('DAA scores', unsignedParam('a DAA score', u64), 1_000) },
   },
   estimateNetworkHashesPerSecond: {
     params: {
-      windowSize: unsigned('blocks to look back', { bits: 32, min: 1, max: 10_000 }, 1_000),
-      startHash: optional(hash('count back from this block; the virtual block by default')),
+      windowSize: unsignedParam('blocks to look back', { bits: 32, min: 1, max: 10_000 }, 1_000),
+      startHash: optionalParam(hashParam('count back from this block; the virtual block by default')),
     },
   },
-  getSubnetwork: { params: { subnetworkId: subnetworkId('the subnetwork') } },
+  getSubnetwork: { params: { subnetworkId: subnetworkParam('the subnetwork') } },
 }
 
 const HEAVY: Record<string, Row> = {
   getBlock: {
-    params: { hash: hash('a block hash'), includeTransactions: flag('include the transactions', true) },
-    lane: 'heavy',
+    params: {
+      hash: hashParam('a block hash'),
+      includeTransactions: flagParam('include the transactions', true),
+    },
+    connection: 'heavy',
   },
   getBlocks: {
     params: {
-      lowHash: optional(hash('the first block; the genesis by default')),
-      includeBlocks: flag('include the blocks', false),
-      includeTransactions: flag('include their transactions (needs includeBlocks)', false),
+      lowHash: optionalParam(hashParam('the first block; the genesis by default')),
+      includeBlocks: flagParam('include the blocks', false),
+      includeTransactions: flagParam('include their transactions (needs includeBlocks)', false),
     },
-    lane: 'heavy',
+    connection: 'heavy',
     timeoutMs: HUGE_TIMEOUT_MS,
   },
   getHeaders: {
     params: {
-      startHash: hash('the first header'),
-      limit: unsigned('how many', u64, 100),
-      isAscending: flag('towards the tip', true),
+      startHash: hashParam('the first header'),
+      limit: unsignedParam('how many', u64, 100),
+      isAscending: flagParam('towards the tip', true),
     },
-    lane: 'heavy',
+    connection: 'heavy',
   },
   getVirtualChainFromBlock: {
     params: {
-      startHash: hash('a block of the selected chain'),
-      includeAcceptedTransactionIds: flag('include the accepted ids', false),
-      minConfirmationCount: optional(unsigned('leave out younger blocks', u64)),
+      startHash: hashParam('a block of the selected chain'),
+      includeAcceptedTransactionIds: flagParam('include the accepted ids', false),
+      minConfirmationCount: optionalParam(unsignedParam('leave out younger blocks', u64)),
     },
-    lane: 'heavy',
+    connection: 'heavy',
     timeoutMs: HUGE_TIMEOUT_MS,
   },
   getVirtualChainFromBlockV2: {
     params: {
-      startHash: hash('a block of the selected chain'),
-      dataVerbosityLevel: optional(choice('how much to include', ['None', 'Low', 'High', 'Full'])),
-      minConfirmationCount: optional(unsigned('leave out younger blocks', u64)),
+      startHash: hashParam('a block of the selected chain'),
+      dataVerbosityLevel: optionalParam(choiceParam('how much to include', ['None', 'Low', 'High', 'Full'])),
+      minConfirmationCount: optionalParam(unsignedParam('leave out younger blocks', u64)),
     },
-    lane: 'heavy',
+    connection: 'heavy',
     timeoutMs: HUGE_TIMEOUT_MS,
   },
   getBlockTemplate: {
     params: {
-      payAddress: address('who is paid'),
-      extraData: list('bytes for the coinbase payload', unsigned('a byte', { bits: 8 }), 1_024, []),
+      payAddress: addressParam('who is paid'),
+      extraData: listParam('bytes for the coinbase payload', unsignedParam('a byte', { bits: 8 }), 1_024, []),
     },
-    lane: 'heavy',
+    connection: 'heavy',
   },
   submitBlock: {
-    params: { block: rawBlock, allowNonDaaBlocks: flag('accept a block off the DAA window', false) },
+    params: { block: rawBlock, allowNonDaaBlocks: flagParam('accept a block off the DAA window', false) },
     write: true,
     timeoutMs: 10_000,
   },
   getBalancesByAddresses: { params: { addresses }, utxoIndex: true },
-  getUtxosByAddresses: { params: { addresses }, lane: 'heavy', utxoIndex: true },
+  getUtxosByAddresses: { params: { addresses }, connection: 'heavy', utxoIndex: true },
   getMempoolEntry: {
-    params: { transactionId: hash('a transaction id'), includeOrphanPool, filterTransactionPool },
+    params: { transactionId: hashParam('a transaction id'), includeOrphanPool, filterTransactionPool },
     timeoutMs: LIGHT_TIMEOUT_MS,
   },
-  getMempoolEntries: { params: { includeOrphanPool, filterTransactionPool }, lane: 'heavy' },
+  getMempoolEntries: { params: { includeOrphanPool, filterTransactionPool }, connection: 'heavy' },
   getMempoolEntriesByAddresses: {
     params: { addresses, includeOrphanPool, filterTransactionPool },
-    lane: 'heavy',
+    connection: 'heavy',
   },
   submitTransaction: {
     params: {
-      transaction: transaction('a signed transaction'),
-      allowOrphan: flag('accept it without its parents', false),
+      transaction: transactionParam('a signed transaction'),
+      allowOrphan: flagParam('accept it without its parents', false),
     },
     write: true,
     timeoutMs: SUBMIT_TIMEOUT_MS,
   },
   submitTransactionReplacement: {
-    params: { transaction: transaction('a signed transaction that replaces one in the mempool') },
+    params: { transaction: transactionParam('a signed transaction that replaces one in the mempool') },
     write: true,
     timeoutMs: SUBMIT_TIMEOUT_MS,
   },
@@ -221,30 +230,30 @@ export function isBlocked(name: string): boolean {
   return BLOCKED_METHODS.includes(name) || name.startsWith(BLOCKED_PREFIX)
 }
 
-function build(rows: Record<string, Row>, weight: 'light' | 'heavy'): [string, Method][] {
+function build(rows: Record<string, Row>, weight: 'light' | 'heavy'): [string, RpcMethod][] {
   return Object.entries(rows).map(([name, row]) => [
     name,
     {
       name,
       weight,
       price: weight === 'light' ? 1 : 5,
-      lane: row.lane ?? 'light',
+      connection: row.connection ?? 'light',
       write: row.write ?? false,
       needsUtxoIndex: row.utxoIndex ?? false,
       timeoutMs: row.timeoutMs ?? (weight === 'light' ? LIGHT_TIMEOUT_MS : HEAVY_TIMEOUT_MS),
       cacheMs: row.cacheMs ?? 0,
-      params: members(row.params ?? {}),
+      params: membersParam(row.params ?? {}),
     },
   ])
 }
 
-export const METHODS: ReadonlyMap<string, Method> = new Map([
+export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map([
   ...build(LIGHT, 'light'),
   ...build(HEAVY, 'heavy'),
 ])
 
 /** Where in a method's params values of that kind sit: `addresses[]`, `block.transactions[]`. */
-export function placesOf(method: Method, kind: WireKind): string[] {
+export function placesOf(method: RpcMethod, kind: WireKind): string[] {
   const found: string[] = []
   const walk = (schema: WireSchema, path: string) => {
     if (schema['x-wire'] === kind) found.push(path)

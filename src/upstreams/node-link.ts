@@ -2,32 +2,32 @@
 import { type Breaker, type BreakerPolicy, createBreaker } from '../kit/breaker.ts'
 import type { Clock } from '../kit/clock.ts'
 import { createQuantileWindow, type QuantileWindow } from '../kit/quantile-window.ts'
-import type { NodeView, Tier } from './choose.ts'
-import type { Health } from './health.ts'
+import type { NodeCandidate, NodeTier } from './choose.ts'
+import type { NodeHealth } from './health.ts'
 import type { HeavyThread } from './heavy-thread.ts'
-import { type LightLane, openLightLane } from './light-lane.ts'
-import type { Lane, Method } from './methods.ts'
-import type { OnAnswer, Ticket } from './wrpc.ts'
+import { type LightConnections, openLightConnections } from './light-connections.ts'
+import type { ConnectionKind, RpcMethod } from './methods.ts'
+import type { OnAnswer, PendingCall } from './wrpc.ts'
 
 export interface NodeAddress {
   readonly name: string
   readonly url: string
-  readonly tier: Tier
+  readonly tier: NodeTier
 }
 
 export interface NodeLink {
   readonly name: string
-  readonly tier: Tier
+  readonly tier: NodeTier
   readonly breaker: Breaker
-  view(lane: Lane): NodeView
+  view(connection: ConnectionKind): NodeCandidate
   /** See `WrpcSocket.ask`; the time limit is the method's own. */
-  ask(method: Method, paramsText: string, onAnswer: OnAnswer): Ticket | undefined
+  ask(method: RpcMethod, paramsText: string, onAnswer: OnAnswer): PendingCall | undefined
   /** `lost`: it took at least this long, then another node was faster. */
-  took(method: Method, ms: number, lost: boolean): void
+  took(method: RpcMethod, ms: number, lost: boolean): void
   /** A probe came back: an idle node that was slow once gets fast again. */
   probed(ms: number): void
   /** How long this method took on this node lately. */
-  latency(method: Method): QuantileWindow
+  latency(method: RpcMethod): QuantileWindow
   close(): void
 }
 
@@ -37,7 +37,7 @@ export interface NodeLinkOptions {
   heavy: HeavyThread
   lightSockets: number
   breaker: BreakerPolicy
-  health: () => Health
+  health: () => NodeHealth
   onChange: () => void
 }
 
@@ -51,7 +51,7 @@ const CANCELLED = new Error('the call is over')
 
 export function linkNode(options: NodeLinkOptions): NodeLink {
   const { address, heavy } = options
-  const light: LightLane = openLightLane({
+  const light: LightConnections = openLightConnections({
     url: address.url,
     sockets: options.lightSockets,
     clock: options.clock,
@@ -65,7 +65,7 @@ export function linkNode(options: NodeLinkOptions): NodeLink {
     averageMs += (ms - averageMs) * AVERAGE_WEIGHT
   }
 
-  function latency(method: Method): QuantileWindow {
+  function latency(method: RpcMethod): QuantileWindow {
     let window = windows.get(method.name)
     if (window === undefined) {
       window = createQuantileWindow(LATENCY_SAMPLES, MIN_SAMPLES)
@@ -74,7 +74,7 @@ export function linkNode(options: NodeLinkOptions): NodeLink {
     return window
   }
 
-  function askHeavy(method: Method, paramsText: string, onAnswer: OnAnswer): Ticket {
+  function askHeavy(method: RpcMethod, paramsText: string, onAnswer: OnAnswer): PendingCall {
     const stop = new AbortController()
     const { timeoutMs } = method
     void heavy.call(address.name, method.name, paramsText, { timeoutMs, signal: stop.signal }).then(onAnswer)
@@ -85,9 +85,9 @@ export function linkNode(options: NodeLinkOptions): NodeLink {
     name: address.name,
     tier: address.tier,
     breaker,
-    view(lane) {
+    view(connection) {
       const { state, info } = options.health()
-      const { up, inFlight, silentMs } = light.look()
+      const { up, inFlight, silentMs } = light.load()
       return {
         name: address.name,
         tier: address.tier,
@@ -96,17 +96,17 @@ export function linkNode(options: NodeLinkOptions): NodeLink {
         hasUtxoIndex: info?.hasUtxoIndex ?? false,
         breaker: breaker.state(),
         latencyMs: averageMs,
-        inFlight: lane === 'light' ? inFlight : heavy.inFlight(address.name),
+        inFlight: connection === 'light' ? inFlight : heavy.inFlight(address.name),
         silentMs,
       }
     },
     ask: (method, paramsText, onAnswer) =>
-      method.lane === 'light'
+      method.connection === 'light'
         ? light.ask(method.name, paramsText, method.timeoutMs, onAnswer)
         : askHeavy(method, paramsText, onAnswer),
     took(method, ms, lost) {
       if (!lost) latency(method).add(ms)
-      if (method.lane === 'light') average(ms)
+      if (method.connection === 'light') average(ms)
     },
     probed: average,
     latency,

@@ -1,16 +1,16 @@
 /** What becomes of a call. A failure is typed: whoever answers a caller never reads a node's text. */
-import type { Fault } from '../core/chain/field-reader.ts'
+import type { FieldFault } from '../core/chain/field-reader.ts'
 import type { ExactJson } from '../kit/exact-json.ts'
-import type { Refusal } from './classify.ts'
+import type { NodeRefusal } from './classify.ts'
 
 export type CallFailure =
   /** Nothing was sent: the method or its params are not allowed. */
   | {
       readonly kind: 'unknown_method' | 'blocked_method' | 'invalid_params'
-      readonly faults: readonly Fault[]
+      readonly faults: readonly FieldFault[]
     }
   /** A node answered and refused. */
-  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly node: string }
+  | { readonly kind: 'refused'; readonly refusal: NodeRefusal; readonly node: string }
   /** No node could answer. */
   | { readonly kind: 'unavailable'; readonly detail: string }
   /** The deadline came first. */
@@ -29,13 +29,13 @@ interface Traits {
   readonly inDoubt: boolean
 }
 
-export type RawOutcome = Traits &
+export type CallOutcome = Traits &
   (
     | { readonly ok: true; readonly node: string; readonly bytes: Buffer }
     | { readonly ok: false; readonly failure: CallFailure }
   )
 
-export type ValueOutcome = Traits &
+export type ParsedOutcome = Traits &
   (
     | { readonly ok: true; readonly node: string; readonly value: ExactJson }
     | { readonly ok: false; readonly failure: CallFailure }

@@ -41,22 +41,22 @@ function hidden<T extends TSchema>(schema: T, extra: Record<string, unknown>): T
   return schema
 }
 
-export const hash = (description: string) =>
+export const hashParam = (description: string) =>
   hidden(Type.String({ [WIRE]: 'hex', pattern: '^[0-9a-fA-F]{64}$', description }), { bytes: 32 })
 
-export const subnetworkId = (description: string) =>
+export const subnetworkParam = (description: string) =>
   hidden(Type.String({ [WIRE]: 'hex', pattern: '^[0-9a-fA-F]{40}$', description }), { bytes: 20 })
 
-export const blueWork = (description: string) =>
+export const blueWorkParam = (description: string) =>
   Type.String({ [WIRE]: 'blueWork', pattern: '^[0-9a-fA-F]{1,48}$', description })
 
-export const address = (description: string) =>
+export const addressParam = (description: string) =>
   Type.String({ [WIRE]: 'address', description, examples: ['kaspa:q…'] })
 
-export const flag = (description: string, byDefault: boolean) =>
+export const flagParam = (description: string, byDefault: boolean) =>
   Type.Optional(Type.Boolean({ [WIRE]: 'boolean', description, default: byDefault }))
 
-export const choice = (description: string, choices: readonly string[]) =>
+export const choiceParam = (description: string, choices: readonly string[]) =>
   Type.String({ [WIRE]: 'choice', enum: choices, choices, description })
 
 export interface UnsignedBounds {
@@ -66,7 +66,7 @@ export interface UnsignedBounds {
 }
 
 /** A number, or decimal text where a double would lose digits. */
-export const unsigned = (description: string, bounds: UnsignedBounds, byDefault?: number) => {
+export const unsignedParam = (description: string, bounds: UnsignedBounds, byDefault?: number) => {
   const max = bounds.max === undefined ? (1n << BigInt(bounds.bits)) - 1n : BigInt(bounds.max)
   const min = BigInt(bounds.min ?? 0)
   const options = {
@@ -79,7 +79,12 @@ export const unsigned = (description: string, bounds: UnsignedBounds, byDefault?
   return hidden(Type.Union(forms, options), { max, min })
 }
 
-export const list = (description: string, items: TSchema, maxItems: number, byDefault?: readonly unknown[]) =>
+export const listParam = (
+  description: string,
+  items: TSchema,
+  maxItems: number,
+  byDefault?: readonly unknown[],
+) =>
   Type.Array(items, {
     [WIRE]: 'list',
     description,
@@ -88,17 +93,17 @@ export const list = (description: string, items: TSchema, maxItems: number, byDe
   })
 
 /** An object with exactly these members. */
-export const members = (properties: Record<string, TSchema>, description = '') =>
+export const membersParam = (properties: Record<string, TSchema>, description = '') =>
   Type.Object(properties, {
     [WIRE]: 'members',
     additionalProperties: false,
     ...(description === '' ? {} : { description }),
   })
 
-export const transaction = (description: string) =>
+export const transactionParam = (description: string) =>
   Type.Object({}, { [WIRE]: 'transaction', additionalProperties: true, description })
 
-export const optional = <T extends TSchema>(schema: T) => Type.Optional(schema)
+export const optionalParam = <T extends TSchema>(schema: T) => Type.Optional(schema)
 
 export function asWire(schema: TSchema): WireSchema {
   return schema as unknown as WireSchema

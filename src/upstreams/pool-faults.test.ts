@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { poolOver, until } from '../../test/fakes/pool.ts'
 import { type FakeNode, startFakeNode } from '../../test/fakes/wrpc-node.ts'
-import type { RawOutcome } from './outcome.ts'
+import type { CallOutcome } from './outcome.ts'
 import type { Upstreams } from './pool.ts'
 
 const HASH = 'ab'.repeat(32)
@@ -41,7 +41,7 @@ async function readsSucceed(pool: Upstreams, rounds = 10): Promise<void> {
     for (const outcome of outcomes) assert.ok(outcome.ok, JSON.stringify(outcome))
   }
 }
-const kind = (outcome: RawOutcome) => (outcome.ok ? 'ok' : outcome.failure.kind)
+const kind = (outcome: CallOutcome) => (outcome.ok ? 'ok' : outcome.failure.kind)
 const clean = (nodes: readonly FakeNode[]) =>
   assert.deepEqual(
     nodes.flatMap((node) => node.violations),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { poolOver, until } from '../../test/fakes/pool.ts'
 import { startFakeNode } from '../../test/fakes/wrpc-node.ts'
-import { METHODS } from './methods.ts'
+import { RPC_METHODS } from './methods.ts'
 
 const HASH = 'ab'.repeat(32)
 const MAX = 18446744073709551615n
@@ -88,7 +88,7 @@ test('every method of the table reaches the node in a form it can read', async (
     transaction,
     block: { header, transactions: [transaction] },
   }
-  for (const { name, params } of METHODS.values()) {
+  for (const { name, params } of RPC_METHODS.values()) {
     const required = (params as unknown as { required?: string[] }).required ?? []
     const outcome = await pool.callRaw(
       name,

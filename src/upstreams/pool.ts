@@ -1,7 +1,7 @@
 /**
- * The nodes of one environment behind one door: validated calls with failover, and notifications.
+ * The nodes of one environment: validated calls with failover, and notifications.
  *
- *   call(method, params) ─▶ validate ─▶ cache / single-flight ─▶ request (choose, hedge, retry) ─▶ lanes
+ *   call(method, params) ─▶ validate ─▶ cache / single-flight ─▶ request (choose, hedge, retry) ─▶ node connections
  *
  * Every node has: a probe socket, a few light sockets (this thread), heavy sockets (the heavy thread, opened
  * when needed); and one node carries the subscription socket.
@@ -12,16 +12,20 @@ import type { Clock } from '../kit/clock.ts'
 import { parseExact } from '../kit/exact-json.ts'
 import { createAnswerCache } from './answer-cache.ts'
 import { createChangeSignal } from './change-signal.ts'
-import { type Choice, choose } from './choose.ts'
-import { createFeed, type FeedListener, type Subscription } from './feed.ts'
+import { choose, type NodeChoice } from './choose.ts'
 import type { NodeState } from './health.ts'
 import { startHeavyThread } from './heavy-thread.ts'
 import { linkNode, type NodeAddress } from './node-link.ts'
-import type { CallOptions, RawOutcome, ValueOutcome } from './outcome.ts'
+import {
+  createNodeSubscriptions,
+  type NodeSubscription,
+  type NotificationListener,
+} from './node-subscriptions.ts'
+import type { NotificationScope } from './notification-scopes.ts'
+import type { CallOptions, CallOutcome, ParsedOutcome } from './outcome.ts'
+import { startProbing } from './probe-nodes.ts'
 import { createRequester } from './request.ts'
-import type { Scope } from './scopes.ts'
 import { type Preparation, type ValidCall, validateParams } from './validate-params.ts'
-import { startWatch } from './watch.ts'
 
 export interface Trouble {
   readonly node: string
@@ -86,15 +90,15 @@ export interface Upstreams {
   /** Checks without sending. */
   prepare(method: string, params: unknown): Preparation
   /** The answer's exact bytes, unparsed. */
-  callRaw(method: string, params: unknown, options?: CallOptions): Promise<RawOutcome>
-  sendRaw(call: ValidCall, options?: CallOptions): Promise<RawOutcome>
+  callRaw(method: string, params: unknown, options?: CallOptions): Promise<CallOutcome>
+  sendRaw(call: ValidCall, options?: CallOptions): Promise<CallOutcome>
   /** The answer parsed with exact integers; for answers of moderate size. */
-  call(method: string, params: unknown, options?: CallOptions): Promise<ValueOutcome>
+  call(method: string, params: unknown, options?: CallOptions): Promise<ParsedOutcome>
   /** See `FeedListener`. Throws on an address that the network does not have. */
-  subscribe(scope: Scope, listener: FeedListener): Subscription
+  subscribe(scope: NotificationScope, listener: NotificationListener): NodeSubscription
   nodes(): NodeStatus[]
   /** The order in which nodes would be asked now, and why. */
-  explain(): Choice
+  explain(): NodeChoice
   /** True as soon as a node is usable, false when none is by then. */
   ready(timeoutMs: number): Promise<boolean>
   close(): Promise<void>
@@ -110,7 +114,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     socketsPerNode: settings.heavySockets,
     maxWaitingPerNode: settings.heavyWaiting,
   })
-  const watch = startWatch({
+  const watch = startProbing({
     nodes: options.nodes,
     policy: { network, ...settings },
     everyMs: settings.probeEveryMs,
@@ -119,7 +123,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     onChange: (node, before, after) => {
       onTrouble({ node, what: 'state', detail: `${before.state} → ${after.state}` })
       changes.notify()
-      feed.reconsider()
+      subscriptions.reconsider()
     },
     onProbe: (node, ms) => links.find((link) => link.name === node)?.probed(ms),
   })
@@ -135,7 +139,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     }),
   )
   const views = () => links.map((link) => link.view('light'))
-  const feed = createFeed({
+  const subscriptions = createNodeSubscriptions({
     network,
     nodes: options.nodes,
     views,
@@ -146,7 +150,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   const request = createRequester({ nodes: links, clock, nextChange: changes.next, onTrouble })
   const cache = createAnswerCache(clock)
 
-  function sendRaw(call: ValidCall, callOptions: CallOptions = {}): Promise<RawOutcome> {
+  function sendRaw(call: ValidCall, callOptions: CallOptions = {}): Promise<CallOutcome> {
     if (call.method.cacheMs === 0) return request(call, callOptions)
     const kept = cache.kept(call)
     if (kept !== undefined) return Promise.resolve(kept)
@@ -158,7 +162,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     method: string,
     params: unknown,
     callOptions: CallOptions = {},
-  ): Promise<RawOutcome> {
+  ): Promise<CallOutcome> {
     const prepared = validateParams(method, params, network)
     if (prepared.ok) return sendRaw(prepared.call, callOptions)
     const { kind, faults } = prepared
@@ -183,7 +187,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
         inDoubt,
       }
     },
-    subscribe: (scope, listener) => feed.subscribe(scope, listener),
+    subscribe: (scope, listener) => subscriptions.subscribe(scope, listener),
     nodes: () =>
       options.nodes.map(({ name, tier }, index) => {
         const { state, info, lag } = watch.health(name)
@@ -210,7 +214,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       return usable()
     },
     async close() {
-      feed.close()
+      subscriptions.close()
       watch.close()
       for (const link of links) link.close()
       await heavy.close()
@@ -223,12 +227,12 @@ const ABANDONED_EVERY_MS = 50
 
 /** A shared answer under one asker's own deadline and signal; the others keep waiting for theirs. */
 async function within(
-  shared: Promise<RawOutcome>,
+  shared: Promise<CallOutcome>,
   { deadlineMs, signal, isAbandoned }: CallOptions,
   defaultMs: number,
-): Promise<RawOutcome> {
+): Promise<CallOutcome> {
   if (deadlineMs === undefined && signal === undefined && isAbandoned === undefined) return shared
-  const { promise: left, resolve } = Promise.withResolvers<RawOutcome>()
+  const { promise: left, resolve } = Promise.withResolvers<CallOutcome>()
   const leave = (kind: 'timeout' | 'cancelled', detail: string) =>
     resolve({ ok: false, failure: { kind, detail }, attempts: 0, inDoubt: false })
   const limitMs = deadlineMs ?? defaultMs

@@ -5,9 +5,9 @@
  */
 import type { Clock } from '../kit/clock.ts'
 import { createDeadlineTimer } from '../kit/deadline-timer.ts'
-import { CallRun, type RunContext } from './call-run.ts'
+import { type CallContext, CallRun } from './call-run.ts'
 import type { NodeLink } from './node-link.ts'
-import type { CallOptions, RawOutcome } from './outcome.ts'
+import type { CallOptions, CallOutcome } from './outcome.ts'
 import { HEDGE_BURST, HEDGE_SHARE } from './try-policy.ts'
 import type { ValidCall } from './validate-params.ts'
 
@@ -17,10 +17,10 @@ export interface RequesterOptions {
   /** Resolves at the next change of any node's state or connection, or with the signal. */
   nextChange: (signal: AbortSignal) => Promise<void>
   /** Told about texts that no rule knows, and about every fault. */
-  onTrouble?: RunContext['onTrouble']
+  onTrouble?: CallContext['onTrouble']
 }
 
-export type Requester = (call: ValidCall, options: CallOptions) => Promise<RawOutcome>
+export type Requester = (call: ValidCall, options: CallOptions) => Promise<CallOutcome>
 
 /** How exact deadlines and hedges are. */
 const LOOK_EVERY_MS = 5
@@ -33,7 +33,7 @@ export function createRequester(options: RequesterOptions): Requester {
     for (const run of running) run.look(nowMs)
     return running.size > 0
   })
-  const context: RunContext = {
+  const context: CallContext = {
     nodes,
     links: new Map(nodes.map((node) => [node.name, node])),
     clock,

@@ -1,13 +1,13 @@
 /** When a call is tried again, elsewhere, or beside a running try. Pure. */
 import type { RefusalReason } from './classify.ts'
-import type { Attempt } from './conclude.ts'
-import type { Method } from './methods.ts'
+import type { TryResult } from './conclude.ts'
+import type { RpcMethod } from './methods.ts'
 import type { NodeLink } from './node-link.ts'
 
 export const MAX_ATTEMPTS = 4
 export const SECOND_ROUND_DELAY_MS = 100
 /** How long a call waits for a node to come up when there is none. */
-export const GRACE_MS = 1_000
+export const NO_NODE_GRACE_MS = 1_000
 export const HEDGE_BURST = 32
 export const HEDGE_SHARE = 0.2
 
@@ -37,7 +37,7 @@ export function isUnfit(reason: RefusalReason): boolean {
 }
 
 /** Whether the outcome of a try is the outcome of the call. */
-export function isFinal(outcome: Attempt, method: Method, refusals: number): boolean {
+export function isFinal(outcome: TryResult, method: RpcMethod, refusals: number): boolean {
   if (outcome.kind !== 'refused') return outcome.kind === 'result'
   const { reason, elsewhere } = outcome.refusal
   if (method.write) return !WRITE_ELSEWHERE.has(reason)
@@ -45,16 +45,16 @@ export function isFinal(outcome: Attempt, method: Method, refusals: number): boo
 }
 
 /** How long a try may run before another node is asked beside it; `order`: the nodes, best first. */
-export function hedgeAfterMs(method: Method, order: readonly NodeLink[], leftMs: number): number {
+export function hedgeAfterMs(method: RpcMethod, order: readonly NodeLink[], leftMs: number): number {
   const [best, second] = order
   const usual = best?.latency(method).quantile(HEDGE_QUANTILE)
-  const wantedMs = usual === undefined ? HEDGE_UNKNOWN_MS[method.lane] : usual * 1.5
+  const wantedMs = usual === undefined ? HEDGE_UNKNOWN_MS[method.connection] : usual * 1.5
   const toBackup = best?.tier === 'primary' && second?.tier === 'backup'
-  const floorMs = Math.max(HEDGE_FLOOR_MS[method.lane], toBackup ? HEDGE_TO_BACKUP_FLOOR_MS : 0)
+  const floorMs = Math.max(HEDGE_FLOOR_MS[method.connection], toBackup ? HEDGE_TO_BACKUP_FLOOR_MS : 0)
   return Math.max(floorMs, Math.min(wantedMs, method.timeoutMs / 2, leftMs / 3))
 }
 
 /** A write leaves half of the remaining time for another node; the socket itself waits the full limit. */
-export function writeLimitMs(method: Method, leftMs: number): number {
+export function writeLimitMs(method: RpcMethod, leftMs: number): number {
   return Math.min(method.timeoutMs, Math.max(leftMs / 2, MIN_WRITE_ATTEMPT_MS))
 }

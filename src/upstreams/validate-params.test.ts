@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { encodeAnyAddress } from '../../test/fakes/address-oracle.ts'
 import { deserialises } from '../../test/fakes/wrpc-shapes.ts'
 import { parseExact } from '../kit/exact-json.ts'
-import { METHODS } from './methods.ts'
+import { RPC_METHODS } from './methods.ts'
 import { validateParams } from './validate-params.ts'
 
 const FIXTURES = process.env.TAPELINE_FIXTURES ?? join(import.meta.dirname, '../../../shared/fixtures')
@@ -61,7 +61,7 @@ test('mandatory booleans and other documented values are filled in', () => {
     textOf('getBlockTemplate', { payAddress: ADDRESS }),
     `{"payAddress":"${ADDRESS}","extraData":[]}`,
   )
-  for (const method of METHODS.values()) {
+  for (const method of RPC_METHODS.values()) {
     const bare = validateParams(method.name, {}, 'mainnet')
     if (bare.ok) assert.ok(deserialises(method.name, bare.call.paramsText), method.name)
   }

@@ -7,19 +7,19 @@
  * transactions are read into the model and written in the hex form.
  */
 import { decodeAddress } from '../core/chain/address.ts'
-import { type Fault, FieldReader } from '../core/chain/field-reader.ts'
+import { type FieldFault, FieldReader } from '../core/chain/field-reader.ts'
 import { type Network, networkInfo } from '../core/chain/network.ts'
 import { readTransaction, writeTransaction } from '../core/chain/transaction-json.ts'
 import { type ExactJson, writeExact } from '../kit/exact-json.ts'
-import { isBlocked, METHODS, type Method } from './methods.ts'
+import { isBlocked, RPC_METHODS, type RpcMethod } from './methods.ts'
 import { asWire, type WireKind, type WireSchema } from './param-kinds.ts'
 
 /** A call that passed. The constructor is private: nothing unchecked can reach a socket. */
 export class ValidCall {
-  readonly method: Method
+  readonly method: RpcMethod
   readonly paramsText: string
 
-  private constructor(method: Method, paramsText: string) {
+  private constructor(method: RpcMethod, paramsText: string) {
     this.method = method
     this.paramsText = paramsText
   }
@@ -30,7 +30,7 @@ export class ValidCall {
   }
 
   static check(name: string, params: unknown, network: Network): Preparation {
-    const method = METHODS.get(name)
+    const method = RPC_METHODS.get(name)
     if (method === undefined) {
       return { ok: false, kind: isBlocked(name) ? 'blocked_method' : 'unknown_method', faults: [] }
     }
@@ -45,7 +45,7 @@ export class ValidCall {
 
 export type Preparation =
   | { ok: true; call: ValidCall }
-  | { ok: false; kind: 'unknown_method' | 'blocked_method' | 'invalid_params'; faults: readonly Fault[] }
+  | { ok: false; kind: 'unknown_method' | 'blocked_method' | 'invalid_params'; faults: readonly FieldFault[] }
 
 /** `params` is parsed JSON with exact integers; undefined and null mean none. Never throws. */
 export function validateParams(name: string, params: unknown, network: Network): Preparation {

@@ -16,11 +16,11 @@ import { answerPings } from '../kit/answer-pings.ts'
 import { createDeadlineTimer } from '../kit/deadline-timer.ts'
 import { ignoreSocketErrors } from '../kit/socket-errors.ts'
 import { createFrameWriter } from './client-frames.ts'
-import { errorText, type Frame, sliceFrame } from './frame.ts'
+import { errorText, sliceMessage, type WrpcMessage } from './wrpc-message.ts'
 
 export type WireFault = 'not_connected' | 'closed' | 'timeout' | 'malformed' | 'cancelled' | 'overloaded'
 
-export type WireAnswer =
+export type NodeAnswer =
   | { kind: 'result'; bytes: Buffer }
   | { kind: 'error'; text: string }
   /** `sent`: the request may have reached the node. */
@@ -37,13 +37,13 @@ export interface WrpcOptions {
 }
 
 /** A call on its way. */
-export interface Ticket {
+export interface PendingCall {
   /** The caller lost interest: it is answered as cancelled, unless it was answered already. */
   cancel(): void
 }
 
 /** Gets the answer, exactly once; before `ask` returns when nothing could be sent. */
-export type OnAnswer = (answer: WireAnswer) => void
+export type OnAnswer = (answer: NodeAnswer) => void
 
 export interface WrpcSocket {
   readonly state: 'connecting' | 'open' | 'closed'
@@ -53,8 +53,8 @@ export interface WrpcSocket {
   readonly leaving: number
   /** How long the node has been silent while a call waits; 0 when none waits. */
   silentMs(nowMs: number): number
-  ask(method: string, paramsText: string, timeoutMs: number, onAnswer: OnAnswer): Ticket | undefined
-  call(method: string, paramsText: string, options: WireCallOptions): Promise<WireAnswer>
+  ask(method: string, paramsText: string, timeoutMs: number, onAnswer: OnAnswer): PendingCall | undefined
+  call(method: string, paramsText: string, options: WireCallOptions): Promise<NodeAnswer>
   close(): void
 }
 
@@ -71,7 +71,7 @@ const MAX_IN_FLIGHT = 512
 /** How exact the time limits of calls are. */
 const TICK_MS = 20
 
-class OpenCall implements Ticket {
+class OpenCall implements PendingCall {
   readonly id: number
   readonly method: string
   readonly endsAtMs: number
@@ -93,7 +93,7 @@ class OpenCall implements Ticket {
     return this.#onAnswer !== undefined
   }
 
-  answer(answer: WireAnswer): void {
+  answer(answer: NodeAnswer): void {
     const tell = this.#onAnswer
     this.#onAnswer = undefined
     tell?.(answer)
@@ -171,7 +171,7 @@ export function openWrpcSocket(options: WrpcOptions): WrpcSocket {
 
   function receive(data: Buffer): void {
     lastProgressMs = performance.now()
-    const frame = sliceFrame(data)
+    const frame = sliceMessage(data)
     if (frame === undefined) end('malformed frame')
     else if (frame.id !== undefined) settle(frame.id, frame)
     else if (frame.method !== undefined && frame.params !== undefined) {
@@ -179,7 +179,7 @@ export function openWrpcSocket(options: WrpcOptions): WrpcSocket {
     }
   }
 
-  function settle(id: number, frame: Frame): void {
+  function settle(id: number, frame: WrpcMessage): void {
     const call = pending.get(id)
     if (call === undefined) return
     pending.delete(id)
@@ -204,7 +204,7 @@ export function openWrpcSocket(options: WrpcOptions): WrpcSocket {
     paramsText: string,
     timeoutMs: number,
     onAnswer: OnAnswer,
-  ): Ticket | undefined {
+  ): PendingCall | undefined {
     const unable =
       state !== 'open'
         ? fault('not_connected', false, `socket is ${state}`)
@@ -268,11 +268,11 @@ export function openWrpcSocket(options: WrpcOptions): WrpcSocket {
   }
 }
 
-function fault(kind: WireFault, sent: boolean, detail: string): WireAnswer {
+function fault(kind: WireFault, sent: boolean, detail: string): NodeAnswer {
   return { kind: 'fault', fault: kind, sent, detail }
 }
 
-function answerOf(frame: Frame): WireAnswer {
+function answerOf(frame: WrpcMessage): NodeAnswer {
   if (frame.error !== undefined) return { kind: 'error', text: errorText(frame.error) }
   if (frame.params !== undefined) return { kind: 'result', bytes: frame.params }
   return fault('malformed', true, 'an answer without result and error')

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import type * as Sdk from 'kaspa-wasm32-sdk'
 import { type RunningSandboxChain, startSandboxChain } from '../../sandbox/node/run.ts'
 import { systemClock } from '../../src/kit/clock.ts'
-import { METHODS } from '../../src/upstreams/methods.ts'
+import { RPC_METHODS } from '../../src/upstreams/methods.ts'
 import { createUpstreams, type Upstreams } from '../../src/upstreams/pool.ts'
 import { assertRefused, goodParams } from '../fakes/all-methods.ts'
 import { until } from '../fakes/pool.ts'
@@ -74,7 +74,7 @@ function signed(coin: { outpoint: object; utxoEntry: { scriptPublicKey: string; 
 test('all 39 methods are answered, and what is refused is refused for a reason that is known', async () => {
   const params = await goodParams(value)
   const refused: Record<string, string> = {}
-  for (const name of METHODS.keys()) {
+  for (const name of RPC_METHODS.keys()) {
     const outcome = await pool.callRaw(name, params[name] ?? {}, { deadlineMs: 20_000 })
     if (outcome.ok) JSON.parse(outcome.bytes.toString())
     else {

@@ -7,7 +7,7 @@ import { Agent, request } from 'node:http'
 import { after, before, test } from 'node:test'
 import { plainClient } from '../../sandbox/node/testing/plain-client.ts'
 import { parseExact } from '../../src/kit/exact-json.ts'
-import { BLOCKED_METHODS, METHODS } from '../../src/upstreams/methods.ts'
+import { BLOCKED_METHODS, RPC_METHODS } from '../../src/upstreams/methods.ts'
 import { type ChainService, exactText, type RpcReply, startChainService } from '../fakes/chain-service.ts'
 import { ADDRESS, type Coin, funds, payment } from '../fakes/real-client.ts'
 import { WIDE_PLAN } from '../fakes/service.ts'
@@ -69,7 +69,7 @@ function generator(random: () => number, coin: Coin, sink: string) {
     ...[{ version: 0, script: '20ac' }, [sink], [ADDRESS], [null], { constructor: 1 }],
   ]
   const names = [
-    ...METHODS.keys(),
+    ...RPC_METHODS.keys(),
     ...BLOCKED_METHODS,
     'notifyBlockAdded',
     'nonsense',
@@ -77,7 +77,7 @@ function generator(random: () => number, coin: Coin, sink: string) {
     'toString',
   ]
   const params = (method: string): unknown => {
-    const schema = METHODS.get(method)?.params as { properties?: Record<string, object> } | undefined
+    const schema = RPC_METHODS.get(method)?.params as { properties?: Record<string, object> } | undefined
     const known = Object.keys(schema?.properties ?? {})
     const given: Record<string, unknown> = {}
     for (const name of known) {
@@ -198,7 +198,7 @@ function check(body: Buffer, got: Got): void {
     assert.ok('result' in reply !== 'error' in reply, about)
     if (reply.error === undefined) {
       const { method } = asked[index] as { method: string }
-      price += METHODS.get(method)?.price ?? Number.NaN
+      price += RPC_METHODS.get(method)?.price ?? Number.NaN
     } else {
       assert.ok(CODES.includes(reply.error.code), `${JSON.stringify(reply.error)} for ${about}`)
       assert.equal(typeof reply.error.message, 'string')

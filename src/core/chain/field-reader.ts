@@ -5,7 +5,7 @@
 import { MAX_FAULTS } from '../errors.ts'
 import { normaliseHex } from './hex.ts'
 
-export interface Fault {
+export interface FieldFault {
   readonly path: string
   readonly message: string
 }
@@ -16,7 +16,7 @@ const DECIMAL = /^(?:0|[1-9]\d{0,19})$/
 export type Members = Readonly<Record<string, unknown>>
 
 export class FieldReader {
-  readonly faults: Fault[] = []
+  readonly faults: FieldFault[] = []
 
   /** Reading stops here: there are enough faults to mend it by. */
   get isFull(): boolean {

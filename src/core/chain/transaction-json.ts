@@ -1,5 +1,5 @@
 /** Between the node's JSON (already parsed, u64 kept exact) and the transaction model. */
-import { type Fault, FieldReader, MAX_U64 } from './field-reader.ts'
+import { type FieldFault, FieldReader, MAX_U64 } from './field-reader.ts'
 import { normaliseScriptPublicKey } from './script-public-key.ts'
 import type {
   CovenantBinding,
@@ -29,7 +29,7 @@ export const MAX_TRANSACTION_JSON_BYTES = 1024 * 1024
 
 export type ReadTransaction =
   | { readonly ok: true; readonly transaction: Transaction }
-  | { readonly ok: false; readonly faults: readonly Fault[] }
+  | { readonly ok: false; readonly faults: readonly FieldFault[] }
 
 const U16 = 0xffff
 const U32 = 0xffff_ffff

@@ -1,7 +1,7 @@
-import type { Refusal } from '../../../upstreams/classify.ts'
+import type { NodeRefusal } from '../../../upstreams/classify.ts'
 
 /** What a node's refusal says, in fields: the reason and the numbers and ids that its text names. */
-export function refusalDetail(refusal: Refusal): Record<string, string | bigint | number> {
+export function refusalDetail(refusal: NodeRefusal): Record<string, string | bigint | number> {
   const { outpoint } = refusal
   const all: Record<string, string | bigint | number | undefined> = {
     reason: refusal.reason,

@@ -16,7 +16,7 @@ import {
   writeExact,
 } from '../../../kit/exact-json.ts'
 import { Slice } from '../../../kit/time-slices.ts'
-import { MAX_ADDRESSES, METHODS } from '../../../upstreams/methods.ts'
+import { MAX_ADDRESSES, RPC_METHODS } from '../../../upstreams/methods.ts'
 import type { Upstreams } from '../../../upstreams/pool.ts'
 import type { Preparation, ValidCall } from '../../../upstreams/validate-params.ts'
 import { MAX_BATCH } from './rpc-codes.ts'
@@ -134,7 +134,7 @@ function explain(method: string, preparation: Preparation & { ok: false }, idTex
     return rpcError(idText, 'blocked', message)
   }
   if (preparation.kind === 'unknown_method') {
-    const near = nearest(method, [...METHODS.keys()])
+    const near = nearest(method, [...RPC_METHODS.keys()])
     const hint = near === undefined ? '' : ` Did you mean ${near}?`
     return rpcError(
       idText,

@@ -1,6 +1,6 @@
 /** The documented form of JSON-RPC bodies, made from the table of methods. */
 import { type TSchema, Type } from 'typebox'
-import { METHODS, type Method } from '../../../upstreams/methods.ts'
+import { RPC_METHODS, type RpcMethod } from '../../../upstreams/methods.ts'
 import { MAX_BATCH, RPC_ERRORS } from './rpc-codes.ts'
 
 const id = Type.Union([Type.String({ maxLength: 256 }), Type.Number(), Type.Null()], {
@@ -8,7 +8,7 @@ const id = Type.Union([Type.String({ maxLength: 256 }), Type.Number(), Type.Null
 })
 const jsonrpc = Type.Literal('2.0', { description: 'Version of the protocol.' })
 
-function callOf(method: Method): TSchema {
+function callOf(method: RpcMethod): TSchema {
   const params = method.params as TSchema & { required?: readonly string[] }
   const needed = (params.required?.length ?? 0) > 0
   return Type.Object(
@@ -22,12 +22,12 @@ function callOf(method: Method): TSchema {
   )
 }
 
-function describe(method: Method): string {
+function describe(method: RpcMethod): string {
   const kept = method.cacheMs === 0 ? '' : ` Answers are shared for up to ${method.cacheMs} ms.`
   return `${method.weight === 'light' ? 'Light' : 'Heavy'} method: ${method.price} credit${method.price === 1 ? '' : 's'}.${kept}`
 }
 
-const Call = Type.Union([...METHODS.values()].map(callOf))
+const Call = Type.Union([...RPC_METHODS.values()].map(callOf))
 
 export const RpcRequest = Type.Union([Call, Type.Array(Call, { minItems: 1, maxItems: MAX_BATCH })], {
   description: `A call, or a batch of up to ${MAX_BATCH} (and up to the requests per second of the plan).`,
@@ -56,7 +56,7 @@ export const RpcResponse = Type.Union([Answer, Type.Array(Answer)], {
 /** Tables for the human reader. */
 export function rpcGuide(): string {
   const codes = Object.values(RPC_ERRORS).map(({ code, means }) => `| ${code} | ${means} |`)
-  const methods = [...METHODS.values()].map(
+  const methods = [...RPC_METHODS.values()].map(
     (method) => `| \`${method.name}\` | ${paramsText(method)} | ${method.price} |`,
   )
   return [
@@ -68,7 +68,7 @@ export function rpcGuide(): string {
   ].join('\n\n')
 }
 
-function paramsText(method: Method): string {
+function paramsText(method: RpcMethod): string {
   const { properties = {}, required = [] } = method.params as {
     properties?: Record<string, { default?: unknown }>
     required?: readonly string[]

@@ -16,7 +16,7 @@ import { nextTurn } from '../../../kit/time-slices.ts'
 import { addressOfScript } from '../../../parser/script-address.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
 import type { ChainStore } from '../../../store/chain.ts'
-import { isAlreadyKnown, type Refusal, type RefusalReason } from '../../../upstreams/classify.ts'
+import { isAlreadyKnown, type NodeRefusal, type RefusalReason } from '../../../upstreams/classify.ts'
 import type { CallFailure } from '../../../upstreams/outcome.ts'
 import type { Upstreams } from '../../../upstreams/pool.ts'
 import type { ValidCall } from '../../../upstreams/validate-params.ts'
@@ -106,7 +106,7 @@ export function createSubmitter(deps: {
 
   /** Where the network has what a node has just refused. */
   async function findKnown(
-    refusal: Refusal,
+    refusal: NodeRefusal,
     transaction: Transaction,
     inDoubt: boolean,
   ): Promise<KnownPlace | undefined> {

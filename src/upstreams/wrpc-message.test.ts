@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { errorText, sliceFrame, sliceMembers } from './frame.ts'
+import { errorText, sliceMembers, sliceMessage } from './wrpc-message.ts'
 
-const frame = (text: string) => sliceFrame(Buffer.from(text))
+const frame = (text: string) => sliceMessage(Buffer.from(text))
 
 test('the result is cut out byte for byte, wherever it stands', () => {
   const result = '{"sequence":18446744073709551615,"a":"}]\\"{[","b":[1,{"c":[]}],"é":"\\\\"}'

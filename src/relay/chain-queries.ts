@@ -2,7 +2,7 @@
 import type { CallFailure } from '../upstreams/outcome.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
 
-export type Answer =
+export type ChainAnswer =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly node: string }
   /** The nodes that were asked do not have the block. */
   | { readonly kind: 'unknown_block' }
@@ -15,12 +15,12 @@ export interface BlockFacts {
   readonly timeMs: number
 }
 
-export interface CatchUp {
+export interface ChainQueries {
   /** The node's chain relative to a block: what left, what joined, and what the joined blocks accepted. */
-  chainFrom(hash: string, prefer: string | undefined): Promise<Answer>
+  chainFrom(hash: string, prefer: string | undefined): Promise<ChainAnswer>
   /** Blocks of the DAG from a block on, without their transactions. */
-  blocksFrom(hash: string, prefer: string | undefined): Promise<Answer>
-  mempool(prefer: string | undefined): Promise<Answer>
+  blocksFrom(hash: string, prefer: string | undefined): Promise<ChainAnswer>
+  mempool(prefer: string | undefined): Promise<ChainAnswer>
   /** The end of the chain and the oldest block that the node still has; undefined when no synced node answers. */
   ends(prefer: string | undefined): Promise<{ sink: BlockFacts; oldest: BlockFacts } | undefined>
 }
@@ -28,10 +28,10 @@ export interface CatchUp {
 const UNKNOWN_BLOCK: ReadonlySet<string> = new Set(['block_not_found', 'pruned', 'not_in_chain'])
 const CALL_LIMIT_MS = 60_000
 
-export function createCatchUp(upstreams: Upstreams, signal: AbortSignal): CatchUp {
+export function createChainQueries(upstreams: Upstreams, signal: AbortSignal): ChainQueries {
   const options = (prefer: string | undefined) => ({ signal, deadlineMs: CALL_LIMIT_MS, prefer })
 
-  async function ask(method: string, params: unknown, prefer: string | undefined): Promise<Answer> {
+  async function ask(method: string, params: unknown, prefer: string | undefined): Promise<ChainAnswer> {
     const outcome = await upstreams.callRaw(method, params, options(prefer))
     if (outcome.ok) return { kind: 'bytes', bytes: outcome.bytes, node: outcome.node }
     const { failure } = outcome

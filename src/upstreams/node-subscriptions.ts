@@ -14,13 +14,20 @@ import { type Network, networkInfo } from '../core/chain/network.ts'
 import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
 import { type ExactJson, parseExact } from '../kit/exact-json.ts'
-import { choose, type NodeView } from './choose.ts'
-import { sliceMembers } from './frame.ts'
-import { type EventName, isEventName, type PlainEvent, type Scope, scopeChanges, wantedOf } from './scopes.ts'
+import { choose, type NodeCandidate } from './choose.ts'
+import {
+  isNotificationName,
+  type NotificationName,
+  type NotificationScope,
+  type PlainEvent,
+  scopeChanges,
+  wantedOf,
+} from './notification-scopes.ts'
 import { openWrpcSocket, type WrpcSocket } from './wrpc.ts'
+import { sliceMembers } from './wrpc-message.ts'
 
-export interface Notification {
-  readonly event: EventName
+export interface NodeNotification {
+  readonly event: NotificationName
   readonly node: string
   /** the payload inside the event tag, as it came */
   readonly bytes: Buffer
@@ -28,40 +35,40 @@ export interface Notification {
   value(): ExactJson | undefined
 }
 
-export interface FeedListener {
+export interface NotificationListener {
   /** UtxosChanged: changes of all subscribed addresses, also those of other listeners. Must not throw or block. */
-  onNotification(notification: Notification): void
+  onNotification(notification: NodeNotification): void
   /** In place: the first time, and again after every loss. Nothing from before may be assumed unbroken. */
   onRegained?(at: { node: string }): void
   onLost?(at: { node: string; detail: string }): void
 }
 
-export interface Subscription {
+export interface NodeSubscription {
   /** Replaces the addresses of a UtxosChanged subscription. Throws on an address the network does not have. */
   setAddresses(addresses: readonly string[]): void
   close(): void
 }
 
-export interface Feed {
-  subscribe(scope: Scope, listener: FeedListener): Subscription
+export interface NodeSubscriptions {
+  subscribe(scope: NotificationScope, listener: NotificationListener): NodeSubscription
   /** Call it when a node's state changed. */
   reconsider(): void
   readonly node: string | undefined
   close(): void
 }
 
-export interface FeedOptions {
+export interface NodeSubscriptionsOptions {
   network: Network
   nodes: readonly { name: string; url: string }[]
-  views: () => NodeView[]
+  views: () => NodeCandidate[]
   clock: Clock
   nextChange: (signal: AbortSignal) => Promise<void>
   onTrouble?: (trouble: { node: string; what: string; detail: string }) => void
 }
 
 interface Entry {
-  scope: Scope
-  listener: FeedListener
+  scope: NotificationScope
+  listener: NotificationListener
   live: boolean
 }
 
@@ -75,7 +82,7 @@ const RECONNECT = { baseMs: 100, capMs: 3_000 }
 const SUBSCRIBE_TIMEOUT_MS = 5_000
 const NO_NODE_WAIT_MS = 1_000
 
-export function createFeed(options: FeedOptions): Feed {
+export function createNodeSubscriptions(options: NodeSubscriptionsOptions): NodeSubscriptions {
   const { clock } = options
   const entries = new Set<Entry>()
   const stop = new AbortController()
@@ -128,11 +135,11 @@ export function createFeed(options: FeedOptions): Feed {
 
   function deliver(node: string, params: Buffer): void {
     const [tag, bytes] = sliceMembers(params)?.entries().next().value ?? []
-    if (tag === undefined || bytes === undefined || !isEventName(tag)) {
+    if (tag === undefined || bytes === undefined || !isNotificationName(tag)) {
       options.onTrouble?.({ node, what: 'unknown_notification', detail: params.toString('utf8', 0, 200) })
       return
     }
-    const notification: Notification = {
+    const notification: NodeNotification = {
       event: tag,
       node,
       bytes,
@@ -183,7 +190,7 @@ export function createFeed(options: FeedOptions): Feed {
     else void reconcile().then(() => reconcile())
   }
 
-  function checked(scope: Scope): Scope {
+  function checked(scope: NotificationScope): NotificationScope {
     if (scope.event !== 'UtxosChanged') return scope
     const { addressPrefix } = networkInfo(options.network)
     for (const address of scope.addresses) {

@@ -3,14 +3,14 @@
  * one only after the first). Calls beyond the set wait in a bounded queue. A call that is cancelled leaves its
  * socket busy until the node has answered; one that outlives its time limit ends the socket.
  */
-import { openWrpcSocket, type WireAnswer, type WireCallOptions, type WrpcSocket } from './wrpc.ts'
+import { type NodeAnswer, openWrpcSocket, type WireCallOptions, type WrpcSocket } from './wrpc.ts'
 
-export interface HeavyLane {
-  call(method: string, paramsText: string, options: WireCallOptions): Promise<WireAnswer>
+export interface HeavyConnections {
+  call(method: string, paramsText: string, options: WireCallOptions): Promise<NodeAnswer>
   close(): void
 }
 
-export interface HeavyLaneOptions {
+export interface HeavyConnectionsOptions {
   url: string
   sockets: number
   maxWaiting: number
@@ -20,12 +20,12 @@ export interface HeavyLaneOptions {
 
 interface Waiting {
   start: (socket: WrpcSocket) => void
-  refuse: (answer: WireAnswer) => void
+  refuse: (answer: NodeAnswer) => void
 }
 
 const DEFAULT_IDLE_MS = 60_000
 
-export function openHeavyLane(options: HeavyLaneOptions): HeavyLane {
+export function openHeavyConnections(options: HeavyConnectionsOptions): HeavyConnections {
   const all = new Set<WrpcSocket>()
   const idle: { socket: WrpcSocket; since: number }[] = []
   const waiting: Waiting[] = []
@@ -79,7 +79,7 @@ export function openHeavyLane(options: HeavyLaneOptions): HeavyLane {
       if (inFlight >= options.sockets + options.maxWaiting)
         return Promise.resolve(fault('overloaded', 'heavy queue is full'))
       inFlight++
-      return new Promise<WireAnswer>((resolve) => {
+      return new Promise<NodeAnswer>((resolve) => {
         const entry: Waiting = {
           start: (socket) => {
             callOptions.signal?.removeEventListener('abort', onAbort)

@@ -1,15 +1,9 @@
-/** Blocks of the DAG and the two scores: each block is told once, whoever showed it and how often. */
+/** Blocks of the DAG and the two scores: one event for each block, however often and by whichever node it was sent. */
 import type { Network } from '../core/chain/network.ts'
+import type { NotificationBatch } from '../relay/notification-queue.ts'
 import type { ChainStore } from '../store/chain.ts'
 import { type EventBatch, eventBatch } from './batch.ts'
 import { parseLoose, type ReadDagBlock, readDagBlock } from './read-chain.ts'
-
-/** Notifications as they came, in order; of the scores only the newest counts. */
-export interface Notes {
-  readonly blocks: readonly Uint8Array[]
-  readonly daaScore?: Uint8Array
-  readonly blueScore?: Uint8Array
-}
 
 export interface ScoreState {
   daaScore: number
@@ -22,21 +16,21 @@ interface Context {
   now: () => number
 }
 
-export async function applyNotes(
-  notes: Notes,
+export async function applyNotifications(
+  notifications: NotificationBatch,
   scores: ScoreState,
   context: Context,
 ): Promise<number | undefined> {
   const batch = eventBatch(context.network, context.now())
-  const blocks = notes.blocks.map((bytes) => readDagBlock(parseLoose(bytes).block))
-  const seen = await tellBlocks(blocks, batch, context.store)
-  if (notes.blueScore !== undefined) {
-    const blueScore = Number(parseLoose(notes.blueScore).sinkBlueScore)
+  const blocks = notifications.blocks.map((bytes) => readDagBlock(parseLoose(bytes).block))
+  const seen = await addBlockEvents(blocks, batch, context.store)
+  if (notifications.blueScore !== undefined) {
+    const blueScore = Number(parseLoose(notifications.blueScore).sinkBlueScore)
     if (blueScore !== scores.blueScore) batch.add('sink_blue_score_changed', { blue_score: blueScore })
     scores.blueScore = blueScore
   }
-  if (notes.daaScore !== undefined) {
-    const daaScore = Number(parseLoose(notes.daaScore).virtualDaaScore)
+  if (notifications.daaScore !== undefined) {
+    const daaScore = Number(parseLoose(notifications.daaScore).virtualDaaScore)
     if (daaScore !== scores.daaScore) batch.add('virtual_daa_score_changed', { daa_score: daaScore })
     scores.daaScore = daaScore
   }
@@ -46,7 +40,7 @@ export async function applyNotes(
 export interface BlocksApplied {
   readonly newestSeq: number | undefined
   readonly count: number
-  /** The last block of the answer that is in the chain: where to ask on from. */
+  /** The last block of the answer that is in the chain: where the next question starts. */
   readonly lastChainBlock: string | undefined
 }
 
@@ -55,7 +49,7 @@ export async function applyBlocks(bytes: Uint8Array, context: Context): Promise<
   const answer = parseLoose(bytes)
   const blocks = (Array.isArray(answer.blocks) ? answer.blocks : []).map(readDagBlock)
   const batch = eventBatch(context.network, context.now())
-  const seen = await tellBlocks(blocks, batch, context.store)
+  const seen = await addBlockEvents(blocks, batch, context.store)
   return {
     newestSeq: await write(seen, batch, context),
     count: blocks.length,
@@ -63,7 +57,7 @@ export async function applyBlocks(bytes: Uint8Array, context: Context): Promise<
   }
 }
 
-async function tellBlocks(
+async function addBlockEvents(
   blocks: readonly ReadDagBlock[],
   batch: EventBatch,
   store: ChainStore,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createReceiver } from './receive.ts'
+import { createNotificationQueue } from './notification-queue.ts'
 
 const bytes = (n: number) => Uint8Array.of(n)
 
 test('blocks keep their order in pieces of a bounded size; of the scores the newest counts', () => {
-  const receiver = createReceiver({ blocks: 10, bytes: 100, perTake: 2 })
+  const receiver = createNotificationQueue({ blocks: 10, bytes: 100, perTake: 2 })
   assert.equal(receiver.take(), undefined)
   for (const n of [1, 2, 3]) receiver.block(bytes(n))
   receiver.daaScore(bytes(7))
@@ -22,7 +22,7 @@ test('a queue that overflows, by count or by bytes, is emptied and says so once'
     { blocks: 3, bytes: 100, perTake: 10 },
     { blocks: 100, bytes: 3, perTake: 10 },
   ]) {
-    const receiver = createReceiver(limits)
+    const receiver = createNotificationQueue(limits)
     for (const n of [1, 2, 3]) receiver.block(bytes(n))
     assert.equal(receiver.wasBroken(), false)
     receiver.block(bytes(4))

@@ -1,5 +1,5 @@
 /** What can be subscribed to, in the node's spelling (PascalCase tags, snake_case members). */
-export const EVENT_NAMES = [
+export const NOTIFICATION_NAMES = [
   'BlockAdded',
   'VirtualChainChanged',
   'UtxosChanged',
@@ -10,11 +10,11 @@ export const EVENT_NAMES = [
   'FinalityConflictResolved',
   'PruningPointUtxoSetOverride',
 ] as const
-export type EventName = (typeof EVENT_NAMES)[number]
-export type PlainEvent = Exclude<EventName, 'UtxosChanged'>
+export type NotificationName = (typeof NOTIFICATION_NAMES)[number]
+export type PlainEvent = Exclude<NotificationName, 'UtxosChanged'>
 
 /** An empty address list would mean every address of the chain to the node: it is never sent. */
-export type Scope =
+export type NotificationScope =
   | { readonly event: PlainEvent }
   | { readonly event: 'UtxosChanged'; readonly addresses: readonly string[] }
 
@@ -34,11 +34,11 @@ export interface ScopeChange {
 /** One frame with 100,000 addresses would hold up the socket; this many take a few milliseconds. */
 const ADDRESSES_PER_FRAME = 500
 
-export function isEventName(name: string): name is EventName {
-  return (EVENT_NAMES as readonly string[]).includes(name)
+export function isNotificationName(name: string): name is NotificationName {
+  return (NOTIFICATION_NAMES as readonly string[]).includes(name)
 }
 
-export function wantedOf(scopes: Iterable<Scope>): Wanted {
+export function wantedOf(scopes: Iterable<NotificationScope>): Wanted {
   const events = new Set<PlainEvent>()
   const addresses = new Set<string>()
   for (const scope of scopes) {

@@ -6,15 +6,15 @@
 import { type BackoffPolicy, backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
 import {
+  type NodeAnswer,
   type OnAnswer,
   openWrpcSocket,
-  type Ticket,
-  type WireAnswer,
+  type PendingCall,
   type WireCallOptions,
   type WrpcSocket,
 } from './wrpc.ts'
 
-export interface KeptSocketOptions {
+export interface ReconnectingSocketOptions {
   url: string
   clock: Clock
   reconnect?: BackoffPolicy
@@ -23,14 +23,14 @@ export interface KeptSocketOptions {
   onNotification?: (method: string, params: Buffer) => void
 }
 
-export interface KeptSocket {
+export interface ReconnectingSocket {
   readonly up: boolean
   readonly inFlight: number
   /** Calls that leave at the end of this turn of the loop. */
   readonly leaving: number
   silentMs(nowMs: number): number
-  ask(method: string, paramsText: string, timeoutMs: number, onAnswer: OnAnswer): Ticket | undefined
-  call(method: string, paramsText: string, options: WireCallOptions): Promise<WireAnswer>
+  ask(method: string, paramsText: string, timeoutMs: number, onAnswer: OnAnswer): PendingCall | undefined
+  call(method: string, paramsText: string, options: WireCallOptions): Promise<NodeAnswer>
   /** Ends the present connection; the next one is tried as after any loss. */
   drop(): void
   close(): void
@@ -42,14 +42,14 @@ const MIN_WAIT_MS = 25
 /** A connection this old was a good one: the next loss starts the backoff anew. */
 const STABLE_MS = 5_000
 
-export const NOT_CONNECTED: WireAnswer = {
+export const NOT_CONNECTED: NodeAnswer = {
   kind: 'fault',
   fault: 'not_connected',
   sent: false,
   detail: 'not connected',
 }
 
-export function keepSocket(options: KeptSocketOptions): KeptSocket {
+export function openReconnectingSocket(options: ReconnectingSocketOptions): ReconnectingSocket {
   const { clock } = options
   const stop = new AbortController()
   let current: WrpcSocket | undefined

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { poolOver, until } from '../../test/fakes/pool.ts'
 import { type FakeNode, startFakeNode } from '../../test/fakes/wrpc-node.ts'
-import type { FeedListener, Notification } from './feed.ts'
+import type { NodeNotification, NotificationListener } from './node-subscriptions.ts'
 
 const ADDRESS = 'kaspa:qpauqsvk7yf9unexwmxsnmg547mhyga37csh0kj53q6xxgl24ydxjsgzthw5j'
 const OTHER = 'kaspa:qr0lr4ml9fn3chekrqmjdkergxl93l4wrk3dankcgvjq776s9wn9jkdskewva'
 
-function recorder(): FeedListener & { log: string[]; notes: Notification[] } {
+function recorder(): NotificationListener & { log: string[]; notes: NodeNotification[] } {
   const log: string[] = []
-  const notes: Notification[] = []
+  const notes: NodeNotification[] = []
   return {
     log,
     notes,

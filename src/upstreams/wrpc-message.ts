@@ -3,7 +3,7 @@
  * range of `params`. Members may come in any order, with any white space; unknown ones are skipped. Strings
  * and brackets are followed exactly, scalars inside values are not checked: 50 MB take one pass and no objects.
  */
-export interface Frame {
+export interface WrpcMessage {
   /** undefined for a notification */
   readonly id: number | undefined
   readonly method: string | undefined
@@ -24,7 +24,7 @@ const DIGIT_0 = 0x30
 const MAX_ID_DIGITS = 15
 
 /** undefined when the bytes are not one JSON object, as far as this reader looks. */
-export function sliceFrame(bytes: Buffer): Frame | undefined {
+export function sliceMessage(bytes: Buffer): WrpcMessage | undefined {
   let id: number | undefined
   let method: string | undefined
   let params: Buffer | undefined

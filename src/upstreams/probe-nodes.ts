@@ -4,30 +4,30 @@
  */
 import type { Clock } from '../kit/clock.ts'
 import { parseExact } from '../kit/exact-json.ts'
-import { type Health, type HealthPolicy, type Observation, observe, UNKNOWN_HEALTH } from './health.ts'
-import { type KeptSocket, keepSocket } from './kept-socket.ts'
+import { type HealthPolicy, type NodeHealth, observe, type ProbeResult, UNKNOWN_HEALTH } from './health.ts'
+import { openReconnectingSocket, type ReconnectingSocket } from './reconnecting-socket.ts'
 
-export interface Watch {
-  health(node: string): Health
+export interface HealthProbes {
+  health(node: string): NodeHealth
   close(): void
 }
 
-export interface WatchOptions {
+export interface HealthProbesOptions {
   nodes: readonly { name: string; url: string }[]
   policy: HealthPolicy
   everyMs: number
   timeoutMs: number
   clock: Clock
-  onChange: (node: string, before: Health, after: Health) => void
+  onChange: (node: string, before: NodeHealth, after: NodeHealth) => void
   /** How long an answered probe took. */
   onProbe?: (node: string, ms: number) => void
 }
 
-export function startWatch(options: WatchOptions): Watch {
+export function startProbing(options: HealthProbesOptions): HealthProbes {
   const { clock, policy } = options
   const stop = new AbortController()
-  const healths = new Map<string, Health>()
-  const sockets: KeptSocket[] = []
+  const healths = new Map<string, NodeHealth>()
+  const sockets: ReconnectingSocket[] = []
 
   /** Highest score that an answering node of our network knows of: the chain is at least there. */
   function bestScore(): number {
@@ -39,7 +39,7 @@ export function startWatch(options: WatchOptions): Watch {
     return best
   }
 
-  function note(name: string, seen: Observation): void {
+  function note(name: string, seen: ProbeResult): void {
     if (stop.signal.aborted) return
     const before = healths.get(name) ?? UNKNOWN_HEALTH
     const after = observe(before, seen, bestScore(), policy)
@@ -49,7 +49,7 @@ export function startWatch(options: WatchOptions): Watch {
 
   function follow(node: { name: string; url: string }): void {
     const { promise: firstUp, resolve: onFirstUp } = Promise.withResolvers<void>()
-    const socket = keepSocket({
+    const socket = openReconnectingSocket({
       url: node.url,
       clock,
       onUp: () => {
@@ -62,14 +62,14 @@ export function startWatch(options: WatchOptions): Watch {
     void Promise.race([firstUp, pause(options.timeoutMs)]).then(() => keepProbing(node.name, socket))
   }
 
-  async function keepProbing(name: string, socket: KeptSocket): Promise<void> {
+  async function keepProbing(name: string, socket: ReconnectingSocket): Promise<void> {
     while (!stop.signal.aborted) {
       await pause(options.everyMs)
       await probe(name, socket)
     }
   }
 
-  async function probe(name: string, socket: KeptSocket): Promise<void> {
+  async function probe(name: string, socket: ReconnectingSocket): Promise<void> {
     const sentMs = performance.now()
     const answer = await socket.call('getServerInfo', '{}', { timeoutMs: options.timeoutMs })
     if (answer.kind === 'result') options.onProbe?.(name, performance.now() - sentMs)
@@ -92,7 +92,7 @@ export function startWatch(options: WatchOptions): Watch {
 }
 
 /** undefined when it is not the answer of a node: a probe that says nonsense has failed. */
-export function readServerInfo(bytes: Buffer): Observation {
+export function readServerInfo(bytes: Buffer): ProbeResult {
   const read = parseExact(bytes.toString('utf8'), { maxDepth: 8, maxChars: 100_000 })
   if (!read.ok || typeof read.value !== 'object' || read.value === null) return undefined
   const { networkId, isSynced, hasUtxoIndex, virtualDaaScore, serverVersion } = read.value as Record<

@@ -3,23 +3,23 @@
  * the calls of one turn of the loop go together, because they leave in one write.
  */
 import type { Clock } from '../kit/clock.ts'
-import { type KeptSocket, keepSocket, NOT_CONNECTED } from './kept-socket.ts'
-import type { OnAnswer, Ticket } from './wrpc.ts'
+import { NOT_CONNECTED, openReconnectingSocket, type ReconnectingSocket } from './reconnecting-socket.ts'
+import type { OnAnswer, PendingCall } from './wrpc.ts'
 
-export interface LightLane {
-  look(): LaneLook
-  ask(method: string, paramsText: string, timeoutMs: number, onAnswer: OnAnswer): Ticket | undefined
+export interface LightConnections {
+  load(): LightLoad
+  ask(method: string, paramsText: string, timeoutMs: number, onAnswer: OnAnswer): PendingCall | undefined
   close(): void
 }
 
-export interface LaneLook {
+export interface LightLoad {
   readonly up: boolean
   readonly inFlight: number
   /** The longest time a socket has been silent while a call waits on it. */
   readonly silentMs: number
 }
 
-export interface LightLaneOptions {
+export interface LightConnectionsOptions {
   url: string
   sockets: number
   clock: Clock
@@ -30,13 +30,18 @@ export interface LightLaneOptions {
 /** The node serves a socket in order: more calls than this are better spread. */
 const MAX_TOGETHER = 32
 
-export function openLightLane(options: LightLaneOptions): LightLane {
-  const sockets: KeptSocket[] = Array.from({ length: options.sockets }, () =>
-    keepSocket({ url: options.url, clock: options.clock, onUp: options.onChange, onDown: options.onChange }),
+export function openLightConnections(options: LightConnectionsOptions): LightConnections {
+  const sockets: ReconnectingSocket[] = Array.from({ length: options.sockets }, () =>
+    openReconnectingSocket({
+      url: options.url,
+      clock: options.clock,
+      onUp: options.onChange,
+      onDown: options.onChange,
+    }),
   )
 
-  function pick(): KeptSocket | undefined {
-    let best: KeptSocket | undefined
+  function pick(): ReconnectingSocket | undefined {
+    let best: ReconnectingSocket | undefined
     for (const socket of sockets) {
       if (!socket.up) continue
       const { leaving } = socket
@@ -47,7 +52,7 @@ export function openLightLane(options: LightLaneOptions): LightLane {
   }
 
   return {
-    look() {
+    load() {
       const nowMs = performance.now()
       let up = false
       let inFlight = 0

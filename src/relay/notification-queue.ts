@@ -3,33 +3,33 @@
  * bounded queue; of the scores only the newest matters. When the queue is full, it is emptied and marked as
  * broken: what was lost is asked for again, as after a lost connection.
  */
-export interface Received {
+export interface NotificationBatch {
   /** Payloads of BlockAdded, in order. */
   readonly blocks: readonly Uint8Array[]
   readonly daaScore?: Uint8Array
   readonly blueScore?: Uint8Array
 }
 
-export interface Receiver {
+export interface NotificationQueue {
   block(bytes: Uint8Array): void
   daaScore(bytes: Uint8Array): void
   blueScore(bytes: Uint8Array): void
   /** What has come, at most so many blocks; undefined when nothing has. */
-  take(): Received | undefined
+  take(): NotificationBatch | undefined
   /** Whether blocks were lost since the last call. */
   wasBroken(): boolean
   clear(): void
 }
 
-export interface ReceiverLimits {
+export interface QueueLimits {
   blocks: number
   bytes: number
   perTake: number
 }
 
-export const RECEIVER_LIMITS: ReceiverLimits = { blocks: 5_000, bytes: 64 * 1024 * 1024, perTake: 100 }
+export const QUEUE_LIMITS: QueueLimits = { blocks: 5_000, bytes: 64 * 1024 * 1024, perTake: 100 }
 
-export function createReceiver(limits: ReceiverLimits = RECEIVER_LIMITS): Receiver {
+export function createNotificationQueue(limits: QueueLimits = QUEUE_LIMITS): NotificationQueue {
   let blocks: Uint8Array[] = []
   let bytesWaiting = 0
   let broken = false
@@ -59,7 +59,7 @@ export function createReceiver(limits: ReceiverLimits = RECEIVER_LIMITS): Receiv
     },
     take() {
       if (blocks.length === 0 && daaScore === undefined && blueScore === undefined) return undefined
-      const taken: Received = {
+      const taken: NotificationBatch = {
         blocks: blocks.splice(0, limits.perTake),
         ...(daaScore === undefined ? {} : { daaScore }),
         ...(blueScore === undefined ? {} : { blueScore }),
