@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as rest } from 'node:timers/promises'
 import { systemClock } from '../kit/clock.ts'
 import { createTurns } from './ask-turns.ts'
-import { createPager } from './pager.ts'
+import { createRestClient } from './rest-client.ts'
 
 test('the live side goes first and always has a place; the backfill fills the rest and is not forgotten', async () => {
   const turns = createTurns(3)
@@ -48,7 +48,7 @@ test('however hard the past is asked for, a live question waits for the ones und
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
-  const pager = createPager({
+  const pager = createRestClient({
     venue: 'test',
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     budgets: { tokens: { limit: 20, windowMs: 250 } },
@@ -59,13 +59,13 @@ test('however hard the past is asked for, a live question waits for the ones und
   const stop = new AbortController()
   const walks = Array.from({ length: 60 }, async () => {
     while (!stop.signal.aborted)
-      await pager.ask({ path: '/past', weight: 1, isBackground: true }, stop.signal)
+      await pager.request({ path: '/past', weight: 1, isBackground: true }, stop.signal)
   })
   for (const walk of walks) walk.catch(() => {})
   await rest(300)
   for (let asked = 0; asked < 12; asked++) {
     const before = arrived.length
-    await pager.ask({ path: `/live/${asked}`, weight: 1 }, stop.signal)
+    await pager.request({ path: `/live/${asked}`, weight: 1 }, stop.signal)
     const place = arrived.indexOf(`/live/${asked}`) - before
     assert.ok(place <= 4, `${place} questions about the past came before live question ${asked}`)
     await rest(Math.random() * 60)

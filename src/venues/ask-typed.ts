@@ -1,10 +1,10 @@
 /** One REST question whose answer is checked at the door; an answer of unknown shape becomes a dead letter. */
 import type { DeadLetters } from './dead-letter.ts'
-import { type Answer, type Pager, type Question, VenueError } from './pager.ts'
+import { type RestClient, type RestRequest, type RestResponse, VenueError } from './rest-client.ts'
 import type { WireType } from './wire-type.ts'
 
 export interface Asker {
-  readonly pager: Pager
+  readonly pager: RestClient
   readonly deadLetters: DeadLetters
 }
 
@@ -14,7 +14,7 @@ export function inBackground(asker: Asker): Asker {
   return {
     deadLetters,
     pager: {
-      ask: (question, signal) => pager.ask({ ...question, isBackground: true }, signal),
+      request: (question, signal) => pager.request({ ...question, isBackground: true }, signal),
       stats: () => pager.stats(),
     },
   }
@@ -22,11 +22,11 @@ export function inBackground(asker: Asker): Asker {
 
 export async function askTyped<T>(
   asker: Asker,
-  question: Question,
+  question: RestRequest,
   type: WireType<T>,
   signal: AbortSignal,
-): Promise<{ value: T; answer: Answer }> {
-  const answer = await asker.pager.ask(question, signal)
+): Promise<{ value: T; answer: RestResponse }> {
+  const answer = await asker.pager.request(question, signal)
   const { value } = answer
   if (type.is(value)) return { value, answer }
   const { receivedMs, text } = answer
@@ -71,7 +71,7 @@ export function unknownRow(
 }
 
 /** The venue's clock as its answers' `Date` header tells it; whole seconds, read at their middle. */
-export function headerTime(answer: Answer): number {
+export function headerTime(answer: RestResponse): number {
   const told = Date.parse(answer.headers.get('date') ?? '')
   return Number.isFinite(told) ? told + 500 : answer.receivedMs
 }

@@ -18,7 +18,7 @@ export interface ChannelWatch {
   /** Time in which nothing could be heard does not count as silence. */
   forgive(ms: number): void
   /** The channels that are silent for too long since the last question, each told once per silence. */
-  fallenSilent(nowMs: number): { channel: Channel; lastHeardMs: number }[]
+  fallenSilent(nowMs: number): { channel: Channel; lastReceivedMs: number }[]
   shortestSilenceMs(): number
 }
 
@@ -84,12 +84,12 @@ export function createChannelWatch(options: {
       for (const state of states.values()) state.heardMs += ms
     },
     fallenSilent(nowMs) {
-      const silent: { channel: Channel; lastHeardMs: number }[] = []
+      const silent: { channel: Channel; lastReceivedMs: number }[] = []
       for (const state of states.values()) {
         if (state.isStale || state.silenceMs === null || !state.isUp()) continue
         if (nowMs - state.heardMs <= state.silenceMs) continue
         state.isStale = true
-        silent.push({ channel: state.channel, lastHeardMs: state.heardMs })
+        silent.push({ channel: state.channel, lastReceivedMs: state.heardMs })
       }
       return silent
     },

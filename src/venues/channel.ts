@@ -2,7 +2,7 @@
 import type { CandleInterval } from '../core/interval.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 
-export const DATASETS = [
+export const TOPICS = [
   'trades',
   'aggregate_trades',
   'klines',
@@ -24,10 +24,10 @@ export const DATASETS = [
   // Oracles.
   'oracle_rounds',
 ] as const
-export type Dataset = (typeof DATASETS)[number]
+export type Topic = (typeof TOPICS)[number]
 
 export interface Channel {
-  readonly dataset: Dataset
+  readonly topic: Topic
   readonly symbol: AssetSymbol
   /** Only, and always, with `klines`. */
   readonly interval?: CandleInterval
@@ -35,6 +35,6 @@ export interface Channel {
 
 /** One text per channel, for maps and logs: `klines:BTC:1m`, `trades:ETH`. */
 export function channelKey(channel: Channel): string {
-  const base = `${channel.dataset}:${channel.symbol}`
+  const base = `${channel.topic}:${channel.symbol}`
   return channel.interval === undefined ? base : `${base}:${channel.interval}`
 }

@@ -4,7 +4,7 @@
  */
 import { INTERVAL_MS } from '../core/interval.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Dataset } from './channel.ts'
+import type { Topic } from './channel.ts'
 import type { DeadLetters } from './dead-letter.ts'
 import { misfit } from './expect-fit.ts'
 import type { DataObservation } from './observation.ts'
@@ -12,7 +12,7 @@ import type { HistoryPage, HistoryRequest, VenueDescription } from './venue.ts'
 
 type Kind = DataObservation['kind']
 
-const KIND_OF: Readonly<Partial<Record<Dataset, Kind>>> = {
+const KIND_OF: Readonly<Partial<Record<Topic, Kind>>> = {
   klines: 'kline',
   aggregate_trades: 'aggregate_trade',
   trades: 'trade',
@@ -24,7 +24,7 @@ const KIND_OF: Readonly<Partial<Record<Dataset, Kind>>> = {
   oracle_rounds: 'oracle_round',
 }
 /** Walked once per token, each time over the whole range. */
-const PER_INSTRUMENT: ReadonlySet<Dataset> = new Set(['mids', 'contract_bars'])
+const PER_INSTRUMENT: ReadonlySet<Topic> = new Set(['mids', 'contract_bars'])
 /** Pages in a row that bring and settle nothing. */
 const MAX_EMPTY_PAGES = 100
 
@@ -37,7 +37,7 @@ export async function* checkHistory(
   for await (const page of pages) {
     const fault = check(page)
     if (fault !== undefined) {
-      const origin = `history of ${request.dataset} ${request.symbol}`
+      const origin = `history of ${request.topic} ${request.symbol}`
       const text = JSON.stringify(page.observations.slice(0, 3), (_, value) =>
         typeof value === 'bigint' ? String(value) : value,
       )
@@ -52,14 +52,14 @@ export function createPageCheck(
   request: HistoryRequest,
   describe: Pick<VenueDescription, 'source'>,
 ): (page: HistoryPage) => string | undefined {
-  const { dataset, range } = request
+  const { topic, range } = request
   /** Per instrument the place of the newest row, and the keys of its instant. */
   const newest = new Map<string, { at: number | bigint; keys: Set<string> }>()
   let settledMs = range.fromMs
   let empty = 0
 
   function rowFault(row: DataObservation): string | undefined {
-    if (row.kind !== KIND_OF[dataset]) return `a ${row.kind}, asked for ${dataset}`
+    if (row.kind !== KIND_OF[topic]) return `a ${row.kind}, asked for ${topic}`
     if (row.source !== describe.source) return `of ${row.source}, asked for ${describe.source}`
     if (row.symbol !== request.symbol) return `of ${row.symbol}, asked for ${request.symbol}`
     return intervalFault(row, request) ?? marketFault(row, request) ?? timeFault(row) ?? orderFault(row)
@@ -98,7 +98,7 @@ export function createPageCheck(
       (a, b) => a.fromMs - b.fromMs,
     )
     for (const { fromMs, toMs } of settled) {
-      const fromLeastMs = PER_INSTRUMENT.has(dataset) ? range.fromMs : settledMs
+      const fromLeastMs = PER_INSTRUMENT.has(topic) ? range.fromMs : settledMs
       if (!(fromMs < toMs && fromMs >= fromLeastMs && toMs <= range.toMs))
         return `${fromMs} to ${toMs} settled, asked for ${range.fromMs} to ${range.toMs}`
       settledMs = toMs

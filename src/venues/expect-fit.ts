@@ -4,14 +4,14 @@
  * counts as read, and the answer is kept as a dead letter.
  */
 import type { DeadLetters } from './dead-letter.ts'
-import { type Answer, VenueError } from './pager.ts'
-import type { TimeRange } from './venue.ts'
+import { type RestResponse, VenueError } from './rest-client.ts'
+import type { HistoryRange } from './venue.ts'
 
 export interface Fit<R> {
   /** Where the answer came from. */
   readonly origin: string
   /** Half open; the time of every row lies in it. */
-  readonly range: TimeRange
+  readonly range: HistoryRange
   readonly timeOf: (row: R) => number
   /** Of the times: each after the one before, none before the one before, none after it, or any. */
   readonly order: 'rising' | 'ascending' | 'descending' | 'any'
@@ -56,7 +56,7 @@ function isInOrder(order: Fit<unknown>['order'], stepMs: number): boolean {
 export function expectFit<R>(
   rows: readonly R[],
   fit: Fit<R>,
-  answer: Pick<Answer, 'receivedMs' | 'text'>,
+  answer: Pick<RestResponse, 'receivedMs' | 'text'>,
   deadLetters: DeadLetters,
 ): void {
   const fault = misfitOf(rows, fit)
@@ -67,7 +67,7 @@ export function expectFit<R>(
 export function misfit(
   fault: string,
   origin: string,
-  answer: Pick<Answer, 'receivedMs' | 'text'>,
+  answer: Pick<RestResponse, 'receivedMs' | 'text'>,
   deadLetters: DeadLetters,
 ): VenueError {
   const { receivedMs, text } = answer

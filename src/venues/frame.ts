@@ -27,7 +27,7 @@ export interface FrameItem {
 }
 
 /** How a venue's frames are read, and what the venue wants of a connected client. */
-export interface FeedProtocol {
+export interface FrameProtocol {
   read(text: string, receivedMs: number): FrameOutcome
   /** Whether every channel gets an acceptance of its own. */
   readonly accepts: boolean

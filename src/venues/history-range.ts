@@ -1,21 +1,21 @@
 /** Arithmetic of half-open ranges for walks through a venue's past. */
-import type { HistoryPage, TimeRange } from './venue.ts'
+import type { HistoryPage, HistoryRange } from './venue.ts'
 
-export function rangeOrNull(fromMs: number, toMs: number): TimeRange | null {
+export function rangeOrNull(fromMs: number, toMs: number): HistoryRange | null {
   return toMs > fromMs ? { fromMs, toMs } : null
 }
 
 /** The part of a range that a venue no longer has (null when there is none), and the part that it has. */
 export function splitByAge(
-  range: TimeRange,
+  range: HistoryRange,
   oldestMs: number,
-): { lost: TimeRange | null; kept: TimeRange | null } {
+): { lost: HistoryRange | null; kept: HistoryRange | null } {
   const cutMs = Math.min(Math.max(range.fromMs, oldestMs), range.toMs)
   return { lost: rangeOrNull(range.fromMs, cutMs), kept: rangeOrNull(cutMs, range.toMs) }
 }
 
 /** A page that says: this the venue does not provide. */
-export function notProvided(range: TimeRange): HistoryPage {
+export function notProvided(range: HistoryRange): HistoryPage {
   return { observations: [], covered: null, missing: [{ range, reason: 'not_provided' }] }
 }
 

@@ -11,8 +11,8 @@ import { allChannels } from './supported.ts'
 afterEach(endAll)
 
 const SYMBOLS = ['BTC', 'ETH', 'SOL', 'XRP'] as const
-const of = (dataset: Channel['dataset'], interval?: Channel['interval']): Channel[] =>
-  SYMBOLS.map((symbol) => (interval === undefined ? { dataset, symbol } : { dataset, symbol, interval }))
+const of = (topic: Channel['topic'], interval?: Channel['interval']): Channel[] =>
+  SYMBOLS.map((symbol) => (interval === undefined ? { topic, symbol } : { topic, symbol, interval }))
 
 /** Starts a venue with its defaults; only the last hop is bent to loopback. */
 async function started(name: VenueName, answer: (path: string, body: string) => unknown) {
@@ -181,30 +181,30 @@ test('limits are those of the protocol page', () => {
   })
 })
 
-test('unknown and wrongly cased symbols, intervals and datasets never reach a socket', async () => {
+test('unknown and wrongly cased symbols, intervals and topics never reach a socket', async () => {
   for (const name of Object.keys(VENUES) as VenueName[]) {
     const { venue, sockets, dialled } = await started(name, () => undefined)
     const signal = AbortSignal.timeout(1_000)
     const wrong = [
-      { dataset: 'klines', symbol: 'btc', interval: '1m' },
-      { dataset: 'klines', symbol: 'Btc', interval: '1m' },
-      { dataset: 'klines', symbol: 'DOGE', interval: '1m' },
-      { dataset: 'klines', symbol: 'toString', interval: '1m' },
-      { dataset: 'klines', symbol: 'BTC' },
-      { dataset: 'klines', symbol: 'BTC', interval: '3m' },
-      { dataset: 'hearsay', symbol: 'BTC' },
-      { dataset: 'constructor', symbol: 'BTC' },
+      { topic: 'klines', symbol: 'btc', interval: '1m' },
+      { topic: 'klines', symbol: 'Btc', interval: '1m' },
+      { topic: 'klines', symbol: 'DOGE', interval: '1m' },
+      { topic: 'klines', symbol: 'toString', interval: '1m' },
+      { topic: 'klines', symbol: 'BTC' },
+      { topic: 'klines', symbol: 'BTC', interval: '3m' },
+      { topic: 'hearsay', symbol: 'BTC' },
+      { topic: 'constructor', symbol: 'BTC' },
     ] as unknown as Channel[]
     for (const channel of wrong) {
       assert.throws(
-        () => venue.live([{ dataset: 'klines', symbol: 'BTC', interval: '1m' }, channel], { signal }),
+        () => venue.live([{ topic: 'klines', symbol: 'BTC', interval: '1m' }, channel], { signal }),
         RangeError,
       )
     }
     assert.throws(
       () =>
         venue.history(
-          { dataset: 'funding', symbol: 'btc' as 'BTC', range: { fromMs: 0, toMs: 1 } },
+          { topic: 'funding', symbol: 'btc' as 'BTC', range: { fromMs: 0, toMs: 1 } },
           { signal },
         ),
       RangeError,
@@ -221,7 +221,7 @@ test('what can be heard can be asked for later, or the description says why not'
     const explained = [...Object.keys(history), ...Object.keys(notProvided)]
     assert.equal(new Set(explained).size, explained.length, name)
     // Some things can only be asked for: bars and midpoints of prediction markets.
-    const unexplained = Object.keys(live).filter((dataset) => !explained.includes(dataset))
+    const unexplained = Object.keys(live).filter((topic) => !explained.includes(topic))
     assert.deepEqual(unexplained, [], name)
   }
 })

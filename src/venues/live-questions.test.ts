@@ -53,19 +53,19 @@ const SAID: Record<Exchange, Said> = {
     ],
     questions: [
       {
-        request: { dataset: 'klines', interval: '1m' },
+        request: { topic: 'klines', interval: '1m' },
         url: `${spot}/klines?symbol=BTCUSDT&interval=1m&${range}&limit=1000`,
       },
       {
-        request: { dataset: 'klines', interval: '1s' },
+        request: { topic: 'klines', interval: '1s' },
         url: `${spot}/klines?symbol=BTCUSDT&interval=1s&${range}&limit=1000`,
       },
       {
-        request: { dataset: 'aggregate_trades' },
+        request: { topic: 'aggregate_trades' },
         url: `${spot}/aggTrades?symbol=BTCUSDT&${range}&limit=1000`,
       },
       {
-        request: { dataset: 'aggregate_trades', afterId: 41 },
+        request: { topic: 'aggregate_trades', afterId: 41 },
         url: `${spot}/aggTrades?symbol=BTCUSDT&fromId=42&limit=1000`,
       },
     ],
@@ -81,24 +81,24 @@ const SAID: Record<Exchange, Said> = {
     ],
     questions: [
       {
-        request: { dataset: 'klines', interval: '1m' },
+        request: { topic: 'klines', interval: '1m' },
         // Up to 99 rows cost 1.
         url: `${futures}/fapi/v1/klines?symbol=BTCUSDT&interval=1m&${range}&limit=60`,
       },
       {
-        request: { dataset: 'aggregate_trades' },
+        request: { topic: 'aggregate_trades' },
         url: `${futures}/fapi/v1/aggTrades?symbol=BTCUSDT&${range}&limit=1000`,
       },
       {
-        request: { dataset: 'aggregate_trades', afterId: 41 },
+        request: { topic: 'aggregate_trades', afterId: 41 },
         url: `${futures}/fapi/v1/aggTrades?symbol=BTCUSDT&fromId=42&limit=1000`,
       },
       {
-        request: { dataset: 'funding' },
+        request: { topic: 'funding' },
         url: `${futures}/fapi/v1/fundingRate?symbol=BTCUSDT&${range}&limit=1000`,
       },
       {
-        request: { dataset: 'open_interest' },
+        request: { topic: 'open_interest' },
         url: `${futures}/futures/data/openInterestHist?symbol=BTCUSDT&period=5m&limit=500&${range}`,
       },
     ],
@@ -118,7 +118,7 @@ const SAID: Record<Exchange, Said> = {
     ],
     questions: [
       {
-        request: { dataset: 'klines', interval: '1m' },
+        request: { topic: 'klines', interval: '1m' },
         url: info,
         body: {
           type: 'candleSnapshot',
@@ -126,7 +126,7 @@ const SAID: Record<Exchange, Said> = {
         },
       },
       {
-        request: { dataset: 'funding' },
+        request: { topic: 'funding' },
         url: info,
         body: { type: 'fundingHistory', coin: 'BTC', startTime: from, endTime: to - 1 },
       },
@@ -181,7 +181,7 @@ for (const [name, { sockets: expected, questions }] of Object.entries(SAID) as [
       const asked = { ...request, symbol: 'BTC', range: { fromMs: from, toMs: to } } as const
       const pages = venue.history(asked, { signal: AbortSignal.timeout(5_000) })[Symbol.asyncIterator]()
       // Only of open interest there is always some: the empty answer of the stand-in is no answer to that.
-      if (request.dataset === 'open_interest') await assert.rejects(pages.next(), /no sample at all/)
+      if (request.topic === 'open_interest') await assert.rejects(pages.next(), /no sample at all/)
       else assert.deepEqual((await pages.next()).value?.missing, [])
       // The clock comes first, and an empty answer may be asked for twice.
       const at = rest.asked.findIndex(

@@ -130,7 +130,7 @@ test('polymarket with one running market: the documented frames for its books an
 
 test('polymarket with the relay that wants a key: authenticated first; without the key a notice and no socket', async (t) => {
   const { dialled, dependencies, server } = await outside(t, () => [])
-  const channel = { dataset: 'reference_price', symbol: 'BTC' } as const
+  const channel = { topic: 'reference_price', symbol: 'BTC' } as const
   const bolt = { apiKey: 'a', secret: 's', passphrase: 'p' }
   const keyless = createPolymarket({
     ...dependencies,

@@ -16,9 +16,9 @@ import { createChainlink } from './chainlink/venue.ts'
 import { createPageCheck } from './check-history.ts'
 import { createHyperliquid } from './hyperliquid/venue.ts'
 import { createKalshi } from './kalshi/venue.ts'
-import type { KlineObservation } from './observation.ts'
+import type { CandleObservation } from './observation.ts'
 import { createPolymarket } from './polymarket/venue.ts'
-import type { HistoryRequest, TimeRange, Venue, VenueDependencies } from './venue.ts'
+import type { HistoryRange, HistoryRequest, Venue, VenueDependencies } from './venue.ts'
 
 afterEach(endAll)
 
@@ -57,7 +57,7 @@ const plain = (rows: Row[]) => rows
 const field = (name: string, value: unknown) => (row: Row) => ({ ...row, [name]: value }) as Row
 const at = (index: number) => (row: Row) => Number((row as unknown[])[index])
 const named = (name: string) => (row: Row) => Number((row as Record<string, unknown>)[name])
-const every = (range: TimeRange, stepMs: number) =>
+const every = (range: HistoryRange, stepMs: number) =>
   Array.from({ length: Math.ceil((range.toMs - range.fromMs) / stepMs) }, (_, i) => range.fromMs + i * stepMs)
 
 function byTimes(timeOf: Case['timeOf']) {
@@ -78,8 +78,8 @@ const setKlineTime = (row: Row, timeMs: number): Row => {
   return [timeMs, ...cells.slice(1, 6), timeMs + Number(cells[6]) - Number(cells[0]), ...cells.slice(7)]
 }
 
-const PAST: TimeRange = { fromMs: NOW - 20 * HOUR - 20_000, toMs: NOW - 2 * HOUR - 20_000 }
-const EVER: TimeRange = { fromMs: PAST.fromMs - 2 * HOUR, toMs: NOW - 20_000 }
+const PAST: HistoryRange = { fromMs: NOW - 20 * HOUR - 20_000, toMs: NOW - 2 * HOUR - 20_000 }
+const EVER: HistoryRange = { fromMs: PAST.fromMs - 2 * HOUR, toMs: NOW - 20_000 }
 
 const CASES: Case[] = [
   ...(['binance-spot', 'binance-futures'] as const).map((venue): Case => {
@@ -87,7 +87,7 @@ const CASES: Case[] = [
     return {
       name: `${venue} klines`,
       create: venue === 'binance-spot' ? createBinanceSpot : createBinanceFutures,
-      request: { dataset: 'klines', symbol: 'BTC', interval: '1m', range: PAST },
+      request: { topic: 'klines', symbol: 'BTC', interval: '1m', range: PAST },
       truth: every(EVER, MINUTE).map(kline) as Case['truth'],
       timeOf: at(0),
       setTime: setKlineTime,
@@ -103,7 +103,7 @@ const CASES: Case[] = [
     name: 'binance-spot aggregate trades',
     create: createBinanceSpot,
     request: {
-      dataset: 'aggregate_trades',
+      topic: 'aggregate_trades',
       symbol: 'BTC',
       range: { fromMs: PAST.fromMs, toMs: PAST.fromMs + HOUR },
     },
@@ -130,7 +130,7 @@ const CASES: Case[] = [
   {
     name: 'binance-futures funding',
     create: createBinanceFutures,
-    request: { dataset: 'funding', symbol: 'BTC', range: { fromMs: NOW - 20 * 24 * HOUR, toMs: NOW - HOUR } },
+    request: { topic: 'funding', symbol: 'BTC', range: { fromMs: NOW - 20 * 24 * HOUR, toMs: NOW - HOUR } },
     truth: every({ fromMs: Date.UTC(2026, 1, 1), toMs: NOW }, 8 * HOUR).map((fundingTime) => ({
       ...{ symbol: 'BTCUSDT', fundingTime, fundingRate: '0.0001', markPrice: '1' },
     })) as Case['truth'],
@@ -147,7 +147,7 @@ const CASES: Case[] = [
   {
     name: 'binance-futures open interest',
     create: createBinanceFutures,
-    request: { dataset: 'open_interest', symbol: 'BTC', range: PAST },
+    request: { topic: 'open_interest', symbol: 'BTC', range: PAST },
     truth: every({ fromMs: EVER.fromMs - (EVER.fromMs % HOUR), toMs: NOW - HOUR }, 5 * MINUTE).map(
       (timestamp) => ({
         ...{ symbol: 'BTCUSDT', sumOpenInterest: '10', sumOpenInterestValue: '600', timestamp },
@@ -169,7 +169,7 @@ const CASES: Case[] = [
   {
     name: 'hyperliquid klines',
     create: createHyperliquid,
-    request: { dataset: 'klines', symbol: 'BTC', interval: '1m', range: PAST },
+    request: { topic: 'klines', symbol: 'BTC', interval: '1m', range: PAST },
     truth: every(EVER, MINUTE).map((t) => ({
       ...{ t, T: t + MINUTE - 1, s: 'BTC', i: '1m', o: '1', h: '2', l: '1', c: '2', v: '3', n: 4 },
     })) as Case['truth'],
@@ -194,7 +194,7 @@ const CASES: Case[] = [
   {
     name: 'hyperliquid funding',
     create: createHyperliquid,
-    request: { dataset: 'funding', symbol: 'BTC', range: PAST },
+    request: { topic: 'funding', symbol: 'BTC', range: PAST },
     truth: every({ fromMs: EVER.fromMs - (EVER.fromMs % HOUR), toMs: NOW }, HOUR).map((time) => ({
       ...{ coin: 'BTC', fundingRate: '0.0000125', premium: '0', time: time + 40 },
     })) as Case['truth'],
@@ -216,7 +216,7 @@ const CASES: Case[] = [
     name: 'kalshi trades',
     create: createKalshi,
     request: {
-      ...{ dataset: 'trades', symbol: 'BTC', market: TICKER },
+      ...{ topic: 'trades', symbol: 'BTC', market: TICKER },
       range: { fromMs: PAST.fromMs, toMs: PAST.fromMs + 3 * HOUR },
     },
     truth: every(EVER, 17_000).map((timeMs, id) => ({
@@ -243,7 +243,7 @@ const CASES: Case[] = [
   {
     name: 'kalshi bars',
     create: createKalshi,
-    request: { dataset: 'contract_bars', symbol: 'BTC', market: TICKER, interval: '1m', range: PAST },
+    request: { topic: 'contract_bars', symbol: 'BTC', market: TICKER, interval: '1m', range: PAST },
     truth: every(EVER, MINUTE).map((openMs) => ({
       ...{ end_period_ts: (openMs + MINUTE) / 1_000, volume_fp: '0.00', open_interest_fp: '0.00' },
       ...{ price: {}, yes_bid: {}, yes_ask: {} },
@@ -272,7 +272,7 @@ const CASES: Case[] = [
       const rest = dependencies.hosts?.rest ?? ''
       return createPolymarket({ ...dependencies, hosts: { rest, clob: rest, data: rest } })
     },
-    request: { dataset: 'trades', symbol: 'BTC', market: CONDITION, range: PAST },
+    request: { topic: 'trades', symbol: 'BTC', market: CONDITION, range: PAST },
     truth: every(EVER, 97_000).map((timeMs, index) => ({
       ...{ side: 'BUY', token_id: TOKENS[index % 2], condition_id: CONDITION, size: 1, price: 0.5 },
       ...{ timestamp: Math.floor(timeMs / 1_000), transaction_hash: `0x${index}` },
@@ -350,7 +350,7 @@ const SPOILERS: Record<string, (rows: Row[], about: Case, random: SeededRandom) 
 
 /** A walk to its end or its failure: what it covered and what it brought. */
 async function walk(venue: Venue, request: HistoryRequest) {
-  const covered: TimeRange[] = []
+  const covered: HistoryRange[] = []
   const times: number[] = []
   let error: unknown
   try {
@@ -385,7 +385,7 @@ for (const about of CASES) {
       return found.wrap(wrong)
     })
     const create = () => about.create({ clock: manualClock(NOW), hosts: { rest: rest.url } })
-    const inside = (range: TimeRange) =>
+    const inside = (range: HistoryRange) =>
       truth.map(timeOf).filter((timeMs) => timeMs >= range.fromMs && timeMs < range.toMs)
 
     const good = await walk(create(), request)
@@ -464,9 +464,9 @@ test('an oracle node that answers with another round says nothing about the roun
       chainlink: { providers: [rest.url], proxies: { BTC: PROXY } },
     })
   const request: HistoryRequest = {
-    ...{ dataset: 'oracle_rounds', symbol: 'BTC', range: { fromMs: NOW - 20 * HOUR, toMs: NOW } },
+    ...{ topic: 'oracle_rounds', symbol: 'BTC', range: { fromMs: NOW - 20 * HOUR, toMs: NOW } },
   }
-  const missing = (covered: TimeRange[], times: number[]) => {
+  const missing = (covered: HistoryRange[], times: number[]) => {
     const brought = new Set(times)
     return Array.from({ length: 40 }, (_, i) => timeOf(BigInt(i + 1)) * 1_000).filter(
       (timeMs) =>
@@ -499,8 +499,8 @@ test('an oracle node that answers with another round says nothing about the roun
 
 test('whatever an adapter makes of it, a page of another request is not passed on', () => {
   const range = { fromMs: 10 * MINUTE, toMs: 20 * MINUTE }
-  const request: HistoryRequest = { dataset: 'klines', symbol: 'BTC', interval: '1m', range }
-  const bar = (openTimeMs: number, more: Partial<KlineObservation> = {}): KlineObservation => ({
+  const request: HistoryRequest = { topic: 'klines', symbol: 'BTC', interval: '1m', range }
+  const bar = (openTimeMs: number, more: Partial<CandleObservation> = {}): CandleObservation => ({
     ...{ kind: 'kline', source: 'cexa', symbol: 'BTC', instrument: 'BTCUSDT', interval: '1m', openTimeMs },
     ...{
       venueTimeMs: openTimeMs,
@@ -513,7 +513,7 @@ test('whatever an adapter makes of it, a page of another request is not passed o
     ...{ quoteVolume: null, takerBuyVolume: null, takerBuyQuoteVolume: null },
     ...more,
   })
-  const page = (observations: KlineObservation[], covered: TimeRange | null = null) => ({
+  const page = (observations: CandleObservation[], covered: HistoryRange | null = null) => ({
     ...{ observations, covered, missing: [] },
   })
   const faultOf = (...pages: ReturnType<typeof page>[]) => {

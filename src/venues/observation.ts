@@ -23,12 +23,12 @@ interface Observed {
    */
   readonly venueTimeMs: number
   readonly receivedMs: number
-  /** Equal for two reports of the same fact within (source, dataset, symbol); null where the venue has no identity. */
+  /** Equal for two reports of the same fact within (source, topic, symbol); null where the venue has no identity. */
   readonly key: string | null
 }
 
 /** The aggressor's side. */
-export type Side = 'buy' | 'sell'
+export type TakerSide = 'buy' | 'sell'
 
 /** Price, size and, where the venue tells it, the number of orders. */
 export type Level = readonly [price: string, size: string, orders?: number]
@@ -45,7 +45,7 @@ export interface TradeObservation extends Observed {
   readonly id: string
   readonly price: string
   readonly size: string
-  readonly side: Side
+  readonly side: TakerSide
   /** Prediction markets only. */
   readonly leg?: MarketLeg
   /** Negotiated away from the book: volume, but no price of a bar. */
@@ -65,10 +65,10 @@ export interface AggregateTradeObservation extends Observed {
   readonly lastTradeId: number
   readonly price: string
   readonly size: string
-  readonly side: Side
+  readonly side: TakerSide
 }
 
-export interface KlineObservation extends Observed {
+export interface CandleObservation extends Observed {
   readonly kind: 'kline'
   readonly interval: CandleInterval
   readonly openTimeMs: number
@@ -139,7 +139,7 @@ export interface BookSnapshotObservation extends Observed {
 }
 
 /** Sizes are absolute; `0` deletes the level. */
-export interface BookDiffObservation extends Observed {
+export interface BookDeltaObservation extends Observed {
   readonly kind: 'book_diff'
   readonly firstUpdateId: number
   readonly lastUpdateId: number
@@ -233,7 +233,7 @@ export interface MidObservation extends Observed {
 }
 
 /** A bar of a yes/no contract, started where UTC starts it. Prices are those of yes. */
-export interface ContractBarObservation extends Observed {
+export interface ContractCandleObservation extends Observed {
   readonly kind: 'contract_bar'
   readonly interval: CandleInterval
   readonly openTimeMs: number
@@ -271,13 +271,13 @@ export interface SweptToObservation extends Observed {
 export type DataObservation =
   | TradeObservation
   | AggregateTradeObservation
-  | KlineObservation
+  | CandleObservation
   | MarkObservation
   | FundingObservation
   | OpenInterestObservation
   | LiquidationObservation
   | BookSnapshotObservation
-  | BookDiffObservation
+  | BookDeltaObservation
   | BestBidAskObservation
   | BookChangeObservation
   | BookLostObservation
@@ -285,7 +285,7 @@ export type DataObservation =
   | MarketTickerObservation
   | ReferencePriceObservation
   | MidObservation
-  | ContractBarObservation
+  | ContractCandleObservation
   | OracleRoundObservation
   | SweptObservation
   | SweptToObservation
@@ -330,7 +330,7 @@ export interface StaleObservation extends Control {
   readonly kind: 'stale'
   readonly channel: Channel
   /** When it last spoke, or when it was subscribed. */
-  readonly lastHeardMs: number
+  readonly lastReceivedMs: number
 }
 
 /** The channel was asked about and answered, with or without something new. Told for channels that are asked for. */

@@ -6,9 +6,9 @@ import type { CandleInterval } from '../core/interval.ts'
 import type { VolumeUnit } from '../core/market-candles.ts'
 import type { MarketType } from '../core/rows/market.ts'
 import type { Source } from '../core/source.ts'
-import type { Dataset } from './channel.ts'
+import type { Topic } from './channel.ts'
 
-export type RecordingPlan = ExchangePlan | MarketPlan | OraclePlan
+export type RecordingPlan = ExchangePlan | PredictionPlan | OraclePlan
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -58,10 +58,10 @@ export interface ExchangePlan {
 }
 
 /** Prediction markets. */
-export interface MarketPlan {
+export interface PredictionPlan {
   readonly kind: 'markets'
   readonly source: 'predmkt_a' | 'predmkt_b'
-  readonly datasets: readonly Dataset[]
+  readonly topics: readonly Topic[]
   readonly volume: VolumeUnit
   /** Up/Down markets have a book per token, yes/no contracts one book. */
   readonly hasTokens: boolean
@@ -69,9 +69,9 @@ export interface MarketPlan {
   /** Durations whose windows follow each other without a pause: there is always one that runs. */
   readonly endless: readonly MarketType[]
   /** Bars that are still open are shown so often. */
-  readonly showEveryMs: number
+  readonly publishEveryMs: number
   /** A market is traded so long before its window. */
-  readonly printsBeforeMs: number
+  readonly tradesBeforeMs: number
   /** It is followed, and its prints heard, from so long before its window until so long after. */
   readonly followed: { readonly beforeMs: number; readonly afterMs: number }
 }
@@ -83,7 +83,7 @@ export interface OraclePlan {
 }
 
 /** An exchange of which only bars are recorded; a plan says what else there is. */
-export const BARS_ONLY = {
+export const CANDLES_ONLY = {
   kind: 'exchange',
   hasFlow: false,
   hasTicker: false,
@@ -108,7 +108,7 @@ export const minutesStep = (withFlow: boolean): BackfillStep => ({
 })
 
 /** A month of bars of one length, as the venue has them, and what is rolled up from them. */
-export const barsStep = (
+export const candlesStep = (
   interval: CandleInterval,
   rollUp: readonly CandleInterval[] = [],
   skipMs = 0,

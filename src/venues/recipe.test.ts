@@ -41,7 +41,7 @@ test('a toy venue made after the recipe is heard, asked and checked like the oth
   })
   const rest = await restStandIn(() => ({ now: 12 }))
   const venue = line.create({ clock: systemClock, hosts: { rest: rest.url, stream: sockets.url } })
-  const session = venue.live([{ dataset: 'trades', symbol: 'BTC' }], { signal: AbortSignal.timeout(5_000) })
+  const session = venue.live([{ topic: 'trades', symbol: 'BTC' }], { signal: AbortSignal.timeout(5_000) })
   endAfterTest(() => session.close())
   const seen: Observation[] = []
   for await (const observation of session) {
@@ -54,7 +54,7 @@ test('a toy venue made after the recipe is heard, asked and checked like the oth
   )
   assert.deepEqual(venue.deadLetters.counts(), { wrong_shape: 1 })
   const range = { fromMs: 0, toMs: 5 }
-  assert.deepEqual((await walkAll(venue, { dataset: 'trades', symbol: 'BTC', range })).missing, [range])
+  assert.deepEqual((await walkAll(venue, { topic: 'trades', symbol: 'BTC', range })).missing, [range])
   const check = await venue.check({ signal: AbortSignal.timeout(2_000) })
   assert.equal(check.line, `toy (cexa) at ${rest.url}: its clock says 12`)
 })

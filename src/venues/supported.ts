@@ -6,9 +6,7 @@ import type { HistoryRequest, LiveDescription, VenueDescription } from './venue.
 export function supportedChannels(description: VenueDescription, channels: readonly Channel[]): Channel[] {
   const byKey = new Map<string, Channel>()
   for (const channel of channels) {
-    const live = Object.hasOwn(description.live, channel.dataset)
-      ? description.live[channel.dataset]
-      : undefined
+    const live = Object.hasOwn(description.live, channel.topic) ? description.live[channel.topic] : undefined
     if (
       live === undefined ||
       !hasSymbol(description, channel.symbol) ||
@@ -21,34 +19,32 @@ export function supportedChannels(description: VenueDescription, channels: reado
   return [...byKey.values()]
 }
 
-/** A RangeError for a symbol or an interval that the venue does not have. A dataset it does not have is no error. */
+/** A RangeError for a symbol or an interval that the venue does not have. A topic it does not have is no error. */
 export function assertHistory(description: VenueDescription, request: HistoryRequest): void {
-  const { dataset, symbol, interval, range } = request
-  const history = description.history[dataset]
+  const { topic, symbol, interval, range } = request
+  const history = description.history[topic]
   const known = history?.intervals
   const isIntervalWrong =
     known === undefined
-      ? dataset === 'klines' && interval === undefined
+      ? topic === 'klines' && interval === undefined
       : interval === undefined
-        ? dataset === 'klines'
+        ? topic === 'klines'
         : !known.includes(interval)
   if (!hasSymbol(description, symbol) || isIntervalWrong) {
-    throw new RangeError(
-      `${description.name} has no history of ${dataset} ${symbol} ${interval ?? ''}`.trim(),
-    )
+    throw new RangeError(`${description.name} has no history of ${topic} ${symbol} ${interval ?? ''}`.trim())
   }
   if (!(range.toMs > range.fromMs)) throw new RangeError(`empty range ${range.fromMs}..${range.toMs}`)
 }
 
-/** Every live channel of a venue: each dataset, symbol and interval. */
+/** Every live channel of a venue: each topic, symbol and interval. */
 export function allChannels(description: VenueDescription): Channel[] {
   const symbols = Object.keys(description.symbols) as Channel['symbol'][]
-  return (Object.keys(description.live) as Channel['dataset'][]).flatMap((dataset) => {
-    const intervals = description.live[dataset]?.intervals
+  return (Object.keys(description.live) as Channel['topic'][]).flatMap((topic) => {
+    const intervals = description.live[topic]?.intervals
     return symbols.flatMap((symbol): Channel[] =>
       intervals === undefined
-        ? [{ dataset, symbol }]
-        : intervals.map((interval) => ({ dataset, symbol, interval })),
+        ? [{ topic, symbol }]
+        : intervals.map((interval) => ({ topic, symbol, interval })),
     )
   })
 }

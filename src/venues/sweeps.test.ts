@@ -4,14 +4,13 @@ import { generateKeyPairSync } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { type Asked, fastClock, hear, startLoopback, type Visit } from '../../test/predictions/loopback.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Channel, Dataset } from './channel.ts'
+import type { Channel, Topic } from './channel.ts'
 import { createKalshi } from './kalshi/venue.ts'
 import { createPolymarket } from './polymarket/venue.ts'
 
 const MINUTE_MS = 60_000
 const UNAVAILABLE = { status: 503, body: { error: 'unavailable' } }
-const channelsOf = (datasets: readonly Dataset[]): Channel[] =>
-  datasets.map((dataset) => ({ dataset, symbol: 'BTC' }))
+const channelsOf = (topics: readonly Topic[]): Channel[] => topics.map((topic) => ({ topic, symbol: 'BTC' }))
 const iso = (seconds: number) => new Date(seconds * 1_000).toISOString()
 
 /** The Up/Down venue on a loopback host, heard until the test ends. */
@@ -198,7 +197,7 @@ test('yes/no: the hole of a lost socket reaches back to when it was last heard, 
     created_time: created,
   })
   market.volume_fp = '12.00'
-  session.reconnect({ dataset: 'book', symbol: 'BTC' }, 'silent')
+  session.reconnect({ topic: 'book', symbol: 'BTC' }, 'silent')
   await heard.until(() => heard.of('trade').length === 1, 'the trade of the hole', 12_000)
   assert.ok(clock.now() < startMs + 13 * MINUTE_MS, 'before the contract closes')
   assert.ok(failures < 0)

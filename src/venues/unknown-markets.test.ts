@@ -34,7 +34,7 @@ async function listed(name: 'polymarket' | 'kalshi', answer: Parameters<typeof r
   const hosts = { rest: url, stream: url.replace('http', 'ws') }
   const venue = VENUES[name].create({ clock: systemClock, hosts })
   const found: string[] = []
-  const request = { dataset: 'markets', symbol: 'BTC', range } as const
+  const request = { topic: 'markets', symbol: 'BTC', range } as const
   for await (const { observations } of venue.history(request, { signal }))
     for (const row of observations) found.push(row.instrument)
   return { found, letters: venue.deadLetters }

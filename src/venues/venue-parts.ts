@@ -3,9 +3,9 @@ import { redactAddress, redactAddresses } from '../kit/redact-address.ts'
 import type { Channel } from './channel.ts'
 import { checkHistory } from './check-history.ts'
 import { createDeadLetters, type DeadLetters } from './dead-letter.ts'
-import { type FeedOptions, startFeed } from './feed.ts'
-import { dialWebSocket, FEED_LIMITS, type FeedLimits } from './feed-limits.ts'
-import { createPager, type Pager, type PagerLimits } from './pager.ts'
+import { dialWebSocket, LIVE_LIMITS, type LiveLimits } from './live-limits.ts'
+import { type LiveSessionOptions, startLiveSession } from './live-session.ts'
+import { createRestClient, type RestClient, type RestLimits } from './rest-client.ts'
 import { assertHistory } from './supported.ts'
 import { createSymbolMap, type SymbolMap } from './symbol-map.ts'
 import type {
@@ -24,17 +24,17 @@ export interface VenueParts {
   readonly hosts: VenueHosts
   readonly symbols: SymbolMap
   readonly deadLetters: DeadLetters
-  readonly pager: Pager
+  readonly pager: RestClient
   instrumentOf(symbol: string): string
   /** A walk through the past: refused if the venue does not have it, and checked page by page against the request. */
   history(request: HistoryRequest, walk: () => AsyncIterable<HistoryPage>): AsyncIterable<HistoryPage>
   listen(
-    feed: Pick<FeedOptions, 'routes' | 'polls' | 'protocol' | 'protocolOf' | 'companion'>,
+    feed: Pick<LiveSessionOptions, 'routes' | 'polls' | 'protocol' | 'protocolOf' | 'tasks'>,
     options: LiveOptions,
   ): LiveSession
 }
 
-export type VenueLimits = { readonly feed?: Partial<FeedLimits>; readonly pager?: Partial<PagerLimits> }
+export type VenueLimits = { readonly feed?: Partial<LiveLimits>; readonly pager?: Partial<RestLimits> }
 
 /** A name and password inside the address travel as a header: `fetch` refuses them there and repeats them. */
 export const fetchOverHttp: Fetch = (url, init) => {
@@ -61,7 +61,7 @@ export function assembleVenue(
     venue: describe.name,
     ...(dependencies.onDeadLetter === undefined ? {} : { onLetter: dependencies.onDeadLetter }),
   })
-  const pager = createPager({
+  const pager = createRestClient({
     venue: describe.name,
     baseUrl: hosts.rest,
     budgets: describe.budgets,
@@ -85,7 +85,7 @@ export function assembleVenue(
       return checkHistory(walk(), request, { describe, deadLetters, clock })
     },
     listen: (feed, options) =>
-      startFeed({
+      startLiveSession({
         ...feed,
         source: describe.source,
         clock,
@@ -93,9 +93,9 @@ export function assembleVenue(
         deadLetters,
         dial: dependencies.dial ?? dialWebSocket,
         renewAfterMs: describe.renewAfterMs,
-        limits: { ...FEED_LIMITS, ...dependencies.limits?.feed },
+        limits: { ...LIVE_LIMITS, ...dependencies.limits?.feed },
         signal: options.signal,
-        silenceOf: (channel) => silenceOf(describe, channel, options.longestSilenceMs),
+        silenceOf: (channel) => silenceOf(describe, channel, options.maxSilenceMs),
       }),
   }
 }
@@ -103,14 +103,14 @@ export function assembleVenue(
 function silenceOf(
   describe: VenueDescription,
   channel: Channel,
-  overrides: LiveOptions['longestSilenceMs'],
+  overrides: LiveOptions['maxSilenceMs'],
 ): number | null {
-  const override = overrides?.[channel.dataset]
+  const override = overrides?.[channel.topic]
   if (override !== undefined) return override
-  const live = describe.live[channel.dataset]
+  const live = describe.live[channel.topic]
   const byInterval =
-    channel.interval === undefined ? undefined : live?.longestSilenceByInterval?.[channel.interval]
-  return byInterval ?? live?.longestSilenceMs ?? null
+    channel.interval === undefined ? undefined : live?.maxSilenceByInterval?.[channel.interval]
+  return byInterval ?? live?.maxSilenceMs ?? null
 }
 
 /**

@@ -14,13 +14,13 @@ import type { CandleInterval } from '../core/interval.ts'
 import type { Source } from '../core/source.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Channel, Dataset } from './channel.ts'
+import type { Channel, Topic } from './channel.ts'
 import type { DeadLetter, DeadLetters } from './dead-letter.ts'
 import type { BookSnapshotObservation, DataObservation, Observation } from './observation.ts'
-import type { Budget } from './weight-budget.ts'
+import type { RequestBudget } from './weight-budget.ts'
 
 /** Half open: from is inside, to is not. */
-export interface TimeRange {
+export interface HistoryRange {
   readonly fromMs: number
   readonly toMs: number
 }
@@ -29,9 +29,9 @@ export interface LiveDescription {
   /** Klines only. */
   readonly intervals?: readonly CandleInterval[]
   /** The longest time this feed is silent while all is well; null where any silence is normal. */
-  readonly longestSilenceMs: number | null
+  readonly maxSilenceMs: number | null
   /** Klines of which some intervals speak more often than the others. */
-  readonly longestSilenceByInterval?: Readonly<Partial<Record<CandleInterval, number>>>
+  readonly maxSilenceByInterval?: Readonly<Partial<Record<CandleInterval, number>>>
   readonly via: 'stream' | 'poll'
   /** Polls only: the pause between two questions. */
   readonly everyMs?: number
@@ -53,11 +53,11 @@ export interface VenueDescription {
   readonly source: Source
   /** Symbol → the venue's own name of it. */
   readonly symbols: Readonly<Partial<Record<AssetSymbol, string>>>
-  readonly live: Readonly<Partial<Record<Dataset, LiveDescription>>>
-  readonly history: Readonly<Partial<Record<Dataset, HistoryDescription>>>
-  /** Datasets that can be heard live but not asked for later, with the reason. */
-  readonly notProvided: Readonly<Partial<Record<Dataset, string>>>
-  readonly budgets: Readonly<Record<string, Budget>>
+  readonly live: Readonly<Partial<Record<Topic, LiveDescription>>>
+  readonly history: Readonly<Partial<Record<Topic, HistoryDescription>>>
+  /** Topics that are only available live, not as history, with the reason. */
+  readonly notProvided: Readonly<Partial<Record<Topic, string>>>
+  readonly budgets: Readonly<Record<string, RequestBudget>>
   readonly hosts: VenueHosts
   /** Planned renewal of a socket, before the venue's own cut; null where the venue cuts nothing. */
   readonly renewAfterMs: number | null
@@ -74,7 +74,7 @@ export interface VenueHosts {
 export interface LiveOptions {
   readonly signal: AbortSignal
   /** Overrides the described silences, for venues that are quicker (a sandbox) or slower than usual. */
-  readonly longestSilenceMs?: Partial<Record<Dataset, number | null>>
+  readonly maxSilenceMs?: Partial<Record<Topic, number | null>>
 }
 
 export interface LiveSession extends AsyncIterable<Observation> {
@@ -105,11 +105,11 @@ export interface LiveStats {
 }
 
 export interface HistoryRequest {
-  readonly dataset: Dataset
+  readonly topic: Topic
   readonly symbol: AssetSymbol
   /** Klines always; open interest where the venue samples it (default its finest). */
   readonly interval?: CandleInterval
-  readonly range: TimeRange
+  readonly range: HistoryRange
   /** Prediction markets: which market, by its id; needed for everything but the catalogue itself. */
   readonly market?: string
   /** Aggregate trades: start right after this id instead of at the range's start. */
@@ -125,8 +125,8 @@ export interface HistoryRequest {
 export interface HistoryPage {
   readonly observations: readonly DataObservation[]
   /** Whatever is not in `observations` did not happen in this range, says the venue. */
-  readonly covered: TimeRange | null
-  readonly missing: readonly { readonly range: TimeRange; readonly reason: 'not_provided' }[]
+  readonly covered: HistoryRange | null
+  readonly missing: readonly { readonly range: HistoryRange; readonly reason: 'not_provided' }[]
 }
 
 export interface Witness {

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../kit/clock.ts'
 
-export interface Budget {
+export interface RequestBudget {
   readonly limit: number
   readonly windowMs: number
   /** The answer's header that tells what the window has used so far. */
@@ -30,7 +30,7 @@ export interface WeightBudget {
   used(): number
 }
 
-export function createWeightBudget(options: { budget: Budget; clock: Clock }): WeightBudget {
+export function createWeightBudget(options: { budget: RequestBudget; clock: Clock }): WeightBudget {
   const { budget, clock } = options
   const usable = budget.limit * (1 - BUDGET_RESERVE)
   const guardMs = Math.min(WINDOW_GUARD_MS, budget.windowMs / 10)

@@ -85,7 +85,7 @@ export async function startRecording(
     backfill?: boolean
     backfillFromMs?: number
     folder?: string
-    longestSilenceMs?: LiveOptions['longestSilenceMs']
+    longestSilenceMs?: LiveOptions['maxSilenceMs']
   } = {},
 ): Promise<Recording> {
   const { clock } = world

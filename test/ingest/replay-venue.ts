@@ -10,8 +10,8 @@ import type { Channel } from '../../src/venues/channel.ts'
 import { createDeadLetters } from '../../src/venues/dead-letter.ts'
 import type {
   AggregateTradeObservation,
+  CandleObservation,
   DataObservation,
-  KlineObservation,
   Observation,
 } from '../../src/venues/observation.ts'
 import type {
@@ -153,7 +153,7 @@ export function replayVenue(options: {
   /** From an event to its frame. */
   latencyMs: (timeMs: number) => number
   /** What becomes of a bar on its way to us. */
-  spoil?: (kline: KlineObservation) => KlineObservation
+  spoil?: (kline: CandleObservation) => CandleObservation
 }): ReplayVenue {
   const { describe, clock, tapes } = options
   const { source } = describe
@@ -179,7 +179,7 @@ export function replayVenue(options: {
     openMs: number,
     bar: Bar,
     closed: boolean,
-  ): KlineObservation {
+  ): CandleObservation {
     const { spoil = (kline) => kline } = options
     return spoil({
       ...{
@@ -219,7 +219,7 @@ export function replayVenue(options: {
     request: HistoryRequest,
     { signal }: { signal: AbortSignal },
   ): AsyncGenerator<HistoryPage> {
-    const { dataset, symbol, range, afterId } = request
+    const { topic: dataset, symbol, range, afterId } = request
     await clock.sleep(40, signal)
     if (options.fails(clock.now())) throw new Error(`${dataset}: the venue does not answer`)
     const nowMs = clock.now()
@@ -228,7 +228,7 @@ export function replayVenue(options: {
       const lengthMs = INTERVAL_MS[interval]
       const toMs = Math.min(range.toMs, Math.floor(nowMs / lengthMs) * lengthMs)
       if (toMs <= range.fromMs) return
-      const rows: KlineObservation[] = []
+      const rows: CandleObservation[] = []
       for (let at = Math.ceil(range.fromMs / lengthMs) * lengthMs; at < toMs; at += lengthMs) {
         const bar = barAt(symbol, interval, at)
         if (bar !== undefined) rows.push(klineOf(symbol, interval, at, bar, true))
@@ -315,7 +315,7 @@ export function replayVenue(options: {
       }
       if (nowMs >= klineMs + 1_000) {
         klineMs = nowMs
-        for (const { dataset, interval, symbol } of channels) {
+        for (const { topic: dataset, interval, symbol } of channels) {
           if (dataset !== 'klines' || (interval !== '1m' && interval !== '1s')) continue
           const lengthMs = INTERVAL_MS[interval]
           const openMs = Math.floor(nowMs / lengthMs) * lengthMs - lengthMs

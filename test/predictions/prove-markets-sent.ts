@@ -8,7 +8,7 @@ export async function proveToldAnew(options: {
   marketId: string
 }): Promise<void> {
   const { signal } = new AbortController()
-  await options.venue.witness({ dataset: 'trades', symbol: 'BTC' }, { signal })
+  await options.venue.witness({ topic: 'trades', symbol: 'BTC' }, { signal })
   for (const name of ['the first session', 'the second session']) {
     const heard = options.listen()
     await heard.until(() => heard.last('market', options.marketId) !== undefined, name)

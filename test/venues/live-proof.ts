@@ -14,12 +14,12 @@ export interface LiveProof {
   readonly listenMs: number
   /** The last hour of what is asked for, and how much of it there is at least. */
   readonly history: Omit<HistoryRequest, 'range'> & { readonly atLeast: number }
-  /** Datasets about which there is no second question. */
-  readonly unwitnessed?: readonly Channel['dataset'][]
+  /** Topics about which there is no second question. */
+  readonly unwitnessed?: readonly Channel['topic'][]
 }
 
 /** Nobody can say when the next one comes. */
-const MAY_BE_SILENT: readonly Channel['dataset'][] = ['liquidations']
+const MAY_BE_SILENT: readonly Channel['topic'][] = ['liquidations']
 
 export function proveLive(create: (dependencies: VenueDependencies) => Venue, proof: LiveProof): void {
   const venue = create({ clock: systemClock })
@@ -31,7 +31,7 @@ export function proveLive(create: (dependencies: VenueDependencies) => Venue, pr
     assert.ok(result.ok, result.line)
   })
 
-  test(`${name} answers with the last hour of ${proof.history.dataset}`, async () => {
+  test(`${name} answers with the last hour of ${proof.history.topic}`, async () => {
     const { venueMs } = await venue.serverTime({ signal: AbortSignal.timeout(30_000) })
     const { atLeast, ...request } = proof.history
     const range = { fromMs: venueMs - HOUR_MS, toMs: venueMs }
@@ -52,14 +52,14 @@ export function proveLive(create: (dependencies: VenueDependencies) => Venue, pr
     t.diagnostic(JSON.stringify({ ...session.stats(), heard: [...heard] }))
     assert.deepEqual(venue.deadLetters.recent(), [])
     const silent = proof.channels
-      .filter((channel) => !MAY_BE_SILENT.includes(channel.dataset))
+      .filter((channel) => !MAY_BE_SILENT.includes(channel.topic))
       .filter((channel) => !heard.has(channelKey(channel)))
     assert.deepEqual(silent.map(channelKey), [])
   })
 
   test(`${name} can be asked about every channel, independently of the socket`, async () => {
     const unwitnessed = [...MAY_BE_SILENT, ...(proof.unwitnessed ?? [])]
-    for (const channel of proof.channels.filter(({ dataset }) => !unwitnessed.includes(dataset))) {
+    for (const channel of proof.channels.filter(({ topic }) => !unwitnessed.includes(topic))) {
       const witness = await venue.witness(channel, { signal: AbortSignal.timeout(30_000) })
       assert.ok(witness !== undefined, channelKey(channel))
     }

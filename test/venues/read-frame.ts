@@ -1,5 +1,5 @@
 /** Reads recorded frames with every instrument taken for one of ours, so that no frame hides behind its symbol. */
-import type { FeedProtocol, FrameOutcome } from '../../src/venues/frame.ts'
+import type { FrameOutcome, FrameProtocol } from '../../src/venues/frame.ts'
 import type { DataObservation } from '../../src/venues/observation.ts'
 
 export const anyInstrument = { fromVenue: () => 'BTC' as const }
@@ -13,7 +13,7 @@ export interface Listed {
 
 /** `data`, or the listed outcome of a frame; anything else is told with its place. */
 export function outcomesOf(
-  protocol: FeedProtocol,
+  protocol: FrameProtocol,
   frames: readonly { at: string; msg: unknown }[],
   listed: readonly Listed[],
 ): { observations: DataObservation[]; unexpected: string[]; unused: string[] } {

@@ -2,20 +2,20 @@
 import { systemClock } from '../../src/kit/clock.ts'
 import type { Channel } from '../../src/venues/channel.ts'
 import { createDeadLetters } from '../../src/venues/dead-letter.ts'
-import { type FeedOptions, startFeed } from '../../src/venues/feed.ts'
-import { dialWebSocket, FEED_LIMITS, type FeedLimits } from '../../src/venues/feed-limits.ts'
-import { type FeedProtocol, parseObject, refused } from '../../src/venues/frame.ts'
+import { type FrameProtocol, parseObject, refused } from '../../src/venues/frame.ts'
+import { dialWebSocket, LIVE_LIMITS, type LiveLimits } from '../../src/venues/live-limits.ts'
+import { type LiveSessionOptions, startLiveSession } from '../../src/venues/live-session.ts'
 import type { Observation, TradeObservation } from '../../src/venues/observation.ts'
 import type { LiveSession } from '../../src/venues/venue.ts'
 import { endAfterTest } from './scripted-venue.ts'
 
-export const BTC: Channel = { dataset: 'trades', symbol: 'BTC' }
-export const ETH: Channel = { dataset: 'trades', symbol: 'ETH' }
+export const BTC: Channel = { topic: 'trades', symbol: 'BTC' }
+export const ETH: Channel = { topic: 'trades', symbol: 'ETH' }
 
 export const frameOf = (id: number, symbol: 'BTC' | 'ETH' = 'BTC') => JSON.stringify({ id, symbol })
 
 /** `{"id":1,"symbol":"BTC"}` is a trade; `{"bye":1}` announces a close; `{"pong":1}` answers a ping. */
-export const toyProtocol: FeedProtocol = {
+export const toyProtocol: FrameProtocol = {
   accepts: false,
   heartbeat: null,
   greetingPaceMs: 0,
@@ -44,10 +44,10 @@ export const toyProtocol: FeedProtocol = {
   },
 }
 
-export const QUICK: FeedLimits = {
-  ...FEED_LIMITS,
-  link: { openWithinMs: 300, trafficSilenceMs: 60_000, closeWithinMs: 200 },
-  line: {
+export const QUICK: LiveLimits = {
+  ...LIVE_LIMITS,
+  socket: { openWithinMs: 300, trafficSilenceMs: 60_000, closeWithinMs: 200 },
+  connection: {
     backoff: { baseMs: 20, capMs: 100 },
     steadyAfterMs: 1_000,
     renewSpread: 0,
@@ -62,7 +62,7 @@ export interface ToySession {
   readonly session: LiveSession
   /** All that was read so far. */
   readonly seen: Observation[]
-  readonly deadLetters: FeedOptions['deadLetters']
+  readonly deadLetters: LiveSessionOptions['deadLetters']
   ids(symbol?: 'BTC' | 'ETH'): number[]
   kinds(): string[]
   until(holds: () => boolean, withinMs?: number): Promise<void>
@@ -71,11 +71,11 @@ export interface ToySession {
 
 export function listen(
   url: string,
-  options: Partial<FeedOptions> & { channels?: Channel[]; read?: boolean } = {},
+  options: Partial<LiveSessionOptions> & { channels?: Channel[]; read?: boolean } = {},
 ): ToySession {
   const channels = options.channels ?? [BTC]
   const deadLetters = createDeadLetters({ venue: 'toy' })
-  const session = startFeed({
+  const session = startLiveSession({
     source: 'cexa',
     routes: [{ name: 'toy', url: `${url}/toy`, channels, greeting: [] }],
     polls: [],

@@ -1,11 +1,11 @@
 /** Walks a venue's history to its end and proves that the pages settle the range without holes or overlaps. */
 import assert from 'node:assert/strict'
 import type { DataObservation } from '../../src/venues/observation.ts'
-import type { HistoryRequest, TimeRange, Venue } from '../../src/venues/venue.ts'
+import type { HistoryRange, HistoryRequest, Venue } from '../../src/venues/venue.ts'
 
 export interface Walked {
   readonly observations: DataObservation[]
-  readonly missing: TimeRange[]
+  readonly missing: HistoryRange[]
   /** Where the settled part ends. */
   readonly settledMs: number
   readonly pages: number
@@ -13,7 +13,7 @@ export interface Walked {
 
 export async function walkAll(venue: Venue, request: HistoryRequest): Promise<Walked> {
   const observations: DataObservation[] = []
-  const missing: TimeRange[] = []
+  const missing: HistoryRange[] = []
   let settledMs = request.range.fromMs
   let pages = 0
   for await (const page of venue.history(request, { signal: AbortSignal.timeout(20_000) })) {

@@ -1,6 +1,6 @@
 /** Bars from the venue's own list of aggregate trades, and what of the time they do not stand for. */
 import type { AggregateTradeObservation } from '../../venues/observation.ts'
-import type { TimeRange } from '../../venues/venue.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
 import { judgeTrade } from '../shared/check-trade.ts'
 import { createBarBuilder, type TradeFact } from './build-candles.ts'
 import type { Bar } from './candle.ts'
@@ -12,9 +12,9 @@ export interface TradeBars {
   /** The answer reaches so far, in whole bars. */
   readonly wholeMs: number
   /** What the venue no longer has. */
-  readonly missing: readonly TimeRange[]
+  readonly missing: readonly HistoryRange[]
   /** Bars in which a number is left out or a trade makes no sense; another answer may have them. Ascending. */
-  readonly broken: readonly TimeRange[]
+  readonly broken: readonly HistoryRange[]
 }
 
 export function factOf(trade: AggregateTradeObservation): TradeFact {
@@ -29,13 +29,13 @@ export function factOf(trade: AggregateTradeObservation): TradeFact {
 
 export async function tradeBars(
   parts: SymbolParts,
-  range: TimeRange,
+  range: HistoryRange,
   lengthMs: number,
   isUrgent = false,
 ): Promise<TradeBars> {
   const { symbol, venue, signal, writer, counts } = parts
   const builder = createBarBuilder({ lengthMs })
-  const missing: TimeRange[] = []
+  const missing: HistoryRange[] = []
   const broken = new Set<number>()
   let settledMs = range.fromMs
   let last: AggregateTradeObservation | undefined
@@ -56,7 +56,7 @@ export async function tradeBars(
     else builder.add(factOf(trade))
   }
 
-  const request = { dataset: 'aggregate_trades', symbol, range, isUrgent } as const
+  const request = { topic: 'aggregate_trades', symbol, range, isUrgent } as const
   for await (const page of venue.history(request, { signal })) {
     for (const row of page.observations) if (row.kind === 'aggregate_trade') add(row)
     for (const lost of page.missing) missing.push(lost.range)

@@ -4,7 +4,7 @@
  */
 import { add, compare, type Decimal, decimal } from '../../core/decimal.ts'
 import { type BarPrices, joinPrices } from '../../core/join-prices.ts'
-import type { KlineObservation } from '../../venues/observation.ts'
+import type { CandleObservation } from '../../venues/observation.ts'
 
 export interface Bar {
   readonly openMs: number
@@ -24,7 +24,7 @@ export interface Bar {
   readonly sells: number | null
 }
 
-export function barOfKline(kline: KlineObservation): Bar {
+export function barOfKline(kline: CandleObservation): Bar {
   const orNull = (text: string | null) => (text === null ? null : decimal(text))
   return {
     openMs: kline.openTimeMs,

@@ -5,7 +5,7 @@
  * that hold it, until the backfill has got a better one.
  */
 import { INTERVAL_MS } from '../../core/interval.ts'
-import type { KlineObservation } from '../../venues/observation.ts'
+import type { CandleObservation } from '../../venues/observation.ts'
 import type { HistoryPage } from '../../venues/venue.ts'
 import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
 import { type Bar, barOfKline, sameFigures } from './candle.ts'
@@ -17,7 +17,7 @@ import { finalize, type SymbolParts } from './symbol-parts.ts'
 
 export interface MinuteCloser {
   /** A bar as the stream tells it. */
-  heard(kline: KlineObservation): void
+  heard(kline: CandleObservation): void
   /** Shows the open bars that changed. */
   show(): void
   /** Takes a page of the venue's own bars; returns them. */
@@ -60,7 +60,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
     },
     take(page) {
       const bars = page.observations
-        .filter((row): row is KlineObservation => row.kind === 'kline')
+        .filter((row): row is CandleObservation => row.kind === 'kline')
         .map(barOfKline)
       for (const bar of bars) {
         const streamed = heard.get(bar.openMs)

@@ -14,7 +14,7 @@
  */
 import { type Decimal, ZERO } from '../../core/decimal.ts'
 import type { Feed } from '../../core/feed.ts'
-import type { KlineObservation } from '../../venues/observation.ts'
+import type { CandleObservation } from '../../venues/observation.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { type BarBuilder, createBarBuilder, type TradeFact } from './build-candles.ts'
 import { type Bar, barOfKline } from './candle.ts'
@@ -34,7 +34,7 @@ const MAX_ASK_MS = 3_600_000
 const MAX_SOUND_MINUTES = 60
 
 export interface SecondCloser {
-  heard(kline: KlineObservation): void
+  heard(kline: CandleObservation): void
   trade(trade: TradeFact): void
   /** A trade of nothing: the venue may count it, no row has it. */
   empty(timeMs: number): void
@@ -105,11 +105,11 @@ export function closeSeconds(
     const fromMs = Math.max(askedToMs ?? toMs - MINUTE_MS, toMs - MAX_ASK_MS)
     const range = { fromMs, toMs }
     for await (const page of venue.history(
-      { dataset: 'klines', symbol, interval: '1s', range, isUrgent: true },
+      { topic: 'klines', symbol, interval: '1s', range, isUrgent: true },
       { signal },
     )) {
       put(
-        page.observations.filter((row): row is KlineObservation => row.kind === 'kline').map(barOfKline),
+        page.observations.filter((row): row is CandleObservation => row.kind === 'kline').map(barOfKline),
         true,
       )
       settle(parts, [feed], page)

@@ -269,8 +269,8 @@ test('every channel of a muted symbol is noticed within two of its expected inte
     const { live } = VENUES[EXCHANGES[fault.venue].name].create({ clock: world.clock }).describe
     const channels = channelsAt(fault.venue)
     const silences = channels
-      .filter(({ dataset }) => live[dataset]?.via === 'stream' && live[dataset]?.longestSilenceMs !== null)
-      .map(({ dataset }) => SILENCE_MS[dataset as keyof typeof SILENCE_MS])
+      .filter(({ topic: dataset }) => live[dataset]?.via === 'stream' && live[dataset]?.maxSilenceMs !== null)
+      .map(({ topic: dataset }) => SILENCE_MS[dataset as keyof typeof SILENCE_MS])
     for (const silenceMs of new Set(silences)) {
       const left = channels.length - silences.filter((each) => each <= silenceMs).length
       const afterMs = upAt(fault.venue, (up) => up <= left, fromMs) - fromMs

@@ -107,7 +107,7 @@ export function followTrades(options: {
     return { found, coveredMs }
   }
 
-  const base = { dataset: 'aggregate_trades', symbol: options.symbol, isUrgent: true } as const
+  const base = { topic: 'aggregate_trades', symbol: options.symbol, isUrgent: true } as const
 
   /** The minute of the first trade, from its beginning. */
   async function askFirst(until: AggregateTradeObservation): Promise<boolean> {

@@ -54,7 +54,7 @@ export interface ExchangeOptions {
   readonly backfill?: boolean
   /** Where the backfill ends its walk backwards, instead of the plan's depths. */
   readonly backfillFromMs?: number
-  readonly longestSilenceMs?: LiveOptions['longestSilenceMs']
+  readonly longestSilenceMs?: LiveOptions['maxSilenceMs']
 }
 
 export function recordExchange(options: ExchangeOptions): Recorder {

@@ -342,7 +342,7 @@ export function recordSymbol(
       if (toMs > minutes.closedToMs) {
         if (!(await knowsDerivatives(toMs, nowMs))) return
         const range = { fromMs: minutes.closedToMs, toMs }
-        const request = { dataset: 'klines', symbol, interval: '1m', range, isUrgent: true } as const
+        const request = { topic: 'klines', symbol, interval: '1m', range, isUrgent: true } as const
         for await (const page of parts.venue.history(request, { signal: parts.signal })) {
           const beforeMs = minutes.closedToMs
           const bars = minutes.take(page)

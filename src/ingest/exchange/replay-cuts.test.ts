@@ -29,7 +29,7 @@ import { type Random, seeded } from '../../store/conformance/engine.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { VENUES } from '../../venues/list.ts'
-import type { KlineObservation } from '../../venues/observation.ts'
+import type { CandleObservation } from '../../venues/observation.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { recordExchange } from './record-exchange.ts'
 
@@ -81,7 +81,7 @@ interface Play {
   readonly fails: (timeMs: number) => boolean
   /** Stretches without a recorder: it is stopped and started again. */
   readonly stops: readonly { fromMs: number; toMs: number }[]
-  readonly spoil?: (kline: KlineObservation, nowMs: number) => KlineObservation
+  readonly spoil?: (kline: CandleObservation, nowMs: number) => CandleObservation
   readonly onLook: (store: EnvironmentStore, clock: ManualClock) => Promise<void>
 }
 
@@ -269,10 +269,10 @@ function withEmptyFills(fills: readonly Fill[], random: Random, count: number): 
 }
 
 const SPOILT = [
-  (kline: KlineObservation) => ({ ...kline, low: '0' }),
-  (kline: KlineObservation) => ({ ...kline, high: '1' }),
-  (kline: KlineObservation) => ({ ...kline, volume: '-1' }),
-  (kline: KlineObservation) => ({ ...kline, takerBuyVolume: '900000000' }),
+  (kline: CandleObservation) => ({ ...kline, low: '0' }),
+  (kline: CandleObservation) => ({ ...kline, high: '1' }),
+  (kline: CandleObservation) => ({ ...kline, volume: '-1' }),
+  (kline: CandleObservation) => ({ ...kline, takerBuyVolume: '900000000' }),
 ] as const
 
 for (let i = 0; i < RUNS; i++) {

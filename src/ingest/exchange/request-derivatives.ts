@@ -3,7 +3,7 @@ import { INTERVAL_MS } from '../../core/interval.ts'
 import type { FundingInput } from '../../core/rows/funding.ts'
 import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
 import type { FundingObservation, OpenInterestObservation } from '../../venues/observation.ts'
-import type { HistoryPage, TimeRange } from '../../venues/venue.ts'
+import type { HistoryPage, HistoryRange } from '../../venues/venue.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
 import { finalize, type SymbolParts } from './symbol-parts.ts'
 
@@ -30,9 +30,9 @@ export function putOpenInterest(parts: SymbolParts, rows: readonly OpenInterestI
 }
 
 /** Asks for a range; returns up to where the venue's answer is settled. */
-export async function askFunding(parts: SymbolParts, range: TimeRange, isUrgent = false): Promise<number> {
+export async function askFunding(parts: SymbolParts, range: HistoryRange, isUrgent = false): Promise<number> {
   const feed = feedOf('funding', parts.plan.source, parts.symbol)
-  return walk(parts, { dataset: 'funding', range, isUrgent }, (page) => {
+  return walk(parts, { topic: 'funding', range, isUrgent }, (page) => {
     const rows = page.observations.filter((row): row is FundingObservation => row.kind === 'funding')
     putFunding(parts, rows.map(fundingRow))
     settle(parts, [feed], page)
@@ -41,11 +41,11 @@ export async function askFunding(parts: SymbolParts, range: TimeRange, isUrgent 
 
 export async function askOpenInterest(
   parts: SymbolParts,
-  range: TimeRange,
+  range: HistoryRange,
   isUrgent = false,
 ): Promise<number> {
   const feeds = COARSE_INTERVALS.map((each) => feedOf('open_interest', parts.plan.source, parts.symbol, each))
-  return walk(parts, { dataset: 'open_interest', range, isUrgent }, (page) => {
+  return walk(parts, { topic: 'open_interest', range, isUrgent }, (page) => {
     const rows = page.observations
       .filter((row): row is OpenInterestObservation => row.kind === 'open_interest' && row.valueUsd !== null)
       .filter((row) => row.venueTimeMs % INTERVAL_MS['5m'] === 0)
@@ -63,7 +63,7 @@ export async function askOpenInterest(
 
 async function walk(
   { venue, symbol, signal, writer }: SymbolParts,
-  request: { dataset: 'funding' | 'open_interest'; range: TimeRange; isUrgent: boolean },
+  request: { topic: 'funding' | 'open_interest'; range: HistoryRange; isUrgent: boolean },
   take: (page: HistoryPage) => void,
 ): Promise<number> {
   const { range } = request

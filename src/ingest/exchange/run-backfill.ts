@@ -13,8 +13,8 @@ import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import { backoffMs } from '../../kit/backoff.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { CoverageStore, Span } from '../../store/coverage.ts'
-import type { KlineObservation } from '../../venues/observation.ts'
-import type { HistoryPage, TimeRange } from '../../venues/venue.ts'
+import type { CandleObservation } from '../../venues/observation.ts'
+import type { HistoryPage, HistoryRange } from '../../venues/venue.ts'
 import { restWhileBusy } from '../shared/backfill-pace.ts'
 import { type BackfillStep, candleFeed, feedOf } from '../shared/feeds.ts'
 import { uncovered } from '../shared/uncovered.ts'
@@ -63,7 +63,7 @@ export interface BackfillOptions {
 interface Chunk {
   readonly target: BackfillTarget
   readonly step: BackfillStep
-  readonly range: TimeRange
+  readonly range: HistoryRange
 }
 
 export async function runBackfill(options: BackfillOptions): Promise<BackfillProgress> {
@@ -230,12 +230,12 @@ async function fill({ target: { parts }, step, range }: Chunk): Promise<void> {
   }
 }
 
-const isKline = (row: HistoryPage['observations'][number]): row is KlineObservation => row.kind === 'kline'
+const isKline = (row: HistoryPage['observations'][number]): row is CandleObservation => row.kind === 'kline'
 
 async function fillCandles(
   parts: SymbolParts,
   step: Extract<BackfillStep, { kind: 'candles' }>,
-  range: TimeRange,
+  range: HistoryRange,
 ): Promise<void> {
   const { plan, symbol, venue, writer, derivatives, signal, tracker } = parts
   const { source } = plan
@@ -251,7 +251,7 @@ async function fillCandles(
     { feed: candleFeed(source, symbol, coarse), interval: coarse },
     ...(step.withFlow ? [{ feed: feedOf('flow', source, symbol, coarse), interval: coarse }] : []),
   ])
-  for await (const page of venue.history({ dataset: 'klines', symbol, interval, range }, { signal })) {
+  for await (const page of venue.history({ topic: 'klines', symbol, interval, range }, { signal })) {
     const bars = page.observations.filter(isKline).map(barOfKline)
     // Those that cannot be served too: the store refuses them, which makes them a gap.
     writer.put(
@@ -291,10 +291,10 @@ function withCounts(bar: Bar, counts: StoredCounts | undefined): Bar {
   return { ...bar, buys: counts.buys, sells: counts.sells }
 }
 
-async function fillKlineSeconds(parts: SymbolParts, range: TimeRange): Promise<void> {
+async function fillKlineSeconds(parts: SymbolParts, range: HistoryRange): Promise<void> {
   const { plan, symbol, venue, writer, signal } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
-  for await (const page of venue.history({ dataset: 'klines', symbol, interval: '1s', range }, { signal })) {
+  for await (const page of venue.history({ topic: 'klines', symbol, interval: '1s', range }, { signal })) {
     const bars = page.observations.filter(isKline).map(barOfKline)
     writer.put(
       feed,
@@ -305,14 +305,14 @@ async function fillKlineSeconds(parts: SymbolParts, range: TimeRange): Promise<v
   }
 }
 
-async function fillCounts(parts: SymbolParts, range: TimeRange): Promise<void> {
+async function fillCounts(parts: SymbolParts, range: HistoryRange): Promise<void> {
   const { bars } = await tradeBars(parts, range, MINUTE_MS)
   putCounts(parts, bars)
   await parts.writer.flush()
 }
 
 /** Seconds around which the venue's list has holes stay as they are, and are asked for again. */
-async function fillBuiltSeconds(parts: SymbolParts, range: TimeRange): Promise<void> {
+async function fillBuiltSeconds(parts: SymbolParts, range: HistoryRange): Promise<void> {
   const { plan, symbol, writer, derivatives, tracker } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
   const { bars, missing, broken, wholeMs } = await tradeBars(parts, range, SECOND_MS)

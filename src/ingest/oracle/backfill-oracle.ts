@@ -8,7 +8,7 @@ import {
 } from '../../core/oracle-candles.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { backoffMs } from '../../kit/backoff.ts'
-import type { TimeRange } from '../../venues/venue.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
 import { finalize } from '../exchange/symbol-parts.ts'
 import { candleFeed } from '../shared/feeds.ts'
 import type { BackfillByHand, BackfillResult } from '../shared/manual-backfill.ts'
@@ -40,7 +40,7 @@ export async function backfillOracle(
   const symbols = options.symbols.filter((symbol) => Object.hasOwn(venue.describe.symbols, symbol))
 
   /** What neither series has, in quarters of an hour, newest first. */
-  async function holesOf(symbol: AssetSymbol): Promise<TimeRange[]> {
+  async function holesOf(symbol: AssetSymbol): Promise<HistoryRange[]> {
     if (toMs <= fromMs) return []
     const feeds = INTERVALS.map((interval) => candleFeed(source, symbol, interval))
     const missing = new Set<number>()
@@ -59,11 +59,11 @@ export async function backfillOracle(
   }
 
   /** Only bars over which the venue stands for every round are written; the others stay missing. */
-  async function fill(symbol: AssetSymbol, range: TimeRange): Promise<void> {
+  async function fill(symbol: AssetSymbol, range: HistoryRange): Promise<void> {
     const updates: OracleUpdate[] = []
-    const covered: TimeRange[] = []
+    const covered: HistoryRange[] = []
     const asked = { fromMs: range.fromMs - CARRY_HEARTBEATS * heartbeatMs, toMs: range.toMs }
-    const request = { dataset: 'oracle_rounds', symbol, range: asked } as const
+    const request = { topic: 'oracle_rounds', symbol, range: asked } as const
     for await (const page of venue.history(request, { signal })) {
       for (const row of page.observations) if (row.kind === 'oracle_round') updates.push(row)
       if (page.covered !== null) covered.push(page.covered)
@@ -106,7 +106,7 @@ export async function backfillOracle(
     if (rests.length > 0) throw new Error(`${symbol}: the nodes do not stand for every round`)
   }
 
-  async function fillPatiently(symbol: AssetSymbol, range: TimeRange): Promise<boolean> {
+  async function fillPatiently(symbol: AssetSymbol, range: HistoryRange): Promise<boolean> {
     for (let attempt = 0; attempt < TRIES; attempt++) {
       try {
         await fill(symbol, range)

@@ -12,7 +12,7 @@ import type { Clock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
 import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import type { OracleRoundObservation } from '../../venues/observation.ts'
-import type { HistoryPage, TimeRange, Venue } from '../../venues/venue.ts'
+import type { HistoryPage, HistoryRange, Venue } from '../../venues/venue.ts'
 import { candleFeed } from '../shared/feeds.ts'
 import { recordOracle } from './record-oracle.ts'
 
@@ -37,8 +37,8 @@ for (let updatedMs = FROM_MS - 5 * HEARTBEAT_MS; updatedMs < START_MS; updatedMs
   })
 
 /** The venue with a month of rounds behind it; what lies behind the start is its own. */
-function withMonth(venue: Venue, clock: Clock, isDisputed: () => boolean): Venue & { asked: TimeRange[] } {
-  const asked: TimeRange[] = []
+function withMonth(venue: Venue, clock: Clock, isDisputed: () => boolean): Venue & { asked: HistoryRange[] } {
+  const asked: HistoryRange[] = []
   async function* history(...about: Parameters<Venue['history']>): AsyncGenerator<HistoryPage> {
     const [{ range }] = about
     asked.push(range)

@@ -1,6 +1,6 @@
 /** The answers of an oracle that bars may still need: each once, in their order, so that a bar looks at its own only. */
 import type { OracleUpdate } from '../../core/oracle-candles.ts'
-import type { TimeRange } from '../../venues/venue.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
 
 export interface OracleUpdates {
   readonly size: number
@@ -11,7 +11,7 @@ export interface OracleUpdates {
   around(fromMs: number, toMs: number): readonly OracleUpdate[]
   forgetBefore(timeMs: number): void
   /** Lets go of the oldest; gives the time from which none is known now to that from which all are. */
-  dropOldest(count: number): TimeRange | undefined
+  dropOldest(count: number): HistoryRange | undefined
 }
 
 export function keepOracleUpdates(): OracleUpdates {

@@ -20,7 +20,7 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { DataObservation, OracleRoundObservation } from '../../venues/observation.ts'
-import type { TimeRange, Venue } from '../../venues/venue.ts'
+import type { HistoryRange, Venue } from '../../venues/venue.ts'
 import { finalize } from '../exchange/symbol-parts.ts'
 import { candleFeed } from '../shared/feeds.ts'
 import type { LiveRecorder } from '../shared/run-live.ts'
@@ -62,7 +62,7 @@ export interface OracleSymbolParts {
   readonly backMs?: number
 }
 
-interface Hole extends TimeRange {
+interface Hole extends HistoryRange {
   /** How often it was asked for in vain. */
   readonly asks?: number
 }
@@ -80,7 +80,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
   /** Bars before it were shown as they are. */
   const shownToMs = new Map<OracleInterval, number>()
   /** Bars that were closed without an answer, ascending. */
-  const hollow = new Map<OracleInterval, TimeRange[]>()
+  const hollow = new Map<OracleInterval, HistoryRange[]>()
   let holes: Hole[] = []
   /** Everything of the time before the start was asked for once. */
   let hasPast = false
@@ -128,7 +128,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
   }
 
   /** A bar that was closed without an answer stays a hole, whatever is known of the rounds around it. */
-  function confirm(interval: OracleInterval, known: TimeRange): void {
+  function confirm(interval: OracleInterval, known: HistoryRange): void {
     const fromMs = Math.max(known.fromMs, beginMs.get(interval) ?? 0)
     if (fromMs >= known.toMs) return
     for (const piece of uncovered({ fromMs, toMs: known.toMs }, hollow.get(interval) ?? []))
@@ -153,7 +153,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
     const asks = (hole.asks ?? 0) + 1
     let rest = hole
     const range = { fromMs: hole.fromMs - CARRY_HEARTBEATS * heartbeatMs, toMs: hole.toMs + 1 }
-    for await (const page of venue.history({ dataset: 'oracle_rounds', symbol, range }, { signal })) {
+    for await (const page of venue.history({ topic: 'oracle_rounds', symbol, range }, { signal })) {
       for (const row of page.observations) add(row)
       if (page.covered !== null) {
         // The venue may stand for less than it was asked for.

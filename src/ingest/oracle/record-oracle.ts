@@ -31,7 +31,7 @@ export interface OracleOptions {
   readonly symbols?: readonly AssetSymbol[]
   /** How far back the rounds are asked for at the first start. */
   readonly backMs?: number
-  readonly longestSilenceMs?: LiveOptions['longestSilenceMs']
+  readonly longestSilenceMs?: LiveOptions['maxSilenceMs']
 }
 
 export function recordOracle(options: OracleOptions): Recorder {
@@ -40,7 +40,7 @@ export function recordOracle(options: OracleOptions): Recorder {
   const symbols = (options.symbols ?? SYMBOLS).filter((symbol) =>
     Object.hasOwn(venue.describe.symbols, symbol),
   )
-  const channels = symbols.map((symbol) => ({ dataset: 'oracle_rounds', symbol }) as const)
+  const channels = symbols.map((symbol) => ({ topic: 'oracle_rounds', symbol }) as const)
   const feeds = channels.flatMap((channel) =>
     ORACLE_INTERVALS.map((interval) => ({
       feed: candleFeed(source, channel.symbol, interval),

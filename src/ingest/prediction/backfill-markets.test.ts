@@ -26,7 +26,7 @@ const RANGE = { fromMs: DAY_START_MS, toMs: DAY_START_MS + DAY_MS }
 function listing(venue: Venue, names: ReadonlySet<string>, untraded?: string): Venue {
   async function* history(...asked: Parameters<Venue['history']>): AsyncGenerator<HistoryPage> {
     const isUntraded = asked[0].market !== undefined && asked[0].market === untraded
-    assert.ok(!isUntraded || asked[0].dataset !== 'trades')
+    assert.ok(!isUntraded || asked[0].topic !== 'trades')
     for await (const page of venue.history(...asked)) {
       const observations = page.observations.flatMap((row): DataObservation[] => {
         if (row.kind === 'contract_bar' && isUntraded) return [{ ...row, price: null, volume: '0' }]

@@ -15,15 +15,15 @@ import type { MarketInput } from '../../core/rows/market.ts'
 import type { TradeRow } from '../../core/rows/trade.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { backoffMs } from '../../kit/backoff.ts'
-import type { ContractBarObservation } from '../../venues/observation.ts'
-import type { TimeRange } from '../../venues/venue.ts'
+import type { ContractCandleObservation } from '../../venues/observation.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import type { BackfillByHand, BackfillResult } from '../shared/manual-backfill.ts'
 import { openRowWriter } from '../shared/open-row-writer.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { uncovered } from '../shared/uncovered.ts'
 import { type PastOpenInterest, pastOpenInterest } from './backfill-open-interest.ts'
-import { BASE_INTERVAL, type MarketPlan } from './market-feeds.ts'
+import { BASE_INTERVAL, type PredictionPlan } from './market-feeds.ts'
 import { fromRow, withKnown } from './merge-market.ts'
 import { type MarketRecorder, recordMarket } from './record-market.ts'
 import { barOfRow, readStored } from './restore-market.ts'
@@ -39,7 +39,7 @@ const RETRY = { baseMs: 1_000, capMs: 30_000 }
 const TRIES = 4
 
 export async function backfillMarkets(
-  options: BackfillByHand & { plan: MarketPlan },
+  options: BackfillByHand & { plan: PredictionPlan },
 ): Promise<BackfillResult> {
   const { plan, venue, store, clock, log } = options
   const signal = options.signal ?? new AbortController().signal
@@ -53,14 +53,14 @@ export async function backfillMarkets(
     toMs: Math.min(floor(options.toMs + DAY_MS - 1), floor(clock.now())),
   }
   const symbols = options.symbols.filter((symbol) => Object.hasOwn(venue.describe.symbols, symbol))
-  const firstMs = (market: MarketInput) => (market.startTime ?? 0) - plan.printsBeforeMs
+  const firstMs = (market: MarketInput) => (market.startTime ?? 0) - plan.tradesBeforeMs
   const lastMs = (market: MarketInput) => (market.endTime ?? 0) + plan.followed.afterMs
 
   async function listMarkets(symbol: AssetSymbol): Promise<MarketInput[]> {
     if (range.toMs <= range.fromMs) return []
     const found: MarketInput[] = []
     const ends = { fromMs: range.fromMs - plan.followed.afterMs, toMs: range.toMs + MAX_MS }
-    for await (const page of venue.history({ dataset: 'markets', symbol, range: ends }, { signal }))
+    for await (const page of venue.history({ topic: 'markets', symbol, range: ends }, { signal }))
       for (const row of page.observations) if (row.kind === 'market') found.push(row.market)
     return found.filter((market) => firstMs(market) < range.toMs && lastMs(market) > range.fromMs)
   }
@@ -69,7 +69,7 @@ export async function backfillMarkets(
   async function recall(
     recorder: MarketRecorder,
     prints: RecalledPrints,
-    part: TimeRange,
+    part: HistoryRange,
   ): Promise<Set<string>> {
     const { symbol, marketId } = recorder.market
     const about = { series: store.series, instruments: recorder.instruments, ...part }
@@ -103,11 +103,11 @@ export async function backfillMarkets(
     const prints = recallPrints(recorder, !plan.hasTokens)
     const fixed = await recall(recorder, prints, part)
     const askedFromMs = Math.max(barStart(market.startTime ?? 0, BASE_INTERVAL), part.fromMs - BARS_BEFORE_MS)
-    const finer: ContractBarObservation[] = []
+    const finer: ContractCandleObservation[] = []
     if (!plan.hasTokens) {
       const asked = { fromMs: askedFromMs, toMs: part.toMs }
       const request = {
-        dataset: 'contract_bars',
+        topic: 'contract_bars',
         symbol,
         market: marketId,
         interval: '1m',
@@ -121,7 +121,7 @@ export async function backfillMarkets(
     }
     // A contract that nobody traded has no prints; of an Up/Down market the figure may be left out.
     if (plan.hasTokens || Number(market.volume ?? 0) > 0) {
-      const trades = venue.history({ dataset: 'trades', symbol, market: marketId, range: part }, { signal })
+      const trades = venue.history({ topic: 'trades', symbol, market: marketId, range: part }, { signal })
       for await (const page of trades)
         for (const row of page.observations) if (row.kind === 'trade') prints.told(row)
     }
@@ -153,7 +153,7 @@ export async function backfillMarkets(
     return false
   }
 
-  function confirm(feeds: readonly Feed[], failed: readonly TimeRange[]): void {
+  function confirm(feeds: readonly Feed[], failed: readonly HistoryRange[]): void {
     for (const feed of feeds)
       for (const { fromMs, toMs } of uncovered(range, failed)) tracker.confirm(feed, fromMs, toMs)
   }
@@ -162,7 +162,7 @@ export async function backfillMarkets(
   async function confirmAll(
     symbol: AssetSymbol,
     interest: PastOpenInterest,
-    failed: readonly TimeRange[],
+    failed: readonly HistoryRange[],
   ): Promise<void> {
     const feeds = plan.hasTokens
       ? [feedOf('trades', plan.source, symbol)]
@@ -190,7 +190,7 @@ export async function backfillMarkets(
     tell()
     await Promise.all(
       lists.map(async ({ symbol, markets }) => {
-        const failed: TimeRange[] = []
+        const failed: HistoryRange[] = []
         const parts = { plan, symbol, series: store.series, writer: rows, range }
         const interest = pastOpenInterest(parts)
         for (const market of markets) {

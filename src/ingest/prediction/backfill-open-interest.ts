@@ -13,28 +13,32 @@ import type { MarketInput } from '../../core/rows/market.ts'
 import type { OpenInterestInput, OpenInterestRow } from '../../core/rows/open-interest.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { SeriesStore } from '../../store/series.ts'
-import type { ContractBarObservation } from '../../venues/observation.ts'
-import type { TimeRange } from '../../venues/venue.ts'
+import type { ContractCandleObservation } from '../../venues/observation.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
-import { BASE_INTERVAL, type MarketPlan } from './market-feeds.ts'
+import { BASE_INTERVAL, type PredictionPlan } from './market-feeds.ts'
 import { readStored } from './restore-market.ts'
 
 const GRID_MS = INTERVAL_MS[BASE_INTERVAL]
 
 export interface PastOpenInterest {
   /** All bars of a contract from an instant on, or from its beginning. */
-  contract(market: MarketInput, bars: readonly ContractBarObservation[], askedFromMs: number): Promise<void>
+  contract(
+    market: MarketInput,
+    bars: readonly ContractCandleObservation[],
+    askedFromMs: number,
+  ): Promise<void>
   /** Writes the sums; gives the stretches in which there is none, ascending. */
-  sum(failed: readonly TimeRange[]): Promise<TimeRange[]>
+  sum(failed: readonly HistoryRange[]): Promise<HistoryRange[]>
 }
 
 export function pastOpenInterest(options: {
-  plan: MarketPlan
+  plan: PredictionPlan
   symbol: AssetSymbol
   series: SeriesStore
   writer: RowWriter
-  range: TimeRange
+  range: HistoryRange
 }): PastOpenInterest {
   const { plan, symbol, series, writer, range } = options
   const sums = new Map<number, Decimal>()
@@ -75,7 +79,7 @@ export function pastOpenInterest(options: {
     },
     async sum(failed) {
       const known = await stored('')
-      const isIn = (time: number, { fromMs, toMs }: TimeRange) => time >= fromMs && time < toMs
+      const isIn = (time: number, { fromMs, toMs }: HistoryRange) => time >= fromMs && time < toMs
       for (const [time, total] of sums) {
         if (known.has(time) || unknown.has(time) || failed.some((each) => isIn(time, each))) continue
         const openInterest = decimalText(total)

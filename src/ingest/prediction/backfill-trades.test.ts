@@ -21,7 +21,7 @@ async function mended(nowMs: number, mids: (request: HistoryRequest) => HistoryP
   }
   const closed: string[] = []
   async function* history(request: HistoryRequest): AsyncGenerator<HistoryPage> {
-    if (request.dataset === 'mids') yield mids(request)
+    if (request.topic === 'mids') yield mids(request)
     else yield { observations: [], covered: request.range, missing: [] }
   }
   const market: MendedMarket = {

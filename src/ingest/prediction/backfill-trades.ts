@@ -12,7 +12,7 @@ import type { MarketInput } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { CoverageStore, Gap } from '../../store/coverage.ts'
 import type { MidObservation, TradeObservation } from '../../venues/observation.ts'
-import type { TimeRange, Venue } from '../../venues/venue.ts'
+import type { HistoryRange, Venue } from '../../venues/venue.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import { MARKETS_BACK_MS } from './market-feeds.ts'
 
@@ -29,7 +29,7 @@ const ENDED_BEFORE_MS = 5 * 60_000
 export interface MendedMarket {
   readonly market: MarketInput
   /** When its prints are to be heard. */
-  readonly traded: TimeRange
+  readonly traded: HistoryRange
   /** None of its prints is older. */
   readonly firstMs: number
   /** It ended while nobody listened. */
@@ -41,7 +41,7 @@ export interface MendedMarket {
   swept(): void
   trade(observation: TradeObservation): void
   /** When its midpoints make bars. */
-  readonly priced: TimeRange
+  readonly priced: HistoryRange
   mid(observation: MidObservation): void
   /** Puts the bars that have changed. */
   show(): void
@@ -89,7 +89,7 @@ export async function mendPrints(options: MendOptions): Promise<number> {
 async function mend(options: MendOptions, gap: Gap): Promise<boolean> {
   const { venue, symbol, nowMs, signal } = options
   const range = { fromMs: gap.from - ENDED_BEFORE_MS, toMs: nowMs + 1 }
-  for await (const { observations } of venue.history({ dataset: 'markets', symbol, range }, { signal }))
+  for await (const { observations } of venue.history({ topic: 'markets', symbol, range }, { signal }))
     for (const row of observations) if (row.kind === 'market') options.onMarket(row.market)
   const concerned = [...options.markets()].filter(
     ({ traded }) => traded.fromMs < gap.to && traded.toMs > gap.from,
@@ -122,7 +122,7 @@ async function tellMids(
       toMs: Math.min(gap.to, each.priced.toMs),
     }
     if (range.fromMs >= range.toMs) continue
-    const request = { dataset: 'mids', symbol, market: each.market.marketId, range } as const
+    const request = { topic: 'mids', symbol, market: each.market.marketId, range } as const
     for await (const { observations, covered, missing } of venue.history(request, { signal })) {
       for (const row of observations) if (row.kind === 'mid') each.mid(row)
       if (covered === null || missing.length > 0) return false
@@ -144,7 +144,7 @@ async function tell(
     toMs: isWhole ? each.traded.toMs : Math.min(gap.to, each.traded.toMs),
   }
   if (!each.isUntraded) {
-    const request = { dataset: 'trades', symbol, market: each.market.marketId, range: needed } as const
+    const request = { topic: 'trades', symbol, market: each.market.marketId, range: needed } as const
     let coveredMs = needed.fromMs
     for await (const { observations, covered } of venue.history(request, { signal })) {
       for (const row of observations) if (row.kind === 'trade') each.trade({ ...row, isSwept: true })

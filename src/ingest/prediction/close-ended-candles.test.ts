@@ -62,7 +62,7 @@ async function setUp(t: TestContext, startMs: number) {
   t.after(() => store.close())
   const past: TradeObservation[] = []
   async function* history(request: Parameters<Venue['history']>[0]): AsyncGenerator<HistoryPage> {
-    if (request.dataset === 'trades') yield { observations: past, covered: request.range, missing: [] }
+    if (request.topic === 'trades') yield { observations: past, covered: request.range, missing: [] }
   }
   const venue = { ...VENUES.polymarket.create({ clock, hosts: NOWHERE }), history } as unknown as Venue
   async function start() {

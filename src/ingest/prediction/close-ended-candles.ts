@@ -17,7 +17,7 @@ import type { Clock } from '../../kit/clock.ts'
 import type { Position, SeriesStore } from '../../store/series.ts'
 import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
-import { MARKETS_BACK_MS, type MarketPlan } from './market-feeds.ts'
+import { MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 
 /** By then a recorder has closed its own bars: those of half a minute ago, when it shows them next. */
 const CLOSED_AFTER_MS = 60_000
@@ -38,7 +38,7 @@ export interface LeftBars {
 }
 
 export function closeLeftBars(options: {
-  plan: MarketPlan
+  plan: PredictionPlan
   symbol: AssetSymbol
   series: SeriesStore
   writer: RowWriter

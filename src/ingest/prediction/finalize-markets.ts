@@ -6,12 +6,12 @@ import type { SeriesStore } from '../../store/series.ts'
 import { finalize } from '../exchange/symbol-parts.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
-import { type MarketPlan, snapshotFeed } from './market-feeds.ts'
+import { type PredictionPlan, snapshotFeed } from './market-feeds.ts'
 
 const BOOKS_FINAL_AFTER_MS = 60_000
 
 export function finalizeMarkets(options: {
-  plan: MarketPlan
+  plan: PredictionPlan
   symbol: AssetSymbol
   writer: RowWriter
   series: SeriesStore

@@ -7,7 +7,7 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { MarketPosition, MarketStore } from '../../store/markets.ts'
 import type { Venue } from '../../venues/venue.ts'
-import { MARKETS_BACK_MS, type MarketPlan } from './market-feeds.ts'
+import { MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 
 const PAGE_ROWS = 500
 const ASK_EVERY_MS = 60_000
@@ -17,7 +17,7 @@ const MARGIN_MS = 60_000
 const SWEPT_AFTER_MS = 16 * 60_000
 
 export async function followLeftMarkets(options: {
-  plan: MarketPlan
+  plan: PredictionPlan
   symbol: AssetSymbol
   venue: Venue
   markets: MarketStore
@@ -37,7 +37,7 @@ export async function followLeftMarkets(options: {
     try {
       const range = { fromMs, toMs: startedMs + MARGIN_MS }
       let nextMs: number | undefined
-      for await (const page of venue.history({ dataset: 'markets', symbol, range }, { signal })) {
+      for await (const page of venue.history({ topic: 'markets', symbol, range }, { signal })) {
         for (const observation of page.observations) {
           if (observation.kind !== 'market') continue
           options.onMarket(observation.market)
@@ -62,7 +62,7 @@ function leftFrom(market: MarketInput, soFarMs: number | undefined): number | un
 /** The end of the oldest market without a winner, or of the newest one that has one; undefined where none is stored. */
 async function firstLeft(
   markets: MarketStore,
-  plan: MarketPlan,
+  plan: PredictionPlan,
   symbol: AssetSymbol,
   nowMs: number,
 ): Promise<number | undefined> {

@@ -3,8 +3,8 @@ import type { Feed } from '../../core/feed.ts'
 import { type CandleInterval, storedInterval } from '../../core/interval.ts'
 import { MARKET_TYPES, type MarketType } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { type Channel, channelKey, type Dataset } from '../../venues/channel.ts'
-import type { MarketPlan } from '../../venues/plan.ts'
+import { type Channel, channelKey, type Topic } from '../../venues/channel.ts'
+import type { PredictionPlan } from '../../venues/plan.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import type { TrackedFeed } from '../shared/track-coverage.ts'
 
@@ -13,12 +13,12 @@ export const BASE_INTERVAL = '5m' satisfies CandleInterval
 /** The past is looked at so far when markets are found that were not followed to their end. */
 export const MARKETS_BACK_MS = 26 * 3_600_000
 
-export type { MarketPlan } from '../../venues/plan.ts'
+export type { PredictionPlan } from '../../venues/plan.ts'
 
-export const channelsOfMarkets = (plan: MarketPlan, symbol: AssetSymbol): Channel[] =>
-  plan.datasets.map((dataset) => ({ dataset, symbol }))
+export const channelsOfMarkets = (plan: PredictionPlan, symbol: AssetSymbol): Channel[] =>
+  plan.topics.map((topic) => ({ topic, symbol }))
 
-export function snapshotFeed(plan: MarketPlan, symbol: AssetSymbol, type: MarketType): Feed<'snapshots'> {
+export function snapshotFeed(plan: PredictionPlan, symbol: AssetSymbol, type: MarketType): Feed<'snapshots'> {
   return feedOf('snapshots', plan.source, symbol, storedInterval(type))
 }
 
@@ -28,8 +28,8 @@ export const windowsKey = (symbol: AssetSymbol, type: MarketType): string => `wi
 /** The pseudo channel that is up while we know which markets there are. */
 export const catalogueKey = (symbol: AssetSymbol): string => `catalogue:${symbol}`
 
-export function trackedMarketFeeds(plan: MarketPlan, symbol: AssetSymbol): TrackedFeed[] {
-  const key = (dataset: Dataset) => channelKey({ dataset, symbol })
+export function trackedMarketFeeds(plan: PredictionPlan, symbol: AssetSymbol): TrackedFeed[] {
+  const key = (topic: Topic) => channelKey({ topic, symbol })
   const prints = [key('trades'), key('book'), catalogueKey(symbol)]
   return [
     ...MARKET_TYPES.map((type) => ({

@@ -81,7 +81,7 @@ async function setUp(t: TestContext, options: { atMs: number; listed?: readonly 
   const stop = new AbortController()
   const real = createPolymarket({ clock })
   async function* history(request: Parameters<Venue['history']>[0]): AsyncGenerator<HistoryPage> {
-    const observations = request.dataset === 'trades' ? (options.listed ?? []) : []
+    const observations = request.topic === 'trades' ? (options.listed ?? []) : []
     yield { observations, covered: request.range, missing: [] }
   }
   /** What a run of the service holds; the store stays between runs. */

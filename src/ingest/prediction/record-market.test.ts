@@ -218,7 +218,7 @@ test('after a restart a print that was negotiated away from the book is volume, 
   assert.deepEqual([open?.close, open?.volume, open?.closed], [0.5, 20, false])
 
   async function* history(request: Parameters<Venue['history']>[0]): AsyncGenerator<HistoryPage> {
-    if (request.dataset === 'trades') yield { observations: told, covered: request.range, missing: [] }
+    if (request.topic === 'trades') yield { observations: told, covered: request.range, missing: [] }
   }
   const second = recorderOf('kalshi')
   await recallMarket({

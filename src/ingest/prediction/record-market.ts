@@ -21,7 +21,7 @@ import type { RowWriter } from '../shared/write-rows.ts'
 import { type KeptBars, keepBars } from './build-market-candles.ts'
 import { tellPrintsApart } from './deduplicate-trades.ts'
 import { keepLatest } from './latest-before.ts'
-import { type MarketPlan, snapshotFeed } from './market-feeds.ts'
+import { type PredictionPlan, snapshotFeed } from './market-feeds.ts'
 import { type MarketSampler, sampleMarket } from './sample-market.ts'
 
 /** Books are sampled from so long before the window on: a market that has not begun is of little use. */
@@ -51,7 +51,7 @@ export interface MarketRecorder {
 }
 
 export function recordMarket(options: {
-  plan: MarketPlan
+  plan: PredictionPlan
   market: MarketInput
   writer: RowWriter
   /** The price of the asset at an instant. */

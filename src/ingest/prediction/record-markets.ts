@@ -23,7 +23,7 @@ import { closeLeftBars } from './close-ended-candles.ts'
 import { withReferences, withVolume } from './complete-market.ts'
 import { finalizeMarkets } from './finalize-markets.ts'
 import { keepLatest, type LatestBefore } from './latest-before.ts'
-import { BASE_INTERVAL, MARKETS_BACK_MS, type MarketPlan, snapshotFeed } from './market-feeds.ts'
+import { BASE_INTERVAL, MARKETS_BACK_MS, type PredictionPlan, snapshotFeed } from './market-feeds.ts'
 import { fromRow, withKnown } from './merge-market.ts'
 import { type MarketRecorder, recordMarket, SAMPLE_BEFORE_MS } from './record-market.ts'
 import { recordOpenInterest } from './record-open-interest.ts'
@@ -48,7 +48,7 @@ const MEND_AGAIN_MS = 60_000
 const TICKS_AFTER_MS = 3_000
 
 export interface SymbolMarketsParts {
-  readonly plan: MarketPlan
+  readonly plan: PredictionPlan
   readonly symbol: AssetSymbol
   readonly venue: Venue
   readonly store: EnvironmentStore
@@ -159,7 +159,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     })
     // What is met after its end may be stored already: by an earlier run, or before it was forgotten. So may the
     // early prints of one that has not begun.
-    const hadBegun = recorder.startMs - plan.printsBeforeMs < startedMs || recorder.endMs < clock.now()
+    const hadBegun = recorder.startMs - plan.tradesBeforeMs < startedMs || recorder.endMs < clock.now()
     const kept: Kept = {
       recorder,
       ready: Promise.resolve(),
@@ -280,7 +280,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       yield {
         market: recorder.market,
         traded: tradedRange(recorder),
-        firstMs: recorder.startMs - plan.printsBeforeMs,
+        firstMs: recorder.startMs - plan.tradesBeforeMs,
         isLeft: isLeft(kept),
         isUntraded: !plan.hasTokens && Number(recorder.market.volume ?? 0) === 0,
         isSwept: kept.isSwept,
@@ -341,7 +341,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     if (!hasListed || !hasLeft) return 0
     const unswept = (hasEarlierRun ? [...markets.values()] : [])
       .filter((kept) => isLeft(kept) && !kept.isSwept && nowMs < kept.recorder.endMs + SWEPT_WITHIN_MS)
-      .map(({ recorder }) => recorder.startMs - plan.printsBeforeMs)
+      .map(({ recorder }) => recorder.startMs - plan.tradesBeforeMs)
     return Math.max(0, Math.min(nowMs - PRINTS_FINAL_AFTER_MS, sweptToMs, ...unswept))
   }
 
@@ -351,7 +351,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     gap() {},
     begins() {},
     show(nowMs) {
-      const isDue = nowMs - shownMs >= plan.showEveryMs
+      const isDue = nowMs - shownMs >= plan.publishEveryMs
       if (isDue) shownMs = nowMs
       for (const [marketId, kept] of markets) {
         const { recorder, isReady, isSwept } = kept

@@ -5,7 +5,7 @@ import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
-import type { MarketPlan } from './market-feeds.ts'
+import type { PredictionPlan } from './market-feeds.ts'
 
 const GRID_MS = INTERVAL_MS['5m']
 /** Figures of the instant itself may still be on their way. */
@@ -19,7 +19,11 @@ export interface OpenContract {
 }
 
 /** Gives the function to call every second with the contracts that are open. */
-export function recordOpenInterest(options: { plan: MarketPlan; symbol: AssetSymbol; writer: RowWriter }) {
+export function recordOpenInterest(options: {
+  plan: PredictionPlan
+  symbol: AssetSymbol
+  writer: RowWriter
+}) {
   const { plan, symbol, writer } = options
   let nextMs: number | undefined
   return (nowMs: number, contractsAt: (timeMs: number) => readonly OpenContract[]): void => {

@@ -11,7 +11,12 @@ import { type LiveRun, runLive } from '../shared/run-live.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
 import { followLeftMarkets } from './follow-unresolved-markets.ts'
-import { channelsOfMarkets, MARKETS_BACK_MS, type MarketPlan, trackedMarketFeeds } from './market-feeds.ts'
+import {
+  channelsOfMarkets,
+  MARKETS_BACK_MS,
+  type PredictionPlan,
+  trackedMarketFeeds,
+} from './market-feeds.ts'
 import { type MarketsRecorder, recordMarkets } from './record-markets.ts'
 import { createMarketWriter } from './write-markets.ts'
 
@@ -20,13 +25,13 @@ const CATALOGUE_EVERY_MS = 500
 const CONNECTS_WITHIN_MS = 3_000
 
 export interface PredictionsOptions {
-  readonly plan: MarketPlan
+  readonly plan: PredictionPlan
   readonly venue: Venue
   readonly store: EnvironmentStore
   readonly clock: Clock
   readonly log: Logger
   readonly symbols?: readonly AssetSymbol[]
-  readonly longestSilenceMs?: LiveOptions['longestSilenceMs']
+  readonly longestSilenceMs?: LiveOptions['maxSilenceMs']
 }
 
 export function recordPredictions(options: PredictionsOptions): Recorder {
@@ -59,7 +64,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
       // What is switched off is not waited for.
       channels: symbols
         .flatMap((symbol) => channelsOfMarkets(plan, symbol))
-        .filter(({ dataset }) => Object.hasOwn(venue.describe.live, dataset)),
+        .filter(({ topic: dataset }) => Object.hasOwn(venue.describe.live, dataset)),
       hasSnapshots: true,
       recorders,
       tracker,

@@ -16,17 +16,17 @@ import type { MarketBar } from '../../core/market-candles.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import type { TradeRow } from '../../core/rows/trade.ts'
 import type { SeriesStore } from '../../store/series.ts'
-import type { ContractBarObservation } from '../../venues/observation.ts'
+import type { ContractCandleObservation } from '../../venues/observation.ts'
 import type { Venue } from '../../venues/venue.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
-import { BASE_INTERVAL, MARKETS_BACK_MS, type MarketPlan } from './market-feeds.ts'
+import { BASE_INTERVAL, MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 import type { MarketRecorder } from './record-market.ts'
 import { recallPrints } from './restore-trades.ts'
 
 const MAX_ROWS = 100_000
 
 export async function recallMarket(options: {
-  plan: MarketPlan
+  plan: PredictionPlan
   recorder: MarketRecorder
   series: SeriesStore
   venue: Venue
@@ -85,8 +85,8 @@ export async function recallMarket(options: {
     const range = { fromMs: plan.hasTokens ? 0 : fromMs, toMs: nowMs }
     // Within the first bar after the hour, or after what stands already, there is none to ask for.
     if (!plan.hasTokens && Math.max(recorder.startMs, sinceMs) < bucketMs) {
-      const finer: ContractBarObservation[] = []
-      const request = { dataset: 'contract_bars', symbol, market: marketId, interval: '1m' } as const
+      const finer: ContractCandleObservation[] = []
+      const request = { topic: 'contract_bars', symbol, market: marketId, interval: '1m' } as const
       const bars = venue.history({ ...request, range: { fromMs: sinceMs, toMs: bucketMs } }, { signal })
       for await (const { observations } of bars)
         for (const row of observations) if (row.kind === 'contract_bar') finer.push(row)
@@ -94,7 +94,7 @@ export async function recallMarket(options: {
         if (!isFixed(marketId, bar.openTimeMs)) recorder.fix(marketId, bar, true)
     }
     if (range.fromMs >= range.toMs) return
-    const trades = venue.history({ dataset: 'trades', symbol, market: marketId, range }, { signal })
+    const trades = venue.history({ topic: 'trades', symbol, market: marketId, range }, { signal })
     for await (const { observations } of trades)
       for (const row of observations) if (row.kind === 'trade') prints.told(row)
   }

@@ -3,7 +3,7 @@ import type { Feed, FeedInterval } from '../../core/feed.ts'
 import { CANDLE_INTERVALS, type CandleInterval } from '../../core/interval.ts'
 import type { Source } from '../../core/source.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import type { Channel, Dataset } from '../../venues/channel.ts'
+import type { Channel, Topic } from '../../venues/channel.ts'
 import { channelKey } from '../../venues/channel.ts'
 import { COARSE_INTERVALS, type ExchangePlan } from '../../venues/plan.ts'
 import type { TrackedFeed } from './track-coverage.ts'
@@ -32,14 +32,14 @@ export function feedOf<D extends Feed['dataset']>(
 }
 
 /** The pseudo channel of data that is asked for, not heard. */
-export const askedKey = (dataset: Dataset, symbol: AssetSymbol): string => `asked:${dataset}:${symbol}`
+export const askedKey = (topic: Topic, symbol: AssetSymbol): string => `asked:${topic}:${symbol}`
 
 /** The channels that a plan listens to for a symbol. */
 export function channelsOf(plan: ExchangePlan, symbol: AssetSymbol): Channel[] {
-  const plain = (dataset: Dataset): Channel => ({ dataset, symbol })
+  const plain = (topic: Topic): Channel => ({ topic, symbol })
   return [
-    { dataset: 'klines', symbol, interval: '1m' },
-    ...(plan.secondsFrom === 'klines' ? [{ dataset: 'klines', symbol, interval: '1s' } as const] : []),
+    { topic: 'klines', symbol, interval: '1m' },
+    ...(plan.secondsFrom === 'klines' ? [{ topic: 'klines', symbol, interval: '1s' } as const] : []),
     ...(plan.hasFlow || plan.secondsFrom === 'aggregate_trades' ? [plain('aggregate_trades')] : []),
     ...(plan.hasTrades || plan.secondsFrom === 'trades' ? [plain('trades')] : []),
     ...(plan.hasTicker ? [plain('best_bid_ask')] : []),
@@ -54,8 +54,8 @@ export function channelsOf(plan: ExchangePlan, symbol: AssetSymbol): Channel[] {
 /** Which stored feeds a symbol has, and what must be up for each to be observed. */
 export function trackedFeeds(plan: ExchangePlan, symbol: AssetSymbol): TrackedFeed[] {
   const { source } = plan
-  const key = (dataset: Dataset, interval?: CandleInterval) =>
-    channelKey(interval === undefined ? { dataset, symbol } : { dataset, symbol, interval })
+  const key = (topic: Topic, interval?: CandleInterval) =>
+    channelKey(interval === undefined ? { topic, symbol } : { topic, symbol, interval })
   const minute = key('klines', '1m')
   const second = plan.secondsFrom === 'klines' ? key('klines', '1s') : key(plan.secondsFrom)
   const tracked: TrackedFeed[] = CANDLE_INTERVALS.map((interval) => ({

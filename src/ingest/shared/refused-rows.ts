@@ -8,7 +8,7 @@
  */
 import { type Feed, feedName } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
-import type { TimeRange } from '../../venues/venue.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
 import { uncovered } from './uncovered.ts'
 
 /** A repair has come by then, or it comes with the next backfill and is a change of something final. */
@@ -25,14 +25,14 @@ export interface RefusedRows {
   readonly size: number
   has(feed: Feed): boolean
   /** Gives the time that the row stands for. What of it was observed is to be handed to `setAside`. */
-  add(feed: Feed, row: unknown, nowMs: number): TimeRange
+  add(feed: Feed, row: unknown, nowMs: number): HistoryRange
   /** A row was taken: gives what may be recorded now. */
-  taken(feed: Feed, row: unknown): TimeRange[]
-  setAside(feed: Feed, range: TimeRange): void
+  taken(feed: Feed, row: unknown): HistoryRange[]
+  setAside(feed: Feed, range: HistoryRange): void
   /** What of a range may be recorded; the rest is set aside. `isAnswer`: all rows of the range were put again. */
-  clear(feed: Feed, range: TimeRange, isAnswer: boolean): TimeRange[]
+  clear(feed: Feed, range: HistoryRange, isAnswer: boolean): HistoryRange[]
   /** An observation is taken back: it is not to come again. */
-  drop(feed: Feed, range: TimeRange): void
+  drop(feed: Feed, range: HistoryRange): void
   /** Up to where a feed may be final. */
   finalTo(feed: Feed, beforeMs: number, nowMs: number): number
 }
@@ -43,7 +43,7 @@ interface Refused {
   readonly sinceMs: number
   readonly fromMs: number
   toMs: number
-  aside: TimeRange[]
+  aside: HistoryRange[]
   /** Refused since the venue last answered for this time. */
   isFresh: boolean
 }
@@ -66,7 +66,7 @@ export function createRefusedRows(): RefusedRows {
       )
   }
 
-  function add(feed: Feed, row: unknown, nowMs: number): TimeRange {
+  function add(feed: Feed, row: unknown, nowMs: number): HistoryRange {
     const span = spanOf(feed, row, nowMs)
     const key = keyOf(row, span.fromMs)
     const known = of(feed).find((entry) => entry.key === key)
@@ -94,7 +94,7 @@ export function createRefusedRows(): RefusedRows {
       const timeMs = timeOf(row)
       const key = keyOf(row, spanOf(feed, row, timeMs).fromMs)
       const instrument = instrumentOf(row)
-      const freed: TimeRange[] = []
+      const freed: HistoryRange[] = []
       const left = of(feed).filter((entry) => {
         if (entry.key === key) {
           freed.push(...entry.aside)
@@ -146,14 +146,14 @@ function joined([first, second]: readonly Refused[]): Refused {
   }
 }
 
-function inside(ranges: readonly TimeRange[], { fromMs, toMs }: TimeRange): TimeRange[] {
+function inside(ranges: readonly HistoryRange[], { fromMs, toMs }: HistoryRange): HistoryRange[] {
   return ranges
     .map((range) => ({ fromMs: Math.max(range.fromMs, fromMs), toMs: Math.min(range.toMs, toMs) }))
     .filter((range) => range.fromMs < range.toMs)
 }
 
 /** The time that a row of a feed stands for. */
-function spanOf({ dataset, interval }: Feed, row: unknown, nowMs: number): TimeRange {
+function spanOf({ dataset, interval }: Feed, row: unknown, nowMs: number): HistoryRange {
   const timeMs = timeOf(row)
   if (!Number.isFinite(timeMs) || timeMs < 0 || timeMs > MAX_TIME_MS)
     return { fromMs: nowMs - UNTIMED_MS, toMs: nowMs + 1 }

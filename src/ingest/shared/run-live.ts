@@ -10,7 +10,7 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { GapReason } from '../../store/coverage.ts'
-import { type Channel, channelKey, type Dataset } from '../../venues/channel.ts'
+import { type Channel, channelKey, type Topic } from '../../venues/channel.ts'
 import { type DataObservation, isControl, type Observation } from '../../venues/observation.ts'
 import type { LiveOptions, LiveSession, Venue } from '../../venues/venue.ts'
 import type { SymbolRecorder } from '../exchange/record-symbol.ts'
@@ -35,7 +35,7 @@ const OWN_REASONS = /consumer too slow|replaced/
 export interface LiveRecorder
   extends Pick<SymbolRecorder, 'observe' | 'gap' | 'begins' | 'show' | 'sample' | 'close'> {
   /** A channel that is asked for has answered, with or without something new. */
-  answered?(dataset: Dataset, atMs: number): void
+  answered?(dataset: Topic, atMs: number): void
 }
 
 export interface LiveRun {
@@ -63,14 +63,14 @@ export function runLive(options: {
   clock: Clock
   log: Logger
   signal: AbortSignal
-  longestSilenceMs?: LiveOptions['longestSilenceMs']
+  maxSilenceMs?: LiveOptions['maxSilenceMs']
 }): LiveRun {
   const { venue, channels, recorders, tracker, writer, clock, log } = options
   const stop = new AbortController()
   const signal = AbortSignal.any([options.signal, stop.signal])
   const session = venue.live(channels, {
     signal,
-    ...(options.longestSilenceMs === undefined ? {} : { longestSilenceMs: options.longestSilenceMs }),
+    ...(options.maxSilenceMs === undefined ? {} : { maxSilenceMs: options.maxSilenceMs }),
   })
   /** Silent channels come back with data, not with a socket. */
   const silent = new Set<string>()
@@ -106,7 +106,7 @@ export function runLive(options: {
     const key = channelKey(channel)
     const sinceMs = missedSince(key, heardMs)
     // Rows of the time before come first: coverage speaks only of rows that are there.
-    recorders.get(channel.symbol)?.gap(channel.dataset, sinceMs, Number.POSITIVE_INFINITY)
+    recorders.get(channel.symbol)?.gap(channel.topic, sinceMs, Number.POSITIVE_INFINITY)
     tracker.failed(key, sinceMs, reason)
   }
 
@@ -115,8 +115,8 @@ export function runLive(options: {
     if (tracker.isUp(key)) return
     tracker.up(key, atMs)
     const recorder = recorders.get(channel.symbol)
-    recorder?.gap(channel.dataset, Number.NEGATIVE_INFINITY, atMs)
-    recorder?.begins(channel.dataset, atMs)
+    recorder?.gap(channel.topic, Number.NEGATIVE_INFINITY, atMs)
+    recorder?.begins(channel.topic, atMs)
   }
 
   function take(observation: Observation): void {
@@ -144,7 +144,7 @@ export function runLive(options: {
         if (silent.delete(channelKey(observation.channel))) up(observation.channel, observation.receivedMs)
         recorders
           .get(observation.channel.symbol)
-          ?.answered?.(observation.channel.dataset, observation.receivedMs)
+          ?.answered?.(observation.channel.topic, observation.receivedMs)
         return
       case 'damaged':
         for (const channel of observation.channels)
@@ -273,7 +273,7 @@ function isSignOfLife(observation: DataObservation): boolean {
   }
 }
 
-const DATASET_OF: Readonly<Record<Exclude<DataObservation['kind'], 'kline' | 'book_snapshot'>, Dataset>> = {
+const DATASET_OF: Readonly<Record<Exclude<DataObservation['kind'], 'kline' | 'book_snapshot'>, Topic>> = {
   trade: 'trades',
   aggregate_trade: 'aggregate_trades',
   mark: 'mark',
@@ -298,10 +298,10 @@ export function channelOf(observation: DataObservation): Channel {
   const { symbol } = observation
   switch (observation.kind) {
     case 'kline':
-      return { dataset: 'klines', symbol, interval: observation.interval }
+      return { topic: 'klines', symbol, interval: observation.interval }
     case 'book_snapshot':
-      return { dataset: observation.feed === 'fast' ? 'book_fast' : 'book', symbol }
+      return { topic: observation.feed === 'fast' ? 'book_fast' : 'book', symbol }
     default:
-      return { dataset: DATASET_OF[observation.kind], symbol }
+      return { topic: DATASET_OF[observation.kind], symbol }
   }
 }

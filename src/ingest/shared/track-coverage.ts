@@ -12,7 +12,7 @@
  */
 import { type Feed, feedName } from '../../core/feed.ts'
 import type { CoverageStore, GapReason } from '../../store/coverage.ts'
-import type { TimeRange } from '../../venues/venue.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
 import { uncovered } from './uncovered.ts'
 import type { RowWriter } from './write-rows.ts'
 
@@ -54,9 +54,9 @@ interface State extends TrackedFeed {
   limitMs: number
   gap: { fromMs: number; reason: GapReason } | undefined
   /** Stretches that are not claimed when their time comes. */
-  doubts: TimeRange[]
+  doubts: HistoryRange[]
   /** Stretches that were lost for a reason of their own, ascending: a gap around them does not take its place. */
-  lost: TimeRange[]
+  lost: HistoryRange[]
 }
 
 /** The newest of them are remembered: a gap that is open reaches back hours, not days. */

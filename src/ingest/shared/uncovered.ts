@@ -1,8 +1,8 @@
-import type { TimeRange } from '../../venues/venue.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
 
 /** What of a range lies in none of the ascending ranges. */
-export function uncovered(range: TimeRange, covered: readonly TimeRange[]): TimeRange[] {
-  const rests: TimeRange[] = []
+export function uncovered(range: HistoryRange, covered: readonly HistoryRange[]): HistoryRange[] {
+  const rests: HistoryRange[] = []
   let atMs = range.fromMs
   for (const { fromMs, toMs } of covered) {
     if (fromMs > atMs) rests.push({ fromMs: atMs, toMs: Math.min(fromMs, range.toMs) })

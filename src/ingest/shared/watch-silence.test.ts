@@ -11,7 +11,7 @@ import { ASK_QUIET_AGAIN, REPLACE_AGAIN, watchSilence } from './watch-silence.ts
 const MINUTE_MS = 60_000
 const START_MS = Date.UTC(2026, 10, 1)
 const CHANNELS: Channel[] = (['BTC', 'ETH', 'SOL', 'XRP'] as const).map((symbol) => ({
-  dataset: 'aggregate_trades',
+  topic: 'aggregate_trades',
   symbol,
 }))
 const KNOWN_ID = 7
@@ -49,7 +49,7 @@ function rig(answer: (channel: Channel) => Promise<Witness | undefined>) {
     ...{ clock, watch, asked, replaced, faults, stop },
     stale: (channel: Channel) =>
       watch.stale({
-        ...{ kind: 'stale', source: 'cexa', receivedMs: clock.now(), channel, lastHeardMs: START_MS },
+        ...{ kind: 'stale', source: 'cexa', receivedMs: clock.now(), channel, lastReceivedMs: START_MS },
       }),
     async pass(ms: number) {
       clock.advance(ms)

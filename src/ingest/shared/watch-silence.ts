@@ -63,7 +63,7 @@ export function watchSilence(options: {
   }
 
   async function judge(
-    { channel, lastHeardMs }: StaleObservation,
+    { channel, lastReceivedMs: lastHeardMs }: StaleObservation,
     last: DataObservation | undefined,
     watch: AbortSignal,
   ): Promise<void> {

@@ -14,15 +14,15 @@ export const binanceFuturesDescription: VenueDescription = {
   source: 'cexa_futures',
   symbols: { BTC: 'BTCUSDT', ETH: 'ETHUSDT', SOL: 'SOLUSDT', XRP: 'XRPUSDT' },
   live: {
-    aggregate_trades: { via: 'stream', longestSilenceMs: 60_000 },
+    aggregate_trades: { via: 'stream', maxSilenceMs: 60_000 },
     // Sent only when something changed.
-    klines: { via: 'stream', intervals: KLINE_INTERVALS, longestSilenceMs: 60_000 },
-    mark: { via: 'stream', longestSilenceMs: 5_000 },
-    liquidations: { via: 'stream', longestSilenceMs: null },
-    best_bid_ask: { via: 'stream', longestSilenceMs: 30_000 },
-    book_diff: { via: 'stream', longestSilenceMs: 30_000 },
-    open_interest: { via: 'poll', everyMs: 15_000, longestSilenceMs: MINUTE_MS },
-    funding: { via: 'poll', everyMs: MINUTE_MS, longestSilenceMs: 5 * MINUTE_MS },
+    klines: { via: 'stream', intervals: KLINE_INTERVALS, maxSilenceMs: 60_000 },
+    mark: { via: 'stream', maxSilenceMs: 5_000 },
+    liquidations: { via: 'stream', maxSilenceMs: null },
+    best_bid_ask: { via: 'stream', maxSilenceMs: 30_000 },
+    book_diff: { via: 'stream', maxSilenceMs: 30_000 },
+    open_interest: { via: 'poll', everyMs: 15_000, maxSilenceMs: MINUTE_MS },
+    funding: { via: 'poll', everyMs: MINUTE_MS, maxSilenceMs: 5 * MINUTE_MS },
   },
   history: {
     klines: { intervals: KLINE_INTERVALS, maxAgeMs: null, pageRows: 499 },

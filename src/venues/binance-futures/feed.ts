@@ -2,8 +2,8 @@
  * Which stream carries which channel. Streams live on two paths by class; asked on the wrong one, a stream is
  * accepted and stays silent for ever, so the path follows from the stream and nothing else.
  */
-import { type Channel, channelKey, type Dataset } from '../channel.ts'
-import type { Route } from '../link.ts'
+import { type Channel, channelKey, type Topic } from '../channel.ts'
+import type { SocketRoute } from '../socket.ts'
 import type { SymbolMap } from '../symbol-map.ts'
 
 type StreamClass = 'market' | 'public'
@@ -13,7 +13,7 @@ interface StreamRule {
   readonly suffix: (channel: Channel) => string
 }
 
-const STREAMS: Partial<Record<Dataset, StreamRule>> = {
+const STREAMS: Partial<Record<Topic, StreamRule>> = {
   aggregate_trades: { class: 'market', suffix: () => 'aggTrade' },
   klines: { class: 'market', suffix: (channel) => `kline_${channel.interval}` },
   mark: { class: 'market', suffix: () => 'markPrice@1s' },
@@ -23,10 +23,14 @@ const STREAMS: Partial<Record<Dataset, StreamRule>> = {
 }
 
 /** One combined socket per class. */
-export function routesOf(channels: readonly Channel[], streamHost: string, symbols: SymbolMap): Route[] {
+export function routesOf(
+  channels: readonly Channel[],
+  streamHost: string,
+  symbols: SymbolMap,
+): SocketRoute[] {
   const byClass = new Map<StreamClass, { streams: string[]; channels: Channel[] }>()
   for (const channel of channels) {
-    const rule = STREAMS[channel.dataset]
+    const rule = STREAMS[channel.topic]
     if (rule === undefined) throw new RangeError(`no stream carries ${channelKey(channel)}`)
     const group = byClass.get(rule.class) ?? { streams: [], channels: [] }
     group.streams.push(`${symbols.toVenue(channel.symbol)?.toLowerCase()}@${rule.suffix(channel)}`)

@@ -111,7 +111,7 @@ test('klines are asked at the cheapest price per row and carry the taker-buy vol
   assert.deepEqual(klinePrice(100), { limit: 499, weight: 2 })
   const { venue } = await futures()
   const range = { fromMs: NOW - 1_000 * MINUTE, toMs: NOW }
-  const walked = await walkAll(venue, { dataset: 'klines', symbol: 'SOL', interval: '1m', range })
+  const walked = await walkAll(venue, { topic: 'klines', symbol: 'SOL', interval: '1m', range })
   assert.equal(walked.observations.length, 999)
   const [bar] = walked.observations
   assert.ok(bar?.kind === 'kline' && bar.takerBuyVolume === '5' && bar.volume === '8')
@@ -120,7 +120,7 @@ test('klines are asked at the cheapest price per row and carry the taker-buy vol
 test('aggregate trades reach back one day; what is older is missing with its reason', async () => {
   const { venue } = await futures()
   const range = { fromMs: NOW - 2 * DAY, toMs: NOW - 30 * MINUTE }
-  const walked = await walkAll(venue, { dataset: 'aggregate_trades', symbol: 'BTC', range })
+  const walked = await walkAll(venue, { topic: 'aggregate_trades', symbol: 'BTC', range })
   assert.deepEqual(walked.missing, [{ fromMs: NOW - 2 * DAY, toMs: NOW - DAY + MINUTE }])
   assert.equal(walked.observations.length, 1)
   assert.equal(walked.settledMs, range.toMs)
@@ -129,7 +129,7 @@ test('aggregate trades reach back one day; what is older is missing with its rea
 test('settled funding: regular rates only, each once, with the time of the next', async () => {
   const { venue } = await futures()
   const range = { fromMs: NOW - 500 * DAY, toMs: NOW }
-  const walked = await walkAll(venue, { dataset: 'funding', symbol: 'BTC', range })
+  const walked = await walkAll(venue, { topic: 'funding', symbol: 'BTC', range })
   const times = walked.observations.map((each) => (each.kind === 'funding' ? each.fundingTimeMs : 0))
   assert.equal(new Set(times).size, times.length)
   assert.equal(times.length, 1_500)
@@ -145,7 +145,7 @@ for (const days of [30, 31]) {
     statisticsKeptMs = days * DAY
     const { venue } = await futures()
     const range = { fromMs: NOW - 40 * DAY, toMs: NOW }
-    const walked = await walkAll(venue, { dataset: 'open_interest', symbol: 'XRP', range })
+    const walked = await walkAll(venue, { topic: 'open_interest', symbol: 'XRP', range })
     assert.equal(walked.missing[0]?.fromMs, range.fromMs)
     const keptMs = walked.missing.at(-1)?.toMs ?? 0
     const offMs = keptMs - (NOW - days * DAY)
@@ -161,15 +161,15 @@ for (const days of [30, 31]) {
 test('liquidations of the past do not exist', async () => {
   const { venue, rest } = await futures()
   const range = { fromMs: NOW - DAY, toMs: NOW }
-  assert.deepEqual((await walkAll(venue, { dataset: 'liquidations', symbol: 'BTC', range })).missing, [range])
+  assert.deepEqual((await walkAll(venue, { topic: 'liquidations', symbol: 'BTC', range })).missing, [range])
   assert.equal(rest.asked.length, 0)
 })
 
 test('witnesses and polls: what each channel can be held against', async () => {
   const { venue } = await futures()
   const signal = AbortSignal.timeout(5_000)
-  const newest = async (dataset: Parameters<typeof venue.witness>[0]['dataset']) =>
-    (await venue.witness({ dataset, symbol: 'BTC' }, { signal }))?.newestMs
+  const newest = async (topic: Parameters<typeof venue.witness>[0]['topic']) =>
+    (await venue.witness({ topic, symbol: 'BTC' }, { signal }))?.newestMs
   assert.equal(await newest('mark'), NOW - 5)
   assert.equal(await newest('open_interest'), NOW - 10)
   assert.equal(await newest('aggregate_trades'), NOW - 40 * MINUTE)

@@ -8,8 +8,8 @@ import type { DeadLetters } from '../dead-letter.ts'
 import { expectFit, type Fit, misfit } from '../expect-fit.ts'
 import { ceilTo, notProvided, rangeOrNull, splitByAge } from '../history-range.ts'
 import type { BookSnapshotObservation, FundingObservation, OpenInterestObservation } from '../observation.ts'
-import { type Answer, type Pager, VenueError } from '../pager.ts'
-import type { HistoryPage, HistoryRequest, TimeRange, Witness } from '../venue.ts'
+import { type RestClient, type RestResponse, VenueError } from '../rest-client.ts'
+import type { HistoryPage, HistoryRange, HistoryRequest, Witness } from '../venue.ts'
 import type { VenueTime } from '../venue-time.ts'
 import { binanceFuturesDescription } from './describe.ts'
 import { mapFundingRows, mapOpenInterest, mapOpenInterestRow } from './mapper.ts'
@@ -38,7 +38,7 @@ const FUNDING_PERIOD_MS = 8 * 3_600_000
 const FUNDING_SETTLE_MS = 60_000
 
 export interface FuturesRest {
-  readonly pager: Pager
+  readonly pager: RestClient
   readonly deadLetters: DeadLetters
   readonly venueTime: VenueTime
 }
@@ -50,7 +50,7 @@ export async function askServerTime(
   signal: AbortSignal,
 ): Promise<{ venueMs: number; roundTripMs: number }> {
   const path = `${API}/time`
-  const answer = await rest.pager.ask({ path, weight: 1 }, signal)
+  const answer = await rest.pager.request({ path, weight: 1 }, signal)
   const { serverTime } = expectShape(ServerTimeReply, answer, path, rest.deadLetters)
   return { venueMs: serverTime, roundTripMs: answer.roundTripMs }
 }
@@ -66,7 +66,7 @@ export async function* walkHistory(
   where: Where,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
-  const maxAgeMs = binanceFuturesDescription.history[request.dataset]?.maxAgeMs
+  const maxAgeMs = binanceFuturesDescription.history[request.topic]?.maxAgeMs
   if (maxAgeMs === undefined) return yield notProvided(request.range)
   const venueNowMs = await rest.venueTime.now(signal)
   const oldestMs = maxAgeMs === null ? Number.NEGATIVE_INFINITY : venueNowMs - maxAgeMs + AGE_GUARD_MS
@@ -75,7 +75,7 @@ export async function* walkHistory(
   if (kept === null) return
   const isUrgent = request.isUrgent === true
   const walk: Walk = { ...rest, signal, range: kept, about: where, isUrgent }
-  switch (request.dataset) {
+  switch (request.topic) {
     case 'klines':
       if (request.interval === undefined) return
       yield* walkKlines({ ...walk, path: `${API}/klines`, interval: request.interval, price: klinePrice })
@@ -120,11 +120,11 @@ async function askFundingRows(
   walk: Walk,
   range: { readonly fromMs: number; readonly toMs: number | undefined },
   limit: number,
-): Promise<{ rows: FundingRowWire[]; answer: Answer }> {
+): Promise<{ rows: FundingRowWire[]; answer: RestResponse }> {
   const symbol = walk.about.instrument
   const endTime = range.toMs === undefined ? undefined : range.toMs - 1
   const query = { symbol, startTime: range.fromMs, endTime, limit }
-  const answer = await walk.pager.ask(
+  const answer = await walk.pager.request(
     { path: FUNDING_PATH, query, weight: 1, pool: 'funding', isBackground: !walk.isUrgent },
     walk.signal,
   )
@@ -135,7 +135,7 @@ async function askFundingRows(
 }
 
 /** A dividend may be settled in the same instant as a rate. */
-function fundingFit(symbol: string, range: TimeRange): Fit<FundingRowWire> {
+function fundingFit(symbol: string, range: HistoryRange): Fit<FundingRowWire> {
   return {
     origin: FUNDING_PATH,
     range,
@@ -181,7 +181,7 @@ async function* walkOpenInterest(walk: Walk, interval: CandleInterval): AsyncGen
       pool: 'statistics',
       isBackground: !walk.isUrgent,
     }
-    const answer = await walk.pager.ask(question, walk.signal).catch((error: unknown) => {
+    const answer = await walk.pager.request(question, walk.signal).catch((error: unknown) => {
       if (isCertain || !isTooOld(error)) throw error
       return undefined
     })
@@ -233,7 +233,7 @@ export async function askOpenInterest(
   signal: AbortSignal,
 ): Promise<OpenInterestObservation> {
   const path = `${API}/openInterest`
-  const answer = await rest.pager.ask({ path, query: { symbol: where.instrument }, weight: 1 }, signal)
+  const answer = await rest.pager.request({ path, query: { symbol: where.instrument }, weight: 1 }, signal)
   const reply = expectShape(OpenInterestReply, answer, path, rest.deadLetters)
   const fault = symbolFault(reply, where.instrument)
   if (fault !== undefined) throw misfit(fault, path, answer, rest.deadLetters)
@@ -247,7 +247,7 @@ export async function askNewestFunding(
   signal: AbortSignal,
 ): Promise<FundingObservation[]> {
   const query = { symbol: where.instrument, limit: 2 }
-  const answer = await rest.pager.ask({ path: FUNDING_PATH, query, weight: 1, pool: 'funding' }, signal)
+  const answer = await rest.pager.request({ path: FUNDING_PATH, query, weight: 1, pool: 'funding' }, signal)
   const rows = expectShape(FundingRows, answer, FUNDING_PATH, rest.deadLetters)
   const everMs = { fromMs: 0, toMs: answer.receivedMs + MAX_AHEAD_MS }
   expectFit(rows, { ...fundingFit(where.instrument, everMs), maxRows: 2 }, answer, rest.deadLetters)
@@ -261,23 +261,23 @@ export async function askWitness(
   signal: AbortSignal,
 ): Promise<Witness | undefined> {
   const symbol = where.instrument
-  switch (channel.dataset) {
+  switch (channel.topic) {
     case 'aggregate_trades': {
       const path = `${API}/aggTrades`
-      const answer = await rest.pager.ask({ path, query: { symbol, limit: 1 }, weight: 20 }, signal)
+      const answer = await rest.pager.request({ path, query: { symbol, limit: 1 }, weight: 20 }, signal)
       const newest = expectShape(AggregateTradeRows, answer, path, rest.deadLetters).at(-1)
       return { newestMs: newest?.T ?? null, newestId: newest?.a ?? null }
     }
     case 'klines': {
       const path = `${API}/klines`
       const query = { symbol, interval: channel.interval, limit: 1 }
-      const answer = await rest.pager.ask({ path, query, weight: 1 }, signal)
+      const answer = await rest.pager.request({ path, query, weight: 1 }, signal)
       const newest = expectShape(KlineRows, answer, path, rest.deadLetters).at(-1)
       return { newestMs: newest?.[0] ?? null, newestId: newest?.[8] ?? null }
     }
     case 'mark': {
       const path = `${API}/premiumIndex`
-      const answer = await rest.pager.ask({ path, query: { symbol }, weight: 1 }, signal)
+      const answer = await rest.pager.request({ path, query: { symbol }, weight: 1 }, signal)
       return { newestMs: expectShape(PremiumIndexReply, answer, path, rest.deadLetters).time, newestId: null }
     }
     case 'best_bid_ask':
@@ -316,7 +316,10 @@ export async function askBook(
 ): Promise<BookSnapshotObservation> {
   const path = `${API}/depth`
   const [limit, weight] = DEPTH_WEIGHTS.find(([size]) => depth <= size) ?? [1_000, 20]
-  const answer = await rest.pager.ask({ path, query: { symbol: where.instrument, limit }, weight }, signal)
+  const answer = await rest.pager.request(
+    { path, query: { symbol: where.instrument, limit }, weight },
+    signal,
+  )
   const reply = expectShape(DepthReply, answer, path, rest.deadLetters)
   return mapDepthReply(reply, { ...where, receivedMs: answer.receivedMs })
 }
@@ -327,7 +330,7 @@ export async function askMarkLine(
   signal: AbortSignal,
 ): Promise<string> {
   const path = `${API}/premiumIndex`
-  const answer = await rest.pager.ask({ path, query: { symbol: instrument }, weight: 1 }, signal)
+  const answer = await rest.pager.request({ path, query: { symbol: instrument }, weight: 1 }, signal)
   const reply = expectShape(PremiumIndexReply, answer, path, rest.deadLetters)
   return `${reply.symbol} mark ${reply.markPrice}`
 }

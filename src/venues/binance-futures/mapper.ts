@@ -3,7 +3,7 @@ import { tryDecimal } from '../../core/decimal.ts'
 import type { About } from '../binance/mapper.ts'
 import { createStreamReader, NOT_RECORDED, type ReadOwnEvent } from '../binance/stream-reader.ts'
 import { dated } from '../dated.ts'
-import { data, type FeedProtocol, type FrameOutcome, ignored, refused } from '../frame.ts'
+import { data, type FrameOutcome, type FrameProtocol, ignored, refused } from '../frame.ts'
 import { floorTo } from '../history-range.ts'
 import type {
   FundingObservation,
@@ -133,6 +133,6 @@ const readOwnEvent: ReadOwnEvent = (event, lookUp): FrameOutcome | undefined => 
   }
 }
 
-export function createFuturesReader(symbols: Pick<SymbolMap, 'fromVenue'>): FeedProtocol {
+export function createFuturesReader(symbols: Pick<SymbolMap, 'fromVenue'>): FrameProtocol {
   return createStreamReader({ source: 'cexa_futures', symbolOf: symbols.fromVenue, readOwnEvent })
 }

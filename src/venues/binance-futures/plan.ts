@@ -1,4 +1,4 @@
-import { BARS_ONLY, type ExchangePlan, MONTH_MS, minutesStep } from '../plan.ts'
+import { CANDLES_ONLY, type ExchangePlan, MONTH_MS, minutesStep } from '../plan.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -10,7 +10,7 @@ const DAY_MS = 24 * HOUR_MS
  * minutes with their dollar value at the mark price, and candles join both.
  */
 export const binanceFuturesPlan: ExchangePlan = {
-  ...BARS_ONLY,
+  ...CANDLES_ONLY,
   source: 'cexa_futures',
   secondsFrom: 'aggregate_trades',
   hasTicker: true,

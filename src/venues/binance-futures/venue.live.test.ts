@@ -4,14 +4,14 @@ import { createBinanceFutures } from './venue.ts'
 
 proveLive(createBinanceFutures, {
   listenMs: 70_000,
-  history: { dataset: 'klines', symbol: 'BTC', interval: '1m', atLeast: 50 },
+  history: { topic: 'klines', symbol: 'BTC', interval: '1m', atLeast: 50 },
   channels: [
-    { dataset: 'aggregate_trades', symbol: 'BTC' },
-    { dataset: 'klines', symbol: 'BTC', interval: '1m' },
-    { dataset: 'mark', symbol: 'BTC' },
-    { dataset: 'liquidations', symbol: 'BTC' },
-    { dataset: 'best_bid_ask', symbol: 'BTC' },
-    { dataset: 'open_interest', symbol: 'BTC' },
-    { dataset: 'funding', symbol: 'BTC' },
+    { topic: 'aggregate_trades', symbol: 'BTC' },
+    { topic: 'klines', symbol: 'BTC', interval: '1m' },
+    { topic: 'mark', symbol: 'BTC' },
+    { topic: 'liquidations', symbol: 'BTC' },
+    { topic: 'best_bid_ask', symbol: 'BTC' },
+    { topic: 'open_interest', symbol: 'BTC' },
+    { topic: 'funding', symbol: 'BTC' },
   ],
 })

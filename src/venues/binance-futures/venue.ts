@@ -33,8 +33,8 @@ export function createBinanceFutures(dependencies: VenueDependencies & { limits?
 
   function pollOf(channel: Channel): Poll {
     const where = whereIs(channel.symbol)
-    const everyMs = describe.live[channel.dataset]?.everyMs ?? 60_000
-    return channel.dataset === 'funding'
+    const everyMs = describe.live[channel.topic]?.everyMs ?? 60_000
+    return channel.topic === 'funding'
       ? { channel, everyMs, ask: (signal) => askNewestFunding(rest, where, signal) }
       : { channel, everyMs, ask: async (signal) => [await askOpenInterest(rest, where, signal)] }
   }
@@ -44,7 +44,7 @@ export function createBinanceFutures(dependencies: VenueDependencies & { limits?
     deadLetters: parts.deadLetters,
     live(channels, options) {
       const wanted = supportedChannels(describe, channels)
-      const isPolled = (channel: Channel) => describe.live[channel.dataset]?.via === 'poll'
+      const isPolled = (channel: Channel) => describe.live[channel.topic]?.via === 'poll'
       const streamed = wanted.filter((channel) => !isPolled(channel))
       const routes = routesOf(streamed, parts.hosts.stream, parts.symbols)
       const polls = wanted.filter(isPolled).map(pollOf)

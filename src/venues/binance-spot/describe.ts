@@ -9,17 +9,17 @@ export const binanceSpotDescription: VenueDescription = {
   source: 'cexa',
   symbols: { BTC: 'BTCUSDT', ETH: 'ETHUSDT', SOL: 'SOLUSDT', XRP: 'XRPUSDT' },
   live: {
-    aggregate_trades: { via: 'stream', longestSilenceMs: 30_000 },
-    trades: { via: 'stream', longestSilenceMs: 30_000 },
+    aggregate_trades: { via: 'stream', maxSilenceMs: 30_000 },
+    trades: { via: 'stream', maxSilenceMs: 30_000 },
     // Seconds without a trade are published too; longer bars only while something changes.
     klines: {
       via: 'stream',
       intervals: CANDLE_INTERVALS,
-      longestSilenceMs: 30_000,
-      longestSilenceByInterval: { '1s': 5_000 },
+      maxSilenceMs: 30_000,
+      maxSilenceByInterval: { '1s': 5_000 },
     },
-    best_bid_ask: { via: 'stream', longestSilenceMs: 30_000 },
-    book_diff: { via: 'stream', longestSilenceMs: 30_000 },
+    best_bid_ask: { via: 'stream', maxSilenceMs: 30_000 },
+    book_diff: { via: 'stream', maxSilenceMs: 30_000 },
   },
   history: {
     klines: { intervals: CANDLE_INTERVALS, maxAgeMs: null, pageRows: 1_000 },

@@ -1,11 +1,11 @@
 /** Which stream carries which channel. Stream names are lower case; the answers' symbols are upper case. */
 import { type Channel, channelKey } from '../channel.ts'
-import type { Route } from '../link.ts'
+import type { SocketRoute } from '../socket.ts'
 import type { SymbolMap } from '../symbol-map.ts'
 
 export function streamName(channel: Channel, symbols: SymbolMap): string {
   const name = symbols.toVenue(channel.symbol)?.toLowerCase()
-  switch (channel.dataset) {
+  switch (channel.topic) {
     case 'aggregate_trades':
       return `${name}@aggTrade`
     case 'trades':
@@ -22,7 +22,11 @@ export function streamName(channel: Channel, symbols: SymbolMap): string {
 }
 
 /** One combined socket: each event names its stream, and the subscription is part of the address. */
-export function routesOf(channels: readonly Channel[], streamHost: string, symbols: SymbolMap): Route[] {
+export function routesOf(
+  channels: readonly Channel[],
+  streamHost: string,
+  symbols: SymbolMap,
+): SocketRoute[] {
   if (channels.length === 0) return []
   const streams = channels.map((channel) => streamName(channel, symbols))
   return [{ name: 'spot', url: `${streamHost}/stream?streams=${streams.join('/')}`, channels, greeting: [] }]

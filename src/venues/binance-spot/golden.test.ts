@@ -5,7 +5,7 @@ import { add, compare, type Decimal, decimal, decimalText, multiply, ZERO } from
 import { barStart } from '../../core/interval.ts'
 import { mapKlineRow } from '../binance/mapper.ts'
 import { KlineRows } from '../binance/wire.ts'
-import type { KlineObservation, TradeObservation } from '../observation.ts'
+import type { CandleObservation, TradeObservation } from '../observation.ts'
 
 const skip = withoutFixtures('binance-spot')
 const about = { source: 'cexa', symbol: 'BTC', instrument: 'BTCUSDT' } as const
@@ -16,7 +16,7 @@ const sum = (values: Decimal[]) => values.reduce(add, ZERO)
 const quote = (trade: TradeObservation) => multiply(decimal(trade.price), decimal(trade.size))
 const plain = (text: string | null | undefined) => decimalText(decimal(text ?? ''))
 
-function publishedKlines(): KlineObservation[] {
+function publishedKlines(): CandleObservation[] {
   const rows: unknown = csvRows('binance-spot', KLINES).map((row) => {
     const cells = Object.values(row)
     return cells.map((cell, index) => (index === 0 || index === 6 || index === 8 ? Number(cell) : cell))

@@ -71,7 +71,7 @@ async function spot() {
 test('klines: every closed bar once, the forming one never, judged by the clock of the venue', async () => {
   const { venue, rest } = await spot()
   const range = { fromMs: NOW - 2_500 * MINUTE, toMs: NOW + MINUTE }
-  const walked = await walkAll(venue, { dataset: 'klines', symbol: 'BTC', interval: '1m', range })
+  const walked = await walkAll(venue, { topic: 'klines', symbol: 'BTC', interval: '1m', range })
   const lastOpen = Date.parse('2026-03-14T11:59:00Z')
   const opens = walked.observations.map((each) =>
     each.kind === 'kline' && each.closed ? each.openTimeMs : Number.NaN,
@@ -92,7 +92,7 @@ test('klines: a range of the past is settled exactly, aligned to bars or not', a
     { fromMs: base + 1, toMs: base + 5 * MINUTE + 1 },
     { fromMs: base + 1, toMs: base + 2 },
   ]) {
-    const walked = await walkAll(venue, { dataset: 'klines', symbol: 'ETH', interval: '1m', range })
+    const walked = await walkAll(venue, { topic: 'klines', symbol: 'ETH', interval: '1m', range })
     assert.equal(walked.settledMs, range.toMs)
     assert.equal(walked.observations.length, range.toMs - range.fromMs === 1 ? 0 : 5)
   }
@@ -106,7 +106,7 @@ test('klines: a bar off its grid is a dead letter, and the bar that should be th
   })
   const venue = createBinanceSpot({ clock: manualClock(NOW), hosts: { rest: rest.url } })
   const range = { fromMs: NOW - 10 * MINUTE, toMs: NOW }
-  const walked = await walkAll(venue, { dataset: 'klines', symbol: 'BTC', interval: '1m', range })
+  const walked = await walkAll(venue, { topic: 'klines', symbol: 'BTC', interval: '1m', range })
   assert.equal(walked.observations.length, 8)
   assert.deepEqual(walked.missing, [{ fromMs: offGrid - 14_000, toMs: offGrid - 14_000 + MINUTE }])
   assert.deepEqual(venue.deadLetters.counts(), { off_grid: 1 })
@@ -115,7 +115,7 @@ test('klines: a bar off its grid is a dead letter, and the bar that should be th
 test('aggregate trades: each once and in order, across pages that split a millisecond', async () => {
   const { venue } = await spot()
   const range = { fromMs: timeOf(2_000), toMs: timeOf(6_001) }
-  const walked = await walkAll(venue, { dataset: 'aggregate_trades', symbol: 'BTC', range })
+  const walked = await walkAll(venue, { topic: 'aggregate_trades', symbol: 'BTC', range })
   assert.deepEqual(
     walked.observations.map((each) => Number(each.key)),
     Array.from({ length: 4_000 }, (_, index) => 2_000 + index),
@@ -128,7 +128,7 @@ test('aggregate trades: after an id, and up to the present but not into it', asy
   const { venue } = await spot()
   const range = { fromMs: NOW - 60_000, toMs: NOW + 60_000 }
   const from = OLDEST_ID + 4 * 14_000
-  const walked = await walkAll(venue, { dataset: 'aggregate_trades', symbol: 'BTC', range, afterId: from })
+  const walked = await walkAll(venue, { topic: 'aggregate_trades', symbol: 'BTC', range, afterId: from })
   assert.equal(walked.observations[0]?.key, String(from + 1))
   assert.equal(walked.settledMs, NOW - 1_000)
 })
@@ -136,7 +136,7 @@ test('aggregate trades: after an id, and up to the present but not into it', asy
 test('aggregate trades: ids that the venue no longer has are a hole with a reason, not an error', async () => {
   const { venue } = await spot()
   const range = { fromMs: timeOf(500), toMs: timeOf(1_101) }
-  const walked = await walkAll(venue, { dataset: 'aggregate_trades', symbol: 'BTC', range, afterId: 499 })
+  const walked = await walkAll(venue, { topic: 'aggregate_trades', symbol: 'BTC', range, afterId: 499 })
   assert.deepEqual(walked.missing, [{ fromMs: timeOf(500), toMs: timeOf(1_000) }])
   assert.equal(walked.observations.length, 100)
 })
@@ -144,8 +144,8 @@ test('aggregate trades: ids that the venue no longer has are a hole with a reaso
 test('what spot does not provide is said to be missing, without a question', async () => {
   const { venue, rest } = await spot()
   const range = { fromMs: 0, toMs: NOW }
-  for (const dataset of ['liquidations', 'book_diff', 'funding'] as const) {
-    const walked = await walkAll(venue, { dataset, symbol: 'BTC', range })
+  for (const topic of ['liquidations', 'book_diff', 'funding'] as const) {
+    const walked = await walkAll(venue, { topic, symbol: 'BTC', range })
     assert.deepEqual(walked.missing, [range])
   }
   assert.equal(rest.asked.length, 0)
@@ -158,7 +158,7 @@ test('an answer of another shape fails the walk and is kept', async () => {
   const venue = createBinanceSpot({ clock: manualClock(NOW), hosts: { rest: rest.url } })
   const range = { fromMs: NOW - 10 * MINUTE, toMs: NOW }
   await assert.rejects(
-    walkAll(venue, { dataset: 'klines', symbol: 'BTC', interval: '1m', range }),
+    walkAll(venue, { topic: 'klines', symbol: 'BTC', interval: '1m', range }),
     /unknown shape/,
   )
   assert.deepEqual(venue.deadLetters.counts(), { wrong_shape: 1 })
@@ -167,15 +167,15 @@ test('an answer of another shape fails the walk and is kept', async () => {
 test('witness, book, clock and check answer from REST alone', async () => {
   const { venue } = await spot()
   const signal = AbortSignal.timeout(5_000)
-  assert.deepEqual(await venue.witness({ dataset: 'aggregate_trades', symbol: 'BTC' }, { signal }), {
+  assert.deepEqual(await venue.witness({ topic: 'aggregate_trades', symbol: 'BTC' }, { signal }), {
     newestMs: 77,
     newestId: 9,
   })
-  assert.deepEqual(await venue.witness({ dataset: 'best_bid_ask', symbol: 'BTC' }, { signal }), {
+  assert.deepEqual(await venue.witness({ topic: 'best_bid_ask', symbol: 'BTC' }, { signal }), {
     newestMs: null,
     newestId: 42,
   })
-  const bar = await venue.witness({ dataset: 'klines', symbol: 'BTC', interval: '1m' }, { signal })
+  const bar = await venue.witness({ topic: 'klines', symbol: 'BTC', interval: '1m' }, { signal })
   assert.equal((bar?.newestMs ?? 1) % MINUTE, 0)
   assert.deepEqual((await venue.book('BTC', { signal })).asks, [['1.1', '3']])
   assert.equal((await venue.serverTime({ signal })).offsetMs, SKEW)

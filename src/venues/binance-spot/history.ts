@@ -6,7 +6,7 @@ import type { Channel } from '../channel.ts'
 import type { DeadLetters } from '../dead-letter.ts'
 import { notProvided } from '../history-range.ts'
 import type { BookSnapshotObservation } from '../observation.ts'
-import type { Pager } from '../pager.ts'
+import type { RestClient } from '../rest-client.ts'
 import type { HistoryPage, HistoryRequest, Witness } from '../venue.ts'
 import type { VenueTime } from '../venue-time.ts'
 import { ExchangeInfoReply } from './wire.ts'
@@ -14,7 +14,7 @@ import { ExchangeInfoReply } from './wire.ts'
 const API = '/api/v3'
 
 export interface SpotRest {
-  readonly pager: Pager
+  readonly pager: RestClient
   readonly deadLetters: DeadLetters
   readonly venueTime: VenueTime
 }
@@ -24,7 +24,7 @@ export async function askServerTime(
   signal: AbortSignal,
 ): Promise<{ venueMs: number; roundTripMs: number }> {
   const path = `${API}/time`
-  const answer = await rest.pager.ask({ path, weight: 1 }, signal)
+  const answer = await rest.pager.request({ path, weight: 1 }, signal)
   const { serverTime } = expectShape(ServerTimeReply, answer, path, rest.deadLetters)
   return { venueMs: serverTime, roundTripMs: answer.roundTripMs }
 }
@@ -38,11 +38,11 @@ export function walkHistory(
   const about = { source: 'cexa', symbol: request.symbol, instrument } as const
   const isUrgent = request.isUrgent === true
   const walk: Walk = { ...rest, signal, range: request.range, about, isUrgent }
-  if (request.dataset === 'klines' && request.interval !== undefined) {
+  if (request.topic === 'klines' && request.interval !== undefined) {
     const price = () => ({ limit: 1_000, weight: 2 })
     return walkKlines({ ...walk, path: `${API}/klines`, interval: request.interval, price })
   }
-  if (request.dataset === 'aggregate_trades') {
+  if (request.topic === 'aggregate_trades') {
     return walkAggregateTrades({ ...walk, path: `${API}/aggTrades`, weight: 4, afterId: request.afterId })
   }
   return onePage(notProvided(request.range))
@@ -58,22 +58,22 @@ export async function askWitness(
   instrument: string,
   signal: AbortSignal,
 ): Promise<Witness | undefined> {
-  switch (channel.dataset) {
+  switch (channel.topic) {
     case 'trades':
     case 'aggregate_trades': {
       const path = `${API}/aggTrades`
-      const answer = await rest.pager.ask(
+      const answer = await rest.pager.request(
         { path, query: { symbol: instrument, limit: 1 }, weight: 4 },
         signal,
       )
       const newest = expectShape(AggregateTradeRows, answer, path, rest.deadLetters).at(-1)
       if (newest === undefined) return { newestMs: null, newestId: null }
-      return { newestMs: newest.T, newestId: channel.dataset === 'trades' ? newest.l : newest.a }
+      return { newestMs: newest.T, newestId: channel.topic === 'trades' ? newest.l : newest.a }
     }
     case 'klines': {
       const path = `${API}/klines`
       const query = { symbol: instrument, interval: channel.interval, limit: 1 }
-      const answer = await rest.pager.ask({ path, query, weight: 2 }, signal)
+      const answer = await rest.pager.request({ path, query, weight: 2 }, signal)
       const newest = expectShape(KlineRows, answer, path, rest.deadLetters).at(-1)
       return { newestMs: newest?.[0] ?? null, newestId: newest?.[8] ?? null }
     }
@@ -105,7 +105,7 @@ export async function askBook(
   const path = `${API}/depth`
   const limit = Math.min(depth, 5_000)
   const weight = DEPTH_WEIGHTS.find(([upTo]) => limit <= upTo)?.[1] ?? 250
-  const answer = await rest.pager.ask({ path, query: { symbol: instrument, limit }, weight }, signal)
+  const answer = await rest.pager.request({ path, query: { symbol: instrument, limit }, weight }, signal)
   const reply = expectShape(DepthReply, answer, path, rest.deadLetters)
   return mapDepthReply(reply, { source: 'cexa', symbol, instrument, receivedMs: answer.receivedMs })
 }
@@ -118,7 +118,7 @@ export async function askStatuses(
 ): Promise<Map<string, string>> {
   const path = `${API}/exchangeInfo`
   const query = { symbols: JSON.stringify(instruments) }
-  const answer = await rest.pager.ask({ path, query, weight: 20 }, signal)
+  const answer = await rest.pager.request({ path, query, weight: 20 }, signal)
   const reply = expectShape(ExchangeInfoReply, answer, path, rest.deadLetters)
   return new Map(reply.symbols.map(({ symbol, status }) => [symbol, status]))
 }

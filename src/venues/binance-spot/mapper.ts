@@ -1,7 +1,7 @@
 /** Rows that only the spot product serves → observations; the rest is shared with the futures. */
 import { type About, mapTrade } from '../binance/mapper.ts'
 import { createStreamReader } from '../binance/stream-reader.ts'
-import type { FeedProtocol } from '../frame.ts'
+import type { FrameProtocol } from '../frame.ts'
 import type { TradeObservation } from '../observation.ts'
 import type { SymbolMap } from '../symbol-map.ts'
 
@@ -17,6 +17,6 @@ export function mapTradeRow(row: TradeRowWire, about: About): TradeObservation {
   return mapTrade({ t: row.id, p: row.price, q: row.qty, T: row.time, m: row.isBuyerMaker }, about)
 }
 
-export function createSpotReader(symbols: Pick<SymbolMap, 'fromVenue'>): FeedProtocol {
+export function createSpotReader(symbols: Pick<SymbolMap, 'fromVenue'>): FrameProtocol {
   return createStreamReader({ source: 'cexa', symbolOf: symbols.fromVenue })
 }

@@ -1,9 +1,9 @@
-import { BARS_ONLY, type ExchangePlan, minutesStep } from '../plan.ts'
+import { CANDLES_ONLY, type ExchangePlan, minutesStep } from '../plan.ts'
 
 const HOUR_MS = 3_600_000
 
 export const binanceSpotPlan: ExchangePlan = {
-  ...BARS_ONLY,
+  ...CANDLES_ONLY,
   source: 'cexa',
   secondsFrom: 'klines',
   hasFlow: true,

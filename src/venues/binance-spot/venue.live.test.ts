@@ -4,10 +4,10 @@ import { createBinanceSpot } from './venue.ts'
 
 proveLive(createBinanceSpot, {
   listenMs: 20_000,
-  history: { dataset: 'klines', symbol: 'BTC', interval: '1m', atLeast: 50 },
+  history: { topic: 'klines', symbol: 'BTC', interval: '1m', atLeast: 50 },
   channels: [
-    { dataset: 'aggregate_trades', symbol: 'BTC' },
-    { dataset: 'klines', symbol: 'BTC', interval: '1s' },
-    { dataset: 'best_bid_ask', symbol: 'BTC' },
+    { topic: 'aggregate_trades', symbol: 'BTC' },
+    { topic: 'klines', symbol: 'BTC', interval: '1s' },
+    { topic: 'best_bid_ask', symbol: 'BTC' },
   ],
 })

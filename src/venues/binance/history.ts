@@ -3,8 +3,8 @@ import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { DeadLetters } from '../dead-letter.ts'
 import { expectFit, type Fit, misfit } from '../expect-fit.ts'
 import { ceilTo, floorTo, notProvided, rangeOrNull } from '../history-range.ts'
-import { type Answer, type Pager, VenueError } from '../pager.ts'
-import type { HistoryPage, TimeRange } from '../venue.ts'
+import { type RestClient, type RestResponse, VenueError } from '../rest-client.ts'
+import type { HistoryPage, HistoryRange } from '../venue.ts'
 import type { VenueTime } from '../venue-time.ts'
 import type { WireType } from '../wire-type.ts'
 import { type About, mapAggregateTrade, mapKlineRow } from './mapper.ts'
@@ -22,17 +22,22 @@ const MAX_AHEAD_MS = 60_000
 const MAX_GAPS_CONFIRMED = 8
 
 export interface Walk {
-  readonly pager: Pager
+  readonly pager: RestClient
   readonly venueTime: VenueTime
   readonly deadLetters: DeadLetters
   readonly signal: AbortSignal
-  readonly range: TimeRange
+  readonly range: HistoryRange
   readonly about: Omit<About, 'receivedMs'>
   readonly isUrgent: boolean
 }
 
 /** The answer as what it should be; anything else is kept as a dead letter and fails the walk. */
-export function expectShape<T>(type: WireType<T>, answer: Answer, path: string, deadLetters: DeadLetters): T {
+export function expectShape<T>(
+  type: WireType<T>,
+  answer: RestResponse,
+  path: string,
+  deadLetters: DeadLetters,
+): T {
   if (type.is(answer.value)) return answer.value
   deadLetters.add({ receivedMs: answer.receivedMs, reason: 'wrong_shape', origin: path, text: answer.text })
   throw new VenueError(`${path}: an answer of unknown shape`, { isFinal: false })
@@ -78,12 +83,12 @@ async function askKlines(
   range: { readonly fromMs: number; readonly toMs: number | undefined },
   limit: number,
   weight: number,
-): Promise<{ rows: KlineRowWire[]; answer: Answer }> {
+): Promise<{ rows: KlineRowWire[]; answer: RestResponse }> {
   const { path, interval, about, deadLetters } = walk
   const lengthMs = INTERVAL_MS[interval]
   const endTime = range.toMs === undefined ? undefined : range.toMs - 1
   const query = { symbol: about.instrument, interval, startTime: range.fromMs, endTime, limit }
-  const answer = await walk.pager.ask({ path, query, weight, isBackground: !walk.isUrgent }, walk.signal)
+  const answer = await walk.pager.request({ path, query, weight, isBackground: !walk.isUrgent }, walk.signal)
   const rows = expectShape(KlineRows, answer, path, deadLetters)
   const fit: Fit<KlineRowWire> = {
     origin: path,
@@ -109,7 +114,7 @@ const isOnGrid = ([openMs]: KlineRowWire, lengthMs: number) => openMs % lengthMs
 async function expectNoneLeftOut(
   walk: KlineWalk,
   rows: readonly KlineRowWire[],
-  range: TimeRange,
+  range: HistoryRange,
 ): Promise<void> {
   const lengthMs = INTERVAL_MS[walk.interval]
   const opens = [...rows.map(([openMs]) => floorTo(openMs, lengthMs)), range.toMs]
@@ -131,9 +136,9 @@ async function expectNoneLeftOut(
 function* klinePages(
   walk: KlineWalk,
   rows: readonly KlineRowWire[],
-  range: TimeRange,
+  range: HistoryRange,
   venueNowMs: number,
-  answer: Answer,
+  answer: RestResponse,
 ): Generator<HistoryPage> {
   const { interval, about, deadLetters, path } = walk
   const lengthMs = INTERVAL_MS[interval]
@@ -193,7 +198,7 @@ export async function* walkAggregateTrades(
       },
     }
     const ask = async () => {
-      const answer = await walk.pager.ask(question, walk.signal)
+      const answer = await walk.pager.request(question, walk.signal)
       const rows = expectShape(AggregateTradeRows, answer, path, deadLetters)
       expectFit(rows, fit, answer, deadLetters)
       return { rows, answer }

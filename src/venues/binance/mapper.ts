@@ -5,9 +5,9 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type {
   AggregateTradeObservation,
   BestBidAskObservation,
-  BookDiffObservation,
+  BookDeltaObservation,
   BookSnapshotObservation,
-  KlineObservation,
+  CandleObservation,
   TradeObservation,
 } from '../observation.ts'
 import type {
@@ -72,7 +72,7 @@ export function mapKlineEvent(
   wire: KlineEventWire,
   interval: CandleInterval,
   about: About,
-): KlineObservation {
+): CandleObservation {
   const bar = wire.k
   return {
     kind: 'kline',
@@ -101,7 +101,7 @@ export function mapKlineRow(
   interval: CandleInterval,
   venueNowMs: number,
   about: About,
-): KlineObservation {
+): CandleObservation {
   const [
     openTimeMs,
     open,
@@ -136,7 +136,7 @@ export function mapKlineRow(
   }
 }
 
-export function mapDepthEvent(wire: DepthEventWire, about: About): BookDiffObservation {
+export function mapDepthEvent(wire: DepthEventWire, about: About): BookDeltaObservation {
   return {
     kind: 'book_diff',
     ...about,

@@ -7,9 +7,9 @@ import type { Source } from '../../core/source.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import {
   data,
-  type FeedProtocol,
   type FrameItem,
   type FrameOutcome,
+  type FrameProtocol,
   ignored,
   parseObject,
   refused,
@@ -56,7 +56,7 @@ export function createStreamReader(options: {
   source: Source
   symbolOf: (instrument: string) => AssetSymbol | undefined
   readOwnEvent?: ReadOwnEvent
-}): FeedProtocol {
+}): FrameProtocol {
   const { source, symbolOf, readOwnEvent } = options
   const dater = createQuoteDater()
 

@@ -74,7 +74,7 @@ export function chainlinkDescriptionOf(chain: Chain): VenueDescription {
     name: 'chainlink',
     source: 'oracle',
     symbols: proxies,
-    live: { oracle_rounds: { via: 'poll', everyMs, longestSilenceMs } },
+    live: { oracle_rounds: { via: 'poll', everyMs, maxSilenceMs: longestSilenceMs } },
     history: { oracle_rounds: { maxAgeMs: null, pageRows: ROUNDS_PER_QUESTION } },
     notProvided: {},
     // Public nodes publish no figure; this is what they have borne.

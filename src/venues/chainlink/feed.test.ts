@@ -23,7 +23,7 @@ import { createChainlink } from './venue.ts'
 const START = Date.UTC(2026, 6, 24)
 const T = START / 1_000
 const PROXY = '0xc907E116054Ad103354f2D350FD2514433D57F6f'
-const CHANNEL: Channel = { dataset: 'oracle_rounds', symbol: 'BTC' }
+const CHANNEL: Channel = { topic: 'oracle_rounds', symbol: 'BTC' }
 
 interface Node {
   readonly server: Loopback

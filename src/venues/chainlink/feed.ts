@@ -10,8 +10,8 @@ import { mayFollow } from '../../core/oracle-candles.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'
-import type { Companion, FeedIo } from '../companion.ts'
 import type { OracleRoundObservation } from '../observation.ts'
+import type { SessionIo, VenueTasks } from '../venue-tasks.ts'
 import { phaseOf, type Round, roundIdOf, roundOf } from './abi.ts'
 import { CHAINLINK_TIMES, ROUNDS_FILLED, ROUNDS_PER_QUESTION } from './describe.ts'
 import { mapRound, type OracleFeed } from './mapper.ts'
@@ -25,13 +25,13 @@ export function listenToRounds(options: {
   feedOf: (symbol: AssetSymbol, signal: AbortSignal) => Promise<OracleFeed>
   clock: Clock
   pollEveryMs?: number
-}): Companion {
+}): VenueTasks {
   const { channels, quorum, clock } = options
   const last = new Map<AssetSymbol, OracleRoundObservation>()
   let isUp = true
   let answeredMs = clock.now()
 
-  async function poll(io: FeedIo): Promise<void> {
+  async function poll(io: SessionIo): Promise<void> {
     const feeds = await Promise.all(channels.map(({ symbol }) => options.feedOf(symbol, io.signal)))
     const asked = feeds.map(({ proxy, symbol }) => ({ proxy, after: last.get(symbol)?.roundId ?? 0n }))
     const newest = await quorum.newest(asked, io.signal)
@@ -42,7 +42,7 @@ export function listenToRounds(options: {
     }
   }
 
-  async function advance(io: FeedIo, feed: OracleFeed, newest: Round): Promise<void> {
+  async function advance(io: SessionIo, feed: OracleFeed, newest: Round): Promise<void> {
     const between = await missingRounds(feed, newest, io.signal)
     for (const round of [...between, newest]) {
       const observation = mapRound(round, feed, clock.now())
@@ -73,13 +73,13 @@ export function listenToRounds(options: {
     return found.sort((a, b) => Number(roundOf(a.roundId) - roundOf(b.roundId)))
   }
 
-  function tellConnection(io: FeedIo, answered: boolean): void {
+  function tellConnection(io: SessionIo, answered: boolean): void {
     const nowMs = clock.now()
     const about = { source: 'oracle' as const, receivedMs: nowMs, route: ROUTE, channels }
-    if (answered && !isUp) io.tell({ kind: 'connected', ...about })
+    if (answered && !isUp) io.report({ kind: 'connected', ...about })
     if (!answered && isUp) {
       const reason = `fewer than ${quorum.needed} nodes answer`
-      io.tell({ kind: 'disconnected', ...about, reason, sinceMs: answeredMs })
+      io.report({ kind: 'disconnected', ...about, reason, sinceMs: answeredMs })
     }
     isUp = answered
     if (answered) answeredMs = nowMs

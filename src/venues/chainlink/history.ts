@@ -8,8 +8,8 @@
 import type { DeadLetters } from '../dead-letter.ts'
 import { misfit } from '../expect-fit.ts'
 import { rangeOrNull } from '../history-range.ts'
-import { VenueError } from '../pager.ts'
-import type { HistoryPage, TimeRange } from '../venue.ts'
+import { VenueError } from '../rest-client.ts'
+import type { HistoryPage, HistoryRange } from '../venue.ts'
 import {
   type Call,
   callPhaseAggregator,
@@ -39,7 +39,7 @@ interface Place {
 export async function* walkRounds(
   quorum: Quorum,
   feed: OracleFeed,
-  range: TimeRange,
+  range: HistoryRange,
   { now, deadLetters }: { now(): number; readonly deadLetters: DeadLetters },
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
@@ -103,7 +103,7 @@ function createRoundOrder(): (round: Round, nowMs: number) => string | undefined
   }
 }
 
-function isInside(round: Round, range: TimeRange): boolean {
+function isInside(round: Round, range: HistoryRange): boolean {
   const updatedMs = round.updatedAt * 1_000
   return updatedMs >= range.fromMs && updatedMs < range.toMs
 }

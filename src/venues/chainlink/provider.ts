@@ -3,7 +3,7 @@
  * would say the same.
  */
 import { type Asker, askTyped } from '../ask-typed.ts'
-import { VenueError } from '../pager.ts'
+import { VenueError } from '../rest-client.ts'
 import type { WireType } from '../wire-type.ts'
 import {
   ANSWER_UPDATED_TOPIC,

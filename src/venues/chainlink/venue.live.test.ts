@@ -4,6 +4,6 @@ import { createChainlink } from './venue.ts'
 
 proveLive(createChainlink, {
   listenMs: 120_000,
-  history: { dataset: 'oracle_rounds', symbol: 'BTC', atLeast: 60 },
-  channels: [{ dataset: 'oracle_rounds', symbol: 'BTC' }],
+  history: { topic: 'oracle_rounds', symbol: 'BTC', atLeast: 60 },
+  channels: [{ topic: 'oracle_rounds', symbol: 'BTC' }],
 })

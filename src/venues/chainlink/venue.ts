@@ -2,7 +2,7 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { inBackground } from '../ask-typed.ts'
 import { notProvided } from '../history-range.ts'
-import { createPager, PAGER_LIMITS, VenueError } from '../pager.ts'
+import { createRestClient, REST_LIMITS, VenueError } from '../rest-client.ts'
 import { supportedChannels } from '../supported.ts'
 import type { HistoryPage, HistoryRequest, Venue, VenueDependencies } from '../venue.ts'
 import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
@@ -47,7 +47,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
     settings.providers ??
     (dependencies.hosts?.rest === undefined ? CHAINS[chain].providers : [parts.hosts.rest])
   const nodes = urls.map((url) => {
-    const pager = createPager({
+    const pager = createRestClient({
       venue: describe.name,
       baseUrl: url,
       budgets: describe.budgets,
@@ -56,7 +56,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
       random: dependencies.random ?? Math.random,
       // The other nodes are asked at the same time: a slow one is left behind rather than asked again and again.
       limits: {
-        ...PAGER_LIMITS,
+        ...REST_LIMITS,
         tries: 2,
         answerWithinMs: CHAINLINK_TIMES.answerWithinMs,
         ...dependencies.limits?.pager,
@@ -111,7 +111,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
   })
 
   async function* walk(request: HistoryRequest, signal: AbortSignal): AsyncGenerator<HistoryPage> {
-    if (request.dataset !== 'oracle_rounds') return yield notProvided(request.range)
+    if (request.topic !== 'oracle_rounds') return yield notProvided(request.range)
     const feed = await feedOf(request.symbol, signal)
     const now = () => clock.now()
     const asked = request.isUrgent === true ? quorum : quorumOfThePast
@@ -123,7 +123,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
     deadLetters,
     live(channels, options) {
       const wanted = supportedChannels(describe, channels)
-      const companion = listenToRounds({
+      const tasks = listenToRounds({
         channels: wanted,
         quorum,
         feedOf,
@@ -136,7 +136,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
         heartbeat: null,
         greetingPaceMs: 0,
       }
-      return parts.listen({ routes: [], polls: [], protocol, companion }, options)
+      return parts.listen({ routes: [], polls: [], protocol, tasks }, options)
     },
     history: (request, { signal }) => parts.history(request, () => walk(request, signal)),
     /** The logs of the aggregator behind the proxy, which is read anew: a rotation would end them without a word. */

@@ -11,17 +11,17 @@ export const hyperliquidDescription: VenueDescription = {
   // Case matters: a coin it does not know closes the whole socket without a word.
   symbols: { BTC: 'BTC', ETH: 'ETH', SOL: 'SOL', XRP: 'XRP' },
   live: {
-    trades: { via: 'stream', longestSilenceMs: 2 * MINUTE_MS },
-    klines: { via: 'stream', intervals: KLINE_INTERVALS, longestSilenceMs: 2 * MINUTE_MS },
+    trades: { via: 'stream', maxSilenceMs: 2 * MINUTE_MS },
+    klines: { via: 'stream', intervals: KLINE_INTERVALS, maxSilenceMs: 2 * MINUTE_MS },
     // 20 levels about every 5.4 s; the fast one, which no plan records, has 5 about every 0.54 s. Both repeat an unchanged
     // book.
-    book: { via: 'stream', longestSilenceMs: 20_000 },
-    book_fast: { via: 'stream', longestSilenceMs: 10_000 },
-    best_bid_ask: { via: 'stream', longestSilenceMs: MINUTE_MS },
+    book: { via: 'stream', maxSilenceMs: 20_000 },
+    book_fast: { via: 'stream', maxSilenceMs: 10_000 },
+    best_bid_ask: { via: 'stream', maxSilenceMs: MINUTE_MS },
     // Both come from one message, about once a second whether or not anything changed.
-    mark: { via: 'stream', longestSilenceMs: 10_000 },
-    open_interest: { via: 'stream', longestSilenceMs: 10_000 },
-    funding: { via: 'poll', everyMs: 2 * MINUTE_MS, longestSilenceMs: 10 * MINUTE_MS },
+    mark: { via: 'stream', maxSilenceMs: 10_000 },
+    open_interest: { via: 'stream', maxSilenceMs: 10_000 },
+    funding: { via: 'poll', everyMs: 2 * MINUTE_MS, maxSilenceMs: 10 * MINUTE_MS },
   },
   history: {
     klines: { intervals: KLINE_INTERVALS, maxAgeMs: null, maxRows: 5_000, pageRows: 5_000 },

@@ -69,7 +69,7 @@ async function listening(channels: Channel[]) {
 
 test('the replay on subscribe closes a short gap and repeats nothing', async () => {
   lastTid = 100
-  const { venue, session, until, tids, hyperliquid } = await listening([{ dataset: 'trades', symbol: 'BTC' }])
+  const { venue, session, until, tids, hyperliquid } = await listening([{ topic: 'trades', symbol: 'BTC' }])
   await until(() => tids().length === 30)
   venue.broadcast(trades([101, 102]))
   await until(() => tids().length === 32)
@@ -87,11 +87,11 @@ test('the replay on subscribe closes a short gap and repeats nothing', async () 
 
 test('each channel is told as subscribed when its acceptance came, filled-in defaults or not', async () => {
   const channels: Channel[] = [
-    { dataset: 'book', symbol: 'BTC' },
-    { dataset: 'book_fast', symbol: 'BTC' },
-    { dataset: 'klines', symbol: 'ETH', interval: '1m' },
-    { dataset: 'mark', symbol: 'SOL' },
-    { dataset: 'open_interest', symbol: 'SOL' },
+    { topic: 'book', symbol: 'BTC' },
+    { topic: 'book_fast', symbol: 'BTC' },
+    { topic: 'klines', symbol: 'ETH', interval: '1m' },
+    { topic: 'mark', symbol: 'SOL' },
+    { topic: 'open_interest', symbol: 'SOL' },
   ]
   const { seen, until } = await listening(channels)
   const subscribed = () => seen.flatMap((each) => (each.kind === 'subscribed' ? [each.channel] : []))
@@ -101,7 +101,7 @@ test('each channel is told as subscribed when its acceptance came, filled-in def
 })
 
 test('a context feeds only the channels that were asked for', async () => {
-  const { venue, seen, until } = await listening([{ dataset: 'open_interest', symbol: 'BTC' }])
+  const { venue, seen, until } = await listening([{ topic: 'open_interest', symbol: 'BTC' }])
   await until(() => seen.some((each) => each.kind === 'subscribed'))
   const ctx = {
     funding: '0.0000125',

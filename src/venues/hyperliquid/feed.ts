@@ -2,8 +2,8 @@
 import { CANDLE_INTERVALS } from '../../core/interval.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { type Channel, channelKey } from '../channel.ts'
-import { data, type FeedProtocol, type FrameOutcome, ignored, parseObject, refused } from '../frame.ts'
-import type { Route } from '../link.ts'
+import { data, type FrameOutcome, type FrameProtocol, ignored, parseObject, refused } from '../frame.ts'
+import type { SocketRoute } from '../socket.ts'
 import type { SymbolMap } from '../symbol-map.ts'
 import {
   type About,
@@ -26,7 +26,7 @@ import {
 } from './wire.ts'
 
 function subscriptionOf(channel: Channel, coin: string): Record<string, unknown> {
-  switch (channel.dataset) {
+  switch (channel.topic) {
     case 'trades':
       return { type: 'trades', coin }
     case 'klines':
@@ -49,8 +49,12 @@ function subscriptionOf(channel: Channel, coin: string): Record<string, unknown>
  * Fast and slow books differ only by a flag of the same subscription; whether one socket takes both is told
  * differently by different observers, so the fast ones have a socket of their own.
  */
-export function routesOf(channels: readonly Channel[], streamHost: string, symbols: SymbolMap): Route[] {
-  const isFast = (channel: Channel) => channel.dataset === 'book_fast'
+export function routesOf(
+  channels: readonly Channel[],
+  streamHost: string,
+  symbols: SymbolMap,
+): SocketRoute[] {
+  const isFast = (channel: Channel) => channel.topic === 'book_fast'
   const groups = [
     { name: 'main', channels: channels.filter((channel) => !isFast(channel)) },
     { name: 'fast-books', channels: channels.filter(isFast) },
@@ -81,7 +85,7 @@ const NOT_RECORDED_CHANNELS = new Set([
 ])
 const GREETING = 'Websocket connection established.'
 
-export function createHyperliquidReader(symbols: Pick<SymbolMap, 'fromVenue'>): FeedProtocol {
+export function createHyperliquidReader(symbols: Pick<SymbolMap, 'fromVenue'>): FrameProtocol {
   function aboutOf(coin: string, receivedMs: number): About | undefined {
     const symbol = symbols.fromVenue(coin)
     return symbol === undefined ? undefined : { source: 'perpdex', symbol, instrument: coin, receivedMs }

@@ -97,7 +97,7 @@ async function hyperliquid() {
 test('candles: the newest five thousand; older ones are missing with their reason', async () => {
   const { venue } = await hyperliquid()
   const range = { fromMs: OLDEST_CANDLE - HOUR, toMs: Date.parse('2026-03-14T11:50:00Z') }
-  const walked = await walkAll(venue, { dataset: 'klines', symbol: 'BTC', interval: '1m', range })
+  const walked = await walkAll(venue, { topic: 'klines', symbol: 'BTC', interval: '1m', range })
   const firstMs = OLDEST_CANDLE + MINUTE
   assert.deepEqual(walked.missing, [{ fromMs: range.fromMs, toMs: firstMs }])
   assert.equal(walked.observations.length, (range.toMs - firstMs) / MINUTE)
@@ -107,7 +107,7 @@ test('candles: the newest five thousand; older ones are missing with their reaso
 test('candles: minutes that may still be published are not settled', async () => {
   const { venue } = await hyperliquid()
   const range = { fromMs: Date.parse('2026-03-14T11:50:00Z'), toMs: NOW }
-  const walked = await walkAll(venue, { dataset: 'klines', symbol: 'BTC', interval: '1m', range })
+  const walked = await walkAll(venue, { topic: 'klines', symbol: 'BTC', interval: '1m', range })
   assert.equal(walked.settledMs, Date.parse('2026-03-14T11:58:00Z'))
   assert.ok(walked.observations.every((bar) => bar.kind === 'kline' && bar.closed))
 })
@@ -115,7 +115,7 @@ test('candles: minutes that may still be published are not settled', async () =>
 test('funding: pages of five hundred, each hour once, the next hour named', async () => {
   const { venue } = await hyperliquid()
   const range = { fromMs: NOW - 1_200 * HOUR, toMs: NOW }
-  const walked = await walkAll(venue, { dataset: 'funding', symbol: 'ETH', range })
+  const walked = await walkAll(venue, { topic: 'funding', symbol: 'ETH', range })
   const times = walked.observations.map((each) => (each.kind === 'funding' ? each.fundingTimeMs : 0))
   assert.equal(times.length, new Set(times).size)
   assert.ok(times.every((at, index) => index === 0 || at - (times[index - 1] ?? 0) === HOUR))
@@ -125,8 +125,8 @@ test('funding: pages of five hundred, each hour once, the next hour named', asyn
 test('past trades, books and open interest are not provided, and nobody is asked for them', async () => {
   const { venue, rest } = await hyperliquid()
   const range = { fromMs: NOW - HOUR, toMs: NOW }
-  for (const dataset of ['trades', 'book', 'open_interest', 'mark'] as const) {
-    assert.deepEqual((await walkAll(venue, { dataset, symbol: 'BTC', range })).missing, [range])
+  for (const topic of ['trades', 'book', 'open_interest', 'mark'] as const) {
+    assert.deepEqual((await walkAll(venue, { topic, symbol: 'BTC', range })).missing, [range])
   }
   assert.equal(rest.asked.length, 0)
 })
@@ -134,12 +134,9 @@ test('past trades, books and open interest are not provided, and nobody is asked
 test('witnesses, book and check', async () => {
   const { venue } = await hyperliquid()
   const signal = AbortSignal.timeout(5_000)
-  assert.equal((await venue.witness({ dataset: 'trades', symbol: 'BTC' }, { signal }))?.newestMs, NOW - 100)
-  assert.equal(
-    (await venue.witness({ dataset: 'book_fast', symbol: 'BTC' }, { signal }))?.newestMs,
-    NOW - 300,
-  )
-  assert.equal((await venue.witness({ dataset: 'open_interest', symbol: 'BTC' }, { signal }))?.newestMs, NOW)
+  assert.equal((await venue.witness({ topic: 'trades', symbol: 'BTC' }, { signal }))?.newestMs, NOW - 100)
+  assert.equal((await venue.witness({ topic: 'book_fast', symbol: 'BTC' }, { signal }))?.newestMs, NOW - 300)
+  assert.equal((await venue.witness({ topic: 'open_interest', symbol: 'BTC' }, { signal }))?.newestMs, NOW)
   assert.deepEqual((await venue.book('BTC', { signal })).bids, [['10', '1', 2]])
   assert.match((await venue.check({ signal })).line, /BTC listed, ETH listed, SOL listed, XRP NOT LISTED$/)
 })

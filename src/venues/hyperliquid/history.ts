@@ -5,8 +5,8 @@ import type { DeadLetters } from '../dead-letter.ts'
 import { expectFit, misfit } from '../expect-fit.ts'
 import { ceilTo, floorTo, notProvided, rangeOrNull, splitByAge } from '../history-range.ts'
 import type { BookSnapshotObservation, FundingObservation } from '../observation.ts'
-import { type Answer, type Pager, VenueError } from '../pager.ts'
-import type { HistoryPage, HistoryRequest, TimeRange, Witness } from '../venue.ts'
+import { type RestClient, type RestResponse, VenueError } from '../rest-client.ts'
+import type { HistoryPage, HistoryRange, HistoryRequest, Witness } from '../venue.ts'
 import type { VenueTime } from '../venue-time.ts'
 import type { WireType } from '../wire-type.ts'
 import { type About, mapBook, mapCandle, mapFunding } from './mapper.ts'
@@ -36,7 +36,7 @@ const CANDLES = '/info candleSnapshot'
 const FUNDING = '/info fundingHistory'
 
 export interface HyperliquidRest {
-  readonly pager: Pager
+  readonly pager: RestClient
   readonly deadLetters: DeadLetters
   readonly venueTime: VenueTime
 }
@@ -51,8 +51,8 @@ async function askInfo<T>(
   type: WireType<T>,
   signal: AbortSignal,
   isBackground = false,
-): Promise<{ value: T; answer: Answer }> {
-  const answer = await rest.pager.ask({ path: '/info', body, weight, isBackground }, signal)
+): Promise<{ value: T; answer: RestResponse }> {
+  const answer = await rest.pager.request({ path: '/info', body, weight, isBackground }, signal)
   const { value } = answer
   if (type.is(value)) return { value, answer }
   // An unknown coin is answered with null.
@@ -76,9 +76,9 @@ export async function* walkHistory(
   where: Where,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
-  if (request.dataset === 'klines' && request.interval !== undefined) {
+  if (request.topic === 'klines' && request.interval !== undefined) {
     yield* walkCandles(rest, where, { ...request, interval: request.interval }, signal)
-  } else if (request.dataset === 'funding') {
+  } else if (request.topic === 'funding') {
     yield* walkFunding(rest, where, request, signal)
   } else {
     yield notProvided(request.range)
@@ -135,7 +135,7 @@ async function askCandles(
   where: Where,
   request: HistoryRequest & { readonly interval: CandleInterval },
   signal: AbortSignal,
-): Promise<{ rows: CandleWire[]; answer: Answer }> {
+): Promise<{ rows: CandleWire[]; answer: RestResponse }> {
   const { interval, range } = request
   const lengthMs = INTERVAL_MS[interval]
   const req = { coin: where.instrument, interval, startTime: range.fromMs, endTime: range.toMs - 1 }
@@ -199,7 +199,7 @@ async function* walkFunding(
 async function askFunding(
   rest: HyperliquidRest,
   where: Where,
-  range: TimeRange,
+  range: HistoryRange,
   signal: AbortSignal,
   isBackground = false,
 ): Promise<FundingObservation[]> {
@@ -251,7 +251,7 @@ export async function askWitness(
   where: Where,
   signal: AbortSignal,
 ): Promise<Witness | undefined> {
-  switch (channel.dataset) {
+  switch (channel.topic) {
     case 'trades': {
       const { value } = await askInfo(
         rest,

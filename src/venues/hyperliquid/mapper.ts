@@ -7,8 +7,8 @@ import { floorTo } from '../history-range.ts'
 import type {
   BestBidAskObservation,
   BookSnapshotObservation,
+  CandleObservation,
   FundingObservation,
-  KlineObservation,
   Level,
   MarkObservation,
   OpenInterestObservation,
@@ -92,7 +92,7 @@ export function mapCandle(
   interval: CandleInterval,
   venueNowMs: number | null,
   about: About,
-): KlineObservation {
+): CandleObservation {
   return {
     kind: 'kline',
     ...about,

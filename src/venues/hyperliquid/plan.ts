@@ -1,4 +1,4 @@
-import { BARS_ONLY, barsStep, type ExchangePlan, MONTH_MS } from '../plan.ts'
+import { CANDLES_ONLY, candlesStep, type ExchangePlan, MONTH_MS } from '../plan.ts'
 
 const DAY_MS = 86_400_000
 
@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000
  * bars of an hour, which the venue keeps four times as long as those of fifteen minutes.
  */
 export const hyperliquidPlan: ExchangePlan = {
-  ...BARS_ONLY,
+  ...CANDLES_ONLY,
   source: 'perpdex',
   secondsFrom: 'trades',
   hasTrades: true,
@@ -18,9 +18,9 @@ export const hyperliquidPlan: ExchangePlan = {
   closeAfterMs: 4_000,
   backfill: [
     { kind: 'funding', backMs: MONTH_MS + DAY_MS, chunkMs: 20 * DAY_MS },
-    barsStep('15m', ['1h', '4h', '1d']),
-    barsStep('5m'),
-    barsStep('1m'),
-    barsStep('1h', ['4h', '1d'], MONTH_MS),
+    candlesStep('15m', ['1h', '4h', '1d']),
+    candlesStep('5m'),
+    candlesStep('1m'),
+    candlesStep('1h', ['4h', '1d'], MONTH_MS),
   ],
 }

@@ -4,14 +4,14 @@ import { createHyperliquid } from './venue.ts'
 
 proveLive(createHyperliquid, {
   listenMs: 70_000,
-  history: { dataset: 'klines', symbol: 'BTC', interval: '1m', atLeast: 50 },
+  history: { topic: 'klines', symbol: 'BTC', interval: '1m', atLeast: 50 },
   channels: [
-    { dataset: 'trades', symbol: 'BTC' },
-    { dataset: 'book', symbol: 'BTC' },
-    { dataset: 'book_fast', symbol: 'BTC' },
-    { dataset: 'klines', symbol: 'BTC', interval: '1m' },
-    { dataset: 'mark', symbol: 'BTC' },
-    { dataset: 'open_interest', symbol: 'BTC' },
-    { dataset: 'funding', symbol: 'BTC' },
+    { topic: 'trades', symbol: 'BTC' },
+    { topic: 'book', symbol: 'BTC' },
+    { topic: 'book_fast', symbol: 'BTC' },
+    { topic: 'klines', symbol: 'BTC', interval: '1m' },
+    { topic: 'mark', symbol: 'BTC' },
+    { topic: 'open_interest', symbol: 'BTC' },
+    { topic: 'funding', symbol: 'BTC' },
   ],
 })

@@ -24,7 +24,7 @@ export function createHyperliquid(dependencies: VenueDependencies & { limits?: V
 
   function pollOf(channel: Channel): Poll {
     const where = whereIs(channel.symbol)
-    const everyMs = describe.live[channel.dataset]?.everyMs ?? 120_000
+    const everyMs = describe.live[channel.topic]?.everyMs ?? 120_000
     return { channel, everyMs, ask: (signal) => askNewestFunding(rest, where, signal) }
   }
 
@@ -33,7 +33,7 @@ export function createHyperliquid(dependencies: VenueDependencies & { limits?: V
     deadLetters: parts.deadLetters,
     live(channels, options) {
       const wanted = supportedChannels(describe, channels)
-      const isPolled = (channel: Channel) => describe.live[channel.dataset]?.via === 'poll'
+      const isPolled = (channel: Channel) => describe.live[channel.topic]?.via === 'poll'
       const streamed = wanted.filter((channel) => !isPolled(channel))
       const routes = routesOf(streamed, parts.hosts.stream, parts.symbols)
       const polls = wanted.filter(isPolled).map(pollOf)

@@ -14,7 +14,7 @@ import type { Channel } from '../channel.ts'
 import { createKalshi } from './venue.ts'
 
 const START = Date.UTC(2026, 3, 16, 4, 59)
-const CHANNELS: Channel[] = [{ dataset: 'markets', symbol: 'BTC' }]
+const CHANNELS: Channel[] = [{ topic: 'markets', symbol: 'BTC' }]
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const kalshi = {
   keyId: 'key-1',

@@ -8,12 +8,12 @@ export const kalshiDescription: VenueDescription = {
   source: 'predmkt_b',
   symbols: { BTC: 'BTC', ETH: 'ETH', SOL: 'SOL', XRP: 'XRP' },
   live: {
-    markets: { via: 'poll', everyMs: 30_000, longestSilenceMs: 2 * MINUTE_MS },
+    markets: { via: 'poll', everyMs: 30_000, maxSilenceMs: 2 * MINUTE_MS },
     // A contract nobody trades is silent; some contract of a symbol always moves.
-    book: { via: 'stream', longestSilenceMs: MINUTE_MS },
-    trades: { via: 'stream', longestSilenceMs: null },
-    market_ticker: { via: 'stream', longestSilenceMs: 2 * MINUTE_MS },
-    open_interest: { via: 'stream', longestSilenceMs: 2 * MINUTE_MS },
+    book: { via: 'stream', maxSilenceMs: MINUTE_MS },
+    trades: { via: 'stream', maxSilenceMs: null },
+    market_ticker: { via: 'stream', maxSilenceMs: 2 * MINUTE_MS },
+    open_interest: { via: 'stream', maxSilenceMs: 2 * MINUTE_MS },
   },
   history: {
     markets: { maxAgeMs: null, pageRows: 1_000 },

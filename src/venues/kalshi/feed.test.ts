@@ -11,7 +11,7 @@ const START = Date.UTC(2026, 3, 16, 4, 46)
 const TICKER = 'KXBTC15M-26APR160100-00'
 const OTHER = 'KXBTCD-26APR1605-T72749.99'
 const CHANNELS: Channel[] = (['markets', 'book', 'trades', 'market_ticker', 'open_interest'] as const).map(
-  (dataset) => ({ dataset, symbol: 'BTC' }),
+  (topic) => ({ topic, symbol: 'BTC' }),
 )
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const PEM = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
@@ -357,7 +357,7 @@ test('a key that the venue rejects: a notice, the catalogue and polled books, an
   )
   assert.match(exchange.notices?.[0]?.line ?? '', /rejects the key.*REST/)
   await heard.until(() => heard.of('trade').length === 1, 'the trade by asking')
-  const isUp = () => heard.of('subscribed').some(({ channel }) => channel.dataset === 'trades')
+  const isUp = () => heard.of('subscribed').some(({ channel }) => channel.topic === 'trades')
   await heard.until(isUp, 'the word that trades are asked for')
   assert.equal(heard.last('open_interest', TICKER)?.openInterest, '4.00')
   assert.equal(server.visits.length, 0)
@@ -429,7 +429,7 @@ test('history: bars start where UTC starts them, trades come from the tier that 
   const { signal } = new AbortController()
   const range = { fromMs: cut - 3_600_000, toMs: cut + 3_600_000 }
   const trades = await pagesOf(
-    venue.history({ dataset: 'trades', symbol: 'BTC', market: TICKER, range }, { signal }),
+    venue.history({ topic: 'trades', symbol: 'BTC', market: TICKER, range }, { signal }),
   )
   assert.deepEqual(
     trades.map((page) => [page.covered, page.observations.map((each) => each.key)]),
@@ -447,7 +447,7 @@ test('history: bars start where UTC starts them, trades come from the tier that 
   const bars = await pagesOf(
     venue.history(
       {
-        dataset: 'contract_bars',
+        topic: 'contract_bars',
         symbol: 'BTC',
         market: TICKER,
         interval: '1m',
@@ -463,7 +463,7 @@ test('history: bars start where UTC starts them, trades come from the tier that 
     [cut + 60_000, cut + 120_000, null, '0.3000', '9.00'],
   )
   await assert.rejects(
-    pagesOf(venue.history({ dataset: 'trades', symbol: 'BTC', range }, { signal })),
+    pagesOf(venue.history({ topic: 'trades', symbol: 'BTC', range }, { signal })),
     /needs a market/,
   )
 })
@@ -498,14 +498,12 @@ test('history: a contract that settled after the cutoff is found in the live tie
   const { signal } = new AbortController()
   const range = { fromMs: cut - 3_600_000, toMs: cut - 60_000 }
   const about = { symbol: 'BTC', market: TICKER, range } as const
-  const bars = await pagesOf(
-    venue.history({ ...about, dataset: 'contract_bars', interval: '1m' }, { signal }),
-  )
+  const bars = await pagesOf(venue.history({ ...about, topic: 'contract_bars', interval: '1m' }, { signal }))
   assert.deepEqual(
     bars.flatMap((page) => page.observations.map((bar) => bar.kind === 'contract_bar' && bar.volume)),
     ['3.00'],
   )
-  const trades = await pagesOf(venue.history({ ...about, dataset: 'trades' }, { signal }))
+  const trades = await pagesOf(venue.history({ ...about, topic: 'trades' }, { signal }))
   assert.deepEqual(
     trades.flatMap((page) => page.observations.map(({ key }) => key)),
     ['t'],

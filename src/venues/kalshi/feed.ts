@@ -9,9 +9,9 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import {
   data,
-  type FeedProtocol,
   type FrameItem,
   type FrameOutcome,
+  type FrameProtocol,
   ignored,
   parseObject,
   refused,
@@ -44,7 +44,7 @@ export interface DeskActions {
 export interface Desk {
   readonly symbol: AssetSymbol
   /** Called for every new socket. */
-  openReader(): FeedProtocol
+  openReader(): FrameProtocol
   /** Read at the opening of a socket. */
   greeting(nowMs: number): string[]
   /** Changes what is followed; what was lost by it. */
@@ -95,8 +95,8 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
     useYesPrice,
     sendAsk: (tickers, nowMs) => sendAll(subscriptions.askSnapshots(tickers, nowMs)),
   })
-  const item = (dataset: string, observation: DataObservation): FrameItem => ({
-    channel: `${dataset}:${symbol}`,
+  const item = (topic: string, observation: DataObservation): FrameItem => ({
+    channel: `${topic}:${symbol}`,
     observation,
   })
   const bookItems = (lost: readonly DataObservation[]) => lost.map((each) => item('book', each))

@@ -13,9 +13,9 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { afterReading } from '../../kit/reading-time.ts'
 import type { Channel } from '../channel.ts'
-import type { Companion, FeedIo } from '../companion.ts'
-import { createOwedSweeps, type OwedSweeps } from '../owed-sweeps.ts'
-import { createMarketTeller } from '../tell-markets.ts'
+import { createMarketChanges } from '../market-changes.ts'
+import { createOwedSweeps, type OwedSweeps } from '../pending-sweeps.ts'
+import type { SessionIo, VenueTasks } from '../venue-tasks.ts'
 import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import type { Desk } from './feed.ts'
@@ -44,13 +44,13 @@ export interface FollowOptions {
   /** Symbols whose socket the venue refuses because of the key. */
   readonly rejected: Set<AssetSymbol>
   /** Hands the session to those who act on sockets. */
-  readonly onStart: (io: FeedIo) => void
+  readonly onStart: (io: SessionIo) => void
 }
 
-export function followContracts(options: FollowOptions): Companion {
+export function followContracts(options: FollowOptions): VenueTasks {
   const { clock, catalogue, rest, rejected } = options
   const isPolling = (symbol: AssetSymbol) => options.isKeyless || rejected.has(symbol)
-  const teller = createMarketTeller((symbol) => catalogue.of(symbol).map(({ observation }) => observation))
+  const teller = createMarketChanges((symbol) => catalogue.of(symbol).map(({ observation }) => observation))
   /** Per symbol: since when trades were not heard, and until when. */
   const holes = new Map<AssetSymbol, { fromMs: number; toMs: number | undefined }>()
   /** Sweeps of holes, and of contracts that have closed. */
@@ -68,11 +68,11 @@ export function followContracts(options: FollowOptions): Companion {
     isSwept: (ticker) => swept.has(ticker),
     sweep,
   })
-  let io: FeedIo | undefined
+  let io: SessionIo | undefined
 
   const symbolOf = (route: string) => [...options.desks.keys()].find((symbol) => route.endsWith(`:${symbol}`))
 
-  async function run(session: FeedIo): Promise<void> {
+  async function run(session: SessionIo): Promise<void> {
     io = session
     options.onStart(session)
     const loops = [...options.desks.values()].flatMap((desk) => [
@@ -85,7 +85,7 @@ export function followContracts(options: FollowOptions): Companion {
     await Promise.all(loops)
   }
 
-  async function follow(session: FeedIo, desk: Desk): Promise<void> {
+  async function follow(session: SessionIo, desk: Desk): Promise<void> {
     let nextListMs = 0
     while (!session.signal.aborted) {
       const nowMs = clock.now()
@@ -115,11 +115,11 @@ export function followContracts(options: FollowOptions): Companion {
     }
   }
 
-  function tellMarkets(session: FeedIo, symbol: AssetSymbol): void {
+  function tellMarkets(session: SessionIo, symbol: AssetSymbol): void {
     for (const market of teller.take(symbol)) session.emit(`markets:${symbol}`, market)
   }
 
-  async function tend(session: FeedIo, desk: Desk): Promise<void> {
+  async function tend(session: SessionIo, desk: Desk): Promise<void> {
     let lastMs = clock.now()
     let slowMs = 0
     while (!session.signal.aborted) {
@@ -137,19 +137,19 @@ export function followContracts(options: FollowOptions): Companion {
     }
   }
 
-  async function sweepRunning(session: FeedIo, symbol: AssetSymbol): Promise<void> {
+  async function sweepRunning(session: SessionIo, symbol: AssetSymbol): Promise<void> {
     while (!session.signal.aborted) {
       await rounds.round(session, symbol)
       await rested(STEP_MS, session.signal)
     }
   }
 
-  async function list(session: FeedIo, desk: Desk): Promise<void> {
+  async function list(session: SessionIo, desk: Desk): Promise<void> {
     const { symbol } = desk
     const askedMs = clock.now()
     await catalogue.refresh(symbol, session.signal)
     tellMarkets(session, symbol)
-    session.heard(`markets:${symbol}`)
+    session.answered(`markets:${symbol}`)
     rounds.listed(symbol, askedMs)
     if (isPolling(symbol)) for (const contract of catalogue.of(symbol)) emitFigures(session, contract)
     const traded = catalogue
@@ -173,7 +173,7 @@ export function followContracts(options: FollowOptions): Companion {
     return known
   }
 
-  async function sweepOwed(session: FeedIo, symbol: AssetSymbol): Promise<void> {
+  async function sweepOwed(session: SessionIo, symbol: AssetSymbol): Promise<void> {
     const sweeps = sweepsOf(owed, symbol)
     for (const { id, fromMs } of sweeps.due(clock.now())) {
       if (await sweep(session, symbol, id, fromMs)) sweeps.done(id)
@@ -183,19 +183,19 @@ export function followContracts(options: FollowOptions): Companion {
   }
 
   /** Where trades are only asked for, questions that fail are a loss like that of a socket. */
-  function tellTrades(session: FeedIo, symbol: AssetSymbol, sinceMs: number | undefined): void {
+  function tellTrades(session: SessionIo, symbol: AssetSymbol, sinceMs: number | undefined): void {
     const channel = [...options.channels, ...options.streamed].find(
-      (each) => each.dataset === 'trades' && each.symbol === symbol,
+      (each) => each.topic === 'trades' && each.symbol === symbol,
     )
     if (channel === undefined || failing.has(symbol) === (sinceMs !== undefined)) return
     const about = { source: 'predmkt_b', receivedMs: clock.now() } as const
     if (sinceMs === undefined) {
       failing.delete(symbol)
-      session.tell({ kind: 'subscribed', ...about, channel })
+      session.report({ kind: 'subscribed', ...about, channel })
     } else {
       failing.add(symbol)
       const reason = 'trades cannot be asked for'
-      session.tell({ kind: 'disconnected', ...about, route: 'rest', channels: [channel], reason, sinceMs })
+      session.report({ kind: 'disconnected', ...about, route: 'rest', channels: [channel], reason, sinceMs })
     }
   }
 
@@ -206,7 +206,7 @@ export function followContracts(options: FollowOptions): Companion {
     return before !== volume && Number(volume) > 0
   }
 
-  function emitFigures(session: FeedIo, contract: KnownContract): void {
+  function emitFigures(session: SessionIo, contract: KnownContract): void {
     const { market, lastPrice, series } = contract
     if (market.status !== 'open') return
     const nowMs = clock.now()
@@ -224,7 +224,7 @@ export function followContracts(options: FollowOptions): Companion {
 
   /** False when the venue did not answer. */
   async function sweep(
-    session: FeedIo,
+    session: SessionIo,
     symbol: AssetSymbol,
     ticker: string,
     fromMs: number,
@@ -240,7 +240,7 @@ export function followContracts(options: FollowOptions): Companion {
   }
 
   /** Once a contract has closed, its whole list is asked for: this repairs whatever the socket lost. */
-  async function sweepClosed(session: FeedIo, symbol: AssetSymbol, nowMs: number): Promise<void> {
+  async function sweepClosed(session: SessionIo, symbol: AssetSymbol, nowMs: number): Promise<void> {
     const sweeps = sweepsOf(closings, symbol)
     for (const { market } of catalogue.of(symbol)) {
       const endMs = market.endTime ?? Number.POSITIVE_INFINITY
@@ -268,7 +268,7 @@ export function followContracts(options: FollowOptions): Companion {
 
   const isQuick = (ticker: string) => catalogue.get(ticker)?.series.kind === 'quarter_hour'
 
-  async function pollQuick(session: FeedIo, desk: Desk): Promise<void> {
+  async function pollQuick(session: SessionIo, desk: Desk): Promise<void> {
     while (!session.signal.aborted) {
       if (isPolling(desk.symbol) && !session.isPaused()) {
         await Promise.all([...desk.followed].filter(isQuick).map((ticker) => pollBook(session, desk, ticker)))
@@ -277,7 +277,7 @@ export function followContracts(options: FollowOptions): Companion {
     }
   }
 
-  async function pollOthers(session: FeedIo, desk: Desk): Promise<void> {
+  async function pollOthers(session: SessionIo, desk: Desk): Promise<void> {
     const pauseMs = (1_000 * options.desks.size) / TIMES.pollOthersPerSecond
     while (!session.signal.aborted) {
       const startedMs = clock.now()
@@ -291,7 +291,7 @@ export function followContracts(options: FollowOptions): Companion {
     }
   }
 
-  async function pollBook(session: FeedIo, desk: Desk, ticker: string): Promise<void> {
+  async function pollBook(session: SessionIo, desk: Desk, ticker: string): Promise<void> {
     const book = desk.bookOf(ticker)
     const channel = `book:${desk.symbol}`
     try {

@@ -5,9 +5,9 @@ import { type Asker, askTyped, readEveryRow, readRows, unknownRow } from '../ask
 import { expectFit, misfit } from '../expect-fit.ts'
 import { ceilTo, floorTo, notProvided, rangeOrNull } from '../history-range.ts'
 import { createCursorTrail } from '../next-cursor.ts'
-import type { ContractBarObservation, TradeObservation } from '../observation.ts'
-import { type Answer, VenueError } from '../pager.ts'
-import type { HistoryPage, HistoryRequest, TimeRange } from '../venue.ts'
+import type { ContractCandleObservation, TradeObservation } from '../observation.ts'
+import { type RestResponse, VenueError } from '../rest-client.ts'
+import type { HistoryPage, HistoryRange, HistoryRequest } from '../venue.ts'
 import { QUESTION_TOKENS } from './describe.ts'
 import { aboutOf, type CandleWire, mapCandle, mapMarket, mapRestTrade, marketObservation } from './mapper.ts'
 import { seriesOfSymbol, seriesOfTicker } from './series.ts'
@@ -86,7 +86,7 @@ async function askCutoff(rest: Asker, signal: AbortSignal): Promise<Cutoffs> {
 export async function askTrades(
   rest: Asker,
   contract: { symbol: AssetSymbol; ticker: string },
-  range: TimeRange,
+  range: HistoryRange,
   tier: Tier,
   signal: AbortSignal,
 ): Promise<TradeObservation[]> {
@@ -142,7 +142,7 @@ function follow(
   trail: ReturnType<typeof createCursorTrail>,
   cursor: string | null | undefined,
   origin: string,
-  answer: Answer,
+  answer: RestResponse,
   rest: Pick<Asker, 'deadLetters'>,
 ): string | undefined {
   const next = trail.next(cursor)
@@ -155,13 +155,13 @@ export async function* walkHistory(
   request: HistoryRequest,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
-  if (request.dataset === 'markets') return yield* walkMarkets(rest, request, signal)
-  const isContract = request.dataset === 'trades' || request.dataset === 'contract_bars'
+  if (request.topic === 'markets') return yield* walkMarkets(rest, request, signal)
+  const isContract = request.topic === 'trades' || request.topic === 'contract_bars'
   if (!isContract) return yield notProvided(request.range)
   const ticker = request.market
-  if (ticker === undefined) throw new RangeError(`kalshi: the history of ${request.dataset} needs a market`)
+  if (ticker === undefined) throw new RangeError(`kalshi: the history of ${request.topic} needs a market`)
   const contract = { symbol: request.symbol, ticker }
-  if (request.dataset === 'trades') yield* walkTrades(rest, contract, request.range, signal)
+  if (request.topic === 'trades') yield* walkTrades(rest, contract, request.range, signal)
   else yield* walkBars(rest, contract, request.interval ?? '1m', request.range, signal)
 }
 
@@ -210,7 +210,7 @@ async function* walkMarkets(
 async function* walkTrades(
   rest: KalshiRest,
   contract: { symbol: AssetSymbol; ticker: string },
-  range: TimeRange,
+  range: HistoryRange,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
   const { tradesMs } = await rest.cutoff(signal)
@@ -236,7 +236,7 @@ async function* walkBars(
   rest: KalshiRest,
   contract: { symbol: AssetSymbol; ticker: string },
   interval: CandleInterval,
-  range: TimeRange,
+  range: HistoryRange,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
   const period = PERIODS[interval]
@@ -280,10 +280,10 @@ async function askBars(
   contract: { symbol: AssetSymbol; ticker: string; series: string },
   interval: CandleInterval,
   period: number,
-  window: TimeRange,
+  window: HistoryRange,
   tier: Tier,
   signal: AbortSignal,
-): Promise<ContractBarObservation[]> {
+): Promise<ContractCandleObservation[]> {
   const ticker = encodeURIComponent(contract.ticker)
   const path =
     tier === 'live'
@@ -307,17 +307,17 @@ async function askBars(
   const fit = {
     origin: path,
     range: window,
-    timeOf: (bar: ContractBarObservation) => bar.openTimeMs,
+    timeOf: (bar: ContractCandleObservation) => bar.openTimeMs,
     order: 'rising',
     maxRows: BARS_PER_PAGE,
-    fault: (bar: ContractBarObservation) =>
+    fault: (bar: ContractCandleObservation) =>
       bar.openTimeMs % lengthMs === 0 ? undefined : `a bar off the grid of ${interval}`,
   } as const
   expectFit(bars, fit, answer, rest.deadLetters)
   return bars
 }
 
-function* windows(range: TimeRange, lengthMs: number): Generator<TimeRange> {
+function* windows(range: HistoryRange, lengthMs: number): Generator<HistoryRange> {
   for (let fromMs = range.fromMs; fromMs < range.toMs; fromMs += lengthMs) {
     yield { fromMs, toMs: Math.min(range.toMs, fromMs + lengthMs) }
   }

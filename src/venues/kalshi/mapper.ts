@@ -6,12 +6,12 @@ import type { MarketInput, VenueStatus } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { parseTime } from '../../core/time.ts'
 import type {
-  ContractBarObservation,
+  ContractCandleObservation,
   MarketLeg,
   MarketObservation,
   MarketTickerObservation,
   OpenInterestObservation,
-  Side,
+  TakerSide,
   TradeObservation,
 } from '../observation.ts'
 import { marketTypeOf, type Series } from './series.ts'
@@ -50,7 +50,7 @@ export function venueInstantOf(
   return Math.min(Math.max(receivedMs, timeMs), timeMs + 999)
 }
 
-function takerSide(wire: TradeFieldsWire): Side | undefined {
+function takerSide(wire: TradeFieldsWire): TakerSide | undefined {
   if (wire.taker_book_side != null) return wire.taker_book_side === 'bid' ? 'buy' : 'sell'
   const outcome = wire.taker_outcome_side ?? wire.taker_side
   return outcome == null ? undefined : outcome === 'yes' ? 'buy' : 'sell'
@@ -193,7 +193,7 @@ export function mapCandle(
   tier: 'live' | 'historical',
   interval: CandleInterval,
   about: About,
-): ContractBarObservation {
+): ContractCandleObservation {
   const suffix = tier === 'live' ? '_dollars' : ''
   const [volume, interest] = tier === 'live' ? ['volume_fp', 'open_interest_fp'] : ['volume', 'open_interest']
   const read = (quotes: Quotes | null | undefined, name: string) => quotes?.[name + suffix] ?? null

@@ -1,15 +1,15 @@
-import type { MarketPlan } from '../plan.ts'
+import type { PredictionPlan } from '../plan.ts'
 
 /** Hundreds of strikes: their bars are shown less often. */
-export const kalshiPlan: MarketPlan = {
+export const kalshiPlan: PredictionPlan = {
   kind: 'markets',
   source: 'predmkt_b',
-  datasets: ['markets', 'book', 'trades', 'market_ticker', 'open_interest'],
+  topics: ['markets', 'book', 'trades', 'market_ticker', 'open_interest'],
   volume: 'pieces',
   hasTokens: false,
   hasOpenInterest: true,
   endless: ['15m'],
-  showEveryMs: 10_000,
-  printsBeforeMs: 0,
+  publishEveryMs: 10_000,
+  tradesBeforeMs: 0,
   followed: { beforeMs: 0, afterMs: 0 },
 }

@@ -66,12 +66,12 @@ export function signerOrNotice(
   if (keyId === undefined || keyId === '' || privateKey === undefined || privateKey === '') {
     const missing = [keyId ? '' : 'key id', privateKey ? '' : 'private key'].filter((part) => part !== '')
     const line = `kalshi: no ${missing.join(' and no ')} given, so its WebSocket stays closed; ${COST}`
-    return { notice: { venue: 'kalshi', code: 'credentials_missing', line } }
+    return { notice: { venue: 'kalshi', code: 'credentials_missing', line: line } }
   }
   try {
     return { signer: createSigner({ keyId, privateKey }, now) }
   } catch {
     const line = `kalshi: the private key cannot be read as an RSA key in PEM, so its WebSocket stays closed; ${COST}`
-    return { notice: { venue: 'kalshi', code: 'credentials_invalid', line } }
+    return { notice: { venue: 'kalshi', code: 'credentials_invalid', line: line } }
   }
 }

@@ -8,7 +8,7 @@
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
-import type { FeedIo } from '../companion.ts'
+import type { SessionIo } from '../venue-tasks.ts'
 import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { aboutOf } from './mapper.ts'
@@ -24,7 +24,7 @@ export interface ContractRounds {
   /** The contracts of a symbol were listed, as of this instant. */
   listed(symbol: AssetSymbol, askedMs: number): void
   /** The round that is due. */
-  round(session: FeedIo, symbol: AssetSymbol): Promise<void>
+  round(session: SessionIo, symbol: AssetSymbol): Promise<void>
 }
 
 export function createContractRounds(options: {
@@ -34,7 +34,7 @@ export function createContractRounds(options: {
   symbols: number
   isSwept: (ticker: string) => boolean
   /** Tells the trades of a contract from an instant on; false when the venue did not answer. */
-  sweep: (session: FeedIo, symbol: AssetSymbol, ticker: string, fromMs: number) => Promise<boolean>
+  sweep: (session: SessionIo, symbol: AssetSymbol, ticker: string, fromMs: number) => Promise<boolean>
 }): ContractRounds {
   const { catalogue, clock } = options
   const firstMs = clock.now() - BEFORE_START_MS

@@ -5,13 +5,13 @@ import { createKalshi } from './venue.ts'
 // Without credentials: books, prints and figures are asked for in rounds of about a minute.
 proveLive(createKalshi, {
   listenMs: 180_000,
-  history: { dataset: 'markets', symbol: 'BTC', atLeast: 4 },
+  history: { topic: 'markets', symbol: 'BTC', atLeast: 4 },
   unwitnessed: ['markets'],
   channels: [
-    { dataset: 'markets', symbol: 'BTC' },
-    { dataset: 'book', symbol: 'BTC' },
-    { dataset: 'trades', symbol: 'BTC' },
-    { dataset: 'market_ticker', symbol: 'BTC' },
-    { dataset: 'open_interest', symbol: 'BTC' },
+    { topic: 'markets', symbol: 'BTC' },
+    { topic: 'book', symbol: 'BTC' },
+    { topic: 'trades', symbol: 'BTC' },
+    { topic: 'market_ticker', symbol: 'BTC' },
+    { topic: 'open_interest', symbol: 'BTC' },
   ],
 })

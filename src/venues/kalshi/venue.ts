@@ -2,13 +2,13 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { askTyped, headerTime, inBackground } from '../ask-typed.ts'
 import type { Channel } from '../channel.ts'
-import type { FeedIo } from '../companion.ts'
-import { FEED_LIMITS } from '../feed-limits.ts'
-import type { Route } from '../link.ts'
-import { type Pager, VenueError } from '../pager.ts'
+import { LIVE_LIMITS } from '../live-limits.ts'
+import { type RestClient, VenueError } from '../rest-client.ts'
+import type { SocketRoute } from '../socket.ts'
 import { supportedChannels } from '../supported.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
 import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
+import type { SessionIo } from '../venue-tasks.ts'
 import { createVenueTime } from '../venue-time.ts'
 import { createContractBook } from './book.ts'
 import { createKalshiCatalogue } from './catalogue.ts'
@@ -41,14 +41,15 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
   const { clock } = dependencies
   const { signer, notice } = signerOrNotice(dependencies.kalshi, () => clock.now())
   const plainFetch = dependencies.fetch ?? fetchOverHttp
-  const link = { ...FEED_LIMITS.link, trafficSilenceMs: KALSHI_TIMES.trafficSilenceMs }
+  const link = { ...LIVE_LIMITS.socket, trafficSilenceMs: KALSHI_TIMES.trafficSilenceMs }
   const parts = assembleVenue(describe, {
     ...dependencies,
     fetch: signer === undefined ? plainFetch : signedWhereAsked(plainFetch, signer),
-    limits: { ...dependencies.limits, feed: { link, ...dependencies.limits?.feed } },
+    limits: { ...dependencies.limits, feed: { socket: link, ...dependencies.limits?.feed } },
   })
-  const pager: Pager = {
-    ask: (question, signal) => parts.pager.ask({ ...question, path: REST_PREFIX + question.path }, signal),
+  const pager: RestClient = {
+    request: (question, signal) =>
+      parts.pager.request({ ...question, path: REST_PREFIX + question.path }, signal),
     stats: () => parts.pager.stats(),
   }
   const rejected = new Set<AssetSymbol>()
@@ -67,7 +68,7 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
   }
   const venueTime = createVenueTime({ clock, askVenue: askStatus })
 
-  function routeOf(symbol: AssetSymbol, channels: readonly Channel[], desk: Desk): Route {
+  function routeOf(symbol: AssetSymbol, channels: readonly Channel[], desk: Desk): SocketRoute {
     return {
       name: `contracts:${symbol}`,
       url: parts.hosts.stream + STREAM_PATH,
@@ -98,7 +99,7 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
     live(channels, options) {
       const wanted = supportedChannels(describe, channels)
       const symbols = [...new Set(wanted.map((channel) => channel.symbol))]
-      let io: FeedIo | undefined
+      let io: SessionIo | undefined
       const desks = new Map(
         symbols.map((symbol) => {
           const route = `contracts:${symbol}`
@@ -111,17 +112,17 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
         }),
       )
       const isKeyless = signer === undefined
-      const isPolled = (channel: Channel) => isKeyless || channel.dataset === 'markets'
+      const isPolled = (channel: Channel) => isKeyless || channel.topic === 'markets'
       const streamed = wanted.filter((channel) => !isPolled(channel))
       const routes = [...desks.values()]
         .filter((desk) => streamed.some((channel) => channel.symbol === desk.symbol))
         .map((desk) => routeOf(desk.symbol, streamed, desk))
-      const protocolOf = (route: Route) => {
+      const protocolOf = (route: SocketRoute) => {
         const desk = [...desks.values()].find((each) => route.name === `contracts:${each.symbol}`)
         if (desk === undefined) throw new RangeError(`no desk for ${route.name}`)
         return desk.openReader()
       }
-      const companion = followContracts({
+      const tasks = followContracts({
         desks,
         catalogue,
         rest,
@@ -136,14 +137,14 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
       })
       const [first] = desks.values()
       if (first === undefined) throw new RangeError('kalshi: no channels')
-      return parts.listen({ routes, polls: [], protocol: first.openReader(), protocolOf, companion }, options)
+      return parts.listen({ routes, polls: [], protocol: first.openReader(), protocolOf, tasks }, options)
     },
     history: (request, { signal }) =>
       parts.history(request, () =>
         walkHistory(request.isUrgent === true ? rest : { ...rest, ...inBackground(rest) }, request, signal),
       ),
     async witness(channel, { signal }) {
-      if (channel.dataset === 'markets') return undefined
+      if (channel.topic === 'markets') return undefined
       const ticker = await nearestContract(channel.symbol, signal)
       const range = { fromMs: clock.now() - 3_600_000, toMs: clock.now() + 60_000 }
       const trades = await askTrades(rest, { symbol: channel.symbol, ticker }, range, 'live', signal)

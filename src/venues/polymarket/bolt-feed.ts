@@ -7,14 +7,14 @@
 import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
 import type { Channel } from '../channel.ts'
 import {
-  type FeedProtocol,
   type FrameItem,
   type FrameOutcome,
+  type FrameProtocol,
   ignored,
   parseObject,
   refused,
 } from '../frame.ts'
-import type { Route } from '../link.ts'
+import type { SocketRoute } from '../socket.ts'
 import type { VenueNotice } from '../venue.ts'
 import { BoltMessage, BoltReply } from './wire.ts'
 
@@ -39,10 +39,10 @@ export function boltOrNotice(credentials: Partial<BoltCredentials> | undefined):
   if (apiKey && secret && passphrase) return { credentials: { apiKey, secret, passphrase } }
   const line =
     'polymarket: the reference price is set to the relay that wants an API key, secret and passphrase, and not all three are given; it is not recorded'
-  return { notice: { venue: 'polymarket', code: 'credentials_missing', line } }
+  return { notice: { venue: 'polymarket', code: 'credentials_missing', line: line } }
 }
 
-export function boltRoute(channels: readonly Channel[], host: string, auth: BoltCredentials): Route {
+export function boltRoute(channels: readonly Channel[], host: string, auth: BoltCredentials): SocketRoute {
   const subscriptions = channels.map(({ symbol }) => ({
     channel: CHANNEL,
     filter: { symbol: feedSymbol(symbol), window_seconds: WINDOW_SECONDS },
@@ -58,7 +58,7 @@ export function boltRoute(channels: readonly Channel[], host: string, auth: Bolt
   }
 }
 
-export function createBoltReader(): FeedProtocol {
+export function createBoltReader(): FrameProtocol {
   const lastMs = new Map<AssetSymbol, number>()
 
   function read(text: string, receivedMs: number): FrameOutcome {

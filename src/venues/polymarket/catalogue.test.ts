@@ -14,7 +14,7 @@ import { createPolymarket } from './venue.ts'
 
 const WINDOW = 1_784_851_200
 const END = WINDOW + 300
-const CHANNELS: Channel[] = [{ dataset: 'markets', symbol: 'BTC' }]
+const CHANNELS: Channel[] = [{ topic: 'markets', symbol: 'BTC' }]
 const CONDITION = `0x${'a'.repeat(64)}`
 const SLUG = `btc-updown-5m-${WINDOW}`
 const iso = (seconds: number) => new Date(seconds * 1_000).toISOString()

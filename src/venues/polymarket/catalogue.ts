@@ -5,7 +5,7 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { type Asker, askTyped, readRows, unknownRow } from '../ask-typed.ts'
 import type { MarketObservation } from '../observation.ts'
-import type { TimeRange } from '../venue.ts'
+import type { HistoryRange } from '../venue.ts'
 import { POLYMARKET_TIMES as TIMES, TOKENS_PER_SOCKET } from './describe.ts'
 import { type Leg, mapMarket, marketObservation, type UpDownMarket } from './mapper.ts'
 import { type Series, seriesOf, TENOR_MS } from './slug.ts'
@@ -52,7 +52,7 @@ export interface PolymarketAskers {
 export async function listSeries(
   askers: Pick<PolymarketAskers, 'gamma'>,
   series: Series,
-  options: { range: TimeRange; closed: boolean; nowMs: number; signal: AbortSignal },
+  options: { range: HistoryRange; closed: boolean; nowMs: number; signal: AbortSignal },
 ): Promise<{ found: UpDownMarket[]; receivedMs: number }> {
   let receivedMs = options.nowMs
   for (const slug of series.slugs) {
@@ -179,7 +179,7 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
   }
 
   /** Windows that are told end within this. */
-  function rangeOf(series: Series, nowMs: number): TimeRange {
+  function rangeOf(series: Series, nowMs: number): HistoryRange {
     const tenorMs = TENOR_MS[series.marketType]
     const aheadMs = tenorMs > TENOR_MS['15m'] ? 2 * tenorMs : tenorMs
     return { fromMs: nowMs - TIMES.followAfterEndMs, toMs: nowMs + TIMES.followBeforeMs + aheadMs }

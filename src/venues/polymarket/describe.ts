@@ -18,11 +18,11 @@ export const polymarketDescription: VenueDescription & { readonly hosts: Polymar
   source: 'predmkt_a',
   symbols: { BTC: 'btc', ETH: 'eth', SOL: 'sol', XRP: 'xrp' },
   live: {
-    markets: { via: 'poll', everyMs: 30_000, longestSilenceMs: 2 * MINUTE_MS },
-    book: { via: 'stream', longestSilenceMs: 30_000 },
-    trades: { via: 'stream', longestSilenceMs: null },
+    markets: { via: 'poll', everyMs: 30_000, maxSilenceMs: 2 * MINUTE_MS },
+    book: { via: 'stream', maxSilenceMs: 30_000 },
+    trades: { via: 'stream', maxSilenceMs: null },
     // About one tick a second; a recorded day misses up to a tenth of them.
-    reference_price: { via: 'stream', longestSilenceMs: 10_000 },
+    reference_price: { via: 'stream', maxSilenceMs: 10_000 },
   },
   history: {
     markets: { maxAgeMs: null, pageRows: 100 },

@@ -16,8 +16,8 @@ import { createPolymarket } from './venue.ts'
 
 const WINDOW = 1_784_851_200
 const START = WINDOW * 1_000 + 10_000
-const CHANNELS: Channel[] = (['markets', 'book', 'trades', 'reference_price'] as const).map((dataset) => ({
-  dataset,
+const CHANNELS: Channel[] = (['markets', 'book', 'trades', 'reference_price'] as const).map((topic) => ({
+  topic,
   symbol: 'BTC',
 }))
 const iso = (seconds: number) => new Date(seconds * 1_000).toISOString()
@@ -306,7 +306,7 @@ test('a frozen book on a live socket is found by comparing, and costs the socket
   t.after(() => world.server.close())
   const heard = listen(
     world,
-    CHANNELS.filter(({ dataset }) => dataset !== 'reference_price'),
+    CHANNELS.filter(({ topic }) => topic !== 'reference_price'),
   )
   t.after(() => heard.close())
   await heard.until(() => heard.last('book_snapshot', first.up) !== undefined, 'a book')
@@ -347,7 +347,7 @@ test('a frame that cannot be read loses every book of its socket, and levels bel
   t.after(() => world.server.close())
   const heard = listen(
     world,
-    CHANNELS.filter(({ dataset }) => dataset !== 'reference_price'),
+    CHANNELS.filter(({ topic }) => topic !== 'reference_price'),
   )
   t.after(() => heard.close())
   await heard.until(() => heard.last('book_snapshot', second.up) !== undefined, 'books')
@@ -385,7 +385,7 @@ test('a lost market_resolved: the winner is found by asking with closed=true, pr
   t.after(() => world.server.close())
   const heard = listen(
     world,
-    CHANNELS.filter(({ dataset }) => dataset !== 'reference_price'),
+    CHANNELS.filter(({ topic }) => topic !== 'reference_price'),
   )
   t.after(() => heard.close())
   await heard.until(() => heard.last('book_snapshot', first.up) !== undefined, 'a book')
@@ -480,7 +480,7 @@ test('history: prints of one market over all pages; an unknown market is refused
   assert.match(check.line, /BTC running, ETH NO RUNNING WINDOW/)
   const pages: HistoryPage[] = []
   for await (const page of world.venue.history(
-    { dataset: 'trades', symbol: 'BTC', market: first.condition, range },
+    { topic: 'trades', symbol: 'BTC', market: first.condition, range },
     { signal },
   ))
     pages.push(page)
@@ -494,7 +494,7 @@ test('history: prints of one market over all pages; an unknown market is refused
   )
   await assert.rejects(async () => {
     for await (const page of world.venue.history(
-      { dataset: 'trades', symbol: 'BTC', market: '0xnone', range },
+      { topic: 'trades', symbol: 'BTC', market: '0xnone', range },
       { signal },
     ))
       void page

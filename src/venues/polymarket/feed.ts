@@ -5,7 +5,7 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { Lru } from '../../kit/lru.ts'
 import type { DeadLetterReason } from '../dead-letter.ts'
-import { type FeedProtocol, type FrameItem, type FrameOutcome, ignored, refused } from '../frame.ts'
+import { type FrameItem, type FrameOutcome, type FrameProtocol, ignored, refused } from '../frame.ts'
 import type { DataObservation } from '../observation.ts'
 import { createTokenBook, type TokenBook, type TokenObservation } from './book.ts'
 import { type HashedTerms, hasAllTerms, matchingRule } from './book-hash.ts'
@@ -62,7 +62,7 @@ export interface DeskStats {
 
 export interface Desk {
   readonly symbol: AssetSymbol
-  openReader(): FeedProtocol
+  openReader(): FrameProtocol
   /** Read at the opening of a socket. */
   greeting(nowMs: number): string[]
   follow(legs: readonly Leg[], nowMs: number): DataObservation[]
@@ -96,8 +96,8 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
   let toldMs = 0
 
   function push(reading: Reading, observation: DataObservation): void {
-    const dataset = observation.kind === 'trade' ? 'trades' : 'book'
-    reading.items.push({ channel: `${dataset}:${symbol}`, observation })
+    const topic = observation.kind === 'trade' ? 'trades' : 'book'
+    reading.items.push({ channel: `${topic}:${symbol}`, observation })
     if (observation.kind !== 'book_lost') return
     counts.lost[observation.reason] = (counts.lost[observation.reason] ?? 0) + 1
     const isTick = observation.reason === 'tick_size'

@@ -8,8 +8,8 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'
-import type { Companion, FeedIo } from '../companion.ts'
-import { createMarketTeller } from '../tell-markets.ts'
+import { createMarketChanges } from '../market-changes.ts'
+import type { SessionIo, VenueTasks } from '../venue-tasks.ts'
 import type { PolymarketCatalogue } from './catalogue.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 import type { Desk, FollowedToken } from './feed.ts'
@@ -32,23 +32,23 @@ export interface FollowOptions {
   readonly channels: readonly Channel[]
   /** Symbols of which a new window was announced: the list is read sooner. */
   readonly announced: Set<AssetSymbol>
-  readonly onStart: (io: FeedIo) => void
+  readonly onStart: (io: SessionIo) => void
 }
 
 export const routeName = (symbol: AssetSymbol) => `market:${symbol}`
 
-export function followWindows(options: FollowOptions): Companion {
+export function followWindows(options: FollowOptions): VenueTasks {
   const { clock, catalogue, rest } = options
-  const teller = createMarketTeller((symbol) => catalogue.of(symbol).map(({ observation }) => observation))
+  const teller = createMarketChanges((symbol) => catalogue.of(symbol).map(({ observation }) => observation))
   const sweeper = createWindowSweeper({ catalogue, rest, clock, tellMarkets })
   const frozenMs = new Map<AssetSymbol, number[]>()
-  let io: FeedIo | undefined
+  let io: SessionIo | undefined
 
   const rested = (ms: number, signal: AbortSignal) => clock.sleep(ms, signal).catch(() => {})
   const deskOf = (route: string) =>
     [...options.desks.values()].find((desk) => routeName(desk.symbol) === route)
 
-  async function run(session: FeedIo): Promise<void> {
+  async function run(session: SessionIo): Promise<void> {
     io = session
     options.onStart(session)
     const loops = [...options.desks.values()].flatMap((desk) => [
@@ -59,7 +59,7 @@ export function followWindows(options: FollowOptions): Companion {
     await Promise.all(loops)
   }
 
-  async function follow(session: FeedIo, desk: Desk): Promise<void> {
+  async function follow(session: SessionIo, desk: Desk): Promise<void> {
     const { symbol } = desk
     let nextListMs = 0
     while (!session.signal.aborted) {
@@ -69,7 +69,7 @@ export function followWindows(options: FollowOptions): Companion {
           nextListMs = nowMs + TIMES.catalogueEveryMs
           await catalogue.refresh(symbol, nowMs, session.signal)
           tellMarkets(session, symbol)
-          session.heard(`markets:${symbol}`)
+          session.answered(`markets:${symbol}`)
         }
         // Books of a window that was not told would be nobody's.
         tellMarkets(session, symbol)
@@ -87,18 +87,18 @@ export function followWindows(options: FollowOptions): Companion {
     }
   }
 
-  function tellMarkets(session: FeedIo, symbol: AssetSymbol): void {
+  function tellMarkets(session: SessionIo, symbol: AssetSymbol): void {
     for (const market of teller.take(symbol)) session.emit(`markets:${symbol}`, market)
   }
 
-  async function sweep(session: FeedIo, desk: Desk): Promise<void> {
+  async function sweep(session: SessionIo, desk: Desk): Promise<void> {
     while (!session.signal.aborted) {
       await sweeper.round(session, desk)
       await rested(STEP_MS, session.signal)
     }
   }
 
-  async function mend(session: FeedIo, desk: Desk): Promise<void> {
+  async function mend(session: SessionIo, desk: Desk): Promise<void> {
     const repairs = options.repairs.get(desk.symbol)
     while (!session.signal.aborted) {
       const nowMs = clock.now()
@@ -113,7 +113,7 @@ export function followWindows(options: FollowOptions): Companion {
   }
 
   /** A book that does not come is asked for where the stream speaks, else subscribed again; a silent one is compared. */
-  function watch(session: FeedIo, desk: Desk, tokenId: string, token: FollowedToken, nowMs: number): void {
+  function watch(session: SessionIo, desk: Desk, tokenId: string, token: FollowedToken, nowMs: number): void {
     if (!token.book.isLive) {
       const waitedMs = nowMs - token.subscribedMs
       if (waitedMs > TIMES.resubscribeMs) desk.resubscribe([tokenId], nowMs)
@@ -129,7 +129,12 @@ export function followWindows(options: FollowOptions): Companion {
     void compare(session, desk, tokenId, token)
   }
 
-  async function compare(session: FeedIo, desk: Desk, tokenId: string, token: FollowedToken): Promise<void> {
+  async function compare(
+    session: SessionIo,
+    desk: Desk,
+    tokenId: string,
+    token: FollowedToken,
+  ): Promise<void> {
     try {
       const { book, receivedMs } = await askBook(rest, tokenId, session.signal)
       if (!token.book.isLive) return
@@ -154,7 +159,7 @@ export function followWindows(options: FollowOptions): Companion {
   }
 
   /** Bids on both outcomes that cost more than 1 together would be free money: one of the books is wrong. */
-  function checkPairs(session: FeedIo, desk: Desk, nowMs: number): void {
+  function checkPairs(session: SessionIo, desk: Desk, nowMs: number): void {
     for (const { legs } of catalogue.of(desk.symbol)) {
       const books = legs.map((leg) => desk.tokens.get(leg.tokenId)?.book)
       const bids = books.map((book) => (book?.isLive === true ? book.levels.best('bids') : null))
@@ -168,7 +173,7 @@ export function followWindows(options: FollowOptions): Companion {
     }
   }
 
-  async function repair(session: FeedIo, desk: Desk, tokenId: string): Promise<void> {
+  async function repair(session: SessionIo, desk: Desk, tokenId: string): Promise<void> {
     const repairs = options.repairs.get(desk.symbol)
     if (desk.tokens.get(tokenId)?.book.isLive !== false) return repairs?.done(tokenId)
     try {

@@ -44,7 +44,7 @@ test('the first data interface refuses to go deeper: the newest prints are told,
   const venue = createPolymarket({ clock, hosts, polymarket: { dataVersion: 'v1' } })
   const range = { fromMs: WINDOW * 1_000, toMs: (END + 180) * 1_000 }
   const pages: HistoryPage[] = []
-  const request = { dataset: 'trades', symbol: 'BTC', market: CONDITION, range } as const
+  const request = { topic: 'trades', symbol: 'BTC', market: CONDITION, range } as const
   for await (const page of venue.history(request, { signal: new AbortController().signal })) pages.push(page)
   assert.equal(pages.flatMap(({ observations }) => observations).length, 4_000)
   assert.deepEqual(
@@ -80,7 +80,7 @@ test('midpoints: every page of them, none of the settlement; what is coarser or 
   const walk = async (nowS: number) => {
     const venue = createPolymarket({ clock: fastClock(nowS * 1_000, 1), hosts })
     const pages: HistoryPage[] = []
-    const request = { dataset: 'mids', symbol: 'BTC', market: `${CONDITION}#Up`, range } as const
+    const request = { topic: 'mids', symbol: 'BTC', market: `${CONDITION}#Up`, range } as const
     for await (const page of venue.history(request, { signal: new AbortController().signal }))
       pages.push(page)
     return pages

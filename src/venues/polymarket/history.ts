@@ -6,8 +6,8 @@ import { expectFit, misfit } from '../expect-fit.ts'
 import { notProvided, rangeOrNull, splitByAge } from '../history-range.ts'
 import { createCursorTrail } from '../next-cursor.ts'
 import type { MidObservation, TradeObservation } from '../observation.ts'
-import { type Answer, VenueError } from '../pager.ts'
-import type { HistoryPage, HistoryRequest, TimeRange } from '../venue.ts'
+import { type RestResponse, VenueError } from '../rest-client.ts'
+import type { HistoryPage, HistoryRange, HistoryRequest } from '../venue.ts'
 import { listSeries, type PolymarketAskers } from './catalogue.ts'
 import {
   type Leg,
@@ -161,7 +161,7 @@ function expectTrades(
   { ids, fromMs }: AskedMarkets,
   last: TradeV2Wire | undefined,
   origin: string,
-  answer: Answer,
+  answer: RestResponse,
 ): void {
   const asked = new Set(ids.map((id) => id.toLowerCase()))
   // Behind a cursor nothing is newer than what came before it.
@@ -184,7 +184,7 @@ function follow(
   trail: ReturnType<typeof createCursorTrail>,
   cursor: string | null | undefined,
   origin: string,
-  answer: Answer,
+  answer: RestResponse,
   asker: Pick<Asker, 'deadLetters'>,
 ): string | undefined {
   const next = trail.next(cursor)
@@ -278,18 +278,18 @@ export async function* walkHistory(
   knownMarket: (marketId: string) => UpDownMarket | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
-  const { dataset, range } = request
-  if (dataset === 'markets') return yield* walkMarkets(rest, request.symbol, range, signal)
-  if (dataset !== 'trades' && dataset !== 'mids') return yield notProvided(range)
+  const { topic, range } = request
+  if (topic === 'markets') return yield* walkMarkets(rest, request.symbol, range, signal)
+  if (topic !== 'trades' && topic !== 'mids') return yield notProvided(range)
   const [marketId = '', outcome] = (request.market ?? '').split('#')
-  if (marketId === '') throw new RangeError(`polymarket: the history of ${dataset} needs a market`)
+  if (marketId === '') throw new RangeError(`polymarket: the history of ${topic} needs a market`)
   const known = knownMarket(marketId)
   const hasLegs = known !== undefined && known.legs.length > 0
   const market = hasLegs ? known : await askMarket(rest, marketId, signal)
   if (market === undefined) throw new VenueError(`polymarket knows no market ${marketId}`, { isFinal: true })
   // Listed without its tokens, as happens just after its creation: nothing can be said of it yet.
   if (market.legs.length === 0) return yield { observations: [], covered: null, missing: [] }
-  if (dataset === 'trades') return yield* walkTrades(rest, market, range, signal)
+  if (topic === 'trades') return yield* walkTrades(rest, market, range, signal)
   for (const leg of market.legs) {
     if (outcome === undefined || leg.outcome === outcome) yield* walkMids(rest, leg, range, signal)
   }
@@ -299,7 +299,7 @@ export async function* walkHistory(
 async function* walkTrades(
   rest: PolymarketRest,
   market: UpDownMarket,
-  range: TimeRange,
+  range: HistoryRange,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
   const askedMs = rest.now()
@@ -313,7 +313,7 @@ async function* walkTrades(
 async function* walkMarkets(
   rest: PolymarketRest,
   symbol: AssetSymbol,
-  range: TimeRange,
+  range: HistoryRange,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
   const spanMs = MARKETS_WINDOW_MS['15m']
@@ -339,7 +339,7 @@ async function* walkMarkets(
 async function* walkMids(
   rest: PolymarketRest,
   leg: Leg,
-  range: TimeRange,
+  range: HistoryRange,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
   // Only the newer data interface keeps the midpoints of markets that are over.
@@ -361,9 +361,9 @@ async function* walkMids(
 function expectMids(
   rest: PolymarketRest,
   rows: readonly { readonly timestamp: number }[],
-  window: TimeRange,
+  window: HistoryRange,
   origin: string,
-  answer: Answer,
+  answer: RestResponse,
 ): void {
   const fit = {
     origin,
@@ -378,7 +378,7 @@ function expectMids(
 async function askMids(
   rest: PolymarketRest,
   leg: Leg,
-  window: TimeRange,
+  window: HistoryRange,
   signal: AbortSignal,
 ): Promise<{ mids: MidObservation[]; isFine: boolean }> {
   const about = {

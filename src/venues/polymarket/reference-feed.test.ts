@@ -51,7 +51,7 @@ test('a mean that is never told while the spot price flows is a silent channel; 
     },
   })
   const heard = hear(
-    venue.live([{ dataset: 'reference_price', symbol: 'BTC' }], { signal: new AbortController().signal }),
+    venue.live([{ topic: 'reference_price', symbol: 'BTC' }], { signal: new AbortController().signal }),
   )
   t.after(() => heard.close())
   const ticking = setInterval(() => {

@@ -9,14 +9,14 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import { SYMBOLS } from '../../core/symbol.ts'
 import type { Channel } from '../channel.ts'
 import {
-  type FeedProtocol,
   type FrameItem,
   type FrameOutcome,
+  type FrameProtocol,
   ignored,
   parseObject,
   refused,
 } from '../frame.ts'
-import type { Route } from '../link.ts'
+import type { SocketRoute } from '../socket.ts'
 import { ReferenceMessage } from './wire.ts'
 
 export const REFERENCE_TOPICS: Readonly<Record<string, Settlement>> = {
@@ -37,7 +37,11 @@ const MAX_SILENCE_MS = 10_000
 const feedSymbol = (symbol: AssetSymbol, topic: string) =>
   `${symbol.toLowerCase()}${REFERENCE_TOPICS[topic]?.of === 'binance' ? 'usdt' : '/usd'}`
 
-export function referenceRoute(channels: readonly Channel[], host: string, topics: readonly string[]): Route {
+export function referenceRoute(
+  channels: readonly Channel[],
+  host: string,
+  topics: readonly string[],
+): SocketRoute {
   return {
     name: 'reference',
     url: host,
@@ -57,7 +61,7 @@ export function referenceRoute(channels: readonly Channel[], host: string, topic
 }
 
 /** The topics are those that were asked for. */
-export function createReferenceReader(topics: readonly string[] = []): FeedProtocol {
+export function createReferenceReader(topics: readonly string[] = []): FrameProtocol {
   /** Per topic and symbol: backlogs and reconnections repeat ticks. */
   const lastMs = new Map<string, number>()
   const heardMs = new Map<string, number>()

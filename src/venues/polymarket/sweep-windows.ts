@@ -9,7 +9,7 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { backoffMs } from '../../kit/backoff.ts'
 import type { Clock } from '../../kit/clock.ts'
-import type { FeedIo } from '../companion.ts'
+import type { SessionIo } from '../venue-tasks.ts'
 import type { KnownMarket, PolymarketCatalogue } from './catalogue.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 import type { Desk } from './feed.ts'
@@ -22,9 +22,9 @@ const MARKETS_PER_QUESTION = 20
 
 export interface WindowSweeper {
   /** The sweep of a window that has closed, when it is due. */
-  closed(session: FeedIo, desk: Desk, market: KnownMarket, nowMs: number): Promise<void>
+  closed(session: SessionIo, desk: Desk, market: KnownMarket, nowMs: number): Promise<void>
   /** The round over all windows of the symbol, when it is due. */
-  round(session: FeedIo, desk: Desk): Promise<void>
+  round(session: SessionIo, desk: Desk): Promise<void>
 }
 
 interface Round {
@@ -41,7 +41,7 @@ export function createWindowSweeper(options: {
   rest: PolymarketRest
   clock: Clock
   /** Tells what is known of the windows and was not told. */
-  tellMarkets: (session: FeedIo, symbol: AssetSymbol) => void
+  tellMarkets: (session: SessionIo, symbol: AssetSymbol) => void
 }): WindowSweeper {
   const { catalogue, rest, clock } = options
   /** Per market the sweeps that were done, and those that failed since. */
@@ -51,7 +51,7 @@ export function createWindowSweeper(options: {
   const isDone = (marketId: string) => (sweeps.get(marketId)?.done ?? 0) >= TIMES.sweepsAfterMs.length
 
   async function tell(
-    session: FeedIo,
+    session: SessionIo,
     desk: Desk,
     markets: readonly UpDownMarket[],
     sinceMs: number,
@@ -73,7 +73,7 @@ export function createWindowSweeper(options: {
     }
   }
 
-  async function tellAll(session: FeedIo, desk: Desk, nowMs: number, before: Round): Promise<Set<string>> {
+  async function tellAll(session: SessionIo, desk: Desk, nowMs: number, before: Round): Promise<Set<string>> {
     const listed = await catalogue.ahead(desk.symbol, nowMs, session.signal)
     const markets = [...catalogue.of(desk.symbol), ...listed].filter(
       ({ market, legs }) => legs.length > 0 && !isDone(market.marketId),

@@ -4,12 +4,12 @@ import { createPolymarket } from './venue.ts'
 
 proveLive(createPolymarket, {
   listenMs: 120_000,
-  history: { dataset: 'markets', symbol: 'BTC', atLeast: 12 },
+  history: { topic: 'markets', symbol: 'BTC', atLeast: 12 },
   unwitnessed: ['markets', 'reference_price'],
   channels: [
-    { dataset: 'markets', symbol: 'BTC' },
-    { dataset: 'book', symbol: 'BTC' },
-    { dataset: 'trades', symbol: 'BTC' },
-    { dataset: 'reference_price', symbol: 'BTC' },
+    { topic: 'markets', symbol: 'BTC' },
+    { topic: 'book', symbol: 'BTC' },
+    { topic: 'trades', symbol: 'BTC' },
+    { topic: 'reference_price', symbol: 'BTC' },
   ],
 })

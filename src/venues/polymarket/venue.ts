@@ -2,12 +2,12 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { type Asker, headerTime, inBackground } from '../ask-typed.ts'
 import type { Channel } from '../channel.ts'
-import type { FeedIo } from '../companion.ts'
-import type { Route } from '../link.ts'
-import { createPager, VenueError } from '../pager.ts'
+import { createRestClient, VenueError } from '../rest-client.ts'
+import type { SocketRoute } from '../socket.ts'
 import { supportedChannels } from '../supported.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
 import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
+import type { SessionIo } from '../venue-tasks.ts'
 import { createVenueTime } from '../venue-time.ts'
 import { type BoltCredentials, boltOrNotice, boltRoute, createBoltReader } from './bolt-feed.ts'
 import { createTokenBook } from './book.ts'
@@ -52,7 +52,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
 
   /** Each host has a limit of its own. */
   function askerOf(baseUrl: string, budget: typeof gammaBudget): Asker {
-    const pager = createPager({
+    const pager = createRestClient({
       venue: describe.name,
       baseUrl,
       budgets: budget === undefined ? {} : { questions: budget },
@@ -82,7 +82,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
   const topics = dependencies.polymarket?.referenceTopics ?? USUAL_TOPICS
   const { credentials: bolt, notice } = relay === 'bolt' ? boltOrNotice(dependencies.polymarket?.bolt) : {}
 
-  function referenceRoutes(channels: readonly Channel[]): Route[] {
+  function referenceRoutes(channels: readonly Channel[]): SocketRoute[] {
     if (channels.length === 0) return []
     if (bolt !== undefined) return [boltRoute(channels, hosts.bolt, bolt)]
     return relay === 'rtds' ? [referenceRoute(channels, hosts.reference, topics)] : []
@@ -90,7 +90,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
   const openReference = () => (bolt === undefined ? createReferenceReader(topics) : createBoltReader())
 
   async function askTime(signal: AbortSignal) {
-    const answer = await rest.clob.pager.ask({ path: '/time', weight: 1 }, signal)
+    const answer = await rest.clob.pager.request({ path: '/time', weight: 1 }, signal)
     const told = Number(answer.value)
     const venueMs = Number.isFinite(told) && told > 0 ? told * 1_000 : headerTime(answer)
     return { venueMs, roundTripMs: answer.roundTripMs }
@@ -119,11 +119,11 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
     ...(notice === undefined ? {} : { notices: [notice] }),
     live(channels, options) {
       const wanted = supportedChannels(describe, channels)
-      const isReference = (channel: Channel) => channel.dataset === 'reference_price'
-      const streamed = wanted.filter((each) => each.dataset === 'book' || each.dataset === 'trades')
+      const isReference = (channel: Channel) => channel.topic === 'reference_price'
+      const streamed = wanted.filter((each) => each.topic === 'book' || each.topic === 'trades')
       const symbols = [...new Set(wanted.filter((each) => !isReference(each)).map((each) => each.symbol))]
       const announced = new Set<AssetSymbol>()
-      let io: FeedIo | undefined
+      let io: SessionIo | undefined
       const repairs = new Map(symbols.map((symbol) => [symbol, createRepairs()]))
       const desks = new Map(
         symbols.map((symbol) => {
@@ -141,7 +141,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
       )
       const marketRoutes = symbols
         .filter((symbol) => streamed.some((channel) => channel.symbol === symbol))
-        .map((symbol): Route => {
+        .map((symbol): SocketRoute => {
           const desk = desks.get(symbol)
           return {
             name: routeName(symbol),
@@ -154,32 +154,32 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
           }
         })
       const routes = [...marketRoutes, ...referenceRoutes(wanted.filter(isReference))]
-      const companion = followWindows({
+      const tasks = followWindows({
         desks,
         repairs,
         catalogue,
         rest,
         clock,
         announced,
-        channels: wanted.filter((channel) => channel.dataset === 'markets'),
+        channels: wanted.filter((channel) => channel.topic === 'markets'),
         onStart: (session) => {
           io = session
         },
       })
-      const protocolOf = (route: Route) => {
+      const protocolOf = (route: SocketRoute) => {
         const desk = [...desks.values()].find((each) => routeName(each.symbol) === route.name)
         return desk?.openReader() ?? openReference()
       }
-      return parts.listen({ routes, polls: [], protocol: openReference(), protocolOf, companion }, options)
+      return parts.listen({ routes, polls: [], protocol: openReference(), protocolOf, tasks }, options)
     },
     history: (request, { signal }) =>
       parts.history(request, () =>
         walkHistory(request.isUrgent === true ? rest : restOfThePast, request, catalogue.get, signal),
       ),
     async witness(channel, { signal }) {
-      if (channel.dataset !== 'book' && channel.dataset !== 'trades') return undefined
+      if (channel.topic !== 'book' && channel.topic !== 'trades') return undefined
       const leg = await runningLeg(channel.symbol, signal)
-      if (channel.dataset === 'book') {
+      if (channel.topic === 'book') {
         const { book } = await askBook(rest, leg.tokenId, signal)
         return { newestMs: book.timestamp === undefined ? null : Number(book.timestamp), newestId: null }
       }

@@ -6,8 +6,8 @@ export const toyDescription: VenueDescription = {
   source: 'cexa',
   symbols: { BTC: 'XBT' },
   live: {
-    trades: { via: 'stream', longestSilenceMs: 60_000 },
-    klines: { via: 'stream', intervals: ['1m'], longestSilenceMs: 60_000 },
+    trades: { via: 'stream', maxSilenceMs: 60_000 },
+    klines: { via: 'stream', intervals: ['1m'], maxSilenceMs: 60_000 },
   },
   history: { klines: { intervals: ['1m'], maxAgeMs: null, pageRows: 5_000 } },
   notProvided: { trades: 'the toy remembers nothing' },

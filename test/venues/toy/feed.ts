@@ -1,12 +1,12 @@
 /** The toy's sockets: one, with a word for each coin. */
 import { type Channel, channelKey } from '../../../src/venues/channel.ts'
-import { data, type FeedProtocol, ignored, parseObject, refused } from '../../../src/venues/frame.ts'
-import type { Route } from '../../../src/venues/link.ts'
+import { data, type FrameProtocol, ignored, parseObject, refused } from '../../../src/venues/frame.ts'
+import type { SocketRoute } from '../../../src/venues/socket.ts'
 import type { SymbolMap } from '../../../src/venues/symbol-map.ts'
 import { mapTrade } from './mapper.ts'
 import { Trade } from './wire.ts'
 
-export const routesOf = (channels: readonly Channel[], host: string, symbols: SymbolMap): Route[] => [
+export const routesOf = (channels: readonly Channel[], host: string, symbols: SymbolMap): SocketRoute[] => [
   {
     name: 'toy',
     url: `${host}/feed`,
@@ -15,7 +15,7 @@ export const routesOf = (channels: readonly Channel[], host: string, symbols: Sy
   },
 ]
 
-export const createReader = (symbols: SymbolMap): FeedProtocol => ({
+export const createReader = (symbols: SymbolMap): FrameProtocol => ({
   accepts: false,
   heartbeat: null,
   greetingPaceMs: 0,
@@ -25,6 +25,6 @@ export const createReader = (symbols: SymbolMap): FeedProtocol => ({
     if (!Trade.is(message)) return refused('wrong_shape')
     const symbol = symbols.fromVenue(message.coin)
     if (symbol === undefined) return ignored('not recorded')
-    return data(channelKey({ dataset: 'trades', symbol }), mapTrade(message, symbol, receivedMs))
+    return data(channelKey({ topic: 'trades', symbol }), mapTrade(message, symbol, receivedMs))
   },
 })

@@ -20,10 +20,10 @@ export async function askServerTime(
 
 export async function* walkHistory(
   rest: Asker & { readonly venueTime: VenueTime },
-  { dataset, range }: HistoryRequest,
+  { topic, range }: HistoryRequest,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
-  if (dataset !== 'klines') return yield notProvided(range)
+  if (topic !== 'klines') return yield notProvided(range)
   const toMs = Math.min(range.toMs, floorTo(await rest.venueTime.now(signal), MINUTE_MS))
   if (toMs <= range.fromMs) return
   const question = { path: '/bars', query: { from: range.fromMs, to: toMs }, weight: 1, isBackground: true }

@@ -1,12 +1,12 @@
 /** What is recorded of the toy. */
-import { BARS_ONLY, barsStep, type ExchangePlan } from '../../../src/venues/plan.ts'
+import { CANDLES_ONLY, candlesStep, type ExchangePlan } from '../../../src/venues/plan.ts'
 
 const HOUR_MS = 3_600_000
 
 export const toyPlan: ExchangePlan = {
-  ...BARS_ONLY,
+  ...CANDLES_ONLY,
   source: 'cexa',
   secondsFrom: 'trades',
   hasTrades: true,
-  backfill: [{ ...barsStep('1m'), backMs: HOUR_MS, chunkMs: HOUR_MS }],
+  backfill: [{ ...candlesStep('1m'), backMs: HOUR_MS, chunkMs: HOUR_MS }],
 }

@@ -1,5 +1,5 @@
 /** The toy behind the venue port. */
-import { VenueError } from '../../../src/venues/pager.ts'
+import { VenueError } from '../../../src/venues/rest-client.ts'
 import { supportedChannels } from '../../../src/venues/supported.ts'
 import type { Venue, VenueDependencies } from '../../../src/venues/venue.ts'
 import { assembleVenue, checkLine } from '../../../src/venues/venue-parts.ts'

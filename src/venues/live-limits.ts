@@ -3,28 +3,28 @@ import { WebSocket } from 'ws'
 import { answerPings } from '../kit/answer-pings.ts'
 import type { BackoffPolicy } from '../kit/backoff.ts'
 import { ignoreSocketErrors } from '../kit/socket-errors.ts'
-import type { LineLimits } from './line.ts'
-import type { LinkLimits } from './link.ts'
+import type { ConnectionLimits } from './connection.ts'
+import type { SocketLimits } from './socket.ts'
 import type { Dial } from './venue.ts'
 
-export interface FeedLimits {
-  readonly link: Omit<LinkLimits, 'dataSilenceMs'>
-  readonly line: Omit<LineLimits, 'renewAfterMs'>
+export interface LiveLimits {
+  readonly socket: Omit<SocketLimits, 'dataSilenceMs'>
+  readonly connection: Omit<ConnectionLimits, 'renewAfterMs'>
   /** Between two replacements of a socket for the sake of channels that stay silent. */
   readonly replaceSilent: BackoffPolicy
   readonly queueHighWater: number
   readonly queueLowWater: number
   /** A consumer that keeps reading stopped for so long loses its sockets. */
-  readonly longestPauseMs: number
+  readonly maxPauseMs: number
   /** The silence of a whole socket is never judged sooner than this. */
   readonly dataSilenceFloorMs: number
   /** Trades remembered per channel, to recognise replays and overlaps. */
   readonly keysRemembered: number
 }
 
-export const FEED_LIMITS: FeedLimits = {
-  link: { openWithinMs: 10_000, trafficSilenceMs: 600_000, closeWithinMs: 2_000 },
-  line: {
+export const LIVE_LIMITS: LiveLimits = {
+  socket: { openWithinMs: 10_000, trafficSilenceMs: 600_000, closeWithinMs: 2_000 },
+  connection: {
     backoff: { baseMs: 250, capMs: 30_000 },
     steadyAfterMs: 30_000,
     renewSpread: 0.01,
@@ -34,7 +34,7 @@ export const FEED_LIMITS: FeedLimits = {
   replaceSilent: { baseMs: 4_000, capMs: 120_000 },
   queueHighWater: 65_536,
   queueLowWater: 16_384,
-  longestPauseMs: 20_000,
+  maxPauseMs: 20_000,
   dataSilenceFloorMs: 30_000,
   keysRemembered: 16_384,
 }

@@ -73,7 +73,7 @@ test('one silent channel among talking ones is told once, within two of its inte
   const stale = feed.seen.filter((each) => each.kind === 'stale')
   assert.equal(stale.length, 1)
   assert.deepEqual(stale[0]?.channel, ETH)
-  assert.ok(Math.abs((stale[0]?.lastHeardMs ?? 0) - mutedMs) < 60)
+  assert.ok(Math.abs((stale[0]?.lastReceivedMs ?? 0) - mutedMs) < 60)
   isEthMuted = false
   await feed.until(() => feed.ids('ETH').at(-1) === id)
   isEthMuted = true
@@ -208,7 +208,7 @@ test('a socket on which a channel stays silent is replaced after growing pauses,
   const venue = await scriptedVenue()
   const replaceSilent = { baseMs: 60, capMs: 480 }
   const feed = listen(venue.url, {
-    limits: { ...QUICK, line: { ...QUICK.line, handoverMs: 10, overlapMs: 1 }, replaceSilent },
+    limits: { ...QUICK, connection: { ...QUICK.connection, handoverMs: 10, overlapMs: 1 }, replaceSilent },
   })
   await feed.until(() => venue.visits.length === 1)
   const asking = setInterval(() => feed.session.reconnect(BTC, 'silent'), 2)
@@ -233,7 +233,7 @@ test('a venue whose sockets open and say nothing is dialled with growing pauses'
   const venue = await scriptedVenue()
   const limits = {
     ...QUICK,
-    line: { ...QUICK.line, steadyAfterMs: 20, backoff: { baseMs: 30, capMs: 3_000 } },
+    line: { ...QUICK.connection, steadyAfterMs: 20, backoff: { baseMs: 30, capMs: 3_000 } },
     dataSilenceFloorMs: 40,
   }
   const feed = listen(venue.url, { limits, silenceOf: () => 20, random: () => 0.999 })
@@ -261,7 +261,7 @@ test('while no successor can be had, the old socket keeps serving', async () => 
 
 test('a successor that is still dialling takes over when the old socket dies', async () => {
   const venue = await scriptedVenue({ onOpen: (visit, index) => visit.socket.send(frameOf(index)) })
-  const feed = listen(venue.url, { limits: { ...QUICK, link: { ...QUICK.link, openWithinMs: 2_000 } } })
+  const feed = listen(venue.url, { limits: { ...QUICK, socket: { ...QUICK.socket, openWithinMs: 2_000 } } })
   await feed.until(() => feed.ids().length === 1)
   venue.hangHandshakes(true)
   feed.session.reconnect(BTC, 'try')
@@ -323,7 +323,7 @@ test('a successor that was accepted while the old socket served is subscribed wh
 test('a channel that has to be asked is up with its first answer, not before, and after each silence again', async () => {
   const venue = await scriptedVenue()
   let isAnswering = false
-  const channel: Channel = { dataset: 'funding', symbol: 'BTC' }
+  const channel: Channel = { topic: 'funding', symbol: 'BTC' }
   const ask = async () => {
     if (!isAnswering) throw new Error('no answer')
     return []

@@ -11,9 +11,9 @@
  */
 import { type BackoffPolicy, backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Link, Route } from './link.ts'
+import type { SocketRoute, VenueSocket } from './socket.ts'
 
-export interface LineLimits {
+export interface ConnectionLimits {
   readonly backoff: BackoffPolicy
   /** A link that lived so long, and was not silent, resets the backoff. */
   readonly steadyAfterMs: number
@@ -25,7 +25,7 @@ export interface LineLimits {
   readonly overlapMs: number
 }
 
-export interface LineEvents {
+export interface ConnectionEvents {
   /** `isAccepted`: a successor that took over was subscribed before, and the venue will not say so again. */
   connected(isAccepted: boolean): void
   disconnected(reason: string, sinceMs: number): void
@@ -34,8 +34,8 @@ export interface LineEvents {
   renewed(reason: string): void
 }
 
-export interface Line {
-  readonly route: Route
+export interface Connection {
+  readonly route: SocketRoute
   readonly isUp: boolean
   /** Asks for a successor; without effect while one is already on its way. */
   renew(reason: string): void
@@ -47,27 +47,27 @@ export interface Line {
   readonly stopped: Promise<void>
 }
 
-export function startLine(options: {
-  route: Route
-  open: (onOpened: () => void) => Link
+export function startConnection(options: {
+  route: SocketRoute
+  open: (onOpened: () => void) => VenueSocket
   clock: Clock
   random: () => number
-  limits: LineLimits
-  events: LineEvents
+  limits: ConnectionLimits
+  events: ConnectionEvents
   /** Resolves when reading is allowed; a consumer that is behind gets no new socket. */
   whenReading: () => Promise<void>
   signal: AbortSignal
-}): Line {
+}): Connection {
   const { clock, limits, events, signal } = options
-  let serving: Link | undefined
-  let successor: Link | undefined
+  let serving: VenueSocket | undefined
+  let successor: VenueSocket | undefined
   let wish = Promise.withResolvers<string>()
   let attempt = 0
 
   const pause = () => clock.sleep(backoffMs(limits.backoff, attempt++, options.random), signal)
 
   /** Dials. A link that opens while nothing serves begins to serve in that very moment, before its first frame. */
-  function dial(): Link {
+  function dial(): VenueSocket {
     const link = options.open(() => {
       if (serving === undefined) serve(link)
     })
@@ -75,7 +75,7 @@ export function startLine(options: {
     return link
   }
 
-  function serve(link: Link): void {
+  function serve(link: VenueSocket): void {
     serving = link
     if (successor === link) successor = undefined
     events.connected(link.accepted)
@@ -87,7 +87,7 @@ export function startLine(options: {
       if (signal.aborted) return
       wish = Promise.withResolvers()
       const first = dial()
-      let link: Link | undefined = first
+      let link: VenueSocket | undefined = first
       // After a loss, a successor that was on its way takes the place of the lost one.
       while (link !== undefined && (await link.opened)) {
         const openedMs = clock.now()
@@ -105,7 +105,7 @@ export function startLine(options: {
   }
 
   /** Serves, renewing as often as it is due; returns which link was the last and why it ended. */
-  async function stay(first: Link): Promise<{ reason: string; last: Link }> {
+  async function stay(first: VenueSocket): Promise<{ reason: string; last: VenueSocket }> {
     let link = first
     for (;;) {
       const due = await nextRenewal(link)
@@ -129,7 +129,7 @@ export function startLine(options: {
     }
   }
 
-  async function nextRenewal(link: Link): Promise<{ ended?: string; reason: string }> {
+  async function nextRenewal(link: VenueSocket): Promise<{ ended?: string; reason: string }> {
     const timer = new AbortController()
     const planned =
       limits.renewAfterMs === null
@@ -149,7 +149,7 @@ export function startLine(options: {
     }
   }
 
-  async function handover(link: Link, next: Link): Promise<'taken' | 'failed' | 'lost'> {
+  async function handover(link: VenueSocket, next: VenueSocket): Promise<'taken' | 'failed' | 'lost'> {
     const timer = new AbortController()
     const late = clock.sleep(limits.handoverMs, timer.signal).then(() => 'late' as const)
     late.catch(() => {})

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, test } from 'node:test'
 import { type Clock, systemClock } from '../kit/clock.ts'
 import { classifyReply } from './classify-reply.ts'
-import { createPager, type PagerLimits, VenueError } from './pager.ts'
+import { createRestClient, type RestLimits, VenueError } from './rest-client.ts'
 
 const ends: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -14,7 +14,7 @@ afterEach(async () => {
 type Handler = (request: IncomingMessage, response: ServerResponse, index: number) => void
 
 /** A loopback venue whose answers are scripted by the number of the question. */
-async function venueWith(handler: Handler, limits: Partial<PagerLimits> = {}, clock: Clock = systemClock) {
+async function venueWith(handler: Handler, limits: Partial<RestLimits> = {}, clock: Clock = systemClock) {
   const asked: { atMs: number; url: string }[] = []
   const server = createServer((request, response) => {
     asked.push({ atMs: Date.now(), url: request.url ?? '' })
@@ -25,7 +25,7 @@ async function venueWith(handler: Handler, limits: Partial<PagerLimits> = {}, cl
     server.closeAllConnections()
     await new Promise<void>((resolve) => server.close(() => resolve()))
   })
-  const pager = createPager({
+  const pager = createRestClient({
     venue: 'toy',
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     budgets: {
@@ -50,9 +50,9 @@ test('a broken limit stops every question for as long as the venue says', async 
       ? response.writeHead(429, { 'retry-after': '1' }).end('{"code":-1003,"msg":"Too many"}')
       : ok(response),
   )
-  const first = pager.ask({ path: '/a', weight: 1 }, never)
+  const first = pager.request({ path: '/a', weight: 1 }, never)
   while (pager.stats().halts === 0) await systemClock.sleep(5)
-  const others = [1, 2, 3].map(() => pager.ask({ path: '/b', weight: 1 }, never))
+  const others = [1, 2, 3].map(() => pager.request({ path: '/b', weight: 1 }, never))
   await Promise.all([first, ...others])
   const [refused, ...later] = asked
   assert.equal(asked.length, 5)
@@ -64,8 +64,8 @@ test('a ban that is longer than one waits is told at once, and nothing more is a
   const { pager, asked } = await venueWith((_request, response) =>
     response.writeHead(418, { 'retry-after': '7200' }).end('{"code":-1003,"msg":"banned"}'),
   )
-  await assert.rejects(pager.ask({ path: '/a', weight: 1 }, never), /told to stay away until 20/)
-  await assert.rejects(pager.ask({ path: '/b', weight: 1 }, never), /told to stay away/)
+  await assert.rejects(pager.request({ path: '/a', weight: 1 }, never), /told to stay away until 20/)
+  await assert.rejects(pager.request({ path: '/b', weight: 1 }, never), /told to stay away/)
   assert.equal(asked.length, 1)
 })
 
@@ -76,7 +76,7 @@ test('faults of the venue, broken connections and hanging answers are tried agai
     else if (index === 2) return
     else ok(response)
   })
-  const answer = await pager.ask(
+  const answer = await pager.request(
     { path: '/a', query: { symbol: 'BTCUSDT', from: undefined, limit: 5 }, weight: 1 },
     never,
   )
@@ -89,17 +89,17 @@ test('an answer that was cut in the middle is asked for again', async () => {
   const { pager, asked } = await venueWith((_request, response, index) =>
     index === 0 ? response.end('{"fine":tr') : ok(response),
   )
-  assert.deepEqual((await pager.ask({ path: '/a', weight: 1 }, never)).value, { fine: true })
+  assert.deepEqual((await pager.request({ path: '/a', weight: 1 }, never)).value, { fine: true })
   assert.equal(asked.length, 2)
 })
 
 test('walks through the past leave a share of the budget to the live side', async () => {
   const clock = jumpingClock(1_800_000_000_000 + 2_000)
   const { pager } = await venueWith((_request, response) => ok(response), {}, clock)
-  await pager.ask({ path: '/a', weight: 70, isBackground: true }, never)
-  await pager.ask({ path: '/live', weight: 20 }, never)
+  await pager.request({ path: '/a', weight: 70, isBackground: true }, never)
+  await pager.request({ path: '/live', weight: 20 }, never)
   assert.deepEqual(clock.slept, [], 'the live question has room')
-  await pager.ask({ path: '/a', weight: 5, isBackground: true }, never)
+  await pager.request({ path: '/a', weight: 5, isBackground: true }, never)
   assert.equal(clock.slept.length, 1, 'the walk waits for the next window')
 })
 
@@ -107,7 +107,7 @@ test('the tries are bounded, and the error says what went wrong last', async () 
   const { pager, asked } = await venueWith((_request, response) => response.writeHead(500).end('oops'), {
     tries: 3,
   })
-  await assert.rejects(pager.ask({ path: '/a', weight: 1 }, never), {
+  await assert.rejects(pager.request({ path: '/a', weight: 1 }, never), {
     name: 'VenueError',
     message: 'toy /a: status 500 (3 tries)',
     isFinal: false,
@@ -119,7 +119,7 @@ test('a refusal is final: asked once, with the venue’s own words', async () =>
   const { pager, asked } = await venueWith((_request, response) =>
     response.writeHead(400).end('{"code":-1121,"msg":"Invalid symbol."}'),
   )
-  const error = await pager.ask({ path: '/a', weight: 1 }, never).catch((reason: unknown) => reason)
+  const error = await pager.request({ path: '/a', weight: 1 }, never).catch((reason: unknown) => reason)
   assert.ok(error instanceof VenueError && error.isFinal)
   assert.equal(error.message, 'toy /a: status 400: -1121 Invalid symbol.')
   assert.equal(asked.length, 1)
@@ -133,8 +133,8 @@ test('an answer that is not JSON, or too large, is an error and no crash', async
       maxAnswerBytes: 1_000,
     },
   )
-  await assert.rejects(pager.ask({ path: '/a', weight: 1 }, never), /not JSON/)
-  await assert.rejects(pager.ask({ path: '/a', weight: 1 }, never), /above 1000 bytes/)
+  await assert.rejects(pager.request({ path: '/a', weight: 1 }, never), /not JSON/)
+  await assert.rejects(pager.request({ path: '/a', weight: 1 }, never), /above 1000 bytes/)
 })
 
 test('aborting ends a question that waits', async () => {
@@ -142,7 +142,7 @@ test('aborting ends a question that waits', async () => {
     response.writeHead(429, { 'retry-after': '60' }).end(),
   )
   const stop = new AbortController()
-  const asking = pager.ask({ path: '/a', weight: 1 }, stop.signal)
+  const asking = pager.request({ path: '/a', weight: 1 }, stop.signal)
   setTimeout(() => stop.abort(new Error('stopped')), 100)
   await assert.rejects(asking, /stopped/)
 })
@@ -169,21 +169,21 @@ test("the venue's own count of the weight is believed, and the next window is wa
     {},
     clock,
   )
-  await pager.ask({ path: '/a', weight: 1 }, never)
+  await pager.request({ path: '/a', weight: 1 }, never)
   assert.deepEqual(pager.stats().used, { weight: 85, other: 0 })
-  await pager.ask({ path: '/a', weight: 5 }, never)
+  await pager.request({ path: '/a', weight: 5 }, never)
   assert.deepEqual(clock.slept, [], '85 + 5 is within nine tenths of 100')
-  await pager.ask({ path: '/a', weight: 5 }, never)
+  await pager.request({ path: '/a', weight: 5 }, never)
   assert.deepEqual(clock.slept, [51_000], 'one second into the next minute')
 })
 
 test('pools of the same venue are counted apart', async () => {
   const clock = jumpingClock(1_800_000_000_000 + 2_000)
   const { pager } = await venueWith((_request, response) => ok(response), {}, clock)
-  for (let index = 0; index < 4; index++) await pager.ask({ path: '/a', weight: 1, pool: 'other' }, never)
-  await pager.ask({ path: '/a', weight: 50 }, never)
+  for (let index = 0; index < 4; index++) await pager.request({ path: '/a', weight: 1, pool: 'other' }, never)
+  await pager.request({ path: '/a', weight: 50 }, never)
   assert.deepEqual(clock.slept, [])
-  await pager.ask({ path: '/a', weight: 1, pool: 'other' }, never)
+  await pager.request({ path: '/a', weight: 1, pool: 'other' }, never)
   assert.equal(clock.slept.length, 1)
 })
 

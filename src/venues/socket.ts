@@ -10,10 +10,10 @@ import type { RawData, WebSocket } from 'ws'
 import type { Clock } from '../kit/clock.ts'
 import { afterReading, sleepReading } from '../kit/reading-time.ts'
 import { type Channel, channelKey } from './channel.ts'
-import { type FeedProtocol, type FrameOutcome, refused } from './frame.ts'
+import { type FrameOutcome, type FrameProtocol, refused } from './frame.ts'
 import type { Dial } from './venue.ts'
 
-export interface Route {
+export interface SocketRoute {
   readonly name: string
   readonly url: string
   readonly channels: readonly Channel[]
@@ -25,7 +25,7 @@ export interface Route {
   readonly headers?: () => Readonly<Record<string, string>>
 }
 
-export interface LinkLimits {
+export interface SocketLimits {
   readonly openWithinMs: number
   /** No data frame on the whole socket for so long: it is dead, whatever TCP says. Null: any silence is normal. */
   readonly dataSilenceMs: number | null
@@ -35,14 +35,14 @@ export interface LinkLimits {
   readonly closeWithinMs: number
 }
 
-export interface LinkEvents {
+export interface SocketEvents {
   /** In the moment of opening, before any frame. */
   opened(): void
   /** Every frame, after it was read. */
   frame(outcome: FrameOutcome, text: string): void
 }
 
-export interface Link {
+export interface VenueSocket {
   /** False when it ended before it was open. */
   readonly opened: Promise<boolean>
   /** Open, greeted, accepted and heard from; false when it ended before. */
@@ -65,15 +65,15 @@ export interface Link {
   cut(reason: string): void
 }
 
-export function openLink(options: {
-  route: Route
-  protocol: FeedProtocol
+export function openVenueSocket(options: {
+  route: SocketRoute
+  protocol: FrameProtocol
   dial: Dial
   clock: Clock
-  limits: LinkLimits
-  events: LinkEvents
+  limits: SocketLimits
+  events: SocketEvents
   paused: boolean
-}): Link {
+}): VenueSocket {
   const { route, protocol, clock, limits, events } = options
   const opened = Promise.withResolvers<boolean>()
   const ready = Promise.withResolvers<boolean>()

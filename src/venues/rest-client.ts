@@ -13,9 +13,9 @@ import { sleepReading } from '../kit/reading-time.ts'
 import { createTurns } from './ask-turns.ts'
 import { classifyReply } from './classify-reply.ts'
 import type { Fetch } from './venue.ts'
-import { type Budget, createWeightBudget } from './weight-budget.ts'
+import { createWeightBudget, type RequestBudget } from './weight-budget.ts'
 
-export interface Question {
+export interface RestRequest {
   readonly path: string
   /** A list repeats its name. */
   readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>
@@ -28,7 +28,7 @@ export interface Question {
   readonly isBackground?: boolean
 }
 
-export interface Answer {
+export interface RestResponse {
   readonly value: unknown
   readonly text: string
   readonly headers: Headers
@@ -36,23 +36,23 @@ export interface Answer {
   readonly roundTripMs: number
 }
 
-export interface PagerLimits {
+export interface RestLimits {
   readonly tries: number
   readonly backoff: BackoffPolicy
   readonly answerWithinMs: number
   readonly inFlight: number
   readonly maxAnswerBytes: number
   /** Halts longer than this are told to the caller at once instead of waited for. */
-  readonly longestWaitMs: number
+  readonly maxWaitMs: number
 }
 
-export const PAGER_LIMITS: PagerLimits = {
+export const REST_LIMITS: RestLimits = {
   tries: 5,
   backoff: { baseMs: 500, capMs: 15_000 },
   answerWithinMs: 15_000,
   inFlight: 4,
   maxAnswerBytes: 64 * 1024 * 1024,
-  longestWaitMs: 180_000,
+  maxWaitMs: 180_000,
 }
 
 /** What walks through the past may use of the usable budget; the live side of the smallest one needs the rest. */
@@ -68,12 +68,12 @@ export class VenueError extends Error {
   }
 }
 
-export interface Pager {
-  ask(question: Question, signal: AbortSignal): Promise<Answer>
-  stats(): PagerStats
+export interface RestClient {
+  request(question: RestRequest, signal: AbortSignal): Promise<RestResponse>
+  stats(): RestStats
 }
 
-export interface PagerStats {
+export interface RestStats {
   readonly asked: number
   readonly retried: number
   readonly halts: number
@@ -83,17 +83,17 @@ export interface PagerStats {
   readonly waitingMs: number
 }
 
-export function createPager(options: {
+export function createRestClient(options: {
   venue: string
   baseUrl: string
-  budgets: Readonly<Record<string, Budget>>
+  budgets: Readonly<Record<string, RequestBudget>>
   fetch: Fetch
   clock: Clock
   random: () => number
-  limits?: Partial<PagerLimits>
-}): Pager {
+  limits?: Partial<RestLimits>
+}): RestClient {
   const { clock, venue } = options
-  const limits = { ...PAGER_LIMITS, ...options.limits }
+  const limits = { ...REST_LIMITS, ...options.limits }
   const pools = new Map(
     Object.entries(options.budgets).map(([name, budget]) => [name, createWeightBudget({ budget, clock })]),
   )
@@ -104,7 +104,7 @@ export function createPager(options: {
   const underWay = new Map<symbol, number>()
   const turns = createTurns(limits.inFlight)
 
-  async function ask(question: Question, signal: AbortSignal): Promise<Answer> {
+  async function ask(question: RestRequest, signal: AbortSignal): Promise<RestResponse> {
     const poolName = question.pool ?? firstPool ?? ''
     const pool = pools.get(poolName)
     if (pool === undefined) throw new RangeError(`${venue}: no budget called ${poolName}`)
@@ -150,7 +150,7 @@ export function createPager(options: {
     for (;;) {
       const waitMs = haltedUntilMs - clock.now()
       if (waitMs <= 0) return
-      if (waitMs > limits.longestWaitMs) {
+      if (waitMs > limits.maxWaitMs) {
         const until = new Date(haltedUntilMs).toISOString()
         throw new VenueError(`${venue}: told to stay away until ${until}`, { isFinal: false })
       }
@@ -165,7 +165,7 @@ export function createPager(options: {
     roundTripMs: number
   }
 
-  async function askOnce(question: Question, signal: AbortSignal): Promise<Reply | { fault: string }> {
+  async function askOnce(question: RestRequest, signal: AbortSignal): Promise<Reply | { fault: string }> {
     const limit = new AbortController()
     const answered = new AbortController()
     // The venue's answers take real time, whatever the clock says; time in which we could not read them is ours.
@@ -201,7 +201,7 @@ export function createPager(options: {
   }
 
   /** Undefined for a body that was cut or is no JSON: a fault like any other. */
-  function parsed(reply: Reply): Answer | undefined {
+  function parsed(reply: Reply): RestResponse | undefined {
     try {
       const value: unknown = JSON.parse(reply.body)
       return {
@@ -217,7 +217,7 @@ export function createPager(options: {
   }
 
   return {
-    ask,
+    request: ask,
     stats: () => ({
       ...counts,
       haltedUntilMs,
@@ -227,7 +227,7 @@ export function createPager(options: {
   }
 }
 
-function urlOf(baseUrl: string, question: Question): string {
+function urlOf(baseUrl: string, question: RestRequest): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(question.query ?? {})) {
     if (Array.isArray(value)) for (const each of value) query.append(name, each)

@@ -7,37 +7,37 @@ import type { Clock } from '../kit/clock.ts'
 import { afterReading } from '../kit/reading-time.ts'
 import { type Channel, channelKey } from './channel.ts'
 import { createChannelWatch } from './channel-watch.ts'
-import type { Companion } from './companion.ts'
+import { type Connection, startConnection } from './connection.ts'
 import type { DeadLetterReason, DeadLetters } from './dead-letter.ts'
-import type { FeedLimits } from './feed-limits.ts'
-import type { FeedProtocol, FrameOutcome } from './frame.ts'
-import { type Line, startLine } from './line.ts'
-import { openLink, type Route } from './link.ts'
+import type { FrameOutcome, FrameProtocol } from './frame.ts'
+import type { LiveLimits } from './live-limits.ts'
 import type { DataObservation, Observation } from './observation.ts'
 import { createObservationQueue } from './observation-queue.ts'
 import { type Poll, runPoll } from './poll.ts'
 import { createSilentSocket } from './silent-socket.ts'
+import { openVenueSocket, type SocketRoute } from './socket.ts'
 import type { Dial, LiveSession } from './venue.ts'
+import type { VenueTasks } from './venue-tasks.ts'
 
-export interface FeedOptions {
+export interface LiveSessionOptions {
   readonly source: Source
-  readonly routes: readonly Route[]
+  readonly routes: readonly SocketRoute[]
   readonly polls: readonly Poll[]
-  readonly protocol: FeedProtocol
+  readonly protocol: FrameProtocol
   /** Where each socket needs a reader of its own (state that ends with it, or another protocol per route). */
-  readonly protocolOf?: (route: Route) => FeedProtocol
-  readonly companion?: Companion
+  readonly protocolOf?: (route: SocketRoute) => FrameProtocol
+  readonly tasks?: VenueTasks
   readonly silenceOf: (channel: Channel) => number | null
   readonly renewAfterMs: number | null
   readonly clock: Clock
   readonly random: () => number
   readonly dial: Dial
   readonly deadLetters: DeadLetters
-  readonly limits: FeedLimits
+  readonly limits: LiveLimits
   readonly signal: AbortSignal
 }
 
-export function startFeed(options: FeedOptions): LiveSession {
+export function startLiveSession(options: LiveSessionOptions): LiveSession {
   const { source, clock, limits, deadLetters } = options
   const stop = new AbortController()
   const signal = AbortSignal.any([options.signal, stop.signal])
@@ -104,7 +104,7 @@ export function startFeed(options: FeedOptions): LiveSession {
     queue.push({ kind: 'answered', source, receivedMs, channel })
   }
 
-  function onFrame(line: Line, outcome: FrameOutcome, text: string): void {
+  function onFrame(line: Connection, outcome: FrameOutcome, text: string): void {
     counts.frames += 1
     switch (outcome.kind) {
       case 'data':
@@ -125,7 +125,7 @@ export function startFeed(options: FeedOptions): LiveSession {
     }
   }
 
-  function refuse(route: Route, reason: DeadLetterReason, text: string): void {
+  function refuse(route: SocketRoute, reason: DeadLetterReason, text: string): void {
     const receivedMs = clock.now()
     deadLetters.add({ receivedMs, reason, origin: route.name, text })
     if (reason !== 'malformed' && reason !== 'wrong_shape') return
@@ -133,26 +133,26 @@ export function startFeed(options: FeedOptions): LiveSession {
     queue.push({ kind: 'damaged', source, receivedMs, route: route.name, channels: route.channels })
   }
 
-  function startRoute(route: Route): Line {
+  function startRoute(route: SocketRoute): Connection {
     const silences = route.channels.map(options.silenceOf).filter((silence) => silence !== null)
     const dataSilenceMs =
       silences.length === 0 ? null : Math.max(limits.dataSilenceFloorMs, Math.min(...silences))
     const keys = route.channels.map(channelKey)
     const about = { source, route: route.name, channels: route.channels }
-    const line: Line = startLine({
+    const line: Connection = startConnection({
       route,
       clock,
       random: options.random,
       signal,
-      limits: { ...limits.line, renewAfterMs: options.renewAfterMs },
+      limits: { ...limits.connection, renewAfterMs: options.renewAfterMs },
       whenReading: () => Promise.race([reading.promise, gone]),
       open: (onOpened) =>
-        openLink({
+        openVenueSocket({
           route,
           clock,
           protocol: options.protocolOf?.(route) ?? options.protocol,
           dial: options.dial,
-          limits: { ...limits.link, dataSilenceMs },
+          limits: { ...limits.socket, dataSilenceMs },
           paused: queue.paused,
           events: { opened: onOpened, frame: (outcome, text) => onFrame(line, outcome, text) },
         }),
@@ -161,15 +161,15 @@ export function startFeed(options: FeedOptions): LiveSession {
           counts.connects += 1
           queue.push({ kind: 'connected', receivedMs: clock.now(), ...about })
           for (const key of keys) watch.restart(key, clock.now())
-          options.companion?.connected?.(route.name)
+          options.tasks?.connected?.(route.name)
           if (isAccepted || !options.protocol.accepts) keys.forEach(subscribed)
         },
         disconnected(reason, sinceMs) {
           counts.disconnects += 1
           queue.push({ kind: 'disconnected', receivedMs: clock.now(), reason, sinceMs, ...about })
-          options.companion?.disconnected?.(route.name, Math.min(sinceMs, ...keys.map(watch.heardMs)))
+          options.tasks?.disconnected?.(route.name, Math.min(sinceMs, ...keys.map(watch.heardMs)))
         },
-        refused: (status) => options.companion?.refused?.(route.name, status),
+        refused: (status) => options.tasks?.refused?.(route.name, status),
         renewed(reason) {
           counts.renewals += 1
           // Who is still silent on the new socket is told again. A new socket is no sign of life: it would hide the
@@ -185,7 +185,7 @@ export function startFeed(options: FeedOptions): LiveSession {
 
   /** Tells each silence once; judges nothing while reading is stopped or the route is down anyway. */
   async function watchSilence(): Promise<void> {
-    const stepMs = Math.min(500, limits.longestPauseMs / 4, watch.shortestSilenceMs() / 4)
+    const stepMs = Math.min(500, limits.maxPauseMs / 4, watch.shortestSilenceMs() / 4)
     while (!signal.aborted) {
       await clock.sleep(stepMs, signal)
       await afterReading()
@@ -194,8 +194,7 @@ export function startFeed(options: FeedOptions): LiveSession {
         if (route.expectsData?.() === false)
           for (const channel of route.channels) watch.restart(channelKey(channel), now)
       if (queue.paused) {
-        if (now - pausedSinceMs > limits.longestPauseMs)
-          for (const line of lines) line.cut('consumer too slow')
+        if (now - pausedSinceMs > limits.maxPauseMs) for (const line of lines) line.cut('consumer too slow')
         continue
       }
       for (const silent of watch.fallenSilent(now))
@@ -203,7 +202,7 @@ export function startFeed(options: FeedOptions): LiveSession {
     }
   }
 
-  const lines: Line[] = []
+  const lines: Connection[] = []
   lines.push(...options.routes.map(startRoute))
   const silentSockets = lines.map(() => createSilentSocket(limits.replaceSilent))
   const polls = options.polls.map((poll) => {
@@ -224,25 +223,25 @@ export function startFeed(options: FeedOptions): LiveSession {
       },
     })
   })
-  for (const channel of options.companion?.channels ?? []) {
+  for (const channel of options.tasks?.channels ?? []) {
     watch.add(channel, () => true)
-    if (channel.dataset !== 'markets') subscribed(channelKey(channel))
+    if (channel.topic !== 'markets') subscribed(channelKey(channel))
   }
   const lineOf = (name: string) => lines.find((line) => line.route.name === name)
-  const companion = options.companion
+  const tasks = options.tasks
     ?.run({
       signal,
       emit: observe,
-      heard: answered,
-      tell: (observation) => queue.push(observation),
+      answered: answered,
+      report: (observation) => queue.push(observation),
       send: (route, frame) => lineOf(route)?.send(frame) ?? false,
       cut: (route, reason) => lineOf(route)?.cut(reason),
       isPaused: () => queue.paused,
     })
     .catch(() => {})
   const watching = watchSilence().catch(() => {})
-  const finished = Promise.all([...lines.map((line) => line.stopped), ...polls, companion, watching]).then(
-    () => queue.end(),
+  const finished = Promise.all([...lines.map((line) => line.stopped), ...polls, tasks, watching]).then(() =>
+    queue.end(),
   )
 
   async function* batches(): AsyncGenerator<readonly Observation[]> {

@@ -5,13 +5,15 @@
 import type { AssetSymbol } from '../core/symbol.ts'
 import type { MarketObservation } from './observation.ts'
 
-export interface MarketTeller {
+export interface MarketChanges {
   /** What is known of a symbol's markets and was not told yet; it counts as told. */
   take(symbol: AssetSymbol): MarketObservation[]
 }
 
 /** `of` gives the same object for a market until something of it has changed. */
-export function createMarketTeller(of: (symbol: AssetSymbol) => readonly MarketObservation[]): MarketTeller {
+export function createMarketChanges(
+  of: (symbol: AssetSymbol) => readonly MarketObservation[],
+): MarketChanges {
   const told = new Map<AssetSymbol, ReadonlySet<MarketObservation>>()
   return {
     take(symbol) {
