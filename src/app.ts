@@ -5,6 +5,7 @@ import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
 import { Ledger } from './accounts/ledger.ts'
 import { createViewAllowances } from './accounts/view-allowance.ts'
+import { nothingToRecord } from './api/endpoints/account/idle-notice.ts'
 import { ENDPOINTS } from './api/endpoints/list.ts'
 import type { Readiness, Services } from './api/endpoints/services.ts'
 import { WITHDRAWN } from './api/endpoints/withdrawn.ts'
@@ -15,20 +16,15 @@ import { asyncapiDocument } from './api/publish/asyncapi.ts'
 import { featuresOf, sourcesCatalog } from './api/publish/catalog.ts'
 import { checkDeclarations } from './api/publish/check.ts'
 import { publishedRoutes } from './api/publish/router.ts'
-import { startChain } from './app/chain.ts'
+import { servedOpenapi } from './api/publish/served-openapi.ts'
 import { type DashboardDeps, startDashboard } from './app/dashboard.ts'
 import { lockDataFolder, prepareDataFolder } from './app/data-folder.ts'
-import { openDeliveryStore, startDelivery } from './app/delivery.ts'
+import { type CommonServices, startEnvironment } from './app/environment.ts'
 import { runningEnvironments } from './app/environments.ts'
-import { idleNotice, nothingToRecord } from './app/idle-notice.ts'
 import { checkVenueSettings } from './app/live-setting.ts'
-import { startMarket } from './app/market.ts'
 import { openAccounts } from './app/open-accounts.ts'
 import type { ReadinessProbe } from './app/parts.ts'
 import { openSecrets } from './app/secrets.ts'
-import { servedDocument } from './app/served-document.ts'
-import { STARTING_MS, serviceStatus } from './app/status.ts'
-import { watchFiles } from './app/watch-files.ts'
 import type { Config } from './config.ts'
 import { cursorCodec } from './core/cursor.ts'
 import type { Environment } from './core/environment.ts'
@@ -43,6 +39,7 @@ import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown, type Shutdown } from './kit/shutdown.ts'
 import type { AccountsStore } from './store/accounts.ts'
+import { watchFiles } from './store/sqlite/watch-files.ts'
 import type { StreamHub } from './stream/hub.ts'
 
 /**
@@ -52,19 +49,19 @@ import type { StreamHub } from './stream/hub.ts'
 export interface Service {
   readonly url: string
   readonly metricsUrl: string | null
-  /** The key of a first start; later starts do not know it any more. */
+  /** Only at the first start: keys are stored as hashes. */
   readonly firstKey: string | undefined
-  /** Opens the operator's account once; there while no operator exists. */
+  /** Claims the operator's account once; undefined when there is an operator. */
   readonly operatorToken: string | undefined
-  /** That nothing is recorded, and what to set; undefined where something is. */
+  /** Why nothing is recorded and what to set; undefined when something is. */
   readonly notice: string | undefined
-  /** Resolves with the reason when the service cannot go on; it has said so in the log. */
+  /** Resolves with the reason when the service cannot continue; it is in the log too. */
   readonly failed: Promise<string>
   stop(): Promise<{ clean: boolean; failures: { name: string; reason: string }[] }>
 }
 
 const LEDGER_PRUNE_INTERVAL_MS = 3_600_000
-/** The rest of the time is for what has to be written down. */
+/** The rest of the time is for writing what is in memory. */
 const HTTP_SHARE_OF_SHUTDOWN = 0.6
 const DEMO_EMAIL = 'demo@localhost'
 
@@ -75,8 +72,8 @@ interface ServiceDeps {
 }
 
 /**
- * First the port, then the lock of the data folder, then everything else: a second service, on the same port or on
- * the same folder, ends before it has touched anything.
+ * The port first, then the lock of the data folder, then everything else: a second service on the same port or
+ * folder ends before it has changed anything.
  */
 export async function startService(config: Config, deps: ServiceDeps): Promise<Service> {
   checkDeclarations(ENDPOINTS)
@@ -101,40 +98,15 @@ async function startParts(
   { shutdown, bound }: { shutdown: Shutdown; bound: BoundPort },
 ): Promise<Service> {
   const { clock, log } = deps
-  const { store, plans, accounts } = openAccounts(config, clock)
-  shutdown.add('accounts store', () => store.close())
+  const { store, plans, accounts, ledger, keys, onAccountsChanged } = startAccounts(config, deps, shutdown)
   const metrics = createMetrics({ defaults: true })
-  const ledger = new Ledger({ store, clock, log })
-  const keys = new KeyRing({ store, plans, ledger })
-  const onAccountsChanged: ((accountIds: string[]) => void)[] = []
-  shutdown.add(
-    'changes of accounts',
-    store.watch({
-      onAccounts: (ids) => {
-        keys.forget(ids)
-        ledger.reload(ids)
-        for (const hear of onAccountsChanged) hear(ids)
-      },
-      onWanted: () => ledger.yieldLeases(),
-    }),
-  )
-  shutdown.add('ledger', () => ledger.close())
-  const pruning = setInterval(() => {
-    store
-      .pruneLedger(clock.now() - config.ledgerDays * DAY_MS)
-      .catch((err) => log.error({ err }, 'pruning failed'))
-  }, LEDGER_PRUNE_INTERVAL_MS)
-  pruning.unref()
-  shutdown.add('pruning', () => clearInterval(pruning))
-
-  const startedAtMs = clock.now()
   const probes: ReadinessProbe[] = [{ name: 'accounts', check: () => store.probe() }]
   const services: Partial<Record<Environment, Services>> = {}
-  const common = {
-    about: { version: deps.version, startedAtMs },
+  const common: CommonServices = {
+    about: { version: deps.version, startedAtMs: clock.now() },
     readiness: () => askParts(probes),
     documents: {
-      openapi: servedDocument({ services, clock }),
+      openapi: servedOpenapi({ services, now: clock.now }),
       asyncapi: JSON.stringify(asyncapiDocument(eventSchema)),
     },
     sourcesCatalog: sourcesCatalog(ENDPOINTS),
@@ -142,61 +114,27 @@ async function startParts(
   }
   const isFirstStart = (await store.listAccounts()).length === 0
   const secrets = openSecrets(config.data, { isFirstStart, log })
-  const { box } = secrets
-  const cursors = cursorCodec(secrets.cursorKey)
+  const shared = { common, cursors: cursorCodec(secrets.cursorKey), secrets, ledger, accounts: store, plans }
   const hubs: Partial<Record<Environment, StreamHub>> = {}
   const coverage: DashboardDeps['coverage'] = {}
   const recordings: (() => void)[] = []
-  const authThrottle = createAuthThrottle(clock)
   for (const environment of runningEnvironments(config)) {
     const parts = { environment, config, clock, log, metrics, shutdown, probes }
-    const idle = idleNotice(config, environment)
-    const market = await startMarket(parts, cursors)
-    recordings.push(market.record)
-    const deliveries = openDeliveryStore(parts)
-    await secrets.checkWebhooks(environment, deliveries)
-    const chain = await startChain(parts, cursors, await deliveries.highestSeq())
-    const delivery = await startDelivery(parts, {
-      store: deliveries,
-      events: chain.index.events.store,
-      tail: chain.index.events.tail,
-      watched: chain.index.watched,
-      network: chain.upstreams.network,
-      ledger,
-      accounts: store,
-      plans,
-      box,
-    })
-    hubs[environment] = delivery.hub
-    onAccountsChanged.push(delivery.accountsChanged)
-    services[environment] = {
-      ...common,
-      ...market.services,
-      ...chain.services,
-      ...delivery.services,
-      status: async () =>
-        serviceStatus(
-          {
-            environment,
-            ingestion: await market.ingestion(),
-            nodes: chain.nodes(),
-            index: await chain.index.indexing(),
-            webhooks: await delivery.deliveries(),
-            notice: [idle.market, idle.chain].filter((text) => text !== null).join(' ') || null,
-          },
-          { isStarting: clock.now() - startedAtMs < STARTING_MS },
-        ),
-    }
-    coverage[environment] = market.coverage
+    const started = await startEnvironment(parts, shared)
+    services[environment] = started.services
+    hubs[environment] = started.hub
+    coverage[environment] = started.coverage
+    recordings.push(started.record)
+    onAccountsChanged.push(started.accountsChanged)
   }
-
   secrets.keep()
 
+  const authThrottle = createAuthThrottle(clock)
   const allowances = createViewAllowances({ store, clock })
   const gate = createGate<Services>({
     keys,
     ledger,
-    idempotency: createIdempotency({ store, clock, box }),
+    idempotency: createIdempotency({ store, clock, box: secrets.box }),
     allowances,
     authThrottle,
     clock,
@@ -209,7 +147,7 @@ async function startParts(
   const routes = publishedRoutes(ENDPOINTS)
   const { dashboard, sessionGate, inviteOperator } = startDashboard({
     ...{ config, clock, log, version: deps.version, store, plans, accounts },
-    ...{ keys, gate, routes, services, coverage, box, allowances },
+    ...{ keys, gate, routes, services, coverage, box: secrets.box, allowances },
   })
   const http = await startHttp({
     host: config.host,
@@ -236,14 +174,7 @@ async function startParts(
   })
   shutdown.add('http', () => http.close(config.shutdownSeconds * 1000 * HTTP_SHARE_OF_SHUTDOWN))
   for (const record of recordings) record()
-  const failed = new Promise<string>((resolve) => {
-    const watch = watchFiles((what) => {
-      log.fatal({ what }, 'a database was changed under the service, which stops now')
-      resolve(what)
-    })
-    shutdown.add('watch over the databases', () => watch.close())
-    for (const file of databaseFiles(config)) watch.add(file)
-  })
+  const failed = watchDatabases(config, { log, shutdown })
   const firstKey = await createDemoAccount(store, accounts)
   return {
     url: http.url,
@@ -256,7 +187,46 @@ async function startParts(
   }
 }
 
-/** All that the running environments have opened. */
+/** Accounts, keys and the ledger, kept up to date with changes that other processes make. */
+function startAccounts(config: Config, { clock, log }: ServiceDeps, shutdown: Shutdown) {
+  const { store, plans, accounts } = openAccounts(config, clock)
+  shutdown.add('accounts store', () => store.close())
+  const ledger = new Ledger({ store, clock, log })
+  const keys = new KeyRing({ store, plans, ledger })
+  const onAccountsChanged: ((accountIds: string[]) => void)[] = []
+  const stopWatching = store.watch({
+    onAccounts: (ids) => {
+      keys.forget(ids)
+      ledger.reload(ids)
+      for (const listener of onAccountsChanged) listener(ids)
+    },
+    onWanted: () => ledger.yieldLeases(),
+  })
+  shutdown.add('changes of accounts', stopWatching)
+  shutdown.add('ledger', () => ledger.close())
+  const pruning = setInterval(() => {
+    store
+      .pruneLedger(clock.now() - config.ledgerDays * DAY_MS)
+      .catch((err) => log.error({ err }, 'pruning failed'))
+  }, LEDGER_PRUNE_INTERVAL_MS)
+  pruning.unref()
+  shutdown.add('pruning', () => clearInterval(pruning))
+  return { store, plans, accounts, ledger, keys, onAccountsChanged }
+}
+
+/** Resolves with the reason when a database file was changed under the service. */
+function watchDatabases(config: Config, deps: { log: Logger; shutdown: Shutdown }): Promise<string> {
+  return new Promise((resolve) => {
+    const watch = watchFiles((what) => {
+      deps.log.fatal({ what }, 'a database was changed under the service, which stops now')
+      resolve(what)
+    })
+    deps.shutdown.add('watch over the databases', () => watch.close())
+    for (const file of databaseFiles(config)) watch.add(file)
+  })
+}
+
+/** The database files of the running environments. */
 function databaseFiles(config: Config): string[] {
   const names = runningEnvironments(config).flatMap((name) => [name, `${name}-chain`, `${name}-webhooks`])
   return ['accounts', ...names]
@@ -264,10 +234,8 @@ function databaseFiles(config: Config): string[] {
     .filter((file) => existsSync(file))
 }
 
-/** Open endpoints have no environment; whatever of it they touched would be a mistake. */
-function openServices(
-  common: Omit<Services, 'market' | 'chain' | 'chainIndex' | 'webhooks' | 'symbols' | 'status'>,
-): Services {
+/** Open endpoints have no environment: using one is a bug and throws. */
+function openServices(common: CommonServices): Services {
   const none = (): never => {
     throw new Error('an open endpoint has no environment')
   }

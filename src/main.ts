@@ -168,7 +168,7 @@ async function runService({ config: given, warnings }: LoadedConfig, output: Out
     startService({ ...config, port }, { clock: systemClock, log, version: VERSION })
   const first = await start(config.port)
   greet(first, output)
-  const { keepRunning } = await import('./app/keep-running.ts')
+  const { restartOnClockJump: keepRunning } = await import('./kit/restart-on-clock-jump.ts')
   const startAgain = async (port: number) => {
     const service = await start(port)
     tellOperatorLink(service, output)

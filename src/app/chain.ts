@@ -7,7 +7,7 @@ import type { Counter } from '../kit/metrics.ts'
 import type { NodeAddress } from '../upstreams/node-link.ts'
 import { createUpstreams, type NodeStatus, type Trouble, type Upstreams } from '../upstreams/pool.ts'
 import { type IndexedChain, startIndexedChain } from './index-chain.ts'
-import type { Parts } from './parts.ts'
+import type { EnvironmentParts } from './parts.ts'
 import { publishControl, SANDBOX_NODE_FOLDER } from './sandbox-access.ts'
 import { startSandboxNodes } from './sandbox-nodes.ts'
 
@@ -24,7 +24,11 @@ const SANDBOX_NETWORK: Network = 'testnet-10'
  * The chain half of one environment: its nodes and what serves them.
  * @param toldSeq the highest number of an event that readers are known to have
  */
-export async function startChain(parts: Parts, cursors: CursorCodec, toldSeq: number): Promise<ChainHalf> {
+export async function startChain(
+  parts: EnvironmentParts,
+  cursors: CursorCodec,
+  toldSeq: number,
+): Promise<ChainHalf> {
   const { environment, config, clock, shutdown, probes } = parts
   const nodes = environment === 'live' ? configuredNodes(config.nodes) : await sandboxNodes(parts)
   const upstreams = createUpstreams({
@@ -53,7 +57,7 @@ export async function startChain(parts: Parts, cursors: CursorCodec, toldSeq: nu
 }
 
 /** A failing node fails many calls: they are counted, and only what is worth reading is logged. */
-function troubleReporter({ environment, metrics, log }: Parts): (trouble: Trouble) => void {
+function troubleReporter({ environment, metrics, log }: EnvironmentParts): (trouble: Trouble) => void {
   const name = 'tapeline_node_troubles_total'
   const counter =
     (metrics.registry.getSingleMetric(name) as Counter | undefined) ??
@@ -67,7 +71,7 @@ function troubleReporter({ environment, metrics, log }: Parts): (trouble: Troubl
   }
 }
 
-async function sandboxNodes({ config, clock, log, shutdown }: Parts): Promise<NodeAddress[]> {
+async function sandboxNodes({ config, clock, log, shutdown }: EnvironmentParts): Promise<NodeAddress[]> {
   if (!config.sandbox) return []
   const sandbox = await startSandboxNodes({
     seed: config.seed,

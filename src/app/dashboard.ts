@@ -9,11 +9,13 @@ import { createPeople } from '../accounts/people.ts'
 import type { PlanBook } from '../accounts/plans.ts'
 import { createSignInGuard } from '../accounts/sign-in-guard.ts'
 import type { ViewAllowances } from '../accounts/view-allowance.ts'
+import { idleNotice } from '../api/endpoints/account/idle-notice.ts'
 import type { Services } from '../api/endpoints/services.ts'
 import { type PublishedRoute, routeFinder } from '../api/publish/router.ts'
 import type { Config } from '../config.ts'
 import type { Environment } from '../core/environment.ts'
 import { ApiError } from '../core/errors.ts'
+import { isSource } from '../core/source.ts'
 import { builtSite } from '../dashboard/build-site.ts'
 import { createDashboard, type Dashboard } from '../dashboard/dashboard.ts'
 import { deviceCookies } from '../dashboard/device-cookie.ts'
@@ -28,17 +30,16 @@ import { type View, viewRoutes } from '../dashboard/routes/view.ts'
 import { webhookRoutes } from '../dashboard/routes/webhooks.ts'
 import { sessionCookies } from '../dashboard/session-cookie.ts'
 import { createSite } from '../dashboard/site.ts'
+import type { StatusView } from '../dashboard/wire.ts'
 import { checkCredential } from '../gate/authenticate.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { StreamGate } from '../gate/stream-gate.ts'
+import type { SourceCoverage } from '../ingest/shared/source-coverage.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { BillingStore } from '../store/billing.ts'
 import type { UsersStore } from '../store/users.ts'
-import { statusView } from './dashboard-status.ts'
-import { idleNotice } from './idle-notice.ts'
-import type { SourceCoverage } from './source-coverage.ts'
 
 export interface DashboardDeps {
   readonly store: UsersStore & BillingStore
@@ -149,6 +150,16 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
       return people.inviteOperator(isFree ? first.id : null)
     },
   }
+}
+
+/** The status of an environment, with the last day of each dataset as a strip. */
+async function statusView(services: Services, coverage: SourceCoverage): Promise<StatusView> {
+  const { ingestion, index: _index, ...rest } = await services.status()
+  const sources = ingestion.map(async ({ coverage: shown, ...row }) => {
+    const strips = isSource(row.source) ? await coverage(row.source) : []
+    return { ...row, datasets: shown.map((one, at) => ({ ...one, strip: [...(strips[at]?.strip ?? [])] })) }
+  })
+  return { ...rest, sources: await Promise.all(sources) }
 }
 
 function sessionGate(dashboard: Dashboard, { keys, clock }: DashboardDeps): StreamGate {

@@ -13,7 +13,7 @@ import { openSqliteJobs } from '../store/sqlite/jobs.ts'
 import { createStreamHub, type StreamHub } from '../stream/hub.ts'
 import { createCredits } from '../webhooks/credits.ts'
 import { startWebhooks } from '../webhooks/webhooks.ts'
-import type { Parts } from './parts.ts'
+import type { EnvironmentParts } from './parts.ts'
 
 export interface DeliveryHalf {
   readonly services: Pick<Services, 'webhooks'>
@@ -39,7 +39,7 @@ export interface DeliveryDeps {
 const LOOK_MS = 100
 
 /** Opened before anything is written into the event log: it knows which numbers were given. */
-export function openDeliveryStore({ environment, config, shutdown, probes }: Parts): JobsStore {
+export function openDeliveryStore({ environment, config, shutdown, probes }: EnvironmentParts): JobsStore {
   const store = openSqliteJobs({ file: join(config.data, `${environment}-webhooks.db`) })
   shutdown.add(`${environment} webhook store`, () => store.close())
   probes.push({ name: `${environment} webhook store`, check: () => store.probe() })
@@ -47,7 +47,7 @@ export function openDeliveryStore({ environment, config, shutdown, probes }: Par
 }
 
 /** The readers of one environment's event log: the stream and the webhooks. */
-export async function startDelivery(parts: Parts, deps: DeliveryDeps): Promise<DeliveryHalf> {
+export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps): Promise<DeliveryHalf> {
   const { environment, config, clock, log, metrics, shutdown } = parts
   const { store, events, tail, watched, network, ledger, accounts, plans } = deps
   const looking = setInterval(() => {

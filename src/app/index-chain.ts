@@ -7,6 +7,7 @@ import { DAY_MS, formatTime } from '../core/time.ts'
 import { createEventTail, type EventTail } from '../events/publish.ts'
 import { startFollowing } from '../indexer/follow.ts'
 import type { RetentionSettings } from '../indexer/prune.ts'
+import { type Indexing, type SupervisedIndexing, superviseIndexing } from '../indexer/supervise-indexing.ts'
 import type { Counter, Gauge } from '../kit/metrics.ts'
 import { createWatchedAddresses, type WatchedAddresses } from '../relay/addresses.ts'
 import type { ChainStore } from '../store/chain.ts'
@@ -14,8 +15,7 @@ import type { EventStore } from '../store/events.ts'
 import { openSqliteChain } from '../store/sqlite/chain.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
 import { startIndexWorker } from './index-worker.ts'
-import { type Indexing, type KeptIndexing, keepIndexing } from './keep-indexing.ts'
-import type { Parts } from './parts.ts'
+import type { EnvironmentParts } from './parts.ts'
 
 export interface IndexedChain {
   readonly services: { readonly chainIndex: ChainIndex }
@@ -36,7 +36,7 @@ const SHOWN_GAPS = 10
 const WARN_EVERY_MS = 60_000
 
 export async function startIndexedChain(
-  parts: Parts,
+  parts: EnvironmentParts,
   upstreams: Upstreams,
   cursors: CursorCodec,
   toldSeq: number,
@@ -93,7 +93,7 @@ async function shownGaps(chain: ChainStore, nowMs: number) {
 }
 
 interface IndexingParts {
-  parts: Parts
+  parts: EnvironmentParts
   upstreams: Upstreams
   file: string
   watched: WatchedAddresses
@@ -101,10 +101,10 @@ interface IndexingParts {
 }
 
 /** The thread that writes, and the loops that feed it. */
-async function startIndexing(indexing: IndexingParts): Promise<KeptIndexing> {
+async function startIndexing(indexing: IndexingParts): Promise<SupervisedIndexing> {
   const { environment, clock, log, shutdown, probes } = indexing.parts
   const counts = indexMetrics(indexing.parts)
-  const kept = await keepIndexing({
+  const kept = await superviseIndexing({
     start: () => startOnce(indexing, counts),
     clock,
     onEnd: (err) => {
@@ -162,7 +162,7 @@ async function startOnce(
   }
 }
 
-function keepOf({ environment, config }: Parts): RetentionSettings {
+function keepOf({ environment, config }: EnvironmentParts): RetentionSettings {
   return environment === 'live'
     ? { eventDays: config.eventDays, eventBytes: config.eventBytes, indexDays: config.indexDays }
     : { eventDays: config.testEventDays, eventBytes: config.testEventBytes, indexDays: config.testIndexDays }
@@ -175,7 +175,7 @@ interface IndexMetrics {
 }
 
 /** Both environments share one registry: the second finds the first one's. */
-function indexMetrics({ metrics }: Parts): IndexMetrics {
+function indexMetrics({ metrics }: EnvironmentParts): IndexMetrics {
   const found = <T>(name: string, make: () => T): T =>
     (metrics.registry.getSingleMetric(name) as T | undefined) ?? make()
   return {

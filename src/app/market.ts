@@ -7,14 +7,18 @@ import { sizeOfRows } from '../contract/envelopes.ts'
 import type { CursorCodec } from '../core/cursor.ts'
 import { SYMBOLS } from '../core/symbol.ts'
 import { formatTime } from '../core/time.ts'
+import {
+  createSourceCoverage,
+  type DatasetCoverage,
+  type SourceCoverage,
+} from '../ingest/shared/source-coverage.ts'
 import type { Clock } from '../kit/clock.ts'
 import { Lru } from '../kit/lru.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
+import { startRetention } from '../store/retention.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
-import type { Parts } from './parts.ts'
+import type { EnvironmentParts } from './parts.ts'
 import { prepareRecording } from './recording.ts'
-import { startRetention } from './retention.ts'
-import { createSourceCoverage, type DatasetCoverage, type SourceCoverage } from './source-coverage.ts'
 
 const PAGE_CACHE_ENTRIES = 20_000
 const PAGE_CACHE_CHARS = 128 * 1024 * 1024
@@ -29,7 +33,7 @@ export interface MarketHalf {
 }
 
 /** The market half of one environment: its store, what records into it and what serves it. */
-export async function startMarket(parts: Parts, cursors: CursorCodec): Promise<MarketHalf> {
+export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec): Promise<MarketHalf> {
   const { environment, config, clock, shutdown, probes } = parts
   const file = join(config.data, `${environment}.db`)
   const store = await openSqliteEnvironment({ file, clock })

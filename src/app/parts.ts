@@ -6,7 +6,7 @@ import type { Metrics } from '../kit/metrics.ts'
 import type { Shutdown } from '../kit/shutdown.ts'
 
 /** What every part of an environment is built from. */
-export interface Parts {
+export interface EnvironmentParts {
   readonly environment: Environment
   readonly config: Config
   readonly clock: Clock

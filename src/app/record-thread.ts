@@ -4,16 +4,16 @@
  */
 import { basename, dirname, join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
+import { openDeadLetterFile } from '../ingest/shared/dead-letter-file.ts'
+import { createVenueNotices } from '../ingest/shared/venue-notices.ts'
 import { type SourceStatus, supervise } from '../ingest/supervise.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import type { LogFormat } from '../kit/log-text.ts'
 import { lowerPriority, RECORDER_NICE } from '../kit/lower-priority.ts'
+import { CLOSED } from '../kit/supervise-thread.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
-import { openDeadLetterFile } from './dead-letter-file.ts'
-import { CLOSED } from './keep-thread.ts'
 import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
-import { createVenueNotices } from './venue-notices.ts'
 
 export interface RecordOptions {
   readonly file: string

@@ -2,10 +2,11 @@
  * Recorders that share a thread. The exchanges have one of their own: their trades come in thousands, and what a
  * prediction market needs at its turn of the hour must not hold them up.
  */
-import { type KeptThread, keepThread } from './keep-thread.ts'
-import type { Parts } from './parts.ts'
+
+import { STARTING_MS } from '../api/endpoints/account/service-status.ts'
+import { type SupervisedThread, superviseThread } from '../kit/supervise-thread.ts'
+import type { EnvironmentParts } from './parts.ts'
 import type { RecordMessage, RecordOptions } from './record-thread.ts'
-import { STARTING_MS } from './status.ts'
 
 const RECORD_FILE = new URL('./record-thread.ts', import.meta.url)
 const STATUS_FRESH_MS = 20_000
@@ -23,7 +24,7 @@ export interface RecorderGroup {
 }
 
 export function recorderGroup(
-  { environment, config, clock, log }: Parts,
+  { environment, config, clock, log }: EnvironmentParts,
   options: { name: string; file: string; onReport: (message: RecordMessage) => void },
 ): RecorderGroup {
   const name = `${environment} ${options.name}`
@@ -31,13 +32,13 @@ export function recorderGroup(
   let sources: RecordMessage['sources'] = []
   let startedMs = clock.now()
   let toldMs = startedMs
-  let thread: Promise<KeptThread> | undefined
+  let thread: Promise<SupervisedThread> | undefined
 
   const isSilent = () => clock.now() - toldMs > STATUS_FRESH_MS
 
-  function run(venues: RecordOptions['venues']): KeptThread {
+  function run(venues: RecordOptions['venues']): SupervisedThread {
     startedMs = toldMs = clock.now()
-    return keepThread({
+    return superviseThread({
       name,
       file: RECORD_FILE,
       data: {

@@ -2,11 +2,11 @@
 import type { ServiceStatus } from '../api/endpoints/services.ts'
 import type { Source } from '../core/source.ts'
 import { formatTime } from '../core/time.ts'
+import { type SupervisedThread, superviseThread } from '../kit/supervise-thread.ts'
 import { EXCHANGES, SANDBOX_FILE, type SandboxReady, sandboxExchanges, sandboxWorld } from './exchanges.ts'
 import { ingestMetrics } from './ingest-metrics.ts'
-import { type KeptThread, keepThread } from './keep-thread.ts'
 import { liveSetting } from './live-setting.ts'
-import type { Parts } from './parts.ts'
+import type { EnvironmentParts } from './parts.ts'
 import {
   PREDICTION_VENUES,
   type PredictionsReady,
@@ -33,7 +33,7 @@ interface Groups {
   readonly predictions: RecorderGroup
 }
 
-export function prepareRecording(parts: Parts, file: string): Recording {
+export function prepareRecording(parts: EnvironmentParts, file: string): Recording {
   const { environment, config, clock, log, shutdown, metrics } = parts
   const showPast = showBackfill({ environment, log, clock })
   const countExchanges = ingestMetrics(metrics, environment)
@@ -53,7 +53,7 @@ export function prepareRecording(parts: Parts, file: string): Recording {
     }),
   }
   const hasSandbox = environment === 'test' && config.sandbox
-  let simulators: KeptThread[] = []
+  let simulators: SupervisedThread[] = []
   const all = [groups.exchanges, groups.predictions]
   shutdown.add(`${environment} recording`, async () => {
     await Promise.all(all.map((group) => group.close()))
@@ -76,7 +76,10 @@ export function prepareRecording(parts: Parts, file: string): Recording {
 }
 
 /** The addresses of a simulator are known when it is up; after its restart they are new ones. */
-function startSandbox({ config, clock, log }: Parts, { exchanges, predictions }: Groups): KeptThread[] {
+function startSandbox(
+  { config, clock, log }: EnvironmentParts,
+  { exchanges, predictions }: Groups,
+): SupervisedThread[] {
   // One world: the simulated markets ask about the simulated exchanges' prices.
   const data = sandboxWorld(config)
   const simulate = <T extends { controlUrl: string }>(
@@ -84,7 +87,7 @@ function startSandbox({ config, clock, log }: Parts, { exchanges, predictions }:
     options: { file: URL; data: Record<string, number> },
     onReady: (message: T) => void,
   ) =>
-    keepThread({
+    superviseThread({
       ...{ name, clock, log, ...options },
       onMessage(message) {
         const told = message as T
@@ -104,7 +107,7 @@ function startSandbox({ config, clock, log }: Parts, { exchanges, predictions }:
   ]
 }
 
-function startLive({ config }: Parts, groups: Groups): void {
+function startLive({ config }: EnvironmentParts, groups: Groups): void {
   for (const [group, known] of [
     [groups.exchanges, EXCHANGES],
     [groups.predictions, PREDICTION_VENUES],

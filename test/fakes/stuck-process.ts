@@ -1,11 +1,12 @@
 /** Closes a thread that cannot end, prints how long that took, and leaves with the exit code 3. */
-import { keepThread } from '../../src/app/keep-thread.ts'
+
 import { systemClock } from '../../src/kit/clock.ts'
 import { exitProcess } from '../../src/kit/exit-process.ts'
 import { createLogger } from '../../src/kit/log.ts'
+import { superviseThread } from '../../src/kit/supervise-thread.ts'
 
 const isMute = process.argv[2] === 'mute'
-const thread = keepThread({
+const thread = superviseThread({
   name: 'stuck',
   file: new URL('./stuck-thread.ts', import.meta.url),
   data: { rounds: 200_000_000, isMute },

@@ -1,26 +1,26 @@
 /**
- * Databases that change under the running service: cut, deleted, replaced. What is read from such a file is wrong and
- * what is written into it is lost, so the service says so once and stops.
+ * Detects database files that were truncated, deleted or replaced under the running service. Reads from such a file
+ * are wrong and writes to it are lost, so the service logs it once and stops.
  */
 import { statSync } from 'node:fs'
 
 const LOOK_EVERY_MS = 1_000
 
-interface Seen {
+interface WatchedFile {
   readonly file: string
   readonly inode: number
   bytes: number
 }
 
 export interface FileWatch {
-  /** From now on; the file is there and open. */
+  /** The file exists and is open. */
   add(file: string): void
   close(): void
 }
 
-/** @param onDamage called once, with what has happened to which file */
+/** @param onDamage called once, with what happened to which file */
 export function watchFiles(onDamage: (what: string) => void): FileWatch {
-  const watched: Seen[] = []
+  const watched: WatchedFile[] = []
   const timer = setInterval(() => {
     const what = watched.map(changeOf).find((change) => change !== undefined)
     if (what === undefined) return
@@ -37,8 +37,8 @@ export function watchFiles(onDamage: (what: string) => void): FileWatch {
   }
 }
 
-/** The engine only lets its files grow: none of ours is ever compacted while it is open. */
-function changeOf(seen: Seen): string | undefined {
+/** SQLite files only grow here: none of ours is compacted while it is open. */
+function changeOf(seen: WatchedFile): string | undefined {
   const now = statSync(seen.file, { throwIfNoEntry: false })
   if (now === undefined) return `${seen.file} was deleted`
   if (now.ino !== seen.inode) return `${seen.file} was replaced by another file`

@@ -1,13 +1,13 @@
 /**
- * Where messages that nobody could read can be looked at: one JSON line each in a file per venue, bounded in size
- * (the file before it is kept as `….old`) and in pace, so that a venue that changes its format overnight fills
- * neither disk nor log. What is beyond the pace is counted only.
+ * Messages that could not be parsed, one JSON line each in a file per venue. Size (the previous file stays as
+ * `….old`) and rate are bounded, so that a venue that changes its format overnight fills neither disk nor log.
+ * Messages beyond the rate are only counted.
  */
 import { appendFile, mkdir, rename, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Clock } from '../kit/clock.ts'
-import type { Logger } from '../kit/log.ts'
-import type { DeadLetter } from '../venues/dead-letter.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Logger } from '../../kit/log.ts'
+import type { DeadLetter } from '../../venues/dead-letter.ts'
 
 const MAX_BYTES = 1024 * 1024
 const PACE_MS = 60_000
@@ -16,7 +16,7 @@ const LINES_PER_PACE = 50
 
 export interface DeadLetterFile {
   add(letter: DeadLetter): void
-  /** All that were added since the start. */
+  /** Totals since the start. */
   counts(): { venue: string; reason: string; count: number }[]
   close(): Promise<void>
 }
@@ -30,7 +30,7 @@ interface Tally {
 }
 
 export function openDeadLetterFile(options: {
-  /** The beginning of the files' names; the venue's follows. */
+  /** File name prefix; the venue's name follows. */
   prefix: string
   clock: Clock
   log: Logger

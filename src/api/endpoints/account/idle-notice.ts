@@ -1,8 +1,12 @@
-/** Where there is nothing to record, it is said, with the settings that change it. */
-import type { Config } from '../config.ts'
-import type { Environment } from '../core/environment.ts'
+/** Tells the operator when nothing is recorded, and which settings change that. */
+import type { Environment } from '../../../core/environment.ts'
 
-type IdleConfig = Pick<Config, 'test' | 'sandbox' | 'live' | 'nodes'>
+interface RecordingSettings {
+  readonly test: boolean
+  readonly sandbox: boolean
+  readonly live: readonly string[]
+  readonly nodes: readonly string[]
+}
 
 export interface IdleNotice {
   /** Null where venues are recorded. */
@@ -14,7 +18,7 @@ export interface IdleNotice {
 const REAL_VENUES = 'TAPELINE_LIVE (for example TAPELINE_LIVE=all) to record real venues'
 const REAL_NODES = 'TAPELINE_NODES (for example TAPELINE_NODES=ws://127.0.0.1:18110) to connect Kaspa nodes'
 
-export function idleNotice(config: IdleConfig, environment: Environment): IdleNotice {
+export function idleNotice(config: RecordingSettings, environment: Environment): IdleNotice {
   if (environment === 'live') {
     return {
       market:
@@ -31,8 +35,8 @@ export function idleNotice(config: IdleConfig, environment: Environment): IdleNo
   }
 }
 
-/** What a start says when no environment has anything to record; undefined when one has. */
-export function nothingToRecord(config: IdleConfig): string | undefined {
+/** Printed at the start when no environment records anything; undefined when one does. */
+export function nothingToRecord(config: RecordingSettings): string | undefined {
   if ((config.test && config.sandbox) || config.live.length > 0 || config.nodes.length > 0) return undefined
   const on = `${config.test ? '' : 'TAPELINE_TEST=on and '}TAPELINE_SANDBOX=on`
   return `Nothing is recorded: the sandbox is off, and no venue and no node is set. Set ${on} for simulated data, ${REAL_VENUES}, or ${REAL_NODES}.`

@@ -1,16 +1,16 @@
 /**
- * Starts the service anew when the system clock was set, or the machine slept. Rates, leases, schedules and what is
- * recorded hang on the time of day: after a jump none of it can be believed, while a start after any pause is
- * something that every part knows. The port stays the same.
+ * Restarts the service when the system clock was set or the machine slept. Rates, leases, schedules and recording
+ * depend on the time of day: after a jump none of their state can be trusted, whereas every part can start after a
+ * pause of any length. The port stays the same.
  *
  *   running ──the clock jumps──▶ stopping ──▶ starting ──▶ running
  *                                   ▲            └─ cannot start ▶ failed
  *                                   └── it jumps again meanwhile
  */
 
-import type { Logger } from '../kit/log.ts'
-import type { ShutdownReport } from '../kit/shutdown.ts'
-import { watchClock } from '../kit/watch-clock.ts'
+import type { Logger } from './log.ts'
+import type { ShutdownReport } from './shutdown.ts'
+import { watchClock } from './watch-clock.ts'
 
 interface Runnable {
   readonly url: string
@@ -18,20 +18,20 @@ interface Runnable {
   stop(): Promise<ShutdownReport>
 }
 
-export interface KeptRunning {
-  /** Resolves with the reason when it cannot go on. */
+export interface RestartingService {
+  /** Resolves with the reason when it cannot continue. */
   readonly failed: Promise<string>
   stop(): Promise<ShutdownReport>
 }
 
-export function keepRunning(options: {
+export function restartOnClockJump(options: {
   first: Runnable
   startAgain: (port: number) => Promise<Runnable>
   now: () => number
   log: Logger
   /** For tests. */
   lookEveryMs?: number
-}): KeptRunning {
+}): RestartingService {
   const { now, log } = options
   let current = options.first
   let restarting: Promise<void> | undefined

@@ -1,15 +1,18 @@
+import type { Environment } from '../core/environment.ts'
 import type { Dataset } from '../core/feed.ts'
 import { DAY_MS } from '../core/time.ts'
-import type { EnvironmentStore } from '../store/environment.ts'
-import type { FeedFilter } from '../store/series.ts'
-import type { Parts } from './parts.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { Shutdown } from '../kit/shutdown.ts'
+import type { EnvironmentStore } from './environment.ts'
+import type { FeedFilter } from './series.ts'
 
-/** How long rows are kept where it is not for ever. */
-type Kept = FeedFilter & { readonly dataset: Dataset; readonly days: number }
+/** For how many days rows of a feed are retained; what is not listed is never deleted. */
+type RetentionRule = FeedFilter & { readonly dataset: Dataset; readonly days: number }
 
-const LIVE: readonly Kept[] = [{ dataset: 'liquidations', days: 90 }]
-/** The test environment keeps little of what is seen tick by tick. */
-const TEST: readonly Kept[] = [
+const LIVE: readonly RetentionRule[] = [{ dataset: 'liquidations', days: 90 }]
+/** The test environment retains little of what is recorded tick by tick. */
+const TEST: readonly RetentionRule[] = [
   { dataset: 'liquidations', days: 7 },
   { dataset: 'trades', days: 3 },
   { dataset: 'ticker', days: 3 },
@@ -19,10 +22,15 @@ const TEST: readonly Kept[] = [
 const FIRST_RUN_MS = 5 * 60_000
 const INTERVAL_MS = 3_600_000
 
-/** Deletes what is older than it is kept, now and then. */
+/** Deletes rows beyond their retention once an hour. */
 export function startRetention(
   store: EnvironmentStore,
-  parts: Pick<Parts, 'environment' | 'clock' | 'log' | 'shutdown'>,
+  parts: {
+    readonly environment: Environment
+    readonly clock: Clock
+    readonly log: Logger
+    readonly shutdown: Shutdown
+  },
 ): void {
   const { environment, clock, log, shutdown } = parts
   const run = async () => {

@@ -1,8 +1,8 @@
 /** A clock that jumps: the service is started anew on its port, with one line each, and can be stopped at any moment. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLogger } from '../kit/log.ts'
-import { keepRunning } from './keep-running.ts'
+import { createLogger } from './log.ts'
+import { restartOnClockJump } from './restart-on-clock-jump.ts'
 
 const HOUR_MS = 3_600_000
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -30,7 +30,7 @@ function rig(options: { startMs?: number; fails?: boolean } = {}) {
   }
   const log = createLogger({ level: 'info', write: (line) => void state.lines.push(line) })
   const open = async () =>
-    keepRunning({
+    restartOnClockJump({
       ...{ first: await start(0), startAgain: start, log, lookEveryMs: 2 },
       now: () => performance.now() + state.offsetMs,
     })

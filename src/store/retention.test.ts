@@ -8,8 +8,8 @@ import { DAY_MS } from '../core/time.ts'
 import { manualClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import { createShutdown } from '../kit/shutdown.ts'
-import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import { startRetention } from './retention.ts'
+import { openSqliteEnvironment } from './sqlite/environment.ts'
 
 const NOW = Date.UTC(2026, 5, 15)
 const LIQUIDATIONS: Feed<'liquidations'> = {

@@ -1,17 +1,17 @@
-import type { Services } from '../api/endpoints/services.ts'
-import type { ExampleSamples } from '../contract/example.ts'
-import { readTransaction, writeTransaction } from '../core/chain/transaction-json.ts'
-import type { MarketRow } from '../core/rows/market.ts'
-import { formatTime } from '../core/time.ts'
-import { addressOfScript } from '../parser/script-address.ts'
-import { transactionId } from '../parser/transaction-id.ts'
+import type { ExampleSamples } from '../../../contract/example.ts'
+import { readTransaction, writeTransaction } from '../../../core/chain/transaction-json.ts'
+import type { MarketRow } from '../../../core/rows/market.ts'
+import { formatTime } from '../../../core/time.ts'
+import { addressOfScript } from '../../../parser/script-address.ts'
+import { transactionId } from '../../../parser/transaction-id.ts'
+import type { Services } from '../services.ts'
 
 /** A block of a quiet chain may hold nothing but its coinbase. */
 const MAX_BLOCKS = 40
 const CALL_DEADLINE_MS = 1_000
 const COINBASE_SUBNETWORK = `01${'00'.repeat(19)}`
 
-/** Values that requests to this environment can be tried with. What is not there yet is left out. */
+/** Example values that work in this environment. What does not exist yet is left out. */
 export async function readSamples(services: Services, nowMs: number): Promise<ExampleSamples> {
   const market = await readMarket(services, nowMs)
   return {
@@ -33,7 +33,7 @@ interface NodeBlock {
   readonly verboseData?: { readonly selectedParentHash?: string }
 }
 
-/** The newest transaction that the index calls confirmed, found by walking down the chain from where it stands. */
+/** The newest transaction that is confirmed in the index, found by walking down the chain from the checkpoint. */
 async function readConfirmed({ chainIndex }: Services): Promise<ExampleSamples> {
   const { chain, upstreams } = chainIndex
   let hash = (await chain.checkpoint())?.hash
@@ -72,7 +72,7 @@ async function readSample(
   }
 }
 
-/** Without empty members; integers that a double cannot hold stand as text, which submissions may have too. */
+/** Without null members; integers above 2^53 are written as text, which submissions accept too. */
 function plainJson(value: unknown): unknown {
   const text = JSON.stringify(value, (_name, inner: unknown) => {
     if (inner === null) return undefined

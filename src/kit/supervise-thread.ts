@@ -1,27 +1,27 @@
 import { Worker } from 'node:worker_threads'
-import { backoffMs } from '../kit/backoff.ts'
-import type { Clock } from '../kit/clock.ts'
-import type { Logger } from '../kit/log.ts'
+import { backoffMs } from './backoff.ts'
+import type { Clock } from './clock.ts'
+import type { Logger } from './log.ts'
 
 const RESTART = { baseMs: 500, capMs: 30_000 }
 const STEADY_AFTER_MS = 60_000
 const CLOSE_WITHIN_MS = 8_000
-/** A thread that has closed everything ends at once, unless the system still looks up a name for it. */
+/** A thread that has closed everything ends at once, unless a DNS lookup is still running in it. */
 const END_WITHIN_MS = 200
-/** What a thread says when it has closed everything that it had opened. */
+/** A thread sends this when it has closed everything that it opened. */
 export const CLOSED = 'closed'
 
-export interface KeptThread {
+export interface SupervisedThread {
   /**
-   * Says the word `close`, waits until the thread has closed what it had opened, and ends it in any case. A thread
-   * that has said nothing yet has nothing to close. The look-up of a name cannot be called off and holds up the end
-   * of its thread for many seconds where no name server answers: nobody waits for that.
+   * Sends `close`, waits until the thread has closed what it opened, and then terminates it in any case. A thread
+   * that has not sent a message yet has nothing to close. A DNS lookup cannot be cancelled and delays the end of its
+   * thread for many seconds when no name server answers: we do not wait for that.
    */
   close(): Promise<void>
 }
 
-/** Runs a file as a thread of its own and starts it again when it dies. Its messages go to `onMessage`. */
-export function keepThread(options: {
+/** Runs a file in a thread of its own and restarts it when it dies. */
+export function superviseThread(options: {
   name: string
   file: URL
   data: unknown
@@ -29,11 +29,11 @@ export function keepThread(options: {
   log: Logger
   onMessage: (message: unknown) => void
   onEnd?: () => void
-}): KeptThread {
+}): SupervisedThread {
   const { name, clock, log } = options
   const stop = new AbortController()
   let worker: Worker | undefined
-  let hasSpoken = false
+  let hasReported = false
   let onClosed = () => {}
   let attempt = 0
 
@@ -41,9 +41,9 @@ export function keepThread(options: {
     return new Promise((resolve) => {
       const thread = new Worker(options.file, { workerData: options.data, name })
       worker = thread
-      hasSpoken = false
+      hasReported = false
       thread.on('message', (message) => {
-        hasSpoken = true
+        hasReported = true
         if (message === CLOSED) onClosed()
         else options.onMessage(message)
       })
@@ -55,7 +55,7 @@ export function keepThread(options: {
     })
   }
 
-  async function keep(): Promise<void> {
+  async function run(): Promise<void> {
     while (!stop.signal.aborted) {
       const startedMs = clock.now()
       await start()
@@ -65,7 +65,7 @@ export function keepThread(options: {
       await clock.sleep(RESTART.baseMs + backoffMs(RESTART, attempt), stop.signal)
     }
   }
-  const kept = keep().catch(() => {})
+  const running = run().catch(() => {})
 
   return {
     async close() {
@@ -77,9 +77,9 @@ export function keepThread(options: {
       const closed = new Promise<void>((resolve) => {
         onClosed = resolve
       }).then(() => within(END_WITHIN_MS))
-      if (hasSpoken) thread.postMessage('close')
+      if (hasReported) thread.postMessage('close')
       else void thread.terminate()
-      await Promise.race([kept, closed, within(hasSpoken ? CLOSE_WITHIN_MS : END_WITHIN_MS)])
+      await Promise.race([running, closed, within(hasReported ? CLOSE_WITHIN_MS : END_WITHIN_MS)])
       ended.abort()
       void thread.terminate()
     },

@@ -1,17 +1,17 @@
-/** What was observed of each dataset of a source: since when, until when, and how well in the last 24 hours. */
+/** Coverage of each dataset of a source: first and last observed instant, and the last 24 hours in parts. */
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
-import { type Dataset, type Feed, feedName } from '../core/feed.ts'
-import { INTERVAL_MS } from '../core/interval.ts'
-import type { Source } from '../core/source.ts'
-import { type AssetSymbol, SYMBOLS } from '../core/symbol.ts'
-import { DAY_MS } from '../core/time.ts'
-import { ORACLE_INTERVALS } from '../ingest/oracle/record-oracle-symbol.ts'
-import { trackedMarketFeeds } from '../ingest/prediction/market-feeds.ts'
-import { candleFeed, trackedFeeds } from '../ingest/shared/feeds.ts'
-import type { Clock } from '../kit/clock.ts'
-import type { CoverageStore, Gap } from '../store/coverage.ts'
-import { VENUE_NAMES, VENUES } from '../venues/list.ts'
-import type { RecordingPlan } from '../venues/plan.ts'
+import { type Dataset, type Feed, feedName } from '../../core/feed.ts'
+import { INTERVAL_MS } from '../../core/interval.ts'
+import type { Source } from '../../core/source.ts'
+import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
+import { DAY_MS } from '../../core/time.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { CoverageStore, Gap } from '../../store/coverage.ts'
+import { VENUE_NAMES, VENUES } from '../../venues/list.ts'
+import type { RecordingPlan } from '../../venues/plan.ts'
+import { ORACLE_INTERVALS } from '../oracle/record-oracle-symbol.ts'
+import { trackedMarketFeeds } from '../prediction/market-feeds.ts'
+import { candleFeed, trackedFeeds } from './feeds.ts'
 
 export interface DatasetCoverage {
   readonly dataset: Dataset
@@ -28,11 +28,11 @@ export type SourceCoverage = (source: Source) => Promise<readonly DatasetCoverag
 
 const PARTS = 48
 const PART_MS = DAY_MS / PARTS
-/** Recorders note what they saw a little later. */
+/** Recorders write their coverage with some delay. */
 const UNDER_WAY_MS = 90_000
-/** Several pages and callers look at the same time. */
+/** Several pages and callers ask at the same time. */
 const FRESH_MS = 5_000
-/** What lies before the last day moves only while history is filled in. */
+/** Coverage before the last day changes only during a backfill. */
 const PAST_FRESH_MS = 30_000
 
 /** A feed's first and last observed instant; undefined before the first record. */
@@ -49,7 +49,7 @@ export function createSourceCoverage(deps: { coverage: CoverageStore; clock: Clo
     if (entry !== undefined && clock.now() - entry.atMs < PAST_FRESH_MS) return entry.observed
     const { observed: spans } = await coverage.read([feed], 0, beforeMs)
     const observed = joined(spans)
-    // That there is nothing is known at once, and changes with the first backfill.
+    // Nothing observed is cheap to read, and changes with the first backfill.
     if (observed !== undefined) pasts.set(name, { observed, atMs: clock.now() })
     return observed
   }
@@ -74,7 +74,7 @@ export function createSourceCoverage(deps: { coverage: CoverageStore; clock: Clo
         toMs: whole?.toMs ?? null,
         strip: stripOf(parts, fromMs),
       })
-      // The reads are those of this thread, which also serves.
+      // This thread also serves requests.
       await yieldToOthers()
     }
     return found
@@ -84,7 +84,7 @@ export function createSourceCoverage(deps: { coverage: CoverageStore; clock: Clo
     const entry = known.get(source)
     if (entry !== undefined && clock.now() - entry.atMs < FRESH_MS) return entry.datasets
     const asked = { datasets: read(source), atMs: clock.now() }
-    // What failed is asked for again by the next reader.
+    // The next reader tries again.
     asked.datasets.catch(() => {
       if (known.get(source) === asked) known.delete(source)
     })
@@ -110,7 +110,7 @@ interface DatasetFeeds {
   readonly feeds: readonly Feed[]
 }
 
-/** The datasets of a source as its plan has them: candles of a second have a coverage of their own. */
+/** The datasets of a source according to its plan; 1s candles have coverage of their own. */
 export function datasetsOf(source: Source): DatasetFeeds[] {
   const groups = Map.groupBy(feedsOf(source), ({ dataset, interval }) =>
     dataset === 'candles' && interval === '1s' ? 'candles 1s' : dataset,
@@ -119,7 +119,7 @@ export function datasetsOf(source: Source): DatasetFeeds[] {
     const [first] = feeds
     if (first === undefined) return []
     const { dataset } = first
-    // The interval of a snapshot is the duration of its market; all others are made of the finest.
+    // The interval of a snapshot is the duration of its market; other intervals are built from the finest.
     if (dataset === 'snapshots') return [{ dataset, interval: null, feeds }]
     const finest = Math.min(...feeds.map(lengthOf))
     const chosen = feeds.filter((feed) => lengthOf(feed) === finest)
@@ -153,8 +153,8 @@ export interface FeedDay {
 }
 
 /**
- * A part is as well observed as its worst-observed moment allows: gaps of several feeds count once. What lies
- * before a feed's first record is no gap, whatever was noted there.
+ * The share of each part that no feed missed: overlapping gaps of several feeds count once. Time before a feed's
+ * first record is not a gap, whatever was recorded for it.
  */
 export function stripOf(feeds: readonly FeedDay[], fromMs: number): (number | null)[] {
   const begun = feeds.flatMap(({ observed, gaps }) => (observed ? [{ startMs: observed.fromMs, gaps }] : []))

@@ -2,13 +2,13 @@ import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
 
 /**
- * Keeps the indexer running: whenever its thread ends, what feeds it is stopped and both are started anew, as
- * after a restart of the service. The log is read on from the last checkpoint, so nothing is lost or told twice.
+ * Restarts the indexer: when its thread ends, the loops that feed it are stopped and both start again, as after a
+ * restart of the service. The chain is followed from the last checkpoint, so nothing is lost or published twice.
  *
  *   running ──the thread ends──▶ restarting ──(wait, longer each time)──▶ running
  *                                    ▲   └── could not start ──┘
  */
-export interface KeptIndexing {
+export interface SupervisedIndexing {
   readonly state: 'running' | 'restarting'
   readonly restarts: number
   /** Throws while it is not running. */
@@ -17,21 +17,21 @@ export interface KeptIndexing {
 }
 
 export interface Indexing {
-  /** Resolves with the reason when the thread has ended by itself. */
+  /** Resolves with the reason when the thread ends without being closed. */
   readonly ended: Promise<Error>
   close(): Promise<void>
 }
 
 const RESTART = { baseMs: 250, capMs: 30_000 }
-/** Running for so long, it is no longer taken for one that always dies. */
+/** After running this long, the next failure starts again with the shortest wait. */
 const STEADY_AFTER_MS = 60_000
 
 /** Rejects when the first start fails. */
-export async function keepIndexing(deps: {
+export async function superviseIndexing(deps: {
   start: () => Promise<Indexing>
   clock: Clock
   onEnd: (reason: Error) => void
-}): Promise<KeptIndexing> {
+}): Promise<SupervisedIndexing> {
   const { start, clock, onEnd } = deps
   const stop = new AbortController()
   const { signal } = stop
@@ -60,7 +60,7 @@ export async function keepIndexing(deps: {
     return undefined
   }
 
-  async function keep(): Promise<void> {
+  async function run(): Promise<void> {
     while (current !== undefined) {
       const startedMs = clock.now()
       const ended = await Promise.race([current.ended, closing])
@@ -73,7 +73,7 @@ export async function keepIndexing(deps: {
     }
     await current?.close()
   }
-  const kept = keep()
+  const running = run()
 
   return {
     get state() {
@@ -87,7 +87,7 @@ export async function keepIndexing(deps: {
     },
     async close() {
       stop.abort()
-      await kept
+      await running
     },
   }
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLogger } from '../kit/log.ts'
-import { kalshiDescription as describe } from '../venues/kalshi/describe.ts'
-import type { VenueNotice } from '../venues/venue.ts'
+import { createLogger } from '../../kit/log.ts'
+import { kalshiDescription as describe } from '../../venues/kalshi/describe.ts'
+import type { VenueNotice } from '../../venues/venue.ts'
 import { createVenueNotices } from './venue-notices.ts'
 
 test('a notice is in the status while it holds and in the log once per time that it begins', () => {

@@ -1,6 +1,6 @@
-/** What venues have to say to the operator, now and not only at the start: a key may be rejected under way. */
-import type { Logger } from '../kit/log.ts'
-import type { Venue } from '../venues/venue.ts'
+/** Notices of venues for the operator. They can change while recording, for example when a key is rejected. */
+import type { Logger } from '../../kit/log.ts'
+import type { Venue } from '../../venues/venue.ts'
 
 export interface VenueNotices {
   add(venue: Pick<Venue, 'describe' | 'notices'>): void
@@ -10,14 +10,14 @@ export interface VenueNotices {
 
 export function createVenueNotices(log: Pick<Logger, 'warn'>): VenueNotices {
   const venues = new Map<string, Pick<Venue, 'describe' | 'notices'>>()
-  const told = new Map<string, readonly string[]>()
+  const logged = new Map<string, readonly string[]>()
   return {
     add: (venue) => void venues.set(venue.describe.source, venue),
     of(source) {
       const notices = venues.get(source)?.notices ?? []
-      const before = told.get(source) ?? []
+      const before = logged.get(source) ?? []
       const lines = notices.map(({ line }) => line)
-      told.set(source, lines)
+      logged.set(source, lines)
       for (const { venue, line } of notices) if (!before.includes(line)) log.warn({ venue }, line)
       return lines.join(' ') || null
     },

@@ -1,20 +1,20 @@
-import type { ServiceStatus } from '../api/endpoints/services.ts'
+import type { ServiceStatus } from '../services.ts'
 
-/** A source needs a moment to bring its first record before its absence is a fault. */
+/** A source gets this long to deliver its first record before its absence counts as a fault. */
 export const STARTING_MS = 30_000
 
 /**
  * ok when all works, degraded when something does not, down when nothing does.
- * @param isStarting sources that have not recorded anything yet are no fault
+ * @param isStarting sources without a first record are not yet a fault
  */
 export function serviceStatus(
   parts: Omit<ServiceStatus, 'status'>,
   { isStarting }: { isStarting: boolean },
 ): ServiceStatus {
   const { ingestion, nodes, index } = parts
-  const judged = ingestion.filter((source) => !isStarting || hasRecord(source))
+  const counted = ingestion.filter((source) => !isStarting || hasRecord(source))
   const working = [
-    ...judged.map((source) => source.status === 'healthy'),
+    ...counted.map((source) => source.status === 'healthy'),
     ...nodes.map((node) => node.synced),
     ...(index.state === 'off' ? [] : [index.state === 'running']),
   ]

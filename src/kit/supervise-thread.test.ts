@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { systemClock } from '../kit/clock.ts'
-import { createLogger } from '../kit/log.ts'
-import { keepThread } from './keep-thread.ts'
+import { systemClock } from './clock.ts'
+import { createLogger } from './log.ts'
+import { superviseThread } from './supervise-thread.ts'
 
 const FAKES = join(import.meta.dirname, '..', '..', 'test', 'fakes')
 
@@ -23,8 +23,8 @@ for (const kind of ['speaking', 'mute'])
 
 test('a thread that can end has ended when it is closed', async () => {
   let ends = 0
-  const thread = await new Promise<ReturnType<typeof keepThread>>((resolve) => {
-    const kept = keepThread({
+  const thread = await new Promise<ReturnType<typeof superviseThread>>((resolve) => {
+    const kept = superviseThread({
       name: 'well',
       file: new URL(`file://${join(FAKES, 'stuck-thread.ts')}`),
       data: { rounds: 0, isMute: false },

@@ -4,12 +4,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import type { SourceStatus } from '../ingest/supervise.ts'
-import { manualClock } from '../kit/clock.ts'
-import { createLogger } from '../kit/log.ts'
-import { createMetrics } from '../kit/metrics.ts'
+import { ingestMetrics } from '../../app/ingest-metrics.ts'
+import { manualClock } from '../../kit/clock.ts'
+import { createLogger } from '../../kit/log.ts'
+import { createMetrics } from '../../kit/metrics.ts'
+import type { SourceStatus } from '../supervise.ts'
 import { openDeadLetterFile } from './dead-letter-file.ts'
-import { ingestMetrics } from './ingest-metrics.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tapeline-letters-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

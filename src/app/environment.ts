@@ -1,0 +1,80 @@
+/** One environment: its market half, its chain half, and the stream and webhooks that read its event log. */
+import type { Ledger } from '../accounts/ledger.ts'
+import type { PlanBook } from '../accounts/plans.ts'
+import { idleNotice } from '../api/endpoints/account/idle-notice.ts'
+import { STARTING_MS, serviceStatus } from '../api/endpoints/account/service-status.ts'
+import type { Services } from '../api/endpoints/services.ts'
+import type { CursorCodec } from '../core/cursor.ts'
+import type { SourceCoverage } from '../ingest/shared/source-coverage.ts'
+import type { AccountsStore } from '../store/accounts.ts'
+import type { StreamHub } from '../stream/hub.ts'
+import { startChain } from './chain.ts'
+import { openDeliveryStore, startDelivery } from './delivery.ts'
+import { startMarket } from './market.ts'
+import type { EnvironmentParts } from './parts.ts'
+import type { InstallationSecrets } from './secrets.ts'
+
+/** The services that are the same in every environment. */
+export type CommonServices = Omit<
+  Services,
+  'market' | 'chain' | 'chainIndex' | 'webhooks' | 'symbols' | 'status'
+>
+
+export interface StartedEnvironment {
+  readonly services: Services
+  readonly hub: StreamHub
+  readonly coverage: SourceCoverage
+  /** Starts recording; called when the API listens. */
+  readonly record: () => void
+  readonly accountsChanged: (accountIds: readonly string[]) => void
+}
+
+export async function startEnvironment(
+  parts: EnvironmentParts,
+  deps: {
+    readonly common: CommonServices
+    readonly cursors: CursorCodec
+    readonly secrets: InstallationSecrets
+    readonly ledger: Ledger
+    readonly accounts: AccountsStore
+    readonly plans: PlanBook
+  },
+): Promise<StartedEnvironment> {
+  const { environment, config, clock } = parts
+  const { common, cursors, secrets, ledger, accounts, plans } = deps
+  const idle = idleNotice(config, environment)
+  const market = await startMarket(parts, cursors)
+  const deliveries = openDeliveryStore(parts)
+  await secrets.checkWebhooks(environment, deliveries)
+  const chain = await startChain(parts, cursors, await deliveries.highestSeq())
+  const delivery = await startDelivery(parts, {
+    store: deliveries,
+    events: chain.index.events.store,
+    tail: chain.index.events.tail,
+    watched: chain.index.watched,
+    network: chain.upstreams.network,
+    ledger,
+    accounts,
+    plans,
+    box: secrets.box,
+  })
+  const status: Services['status'] = async () =>
+    serviceStatus(
+      {
+        environment,
+        ingestion: await market.ingestion(),
+        nodes: chain.nodes(),
+        index: await chain.index.indexing(),
+        webhooks: await delivery.deliveries(),
+        notice: [idle.market, idle.chain].filter((text) => text !== null).join(' ') || null,
+      },
+      { isStarting: clock.now() - common.about.startedAtMs < STARTING_MS },
+    )
+  return {
+    services: { ...common, ...market.services, ...chain.services, ...delivery.services, status },
+    hub: delivery.hub,
+    coverage: market.coverage,
+    record: market.record,
+    accountsChanged: delivery.accountsChanged,
+  }
+}
