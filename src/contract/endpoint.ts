@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import type { Environment } from '../core/environment.ts'
-import type { ErrorKind, Fault } from '../core/errors.ts'
+import type { ErrorKind, InputFault } from '../core/errors.ts'
 import type { History, Plan, Tier } from '../core/plan.ts'
 import type { Scope } from '../core/scope.ts'
 import type { Source } from '../core/source.ts'
@@ -216,7 +216,7 @@ export interface Body<Services> {
    * For a body that does not fit its schema: what else is wrong with those members that have the right form, so
    * that one answer lists all of it.
    */
-  readonly otherFaults?: (value: object, services: Services, plan: Plan) => Promise<readonly Fault[]>
+  readonly otherFaults?: (value: object, services: Services, plan: Plan) => Promise<readonly InputFault[]>
 }
 
 /** What a body asks for, known before anything is run. */

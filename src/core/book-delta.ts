@@ -4,14 +4,14 @@
  */
 import type { BookLevels, TextLevel } from './order-book.ts'
 
-export interface BookDiff {
+export interface BookDelta {
   readonly bids_added: readonly TextLevel[]
   readonly bids_removed: readonly TextLevel[]
   readonly asks_added: readonly TextLevel[]
   readonly asks_removed: readonly TextLevel[]
 }
 
-export function diffBooks(before: BookLevels, after: BookLevels): BookDiff {
+export function diffBooks(before: BookLevels, after: BookLevels): BookDelta {
   return {
     bids_added: without(after.bids, before.bids),
     bids_removed: without(before.bids, after.bids),
@@ -20,7 +20,7 @@ export function diffBooks(before: BookLevels, after: BookLevels): BookDiff {
   }
 }
 
-export function applyDiff(before: BookLevels, diff: BookDiff): BookLevels {
+export function applyDelta(before: BookLevels, diff: BookDelta): BookLevels {
   const turn = (levels: readonly TextLevel[], removed: readonly TextLevel[], added: readonly TextLevel[]) => [
     ...without(levels, removed),
     ...added,

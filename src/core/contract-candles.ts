@@ -4,12 +4,12 @@
  * which end at midnight in New York.
  */
 import { add, decimal, decimalText, ZERO } from './decimal.ts'
-import { barStart, type CandleInterval } from './interval.ts'
+import { type CandleInterval, candleStart } from './interval.ts'
 import type { Prices } from './join-prices.ts'
-import { type MarketBar, pricesOf } from './market-candles.ts'
+import { type MarketCandle, pricesOf } from './market-candles.ts'
 import { MICRO, microOf, middleText } from './micro.ts'
 
-export interface ContractBar {
+export interface ContractCandle {
   readonly openTimeMs: number
   /** Null without a trade. */
   readonly price: Prices | null
@@ -19,15 +19,15 @@ export interface ContractBar {
   readonly volume: string
 }
 
-export function buildContractBars(options: {
+export function buildContractCandles(options: {
   interval: CandleInterval
-  finer: readonly ContractBar[]
-}): MarketBar[] {
+  finer: readonly ContractCandle[]
+}): MarketCandle[] {
   const groups = Map.groupBy(
     options.finer.toSorted((a, b) => a.openTimeMs - b.openTimeMs),
-    (bar) => barStart(bar.openTimeMs, options.interval),
+    (bar) => candleStart(bar.openTimeMs, options.interval),
   )
-  return [...groups].flatMap(([openTimeMs, group]): MarketBar[] => {
+  return [...groups].flatMap(([openTimeMs, group]): MarketCandle[] => {
     const traded = group.flatMap((bar) => (bar.price === null ? [] : [bar.price]))
     const mids = group.flatMap((bar) => quoteMid(bar) ?? [])
     const volume = decimalText(group.reduce((sum, bar) => add(sum, decimal(bar.volume)), ZERO))
@@ -46,7 +46,7 @@ export function buildContractBars(options: {
 }
 
 /** An empty side is quoted as 0 or 1, which is no price. */
-function quoteMid(bar: ContractBar): string | null {
+function quoteMid(bar: ContractCandle): string | null {
   const bid = bar.yesBid === null ? undefined : microOf(bar.yesBid)
   const ask = bar.yesAsk === null ? undefined : microOf(bar.yesAsk)
   if (bid === undefined || ask === undefined || bid <= 0 || ask >= MICRO || bid >= ask) return null

@@ -44,7 +44,7 @@ export function publicCode(kind: ErrorKind): string {
 }
 
 /** One wrong parameter. Several of them travel in one error. */
-export interface Fault {
+export interface InputFault {
   param: string
   error: ErrorKind
   message: string
@@ -61,7 +61,7 @@ export interface ErrorDetail {
   retry_after?: number
   reason?: string
   earliest_start?: string
-  errors?: readonly Fault[]
+  errors?: readonly InputFault[]
   [extra: string]: unknown
 }
 
@@ -91,7 +91,7 @@ export class ApiError extends Error {
 export const MAX_FAULTS = 20
 
 /** Many faults as one error: a code of its own (400) wins over the general one (422). */
-export function faultsError(found: readonly Fault[]): ApiError {
+export function faultsError(found: readonly InputFault[]): ApiError {
   const faults = found.slice(0, MAX_FAULTS)
   const lead = faults.find((fault) => fault.error !== 'invalid_param') ?? faults[0]
   if (lead === undefined) throw new RangeError('no fault given')

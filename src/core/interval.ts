@@ -23,7 +23,7 @@ export function storedInterval(interval: Interval): Exclude<Interval, '24h'> {
 }
 
 /** The start of the bar that holds an instant. All bars are aligned to the epoch in UTC. */
-export function barStart(timeMs: number, interval: Interval): number {
+export function candleStart(timeMs: number, interval: Interval): number {
   const length = INTERVAL_MS[interval]
   return Math.floor(timeMs / length) * length
 }

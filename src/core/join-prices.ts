@@ -12,12 +12,12 @@ export interface Prices {
   readonly close: string
 }
 
-export interface BarPrices extends Prices {
+export interface CandlePrices extends Prices {
   readonly hasTrades: boolean
 }
 
 /** Two neighbours, the earlier one first. Prices keep their text. */
-export function joinPrices(first: BarPrices, second: BarPrices): BarPrices {
+export function joinPrices(first: CandlePrices, second: CandlePrices): CandlePrices {
   if (first.hasTrades !== second.hasTrades) return first.hasTrades ? first : second
   return {
     open: first.open,

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildContractBars } from './contract-candles.ts'
-import { buildMarketBars } from './market-candles.ts'
-import { buildOracleBars, isOracleBarFinal, mayFollow } from './oracle-candles.ts'
+import { buildContractCandles } from './contract-candles.ts'
+import { buildMarketCandles } from './market-candles.ts'
+import { buildOracleCandles, isOracleCandleFinal, mayFollow } from './oracle-candles.ts'
 
 const T = Date.UTC(2026, 6, 24)
 const MIN = 60_000
 
 test('prints make the bar, midpoints only where there are none, and a bar with neither is left out', () => {
-  const bars = buildMarketBars({
+  const bars = buildMarketCandles({
     interval: '5m',
     volume: 'money',
-    prints: [
+    trades: [
       { timeMs: T + 20_000, price: '0.52', size: '10' },
       { timeMs: T + 10_000, price: '0.5', size: '2.5' },
       { timeMs: T + 20_000, price: '0.51', size: '1' },
@@ -47,10 +47,10 @@ test('prints make the bar, midpoints only where there are none, and a bar with n
 })
 
 test('a block trade is volume and no price', () => {
-  const [bar] = buildMarketBars({
+  const [bar] = buildMarketCandles({
     interval: '5m',
     volume: 'pieces',
-    prints: [
+    trades: [
       { timeMs: T, price: '0.4', size: '10' },
       { timeMs: T + 1, price: '0.9', size: '1000', isBlock: true },
     ],
@@ -68,7 +68,7 @@ test('a UTC bar of a contract comes from its traded minutes, else from quotes, e
     volume: '0',
   })
   const traded = { open: '0.4', high: '0.6', low: '0.3', close: '0.5' }
-  const bars = buildContractBars({
+  const bars = buildContractCandles({
     interval: '5m',
     finer: [
       quote(0, '0.10', '0.20'),
@@ -98,7 +98,7 @@ const update = (seconds: number, round: bigint, price: string) => ({
 test('oracle bars carry a fresh answer, leave a hole for a stale one, and start with the first update', () => {
   const updates = [update(310, 2n, '11'), update(310, 1n, '10'), update(1_000, 3n, '12')]
   const build = (heartbeatMs: number) =>
-    buildOracleBars({ interval: '5m', updates, fromMs: T, toMs: T + 30 * MIN, heartbeatMs }).map((bar) => [
+    buildOracleCandles({ interval: '5m', updates, fromMs: T, toMs: T + 30 * MIN, heartbeatMs }).map((bar) => [
       (bar.openTimeMs - T) / MIN,
       bar.open,
       bar.close,
@@ -119,17 +119,17 @@ test('oracle bars carry a fresh answer, leave a hole for a stale one, and start 
 test('a 15m oracle bar opens with its first real update, not with a carried 5m bar', () => {
   const updates = [update(-60, 1n, '10'), update(700, 2n, '12')]
   const options = { updates, fromMs: T, toMs: T + 15 * MIN, heartbeatMs: 3_600_000 }
-  assert.equal(buildOracleBars({ ...options, interval: '5m' })[0]?.open, '10')
-  assert.equal(buildOracleBars({ ...options, interval: '15m' })[0]?.open, '12')
-  const inForce = buildOracleBars({ ...options, interval: '15m', openRule: 'in_force' })[0]
+  assert.equal(buildOracleCandles({ ...options, interval: '5m' })[0]?.open, '10')
+  assert.equal(buildOracleCandles({ ...options, interval: '15m' })[0]?.open, '12')
+  const inForce = buildOracleCandles({ ...options, interval: '15m', openRule: 'in_force' })[0]
   assert.deepEqual([inForce?.open, inForce?.low, inForce?.close], ['10', '10', '12'])
 })
 
 test('an oracle bar is final after a later update or two heartbeats; answers never go backwards', () => {
   const about = { endMs: T, heartbeatMs: 27_000 }
-  assert.equal(isOracleBarFinal({ ...about, nowMs: T + 1, newestUpdateMs: T - 1 }), false)
-  assert.equal(isOracleBarFinal({ ...about, nowMs: T + 1, newestUpdateMs: T }), true)
-  assert.equal(isOracleBarFinal({ ...about, nowMs: T + 54_001, newestUpdateMs: null }), true)
+  assert.equal(isOracleCandleFinal({ ...about, nowMs: T + 1, newestUpdateMs: T - 1 }), false)
+  assert.equal(isOracleCandleFinal({ ...about, nowMs: T + 1, newestUpdateMs: T }), true)
+  assert.equal(isOracleCandleFinal({ ...about, nowMs: T + 54_001, newestUpdateMs: null }), true)
   const last = update(10, 5n, '10')
   assert.equal(mayFollow(last, update(10, 6n, '11')), true)
   assert.equal(mayFollow(last, update(9, 6n, '11')), false)

@@ -6,11 +6,11 @@
  *   mid     the same of the midpoints, volume 0; prints that are found later replace it
  */
 import { add, compare, type Decimal, decimal, decimalText, multiply, ZERO } from './decimal.ts'
-import { barStart, type CandleInterval } from './interval.ts'
+import { type CandleInterval, candleStart } from './interval.ts'
 import { joinPrices, type Prices } from './join-prices.ts'
 import { MICRO, middleText } from './micro.ts'
 
-export interface Print {
+export interface MarketTrade {
   readonly timeMs: number
   readonly price: string
   readonly size: string
@@ -23,7 +23,7 @@ export interface MidSample {
   readonly price: string
 }
 
-export interface MarketBar {
+export interface MarketCandle {
   readonly openTimeMs: number
   readonly open: string
   readonly high: string
@@ -39,11 +39,11 @@ export interface MarketBar {
 export type VolumeUnit = 'money' | 'pieces'
 
 /** Beyond this spread the middle of a book says nothing about the price. */
-export const WIDEST_MID_SPREAD = MICRO / 10
+export const MAX_MID_SPREAD = MICRO / 10
 
 /** The midpoint of a two-sided book in millionths, where its spread allows one. */
 export function midOf(bid: number | null, ask: number | null): string | null {
-  return bid !== null && ask !== null && ask - bid > WIDEST_MID_SPREAD ? null : anyMidOf(bid, ask)
+  return bid !== null && ask !== null && ask - bid > MAX_MID_SPREAD ? null : anyMidOf(bid, ask)
 }
 
 /** The midpoint of a two-sided book, however wide it is. */
@@ -52,13 +52,13 @@ export function anyMidOf(bid: number | null, ask: number | null): string | null 
 }
 
 /** Ascending; bars in which neither a print nor a midpoint lies are left out. */
-export function buildMarketBars(options: {
+export function buildMarketCandles(options: {
   interval: CandleInterval
-  prints: readonly Print[]
+  trades: readonly MarketTrade[]
   mids: readonly MidSample[]
   volume: VolumeUnit
-}): MarketBar[] {
-  const prints = groupByBar(options.prints, options.interval)
+}): MarketCandle[] {
+  const prints = groupByBar(options.trades, options.interval)
   const mids = groupByBar(options.mids, options.interval)
   const starts = [...new Set([...prints.keys(), ...mids.keys()])].sort((a, b) => a - b)
   return starts.flatMap((openTimeMs) => {
@@ -77,12 +77,15 @@ export function buildMarketBars(options: {
  * Longer bars from the bars they are made of: the same as from the prints themselves. A finer bar of midpoints is
  * no part of a bar that has prints.
  */
-export function rollUpMarketBars(interval: CandleInterval, finer: readonly MarketBar[]): MarketBar[] {
+export function rollUpMarketCandles(
+  interval: CandleInterval,
+  finer: readonly MarketCandle[],
+): MarketCandle[] {
   const groups = Map.groupBy(
     finer.toSorted((a, b) => a.openTimeMs - b.openTimeMs),
-    (bar) => barStart(bar.openTimeMs, interval),
+    (bar) => candleStart(bar.openTimeMs, interval),
   )
-  return [...groups].map(([openTimeMs, all]): MarketBar => {
+  return [...groups].map(([openTimeMs, all]): MarketCandle => {
     const { hasTrades, ...prices } = all
       .map((bar) => ({
         ...{ open: bar.open, high: bar.high, low: bar.low, close: bar.close },
@@ -115,8 +118,8 @@ function plainPrices({ open, high, low, close }: Prices): Prices {
   return { open: text(open), high: text(high), low: text(low), close: text(close) }
 }
 
-export function volumeOf(prints: readonly Print[], unit: VolumeUnit): string {
-  const sizeOf = ({ price, size }: Print): Decimal =>
+export function volumeOf(prints: readonly MarketTrade[], unit: VolumeUnit): string {
+  const sizeOf = ({ price, size }: MarketTrade): Decimal =>
     unit === 'money' ? multiply(decimal(price), decimal(size)) : decimal(size)
   return decimalText(prints.reduce((sum, print) => add(sum, sizeOf(print)), ZERO))
 }
@@ -128,7 +131,7 @@ function groupByBar<T extends { readonly timeMs: number }>(
 ): Map<number, T[]> {
   const groups = new Map<number, T[]>()
   for (const item of items.toSorted((a, b) => a.timeMs - b.timeMs)) {
-    const start = barStart(item.timeMs, interval)
+    const start = candleStart(item.timeMs, interval)
     const group = groups.get(start)
     if (group === undefined) groups.set(start, [item])
     else group.push(item)

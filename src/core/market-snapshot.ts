@@ -5,7 +5,7 @@
 
 import { midOf } from './market-candles.ts'
 import { complement, microOf, microText, middleText } from './micro.ts'
-import type { LevelBook } from './order-book.ts'
+import type { OrderBook } from './order-book.ts'
 import type { PredmktASnapshotInput, PredmktBSnapshotInput } from './rows/snapshot.ts'
 
 export interface UpDownState {
@@ -14,8 +14,8 @@ export interface UpDownState {
   readonly question: string | null
   readonly tokenUp: string
   readonly tokenDown: string
-  readonly up: LevelBook
-  readonly down: LevelBook
+  readonly up: OrderBook
+  readonly down: OrderBook
   /** Price of the last print of each leg. */
   readonly lastUp: string | null
   readonly lastDown: string | null
@@ -49,7 +49,7 @@ function probabilityOf(state: UpDownState): string | null {
 }
 
 /** The middle of a tight book, else the last print, else the middle anyway; null without two sides. */
-function legPrice(book: LevelBook, last: string | null): string | null {
+function legPrice(book: OrderBook, last: string | null): string | null {
   const bid = book.best('bids')
   const ask = book.best('asks')
   if (bid === null || ask === null) return null
@@ -67,7 +67,7 @@ function oneMinus(price: string): string {
 export interface YesNoState {
   readonly ticker: string
   /** Bids are the yes bids; asks are the no bids at 1 − p. */
-  readonly book: LevelBook
+  readonly book: OrderBook
   readonly lastPrice: string | null
   readonly volume: string | null
   readonly openInterest: string | null

@@ -8,7 +8,7 @@
  * the last update is a hole, because then the chain or the feed stood still.
  */
 import { compare, decimal, decimalText } from './decimal.ts'
-import { barStart, type CandleInterval, INTERVAL_MS } from './interval.ts'
+import { type CandleInterval, candleStart, INTERVAL_MS } from './interval.ts'
 import type { Prices } from './join-prices.ts'
 import { pricesOf } from './market-candles.ts'
 
@@ -24,7 +24,7 @@ export interface OracleUpdate {
   readonly price: string
 }
 
-export interface OracleBar extends Prices {
+export interface OracleCandle extends Prices {
   readonly openTimeMs: number
   readonly updates: number
 }
@@ -35,24 +35,24 @@ export type OpenRule = 'first_update' | 'in_force'
  * The bars that start in [fromMs, toMs), ascending. Updates before `fromMs` matter for what is carried in; there
  * is no bar before the first known update.
  */
-export function buildOracleBars(options: {
+export function buildOracleCandles(options: {
   interval: Extract<CandleInterval, '5m' | '15m'>
   updates: readonly OracleUpdate[]
   fromMs: number
   toMs: number
   heartbeatMs: number
   openRule?: OpenRule
-}): OracleBar[] {
+}): OracleCandle[] {
   const { interval } = options
   const lengthMs = INTERVAL_MS[interval]
   const updates = options.updates.toSorted(
     (a, b) => a.updatedMs - b.updatedMs || (a.roundId < b.roundId ? -1 : a.roundId > b.roundId ? 1 : 0),
   )
-  const bars: OracleBar[] = []
+  const bars: OracleCandle[] = []
   let next = 0
   let before: OracleUpdate | undefined
   for (
-    let openTimeMs = barStart(options.fromMs + lengthMs - 1, interval);
+    let openTimeMs = candleStart(options.fromMs + lengthMs - 1, interval);
     openTimeMs < options.toMs;
     openTimeMs += lengthMs
   ) {
@@ -75,7 +75,7 @@ function barOf(
   before: OracleUpdate | undefined,
   inside: readonly OracleUpdate[],
   options: { heartbeatMs: number; openRule?: OpenRule },
-): OracleBar | null {
+): OracleCandle | null {
   const isEmpty = inside.length === 0
   const endMs = openTimeMs + lengthMs
   const isFresh = before !== undefined && endMs - before.updatedMs <= CARRY_HEARTBEATS * options.heartbeatMs
@@ -88,7 +88,7 @@ function barOf(
 }
 
 /** Nothing can change the bar any more. */
-export function isOracleBarFinal(options: {
+export function isOracleCandleFinal(options: {
   endMs: number
   nowMs: number
   heartbeatMs: number

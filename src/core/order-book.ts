@@ -16,7 +16,7 @@ export interface BookLevels {
   readonly asks: readonly TextLevel[]
 }
 
-export interface LevelBook {
+export interface OrderBook {
   replace(bids: Iterable<MicroLevel>, asks: Iterable<MicroLevel>): void
   /** Sets the size at a price; 0 deletes the level. */
   set(side: BookSide, price: number, size: number): void
@@ -38,7 +38,7 @@ interface Side {
   readonly sizes: Map<number, number>
 }
 
-export function createLevelBook(): LevelBook {
+export function createOrderBook(): OrderBook {
   // Bids are kept as their price, asks as its negative: then the best of both is the greatest.
   const sides: Record<BookSide, Side> = {
     bids: { keys: [], sizes: new Map() },

@@ -1,7 +1,7 @@
 /** What somebody asks to be told about: checked once, the same way for webhooks and the stream. */
 import { decodeAddress } from '../core/chain/address.ts'
 import { type Network, networkInfo } from '../core/chain/network.ts'
-import { type Fault, MAX_FAULTS } from '../core/errors.ts'
+import { type InputFault, MAX_FAULTS } from '../core/errors.ts'
 import { MAX_SUGGESTIONS, nearest } from '../core/nearest.ts'
 import { Slice } from '../kit/time-slices.ts'
 import type { EventFilter } from '../store/events.ts'
@@ -25,7 +25,7 @@ export interface SelectionLimits {
   readonly usedAddresses?: number
 }
 
-type ParsedSelection = { ok: true; selection: Required<EventSelection> } | { ok: false; faults: Fault[] }
+type ParsedSelection = { ok: true; selection: Required<EventSelection> } | { ok: false; faults: InputFault[] }
 
 /**
  * The selection without doubles, or what is wrong with it. Counts come before entries, and many addresses are checked
@@ -59,8 +59,8 @@ export async function parseSelection(
 /** How many addresses are checked before the clock is looked at. */
 const ENTRIES_PER_LOOK = 64
 
-function countFaults({ kinds, addresses }: SelectionInput, limits: SelectionLimits): Fault[] {
-  const faults: Fault[] = []
+function countFaults({ kinds, addresses }: SelectionInput, limits: SelectionLimits): InputFault[] {
+  const faults: InputFault[] = []
   if (kinds.length === 0) {
     faults.push({ ...fault('kinds', 'kinds must name at least one kind.'), allowed: EVENT_KINDS })
   } else if (kinds.length > MAX_KINDS) {
@@ -76,8 +76,8 @@ function countFaults({ kinds, addresses }: SelectionInput, limits: SelectionLimi
   return faults
 }
 
-function kindFaults(kinds: readonly string[]): Fault[] {
-  const faults: Fault[] = []
+function kindFaults(kinds: readonly string[]): InputFault[] {
+  const faults: InputFault[] = []
   for (const kind of kinds) {
     if (isEventKind(kind)) continue
     if (faults.length >= MAX_FAULTS) break
@@ -91,7 +91,7 @@ function kindFaults(kinds: readonly string[]): Fault[] {
   return faults
 }
 
-function addressFault(text: string, place: string, addressPrefix: string): Fault | undefined {
+function addressFault(text: string, place: string, addressPrefix: string): InputFault | undefined {
   const decoded = decodeAddress(text)
   if (!decoded.ok) return { ...fault(place, `${place}: ${decoded.message}.`), reason: decoded.reason }
   if (decoded.address.prefix === addressPrefix) return undefined
@@ -99,7 +99,7 @@ function addressFault(text: string, place: string, addressPrefix: string): Fault
   return { ...fault(place, message), reason: 'network' }
 }
 
-function fault(param: string, message: string): Fault {
+function fault(param: string, message: string): InputFault {
   return { param, error: 'invalid_param', message }
 }
 

@@ -7,7 +7,7 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
-import { type Fault, MAX_FAULTS } from '../core/errors.ts'
+import { type InputFault, MAX_FAULTS } from '../core/errors.ts'
 
 interface SchemaError {
   keyword: string
@@ -39,14 +39,14 @@ export function fits(schema: object, value: unknown): boolean {
 }
 
 /** None for a body that fits. */
-export function bodyFaults(schema: TSchema, value: unknown): Fault[] {
+export function bodyFaults(schema: TSchema, value: unknown): InputFault[] {
   const search = new Search()
   search.look(schema as Shape, value, '')
   return [...search.faults.values()]
 }
 
 class Search {
-  readonly faults = new Map<string, Fault>()
+  readonly faults = new Map<string, InputFault>()
 
   get #isFull(): boolean {
     return this.faults.size >= MAX_FAULTS

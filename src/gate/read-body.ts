@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import { type Body, MAX_REQUEST_BODY_BYTES } from '../contract/endpoint.ts'
-import { ApiError, type Fault, faultsError, MAX_FAULTS } from '../core/errors.ts'
+import { ApiError, faultsError, type InputFault, MAX_FAULTS } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import { type JsonLimits, type JsonReading, parseExact, parseExactInSlices } from '../kit/exact-json.ts'
 import { bodyFaults, fits } from './body-faults.ts'
@@ -50,7 +50,7 @@ export function readRequestBody<Services>(
   return parseExactInSlices(text, LIMITS).then(check)
 }
 
-type OtherFaults = ((value: object) => Promise<readonly Fault[]>) | undefined
+type OtherFaults = ((value: object) => Promise<readonly InputFault[]>) | undefined
 
 function checked(schema: TSchema, reading: JsonReading, otherFaults: OtherFaults): unknown {
   if (!reading.ok) {
@@ -68,7 +68,7 @@ function checked(schema: TSchema, reading: JsonReading, otherFaults: OtherFaults
 }
 
 /** The faults of parameters together with those of the body, where it has some. */
-export function withBodyFaults(faults: readonly Fault[], read: () => unknown): never | Promise<never> {
+export function withBodyFaults(faults: readonly InputFault[], read: () => unknown): never | Promise<never> {
   const merge = (error: unknown): never => {
     const inBody =
       error instanceof ApiError && error.kind === 'invalid_param' ? error.detail.errors : undefined

@@ -1,20 +1,20 @@
 import type { AnyEndpoint } from '../contract/endpoint.ts'
 import { FORMATS, type Format } from '../contract/envelopes.ts'
 import { ParamRefusal, readBoolean } from '../contract/params.ts'
-import type { Fault } from '../core/errors.ts'
+import type { InputFault } from '../core/errors.ts'
 import type { Query } from './query.ts'
 
 /** The parameters that the gate itself reads: a preview of the price, and the form of a list. */
 export interface Choices {
   readonly dryRun: boolean
   readonly format: Format
-  readonly faults: readonly Fault[]
+  readonly faults: readonly InputFault[]
 }
 
 const GET_PARAMS = ['dry_run']
 const LIST_PARAMS = ['dry_run', 'format']
 const NO_PARAMS: string[] = []
-const NO_FAULTS: Fault[] = []
+const NO_FAULTS: InputFault[] = []
 
 export function gateParams<Services>(endpoint: AnyEndpoint<Services>): readonly string[] {
   if (endpoint.method !== 'GET') return NO_PARAMS
@@ -32,14 +32,14 @@ export function readChoices<Services>(
   const asked = FORMATS.find((name) => name === formatText)
   const format = asked ?? (isList ? acceptedFormat(accept) : 'json')
   if (dryText === undefined && formatText === undefined) return { dryRun: false, format, faults: NO_FAULTS }
-  const faults: Fault[] = []
+  const faults: InputFault[] = []
   const dryRun = dryText === undefined ? false : readBoolean(dryText)
   if (dryRun instanceof ParamRefusal) faults.push(fault('dry_run', dryRun.allowed ?? []))
   if (formatText !== undefined && asked === undefined) faults.push(fault('format', FORMATS))
   return { dryRun: dryRun === true, format, faults }
 }
 
-function fault(param: string, allowed: readonly (string | number)[]): Fault {
+function fault(param: string, allowed: readonly (string | number)[]): InputFault {
   return { param, error: 'invalid_param', message: `${param} must be one of ${allowed.join(', ')}.`, allowed }
 }
 

@@ -1,5 +1,5 @@
 import { type Param, ParamRefusal, type Params } from '../contract/params.ts'
-import { type Fault, MAX_FAULTS } from '../core/errors.ts'
+import { type InputFault, MAX_FAULTS } from '../core/errors.ts'
 import { MAX_SUGGESTIONS, nearest } from '../core/nearest.ts'
 import { resolveSource } from '../core/source.ts'
 import type { Query } from './query.ts'
@@ -11,7 +11,7 @@ const KEY_PARAMS = ['api-key', 'api_key']
 
 export interface ReadInput {
   input: Record<string, unknown>
-  faults: Fault[]
+  faults: InputFault[]
   /** Given, but without a meaning for the asked source. */
   ignored: string[]
   /** Which parameters the caller gave. */
@@ -29,7 +29,7 @@ export function readInput(
   },
 ): ReadInput {
   const { query, path, bound } = texts
-  const faults: Fault[] = []
+  const faults: InputFault[] = []
   const input: Record<string, unknown> = {}
   const given = new Set<string>()
   const names = namesOf(params)
@@ -91,12 +91,12 @@ export function readInput(
   return { input, faults, ignored: ignoredParams(params, input, given), given }
 }
 
-function alsoInPath(name: string): Fault {
+function alsoInPath(name: string): InputFault {
   const message = `${name} is part of the path here: leave it out of the query.`
   return { param: name, error: 'invalid_param', message }
 }
 
-function withoutValue(name: string, param: Param, message: string): Fault {
+function withoutValue(name: string, param: Param, message: string): InputFault {
   const allowed = param.allowed ? { allowed: param.allowed } : {}
   return { param: name, error: param.fault, message: `${name} ${message}.`, ...allowed }
 }
@@ -130,7 +130,7 @@ function ignoredParams(params: Params, input: Record<string, unknown>, given: Re
 }
 
 /** The first ones say what would be right; a long list of strangers says it no more often than that. */
-function unknownParam(name: string, known: readonly string[], helps: boolean): Fault {
+function unknownParam(name: string, known: readonly string[], helps: boolean): InputFault {
   const near = helps ? nearest(name, known) : undefined
   const hint = near === undefined ? '' : ` Did you mean ${near}?`
   const shown = name.slice(0, MAX_SHOWN_CHARS)

@@ -5,7 +5,7 @@
  *   subscribe ─▶ subscribed (state: syncing) ─▶ [gap] ─▶ event … ─▶ live ─▶ event …
  *   unsubscribe ─▶ unsubscribed        ping ─▶ pong        anything wrong ─▶ error
  */
-import type { Fault } from '../core/errors.ts'
+import type { InputFault } from '../core/errors.ts'
 import { MAX_SUGGESTIONS, nearest } from '../core/nearest.ts'
 import type { GapNotice } from '../events/gap-event.ts'
 import { type JsonLimits, type JsonReading, parseExact, parseExactInSlices } from '../kit/exact-json.ts'
@@ -41,7 +41,7 @@ export type ClientMessage =
   | { readonly op: 'unsubscribe'; readonly id: string | undefined }
   | { readonly op: 'ping'; readonly id: string | undefined }
 
-export type ReadMessage = { ok: true; message: ClientMessage } | { ok: false; faults: Fault[] }
+export type ReadMessage = { ok: true; message: ClientMessage } | { ok: false; faults: InputFault[] }
 
 const OPS = ['subscribe', 'unsubscribe', 'ping'] as const
 const FIELDS: Record<(typeof OPS)[number], readonly string[]> = {
@@ -90,7 +90,7 @@ function messageOf(reading: JsonReading): ReadMessage {
   }
 }
 
-function unknownFields(fields: Record<string, unknown>, known: readonly string[]): Fault[] {
+function unknownFields(fields: Record<string, unknown>, known: readonly string[]): InputFault[] {
   return Object.keys(fields)
     .filter((name) => !known.includes(name))
     .slice(0, 10)
@@ -103,8 +103,8 @@ function unknownFields(fields: Record<string, unknown>, known: readonly string[]
     })
 }
 
-function fieldFaults(fields: Record<string, unknown>, op: (typeof OPS)[number]): Fault[] {
-  const faults: Fault[] = []
+function fieldFaults(fields: Record<string, unknown>, op: (typeof OPS)[number]): InputFault[] {
+  const faults: InputFault[] = []
   if (fields.id !== undefined && !(typeof fields.id === 'string' && ID_FORM.test(fields.id))) {
     faults.push(fault('id', 'id must have 1 to 64 visible ASCII characters.'))
   }
@@ -128,7 +128,7 @@ function refused(param: string, message: string): ReadMessage {
   return { ok: false, faults: [fault(param, message)] }
 }
 
-function fault(param: string, message: string): Fault {
+function fault(param: string, message: string): InputFault {
   return { param, error: 'invalid_param', message }
 }
 

@@ -1,5 +1,5 @@
 import type { Network } from '../core/chain/network.ts'
-import type { Fault } from '../core/errors.ts'
+import type { InputFault } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import { GAP_KIND, readGapEvent } from '../events/gap-event.ts'
 import { type EventKind, isChainKind } from '../events/kinds.ts'
@@ -110,7 +110,7 @@ export function createStreamSession(
   const send = (frame: object) => {
     if (!ended && !closedAsTooSlow()) connection.send(JSON.stringify(frame))
   }
-  const sendError = (code: string, faults: readonly Fault[], id: string | undefined) => {
+  const sendError = (code: string, faults: readonly InputFault[], id: string | undefined) => {
     const [first] = faults
     const message = faults.map((fault) => fault.message).join(' ')
     send({ type: 'error', code, message, ...(id ? { id } : {}), param: first?.param, errors: faults })

@@ -7,7 +7,7 @@
  */
 import type { CandleInterval } from '../core/interval.ts'
 import type { MarketInput } from '../core/rows/market.ts'
-import type { Settlement } from '../core/settlement.ts'
+import type { SettlementPrice } from '../core/settlement.ts'
 import type { Source } from '../core/source.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 import type { Channel } from './channel.ts'
@@ -220,7 +220,7 @@ export interface MarketTickerObservation extends Observed {
 export interface ReferencePriceObservation extends Observed {
   readonly kind: 'reference_price'
   readonly price: string
-  readonly settlement: Settlement
+  readonly settlement: SettlementPrice
   /** Another price of the same symbol is not heard: this one does not say that all is well. */
   readonly isPartial?: boolean
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Network } from '../core/chain/network.ts'
-import { ApiError, type Fault, faultsError } from '../core/errors.ts'
+import { ApiError, faultsError, type InputFault } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import type { EventKind } from '../events/kinds.ts'
 import { filtersOf, parseSelection, type SelectionInput } from '../events/selection.ts'
@@ -28,7 +28,7 @@ import { type SubscriptionPage, subscriptionPage } from './subscription-page.ts'
 export interface WebhookSubscriptions {
   create(owner: SubscriptionOwner, asked: NewSubscriptionInput): Promise<SubscriptionWithSecret>
   /** What is wrong with those members of a body that have the right form. */
-  faultsOf(plan: Plan, body: Readonly<Record<string, unknown>>): Promise<Fault[]>
+  faultsOf(plan: Plan, body: Readonly<Record<string, unknown>>): Promise<InputFault[]>
   /** Oldest first. A page ends early rather than hold very many addresses; it has one subscription at least. */
   list(accountId: string, page: { limit: number; after?: SubscriptionPlace }): Promise<SubscriptionPage>
   remove(accountId: string, id: string): Promise<void>
@@ -124,7 +124,7 @@ export function createWebhookSubscriptions(deps: {
   }
 
   /** The target, or what is wrong with it. */
-  async function checkTarget(text: string): Promise<URL | Fault> {
+  async function checkTarget(text: string): Promise<URL | InputFault> {
     try {
       return await guard.check(text)
     } catch (error) {
@@ -213,7 +213,7 @@ export function createWebhookSubscriptions(deps: {
         { network, maxAddresses: plan.webhookAddresses },
       )
       const found = checked.ok ? [] : checked.faults
-      const isGiven = ({ param }: Fault) => (param.split('.')[0] ?? '') in given
+      const isGiven = ({ param }: InputFault) => (param.split('.')[0] ?? '') in given
       return [...(target === undefined || target instanceof URL ? [] : [target]), ...found.filter(isGiven)]
     },
     list: (accountId, page) => subscriptionPage(store, accountId, page),

@@ -3,7 +3,7 @@
 import type { TrueBook, TrueMarket, Truth } from '../../sandbox/predictions/truth.ts'
 import type { Feed } from '../../src/core/feed.ts'
 import { INTERVAL_MS, storedInterval } from '../../src/core/interval.ts'
-import { answerText, buildOracleBars } from '../../src/core/oracle-candles.ts'
+import { answerText, buildOracleCandles } from '../../src/core/oracle-candles.ts'
 import type { CandleRow } from '../../src/core/rows/candle.ts'
 import type { MarketRow, MarketType } from '../../src/core/rows/market.ts'
 import type { SnapshotRow } from '../../src/core/rows/snapshot.ts'
@@ -243,7 +243,7 @@ export async function compareOracle(
   }))
   const heartbeatMs = HEARTBEAT_MS
   const stored = new Map(rows.map((row) => [Date.parse(row.timestamp), row]))
-  return buildOracleBars({ interval, updates, fromMs, toMs, heartbeatMs }).flatMap((bar) => {
+  return buildOracleCandles({ interval, updates, fromMs, toMs, heartbeatMs }).flatMap((bar) => {
     const at = `${interval} ${new Date(bar.openTimeMs).toISOString()}`
     if (gaps.some((gap) => gap.from < bar.openTimeMs + stepMs && gap.to > bar.openTimeMs)) return []
     const row = stored.get(bar.openTimeMs)

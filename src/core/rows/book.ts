@@ -7,7 +7,7 @@
 import { type Numeric, positiveText } from './json-text.ts'
 import { RowError } from './row-error.ts'
 
-export interface Book {
+export interface BookInput {
   /** `[price, size]`, highest price first. */
   bids: readonly (readonly [Numeric, Numeric])[]
   /** `[price, size]`, lowest price first. */
@@ -41,7 +41,7 @@ type NumberText = (field: string, value: Numeric) => string
 
 export function encodeBook(
   name: string,
-  book: Book,
+  book: BookInput,
   priceText: NumberText,
   options: { sizeText?: NumberText; imbalanceDepth?: number | undefined } = {},
 ): { sides: BookSides; top: BookTop } {
@@ -59,7 +59,7 @@ export function encodeBook(
 
 function encodeSide(
   field: string,
-  levels: Book['bids'],
+  levels: BookInput['bids'],
   how: { direction: 1 | -1; priceText: NumberText; sizeText: NumberText; imbalanceDepth: number },
 ): { levels: string[]; best: string | null; size: number } {
   const { direction, priceText, sizeText, imbalanceDepth } = how

@@ -3,16 +3,16 @@ import type { Feed } from '../feed.ts'
 import type { Source } from '../source.ts'
 import type { EncodedRow } from './encoded-row.ts'
 import {
-  flag,
-  nullableFraction,
-  nullableInteger,
-  nullableNumber,
-  nullableText,
-  number,
-  source,
-  symbol,
-  text,
-  time,
+  flagField,
+  nullableFractionField,
+  nullableIntegerField,
+  nullableNumberField,
+  nullableTextField,
+  numberField,
+  sourceField,
+  symbolField,
+  textField,
+  timeField,
 } from './fields.ts'
 import {
   absent,
@@ -30,29 +30,35 @@ import {
 import { RowError } from './row-error.ts'
 
 export const CandleRow = Type.Object({
-  timestamp: time('Open time of the bar.'),
-  symbol: symbol(),
-  source: source(),
-  interval: text('Length of the bar, as asked.'),
-  open: number('First price; a probability for prediction markets.'),
-  high: number('Highest price.'),
-  low: number('Lowest price.'),
-  close: number('Last price; a probability in 0 to 1 for prediction markets.'),
-  volume: nullableNumber(
+  timestamp: timeField('Open time of the bar.'),
+  symbol: symbolField(),
+  source: sourceField(),
+  interval: textField('Length of the bar, as asked.'),
+  open: numberField('First price; a probability for prediction markets.'),
+  high: numberField('Highest price.'),
+  low: numberField('Lowest price.'),
+  close: numberField('Last price; a probability in 0 to 1 for prediction markets.'),
+  volume: nullableNumberField(
     'Traded volume: base asset, dollar-pegged stablecoin (`predmkt_a`) or contracts (`predmkt_b`); null for `oracle`.',
   ),
-  num_trades: nullableInteger('Number of trades; `cexa` and `cexa_futures` only.'),
-  taker_buy_ratio: nullableFraction('Share of the volume bought by takers; `cexa_futures` only.'),
-  funding_rate: nullableNumber('Last settled funding rate at the close; `cexa_futures` and `perpdex` only.'),
-  open_interest: nullableNumber(
+  num_trades: nullableIntegerField('Number of trades; `cexa` and `cexa_futures` only.'),
+  taker_buy_ratio: nullableFractionField('Share of the volume bought by takers; `cexa_futures` only.'),
+  funding_rate: nullableNumberField(
+    'Last settled funding rate at the close; `cexa_futures` and `perpdex` only.',
+  ),
+  open_interest: nullableNumberField(
     'Last observed open interest at the close, base asset; `cexa_futures` and `perpdex` only.',
   ),
-  closed: flag('False while the bar is still open.'),
-  market_id: Type.Optional(text('Prediction markets: condition id (`predmkt_a`) or ticker (`predmkt_b`).')),
-  market_slug: Type.Optional(nullableText('Prediction markets: slug of the market.')),
-  token_id: Type.Optional(nullableText('Prediction markets: order-book token of the leg.')),
-  outcome: Type.Optional(nullableText('Prediction markets: outcome that the price is the probability of.')),
-  question: Type.Optional(nullableText('Prediction markets: question of the market.')),
+  closed: flagField('False while the bar is still open.'),
+  market_id: Type.Optional(
+    textField('Prediction markets: condition id (`predmkt_a`) or ticker (`predmkt_b`).'),
+  ),
+  market_slug: Type.Optional(nullableTextField('Prediction markets: slug of the market.')),
+  token_id: Type.Optional(nullableTextField('Prediction markets: order-book token of the leg.')),
+  outcome: Type.Optional(
+    nullableTextField('Prediction markets: outcome that the price is the probability of.'),
+  ),
+  question: Type.Optional(nullableTextField('Prediction markets: question of the market.')),
 })
 export type CandleRow = Type.Static<typeof CandleRow>
 

@@ -3,30 +3,31 @@ import { Type } from 'typebox'
 import { SOURCES } from '../source.ts'
 import { SYMBOLS } from '../symbol.ts'
 
-export const number = (description: string) => Type.Number({ description })
-export const integer = (description: string) => Type.Integer({ description })
-export const text = (description: string) => Type.String({ description })
-export const flag = (description: string) => Type.Boolean({ description })
-export const time = (description: string) => Type.String({ format: 'date-time', description })
-export const fraction = (description: string) => Type.Number({ minimum: 0, maximum: 1, description })
+export const numberField = (description: string) => Type.Number({ description })
+export const integerField = (description: string) => Type.Integer({ description })
+export const textField = (description: string) => Type.String({ description })
+export const flagField = (description: string) => Type.Boolean({ description })
+export const timeField = (description: string) => Type.String({ format: 'date-time', description })
+export const fractionField = (description: string) => Type.Number({ minimum: 0, maximum: 1, description })
 
-export const nullableNumber = (description: string) =>
+export const nullableNumberField = (description: string) =>
   Type.Union([Type.Number(), Type.Null()], { description })
-export const nullableInteger = (description: string) =>
+export const nullableIntegerField = (description: string) =>
   Type.Union([Type.Integer(), Type.Null()], { description })
-export const nullableText = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
-export const nullableTime = (description: string) =>
+export const nullableTextField = (description: string) =>
+  Type.Union([Type.String(), Type.Null()], { description })
+export const nullableTimeField = (description: string) =>
   Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description })
-export const nullableFraction = (description: string) =>
+export const nullableFractionField = (description: string) =>
   Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], { description })
-export const oneOf = <const T extends string[]>(description: string, ...values: T) =>
+export const oneOfField = <const T extends string[]>(description: string, ...values: T) =>
   Type.Enum(values, { type: 'string', description })
-export const nullableOneOf = <const T extends string[]>(description: string, ...values: T) =>
+export const nullableOneOfField = <const T extends string[]>(description: string, ...values: T) =>
   Type.Union([Type.Enum(values, { type: 'string' }), Type.Null()], { description })
 
-export const symbol = () => oneOf('Asset symbol.', ...SYMBOLS)
+export const symbolField = () => oneOfField('Asset symbol.', ...SYMBOLS)
 /** A row echoes the name that was asked for, so the alias is a possible value. */
-export const source = () => oneOf('Where the row was recorded.', ...SOURCES, 'cexa_spot')
+export const sourceField = () => oneOfField('Where the row was recorded.', ...SOURCES, 'cexa_spot')
 
 const level = Type.Array(Type.Number(), { minItems: 2, maxItems: 2, description: 'Price and size.' })
-export const levels = (description: string) => Type.Array(level, { description })
+export const levelsField = (description: string) => Type.Array(level, { description })

@@ -1,16 +1,16 @@
 import { Type } from 'typebox'
 import type { Feed } from '../feed.ts'
 import type { EncodedRow } from './encoded-row.ts'
-import { number, source, symbol, time } from './fields.ts'
+import { numberField, sourceField, symbolField, timeField } from './fields.ts'
 import { type Numeric, numberText, timeText } from './json-text.ts'
 import { RowError } from './row-error.ts'
 
 export const FundingRow = Type.Object({
-  timestamp: time('When the rate was recorded.'),
-  symbol: symbol(),
-  source: source(),
-  funding_rate: number('Funding rate; positive means longs pay shorts.'),
-  next_funding_time: time('Next scheduled settlement.'),
+  timestamp: timeField('When the rate was recorded.'),
+  symbol: symbolField(),
+  source: sourceField(),
+  funding_rate: numberField('Funding rate; positive means longs pay shorts.'),
+  next_funding_time: timeField('Next scheduled settlement.'),
 })
 export type FundingRow = Type.Static<typeof FundingRow>
 

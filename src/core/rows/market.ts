@@ -1,17 +1,17 @@
 import { Type } from 'typebox'
-import type { Settlement } from '../settlement.ts'
+import type { SettlementPrice } from '../settlement.ts'
 import type { Source } from '../source.ts'
 import type { AssetSymbol } from '../symbol.ts'
 import {
-  flag,
-  nullableNumber,
-  nullableOneOf,
-  nullableText,
-  nullableTime,
-  oneOf,
-  source,
-  symbol,
-  text,
+  flagField,
+  nullableNumberField,
+  nullableOneOfField,
+  nullableTextField,
+  nullableTimeField,
+  oneOfField,
+  sourceField,
+  symbolField,
+  textField,
 } from './fields.ts'
 import { amountText, type Numeric, numberText, orNull, stringText, timeText } from './json-text.ts'
 import { RowError } from './row-error.ts'
@@ -25,36 +25,41 @@ const VENUE_STATUSES = ['open', 'closed', 'resolved'] as const
 export type VenueStatus = (typeof VENUE_STATUSES)[number]
 
 export const MarketRow = Type.Object({
-  market_id: text(
+  market_id: textField(
     'Identifier of the market: condition id (`predmkt_a`), ticker (`predmkt_b`) or coin (`perpdex`).',
   ),
-  source: source(),
-  symbol: symbol(),
-  slug: nullableText('Slug of the market.'),
-  ticker: nullableText('Ticker of the market.'),
-  condition_id: nullableText('Condition id of the market.'),
-  event_id: nullableText('Identifier of the event that groups markets.'),
-  question: nullableText('The question that the market settles.'),
-  market_type: nullableOneOf('Duration of the contract; null for perpetuals.', ...MARKET_TYPES),
-  start_time: nullableTime('Start of the window that the contract settles on.'),
-  end_time: nullableTime('End of that window.'),
-  active: flag('True until the market ends, also before it begins; false once it has ended or is resolved.'),
-  status: oneOf(
+  source: sourceField(),
+  symbol: symbolField(),
+  slug: nullableTextField('Slug of the market.'),
+  ticker: nullableTextField('Ticker of the market.'),
+  condition_id: nullableTextField('Condition id of the market.'),
+  event_id: nullableTextField('Identifier of the event that groups markets.'),
+  question: nullableTextField('The question that the market settles.'),
+  market_type: nullableOneOfField('Duration of the contract; null for perpetuals.', ...MARKET_TYPES),
+  start_time: nullableTimeField('Start of the window that the contract settles on.'),
+  end_time: nullableTimeField('End of that window.'),
+  active: flagField(
+    'True until the market ends, also before it begins; false once it has ended or is resolved.',
+  ),
+  status: oneOfField(
     'upcoming before its start, open until its end, closed until its result is known, then resolved.',
     ...MARKET_STATUSES,
   ),
-  winner: nullableText('Outcome that won; null until resolved.'),
-  resolved_at: nullableTime('When the market was resolved.'),
+  winner: nullableTextField('Outcome that won; null until resolved.'),
+  resolved_at: nullableTimeField('When the market was resolved.'),
   tokens: Type.Array(
-    Type.Object({ token_id: text('Order-book token.'), outcome: text('Outcome that the token pays for.') }),
+    Type.Object({
+      token_id: textField('Order-book token.'),
+      outcome: textField('Outcome that the token pays for.'),
+    }),
     { description: 'Order-book tokens of the market.' },
   ),
-  strike: nullableNumber('Strike price, where the contract has one.'),
-  reference_price_start: nullableNumber('Price of the asset at start_time.'),
-  reference_price_end: nullableNumber('Price of the asset at end_time.'),
-  volume: nullableNumber('Volume so far.'),
-  liquidity: nullableNumber('Liquidity as the venue reports it.'),
-  open_interest: nullableNumber('Open interest as the venue reports it.'),
+  strike: nullableNumberField('Strike price, where the contract has one.'),
+  reference_price_start: nullableNumberField('Price of the asset at start_time.'),
+  reference_price_end: nullableNumberField('Price of the asset at end_time.'),
+  volume: nullableNumberField('Volume so far.'),
+  liquidity: nullableNumberField('Liquidity as the venue reports it.'),
+  open_interest: nullableNumberField('Open interest as the venue reports it.'),
 })
 export type MarketRow = Type.Static<typeof MarketRow>
 
@@ -79,7 +84,7 @@ export interface MarketInput {
   referencePriceStart?: Numeric | null
   referencePriceEnd?: Numeric | null
   /** Known to the recorder only. */
-  settlement?: Settlement | null
+  settlement?: SettlementPrice | null
   volume?: Numeric | null
   liquidity?: Numeric | null
   openInterest?: Numeric | null

@@ -2,9 +2,17 @@ import { Type } from 'typebox'
 import { add, decimal, decimalText, divide, subtract } from '../decimal.ts'
 import type { Feed } from '../feed.ts'
 import type { Source } from '../source.ts'
-import { type Book, type BookTop, encodeBook, packBooks } from './book.ts'
+import { type BookInput, type BookTop, encodeBook, packBooks } from './book.ts'
 import type { EncodedRow } from './encoded-row.ts'
-import { levels, nullableFraction, nullableNumber, nullableText, symbol, text, time } from './fields.ts'
+import {
+  levelsField,
+  nullableFractionField,
+  nullableNumberField,
+  nullableTextField,
+  symbolField,
+  textField,
+  timeField,
+} from './fields.ts'
 import {
   absent,
   amountText,
@@ -29,30 +37,30 @@ const IMBALANCE_DOC =
   'Share of the bids in the size of the levels that the row lists, 6 decimals; without books: of the ten best levels (`predmkt_a`), of all levels (`predmkt_b`). Null for an empty book.'
 /** Each venue's rows have a shape of their own, told apart by their source. */
 const commonOf = (source: Source) => ({
-  timestamp: time('Time of the sample.'),
-  symbol: symbol(),
+  timestamp: timeField('Time of the sample.'),
+  symbol: symbolField(),
   source: Type.Literal(source, { type: 'string', description: 'Where the row was recorded.' }),
-  interval: text('Sampling step, as asked; `500ms` when every stored sample is served.'),
-  market_id: nullableText('Condition id (`predmkt_a`) or ticker (`predmkt_b`); null for `perpdex`.'),
-  best_bid: nullableNumber('Highest bid; null without bids.'),
-  best_ask: nullableNumber('Lowest ask; null without asks.'),
-  mid_price: nullableNumber('Middle of best bid and best ask; null unless both exist.'),
-  spread: nullableNumber('best_ask minus best_bid; null unless both exist.'),
-  imbalance: nullableFraction(IMBALANCE_DOC),
+  interval: textField('Sampling step, as asked; `500ms` when every stored sample is served.'),
+  market_id: nullableTextField('Condition id (`predmkt_a`) or ticker (`predmkt_b`); null for `perpdex`.'),
+  best_bid: nullableNumberField('Highest bid; null without bids.'),
+  best_ask: nullableNumberField('Lowest ask; null without asks.'),
+  mid_price: nullableNumberField('Middle of best bid and best ask; null unless both exist.'),
+  spread: nullableNumberField('best_ask minus best_bid; null unless both exist.'),
+  imbalance: nullableFractionField(IMBALANCE_DOC),
 })
 const book = (description: string) =>
   Type.Object(
-    { bids: levels('Bids, highest price first.'), asks: levels('Asks, lowest price first.') },
+    { bids: levelsField('Bids, highest price first.'), asks: levelsField('Asks, lowest price first.') },
     { description },
   )
 const diffs = (description: string) =>
   Type.Union(
     [
       Type.Object({
-        bids_added: levels('Bid levels that are new or have a new size.'),
-        bids_removed: levels('Bid levels that are gone or had another size.'),
-        asks_added: levels('Ask levels that are new or have a new size.'),
-        asks_removed: levels('Ask levels that are gone or had another size.'),
+        bids_added: levelsField('Bid levels that are new or have a new size.'),
+        bids_removed: levelsField('Bid levels that are gone or had another size.'),
+        asks_added: levelsField('Ask levels that are new or have a new size.'),
+        asks_removed: levelsField('Ask levels that are gone or had another size.'),
       }),
       Type.Null(),
     ],
@@ -61,14 +69,14 @@ const diffs = (description: string) =>
 
 export const PredmktASnapshotRow = Type.Object({
   ...commonOf('predmkt_a'),
-  market_slug: nullableText('Slug of the market.'),
-  question: nullableText('Question of the market.'),
-  market_type: nullableText('Duration of the contract.'),
-  token_up: text('Order-book token of the Up leg.'),
-  token_down: text('Order-book token of the Down leg.'),
-  price_up: nullableFraction('Probability of Up.'),
-  price_down: nullableFraction('Probability of Down.'),
-  reference_price: nullableNumber('Price of the asset that the market settles on, at the sample.'),
+  market_slug: nullableTextField('Slug of the market.'),
+  question: nullableTextField('Question of the market.'),
+  market_type: nullableTextField('Duration of the contract.'),
+  token_up: textField('Order-book token of the Up leg.'),
+  token_down: textField('Order-book token of the Down leg.'),
+  price_up: nullableFractionField('Probability of Up.'),
+  price_down: nullableFractionField('Probability of Down.'),
+  reference_price: nullableNumberField('Price of the asset that the market settles on, at the sample.'),
   orderbook_up: Type.Optional(book('Book of the Up token, with `include_orderbook`.')),
   orderbook_down: Type.Optional(book('Book of the Down token, with `include_orderbook`.')),
   diffs: Type.Optional(
@@ -77,13 +85,13 @@ export const PredmktASnapshotRow = Type.Object({
 })
 export const PredmktBSnapshotRow = Type.Object({
   ...commonOf('predmkt_b'),
-  yes_bid: nullableFraction('Highest bid for Yes.'),
-  yes_ask: nullableFraction('Lowest ask for Yes.'),
-  no_bid: nullableFraction('Highest bid for No.'),
-  no_ask: nullableFraction('Lowest ask for No.'),
-  last_price: nullableFraction('Price of the last trade.'),
-  volume: nullableNumber('Contracts traded so far.'),
-  open_interest: nullableNumber('Open contracts.'),
+  yes_bid: nullableFractionField('Highest bid for Yes.'),
+  yes_ask: nullableFractionField('Lowest ask for Yes.'),
+  no_bid: nullableFractionField('Highest bid for No.'),
+  no_ask: nullableFractionField('Lowest ask for No.'),
+  last_price: nullableFractionField('Price of the last trade.'),
+  volume: nullableNumberField('Contracts traded so far.'),
+  open_interest: nullableNumberField('Open contracts.'),
   orderbook_yes: Type.Optional(book('Book of Yes, with `include_orderbook`.')),
   orderbook_no: Type.Optional(book('Book of No, with `include_orderbook`.')),
   diffs: Type.Optional(
@@ -92,8 +100,8 @@ export const PredmktBSnapshotRow = Type.Object({
 })
 export const PerpdexSnapshotRow = Type.Object({
   ...commonOf('perpdex'),
-  bids: levels('Bids, highest price first; 20 levels, or the 5 of the fast feed.'),
-  asks: levels('Asks, lowest price first; 20 levels, or the 5 of the fast feed.'),
+  bids: levelsField('Bids, highest price first; 20 levels, or the 5 of the fast feed.'),
+  asks: levelsField('Asks, lowest price first; 20 levels, or the 5 of the fast feed.'),
 })
 /** Listed by the contract, not recorded yet. */
 export const CexaSnapshotRow = Type.Object(commonOf('cexa'))
@@ -121,8 +129,8 @@ export interface PredmktASnapshotInput {
   priceUp?: Numeric | null
   priceDown?: Numeric | null
   referencePrice?: Numeric | null
-  up: Book
-  down: Book
+  up: BookInput
+  down: BookInput
 }
 export interface PredmktBSnapshotInput {
   time: number
@@ -130,12 +138,12 @@ export interface PredmktBSnapshotInput {
   lastPrice?: Numeric | null
   volume?: Numeric | null
   openInterest?: Numeric | null
-  yes: Book
-  no: Book
+  yes: BookInput
+  no: BookInput
 }
 export interface PerpdexSnapshotInput {
   time: number
-  book: Book
+  book: BookInput
 }
 /** Which shape is expected follows from the feed's source. */
 export type SnapshotInput = PredmktASnapshotInput | PredmktBSnapshotInput | PerpdexSnapshotInput

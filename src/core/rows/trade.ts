@@ -1,7 +1,16 @@
 import { Type } from 'typebox'
 import type { Feed } from '../feed.ts'
 import type { EncodedRow } from './encoded-row.ts'
-import { nullableOneOf, nullableText, number, oneOf, source, symbol, text, time } from './fields.ts'
+import {
+  nullableOneOfField,
+  nullableTextField,
+  numberField,
+  oneOfField,
+  sourceField,
+  symbolField,
+  textField,
+  timeField,
+} from './fields.ts'
 import {
   absent,
   checkSequence,
@@ -15,17 +24,17 @@ import {
 import { RowError } from './row-error.ts'
 
 export const TradeRow = Type.Object({
-  timestamp: time('Time of the trade.'),
-  symbol: symbol(),
-  source: source(),
-  trade_id: text("The venue's identifier of the trade."),
-  price: number('Price; a probability in 0 to 1 for prediction markets.'),
-  size: number('Size: base asset, shares (`predmkt_a`) or contracts (`predmkt_b`).'),
-  side: oneOf('Side of the aggressor.', 'buy', 'sell'),
-  maker_taker: nullableOneOf('Role of the reported party; null unless known.', 'maker', 'taker'),
-  market_id: nullableText('Prediction markets: condition id or ticker; null elsewhere.'),
-  token_id: nullableText('`predmkt_a`: order-book token that was traded; null elsewhere.'),
-  outcome: nullableText('Prediction markets: outcome that was traded; null elsewhere.'),
+  timestamp: timeField('Time of the trade.'),
+  symbol: symbolField(),
+  source: sourceField(),
+  trade_id: textField("The venue's identifier of the trade."),
+  price: numberField('Price; a probability in 0 to 1 for prediction markets.'),
+  size: numberField('Size: base asset, shares (`predmkt_a`) or contracts (`predmkt_b`).'),
+  side: oneOfField('Side of the aggressor.', 'buy', 'sell'),
+  maker_taker: nullableOneOfField('Role of the reported party; null unless known.', 'maker', 'taker'),
+  market_id: nullableTextField('Prediction markets: condition id or ticker; null elsewhere.'),
+  token_id: nullableTextField('`predmkt_a`: order-book token that was traded; null elsewhere.'),
+  outcome: nullableTextField('Prediction markets: outcome that was traded; null elsewhere.'),
 })
 export type TradeRow = Type.Static<typeof TradeRow>
 

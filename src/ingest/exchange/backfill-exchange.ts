@@ -1,7 +1,7 @@
 /** A backfill by hand: one source, some symbols, a range of whole days that have ended. */
 
 import type { ExchangePlan } from '../shared/feeds.ts'
-import type { BackfillByHand, BackfillResult } from '../shared/manual-backfill.ts'
+import type { BackfillResult, ManualBackfill } from '../shared/manual-backfill.ts'
 import { openRowWriter } from '../shared/open-row-writer.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { loadDerivatives } from './join-derivatives.ts'
@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000
 const CANDLE_KINDS = ['funding', 'open_interest', 'candles']
 
 export async function backfillRange(
-  options: BackfillByHand & { plan: ExchangePlan },
+  options: ManualBackfill & { plan: ExchangePlan },
 ): Promise<BackfillResult> {
   const { plan, venue, store, clock, log } = options
   const { series, coverage } = store

@@ -1,14 +1,14 @@
 /** Bars from the venue's own list of aggregate trades, and what of the time they do not stand for. */
 import type { AggregateTradeObservation } from '../../venues/observation.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
-import { judgeTrade } from '../shared/check-trade.ts'
-import { createBarBuilder, type TradeFact } from './build-candles.ts'
-import type { Bar } from './candle.ts'
+import { checkTrade } from '../shared/check-trade.ts'
+import { createCandleBuilder, type TradeFact } from './build-candles.ts'
+import type { Candle } from './candle.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
-export interface TradeBars {
+export interface TradeCandles {
   /** Bars that are complete. */
-  readonly bars: readonly Bar[]
+  readonly bars: readonly Candle[]
   /** The answer reaches so far, in whole bars. */
   readonly wholeMs: number
   /** What the venue no longer has. */
@@ -17,7 +17,7 @@ export interface TradeBars {
   readonly broken: readonly HistoryRange[]
 }
 
-export function factOf(trade: AggregateTradeObservation): TradeFact {
+export function tradeFact(trade: AggregateTradeObservation): TradeFact {
   return {
     timeMs: trade.venueTimeMs,
     price: trade.price,
@@ -27,14 +27,14 @@ export function factOf(trade: AggregateTradeObservation): TradeFact {
   }
 }
 
-export async function tradeBars(
+export async function requestTradeCandles(
   parts: SymbolParts,
   range: HistoryRange,
   lengthMs: number,
   isUrgent = false,
-): Promise<TradeBars> {
+): Promise<TradeCandles> {
   const { symbol, venue, signal, writer, counts } = parts
-  const builder = createBarBuilder({ lengthMs })
+  const builder = createCandleBuilder({ lengthMs })
   const missing: HistoryRange[] = []
   const broken = new Set<number>()
   let settledMs = range.fromMs
@@ -50,10 +50,10 @@ export async function tradeBars(
     if (last !== undefined && trade.id > last.id + 1) breakBars(last.venueTimeMs, trade.venueTimeMs)
     last = trade
     if (trade.venueTimeMs < range.fromMs || trade.venueTimeMs >= range.toMs) return
-    const verdict = judgeTrade(trade)
+    const verdict = checkTrade(trade)
     if (verdict === 'empty') counts.emptyTrades += 1
     else if (verdict === 'bad') breakBars(trade.venueTimeMs, trade.venueTimeMs)
-    else builder.add(factOf(trade))
+    else builder.add(tradeFact(trade))
   }
 
   const request = { topic: 'aggregate_trades', symbol, range, isUrgent } as const

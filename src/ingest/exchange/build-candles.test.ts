@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { csvRows, recordedTrades, withoutFixtures } from '../../../test/venues/fixtures.ts'
 import { type Decimal, decimal, decimalText, subtract } from '../../core/decimal.ts'
-import { createBarBuilder, type TradeFact } from './build-candles.ts'
+import { createCandleBuilder, type TradeFact } from './build-candles.ts'
 import { flowOf } from './build-flow.ts'
-import type { Bar } from './candle.ts'
+import type { Candle } from './candle.ts'
 import { createRollUp } from './roll-up-candles.ts'
 
 const MINUTE_MS = 60_000
@@ -20,7 +20,7 @@ const plain = (text: string) => decimalText(decimal(text))
 const trade = (timeMs: number, price: string, size: string, side: 'buy' | 'sell' = 'buy'): TradeFact => ({
   ...{ timeMs, price, size, side, fills: 1 },
 })
-const text = (bar: Bar | undefined) =>
+const text = (bar: Candle | undefined) =>
   bar === undefined
     ? undefined
     : [bar.open, bar.high, bar.low, bar.close, decimalText(bar.volume), bar.count, bar.buys, bar.sells].join(
@@ -33,7 +33,7 @@ function recordedFacts(): TradeFact[] {
   )
 }
 
-function figures(bar: Bar): string[] {
+function figures(bar: Candle): string[] {
   const exact = [bar.volume, bar.quote, bar.buyVolume, bar.buyQuote].map((value) =>
     value === null ? 'unknown' : decimalText(value),
   )
@@ -43,8 +43,8 @@ function figures(bar: Bar): string[] {
 test('recorded trades become the published klines, to the last digit, directly and rolled up from minutes', {
   skip,
 }, () => {
-  const minutes = createBarBuilder({ lengthMs: MINUTE_MS })
-  const direct = createBarBuilder({ lengthMs: FIVE_MS })
+  const minutes = createCandleBuilder({ lengthMs: MINUTE_MS })
+  const direct = createCandleBuilder({ lengthMs: FIVE_MS })
   const facts = recordedFacts()
   for (const fact of facts) {
     assert.ok(minutes.add(fact))
@@ -76,7 +76,7 @@ test('flow follows from the same trades: both sides as the published klines have
   const published = csvRows('binance-spot', KLINES).map((row) => Object.values(row))
   const facts = recordedFacts()
   for (const openMs of [FIRST_MS, FIRST_MS + FIVE_MS]) {
-    const builder = createBarBuilder({ lengthMs: FIVE_MS })
+    const builder = createCandleBuilder({ lengthMs: FIVE_MS })
     const own = facts.filter(({ timeMs }) => timeMs >= openMs && timeMs < openMs + FIVE_MS)
     for (const fact of own) builder.add(fact)
     const bar = builder.at(openMs)
@@ -110,7 +110,7 @@ function quotient(a: Decimal, b: Decimal): string {
 }
 
 test('a trade belongs to the bar of its time: late ones change open and close only where they are first or last', () => {
-  const builder = createBarBuilder({ lengthMs: 1_000 })
+  const builder = createCandleBuilder({ lengthMs: 1_000 })
   builder.add(trade(5_200, '10', '1'))
   builder.add(trade(5_800, '12', '1'))
   builder.add(trade(6_100, '13', '1'))
@@ -123,7 +123,7 @@ test('a trade belongs to the bar of its time: late ones change open and close on
 })
 
 test('a coarser bar leaves when its last minute is known, and never with a hole in it', () => {
-  const bar = (minute: number, price: string): Bar => ({
+  const bar = (minute: number, price: string): Candle => ({
     ...{
       openMs: minute * MINUTE_MS,
       open: price,

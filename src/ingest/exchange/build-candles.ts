@@ -6,7 +6,7 @@
  * A trade for a bar that was taken is refused and told to the caller, who knows whether it can be repaired.
  */
 import { add, decimal, multiply, ZERO } from '../../core/decimal.ts'
-import type { Bar } from './candle.ts'
+import type { Candle } from './candle.ts'
 
 export interface TradeFact {
   readonly timeMs: number
@@ -17,25 +17,25 @@ export interface TradeFact {
   readonly fills: number
 }
 
-export interface BarBuilder {
+export interface CandleBuilder {
   /** False for a trade that comes after its bar was taken. */
   add(trade: TradeFact): boolean
   /** The bar as it is now. */
-  at(openMs: number): Bar | undefined
+  at(openMs: number): Candle | undefined
   /** Bars that changed since this was last asked. */
-  changed(): Bar[]
+  changed(): Candle[]
   /** Removes and returns the bars that open before an instant, in order. */
-  take(beforeMs: number): Bar[]
+  take(beforeMs: number): Candle[]
 }
 
-type Building = { -readonly [K in keyof Bar]: Bar[K] } & {
+type Building = { -readonly [K in keyof Candle]: Candle[K] } & {
   firstMs: number
   lastMs: number
   high_: number
   low_: number
 }
 
-export function createBarBuilder(options: { lengthMs: number; fromMs?: number }): BarBuilder {
+export function createCandleBuilder(options: { lengthMs: number; fromMs?: number }): CandleBuilder {
   const { lengthMs } = options
   const bars = new Map<number, Building>()
   const touched = new Set<number>()

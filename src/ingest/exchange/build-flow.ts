@@ -1,12 +1,12 @@
 /** Bars → flow rows: what takers bought and sold, at which average price. */
 import { decimalText, divide, subtract } from '../../core/decimal.ts'
 import type { FlowInput } from '../../core/rows/flow.ts'
-import type { Bar } from './candle.ts'
+import type { Candle } from './candle.ts'
 
 const VWAP_DECIMALS = 8
 
 /** Undefined for a bar of a venue that does not tell who was the aggressor. */
-export function flowOf(bar: Bar, closed: boolean): FlowInput | undefined {
+export function flowOf(bar: Candle, closed: boolean): FlowInput | undefined {
   const { volume, quote, buyVolume, buyQuote } = bar
   if (quote === null || buyVolume === null || buyQuote === null) return undefined
   const sellVolume = subtract(volume, buyVolume)

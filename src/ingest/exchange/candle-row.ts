@@ -3,15 +3,15 @@ import { decimalText, divide } from '../../core/decimal.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleInput } from '../../core/rows/candle.ts'
 import type { Source } from '../../core/source.ts'
-import type { Bar } from './candle.ts'
+import type { Candle } from './candle.ts'
 import type { Derivatives } from './join-derivatives.ts'
-import type { RolledBar } from './roll-up-candles.ts'
+import type { RolledCandle } from './roll-up-candles.ts'
 
 const RATIO_DECIMALS = 6
 
 export function candleOf(
   source: Source,
-  { interval, bar }: RolledBar,
+  { interval, bar }: RolledCandle,
   closed: boolean,
   derivatives: Derivatives | undefined,
 ): CandleInput {
@@ -32,7 +32,7 @@ export function candleOf(
   }
 }
 
-function takerBuyRatio({ volume, buyVolume }: Bar): string | null {
+function takerBuyRatio({ volume, buyVolume }: Candle): string | null {
   const ratio = buyVolume === null ? undefined : divide(buyVolume, volume, RATIO_DECIMALS)
   return ratio === undefined ? null : decimalText(ratio)
 }

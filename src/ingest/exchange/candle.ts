@@ -3,10 +3,10 @@
  * and a sum over something unknown is unknown.
  */
 import { add, compare, type Decimal, decimal } from '../../core/decimal.ts'
-import { type BarPrices, joinPrices } from '../../core/join-prices.ts'
+import { type CandlePrices, joinPrices } from '../../core/join-prices.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
 
-export interface Bar {
+export interface Candle {
   readonly openMs: number
   readonly open: string
   readonly high: string
@@ -24,7 +24,7 @@ export interface Bar {
   readonly sells: number | null
 }
 
-export function barOfKline(kline: CandleObservation): Bar {
+export function candleOfKline(kline: CandleObservation): Candle {
   const orNull = (text: string | null) => (text === null ? null : decimal(text))
   return {
     openMs: kline.openTimeMs,
@@ -43,7 +43,7 @@ export function barOfKline(kline: CandleObservation): Bar {
 }
 
 /** Two neighbours as one bar; the first is the earlier one and lends its open time. */
-export function joinBars(first: Bar, second: Bar): Bar {
+export function joinCandles(first: Candle, second: Candle): Candle {
   const { open, high, low, close } = joinPrices(pricesOf(first), pricesOf(second))
   return {
     openMs: first.openMs,
@@ -59,7 +59,7 @@ export function joinBars(first: Bar, second: Bar): Bar {
 }
 
 /** Exchanges publish a flat bar at the last price for a time without trades. */
-function pricesOf(bar: Bar): BarPrices {
+function pricesOf(bar: Candle): CandlePrices {
   const { open, high, low, close } = bar
   return { open, high, low, close, hasTrades: bar.count > 0 || bar.volume.units > 0n }
 }
@@ -69,7 +69,7 @@ function addKnown(a: Decimal | null, b: Decimal | null): Decimal | null {
 }
 
 /** Whether two bars tell the same, as far as both know. */
-export function sameFigures(a: Bar, b: Bar): boolean {
+export function sameFigures(a: Candle, b: Candle): boolean {
   const same = (x: Decimal | null, y: Decimal | null) => x === null || y === null || compare(x, y) === 0
   return (
     Number(a.open) === Number(b.open) &&

@@ -2,33 +2,33 @@
  * The venue's own bars, told apart: those that can be served, and those that cannot. Nothing is rolled up over a bar
  * of the second kind, and the longer bars that hold it are as refused as it is.
  */
-import { barStart, type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
+import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import { RowError } from '../../core/rows/row-error.ts'
 import { rowEncoder } from '../../core/rows/row-kinds.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { flowOf } from './build-flow.ts'
-import type { Bar } from './candle.ts'
+import type { Candle } from './candle.ts'
 import { candleOf } from './candle-row.ts'
-import type { RolledBar, RollUp } from './roll-up-candles.ts'
+import type { RolledCandle, RollUp } from './roll-up-candles.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
-export interface RefusedBar {
-  readonly bar: Bar
+export interface RefusedCandle {
+  readonly bar: Candle
   readonly error: RowError
 }
 
-export interface CheckedBars {
-  readonly good: Bar[]
-  readonly refused: RefusedBar[]
+export interface CheckedCandles {
+  readonly good: Candle[]
+  readonly refused: RefusedCandle[]
 }
 
 type Where = Pick<SymbolParts, 'plan' | 'symbol'>
 
-export function checkBars(
+export function checkCandles(
   { plan, symbol }: Where,
   interval: CandleInterval,
-  bars: readonly Bar[],
-): CheckedBars {
+  bars: readonly Candle[],
+): CheckedCandles {
   const encode = rowEncoder(candleFeed(plan.source, symbol, interval))
   return apart(bars, (bar) => encode(candleOf(plan.source, { interval, bar }, true, undefined)))
 }
@@ -37,8 +37,8 @@ export function checkBars(
 export function checkFlow(
   { plan, symbol }: Where,
   interval: CandleInterval,
-  checked: CheckedBars,
-): CheckedBars {
+  checked: CheckedCandles,
+): CheckedCandles {
   const encode = rowEncoder(feedOf('flow', plan.source, symbol, interval))
   const { good, refused } = apart(checked.good, (bar) => {
     const row = flowOf(bar, true)
@@ -47,8 +47,8 @@ export function checkFlow(
   return { good, refused: [...checked.refused, ...refused].sort((a, b) => a.bar.openMs - b.bar.openMs) }
 }
 
-function apart(bars: readonly Bar[], check: (bar: Bar) => void): CheckedBars {
-  const checked: CheckedBars = { good: [], refused: [] }
+function apart(bars: readonly Candle[], check: (bar: Candle) => void): CheckedCandles {
+  const checked: CheckedCandles = { good: [], refused: [] }
   for (const bar of bars) {
     try {
       check(bar)
@@ -63,11 +63,11 @@ function apart(bars: readonly Bar[], check: (bar: Bar) => void): CheckedBars {
 /** Rolls up the good bars. A longer bar that holds a refused one does not come out. */
 export function advanceAround(
   rollUp: RollUp,
-  { good, refused }: CheckedBars,
+  { good, refused }: CheckedCandles,
   interval: CandleInterval,
   toMs: number,
-): RolledBar[] {
-  const rolled: RolledBar[] = []
+): RolledCandle[] {
+  const rolled: RolledCandle[] = []
   let rest = good
   for (const { bar } of refused) {
     rolled.push(
@@ -85,13 +85,13 @@ export function advanceAround(
 /** The gaps that refused bars leave in everything that is made of them. */
 export function refuseRolled(
   { plan, symbol, writer }: Pick<SymbolParts, 'plan' | 'symbol' | 'writer'>,
-  refused: readonly RefusedBar[],
+  refused: readonly RefusedCandle[],
   intervals: readonly CandleInterval[],
   dataset: 'candles' | 'flow',
 ): void {
   for (const { bar, error } of refused)
     for (const interval of intervals)
-      writer.refuse(feedOf(dataset, plan.source, symbol, interval), barStart(bar.openMs, interval), error)
+      writer.refuse(feedOf(dataset, plan.source, symbol, interval), candleStart(bar.openMs, interval), error)
 }
 
 function asRowError(error: unknown): RowError {

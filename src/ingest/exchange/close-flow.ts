@@ -12,13 +12,13 @@ import { INTERVAL_MS } from '../../core/interval.ts'
 import type { FlowRow } from '../../core/rows/flow.ts'
 import type { SeriesStore } from '../../store/series.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
-import { createBarBuilder, type TradeFact } from './build-candles.ts'
+import { createCandleBuilder, type TradeFact } from './build-candles.ts'
 import { flowOf } from './build-flow.ts'
-import type { Bar } from './candle.ts'
-import { advanceAround, type CheckedBars, checkFlow, refuseRolled } from './check-candles.ts'
+import type { Candle } from './candle.ts'
+import { advanceAround, type CheckedCandles, checkFlow, refuseRolled } from './check-candles.ts'
 import type { TradeFollower } from './follow-trades.ts'
 import type { MinuteProver } from './prove-minutes.ts'
-import { createRollUp, type RolledBar } from './roll-up-candles.ts'
+import { createRollUp, type RolledCandle } from './roll-up-candles.ts'
 import { finalize, type SymbolParts } from './symbol-parts.ts'
 
 const MINUTE_MS = 60_000
@@ -40,21 +40,21 @@ export interface FlowCloser {
   gap(fromMs: number, toMs: number): void
   /** The counts of the past are in the store (or cannot be had): rows may be written. */
   start(): Promise<void>
-  minutes(bars: CheckedBars, fromMs: number, toMs: number): void
+  minutes(bars: CheckedCandles, fromMs: number, toMs: number): void
   /** Closes the minutes whose trades are proven. */
   close(nowMs: number): void
-  show(openBars: readonly Bar[]): void
+  show(openBars: readonly Candle[]): void
   /** Every bucket before this has all the counts that it will have. */
   readonly closedToMs: number
 }
 
 interface Step {
-  readonly bars: CheckedBars
+  readonly bars: CheckedCandles
   readonly fromMs: number
   readonly toMs: number
   readonly knownMs: number
   /** Minutes that are judged already. */
-  readonly counted: Map<number, Bar>
+  readonly counted: Map<number, Candle>
 }
 
 export function closeFlow(
@@ -66,7 +66,7 @@ export function closeFlow(
   const { plan, symbol, writer, tracker, counts, series, clock } = parts
   const { source } = plan
   const rollUp = createRollUp({ intervals: COARSE_INTERVALS, fromMs })
-  const builder = createBarBuilder({ lengthMs: MINUTE_MS })
+  const builder = createCandleBuilder({ lengthMs: MINUTE_MS })
   const queue: Step[] = []
   const gaps: { fromMs: number; toMs: number }[] = []
   let known: MinuteCounts | undefined
@@ -77,7 +77,7 @@ export function closeFlow(
     openMs < beganMs || gaps.some((gap) => gap.fromMs < openMs + MINUTE_MS && gap.toMs >= openMs)
 
   /** Undefined while the trades of the minute are not proven. */
-  function counted(bar: Bar, knownMs: number, nowMs: number): Bar | undefined {
+  function counted(bar: Candle, knownMs: number, nowMs: number): Candle | undefined {
     const stored = known?.get(bar.openMs)
     if (stored !== undefined && isCountedIn(stored, bar))
       return { ...bar, buys: stored.buys, sells: stored.sells }
@@ -160,7 +160,7 @@ export function closeFlow(
   }
 }
 
-export function putFlow(parts: SymbolParts, rows: readonly RolledBar[], closed: boolean): void {
+export function putFlow(parts: SymbolParts, rows: readonly RolledCandle[], closed: boolean): void {
   for (const { interval, bar } of rows) {
     const row = flowOf(bar, closed)
     if (row !== undefined) parts.writer.put(feedOf('flow', parts.plan.source, parts.symbol, interval), [row])
@@ -168,7 +168,7 @@ export function putFlow(parts: SymbolParts, rows: readonly RolledBar[], closed: 
 }
 
 /** Keeps the counts of minutes. */
-export function putCounts(parts: SymbolParts, minutes: readonly Bar[]): void {
+export function putCounts(parts: SymbolParts, minutes: readonly Candle[]): void {
   const feed = feedOf('flow', parts.plan.source, parts.symbol, '1m')
   const rows = minutes.filter((bar) => bar.buys !== null).flatMap((bar) => flowOf(bar, true) ?? [])
   parts.writer.put(feed, rows)
@@ -181,7 +181,7 @@ export function putCounts(parts: SymbolParts, minutes: readonly Bar[]): void {
 /** Whether the counts are of all the trades that the venue's bar is of. */
 export function isCountedIn(
   { buyVolume, sellVolume }: StoredCounts,
-  { volume, buyVolume: bought }: Bar,
+  { volume, buyVolume: bought }: Candle,
 ): boolean {
   if (bought === null) return false
   const sold = Number(decimalText(subtract(volume, bought)))

@@ -8,11 +8,11 @@ import { INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
 import type { HistoryPage } from '../../venues/venue.ts'
 import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
-import { type Bar, barOfKline, sameFigures } from './candle.ts'
+import { type Candle, candleOfKline, sameFigures } from './candle.ts'
 import { candleOf } from './candle-row.ts'
-import { advanceAround, type CheckedBars, checkBars, refuseRolled } from './check-candles.ts'
-import { settle } from './request-derivatives.ts'
-import { createRollUp, type RolledBar } from './roll-up-candles.ts'
+import { advanceAround, type CheckedCandles, checkCandles, refuseRolled } from './check-candles.ts'
+import { recordPageCoverage } from './request-derivatives.ts'
+import { createRollUp, type RolledCandle } from './roll-up-candles.ts'
 import { finalize, type SymbolParts } from './symbol-parts.ts'
 
 export interface MinuteCloser {
@@ -21,20 +21,20 @@ export interface MinuteCloser {
   /** Shows the open bars that changed. */
   show(): void
   /** Takes a page of the venue's own bars; returns them. */
-  take(page: HistoryPage): CheckedBars
+  take(page: HistoryPage): CheckedCandles
   readonly closedToMs: number
   /** The bars of the stream that are not closed yet. */
-  open(): Bar[]
+  open(): Candle[]
 }
 
 export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
   const { plan, symbol, writer, derivatives, counts } = parts
   const rollUp = createRollUp({ intervals: COARSE_INTERVALS, fromMs })
-  const heard = new Map<number, Bar & { isLast?: boolean }>()
+  const heard = new Map<number, Candle & { isLast?: boolean }>()
   let closedToMs = fromMs
   let hasNews = false
 
-  const put = (rows: readonly RolledBar[], closed: boolean) => {
+  const put = (rows: readonly RolledCandle[], closed: boolean) => {
     for (const row of rows)
       writer.put(candleFeed(plan.source, symbol, row.interval), [
         candleOf(plan.source, row, closed, derivatives),
@@ -45,7 +45,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
   return {
     heard(kline) {
       if (kline.openTimeMs < closedToMs) return
-      heard.set(kline.openTimeMs, { ...barOfKline(kline), isLast: kline.closed })
+      heard.set(kline.openTimeMs, { ...candleOfKline(kline), isLast: kline.closed })
       hasNews = true
     },
     show() {
@@ -61,7 +61,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
     take(page) {
       const bars = page.observations
         .filter((row): row is CandleObservation => row.kind === 'kline')
-        .map(barOfKline)
+        .map(candleOfKline)
       for (const bar of bars) {
         const streamed = heard.get(bar.openMs)
         if (streamed?.isLast === true && !sameFigures(streamed, bar)) counts.differences += 1
@@ -74,7 +74,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
       for (const { range } of page.missing) rollUp.spoil(range.fromMs, range.toMs)
       const toMs = Math.max(page.covered?.toMs ?? 0, ...page.missing.map(({ range }) => range.toMs))
       if (toMs <= closedToMs) return { good: bars, refused: [] }
-      const checked = checkBars(parts, '1m', bars)
+      const checked = checkCandles(parts, '1m', bars)
       for (const { bar, error } of checked.refused)
         writer.refuse(candleFeed(plan.source, symbol, '1m'), bar.openMs, error)
       refuseRolled(parts, checked.refused, COARSE_INTERVALS, 'candles')
@@ -95,7 +95,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
 /** A coarser bar is final when its last minute is. */
 function settleCandles(parts: SymbolParts, page: HistoryPage): void {
   const { plan, symbol, tracker } = parts
-  settle(parts, [candleFeed(plan.source, symbol, '1m')], page)
+  recordPageCoverage(parts, [candleFeed(plan.source, symbol, '1m')], page)
   const { covered } = page
   for (const interval of COARSE_INTERVALS) {
     const feed = candleFeed(plan.source, symbol, interval)

@@ -16,12 +16,12 @@ import { type Decimal, ZERO } from '../../core/decimal.ts'
 import type { Feed } from '../../core/feed.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
-import { type BarBuilder, createBarBuilder, type TradeFact } from './build-candles.ts'
-import { type Bar, barOfKline } from './candle.ts'
+import { type CandleBuilder, createCandleBuilder, type TradeFact } from './build-candles.ts'
+import { type Candle, candleOfKline } from './candle.ts'
 import { candleOf } from './candle-row.ts'
 import type { MinuteProver } from './prove-minutes.ts'
-import { settle } from './request-derivatives.ts'
-import type { LeftTrades } from './resume.ts'
+import { recordPageCoverage } from './request-derivatives.ts'
+import type { UnclosedTrades } from './resume.ts'
 import { finalize, type SymbolParts } from './symbol-parts.ts'
 
 const SECOND_MS = 1_000
@@ -41,12 +41,12 @@ export interface SecondCloser {
   /** Nothing is known of this stretch; an open end stands for the present. */
   gap(fromMs: number, toMs: number): void
   /** Takes over the trades of the run before. */
-  resume(left: LeftTrades): void
+  resume(left: UnclosedTrades): void
   /** Complete from here on, gaps apart. */
   begin(atMs: number): void
   show(): void
   /** The venue's minutes are known: closes what can be closed. */
-  minutes(bars: readonly Bar[], fromMs: number, toMs: number): void
+  minutes(bars: readonly Candle[], fromMs: number, toMs: number): void
   close(nowMs: number): Promise<void>
   /** Every second before this is closed or left to the backfill; undefined before the first. */
   readonly closedToMs: number | undefined
@@ -70,7 +70,7 @@ export function closeSeconds(
   const { plan, venue, symbol, writer, tracker, derivatives, counts, clock, signal } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
   const feeds: Feed[] = plan.hasTrades ? [feed, feedOf('trades', plan.source, symbol)] : [feed]
-  const builder: BarBuilder = createBarBuilder({ lengthMs: SECOND_MS })
+  const builder: CandleBuilder = createCandleBuilder({ lengthMs: SECOND_MS })
   let gaps: { fromMs: number; toMs: number }[] = []
   let beganMs: number | undefined
   /** Minutes of the venue that wait for their seconds. */
@@ -85,7 +85,7 @@ export function closeSeconds(
   /** Trades of nothing, by their minute. */
   const empties = new Map<number, number>()
 
-  const put = (bars: readonly Bar[], closed: boolean) =>
+  const put = (bars: readonly Candle[], closed: boolean) =>
     writer.put(
       feed,
       bars.map((bar) => candleOf(plan.source, { interval: '1s', bar }, closed, derivatives)),
@@ -109,10 +109,10 @@ export function closeSeconds(
       { signal },
     )) {
       put(
-        page.observations.filter((row): row is CandleObservation => row.kind === 'kline').map(barOfKline),
+        page.observations.filter((row): row is CandleObservation => row.kind === 'kline').map(candleOfKline),
         true,
       )
-      settle(parts, [feed], page)
+      recordPageCoverage(parts, [feed], page)
       askedToMs = page.covered?.toMs ?? askedToMs
     }
   }
@@ -177,13 +177,13 @@ export function closeSeconds(
     return true
   }
 
-  function taken(bars: Bar[]): Bar[] {
+  function taken(bars: Candle[]): Candle[] {
     for (const { openMs } of bars) open.delete(openMs)
     return bars
   }
 
-  function secondsOf(minuteMs: number): Bar[] {
-    const bars: Bar[] = []
+  function secondsOf(minuteMs: number): Candle[] {
+    const bars: Candle[] = []
     for (let at = minuteMs; at < minuteMs + MINUTE_MS; at += SECOND_MS) {
       const bar = builder.at(at)
       if (bar !== undefined) bars.push(bar)
@@ -194,7 +194,7 @@ export function closeSeconds(
   return {
     heard(kline) {
       if (askedToMs !== undefined && kline.openTimeMs < askedToMs) return
-      put([barOfKline(kline)], kline.closed)
+      put([candleOfKline(kline)], kline.closed)
     },
     trade(trade) {
       if (!builder.add(trade)) {

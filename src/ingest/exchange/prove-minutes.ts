@@ -11,9 +11,9 @@
  * last digit where an aggregate trade spans the end of a minute: the bar has its fills apart, we have them together.
  */
 import { add, compare, type Decimal, decimal, subtract, ZERO } from '../../core/decimal.ts'
-import { tradeBars } from './backfill-trade-candles.ts'
+import { requestTradeCandles } from './backfill-trade-candles.ts'
 import type { TradeFact } from './build-candles.ts'
-import type { Bar } from './candle.ts'
+import type { Candle } from './candle.ts'
 import type { TradeFollower } from './follow-trades.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
@@ -35,7 +35,7 @@ export interface UnprovenMinute {
 export type MinuteVerdict =
   | { readonly kind: 'wait' }
   /** Every trade of the minute is in these bars: the own ones, or the venue's answer. */
-  | { readonly kind: 'whole'; readonly bars: readonly Bar[] }
+  | { readonly kind: 'whole'; readonly bars: readonly Candle[] }
   /** Trades before `provenMs` are there, gaps apart. */
   | { readonly kind: 'late'; readonly provenMs: number }
 
@@ -43,7 +43,7 @@ export interface MinuteProver {
   /** A trade that belongs to the bars. */
   trade(trade: TradeFact): void
   /** `isBroken`: something of the minute is known to be missing. */
-  judge(minute: UnprovenMinute, own: readonly Bar[], isBroken: boolean, nowMs: number): MinuteVerdict
+  judge(minute: UnprovenMinute, own: readonly Candle[], isBroken: boolean, nowMs: number): MinuteVerdict
   /** The minutes before this are closed. */
   forget(beforeMs: number): void
 }
@@ -61,7 +61,7 @@ export function proveMinutes(
   const { follower, lengthMs } = options
   /** By the end of a minute: what may belong to the next one in part. */
   const spanning = new Map<number, Decimal>()
-  const answers = new Map<number, { bars?: readonly Bar[]; isAsking: boolean; askMs: number }>()
+  const answers = new Map<number, { bars?: readonly Candle[]; isAsking: boolean; askMs: number }>()
 
   async function ask(openMs: number): Promise<void> {
     const answer = answers.get(openMs) ?? { isAsking: false, askMs: 0 }
@@ -70,7 +70,7 @@ export function proveMinutes(
     answer.isAsking = true
     const endMs = openMs + MINUTE_MS
     try {
-      const { bars, wholeMs, missing, broken } = await tradeBars(
+      const { bars, wholeMs, missing, broken } = await requestTradeCandles(
         parts,
         { fromMs: openMs, toMs: endMs },
         lengthMs,

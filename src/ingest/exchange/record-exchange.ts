@@ -4,7 +4,7 @@
  *   today's minutes are the live side's (it rolls them up), the days before are the backfill's
  */
 
-import { barStart } from '../../core/interval.ts'
+import { candleStart } from '../../core/interval.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { Source } from '../../core/source.ts'
 import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
@@ -29,7 +29,7 @@ import { createCoverageTracker } from '../shared/track-coverage.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
 import { loadDerivatives } from './join-derivatives.ts'
 import { recordSymbol, type SymbolRecorder } from './record-symbol.ts'
-import { forgetUnconfirmed, forgetUnheard, readLeftTrades } from './resume.ts'
+import { readUnclosedTrades, retractUnconfirmed, retractUnreceived } from './resume.ts'
 import { type BackfillProgress, runBackfill } from './run-backfill.ts'
 import { noCounts, type SymbolParts } from './symbol-parts.ts'
 
@@ -79,7 +79,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
       writer: rows,
     })
     const startMs = clock.now()
-    const fromMs = barStart(startMs, '1d')
+    const fromMs = candleStart(startMs, '1d')
     const parts = await Promise.all(
       symbols.map(async (symbol): Promise<SymbolParts> => {
         const derivatives = plan.hasFunding
@@ -106,9 +106,9 @@ export function recordExchange(options: ExchangeOptions): Recorder {
     )
     const recorders = new Map<AssetSymbol, SymbolRecorder>()
     for (const part of parts) {
-      await forgetUnconfirmed(store, plan, part.symbol, startMs)
-      await forgetUnheard(store, plan, part.symbol, startMs)
-      const left = await readLeftTrades(store, plan, part.symbol, fromMs, startMs)
+      await retractUnconfirmed(store, plan, part.symbol, startMs)
+      await retractUnreceived(store, plan, part.symbol, startMs)
+      const left = await readUnclosedTrades(store, plan, part.symbol, fromMs, startMs)
       const onError = (error: unknown) =>
         log.warn({ venue: venue.describe.name, err: error }, 'trades not repaired')
       recorders.set(part.symbol, recordSymbol(part, { fromMs, onError, left }))

@@ -5,23 +5,23 @@ import type {
   BestBidAskObservation,
   DataObservation,
 } from '../../venues/observation.ts'
-import { judgeTrade } from '../shared/check-trade.ts'
-import { askedKey, candleFeed, feedOf } from '../shared/feeds.ts'
+import { checkTrade } from '../shared/check-trade.ts'
+import { candleFeed, feedOf, requestedKey } from '../shared/feeds.ts'
 import { sequenceOf } from '../shared/sequence.ts'
-import { factOf } from './backfill-trade-candles.ts'
+import { tradeFact } from './backfill-trade-candles.ts'
 import { closeFlow } from './close-flow.ts'
 import { closeMinutes } from './close-minutes.ts'
 import { closeSeconds } from './close-seconds.ts'
 import { followTrades, type TradeFollower } from './follow-trades.ts'
 import { proveMinutes } from './prove-minutes.ts'
 import {
-  askFunding,
-  askOpenInterest,
   fundingRow,
   putFunding,
   putOpenInterest,
+  requestFunding,
+  requestOpenInterest,
 } from './request-derivatives.ts'
-import type { LeftTrades } from './resume.ts'
+import type { UnclosedTrades } from './resume.ts'
 import { sampleBook } from './sample-book.ts'
 import { finalize, type SymbolParts } from './symbol-parts.ts'
 
@@ -77,7 +77,7 @@ export interface SymbolRecorder {
 
 export function recordSymbol(
   parts: SymbolParts,
-  options: { fromMs: number; onError: (error: unknown) => void; left?: LeftTrades | undefined },
+  options: { fromMs: number; onError: (error: unknown) => void; left?: UnclosedTrades | undefined },
 ): SymbolRecorder {
   const { plan, symbol, writer, tracker, clock } = parts
   const { source } = plan
@@ -122,7 +122,7 @@ export function recordSymbol(
   const startedMs = clock.now()
 
   function takeNumbered(trade: AggregateTradeObservation): void {
-    const verdict = judgeTrade(trade)
+    const verdict = checkTrade(trade)
     if (verdict === 'empty') {
       parts.counts.emptyTrades += 1
       return
@@ -131,7 +131,7 @@ export function recordSymbol(
       missNumbered(trade.venueTimeMs, trade.venueTimeMs)
       return
     }
-    const fact = factOf(trade)
+    const fact = tradeFact(trade)
     flow?.trade(fact)
     if (plan.secondsFrom === 'aggregate_trades') seconds.trade(fact)
   }
@@ -170,14 +170,15 @@ export function recordSymbol(
   async function knowsDerivatives(toMs: number, nowMs: number): Promise<boolean> {
     if (parts.derivatives === undefined) return true
     if (plan.openInterest === 'asked' && interestToMs <= Math.floor(toMs / GRID_MS) * GRID_MS) {
-      interestToMs = await askOpenInterest(parts, { fromMs: interestToMs, toMs: nowMs }, true)
-      if (nowMs - interestToMs < ASKED_LATE_MS) tracker.up(askedKey('open_interest', symbol), interestToMs)
+      interestToMs = await requestOpenInterest(parts, { fromMs: interestToMs, toMs: nowMs }, true)
+      if (nowMs - interestToMs < ASKED_LATE_MS)
+        tracker.up(requestedKey('open_interest', symbol), interestToMs)
     }
     const hourMs = Math.floor((toMs - 1) / HOUR_MS) * HOUR_MS
     // Once more when the start itself is settled: then nothing is between the asked and the heard.
     const isJoined = fundingToMs > startedMs || nowMs < startedMs + FUNDING_SETTLED_MS
     if (!plan.hasFunding || (fundingToMs > hourMs && isJoined)) return true
-    fundingToMs = await askFunding(parts, { fromMs: fundingToMs, toMs: nowMs }, true)
+    fundingToMs = await requestFunding(parts, { fromMs: fundingToMs, toMs: nowMs }, true)
     return fundingToMs > hourMs || nowMs - toMs > PATIENCE_MS
   }
 
@@ -193,7 +194,7 @@ export function recordSymbol(
         return
       case 'trade': {
         parts.counts.trades += 1
-        const verdict = judgeTrade(observation)
+        const verdict = checkTrade(observation)
         if (verdict === 'empty') {
           parts.counts.emptyTrades += 1
           seconds.empty(observation.venueTimeMs)
@@ -332,9 +333,9 @@ export function recordSymbol(
       if (
         plan.openInterest === 'asked' &&
         nowMs - interestToMs > ASKED_LATE_MS &&
-        tracker.isUp(askedKey('open_interest', symbol))
+        tracker.isUp(requestedKey('open_interest', symbol))
       )
-        tracker.failed(askedKey('open_interest', symbol), interestToMs, 'venue_down')
+        tracker.failed(requestedKey('open_interest', symbol), interestToMs, 'venue_down')
     },
     sample: (_nowMs, heardMs) => putBooks(sampler.sample(heardMs)),
     async close(nowMs) {

@@ -30,16 +30,20 @@ export function putOpenInterest(parts: SymbolParts, rows: readonly OpenInterestI
 }
 
 /** Asks for a range; returns up to where the venue's answer is settled. */
-export async function askFunding(parts: SymbolParts, range: HistoryRange, isUrgent = false): Promise<number> {
+export async function requestFunding(
+  parts: SymbolParts,
+  range: HistoryRange,
+  isUrgent = false,
+): Promise<number> {
   const feed = feedOf('funding', parts.plan.source, parts.symbol)
   return walk(parts, { topic: 'funding', range, isUrgent }, (page) => {
     const rows = page.observations.filter((row): row is FundingObservation => row.kind === 'funding')
     putFunding(parts, rows.map(fundingRow))
-    settle(parts, [feed], page)
+    recordPageCoverage(parts, [feed], page)
   })
 }
 
-export async function askOpenInterest(
+export async function requestOpenInterest(
   parts: SymbolParts,
   range: HistoryRange,
   isUrgent = false,
@@ -57,7 +61,7 @@ export async function askOpenInterest(
         openInterestUsd: row.valueUsd ?? '0',
       })),
     )
-    settle(parts, feeds, page)
+    recordPageCoverage(parts, feeds, page)
   })
 }
 
@@ -79,7 +83,7 @@ async function walk(
 }
 
 /** What a page settles is observed, what the venue does not have is a gap with that reason. */
-export function settle(
+export function recordPageCoverage(
   parts: Pick<SymbolParts, 'writer' | 'series' | 'tracker'>,
   feeds: readonly Parameters<SymbolParts['tracker']['confirm']>[0][],
   page: HistoryPage,

@@ -4,7 +4,7 @@ import { manualClock } from '../../kit/clock.ts'
 import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { VENUES } from '../../venues/list.ts'
 import { feedOf } from '../shared/feeds.ts'
-import { forgetUnheard } from './resume.ts'
+import { retractUnreceived } from './resume.ts'
 
 const START_MS = Date.parse('2026-11-10T10:00:00Z')
 
@@ -18,7 +18,7 @@ test('what is only heard: the last moments before an end are observed up to the 
   await series.append([{ feed: quiet, rows: [{ ...trade, time: START_MS + 5_000 }] }], { refused: 'skip' })
   for (const feed of [trades, quiet]) await coverage.record(feed, START_MS, START_MS + 40_000)
   for (const symbol of ['BTC', 'ETH', 'SOL'] as const)
-    await forgetUnheard(store, VENUES.hyperliquid.plan, symbol, START_MS + 60_000)
+    await retractUnreceived(store, VENUES.hyperliquid.plan, symbol, START_MS + 60_000)
   const gaps = async (feed: typeof trades) =>
     (await coverage.read([feed], START_MS, START_MS + 60_000)).gaps.map(({ from, to }) => [
       from - START_MS,

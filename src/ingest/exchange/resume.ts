@@ -17,7 +17,7 @@ interface Stores {
   readonly coverage: CoverageStore
 }
 
-export async function forgetUnconfirmed(
+export async function retractUnconfirmed(
   { series, coverage }: Stores,
   plan: ExchangePlan,
   symbol: AssetSymbol,
@@ -42,7 +42,7 @@ const HEARD_ONLY = {
   liquidations: { lateMs: 1_000, rowMs: 1 },
 } as const
 
-export async function forgetUnheard(
+export async function retractUnreceived(
   { series, coverage }: Stores,
   plan: ExchangePlan,
   symbol: AssetSymbol,
@@ -59,7 +59,7 @@ export async function forgetUnheard(
   }
 }
 
-export interface LeftTrades {
+export interface UnclosedTrades {
   /** Seconds before this were closed. */
   readonly fromMs: number
   readonly trades: readonly (TradeFact & { readonly id: string })[]
@@ -76,13 +76,13 @@ interface StoredTrade {
 }
 
 /** Undefined where nothing was left open. */
-export async function readLeftTrades(
+export async function readUnclosedTrades(
   { series, coverage }: Stores,
   plan: ExchangePlan,
   symbol: AssetSymbol,
   todayMs: number,
   nowMs: number,
-): Promise<LeftTrades | undefined> {
+): Promise<UnclosedTrades | undefined> {
   if (plan.secondsFrom !== 'trades') return undefined
   const seconds = candleFeed(plan.source, symbol, '1s')
   const feed = feedOf('trades', plan.source, symbol)

@@ -3,8 +3,13 @@ import { test } from 'node:test'
 import { type SeededRandom, seededRandom } from '../../../test/seeded-random.ts'
 import { add, decimal, decimalText, ZERO } from '../../core/decimal.ts'
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
-import { buildMarketBars, type MarketBar, type Print, rollUpMarketBars } from '../../core/market-candles.ts'
-import type { Bar } from './candle.ts'
+import {
+  buildMarketCandles,
+  type MarketCandle,
+  type MarketTrade,
+  rollUpMarketCandles,
+} from '../../core/market-candles.ts'
+import type { Candle } from './candle.ts'
 import { createRollUp } from './roll-up-candles.ts'
 
 const MINUTE_MS = INTERVAL_MS['1m']
@@ -36,7 +41,7 @@ function thinTrades(random: SeededRandom): Fill[] {
 }
 
 /** A bar straight from its trades; the venue publishes a flat one at the last price where there are none. */
-function direct(fills: readonly Fill[], openMs: number, lengthMs: number, before: string): Bar {
+function direct(fills: readonly Fill[], openMs: number, lengthMs: number, before: string): Candle {
   const own = fills.filter(({ timeMs }) => timeMs >= openMs && timeMs < openMs + lengthMs)
   const last = fills.findLast(({ timeMs }) => timeMs < openMs)?.price ?? before
   const prices = own.length === 0 ? [last] : own.map(({ price }) => price)
@@ -53,7 +58,7 @@ function direct(fills: readonly Fill[], openMs: number, lengthMs: number, before
   }
 }
 
-const figures = (interval: CandleInterval, bar: Bar) =>
+const figures = (interval: CandleInterval, bar: Candle) =>
   [interval, bar.openMs, bar.open, bar.high, bar.low, bar.close, decimalText(bar.volume), bar.count].join(' ')
 
 test('bars rolled up from minutes of a thin market are those of its trades, and flat only where nobody traded', (t) => {
@@ -90,14 +95,14 @@ test('bars rolled up from minutes of a thin market are those of its trades, and 
 
 test('bars of a thin prediction market roll up to those of its prints', (t) => {
   const random = seededRandom(t)
-  const prints: Print[] = thinTrades(random)
+  const prints: MarketTrade[] = thinTrades(random)
   const mids = Array.from({ length: 400 }, () => ({
     timeMs: FROM_MS + random.int(0, LENGTH_MS - 1),
     price: decimalText({ units: BigInt(random.int(150_000, 160_000)), scale: 8 }),
   }))
   const build = (interval: CandleInterval, withMids: boolean) =>
-    buildMarketBars({ interval, prints, mids: withMids ? mids : [], volume: 'pieces' })
-  const traded = (bars: MarketBar[]) => bars.filter(({ basis }) => basis === 'trade')
+    buildMarketCandles({ interval, trades: prints, mids: withMids ? mids : [], volume: 'pieces' })
+  const traded = (bars: MarketCandle[]) => bars.filter(({ basis }) => basis === 'trade')
   for (const interval of COARSE)
-    assert.deepEqual(traded(rollUpMarketBars(interval, build('1m', true))), build(interval, false))
+    assert.deepEqual(traded(rollUpMarketCandles(interval, build('1m', true))), build(interval, false))
 })

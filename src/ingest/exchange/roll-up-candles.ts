@@ -2,34 +2,34 @@
  * Coarser bars from finer ones. Confirmed bars enter in order and exactly once; a coarser bar leaves when the last
  * of its time has been confirmed. A coarser bar with a hole in it never leaves: half a bar is not a bar.
  */
-import { barStart, type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
-import { type Bar, joinBars } from './candle.ts'
+import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
+import { type Candle, joinCandles } from './candle.ts'
 
-export interface RolledBar {
+export interface RolledCandle {
   readonly interval: CandleInterval
-  readonly bar: Bar
+  readonly bar: Candle
 }
 
 export interface RollUp {
   /** Everything up to `toMs` is known now: these bars, and nothing else. Returns the bars that are complete. */
-  advance(bars: readonly Bar[], toMs: number): RolledBar[]
+  advance(bars: readonly Candle[], toMs: number): RolledCandle[]
   /** A stretch that will never be known. */
   spoil(fromMs: number, toMs: number): void
   /** The bars of the present: what was confirmed, and newer bars on top of it. */
-  open(newer: readonly Bar[]): RolledBar[]
+  open(newer: readonly Candle[]): RolledCandle[]
 }
 
 interface Lane {
   readonly interval: CandleInterval
   readonly lengthMs: number
   bucketMs: number
-  bar: Bar | undefined
+  bar: Candle | undefined
   isSpoiled: boolean
 }
 
 export function createRollUp(options: { intervals: readonly CandleInterval[]; fromMs: number }): RollUp {
   const lanes: Lane[] = options.intervals.map((interval) => {
-    const bucketMs = barStart(options.fromMs, interval)
+    const bucketMs = candleStart(options.fromMs, interval)
     // Begun in the middle of a bar: its first part is not known.
     return {
       interval,
@@ -40,10 +40,11 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
     }
   })
 
-  function closeUntil(lane: Lane, toMs: number, closed: RolledBar[]): void {
+  function closeUntil(lane: Lane, toMs: number, closed: RolledCandle[]): void {
     while (lane.bucketMs + lane.lengthMs <= toMs) {
       if (lane.bar !== undefined && !lane.isSpoiled) closed.push({ interval: lane.interval, bar: lane.bar })
-      lane.bucketMs = lane.bar === undefined ? barStart(toMs, lane.interval) : lane.bucketMs + lane.lengthMs
+      lane.bucketMs =
+        lane.bar === undefined ? candleStart(toMs, lane.interval) : lane.bucketMs + lane.lengthMs
       lane.bar = undefined
       lane.isSpoiled = false
     }
@@ -51,10 +52,10 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
 
   return {
     advance(bars, toMs) {
-      const closed: RolledBar[] = []
+      const closed: RolledCandle[] = []
       for (const lane of lanes) {
         for (const bar of bars) {
-          closeUntil(lane, barStart(bar.openMs, lane.interval), closed)
+          closeUntil(lane, candleStart(bar.openMs, lane.interval), closed)
           lane.bar = grow(lane.bar, bar, lane.bucketMs)
         }
         closeUntil(lane, toMs, closed)
@@ -67,13 +68,13 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
       }
     },
     open(newer) {
-      const rows: RolledBar[] = []
+      const rows: RolledCandle[] = []
       for (const lane of lanes) {
         let bucketMs = lane.bucketMs
         let bar = lane.bar
         let isSpoiled = lane.isSpoiled
         for (const next of newer) {
-          const start = barStart(next.openMs, lane.interval)
+          const start = candleStart(next.openMs, lane.interval)
           if (start !== bucketMs) {
             if (bar !== undefined && !isSpoiled) rows.push({ interval: lane.interval, bar })
             bucketMs = start
@@ -89,6 +90,6 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
   }
 }
 
-function grow(bar: Bar | undefined, next: Bar, bucketMs: number): Bar {
-  return bar === undefined ? { ...next, openMs: bucketMs } : joinBars(bar, next)
+function grow(bar: Candle | undefined, next: Candle, bucketMs: number): Candle {
+  return bar === undefined ? { ...next, openMs: bucketMs } : joinCandles(bar, next)
 }

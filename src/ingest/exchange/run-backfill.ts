@@ -18,12 +18,12 @@ import type { HistoryPage, HistoryRange } from '../../venues/venue.ts'
 import { restWhileBusy } from '../shared/backfill-pace.ts'
 import { type BackfillStep, candleFeed, feedOf } from '../shared/feeds.ts'
 import { uncovered } from '../shared/uncovered.ts'
-import { tradeBars } from './backfill-trade-candles.ts'
-import { type Bar, barOfKline } from './candle.ts'
+import { requestTradeCandles } from './backfill-trade-candles.ts'
+import { type Candle, candleOfKline } from './candle.ts'
 import { candleOf } from './candle-row.ts'
-import { advanceAround, checkBars, checkFlow, refuseRolled } from './check-candles.ts'
+import { advanceAround, checkCandles, checkFlow, refuseRolled } from './check-candles.ts'
 import { isCountedIn, putCounts, putFlow, readCounts, type StoredCounts } from './close-flow.ts'
-import { askFunding, askOpenInterest, settle } from './request-derivatives.ts'
+import { recordPageCoverage, requestFunding, requestOpenInterest } from './request-derivatives.ts'
 import { createRollUp } from './roll-up-candles.ts'
 import { finalize, type SymbolParts } from './symbol-parts.ts'
 
@@ -77,7 +77,7 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillPro
   )
   progress.total = plans.reduce((sum, { chunks }) => sum + chunks.length, 0)
   for (const { step, chunks } of plans) {
-    progress.step = nameOf(step)
+    progress.step = stepName(step)
     tell()
     // All symbols at once, each from its newest hole backwards.
     await Promise.all(
@@ -98,7 +98,7 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillPro
   return { ...progress }
 }
 
-export function nameOf(step: BackfillStep): string {
+export function stepName(step: BackfillStep): string {
   return step.kind === 'candles' ? `candles ${step.interval}` : step.kind
 }
 
@@ -202,7 +202,7 @@ async function fillPatiently(chunk: Chunk, log: Logger): Promise<boolean> {
     } catch (error) {
       if (signal.aborted) return false
       log.warn(
-        { venue: venue.describe.name, step: nameOf(chunk.step), err: error },
+        { venue: venue.describe.name, step: stepName(chunk.step), err: error },
         'a stretch of the past failed',
       )
       await clock.sleep(backoffMs(RETRY, attempt), signal)
@@ -214,10 +214,10 @@ async function fillPatiently(chunk: Chunk, log: Logger): Promise<boolean> {
 async function fill({ target: { parts }, step, range }: Chunk): Promise<void> {
   switch (step.kind) {
     case 'funding':
-      await askFunding(parts, range)
+      await requestFunding(parts, range)
       return
     case 'open_interest':
-      await askOpenInterest(parts, range)
+      await requestOpenInterest(parts, range)
       return
     case 'counts':
       return fillCounts(parts, range)
@@ -252,13 +252,13 @@ async function fillCandles(
     ...(step.withFlow ? [{ feed: feedOf('flow', source, symbol, coarse), interval: coarse }] : []),
   ])
   for await (const page of venue.history({ topic: 'klines', symbol, interval, range }, { signal })) {
-    const bars = page.observations.filter(isKline).map(barOfKline)
+    const bars = page.observations.filter(isKline).map(candleOfKline)
     // Those that cannot be served too: the store refuses them, which makes them a gap.
     writer.put(
       candleFeed(source, symbol, interval),
       bars.map((bar) => candleOf(source, { interval, bar }, true, derivatives)),
     )
-    const checked = checkBars(parts, interval, bars)
+    const checked = checkCandles(parts, interval, bars)
     for (const { bar, error } of checked.refused)
       writer.refuse(candleFeed(source, symbol, interval), bar.openMs, error)
     refuseRolled(parts, checked.refused, step.rollUp, 'candles')
@@ -272,7 +272,7 @@ async function fillCandles(
       refuseRolled(parts, refused, step.rollUp, 'flow')
       putFlow(parts, advanceAround(flow, { good: counted, refused }, interval, toMs), true)
     }
-    settle(parts, [candleFeed(source, symbol, interval)], page)
+    recordPageCoverage(parts, [candleFeed(source, symbol, interval)], page)
     for (const { feed, interval: coarse } of derived) {
       for (const { range: lost, reason } of page.missing)
         tracker.missing(feed, lost.fromMs, lost.toMs, reason)
@@ -285,7 +285,7 @@ async function fillCandles(
 }
 
 /** Counts of other trades than the bar's are no counts of it. */
-function withCounts(bar: Bar, counts: StoredCounts | undefined): Bar {
+function withCounts(bar: Candle, counts: StoredCounts | undefined): Candle {
   if (bar.count === 0) return { ...bar, buys: 0, sells: 0 }
   if (counts === undefined || !isCountedIn(counts, bar)) return bar
   return { ...bar, buys: counts.buys, sells: counts.sells }
@@ -295,18 +295,18 @@ async function fillKlineSeconds(parts: SymbolParts, range: HistoryRange): Promis
   const { plan, symbol, venue, writer, signal } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
   for await (const page of venue.history({ topic: 'klines', symbol, interval: '1s', range }, { signal })) {
-    const bars = page.observations.filter(isKline).map(barOfKline)
+    const bars = page.observations.filter(isKline).map(candleOfKline)
     writer.put(
       feed,
       bars.map((bar) => candleOf(plan.source, { interval: '1s', bar }, true, undefined)),
     )
-    settle(parts, [feed], page)
+    recordPageCoverage(parts, [feed], page)
     await writer.ready()
   }
 }
 
 async function fillCounts(parts: SymbolParts, range: HistoryRange): Promise<void> {
-  const { bars } = await tradeBars(parts, range, MINUTE_MS)
+  const { bars } = await requestTradeCandles(parts, range, MINUTE_MS)
   putCounts(parts, bars)
   await parts.writer.flush()
 }
@@ -315,7 +315,7 @@ async function fillCounts(parts: SymbolParts, range: HistoryRange): Promise<void
 async function fillBuiltSeconds(parts: SymbolParts, range: HistoryRange): Promise<void> {
   const { plan, symbol, writer, derivatives, tracker } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
-  const { bars, missing, broken, wholeMs } = await tradeBars(parts, range, SECOND_MS)
+  const { bars, missing, broken, wholeMs } = await requestTradeCandles(parts, range, SECOND_MS)
   writer.put(
     feed,
     bars.map((bar) => candleOf(plan.source, { interval: '1s', bar }, true, derivatives)),

@@ -1,7 +1,7 @@
 /** A backfill of an oracle by hand: the rounds of what is missing are asked for, bars follow from them. */
-import { barStart, INTERVAL_MS } from '../../core/interval.ts'
+import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import {
-  buildOracleBars,
+  buildOracleCandles,
   CARRY_HEARTBEATS,
   FINAL_HEARTBEATS,
   type OracleUpdate,
@@ -11,7 +11,7 @@ import { backoffMs } from '../../kit/backoff.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import { finalize } from '../exchange/symbol-parts.ts'
 import { candleFeed } from '../shared/feeds.ts'
-import type { BackfillByHand, BackfillResult } from '../shared/manual-backfill.ts'
+import type { BackfillResult, ManualBackfill } from '../shared/manual-backfill.ts'
 import { openRowWriter } from '../shared/open-row-writer.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { uncovered } from '../shared/uncovered.ts'
@@ -25,7 +25,7 @@ const RETRY = { baseMs: 1_000, capMs: 30_000 }
 const TRIES = 4
 
 export async function backfillOracle(
-  options: BackfillByHand & { heartbeatMs: number },
+  options: ManualBackfill & { heartbeatMs: number },
 ): Promise<BackfillResult> {
   const { venue, heartbeatMs, store, clock, log } = options
   const { coverage } = store
@@ -76,12 +76,12 @@ export async function backfillOracle(
       const known = uncovered(
         range,
         rests.map(({ fromMs, toMs }) => ({
-          fromMs: barStart(fromMs, interval),
-          toMs: barStart(toMs + lengthMs - 1, interval),
+          fromMs: candleStart(fromMs, interval),
+          toMs: candleStart(toMs + lengthMs - 1, interval),
         })),
       )
       const isKnown = (at: number) => known.some(({ fromMs, toMs }) => at >= fromMs && at < toMs)
-      const bars = buildOracleBars({ interval, updates, ...range, heartbeatMs }).filter(({ openTimeMs }) =>
+      const bars = buildOracleCandles({ interval, updates, ...range, heartbeatMs }).filter(({ openTimeMs }) =>
         isKnown(openTimeMs),
       )
       writer.put(

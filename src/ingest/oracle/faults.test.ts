@@ -8,7 +8,7 @@ import { readRows } from '../../../test/predictions/compare.ts'
 import { type FaultCase, type FaultRun, gapsOf, runFaults } from '../../../test/predictions/fault-run.ts'
 import { HEARTBEAT_MS } from '../../../test/predictions/recording.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
-import { answerText, buildOracleBars } from '../../core/oracle-candles.ts'
+import { answerText, buildOracleCandles } from '../../core/oracle-candles.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import { candleFeed } from '../shared/feeds.ts'
 
@@ -109,7 +109,7 @@ for (const interval of ['5m', '15m'] as const) {
       }))
       // Rounds of a chain that stands still never came to be.
       .filter(({ updatedMs: at }) => at <= haltedMs || at >= haltedMs + 12 * MINUTE_MS)
-    const expected = buildOracleBars({ interval, updates, fromMs, toMs, heartbeatMs: HEARTBEAT_MS })
+    const expected = buildOracleCandles({ interval, updates, fromMs, toMs, heartbeatMs: HEARTBEAT_MS })
     const real = new Map(expected.map((bar) => [bar.openTimeMs, bar]))
     const wrong: string[] = []
     for (let atMs = fromMs; atMs < toMs; atMs += lengthMs) {

@@ -10,7 +10,7 @@ import {
   startPredictionsRecording,
   startPredictionsWorld,
 } from '../../../test/predictions/recording.ts'
-import { answerText, buildOracleBars } from '../../core/oracle-candles.ts'
+import { answerText, buildOracleCandles } from '../../core/oracle-candles.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import { candleFeed } from '../shared/feeds.ts'
 
@@ -62,7 +62,7 @@ test('bars are those of the rounds that exist: none of the halt, and none that c
     .filter(({ updatedMs }) => updatedMs < HALT_MS || updatedMs >= HALT_END_MS)
   for (const interval of ['5m', '15m'] as const) {
     const closed = (await barsOf(interval)).filter((row) => row.closed)
-    const expected = buildOracleBars({
+    const expected = buildOracleCandles({
       interval,
       updates,
       fromMs: at('10:00'),

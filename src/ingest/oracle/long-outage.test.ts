@@ -6,7 +6,7 @@ import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import { HEARTBEAT_MS, startPredictionsWorld } from '../../../test/predictions/recording.ts'
 import { openVenue } from '../../app/open-venue.ts'
 import { sandboxPredictions } from '../../app/predictions.ts'
-import { buildOracleBars, type OracleUpdate } from '../../core/oracle-candles.ts'
+import { buildOracleCandles, type OracleUpdate } from '../../core/oracle-candles.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
@@ -121,7 +121,7 @@ async function assertComplete({ store }: Awaited<ReturnType<typeof startRecordin
       from: FROM_MS,
       to: TO_MS,
     })
-    const expected = buildOracleBars({
+    const expected = buildOracleCandles({
       interval,
       updates: ROUNDS,
       fromMs: FROM_MS,

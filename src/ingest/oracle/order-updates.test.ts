@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { keepOracleUpdates } from './order-updates.ts'
+import { createOracleUpdates } from './order-updates.ts'
 
 const update = (round: number, updatedMs: number) => ({
   roundId: BigInt(round),
@@ -10,7 +10,7 @@ const update = (round: number, updatedMs: number) => ({
 const numbers = (updates: readonly { roundId: bigint }[]) => updates.map(({ roundId }) => Number(roundId))
 
 test('updates come out in their order, each once, whatever order they came in', () => {
-  const kept = keepOracleUpdates()
+  const kept = createOracleUpdates()
   for (const [round, atMs] of [
     [5, 500],
     [2, 200],
@@ -26,7 +26,7 @@ test('updates come out in their order, each once, whatever order they came in', 
 })
 
 test('what is forgotten may come again; what is dropped is named', () => {
-  const kept = keepOracleUpdates()
+  const kept = createOracleUpdates()
   for (let round = 1; round <= 6; round++) kept.add(update(round, round * 100))
   kept.forgetBefore(300)
   assert.deepEqual(numbers(kept.around(0, 1_000)), [3, 4, 5, 6])

@@ -14,7 +14,7 @@ export interface OracleUpdates {
   dropOldest(count: number): HistoryRange | undefined
 }
 
-export function keepOracleUpdates(): OracleUpdates {
+export function createOracleUpdates(): OracleUpdates {
   const kept: OracleUpdate[] = []
   const rounds = new Set<bigint>()
 

@@ -9,11 +9,11 @@
  * closed; so an outage of a month needs no more room than one of an hour, unless the nodes do not agree early in it.
  */
 import type { Feed } from '../../core/feed.ts'
-import { barStart, INTERVAL_MS } from '../../core/interval.ts'
+import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import {
-  buildOracleBars,
+  buildOracleCandles,
   CARRY_HEARTBEATS,
-  isOracleBarFinal,
+  isOracleCandleFinal,
   skipsRounds,
 } from '../../core/oracle-candles.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
@@ -27,7 +27,7 @@ import type { LiveRecorder } from '../shared/run-live.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import { uncovered } from '../shared/uncovered.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
-import { keepOracleUpdates } from './order-updates.ts'
+import { createOracleUpdates } from './order-updates.ts'
 
 export const ORACLE_INTERVALS = ['5m', '15m'] as const
 type OracleInterval = (typeof ORACLE_INTERVALS)[number]
@@ -73,7 +73,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
   const { venue, symbol, store, rows, tracker, clock, heartbeatMs, signal } = parts
   const { source } = venue.describe
   const startedMs = clock.now()
-  const updates = keepOracleUpdates()
+  const updates = createOracleUpdates()
   /** Where the bars begin that this run is to close. */
   const beginMs = new Map<OracleInterval, number>()
   const closedToMs = new Map<OracleInterval, number>()
@@ -97,14 +97,14 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
     const { updatedMs } = observation
     firstMs = Math.min(firstMs, updatedMs)
     for (const interval of ORACLE_INTERVALS)
-      shownToMs.set(interval, Math.min(shownToMs.get(interval) ?? 0, barStart(updatedMs, interval)))
+      shownToMs.set(interval, Math.min(shownToMs.get(interval) ?? 0, candleStart(updatedMs, interval)))
     if (updates.size <= MAX_KEPT) return
     const dropped = updates.dropOldest(DROPPED_AT_ONCE)
     if (dropped !== undefined) holes.push(dropped)
   }
 
   const barsOf = (interval: OracleInterval, fromMs: number, toMs: number) =>
-    buildOracleBars({ interval, updates: updates.around(fromMs, toMs), fromMs, toMs, heartbeatMs })
+    buildOracleCandles({ interval, updates: updates.around(fromMs, toMs), fromMs, toMs, heartbeatMs })
 
   function put(feed: Feed<'candles'>, bars: ReturnType<typeof barsOf>, closed: boolean): void {
     rows.put(
@@ -115,7 +115,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
 
   /** The time between the last closed bar and the start is a hole like any other. */
   async function findPast(): Promise<void> {
-    const firstBarMs = barStart(startedMs - (parts.backMs ?? DAY_MS), '15m')
+    const firstBarMs = candleStart(startedMs - (parts.backMs ?? DAY_MS), '15m')
     for (const interval of ORACLE_INTERVALS) {
       const [known] = await store.series.finality([feedOf(interval)])
       const before = known?.before ?? 0
@@ -217,7 +217,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
     const isFinal = (endMs: number) =>
       endMs <= soughtMs &&
       nowMs >= endMs + CLOSE_AFTER_MS &&
-      isOracleBarFinal({ endMs, nowMs, heartbeatMs, newestUpdateMs })
+      isOracleCandleFinal({ endMs, nowMs, heartbeatMs, newestUpdateMs })
     while (isFinal(toMs + lengthMs)) toMs += lengthMs
     if (toMs === fromMs) return
     const bars = barsOf(interval, fromMs, toMs)
@@ -256,7 +256,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
         const fromMs = Math.max(closedToMs.get(interval) ?? nowMs, shownToMs.get(interval) ?? 0)
         // A bar is shown only when it has an answer of its own or one in force.
         put(feedOf(interval), barsOf(interval, fromMs, nowMs), false)
-        shownToMs.set(interval, barStart(nowMs, interval))
+        shownToMs.set(interval, candleStart(nowMs, interval))
       }
     },
     sample() {},

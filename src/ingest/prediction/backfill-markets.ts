@@ -7,9 +7,9 @@
  * Past books are published by nobody: of those nothing is filled. Bars of Up/Down markets come from their prints
  * alone, so the time without prints stays a gap of the bars.
  */
-import { buildContractBars } from '../../core/contract-candles.ts'
+import { buildContractCandles } from '../../core/contract-candles.ts'
 import type { Feed } from '../../core/feed.ts'
-import { barStart, INTERVAL_MS } from '../../core/interval.ts'
+import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { TradeRow } from '../../core/rows/trade.ts'
@@ -18,16 +18,16 @@ import { backoffMs } from '../../kit/backoff.ts'
 import type { ContractCandleObservation } from '../../venues/observation.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
-import type { BackfillByHand, BackfillResult } from '../shared/manual-backfill.ts'
+import type { BackfillResult, ManualBackfill } from '../shared/manual-backfill.ts'
 import { openRowWriter } from '../shared/open-row-writer.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { uncovered } from '../shared/uncovered.ts'
 import { type PastOpenInterest, pastOpenInterest } from './backfill-open-interest.ts'
 import { BASE_INTERVAL, type PredictionPlan } from './market-feeds.ts'
-import { fromRow, withKnown } from './merge-market.ts'
+import { marketOfRow, mergeKnown } from './merge-market.ts'
 import { type MarketRecorder, recordMarket } from './record-market.ts'
-import { barOfRow, readStored } from './restore-market.ts'
-import { type RecalledPrints, recallPrints } from './restore-trades.ts'
+import { candleOfRow, readStored } from './restore-market.ts'
+import { type RestoredTrades, restoreTrades } from './restore-trades.ts'
 import { createMarketWriter } from './write-markets.ts'
 
 const DAY_MS = 86_400_000
@@ -39,7 +39,7 @@ const RETRY = { baseMs: 1_000, capMs: 30_000 }
 const TRIES = 4
 
 export async function backfillMarkets(
-  options: BackfillByHand & { plan: PredictionPlan },
+  options: ManualBackfill & { plan: PredictionPlan },
 ): Promise<BackfillResult> {
   const { plan, venue, store, clock, log } = options
   const signal = options.signal ?? new AbortController().signal
@@ -68,20 +68,20 @@ export async function backfillMarkets(
   /** What is stored already stands; prints are told apart by their ids, since their times may be finer than asked. */
   async function recall(
     recorder: MarketRecorder,
-    prints: RecalledPrints,
+    prints: RestoredTrades,
     part: HistoryRange,
   ): Promise<Set<string>> {
     const { symbol, marketId } = recorder.market
     const about = { series: store.series, instruments: recorder.instruments, ...part }
     const fixed = new Set<string>()
     for (const row of await readStored<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL), about)) {
-      const bar = barOfRow(row)
+      const bar = candleOfRow(row)
       const instrument = row.token_id ?? marketId
       fixed.add(`${instrument}:${bar.openTimeMs}`)
       recorder.fix(instrument, bar, false)
     }
     for (const row of await readStored<TradeRow>(feedOf('trades', plan.source, symbol), about)) {
-      const openMs = barStart(Date.parse(row.timestamp), BASE_INTERVAL)
+      const openMs = candleStart(Date.parse(row.timestamp), BASE_INTERVAL)
       prints.stored(row, fixed.has(`${row.token_id ?? marketId}:${openMs}`))
     }
     return fixed
@@ -97,12 +97,15 @@ export async function backfillMarkets(
       booksHeardMs: () => 0,
     })
     const part = {
-      fromMs: barStart(Math.max(range.fromMs, firstMs(market)), BASE_INTERVAL),
+      fromMs: candleStart(Math.max(range.fromMs, firstMs(market)), BASE_INTERVAL),
       toMs: Math.min(range.toMs, lastMs(market) + 1),
     }
-    const prints = recallPrints(recorder, !plan.hasTokens)
+    const prints = restoreTrades(recorder, !plan.hasTokens)
     const fixed = await recall(recorder, prints, part)
-    const askedFromMs = Math.max(barStart(market.startTime ?? 0, BASE_INTERVAL), part.fromMs - BARS_BEFORE_MS)
+    const askedFromMs = Math.max(
+      candleStart(market.startTime ?? 0, BASE_INTERVAL),
+      part.fromMs - BARS_BEFORE_MS,
+    )
     const finer: ContractCandleObservation[] = []
     if (!plan.hasTokens) {
       const asked = { fromMs: askedFromMs, toMs: part.toMs }
@@ -116,7 +119,7 @@ export async function backfillMarkets(
       for await (const page of venue.history(request, { signal }))
         for (const row of page.observations) if (row.kind === 'contract_bar') finer.push(row)
       const inPart = finer.filter((bar) => bar.openTimeMs >= part.fromMs)
-      for (const bar of buildContractBars({ interval: BASE_INTERVAL, finer: inPart }))
+      for (const bar of buildContractCandles({ interval: BASE_INTERVAL, finer: inPart }))
         if (!fixed.has(`${marketId}:${bar.openTimeMs}`)) recorder.fix(marketId, bar, true)
     }
     // A contract that nobody traded has no prints; of an Up/Down market the figure may be left out.
@@ -135,7 +138,7 @@ export async function backfillMarkets(
   async function remember(market: MarketInput): Promise<void> {
     const { marketId, symbol } = market
     const stored = await store.markets.get(marketId, { source: plan.source, symbol })
-    catalogue.put(stored === undefined ? market : withKnown(market, fromRow(stored.market)))
+    catalogue.put(stored === undefined ? market : mergeKnown(market, marketOfRow(stored.market)))
   }
 
   async function fillPatiently(market: MarketInput, interest: PastOpenInterest): Promise<boolean> {

@@ -5,7 +5,7 @@ import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import type { HistoryPage, HistoryRequest } from '../../venues/venue.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
-import { type MendedMarket, mendPrints } from './backfill-trades.ts'
+import { type BackfilledMarket, backfillTrades } from './backfill-trades.ts'
 
 const GAP = { from: Date.parse('2026-11-15T10:00:00Z'), to: Date.parse('2026-11-15T10:04:00Z') }
 const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
@@ -24,7 +24,7 @@ async function mended(nowMs: number, mids: (request: HistoryRequest) => HistoryP
     if (request.topic === 'mids') yield mids(request)
     else yield { observations: [], covered: request.range, missing: [] }
   }
-  const market: MendedMarket = {
+  const market: BackfilledMarket = {
     market: { marketId: '0xaa', source: 'predmkt_a', symbol: 'BTC', active: true, status: 'open' },
     traded: WINDOW,
     priced: WINDOW,
@@ -39,7 +39,7 @@ async function mended(nowMs: number, mids: (request: HistoryRequest) => HistoryP
     settled: () => Promise.resolve(),
   }
   try {
-    await mendPrints({
+    await backfillTrades({
       feed: TRADES,
       barFeeds: [BARS],
       symbol: 'BTC',

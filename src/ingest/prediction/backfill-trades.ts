@@ -26,7 +26,7 @@ const MIDS_WITHIN_MS = 3_600_000
 /** A market that closed just before a gap may have been traded until its last moment. */
 const ENDED_BEFORE_MS = 5 * 60_000
 
-export interface MendedMarket {
+export interface BackfilledMarket {
   readonly market: MarketInput
   /** When its prints are to be heard. */
   readonly traded: HistoryRange
@@ -49,7 +49,7 @@ export interface MendedMarket {
   settled(): Promise<void>
 }
 
-export interface MendOptions {
+export interface BackfillTradesOptions {
   readonly feed: Feed<'trades'>
   /** Bars that prints and midpoints make; none where the venue keeps no midpoints. */
   readonly barFeeds: readonly Feed[]
@@ -62,11 +62,11 @@ export interface MendOptions {
   readonly nowMs: number
   readonly signal: AbortSignal
   readonly onMarket: (market: MarketInput) => void
-  readonly markets: () => Iterable<MendedMarket>
+  readonly markets: () => Iterable<BackfilledMarket>
 }
 
 /** Gives how many gaps were closed. Throws where the venue does not answer. */
-export async function mendPrints(options: MendOptions): Promise<number> {
+export async function backfillTrades(options: BackfillTradesOptions): Promise<number> {
   const { feed, coverage, nowMs } = options
   const lastMs = nowMs - LISTED_AFTER_MS
   const { gaps } = await coverage.read([feed], nowMs - MARKETS_BACK_MS, lastMs)
@@ -86,7 +86,7 @@ export async function mendPrints(options: MendOptions): Promise<number> {
   return closed
 }
 
-async function mend(options: MendOptions, gap: Gap): Promise<boolean> {
+async function mend(options: BackfillTradesOptions, gap: Gap): Promise<boolean> {
   const { venue, symbol, nowMs, signal } = options
   const range = { fromMs: gap.from - ENDED_BEFORE_MS, toMs: nowMs + 1 }
   for await (const { observations } of venue.history({ topic: 'markets', symbol, range }, { signal }))
@@ -110,8 +110,8 @@ async function mend(options: MendOptions, gap: Gap): Promise<boolean> {
 
 /** False where the venue has not kept the midpoints of some market. */
 async function tellMids(
-  options: MendOptions,
-  concerned: readonly MendedMarket[],
+  options: BackfillTradesOptions,
+  concerned: readonly BackfilledMarket[],
   gap: Pick<Gap, 'from' | 'to'>,
 ): Promise<boolean> {
   const { venue, symbol, signal } = options
@@ -132,8 +132,8 @@ async function tellMids(
 }
 
 async function tell(
-  options: MendOptions,
-  each: MendedMarket,
+  options: BackfillTradesOptions,
+  each: BackfilledMarket,
   gap: Pick<Gap, 'from' | 'to'>,
 ): Promise<boolean> {
   const { venue, symbol, nowMs, signal } = options

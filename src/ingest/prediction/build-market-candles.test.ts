@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildMarketBars, type Print, rollUpMarketBars } from '../../core/market-candles.ts'
-import { keepBars } from './build-market-candles.ts'
+import { buildMarketCandles, type MarketTrade, rollUpMarketCandles } from '../../core/market-candles.ts'
+import { createMarketCandleBuilder } from './build-market-candles.ts'
 
 const MINUTE_MS = 60_000
 const START_MS = Date.parse('2026-11-15T10:00:00Z')
-const print = (minute: number, price: string, size = '10'): Print => ({
+const print = (minute: number, price: string, size = '10'): MarketTrade => ({
   timeMs: START_MS + minute * MINUTE_MS,
   price,
   size,
@@ -14,14 +14,14 @@ const PRINTS = [print(1, '0.4'), print(3, '0.6'), print(7, '0.3', '5'), print(16
 const MIDS = [{ timeMs: START_MS + 11 * MINUTE_MS, price: '0.99' }]
 
 test('bars rolled up from bars of 5m are those of the prints themselves', () => {
-  const options = { prints: PRINTS, mids: MIDS, volume: 'money' } as const
-  const finer = buildMarketBars({ ...options, interval: '5m' })
+  const options = { trades: PRINTS, mids: MIDS, volume: 'money' } as const
+  const finer = buildMarketCandles({ ...options, interval: '5m' })
   for (const interval of ['15m', '1h'] as const)
-    assert.deepEqual(rollUpMarketBars(interval, finer), buildMarketBars({ ...options, interval }))
+    assert.deepEqual(rollUpMarketCandles(interval, finer), buildMarketCandles({ ...options, interval }))
 })
 
 test('a print that comes late changes its bar and every bar above it, and only those are given again', () => {
-  const bars = keepBars('pieces')
+  const bars = createMarketCandleBuilder('pieces')
   for (const each of PRINTS) bars.print(each)
   bars.take()
   assert.deepEqual(bars.take(), [])
@@ -37,10 +37,15 @@ test('a print that comes late changes its bar and every bar above it, and only t
 })
 
 test('a stored bar is joined by prints that are found later; one of the venue holds them already', () => {
-  const [stored] = buildMarketBars({ interval: '5m', prints: PRINTS.slice(0, 2), mids: [], volume: 'money' })
+  const [stored] = buildMarketCandles({
+    interval: '5m',
+    trades: PRINTS.slice(0, 2),
+    mids: [],
+    volume: 'money',
+  })
   assert.ok(stored)
   for (const isWhole of [false, true]) {
-    const bars = keepBars('money')
+    const bars = createMarketCandleBuilder('money')
     bars.fix(stored, isWhole)
     bars.print(print(2, '0.1', '10'))
     const bar = bars.at(START_MS, '5m')
@@ -51,7 +56,7 @@ test('a stored bar is joined by prints that are found later; one of the venue ho
 })
 
 test('midpoints that are asked for later take their place in time', () => {
-  const bars = keepBars('money')
+  const bars = createMarketCandleBuilder('money')
   bars.mid({ timeMs: 100_000, price: '0.5' })
   bars.mid({ timeMs: 110_000, price: '0.6' })
   for (const [timeMs, price] of [

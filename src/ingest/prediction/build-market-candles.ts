@@ -7,13 +7,13 @@
  *
  * Whatever comes late changes its bucket and all bars above it; `take` gives what has changed since it was asked.
  */
-import { barStart, type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
+import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import {
-  buildMarketBars,
-  type MarketBar,
+  buildMarketCandles,
+  type MarketCandle,
+  type MarketTrade,
   type MidSample,
-  type Print,
-  rollUpMarketBars,
+  rollUpMarketCandles,
   type VolumeUnit,
 } from '../../core/market-candles.ts'
 import { COARSE_INTERVALS } from '../shared/feeds.ts'
@@ -22,36 +22,36 @@ import { BASE_INTERVAL } from './market-feeds.ts'
 const LONGER = COARSE_INTERVALS.filter((interval) => interval !== BASE_INTERVAL)
 const BASE_MS = INTERVAL_MS[BASE_INTERVAL]
 
-export interface TakenBar {
+export interface ChangedCandle {
   readonly interval: CandleInterval
-  readonly bar: MarketBar
+  readonly bar: MarketCandle
 }
 
-export interface KeptBars {
-  print(print: Print): void
+export interface MarketCandleBuilder {
+  print(print: MarketTrade): void
   mid(sample: MidSample): void
   /** A bar of 5m that is known already. A `whole` one holds every print that there was: later ones are part of it. */
-  fix(bar: MarketBar, isWhole: boolean): void
-  take(): TakenBar[]
+  fix(bar: MarketCandle, isWhole: boolean): void
+  take(): ChangedCandle[]
   /** The bars that hold an instant, to be written once more as closed. */
-  at(timeMs: number, interval: CandleInterval): MarketBar | undefined
+  at(timeMs: number, interval: CandleInterval): MarketCandle | undefined
 }
 
 interface Bucket {
-  prints: Print[]
+  prints: MarketTrade[]
   /** First, lowest, highest and last in order of time: all that a bar needs. */
   mids: MidSample[]
-  bar: MarketBar | undefined
+  bar: MarketCandle | undefined
   isDirty: boolean
   isWhole: boolean
 }
 
-export function keepBars(volume: VolumeUnit): KeptBars {
+export function createMarketCandleBuilder(volume: VolumeUnit): MarketCandleBuilder {
   const buckets = new Map<number, Bucket>()
   const dirty = new Set<number>()
 
   function bucketAt(timeMs: number): Bucket {
-    const start = barStart(timeMs, BASE_INTERVAL)
+    const start = candleStart(timeMs, BASE_INTERVAL)
     dirty.add(start)
     const known = buckets.get(start)
     if (known !== undefined) {
@@ -63,13 +63,13 @@ export function keepBars(volume: VolumeUnit): KeptBars {
     return bucket
   }
 
-  function barOf(start: number): MarketBar[] {
+  function barOf(start: number): MarketCandle[] {
     const bucket = buckets.get(start)
     if (bucket === undefined) return []
     if (bucket.isDirty) {
-      const [bar] = buildMarketBars({
+      const [bar] = buildMarketCandles({
         interval: BASE_INTERVAL,
-        prints: bucket.prints,
+        trades: bucket.prints,
         mids: bucket.mids,
         volume,
       })
@@ -79,20 +79,20 @@ export function keepBars(volume: VolumeUnit): KeptBars {
     return bucket.bar === undefined ? [] : [bucket.bar]
   }
 
-  function longer(start: number, interval: CandleInterval): MarketBar | undefined {
-    const from = barStart(start, interval)
-    const finer: MarketBar[] = []
+  function longer(start: number, interval: CandleInterval): MarketCandle | undefined {
+    const from = candleStart(start, interval)
+    const finer: MarketCandle[] = []
     for (let at = from; at < from + INTERVAL_MS[interval]; at += BASE_MS) finer.push(...barOf(at))
-    return rollUpMarketBars(interval, finer)[0]
+    return rollUpMarketCandles(interval, finer)[0]
   }
 
   return {
     print(print) {
-      if (buckets.get(barStart(print.timeMs, BASE_INTERVAL))?.isWhole) return
+      if (buckets.get(candleStart(print.timeMs, BASE_INTERVAL))?.isWhole) return
       bucketAt(print.timeMs).prints.push(print)
     },
     mid(sample) {
-      const start = barStart(sample.timeMs, BASE_INTERVAL)
+      const start = candleStart(sample.timeMs, BASE_INTERVAL)
       const known = buckets.get(start)
       if (known?.prints.some((print) => print.isBlock !== true)) return
       const last = known?.mids.at(-1)
@@ -111,10 +111,10 @@ export function keepBars(volume: VolumeUnit): KeptBars {
       bucket.mids = bar.basis === 'mid' ? midsOf(bar) : []
     },
     take() {
-      const taken: TakenBar[] = []
+      const taken: ChangedCandle[] = []
       for (const start of dirty) for (const bar of barOf(start)) taken.push({ interval: BASE_INTERVAL, bar })
       for (const interval of LONGER) {
-        const starts = new Set([...dirty].map((start) => barStart(start, interval)))
+        const starts = new Set([...dirty].map((start) => candleStart(start, interval)))
         for (const start of starts) {
           const bar = longer(start, interval)
           if (bar !== undefined) taken.push({ interval, bar })
@@ -124,7 +124,7 @@ export function keepBars(volume: VolumeUnit): KeptBars {
       return taken
     },
     at: (timeMs, interval) =>
-      interval === BASE_INTERVAL ? barOf(barStart(timeMs, BASE_INTERVAL))[0] : longer(timeMs, interval),
+      interval === BASE_INTERVAL ? barOf(candleStart(timeMs, BASE_INTERVAL))[0] : longer(timeMs, interval),
   }
 }
 
@@ -141,13 +141,13 @@ function extremes(mids: readonly MidSample[]): MidSample[] {
 }
 
 /** Prints that give the bar again, so that a print found later has something to join. */
-function printsOf(bar: MarketBar, volume: VolumeUnit): Print[] {
+function printsOf(bar: MarketCandle, volume: VolumeUnit): MarketTrade[] {
   if (bar.basis === 'mid') return []
   const startMs = bar.openTimeMs
   const endMs = startMs + BASE_MS - 1
-  const price = (timeMs: number, text: string): Print => ({ timeMs, price: text, size: '0' })
+  const price = (timeMs: number, text: string): MarketTrade => ({ timeMs, price: text, size: '0' })
   // All of the volume hangs on a block print, which is no price: in money it counts as a size at a price of 1.
-  const amount: Print = {
+  const amount: MarketTrade = {
     timeMs: endMs,
     price: volume === 'money' ? '1' : bar.close,
     size: bar.volume,
@@ -163,7 +163,7 @@ function printsOf(bar: MarketBar, volume: VolumeUnit): Print[] {
 }
 
 /** At the bar's beginning: a bar that still runs goes on after them. */
-function midsOf(bar: MarketBar): MidSample[] {
+function midsOf(bar: MarketCandle): MidSample[] {
   return [
     { timeMs: bar.openTimeMs, price: bar.open },
     { timeMs: bar.openTimeMs + 1, price: bar.high },

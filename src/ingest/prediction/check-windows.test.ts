@@ -9,7 +9,7 @@ import { polymarketPlan as plan } from '../../venues/polymarket/plan.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { createRowWriter } from '../shared/write-rows.ts'
-import { judgeWindows } from './check-windows.ts'
+import { checkWindows } from './check-windows.ts'
 import { snapshotFeed, trackedMarketFeeds } from './market-feeds.ts'
 
 const at = (text: string) => Date.parse(`2026-11-15T${text}Z`)
@@ -27,7 +27,7 @@ async function setUp(t: TestContext) {
   })
   const feeds = trackedMarketFeeds(plan, 'BTC')
   const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer })
-  const windows = judgeWindows({
+  const windows = checkWindows({
     symbol: 'BTC',
     endless: plan.endless,
     tracker,

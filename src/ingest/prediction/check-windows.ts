@@ -15,7 +15,7 @@ import { gridOf } from '../exchange/sample-book.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import { catalogueKey, windowsKey } from './market-feeds.ts'
 import { type MarketRecorder, SAMPLE_BEFORE_MS } from './record-market.ts'
-import { GRACE_MS } from './sample-market.ts'
+import { SAMPLE_GRACE_MS } from './sample-market.ts'
 
 /** Lists come every half minute: after so long without one, a window may have begun that nobody has seen. */
 export const LISTED_WITHIN_MS = 2 * 60_000
@@ -23,7 +23,7 @@ export const LISTED_WITHIN_MS = 2 * 60_000
 /** A successor is listed before the window ends, or with the next list. */
 const SUCCESSOR_WITHIN_MS = 2 * 60_000
 
-export interface WindowsJudge {
+export interface WindowChecker {
   /** There is a market of this duration, and it ends then. */
   knows(type: MarketType | null, endMs: number): void
   judge(nowMs: number, listedMs: number): void
@@ -31,7 +31,7 @@ export interface WindowsJudge {
   readonly unlisted: number
 }
 
-export function judgeWindows(options: {
+export function checkWindows(options: {
   symbol: AssetSymbol
   /** Durations of which a window always runs. */
   endless: readonly MarketType[]
@@ -39,7 +39,7 @@ export function judgeWindows(options: {
   feedOf: (type: MarketType) => Feed<'snapshots'>
   /** Markets of a duration that are in their window, or so long before it. */
   running: (timeMs: number, type: MarketType, beforeMs?: number) => readonly MarketRecorder[]
-}): WindowsJudge {
+}): WindowChecker {
   const { symbol, tracker } = options
   /** Per duration: until when windows are known. */
   const knownToMs = new Map<MarketType, number>()
@@ -71,7 +71,7 @@ export function judgeWindows(options: {
       if (type !== null) knownToMs.set(type, Math.max(knownToMs.get(type) ?? 0, endMs))
     },
     judge(nowMs, listedMs) {
-      const atMs = nowMs - GRACE_MS
+      const atMs = nowMs - SAMPLE_GRACE_MS
       let unseenMs = Number.POSITIVE_INFINITY
       let isDown = false
       for (const type of MARKET_TYPES) {

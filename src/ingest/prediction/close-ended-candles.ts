@@ -10,7 +10,7 @@
  * a start everything is looked at that may have been left.
  */
 import type { Feed } from '../../core/feed.ts'
-import { barStart, type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
+import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleInput, CandleRow } from '../../core/rows/candle.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -30,14 +30,14 @@ const STRETCH_MS = DAY_MS
 const BREATH_MS = 20
 const PAGE_ROWS = 1_000
 
-export interface LeftBars {
+export interface EndedCandles {
   /** Closes what is due. To be called once it is known which markets an earlier run has left. */
   close(nowMs: number): Promise<void>
   /** Every bar before this is closed, once what was put so far is durable. */
   closedTo(interval: CandleInterval): number
 }
 
-export function closeLeftBars(options: {
+export function closeEndedCandles(options: {
   plan: PredictionPlan
   symbol: AssetSymbol
   series: SeriesStore
@@ -46,7 +46,7 @@ export function closeLeftBars(options: {
   signal: AbortSignal
   /** Its recorder closes its bars. */
   isKept: (marketId: string) => boolean
-}): LeftBars {
+}): EndedCandles {
   const { plan, symbol, series, writer, clock, signal } = options
   const closedTo = new Map<CandleInterval, number>()
   /** Asked before this run writes anything: an earlier run's last row may be of any age. */
@@ -56,7 +56,7 @@ export function closeLeftBars(options: {
   async function firstOf(interval: CandleInterval, dueMs: number): Promise<number> {
     const feed = (await stored).find((each) => each.feed.interval === interval)
     if (feed?.firstTs === undefined || feed.lastTs === undefined) return dueMs
-    return Math.max(feed.firstTs, barStart(feed.lastTs - LOOKED_BACK_MS(interval), interval))
+    return Math.max(feed.firstTs, candleStart(feed.lastTs - LOOKED_BACK_MS(interval), interval))
   }
 
   /** Gives until when no row is open. */
@@ -92,7 +92,7 @@ export function closeLeftBars(options: {
   return {
     async close(nowMs) {
       for (const interval of COARSE_INTERVALS) {
-        const dueMs = barStart(nowMs - CLOSED_AFTER_MS, interval)
+        const dueMs = candleStart(nowMs - CLOSED_AFTER_MS, interval)
         let fromMs = closedTo.get(interval) ?? (await firstOf(interval, dueMs))
         while (fromMs < dueMs) {
           const toMs = Math.min(fromMs + STRETCH_MS, dueMs)

@@ -8,14 +8,14 @@
 import { add, type Decimal, decimal, decimalText, multiply, ZERO } from '../../core/decimal.ts'
 import type { TradeObservation } from '../../venues/observation.ts'
 
-export interface KnownPrints {
+export interface TradeDeduplicator {
   /** False for a print that is known. */
   add(observation: TradeObservation, isStored?: boolean): boolean
   /** What was paid for all of them. */
   readonly money: string
 }
 
-export function tellPrintsApart(hasTransactions: boolean): KnownPrints {
+export function createTradeDeduplicator(hasTransactions: boolean): TradeDeduplicator {
   const ids = new Set<string>()
   const streamed = new Set<string>()
   let money: Decimal = ZERO

@@ -1,5 +1,5 @@
 /** Up to where books, prints, bars and open interest of the prediction markets of a symbol cannot change any more. */
-import { barStart, type CandleInterval } from '../../core/interval.ts'
+import { type CandleInterval, candleStart } from '../../core/interval.ts'
 import { MARKET_TYPES } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { SeriesStore } from '../../store/series.ts'
@@ -26,7 +26,7 @@ export function finalizeMarkets(options: {
   for (const type of MARKET_TYPES) finalize(options, snapshotFeed(plan, symbol, type), booksMs)
   finalize(options, feedOf('trades', plan.source, symbol), printsMs)
   for (const interval of COARSE_INTERVALS) {
-    const beforeMs = barStart(Math.min(printsMs, options.closedTo(interval)), interval)
+    const beforeMs = candleStart(Math.min(printsMs, options.closedTo(interval)), interval)
     finalize(options, candleFeed(plan.source, symbol, interval), beforeMs)
     if (plan.hasOpenInterest)
       finalize(options, feedOf('open_interest', plan.source, symbol, interval), booksMs)

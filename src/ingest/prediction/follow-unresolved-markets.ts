@@ -16,7 +16,7 @@ const MARGIN_MS = 60_000
 /** A market that has a winner may still have been waiting for its last sweep. */
 const SWEPT_AFTER_MS = 16 * 60_000
 
-export async function followLeftMarkets(options: {
+export async function followUnresolvedMarkets(options: {
   plan: PredictionPlan
   symbol: AssetSymbol
   venue: Venue

@@ -3,16 +3,16 @@ const KEPT_MS = 60_000
 const MAX_KEPT = 256
 
 export interface LatestBefore<T> {
-  heard(timeMs: number, value: T): void
+  received(timeMs: number, value: T): void
   /** The newest figure at or before an instant; undefined where all that is kept is newer. */
   at(timeMs: number): T | undefined
 }
 
-export function keepLatest<T>(): LatestBefore<T> {
+export function createLatestBefore<T>(): LatestBefore<T> {
   /** Ascending; of one instant, the one that was heard last is the last. */
   const kept: { readonly timeMs: number; readonly value: T }[] = []
   return {
-    heard(timeMs, value) {
+    received(timeMs, value) {
       let place = kept.length
       while (place > 0 && (kept[place - 1]?.timeMs ?? 0) > timeMs) place -= 1
       kept.splice(place, 0, { timeMs, value })

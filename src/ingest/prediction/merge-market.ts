@@ -3,7 +3,7 @@ import type { MarketInput, MarketRow } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 
 /** What was known stays known: a winner, tokens, prices that only we have heard, figures that are left out later. */
-export function withKnown(seen: MarketInput, known: MarketInput): MarketInput {
+export function mergeKnown(seen: MarketInput, known: MarketInput): MarketInput {
   const isUndone = known.status === 'resolved' && seen.status !== 'resolved'
   const base = isUndone
     ? {
@@ -29,7 +29,7 @@ export function withKnown(seen: MarketInput, known: MarketInput): MarketInput {
 }
 
 /** As far as it matters for what is known. */
-export function fromRow(row: MarketRow): MarketInput {
+export function marketOfRow(row: MarketRow): MarketInput {
   return {
     marketId: row.market_id,
     source: row.source as MarketInput['source'],

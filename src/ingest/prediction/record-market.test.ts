@@ -16,8 +16,8 @@ import { createCoverageTracker } from '../shared/track-coverage.ts'
 import { createRowWriter } from '../shared/write-rows.ts'
 import { recordMarket } from './record-market.ts'
 import { recordMarkets } from './record-markets.ts'
-import { keepReferencePrices } from './reference-prices.ts'
-import { recallMarket } from './restore-market.ts'
+import { createReferencePrices } from './reference-prices.ts'
+import { restoreMarket } from './restore-market.ts'
 import { createMarketWriter } from './write-markets.ts'
 
 const START_MS = Date.parse('2026-11-15T12:00:00Z')
@@ -135,7 +135,7 @@ test('a row of a contract holds the last price and the figures of its instant, n
 
 test('the reference price of a row is the last tick at or before it', async (t) => {
   const { recorderOf, rows } = await setUp(t)
-  const references = keepReferencePrices()
+  const references = createReferencePrices()
   const recorder = recorderOf('polymarket', (timeMs) => references.before({ marketType: '15m' }, timeMs))
   for (const [timeMs, price] of [
     [START_MS, '100'],
@@ -221,7 +221,7 @@ test('after a restart a print that was negotiated away from the book is volume, 
     if (request.topic === 'trades') yield { observations: told, covered: request.range, missing: [] }
   }
   const second = recorderOf('kalshi')
-  await recallMarket({
+  await restoreMarket({
     plan: VENUES.kalshi.plan,
     recorder: second,
     series: store.series,

@@ -1,7 +1,7 @@
 /** One prediction market: its books become snapshots, its prints trades and bars. */
 import type { Feed } from '../../core/feed.ts'
-import { barStart, type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
-import { anyMidOf, type MarketBar, midOf } from '../../core/market-candles.ts'
+import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
+import { anyMidOf, type MarketCandle, midOf } from '../../core/market-candles.ts'
 import { composeUpDown, composeYesNo } from '../../core/market-snapshot.ts'
 import type { BookLevels } from '../../core/order-book.ts'
 import type { CandleInput, CandleMarket } from '../../core/rows/candle.ts'
@@ -14,13 +14,13 @@ import type {
   MidObservation,
   TradeObservation,
 } from '../../venues/observation.ts'
-import { judgePrint } from '../shared/check-trade.ts'
+import { checkMarketTrade } from '../shared/check-trade.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import { sequenceOf } from '../shared/sequence.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
-import { type KeptBars, keepBars } from './build-market-candles.ts'
-import { tellPrintsApart } from './deduplicate-trades.ts'
-import { keepLatest } from './latest-before.ts'
+import { createMarketCandleBuilder, type MarketCandleBuilder } from './build-market-candles.ts'
+import { createTradeDeduplicator } from './deduplicate-trades.ts'
+import { createLatestBefore } from './latest-before.ts'
 import { type PredictionPlan, snapshotFeed } from './market-feeds.ts'
 import { type MarketSampler, sampleMarket } from './sample-market.ts'
 
@@ -43,7 +43,7 @@ export interface MarketRecorder {
   /** A print that is stored already; with its bar known as a whole it is not counted again. */
   known(observation: TradeObservation, isInBar: boolean): void
   /** A bar of 5m that is known already. */
-  fix(instrument: string, bar: MarketBar, isWhole: boolean): void
+  fix(instrument: string, bar: MarketCandle, isWhole: boolean): void
   /** A midpoint that was asked for after the fact. */
   mid(observation: MidObservation): void
   /** Puts the bars that have changed or ended. */
@@ -67,16 +67,18 @@ export function recordMarket(options: {
   const startMs = options.market.startTime ?? 0
   const endMs = options.market.endTime ?? 0
   const instruments = plan.hasTokens ? tokens.map(({ tokenId }) => tokenId) : [marketId]
-  const bars = new Map<string, KeptBars>(instruments.map((each) => [each, keepBars(plan.volume)]))
-  const prints = tellPrintsApart(plan.hasTokens)
-  const lastPrices = new Map(instruments.map((each) => [each, keepLatest<string>()]))
+  const bars = new Map<string, MarketCandleBuilder>(
+    instruments.map((each) => [each, createMarketCandleBuilder(plan.volume)]),
+  )
+  const prints = createTradeDeduplicator(plan.hasTokens)
+  const lastPrices = new Map(instruments.map((each) => [each, createLatestBefore<string>()]))
   /** Bars that were shown open: written once more when they have ended. */
   const open = new Map<string, { instrument: string; interval: CandleInterval; openTimeMs: number }>()
   /** Bars with a print that cannot be stored. */
   const broken = new Set<string>()
   const tradeFeed = feedOf('trades', source, symbol)
   const booksFeed = snapshotFeed(plan, symbol, options.market.marketType ?? '24h')
-  const figures = keepLatest<Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'>>()
+  const figures = createLatestBefore<Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'>>()
   let before: readonly BookLevels[] = []
 
   const sampler = sampleMarket({
@@ -140,14 +142,14 @@ export function recordMarket(options: {
     bars
       .get(instrument)
       ?.print({ timeMs, price, size, ...(observation.isBlock === true ? { isBlock: true } : {}) })
-    if (observation.isBlock !== true) lastPrices.get(instrument)?.heard(timeMs, price)
+    if (observation.isBlock !== true) lastPrices.get(instrument)?.received(timeMs, price)
     return true
   }
 
   function candleOf(
     instrument: string,
     interval: CandleInterval,
-    bar: MarketBar,
+    bar: MarketCandle,
     nowMs: number,
   ): CandleInput {
     const token = tokens.find(({ tokenId }) => tokenId === instrument)
@@ -169,7 +171,7 @@ export function recordMarket(options: {
 
   function breakBars({ instrument, venueTimeMs }: TradeObservation): void {
     for (const interval of COARSE_INTERVALS) {
-      const openMs = barStart(venueTimeMs, interval)
+      const openMs = candleStart(venueTimeMs, interval)
       broken.add(`${instrument}:${interval}:${openMs}`)
       refuse(interval, openMs)
     }
@@ -182,7 +184,7 @@ export function recordMarket(options: {
       new RowError('trades', 'one of them cannot be stored'),
     )
 
-  function put(instrument: string, interval: CandleInterval, bar: MarketBar, nowMs: number): void {
+  function put(instrument: string, interval: CandleInterval, bar: MarketCandle, nowMs: number): void {
     if (broken.has(`${instrument}:${interval}:${bar.openTimeMs}`)) {
       refuse(interval, bar.openTimeMs)
       open.delete(`${instrument}:${interval}:${bar.openTimeMs}`)
@@ -213,11 +215,11 @@ export function recordMarket(options: {
           before = []
           break
         case 'market_ticker':
-          figures.heard(observation.venueTimeMs, observation)
+          figures.received(observation.venueTimeMs, observation)
       }
     },
     trade(observation) {
-      const verdict = judgePrint(observation)
+      const verdict = checkMarketTrade(observation)
       if (verdict === 'empty') {
         options.onEmptyTrade?.()
         return false

@@ -17,18 +17,18 @@ import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import type { LiveRecorder } from '../shared/run-live.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
-import { type MendedMarket, mendPrints } from './backfill-trades.ts'
-import { judgeWindows, LISTED_WITHIN_MS } from './check-windows.ts'
-import { closeLeftBars } from './close-ended-candles.ts'
+import { type BackfilledMarket, backfillTrades } from './backfill-trades.ts'
+import { checkWindows, LISTED_WITHIN_MS } from './check-windows.ts'
+import { closeEndedCandles } from './close-ended-candles.ts'
 import { withReferences, withVolume } from './complete-market.ts'
 import { finalizeMarkets } from './finalize-markets.ts'
-import { keepLatest, type LatestBefore } from './latest-before.ts'
+import { createLatestBefore, type LatestBefore } from './latest-before.ts'
 import { BASE_INTERVAL, MARKETS_BACK_MS, type PredictionPlan, snapshotFeed } from './market-feeds.ts'
-import { fromRow, withKnown } from './merge-market.ts'
+import { marketOfRow, mergeKnown } from './merge-market.ts'
 import { type MarketRecorder, recordMarket, SAMPLE_BEFORE_MS } from './record-market.ts'
 import { recordOpenInterest } from './record-open-interest.ts'
-import { keepReferencePrices } from './reference-prices.ts'
-import { recallMarket } from './restore-market.ts'
+import { createReferencePrices } from './reference-prices.ts'
+import { restoreMarket } from './restore-market.ts'
 import type { MarketWriter } from './write-markets.ts'
 
 const SECOND_MS = 1_000
@@ -87,11 +87,11 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   const { plan, symbol, store, writer, catalogue, tracker, clock, log, signal } = parts
   const startedMs = clock.now()
   const markets = new Map<string, Kept>()
-  const references = keepReferencePrices()
+  const references = createReferencePrices()
   const interest = new Map<string, LatestBefore<string>>()
   const passGrid = recordOpenInterest({ plan, symbol, writer })
   const isKept = (marketId: string) => markets.has(marketId)
-  const leftBars = closeLeftBars({ plan, symbol, series: store.series, writer, clock, signal, isKept })
+  const leftBars = closeEndedCandles({ plan, symbol, series: store.series, writer, clock, signal, isKept })
   const recordedFrom = store.coverage
     .read([candleFeed(plan.source, symbol, BASE_INTERVAL)], startedMs - 2 * MARKETS_BACK_MS, startedMs)
     .then(({ observed }) => observed[0]?.from)
@@ -122,7 +122,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     const kept = before === undefined || hasTokensNow(before, seen) ? keep(seen) : before
     const { recorder } = kept
     if (before !== undefined) recorder.market = before.recorder.market
-    recorder.market = withKnown(seen, recorder.market)
+    recorder.market = mergeKnown(seen, recorder.market)
     if (isListedWithAll(recorder)) windows.knows(seen.marketType ?? null, recorder.endMs)
     // A list may be older than what is heard while it is on its way: it only stands until a figure is heard.
     if (seen.openInterest != null && !interest.has(seen.marketId))
@@ -135,8 +135,8 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     plan.hasTokens && recorder.instruments.length === 0 && (seen.tokens?.length ?? 0) > 0
 
   function heardInterest(marketId: string, timeMs: number, openInterest: string): void {
-    const known = interest.get(marketId) ?? keepLatest<string>()
-    known.heard(timeMs, openInterest)
+    const known = interest.get(marketId) ?? createLatestBefore<string>()
+    known.received(timeMs, openInterest)
     interest.set(marketId, known)
   }
 
@@ -173,13 +173,13 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       try {
         if (tradedRange(recorder).toMs <= (await settledMs)) kept.isSwept = true
         const stored = await store.markets.get(market.marketId, { source: plan.source, symbol })
-        if (stored !== undefined) recorder.market = withKnown(recorder.market, fromRow(stored.market))
+        if (stored !== undefined) recorder.market = mergeKnown(recorder.market, marketOfRow(stored.market))
         catalogue.put(recorder.market)
         const { series } = store
         const recordedFromMs = await recordedFrom
         const about = { plan, recorder, series, venue: parts.venue, recordedFromMs, signal }
         await restWhileBusy(clock, signal)
-        await recallMarket({ ...about, settledMs: await settledMs, nowMs: clock.now() })
+        await restoreMarket({ ...about, settledMs: await settledMs, nowMs: clock.now() })
         kept.isRecalled = true
       } catch (error) {
         if (!signal.aborted)
@@ -258,7 +258,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
           (type === undefined || market.marketType === type),
       )
 
-  const windows = judgeWindows({
+  const windows = checkWindows({
     symbol,
     endless: plan.endless,
     tracker,
@@ -267,14 +267,14 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   })
 
   /** When prints of a market are heard; the longer ones are followed from one length before. */
-  function tradedRange({ startMs, endMs }: MarketRecorder): MendedMarket['traded'] {
+  function tradedRange({ startMs, endMs }: MarketRecorder): BackfilledMarket['traded'] {
     const { beforeMs, afterMs } = plan.followed
     const lengthMs = endMs - startMs
     const earlyMs = plan.hasTokens && lengthMs > 15 * 60_000 ? lengthMs : 0
     return { fromMs: startMs - beforeMs - earlyMs, toMs: endMs + afterMs }
   }
 
-  function* mended(): Generator<MendedMarket> {
+  function* mended(): Generator<BackfilledMarket> {
     for (const kept of markets.values()) {
       const { recorder } = kept
       yield {
@@ -314,7 +314,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       signal,
     }
     try {
-      await mendPrints({ ...about, onMarket: heardMarket, markets: mended })
+      await backfillTrades({ ...about, onMarket: heardMarket, markets: mended })
     } catch (error) {
       if (signal.aborted) throw error
       mendMs = clock.now() + MEND_AGAIN_MS

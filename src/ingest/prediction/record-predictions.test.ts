@@ -29,8 +29,8 @@ import {
   startPredictionsRecording,
   startPredictionsWorld,
 } from '../../../test/predictions/recording.ts'
-import { applyDiff, type BookDiff } from '../../core/book-delta.ts'
-import { answerText, buildOracleBars } from '../../core/oracle-candles.ts'
+import { applyDelta, type BookDelta } from '../../core/book-delta.ts'
+import { answerText, buildOracleCandles } from '../../core/oracle-candles.ts'
 import type { BookLevels } from '../../core/order-book.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import type { MarketRow, MarketType } from '../../core/rows/market.ts'
@@ -266,7 +266,7 @@ for (const [source, path, side, kind] of [
       .find((each) => each.symbol === 'BTC' && each.kind === kind)
     assert.ok(market)
     const start = new Date(HEARD_MS).toISOString()
-    const seen = await all<Record<typeof side, BookLevels> & { diffs: BookDiff }>(
+    const seen = await all<Record<typeof side, BookLevels> & { diffs: BookDelta }>(
       `${path}&symbol=BTC&market_id=${idOf(market)}&include_diffs=true&start=${start}&limit=101`,
     )
     assert.ok(seen.length > 303, `${seen.length} rows`)
@@ -274,7 +274,7 @@ for (const [source, path, side, kind] of [
     let book = seen[0]?.[side]
     let changes = 0
     for (const row of seen.slice(1)) {
-      book = applyDiff(book as BookLevels, row.diffs)
+      book = applyDelta(book as BookLevels, row.diffs)
       changes += Object.values(row.diffs).flat().length
       assert.equal(numbers(book), numbers(row[side]))
     }
@@ -378,7 +378,7 @@ test('rows of contracts name their market; bars of the oracle are as published',
     price: answerText(BigInt(round.answer), 8),
   }))
   const closed = oracle.data.filter((row) => row.closed)
-  const expected = buildOracleBars({
+  const expected = buildOracleCandles({
     interval: '5m',
     updates,
     fromMs: Date.parse(closed[0]?.timestamp ?? ''),

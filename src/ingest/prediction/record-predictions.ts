@@ -10,7 +10,7 @@ import { recorderStatus } from '../shared/recorder-status.ts'
 import { type LiveRun, runLive } from '../shared/run-live.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
-import { followLeftMarkets } from './follow-unresolved-markets.ts'
+import { followUnresolvedMarkets } from './follow-unresolved-markets.ts'
 import {
   channelsOfMarkets,
   MARKETS_BACK_MS,
@@ -77,7 +77,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
     const onError = (error: unknown) =>
       log.warn({ venue: venue.describe.name, err: error }, 'markets of the past were not found')
     const left = [...recorders].map(([symbol, recorder]) =>
-      followLeftMarkets({
+      followUnresolvedMarkets({
         plan,
         symbol,
         venue,

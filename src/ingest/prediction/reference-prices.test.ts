@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Settlement } from '../../core/settlement.ts'
-import { keepReferencePrices } from './reference-prices.ts'
+import type { SettlementPrice } from '../../core/settlement.ts'
+import { createReferencePrices } from './reference-prices.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 15)
-const EXCHANGE: Settlement = { of: 'binance', windowSeconds: null }
-const SPOT: Settlement = { of: 'chainlink', windowSeconds: null }
-const HALF_MINUTE: Settlement = { of: 'chainlink', windowSeconds: 30 }
-const MINUTE: Settlement = { of: 'chainlink', windowSeconds: 60 }
+const EXCHANGE: SettlementPrice = { of: 'binance', windowSeconds: null }
+const SPOT: SettlementPrice = { of: 'chainlink', windowSeconds: null }
+const HALF_MINUTE: SettlementPrice = { of: 'chainlink', windowSeconds: 30 }
+const MINUTE: SettlementPrice = { of: 'chainlink', windowSeconds: 60 }
 
 function heardAll() {
-  const prices = keepReferencePrices()
-  const ticks: [Settlement, string][] = [
+  const prices = createReferencePrices()
+  const ticks: [SettlementPrice, string][] = [
     [EXCHANGE, '1'],
     [SPOT, '2'],
     [HALF_MINUTE, '3'],

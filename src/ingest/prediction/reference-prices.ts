@@ -1,13 +1,13 @@
 /** The prices that Up/Down markets settle on, as ticks: what a market began with, what it ended with, what it is now. */
 import type { MarketInput } from '../../core/rows/market.ts'
-import type { Settlement } from '../../core/settlement.ts'
+import type { SettlementPrice } from '../../core/settlement.ts'
 import type { ReferencePriceObservation } from '../../venues/observation.ts'
 
 const KEPT_MS = 20 * 60_000
 const FRESH_MS = 10_000
 
 /** What a market settles on that does not say it: hours and days on the exchange, the others on a mean over a minute. */
-const usualSettlement = (type: MarketInput['marketType']): Settlement =>
+const usualSettlement = (type: MarketInput['marketType']): SettlementPrice =>
   type === '1h' || type === '24h'
     ? { of: 'binance', windowSeconds: null }
     : { of: 'chainlink', windowSeconds: 60 }
@@ -28,9 +28,9 @@ interface Tick {
   readonly price: string
 }
 
-const nameOf = ({ of, windowSeconds }: Settlement) => `${of} ${windowSeconds ?? 'spot'}`
+const nameOf = ({ of, windowSeconds }: SettlementPrice) => `${of} ${windowSeconds ?? 'spot'}`
 
-export function keepReferencePrices(): ReferencePrices {
+export function createReferencePrices(): ReferencePrices {
   /** There are as many as there are topics. */
   const kept = new Map<string, Tick[]>()
   const ticksOf = (market: Settled) =>

@@ -9,10 +9,10 @@
  *   the venue's own bars (yes/no)     ──▶ for the time before, where nothing was recorded: after an outage from the
  *                                         last bar that stands, at the first start of all for the hour that runs
  */
-import { buildContractBars } from '../../core/contract-candles.ts'
+import { buildContractCandles } from '../../core/contract-candles.ts'
 import type { Feed } from '../../core/feed.ts'
-import { barStart, INTERVAL_MS } from '../../core/interval.ts'
-import type { MarketBar } from '../../core/market-candles.ts'
+import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
+import type { MarketCandle } from '../../core/market-candles.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import type { TradeRow } from '../../core/rows/trade.ts'
 import type { SeriesStore } from '../../store/series.ts'
@@ -21,11 +21,11 @@ import type { Venue } from '../../venues/venue.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { BASE_INTERVAL, MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 import type { MarketRecorder } from './record-market.ts'
-import { recallPrints } from './restore-trades.ts'
+import { restoreTrades } from './restore-trades.ts'
 
 const MAX_ROWS = 100_000
 
-export async function recallMarket(options: {
+export async function restoreMarket(options: {
   plan: PredictionPlan
   recorder: MarketRecorder
   series: SeriesStore
@@ -41,7 +41,7 @@ export async function recallMarket(options: {
   const { plan, recorder, series, venue, nowMs, recordedFromMs, settledMs, signal } = options
   const { symbol, marketId, volume } = recorder.market
   if (recorder.instruments.length === 0) return
-  const fromMs = barStart(
+  const fromMs = candleStart(
     Math.max(recorder.startMs - MARKETS_BACK_MS, nowMs - 2 * MARKETS_BACK_MS),
     BASE_INTERVAL,
   )
@@ -50,7 +50,7 @@ export async function recallMarket(options: {
   const fixed = new Set<string>()
   let standsToMs: number | undefined
   for (const row of await readStored<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL), about)) {
-    const bar = barOfRow(row)
+    const bar = candleOfRow(row)
     const instrument = row.token_id ?? marketId
     if (!row.closed) {
       if (bar.basis === 'mid') recorder.fix(instrument, bar, false)
@@ -62,8 +62,8 @@ export async function recallMarket(options: {
     standsToMs = Math.max(standsToMs ?? 0, endMs)
   }
   const isFixed = (instrument: string, timeMs: number) =>
-    fixed.has(`${instrument}:${barStart(timeMs, BASE_INTERVAL)}`)
-  const prints = recallPrints(recorder, !plan.hasTokens)
+    fixed.has(`${instrument}:${candleStart(timeMs, BASE_INTERVAL)}`)
+  const prints = restoreTrades(recorder, !plan.hasTokens)
   for (const row of await readStored<TradeRow>(feedOf('trades', plan.source, symbol), about))
     prints.stored(row, isFixed(row.token_id ?? marketId, Date.parse(row.timestamp)))
   try {
@@ -75,9 +75,12 @@ export async function recallMarket(options: {
   async function askVenue(): Promise<void> {
     // A yes/no contract may be a day old, and there are hundreds: at the first start of all, the venue's own bars of the
     // hour that runs and the prints of the bar that runs are asked for; what was before is before our start.
-    const bucketMs = barStart(nowMs, BASE_INTERVAL)
+    const bucketMs = candleStart(nowMs, BASE_INTERVAL)
     const missedMs = standsToMs ?? recordedFromMs
-    const sinceMs = barStart(Math.max(recorder.startMs, missedMs ?? barStart(nowMs, '1h')), BASE_INTERVAL)
+    const sinceMs = candleStart(
+      Math.max(recorder.startMs, missedMs ?? candleStart(nowMs, '1h')),
+      BASE_INTERVAL,
+    )
     const unsureMs = Math.max(settledMs, recordedFromMs ?? bucketMs)
     const printsMs =
       missedMs === undefined ? bucketMs : Math.max(recorder.startMs, Math.min(sinceMs, bucketMs, unsureMs))
@@ -90,7 +93,7 @@ export async function recallMarket(options: {
       const bars = venue.history({ ...request, range: { fromMs: sinceMs, toMs: bucketMs } }, { signal })
       for await (const { observations } of bars)
         for (const row of observations) if (row.kind === 'contract_bar') finer.push(row)
-      for (const bar of buildContractBars({ interval: BASE_INTERVAL, finer }))
+      for (const bar of buildContractCandles({ interval: BASE_INTERVAL, finer }))
         if (!isFixed(marketId, bar.openTimeMs)) recorder.fix(marketId, bar, true)
     }
     if (range.fromMs >= range.toMs) return
@@ -116,7 +119,7 @@ export async function readStored<T>(
   return (text === '' ? [] : text.split('\n')).map((line) => JSON.parse(line) as T)
 }
 
-export function barOfRow(row: CandleRow): MarketBar {
+export function candleOfRow(row: CandleRow): MarketCandle {
   const volume = row.volume ?? 0
   return {
     openTimeMs: Date.parse(row.timestamp),

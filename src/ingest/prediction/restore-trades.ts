@@ -10,7 +10,7 @@ import type { TradeRow } from '../../core/rows/trade.ts'
 import type { TradeObservation } from '../../venues/observation.ts'
 import type { MarketRecorder } from './record-market.ts'
 
-export interface RecalledPrints {
+export interface RestoredTrades {
   stored(row: TradeRow, isInBar: boolean): void
   /** The oldest that waits; infinity for none. */
   firstMs(): number
@@ -21,7 +21,7 @@ export interface RecalledPrints {
 }
 
 /** `hasBlocks`: whether the venue has negotiated prints. Where it has none, nothing is to wait for. */
-export function recallPrints(recorder: MarketRecorder, hasBlocks: boolean): RecalledPrints {
+export function restoreTrades(recorder: MarketRecorder, hasBlocks: boolean): RestoredTrades {
   const waiting = new Map<string, TradeObservation>()
   return {
     stored(row, isInBar) {

@@ -11,7 +11,7 @@
  */
 
 import { microOf } from '../../core/micro.ts'
-import { type BookSide, createLevelBook, type LevelBook } from '../../core/order-book.ts'
+import { type BookSide, createOrderBook, type OrderBook } from '../../core/order-book.ts'
 import type {
   BookChangeObservation,
   BookLostObservation,
@@ -20,13 +20,13 @@ import type {
 } from '../../venues/observation.ts'
 import { GRID_MS, gridOf, KEEP_ALIVE_MS } from '../exchange/sample-book.ts'
 
-export const GRACE_MS = 1_000
+export const SAMPLE_GRACE_MS = 1_000
 /** A pause between two frames that is no silence yet. */
 const PAUSE_MS = 5_000
 
 export interface MarketSampler {
   /** The book of an instrument; undefined for one that is not of this market. */
-  book(instrument: string): LevelBook | undefined
+  book(instrument: string): OrderBook | undefined
   snapshot(observation: BookSnapshotObservation): void
   change(observation: BookChangeObservation): void
   lost(observation: BookLostObservation): void
@@ -46,7 +46,7 @@ export function sampleMarket(options: {
   /** When the venue was last heard, of whatever market: silence does not prove that nothing has changed. */
   heardMs: () => number
 }): MarketSampler {
-  const books = new Map(options.instruments.map((instrument) => [instrument, createLevelBook()]))
+  const books = new Map(options.instruments.map((instrument) => [instrument, createOrderBook()]))
   const live = new Set<string>()
   let lostSinceMs: number | undefined
   let changedMs = 0
@@ -118,7 +118,7 @@ export function sampleMarket(options: {
     },
     tick(nowMs) {
       if (!isLive()) return
-      const dueMs = nowMs - GRACE_MS
+      const dueMs = nowMs - SAMPLE_GRACE_MS
       keepAlive(Math.min(dueMs, options.heardMs()))
       if (isDirty && gridOf(changedMs) <= dueMs) take(gridOf(changedMs), false)
     },
@@ -145,6 +145,6 @@ function microLevels(levels: readonly Level[]): [number, number][] {
   })
 }
 
-function set(book: LevelBook, side: BookSide, levels: readonly Level[]): void {
+function set(book: OrderBook, side: BookSide, levels: readonly Level[]): void {
   for (const [at, amount] of microLevels(levels)) book.set(side, at, amount)
 }

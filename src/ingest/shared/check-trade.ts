@@ -9,12 +9,12 @@ interface Fill {
   readonly size: string
 }
 
-export function judgeTrade(trade: Fill): TradeVerdict {
+export function checkTrade(trade: Fill): TradeVerdict {
   return judge(trade, Number(trade.price) > 0)
 }
 
 /** A print of a prediction market, whose price is a probability. */
-export function judgePrint(print: Fill): TradeVerdict {
+export function checkMarketTrade(print: Fill): TradeVerdict {
   const price = print.price.trim() === '' ? Number.NaN : Number(print.price)
   return judge(print, price >= 0 && price <= 1)
 }

@@ -32,7 +32,7 @@ export function feedOf<D extends Feed['dataset']>(
 }
 
 /** The pseudo channel of data that is asked for, not heard. */
-export const askedKey = (topic: Topic, symbol: AssetSymbol): string => `asked:${topic}:${symbol}`
+export const requestedKey = (topic: Topic, symbol: AssetSymbol): string => `asked:${topic}:${symbol}`
 
 /** The channels that a plan listens to for a symbol. */
 export function channelsOf(plan: ExchangePlan, symbol: AssetSymbol): Channel[] {
@@ -74,7 +74,8 @@ export function trackedFeeds(plan: ExchangePlan, symbol: AssetSymbol): TrackedFe
     tracked.push({ feed: feedOf('liquidations', source, symbol), channels: [key('liquidations'), minute] })
   if (plan.hasFunding) tracked.push({ feed: feedOf('funding', source, symbol), channels: [key('funding')] })
   if (plan.openInterest !== 'none') {
-    const channel = plan.openInterest === 'heard' ? key('open_interest') : askedKey('open_interest', symbol)
+    const channel =
+      plan.openInterest === 'heard' ? key('open_interest') : requestedKey('open_interest', symbol)
     for (const interval of COARSE_INTERVALS)
       tracked.push({ feed: feedOf('open_interest', source, symbol, interval), channels: [channel] })
   }

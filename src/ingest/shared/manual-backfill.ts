@@ -5,7 +5,7 @@ import type { Logger } from '../../kit/log.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { Venue } from '../../venues/venue.ts'
 
-export interface BackfillByHand {
+export interface ManualBackfill {
   readonly venue: Venue
   readonly store: EnvironmentStore
   readonly symbols: readonly AssetSymbol[]

@@ -19,7 +19,7 @@ import { type SilenceWatch, watchSilence } from './watch-silence.ts'
 import type { RowWriter } from './write-rows.ts'
 
 /** What is told of the present may still be on its way for so long. */
-export const CLAIM_MARGIN_MS = 2_000
+export const COVERAGE_MARGIN_MS = 2_000
 const TICK_MS = 1_000
 const SAMPLE_MS = 500
 /** No fact takes longer than this from its time to us. */
@@ -196,7 +196,7 @@ export function runLive(options: {
       if (writer.stats().failure !== null) continue
       const heardMs = heardTo(readMs)
       for (const recorder of recorders.values()) recorder.show(nowMs, heardMs)
-      tracker.claim(heardMs - CLAIM_MARGIN_MS)
+      tracker.claim(heardMs - COVERAGE_MARGIN_MS)
       readMs = nowMs
     }
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Feed } from '../../core/feed.ts'
-import type { Book } from '../../core/rows/book.ts'
+import type { BookInput } from '../../core/rows/book.ts'
 import { RowError } from '../../core/rows/row-error.ts'
 import type { PredmktASnapshotInput } from '../../core/rows/snapshot.ts'
 import { type Engine, type Random, START, seeded, walk, withStore } from './engine.ts'
@@ -33,7 +33,12 @@ export function drift(
   return { bids: side(book.bids, 10, 50, -1), asks: side(book.asks, 50, 90, 1) }
 }
 
-export function snapshot(marketId: string, time: number, up: Book, down: Book): PredmktASnapshotInput {
+export function snapshot(
+  marketId: string,
+  time: number,
+  up: BookInput,
+  down: BookInput,
+): PredmktASnapshotInput {
   return {
     time,
     marketId,
@@ -99,7 +104,7 @@ export function snapshotSuite(engine: Engine): void {
         const row = JSON.parse(text)
         const given = rows[i] as PredmktASnapshotInput
         assert.equal(row.market_id, given.marketId)
-        const cut = (levels: Book['bids']) => levels.slice(0, depth)
+        const cut = (levels: BookInput['bids']) => levels.slice(0, depth)
         assert.deepEqual(row.orderbook_up, { bids: cut(given.up.bids), asks: cut(given.up.asks) })
         assert.deepEqual(row.orderbook_down, { bids: cut(given.down.bids), asks: cut(given.down.asks) })
       }
@@ -191,15 +196,16 @@ export function snapshotSuite(engine: Engine): void {
   })
 
   it('a corrected book is a revision, also when the light row stays the same', async (store) => {
-    const book = (size: number): Book => ({
+    const book = (size: number): BookInput => ({
       bids: [[0.4, 10]],
       asks: [
         [0.6, 10],
         [0.7, size],
       ],
     })
-    const other = (size: number): Book => ({ bids: [[0.4, 10]], asks: [[0.6, 10 + size / 1000]] })
-    const put = (down: Book) => store.series.append([{ feed, rows: [snapshot('0xa', START, book(1), down)] }])
+    const other = (size: number): BookInput => ({ bids: [[0.4, 10]], asks: [[0.6, 10 + size / 1000]] })
+    const put = (down: BookInput) =>
+      store.series.append([{ feed, rows: [snapshot('0xa', START, book(1), down)] }])
     await put(other(1))
     assert.equal((await put(other(2))).corrected, 1)
     const found = await store.series.at({ feeds: [feed], time: START, books: { books: true, diffs: false } })
@@ -309,8 +315,8 @@ export function snapshotSuite(engine: Engine): void {
   })
 
   it('a level that has no place in whole millionths is refused', async (store) => {
-    const book = (price: string, size: string): Book => ({ bids: [[price, size]], asks: [] })
-    const put = (up: Book) => store.series.append([{ feed, rows: [snapshot('0xa', START, up, up)] }])
+    const book = (price: string, size: string): BookInput => ({ bids: [[price, size]], asks: [] })
+    const put = (up: BookInput) => store.series.append([{ feed, rows: [snapshot('0xa', START, up, up)] }])
     await assert.rejects(put(book('0.1234567', '1')), RowError)
     await assert.rejects(put(book('0.5', '1.0000001')), RowError)
     await assert.rejects(put(book('0.5', '1000000000')), RowError)

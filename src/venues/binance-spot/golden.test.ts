@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { csvRows, recordedTrades, withoutFixtures } from '../../../test/venues/fixtures.ts'
 import { add, compare, type Decimal, decimal, decimalText, multiply, ZERO } from '../../core/decimal.ts'
-import { barStart } from '../../core/interval.ts'
+import { candleStart } from '../../core/interval.ts'
 import { mapKlineRow } from '../binance/mapper.ts'
 import { KlineRows } from '../binance/wire.ts'
 import type { CandleObservation, TradeObservation } from '../observation.ts'
@@ -38,7 +38,7 @@ test('the recorded trades add up to the published klines in all nine columns, to
   const klines = publishedKlines()
   for (const openTimeMs of [1723161300000, 1723161600000]) {
     const bar = klines.find((kline) => kline.openTimeMs === openTimeMs)
-    const own = trades.filter((trade) => barStart(trade.venueTimeMs, '5m') === openTimeMs)
+    const own = trades.filter((trade) => candleStart(trade.venueTimeMs, '5m') === openTimeMs)
     const bought = own.filter((trade) => trade.side === 'buy')
     const byPrice = own.map((trade) => decimal(trade.price)).sort(compare)
     const built = {

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { absent, recordedFiles, recordedJson, recordedRows } from '../../../test/predictions/recordings.ts'
 import { decimal, decimalText, round } from '../../core/decimal.ts'
-import { answerText, buildOracleBars, type OpenRule, type OracleUpdate } from '../../core/oracle-candles.ts'
+import {
+  answerText,
+  buildOracleCandles,
+  type OpenRule,
+  type OracleUpdate,
+} from '../../core/oracle-candles.ts'
 import { createReferenceReader } from '../polymarket/reference-feed.ts'
 import { type Call, decodeMulticall, decodeRound, encodeMulticall, phaseOf, roundOf, word } from './abi.ts'
 
@@ -35,7 +40,7 @@ function compare(name: string, interval: '5m' | '15m', updates: readonly OracleU
     const fromMs = Date.parse(expected.timestamp)
     for (const openRule of ['first_update', 'in_force'] satisfies OpenRule[]) {
       const near = updates.filter(({ updatedMs }) => Math.abs(updatedMs - fromMs) < 6 * 3_600_000)
-      const [bar] = buildOracleBars({
+      const [bar] = buildOracleCandles({
         interval,
         updates: near,
         fromMs,
@@ -153,7 +158,7 @@ test('24,000 recorded stream ticks: no second twice, bars to the last digit', { 
   const fromMs = Date.UTC(2026, 6, 24)
   const bars = (['5m', '15m'] as const).map(
     (interval) =>
-      buildOracleBars({
+      buildOracleCandles({
         interval,
         updates: updates.slice(0, 2_000),
         fromMs,

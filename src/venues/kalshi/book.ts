@@ -7,7 +7,7 @@
  */
 
 import { microOf, microText, probabilityOf } from '../../core/micro.ts'
-import { createLevelBook, type MicroLevel } from '../../core/order-book.ts'
+import { createOrderBook, type MicroLevel } from '../../core/order-book.ts'
 import { MAX_LEVELS } from '../../core/rows/book.ts'
 import type {
   BookChangeObservation,
@@ -49,7 +49,7 @@ export interface RightUntil {
 
 /** `useYesPrice`: the stream tells no bids at the price of yes. REST never does. */
 export function createContractBook({ useYesPrice = false } = {}): ContractBook {
-  const book = createLevelBook()
+  const book = createOrderBook()
   let isLive = false
   let lastMs = 0
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { absent, recordedFiles, recordedJson, recordedLines } from '../../../test/predictions/recordings.ts'
-import { buildContractBars } from '../../core/contract-candles.ts'
+import { buildContractCandles } from '../../core/contract-candles.ts'
 import { composeYesNo } from '../../core/market-snapshot.ts'
 import { microOf, microText } from '../../core/micro.ts'
-import { createLevelBook } from '../../core/order-book.ts'
+import { createOrderBook } from '../../core/order-book.ts'
 import { encodeSnapshot } from '../../core/rows/snapshot.ts'
 import type { FrameOutcome } from '../frame.ts'
 import type { DataObservation } from '../observation.ts'
@@ -48,11 +48,11 @@ function replay(frames: readonly string[], tickers: readonly string[] = TICKERS)
 
 /** The books as a reader of the observations has them. */
 function booksOf(observations: readonly DataObservation[]) {
-  const books = new Map<string, ReturnType<typeof createLevelBook>>()
+  const books = new Map<string, ReturnType<typeof createOrderBook>>()
   const micro = (levels: readonly (readonly [string, string, number?])[]) =>
     levels.map(([price, size]) => [microOf(price) ?? -1, microOf(size) ?? -1] as const)
   for (const each of observations) {
-    const book = books.get(each.instrument) ?? createLevelBook()
+    const book = books.get(each.instrument) ?? createOrderBook()
     if (each.kind === 'book_snapshot') book.replace(micro(each.bids), micro(each.asks))
     else if (each.kind === 'book_change') {
       for (const [price, size] of micro(each.bids)) book.set('bids', price, size)
@@ -359,7 +359,7 @@ test('bars without trades have no price but quotes and the price before; whole-c
   assert.deepEqual([quiet[0]?.previous, quiet[0]?.yesBid, quiet[0]?.yesAsk], ['0.1100', '0.0800', '0.1100'])
   // These answers have volumes in whole contracts only, which is not what is read any more.
   assert.ok(bars.every((bar) => bar.volume === '0' && bar.openInterest === null))
-  const [mid] = buildContractBars({ interval: '1d', finer: quiet.slice(0, 1) })
+  const [mid] = buildContractCandles({ interval: '1d', finer: quiet.slice(0, 1) })
   assert.deepEqual([mid?.close, mid?.basis], ['0.095', 'mid'])
 })
 

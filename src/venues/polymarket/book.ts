@@ -12,7 +12,7 @@
  */
 
 import { MICRO, microOf, microText, probabilityOf } from '../../core/micro.ts'
-import { type BookLevels, createLevelBook, type LevelBook, type MicroLevel } from '../../core/order-book.ts'
+import { type BookLevels, createOrderBook, type MicroLevel, type OrderBook } from '../../core/order-book.ts'
 import { MAX_LEVELS } from '../../core/rows/book.ts'
 import type {
   BookChangeObservation,
@@ -31,7 +31,7 @@ export type TokenObservation = BookSnapshotObservation | BookChangeObservation |
 
 export interface TokenBook {
   readonly leg: Leg
-  readonly levels: LevelBook
+  readonly levels: OrderBook
   readonly isLive: boolean
   /** The venue's time of the last applied frame. */
   readonly frameMs: number
@@ -55,7 +55,7 @@ interface Kept {
 }
 
 export function createTokenBook(leg: Leg): TokenBook {
-  const levels = createLevelBook()
+  const levels = createOrderBook()
   let isLive = false
   let frameMs = 0
   /** The last proof that all levels were right. */
@@ -111,7 +111,7 @@ export function createTokenBook(leg: Leg): TokenBook {
   function isOther(wire: BookWire): boolean {
     const sides = readSides(wire)
     if (sides === undefined) return false
-    const theirs = createLevelBook()
+    const theirs = createOrderBook()
     theirs.replace(sides.bids, sides.asks)
     return !isSame(theirs.levels(), levels.levels())
   }
@@ -237,7 +237,7 @@ function microLevels(levels: readonly { price: string; size: string }[]): MicroL
 }
 
 /** An empty side is told as nothing, as 0 for bids and as 1 for asks. */
-function isTopAsTold(book: LevelBook, told: ChangeWire): boolean {
+function isTopAsTold(book: OrderBook, told: ChangeWire): boolean {
   return (
     isSidesTop(book.best('bids'), told.best_bid, 0) && isSidesTop(book.best('asks'), told.best_ask, MICRO)
   )

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { absent, recordedFiles, recordedJson, recordedLines } from '../../../test/predictions/recordings.ts'
-import { buildMarketBars } from '../../core/market-candles.ts'
+import { buildMarketCandles } from '../../core/market-candles.ts'
 import { composeUpDown } from '../../core/market-snapshot.ts'
-import { createLevelBook } from '../../core/order-book.ts'
+import { createOrderBook } from '../../core/order-book.ts'
 import { encodeMarket } from '../../core/rows/market.ts'
 import { encodeSnapshot } from '../../core/rows/snapshot.ts'
 import type { FrameOutcome } from '../frame.ts'
@@ -73,7 +73,7 @@ test('the REST book: best level last on the wire, 0.24/0.25, mid 0.245, price_do
     tokenUp: wire.asset_id,
     tokenDown: 'd',
     up: kept.levels,
-    down: createLevelBook(),
+    down: createOrderBook(),
     lastUp: null,
     lastDown: null,
     referencePrice: null,
@@ -276,7 +276,7 @@ test('440 tokens of recorded midpoints fold into bars; one of them as written do
   const line = lines.find(({ metadata }) => metadata.tokenId === expected.token_id)
   const mids = (line?.data ?? []).map(({ timestamp, price }) => ({ timeMs: timestamp, price: String(price) }))
   for (const interval of ['5m', '15m'] as const) {
-    const bars = buildMarketBars({ interval, prints: [], mids, volume: 'money' }).map((bar) => ({
+    const bars = buildMarketCandles({ interval, trades: [], mids, volume: 'money' }).map((bar) => ({
       timestamp: new Date(bar.openTimeMs).toISOString().replace('.000Z', 'Z'),
       open: Number(bar.open),
       high: Number(bar.high),

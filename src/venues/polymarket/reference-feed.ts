@@ -4,7 +4,7 @@
  * asked for is silent, no tick counts as a sign that the symbol's prices are heard.
  */
 import { decimal, decimalText } from '../../core/decimal.ts'
-import type { Settlement } from '../../core/settlement.ts'
+import type { SettlementPrice } from '../../core/settlement.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { SYMBOLS } from '../../core/symbol.ts'
 import type { Channel } from '../channel.ts'
@@ -19,7 +19,7 @@ import {
 import type { SocketRoute } from '../socket.ts'
 import { ReferenceMessage } from './wire.ts'
 
-export const REFERENCE_TOPICS: Readonly<Record<string, Settlement>> = {
+export const REFERENCE_TOPICS: Readonly<Record<string, SettlementPrice>> = {
   crypto_prices: { of: 'binance', windowSeconds: null },
   crypto_prices_chainlink: { of: 'chainlink', windowSeconds: null },
   crypto_prices_twap_thirty: { of: 'chainlink', windowSeconds: 30 },
@@ -120,7 +120,7 @@ export function createReferenceReader(topics: readonly string[] = []): FrameProt
 /** The exchange's long values are plain decimals, the oracle's whole numbers of 10^-18. */
 function priceOf(
   tick: { value: number; full_accuracy_value?: string | null },
-  { of }: Settlement,
+  { of }: SettlementPrice,
 ): string | undefined {
   const full = tick.full_accuracy_value
   if (full === undefined || full === null) return tick.value > 0 ? String(tick.value) : undefined

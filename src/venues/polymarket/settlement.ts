@@ -1,5 +1,5 @@
 /** On which price a market is settled, as its own record says: the venue went from the stream's price to its mean in 2026. */
-import type { Settlement } from '../../core/settlement.ts'
+import type { SettlementPrice } from '../../core/settlement.ts'
 
 export type MeanConfig =
   | { readonly twapEnabled?: boolean | null; readonly twapLookbackSeconds?: number | null }
@@ -9,7 +9,10 @@ export type MeanConfig =
 const USUAL_MEAN_SECONDS = 60
 
 /** Null where the record names no price that we know. */
-export function readSettlement(source: string | null | undefined, config?: MeanConfig): Settlement | null {
+export function readSettlement(
+  source: string | null | undefined,
+  config?: MeanConfig,
+): SettlementPrice | null {
   const host = source == null ? undefined : URL.parse(source)?.hostname
   if (host?.endsWith('binance.com')) return { of: 'binance', windowSeconds: null }
   if (host !== 'data.chain.link') return null
