@@ -202,10 +202,6 @@ export interface AccountsStore {
     limit: number
   }): Promise<{ taken: boolean; used: number }>
 
-  readNote(name: string): Promise<string | undefined>
-  /** Writes a note unless it exists; returns the one that stands. */
-  writeNoteOnce(name: string, value: string): Promise<string>
-
   watch(watch: ChangeWatch): () => void
   /** Throws when the store cannot be read. */
   probe(): Promise<void>

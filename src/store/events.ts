@@ -1,6 +1,6 @@
 /**
- * The event log: every event has one number, given in the order of writing, without holes at the end. Readers
- * (the stream, the webhooks) each keep a position in it. Only one process writes; any number read.
+ * The event log: every event has one number, given in the order of writing, without gaps at the end. Readers
+ * (the stream, the webhooks) each have a position of their own. Only one process writes; any number read.
  */
 export interface NewEvent {
   readonly kind: string
@@ -75,8 +75,4 @@ export interface EventStore {
   seqBefore(timeMs: number): Promise<number>
   /** Forgets a bounded number of the oldest events; to be repeated while `more`. */
   retain(retention: Retention): Promise<{ deleted: number; more: boolean }>
-  position(reader: string): Promise<number | undefined>
-  /** Never moves back unless `force`. */
-  savePosition(reader: string, seq: number, force?: boolean): Promise<void>
-  removePosition(reader: string): Promise<void>
 }

@@ -38,7 +38,6 @@ export interface AuditRecord extends AuditEntry {
 
 export interface UsersStore {
   createUser(user: NewUser): Promise<UserRecord>
-  getUser(id: string): Promise<UserRecord | undefined>
   findUser(email: string): Promise<{ user: UserRecord; passwordHash: string } | undefined>
   listUsers(): Promise<UserRecord[]>
   setPassword(userId: string, passwordHash: string): Promise<boolean>

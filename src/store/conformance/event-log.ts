@@ -137,18 +137,4 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
     await open.remove()
     await other.remove()
   })
-
-  test(`${engine.name}: a reader's position moves forward unless it is forced back`, async () => {
-    const open = await engine.open()
-    assert.equal(await open.events.position('r'), undefined)
-    await open.events.savePosition('r', 5)
-    await open.events.savePosition('r', 3)
-    assert.equal(await open.events.position('r'), 5)
-    await open.events.savePosition('r', 3, true)
-    const { events } = await open.reopen()
-    assert.equal(await events.position('r'), 3)
-    await events.removePosition('r')
-    assert.equal(await events.position('r'), undefined)
-    await open.remove()
-  })
 }

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { AccountsStore, IdempotencyClaim, StoredReply } from '../accounts.ts'
-import { writeTransaction } from './open.ts'
 
 /** Claims wait while old entries are deleted, so that is done a little at a time. */
 const FORGOTTEN_AT_ONCE = 200
@@ -28,31 +27,29 @@ export function idempotencyWriters(db: DatabaseSync) {
   const release = db.prepare('DELETE FROM idempotency WHERE id = ? AND reply IS NULL')
 
   return {
-    claimIdempotency: (claim: Parameters<AccountsStore['claimIdempotency']>[0]): IdempotencyClaim =>
-      writeTransaction(db, () => {
-        forget.run(claim.nowMs)
-        const row = find.get(claim.id, claim.nowMs)
-        if (row !== undefined) {
-          if (row.reply === null && Number(row.claimed_until) > claim.nowMs) {
-            return { state: row.body_hash === claim.bodyHash ? 'in_progress' : 'other_body' }
-          }
-          if (row.reply !== null) {
-            if (row.body_hash !== claim.bodyHash) return { state: 'other_body' }
-            return { state: 'done', reply: JSON.parse(String(row.reply)) as StoredReply }
-          }
+    claimIdempotency: (claim: Parameters<AccountsStore['claimIdempotency']>[0]): IdempotencyClaim => {
+      forget.run(claim.nowMs)
+      const row = find.get(claim.id, claim.nowMs)
+      if (row !== undefined) {
+        if (row.reply === null && Number(row.claimed_until) > claim.nowMs) {
+          return { state: row.body_hash === claim.bodyHash ? 'in_progress' : 'other_body' }
         }
-        remove.run(claim.id)
-        if (Number(totals.get(claim.accountId)?.entries ?? 0) >= claim.maxEntries) return { state: 'full' }
-        put.run(claim.id, claim.bodyHash, claim.claimedUntilMs, claim.expiresAtMs, claim.accountId)
-        return { state: 'fresh' }
-      }),
-    finishIdempotency: (id: string, reply: StoredReply, maxBytesOfAccount: number) =>
-      writeTransaction(db, () => {
-        const text = JSON.stringify(reply)
-        const fits = Number(totalsOf.get(id)?.bytes ?? 0) + text.length <= maxBytesOfAccount
-        const kept = fits ? text : JSON.stringify({ ...reply, headers: [], body: '', omitted: 'quota' })
-        finish.run(kept, fits ? text.length : 0, id)
-      }),
+        if (row.reply !== null) {
+          if (row.body_hash !== claim.bodyHash) return { state: 'other_body' }
+          return { state: 'done', reply: JSON.parse(String(row.reply)) as StoredReply }
+        }
+      }
+      remove.run(claim.id)
+      if (Number(totals.get(claim.accountId)?.entries ?? 0) >= claim.maxEntries) return { state: 'full' }
+      put.run(claim.id, claim.bodyHash, claim.claimedUntilMs, claim.expiresAtMs, claim.accountId)
+      return { state: 'fresh' }
+    },
+    finishIdempotency: (id: string, reply: StoredReply, maxBytesOfAccount: number) => {
+      const text = JSON.stringify(reply)
+      const fits = Number(totalsOf.get(id)?.bytes ?? 0) + text.length <= maxBytesOfAccount
+      const kept = fits ? text : JSON.stringify({ ...reply, headers: [], body: '', omitted: 'quota' })
+      finish.run(kept, fits ? text.length : 0, id)
+    },
     releaseIdempotency: (id: string) => void release.run(id),
   }
 }

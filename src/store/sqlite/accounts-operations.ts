@@ -15,8 +15,6 @@ export function accountsOperations(db: DatabaseSync) {
   const prune = db.prepare(
     `DELETE FROM ledger WHERE id IN (SELECT id FROM ledger WHERE at < ? LIMIT ${PRUNED_AT_ONCE})`,
   )
-  const writeNote = db.prepare('INSERT OR IGNORE INTO notes VALUES (?, ?)')
-  const readNote = db.prepare('SELECT value FROM notes WHERE name = ?')
   return {
     ...accountWriters(db),
     ...idempotencyWriters(db),
@@ -25,10 +23,6 @@ export function accountsOperations(db: DatabaseSync) {
     ...viewWriters(db),
     settle: settler(db),
     pruneLedger: (beforeMs: number) => Number(prune.run(beforeMs).changes),
-    writeNoteOnce: (name: string, value: string) => {
-      writeNote.run(name, value)
-      return String(readNote.get(name)?.value)
-    },
   }
 }
 
@@ -40,7 +34,6 @@ export function usageReaders(db: DatabaseSync) {
     `SELECT * FROM usage WHERE account_id = ? AND day >= ? AND day <= ? AND (? IS NULL OR environment = ?)
      ORDER BY day, environment, endpoint, key_id`,
   )
-  const note = db.prepare('SELECT value FROM notes WHERE name = ?')
   return {
     budget: (ref: BudgetRef): BudgetState | undefined => {
       const row = budget.get(ref.id, ref.periodStartMs)
@@ -62,10 +55,6 @@ export function usageReaders(db: DatabaseSync) {
           failed: Number(row.failed),
           rateLimited: Number(row.rate_limited),
         }))
-    },
-    readNote: (name: string): string | undefined => {
-      const row = note.get(name)
-      return row === undefined ? undefined : String(row.value)
     },
   }
 }

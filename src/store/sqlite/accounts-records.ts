@@ -7,7 +7,6 @@ import {
   type NewAccount,
   type NewKey,
 } from '../accounts.ts'
-import { writeTransaction } from './open.ts'
 
 /** Rows of accounts and keys: reading, and the administrative writes. Each write leaves a change mark. */
 type Row = Record<string, unknown>
@@ -61,59 +60,53 @@ export function accountWriters(db: DatabaseSync) {
   const mark = db.prepare('INSERT INTO changes (account_id) VALUES (?)')
   const { getAccount, getKey } = accountReaders(db)
 
-  const onKey = (id: string, change: () => number | bigint) =>
-    writeTransaction(db, () => {
-      const owner = ownerOf.get(id)
-      if (owner === undefined || Number(change()) === 0) return false
-      mark.run(String(owner.account_id))
-      return true
-    })
+  const onKey = (id: string, change: () => number | bigint) => {
+    const owner = ownerOf.get(id)
+    if (owner === undefined || Number(change()) === 0) return false
+    mark.run(String(owner.account_id))
+    return true
+  }
 
   return {
-    createAccount: (account: NewAccount): AccountRecord =>
-      writeTransaction(db, () => {
-        const { id, email, plan, billingDay, createdAtMs } = account
-        orConflict(`An account with the e-mail ${email} exists already.`, () =>
-          insertAccount.run(id, email, plan, billingDay, createdAtMs),
-        )
-        return present(getAccount(id))
-      }),
-    createKey: (key: NewKey): KeyRecord =>
-      writeTransaction(db, () => {
-        insertKey.run(
-          key.id,
-          key.accountId,
-          key.environment,
-          key.name,
-          key.hash,
-          key.hint,
-          key.scopes && JSON.stringify(key.scopes),
-          key.allowedCidrs && JSON.stringify(key.allowedCidrs),
-          key.creditCap,
-          key.createdAtMs,
-          key.expiresAtMs,
-        )
-        mark.run(key.accountId)
-        return present(getKey(key.id))
-      }),
-    setPlan: (...[id, plan, limits]: Parameters<AccountsStore['setPlan']>) =>
-      writeTransaction(db, () => {
-        if (setPlan.run(plan, id).changes === 0) return false
-        for (const budget of limits) setLimit.run(budget.limit, budget.id, budget.periodStartMs)
-        mark.run(id)
-        return true
-      }),
-    setPaused: (...[id, reason]: Parameters<AccountsStore['setPaused']>) =>
-      writeTransaction(db, () => {
-        if (setPaused.run(reason, id).changes === 0) return false
-        mark.run(id)
-        return true
-      }),
-    setRemaining: (...[accountId, budgets]: Parameters<AccountsStore['setRemaining']>) =>
-      writeTransaction(db, () => {
-        for (const { id, periodStartMs, remaining } of budgets) setRemaining.run(id, periodStartMs, remaining)
-        mark.run(accountId)
-      }),
+    createAccount: (account: NewAccount): AccountRecord => {
+      const { id, email, plan, billingDay, createdAtMs } = account
+      orConflict(`An account with the e-mail ${email} exists already.`, () =>
+        insertAccount.run(id, email, plan, billingDay, createdAtMs),
+      )
+      return present(getAccount(id))
+    },
+    createKey: (key: NewKey): KeyRecord => {
+      insertKey.run(
+        key.id,
+        key.accountId,
+        key.environment,
+        key.name,
+        key.hash,
+        key.hint,
+        key.scopes && JSON.stringify(key.scopes),
+        key.allowedCidrs && JSON.stringify(key.allowedCidrs),
+        key.creditCap,
+        key.createdAtMs,
+        key.expiresAtMs,
+      )
+      mark.run(key.accountId)
+      return present(getKey(key.id))
+    },
+    setPlan: (...[id, plan, limits]: Parameters<AccountsStore['setPlan']>) => {
+      if (setPlan.run(plan, id).changes === 0) return false
+      for (const budget of limits) setLimit.run(budget.limit, budget.id, budget.periodStartMs)
+      mark.run(id)
+      return true
+    },
+    setPaused: (...[id, reason]: Parameters<AccountsStore['setPaused']>) => {
+      if (setPaused.run(reason, id).changes === 0) return false
+      mark.run(id)
+      return true
+    },
+    setRemaining: (...[accountId, budgets]: Parameters<AccountsStore['setRemaining']>) => {
+      for (const { id, periodStartMs, remaining } of budgets) setRemaining.run(id, periodStartMs, remaining)
+      mark.run(accountId)
+    },
     revokeKey: (id: string, atMs: number) => onKey(id, () => revoke.run(atMs, id).changes),
     replaceKey: (...[id, { keyId, oldExpiresAtMs }]: Parameters<AccountsStore['replaceKey']>) =>
       onKey(id, () => replace.run(oldExpiresAtMs, keyId, id).changes),

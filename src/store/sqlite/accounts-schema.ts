@@ -3,7 +3,7 @@ import type { Migration } from './migrate.ts'
 export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
-    name: 'accounts, keys, credits, usage',
+    name: 'accounts, keys, credits, usage, users, billing',
     sql: `
       CREATE TABLE accounts (
         id TEXT PRIMARY KEY,
@@ -27,7 +27,8 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
         created_at INTEGER NOT NULL,
         last_used_at INTEGER,
         expires_at INTEGER,
-        revoked_at INTEGER
+        revoked_at INTEGER,
+        replaced_by TEXT
       ) STRICT;
       CREATE INDEX keys_by_account ON keys (account_id);
 
@@ -39,7 +40,7 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (id, period_start)
       ) STRICT, WITHOUT ROWID;
 
-      CREATE TABLE leases (
+      CREATE TABLE credit_leases (
         budget_id TEXT NOT NULL,
         period_start INTEGER NOT NULL,
         holder TEXT NOT NULL,
@@ -48,7 +49,7 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (budget_id, period_start, holder)
       ) STRICT, WITHOUT ROWID;
 
-      CREATE TABLE lease_wants (
+      CREATE TABLE credit_lease_wants (
         budget_id TEXT NOT NULL,
         period_start INTEGER NOT NULL,
         holder TEXT NOT NULL,
@@ -87,22 +88,41 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
         body_hash TEXT NOT NULL,
         claimed_until INTEGER NOT NULL,
         expires_at INTEGER NOT NULL,
-        reply TEXT
+        reply TEXT,
+        account_id TEXT NOT NULL,
+        bytes INTEGER NOT NULL DEFAULT 0
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX idempotency_by_expiry ON idempotency (expires_at);
+      -- Sums, so that a quota is known without reading what it is about.
+      CREATE TABLE idempotency_totals (
+        account_id TEXT PRIMARY KEY,
+        entries INTEGER NOT NULL,
+        bytes INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE TRIGGER idempotency_added AFTER INSERT ON idempotency BEGIN
+        INSERT INTO idempotency_totals VALUES (new.account_id, 1, new.bytes)
+          ON CONFLICT DO UPDATE SET entries = entries + 1, bytes = bytes + excluded.bytes;
+      END;
+      CREATE TRIGGER idempotency_sized AFTER UPDATE OF bytes ON idempotency BEGIN
+        UPDATE idempotency_totals SET bytes = bytes + new.bytes - old.bytes WHERE account_id = new.account_id;
+      END;
+      CREATE TRIGGER idempotency_removed AFTER DELETE ON idempotency BEGIN
+        UPDATE idempotency_totals SET entries = entries - 1, bytes = bytes - old.bytes
+          WHERE account_id = old.account_id;
+        DELETE FROM idempotency_totals WHERE account_id = old.account_id AND entries <= 0;
+      END;
 
       CREATE TABLE changes (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,
         account_id TEXT NOT NULL
       ) STRICT;
 
-      CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-    `,
-  },
-  {
-    version: 2,
-    name: 'users, sessions, audit log, billing',
-    sql: `
+      CREATE TABLE view_allowance (
+        account_id TEXT PRIMARY KEY,
+        day TEXT NOT NULL,
+        used INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+
       CREATE TABLE users (
         id TEXT PRIMARY KEY,
         email TEXT NOT NULL UNIQUE COLLATE NOCASE,
@@ -121,6 +141,12 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX sessions_by_user ON sessions (user_id);
       CREATE INDEX sessions_by_expiry ON sessions (expires_at);
+
+      CREATE TABLE password_resets (
+        hash TEXT PRIMARY KEY,
+        user_id TEXT NOT NULL UNIQUE REFERENCES users(id),
+        expires_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
 
       CREATE TABLE invitations (
         hash TEXT PRIMARY KEY,
@@ -141,65 +167,14 @@ export const ACCOUNTS_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE billing_links (
         customer TEXT PRIMARY KEY,
         account_id TEXT NOT NULL REFERENCES accounts(id),
-        last_event_at INTEGER NOT NULL
+        last_event_at INTEGER NOT NULL,
+        subscription TEXT NOT NULL,
+        status TEXT NOT NULL,
+        linked_at INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX billing_by_account ON billing_links (account_id);
 
       CREATE TABLE billing_events (id TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-    `,
-  },
-  {
-    version: 3,
-    name: 'what kept answers take up, who replaces a key, who pays, what was viewed today',
-    sql: `
-      ALTER TABLE idempotency ADD COLUMN account_id TEXT NOT NULL DEFAULT '';
-      ALTER TABLE idempotency ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
-      -- Sums, so that a quota is known without reading what it is about.
-      CREATE TABLE idempotency_totals (
-        account_id TEXT PRIMARY KEY,
-        entries INTEGER NOT NULL,
-        bytes INTEGER NOT NULL
-      ) STRICT, WITHOUT ROWID;
-      CREATE TRIGGER idempotency_added AFTER INSERT ON idempotency BEGIN
-        INSERT INTO idempotency_totals VALUES (new.account_id, 1, new.bytes)
-          ON CONFLICT DO UPDATE SET entries = entries + 1, bytes = bytes + excluded.bytes;
-      END;
-      CREATE TRIGGER idempotency_sized AFTER UPDATE OF bytes ON idempotency BEGIN
-        UPDATE idempotency_totals SET bytes = bytes + new.bytes - old.bytes WHERE account_id = new.account_id;
-      END;
-      CREATE TRIGGER idempotency_removed AFTER DELETE ON idempotency BEGIN
-        UPDATE idempotency_totals SET entries = entries - 1, bytes = bytes - old.bytes
-          WHERE account_id = old.account_id;
-        DELETE FROM idempotency_totals WHERE account_id = old.account_id AND entries <= 0;
-      END;
-
-      ALTER TABLE keys ADD COLUMN replaced_by TEXT;
-
-      ALTER TABLE billing_links ADD COLUMN subscription TEXT NOT NULL DEFAULT '';
-      ALTER TABLE billing_links ADD COLUMN status TEXT NOT NULL DEFAULT '';
-      ALTER TABLE billing_links ADD COLUMN linked_at INTEGER NOT NULL DEFAULT 0;
-      -- Of the customers of an account that has a plan, the one that was heard of last pays for it.
-      UPDATE billing_links SET status = 'active'
-        WHERE account_id IN (SELECT id FROM accounts WHERE plan <> 'free')
-          AND customer = (SELECT customer FROM billing_links other
-            WHERE other.account_id = billing_links.account_id ORDER BY last_event_at DESC, customer LIMIT 1);
-
-      CREATE TABLE view_allowance (
-        account_id TEXT PRIMARY KEY,
-        day TEXT NOT NULL,
-        used INTEGER NOT NULL
-      ) STRICT, WITHOUT ROWID;
-    `,
-  },
-  {
-    version: 4,
-    name: 'links that set a password anew',
-    sql: `
-      CREATE TABLE password_resets (
-        hash TEXT PRIMARY KEY,
-        user_id TEXT NOT NULL UNIQUE REFERENCES users(id),
-        expires_at INTEGER NOT NULL
-      ) STRICT, WITHOUT ROWID;
     `,
   },
 ]

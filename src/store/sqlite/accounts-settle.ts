@@ -8,7 +8,6 @@ import type {
   SettleBatch,
   UsageCount,
 } from '../accounts.ts'
-import { writeTransaction } from './open.ts'
 
 /** A lease that is not renewed ends after this time, so that a dead process gives its credits back. */
 export const LEASE_TTL_MS = 3_000
@@ -72,21 +71,20 @@ export function settler(db: DatabaseSync) {
       c.rateLimited,
     )
 
-  return (batch: SettleBatch): LeaseGrant[] =>
-    writeTransaction(db, () => {
-      const spent = new Map<string, Spent>()
-      for (const lease of batch.leases) leases.ensureBudget(lease)
-      const used = new Map<string, Used>()
-      for (const entry of batch.entries) record(entry, used, spent)
-      for (const { entry, requests, credits, rows } of used.values()) {
-        const { accountId, atMs, environment, endpoint, keyId } = entry
-        addUsage.run(accountId, dayOf(atMs), environment, endpoint, keyId, requests, credits, rows, 0, 0)
-      }
-      for (const sum of spent.values()) spend.run(sum.id, sum.periodStartMs, sum.initialLimit, sum.credits)
-      for (const usage of batch.counts) count(usage)
-      for (const { keyId, atMs } of batch.keysSeen) seeKey.run(atMs, keyId, atMs)
-      return batch.leases.map((lease) => leases.share(lease, batch.holder, batch.nowMs))
-    })
+  return (batch: SettleBatch): LeaseGrant[] => {
+    const spent = new Map<string, Spent>()
+    for (const lease of batch.leases) leases.ensureBudget(lease)
+    const used = new Map<string, Used>()
+    for (const entry of batch.entries) record(entry, used, spent)
+    for (const { entry, requests, credits, rows } of used.values()) {
+      const { accountId, atMs, environment, endpoint, keyId } = entry
+      addUsage.run(accountId, dayOf(atMs), environment, endpoint, keyId, requests, credits, rows, 0, 0)
+    }
+    for (const sum of spent.values()) spend.run(sum.id, sum.periodStartMs, sum.initialLimit, sum.credits)
+    for (const usage of batch.counts) count(usage)
+    for (const { keyId, atMs } of batch.keysSeen) seeKey.run(atMs, keyId, atMs)
+    return batch.leases.map((lease) => leases.share(lease, batch.holder, batch.nowMs))
+  }
 }
 
 type Spent = BudgetSpec & { credits: number }
@@ -106,17 +104,19 @@ function leaseSharer(db: DatabaseSync) {
   )
   const readBudget = db.prepare('SELECT credit_limit, used FROM budgets WHERE id = ? AND period_start = ?')
   const heldByOthers = db.prepare(
-    `SELECT COALESCE(SUM(amount), 0) AS held, COUNT(*) AS holders FROM leases
+    `SELECT COALESCE(SUM(amount), 0) AS held, COUNT(*) AS holders FROM credit_leases
      WHERE budget_id = ? AND period_start = ? AND holder <> ? AND expires_at > ?`,
   )
   const wantedByOthers = db.prepare(
-    'SELECT 1 FROM lease_wants WHERE budget_id = ? AND period_start = ? AND holder <> ? AND until > ? LIMIT 1',
+    'SELECT 1 FROM credit_lease_wants WHERE budget_id = ? AND period_start = ? AND holder <> ? AND until > ? LIMIT 1',
   )
-  const putLease = db.prepare('INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?)')
-  const dropLease = db.prepare('DELETE FROM leases WHERE budget_id = ? AND period_start = ? AND holder = ?')
-  const putWant = db.prepare('INSERT OR REPLACE INTO lease_wants VALUES (?, ?, ?, ?)')
+  const putLease = db.prepare('INSERT OR REPLACE INTO credit_leases VALUES (?, ?, ?, ?, ?)')
+  const dropLease = db.prepare(
+    'DELETE FROM credit_leases WHERE budget_id = ? AND period_start = ? AND holder = ?',
+  )
+  const putWant = db.prepare('INSERT OR REPLACE INTO credit_lease_wants VALUES (?, ?, ?, ?)')
   const dropWant = db.prepare(
-    'DELETE FROM lease_wants WHERE budget_id = ? AND period_start = ? AND holder = ?',
+    'DELETE FROM credit_lease_wants WHERE budget_id = ? AND period_start = ? AND holder = ?',
   )
 
   return {

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { AccountsStore } from '../accounts.ts'
-import { writeTransaction } from './open.ts'
 
 /** What accounts have looked at today: one row each, which begins anew with the day. */
 export function viewReaders(db: DatabaseSync) {
@@ -14,12 +13,11 @@ export function viewWriters(db: DatabaseSync) {
   const { viewsOf } = viewReaders(db)
   const put = db.prepare('INSERT OR REPLACE INTO view_allowance VALUES (?, ?, ?)')
   return {
-    takeView: ({ accountId, day, credits, limit }: Parameters<AccountsStore['takeView']>[0]) =>
-      writeTransaction(db, () => {
-        const before = viewsOf(accountId, day)
-        if (before + credits > limit) return { taken: false, used: before }
-        put.run(accountId, day, before + credits)
-        return { taken: true, used: before + credits }
-      }),
+    takeView: ({ accountId, day, credits, limit }: Parameters<AccountsStore['takeView']>[0]) => {
+      const before = viewsOf(accountId, day)
+      if (before + credits > limit) return { taken: false, used: before }
+      put.run(accountId, day, before + credits)
+      return { taken: true, used: before + credits }
+    },
   }
 }

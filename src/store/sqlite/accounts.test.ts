@@ -7,7 +7,6 @@ import { test } from 'node:test'
 import { manualClock, systemClock } from '../../kit/clock.ts'
 import { type AccountsStore, ConflictError, type NewKey } from '../accounts.ts'
 import { openSqliteAccounts } from './accounts.ts'
-import { ACCOUNTS_MIGRATIONS } from './accounts-schema.ts'
 
 async function withFolder(run: (file: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))
@@ -199,42 +198,6 @@ test('what an account keeps for its idempotency keys is bounded in number and by
     assert.equal((await claim('i6', 1_005)).state, 'fresh', 'nor what has expired')
     await store.finishIdempotency('i6', reply, 1_000)
     assert.deepEqual(await claim('i6', 1_006), { state: 'done', reply })
-  })
-})
-
-test('a note is written once', async () => {
-  await withStore(async (store) => {
-    assert.equal(await store.writeNoteOnce('n', 'a'), 'a')
-    assert.equal(await store.writeNoteOnce('n', 'b'), 'a')
-    assert.equal(await store.readNote('n'), 'a')
-    assert.equal(await store.readNote('m'), undefined)
-  })
-})
-
-test('a file of version 1 opens with its data and is brought to the newest version', async () => {
-  await withFolder(async (file) => {
-    const old = new DatabaseSync(file)
-    old.exec(ACCOUNTS_MIGRATIONS[0]?.sql ?? '')
-    old.exec(`INSERT INTO accounts VALUES ('acc_1', 'a@example.com', 'business', 14, NULL, 1000);
-      INSERT INTO keys (id, account_id, environment, name, hash, hint, created_at)
-        VALUES ('key_1', 'acc_1', 'live', 'old', 'hash', 'hint', 2000);
-      INSERT INTO budgets VALUES ('acc_1/live', 0, 100, 40);
-      INSERT INTO idempotency VALUES ('i', 'x', 0, 9000, '{"status":200,"headers":[],"body":"kept"}');
-      PRAGMA user_version = 1`)
-    old.close()
-    const store = openSqliteAccounts({ file, clock: systemClock })
-    assert.equal((await store.findKey('hash'))?.account.plan, 'business')
-    assert.deepEqual(await store.budget({ id: 'acc_1/live', periodStartMs: 0 }), { limit: 100, used: 40 })
-    assert.equal((await store.findKey('hash'))?.key.replacedBy, null)
-    const claim = { accountId: 'acc_1', maxEntries: 1, bodyHash: 'x', claimedUntilMs: 20_000 }
-    const kept = await store.claimIdempotency({ id: 'i', nowMs: 1, expiresAtMs: 9_000, ...claim })
-    assert.equal(kept.state === 'done' && kept.reply.body, 'kept')
-    const later = await store.claimIdempotency({ id: 'j', nowMs: 9_000, expiresAtMs: 10_000, ...claim })
-    assert.equal(later.state, 'fresh', 'what was kept before it was counted goes without a trace')
-    await store.close()
-    const again = new DatabaseSync(file)
-    assert.equal(again.prepare('PRAGMA user_version').get()?.user_version, ACCOUNTS_MIGRATIONS.length)
-    again.close()
   })
 })
 

@@ -27,7 +27,6 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
         seq INTEGER NOT NULL,
         PRIMARY KEY (address, seq)
       ) STRICT, WITHOUT ROWID;
-      CREATE TABLE positions (reader TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
       CREATE TABLE chain_blocks (
         id INTEGER PRIMARY KEY,

@@ -30,7 +30,6 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
   const ofAddress = database.prepare(
     'SELECT seq FROM event_addresses WHERE address = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?',
   )
-  const position = database.prepare('SELECT seq FROM positions WHERE reader = ?')
   const logId = database.prepare(`SELECT value FROM facts WHERE name = 'log_id'`)
   const lastUpTo = database.prepare('SELECT created_at FROM events WHERE seq <= ? ORDER BY seq DESC LIMIT 1')
 
@@ -138,10 +137,6 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
         else high = middle - 1
       }
       return low < oldestSeq ? 0 : low
-    },
-    position(reader: string): number | undefined {
-      const row = position.get(reader)
-      return row && Number(row.seq)
     },
   } satisfies { [K in keyof EventStore]?: (...args: never[]) => unknown }
 }

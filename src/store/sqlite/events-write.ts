@@ -13,8 +13,6 @@ export interface EventWriter {
   append(events: readonly NewEvent[]): number
   retain(retention: Retention): { deleted: number; more: boolean }
   numberAbove(seq: number): void
-  savePosition(reader: string, seq: number, force: boolean): void
-  removePosition(reader: string): void
 }
 
 export function eventWriter(database: DatabaseSync, addresses: AddressTable): EventWriter {
@@ -33,10 +31,6 @@ export function eventWriter(database: DatabaseSync, addresses: AddressTable): Ev
   )
   const remove = database.prepare('DELETE FROM events WHERE seq = ?')
   const removeAddress = database.prepare('DELETE FROM event_addresses WHERE address = ? AND seq = ?')
-  const save = database.prepare(
-    `INSERT INTO positions VALUES (?1, ?2) ON CONFLICT DO UPDATE SET seq = ?2 WHERE ?3 OR seq < ?2`,
-  )
-  const removePosition = database.prepare('DELETE FROM positions WHERE reader = ?')
   const newestSeq = () => Number(newest.get()?.seq ?? 0)
   // SQLite's own table has no key, and no row for a table that never had one.
   const moveNumbers = database.prepare(`UPDATE sqlite_sequence SET seq = ? WHERE name = 'events'`)
@@ -79,7 +73,5 @@ export function eventWriter(database: DatabaseSync, addresses: AddressTable): Ev
       if (newestSeq() >= seq) return
       if (Number(moveNumbers.run(seq).changes) === 0) startNumbers.run(seq)
     },
-    savePosition: (reader, seq, force) => void save.run(reader, seq, force ? 1 : 0),
-    removePosition: (reader) => void removePosition.run(reader),
   }
 }

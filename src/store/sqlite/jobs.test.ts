@@ -6,9 +6,6 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { DeliveryRecord, JobsStore, NewSubscription } from '../jobs.ts'
 import { openSqliteJobs } from './jobs.ts'
-import { JOBS_MIGRATIONS } from './jobs-schema.ts'
-import { migrate } from './migrate.ts'
-import { openDatabase } from './open.ts'
 
 function open(t: TestContext): JobsStore {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-jobs-'))
@@ -264,26 +261,4 @@ test('where reading goes on: at the end of the first log, at its place in the sa
   assert.equal(await store.startAt({ id: 'b', newestSeq: 90 }, 0), 95, 'somebody else has read on meanwhile')
   assert.equal(await store.startAt({ id: 'c', newestSeq: 90 }, 0), 95)
   assert.equal(await store.position(), 95)
-})
-
-test('jobs that an earlier release left waiting are delivered with their own texts', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'tapeline-jobs-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const file = join(folder, 'jobs.db')
-  const old = openDatabase({ file })
-  migrate(old, 'jobs', JOBS_MIGRATIONS.slice(0, 2))
-  old.exec(`
-    INSERT INTO marks VALUES ('position', 8);
-    INSERT INTO payloads VALUES (7, 'evt_7', 'block_added', '{"seq":7}'), (8, 'evt_8', 'block_added', '{"seq":8}');
-    INSERT INTO jobs (subscription_id, seq, created_at, due_at) VALUES ('wh_a', 8, 1, 1), ('wh_a', 7, 1, 1);
-  `)
-  old.close()
-  const store = openSqliteJobs({ file })
-  t.after(() => store.close())
-  assert.equal(await startAt(store, 'log', 9), 8)
-  const claimed = await claim(store, 2_000)
-  assert.deepEqual(
-    claimed.map(({ event: waiting }) => waiting),
-    [event(8), event(7)],
-  )
 })

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { ConflictError } from '../accounts.ts'
 import type { AuditRecord, NewUser, SessionRecord, UserRecord, UsersStore } from '../users.ts'
-import { writeTransaction } from './open.ts'
 
 /** Rows of users, sessions, invitations and the audit log. */
 type Row = Record<string, unknown>
@@ -10,7 +9,6 @@ type Row = Record<string, unknown>
 export const MAX_SESSIONS = 50
 
 export function userReaders(db: DatabaseSync) {
-  const byId = db.prepare('SELECT * FROM users WHERE id = ?')
   const byEmail = db.prepare('SELECT * FROM users WHERE email = ?')
   const all = db.prepare('SELECT * FROM users ORDER BY created_at, id')
   const session = db.prepare(
@@ -26,7 +24,6 @@ export function userReaders(db: DatabaseSync) {
     `SELECT * FROM audit WHERE seq < ? AND (? IS NULL OR account_id = ?) ORDER BY seq DESC LIMIT ?`,
   )
   return {
-    getUser: (id: string) => optional(byId.get(id), toUser),
     findUser: (email: string) =>
       optional(byEmail.get(email), (row) => ({ user: toUser(row), passwordHash: String(row.password_hash) })),
     listUsers: () => all.all().map(toUser),
@@ -93,22 +90,20 @@ export function userWriters(db: DatabaseSync) {
     deleteSession: (hash: string) => void deleteSession.run(hash),
     deleteSessionsOf: (userId: string, exceptHash = '') => void deleteSessions.run(userId, exceptHash),
     pruneSessions: (nowMs: number) => void pruneSessions.run(nowMs),
-    putInvitation: ({ hash, role, accountId }: Parameters<UsersStore['putInvitation']>[0]) =>
-      writeTransaction(db, () => {
-        endInvitations.run(role)
-        insertInvitation.run(hash, role, accountId)
-      }),
+    putInvitation: ({ hash, role, accountId }: Parameters<UsersStore['putInvitation']>[0]) => {
+      endInvitations.run(role)
+      insertInvitation.run(hash, role, accountId)
+    },
     takeInvitation: (hash: string) => takeInvitation.run(hash).changes > 0,
     putPasswordReset: ({ hash, userId, expiresAtMs }: Parameters<UsersStore['putPasswordReset']>[0]) =>
       void putReset.run(hash, userId, expiresAtMs),
-    takePasswordReset: ({ hash, nowMs, passwordHash }: Parameters<UsersStore['takePasswordReset']>[0]) =>
-      writeTransaction(db, () => {
-        const taken = takeReset.get(hash)
-        if (taken === undefined || Number(taken.expires_at) <= nowMs) return false
-        setPassword.run(passwordHash, String(taken.user_id))
-        deleteSessions.run(String(taken.user_id), '')
-        return true
-      }),
+    takePasswordReset: ({ hash, nowMs, passwordHash }: Parameters<UsersStore['takePasswordReset']>[0]) => {
+      const taken = takeReset.get(hash)
+      if (taken === undefined || Number(taken.expires_at) <= nowMs) return false
+      setPassword.run(passwordHash, String(taken.user_id))
+      deleteSessions.run(String(taken.user_id), '')
+      return true
+    },
     addAudit: ({ atMs, actor, action, accountId, detail }: Parameters<UsersStore['addAudit']>[0]) =>
       void insertAudit.run(atMs, actor, action, accountId, detail),
   }

@@ -1,0 +1,136 @@
+/**
+ * Group commit: everything that waits goes into one transaction, each operation in a savepoint of its own, so that
+ * one that fails is undone alone. Replies leave after the commit: what is acknowledged is committed.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import {
+  refusalOf,
+  replyTo,
+  serveCallGroups,
+  type ThreadCall,
+  type ThreadCalls,
+  type ThreadReply,
+  threadCalls,
+} from '../../kit/thread-calls.ts'
+import { ConflictError } from '../accounts.ts'
+import { StoreClosedError } from '../environment.ts'
+import { writeTransaction } from './open.ts'
+import type { Async } from './port-calls.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: the arguments are known by name only.
+type Operations = Record<string, (...args: any[]) => unknown>
+
+export interface Writes<Ops extends Operations> {
+  /** Each runs inside a transaction that is begun and committed here. */
+  readonly operations: Ops
+  /** Something was undone: what is cached of the file may be wrong. */
+  forget?(): void
+}
+
+/** A group is closed at this many operations, so that the write lock is never held long. */
+const MAX_GROUP = 256
+
+/** The body of a writer thread. */
+export function serveWrites<Ops extends Operations>(database: DatabaseSync, writes: Writes<Ops>): void {
+  serveCallGroups(
+    (first, next) => commitGroup(database, writes, first, next),
+    () => database.close(),
+  )
+}
+
+function commitGroup<Ops extends Operations>(
+  database: DatabaseSync,
+  writes: Writes<Ops>,
+  first: ThreadCall,
+  next: () => ThreadCall | undefined,
+): ThreadReply[] {
+  const group: ThreadCall[] = []
+  try {
+    return writeTransaction(database, () => {
+      const replies: ThreadReply[] = []
+      for (let call: ThreadCall | undefined = first; call !== undefined; ) {
+        group.push(call)
+        replies.push(replyAlone(database, writes, call))
+        call = group.length < MAX_GROUP ? next() : undefined
+      }
+      return replies
+    })
+  } catch (error) {
+    writes.forget?.()
+    return group.map(({ id }) => refusalOf(id, error))
+  }
+}
+
+function replyAlone<Ops extends Operations>(
+  database: DatabaseSync,
+  { operations, forget }: Writes<Ops>,
+  call: ThreadCall,
+): ThreadReply {
+  database.exec('SAVEPOINT one')
+  const reply = replyTo(operations, call)
+  if ('error' in reply) {
+    database.exec('ROLLBACK TO one')
+    forget?.()
+  }
+  database.exec('RELEASE one')
+  return reply
+}
+
+/** Where writes go: to a writer thread, or to the calling thread's own connection. */
+export interface Writer<Ops extends Operations> extends Pick<ThreadCalls<Ops>, 'call' | 'probe' | 'close'> {
+  /** Those of the operations that take the port's own arguments, as functions of the port. */
+  functions<N extends keyof Ops & string>(names: readonly N[]): Pick<Async<Ops>, N>
+}
+
+/** Started by the first write, and again by the next one after it died. */
+export function writerThread<Ops extends Operations>(
+  script: URL,
+  { name, file }: { name: string; file: string },
+): Writer<Ops> {
+  const errors = [ConflictError, StoreClosedError]
+  const calls = threadCalls<Ops>(script, { name, data: { file }, errors, startOnCall: true })
+  let isClosed = false
+  return withFunctions<Ops>({
+    call: (operation, args) =>
+      isClosed ? Promise.reject(new StoreClosedError()) : calls.call(operation, args),
+    probe: () => calls.probe(),
+    close() {
+      isClosed = true
+      return calls.close()
+    },
+  })
+}
+
+/** Writes on the calling thread: for one that does nothing else, and for a database that lives in memory. */
+export function inlineWriter<Ops extends Operations>(
+  database: DatabaseSync,
+  { operations, forget }: Writes<Ops>,
+): Writer<Ops> {
+  let isClosed = false
+  return withFunctions<Ops>({
+    async call(operation, args) {
+      if (isClosed) throw new StoreClosedError()
+      const run = operations[operation] as (...args: unknown[]) => never
+      try {
+        return writeTransaction(database, () => run(...args))
+      } catch (error) {
+        forget?.()
+        throw error
+      }
+    },
+    probe() {},
+    async close() {
+      isClosed = true
+    },
+  })
+}
+
+function withFunctions<Ops extends Operations>(writer: Omit<Writer<Ops>, 'functions'>): Writer<Ops> {
+  return {
+    ...writer,
+    functions: <N extends keyof Ops & string>(names: readonly N[]) =>
+      Object.fromEntries(
+        names.map((name) => [name, (...args: Parameters<Ops[N]>) => writer.call(name, args)]),
+      ) as Pick<Async<Ops>, N>,
+  }
+}
