@@ -1,11 +1,11 @@
 /**
- * The way into the command line. It runs on every Node of the last years, so that whoever has not installed the
- * packages, or has an older Node, reads a sentence instead of a stack.
+ * Starts the command line. It runs on any recent Node, so that whoever has not installed the
+ * packages, or has an older Node, gets a sentence instead of a stack trace.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const LEAST_NODE = 26
+const MIN_NODE = 26
 const root = new URL('../', import.meta.url)
 const at = (path) => fileURLToPath(new URL(path, root))
 
@@ -18,8 +18,8 @@ function problem() {
     const which = missing.length === Object.keys(dependencies).length ? '' : ` (${missing.join(', ')})`
     return `Packages of Tapeline are not installed${which}. Run this first: npm ci`
   }
-  if (Number(process.versions.node.split('.')[0]) >= LEAST_NODE) return undefined
-  const old = `Tapeline needs Node ${LEAST_NODE} or newer, and this is Node ${process.versions.node}.`
+  if (Number(process.versions.node.split('.')[0]) >= MIN_NODE) return undefined
+  const old = `Tapeline needs Node ${MIN_NODE} or newer, and this is Node ${process.versions.node}.`
   return existsSync(at('node_modules/.bin/node'))
     ? `${old} Its own is installed: use npm start or bin/tapeline, which find it.`
     : `${old} npm ci brings it on Linux and macOS (x64, arm64); elsewhere install it from https://nodejs.org.`
@@ -27,6 +27,10 @@ function problem() {
 
 const found = problem()
 if (found === undefined) {
+  if (process.argv[2] === 'serve') {
+    const { useCompileCache } = await import('./prepare-cache.mjs')
+    useCompileCache(at('build/compile-cache'))
+  }
   await import(new URL('src/main.ts', root).href)
 } else {
   process.stderr.write(`${found}\n`)
