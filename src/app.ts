@@ -143,6 +143,7 @@ async function startParts(
     openServices: openServices(common),
     plans: plans.list(),
     upgradeUrl: config.publicUrl ?? '/',
+    pageCacheBytes: config.pageCacheBytes,
   })
   const routes = publishedRoutes(ENDPOINTS)
   const { dashboard, sessionGate, inviteOperator } = startDashboard({

@@ -286,6 +286,12 @@ const SETTINGS = {
     64,
     whole(1, 100_000),
   ),
+  pageCacheBytes: setting(
+    'PAGE_CACHE_BYTES',
+    'Memory for pages that will not change, rendered and compressed; 0 stores none.',
+    67_108_864,
+    whole(0, 17_179_869_184),
+  ),
   metricsPort: setting(
     'METRICS_PORT',
     'Port of /metrics on the loopback address; off leaves it to the token.',

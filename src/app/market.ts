@@ -1,9 +1,7 @@
 import { join } from 'node:path'
 import { feedFacts } from '../api/endpoints/market/feed-facts.ts'
-import type { SealedPage } from '../api/endpoints/market/market-data.ts'
 import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
 import { symbolsCatalog } from '../api/publish/catalog.ts'
-import { sizeOfRows } from '../contract/envelopes.ts'
 import type { CursorCodec } from '../core/cursor.ts'
 import { SYMBOLS } from '../core/symbol.ts'
 import { formatTime } from '../core/time.ts'
@@ -13,15 +11,12 @@ import {
   type SourceCoverage,
 } from '../ingest/shared/source-coverage.ts'
 import type { Clock } from '../kit/clock.ts'
-import { Lru } from '../kit/lru.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import { startRetention } from '../store/retention.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import type { EnvironmentParts } from './parts.ts'
 import { prepareRecording } from './recording.ts'
 
-const PAGE_CACHE_ENTRIES = 20_000
-const PAGE_CACHE_CHARS = 128 * 1024 * 1024
 const SYMBOLS_FRESH_MS = 2_000
 
 export interface MarketHalf {
@@ -44,7 +39,7 @@ export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec)
   const coverage = createSourceCoverage({ coverage: store.coverage, clock })
   return {
     services: {
-      market: { store, cursors, facts: feedFacts(store, clock), pages: pageCache() },
+      market: { store, cursors, facts: feedFacts(store, clock) },
       symbols: symbolsService(store, clock),
     },
     record: recording.begin,
@@ -61,14 +56,6 @@ export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec)
 function shown({ dataset, interval, fromMs, toMs }: DatasetCoverage) {
   const time = (atMs: number | null) => (atMs === null ? null : formatTime(atMs))
   return { dataset, interval, from: time(fromMs), to: time(toMs) }
-}
-
-function pageCache(): Lru<string, SealedPage | 'seen'> {
-  return new Lru({
-    maxEntries: PAGE_CACHE_ENTRIES,
-    maxWeight: PAGE_CACHE_CHARS,
-    weigh: (page) => (page === 'seen' ? 0 : sizeOfRows(page.answer)),
-  })
 }
 
 /** The earliest data points are asked for again after a while; the list is the same object until they move. */

@@ -155,10 +155,7 @@ export interface TextAnswer {
   readonly headers?: readonly (readonly [string, string])[]
 }
 
-/**
- * A page of rows whose JSON texts are ready. An endpoint that keeps such an answer and gives it again spares
- * the rendering too: what was rendered from an answer is remembered with it.
- */
+/** A page of rows whose JSON texts are ready. */
 export interface ListAnswer {
   readonly kind: 'list'
   /** Row texts, joined by `ROW_SEPARATOR`; as bytes where they were read as such. */
@@ -175,10 +172,10 @@ export interface ListAnswer {
   /** What stands before and after the rows in JSON, where that is not `{data, meta}`. */
   readonly wrap?: { readonly head: string; readonly tail: string }
   /**
-   * Whether this very answer may be given again for the same query and plan, without asking anybody. Only
-   * sealed pages have it.
+   * Of a sealed page: whether this answer may be served again for the same query and plan, because the epochs of its
+   * feeds are the same as when it was read.
    */
-  readonly isCurrent?: (nowMs: number) => boolean
+  readonly isCurrent?: (nowMs: number) => boolean | Promise<boolean>
 }
 
 export type EndpointAnswer = ObjectAnswer | TextAnswer | ListAnswer

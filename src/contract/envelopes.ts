@@ -39,11 +39,6 @@ export function renderList(
   )
 }
 
-/** How much an answer that is kept weighs. */
-export function sizeOfRows({ rows }: ListAnswer): number {
-  return typeof rows === 'string' ? rows.length : rows.reduce((sum, part) => sum + part.length, 0)
-}
-
 function csvLine(fields: readonly string[]): string {
   return `${fields.join(',')}\r\n`
 }

@@ -2,30 +2,23 @@ import type { Idempotency, IdempotencyScope } from '../accounts/idempotency.ts'
 import type { Credential } from '../accounts/key-ring.ts'
 import type { Charge, Ledger } from '../accounts/ledger.ts'
 import type { ViewAllowance, ViewAllowances } from '../accounts/view-allowance.ts'
-import type { EndpointAnswer, ListAnswer } from '../contract/endpoint.ts'
+import type { EndpointAnswer } from '../contract/endpoint.ts'
 import { ApiError } from '../core/errors.ts'
 import { createReservations } from './credit-reservations.ts'
 import { createHeavySlots } from './heavy-slots.ts'
-import { matchesEtag, type Rendered, render } from './render.ts'
-import { meterHeaders } from './reply-headers.ts'
-import type { GateReply, GateRequest, HeaderList } from './request.ts'
-import { remainingOf, runTask, type Task } from './task.ts'
+import type { CachedPage, PageCache } from './page-cache.ts'
+import { askedRows, cappedRows, isFailure, priceOf, rowsOf } from './price.ts'
+import { matchesEtag, render } from './render.ts'
+import { contentReply, meterHeaders, replyOf, viewHeaders } from './reply.ts'
+import type { GateReply, HeaderList } from './request.ts'
+import { remainingOf, runTask, type ServedRequest, type Task } from './task.ts'
 
-/** Runs admitted requests and takes their price: exactly what was read, before it is sent. */
-export interface Meter<Services> {
-  runAndCharge(task: Task<Services>): GateReply | Promise<GateReply>
-  /** Takes the price of an answer that is at hand already; undefined when the balance cannot pay it whole. */
-  chargeFor(
-    task: Task<Services>,
-    answer: EndpointAnswer,
-    rowLimit: number,
-  ): GateReply | Promise<GateReply> | undefined
-  /** Says what the answer would cost, for nothing. */
-  preview(task: Task<Services>): Promise<GateReply>
-  /** The answer for an account holder: within the day's allowance for nothing, beyond it for its price. */
-  runFree(task: Task<Services>): Promise<GateReply>
-  /** A POST with an idempotency key runs once; its answer is given again, for nothing. */
-  runOnceAndCharge(task: Task<Services>): GateReply | Promise<GateReply>
+export interface MeterDeps<Services> {
+  readonly ledger: Ledger
+  readonly idempotency: Idempotency
+  readonly allowances: ViewAllowances
+  readonly upgradeUrl: string
+  readonly pages: PageCache<Services>
 }
 
 /** The balance can shrink between reading a page and paying for it; then the page is read again, shorter. */
@@ -33,30 +26,159 @@ const MAX_READS = 3
 /** The longest page that any plan can have. */
 const MAX_PREVIEW_ROWS = 10_000
 
-export function createMeter<Services>(deps: {
-  ledger: Ledger
-  idempotency: Idempotency
-  allowances: ViewAllowances
-  upgradeUrl: string
-  /** Hears of every answer that was read, before it is paid for. */
-  onAnswer: (task: Task<Services>, answer: EndpointAnswer, rowLimit: number) => void
-}): Meter<Services> {
-  const { ledger, idempotency } = deps
-  const reservations = createReservations()
-  const heavy = createHeavySlots()
+/** Runs admitted requests and charges exactly what was read, before it is sent. */
+export class Meter<Services> {
+  readonly #deps: MeterDeps<Services>
+  readonly #reservations = createReservations()
+  readonly #heavy = createHeavySlots()
 
-  /** Sets the price of the body's demand aside, takes its heavy slots, and then runs it. */
-  function payDemand(task: Task<Services>): GateReply | Promise<GateReply> {
+  constructor(deps: MeterDeps<Services>) {
+    this.#deps = deps
+  }
+
+  runAndCharge(task: Task<Services>): GateReply | Promise<GateReply> {
+    return this.#run(task, 1, 0)
+  }
+
+  /** Charges for a page of the cache; undefined where the balance does not pay for all of it. */
+  chargeFor(
+    request: ServedRequest<Services>,
+    { answer, rendered }: CachedPage<Services>,
+  ): GateReply | undefined | Promise<GateReply | undefined> {
+    const { credential, route } = request
+    const unchanged = matchesEtag(request.request.headers['if-none-match'], rendered.etag)
+    const credits = unchanged ? 0 : priceOf(request, answer)
+    const reply = () => replyOf(request, answer, rendered, { rowLimit: answer.count, credits, unchanged })
+    if (credits === 0) {
+      this.#deps.ledger.count(credential, route.name, 'free')
+      return reply()
+    }
+    if (credits > this.#reservations.available(credential.budgets)) return undefined
+    const paid = this.#charge(request, credits, answer)
+    return typeof paid === 'boolean'
+      ? paid
+        ? reply()
+        : undefined
+      : paid.then((isPaid) => (isPaid ? reply() : undefined))
+  }
+
+  /** A POST with an idempotency key runs once; its answer is given again without a charge. */
+  runOnceAndCharge(task: Task<Services>): GateReply | Promise<GateReply> {
+    const key = task.request.headers['idempotency-key']
+    return key === undefined ? this.#runReserved(task) : this.#runWithKey(task, String(key))
+  }
+
+  /** For an account holder: free within the day's allowance, beyond it at the price of a request. */
+  async runFree(task: Task<Services>): Promise<GateReply> {
+    const { credential, route, input } = task
+    const { accountId, plan } = credential
+    const { allowances } = this.#deps
+    const before = await allowances.read(accountId, plan)
+    // The allowance is for reading: what changes something is always charged.
+    const isRead = route.endpoint.method === 'GET'
+    if (!isRead || route.endpoint.cost.least(input) > before.remaining) return this.#runCharged(task, before)
+    const answer = await runTask(task, { rowLimit: cappedRows(task), dryRun: false, heavySlots: 0 })
+    const price = task.request.method === 'HEAD' ? 0 : priceOf(task, answer)
+    const { taken, ...left } =
+      price === 0 ? { taken: true, ...before } : await allowances.take(accountId, plan, price)
+    if (!taken) return this.#runCharged(task, left)
+    const rendered = render(answer, task.format, route.endpoint.returns)
+    return contentReply(answer, rendered, viewHeaders(left, { price, charged: 0 }), false)
+  }
+
+  /** What the answer would cost, without a charge. */
+  async preview(task: Task<Services>): Promise<GateReply> {
+    const { credential, route } = task
+    const served = this.#affordableRows(task, false)
+    const asked = Math.min(askedRows(task.input), MAX_PREVIEW_ROWS)
+    const found = await runTask(task, { rowLimit: asked, dryRun: true, heavySlots: 0 })
+    const answer = found.kind === 'list' ? { ...found, count: Math.min(found.count, served) } : found
+    this.#deps.ledger.count(credential, route.name, 'free')
+    const remaining = remainingOf(credential)
+    const paidRows = this.#rowsPaidFor(task)
+    const allowed = Math.min(credential.plan.maxRowsPerRequest, paidRows ?? Number.POSITIVE_INFINITY)
+    const value = {
+      dry_run: true,
+      rows: rowsOf(answer),
+      credits: priceOf(task, answer),
+      credits_remaining: remaining,
+      clamped: answer.kind === 'list' && answer.clamped,
+      rows_affordable: paidRows,
+      would_be_capped: found.kind === 'list' && found.count > allowed,
+    }
+    const headers = meterHeaders(credential, task.nowMs, { charged: 0, remaining })
+    headers.push('Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'private, no-cache')
+    return { status: 200, headers, body: JSON.stringify(value) }
+  }
+
+  #run(task: Task<Services>, reads: number, heavySlots: number): GateReply | Promise<GateReply> {
+    const rowLimit = this.#affordableRows(task, true)
+    const answer = runTask(task, { rowLimit, dryRun: false, heavySlots })
+    return answer instanceof Promise
+      ? answer.then((value) => this.#settle(task, value, rowLimit, reads))
+      : this.#settle(task, answer, rowLimit, reads)
+  }
+
+  #settle(
+    task: Task<Services>,
+    answer: EndpointAnswer,
+    rowLimit: number,
+    reads: number,
+  ): GateReply | Promise<GateReply> {
+    const { request, route, credential } = task
+    const rendered =
+      this.#deps.pages.store(task, answer) ?? render(answer, task.format, route.endpoint.returns)
+    const unchanged = matchesEtag(request.headers['if-none-match'], rendered.etag)
+    const credits = request.method === 'HEAD' || unchanged ? 0 : priceOf(task, answer)
+    const reply = (charged = credits) =>
+      replyOf(task, answer, rendered, { rowLimit, credits: charged, unchanged })
+    if (credits === 0) {
+      this.#deps.ledger.count(credential, route.name, isFailure(answer) ? 'failed' : 'free')
+      return reply()
+    }
+    const settled = (isPaid: boolean) => {
+      if (isPaid) return reply()
+      if (reads < MAX_READS && route.endpoint.method === 'GET') return this.#run(task, reads + 1, 0)
+      if (task.demand !== undefined) return this.#chargeRest(task, chargeOf(task, credits, answer), reply)
+      throw this.#exhausted(credential, credits)
+    }
+    const paid = this.#charge(task, credits, answer)
+    return typeof paid === 'boolean' ? settled(paid) : paid.then(settled)
+  }
+
+  #charge(request: ServedRequest<Services>, credits: number, answer: EndpointAnswer) {
+    return this.#deps.ledger.charge(request.credential, chargeOf(request, credits, answer))
+  }
+
+  /**
+   * The call became more expensive than what was reserved (a node failed over) and the balance does not cover the
+   * difference. The call cannot be undone, so its answer costs what is left.
+   */
+  async #chargeRest(
+    task: Task<Services>,
+    charge: Charge,
+    reply: (charged: number) => GateReply,
+  ): Promise<GateReply> {
+    const { credential, route } = task
+    const { ledger } = this.#deps
+    const credits = Math.max(0, Math.min(charge.credits, remainingOf(credential)))
+    if (credits > 0 && (await ledger.charge(credential, { ...charge, credits }))) return reply(credits)
+    ledger.count(credential, route.name, 'free')
+    return reply(0)
+  }
+
+  /** Reserves the price of the body's demand, takes its heavy slots, and then runs it. */
+  #runReserved(task: Task<Services>): GateReply | Promise<GateReply> {
     const { demand, credential, route } = task
-    if (demand === undefined) return pay(task)
+    if (demand === undefined) return this.runAndCharge(task)
     const price = route.endpoint.cost.charge(demand.units, task.input)
-    if (price > reservations.available(credential.budgets)) throw exhausted(credential, price)
+    if (price > this.#reservations.available(credential.budgets)) throw this.#exhausted(credential, price)
     const owner = `${credential.accountId}/${credential.environment}`
     const taken =
       demand.heavyCalls === 0
         ? undefined
-        : heavy.take(owner, demand.heavyCalls, credential.plan.heavyCallsInFlight)
-    const release = reservations.reserve(credential.budgets, price)
+        : this.#heavy.take(owner, demand.heavyCalls, credential.plan.heavyCallsInFlight)
+    const release = this.#reservations.reserve(credential.budgets, price)
     const finish = (reply: GateReply) => {
       release()
       if (taken !== undefined) reply.onSent = taken.release
@@ -67,17 +189,18 @@ export function createMeter<Services>(deps: {
       taken?.release()
       throw error
     }
-    let paid: GateReply | Promise<GateReply>
+    let reply: GateReply | Promise<GateReply>
     try {
-      paid = pay(task, 1, taken?.slots ?? 0)
+      reply = this.#run(task, 1, taken?.slots ?? 0)
     } catch (error) {
       return fail(error)
     }
-    return paid instanceof Promise ? paid.then(finish, fail) : finish(paid)
+    return reply instanceof Promise ? reply.then(finish, fail) : finish(reply)
   }
 
-  async function payWithKey(task: Task<Services>, key: string): Promise<GateReply> {
+  async #runWithKey(task: Task<Services>, key: string): Promise<GateReply> {
     const { credential, route, request } = task
+    const { ledger, idempotency } = this.#deps
     const scope: IdempotencyScope = {
       accountId: credential.accountId,
       environment: credential.environment,
@@ -96,13 +219,13 @@ export function createMeter<Services>(deps: {
     }
     let reply: GateReply | undefined
     try {
-      reply = await payDemand(task)
+      reply = await this.#runReserved(task)
       const { body } = reply
       if (reply.status >= 500) await idempotency.release(scope)
       else {
         await idempotency.finish(scope, {
           status: reply.status,
-          headers: keptHeaders(reply.headers),
+          headers: storedHeaders(reply.headers),
           bytes: lengthOf(body),
           body: () => textOf(body),
         })
@@ -115,281 +238,75 @@ export function createMeter<Services>(deps: {
     }
   }
 
-  function pay(task: Task<Services>, reads = 1, heavySlots = 0): GateReply | Promise<GateReply> {
-    const rowLimit = affordableRows(task, true)
-    const answer = runTask(task, { rowLimit, dryRun: false, heavySlots })
-    const go = (value: EndpointAnswer) => {
-      deps.onAnswer(task, value, rowLimit)
-      return take(task, value, rowLimit, reads)
-    }
-    return answer instanceof Promise ? answer.then(go) : go(answer)
-  }
-
-  function take(
-    task: Task<Services>,
-    answer: EndpointAnswer,
-    rowLimit: number,
-    reads: number,
-  ): GateReply | Promise<GateReply> {
-    const { request, route, credential } = task
-    const rendered = render(answer, task.format, route.endpoint.returns)
-    const unchanged = matchesEtag(request.headers['if-none-match'], rendered.etag)
-    const credits = request.method === 'HEAD' || unchanged ? 0 : priceOf(task, answer)
-    const reply = (charged = credits) =>
-      replyOf(task, answer, rendered, { rowLimit, credits: charged, unchanged })
-    if (credits === 0) {
-      ledger.count(credential, route.name, isFailure(answer) ? 'failed' : 'free')
-      return reply()
-    }
-    const charge = { id: request.id, endpoint: route.name, credits, rows: rowsOf(answer) }
-    const settled = (paid: boolean) => {
-      if (paid) return reply()
-      if (reads < MAX_READS && route.endpoint.method === 'GET') return pay(task, reads + 1)
-      if (task.demand !== undefined) return takeRest(task, charge, reply)
-      throw exhausted(credential, credits)
-    }
-    const paid = ledger.charge(credential, charge)
-    return typeof paid === 'boolean' ? settled(paid) : paid.then(settled)
-  }
-
-  /**
-   * It became dearer than what was set aside (a node failed over), and the balance is too low for the rest.
-   * What was done cannot be undone, so the answer is given for what is left.
-   */
-  async function takeRest(
-    task: Task<Services>,
-    charge: Charge,
-    reply: (charged: number) => GateReply,
-  ): Promise<GateReply> {
-    const { credential, route } = task
-    const credits = Math.max(0, Math.min(charge.credits, remainingOf(credential)))
-    if (credits > 0 && (await ledger.charge(credential, { ...charge, credits }))) return reply(credits)
-    ledger.count(credential, route.name, 'free')
-    return reply(0)
-  }
-
-  /** Rows that the caller, the plan and (where it has to pay) the balance allow. */
-  function affordableRows(task: Task<Services>, mustPay: boolean): number {
-    const { input, credential } = task
-    const { cost } = task.route.endpoint
-    const capped = cappedRows(task)
-    if (task.request.method === 'HEAD') return capped
-    const balance =
-      task.demand === undefined ? reservations.available(credential.budgets) : remainingOf(credential)
-    const least = cost.least(input)
-    if (least > balance) {
-      // Whether the caller has this page already is seen only after it was read; a 304 costs nothing.
-      const mayBeFree = task.request.headers['if-none-match'] !== undefined
-      if (mustPay && !mayBeFree) throw exhausted(credential, least)
-      return capped
-    }
-    return Math.min(capped, cost.affordableRows(balance, input))
-  }
-
-  /** How many rows the balance pays for; null where rows cost nothing of their own. */
-  function rowsPaidFor({ input, credential, route }: Task<Services>): number | null {
-    const { cost } = route.endpoint
-    const balance = reservations.available(credential.budgets)
-    if (cost.least(input) > balance) return 0
-    const rows = cost.affordableRows(balance, input)
-    return Number.isFinite(rows) ? rows : null
-  }
-
-  function exhausted(credential: Credential, price: number): ApiError {
-    const [account, key] = credential.budgets
-    const capped = key !== undefined && account !== undefined && key.remaining < account.remaining
-    const left = `${remainingOf(credential)} are left ${capped ? "of the key's cap" : 'in this period'}`
-    return new ApiError('credits_exhausted', `This answer costs at least ${price} credits; ${left}.`, {
-      reason: capped ? 'key_cap' : 'balance',
-      resets_at: new Date(account?.period.endMs ?? 0).toISOString(),
-      upgrade_url: deps.upgradeUrl,
-    })
-  }
-
-  async function charged(task: Task<Services>, left: ViewAllowance): Promise<GateReply> {
+  /** A view beyond the allowance. */
+  async #runCharged(task: Task<Services>, left: ViewAllowance): Promise<GateReply> {
     if (task.freeOnly) {
       const text = "The day's allowance for views does not pay for this one."
       throw new ApiError('credits_exhausted', text, { reason: 'allowance' })
     }
-    const reply = await (task.route.endpoint.method === 'POST' ? payDemand(task) : pay(task))
+    const isPost = task.route.endpoint.method === 'POST'
+    const reply = await (isPost ? this.#runReserved(task) : this.runAndCharge(task))
     const at = reply.headers.indexOf('X-Credits-Charged')
     const paid = Number(reply.headers[at + 1] ?? 0)
     reply.headers.push(...viewHeaders(left, { price: paid }))
     return reply
   }
 
-  return {
-    runAndCharge: pay,
-    chargeFor: (task, answer, rowLimit) =>
-      priceOf(task, answer) > reservations.available(task.credential.budgets)
-        ? undefined
-        : take(task, answer, rowLimit, 1),
-    async preview(task) {
-      const { credential, route } = task
-      const served = affordableRows(task, false)
-      const asked = Math.min(askedRows(task), MAX_PREVIEW_ROWS)
-      const found = await runTask(task, { rowLimit: asked, dryRun: true, heavySlots: 0 })
-      const answer = found.kind === 'list' ? { ...found, count: Math.min(found.count, served) } : found
-      ledger.count(credential, route.name, 'free')
-      const remaining = remainingOf(credential)
-      const paidRows = rowsPaidFor(task)
-      const allowed = Math.min(credential.plan.maxRowsPerRequest, paidRows ?? Number.POSITIVE_INFINITY)
-      const value = {
-        dry_run: true,
-        rows: rowsOf(answer),
-        credits: priceOf(task, answer),
-        credits_remaining: remaining,
-        clamped: answer.kind === 'list' && answer.clamped,
-        rows_affordable: paidRows,
-        would_be_capped: found.kind === 'list' && found.count > allowed,
-      }
-      const headers = meterHeaders(credential, task.nowMs, { charged: 0, remaining })
-      headers.push('Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'private, no-cache')
-      return { status: 200, headers, body: JSON.stringify(value) }
-    },
-    async runFree(task) {
-      const { credential, route, input } = task
-      const { accountId, plan } = credential
-      const before = await deps.allowances.read(accountId, plan)
-      // What changes something is paid for as everywhere: the allowance is for looking.
-      const isLook = route.endpoint.method === 'GET'
-      if (!isLook || route.endpoint.cost.least(input) > before.remaining) return charged(task, before)
-      const answer = await runTask(task, { rowLimit: cappedRows(task), dryRun: false, heavySlots: 0 })
-      const price = task.request.method === 'HEAD' ? 0 : priceOf(task, answer)
-      const { taken, ...left } =
-        price === 0 ? { taken: true, ...before } : await deps.allowances.take(accountId, plan, price)
-      if (!taken) return charged(task, left)
-      const rendered = render(answer, task.format, route.endpoint.returns)
-      return contentReply(answer, rendered, viewHeaders(left, { price, charged: 0 }), false)
-    },
-    runOnceAndCharge(task) {
-      const key = task.request.headers['idempotency-key']
-      return key === undefined ? payDemand(task) : payWithKey(task, String(key))
-    },
+  /** Rows that the caller, the plan and (where it has to pay) the balance allow. */
+  #affordableRows(task: Task<Services>, mustPay: boolean): number {
+    const { input, credential } = task
+    const { cost } = task.route.endpoint
+    const capped = cappedRows(task)
+    if (task.request.method === 'HEAD') return capped
+    const balance =
+      task.demand === undefined ? this.#reservations.available(credential.budgets) : remainingOf(credential)
+    const least = cost.least(input)
+    if (least > balance) {
+      // Whether the caller has this page already is known only after it was read; a 304 costs nothing.
+      const mayBeFree = task.request.headers['if-none-match'] !== undefined
+      if (mustPay && !mayBeFree) throw this.#exhausted(credential, least)
+      return capped
+    }
+    return Math.min(capped, cost.affordableRows(balance, input))
+  }
+
+  /** How many rows the balance pays for; null where rows have no price of their own. */
+  #rowsPaidFor({ input, credential, route }: Task<Services>): number | null {
+    const { cost } = route.endpoint
+    const balance = this.#reservations.available(credential.budgets)
+    if (cost.least(input) > balance) return 0
+    const rows = cost.affordableRows(balance, input)
+    return Number.isFinite(rows) ? rows : null
+  }
+
+  #exhausted(credential: Credential, price: number): ApiError {
+    const [account, key] = credential.budgets
+    const capped = key !== undefined && account !== undefined && key.remaining < account.remaining
+    const left = `${remainingOf(credential)} are left ${capped ? "of the key's cap" : 'in this period'}`
+    return new ApiError('credits_exhausted', `This answer costs at least ${price} credits; ${left}.`, {
+      reason: capped ? 'key_cap' : 'balance',
+      resets_at: new Date(account?.period.endMs ?? 0).toISOString(),
+      upgrade_url: this.#deps.upgradeUrl,
+    })
   }
 }
 
-/** Only a success has a price, however the endpoint says that it is none. */
-function priceOf<Services>(task: Task<Services>, answer: EndpointAnswer): number {
-  if (answer.kind !== 'list' && ![undefined, 200, 201].includes(answer.status)) return 0
-  const units = answer.kind === 'list' ? { row: answer.count } : (answer.units ?? {})
-  return task.route.endpoint.cost.charge(units, task.input)
-}
-
-function isFailure(answer: EndpointAnswer): boolean {
-  return answer.kind !== 'list' && (answer.status ?? 200) >= 400
-}
-
-function rowsOf(answer: EndpointAnswer): number {
-  return answer.kind === 'list' ? answer.count : (answer.units?.row ?? 0)
-}
-
-function askedRows<Services>({ input }: Task<Services>): number {
-  return typeof input.limit === 'number' ? input.limit : Number.POSITIVE_INFINITY
-}
-
-/** Rows that the caller and the plan allow. */
-function cappedRows<Services>(task: Task<Services>): number {
-  const most = Math.min(task.credential.plan.maxRowsPerRequest, task.maxRows ?? Number.POSITIVE_INFINITY)
-  return Math.min(askedRows(task), most)
-}
-
-function viewHeaders(left: ViewAllowance, credits: { price: number; charged?: number }): HeaderList {
-  const { price, charged } = credits
-  return [
-    'X-Credits-Price',
-    String(price),
-    ...(charged === undefined ? [] : ['X-Credits-Charged', String(charged)]),
-    'X-View-Allowance',
-    String(left.limit),
-    'X-View-Allowance-Remaining',
-    String(left.remaining),
-  ]
-}
-
-function replyOf<Services>(
-  task: Task<Services>,
+function chargeOf<Services>(
+  { request, route }: ServedRequest<Services>,
+  credits: number,
   answer: EndpointAnswer,
-  rendered: Rendered,
-  facts: { rowLimit: number; credits: number; unchanged: boolean },
-): GateReply {
-  const { credential, nowMs } = task
-  const headers = meterHeaders(credential, nowMs, {
-    charged: facts.credits,
-    remaining: remainingOf(credential),
-  })
-  if (answer.kind === 'list') {
-    pushListHeaders(headers, answer, task, facts.rowLimit < askedRows(task) && answer.hasMore)
-  }
-  return contentReply(answer, rendered, headers, facts.unchanged)
+): Charge {
+  return { id: request.id, endpoint: route.name, credits, rows: rowsOf(answer) }
 }
 
-function pushListHeaders<Services>(
-  headers: HeaderList,
-  answer: ListAnswer,
-  { request, route }: Task<Services>,
-  capped: boolean,
-): void {
-  headers.push(
-    'X-Rows-Returned',
-    String(answer.count),
-    'X-Rows-Capped',
-    String(capped),
-    'X-Coverage-Complete',
-    String(answer.coverageComplete),
-    'X-Clamped',
-    String(answer.clamped),
-  )
-  if (answer.nextCursor === null) return
-  const { returns } = route.endpoint
-  const param = (returns.kind === 'list' && returns.envelope?.cursor) || 'after'
-  headers.push('X-Next-Cursor', answer.nextCursor, 'Link', nextLink(request, param, answer.nextCursor))
-}
-
-/** The same request with the new cursor; the key does not belong into a link. */
-function nextLink(request: GateRequest, param: string, cursor: string): string {
-  const query = new URLSearchParams(request.search)
-  for (const name of ['api-key', 'api_key']) query.delete(name)
-  query.set(param, cursor)
-  return `<${request.path}?${query}>; rel="next"`
-}
-
-/** Adds what every successful answer has: its type, its tag and how long it may be kept. */
-export function contentReply(
-  answer: EndpointAnswer,
-  rendered: Rendered,
-  headers: HeaderList,
-  unchanged: boolean,
-): GateReply {
-  headers.push('Content-Type', rendered.contentType)
-  if (rendered.etag !== undefined) headers.push('ETag', rendered.etag)
-  headers.push(
-    'Cache-Control',
-    rendered.sealed ? 'private, max-age=31536000, immutable' : 'private, no-cache',
-  )
-  if (answer.kind !== 'list') for (const [name, value] of answer.headers ?? []) headers.push(name, value)
-  if (unchanged) {
-    rendered.lent?.release()
-    return { status: 304, headers, body: '' }
-  }
-  const status = answer.kind === 'list' ? 200 : (answer.status ?? 200)
-  return {
-    status,
-    headers,
-    body: rendered.body,
-    ...(rendered.sealed && rendered.etag ? { sealedTag: rendered.etag } : {}),
-    ...(rendered.lent ? { lent: rendered.lent } : {}),
-  }
-}
-
-/** What belongs to the answer itself; the meter's own headers are made anew for a replay. */
-function keptHeaders(list: HeaderList): [string, string][] {
-  const kept: [string, string][] = []
+/** The headers of the answer itself; those of the meter are written again when it is repeated. */
+function storedHeaders(list: HeaderList): [string, string][] {
+  const stored: [string, string][] = []
   for (let i = 0; i + 1 < list.length; i += 2) {
     const name = list[i] ?? ''
-    if (name === 'Content-Type' || name === 'Location') kept.push([name, list[i + 1] ?? ''])
+    if (name === 'Content-Type' || name === 'Location') stored.push([name, list[i + 1] ?? ''])
   }
-  return kept
+  return stored
 }
 
 function lengthOf(body: GateReply['body']): number {

@@ -1,53 +1,90 @@
 import type { Credential } from '../accounts/key-ring.ts'
-import type { ListAnswer } from '../contract/endpoint.ts'
-import { sizeOfRows } from '../contract/envelopes.ts'
+import type { EndpointAnswer, ListAnswer } from '../contract/endpoint.ts'
 import { Lru } from '../kit/lru.ts'
-import type { GateRequest } from './request.ts'
+import { type Rendered, renderStored } from './render.ts'
+import type { EncodedForms, GateRequest } from './request.ts'
 import type { Task } from './task.ts'
 
 /**
- * The short way for pages that cannot change: the same request under the same plan gets the same answer
- * without being read, admitted and run again, as long as the answer itself says that it is current. Key,
- * rate and balance are checked and the price is taken as always.
+ * Sealed pages as the bytes that are sent: rendered once, compressed once per encoding.
+ *
+ * A page is found by the text of its request, the plan and the environment, and is served while the epochs of its
+ * feeds are those it was read with, which the answer itself compares (`isCurrent`). Key, rate and balance are
+ * checked and the price is charged for every request; only reading, validating and running are saved.
+ *
+ *   first request: marked as seen ──▶ second: stored ──▶ served until an epoch changes or memory runs out
+ *
+ * Most pages are read once, so nothing is stored for them.
  */
 export interface PageCache<Services> {
-  find(request: GateRequest, credential: Credential, nowMs: number): CachedPage<Services> | undefined
-  keep(task: Task<Services>, answer: ListAnswer, rowLimit: number): void
+  find(request: GateRequest, credential: Credential): CachedPage<Services> | undefined
+  /** Stores a page that was asked for before and returns it as it is sent; undefined where it is not stored. */
+  store(task: Task<Services>, answer: EndpointAnswer): Rendered | undefined
 }
 
 export interface CachedPage<Services> {
   readonly input: Task<Services>['input']
-  readonly given: Task<Services>['given']
-  readonly format: Task<Services>['format']
+  /** Without its rows, which are in the rendered page. */
   readonly answer: ListAnswer
-  readonly rowLimit: number
+  readonly rendered: Rendered
+  isCurrent(nowMs: number): boolean | Promise<boolean>
 }
 
-const MAX_ENTRIES = 10_000
-const MAX_BYTES = 64 * 1024 * 1024
-const MAX_NAME = 2_000
+const MAX_ENTRIES = 20_000
+const MAX_NAME_CHARS = 2_000
+/** Beside the bytes of a page: its name, its headers, the objects around them. */
+const ENTRY_BYTES = 1_024
 
-export function createPageCache<Services>(): PageCache<Services> {
-  const kept = new Lru<string, CachedPage<Services>>({
+export function createPageCache<Services>(maxBytes: number): PageCache<Services> {
+  const entries = new Lru<string, CachedPage<Services> | 'seen'>({
     maxEntries: MAX_ENTRIES,
-    maxWeight: MAX_BYTES,
-    weigh: ({ answer }) => sizeOfRows(answer),
+    maxWeight: maxBytes,
+    weigh: (entry) => (entry === 'seen' ? 0 : weightOf(entry.rendered)),
   })
+
+  function encodedForms(name: string): EncodedForms {
+    const forms = new Map<string, Buffer>()
+    return {
+      get: (encoding) => forms.get(encoding),
+      set(encoding, bytes) {
+        forms.set(encoding, bytes)
+        const entry = entries.get(name)
+        // Set again, so that the new bytes are weighed.
+        if (typeof entry === 'object' && entry.rendered.encoded === this) entries.set(name, entry)
+      },
+      get bytes() {
+        return forms.values().reduce((sum, form) => sum + form.length, 0)
+      },
+    }
+  }
+
   return {
-    find(request, credential, nowMs) {
+    find(request, credential) {
       if (request.method !== 'GET' || request.search === '') return undefined
-      const found = kept.get(nameOf(request, credential))
-      return found?.answer.isCurrent?.(nowMs) ? found : undefined
+      const entry = entries.get(nameOf(request, credential))
+      return entry === 'seen' ? undefined : entry
     },
-    keep(task, answer, rowLimit) {
-      const { request, credential, input, given, format } = task
-      if (answer.isCurrent === undefined || request.method !== 'GET') return
+    store({ request, credential, input, format, route }, answer) {
+      if (answer.kind !== 'list' || answer.isCurrent === undefined || request.method !== 'GET')
+        return undefined
       const name = nameOf(request, credential)
-      // A key in the query would be kept with the name.
-      if (name.length > MAX_NAME || /api[-_]key/.test(request.search)) return
-      kept.set(name, { input, given, format, answer, rowLimit })
+      // The name would hold a key that is in the query.
+      if (name.length > MAX_NAME_CHARS || /api[-_]key/.test(request.search)) return undefined
+      if (entries.get(name) === undefined) {
+        entries.set(name, 'seen')
+        return undefined
+      }
+      const { isCurrent } = answer
+      const encoded = encodedForms(name)
+      const rendered = { ...renderStored(answer, format, route.endpoint.returns), encoded }
+      entries.set(name, { input, answer: { ...answer, rows: '' }, rendered, isCurrent })
+      return rendered
     },
   }
+}
+
+function weightOf({ body, encoded }: Rendered): number {
+  return ENTRY_BYTES + body.length + (encoded?.bytes ?? 0)
 }
 
 function nameOf({ path, search, headers }: GateRequest, { environment, plan }: Credential): string {

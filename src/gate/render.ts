@@ -2,37 +2,38 @@ import { createHash, hash } from 'node:crypto'
 import type { EndpointAnswer, ListAnswer, Returns } from '../contract/endpoint.ts'
 import { CONTENT_TYPES, type Format, renderList } from '../contract/envelopes.ts'
 import { bufferPool } from '../kit/buffer-pool.ts'
-import type { LentBody } from './request.ts'
+import type { EncodedForms, LentBody } from './request.ts'
 
-/** The bytes of an answer. Rendering a list page again costs nothing while its answer is kept. */
+/** The bytes of an answer. */
 export interface Rendered {
   readonly body: Buffer | string | readonly Buffer[]
   readonly contentType: string
   /** Strong, of the exact bytes; undefined where the answer is not worth one. */
   readonly etag: string | undefined
-  /** Set on pages that nothing can change any more: compressed forms are kept under their tag. */
+  /** Nothing can change the page any more. */
   readonly sealed: boolean
   readonly lent?: LentBody
+  /** Of a page in the page cache. */
+  readonly encoded?: EncodedForms
 }
 
 const MAX_TEXT_BODY = 4_096
 
-/** Pages that are read once are joined here: one write and one hash cost less than several. */
+/** Pages that are sent once are joined here: one write and one hash cost less than several. */
 const pool = bufferPool({ bytes: 65_536, most: 64 })
-/** Free space before a lent body, for the head of the answer. */
+/** Free space in front of a pooled body, for the head of the response. */
 const HEAD_ROOM = 2_048
 const MAX_BYTES_PER_UNIT = 3
 
 const renderedObjects = new WeakMap<object, Rendered>()
-const renderedLists = new WeakMap<ListAnswer, Map<Format, Rendered>>()
 
 export function render(answer: EndpointAnswer, format: Format, returns: Returns): Rendered {
-  if (answer.kind === 'list') return renderPage(answer, format, returns)
+  if (answer.kind === 'list') return renderOnce(answer, format, returns)
   if (answer.kind === 'text') {
     return { body: answer.text, contentType: answer.contentType, etag: undefined, sealed: false }
   }
   if (answer.cacheable && typeof answer.value === 'object' && answer.value !== null) {
-    return renderKept(answer.value)
+    return renderObject(answer.value)
   }
   return {
     body: JSON.stringify(answer.value),
@@ -42,8 +43,8 @@ export function render(answer: EndpointAnswer, format: Format, returns: Returns)
   }
 }
 
-/** A catalog that gives the same object again is rendered once. */
-function renderKept(value: object): Rendered {
+/** A catalog is the same object until it changes: it is rendered once. */
+function renderObject(value: object): Rendered {
   const known = renderedObjects.get(value)
   if (known !== undefined) return known
   const body = JSON.stringify(value)
@@ -52,31 +53,30 @@ function renderKept(value: object): Rendered {
   return rendered
 }
 
-function renderPage(answer: ListAnswer, format: Format, returns: Returns): Rendered {
-  const known = renderedLists.get(answer)
-  const ready = known?.get(format)
-  if (ready !== undefined) return ready
-  const columns = returns.kind === 'list' ? columnsOf(returns.row) : []
-  const whole = renderList(answer, format, columns)
-  // What will be sent again is turned into bytes once; a short text leaves with its head in one write.
-  const isKept = answer.isCurrent !== undefined
-  const lent = isKept || typeof whole === 'string' ? undefined : lentCopy(whole)
-  const body = lent?.body ?? (isKept ? joined(whole) : typeof whole === 'string' ? whole : asBuffers(whole))
-  const rendered: Rendered = {
-    body,
-    contentType: CONTENT_TYPES[format],
-    etag: etagOf(body),
-    sealed: answer.sealed,
-    ...(lent ? { lent } : {}),
-  }
-  if (!isKept) return rendered
-  if (known === undefined) renderedLists.set(answer, new Map([[format, rendered]]))
-  else known.set(format, rendered)
-  return rendered
+/** A page for the page cache: bytes of its own. A short text leaves with its head in one write. */
+export function renderStored(answer: ListAnswer, format: Format, returns: Returns): Rendered {
+  return page(joined(renderList(answer, format, csvColumns(returns))), answer, format)
 }
 
-/** The columns of a CSV: the fields of the row, or of all its shapes in turn. */
-export function columnsOf(row: object): string[] {
+function renderOnce(answer: ListAnswer, format: Format, returns: Returns): Rendered {
+  const whole = renderList(answer, format, csvColumns(returns))
+  if (typeof whole === 'string') return page(whole, answer, format)
+  const lent = lentCopy(whole)
+  return lent === undefined
+    ? page(asBuffers(whole), answer, format)
+    : { ...page(lent.body, answer, format), lent }
+}
+
+function page(body: Rendered['body'], { sealed }: ListAnswer, format: Format): Rendered {
+  return { body, contentType: CONTENT_TYPES[format], etag: etagOf(body), sealed }
+}
+
+function csvColumns(returns: Returns): string[] {
+  return returns.kind === 'list' ? columnsOf(returns.row) : []
+}
+
+/** The fields of the row, or of all its shapes. */
+function columnsOf(row: object): string[] {
   const { properties, anyOf } = row as { properties?: object; anyOf?: object[] }
   if (properties !== undefined) return Object.keys(properties)
   return [...new Set((anyOf ?? []).flatMap((shape) => columnsOf(shape)))]
@@ -118,7 +118,7 @@ function digestOf(body: string | Buffer | readonly Buffer[]): string {
   return digest.digest('base64url')
 }
 
-/** The same page in another content encoding has another strong tag; all of them mean the same page. */
+/** Each content encoding of a page has a strong tag of its own; any of them matches. */
 export function matchesEtag(header: string | undefined, etag: string | undefined): boolean {
   if (header === undefined || etag === undefined) return false
   if (header.trim() === '*') return true

@@ -9,11 +9,11 @@ export interface GateRoute<Services = unknown> {
   readonly endpoint: AnyEndpoint<Services>
   readonly bound: Alias['bound']
   readonly params: Params
-  /** What usage and ledger call it. */
+  /** Its name in usage and ledger. */
   readonly name: string
 }
 
-/** A request as the gate sees it: no framework, no socket. */
+/** A request without framework or socket. */
 export interface GateRequest {
   readonly id: string
   readonly method: string
@@ -24,19 +24,26 @@ export interface GateRequest {
   /** The caller's address, after the trusted proxies. */
   readonly address: string
   readonly body: Buffer | undefined
-  /** Whether the caller has left: nobody reads the answer any more. */
+  /** Whether the caller has disconnected: nobody reads the answer. */
   readonly isGone?: () => boolean
 }
 
-/** Names and values in turn, as `writeHead` takes them. */
+/** Alternating names and values, as `writeHead` takes them. */
 export type HeaderList = string[]
 
-/** A body in memory that is used again. */
+/** A body in a pooled buffer. */
 export interface LentBody {
-  /** To be called once when the body's bytes have left for good; they are written over afterwards. */
+  /** To be called once when the bytes were sent; the buffer is then reused. */
   readonly release: () => void
-  /** So many bytes before the body's first one may be written over. */
+  /** Free bytes in front of the body, for the head of the response. */
   readonly room: number
+}
+
+/** The compressed forms of a stored page, by content encoding. */
+export interface EncodedForms {
+  get(encoding: string): Buffer | undefined
+  set(encoding: string, bytes: Buffer): void
+  readonly bytes: number
 }
 
 export interface GateReply {
@@ -44,11 +51,11 @@ export interface GateReply {
   headers: HeaderList
   /** Parts are written one after another and never joined. */
   body: string | Buffer | readonly Buffer[]
-  /** The tag of a body that nothing can change any more: its compressed forms are kept under it. */
-  sealedTag?: string
+  /** Of a page in the page cache: its compressed forms. */
+  encoded?: EncodedForms
   lent?: LentBody
   /** The answer's kind, for logs and metrics. */
   error?: string
-  /** To be called once when the answer has left, or cannot leave any more. */
+  /** To be called once when the answer was sent or cannot be sent. */
   onSent?: () => void
 }

@@ -23,15 +23,21 @@ export interface Task<Services> {
   readonly range: AdmittedRange | undefined
   readonly ignored: readonly string[]
   readonly body: unknown
-  /** What the body asks for; undefined where a request is just one request. */
+  /** Only where a body can be worth several requests. */
   readonly demand: Demand | undefined
   readonly format: Format
   readonly dryRun: boolean
-  /** Fewer rows than the plan allows, where somebody else says so. */
+  /** Of a view: fewer rows than the plan allows. */
   readonly maxRows?: number
   /** Of a view: only what the allowance pays for. */
   readonly freeOnly?: boolean
 }
+
+/** As much of a request as its price and its reply need. */
+export type ServedRequest<Services> = Pick<
+  Task<Services>,
+  'request' | 'route' | 'credential' | 'nowMs' | 'input'
+>
 
 /** Runs the endpoint with at most that many rows. */
 export function runTask<Services>(

@@ -70,6 +70,7 @@ export async function startSmallService<Services>(options: {
     openServices: services,
     plans: plans.list(),
     upgradeUrl: '/upgrade',
+    pageCacheBytes: 1_048_576,
   })
   const http = await startHttp({
     host: '127.0.0.1',

@@ -9,7 +9,7 @@ import {
   gzip,
   zstdCompress,
 } from 'node:zlib'
-import { Lru } from '../../kit/lru.ts'
+import type { EncodedForms } from '../../gate/request.ts'
 
 /** Content encodings, the preferred one first. Small bodies go out as they are. */
 export const ENCODINGS = ['zstd', 'br', 'gzip'] as const
@@ -30,11 +30,11 @@ const compressors: Record<Encoding, (body: Buffer) => Promise<Buffer>> = {
   gzip: promisify(gzip) as (body: Buffer) => Promise<Buffer>,
 }
 
-/** A large body is compressed for speed: it must not hold a thread for seconds. */
+/** A large body is compressed fast rather than small: it must not occupy a thread for seconds. */
 const FAST_GZIP_LEVEL = 1
 const FAST_BROTLI_QUALITY = 1
 
-/** A compressor for a body that comes in parts. */
+/** For a body in parts. */
 export function compressor(encoding: Encoding): Transform {
   if (encoding === 'zstd') return createZstdCompress()
   if (encoding === 'gzip') return createGzip({ level: FAST_GZIP_LEVEL })
@@ -63,25 +63,15 @@ export function chooseEncoding(accept: string | undefined, bytes: number): Encod
   return best
 }
 
-/** Pages that never change are compressed once: the tag is a hash of their bytes. */
-const MAX_KEPT_BYTES = 32 * 1024 * 1024
-const kept = new Lru<string, Buffer>({
-  maxEntries: 10_000,
-  maxWeight: MAX_KEPT_BYTES,
-  weigh: (bytes) => bytes.length,
-})
-
-/** @param sealedTag the tag of a body that nothing can change any more. */
+/** @param encoded the compressed forms of a page in the page cache */
 export async function compress(
   body: () => Buffer,
   encoding: Encoding,
-  sealedTag: string | undefined,
+  encoded: EncodedForms | undefined,
 ): Promise<Buffer> {
-  if (sealedTag === undefined) return compressors[encoding](body())
-  const name = `${encoding} ${sealedTag}`
-  const known = kept.get(name)
+  const known = encoded?.get(encoding)
   if (known !== undefined) return known
   const bytes = await compressors[encoding](body())
-  kept.set(name, bytes)
+  encoded?.set(encoding, bytes)
   return bytes
 }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { EXPOSED_HEADERS } from '../../gate/reply-headers.ts'
+import { EXPOSED_HEADERS } from '../../gate/reply.ts'
 import type { HeaderList } from '../../gate/request.ts'
 import { VARY } from './vary.ts'
 

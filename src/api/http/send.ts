@@ -79,7 +79,7 @@ async function sendCompressed(
     response.writeHead(answer.status, headers)
     return streamCompressed(response, body, encoding)
   }
-  const bytes = await compress(() => wholeOf(body), encoding, answer.sealedTag)
+  const bytes = await compress(() => wholeOf(body), encoding, answer.encoded)
   headers.push('Content-Length', String(bytes.length))
   response.writeHead(answer.status, headers)
   return writeBody(response, bytes)

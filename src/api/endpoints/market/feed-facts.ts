@@ -5,8 +5,8 @@ import type { Finality } from '../../../store/series.ts'
 import { type KnownCoverage, knownCoverage } from './known-coverage.ts'
 
 /**
- * What is known of feeds as a whole. It moves seldom, so the store is asked again only after a while, or as
- * soon as this process has written something.
+ * Facts about whole feeds. They change seldom, and recorders in other threads and processes change them, so they are
+ * read again after a short while.
  */
 export interface FeedFacts {
   /** Time of the first row of all these feeds. */
@@ -20,16 +20,11 @@ const FIRST_ROW_FRESH_MS = 1_000
 const FINALITY_FRESH_MS = 100
 
 export function feedFacts(store: EnvironmentStore, clock: Clock): FeedFacts {
-  const firstRow = remembered(
-    clock,
-    FIRST_ROW_FRESH_MS,
-    () => 0,
-    async (feed) => {
-      const { dataset, source, symbol, interval } = feed
-      return store.series.earliest({ dataset, source, symbol, interval })
-    },
-  )
-  const finality = remembered(clock, FINALITY_FRESH_MS, store.writes, async (feed) => {
+  const firstRow = remembered(clock, FIRST_ROW_FRESH_MS, async (feed) => {
+    const { dataset, source, symbol, interval } = feed
+    return store.series.earliest({ dataset, source, symbol, interval })
+  })
+  const finality = remembered(clock, FINALITY_FRESH_MS, async (feed) => {
     const [known] = await store.series.finality([feed])
     return known ?? { feed, before: 0, epoch: 0 }
   })
@@ -59,19 +54,16 @@ function leastOf(times: readonly (number | undefined)[]): number | undefined {
 function remembered<T>(
   clock: Clock,
   freshMs: number,
-  writes: () => number,
   ask: (feed: Feed) => Promise<T>,
 ): (feed: Feed) => T | Promise<T> {
-  const known = new Map<string, { value: T; atMs: number; writes: number }>()
+  const known = new Map<string, { value: T; atMs: number }>()
   return (feed) => {
     const name = feedName(feed)
     const entry = known.get(name)
-    if (entry !== undefined && clock.now() - entry.atMs < freshMs && entry.writes === writes()) {
-      return entry.value
-    }
-    const asked = { atMs: clock.now(), writes: writes() }
+    const atMs = clock.now()
+    if (entry !== undefined && atMs - entry.atMs < freshMs) return entry.value
     return ask(feed).then((value) => {
-      known.set(name, { value, ...asked })
+      known.set(name, { value, atMs })
       return value
     })
   }

@@ -4,11 +4,10 @@ import type { Feed } from '../../../core/feed.ts'
 import { INTERVAL_MS } from '../../../core/interval.ts'
 import { respell } from '../../../core/rows/row-kinds.ts'
 import { formatTime } from '../../../core/time.ts'
-import type { BookRequest, Page, RowFilters, SeriesQuery } from '../../../store/series.ts'
+import type { BookRequest, Finality, RowFilters, SeriesQuery } from '../../../store/series.ts'
 import type { Services } from '../services.ts'
 import { coverageMeta } from './coverage-meta.ts'
 import { type CursorWalk, readWalk, type WalkInput, walkBinding, writeCursor } from './cursor-walk.ts'
-import type { MarketData, Proof } from './market-data.ts'
 
 /** What a list endpoint asks of the store, after its own parameters were understood. */
 export interface RowsRequest {
@@ -26,9 +25,6 @@ export interface RowsRequest {
   /** Moves a start before the first row to it and says so. */
   readonly clampToEarliest?: boolean
 }
-
-/** How long a comparison with the store's epochs is believed where another process writes. */
-const PROOF_FRESH_MS = 100
 
 type ListContext = EndpointContext<Readonly<Record<string, unknown>>, Services>
 
@@ -68,16 +64,6 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
 
   const facts = data.facts.finality(request.feeds)
   const finality = facts instanceof Promise ? await facts : facts
-  const epochs = finality.map((feed) => feed.epoch).join(' ')
-  const proof: Proof = { atMs: context.nowMs, writes: data.store.writes() }
-  const name = cacheName(context)
-  const known = data.pages.get(name)
-  if (typeof known === 'object' && known.epochs === epochs && clamp.clamped === null) {
-    known.proof.atMs = context.nowMs
-    known.proof.writes = data.store.writes()
-    return known.answer
-  }
-
   const page = await data.store.series.page({
     ...query,
     separator: ROW_SEPARATOR,
@@ -98,9 +84,9 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
     // What changed since the row before depends on time before the page.
     request.books?.diffs !== true &&
     !capped
-  const answer: ListAnswer = {
+  return {
     kind: 'list',
-    rows: request.spell?.length ? spelled(page.text, request) : ownedRows(page, known !== undefined),
+    rows: request.spell?.length ? spelled(page.text, request) : (page.parts ?? page.text),
     count: page.count,
     hasMore: page.hasMore,
     nextCursor:
@@ -117,17 +103,8 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
     sealed,
     clamped: clamp.clamped === true,
     coverageComplete: coverage.complete,
-    ...(sealed && known !== undefined ? { isCurrent: currentUntil(context, walk, data, proof) } : {}),
+    ...(sealed ? { isCurrent: currentWhile(context, walk, request.feeds, finality) } : {}),
   }
-  if (sealed) data.pages.set(name, known === undefined ? 'seen' : { epochs, answer, proof })
-  return answer
-}
-
-/** The rows as they are; a page that will be kept gets bytes of its own instead of views into larger ones. */
-function ownedRows(page: Page, kept: boolean): ListAnswer['rows'] {
-  const { parts } = page
-  if (parts === undefined) return page.text
-  return kept ? [Buffer.concat(parts)] : parts
 }
 
 /**
@@ -196,16 +173,25 @@ function clampMeta(walk: CursorWalk, window: number | undefined, earliest: numbe
 }
 
 /**
- * A sealed page stays current while this process has written nothing, while the last comparison with the
- * store is fresh (another process may have written), and while its start is within the plan's window.
+ * A sealed page stays current while the epochs of its feeds are the same and its start is within the plan's window.
+ * The epochs may be as old as the facts allow.
  */
-function currentUntil({ range, nowMs }: ListContext, walk: CursorWalk, data: MarketData, proof: Proof) {
+function currentWhile(
+  { range, nowMs, services }: ListContext,
+  walk: CursorWalk,
+  feeds: readonly Feed[],
+  finality: readonly Finality[],
+): NonNullable<ListAnswer['isCurrent']> {
   const earliestMs = range?.earliestMs ?? 0
   const depthMs = earliestMs === 0 ? Number.POSITIVE_INFINITY : nowMs - earliestMs
   const leavesMs = (walk.startMs ?? Number.POSITIVE_INFINITY) + depthMs
-  const { store } = data
-  return (atMs: number) =>
-    atMs - proof.atMs < PROOF_FRESH_MS && atMs < leavesMs && store.writes() === proof.writes
+  const { facts } = services.market
+  const isSame = (now: readonly Finality[]) => now.every(({ epoch }, at) => epoch === finality[at]?.epoch)
+  return (atMs) => {
+    if (atMs >= leavesMs) return false
+    const now = facts.finality(feeds)
+    return now instanceof Promise ? now.then(isSame) : isSame(now)
+  }
 }
 
 /** The part of the range that this page speaks of: from where it begins to where it ends. */
@@ -231,18 +217,6 @@ function isAnchored(walk: CursorWalk, hasMore: boolean): boolean {
     walk.position !== undefined || (walk.order === 'asc' ? walk.startMs : walk.endMs) !== undefined
   const ends = hasMore || (walk.order === 'asc' ? walk.endMs : walk.startMs) !== undefined
   return begins && ends
-}
-
-/** The same query under the same plan and row limit. */
-function cacheName({ path, rowLimit, input, caller, ignored }: ListContext): string {
-  // What is ignored is named in the answer, and only where it was given: a value alone does not tell.
-  let text = `${caller.plan.name} ${path} ${rowLimit} ${ignored.join()}`
-  // Names and their order are those of the declaration; values are plain and without a line break.
-  for (const name in input) {
-    const value = input[name]
-    text += typeof value === 'string' ? `\n"${value}"` : `\n${value}`
-  }
-  return text
 }
 
 /** As asked, as the path fixes it, or the default. */
