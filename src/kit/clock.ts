@@ -32,6 +32,28 @@ export const systemClock: Clock = {
     }),
 }
 
+/** Calls `run` once, after that many milliseconds of the clock. The function cancels it. */
+export function runAfter(clock: Clock, ms: number, run: () => void): () => void {
+  const cancelled = new AbortController()
+  clock.sleep(ms, cancelled.signal).then(run, () => {})
+  return () => cancelled.abort()
+}
+
+/** Calls `run` again and again, with that many milliseconds of the clock in between. The function ends it. */
+export function runEvery(clock: Clock, ms: number, run: () => void): () => void {
+  const ended = new AbortController()
+  const loop = async () => {
+    while (!ended.signal.aborted) {
+      await clock.sleep(ms, ended.signal)
+      run()
+    }
+  }
+  loop().catch((error) => {
+    if (!ended.signal.aborted) throw error
+  })
+  return () => ended.abort()
+}
+
 export interface ManualClock extends Clock {
   set(timeMs: number): void
   /** Moves time forward and wakes every sleeper whose time has come, in order. */

@@ -28,7 +28,6 @@ export interface DeliveryBody {
   readonly body: string
 }
 
-const FIXED_LINES = 'Content-Type: application/json\r\nUser-Agent: Tapeline-Webhooks/1\r\n'
 export const BATCH_EVENTS = 100
 
 /** A single event is the body itself; a batch is an array, also with one event in it. */
@@ -60,8 +59,15 @@ export async function deliver(
   const { poster, clock } = deps
   const { id, kind, body } = parcel
   const timestampS = Math.floor(clock.now() / 1000)
-  const requestHead = `${FIXED_LINES}Content-Length: ${Buffer.byteLength(body)}\r\nX-Svc-Event: ${kind}\r\nX-Svc-Delivery: ${id}\r\n${target.signer.lines({ id, timestampS, body })}`
-  const result = await poster.post(target.url, requestHead, body)
+  const headers = {
+    'Content-Type': 'application/json',
+    'User-Agent': 'Tapeline-Webhooks/1',
+    'Content-Length': String(Buffer.byteLength(body)),
+    'X-Svc-Event': kind,
+    'X-Svc-Delivery': id,
+    ...target.signer.headers({ id, timestampS, body }),
+  }
+  const result = await poster.post(target.url, headers, body)
   const atMs = clock.now()
   return {
     delivered: result.status !== null && result.status >= 200 && result.status < 300,
@@ -70,10 +76,16 @@ export async function deliver(
     retryAfterMs: readRetryAfter(result.retryAfter, atMs),
     atMs,
     durationMs: result.durationMs,
-    requestHead,
+    requestHead: headerLines(headers),
     responseHead: result.responseHead,
     response: result.response,
   }
+}
+
+function headerLines(headers: Record<string, string>): string {
+  let lines = ''
+  for (const [name, value] of Object.entries(headers)) lines += `${name}: ${value}\r\n`
+  return lines
 }
 
 function errorOf({ status, error }: PostResult): string | null {

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { systemClock } from '../kit/clock.ts'
 import { createGuard } from './guard.ts'
 import { createPoster } from './post.ts'
 
@@ -35,7 +36,7 @@ async function setUp(
     socket.on('data', (chunk) => {
       text += chunk.toString()
       const end = text.indexOf('\r\n\r\n')
-      const length = Number(/Content-Length: (\d+)/.exec(text)?.[1])
+      const length = Number(/Content-Length: (\d+)/i.exec(text)?.[1])
       if (end === -1 || Buffer.byteLength(text.slice(end + 4)) < length) return
       requests.push(text)
       const reply = answer(text, socket, requests.length)
@@ -44,14 +45,18 @@ async function setUp(
     })
   })
   const port = await listen(t, server)
-  const poster = createPoster({ guard: createGuard({ allowPrivate: true }), answerLimitMs: 300 })
+  const poster = createPoster({
+    clock: systemClock,
+    guard: createGuard({ allowPrivate: true }),
+    answerLimitMs: 300,
+  })
   t.after(() => {
     poster.close()
     for (const socket of sockets) socket.destroy()
   })
   const url = new URL(`http://127.0.0.1:${port}/hook?a=b%20c`)
   const post = (body = 'grüße') =>
-    poster.post(url, `Content-Length: ${Buffer.byteLength(body)}\r\nX-Own: 1\r\n`, body)
+    poster.post(url, { 'Content-Length': String(Buffer.byteLength(body)), 'X-Own': '1' }, body)
   return { post, poster, requests, connections: () => connections, port }
 }
 
@@ -73,10 +78,10 @@ test('requests go one after the other over one kept connection, with path, host 
   assert.equal(body, 'grüße')
   assert.deepEqual(head?.split('\r\n'), [
     'POST /hook?a=b%20c HTTP/1.1',
-    `Host: 127.0.0.1:${port}`,
-    'Connection: keep-alive',
-    'Content-Length: 7',
+    `host: 127.0.0.1:${port}`,
+    'connection: keep-alive',
     'X-Own: 1',
+    'content-length: 7',
   ])
 })
 
@@ -194,9 +199,9 @@ test('a name that leads to a private address at the moment of delivery is not co
   const port = await listen(t, server)
   for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {
     const resolve = async () => [{ address, family: address.includes(':') ? 6 : 4 }]
-    const poster = createPoster({ guard: createGuard({ allowPrivate: false, resolve }) })
+    const poster = createPoster({ clock: systemClock, guard: createGuard({ allowPrivate: false, resolve }) })
     t.after(() => poster.close())
-    const { error } = await poster.post(new URL(`https://rebinding.example:${port}/`), '', '')
+    const { error } = await poster.post(new URL(`https://rebinding.example:${port}/`), {}, '')
     assert.match(error ?? '', /^target refused: /, address)
   }
   assert.equal(connections, 0)
@@ -224,10 +229,10 @@ test('over TLS nothing is sent to a receiver that cannot show who it is', {
   server.on('secureConnection', () => sockets++)
   const port = await listen(t, server)
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
-  const poster = createPoster({ guard: createGuard({ allowPrivate: true, resolve }) })
+  const poster = createPoster({ clock: systemClock, guard: createGuard({ allowPrivate: true, resolve }) })
   t.after(() => poster.close())
   const post = (host: string) =>
-    poster.post(new URL(`https://${host}:${port}/hook`), 'Content-Length: 2\r\n', '{}')
+    poster.post(new URL(`https://${host}:${port}/hook`), { 'Content-Length': '2' }, '{}')
 
   assert.match((await post('receiver.example')).error ?? '', /SELF_SIGNED/)
   assert.equal(requests, 0)

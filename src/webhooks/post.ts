@@ -1,14 +1,22 @@
-import { type Connection, type Origin, type Outcome, openConnection } from './connection.ts'
-import { type Guard, hostOf, TargetError } from './guard.ts'
-import { AnswerError } from './read-answer.ts'
+import { isIP, type Socket } from 'node:net'
+import { buildConnector, Client, type Dispatcher } from 'undici'
+import { type Clock, runAfter } from '../kit/clock.ts'
+import { type ExchangeResult, type ReceiverConnection, startExchange } from './exchange.ts'
+import { type Guard, hostOf } from './guard.ts'
+import { limitResponseBytes, MAX_HEAD_BYTES } from './response-bytes.ts'
 
 /**
- * One POST to a receiver: connections are kept per host, redirects are answers like any other. The requests of
- * `node:http` cost more than everything else about a delivery, hence the connections of our own.
+ * One POST to a receiver, on connections that are kept per host.
+ *
+ *   opening ──▶ busy ──response complete──▶ idle ──post──▶ busy …
+ *                 └── broken, cut off, or not to be used again ──▶ closed
+ *
+ * The connection itself resolves the name, through the guard: it goes to an address that was checked, with the
+ * original host for TLS and in the `Host` header. A redirect is a response like any other.
  */
 export interface Poster {
-  /** Never rejects: whatever goes wrong is a failed post. The header lines end with a line end each. */
-  post(url: URL, headerLines: string, body: string): Promise<PostResult>
+  /** Never rejects: whatever goes wrong is a failed post. */
+  post(url: URL, headers: Readonly<Record<string, string>>, body: string): Promise<PostResult>
   close(): void
 }
 
@@ -17,156 +25,146 @@ export interface PostResult {
   readonly error: string | null
   readonly retryAfter: string | undefined
   readonly durationMs: number
-  /** How the answer's head and body began; null without them. */
+  /** The beginning of the response's head and body; null without them. */
   readonly responseHead: string | null
   readonly response: string | null
 }
 
-/** From the first byte out to the answer in; a body that goes on longer is not waited for. */
+/** From the first byte sent to the end of the response; a body that takes longer is not waited for. */
 export const ANSWER_LIMIT_MS = 15_000
 const MAX_IDLE_PER_HOST = 16
-const SWEEP_MS = 5_000
+const IDLE_MS = 20_000
+/** Closed this long before the receiver does it, so that no request meets a connection that is just closing. */
+const IDLE_MARGIN_MS = 1_000
 
 interface Pool {
-  readonly origin: Origin
-  /** The one that was used last stands last and is used first. */
-  readonly idle: Connection[]
-  readonly open: Set<Connection>
+  readonly origin: string
+  readonly connect: (callback: buildConnector.Callback) => Socket
+  /** The one that was used last is at the end and is used first. */
+  readonly idle: ReceiverConnection[]
+  readonly open: Set<ReceiverConnection>
 }
 
-/** What is the same for every request to a URL. */
-interface Route {
-  readonly pool: Pool
-  readonly head: string
-}
-
-export function createPoster(options: { guard: Guard; answerLimitMs?: number }): Poster {
-  const limitMs = options.answerLimitMs ?? ANSWER_LIMIT_MS
-  const lookups = { 'https:': options.guard.lookup('https:'), 'http:': options.guard.lookup('http:') }
+export function createPoster(options: { guard: Guard; clock: Clock; answerLimitMs?: number }): Poster {
+  const { guard, clock, answerLimitMs: limitMs = ANSWER_LIMIT_MS } = options
   const pools = new Map<string, Pool>()
-  const routes = new WeakMap<URL, Route>()
   let closed = false
 
   function poolOf(url: URL): Pool {
-    const secure = url.protocol === 'https:'
-    const name = url.origin
-    const known = pools.get(name)
-    if (known !== undefined) return known
-    const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port)
-    const lookup = lookups[secure ? 'https:' : 'http:']
-    const origin = { secure, host: hostOf(url), port, lookup, session: undefined }
-    const pool: Pool = { origin, idle: [], open: new Set() }
-    pools.set(name, pool)
+    const { origin } = url
+    let pool = pools.get(origin)
+    if (pool === undefined) {
+      pool = { origin, connect: connectorTo(url, guard), idle: [], open: new Set() }
+      pools.set(origin, pool)
+    }
     return pool
   }
 
-  function routeOf(url: URL): Route {
-    const known = routes.get(url)
-    if (known !== undefined && pools.get(url.origin) === known.pool) return known
-    const head = `POST ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\nConnection: keep-alive\r\n`
-    const route = { pool: poolOf(url), head }
-    routes.set(url, route)
-    return route
-  }
-
-  function take(pool: Pool): Connection {
-    const nowMs = performance.now()
-    for (let kept = pool.idle.pop(); kept !== undefined; kept = pool.idle.pop()) {
-      if (kept.idle && nowMs < kept.idleUntilMs) return kept
-      drop(pool, kept)
-    }
-    return openNew(pool)
-  }
-
-  function openNew(pool: Pool): Connection {
-    const fresh = openConnection(pool.origin, (connection) => {
-      if (closed || pool.idle.length >= MAX_IDLE_PER_HOST) drop(pool, connection)
-      else pool.idle.push(connection)
-    })
-    pool.open.add(fresh)
-    return fresh
-  }
-
-  function drop(pool: Pool, connection: Connection): void {
-    pool.open.delete(connection)
-    connection.destroy()
-  }
-
-  function postOn(pool: Pool, connection: Connection, request: string): Promise<PostResult | 'stale'> {
-    const startedMs = performance.now()
-    const { usedBefore } = connection
-    return new Promise((resolve) => {
-      const durationMs = () => Math.round(performance.now() - startedMs)
-      const timer = setTimeout(() => {
-        const { head } = connection
-        drop(pool, connection)
-        resolve({
-          status: head?.status ?? null,
-          error: head === undefined ? `no answer within ${limitMs / 1_000} s` : null,
-          retryAfter: head?.retryAfter,
-          durationMs: durationMs(),
-          responseHead: head?.text ?? null,
-          response: null,
+  function openConnection(pool: Pool): ReceiverConnection {
+    const client = new Client(pool.origin, {
+      connect(_options, callback) {
+        connection.exchanges = 0
+        connection.bytes = undefined
+        connection.socket = pool.connect((...result) => {
+          const [error, socket] = result
+          if (error === null) connection.bytes = limitResponseBytes(socket)
+          callback(...result)
         })
-      }, limitMs)
-      connection.send(request, (outcome) => {
-        clearTimeout(timer)
-        if (!connection.idle) pool.open.delete(connection)
-        if (isStale(outcome, usedBefore)) return resolve('stale')
-        resolve(resultOf(outcome, durationMs()))
+      },
+      pipelining: 1,
+      keepAliveTimeout: IDLE_MS,
+      keepAliveMaxTimeout: IDLE_MS,
+      keepAliveTimeoutThreshold: IDLE_MARGIN_MS,
+      maxHeaderSize: MAX_HEAD_BYTES,
+      // The whole exchange has one limit, see postOn.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+    const connection: ReceiverConnection = { client, socket: undefined, bytes: undefined, exchanges: 0 }
+    // Idle for too long, or closed by the receiver.
+    client.on('disconnect', () => {
+      if (pool.idle.includes(connection)) close(pool, connection)
+    })
+    pool.open.add(connection)
+    return connection
+  }
+
+  function close(pool: Pool, connection: ReceiverConnection): void {
+    const place = pool.idle.indexOf(connection)
+    if (place !== -1) pool.idle.splice(place, 1)
+    pool.open.delete(connection)
+    if (pool.open.size === 0 && pools.get(pool.origin) === pool) pools.delete(pool.origin)
+    void connection.client.destroy()
+    // A client that is still connecting leaves its socket alone.
+    connection.socket?.destroy()
+  }
+
+  function postOn(
+    pool: Pool,
+    connection: ReceiverConnection,
+    request: Dispatcher.DispatchOptions,
+  ): Promise<PostResult | 'stale'> {
+    const startedMs = clock.now()
+    return new Promise((resolve) => {
+      const durationMs = () => Math.max(0, Math.round(clock.now() - startedMs))
+      const exchange = startExchange(connection, request, (result) => {
+        cancelTimeout()
+        const isReusable = result.kind === 'answered' && result.isComplete
+        if (isReusable && !closed && pool.idle.length < MAX_IDLE_PER_HOST) pool.idle.push(connection)
+        else close(pool, connection)
+        resolve(result.kind === 'stale' ? 'stale' : { ...resultOf(result), durationMs: durationMs() })
+      })
+      const cancelTimeout = runAfter(clock, limitMs, () => {
+        const { head } = exchange
+        const result: ExchangeResult =
+          head === undefined
+            ? { kind: 'failed', error: `no answer within ${limitMs / 1_000} s` }
+            : { kind: 'answered', head, body: null, isComplete: false }
+        resolve({ ...resultOf(result), durationMs: durationMs() })
+        close(pool, connection)
       })
     })
   }
 
-  const sweeping = setInterval(() => {
-    const nowMs = performance.now()
-    for (const [name, pool] of pools) {
-      const over = pool.idle.filter((connection) => !connection.idle || nowMs >= connection.idleUntilMs)
-      for (const connection of over) {
-        pool.idle.splice(pool.idle.indexOf(connection), 1)
-        drop(pool, connection)
-      }
-      if (pool.open.size === 0) pools.delete(name)
-    }
-  }, SWEEP_MS)
-  sweeping.unref()
-
   return {
-    async post(url, headerLines, body) {
+    async post(url, headers, body) {
       if (closed) return { ...NOTHING, error: 'the service is ending' }
-      const { pool, head } = routeOf(url)
-      const request = `${head}${headerLines}\r\n${body}`
-      const first = await postOn(pool, take(pool), request)
+      const request = { method: 'POST', path: `${url.pathname}${url.search}`, headers, body } as const
+      const pool = poolOf(url)
+      const first = await postOn(pool, pool.idle.pop() ?? openConnection(pool), request)
       if (first !== 'stale') return first
-      // The receiver closed an idle connection at the moment that it was used again.
-      const second = closed ? first : await postOn(pool, openNew(pool), request)
+      const fresh = poolOf(url)
+      const second = closed ? first : await postOn(fresh, openConnection(fresh), request)
       return second === 'stale' ? { ...NOTHING, error: 'connection failed: ECONNRESET' } : second
     },
     close() {
       closed = true
-      clearInterval(sweeping)
-      for (const pool of pools.values()) for (const connection of pool.open) connection.destroy()
+      for (const pool of [...pools.values()]) {
+        for (const connection of [...pool.open]) close(pool, connection)
+      }
     },
   }
 }
 
+/** Connects to the host of a URL, at an address that the guard gave: never at one it did not check. */
+function connectorTo(url: URL, guard: Guard): Pool['connect'] {
+  const protocol = url.protocol === 'https:' ? 'https:' : 'http:'
+  const hostname = hostOf(url)
+  const connect = buildConnector({ lookup: guard.lookup(protocol), allowH2: false, timeout: 0 })
+  const target = {
+    protocol,
+    hostname,
+    port: url.port,
+    ...(isIP(hostname) === 0 ? { servername: hostname } : {}),
+  }
+  // It gives the socket back at once, which its type does not say.
+  return (callback) => connect(target, callback) as unknown as Socket
+}
+
 const NOTHING = { status: null, retryAfter: undefined, durationMs: 0, responseHead: null, response: null }
-const STALE_CODES = new Set(['ECONNRESET', 'EPIPE'])
 
-function isStale(outcome: Outcome, usedBefore: boolean): boolean {
-  return usedBefore && 'error' in outcome && outcome.untouched && STALE_CODES.has(outcome.error.code ?? '')
-}
-
-function resultOf(outcome: Outcome, durationMs: number): PostResult {
-  if ('error' in outcome) return { ...NOTHING, error: describe(outcome.error), durationMs }
-  const { status, retryAfter, text } = outcome.head
-  return { status, error: null, retryAfter, durationMs, responseHead: text, response: outcome.beginning }
-}
-
-function describe(error: NodeJS.ErrnoException): string {
-  if (error instanceof TargetError) return `target refused: ${error.message}`
-  if (error instanceof AnswerError) return `not understood: ${error.message}`
-  const inner = error instanceof AggregateError ? (error.errors[0] as NodeJS.ErrnoException) : error
-  if (inner instanceof TargetError) return `target refused: ${inner.message}`
-  return `connection failed: ${inner?.code ?? error.code ?? 'unknown'}`
+function resultOf(result: Exclude<ExchangeResult, { kind: 'stale' }>): Omit<PostResult, 'durationMs'> {
+  if (result.kind === 'failed') return { ...NOTHING, error: result.error }
+  const { status, retryAfter, text } = result.head
+  return { status, error: null, retryAfter, responseHead: text, response: result.body }
 }

@@ -15,14 +15,7 @@ function verifies(secret: string, body: string, header: string | undefined): boo
 }
 
 function signedHeaders(secrets: SigningSecrets, id: string): Record<string, string> {
-  const lines = createWebhookSigner(secrets).lines({ id, timestampS: nowS(), body: BODY })
-  assert.match(lines, /^(?:[^\r\n]+\r\n)+$/)
-  return Object.fromEntries(
-    lines
-      .trim()
-      .split('\r\n')
-      .map((line) => line.split(': ')),
-  )
+  return createWebhookSigner(secrets).headers({ id, timestampS: nowS(), body: BODY })
 }
 
 test('the official library and the plain HMAC accept a delivery, and refuse it when one byte differs', () => {

@@ -20,8 +20,8 @@ export function newSecret(): string {
 }
 
 export interface WebhookSigner {
-  /** The header lines that prove a body, each with its line end. */
-  lines(delivery: { id: string; timestampS: number; body: string }): string
+  /** The headers that prove a body. */
+  headers(delivery: { id: string; timestampS: number; body: string }): Record<string, string>
 }
 
 /** The keys are made once for all deliveries to a receiver. */
@@ -29,15 +29,20 @@ export function createWebhookSigner({ current, previous }: SigningSecrets): Webh
   const keys = keysOf(current)
   const older = previous === null ? undefined : keysOf(previous)
   return {
-    lines({ id, timestampS, body }) {
+    headers({ id, timestampS, body }) {
       const stamped = `${id}.${timestampS}.${body}`
-      let own = `X-Svc-Signature: sha256=${hmac(keys.svc, body, 'hex')}\r\n`
-      let standard = `v1,${hmac(keys.standard, stamped, 'base64')}`
-      if (older !== undefined) {
-        own += `X-Svc-Signature-Previous: sha256=${hmac(older.svc, body, 'hex')}\r\n`
-        standard += ` v1,${hmac(older.standard, stamped, 'base64')}`
+      const signatures = [keys, ...(older === undefined ? [] : [older])].map(
+        ({ standard }) => `v1,${hmac(standard, stamped, 'base64')}`,
+      )
+      return {
+        'X-Svc-Signature': `sha256=${hmac(keys.svc, body, 'hex')}`,
+        ...(older === undefined
+          ? {}
+          : { 'X-Svc-Signature-Previous': `sha256=${hmac(older.svc, body, 'hex')}` }),
+        'webhook-id': id,
+        'webhook-timestamp': String(timestampS),
+        'webhook-signature': signatures.join(' '),
       }
-      return `${own}webhook-id: ${id}\r\nwebhook-timestamp: ${timestampS}\r\nwebhook-signature: ${standard}\r\n`
     },
   }
 }

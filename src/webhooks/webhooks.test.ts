@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { accept, hang, type Receiver, startReceiver, status, until } from '../../test/fakes/receiver.ts'
 import { type Rig, type RigOptions, startRig } from '../../test/fakes/webhook-rig.ts'
+import { systemClock } from '../kit/clock.ts'
 
 const QUICK = { retryDelaysMs: [50, 50, 50, 50, 50, 50, 50] }
 const IMPATIENT = { ...QUICK, answerLimitMs: 400 }
@@ -241,7 +242,7 @@ test('a batch that the credits do not reach for brings the paid part and keeps t
 
 test('after a rotation both secrets verify, and the old one stops at its time', async (t) => {
   let shiftMs = 0
-  const clock = { now: () => Date.now() + shiftMs, sleep: async () => {} }
+  const clock = { now: () => Date.now() + shiftMs, sleep: systemClock.sleep }
   const { rig, owner, subscribe } = await setUp(t, { ...QUICK, clock })
   const receiver = await startReceiver()
   const { secret: old, subscription } = await subscribe(receiver)

@@ -61,7 +61,11 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
     allowPrivate: deps.allowPrivate,
     ...(deps.resolve ? { resolve: deps.resolve } : {}),
   })
-  const poster = createPoster({ guard, ...(deps.answerLimitMs ? { answerLimitMs: deps.answerLimitMs } : {}) })
+  const poster = createPoster({
+    guard,
+    clock,
+    ...(deps.answerLimitMs ? { answerLimitMs: deps.answerLimitMs } : {}),
+  })
   const book = createSubscriptionBook({ store, watch: deps.watch, log })
   const reload = async () => {
     if (await book.reload()) worker.refresh(book.all)

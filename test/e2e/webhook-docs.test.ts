@@ -13,12 +13,12 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 const secret = newSecret()
 const body = JSON.stringify({ id: 'evt_1', text: 'grüße ✓' })
-const lines = createWebhookSigner({ current: secret, previous: null }).lines({
+const headers = createWebhookSigner({ current: secret, previous: null }).headers({
   id: 'dlv_1',
   timestampS: 1,
   body,
 })
-const signature = /^X-Svc-Signature: (\S+)/.exec(lines)?.[1] ?? ''
+const signature = headers['X-Svc-Signature'] ?? ''
 
 function example(fence: string): string {
   const found = new RegExp(`\`\`\`${fence}\\n([\\s\\S]*?)\`\`\``).exec(PAGE)?.[1]
