@@ -17,13 +17,13 @@ const objects = (count: number) => levels(count).map(([at, size]) => ({ price: a
 
 function contractWith(count: number) {
   const book = createContractBook()
-  return { book, seen: book.replace({ yes: levels(count), no: [] }, 'full', 1_000, about) }
+  return { book, seen: book.replace({ yes: levels(count), no: [] }, 'stream', 1_000, about) }
 }
 function tokenWith(count: number) {
   const leg = { marketId: '0x1', tokenId: 't', outcome: 'Up', symbol: 'BTC' as const, startMs: 0, endMs: 9 }
   const book = createTokenBook(leg)
   const wire = { asset_id: 't', market: '0x1', timestamp: '1000', bids: objects(count), asks: [] }
-  return { book, seen: book.replace(wire, 'full', 1_000) }
+  return { book, seen: book.replace(wire, 'stream', 1_000) }
 }
 
 test('the deepest possible book is taken with every level', () => {
@@ -66,8 +66,8 @@ test('a book that grows beyond all prices is lost with its reason', () => {
 test('a level at a price above 1 makes no book and no change', () => {
   for (const wrong of ['1.000001', '5', '-0.1']) {
     const contract = contractWith(3).book
-    assert.equal(contract.replace({ yes: [[wrong, '1']], no: [] }, 'full', 2_000, about), undefined)
-    assert.equal(contract.replace({ yes: [], no: [[wrong, '1']] }, 'full', 2_000, about), undefined)
+    assert.equal(contract.replace({ yes: [[wrong, '1']], no: [] }, 'stream', 2_000, about), undefined)
+    assert.equal(contract.replace({ yes: [], no: [[wrong, '1']] }, 'stream', 2_000, about), undefined)
     assert.equal(contract.change({ side: 'no', price: wrong, delta: '1' }, 2_000, about), undefined)
     const token = tokenWith(3).book
     const change = { asset_id: 't', price: wrong, size: '1', side: 'BUY' as const }
@@ -78,7 +78,7 @@ test('a level at a price above 1 makes no book and no change', () => {
 test('a polled book is asked for with every level', async () => {
   const asked: unknown[] = []
   const pager = {
-    ask: async (question: unknown) => {
+    request: async (question: unknown) => {
       asked.push(question)
       return { value: { orderbook_fp: { yes_dollars: [], no_dollars: [] } }, receivedMs: 1 }
     },

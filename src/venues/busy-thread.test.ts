@@ -44,7 +44,7 @@ test(`a line stays up however long this thread is held by other work (seed ${SEE
   const random = seeded(SEED)
   const limits = {
     ...QUICK,
-    link: { ...QUICK.socket, trafficSilenceMs: SILENCE_MS },
+    socket: { ...QUICK.socket, trafficSilenceMs: SILENCE_MS },
     dataSilenceFloorMs: SILENCE_MS,
   }
   const feed = listen(await talkingVenue(), { limits, silenceOf: () => SILENCE_MS })

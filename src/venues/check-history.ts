@@ -13,18 +13,18 @@ import type { HistoryPage, HistoryRequest, VenueDescription } from './venue.ts'
 type Kind = DataObservation['kind']
 
 const KIND_OF: Readonly<Partial<Record<Topic, Kind>>> = {
-  klines: 'kline',
+  candles: 'candle',
   aggregate_trades: 'aggregate_trade',
   trades: 'trade',
   funding: 'funding',
   open_interest: 'open_interest',
   mids: 'mid',
-  contract_bars: 'contract_bar',
+  contract_candles: 'contract_candle',
   markets: 'market',
   oracle_rounds: 'oracle_round',
 }
 /** Walked once per token, each time over the whole range. */
-const PER_INSTRUMENT: ReadonlySet<Topic> = new Set(['mids', 'contract_bars'])
+const PER_INSTRUMENT: ReadonlySet<Topic> = new Set(['mids', 'contract_candles'])
 /** Pages in a row that bring and settle nothing. */
 const MAX_EMPTY_PAGES = 100
 
@@ -119,7 +119,7 @@ export function createPageCheck(
 }
 
 function timeOf(row: DataObservation): number {
-  return row.kind === 'kline' || row.kind === 'contract_bar' ? row.openTimeMs : row.venueTimeMs
+  return row.kind === 'candle' || row.kind === 'contract_candle' ? row.openTimeMs : row.venueTimeMs
 }
 
 /** What grows from row to row. */
@@ -135,11 +135,11 @@ function placeOf(row: DataObservation): number | bigint {
 }
 
 function intervalFault(row: DataObservation, request: HistoryRequest): string | undefined {
-  if (row.kind !== 'kline' && row.kind !== 'contract_bar') return undefined
+  if (row.kind !== 'candle' && row.kind !== 'contract_candle') return undefined
   if (request.interval !== undefined && row.interval !== request.interval)
     return `a bar of ${row.interval}, asked for ${request.interval}`
   if (row.openTimeMs % INTERVAL_MS[row.interval] !== 0) return `a bar off its grid: ${row.openTimeMs}`
-  return row.kind === 'kline' && !row.closed ? `a bar that is still open: ${row.openTimeMs}` : undefined
+  return row.kind === 'candle' && !row.closed ? `a bar that is still open: ${row.openTimeMs}` : undefined
 }
 
 function marketFault(row: DataObservation, request: HistoryRequest): string | undefined {

@@ -37,7 +37,7 @@ test('a consumer that falls behind stops the reading; the queue stays bounded an
 
 test('a consumer that stays behind loses the connection, and that loss is in its queue', async () => {
   const venue = await scriptedVenue()
-  const limits = { ...QUICK, queueHighWater: 100, queueLowWater: 20, longestPauseMs: 200 }
+  const limits = { ...QUICK, queueHighWater: 100, queueLowWater: 20, maxPauseMs: 200 }
   const feed = listen(venue.url, { limits, read: false })
   await feed.until(() => venue.open().length === 1)
   for (let id = 1; id <= 150; id++) venue.broadcast(frameOf(id))

@@ -32,8 +32,8 @@ test('Binance spot: one combined socket on the data-only host, no frames sent, n
   const { venue, sockets, dialled } = await started('binance-spot', () => undefined)
   const channels = [
     ...of('aggregate_trades'),
-    ...of('klines', '1s'),
-    ...of('klines', '1m'),
+    ...of('candles', '1s'),
+    ...of('candles', '1m'),
     ...of('best_bid_ask'),
   ]
   const session = venue.live(channels, { signal: AbortSignal.timeout(5_000) })
@@ -55,26 +55,21 @@ test('Binance spot: one combined socket on the data-only host, no frames sent, n
 })
 
 test('Binance USD-M: the path follows from the class of the stream, never the retired one', async () => {
-  const { venue, sockets, dialled, fetched } = await started('binance-futures', (path) =>
-    path === '/fapi/v1/openInterest' ? { symbol: 'BTCUSDT', openInterest: '1', time: 1 } : [],
-  )
+  const { venue, sockets, dialled, fetched } = await started('binance-futures', () => [])
   const channels = [
     ...of('aggregate_trades'),
-    ...of('klines', '1m'),
-    ...of('mark'),
+    ...of('candles', '1m'),
     ...of('liquidations'),
     ...of('best_bid_ask'),
-    ...of('open_interest'),
     ...of('funding'),
   ]
   const session = venue.live(channels, { signal: AbortSignal.timeout(5_000) })
   endAfterTest(() => session.close())
-  await until(() => sockets.visits.length === 2 && fetched.length === 8)
+  await until(() => sockets.visits.length === 2 && fetched.length === 4)
   assert.deepEqual(dialled, [
     'wss://fstream.binance.com/market/stream?streams=' +
       'btcusdt@aggTrade/ethusdt@aggTrade/solusdt@aggTrade/xrpusdt@aggTrade/' +
       'btcusdt@kline_1m/ethusdt@kline_1m/solusdt@kline_1m/xrpusdt@kline_1m/' +
-      'btcusdt@markPrice@1s/ethusdt@markPrice@1s/solusdt@markPrice@1s/xrpusdt@markPrice@1s/' +
       'btcusdt@forceOrder/ethusdt@forceOrder/solusdt@forceOrder/xrpusdt@forceOrder',
     'wss://fstream.binance.com/public/stream?streams=btcusdt@bookTicker/ethusdt@bookTicker/solusdt@bookTicker/xrpusdt@bookTicker',
   ])
@@ -86,32 +81,22 @@ test('Binance USD-M: the path follows from the class of the stream, never the re
   const names = SYMBOLS.map((symbol) => `${symbol}USDT`)
   assert.deepEqual(
     fetched.toSorted(),
-    [
-      ...names.map((name) => `${base}/fapi/v1/openInterest?symbol=${name}`),
-      ...names.map((name) => `${base}/fapi/v1/fundingRate?symbol=${name}&limit=2`),
-    ].toSorted(),
+    names.map((name) => `${base}/fapi/v1/fundingRate?symbol=${name}&limit=2`).toSorted(),
   )
 })
 
-test('Hyperliquid: the documented subscriptions, one object per frame, each once; fast books apart', async () => {
+test('Hyperliquid: the documented subscriptions, one object per frame, each once', async () => {
   const { venue, sockets, dialled, rest } = await started('hyperliquid', () => ({
     specialStatuses: null,
     time: 1,
   }))
-  const channels = [
-    ...of('trades'),
-    ...of('book'),
-    ...of('book_fast'),
-    ...of('klines', '1m'),
-    ...of('mark'),
-    ...of('open_interest'),
-  ]
+  const channels = [...of('trades'), ...of('book'), ...of('candles', '1m'), ...of('open_interest')]
   const session = venue.live(channels, { signal: AbortSignal.timeout(5_000) })
   endAfterTest(() => session.close())
-  await until(() => sockets.visits.reduce((sum, visit) => sum + visit.received.length, 0) === 20)
+  await until(() => sockets.visits.reduce((sum, visit) => sum + visit.received.length, 0) === 16)
   await systemClock.sleep(50)
-  assert.deepEqual(dialled, ['wss://api.hyperliquid.xyz/ws', 'wss://api.hyperliquid.xyz/ws'])
-  const [main, fast] = sockets.visits
+  assert.deepEqual(dialled, ['wss://api.hyperliquid.xyz/ws'])
+  const [main] = sockets.visits
   const frames = (type: string, rest = '') =>
     SYMBOLS.map((coin) => `{"method":"subscribe","subscription":{"type":"${type}","coin":"${coin}"${rest}}}`)
   assert.deepEqual(main?.received, [
@@ -120,8 +105,7 @@ test('Hyperliquid: the documented subscriptions, one object per frame, each once
     ...frames('candle', ',"interval":"1m"'),
     ...frames('activeAssetCtx'),
   ])
-  assert.deepEqual(fast?.received, frames('l2Book', ',"fast":true'))
-  await venue.serverTime({ signal: AbortSignal.timeout(2_000) })
+  await venue.witness({ topic: 'open_interest', symbol: 'BTC' }, { signal: AbortSignal.timeout(2_000) })
   const [question] = rest.asked
   assert.equal(question?.method, 'POST')
   assert.equal(question?.path, '/info')
@@ -137,9 +121,8 @@ test('REST defaults: hosts, paths and headers of the clocks', async () => {
   } as const
   for (const [name, url] of Object.entries(expected)) {
     const { venue, fetched, rest } = await started(name as VenueName, () => ({ serverTime: 5, time: 5 }))
-    const time = await venue.serverTime({ signal: AbortSignal.timeout(2_000) })
-    assert.equal(time.venueMs, 5)
-    assert.deepEqual(fetched, [url])
+    await venue.check({ signal: AbortSignal.timeout(2_000) })
+    assert.equal(fetched[0], url)
     assert.equal(rest.asked[0]?.headers.accept, 'application/json')
     assert.equal(rest.asked[0]?.headers['user-agent'], 'tapeline')
     assert.equal(rest.asked[0]?.headers['x-mbx-apikey'], undefined)
@@ -186,18 +169,18 @@ test('unknown and wrongly cased symbols, intervals and topics never reach a sock
     const { venue, sockets, dialled } = await started(name, () => undefined)
     const signal = AbortSignal.timeout(1_000)
     const wrong = [
-      { topic: 'klines', symbol: 'btc', interval: '1m' },
-      { topic: 'klines', symbol: 'Btc', interval: '1m' },
-      { topic: 'klines', symbol: 'DOGE', interval: '1m' },
-      { topic: 'klines', symbol: 'toString', interval: '1m' },
-      { topic: 'klines', symbol: 'BTC' },
-      { topic: 'klines', symbol: 'BTC', interval: '3m' },
+      { topic: 'candles', symbol: 'btc', interval: '1m' },
+      { topic: 'candles', symbol: 'Btc', interval: '1m' },
+      { topic: 'candles', symbol: 'DOGE', interval: '1m' },
+      { topic: 'candles', symbol: 'toString', interval: '1m' },
+      { topic: 'candles', symbol: 'BTC' },
+      { topic: 'candles', symbol: 'BTC', interval: '3m' },
       { topic: 'hearsay', symbol: 'BTC' },
       { topic: 'constructor', symbol: 'BTC' },
     ] as unknown as Channel[]
     for (const channel of wrong) {
       assert.throws(
-        () => venue.live([{ topic: 'klines', symbol: 'BTC', interval: '1m' }, channel], { signal }),
+        () => venue.live([{ topic: 'candles', symbol: 'BTC', interval: '1m' }, channel], { signal }),
         RangeError,
       )
     }

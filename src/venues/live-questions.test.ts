@@ -53,11 +53,11 @@ const SAID: Record<Exchange, Said> = {
     ],
     questions: [
       {
-        request: { topic: 'klines', interval: '1m' },
+        request: { topic: 'candles', interval: '1m' },
         url: `${spot}/klines?symbol=BTCUSDT&interval=1m&${range}&limit=1000`,
       },
       {
-        request: { topic: 'klines', interval: '1s' },
+        request: { topic: 'candles', interval: '1s' },
         url: `${spot}/klines?symbol=BTCUSDT&interval=1s&${range}&limit=1000`,
       },
       {
@@ -81,7 +81,7 @@ const SAID: Record<Exchange, Said> = {
     ],
     questions: [
       {
-        request: { topic: 'klines', interval: '1m' },
+        request: { topic: 'candles', interval: '1m' },
         // Up to 99 rows cost 1.
         url: `${futures}/fapi/v1/klines?symbol=BTCUSDT&interval=1m&${range}&limit=60`,
       },
@@ -118,7 +118,7 @@ const SAID: Record<Exchange, Said> = {
     ],
     questions: [
       {
-        request: { topic: 'klines', interval: '1m' },
+        request: { topic: 'candles', interval: '1m' },
         url: info,
         body: {
           type: 'candleSnapshot',

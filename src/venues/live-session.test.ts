@@ -233,7 +233,7 @@ test('a venue whose sockets open and say nothing is dialled with growing pauses'
   const venue = await scriptedVenue()
   const limits = {
     ...QUICK,
-    line: { ...QUICK.connection, steadyAfterMs: 20, backoff: { baseMs: 30, capMs: 3_000 } },
+    connection: { ...QUICK.connection, steadyAfterMs: 20, backoff: { baseMs: 30, capMs: 3_000 } },
     dataSilenceFloorMs: 40,
   }
   const feed = listen(venue.url, { limits, silenceOf: () => 20, random: () => 0.999 })

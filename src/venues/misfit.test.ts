@@ -87,7 +87,7 @@ const CASES: Case[] = [
     return {
       name: `${venue} klines`,
       create: venue === 'binance-spot' ? createBinanceSpot : createBinanceFutures,
-      request: { topic: 'klines', symbol: 'BTC', interval: '1m', range: PAST },
+      request: { topic: 'candles', symbol: 'BTC', interval: '1m', range: PAST },
       truth: every(EVER, MINUTE).map(kline) as Case['truth'],
       timeOf: at(0),
       setTime: setKlineTime,
@@ -169,7 +169,7 @@ const CASES: Case[] = [
   {
     name: 'hyperliquid klines',
     create: createHyperliquid,
-    request: { topic: 'klines', symbol: 'BTC', interval: '1m', range: PAST },
+    request: { topic: 'candles', symbol: 'BTC', interval: '1m', range: PAST },
     truth: every(EVER, MINUTE).map((t) => ({
       ...{ t, T: t + MINUTE - 1, s: 'BTC', i: '1m', o: '1', h: '2', l: '1', c: '2', v: '3', n: 4 },
     })) as Case['truth'],
@@ -243,7 +243,7 @@ const CASES: Case[] = [
   {
     name: 'kalshi bars',
     create: createKalshi,
-    request: { topic: 'contract_bars', symbol: 'BTC', market: TICKER, interval: '1m', range: PAST },
+    request: { topic: 'contract_candles', symbol: 'BTC', market: TICKER, interval: '1m', range: PAST },
     truth: every(EVER, MINUTE).map((openMs) => ({
       ...{ end_period_ts: (openMs + MINUTE) / 1_000, volume_fp: '0.00', open_interest_fp: '0.00' },
       ...{ price: {}, yes_bid: {}, yes_ask: {} },
@@ -357,7 +357,7 @@ async function walk(venue: Venue, request: HistoryRequest) {
     for await (const page of venue.history(request, { signal: AbortSignal.timeout(10_000) })) {
       if (page.covered !== null) covered.push(page.covered)
       for (const row of page.observations)
-        times.push(row.kind === 'kline' || row.kind === 'contract_bar' ? row.openTimeMs : row.venueTimeMs)
+        times.push(row.kind === 'candle' || row.kind === 'contract_candle' ? row.openTimeMs : row.venueTimeMs)
     }
   } catch (caught) {
     error = caught
@@ -499,9 +499,9 @@ test('an oracle node that answers with another round says nothing about the roun
 
 test('whatever an adapter makes of it, a page of another request is not passed on', () => {
   const range = { fromMs: 10 * MINUTE, toMs: 20 * MINUTE }
-  const request: HistoryRequest = { topic: 'klines', symbol: 'BTC', interval: '1m', range }
+  const request: HistoryRequest = { topic: 'candles', symbol: 'BTC', interval: '1m', range }
   const bar = (openTimeMs: number, more: Partial<CandleObservation> = {}): CandleObservation => ({
-    ...{ kind: 'kline', source: 'cexa', symbol: 'BTC', instrument: 'BTCUSDT', interval: '1m', openTimeMs },
+    ...{ kind: 'candle', source: 'cexa', symbol: 'BTC', instrument: 'BTCUSDT', interval: '1m', openTimeMs },
     ...{
       venueTimeMs: openTimeMs,
       receivedMs: 0,

@@ -69,7 +69,7 @@ export interface AggregateTradeObservation extends Observed {
 }
 
 export interface CandleObservation extends Observed {
-  readonly kind: 'kline'
+  readonly kind: 'candle'
   readonly interval: CandleInterval
   readonly openTimeMs: number
   /** The last millisecond of the bar. */
@@ -85,15 +85,6 @@ export interface CandleObservation extends Observed {
   readonly quoteVolume: string | null
   readonly takerBuyVolume: string | null
   readonly takerBuyQuoteVolume: string | null
-}
-
-export interface MarkObservation extends Observed {
-  readonly kind: 'mark'
-  readonly markPrice: string
-  readonly indexPrice: string | null
-  /** The running estimate of the current period, not a settled rate. */
-  readonly runningFundingRate: string | null
-  readonly nextFundingTimeMs: number | null
 }
 
 export interface FundingObservation extends Observed {
@@ -127,26 +118,13 @@ export interface LiquidationObservation extends Observed {
 
 export interface BookSnapshotObservation extends Observed {
   readonly kind: 'book_snapshot'
-  /** Which book: the 5 quick levels, the 20 slow ones, or a REST answer to synchronise diffs with. */
-  readonly feed: 'fast' | 'full' | 'rest'
+  readonly via: 'stream' | 'rest'
   /** Descending. */
   readonly bids: readonly Level[]
   /** Ascending. */
   readonly asks: readonly Level[]
-  readonly lastUpdateId: number | null
   /** Prediction markets only. */
   readonly leg?: MarketLeg
-}
-
-/** Sizes are absolute; `0` deletes the level. */
-export interface BookDeltaObservation extends Observed {
-  readonly kind: 'book_diff'
-  readonly firstUpdateId: number
-  readonly lastUpdateId: number
-  /** The last id of the diff before, where the venue chains them; else the next must start at last + 1. */
-  readonly previousUpdateId: number | null
-  readonly bids: readonly Level[]
-  readonly asks: readonly Level[]
 }
 
 /** A side without orders is null. */
@@ -161,8 +139,8 @@ export interface BestBidAskObservation extends Observed {
  * Prediction markets: levels of one instrument's book that changed together; sizes are absolute, `0` deletes. It
  * follows a `book_snapshot` of the instrument and needs no check of its own: the venue has made them all.
  */
-export interface BookChangeObservation extends Observed {
-  readonly kind: 'book_change'
+export interface BookDeltaObservation extends Observed {
+  readonly kind: 'book_delta'
   readonly bids: readonly Level[]
   readonly asks: readonly Level[]
   readonly leg: MarketLeg
@@ -234,7 +212,7 @@ export interface MidObservation extends Observed {
 
 /** A bar of a yes/no contract, started where UTC starts it. Prices are those of yes. */
 export interface ContractCandleObservation extends Observed {
-  readonly kind: 'contract_bar'
+  readonly kind: 'contract_candle'
   readonly interval: CandleInterval
   readonly openTimeMs: number
   /** Null without a trade. */
@@ -272,14 +250,12 @@ export type DataObservation =
   | TradeObservation
   | AggregateTradeObservation
   | CandleObservation
-  | MarkObservation
   | FundingObservation
   | OpenInterestObservation
   | LiquidationObservation
   | BookSnapshotObservation
-  | BookDeltaObservation
   | BestBidAskObservation
-  | BookChangeObservation
+  | BookDeltaObservation
   | BookLostObservation
   | MarketObservation
   | MarketTickerObservation

@@ -41,7 +41,7 @@ export type BackfillStep =
 export interface ExchangePlan {
   readonly kind: 'exchange'
   readonly source: Source
-  readonly secondsFrom: 'klines' | 'aggregate_trades' | 'trades'
+  readonly secondsFrom: 'candles' | 'aggregate_trades' | 'trades'
   readonly hasFlow: boolean
   readonly hasTicker: boolean
   readonly hasTrades: boolean

@@ -26,9 +26,9 @@ export function assertHistory(description: VenueDescription, request: HistoryReq
   const known = history?.intervals
   const isIntervalWrong =
     known === undefined
-      ? topic === 'klines' && interval === undefined
+      ? topic === 'candles' && interval === undefined
       : interval === undefined
-        ? topic === 'klines'
+        ? topic === 'candles'
         : !known.includes(interval)
   if (!hasSymbol(description, symbol) || isIntervalWrong) {
     throw new RangeError(`${description.name} has no history of ${topic} ${symbol} ${interval ?? ''}`.trim())

@@ -3,7 +3,13 @@
  * about theirs.
  */
 import type { Clock } from '../kit/clock.ts'
-import type { ServerTime } from './venue.ts'
+
+export interface ServerTime {
+  readonly venueMs: number
+  /** Venue clock minus our clock, taken at half of the round trip. */
+  readonly offsetMs: number
+  readonly roundTripMs: number
+}
 
 export const VENUE_TIME_KEPT_MS = 60_000
 

@@ -1,11 +1,11 @@
 /**
- * The port of a venue: one exchange, market or oracle behind the same five questions.
+ * The port of a venue: one exchange, market or oracle behind the same interface.
  *
  *   describe      what it has, how quiet it may be, how far back it goes, how fast it may be asked
  *   live          listen: typed observations as they come, connection changes among them
  *   history       ask for the past, page by page, each page saying what range it settles
  *   witness       ask, independently of the socket, what the newest data is
- *   book, serverTime, check   the three small questions around them
+ *   check         one line for the operator: is it reachable and does it trade
  *
  * A venue never decides what is stored and never hides a hole.
  */
@@ -16,7 +16,7 @@ import type { AssetSymbol } from '../core/symbol.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Channel, Topic } from './channel.ts'
 import type { DeadLetter, DeadLetters } from './dead-letter.ts'
-import type { BookSnapshotObservation, DataObservation, Observation } from './observation.ts'
+import type { DataObservation, Observation } from './observation.ts'
 import type { RequestBudget } from './weight-budget.ts'
 
 /** Half open: from is inside, to is not. */
@@ -41,10 +41,6 @@ export interface HistoryDescription {
   readonly intervals?: readonly CandleInterval[]
   /** How far back the venue answers, counted from its present; null without a documented limit. */
   readonly maxAgeMs: number | null
-  /** Klines kept per interval, where that is the limit. */
-  readonly maxRows?: number
-  /** What one page holds at most. */
-  readonly pageRows: number
 }
 
 export interface VenueDescription {
@@ -130,17 +126,10 @@ export interface HistoryPage {
 }
 
 export interface Witness {
-  /** The newest data the venue has for the channel (klines: the open time of the newest bar); null without a time. */
+  /** The newest data the venue has for the channel (candles: the open time of the newest one); null without a time. */
   readonly newestMs: number | null
-  /** The newest id or update number of the channel (klines: the newest bar's trade count); null without one. */
+  /** The newest id or update number of the channel (candles: the trade count of the newest one); null without one. */
   readonly newestId: number | null
-}
-
-export interface ServerTime {
-  readonly venueMs: number
-  /** Venue clock minus our clock, taken at half of the round trip. */
-  readonly offsetMs: number
-  readonly roundTripMs: number
 }
 
 export interface CheckResult {
@@ -168,12 +157,6 @@ export interface Venue {
   history(request: HistoryRequest, options: { signal: AbortSignal }): AsyncIterable<HistoryPage>
   /** Undefined where no independent answer exists (liquidations). */
   witness(channel: Channel, options: { signal: AbortSignal }): Promise<Witness | undefined>
-  /** A full book to synchronise diffs with. */
-  book(
-    symbol: AssetSymbol,
-    options: { signal: AbortSignal; depth?: number },
-  ): Promise<BookSnapshotObservation>
-  serverTime(options: { signal: AbortSignal }): Promise<ServerTime>
   check(options: { signal: AbortSignal }): Promise<CheckResult>
 }
 

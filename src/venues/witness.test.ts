@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AggregateTradeObservation, CandleObservation, MarkObservation } from './observation.ts'
+import type { AggregateTradeObservation, CandleObservation, OpenInterestObservation } from './observation.ts'
 import { knowsMore } from './witness.ts'
 
 const base = {
@@ -28,7 +28,7 @@ test('a trade that never came is a fault; the last one known to both is a quiet 
 })
 
 test('a bar is behind when the venue has a newer one, or the same one with more trades', () => {
-  const last = { ...base, kind: 'kline', openTimeMs: 60_000, tradeCount: 5 } as CandleObservation
+  const last = { ...base, kind: 'candle', openTimeMs: 60_000, tradeCount: 5 } as CandleObservation
   assert.equal(knowsMore({ newestMs: 60_000, newestId: 5 }, last, 0), false)
   assert.equal(knowsMore({ newestMs: 60_000, newestId: 6 }, last, 0), true)
   assert.equal(knowsMore({ newestMs: 120_000, newestId: 0 }, last, 0), true)
@@ -36,14 +36,7 @@ test('a bar is behind when the venue has a newer one, or the same one with more 
 })
 
 test('a channel with times only is behind by more than the slack', () => {
-  const last: MarkObservation = {
-    ...base,
-    kind: 'mark',
-    markPrice: '1',
-    indexPrice: null,
-    runningFundingRate: null,
-    nextFundingTimeMs: null,
-  }
+  const last: OpenInterestObservation = { ...base, kind: 'open_interest', openInterest: '1', valueUsd: null }
   assert.equal(knowsMore({ newestMs: 6_000, newestId: null }, last, 5_000), false)
   assert.equal(knowsMore({ newestMs: 6_001, newestId: null }, last, 5_000), true)
 })

@@ -12,14 +12,11 @@ export function knowsMore(witness: Witness, last: DataObservation | undefined, s
   switch (last.kind) {
     case 'aggregate_trade':
       return newestId !== null && newestId > last.id
-    case 'kline':
+    case 'candle':
       if (newestMs === null) return false
       return newestMs > last.openTimeMs || (newestMs === last.openTimeMs && (newestId ?? 0) > last.tradeCount)
     case 'best_bid_ask':
       if (newestId !== null && last.updateId !== null) return newestId > last.updateId
-      break
-    case 'book_diff':
-      if (newestId !== null) return newestId > last.lastUpdateId
       break
     case 'trade':
       if (newestId !== null) return newestId > Number(last.id)

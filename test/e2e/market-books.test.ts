@@ -144,7 +144,7 @@ async function fill(store: EnvironmentStore): Promise<void> {
 
   const yes = contract.replace(
     { yes: texts(books.kalshi.bids), no: texts(books.kalshi.asks, true) },
-    'full',
+    'stream',
     START_MS,
     aboutOf('BTC', ticker, START_MS),
   )
@@ -160,7 +160,7 @@ async function fill(store: EnvironmentStore): Promise<void> {
     const wire = { asset_id: token.leg.tokenId, market: token.leg.marketId, timestamp: `${START_MS}` }
     const taken = token.replace(
       { ...wire, bids: objects(texts(bids, !isUp)), asks: objects(texts(asks, !isUp)) },
-      'full',
+      'stream',
       START_MS,
     )
     assert.equal(taken?.kind, 'book_snapshot')
@@ -180,7 +180,7 @@ async function fill(store: EnvironmentStore): Promise<void> {
           timeMs,
           aboutOf('BTC', ticker, timeMs),
         )
-        assert.equal(seen?.kind, 'book_change')
+        assert.equal(seen?.kind, 'book_delta')
         recorders.kalshi.observe(seen)
       }
       for (const { side, tick, size } of changesOf(random, books.polymarket)) {

@@ -109,7 +109,7 @@ before(async () => {
     backfill: true,
     backfillFromMs: Math.floor(START_MS / (24 * 60 * MINUTE_MS)) * 24 * 60 * MINUTE_MS,
     longestSilenceMs: {
-      ...{ klines: SILENCE_MS, aggregate_trades: SILENCE_MS, trades: SILENCE_MS, best_bid_ask: SILENCE_MS },
+      ...{ candles: SILENCE_MS, aggregate_trades: SILENCE_MS, trades: SILENCE_MS, best_bid_ask: SILENCE_MS },
       ...{ book: 2 * SILENCE_MS, open_interest: SILENCE_MS },
     },
   })

@@ -183,7 +183,7 @@ export function replayVenue(options: {
     const { spoil = (kline) => kline } = options
     return spoil({
       ...{
-        kind: 'kline',
+        kind: 'candle',
         ...about(symbol),
         venueTimeMs: clock.now(),
         receivedMs: clock.now(),
@@ -223,7 +223,7 @@ export function replayVenue(options: {
     await clock.sleep(40, signal)
     if (options.fails(clock.now())) throw new Error(`${dataset}: the venue does not answer`)
     const nowMs = clock.now()
-    if (dataset === 'klines') {
+    if (dataset === 'candles') {
       const interval = request.interval === '1s' ? '1s' : '1m'
       const lengthMs = INTERVAL_MS[interval]
       const toMs = Math.min(range.toMs, Math.floor(nowMs / lengthMs) * lengthMs)
@@ -316,7 +316,7 @@ export function replayVenue(options: {
       if (nowMs >= klineMs + 1_000) {
         klineMs = nowMs
         for (const { topic: dataset, interval, symbol } of channels) {
-          if (dataset !== 'klines' || (interval !== '1m' && interval !== '1s')) continue
+          if (dataset !== 'candles' || (interval !== '1m' && interval !== '1s')) continue
           const lengthMs = INTERVAL_MS[interval]
           const openMs = Math.floor(nowMs / lengthMs) * lengthMs - lengthMs
           const bar = barAt(symbol, interval, openMs)
@@ -366,8 +366,6 @@ export function replayVenue(options: {
     },
     history,
     witness: async () => undefined,
-    book: unasked,
-    serverTime: unasked,
     check: unasked,
     pump() {
       for (const { pump } of sessions) pump()

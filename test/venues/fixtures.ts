@@ -6,7 +6,6 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Source } from '../../src/core/source.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
-import { mapTrade } from '../../src/venues/binance/mapper.ts'
 import type { TradeObservation } from '../../src/venues/observation.ts'
 
 const FOLDER =
@@ -64,16 +63,15 @@ export function recordedTrades(
   file: string,
   about: { source: Source; symbol: AssetSymbol; instrument: string },
 ): TradeObservation[] {
-  return csvRows(venue, file).map((row) =>
-    mapTrade(
-      {
-        t: Number(row.trade_id),
-        p: row.price ?? '',
-        q: row.qty ?? '',
-        T: Number(row.trade_time_ms),
-        m: row.buyer_is_maker === 'true',
-      },
-      { ...about, receivedMs: Math.floor(Number(row.recv_ns) / 1e6) },
-    ),
-  )
+  return csvRows(venue, file).map((row) => ({
+    kind: 'trade',
+    ...about,
+    venueTimeMs: Number(row.trade_time_ms),
+    receivedMs: Math.floor(Number(row.recv_ns) / 1e6),
+    key: row.trade_id ?? '',
+    id: row.trade_id ?? '',
+    price: row.price ?? '',
+    size: row.qty ?? '',
+    side: row.buyer_is_maker === 'true' ? 'sell' : 'buy',
+  }))
 }

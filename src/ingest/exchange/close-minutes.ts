@@ -60,7 +60,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
     },
     take(page) {
       const bars = page.observations
-        .filter((row): row is CandleObservation => row.kind === 'kline')
+        .filter((row): row is CandleObservation => row.kind === 'candle')
         .map(candleOfKline)
       for (const bar of bars) {
         const streamed = heard.get(bar.openMs)

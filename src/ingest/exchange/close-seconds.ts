@@ -105,11 +105,11 @@ export function closeSeconds(
     const fromMs = Math.max(askedToMs ?? toMs - MINUTE_MS, toMs - MAX_ASK_MS)
     const range = { fromMs, toMs }
     for await (const page of venue.history(
-      { topic: 'klines', symbol, interval: '1s', range, isUrgent: true },
+      { topic: 'candles', symbol, interval: '1s', range, isUrgent: true },
       { signal },
     )) {
       put(
-        page.observations.filter((row): row is CandleObservation => row.kind === 'kline').map(candleOfKline),
+        page.observations.filter((row): row is CandleObservation => row.kind === 'candle').map(candleOfKline),
         true,
       )
       recordPageCoverage(parts, [feed], page)
@@ -229,7 +229,7 @@ export function closeSeconds(
       beganMs ??= atMs
     },
     show() {
-      if (plan.secondsFrom === 'klines') return
+      if (plan.secondsFrom === 'candles') return
       put(
         builder.changed().filter((bar) => beganMs !== undefined && bar.openMs >= beganMs),
         false,
@@ -242,7 +242,7 @@ export function closeSeconds(
       for (const openMs of over) open.delete(openMs)
     },
     minutes(bars, fromMs, toMs) {
-      if (plan.secondsFrom === 'klines') {
+      if (plan.secondsFrom === 'candles') {
         waiting = [{ openMs: toMs - MINUTE_MS, count: 0, volume: ZERO, knownMs: clock.now() }]
         return
       }
@@ -257,7 +257,7 @@ export function closeSeconds(
         })
     },
     async close(nowMs) {
-      if (plan.secondsFrom === 'klines') {
+      if (plan.secondsFrom === 'candles') {
         const [minute] = waiting
         if (minute === undefined) return
         await askSeconds(minute.openMs + MINUTE_MS)
@@ -272,7 +272,7 @@ export function closeSeconds(
       }
     },
     get closedToMs() {
-      return plan.secondsFrom === 'klines' ? askedToMs : closedToMs
+      return plan.secondsFrom === 'candles' ? askedToMs : closedToMs
     },
   }
 }

@@ -30,7 +30,7 @@ const FACTOR = isLong ? 10 : 30
 const START_MS = Date.parse('2026-11-10T07:52:30Z')
 /** Slow and quick channels share sockets: the renewals for one must not hide the silence of the other. */
 const SILENCE_MS = {
-  klines: 12_000,
+  candles: 12_000,
   aggregate_trades: 12_000,
   trades: 12_000,
   best_bid_ask: 5_000,

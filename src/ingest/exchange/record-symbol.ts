@@ -184,7 +184,7 @@ export function recordSymbol(
 
   function observe(observation: DataObservation): void {
     switch (observation.kind) {
-      case 'kline':
+      case 'candle':
         if (observation.interval === '1s') seconds.heard(observation)
         else minutes.heard(observation)
         return
@@ -255,7 +255,6 @@ export function recordSymbol(
         return
       case 'book_snapshot':
         // A row has every level that the venue publishes, never the few of a quick book.
-        if (observation.feed === 'fast') return
         sampler.heard({ timeMs: observation.venueTimeMs, bids: observation.bids, asks: observation.asks })
     }
   }
@@ -343,7 +342,7 @@ export function recordSymbol(
       if (toMs > minutes.closedToMs) {
         if (!(await knowsDerivatives(toMs, nowMs))) return
         const range = { fromMs: minutes.closedToMs, toMs }
-        const request = { topic: 'klines', symbol, interval: '1m', range, isUrgent: true } as const
+        const request = { topic: 'candles', symbol, interval: '1m', range, isUrgent: true } as const
         for await (const page of parts.venue.history(request, { signal: parts.signal })) {
           const beforeMs = minutes.closedToMs
           const bars = minutes.take(page)

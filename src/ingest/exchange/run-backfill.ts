@@ -224,13 +224,13 @@ async function fill({ target: { parts }, step, range }: Chunk): Promise<void> {
     case 'candles':
       return fillCandles(parts, step, range)
     case 'seconds':
-      return parts.plan.secondsFrom === 'klines'
+      return parts.plan.secondsFrom === 'candles'
         ? fillKlineSeconds(parts, range)
         : fillBuiltSeconds(parts, range)
   }
 }
 
-const isKline = (row: HistoryPage['observations'][number]): row is CandleObservation => row.kind === 'kline'
+const isKline = (row: HistoryPage['observations'][number]): row is CandleObservation => row.kind === 'candle'
 
 async function fillCandles(
   parts: SymbolParts,
@@ -251,7 +251,7 @@ async function fillCandles(
     { feed: candleFeed(source, symbol, coarse), interval: coarse },
     ...(step.withFlow ? [{ feed: feedOf('flow', source, symbol, coarse), interval: coarse }] : []),
   ])
-  for await (const page of venue.history({ topic: 'klines', symbol, interval, range }, { signal })) {
+  for await (const page of venue.history({ topic: 'candles', symbol, interval, range }, { signal })) {
     const bars = page.observations.filter(isKline).map(candleOfKline)
     // Those that cannot be served too: the store refuses them, which makes them a gap.
     writer.put(
@@ -294,7 +294,7 @@ function withCounts(bar: Candle, counts: StoredCounts | undefined): Candle {
 async function fillKlineSeconds(parts: SymbolParts, range: HistoryRange): Promise<void> {
   const { plan, symbol, venue, writer, signal } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
-  for await (const page of venue.history({ topic: 'klines', symbol, interval: '1s', range }, { signal })) {
+  for await (const page of venue.history({ topic: 'candles', symbol, interval: '1s', range }, { signal })) {
     const bars = page.observations.filter(isKline).map(candleOfKline)
     writer.put(
       feed,

@@ -29,7 +29,7 @@ function listing(venue: Venue, names: ReadonlySet<string>, untraded?: string): V
     assert.ok(!isUntraded || asked[0].topic !== 'trades')
     for await (const page of venue.history(...asked)) {
       const observations = page.observations.flatMap((row): DataObservation[] => {
-        if (row.kind === 'contract_bar' && isUntraded) return [{ ...row, price: null, volume: '0' }]
+        if (row.kind === 'contract_candle' && isUntraded) return [{ ...row, price: null, volume: '0' }]
         if (row.kind !== 'market') return [row]
         const { market } = row
         if (!names.has(market.marketId) && !names.has(market.slug ?? '')) return []

@@ -110,14 +110,14 @@ export async function backfillMarkets(
     if (!plan.hasTokens) {
       const asked = { fromMs: askedFromMs, toMs: part.toMs }
       const request = {
-        topic: 'contract_bars',
+        topic: 'contract_candles',
         symbol,
         market: marketId,
         interval: '1m',
         range: asked,
       } as const
       for await (const page of venue.history(request, { signal }))
-        for (const row of page.observations) if (row.kind === 'contract_bar') finer.push(row)
+        for (const row of page.observations) if (row.kind === 'contract_candle') finer.push(row)
       const inPart = finer.filter((bar) => bar.openTimeMs >= part.fromMs)
       for (const bar of buildContractCandles({ interval: BASE_INTERVAL, finer: inPart }))
         if (!fixed.has(`${marketId}:${bar.openTimeMs}`)) recorder.fix(marketId, bar, true)

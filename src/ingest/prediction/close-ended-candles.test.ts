@@ -126,10 +126,9 @@ function trade(recorder: MarketsRecorder, startMs: number): void {
     recorder.observe({
       kind: 'book_snapshot',
       ...about(token, startMs + 1_000),
-      feed: 'full',
+      via: 'stream',
       bids: [['0.44', '10']],
       asks: [['0.46', '10']],
-      lastUpdateId: null,
     })
 }
 

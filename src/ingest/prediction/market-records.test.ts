@@ -57,10 +57,9 @@ const leg = (index: 0 | 1) => ({ marketId: '0xaa', ...(TOKENS[index] as (typeof 
 const bookOf = (index: 0 | 1, atMs: number): DataObservation => ({
   kind: 'book_snapshot',
   ...about(leg(index).tokenId, atMs),
-  feed: 'full',
+  via: 'stream',
   bids: [['0.4', '10']],
   asks: [['0.42', '5']],
-  lastUpdateId: null,
   leg: leg(index),
 })
 const print = (id: string, atMs: number, size: string, isSwept = false): TradeObservation => ({

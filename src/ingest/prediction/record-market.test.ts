@@ -69,10 +69,9 @@ function book(name: Name, instrument: string, timeMs: number, bid: string, ask: 
   return {
     kind: 'book_snapshot',
     ...about(name, instrument, timeMs),
-    feed: 'full',
+    via: 'stream',
     bids: [[bid, '10']],
     asks: [[ask, '10']],
-    lastUpdateId: null,
   }
 }
 

@@ -207,7 +207,7 @@ export function recordMarket(options: {
         case 'book_snapshot':
           sampler.snapshot(observation)
           break
-        case 'book_change':
+        case 'book_delta':
           sampler.change(observation)
           break
         case 'book_lost':

@@ -2,7 +2,7 @@
  * The prediction markets of one symbol: the catalogue says which there are, each has a recorder of its own.
  *
  *   market ──▶ catalogue, with the prices that it began and ended with
- *   book_snapshot, book_change, book_lost ──▶ snapshots; a market in its window without a live book is a gap
+ *   book_snapshot, book_delta, book_lost ──▶ snapshots; a market in its window without a live book is a gap
  *   trade ──▶ trades, bars          open_interest ──▶ at each grid point, per contract and summed
  */
 import type { MarketInput, MarketType } from '../../core/rows/market.ts'
@@ -238,7 +238,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         heardInterest(observation.instrument, observation.venueTimeMs, observation.openInterest)
         break
       case 'book_snapshot':
-      case 'book_change':
+      case 'book_delta':
       case 'book_lost':
         markets.get(observation.leg?.marketId ?? observation.instrument)?.recorder.observe(observation)
         if (observation.kind !== 'book_lost') booksHeardMs = observation.receivedMs

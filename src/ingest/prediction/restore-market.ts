@@ -89,10 +89,10 @@ export async function restoreMarket(options: {
     // Within the first bar after the hour, or after what stands already, there is none to ask for.
     if (!plan.hasTokens && Math.max(recorder.startMs, sinceMs) < bucketMs) {
       const finer: ContractCandleObservation[] = []
-      const request = { topic: 'contract_bars', symbol, market: marketId, interval: '1m' } as const
+      const request = { topic: 'contract_candles', symbol, market: marketId, interval: '1m' } as const
       const bars = venue.history({ ...request, range: { fromMs: sinceMs, toMs: bucketMs } }, { signal })
       for await (const { observations } of bars)
-        for (const row of observations) if (row.kind === 'contract_bar') finer.push(row)
+        for (const row of observations) if (row.kind === 'contract_candle') finer.push(row)
       for (const bar of buildContractCandles({ interval: BASE_INTERVAL, finer }))
         if (!isFixed(marketId, bar.openTimeMs)) recorder.fix(marketId, bar, true)
     }

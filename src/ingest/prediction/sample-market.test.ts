@@ -31,15 +31,14 @@ function setUp() {
     sampler.snapshot({
       kind: 'book_snapshot',
       ...about(timeMs),
-      feed: 'full',
+      via: 'stream',
       bids,
       asks: [],
-      lastUpdateId: null,
     })
     heardMs = timeMs
   }
   const change = (timeMs: number, price: string, size: string) => {
-    sampler.change({ kind: 'book_change', ...about(timeMs), bids: [[price, size]], asks: [] })
+    sampler.change({ kind: 'book_delta', ...about(timeMs), bids: [[price, size]], asks: [] })
     heardMs = timeMs
   }
   const lost = (timeMs: number, sinceMs: number, reason: BookLostReason = 'hash_mismatch') =>

@@ -13,7 +13,7 @@
 import { microOf } from '../../core/micro.ts'
 import { type BookSide, createOrderBook, type OrderBook } from '../../core/order-book.ts'
 import type {
-  BookChangeObservation,
+  BookDeltaObservation,
   BookLostObservation,
   BookSnapshotObservation,
   Level,
@@ -28,7 +28,7 @@ export interface MarketSampler {
   /** The book of an instrument; undefined for one that is not of this market. */
   book(instrument: string): OrderBook | undefined
   snapshot(observation: BookSnapshotObservation): void
-  change(observation: BookChangeObservation): void
+  change(observation: BookDeltaObservation): void
   lost(observation: BookLostObservation): void
   /** Takes the samples that are due. */
   tick(nowMs: number): void

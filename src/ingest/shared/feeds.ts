@@ -38,8 +38,8 @@ export const requestedKey = (topic: Topic, symbol: AssetSymbol): string => `aske
 export function channelsOf(plan: ExchangePlan, symbol: AssetSymbol): Channel[] {
   const plain = (topic: Topic): Channel => ({ topic, symbol })
   return [
-    { topic: 'klines', symbol, interval: '1m' },
-    ...(plan.secondsFrom === 'klines' ? [{ topic: 'klines', symbol, interval: '1s' } as const] : []),
+    { topic: 'candles', symbol, interval: '1m' },
+    ...(plan.secondsFrom === 'candles' ? [{ topic: 'candles', symbol, interval: '1s' } as const] : []),
     ...(plan.hasFlow || plan.secondsFrom === 'aggregate_trades' ? [plain('aggregate_trades')] : []),
     ...(plan.hasTrades || plan.secondsFrom === 'trades' ? [plain('trades')] : []),
     ...(plan.hasTicker ? [plain('best_bid_ask')] : []),
@@ -56,8 +56,8 @@ export function trackedFeeds(plan: ExchangePlan, symbol: AssetSymbol): TrackedFe
   const { source } = plan
   const key = (topic: Topic, interval?: CandleInterval) =>
     channelKey(interval === undefined ? { topic, symbol } : { topic, symbol, interval })
-  const minute = key('klines', '1m')
-  const second = plan.secondsFrom === 'klines' ? key('klines', '1s') : key(plan.secondsFrom)
+  const minute = key('candles', '1m')
+  const second = plan.secondsFrom === 'candles' ? key('candles', '1s') : key(plan.secondsFrom)
   const tracked: TrackedFeed[] = CANDLE_INTERVALS.map((interval) => ({
     feed: candleFeed(source, symbol, interval),
     channels: [interval === '1s' ? second : minute],

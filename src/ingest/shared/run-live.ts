@@ -273,22 +273,21 @@ function isSignOfLife(observation: DataObservation): boolean {
   }
 }
 
-const DATASET_OF: Readonly<Record<Exclude<DataObservation['kind'], 'kline' | 'book_snapshot'>, Topic>> = {
+const DATASET_OF: Readonly<Record<Exclude<DataObservation['kind'], 'candle'>, Topic>> = {
   trade: 'trades',
   aggregate_trade: 'aggregate_trades',
-  mark: 'mark',
   funding: 'funding',
   open_interest: 'open_interest',
   liquidation: 'liquidations',
-  book_diff: 'book_diff',
   best_bid_ask: 'best_bid_ask',
-  book_change: 'book',
+  book_snapshot: 'book',
+  book_delta: 'book',
   book_lost: 'book',
   market: 'markets',
   market_ticker: 'market_ticker',
   reference_price: 'reference_price',
   mid: 'mids',
-  contract_bar: 'contract_bars',
+  contract_candle: 'contract_candles',
   oracle_round: 'oracle_rounds',
   swept: 'trades',
   swept_to: 'trades',
@@ -297,10 +296,8 @@ const DATASET_OF: Readonly<Record<Exclude<DataObservation['kind'], 'kline' | 'bo
 export function channelOf(observation: DataObservation): Channel {
   const { symbol } = observation
   switch (observation.kind) {
-    case 'kline':
-      return { topic: 'klines', symbol, interval: observation.interval }
-    case 'book_snapshot':
-      return { topic: observation.feed === 'fast' ? 'book_fast' : 'book', symbol }
+    case 'candle':
+      return { topic: 'candles', symbol, interval: observation.interval }
     default:
       return { topic: DATASET_OF[observation.kind], symbol }
   }

@@ -23,8 +23,8 @@ async function setUp() {
   const tracker = createCoverageTracker({
     feeds: [
       { feed: trades, channels: ['trades:BTC'] },
-      { feed: candles, channels: ['klines:BTC:1m'] },
-      { feed: liquidations, channels: ['liquidations:BTC', 'klines:BTC:1m'] },
+      { feed: candles, channels: ['candles:BTC:1m'] },
+      { feed: liquidations, channels: ['liquidations:BTC', 'candles:BTC:1m'] },
     ],
     coverage: store.coverage,
     writer,
@@ -72,14 +72,14 @@ test('nothing is left unsaid between the last claim and a failure that came late
 
 test("the venue's own answer closes a gap and is never taken back", async () => {
   const { tracker, gaps, close } = await setUp()
-  tracker.up('klines:BTC:1m', 0)
+  tracker.up('candles:BTC:1m', 0)
   tracker.claim(100_000)
   tracker.confirm(candles, 0, 60_000)
-  tracker.failed('klines:BTC:1m', 30_000, 'not_observed')
+  tracker.failed('candles:BTC:1m', 30_000, 'not_observed')
   tracker.claim(110_000)
   assert.deepEqual(await gaps(candles, 0, 110_000), [[60_000, 110_000, 'not_observed']])
   tracker.confirm(candles, 60_000, 120_000)
-  tracker.up('klines:BTC:1m', 125_000)
+  tracker.up('candles:BTC:1m', 125_000)
   tracker.claim(130_000)
   assert.deepEqual(await gaps(candles, 0, 130_000), [[120_000, 125_000, 'not_observed']])
   await close()
@@ -90,10 +90,10 @@ test('a channel that may be silent shares the fate of its neighbour', async () =
   tracker.up('liquidations:BTC', 0)
   tracker.claim(5_000)
   assert.deepEqual(await gaps(liquidations, 0, 5_000), [[0, 5_000, 'not_observed']])
-  tracker.up('klines:BTC:1m', 5_000)
+  tracker.up('candles:BTC:1m', 5_000)
   tracker.claim(20_000)
-  tracker.failed('klines:BTC:1m', 9_000, 'not_observed')
-  tracker.up('klines:BTC:1m', 15_000)
+  tracker.failed('candles:BTC:1m', 9_000, 'not_observed')
+  tracker.up('candles:BTC:1m', 15_000)
   tracker.claim(20_000)
   assert.deepEqual(await gaps(liquidations, 5_000, 20_000), [[9_000, 15_000, 'not_observed']])
   await close()

@@ -5,8 +5,8 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** No bars of one second are published per symbol: they are built from aggregate trades. */
-const KLINE_INTERVALS = ['1m', '5m', '15m', '1h', '4h', '1d'] as const
+/** No candles of one second are published per symbol: they are built from aggregate trades. */
+const CANDLE_INTERVALS = ['1m', '5m', '15m', '1h', '4h', '1d'] as const
 const OPEN_INTEREST_INTERVALS = ['5m', '15m', '1h', '4h', '1d'] as const
 
 export const binanceFuturesDescription: VenueDescription = {
@@ -16,26 +16,21 @@ export const binanceFuturesDescription: VenueDescription = {
   live: {
     aggregate_trades: { via: 'stream', maxSilenceMs: 60_000 },
     // Sent only when something changed.
-    klines: { via: 'stream', intervals: KLINE_INTERVALS, maxSilenceMs: 60_000 },
-    mark: { via: 'stream', maxSilenceMs: 5_000 },
+    candles: { via: 'stream', intervals: ['1m'], maxSilenceMs: 60_000 },
     liquidations: { via: 'stream', maxSilenceMs: null },
     best_bid_ask: { via: 'stream', maxSilenceMs: 30_000 },
-    book_diff: { via: 'stream', maxSilenceMs: 30_000 },
-    open_interest: { via: 'poll', everyMs: 15_000, maxSilenceMs: MINUTE_MS },
     funding: { via: 'poll', everyMs: MINUTE_MS, maxSilenceMs: 5 * MINUTE_MS },
   },
   history: {
-    klines: { intervals: KLINE_INTERVALS, maxAgeMs: null, pageRows: 499 },
-    aggregate_trades: { maxAgeMs: DAY_MS, pageRows: 1_000 },
-    funding: { maxAgeMs: null, pageRows: 1_000 },
+    candles: { intervals: CANDLE_INTERVALS, maxAgeMs: null },
+    aggregate_trades: { maxAgeMs: DAY_MS },
+    funding: { maxAgeMs: null },
     // "The last month"; how long the month is that the venue means is found out by asking.
-    open_interest: { intervals: OPEN_INTEREST_INTERVALS, maxAgeMs: 31 * DAY_MS, pageRows: 500 },
+    open_interest: { intervals: OPEN_INTEREST_INTERVALS, maxAgeMs: 31 * DAY_MS },
   },
   notProvided: {
     liquidations: 'closed by the exchange: neither an answer nor an archive has them',
-    mark: 'past running funding estimates are not published',
     best_bid_ask: 'past best bids and asks are not published',
-    book_diff: 'past books are not published',
   },
   budgets: {
     weight: { limit: 2_400, windowMs: MINUTE_MS, usedHeader: 'x-mbx-used-weight-1m' },

@@ -15,11 +15,9 @@ interface StreamRule {
 
 const STREAMS: Partial<Record<Topic, StreamRule>> = {
   aggregate_trades: { class: 'market', suffix: () => 'aggTrade' },
-  klines: { class: 'market', suffix: (channel) => `kline_${channel.interval}` },
-  mark: { class: 'market', suffix: () => 'markPrice@1s' },
+  candles: { class: 'market', suffix: (channel) => `kline_${channel.interval}` },
   liquidations: { class: 'market', suffix: () => 'forceOrder' },
   best_bid_ask: { class: 'public', suffix: () => 'bookTicker' },
-  book_diff: { class: 'public', suffix: () => 'depth@100ms' },
 }
 
 /** One combined socket per class. */

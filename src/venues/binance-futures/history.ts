@@ -1,25 +1,19 @@
 /** The futures product's REST side: past, polls, witness, book, clock. */
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import { expectShape, type Walk, walkAggregateTrades, walkKlines } from '../binance/history.ts'
-import { type About, mapDepthReply } from '../binance/mapper.ts'
+import type { About } from '../binance/mapper.ts'
 import { AggregateTradeRows, DepthReply, KlineRows, ServerTimeReply } from '../binance/wire.ts'
 import type { Channel } from '../channel.ts'
 import type { DeadLetters } from '../dead-letter.ts'
 import { expectFit, type Fit, misfit } from '../expect-fit.ts'
 import { ceilTo, notProvided, rangeOrNull, splitByAge } from '../history-range.ts'
-import type { BookSnapshotObservation, FundingObservation, OpenInterestObservation } from '../observation.ts'
+import type { FundingObservation } from '../observation.ts'
 import { type RestClient, type RestResponse, VenueError } from '../rest-client.ts'
 import type { HistoryPage, HistoryRange, HistoryRequest, Witness } from '../venue.ts'
 import type { VenueTime } from '../venue-time.ts'
 import { binanceFuturesDescription } from './describe.ts'
-import { mapFundingRows, mapOpenInterest, mapOpenInterestRow } from './mapper.ts'
-import {
-  FundingRows,
-  type FundingRowWire,
-  OpenInterestReply,
-  OpenInterestRows,
-  PremiumIndexReply,
-} from './wire.ts'
+import { mapFundingRows, mapOpenInterestRow } from './mapper.ts'
+import { FundingRows, type FundingRowWire, OpenInterestRows, PremiumIndexReply } from './wire.ts'
 
 const API = '/fapi/v1'
 const OPEN_INTEREST_PATH = '/futures/data/openInterestHist'
@@ -76,7 +70,7 @@ export async function* walkHistory(
   const isUrgent = request.isUrgent === true
   const walk: Walk = { ...rest, signal, range: kept, about: where, isUrgent }
   switch (request.topic) {
-    case 'klines':
+    case 'candles':
       if (request.interval === undefined) return
       yield* walkKlines({ ...walk, path: `${API}/klines`, interval: request.interval, price: klinePrice })
       return
@@ -227,19 +221,6 @@ function isTooOld(error: unknown): boolean {
   return error instanceof VenueError && error.isFinal && error.message.includes('-1130')
 }
 
-export async function askOpenInterest(
-  rest: FuturesRest,
-  where: Where,
-  signal: AbortSignal,
-): Promise<OpenInterestObservation> {
-  const path = `${API}/openInterest`
-  const answer = await rest.pager.request({ path, query: { symbol: where.instrument }, weight: 1 }, signal)
-  const reply = expectShape(OpenInterestReply, answer, path, rest.deadLetters)
-  const fault = symbolFault(reply, where.instrument)
-  if (fault !== undefined) throw misfit(fault, path, answer, rest.deadLetters)
-  return mapOpenInterest(reply, { ...where, receivedMs: answer.receivedMs })
-}
-
 /** The two newest settled rates; two, because their distance is the period. */
 export async function askNewestFunding(
   rest: FuturesRest,
@@ -268,25 +249,19 @@ export async function askWitness(
       const newest = expectShape(AggregateTradeRows, answer, path, rest.deadLetters).at(-1)
       return { newestMs: newest?.T ?? null, newestId: newest?.a ?? null }
     }
-    case 'klines': {
+    case 'candles': {
       const path = `${API}/klines`
       const query = { symbol, interval: channel.interval, limit: 1 }
       const answer = await rest.pager.request({ path, query, weight: 1 }, signal)
       const newest = expectShape(KlineRows, answer, path, rest.deadLetters).at(-1)
       return { newestMs: newest?.[0] ?? null, newestId: newest?.[8] ?? null }
     }
-    case 'mark': {
-      const path = `${API}/premiumIndex`
-      const answer = await rest.pager.request({ path, query: { symbol }, weight: 1 }, signal)
-      return { newestMs: expectShape(PremiumIndexReply, answer, path, rest.deadLetters).time, newestId: null }
+    case 'best_bid_ask': {
+      const path = `${API}/depth`
+      const answer = await rest.pager.request({ path, query: { symbol, limit: 5 }, weight: 2 }, signal)
+      const { T, lastUpdateId } = expectShape(DepthReply, answer, path, rest.deadLetters)
+      return { newestMs: T ?? null, newestId: lastUpdateId }
     }
-    case 'best_bid_ask':
-    case 'book_diff': {
-      const book = await askBook(rest, where, 5, signal)
-      return { newestMs: book.venueTimeMs, newestId: book.lastUpdateId }
-    }
-    case 'open_interest':
-      return { newestMs: (await askOpenInterest(rest, where, signal)).venueTimeMs, newestId: null }
     case 'funding':
       return {
         newestMs: (await askNewestFunding(rest, where, signal)).at(-1)?.venueTimeMs ?? null,
@@ -295,33 +270,6 @@ export async function askWitness(
     default:
       return undefined
   }
-}
-
-/** The depths that may be asked for, and their weights. */
-const DEPTH_WEIGHTS = [
-  [5, 2],
-  [10, 2],
-  [20, 2],
-  [50, 2],
-  [100, 5],
-  [500, 10],
-  [1_000, 20],
-] as const
-
-export async function askBook(
-  rest: FuturesRest,
-  where: Where,
-  depth: number,
-  signal: AbortSignal,
-): Promise<BookSnapshotObservation> {
-  const path = `${API}/depth`
-  const [limit, weight] = DEPTH_WEIGHTS.find(([size]) => depth <= size) ?? [1_000, 20]
-  const answer = await rest.pager.request(
-    { path, query: { symbol: where.instrument, limit }, weight },
-    signal,
-  )
-  const reply = expectShape(DepthReply, answer, path, rest.deadLetters)
-  return mapDepthReply(reply, { ...where, receivedMs: answer.receivedMs })
 }
 
 export async function askMarkLine(

@@ -70,33 +70,11 @@ test('liquidations of coin-margined contracts, of other symbols, and unfilled on
   )
 })
 
-test('a mark without funding has no funding', () => {
-  const mark = {
-    e: 'markPriceUpdate',
-    E: 5,
-    s: 'ETHUSDT',
-    p: '1943.65',
-    i: '1943.59',
-    P: '1',
-    r: '0.0001',
-    T: 1562306400000,
-  }
-  const funding = (change: object) => {
-    const outcome = read({ ...mark, ...change })
-    assert.ok(outcome.kind === 'data' && outcome.items[0]?.observation.kind === 'mark')
-    return [outcome.items[0].observation.runningFundingRate, outcome.items[0].observation.nextFundingTimeMs]
-  }
-  assert.deepEqual(funding({}), ['0.0001', 1562306400000])
-  assert.deepEqual(funding({ r: '' }), [null, null])
-  assert.deepEqual(funding({ T: 0 }), [null, null])
-})
-
 test('what is unknown, mis-shaped or an error is refused with its reason, never thrown', () => {
   const cases: [unknown, string][] = [
     [{ e: 'newKind', s: 'BTCUSDT' }, 'unknown_kind'],
     [{ e: 'aggTrade', s: 'BTCUSDT', a: '1' }, 'wrong_shape'],
     [{ e: 'kline', E: 1, s: 'BTCUSDT', k: null }, 'wrong_shape'],
-    [{ e: 'markPriceUpdate', E: 1, s: 'BTCUSDT', p: 'NaN', r: '', T: 0 }, 'wrong_shape'],
     [{ e: 'forceOrder', o: {} }, 'wrong_shape'],
     [{ code: 2, msg: 'Invalid request: unknown property' }, 'venue_error'],
     [{ error: { code: 1, msg: 'x' }, id: 4 }, 'venue_error'],

@@ -5,40 +5,18 @@ import { createStreamReader, NOT_RECORDED, type ReadOwnEvent } from '../binance/
 import { dated } from '../dated.ts'
 import { data, type FrameOutcome, type FrameProtocol, ignored, refused } from '../frame.ts'
 import { floorTo } from '../history-range.ts'
-import type {
-  FundingObservation,
-  LiquidationObservation,
-  MarkObservation,
-  OpenInterestObservation,
-} from '../observation.ts'
+import type { FundingObservation, LiquidationObservation, OpenInterestObservation } from '../observation.ts'
 import type { SymbolMap } from '../symbol-map.ts'
 import {
   ForceOrderEvent,
   type ForceOrderEventWire,
   type FundingRowWire,
-  MarkPriceEvent,
-  type MarkPriceEventWire,
-  type OpenInterestReplyWire,
   type OpenInterestRowWire,
 } from './wire.ts'
 
 const HOUR_MS = 3_600_000
 const USUAL_FUNDING_HOURS = 8
 const USD_MARGINED = 1
-
-export function mapMark(wire: MarkPriceEventWire, about: About): MarkObservation {
-  const hasFunding = wire.r !== '' && wire.T > 0
-  return {
-    kind: 'mark',
-    ...about,
-    venueTimeMs: wire.E,
-    key: String(wire.E),
-    markPrice: wire.p,
-    indexPrice: wire.i ?? null,
-    runningFundingRate: hasFunding ? wire.r : null,
-    nextFundingTimeMs: hasFunding ? wire.T : null,
-  }
-}
 
 /**
  * The order's side closes the position: selling closes a long. There is no id, so the fields that make it up
@@ -90,17 +68,6 @@ export function mapFundingRows(rows: readonly FundingRowWire[], about: About): F
   })
 }
 
-export function mapOpenInterest(wire: OpenInterestReplyWire, about: About): OpenInterestObservation {
-  return {
-    kind: 'open_interest',
-    ...about,
-    venueTimeMs: wire.time,
-    key: String(wire.time),
-    openInterest: wire.openInterest,
-    valueUsd: null,
-  }
-}
-
 export function mapOpenInterestRow(wire: OpenInterestRowWire, about: About): OpenInterestObservation {
   const timeMs = Number(wire.timestamp)
   return {
@@ -115,11 +82,6 @@ export function mapOpenInterestRow(wire: OpenInterestRowWire, about: About): Ope
 
 const readOwnEvent: ReadOwnEvent = (event, lookUp): FrameOutcome | undefined => {
   switch (event.e) {
-    case 'markPriceUpdate': {
-      if (!MarkPriceEvent.is(event)) return refused('wrong_shape')
-      const about = lookUp(event.s)
-      return about === undefined ? NOT_RECORDED : data(`mark:${about.symbol}`, mapMark(event, about))
-    }
     case 'forceOrder': {
       if (!ForceOrderEvent.is(event)) return refused('wrong_shape')
       if (!isOurProduct(event.E)(event)) return ignored('not a USD-margined contract')

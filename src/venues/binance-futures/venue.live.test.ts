@@ -4,14 +4,12 @@ import { createBinanceFutures } from './venue.ts'
 
 proveLive(createBinanceFutures, {
   listenMs: 70_000,
-  history: { topic: 'klines', symbol: 'BTC', interval: '1m', atLeast: 50 },
+  history: { topic: 'candles', symbol: 'BTC', interval: '1m', atLeast: 50 },
   channels: [
     { topic: 'aggregate_trades', symbol: 'BTC' },
-    { topic: 'klines', symbol: 'BTC', interval: '1m' },
-    { topic: 'mark', symbol: 'BTC' },
+    { topic: 'candles', symbol: 'BTC', interval: '1m' },
     { topic: 'liquidations', symbol: 'BTC' },
     { topic: 'best_bid_ask', symbol: 'BTC' },
-    { topic: 'open_interest', symbol: 'BTC' },
     { topic: 'funding', symbol: 'BTC' },
   ],
 })

@@ -7,15 +7,7 @@ import { assembleVenue, checkLine, type VenueLimits } from '../venue-parts.ts'
 import { createVenueTime } from '../venue-time.ts'
 import { binanceFuturesDescription as describe } from './describe.ts'
 import { routesOf } from './feed.ts'
-import {
-  askBook,
-  askMarkLine,
-  askNewestFunding,
-  askOpenInterest,
-  askServerTime,
-  askWitness,
-  walkHistory,
-} from './history.ts'
+import { askMarkLine, askNewestFunding, askServerTime, askWitness, walkHistory } from './history.ts'
 import { createFuturesReader } from './mapper.ts'
 
 export function createBinanceFutures(dependencies: VenueDependencies & { limits?: VenueLimits }): Venue {
@@ -34,9 +26,7 @@ export function createBinanceFutures(dependencies: VenueDependencies & { limits?
   function pollOf(channel: Channel): Poll {
     const where = whereIs(channel.symbol)
     const everyMs = describe.live[channel.topic]?.everyMs ?? 60_000
-    return channel.topic === 'funding'
-      ? { channel, everyMs, ask: (signal) => askNewestFunding(rest, where, signal) }
-      : { channel, everyMs, ask: async (signal) => [await askOpenInterest(rest, where, signal)] }
+    return { channel, everyMs, ask: (signal) => askNewestFunding(rest, where, signal) }
   }
 
   return {
@@ -53,8 +43,6 @@ export function createBinanceFutures(dependencies: VenueDependencies & { limits?
     history: (request, { signal }) =>
       parts.history(request, () => walkHistory(rest, request, whereIs(request.symbol), signal)),
     witness: (channel, { signal }) => askWitness(rest, channel, whereIs(channel.symbol), signal),
-    book: (symbol, { signal, depth }) => askBook(rest, whereIs(symbol), depth ?? 1_000, signal),
-    serverTime: ({ signal }) => venueTime.ask(signal),
     check: ({ signal }) =>
       checkLine(describe, [parts.hosts.rest], async () => {
         const time = await venueTime.ask(signal)

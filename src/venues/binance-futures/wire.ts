@@ -3,19 +3,6 @@ import Type, { type Static } from 'typebox'
 import { BINANCE_WIRE } from '../binance/wire.ts'
 import { DecimalText, Millis, wireType } from '../wire-type.ts'
 
-/** Delivery contracts have no funding: an empty rate, or 0 as the next time. */
-const MarkPriceEventSchema = Type.Object({
-  e: Type.Literal('markPriceUpdate'),
-  E: Millis,
-  s: Type.String(),
-  p: DecimalText,
-  i: Type.Optional(DecimalText),
-  r: Type.Union([DecimalText, Type.Literal('')]),
-  T: Millis,
-})
-export type MarkPriceEventWire = Static<typeof MarkPriceEventSchema>
-export const MarkPriceEvent = wireType(MarkPriceEventSchema)
-
 /** `st` is the product (1 = USD-M); live frames carry it inside the order, the documentation outside. */
 const ForceOrderEventSchema = Type.Object({
   e: Type.Literal('forceOrder'),
@@ -57,14 +44,6 @@ const FundingRowSchema = Type.Object({
 export type FundingRowWire = Static<typeof FundingRowSchema>
 export const FundingRows = wireType(Type.Array(FundingRowSchema))
 
-const OpenInterestReplySchema = Type.Object({
-  symbol: Type.String(),
-  openInterest: DecimalText,
-  time: Millis,
-})
-export type OpenInterestReplyWire = Static<typeof OpenInterestReplySchema>
-export const OpenInterestReply = wireType(OpenInterestReplySchema)
-
 /** The time is a number; the documentation long printed it as text. */
 const OpenInterestRowSchema = Type.Object({
   symbol: Type.String(),
@@ -77,10 +56,8 @@ export const OpenInterestRows = wireType(Type.Array(OpenInterestRowSchema))
 
 export const BINANCE_FUTURES_WIRE = {
   ...BINANCE_WIRE,
-  MarkPriceEvent,
   ForceOrderEvent,
   PremiumIndexReply,
   FundingRows,
-  OpenInterestReply,
   OpenInterestRows,
 }

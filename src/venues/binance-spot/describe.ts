@@ -10,25 +10,21 @@ export const binanceSpotDescription: VenueDescription = {
   symbols: { BTC: 'BTCUSDT', ETH: 'ETHUSDT', SOL: 'SOLUSDT', XRP: 'XRPUSDT' },
   live: {
     aggregate_trades: { via: 'stream', maxSilenceMs: 30_000 },
-    trades: { via: 'stream', maxSilenceMs: 30_000 },
-    // Seconds without a trade are published too; longer bars only while something changes.
-    klines: {
+    // Seconds without a trade are published too; minutes only while something changes.
+    candles: {
       via: 'stream',
-      intervals: CANDLE_INTERVALS,
+      intervals: ['1s', '1m'],
       maxSilenceMs: 30_000,
       maxSilenceByInterval: { '1s': 5_000 },
     },
     best_bid_ask: { via: 'stream', maxSilenceMs: 30_000 },
-    book_diff: { via: 'stream', maxSilenceMs: 30_000 },
   },
   history: {
-    klines: { intervals: CANDLE_INTERVALS, maxAgeMs: null, pageRows: 1_000 },
-    aggregate_trades: { maxAgeMs: null, pageRows: 1_000 },
+    candles: { intervals: CANDLE_INTERVALS, maxAgeMs: null },
+    aggregate_trades: { maxAgeMs: null },
   },
   notProvided: {
-    trades: 'single trades are only listed by id; aggregate trades carry the same volume',
     best_bid_ask: 'past best bids and asks are not published',
-    book_diff: 'past books are not published',
   },
   budgets: { weight: { limit: 6_000, windowMs: 60_000, usedHeader: 'x-mbx-used-weight-1m' } },
   hosts: { rest: 'https://data-api.binance.vision', stream: 'wss://data-stream.binance.vision' },

@@ -8,14 +8,10 @@ export function streamName(channel: Channel, symbols: SymbolMap): string {
   switch (channel.topic) {
     case 'aggregate_trades':
       return `${name}@aggTrade`
-    case 'trades':
-      return `${name}@trade`
-    case 'klines':
+    case 'candles':
       return `${name}@kline_${channel.interval}`
     case 'best_bid_ask':
       return `${name}@bookTicker`
-    case 'book_diff':
-      return `${name}@depth@100ms`
     default:
       throw new RangeError(`no stream carries ${channelKey(channel)}`)
   }

@@ -5,7 +5,7 @@ const HOUR_MS = 3_600_000
 export const binanceSpotPlan: ExchangePlan = {
   ...CANDLES_ONLY,
   source: 'cexa',
-  secondsFrom: 'klines',
+  secondsFrom: 'candles',
   hasFlow: true,
   hasTicker: true,
   backfill: [

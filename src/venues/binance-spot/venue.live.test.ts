@@ -4,10 +4,10 @@ import { createBinanceSpot } from './venue.ts'
 
 proveLive(createBinanceSpot, {
   listenMs: 20_000,
-  history: { topic: 'klines', symbol: 'BTC', interval: '1m', atLeast: 50 },
+  history: { topic: 'candles', symbol: 'BTC', interval: '1m', atLeast: 50 },
   channels: [
     { topic: 'aggregate_trades', symbol: 'BTC' },
-    { topic: 'klines', symbol: 'BTC', interval: '1s' },
+    { topic: 'candles', symbol: 'BTC', interval: '1s' },
     { topic: 'best_bid_ask', symbol: 'BTC' },
   ],
 })

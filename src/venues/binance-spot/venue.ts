@@ -6,7 +6,7 @@ import { assembleVenue, checkLine, type VenueLimits } from '../venue-parts.ts'
 import { createVenueTime } from '../venue-time.ts'
 import { binanceSpotDescription as describe } from './describe.ts'
 import { routesOf } from './feed.ts'
-import { askBook, askServerTime, askStatuses, askWitness, walkHistory } from './history.ts'
+import { askServerTime, askStatuses, askWitness, walkHistory } from './history.ts'
 import { createSpotReader } from './mapper.ts'
 
 export function createBinanceSpot(dependencies: VenueDependencies & { limits?: VenueLimits }): Venue {
@@ -27,9 +27,6 @@ export function createBinanceSpot(dependencies: VenueDependencies & { limits?: V
     history: (request, { signal }) =>
       parts.history(request, () => walkHistory(rest, request, parts.instrumentOf(request.symbol), signal)),
     witness: (channel, { signal }) => askWitness(rest, channel, parts.instrumentOf(channel.symbol), signal),
-    book: (symbol, { signal, depth }) =>
-      askBook(rest, symbol, parts.instrumentOf(symbol), depth ?? 1_000, signal),
-    serverTime: ({ signal }) => venueTime.ask(signal),
     check: ({ signal }) =>
       checkLine(describe, [parts.hosts.rest], async () => {
         const time = await venueTime.ask(signal)

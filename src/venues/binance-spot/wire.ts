@@ -1,21 +1,7 @@
 /** Wire types of the spot product alone; most are shared with the futures. */
 import Type from 'typebox'
 import { BINANCE_WIRE } from '../binance/wire.ts'
-import { DecimalText, Id, Millis, wireType } from '../wire-type.ts'
-
-/** `GET /api/v3/trades`. */
-export const TradeRows = wireType(
-  Type.Array(
-    Type.Object({
-      id: Id,
-      price: DecimalText,
-      qty: DecimalText,
-      quoteQty: DecimalText,
-      time: Millis,
-      isBuyerMaker: Type.Boolean(),
-    }),
-  ),
-)
+import { Millis, wireType } from '../wire-type.ts'
 
 export const ExchangeInfoReply = wireType(
   Type.Object({
@@ -32,4 +18,4 @@ export const ExchangeInfoReply = wireType(
   }),
 )
 
-export const BINANCE_SPOT_WIRE = { ...BINANCE_WIRE, TradeRows, ExchangeInfoReply }
+export const BINANCE_SPOT_WIRE = { ...BINANCE_WIRE, ExchangeInfoReply }

@@ -2,23 +2,8 @@
 import type { CandleInterval } from '../../core/interval.ts'
 import type { Source } from '../../core/source.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import type {
-  AggregateTradeObservation,
-  BestBidAskObservation,
-  BookDeltaObservation,
-  BookSnapshotObservation,
-  CandleObservation,
-  TradeObservation,
-} from '../observation.ts'
-import type {
-  AggregateTradeRowWire,
-  BookTickerEventWire,
-  DepthEventWire,
-  DepthReplyWire,
-  KlineEventWire,
-  KlineRowWire,
-  TradeEventWire,
-} from './wire.ts'
+import type { AggregateTradeObservation, BestBidAskObservation, CandleObservation } from '../observation.ts'
+import type { AggregateTradeRowWire, BookTickerEventWire, KlineEventWire, KlineRowWire } from './wire.ts'
 
 /** Whose message it is and when it came. */
 export interface About {
@@ -49,25 +34,6 @@ export function mapAggregateTrade(wire: AggregateTradeRowWire, about: About): Ag
   }
 }
 
-export function mapTrade(
-  wire: Pick<TradeEventWire, 't' | 'p' | 'q' | 'T' | 'm'>,
-  about: About,
-): TradeObservation {
-  return {
-    kind: 'trade',
-    source: about.source,
-    symbol: about.symbol,
-    instrument: about.instrument,
-    venueTimeMs: wire.T,
-    receivedMs: about.receivedMs,
-    key: String(wire.t),
-    id: String(wire.t),
-    price: wire.p,
-    size: wire.q,
-    side: aggressor(wire.m),
-  }
-}
-
 export function mapKlineEvent(
   wire: KlineEventWire,
   interval: CandleInterval,
@@ -75,7 +41,7 @@ export function mapKlineEvent(
 ): CandleObservation {
   const bar = wire.k
   return {
-    kind: 'kline',
+    kind: 'candle',
     ...about,
     venueTimeMs: wire.E,
     key: `${interval}:${bar.t}`,
@@ -116,7 +82,7 @@ export function mapKlineRow(
     buyQuote,
   ] = row
   return {
-    kind: 'kline',
+    kind: 'candle',
     ...about,
     venueTimeMs: openTimeMs,
     key: `${interval}:${openTimeMs}`,
@@ -133,33 +99,6 @@ export function mapKlineRow(
     quoteVolume,
     takerBuyVolume: buyBase,
     takerBuyQuoteVolume: buyQuote,
-  }
-}
-
-export function mapDepthEvent(wire: DepthEventWire, about: About): BookDeltaObservation {
-  return {
-    kind: 'book_diff',
-    ...about,
-    venueTimeMs: wire.T ?? wire.E,
-    key: String(wire.u),
-    firstUpdateId: wire.U,
-    lastUpdateId: wire.u,
-    previousUpdateId: wire.pu ?? null,
-    bids: wire.b,
-    asks: wire.a,
-  }
-}
-
-export function mapDepthReply(wire: DepthReplyWire, about: About): BookSnapshotObservation {
-  return {
-    kind: 'book_snapshot',
-    ...about,
-    venueTimeMs: wire.T ?? wire.E ?? about.receivedMs,
-    key: String(wire.lastUpdateId),
-    feed: 'rest',
-    bids: wire.bids,
-    asks: wire.asks,
-    lastUpdateId: wire.lastUpdateId,
   }
 }
 

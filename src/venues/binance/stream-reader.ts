@@ -16,23 +16,14 @@ import {
 } from '../frame.ts'
 import type { BestBidAskObservation } from '../observation.ts'
 import { createQuoteDater } from './date-quotes.ts'
-import {
-  type About,
-  mapAggregateTrade,
-  mapBookTicker,
-  mapDepthEvent,
-  mapKlineEvent,
-  mapTrade,
-} from './mapper.ts'
+import { type About, mapAggregateTrade, mapBookTicker, mapKlineEvent } from './mapper.ts'
 import {
   AggregateTradeEvent,
   BookTickerEvent,
   ControlReply,
-  DepthEvent,
   Envelope,
   KlineEvent,
   ShutdownEvent,
-  TradeEvent,
 } from './wire.ts'
 
 export interface StreamEvent {
@@ -47,10 +38,9 @@ export type LookUp = (instrument: string) => About | undefined
 /** Reads one event of the product's own kinds; undefined: not one of mine. */
 export type ReadOwnEvent = (event: StreamEvent, lookUp: LookUp) => FrameOutcome | undefined
 
-/** The futures' trade stream also reports fills in which nobody traded in the market. */
-const MARKET_FILL = 'MARKET'
-
 export const NOT_RECORDED = ignored('symbol not recorded')
+/** Documented events that no plan records. */
+const STREAMS_NOT_RECORDED = new Set<unknown>(['trade', 'depthUpdate', 'markPriceUpdate'])
 
 export function createStreamReader(options: {
   source: Source
@@ -69,11 +59,15 @@ export function createStreamReader(options: {
       return symbol === undefined ? undefined : { source, symbol, instrument, receivedMs }
     }
     const outcome = readOwnEvent?.(event, lookUp) ?? readShared(event, lookUp)
-    if (outcome.kind !== 'data') return outcome
+    if (outcome.kind !== 'data' && outcome.kind !== 'ignored') return outcome
     if (typeof event.E === 'number') {
-      const quotes = dater.dated(event.E, receivedMs)
-      return quotes.length === 0 ? outcome : { ...outcome, items: [...quotes.map(itemOf), ...outcome.items] }
+      const quotes = dater.dated(event.E, receivedMs).map(itemOf)
+      if (quotes.length === 0) return outcome
+      return outcome.kind === 'data'
+        ? { ...outcome, items: [...quotes, ...outcome.items] }
+        : { kind: 'data', items: quotes }
     }
+    if (outcome.kind === 'ignored') return outcome
     const observation = outcome.items[0]?.observation
     if (observation?.kind !== 'best_bid_ask') return outcome
     return { ...outcome, items: dater.quote(observation).map(itemOf) }
@@ -101,20 +95,7 @@ function readShared(event: StreamEvent, lookUp: LookUp): FrameOutcome {
       if (about === undefined) return NOT_RECORDED
       const interval = asInterval(event.k.i)
       if (interval === undefined) return ignored('interval not recorded')
-      return data(`klines:${about.symbol}:${interval}`, mapKlineEvent(event, interval, about))
-    }
-    case 'trade': {
-      if (!TradeEvent.is(event)) return refused('wrong_shape')
-      const about = lookUp(event.s)
-      if (about === undefined) return NOT_RECORDED
-      if ((event.X ?? MARKET_FILL) !== MARKET_FILL) return ignored('not a market trade')
-      return data(`trades:${about.symbol}`, mapTrade(event, about))
-    }
-    case 'depthUpdate': {
-      if (!DepthEvent.is(event)) return refused('wrong_shape')
-      const about = lookUp(event.s)
-      if (about === undefined) return NOT_RECORDED
-      return data(`book_diff:${about.symbol}`, mapDepthEvent(event, about))
+      return data(`candles:${about.symbol}:${interval}`, mapKlineEvent(event, interval, about))
     }
     case 'bookTicker':
       return readBookTicker(event, lookUp) ?? refused('wrong_shape')
@@ -123,7 +104,7 @@ function readShared(event: StreamEvent, lookUp: LookUp): FrameOutcome {
     case undefined:
       return readBookTicker(event, lookUp) ?? readControl(event)
     default:
-      return refused('unknown_kind')
+      return STREAMS_NOT_RECORDED.has(event.e) ? ignored('stream not recorded') : refused('unknown_kind')
   }
 }
 

@@ -1,6 +1,6 @@
 /** Wire types that the exchange's spot and futures products share. Extra keys are allowed: they come and go. */
 import Type, { type Static } from 'typebox'
-import { DecimalText, Id, Millis, PriceLevel, wireType } from '../wire-type.ts'
+import { DecimalText, Id, Millis, wireType } from '../wire-type.ts'
 
 /** Combined streams name their stream; raw ones are the payload alone. */
 export const Envelope = wireType(Type.Object({ stream: Type.String(), data: Type.Object({}) }))
@@ -72,36 +72,6 @@ const AggregateTradeRowSchema = Type.Object({
 export type AggregateTradeRowWire = Static<typeof AggregateTradeRowSchema>
 export const AggregateTradeRows = wireType(Type.Array(AggregateTradeRowSchema))
 
-/** `X` (futures) names fills that are no trades of the market: INSURANCE_FUND, ADL. */
-const TradeEventSchema = Type.Object({
-  e: Type.Literal('trade'),
-  E: Millis,
-  s: Type.String(),
-  t: Id,
-  p: DecimalText,
-  q: DecimalText,
-  T: Millis,
-  m: Type.Boolean(),
-  X: Type.Optional(Type.String()),
-})
-export type TradeEventWire = Static<typeof TradeEventSchema>
-export const TradeEvent = wireType(TradeEventSchema)
-
-/** `T` and `pu` are the futures' additions. */
-const DepthEventSchema = Type.Object({
-  e: Type.Literal('depthUpdate'),
-  E: Millis,
-  T: Type.Optional(Millis),
-  s: Type.String(),
-  U: Id,
-  u: Id,
-  pu: Type.Optional(Id),
-  b: Type.Array(PriceLevel),
-  a: Type.Array(PriceLevel),
-})
-export type DepthEventWire = Static<typeof DepthEventSchema>
-export const DepthEvent = wireType(DepthEventSchema)
-
 /** The spot one has neither an event type nor a time. */
 const BookTickerEventSchema = Type.Object({
   u: Id,
@@ -116,15 +86,8 @@ const BookTickerEventSchema = Type.Object({
 export type BookTickerEventWire = Static<typeof BookTickerEventSchema>
 export const BookTickerEvent = wireType(BookTickerEventSchema)
 
-const DepthReplySchema = Type.Object({
-  lastUpdateId: Id,
-  E: Type.Optional(Millis),
-  T: Type.Optional(Millis),
-  bids: Type.Array(PriceLevel),
-  asks: Type.Array(PriceLevel),
-})
-export type DepthReplyWire = Static<typeof DepthReplySchema>
-export const DepthReply = wireType(DepthReplySchema)
+/** Read for its update number alone. */
+export const DepthReply = wireType(Type.Object({ lastUpdateId: Id, T: Type.Optional(Millis) }))
 
 export const ServerTimeReply = wireType(Type.Object({ serverTime: Millis }))
 
@@ -145,8 +108,6 @@ export const BINANCE_WIRE = {
   KlineRows,
   AggregateTradeEvent,
   AggregateTradeRows,
-  TradeEvent,
-  DepthEvent,
   BookTickerEvent,
   DepthReply,
   ServerTimeReply,

@@ -68,14 +68,14 @@ export const ROUNDS_FILLED = 200
 
 export function chainlinkDescriptionOf(chain: Chain): VenueDescription {
   const { heartbeatMs, proxies, providers } = CHAINS[chain]
-  const longestSilenceMs = CHAINLINK_TIMES.staleHeartbeats * heartbeatMs
+  const maxSilenceMs = CHAINLINK_TIMES.staleHeartbeats * heartbeatMs
   const everyMs = CHAINLINK_TIMES.pollEveryMs
   return {
     name: 'chainlink',
     source: 'oracle',
     symbols: proxies,
-    live: { oracle_rounds: { via: 'poll', everyMs, maxSilenceMs: longestSilenceMs } },
-    history: { oracle_rounds: { maxAgeMs: null, pageRows: ROUNDS_PER_QUESTION } },
+    live: { oracle_rounds: { via: 'poll', everyMs, maxSilenceMs } },
+    history: { oracle_rounds: { maxAgeMs: null } },
     notProvided: {},
     // Public nodes publish no figure; this is what they have borne.
     budgets: { calls: { limit: 100, windowMs: 10_000 } },

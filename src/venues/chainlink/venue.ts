@@ -6,7 +6,6 @@ import { createRestClient, REST_LIMITS, VenueError } from '../rest-client.ts'
 import { supportedChannels } from '../supported.ts'
 import type { HistoryPage, HistoryRequest, Venue, VenueDependencies } from '../venue.ts'
 import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
-import { createVenueTime } from '../venue-time.ts'
 import { decodeAddress, SELECTORS, wordsOf } from './abi.ts'
 import { CHAINLINK_TIMES, CHAINS, type Chain, chainlinkDescriptionOf, DEFAULT_CHAIN } from './describe.ts'
 import { listenToRounds } from './feed.ts'
@@ -102,14 +101,6 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
     throw fault
   }
 
-  const venueTime = createVenueTime({
-    clock,
-    askVenue: async (signal) => {
-      const { timeMs, roundTripMs } = await fromAny((provider) => provider.block(signal))
-      return { venueMs: timeMs, roundTripMs }
-    },
-  })
-
   async function* walk(request: HistoryRequest, signal: AbortSignal): AsyncGenerator<HistoryPage> {
     if (request.topic !== 'oracle_rounds') return yield notProvided(request.range)
     const feed = await feedOf(request.symbol, signal)
@@ -151,10 +142,6 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
       if (newest === undefined) return { newestMs: null, newestId: null }
       return { newestMs: newest.updatedAt * 1_000, newestId: Number(newest.round) }
     },
-    book() {
-      return Promise.reject(new VenueError('chainlink has no order book', { isFinal: true }))
-    },
-    serverTime: ({ signal }) => venueTime.ask(signal),
     check: ({ signal }) =>
       checkLine(describe, urls, async () => {
         const symbols = Object.keys(describe.symbols) as AssetSymbol[]

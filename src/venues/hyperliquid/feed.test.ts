@@ -85,12 +85,10 @@ test('the replay on subscribe closes a short gap and repeats nothing', async () 
   assert.equal(hyperliquid.deadLetters.total, 0, 'the greeting in plain text is no dead letter')
 })
 
-test('each channel is told as subscribed when its acceptance came, filled-in defaults or not', async () => {
+test('each channel is reported as subscribed when its acceptance came, filled-in defaults or not', async () => {
   const channels: Channel[] = [
     { topic: 'book', symbol: 'BTC' },
-    { topic: 'book_fast', symbol: 'BTC' },
-    { topic: 'klines', symbol: 'ETH', interval: '1m' },
-    { topic: 'mark', symbol: 'SOL' },
+    { topic: 'candles', symbol: 'ETH', interval: '1m' },
     { topic: 'open_interest', symbol: 'SOL' },
   ]
   const { seen, until } = await listening(channels)
@@ -98,22 +96,6 @@ test('each channel is told as subscribed when its acceptance came, filled-in def
   await until(() => subscribed().length === channels.length)
   for (const channel of channels)
     assert.ok(subscribed().some((each) => JSON.stringify(each) === JSON.stringify(channel)))
-})
-
-test('a context feeds only the channels that were asked for', async () => {
-  const { venue, seen, until } = await listening([{ topic: 'open_interest', symbol: 'BTC' }])
-  await until(() => seen.some((each) => each.kind === 'subscribed'))
-  const ctx = {
-    funding: '0.0000125',
-    openInterest: '2.5',
-    oraclePx: '101',
-    markPx: '100',
-    premium: null,
-    midPx: null,
-  }
-  venue.broadcast(JSON.stringify({ channel: 'activeAssetCtx', data: { coin: 'BTC', ctx } }))
-  await until(() => seen.some((each) => each.kind === 'open_interest'))
-  assert.ok(!seen.some((each) => each.kind === 'mark'))
 })
 
 test('one bad trade does not spoil the others of its frame, and is told', () => {
@@ -125,19 +107,11 @@ test('one bad trade does not spoil the others of its frame, and is told', () => 
   assert.equal(outcome.refused, 'wrong_shape')
 })
 
-test('a side without orders is null, and fast books are told from full ones', () => {
+test('fast books, which no plan records, are ignored', () => {
   const reader = createHyperliquidReader(createSymbolMap(hyperliquidDescription.symbols))
-  const read = (value: unknown) => {
-    const outcome = reader.read(JSON.stringify(value), 1)
-    assert.ok(outcome.kind === 'data')
-    return outcome.items[0]
+  const read = (fast: boolean) => {
+    const levels = [[{ px: '1', sz: '2', n: 3 }], []]
+    return reader.read(JSON.stringify({ channel: 'l2Book', data: { coin: 'BTC', time: 5, levels, fast } }), 1)
   }
-  const level = { px: '1', sz: '2', n: 3 }
-  const bbo = read({ channel: 'bbo', data: { coin: 'BTC', time: 5, bbo: [null, level] } })?.observation
-  assert.ok(bbo?.kind === 'best_bid_ask')
-  assert.deepEqual([bbo.bid, bbo.ask], [null, ['1', '2', 3]])
-  const levels = [[level], []]
-  const fast = read({ channel: 'l2Book', data: { coin: 'BTC', time: 5, levels, fast: true } })
-  const full = read({ channel: 'l2Book', data: { coin: 'BTC', time: 5, levels } })
-  assert.deepEqual([fast?.channel, full?.channel], ['book_fast:BTC', 'book:BTC'])
+  assert.deepEqual([read(true).kind, read(false).kind], ['ignored', 'data'])
 })

@@ -5,39 +5,17 @@ import { type Channel, channelKey } from '../channel.ts'
 import { data, type FrameOutcome, type FrameProtocol, ignored, parseObject, refused } from '../frame.ts'
 import type { SocketRoute } from '../socket.ts'
 import type { SymbolMap } from '../symbol-map.ts'
-import {
-  type About,
-  mapBestBidAsk,
-  mapBook,
-  mapCandle,
-  mapMark,
-  mapOpenInterest,
-  mapTrade,
-} from './mapper.ts'
-import {
-  BestBidAsk,
-  Book,
-  Candle,
-  Context,
-  Message,
-  Subscription,
-  type SubscriptionWire,
-  Trade,
-} from './wire.ts'
+import { type About, mapBook, mapCandle, mapOpenInterest, mapTrade } from './mapper.ts'
+import { Book, Candle, Context, Message, Subscription, type SubscriptionWire, Trade } from './wire.ts'
 
 function subscriptionOf(channel: Channel, coin: string): Record<string, unknown> {
   switch (channel.topic) {
     case 'trades':
       return { type: 'trades', coin }
-    case 'klines':
+    case 'candles':
       return { type: 'candle', coin, interval: channel.interval }
     case 'book':
       return { type: 'l2Book', coin }
-    case 'book_fast':
-      return { type: 'l2Book', coin, fast: true }
-    case 'best_bid_ask':
-      return { type: 'bbo', coin }
-    case 'mark':
     case 'open_interest':
       return { type: 'activeAssetCtx', coin }
     default:
@@ -45,33 +23,21 @@ function subscriptionOf(channel: Channel, coin: string): Record<string, unknown>
   }
 }
 
-/**
- * Fast and slow books differ only by a flag of the same subscription; whether one socket takes both is told
- * differently by different observers, so the fast ones have a socket of their own.
- */
 export function routesOf(
   channels: readonly Channel[],
   streamHost: string,
   symbols: SymbolMap,
 ): SocketRoute[] {
-  const isFast = (channel: Channel) => channel.topic === 'book_fast'
-  const groups = [
-    { name: 'main', channels: channels.filter((channel) => !isFast(channel)) },
-    { name: 'fast-books', channels: channels.filter(isFast) },
-  ]
-  return groups
-    .filter((group) => group.channels.length > 0)
-    .map((group) => ({ ...group, url: `${streamHost}/ws`, greeting: greetingOf(group.channels, symbols) }))
+  if (channels.length === 0) return []
+  return [{ name: 'main', channels, url: `${streamHost}/ws`, greeting: greetingOf(channels, symbols) }]
 }
 
-/** A repeated subscription is answered with an error, and two channels may share one. */
 function greetingOf(channels: readonly Channel[], symbols: SymbolMap): string[] {
-  const frames = channels.map((channel) => {
+  return channels.map((channel) => {
     const coin = symbols.toVenue(channel.symbol)
     if (coin === undefined) throw new RangeError(`no coin for ${channelKey(channel)}`)
     return JSON.stringify({ method: 'subscribe', subscription: subscriptionOf(channel, coin) })
   })
-  return [...new Set(frames)]
 }
 
 /** Kinds we know and did not ask for. */
@@ -80,6 +46,7 @@ const NOT_RECORDED_CHANNELS = new Set([
   'allDexsAssetCtxs',
   'allMids',
   'assetCtxs',
+  'bbo',
   'fastAssetCtxs',
   'post',
 ])
@@ -100,8 +67,6 @@ export function createHyperliquidReader(symbols: Pick<SymbolMap, 'fromVenue'>): 
         return readTrades(message.data, receivedMs)
       case 'l2Book':
         return readBook(message.data, receivedMs)
-      case 'bbo':
-        return readBestBidAsk(message.data, receivedMs)
       case 'candle':
         return readCandle(message.data, receivedMs)
       case 'activeAssetCtx':
@@ -139,16 +104,8 @@ export function createHyperliquidReader(symbols: Pick<SymbolMap, 'fromVenue'>): 
     if (!Book.is(value)) return refused('wrong_shape')
     const about = aboutOf(value.coin, receivedMs)
     if (about === undefined) return ignored('coin not recorded')
-    return value.fast === true
-      ? data(`book_fast:${about.symbol}`, mapBook(value, 'fast', about))
-      : data(`book:${about.symbol}`, mapBook(value, 'full', about))
-  }
-
-  function readBestBidAsk(value: unknown, receivedMs: number): FrameOutcome {
-    if (!BestBidAsk.is(value)) return refused('wrong_shape')
-    const about = aboutOf(value.coin, receivedMs)
-    if (about === undefined) return ignored('coin not recorded')
-    return data(`best_bid_ask:${about.symbol}`, mapBestBidAsk(value, about))
+    if (value.fast === true) return ignored('channel not recorded')
+    return data(`book:${about.symbol}`, mapBook(value, about))
   }
 
   function readCandle(value: unknown, receivedMs: number): FrameOutcome {
@@ -157,20 +114,14 @@ export function createHyperliquidReader(symbols: Pick<SymbolMap, 'fromVenue'>): 
     if (about === undefined) return ignored('coin not recorded')
     const interval = CANDLE_INTERVALS.find((each) => each === value.i)
     if (interval === undefined) return ignored('interval not recorded')
-    return data(`klines:${about.symbol}:${interval}`, mapCandle(value, interval, null, about))
+    return data(`candles:${about.symbol}:${interval}`, mapCandle(value, interval, null, about))
   }
 
   function readContext(value: unknown, receivedMs: number): FrameOutcome {
     if (!Context.is(value)) return refused('wrong_shape')
     const about = aboutOf(value.coin, receivedMs)
     if (about === undefined) return ignored('coin not recorded')
-    return {
-      kind: 'data',
-      items: [
-        { channel: `mark:${about.symbol}`, observation: mapMark(value, about) },
-        { channel: `open_interest:${about.symbol}`, observation: mapOpenInterest(value, about) },
-      ],
-    }
+    return data(`open_interest:${about.symbol}`, mapOpenInterest(value, about))
   }
 
   return {
@@ -183,20 +134,18 @@ export function createHyperliquidReader(symbols: Pick<SymbolMap, 'fromVenue'>): 
 }
 
 function accepted(wire: SubscriptionWire, symbols: Pick<SymbolMap, 'fromVenue'>): FrameOutcome {
-  const { type, coin, interval, fast } = wire.subscription
+  const { type, coin, interval } = wire.subscription
   const symbol: AssetSymbol | undefined = coin === undefined ? undefined : symbols.fromVenue(coin)
   if (symbol === undefined) return ignored('coin not recorded')
   switch (type) {
     case 'trades':
       return { kind: 'accepted', channels: [`trades:${symbol}`] }
     case 'candle':
-      return { kind: 'accepted', channels: [`klines:${symbol}:${interval}`] }
+      return { kind: 'accepted', channels: [`candles:${symbol}:${interval}`] }
     case 'l2Book':
-      return { kind: 'accepted', channels: [fast === true ? `book_fast:${symbol}` : `book:${symbol}`] }
-    case 'bbo':
-      return { kind: 'accepted', channels: [`best_bid_ask:${symbol}`] }
+      return { kind: 'accepted', channels: [`book:${symbol}`] }
     case 'activeAssetCtx':
-      return { kind: 'accepted', channels: [`mark:${symbol}`, `open_interest:${symbol}`] }
+      return { kind: 'accepted', channels: [`open_interest:${symbol}`] }
     default:
       return ignored('subscription not asked for')
   }

@@ -97,7 +97,7 @@ async function hyperliquid() {
 test('candles: the newest five thousand; older ones are missing with their reason', async () => {
   const { venue } = await hyperliquid()
   const range = { fromMs: OLDEST_CANDLE - HOUR, toMs: Date.parse('2026-03-14T11:50:00Z') }
-  const walked = await walkAll(venue, { topic: 'klines', symbol: 'BTC', interval: '1m', range })
+  const walked = await walkAll(venue, { topic: 'candles', symbol: 'BTC', interval: '1m', range })
   const firstMs = OLDEST_CANDLE + MINUTE
   assert.deepEqual(walked.missing, [{ fromMs: range.fromMs, toMs: firstMs }])
   assert.equal(walked.observations.length, (range.toMs - firstMs) / MINUTE)
@@ -107,9 +107,9 @@ test('candles: the newest five thousand; older ones are missing with their reaso
 test('candles: minutes that may still be published are not settled', async () => {
   const { venue } = await hyperliquid()
   const range = { fromMs: Date.parse('2026-03-14T11:50:00Z'), toMs: NOW }
-  const walked = await walkAll(venue, { topic: 'klines', symbol: 'BTC', interval: '1m', range })
+  const walked = await walkAll(venue, { topic: 'candles', symbol: 'BTC', interval: '1m', range })
   assert.equal(walked.settledMs, Date.parse('2026-03-14T11:58:00Z'))
-  assert.ok(walked.observations.every((bar) => bar.kind === 'kline' && bar.closed))
+  assert.ok(walked.observations.every((bar) => bar.kind === 'candle' && bar.closed))
 })
 
 test('funding: pages of five hundred, each hour once, the next hour named', async () => {
@@ -125,24 +125,26 @@ test('funding: pages of five hundred, each hour once, the next hour named', asyn
 test('past trades, books and open interest are not provided, and nobody is asked for them', async () => {
   const { venue, rest } = await hyperliquid()
   const range = { fromMs: NOW - HOUR, toMs: NOW }
-  for (const topic of ['trades', 'book', 'open_interest', 'mark'] as const) {
+  for (const topic of ['trades', 'book', 'open_interest'] as const) {
     assert.deepEqual((await walkAll(venue, { topic, symbol: 'BTC', range })).missing, [range])
   }
   assert.equal(rest.asked.length, 0)
 })
 
-test('witnesses, book and check', async () => {
+test('witnesses and check', async () => {
   const { venue } = await hyperliquid()
   const signal = AbortSignal.timeout(5_000)
   assert.equal((await venue.witness({ topic: 'trades', symbol: 'BTC' }, { signal }))?.newestMs, NOW - 100)
-  assert.equal((await venue.witness({ topic: 'book_fast', symbol: 'BTC' }, { signal }))?.newestMs, NOW - 300)
+  assert.equal((await venue.witness({ topic: 'book', symbol: 'BTC' }, { signal }))?.newestMs, NOW - 300)
   assert.equal((await venue.witness({ topic: 'open_interest', symbol: 'BTC' }, { signal }))?.newestMs, NOW)
-  assert.deepEqual((await venue.book('BTC', { signal })).bids, [['10', '1', 2]])
   assert.match((await venue.check({ signal })).line, /BTC listed, ETH listed, SOL listed, XRP NOT LISTED$/)
 })
 
 test('a coin that the venue does not know is a final error', async () => {
   const rest = await restStandIn(({ body }) => (body.includes('exchangeStatus') ? { time: NOW } : null))
   const venue = createHyperliquid({ clock: manualClock(NOW), hosts: { rest: rest.url } })
-  await assert.rejects(venue.book('BTC', { signal: AbortSignal.timeout(2_000) }), { isFinal: true })
+  await assert.rejects(
+    venue.witness({ topic: 'book', symbol: 'BTC' }, { signal: AbortSignal.timeout(2_000) }),
+    { isFinal: true },
+  )
 })

@@ -4,12 +4,12 @@ import type { Channel } from '../channel.ts'
 import type { DeadLetters } from '../dead-letter.ts'
 import { expectFit, misfit } from '../expect-fit.ts'
 import { ceilTo, floorTo, notProvided, rangeOrNull, splitByAge } from '../history-range.ts'
-import type { BookSnapshotObservation, FundingObservation } from '../observation.ts'
+import type { FundingObservation } from '../observation.ts'
 import { type RestClient, type RestResponse, VenueError } from '../rest-client.ts'
 import type { HistoryPage, HistoryRange, HistoryRequest, Witness } from '../venue.ts'
 import type { VenueTime } from '../venue-time.ts'
 import type { WireType } from '../wire-type.ts'
-import { type About, mapBook, mapCandle, mapFunding } from './mapper.ts'
+import { type About, mapCandle, mapFunding } from './mapper.ts'
 import {
   Book,
   Candles,
@@ -76,7 +76,7 @@ export async function* walkHistory(
   where: Where,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
-  if (request.topic === 'klines' && request.interval !== undefined) {
+  if (request.topic === 'candles' && request.interval !== undefined) {
     yield* walkCandles(rest, where, { ...request, interval: request.interval }, signal)
   } else if (request.topic === 'funding') {
     yield* walkFunding(rest, where, request, signal)
@@ -235,16 +235,6 @@ export async function askNewestFunding(
   return askFunding(rest, where, { fromMs: nowMs - 3 * HOUR_MS, toMs: nowMs + 1 }, signal)
 }
 
-export async function askBook(
-  rest: HyperliquidRest,
-  where: Where,
-  signal: AbortSignal,
-): Promise<BookSnapshotObservation> {
-  const body = { type: 'l2Book', coin: where.instrument, nSigFigs: null, mantissa: null }
-  const { value, answer } = await askInfo(rest, body, 2, Book, signal)
-  return mapBook(value, 'rest', { ...where, receivedMs: answer.receivedMs })
-}
-
 export async function askWitness(
   rest: HyperliquidRest,
   channel: Channel,
@@ -263,7 +253,7 @@ export async function askWitness(
       const times = value.map((trade) => trade.time)
       return { newestMs: times.length === 0 ? null : Math.max(...times), newestId: null }
     }
-    case 'klines': {
+    case 'candles': {
       const { interval } = channel
       if (interval === undefined) return undefined
       const nowMs = await rest.venueTime.now(signal)
@@ -276,11 +266,10 @@ export async function askWitness(
       const { value } = await askInfo(rest, { type: 'candleSnapshot', req }, 21, Candles, signal)
       return { newestMs: value.at(-1)?.t ?? null, newestId: value.at(-1)?.n ?? null }
     }
-    case 'book':
-    case 'book_fast':
-    case 'best_bid_ask':
-      return { newestMs: (await askBook(rest, where, signal)).venueTimeMs, newestId: null }
-    case 'mark':
+    case 'book': {
+      const body = { type: 'l2Book', coin: where.instrument, nSigFigs: null, mantissa: null }
+      return { newestMs: (await askInfo(rest, body, 2, Book, signal)).value.time, newestId: null }
+    }
     case 'open_interest':
       // Contexts are sent every second, changed or not: a venue that is alive should have spoken.
       return { newestMs: (await askServerTime(rest, signal)).venueMs, newestId: null }

@@ -5,24 +5,14 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import { dated } from '../dated.ts'
 import { floorTo } from '../history-range.ts'
 import type {
-  BestBidAskObservation,
   BookSnapshotObservation,
   CandleObservation,
   FundingObservation,
   Level,
-  MarkObservation,
   OpenInterestObservation,
   TradeObservation,
 } from '../observation.ts'
-import type {
-  BestBidAskWire,
-  BookWire,
-  CandleWire,
-  ContextWire,
-  FundingRowWire,
-  LevelWire,
-  TradeWire,
-} from './wire.ts'
+import type { BookWire, CandleWire, ContextWire, FundingRowWire, LevelWire, TradeWire } from './wire.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -56,33 +46,15 @@ function levelOf(wire: LevelWire): Level {
   return [wire.px, wire.sz, wire.n]
 }
 
-export function mapBook(
-  wire: BookWire,
-  feed: BookSnapshotObservation['feed'],
-  about: About,
-): BookSnapshotObservation {
+export function mapBook(wire: BookWire, about: About): BookSnapshotObservation {
   return {
     kind: 'book_snapshot',
+    via: 'stream',
     ...about,
     venueTimeMs: wire.time,
     key: String(wire.time),
-    feed,
     bids: wire.levels[0].map(levelOf),
     asks: wire.levels[1].map(levelOf),
-    lastUpdateId: null,
-  }
-}
-
-export function mapBestBidAsk(wire: BestBidAskWire, about: About): BestBidAskObservation {
-  const [bid, ask] = wire.bbo
-  return {
-    kind: 'best_bid_ask',
-    ...about,
-    venueTimeMs: wire.time,
-    key: null,
-    bid: bid == null ? null : levelOf(bid),
-    ask: ask == null ? null : levelOf(ask),
-    updateId: null,
   }
 }
 
@@ -94,7 +66,7 @@ export function mapCandle(
   about: About,
 ): CandleObservation {
   return {
-    kind: 'kline',
+    kind: 'candle',
     ...about,
     venueTimeMs: venueNowMs === null ? about.receivedMs : wire.t,
     key: `${interval}:${wire.t}`,
@@ -114,20 +86,7 @@ export function mapCandle(
   }
 }
 
-/** A context has no time of its own: when it came is all there is. */
-export function mapMark(wire: ContextWire, about: About): MarkObservation {
-  return {
-    kind: 'mark',
-    ...about,
-    venueTimeMs: about.receivedMs,
-    key: null,
-    markPrice: wire.ctx.markPx,
-    indexPrice: wire.ctx.oraclePx,
-    runningFundingRate: wire.ctx.funding,
-    nextFundingTimeMs: floorTo(about.receivedMs, HOUR_MS) + HOUR_MS,
-  }
-}
-
+/** A context has no time of its own, only the time it was received. */
 export function mapOpenInterest(wire: ContextWire, about: About): OpenInterestObservation {
   const { openInterest, markPx } = wire.ctx
   return {

@@ -4,13 +4,11 @@ import { createHyperliquid } from './venue.ts'
 
 proveLive(createHyperliquid, {
   listenMs: 70_000,
-  history: { topic: 'klines', symbol: 'BTC', interval: '1m', atLeast: 50 },
+  history: { topic: 'candles', symbol: 'BTC', interval: '1m', atLeast: 50 },
   channels: [
     { topic: 'trades', symbol: 'BTC' },
     { topic: 'book', symbol: 'BTC' },
-    { topic: 'book_fast', symbol: 'BTC' },
-    { topic: 'klines', symbol: 'BTC', interval: '1m' },
-    { topic: 'mark', symbol: 'BTC' },
+    { topic: 'candles', symbol: 'BTC', interval: '1m' },
     { topic: 'open_interest', symbol: 'BTC' },
     { topic: 'funding', symbol: 'BTC' },
   ],

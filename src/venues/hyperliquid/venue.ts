@@ -7,7 +7,7 @@ import { assembleVenue, checkLine, type VenueLimits } from '../venue-parts.ts'
 import { createVenueTime } from '../venue-time.ts'
 import { hyperliquidDescription as describe } from './describe.ts'
 import { createHyperliquidReader, routesOf } from './feed.ts'
-import { askBook, askCoins, askNewestFunding, askServerTime, askWitness, walkHistory } from './history.ts'
+import { askCoins, askNewestFunding, askServerTime, askWitness, walkHistory } from './history.ts'
 
 export function createHyperliquid(dependencies: VenueDependencies & { limits?: VenueLimits }): Venue {
   const parts = assembleVenue(describe, dependencies)
@@ -42,8 +42,6 @@ export function createHyperliquid(dependencies: VenueDependencies & { limits?: V
     history: (request, { signal }) =>
       parts.history(request, () => walkHistory(rest, request, whereIs(request.symbol), signal)),
     witness: (channel, { signal }) => askWitness(rest, channel, whereIs(channel.symbol), signal),
-    book: (symbol, { signal }) => askBook(rest, whereIs(symbol), signal),
-    serverTime: ({ signal }) => venueTime.ask(signal),
     check: ({ signal }) =>
       checkLine(describe, [parts.hosts.rest], async () => {
         const time = await venueTime.ask(signal)

@@ -27,15 +27,6 @@ const BookSchema = Type.Object({
 export type BookWire = Static<typeof BookSchema>
 export const Book = wireType(BookSchema)
 
-/** A side without orders is null, or left out at the end. */
-const BestBidAskSchema = Type.Object({
-  coin: Type.String(),
-  time: Millis,
-  bbo: Type.Array(Type.Union([LevelSchema, Type.Null()]), { maxItems: 2 }),
-})
-export type BestBidAskWire = Static<typeof BestBidAskSchema>
-export const BestBidAsk = wireType(BestBidAskSchema)
-
 const CandleSchema = Type.Object({
   t: Millis,
   T: Millis,
@@ -55,9 +46,7 @@ export const Candles = wireType(Type.Array(CandleSchema))
 const ContextSchema = Type.Object({
   coin: Type.String(),
   ctx: Type.Object({
-    funding: DecimalText,
     openInterest: DecimalText,
-    oraclePx: DecimalText,
     markPx: DecimalText,
   }),
 })
@@ -80,7 +69,6 @@ const SubscriptionSchema = Type.Object({
     type: Type.String(),
     coin: Type.Optional(Type.String()),
     interval: Type.Optional(Type.String()),
-    fast: Type.Optional(Type.Boolean()),
   }),
 })
 export type SubscriptionWire = Static<typeof SubscriptionSchema>
@@ -100,7 +88,6 @@ export const HYPERLIQUID_WIRE = {
   Trade,
   Trades,
   Book,
-  BestBidAsk,
   Candle,
   Candles,
   Context,

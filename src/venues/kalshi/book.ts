@@ -10,7 +10,7 @@ import { microOf, microText, probabilityOf } from '../../core/micro.ts'
 import { createOrderBook, type MicroLevel } from '../../core/order-book.ts'
 import { MAX_LEVELS } from '../../core/rows/book.ts'
 import type {
-  BookChangeObservation,
+  BookDeltaObservation,
   BookLostObservation,
   BookLostReason,
   BookSnapshotObservation,
@@ -25,7 +25,7 @@ export interface ContractBook {
   /** Undefined for levels that are no numbers. */
   replace(
     sides: { yes: WireLevels; no: WireLevels },
-    feed: 'full' | 'rest',
+    via: 'stream' | 'rest',
     timeMs: number,
     about: About,
   ): BookSnapshotObservation | BookLostObservation | undefined
@@ -34,7 +34,7 @@ export interface ContractBook {
     delta: { side: 'yes' | 'no'; price: string; delta: string },
     timeMs: number,
     about: About,
-  ): BookChangeObservation | BookLostObservation | null | undefined
+  ): BookDeltaObservation | BookLostObservation | null | undefined
   /** Null when there was nothing to lose. */
   lose(reason: BookLostReason, about: About, right?: RightUntil): BookLostObservation | null
   hasTop(top: Top): boolean
@@ -73,9 +73,9 @@ export function createContractBook({ useYesPrice = false } = {}): ContractBook {
     get isLive() {
       return isLive
     },
-    replace(sides, feed, timeMs, about) {
+    replace(sides, via, timeMs, about) {
       const bids = microLevels(sides.yes, probabilityOf)
-      const asks = microLevels(sides.no, feed === 'rest' ? yesAskOfNoBid : streamedAsk)
+      const asks = microLevels(sides.no, via === 'rest' ? yesAskOfNoBid : streamedAsk)
       if (bids === undefined || asks === undefined) return undefined
       book.replace(bids, asks)
       lastMs = timeMs
@@ -86,9 +86,8 @@ export function createContractBook({ useYesPrice = false } = {}): ContractBook {
         ...about,
         venueTimeMs: timeMs,
         key: null,
-        feed,
+        via,
         ...book.levels(),
-        lastUpdateId: null,
         leg: legOf(about.instrument),
       }
     },
@@ -106,7 +105,7 @@ export function createContractBook({ useYesPrice = false } = {}): ContractBook {
       lastMs = timeMs
       const level = [microText(price), microText(size)] as const
       return {
-        kind: 'book_change',
+        kind: 'book_delta',
         ...about,
         venueTimeMs: timeMs,
         key: null,

@@ -16,14 +16,14 @@ export const kalshiDescription: VenueDescription = {
     open_interest: { via: 'stream', maxSilenceMs: 2 * MINUTE_MS },
   },
   history: {
-    markets: { maxAgeMs: null, pageRows: 1_000 },
-    trades: { maxAgeMs: null, pageRows: 1_000 },
-    contract_bars: { intervals: ['1m', '1h'], maxAgeMs: null, pageRows: 5_000 },
+    markets: { maxAgeMs: null },
+    trades: { maxAgeMs: null },
+    contract_candles: { intervals: ['1m', '1h'], maxAgeMs: null },
   },
   notProvided: {
     book: 'past books are not published',
-    market_ticker: 'past figures are in the bars',
-    open_interest: 'past open interest is in the bars',
+    market_ticker: 'past figures are in the candles',
+    open_interest: 'past open interest is in the candles',
   },
   // 200 tokens a second, 10 for an ordinary question.
   budgets: { tokens: { limit: 200, windowMs: 1_000 } },

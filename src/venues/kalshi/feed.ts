@@ -183,7 +183,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
     // Of a contract that was just set aside no changes will follow.
     if (!books.isWanted(ticker, receivedMs)) return ignored('contract not followed')
     const about = aboutOf(symbol, ticker, receivedMs)
-    const observation = books.of(ticker).replace({ yes, no }, 'full', receivedMs, about)
+    const observation = books.of(ticker).replace({ yes, no }, 'stream', receivedMs, about)
     if (observation === undefined) return refused('wrong_shape')
     if (observation.kind === 'book_lost') books.ask([ticker], receivedMs)
     else {

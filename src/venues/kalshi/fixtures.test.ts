@@ -54,7 +54,7 @@ function booksOf(observations: readonly DataObservation[]) {
   for (const each of observations) {
     const book = books.get(each.instrument) ?? createOrderBook()
     if (each.kind === 'book_snapshot') book.replace(micro(each.bids), micro(each.asks))
-    else if (each.kind === 'book_change') {
+    else if (each.kind === 'book_delta') {
       for (const [price, size] of micro(each.bids)) book.set('bids', price, size)
       for (const [price, size] of micro(each.asks)) book.set('asks', price, size)
     } else continue
@@ -111,7 +111,7 @@ test('74 recorded frames: 8 snapshots and 61 deltas without a gap, three errors,
   const kinds: Record<string, number> = {}
   for (const { kind } of observations) kinds[kind] = (kinds[kind] ?? 0) + 1
   assert.equal(outcomes.length, 74)
-  assert.deepEqual([kinds.book_snapshot, kinds.book_change, kinds.book_lost], [8, 61, undefined])
+  assert.deepEqual([kinds.book_snapshot, kinds.book_delta, kinds.book_lost], [8, 61, undefined])
   assert.equal(desk.stats().gaps, 0)
   assert.deepEqual(cuts, [])
   const refused = outcomes.flatMap((outcome, index) =>

@@ -156,7 +156,7 @@ export async function* walkHistory(
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
   if (request.topic === 'markets') return yield* walkMarkets(rest, request, signal)
-  const isContract = request.topic === 'trades' || request.topic === 'contract_bars'
+  const isContract = request.topic === 'trades' || request.topic === 'contract_candles'
   if (!isContract) return yield notProvided(request.range)
   const ticker = request.market
   if (ticker === undefined) throw new RangeError(`kalshi: the history of ${request.topic} needs a market`)

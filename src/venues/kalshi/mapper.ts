@@ -200,7 +200,7 @@ export function mapCandle(
   const [open, high, low, close] = ['open', 'high', 'low', 'close'].map((name) => read(wire.price, name))
   const endMs = wire.end_period_ts * 1_000
   return {
-    kind: 'contract_bar',
+    kind: 'contract_candle',
     ...about,
     venueTimeMs: endMs,
     key: null,

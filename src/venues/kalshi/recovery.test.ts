@@ -122,7 +122,7 @@ test('a delta of the wrong shape with the right number loses the book of its con
   )
   delta({ price_dollars: '0.3100' })
   assert.equal(
-    told.filter(({ kind }) => kind === 'book_change').length,
+    told.filter(({ kind }) => kind === 'book_delta').length,
     0,
     'nothing is told of a damaged book',
   )
@@ -325,7 +325,7 @@ test('no bids told as yes prices: a setting reads them, and without it they are 
     ],
   )
   right.delta({ side: 'no', price_dollars: '0.4500', delta_fp: '-7.00' })
-  assert.deepEqual(right.told.findLast((each) => each.kind === 'book_change')?.asks, [['0.45', '0']])
+  assert.deepEqual(right.told.findLast((each) => each.kind === 'book_delta')?.asks, [['0.45', '0']])
 
   const wrong = listen([A])
   wrong.answer()

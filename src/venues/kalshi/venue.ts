@@ -10,7 +10,6 @@ import type { Venue, VenueDependencies } from '../venue.ts'
 import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
 import type { SessionIo } from '../venue-tasks.ts'
 import { createVenueTime } from '../venue-time.ts'
-import { createContractBook } from './book.ts'
 import { createKalshiCatalogue } from './catalogue.ts'
 import {
   kalshiDescription as describe,
@@ -21,8 +20,7 @@ import {
 } from './describe.ts'
 import { createDesk, type Desk } from './feed.ts'
 import { followContracts } from './follow-contracts.ts'
-import { askRestBook, askTrades, rememberCutoff, walkHistory } from './history.ts'
-import { aboutOf } from './mapper.ts'
+import { askTrades, rememberCutoff, walkHistory } from './history.ts'
 import { type KalshiCredentials, REJECTED, signedWhereAsked, signerOrNotice } from './sign.ts'
 import { ExchangeStatus } from './wire.ts'
 
@@ -150,16 +148,6 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
       const trades = await askTrades(rest, { symbol: channel.symbol, ticker }, range, 'live', signal)
       return { newestMs: trades.at(-1)?.venueTimeMs ?? null, newestId: null }
     },
-    async book(symbol, { signal }) {
-      const ticker = await nearestContract(symbol, signal)
-      const { book, receivedMs } = await askRestBook(rest, ticker, signal)
-      const sides = { yes: book?.yes_dollars, no: book?.no_dollars }
-      const about = aboutOf(symbol, ticker, receivedMs)
-      const observation = createContractBook().replace(sides, 'rest', receivedMs, about)
-      if (observation?.kind === 'book_snapshot') return observation
-      throw new VenueError(`kalshi: the book of ${ticker} cannot be read`, { isFinal: false })
-    },
-    serverTime: ({ signal }) => venueTime.ask(signal),
     check: ({ signal }) =>
       checkLine(describe, [parts.hosts.rest], async () => {
         const time = await venueTime.ask(signal)

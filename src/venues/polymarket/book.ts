@@ -15,7 +15,7 @@ import { MICRO, microOf, microText, probabilityOf } from '../../core/micro.ts'
 import { type BookLevels, createOrderBook, type MicroLevel, type OrderBook } from '../../core/order-book.ts'
 import { MAX_LEVELS } from '../../core/rows/book.ts'
 import type {
-  BookChangeObservation,
+  BookDeltaObservation,
   BookLostObservation,
   BookLostReason,
   BookSnapshotObservation,
@@ -27,7 +27,7 @@ import type { BookWire, ChangeWire } from './wire.ts'
 /** Changes kept aside at most; beyond that only a book newer than all of them helps. */
 const CHANGES_KEPT = 4_096
 
-export type TokenObservation = BookSnapshotObservation | BookChangeObservation | BookLostObservation
+export type TokenObservation = BookSnapshotObservation | BookDeltaObservation | BookLostObservation
 
 export interface TokenBook {
   readonly leg: Leg
@@ -36,7 +36,7 @@ export interface TokenBook {
   /** The venue's time of the last applied frame. */
   readonly frameMs: number
   /** Undefined for levels that are no numbers. */
-  replace(wire: BookWire, feed: 'full' | 'rest', receivedMs: number): TokenObservation | undefined
+  replace(wire: BookWire, via: 'stream' | 'rest', receivedMs: number): TokenObservation | undefined
   /** All changes of one frame. Undefined for what is no number; empty while the book is not live. */
   change(changes: readonly ChangeWire[], timeMs: number, receivedMs: number): TokenObservation[] | undefined
   /** Undefined when the REST book is older than what was applied already, or cannot be read. */
@@ -80,7 +80,7 @@ export function createTokenBook(leg: Leg): TokenBook {
     }
   }
 
-  function taken(feed: 'full' | 'rest', timeMs: number, receivedMs: number): TokenObservation {
+  function taken(via: 'stream' | 'rest', timeMs: number, receivedMs: number): TokenObservation {
     frameMs = Math.max(frameMs, timeMs)
     provenMs = frameMs
     kept = []
@@ -92,9 +92,8 @@ export function createTokenBook(leg: Leg): TokenBook {
       ...aboutOf(leg, receivedMs),
       venueTimeMs: frameMs,
       key: null,
-      feed,
+      via,
       ...levels.levels(),
-      lastUpdateId: null,
       leg: legOf(leg),
     }
   }
@@ -148,13 +147,13 @@ export function createTokenBook(leg: Leg): TokenBook {
     get frameMs() {
       return frameMs
     },
-    replace(wire, feed, receivedMs) {
+    replace(wire, via, receivedMs) {
       const sides = readSides(wire)
       if (sides === undefined) return undefined
       const timeMs = timeOf(wire, receivedMs)
       if (isLive && timeMs < frameMs) return lost('out_of_order', receivedMs, timeMs)
       if (!restore(sides, wire, timeMs + 1)) return lost('top_mismatch', receivedMs)
-      return taken(feed, Math.max(timeMs, keptToMs()), receivedMs)
+      return taken(via, Math.max(timeMs, keptToMs()), receivedMs)
     },
     change(changes, timeMs, receivedMs) {
       if (!isLive) {
@@ -184,7 +183,7 @@ export function createTokenBook(leg: Leg): TokenBook {
       frameMs = Math.max(frameMs, timeMs)
       frameHash = last?.hash ?? null
       const about = aboutOf(leg, receivedMs)
-      return [{ kind: 'book_change', ...about, venueTimeMs: timeMs, key: null, bids, asks, leg: legOf(leg) }]
+      return [{ kind: 'book_delta', ...about, venueTimeMs: timeMs, key: null, bids, asks, leg: legOf(leg) }]
     },
     repair(wire, receivedMs) {
       const timeMs = timeOf(wire, 0)

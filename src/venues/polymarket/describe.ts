@@ -25,9 +25,9 @@ export const polymarketDescription: VenueDescription & { readonly hosts: Polymar
     reference_price: { via: 'stream', maxSilenceMs: 10_000 },
   },
   history: {
-    markets: { maxAgeMs: null, pageRows: 100 },
-    trades: { maxAgeMs: 3 * 365 * 24 * 60 * MINUTE_MS, pageRows: 1_000 },
-    mids: { maxAgeMs: 7 * 24 * 60 * MINUTE_MS, pageRows: 10_000 },
+    markets: { maxAgeMs: null },
+    trades: { maxAgeMs: 3 * 365 * 24 * 60 * MINUTE_MS },
+    mids: { maxAgeMs: 7 * 24 * 60 * MINUTE_MS },
   },
   notProvided: {
     book: 'past books are not published',

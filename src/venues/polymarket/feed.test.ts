@@ -236,8 +236,8 @@ test('a top that is not the told one: the book is lost, a REST book older than i
   await heard.until(() => heard.last('book_snapshot', first.up) !== undefined, 'a book')
   const baseMs = world.clock.now() + 1_000
   sendMarket(world, changeOf(baseMs, {}))
-  await heard.until(() => heard.of('book_change').length === 1, 'a change')
-  assert.deepEqual(heard.last('book_change', first.up)?.bids, [['0.4', '8']])
+  await heard.until(() => heard.of('book_delta').length === 1, 'a change')
+  assert.deepEqual(heard.last('book_delta', first.up)?.bids, [['0.4', '8']])
 
   world.books.set(first.up, bookOf(first, baseMs - 5_000))
   sendMarket(world, changeOf(baseMs + 10, { price: '0.39', size: '1', best_bid: '0.41' }))
@@ -247,17 +247,17 @@ test('a top that is not the told one: the book is lost, a REST book older than i
       ({ url }) => url.pathname === '/book' && url.searchParams.get('token_id') === first.up,
     )
   await heard.until(() => asked().length >= 2, 'two questions')
-  assert.equal(heard.of('book_snapshot').filter((each) => each.feed === 'rest').length, 0)
+  assert.equal(heard.of('book_snapshot').filter((each) => each.via === 'rest').length, 0)
   // A change that comes meanwhile is kept and applied to the REST book.
   sendMarket(world, changeOf(baseMs + 300, { price: '0.41', size: '3', best_bid: '0.41' }))
   world.books.set(first.up, bookOf(first, baseMs + 200))
-  await heard.until(() => heard.of('book_snapshot').some((each) => each.feed === 'rest'), 'the repaired book')
-  const repaired = heard.of('book_snapshot').find((each) => each.feed === 'rest')
+  await heard.until(() => heard.of('book_snapshot').some((each) => each.via === 'rest'), 'the repaired book')
+  const repaired = heard.of('book_snapshot').find((each) => each.via === 'rest')
   assert.deepEqual(repaired?.bids.slice(0, 2), [
     ['0.41', '3'],
     ['0.4', '10'],
   ])
-  assert.equal(heard.of('book_change').length, 1, 'nothing is told of a stale book')
+  assert.equal(heard.of('book_delta').length, 1, 'nothing is told of a stale book')
 })
 
 test('a crossed book and a wrong hash are lost and repaired; an empty side is told as 0, 1 or nothing', async (t) => {
@@ -279,7 +279,7 @@ test('a crossed book and a wrong hash are lost and repaired; an empty side is to
     world,
     changeOf(baseMs + 3, { side: 'SELL', price: '0.99', size: '0', best_bid: '', best_ask: '1' }),
   )
-  await heard.until(() => heard.of('book_change').length === 4, 'four changes')
+  await heard.until(() => heard.of('book_delta').length === 4, 'four changes')
   world.books.set(first.up, bookOf(first, baseMs + 60_000))
   sendMarket(world, {
     ...changeOf(baseMs + 4, {}),
@@ -289,7 +289,7 @@ test('a crossed book and a wrong hash are lost and repaired; an empty side is to
     ],
   })
   await heard.until(() => heard.last('book_lost', first.up)?.reason === 'crossed', 'the crossed book')
-  await heard.until(() => heard.of('book_snapshot').some((each) => each.feed === 'rest'), 'the repaired book')
+  await heard.until(() => heard.of('book_snapshot').some((each) => each.via === 'rest'), 'the repaired book')
 
   // A hash that was never right says nothing; once one was right, a wrong one does.
   const hashed = (hash: string, timeMs: number) => ({ ...bookOf(first, timeMs), hash })
@@ -332,7 +332,7 @@ test('a frozen book on a live socket is found by comparing, and costs the socket
     heard.all.slice(lostAt).some((each) => each.kind === 'book_snapshot' && each.instrument === first.up)
   await heard.until(isBack, 'the book of the new subscription')
   assert.ok(
-    heard.of('book_snapshot').every(({ feed }) => feed === 'full'),
+    heard.of('book_snapshot').every(({ via }) => via === 'stream'),
     'REST does not heal a frozen stream',
   )
   assert.equal(heard.last('book_lost', first.down), undefined)
@@ -360,7 +360,7 @@ test('a frame that cannot be read loses every book of its socket, and levels bel
   )
   assert.equal(heard.of('damaged').length, 1)
   await heard.until(
-    () => heard.of('book_snapshot').filter(({ feed }) => feed === 'rest').length >= 2,
+    () => heard.of('book_snapshot').filter(({ via }) => via === 'rest').length >= 2,
     'repairs',
   )
   // A level far from the top was missed; the venue tells the same hash for another book.

@@ -162,7 +162,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions): Desk {
       if (token === undefined) return true
       const wrong = token.book.isWrong(message) ? token.book.lose('hash_mismatch', receivedMs) : null
       if (wrong !== null) push(reading, wrong)
-      const observation = token.book.replace(message, 'full', receivedMs)
+      const observation = token.book.replace(message, 'stream', receivedMs)
       if (observation === undefined) return false
       push(reading, observation)
       if (!checkHash(message, token)) {

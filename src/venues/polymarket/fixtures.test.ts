@@ -309,7 +309,7 @@ test('both forms of a price change are read', { skip }, () => {
     assert.ok(outcome.kind === 'data', file)
     const kinds = outcome.items.map(({ observation }) => observation.kind)
     // The second is partly invented: its bid of 0.7 is not the top it tells itself.
-    assert.deepEqual(kinds, file === 'price_change.json' ? ['book_change'] : ['book_lost'])
+    assert.deepEqual(kinds, file === 'price_change.json' ? ['book_delta'] : ['book_lost'])
   }
 })
 
@@ -356,7 +356,7 @@ test('the documented sequence keeps two legs: delete, add, tick change, trade, a
   }
   assert.deepEqual(read('book_up'), ['book_snapshot'])
   assert.deepEqual(read('book_down'), ['book_snapshot'])
-  assert.deepEqual(read('price_change'), ['book_change', 'book_change'])
+  assert.deepEqual(read('price_change'), ['book_delta', 'book_delta'])
   const tops = ['token-up', 'token-down'].map((token) => {
     const levels = desk.tokens.get(token)?.book.levels
     return [levels?.best('bids'), levels?.best('asks')]

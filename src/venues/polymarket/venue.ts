@@ -10,7 +10,6 @@ import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../ve
 import type { SessionIo } from '../venue-tasks.ts'
 import { createVenueTime } from '../venue-time.ts'
 import { type BoltCredentials, boltOrNotice, boltRoute, createBoltReader } from './bolt-feed.ts'
-import { createTokenBook } from './book.ts'
 import { createPolymarketCatalogue } from './catalogue.ts'
 import {
   polymarketDescription as describe,
@@ -187,14 +186,6 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
       const asked = market === undefined ? undefined : await askTrades(rest, [market], signal)
       return { newestMs: asked?.trades.at(-1)?.venueTimeMs ?? null, newestId: null }
     },
-    async book(symbol, { signal }) {
-      const leg = await runningLeg(symbol, signal)
-      const { book, receivedMs } = await askBook(rest, leg.tokenId, signal)
-      const observation = createTokenBook(leg).replace(book, 'rest', receivedMs)
-      if (observation?.kind === 'book_snapshot') return observation
-      throw new VenueError(`polymarket: the book of ${leg.tokenId} cannot be read`, { isFinal: false })
-    },
-    serverTime: ({ signal }) => venueTime.ask(signal),
     check: ({ signal }) =>
       checkLine(describe, [hosts.rest, hosts.clob], async () => {
         const time = await venueTime.ask(signal)

@@ -7,9 +7,9 @@ export const toyDescription: VenueDescription = {
   symbols: { BTC: 'XBT' },
   live: {
     trades: { via: 'stream', maxSilenceMs: 60_000 },
-    klines: { via: 'stream', intervals: ['1m'], maxSilenceMs: 60_000 },
+    candles: { via: 'stream', intervals: ['1m'], maxSilenceMs: 60_000 },
   },
-  history: { klines: { intervals: ['1m'], maxAgeMs: null, pageRows: 5_000 } },
+  history: { candles: { intervals: ['1m'], maxAgeMs: null } },
   notProvided: { trades: 'the toy remembers nothing' },
   budgets: { weight: { limit: 100, windowMs: 60_000 } },
   hosts: { rest: 'https://toy.example', stream: 'wss://toy.example' },

@@ -23,7 +23,7 @@ export async function* walkHistory(
   { topic, range }: HistoryRequest,
   signal: AbortSignal,
 ): AsyncGenerator<HistoryPage> {
-  if (topic !== 'klines') return yield notProvided(range)
+  if (topic !== 'candles') return yield notProvided(range)
   const toMs = Math.min(range.toMs, floorTo(await rest.venueTime.now(signal), MINUTE_MS))
   if (toMs <= range.fromMs) return
   const question = { path: '/bars', query: { from: range.fromMs, to: toMs }, weight: 1, isBackground: true }

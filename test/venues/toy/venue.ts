@@ -1,5 +1,4 @@
 /** The toy behind the venue port. */
-import { VenueError } from '../../../src/venues/rest-client.ts'
 import { supportedChannels } from '../../../src/venues/supported.ts'
 import type { Venue, VenueDependencies } from '../../../src/venues/venue.ts'
 import { assembleVenue, checkLine } from '../../../src/venues/venue-parts.ts'
@@ -24,10 +23,6 @@ export function createToy(dependencies: VenueDependencies): Venue {
     history: (request, { signal }) =>
       parts.history(request, () => walkHistory({ ...parts, venueTime }, request, signal)),
     witness: async () => undefined,
-    book: async () => {
-      throw new VenueError('the toy has no book', { isFinal: true })
-    },
-    serverTime: ({ signal }) => venueTime.ask(signal),
     check: ({ signal }) =>
       checkLine(
         describe,
