@@ -14,6 +14,7 @@ import { createEventTail } from '../src/events/publish.ts'
 import type { StreamGate } from '../src/gate/stream-gate.ts'
 import { systemClock } from '../src/kit/clock.ts'
 import { createLogger } from '../src/kit/log.ts'
+import { appendEvents } from '../src/store/conformance/chain-engine.ts'
 import { openSqliteChain } from '../src/store/sqlite/chain.ts'
 import { createStreamHub } from '../src/stream/hub.ts'
 import { eventFrame } from '../src/stream/protocol.ts'
@@ -26,7 +27,7 @@ const log = createLogger({ level: 'error' })
 async function startHub(): Promise<(count: number) => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-bench-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const { events } = openSqliteChain({ file: join(folder, 'chain.db') })
+  const { chain, events } = openSqliteChain({ file: join(folder, 'chain.db') })
   const tail = await createEventTail({ store: events })
   const hub = createStreamHub({
     events,
@@ -49,7 +50,7 @@ async function startHub(): Promise<(count: number) => Promise<void>> {
     isTrustedProxy: () => false,
     maxPendingPerAddress: Number.MAX_SAFE_INTEGER,
   })
-  return async (count) => tail.announce(await events.append(blocks(count)))
+  return async (count) => tail.announce(await appendEvents(chain, blocks(count)))
 }
 
 async function startBare(): Promise<(count: number) => Promise<void>> {

@@ -4,6 +4,7 @@ import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { WebSocket } from 'ws'
 import { createMatcher } from '../../src/events/match.ts'
+import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
 import { blockEvent, startRig } from '../../test/fakes/webhook-rig.ts'
 import { type Figure, ratio } from '../frame.ts'
 
@@ -157,7 +158,7 @@ export async function webhookFigures(): Promise<Figure[]> {
       subject: async () => {
         // Making the events is the indexer's work; the way from the log to the receiver is measured.
         const events = Array.from({ length: POSTS_PER_ROUND }, (_, index) => blockEvent(index))
-        const seq = await rig.events.append(events)
+        const seq = await appendEvents(rig.chain, events)
         const startedMs = performance.now()
         rig.tail.announce(seq)
         do await new Promise((resolve) => setTimeout(resolve, 5))

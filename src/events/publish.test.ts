@@ -1,20 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { event } from '../store/conformance/chain-engine.ts'
+import { appendEvents, event } from '../store/conformance/chain-engine.ts'
 import type { StoredEvent } from '../store/events.ts'
 import { openSqliteChain } from '../store/sqlite/chain.ts'
 import { createEventTail } from './publish.ts'
 
 test('every listener gets the same events, once, in order, from the end of the log on', async () => {
   const database = openSqliteChain({ file: ':memory:' })
-  await database.events.append([event('old')])
+  await appendEvents(database.chain, [event('old')])
   const tail = await createEventTail({ store: database.events })
   assert.equal(tail.seq, 1)
   const got: StoredEvent[][] = [[], []]
   const stops = got.map((list) => tail.listen((events) => list.push(...events)))
   for (let i = 0; i < 30; i++) {
     const count = 1 + ((i * 37) % 90)
-    tail.announce(await database.events.append(Array.from({ length: count }, () => event(`k${i}`))))
+    tail.announce(
+      await appendEvents(
+        database.chain,
+        Array.from({ length: count }, () => event(`k${i}`)),
+      ),
+    )
     if (i % 3 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
   const { newestSeq } = await database.events.bounds()
@@ -27,7 +32,7 @@ test('every listener gets the same events, once, in order, from the end of the l
   assert.equal(first.length, second.length)
   for (const [i, one] of first.entries()) assert.ok(one === second[i], 'the same object for everybody')
   stops[0]?.()
-  tail.announce(await database.events.append([event('last')]))
+  tail.announce(await appendEvents(database.chain, [event('last')]))
   while (tail.seq <= newestSeq) await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual([first.length, second.length], [newestSeq - 1, newestSeq])
   await tail.close()
@@ -47,7 +52,7 @@ test('while the log cannot be read it is tried at one pace, however much is anno
       },
     },
   })
-  const newest = await database.events.append([event('a'), event('b')])
+  const newest = await appendEvents(database.chain, [event('a'), event('b')])
   for (let i = 0; i < 100; i++) {
     tail.announce(newest)
     await new Promise((resolve) => setTimeout(resolve, 6))

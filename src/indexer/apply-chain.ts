@@ -43,14 +43,13 @@ const TRANSACTIONS_PER_STEP = 2_000
 
 /** Undefined: the node is behind, nothing was done. */
 export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<ChainStep | undefined> {
-  const { store } = options
   const answer = readChain(options.bytes)
   const plan = await planOf(answer, options)
   if (plan === undefined) {
     yield undefined
     return
   }
-  let removed = plan.removed
+  let { removed, tip } = plan
   let at = plan.firstAdded
   while (at < answer.added.length || removed.length > 0) {
     const blocks: ReadChainBlock[] = []
@@ -65,9 +64,9 @@ export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<Ch
       transactions += block.transactions.length
       blocks.push(block)
     }
-    const step = await writeStep(removed, blocks, options)
+    const { checkpoint, ...step } = await writeStep({ tip, removed, blocks }, options)
     removed = []
-    const checkpoint = await store.checkpoint()
+    tip = checkpoint
     if (checkpoint !== undefined) yield { ...step, checkpoint }
   }
 }
@@ -75,23 +74,22 @@ export async function* applyChain(options: ApplyChainOptions): AsyncGenerator<Ch
 async function planOf(
   answer: ReadChain,
   { store, startHash, force }: ApplyChainOptions,
-): Promise<{ removed: readonly string[]; firstAdded: number } | undefined> {
+): Promise<{ tip: ChainBlock | undefined; removed: readonly string[]; firstAdded: number } | undefined> {
   const above = await store.chainAbove(startHash)
   if (above === undefined) throw new Error(`block ${startHash} is not in the followed chain`)
-  const ownTip = await store.checkpoint()
+  const tip = await store.checkpoint()
   const own = above.map((block) => block.hash)
   if (answer.removed.length === 0) {
     let common = 0
     while (common < own.length && own[common] === answer.added[common]) common++
     if (common < own.length && common === answer.added.length) return undefined
-    if (common < own.length && !force && isLighter(answer, ownTip)) return undefined
-    return { removed: own.slice(common).reverse(), firstAdded: common }
+    if (common < own.length && !force && isLighter(answer, tip)) return undefined
+    return { tip, removed: own.slice(common).reverse(), firstAdded: common }
   }
-  if (!force && isLighter(answer, ownTip)) return undefined
+  if (!force && isLighter(answer, tip)) return undefined
   // What lies below the first followed block was never applied.
-  const followed: string[] = []
-  for (const hash of answer.removed) if ((await store.chainAbove(hash)) !== undefined) followed.push(hash)
-  return { removed: [...own.reverse(), ...followed], firstAdded: 0 }
+  const followed = await store.followed(answer.removed)
+  return { tip, removed: [...own.reverse(), ...followed], firstAdded: 0 }
 }
 
 function isLighter(answer: ReadChain, ownTip: ChainBlock | undefined): boolean {
@@ -101,10 +99,13 @@ function isLighter(answer: ReadChain, ownTip: ChainBlock | undefined): boolean {
 }
 
 async function writeStep(
-  removed: readonly string[],
-  blocks: readonly ReadChainBlock[],
+  {
+    tip,
+    removed,
+    blocks,
+  }: { tip: ChainBlock | undefined; removed: readonly string[]; blocks: readonly ReadChainBlock[] },
   { store, network, now }: ApplyChainOptions,
-): Promise<Omit<ChainStep, 'checkpoint'>> {
+): Promise<Omit<ChainStep, 'checkpoint'> & { checkpoint: ChainBlock | undefined }> {
   const atMs = now()
   const batch = eventBatch(network, atMs)
   const undone = await store.confirmedBy(removed)
@@ -122,9 +123,11 @@ async function writeStep(
   })
   const gaps = blocks.flatMap((block) => unreadableGap(block, atMs))
   const events = [...batch.events, ...gaps.map(gapEvent)]
-  const { newestSeq } = await store.write({ atMs, gaps, removed, added, events })
+  const expects = tip?.hash ?? null
+  const { newestSeq, checkpoint } = await store.write({ atMs, expects, gaps, removed, added, events })
   return {
     newestSeq,
+    checkpoint,
     unconfirmed: undone.map(({ txId }) => txId),
     confirmed: ids,
     added: blocks.length,

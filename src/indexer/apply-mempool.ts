@@ -53,6 +53,7 @@ export async function applyMempool(options: ApplyMempoolOptions): Promise<number
       if (entry !== undefined) fresh.push(entry)
     }
   }
+  const expects = (await store.checkpoint())?.hash ?? null
   const known = await store.known(fresh.map(({ txId }) => txId))
   const batch = eventBatch(network, atMs)
   const entered: TransactionRecord[] = []
@@ -68,7 +69,7 @@ export async function applyMempool(options: ApplyMempoolOptions): Promise<number
   const dropped = dueForDrop(state, atMs - options.dropAfterMs)
   const written =
     entered.length > 0 || dropped.length > 0
-      ? await store.write({ atMs, entered, dropped, events: batch.events })
+      ? await store.write({ atMs, expects, entered, dropped, events: batch.events })
       : undefined
   // Only now: what could not be written is new again at the next poll.
   for (const txId of present) state.pending.set(txId, atMs)
@@ -83,11 +84,13 @@ async function enter(
   { store, network }: ApplyMempoolOptions,
 ): Promise<TransactionRecord> {
   const { txId, transaction, isOrphan } = entry
-  const spent: (SpentOutput | null)[] = []
-  for (const { previousOutpoint } of transaction.inputs) {
-    const output = await store.output(previousOutpoint.transactionId, previousOutpoint.index)
-    spent.push(output === undefined ? null : { ...output, isCoinbase: null, blockDaaScore: null })
-  }
+  const points = transaction.inputs.map(({ previousOutpoint: { transactionId, index } }) => ({
+    txId: transactionId,
+    index,
+  }))
+  const spent = (await store.outputs(points)).map((output): SpentOutput | null =>
+    output === undefined ? null : { ...output, isCoinbase: null, blockDaaScore: null },
+  )
   const parsed = parseTransaction(transaction, { network, spent, txId })
   // The node does not know an orphan's fee.
   const fee = isOrphan ? feeOf(parsed) : entry.fee

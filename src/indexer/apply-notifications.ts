@@ -82,5 +82,6 @@ async function write(
   { store, now }: Context,
 ): Promise<number | undefined> {
   if (batch.events.length === 0) return undefined
-  return (await store.write({ atMs: now(), seen, events: batch.events })).newestSeq
+  const expects = (await store.checkpoint())?.hash ?? null
+  return (await store.write({ atMs: now(), expects, seen, events: batch.events })).newestSeq
 }

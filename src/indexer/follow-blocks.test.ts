@@ -5,6 +5,7 @@ import { createWake } from '../kit/wake.ts'
 import type { ChainQueries } from '../relay/chain-queries.ts'
 import { createNotificationQueue } from '../relay/notification-queue.ts'
 import type { ChainGap } from '../store/chain.ts'
+import { writeNext } from '../store/conformance/chain-engine.ts'
 import { openSqliteChain } from '../store/sqlite/chain.ts'
 import { followBlocks } from './follow-blocks.ts'
 import { createIndexer } from './indexer.ts'
@@ -22,7 +23,7 @@ async function fillOver(oldestBlueScore: number) {
     daaScore: blueScore,
     timeMs: blueScore * 1_000,
   })
-  await chain.write({ atMs: 1, start: block('1', 5), added: [{ ...block('9', 50), transactions: [] }] })
+  await writeNext(chain, { atMs: 1, start: block('1', 5), added: [{ ...block('9', 50), transactions: [] }] })
   const oldest = block('2', oldestBlueScore)
   const asked: string[] = []
   const unknown = async () => ({ kind: 'unknown_block' }) as const

@@ -95,14 +95,16 @@ export async function createIndexer(options: IndexerOptions): Promise<Indexer> {
     return applied
   }
 
+  async function write(batch: Omit<ChainWrite, 'atMs' | 'expects'>): Promise<void> {
+    const expects = (await chain.checkpoint())?.hash ?? null
+    await chain.write({ atMs: now(), expects, ...batch })
+  }
+
   return {
     checkpoint: () => inTurn(() => chain.checkpoint()),
     chainBlockBelow: (steps) => inTurn(() => chain.chainBlockBelow(steps)),
-    startAt: (block, gap) =>
-      inTurn(
-        async () => void (await chain.write({ atMs: now(), start: block, ...gapRows(gap ? [gap] : []) })),
-      ),
-    recordGap: (gap) => inTurn(async () => void (await chain.write({ atMs: now(), ...gapRows([gap]) }))),
+    startAt: (start, gap) => inTurn(() => write({ start, ...gapRows(gap ? [gap] : []) })),
+    recordGap: (gap) => inTurn(() => write(gapRows([gap]))),
     applyChain: (startHash, bytes, force) => inTurn(() => applyAnswer(startHash, bytes, force)),
     applyMempool: (bytes) =>
       inTurn(() => applyMempool({ store: chain, network, now, state, dropAfterMs, bytes })),

@@ -67,6 +67,8 @@ export interface ChainGap {
 /** Everything of one step; either all of it is written or nothing. Applied in the order of the members. */
 export interface ChainWrite {
   readonly atMs: number
+  /** Hash of the checkpoint that the batch was made for; null before the first start. */
+  readonly expects: string | null
   /** The followed chain starts anew at this block (first start, or after a gap). */
   readonly start?: ChainBlock
   readonly gaps?: readonly ChainGap[]
@@ -84,6 +86,15 @@ export interface ChainWrite {
 export interface ChainWritten {
   /** The newest number of the event log. */
   readonly newestSeq: number
+  readonly checkpoint: ChainBlock | undefined
+}
+
+/** Another indexer has written meanwhile: what the batch was made from is out of date. Nothing was written. */
+export class CheckpointMovedError extends Error {
+  override readonly name = 'CheckpointMovedError'
+  constructor(expected: string | null, found: string | null) {
+    super(`the checkpoint is ${found ?? 'not set'}, not ${expected ?? 'unset'} as the write expects`)
+  }
 }
 
 export interface TransactionRow {
@@ -133,6 +144,11 @@ export interface KnownTransaction {
   readonly toldAccepted: boolean
 }
 
+export interface OutputPoint {
+  readonly txId: string
+  readonly index: number
+}
+
 export interface IndexedOutput {
   readonly amount: bigint
   readonly scriptPublicKey: string
@@ -149,6 +165,7 @@ export interface IndexRetention {
 }
 
 export interface ChainStore {
+  /** Rejects with `CheckpointMovedError` when the checkpoint is not the expected one. */
   write(batch: ChainWrite): Promise<ChainWritten>
   /** The last chain block that was applied. */
   checkpoint(): Promise<ChainBlock | undefined>
@@ -162,6 +179,8 @@ export interface ChainStore {
   chainBlockBelow(steps: number): Promise<ChainBlock | undefined>
   /** The followed chain above a block (oldest first, the block itself left out); undefined when it is not on it. */
   chainAbove(hash: string): Promise<ChainBlock[] | undefined>
+  /** Those of the blocks that are on the followed chain, in the order given. */
+  followed(hashes: readonly string[]): Promise<string[]>
   /** What these chain blocks confirmed, newest confirmation first. */
   confirmedBy(hashes: readonly string[]): Promise<Confirmation[]>
   known(txIds: readonly string[]): Promise<Map<string, KnownTransaction>>
@@ -169,8 +188,8 @@ export interface ChainStore {
   unseen(hashes: readonly string[]): Promise<string[]>
   /** Ids of the pending transactions, oldest first. */
   pending(limit: number): Promise<string[]>
-  /** Outputs of indexed transactions, for the inputs of one that the node did not resolve. */
-  output(txId: string, index: number): Promise<IndexedOutput | undefined>
+  /** Outputs of indexed transactions, in the order asked, for inputs that the node did not resolve. */
+  outputs(points: readonly OutputPoint[]): Promise<(IndexedOutput | undefined)[]>
   transaction(txId: string): Promise<TransactionRow | undefined>
   /** Newest first; `before` is the order of the last row of the page before. */
   addressPage(query: { address: string; limit: number; before?: number }): Promise<AddressPage>

@@ -60,9 +60,8 @@ export interface Retention {
   readonly maxBytes: number
 }
 
+/** Events are written by `ChainStore.write`, in one transaction with the rows that they are about. */
 export interface EventStore {
-  /** For events without index rows; see `ChainStore.write` for those with. Gives the number of the last one. */
-  append(events: readonly NewEvent[]): Promise<number>
   /** Bounded work per call: `more` may be true although fewer than `limit` were given. */
   after(query: EventQuery): Promise<EventPage>
   byId(id: string): Promise<StoredEvent | undefined>

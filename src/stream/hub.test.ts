@@ -7,6 +7,7 @@ import { BUILT_IN_PLANS } from '../core/plan.ts'
 import { createEventTail } from '../events/publish.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
+import { appendEvents } from '../store/conformance/chain-engine.ts'
 import { openSqliteChain } from '../store/sqlite/chain.ts'
 import { type ClientConnection, createStreamHub } from './hub.ts'
 
@@ -38,7 +39,7 @@ function recordingConnection() {
 }
 
 async function setUp(t: TestContext, pingMs: number) {
-  const { events, close } = openSqliteChain({ file: ':memory:' })
+  const { chain, events, close } = openSqliteChain({ file: ':memory:' })
   const tail = await createEventTail({ store: events })
   const log = createLogger({ level: 'silent' })
   const watching = { now: 0 }
@@ -55,7 +56,7 @@ async function setUp(t: TestContext, pingMs: number) {
     await close()
   })
   const client = { accountId: 'a', plan: { ...(plan as NonNullable<typeof plan>), streamConnections: 10 } }
-  return { hub, events, tail, watching, client: { ...client, recheck: async () => undefined } }
+  return { hub, chain, tail, watching, client: { ...client, recheck: async () => undefined } }
 }
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -74,13 +75,13 @@ test('a client that answers pings stays; one that leaves two unanswered is ended
 })
 
 test('an event is serialised once: every client gets the same bytes', async (t) => {
-  const { hub, client, events, tail } = await setUp(t, 60_000)
+  const { hub, client, chain, tail } = await setUp(t, 60_000)
   const clients = [recordingConnection(), recordingConnection(), recordingConnection()]
   for (const { connection } of clients) {
     hub.open(connection, client)?.receive('{"op":"subscribe","kinds":["block_added"]}')
   }
   await sleep(20)
-  tail.announce(await events.append([blockEvent(1)]))
+  tail.announce(await appendEvents(chain, [blockEvent(1)]))
   await sleep(20)
   const [first, ...others] = clients.map(({ log }) => log.buffers[0])
   assert.ok(first)
@@ -88,7 +89,7 @@ test('an event is serialised once: every client gets the same bytes', async (t) 
 })
 
 test('a closed connection lets its addresses go and gets nothing more', async (t) => {
-  const { hub, client, events, tail, watching } = await setUp(t, 60_000)
+  const { hub, client, chain, tail, watching } = await setUp(t, 60_000)
   const { connection, log } = recordingConnection()
   const member = hub.open(connection, client)
   const address = testAddress(3)
@@ -101,7 +102,7 @@ test('a closed connection lets its addresses go and gets nothing more', async (t
   member?.closed()
   assert.equal(watching.now, 0)
   const before = log.sent.length
-  tail.announce(await events.append([blockEvent(1)]))
+  tail.announce(await appendEvents(chain, [blockEvent(1)]))
   await sleep(20)
   assert.equal(log.sent.length, before)
   assert.equal(hub.connections, 0)

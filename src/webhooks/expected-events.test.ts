@@ -5,23 +5,23 @@ import { join } from 'node:path'
 import { after, beforeEach, test } from 'node:test'
 import { EVENT_KINDS, type EventKind } from '../events/kinds.ts'
 import { type ManualClock, manualClock } from '../kit/clock.ts'
-import type { EventStore } from '../store/events.ts'
-import { openSqliteChain } from '../store/sqlite/chain.ts'
+import { appendEvents } from '../store/conformance/chain-engine.ts'
+import { type ChainDatabase, openSqliteChain } from '../store/sqlite/chain.ts'
 import { createExpectedEvents, type ExpectedKind } from './expected-events.ts'
 
 const NOW = Date.UTC(2026, 5, 10)
 const folder = mkdtempSync(join(tmpdir(), 'tapeline-expected-'))
 const opened: (() => Promise<void>)[] = []
 let clock: ManualClock
-let events: EventStore
+let chain: ChainDatabase
 let expected: () => Promise<ExpectedKind[]>
 
 beforeEach(() => {
   clock = manualClock(NOW)
-  const chain = openSqliteChain({ file: join(folder, `${opened.length}.db`) })
-  opened.push(() => chain.close())
-  events = chain.events
-  expected = createExpectedEvents({ events, network: 'mainnet', clock })
+  const database = openSqliteChain({ file: join(folder, `${opened.length}.db`) })
+  opened.push(() => database.close())
+  chain = database
+  expected = createExpectedEvents({ events: chain.events, network: 'mainnet', clock })
 })
 after(async () => {
   for (const close of opened) await close()
@@ -35,7 +35,8 @@ async function write(
   kind: EventKind,
   { perSecond, seconds, until = NOW }: { perSecond: number; seconds: number; until?: number },
 ) {
-  await events.append(
+  await appendEvents(
+    chain.chain,
     Array.from({ length: perSecond * seconds }, (_, index) => ({
       kind,
       addresses: [],
@@ -71,9 +72,9 @@ test('a log that began within the minute is measured from its beginning on, one 
   assert.equal((await of('block_added'))?.basis, 'measured')
   const young = openSqliteChain({ file: join(folder, 'young.db') })
   opened.push(() => young.close())
-  events = young.events
+  chain = young
   await write('block_added', { perSecond: 100, seconds: 5 })
-  expected = createExpectedEvents({ events, network: 'mainnet', clock })
+  expected = createExpectedEvents({ events: chain.events, network: 'mainnet', clock })
   assert.equal((await of('block_added'))?.basis, 'declared')
 })
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { EVENT_KINDS } from '../../src/events/kinds.ts'
+import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
 import { openEventWriter, testAddress } from '../fakes/event-writer.ts'
 import { type Receiver, startReceiver, status } from '../fakes/receiver.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
@@ -27,7 +28,8 @@ describe('the form of a webhook', { skip }, () => {
     receiver = await startReceiver()
     writer = openEventWriter(service.folder)
     const nowMs = Date.now()
-    await writer.events.append(
+    await appendEvents(
+      writer.chain,
       Array.from({ length: SECONDS * BLOCKS_PER_SECOND }, (_, index) => ({
         ...blockEvent(index),
         createdAtMs: Math.round(nowMs - SECONDS * 1000 + (index * 1000) / BLOCKS_PER_SECOND),

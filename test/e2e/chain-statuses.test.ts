@@ -7,7 +7,7 @@ import { after, before, type TestContext, test } from 'node:test'
 import { ENDPOINTS } from '../../src/api/endpoints/list.ts'
 import { openapiDocument } from '../../src/api/publish/openapi.ts'
 import { formatKey } from '../../src/core/key-format.ts'
-import { hash } from '../../src/store/conformance/chain-engine.ts'
+import { hash, writeNext } from '../../src/store/conformance/chain-engine.ts'
 import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { openDatabase } from '../../src/store/sqlite/open.ts'
 import { testAddress } from '../fakes/event-writer.ts'
@@ -387,7 +387,7 @@ test('the price is exact: index 10, mempool 15, history 10 + 1 a row, activity 2
     blockHash: hash(2),
     blockTimeMs: 2_000,
   }))
-  await database.chain.write({ atMs: 1, start: block(1), added: [{ ...block(2), transactions }] })
+  await writeNext(database.chain, { atMs: 1, start: block(1), added: [{ ...block(2), transactions }] })
   const indexed = await pays(LOOKUP, 10, 10)
   assert.deepEqual([indexed.source, indexed.status], ['index', 'confirmed'])
   await refuses(LOOKUP, 9)

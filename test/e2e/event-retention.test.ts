@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { loadConfig } from '../../src/config.ts'
+import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
 import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { until } from '../fakes/receiver.ts'
 import { dataFolder, startTestService } from '../fakes/service.ts'
@@ -20,7 +21,7 @@ async function startOn(t: TestContext, agesDays: readonly number[], env: Record<
   const nowMs = Date.now()
   for (const days of agesDays) {
     const event = { ...blockEvent(1), createdAtMs: nowMs - days * DAY_MS }
-    await database.events.append(new Array(10).fill(event))
+    await appendEvents(database.chain, new Array(10).fill(event))
   }
   const before = await database.events.bounds()
   const node = await startFakeNode({ networkId: 'testnet-10' })

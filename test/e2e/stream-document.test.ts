@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { gapEvent } from '../../src/events/gap-event.ts'
 import { EVENT_KINDS } from '../../src/events/kinds.ts'
+import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
 import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { type ChainService, startChainService } from '../fakes/chain-service.ts'
 import { until } from '../fakes/receiver.ts'
@@ -65,7 +66,7 @@ test('every other frame of the server, and what the document lets a client say',
   const ends = { fromHash: 'a'.repeat(64), fromBlueScore: 1, toHash: 'b'.repeat(64) }
   const times = { atMs: Date.now(), fromTimeMs: 1_000, toTimeMs: 2_000 }
   for (const reason of ['pruned', 'blocks_pruned', 'unreadable'] as const) {
-    await database.events.append([gapEvent({ ...ends, ...times, reason })])
+    await appendEvents(database.chain, [gapEvent({ ...ends, ...times, reason })])
   }
   await database.close()
   const orders: { op: string; [field: string]: unknown }[] = [

@@ -10,6 +10,7 @@ import { createEventTail } from '../../src/events/publish.ts'
 import type { AdmittedStream } from '../../src/gate/stream-gate.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { systemClock } from '../../src/kit/clock.ts'
+import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
 import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { createStreamHub } from '../../src/stream/hub.ts'
 import { MAX_STALLED_MS, PING_MS } from '../../src/stream/protocol.ts'
@@ -26,7 +27,7 @@ async function startStream(
   t: TestContext,
   options: { pingMs?: number; clock?: Clock; checkWithinMs?: number; beforeEntry?: Promise<unknown> } = {},
 ) {
-  const { events, close } = openSqliteChain({ file: ':memory:' })
+  const { chain, events, close } = openSqliteChain({ file: ':memory:' })
   const tail = await createEventTail({ store: events })
   const { clock = systemClock, pingMs } = options
   const deps = { events, tail, network: NETWORK, watch: () => () => {}, clock, log: silentLog } as const
@@ -54,7 +55,7 @@ async function startStream(
     await close()
   })
   const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, hub, events, tail }
+  return { url: `http://127.0.0.1:${port}`, hub, chain, tail }
 }
 
 function planOf(name: string): Plan {
@@ -108,9 +109,9 @@ test('a client asks for signs of life in both forms, and its own messages count 
 test('past events wait for a reader that has stopped, for 30 s without progress; then it is too slow', async (t) => {
   let shiftMs = 0
   const clock: Clock = { now: () => Date.now() + shiftMs, sleep: systemClock.sleep }
-  const { url, events, tail, hub } = await startStream(t, { clock })
+  const { url, chain, tail, hub } = await startStream(t, { clock })
   const long = { ...blockEvent(1), tail: blockEvent(1).tail.replace('[]', `["${'a'.repeat(64_000)}"]`) }
-  for (let batch = 0; batch < 40; batch++) tail.announce(await events.append(new Array(10).fill(long)))
+  for (let batch = 0; batch < 40; batch++) tail.announce(await appendEvents(chain, new Array(10).fill(long)))
   await until('the log is read', () => tail.seq === 400)
   const stuck = connectStream(url, 'business')
   const quick = connectStream(url, 'business')

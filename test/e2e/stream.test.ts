@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { gapEvent } from '../../src/events/gap-event.ts'
+import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
 import { openEventWriter, testAddress } from '../fakes/event-writer.ts'
 import { until } from '../fakes/receiver.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
@@ -263,9 +264,9 @@ test('a gap of the chain is told to those whose kinds it concerns, live and resu
   const client = watch()
   for (let count = 0; count < 3; count++) await client.next('live')
   await writer.blocks(1)
-  const first = await writer.events.append([gap('blocks_pruned')])
-  await writer.events.append([gap('unreadable')])
-  const last = await writer.events.append([gap('pruned')])
+  const first = await appendEvents(writer.chain, [gap('blocks_pruned')])
+  await appendEvents(writer.chain, [gap('unreadable')])
+  const last = await appendEvents(writer.chain, [gap('pruned')])
   await writer.blocks(1)
   const told = (from: StreamClient) =>
     from.frames

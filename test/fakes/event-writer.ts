@@ -2,17 +2,24 @@
 import { join } from 'node:path'
 import { encodeAddress } from '../../src/core/chain/address.ts'
 import { newEvent } from '../../src/events/event.ts'
+import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
 import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { blockEvent, NETWORK } from './webhook-rig.ts'
 
 export function openEventWriter(folder: string) {
-  const { events, close } = openSqliteChain({ file: join(folder, 'test-chain.db') })
+  const { chain, events, close } = openSqliteChain({ file: join(folder, 'test-chain.db') })
   return {
+    chain,
     events,
     close,
-    blocks: (count: number) => events.append(Array.from({ length: count }, (_, index) => blockEvent(index))),
+    blocks: (count: number) =>
+      appendEvents(
+        chain,
+        Array.from({ length: count }, (_, index) => blockEvent(index)),
+      ),
     scores: (count: number) =>
-      events.append(
+      appendEvents(
+        chain,
         Array.from({ length: count }, (_, index) =>
           newEvent({
             kind: 'virtual_daa_score_changed',
@@ -23,7 +30,8 @@ export function openEventWriter(folder: string) {
         ),
       ),
     utxos: (addresses: readonly string[], padding = '') =>
-      events.append(
+      appendEvents(
+        chain,
         addresses.map((address) =>
           newEvent({
             kind: 'utxos_changed',

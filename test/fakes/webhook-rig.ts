@@ -12,6 +12,7 @@ import { createEventTail } from '../../src/events/publish.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { createLogger } from '../../src/kit/log.ts'
 import { createSecretBox } from '../../src/kit/secret-box.ts'
+import { appendEvents } from '../../src/store/conformance/chain-engine.ts'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.ts'
 import { openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { openSqliteJobs } from '../../src/store/sqlite/jobs.ts'
@@ -65,6 +66,7 @@ export async function startRig(options: RigOptions = {}) {
     accounts,
     ledger,
     jobs,
+    chain: chain.chain,
     events: chain.events,
     tail,
     webhooks,
@@ -77,7 +79,10 @@ export async function startRig(options: RigOptions = {}) {
     },
     /** Appends blocks to the log; gives the last number. */
     async emitBlocks(count: number): Promise<number> {
-      const seq = await chain.events.append(Array.from({ length: count }, (_, index) => blockEvent(index)))
+      const seq = await appendEvents(
+        chain.chain,
+        Array.from({ length: count }, (_, index) => blockEvent(index)),
+      )
       tail.announce(seq)
       return seq
     },

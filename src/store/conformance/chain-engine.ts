@@ -1,5 +1,12 @@
 /** What a chain suite needs of an engine, and small values to write. */
-import type { AcceptedTransaction, AddedBlock, ChainStore } from '../chain.ts'
+import {
+  type AcceptedTransaction,
+  type AddedBlock,
+  type ChainStore,
+  type ChainWrite,
+  type ChainWritten,
+  CheckpointMovedError,
+} from '../chain.ts'
 import type { EventStore, NewEvent, StoredEvent } from '../events.ts'
 
 export interface OpenChain {
@@ -56,6 +63,25 @@ export function payment(
 
 export function block(n: number, transactions: readonly AcceptedTransaction[] = []): AddedBlock {
   return { hash: hash(n), blueScore: n, daaScore: n + 10, timeMs: n * 100, transactions }
+}
+
+/** Writes on top of whatever the checkpoint is, also while an indexer writes. */
+export async function writeNext(
+  chain: ChainStore,
+  batch: Omit<ChainWrite, 'expects'>,
+): Promise<ChainWritten> {
+  for (;;) {
+    try {
+      return await chain.write({ ...batch, expects: (await chain.checkpoint())?.hash ?? null })
+    } catch (error) {
+      if (!(error instanceof CheckpointMovedError)) throw error
+    }
+  }
+}
+
+/** The number of the last one. */
+export async function appendEvents(chain: ChainStore, events: readonly NewEvent[]): Promise<number> {
+  return (await writeNext(chain, { atMs: 1, events })).newestSeq
 }
 
 export async function readAll(events: EventStore, query: Partial<Parameters<EventStore['after']>[0]> = {}) {

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { address, block, type ChainEngine, event, hash, payment, readAll } from './chain-engine.ts'
+import { CheckpointMovedError } from '../chain.ts'
+import { address, block, type ChainEngine, event, hash, payment, readAll, writeNext } from './chain-engine.ts'
 
 /** What every engine's chain index has to hold. */
 export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
   test(`${engine.name}: a write with a fault in it leaves nothing behind, neither rows nor events`, async () => {
     const open = await engine.open()
     const { chain, events } = open
-    await chain.write({ atMs: 1, start: block(1) })
+    await writeNext(chain, { atMs: 1, start: block(1) })
     await assert.rejects(
-      chain.write({
+      writeNext(chain, {
         atMs: 2,
         added: [block(2, [payment(1, 1, 5n, 0)])],
         removed: [hash(77)],
@@ -19,7 +20,7 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     assert.equal((await chain.checkpoint())?.hash, hash(1))
     assert.equal(await chain.transaction(hash(1)), undefined)
     assert.deepEqual(await readAll(events), [])
-    await chain.write({
+    await writeNext(chain, {
       atMs: 3,
       added: [block(2, [payment(1, 1, 5n, 0)])],
       events: [event('utxos_changed', [address(1)])],
@@ -31,7 +32,7 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
   test(`${engine.name}: pending, confirmed, pending again, dropped, seen again: row and transaction agree`, async () => {
     const open = await engine.open()
     const { chain } = open
-    await chain.write({ atMs: 1, start: block(1) })
+    await writeNext(chain, { atMs: 1, start: block(1) })
     const statusOf = async () => {
       const row = (await chain.addressPage({ address: address(1), limit: 5 })).rows[0]
       const transaction = await chain.transaction(hash(1))
@@ -40,10 +41,10 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
       return transaction?.status
     }
     const { blockHash: _, blockTimeMs: __, ...record } = payment(1, 1, 2n ** 62n)
-    await chain.write({ atMs: 2, entered: [record] })
+    await writeNext(chain, { atMs: 2, entered: [record] })
     assert.equal(await statusOf(), 'pending')
     assert.deepEqual(await chain.pending(10), [hash(1)])
-    const { newestSeq } = await chain.write({
+    const { newestSeq } = await writeNext(chain, {
       atMs: 3,
       added: [block(2, [payment(1, 1, 2n ** 62n, 1)])],
       events: [event('x'), event('utxos_changed', [address(1)])],
@@ -56,25 +57,22 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     const [undone] = await chain.confirmedBy([hash(2)])
     const told = await open.events.after({ afterSeq: 1, limit: 1 })
     assert.deepEqual(undone?.events, [{ address: address(1), eventId: told.events[0]?.id }])
-    await chain.write({ atMs: 4, removed: [hash(2)] })
+    await writeNext(chain, { atMs: 4, removed: [hash(2)] })
     assert.equal(await statusOf(), 'pending')
     assert.equal((await chain.transaction(hash(1)))?.acceptingBlockHash, null)
     assert.equal((await chain.checkpoint())?.hash, hash(1))
-    await chain.write({ atMs: 5, dropped: [hash(1)] })
+    await writeNext(chain, { atMs: 5, dropped: [hash(1)] })
     assert.equal(await statusOf(), 'dropped')
-    await chain.write({ atMs: 6, entered: [{ ...record, effects: [] }] })
+    await writeNext(chain, { atMs: 6, entered: [{ ...record, effects: [] }] })
     assert.equal(await statusOf(), 'pending')
     assert.deepEqual((await chain.known([hash(1), hash(2)])).get(hash(1)), {
       status: 'pending',
       toldMempool: true,
       toldAccepted: true,
     })
-    assert.deepEqual(await chain.output(hash(1), 0), {
-      amount: 2n ** 62n,
-      scriptPublicKey: '0000aa',
-      covenantId: null,
-    })
-    assert.equal(await chain.output(hash(1), 1), undefined)
+    const output = { amount: 2n ** 62n, scriptPublicKey: '0000aa', covenantId: null }
+    const points = [1, 0, 0].map((index, place) => ({ txId: hash(place === 2 ? 9 : 1), index }))
+    assert.deepEqual(await chain.outputs(points), [undefined, output, undefined])
     const reopened = await open.reopen()
     assert.equal((await reopened.chain.transaction(hash(1)))?.status, 'pending')
     await open.remove()
@@ -85,7 +83,7 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     const { chain } = open
     assert.equal(await chain.checkpoint(), undefined)
     assert.equal(await chain.coverageFromMs(), undefined)
-    await chain.write({ atMs: 1, start: block(10), added: [11, 12, 13, 14].map((n) => block(n)) })
+    await writeNext(chain, { atMs: 1, start: block(10), added: [11, 12, 13, 14].map((n) => block(n)) })
     assert.equal(await chain.coverageFromMs(), 1_000)
     assert.equal((await chain.chainBlockBelow(1))?.hash, hash(13))
     assert.equal((await chain.chainBlockBelow(100))?.hash, hash(10))
@@ -94,7 +92,7 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
       [13, 14],
     )
     assert.equal(await chain.chainAbove(hash(99)), undefined)
-    await chain.write({ atMs: 2, removed: [hash(14), hash(13)], added: [block(23), block(24)] })
+    await writeNext(chain, { atMs: 2, removed: [hash(14), hash(13)], added: [block(23), block(24)] })
     assert.deepEqual(
       (await chain.chainAbove(hash(12)))?.map(({ blueScore }) => blueScore),
       [23, 24],
@@ -108,16 +106,16 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
       toTimeMs: 5_000,
       reason: 'pruned',
     } as const
-    await chain.write({ atMs: 3, start: block(50), gaps: [gap] })
+    await writeNext(chain, { atMs: 3, start: block(50), gaps: [gap] })
     assert.deepEqual(await chain.gaps(), [gap])
     assert.equal(await chain.coverageFromMs(), 5_000)
     assert.equal(await chain.indexedFromMs(), 1_000, 'what was indexed before the gap is still there')
     assert.equal((await chain.checkpoint())?.hash, hash(50))
     const told = { ...gap, atMs: 4, toTimeMs: 7_000, reason: 'blocks_pruned' } as const
-    await chain.write({ atMs: 4, gaps: [told] })
+    await writeNext(chain, { atMs: 4, gaps: [told] })
     assert.equal(await chain.coverageFromMs(), 5_000, 'the chain is whole')
     const unread = { ...gap, atMs: 5, toTimeMs: 5_100, reason: 'unreadable' } as const
-    await chain.write({ atMs: 5, added: [block(51)], gaps: [unread, { ...unread, toTimeMs: 5_050 }] })
+    await writeNext(chain, { atMs: 5, added: [block(51)], gaps: [unread, { ...unread, toTimeMs: 5_050 }] })
     assert.equal(await chain.coverageFromMs(), 5_100, 'not every transaction of that block is indexed')
     assert.deepEqual(
       (await chain.gaps(2)).map(({ toTimeMs }) => toTimeMs),
@@ -136,17 +134,21 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
       state = (Math.imul(state, 1664525) + 1013904223) >>> 0
       return Math.floor((state / 2 ** 32) * below)
     }
-    await chain.write({ atMs: 1, start: block(1) })
+    await writeNext(chain, { atMs: 1, start: block(1) })
     let next = 2
     let tx = 1
     const grow = async () => {
       const fresh = Array.from({ length: pick(3) }, () => payment(tx++, 1, BigInt(tx)))
-      await chain.write({ atMs: next, added: [block(next++, fresh)] })
+      await writeNext(chain, { atMs: next, added: [block(next++, fresh)] })
       if (pick(4) === 0) {
         const tip = await chain.checkpoint()
         const again = await chain.confirmedBy([tip?.hash ?? ''])
         const back = again.map(({ txId }) => payment(Number.parseInt(txId, 16), 1, BigInt(txId.length)))
-        await chain.write({ atMs: next, removed: [tip?.hash ?? ''], added: [block(next++, back.reverse())] })
+        await writeNext(chain, {
+          atMs: next,
+          removed: [tip?.hash ?? ''],
+          added: [block(next++, back.reverse())],
+        })
       }
     }
     for (let i = 0; i < 20; i++) await grow()
@@ -174,9 +176,9 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
   test(`${engine.name}: pruning forgets transactions, blocks and positions in steps, and says since when it is complete`, async () => {
     const open = await engine.open()
     const { chain } = open
-    await chain.write({ atMs: 10, start: block(1) })
+    await writeNext(chain, { atMs: 10, start: block(1) })
     for (let n = 2; n < 12; n++) {
-      await chain.write({ atMs: n * 10, added: [block(n, [payment(n, 1, 1n)])], seen: [hash(n)] })
+      await writeNext(chain, { atMs: n * 10, added: [block(n, [payment(n, 1, 1n)])], seen: [hash(n)] })
     }
     assert.deepEqual(await chain.unseen([hash(5), hash(500), hash(500)]), [hash(500)])
     const keep = { transactionsBeforeMs: 60, droppedBeforeMs: 0, chainBlocks: 3, seenBeforeMs: 60 }
@@ -191,6 +193,51 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     assert.equal(await chain.coverageFromMs(), 100)
     assert.deepEqual(await chain.unseen([hash(5), hash(6)]), [hash(5)])
     assert.equal((await chain.confirmedBy([hash(11)])).length, 1)
+    await open.remove()
+  })
+
+  test(`${engine.name}: a write that expects another checkpoint is refused and leaves nothing behind`, async () => {
+    const open = await engine.open()
+    const { chain, events } = open
+    await assert.rejects(chain.write({ atMs: 1, expects: hash(1), start: block(1) }), CheckpointMovedError)
+    const { checkpoint } = await chain.write({ atMs: 1, expects: null, start: block(1) })
+    assert.equal(checkpoint?.hash, hash(1))
+    const next = { atMs: 2, added: [block(2)], events: [event('a')] }
+    await assert.rejects(chain.write({ ...next, expects: null }), CheckpointMovedError)
+    const both = [1, 2].map(() => chain.write({ ...next, expects: hash(1) }))
+    const outcomes = await Promise.allSettled(both)
+    assert.deepEqual(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+    assert.equal((await readAll(events)).length, 1)
+    assert.equal((await chain.checkpoint())?.hash, hash(2))
+    await open.remove()
+  })
+
+  test(`${engine.name}: texts of old transactions are read like new ones, and change like new ones`, async () => {
+    const open = await engine.open()
+    const { chain } = open
+    await writeNext(chain, { atMs: 1, start: block(1) })
+    const count = 900
+    for (let n = 0; n < count; n += 100) {
+      const transactions = Array.from({ length: 100 }, (_, i) => payment(1 + n + i, 1, BigInt(1 + n + i)))
+      await writeNext(chain, { atMs: 2 + n, added: [block(2 + n, transactions)] })
+    }
+    const check = async (store: typeof chain, n: number, amount = BigInt(n)) =>
+      assert.equal((await store.transaction(hash(n)))?.parsed, payment(n, 1, amount).parsed)
+    for (let n = 1; n <= count; n += 7) await check(chain, n)
+    await writeNext(chain, { atMs: 5_000, added: [block(5_000, [payment(3, 1, 77n), payment(4, 1, 4n)])] })
+    const { chain: reopened } = await open.reopen()
+    await check(reopened, 2)
+    await check(reopened, 3, 77n)
+    await check(reopened, 4)
+    const found = await reopened.outputs([3, 4].map((n) => ({ txId: hash(n), index: 0 })))
+    assert.deepEqual(
+      found.map((output) => output?.amount),
+      [77n, 4n],
+    )
+    const keep = { transactionsBeforeMs: 600, droppedBeforeMs: 0, chainBlocks: 10, seenBeforeMs: 0 }
+    while ((await reopened.prune(keep)).more);
+    assert.equal(await reopened.transaction(hash(3)), undefined)
+    await check(reopened, count)
     await open.remove()
   })
 }

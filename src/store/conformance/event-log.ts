@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { address, type ChainEngine, event, readAll } from './chain-engine.ts'
+import { address, appendEvents, type ChainEngine, event, readAll } from './chain-engine.ts'
 
 /** What every engine's event log has to hold. */
 export function eventLogSuite(engine: ChainEngine, rounds: number): void {
   test(`${engine.name}: events are numbered once, in order, and survive a restart`, async () => {
     const open = await engine.open()
     assert.deepEqual(await open.events.bounds(), { oldestSeq: 1, newestSeq: 0, bytes: 0 })
-    assert.equal(await open.events.append([event('a'), event('b', [address(1)])]), 2)
-    assert.equal(await open.events.append([event('c')]), 3)
-    const { events } = await open.reopen()
-    assert.equal(await events.append([event('d')]), 4)
+    assert.equal(await appendEvents(open.chain, [event('a'), event('b', [address(1)])]), 2)
+    assert.equal(await appendEvents(open.chain, [event('c')]), 3)
+    const { chain, events } = await open.reopen()
+    assert.equal(await appendEvents(chain, [event('d')]), 4)
     const all = await readAll(events)
     assert.deepEqual(
       all.map(({ seq, kind }) => [seq, kind]),
@@ -48,7 +48,7 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
           1_000 + i,
         ),
       )
-      if (batch.length > 0) await open.events.append(batch)
+      if (batch.length > 0) await appendEvents(open.chain, batch)
     }
     const { events } = open
     const all = await readAll(events, { limit: 1_000 })
@@ -82,7 +82,10 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
 
   test(`${engine.name}: a page is bounded by bytes, and gives at least one event`, async () => {
     const open = await engine.open()
-    await open.events.append([1, 2, 3].map(() => event('a', [], 1, 'x'.repeat(1_000))))
+    await appendEvents(
+      open.chain,
+      [1, 2, 3].map(() => event('a', [], 1, 'x'.repeat(1_000))),
+    )
     const page = await open.events.after({ afterSeq: 0, limit: 10, maxBytes: 100 })
     assert.deepEqual([page.events.length, page.upToSeq, page.more], [1, 1, true])
     assert.equal((await readAll(open.events, { maxBytes: 2_500 })).length, 3)
@@ -91,8 +94,9 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
 
   test(`${engine.name}: old events go by time and by size; numbers are never given again`, async () => {
     const open = await engine.open()
-    const { events } = open
-    for (let i = 0; i < 30; i++) await events.append([event('a', [address(i)], i * 1_000, 'x'.repeat(100))])
+    const { chain, events } = open
+    for (let i = 0; i < 30; i++)
+      await appendEvents(chain, [event('a', [address(i)], i * 1_000, 'x'.repeat(100))])
     const size = (await events.bounds()).bytes
     assert.equal(await events.seqBefore(10_000), 10)
     while ((await events.retain({ olderThanMs: 10_000, maxBytes: size })).more);
@@ -108,7 +112,7 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
     )
     while ((await events.retain({ olderThanMs: 1e9, maxBytes: 1e9 })).more);
     assert.deepEqual(await events.bounds(), { oldestSeq: 31, newestSeq: 30, bytes: 0 })
-    assert.equal(await events.append([event('b')]), 31)
+    assert.equal(await appendEvents(chain, [event('b')]), 31)
     assert.equal(await events.seqBefore(0), 0)
     await open.remove()
   })
@@ -120,13 +124,13 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
     assert.notEqual(await other.events.logId(), name)
     await open.events.numberAbove(500)
     assert.deepEqual(await open.events.bounds(), { oldestSeq: 501, newestSeq: 500, bytes: 0 })
-    assert.equal(await open.events.append([event('a', [], 1_000), event('a', [], 2_000)]), 502)
+    assert.equal(await appendEvents(open.chain, [event('a', [], 1_000), event('a', [], 2_000)]), 502)
     await open.events.numberAbove(400)
     await open.events.numberAbove(900)
     assert.equal((await open.events.bounds()).newestSeq, 900)
-    const { events } = await open.reopen()
+    const { chain, events } = await open.reopen()
     assert.equal(await events.logId(), name)
-    assert.equal(await events.append([event('a', [], 3_000), event('b', [], 4_000)]), 902)
+    assert.equal(await appendEvents(chain, [event('a', [], 3_000), event('b', [], 4_000)]), 902)
     assert.deepEqual(
       (await readAll(events, { filters: [{ kinds: ['a'] }] })).map(({ seq }) => seq),
       [501, 502, 901],
@@ -136,5 +140,48 @@ export function eventLogSuite(engine: ChainEngine, rounds: number): void {
     assert.ok((before[2] ?? 0) >= 502 && (before[2] ?? 0) < 901, 'a place that no event has is as good')
     await open.remove()
     await other.remove()
+  })
+
+  test(`${engine.name}: an old event is found by its id, by its time and by its address like a new one`, async () => {
+    const open = await engine.open()
+    const { chain, events } = open
+    const count = 2_000
+    for (let n = 0; n < count; n += 50) {
+      const list = Array.from({ length: 50 }, (_, i) =>
+        event((n + i) % 500 === 0 ? 'rare' : 'usual', [address((n + i) % 100)], (n + i) * 10),
+      )
+      await appendEvents(chain, list)
+    }
+    const all = await readAll(events, { limit: 500 })
+    assert.deepEqual(
+      all.map(({ seq }) => seq),
+      Array.from({ length: count }, (_, i) => i + 1),
+    )
+    for (const stored of all.filter(({ seq }) => seq % 97 === 1)) {
+      assert.deepEqual(await events.byId(stored.id), stored)
+      assert.equal(await events.seqBefore(stored.createdAtMs), stored.seq - 1)
+      assert.equal(await events.seqBefore(stored.createdAtMs + 1), stored.seq)
+    }
+    const seqs = async (filter: { kinds: string[]; addresses?: string[] }) =>
+      (await readAll(events, { filters: [filter] })).map(({ seq }) => seq)
+    assert.deepEqual(await seqs({ kinds: ['rare'] }), [1, 501, 1_001, 1_501])
+    assert.equal((await seqs({ kinds: ['usual'], addresses: [address(7)] })).length, count / 100)
+    assert.deepEqual(await seqs({ kinds: ['rare'], addresses: [address(7)] }), [])
+    const { bytes } = await events.bounds()
+    assert.equal(
+      bytes,
+      all.reduce((sum, { text }) => sum + text.length, 0),
+    )
+    while ((await events.retain({ olderThanMs: 0, maxBytes: bytes / 4 })).more);
+    const bounds = await events.bounds()
+    assert.ok(bounds.bytes <= bytes / 4 && bounds.bytes > bytes / 5)
+    assert.deepEqual(
+      (await readAll(events)).map(({ seq }) => seq),
+      all.map(({ seq }) => seq).filter((seq) => seq >= bounds.oldestSeq),
+    )
+    assert.equal(await events.byId(all[0]?.id ?? ''), undefined)
+    while ((await events.retain({ olderThanMs: 1e9, maxBytes: 1e9 })).more);
+    assert.deepEqual(await events.bounds(), { oldestSeq: count + 1, newestSeq: count, bytes: 0 })
+    await open.remove()
   })
 }

@@ -1,23 +1,26 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { ChainWrite, IndexRetention } from '../chain.ts'
-import type { NewEvent, Retention } from '../events.ts'
 import { addressTable } from './chain-addresses.ts'
+import { chainPruner } from './chain-prune.ts'
+import { transactionTexts } from './chain-texts.ts'
 import { chainWriter } from './chain-write.ts'
 import { eventWriter } from './events-write.ts'
 
 /** Everything that writes the chain index and the event log. */
 export function chainWrites(database: DatabaseSync) {
   const addresses = addressTable(database)
+  const texts = transactionTexts(database)
   const events = eventWriter(database, addresses)
-  const chain = chainWriter(database, addresses, events)
   return {
-    forget: () => addresses.forget(),
+    forget() {
+      addresses.forget()
+      texts.forget()
+      events.forget()
+    },
     operations: {
-      write: (batch: ChainWrite) => chain.write(batch),
-      append: (list: readonly NewEvent[]) => events.append(list) + list.length - 1,
-      retain: (retention: Retention) => events.retain(retention),
-      numberAbove: (seq: number) => events.numberAbove(seq),
-      prune: (retention: IndexRetention) => chain.prune(retention),
+      write: chainWriter(database, { addresses, texts, events }),
+      prune: chainPruner(database, texts),
+      retain: events.retain,
+      numberAbove: events.numberAbove,
     },
   }
 }

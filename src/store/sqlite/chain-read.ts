@@ -8,40 +8,57 @@ import type {
   Confirmation,
   IndexedOutput,
   KnownTransaction,
+  OutputPoint,
   TransactionRow,
 } from '../chain.ts'
 import type { AddressTable } from './chain-addresses.ts'
 import { DIRECTIONS, STATUSES } from './chain-schema.ts'
-import { eventIds } from './event-ids.ts'
+import { transactionTexts } from './chain-texts.ts'
+import { logIdOf } from './events-read.ts'
 import { blob, hexOf } from './hex-blob.ts'
 
 type Row = Record<string, unknown>
 
 const MAX_GAPS = 1_000
 
-export function chainReader(database: DatabaseSync, addresses: AddressTable) {
-  const ids = eventIds(database)
-  const fact = database.prepare('SELECT CAST(value AS INTEGER) AS value FROM facts WHERE name = ?')
+/** The followed chain. */
+export function blockReader(database: DatabaseSync) {
   const tip = database.prepare('SELECT * FROM chain_blocks ORDER BY id DESC LIMIT 1')
   const below = database.prepare(
     `SELECT * FROM chain_blocks WHERE id >= (SELECT max(id) FROM chain_blocks) - ? ORDER BY id LIMIT 1`,
   )
   const blockId = database.prepare('SELECT id FROM chain_blocks WHERE hash = ?')
   const above = database.prepare('SELECT * FROM chain_blocks WHERE id > ? ORDER BY id')
+  return {
+    checkpoint: (): ChainBlock | undefined => optional(tip.get(), toBlock),
+    chainBlockBelow: (steps: number): ChainBlock | undefined => optional(below.get(steps), toBlock),
+    chainAbove(hash: string): ChainBlock[] | undefined {
+      const id = blockId.get(blob(hash))?.id
+      return id === undefined ? undefined : above.all(Number(id)).map(toBlock)
+    },
+    followed: (hashes: readonly string[]): string[] =>
+      hashes.filter((hash) => blockId.get(blob(hash)) !== undefined),
+  }
+}
+
+export function chainReader(database: DatabaseSync, addresses: AddressTable) {
+  const ids = logIdOf(database)
+  const texts = transactionTexts(database)
+  const fact = database.prepare('SELECT CAST(value AS INTEGER) AS value FROM facts WHERE name = ?')
   const confirmed = database.prepare(
-    `SELECT t.id, t.tx_id, t.parsed, t.accepting_daa_score FROM acceptances a JOIN transactions t ON t.id = a.tx
-      WHERE a.block = ? ORDER BY t.id DESC`,
-  )
-  const toldEvents = database.prepare(
-    `SELECT a.address, r.event_seq FROM address_rows r JOIN addresses a ON a.id = r.address
-      WHERE r.tx = ? AND r.event_seq IS NOT NULL ORDER BY r.event_seq DESC`,
+    `SELECT h.value AS block, t.id, t.tx_id, t.accepting_daa_score, d.address, r.event_seq
+      FROM json_each(?) h JOIN chain_blocks b ON b.hash = unhex(h.value) JOIN acceptances a ON a.block = b.id
+        JOIN transactions t ON t.id = a.tx
+        LEFT JOIN address_rows r ON r.tx = t.id AND r.event_seq IS NOT NULL
+        LEFT JOIN addresses d ON d.id = r.address
+      ORDER BY h.key, t.id DESC, r.event_seq DESC`,
   )
   const known = database.prepare(
     'SELECT status, told_mempool, told_accepted FROM transactions WHERE tx_id = ?',
   )
   const seen = database.prepare('SELECT 1 FROM seen_blocks WHERE hash = ?')
   const pending = database.prepare('SELECT tx_id FROM transactions WHERE status = 0 ORDER BY id LIMIT ?')
-  const parsed = database.prepare('SELECT parsed FROM transactions WHERE tx_id = ?')
+  const rowId = database.prepare('SELECT id FROM transactions WHERE tx_id = ?')
   const transaction = exact(database.prepare('SELECT * FROM transactions WHERE tx_id = ?'))
   const page = exact(
     database.prepare(
@@ -58,7 +75,7 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
   }
 
   return {
-    checkpoint: (): ChainBlock | undefined => optional(tip.get(), toBlock),
+    ...blockReader(database),
     coverageFromMs(): number | undefined {
       const from = factOf('coverage_from')
       return from === undefined ? undefined : Math.max(from, factOf('kept_from') ?? 0)
@@ -72,26 +89,23 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
         .all(limit)
         .reverse()
         .map((row) => JSON.parse(String(row.gap)) as ChainGap),
-    chainBlockBelow: (steps: number): ChainBlock | undefined => optional(below.get(steps), toBlock),
-    chainAbove(hash: string): ChainBlock[] | undefined {
-      const id = blockId.get(blob(hash))?.id
-      return id === undefined ? undefined : above.all(Number(id)).map(toBlock)
-    },
     confirmedBy(hashes: readonly string[]): Confirmation[] {
-      return hashes.flatMap((hash) => {
-        const id = blockId.get(blob(hash))?.id
-        if (id === undefined) return []
-        return confirmed.all(Number(id)).map((row) => ({
+      const found = new Map<number, Confirmation & { events: { address: string; eventId: string }[] }>()
+      for (const row of confirmed.all(JSON.stringify(hashes))) {
+        const id = Number(row.id)
+        const known = found.get(id)
+        const confirmation = known ?? {
           txId: hexOf(row.tx_id),
-          parsed: String(row.parsed),
-          acceptingBlockHash: hash,
+          parsed: texts.read(id) ?? '',
+          acceptingBlockHash: String(row.block),
           acceptingDaaScore: Number(row.accepting_daa_score),
-          events: toldEvents.all(Number(row.id)).map((told) => ({
-            address: String(told.address),
-            eventId: ids.of(Number(told.event_seq)),
-          })),
-        }))
-      })
+          events: [],
+        }
+        if (known === undefined) found.set(id, confirmation)
+        if (row.event_seq === null) continue
+        confirmation.events.push({ address: String(row.address), eventId: ids.of(Number(row.event_seq)) })
+      }
+      return [...found.values()]
     },
     known(txIds: readonly string[]): Map<string, KnownTransaction> {
       const found = new Map<string, KnownTransaction>()
@@ -109,15 +123,21 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
     unseen: (hashes: readonly string[]): string[] =>
       [...new Set(hashes)].filter((hash) => seen.get(blob(hash)) === undefined),
     pending: (limit: number): string[] => pending.all(limit).map((row) => hexOf(row.tx_id)),
-    output(txId: string, index: number): IndexedOutput | undefined {
-      const row = parsed.get(blob(txId))
-      return row && outputOf(String(row.parsed), index)
+    outputs(points: readonly OutputPoint[]): (IndexedOutput | undefined)[] {
+      return points.map(({ txId, index }) => {
+        const id = rowId.get(blob(txId))?.id
+        const text = id === undefined ? undefined : texts.read(Number(id))
+        return text === undefined ? undefined : outputOf(text, index)
+      })
     },
-    transaction: (txId: string): TransactionRow | undefined =>
-      optional(transaction.get(blob(txId)), (row) => ({
+    transaction(txId: string): TransactionRow | undefined {
+      const row = transaction.get(blob(txId))
+      const text = row && texts.read(Number(row.id))
+      if (row === undefined || text === undefined) return undefined
+      return {
         txId,
         status: statusOf(row.status),
-        parsed: String(row.parsed),
+        parsed: text,
         fee: row.fee as bigint | null,
         blockHash: row.block_hash === null ? null : hexOf(row.block_hash),
         blockTimeMs: numberOrNull(row.block_time),
@@ -125,7 +145,8 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
         acceptingBlockTimeMs: numberOrNull(row.accepting_time),
         acceptingBlueScore: numberOrNull(row.accepting_blue_score),
         firstSeenMs: Number(row.first_seen),
-      })),
+      }
+    },
     addressPage(query: { address: string; limit: number; before?: number }): AddressPage {
       const id = addresses.find(query.address)
       if (id === undefined) return { rows: [], hasMore: false }

@@ -1,8 +1,9 @@
 import type { Migration } from './migrate.ts'
 
 /**
- * Ids and hashes are 32-byte blobs; addresses stand once in a table of their own. A transaction's row id is
+ * Ids and hashes are 32-byte blobs; an address is stored once, in a table of its own. A transaction's row id is
  * given in the order in which transactions were first seen, so it is also the order of an address's history.
+ * Events and transaction texts are most of the volume: see `events-blocks.ts` and `chain-texts.ts`.
  */
 export const CHAIN_MIGRATIONS: readonly Migration[] = [
   {
@@ -10,22 +11,33 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
     name: 'index and event log',
     sql: `
       CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-      INSERT INTO facts VALUES ('log_id', lower(hex(randomblob(4)))), ('event_bytes', '0');
 
       CREATE TABLE addresses (id INTEGER PRIMARY KEY, address TEXT NOT NULL UNIQUE) STRICT;
 
-      CREATE TABLE events (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT,
-        kind TEXT NOT NULL,
+      -- One row. The name is random and stays for ever; a number is never given again.
+      CREATE TABLE event_log (name TEXT NOT NULL, newest_seq INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
+      INSERT INTO event_log VALUES (lower(hex(randomblob(4))), 0, 0);
+      CREATE TABLE event_kinds (id INTEGER PRIMARY KEY, kind TEXT NOT NULL UNIQUE) STRICT;
+      CREATE TABLE event_tail (
+        seq INTEGER PRIMARY KEY,
+        kind INTEGER NOT NULL,
         created_at INTEGER NOT NULL,
         addresses TEXT NOT NULL,
-        text TEXT NOT NULL
+        tail TEXT NOT NULL
       ) STRICT;
-      CREATE INDEX events_by_kind ON events (kind, seq);
+      CREATE TABLE event_blocks (
+        last_seq INTEGER PRIMARY KEY,
+        first_seq INTEGER NOT NULL,
+        last_at INTEGER NOT NULL,
+        kinds INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        count INTEGER NOT NULL,
+        body BLOB NOT NULL
+      ) STRICT;
       CREATE TABLE event_addresses (
         address INTEGER NOT NULL,
-        seq INTEGER NOT NULL,
-        PRIMARY KEY (address, seq)
+        block INTEGER NOT NULL,
+        PRIMARY KEY (address, block)
       ) STRICT, WITHOUT ROWID;
 
       CREATE TABLE chain_blocks (
@@ -54,9 +66,11 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
         accepting_hash BLOB,
         accepting_time INTEGER,
         accepting_blue_score INTEGER,
-        accepting_daa_score INTEGER,
-        parsed TEXT NOT NULL
+        accepting_daa_score INTEGER
       ) STRICT;
+      -- The served text of a transaction: a row for each of the newest, older ones packed. A row wins over a block.
+      CREATE TABLE transaction_texts (tx INTEGER PRIMARY KEY, parsed TEXT NOT NULL) STRICT;
+      CREATE TABLE transaction_blocks (last_tx INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
       CREATE INDEX transactions_pending ON transactions (id) WHERE status = 0;
       CREATE INDEX transactions_dropped ON transactions (changed_at) WHERE status = 2;
       CREATE TABLE address_rows (
@@ -79,6 +93,9 @@ export const CHAIN_MIGRATIONS: readonly Migration[] = [
   },
 ]
 
+export const PENDING = 0
+export const CONFIRMED = 1
+export const DROPPED = 2
 /** In the order of their numbers in the table. */
 export const STATUSES = ['pending', 'confirmed', 'dropped'] as const
 export const DIRECTIONS = ['receive', 'send', 'self'] as const

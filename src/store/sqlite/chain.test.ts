@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ChainEngine } from '../conformance/chain-engine.ts'
-import { event } from '../conformance/chain-engine.ts'
+import { appendEvents, event } from '../conformance/chain-engine.ts'
 import { chainIndexSuite } from '../conformance/chain-index.ts'
 import { eventLogSuite } from '../conformance/event-log.ts'
 import { type ChainDatabase, openSqliteChain } from './chain.ts'
@@ -45,7 +45,7 @@ test('sqlite: what the indexing thread has written, another connection reads at 
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-chain-'))
   const file = join(folder, 'chain.db')
   const [writer, reader] = [openSqliteChain({ file, inline: true }), openSqliteChain({ file })]
-  const seq = await writer.events.append([event('a')])
+  const seq = await appendEvents(writer.chain, [event('a')])
   assert.equal((await reader.events.after({ afterSeq: seq - 1, limit: 1 })).events.length, 1)
   await Promise.all([writer.close(), reader.close()])
   rmSync(folder, { recursive: true })

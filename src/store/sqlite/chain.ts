@@ -47,7 +47,7 @@ export function openSqliteChain({ file, inline }: { file: string; inline?: boole
     },
     events: {
       ...asyncReads(eventReader(database, addresses), isClosed),
-      ...writer.functions(['append', 'retain', 'numberAbove']),
+      ...writer.functions(['retain', 'numberAbove']),
     },
     close() {
       closing ??= writer.close().then(() => database.close())

@@ -1,167 +1,211 @@
-/** Reads of the event log. Work per call is bounded by rows looked at, not only by rows given. */
+/** Reads of the event log. Work per call is bounded by events looked at, not only by events returned. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { EventFilter, EventPage, EventQuery, EventStore, LogBounds, StoredEvent } from '../events.ts'
+import { type EventIds, eventIds } from '../events/event-id.ts'
+import type { EventFilter, EventPage, EventQuery, LogBounds, StoredEvent } from '../events.ts'
 import type { AddressTable } from './chain-addresses.ts'
-import { eventIds } from './event-ids.ts'
+import { type EventParts, eventBlocks, kindBit, kindTable, toParts } from './events-blocks.ts'
 
-/** Rows that one call looks at: about three milliseconds. */
-const MAX_LOOKED_AT = 2_000
-/** With more addresses than this the kinds are read through and compared, instead of looking up each address. */
+/** Blocks that one call unpacks: about three milliseconds. */
+const MAX_UNPACKED = 12
+/** Blocks whose kinds one call looks at. */
+const MAX_LISTED = 500
+/** With more addresses than this all blocks with the kinds are read, instead of looking up each address. */
 const MAX_LOOKUPS = 64
-/** Events that are looked at for each wanted one, and of each list at least. */
-const LOOKED_AT_PER_WANTED = 4
-const MIN_SHARE = 20
 const DEFAULT_MAX_BYTES = 4 * 1024 * 1024
 
-type Row = Record<string, unknown>
+export function logIdOf(database: DatabaseSync): EventIds {
+  return eventIds(String(database.prepare('SELECT name FROM event_log').get()?.name))
+}
 
 export function eventReader(database: DatabaseSync, addresses: AddressTable) {
-  const ids = eventIds(database)
-  const newest = database.prepare(`SELECT seq FROM sqlite_sequence WHERE name = 'events'`)
-  const oldest = database.prepare('SELECT min(seq) AS seq FROM events')
-  const bytes = database.prepare(
-    `SELECT CAST(value AS INTEGER) AS bytes FROM facts WHERE name = 'event_bytes'`,
+  const ids = logIdOf(database)
+  const kinds = kindTable(database)
+  const blocks = eventBlocks(database, kinds)
+  const log = database.prepare('SELECT * FROM event_log')
+  const oldestBlock = database.prepare('SELECT first_seq AS seq FROM event_blocks ORDER BY last_seq LIMIT 1')
+  const oldestTail = database.prepare('SELECT min(seq) AS seq FROM event_tail')
+  const tail = database.prepare('SELECT * FROM event_tail WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?')
+  const tailBefore = database.prepare(
+    'SELECT seq FROM event_tail WHERE created_at < ? ORDER BY seq DESC LIMIT 1',
   )
-  const bySeq = database.prepare('SELECT * FROM events WHERE seq = ?')
-  const range = database.prepare('SELECT * FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?')
-  const ofKind = database.prepare(
-    'SELECT seq FROM events WHERE kind = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?',
+  const listed = database.prepare(
+    'SELECT last_seq AS block, (kinds & ?) <> 0 AS fits FROM event_blocks WHERE last_seq > ? ORDER BY last_seq LIMIT ?',
   )
   const ofAddress = database.prepare(
-    'SELECT seq FROM event_addresses WHERE address = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?',
+    'SELECT block FROM event_addresses WHERE address = ? AND block > ? ORDER BY block LIMIT ?',
   )
-  const logId = database.prepare(`SELECT value FROM facts WHERE name = 'log_id'`)
-  const lastUpTo = database.prepare('SELECT created_at FROM events WHERE seq <= ? ORDER BY seq DESC LIMIT 1')
 
-  const toEvent = (row: Row): StoredEvent => ({
-    seq: Number(row.seq),
-    id: ids.of(Number(row.seq)),
-    kind: String(row.kind),
-    addresses: row.addresses === '' ? [] : String(row.addresses).split(' '),
-    createdAtMs: Number(row.created_at),
-    text: String(row.text),
+  const toEvent = ({ seq, kind, createdAtMs, addresses: list, tail: rest }: EventParts): StoredEvent => ({
+    seq,
+    id: ids.of(seq),
+    kind,
+    addresses: list === '' ? [] : list.split(' '),
+    createdAtMs,
+    text: ids.headOf(seq) + rest,
   })
 
   const bounds = (): LogBounds => {
-    const newestSeq = Number(newest.get()?.seq ?? 0)
-    return {
-      newestSeq,
-      oldestSeq: Number(oldest.get()?.seq ?? newestSeq + 1),
-      bytes: Number(bytes.get()?.bytes ?? 0),
-    }
+    const row = log.get()
+    const newestSeq = Number(row?.newest_seq)
+    const oldestSeq = Number(oldestBlock.get()?.seq ?? oldestTail.get()?.seq ?? newestSeq + 1)
+    return { newestSeq, oldestSeq, bytes: Number(row?.bytes) }
   }
 
-  /** Numbers of one list, cut at a bound; and up to where the list is complete. */
-  function listed(
-    statement: StatementSync,
-    key: string | number,
-    after: number,
-    until: number,
-    limit: number,
-  ) {
-    const seqs = statement.all(key, after, until, limit).map((row) => Number(row.seq))
-    return { seqs, complete: seqs.length < limit ? until : (seqs.at(-1) ?? until) }
+  /** Blocks that can hold a wanted event, and the number up to which the list is complete. */
+  function blocksFor(filters: readonly PreparedFilter[] | undefined, afterSeq: number) {
+    let complete = Number.POSITIVE_INFINITY
+    const list = (statement: StatementSync, limit: number, ...keys: (number | bigint)[]) => {
+      const rows = statement.all(...keys, afterSeq, limit)
+      if (rows.length === limit) complete = Math.min(complete, Number(rows.at(-1)?.block))
+      return rows
+    }
+    const found = new Set<number>()
+    const byKind = (bits: bigint) => {
+      for (const row of list(listed, MAX_LISTED, bits)) if (row.fits === 1) found.add(Number(row.block))
+    }
+    if (filters === undefined) {
+      for (const block of blocks.from(afterSeq + 1, MAX_UNPACKED)) found.add(block.lastSeq)
+      return { seqs: [...found], complete }
+    }
+    let bits = 0n
+    for (const { kindBits, addresses: only } of filters) {
+      if (only === undefined || only.size > MAX_LOOKUPS) bits |= kindBits
+      else {
+        const known = [...only].flatMap((address) => addresses.find(address) ?? [])
+        for (const id of known)
+          for (const row of list(ofAddress, MAX_UNPACKED, id)) found.add(Number(row.block))
+      }
+    }
+    if (bits !== 0n) byKind(bits)
+    return { seqs: [...found].filter((seq) => seq <= complete).sort((a, b) => a - b), complete }
   }
 
   function after(query: EventQuery): EventPage {
-    const until = Math.min(query.untilSeq ?? Number.MAX_SAFE_INTEGER, Number(newest.get()?.seq ?? 0))
-    if (query.afterSeq >= until) return { events: [], upToSeq: query.afterSeq, more: false }
-    const candidates =
-      query.filters === undefined
-        ? undefined
-        : candidatesOf(query.filters, query.afterSeq, until, query.limit)
-    const rows: Iterable<Row> =
-      candidates === undefined
-        ? range.iterate(query.afterSeq, until, query.limit)
-        : present(candidates.seqs, (seq) => bySeq.get(seq))
-    const maxBytes = query.maxBytes ?? DEFAULT_MAX_BYTES
-    const events: StoredEvent[] = []
-    let size = 0
-    for (const row of rows) {
-      const event = toEvent(row)
-      if (candidates !== undefined && !wanted(event, candidates.filters)) continue
-      size += event.text.length
-      if (events.length >= query.limit || (size > maxBytes && events.length > 0)) {
-        return cut(events, until)
+    const until = Math.min(query.untilSeq ?? Number.MAX_SAFE_INTEGER, Number(log.get()?.newest_seq))
+    const { afterSeq } = query
+    if (afterSeq >= until) return { events: [], upToSeq: afterSeq, more: false }
+    const filters = query.filters?.map(prepared)
+    const page = pageOf(query, filters, toEvent)
+    const packedUpTo = blocks.newestSeq()
+    if (afterSeq < packedUpTo) {
+      const candidates = blocksFor(filters, afterSeq)
+      const unpacked = candidates.seqs.slice(0, MAX_UNPACKED)
+      for (const lastSeq of unpacked) {
+        if (!page.addAll(blocks.unpack(lastSeq), afterSeq, until)) return page.cut(until)
+        if (lastSeq >= until) return page.upTo(until, until)
       }
-      events.push(event)
+      const isCut = candidates.seqs.length >= MAX_UNPACKED && (unpacked.at(-1) ?? 0) < packedUpTo
+      const lookedAt = isCut ? (unpacked.at(-1) ?? packedUpTo) : Math.min(candidates.complete, packedUpTo)
+      if (lookedAt < packedUpTo) return page.upTo(Math.min(lookedAt, until), until)
     }
-    const upToSeq =
-      candidates?.complete ?? (events.length === query.limit ? (events.at(-1)?.seq ?? until) : until)
-    return { events, upToSeq, more: upToSeq < until }
+    const from = Math.max(afterSeq, packedUpTo)
+    const limit = filters === undefined ? query.limit + 1 : -1
+    for (const row of tail.iterate(from, until, limit)) {
+      if (!page.add(toParts(row, kinds))) return page.cut(until)
+    }
+    return page.upTo(until, until)
   }
 
-  function candidatesOf(filters: readonly EventFilter[], afterSeq: number, until: number, limit: number) {
-    const keys = filters.flatMap(
-      ({ kinds, addresses: only }): { from: StatementSync; key: string | number }[] => {
-        if (only === undefined || only.length > MAX_LOOKUPS)
-          return kinds.map((kind) => ({ from: ofKind, key: kind }))
-        return only.flatMap((address) => {
-          const id = addresses.find(address)
-          return id === undefined ? [] : { from: ofAddress, key: id }
-        })
-      },
-    )
-    const wish = Math.min(MAX_LOOKED_AT, limit * LOOKED_AT_PER_WANTED)
-    const share = Math.max(MIN_SHARE, Math.floor(wish / Math.max(1, keys.length)))
-    const lists = keys.map(({ from, key }) => listed(from, key, afterSeq, until, share))
-    const complete = lists.reduce((least, list) => Math.min(least, list.complete), until)
-    const seqs = [...new Set(lists.flatMap((list) => list.seqs))]
-      .filter((seq) => seq <= complete)
-      .sort((a, b) => a - b)
-    const prepared = filters.map(({ kinds, addresses: only }) => ({
-      kinds: new Set(kinds),
+  function prepared({ kinds: wanted, addresses: only }: EventFilter): PreparedFilter {
+    const known = wanted.flatMap((kind) => kinds.find(kind) ?? [])
+    return {
+      kinds: new Set(wanted),
+      kindBits: known.reduce((bits, id) => bits | kindBit(id), 0n),
       addresses: only === undefined ? undefined : new Set(only),
-    }))
-    return { seqs, complete, filters: prepared }
+    }
+  }
+
+  function bySeq(seq: number): StoredEvent | undefined {
+    const [row] = tail.all(seq - 1, seq, 1)
+    if (row !== undefined) return toEvent(toParts(row, kinds))
+    const [block] = blocks.from(seq, 1)
+    const found = block && blocks.unpack(block.lastSeq).find((event) => event.seq === seq)
+    return found && toEvent(found)
+  }
+
+  /** Times rise with numbers, so the block is found by halving. */
+  function seqBefore(timeMs: number): number {
+    const newer = tailBefore.get(timeMs)?.seq
+    if (newer !== undefined) return Number(newer)
+    const [oldest] = blocks.from(0, 1)
+    if (oldest === undefined) return 0
+    let low = oldest.lastSeq
+    let high = blocks.newestSeq()
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      const [block] = blocks.from(middle, 1)
+      if (block === undefined || block.lastAtMs >= timeMs) high = middle
+      else low = block.lastSeq + 1
+    }
+    const [block] = blocks.from(low, 1)
+    if (block === undefined) return 0
+    const before = blocks.unpack(block.lastSeq).findLast((event) => event.createdAtMs < timeMs)
+    if (before !== undefined) return before.seq
+    return block.lastSeq === oldest.lastSeq ? 0 : block.firstSeq - 1
+  }
+
+  /** Packing moves events between tables: what a read sees of both is one state. */
+  const inOneState = <T>(read: () => T): T => {
+    database.exec('BEGIN')
+    try {
+      return read()
+    } finally {
+      database.exec('COMMIT')
+    }
   }
 
   return {
-    after,
-    bounds,
-    logId: (): string => String(logId.get()?.value),
+    after: (query: EventQuery) => inOneState(() => after(query)),
+    bounds: () => inOneState(bounds),
+    logId: (): string => String(log.get()?.name),
     byId(id: string): StoredEvent | undefined {
       const seq = ids.seqOf(id)
-      const row = seq === undefined ? undefined : bySeq.get(seq)
-      return row && toEvent(row)
+      return seq === undefined ? undefined : inOneState(() => bySeq(seq))
     },
-    /** Times rise with numbers, so the place is found by halving; some numbers may never have been given. */
-    seqBefore(timeMs: number): number {
-      const { oldestSeq, newestSeq } = bounds()
-      let low = oldestSeq - 1
-      let high = newestSeq
-      while (low < high) {
-        const middle = Math.ceil((low + high) / 2)
-        const row = lastUpTo.get(middle)
-        if (row !== undefined && Number(row.created_at) < timeMs) low = middle
-        else high = middle - 1
-      }
-      return low < oldestSeq ? 0 : low
-    },
-  } satisfies { [K in keyof EventStore]?: (...args: never[]) => unknown }
+    seqBefore: (timeMs: number) => inOneState(() => seqBefore(timeMs)),
+  }
 }
 
 interface PreparedFilter {
   kinds: Set<string>
+  kindBits: bigint
   addresses: Set<string> | undefined
 }
 
-function wanted(event: StoredEvent, filters: readonly PreparedFilter[]): boolean {
+function isWanted({ kind, addresses: list }: EventParts, filters: readonly PreparedFilter[]): boolean {
   return filters.some(
     ({ kinds, addresses }) =>
-      kinds.has(event.kind) &&
-      (addresses === undefined || event.addresses.some((address) => addresses.has(address))),
+      kinds.has(kind) &&
+      (addresses === undefined || (list !== '' && list.split(' ').some((address) => addresses.has(address)))),
   )
 }
 
-function cut(events: readonly StoredEvent[], until: number): EventPage {
-  const upToSeq = events.at(-1)?.seq ?? until
-  return { events, upToSeq, more: upToSeq < until }
-}
-
-function* present(seqs: readonly number[], get: (seq: number) => Row | undefined): Generator<Row> {
-  for (const seq of seqs) {
-    const row = get(seq)
-    if (row !== undefined) yield row
+/** A page that fills: the first event always fits, whatever its size. */
+function pageOf(
+  { limit, maxBytes = DEFAULT_MAX_BYTES }: EventQuery,
+  filters: readonly PreparedFilter[] | undefined,
+  toEvent: (parts: EventParts) => StoredEvent,
+) {
+  const events: StoredEvent[] = []
+  let size = 0
+  /** False: it is wanted, and there is no room for it. */
+  const add = (parts: EventParts): boolean => {
+    if (filters !== undefined && !isWanted(parts, filters)) return true
+    const event = toEvent(parts)
+    size += event.text.length
+    if (events.length >= limit || (size > maxBytes && events.length > 0)) return false
+    events.push(event)
+    return true
+  }
+  return {
+    add,
+    addAll: (list: readonly EventParts[], afterSeq: number, until: number): boolean =>
+      list.every((parts) => parts.seq <= afterSeq || parts.seq > until || add(parts)),
+    /** The page is full: reading goes on after its last event. */
+    cut(until: number): EventPage {
+      const upToSeq = events.at(-1)?.seq ?? until
+      return { events, upToSeq, more: upToSeq < until }
+    },
+    upTo: (upToSeq: number, until: number): EventPage => ({ events, upToSeq, more: upToSeq < until }),
   }
 }

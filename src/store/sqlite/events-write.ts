@@ -2,10 +2,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { NewEvent, Retention } from '../events.ts'
 import type { AddressTable } from './chain-addresses.ts'
-import { eventIds } from './event-ids.ts'
+import { addressesOf, eventBlocks, eventPacker, kindTable, sizeOf, toParts } from './events-blocks.ts'
+import { logIdOf } from './events-read.ts'
 
-/** Events that one step of retention forgets at most: a few milliseconds of work. */
-const RETAIN_STEP = 500
+/** What one step of retention forgets at most: a few milliseconds of work. */
+const RETAINED_EVENTS = 500
+const RETAINED_BLOCKS = 4
 
 export interface EventWriter {
   newestSeq(): number
@@ -13,28 +15,31 @@ export interface EventWriter {
   append(events: readonly NewEvent[]): number
   retain(retention: Retention): { deleted: number; more: boolean }
   numberAbove(seq: number): void
+  /** A transaction was undone. */
+  forget(): void
 }
 
 export function eventWriter(database: DatabaseSync, addresses: AddressTable): EventWriter {
-  const ids = eventIds(database)
-  const newest = database.prepare(`SELECT seq FROM sqlite_sequence WHERE name = 'events'`)
-  const insert = database.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?)')
-  const insertAddress = database.prepare('INSERT OR IGNORE INTO event_addresses VALUES (?, ?)')
-  const addBytes = database.prepare(
-    `UPDATE facts SET value = CAST(CAST(value AS INTEGER) + ? AS TEXT) WHERE name = 'event_bytes'`,
-  )
-  const bytesKept = database.prepare(
-    `SELECT CAST(value AS INTEGER) AS bytes FROM facts WHERE name = 'event_bytes'`,
-  )
-  const oldest = database.prepare(
-    'SELECT seq, created_at, addresses, length(text) AS size FROM events ORDER BY seq LIMIT ?',
-  )
-  const remove = database.prepare('DELETE FROM events WHERE seq = ?')
-  const removeAddress = database.prepare('DELETE FROM event_addresses WHERE address = ? AND seq = ?')
-  const newestSeq = () => Number(newest.get()?.seq ?? 0)
-  // SQLite's own table has no key, and no row for a table that never had one.
-  const moveNumbers = database.prepare(`UPDATE sqlite_sequence SET seq = ? WHERE name = 'events'`)
-  const startNumbers = database.prepare(`INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ?)`)
+  const ids = logIdOf(database)
+  const kinds = kindTable(database)
+  const blocks = eventBlocks(database, kinds)
+  const pack = eventPacker(database, { ids, kinds, addresses })
+  const log = database.prepare('SELECT newest_seq, bytes FROM event_log')
+  const advance = database.prepare('UPDATE event_log SET newest_seq = ?, bytes = bytes + ?')
+  const insert = database.prepare('INSERT INTO event_tail VALUES (?, ?, ?, ?, ?)')
+  const tail = database.prepare('SELECT * FROM event_tail ORDER BY seq LIMIT ?')
+  const removeTail = database.prepare('DELETE FROM event_tail WHERE seq = ?')
+  const removeBlock = database.prepare('DELETE FROM event_blocks WHERE last_seq = ?')
+  const removeAddress = database.prepare('DELETE FROM event_addresses WHERE address = ? AND block = ?')
+  const newestSeq = () => Number(log.get()?.newest_seq)
+
+  function forgetBlock(lastSeq: number): void {
+    for (const address of addressesOf(blocks.unpack(lastSeq))) {
+      const id = addresses.find(address)
+      if (id !== undefined) removeAddress.run(id, lastSeq)
+    }
+    removeBlock.run(lastSeq)
+  }
 
   return {
     newestSeq,
@@ -43,35 +48,45 @@ export function eventWriter(database: DatabaseSync, addresses: AddressTable): Ev
       let bytes = 0
       for (const [index, event] of events.entries()) {
         const seq = first + index
-        const text = `{"id":"${ids.of(seq)}","seq":${seq},${event.tail}`
-        insert.run(seq, event.kind, event.createdAtMs, event.addresses.join(' '), text)
-        for (const address of event.addresses) insertAddress.run(addresses.open(address), seq)
-        bytes += text.length
+        insert.run(seq, kinds.open(event.kind), event.createdAtMs, event.addresses.join(' '), event.tail)
+        bytes += ids.headOf(seq).length + event.tail.length
       }
-      if (bytes > 0) addBytes.run(bytes)
+      if (events.length === 0) return first
+      const newest = first + events.length - 1
+      advance.run(newest, bytes)
+      pack(newest)
       return first
     },
+    /** Whole blocks first, the oldest; a block goes when its newest event may. */
     retain({ olderThanMs, maxBytes }) {
-      let left = Number(bytesKept.get()?.bytes ?? 0)
-      let freed = 0
+      let left = Number(log.get()?.bytes)
+      const before = left
       let deleted = 0
-      for (const row of oldest.all(RETAIN_STEP)) {
-        if (Number(row.created_at) >= olderThanMs && left <= maxBytes) break
-        remove.run(Number(row.seq))
-        for (const address of String(row.addresses).split(' ')) {
-          const id = address === '' ? undefined : addresses.find(address)
-          if (id !== undefined) removeAddress.run(id, Number(row.seq))
-        }
-        left -= Number(row.size)
-        freed += Number(row.size)
+      const mayGo = (atMs: number) => atMs < olderThanMs || left > maxBytes
+      const oldest = blocks.from(0, RETAINED_BLOCKS)
+      for (const block of oldest) {
+        if (!mayGo(block.lastAtMs)) break
+        forgetBlock(block.lastSeq)
+        left -= block.bytes
+        deleted += block.count
+      }
+      const inTail = oldest.length === 0 ? tail.all(RETAINED_EVENTS) : []
+      for (const row of inTail) {
+        const event = toParts(row, kinds)
+        if (!mayGo(event.createdAtMs)) break
+        removeTail.run(event.seq)
+        left -= sizeOf(event, ids)
         deleted++
       }
-      if (freed > 0) addBytes.run(-freed)
-      return { deleted, more: deleted === RETAIN_STEP }
+      if (deleted > 0) advance.run(newestSeq(), left - before)
+      return { deleted, more: deleted >= RETAINED_EVENTS || (deleted > 0 && oldest.length > 0) }
     },
     numberAbove(seq) {
-      if (newestSeq() >= seq) return
-      if (Number(moveNumbers.run(seq).changes) === 0) startNumbers.run(seq)
+      if (newestSeq() < seq) advance.run(seq, 0)
+    },
+    forget() {
+      kinds.forget()
+      blocks.forget()
     },
   }
 }

@@ -13,6 +13,7 @@ import {
   threadCalls,
 } from '../../kit/thread-calls.ts'
 import { ConflictError } from '../accounts.ts'
+import { CheckpointMovedError } from '../chain.ts'
 import { StoreClosedError } from '../environment.ts'
 import { writeTransaction } from './open.ts'
 import type { Async } from './port-calls.ts'
@@ -87,7 +88,7 @@ export function writerThread<Ops extends Operations>(
   script: URL,
   { name, file }: { name: string; file: string },
 ): Writer<Ops> {
-  const errors = [ConflictError, StoreClosedError]
+  const errors = [ConflictError, CheckpointMovedError]
   const calls = threadCalls<Ops>(script, { name, data: { file }, errors, startOnCall: true })
   let isClosed = false
   return withFunctions<Ops>({

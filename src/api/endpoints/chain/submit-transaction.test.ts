@@ -6,6 +6,7 @@ import { type FakeNode, startFakeNode } from '../../../../test/fakes/wrpc-node.t
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
 import { systemClock } from '../../../kit/clock.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
+import { writeNext } from '../../../store/conformance/chain-engine.ts'
 import { openSqliteChain } from '../../../store/sqlite/chain.ts'
 import { createSubmitter } from './submit-transaction.ts'
 
@@ -135,8 +136,8 @@ test('an orphan or a double spend that our own index has as confirmed is known',
   assert.deepEqual(await sendEach(), [false, false])
   const block = { hash: OTHER, blueScore: 1, daaScore: 1, timeMs: 1 }
   const accepted = { txId: ID, parsed: '{}', fee: null, effects: [], blockHash: OTHER, blockTimeMs: 1 }
-  await chain.write({ atMs: 1, start: { ...block, hash: '00'.repeat(32), blueScore: 0 } })
-  await chain.write({ atMs: 1, added: [{ ...block, transactions: [accepted] }] })
+  await writeNext(chain, { atMs: 1, start: { ...block, hash: '00'.repeat(32), blueScore: 0 } })
+  await writeNext(chain, { atMs: 1, added: [{ ...block, transactions: [accepted] }] })
   assert.deepEqual(await sendEach(), [true, true])
 })
 

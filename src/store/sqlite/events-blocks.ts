@@ -1,0 +1,188 @@
+/**
+ * Where events are stored: the newest in a table with a row for each, older ones packed into blocks.
+ *
+ *   append ──▶ event_tail ──TAIL_EVENTS newer ones──▶ event_blocks (BLOCK_EVENTS each, compressed)
+ *
+ * A block states the kinds in it as bits, and `event_addresses` lists the blocks of an address: a read unpacks only
+ * the blocks that can hold what it wants. Tail and blocks are read in one transaction, since packing moves events.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import { Lru } from '../../kit/lru.ts'
+import type { EventIds } from '../events/event-id.ts'
+import type { AddressTable } from './chain-addresses.ts'
+import { packTexts, unpackTexts } from './packed-texts.ts'
+
+/** Live readers find what they want without unpacking. */
+const TAIL_EVENTS = 256
+const BLOCK_EVENTS = 128
+/** About 3 MB of text. */
+const CACHED_BLOCKS = 32
+/** Kinds share bits when there are more of them. */
+const KIND_BITS = 62
+
+/** An event without the beginning of its text, which follows from its number. */
+export interface EventParts {
+  readonly seq: number
+  readonly kind: string
+  readonly createdAtMs: number
+  /** Joined by spaces. */
+  readonly addresses: string
+  readonly tail: string
+}
+
+export interface EventBlock {
+  readonly lastSeq: number
+  readonly firstSeq: number
+  readonly lastAtMs: number
+  readonly bytes: number
+  readonly count: number
+}
+
+type Row = Record<string, unknown>
+
+export function kindTable(database: DatabaseSync) {
+  const all = database.prepare('SELECT id, kind FROM event_kinds')
+  const insert = database.prepare('INSERT INTO event_kinds (kind) VALUES (?)')
+  let ids = new Map<string, number>()
+  let kinds = new Map<number, string>()
+  const load = () => {
+    ids = new Map(all.all().map((row) => [String(row.kind), Number(row.id)]))
+    kinds = new Map([...ids].map(([kind, id]) => [id, kind]))
+  }
+  return {
+    /** Undefined: no event of this kind was ever written. */
+    find(kind: string): number | undefined {
+      if (!ids.has(kind)) load()
+      return ids.get(kind)
+    },
+    /** Only inside a write transaction. */
+    open(kind: string): number {
+      const known = ids.get(kind)
+      if (known !== undefined) return known
+      load()
+      const id = ids.get(kind) ?? Number(insert.run(kind).lastInsertRowid)
+      ids.set(kind, id)
+      kinds.set(id, kind)
+      return id
+    },
+    nameOf(id: number): string {
+      if (!kinds.has(id)) load()
+      return kinds.get(id) ?? ''
+    },
+    /** A transaction was undone: ids that were given in it are gone. */
+    forget() {
+      ids.clear()
+      kinds.clear()
+    },
+  }
+}
+export type KindTable = ReturnType<typeof kindTable>
+
+export function kindBit(id: number): bigint {
+  return 1n << BigInt(id % KIND_BITS)
+}
+
+export function eventBlocks(database: DatabaseSync, kinds: KindTable) {
+  const after = database.prepare(
+    'SELECT last_seq, first_seq, last_at, bytes, count FROM event_blocks WHERE last_seq >= ? ORDER BY last_seq LIMIT ?',
+  )
+  const body = database.prepare('SELECT body FROM event_blocks WHERE last_seq = ?')
+  const newest = database.prepare('SELECT max(last_seq) AS seq FROM event_blocks')
+  let cache = new Lru<number, EventParts[]>({ maxEntries: CACHED_BLOCKS })
+
+  function unpack(lastSeq: number): EventParts[] {
+    const known = cache.get(lastSeq)
+    if (known !== undefined) return known
+    const texts = unpackTexts(body.get(lastSeq)?.body)
+    const events: EventParts[] = []
+    for (let at = 0; at + 1 < texts.length; at += 2) {
+      const [seq, kind, createdAtMs, ...addresses] = (texts[at] as string).split(' ')
+      events.push({
+        seq: Number(seq),
+        kind: kinds.nameOf(Number(kind)),
+        createdAtMs: Number(createdAtMs),
+        addresses: addresses.join(' '),
+        tail: texts[at + 1] as string,
+      })
+    }
+    cache.set(lastSeq, events)
+    return events
+  }
+  return {
+    unpack,
+    /** The newest number that is packed; 0 when none is. */
+    newestSeq: (): number => Number(newest.get()?.seq ?? 0),
+    /** Blocks that end at this number or later, oldest first. */
+    from: (seq: number, limit: number): EventBlock[] => after.all(seq, limit).map(toBlock),
+    /** A transaction was undone: blocks that were packed in it are gone. */
+    forget() {
+      cache = new Lru({ maxEntries: CACHED_BLOCKS })
+    },
+  }
+}
+
+/** Moves what is no longer new from the tail into blocks. Only inside a write transaction. */
+export function eventPacker(
+  database: DatabaseSync,
+  { ids, kinds, addresses }: { ids: EventIds; kinds: KindTable; addresses: AddressTable },
+) {
+  const oldest = database.prepare('SELECT min(seq) AS seq FROM event_tail')
+  const tail = database.prepare('SELECT * FROM event_tail WHERE seq <= ? ORDER BY seq LIMIT ?')
+  const remove = database.prepare('DELETE FROM event_tail WHERE seq <= ?')
+  const insert = database.prepare('INSERT INTO event_blocks VALUES (?, ?, ?, ?, ?, ?, ?)')
+  const insertAddress = database.prepare('INSERT OR IGNORE INTO event_addresses VALUES (?, ?)')
+
+  function packOldest(upToSeq: number): void {
+    const events = tail.all(upToSeq, BLOCK_EVENTS).map((row) => toParts(row, kinds))
+    const [first, last] = [events[0], events.at(-1)]
+    if (first === undefined || last === undefined) return
+    let bits = 0n
+    const texts = events.flatMap(({ seq, kind, createdAtMs, addresses: list, tail: text }) => {
+      const id = kinds.open(kind)
+      bits |= kindBit(id)
+      return [[seq, id, createdAtMs, ...(list === '' ? [] : [list])].join(' '), text]
+    })
+    const bytes = events.reduce((sum, event) => sum + sizeOf(event, ids), 0)
+    const lastAtMs = Math.max(...events.map((event) => event.createdAtMs))
+    insert.run(last.seq, first.seq, lastAtMs, bits, bytes, events.length, packTexts(texts))
+    for (const address of addressesOf(events)) insertAddress.run(addresses.open(address), last.seq)
+    remove.run(last.seq)
+  }
+
+  return (newestSeq: number): void => {
+    for (;;) {
+      const from = oldest.get()?.seq
+      if (from === null || from === undefined) return
+      if (newestSeq - Number(from) + 1 < TAIL_EVENTS + BLOCK_EVENTS) return
+      packOldest(newestSeq - TAIL_EVENTS)
+    }
+  }
+}
+
+export function sizeOf({ seq, tail }: EventParts, ids: EventIds): number {
+  return ids.headOf(seq).length + tail.length
+}
+
+export function addressesOf(events: readonly EventParts[]): Set<string> {
+  return new Set(events.flatMap(({ addresses }) => (addresses === '' ? [] : addresses.split(' '))))
+}
+
+export function toParts(row: Row, kinds: KindTable): EventParts {
+  return {
+    seq: Number(row.seq),
+    kind: kinds.nameOf(Number(row.kind)),
+    createdAtMs: Number(row.created_at),
+    addresses: String(row.addresses),
+    tail: String(row.tail),
+  }
+}
+
+function toBlock(row: Row): EventBlock {
+  return {
+    lastSeq: Number(row.last_seq),
+    firstSeq: Number(row.first_seq),
+    lastAtMs: Number(row.last_at),
+    bytes: Number(row.bytes),
+    count: Number(row.count),
+  }
+}
