@@ -1,8 +1,9 @@
 /** Proves the import table of the architecture, that there are no cycles, and where the environment is read. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize, relative } from 'node:path'
+import { basename, dirname, join, normalize, relative } from 'node:path'
 import { test } from 'node:test'
+import { SOURCES } from '../src/core/source.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -181,6 +182,19 @@ test('of the store, only its engines know an engine', () => {
       .map((target) => `${file} imports ${target}`),
   )
   assert.deepEqual(wrong, [])
+})
+
+test('ingest names no venue: what differs between venues is in their plans and descriptions', () => {
+  const venues = [
+    ...globSync('src/venues/*/', { cwd: ROOT }).map((folder) => basename(folder)),
+    ...SOURCES,
+  ].flatMap((name) => [name, name.split(/[-_]/)[0] ?? name])
+  assert.ok(venues.includes('kalshi') && venues.includes('binance') && venues.includes('perpdex'))
+  const names = new RegExp([...new Set(venues)].filter((name) => name !== 'oracle').join('|'), 'i')
+  assert.deepEqual(
+    files.filter((file) => file.startsWith('ingest/') && names.test(readText(file))),
+    [],
+  )
 })
 
 test('the architecture page is short, and no file carries the marks of a merge', () => {

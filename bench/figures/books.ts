@@ -9,7 +9,7 @@ import { composeUpDown, composeYesNo } from '../../src/core/market-snapshot.ts'
 import { microOf } from '../../src/core/micro.ts'
 import { createOrderBook } from '../../src/core/order-book.ts'
 import type { MarketType } from '../../src/core/rows/market.ts'
-import type { PredmktASnapshotInput, PredmktBSnapshotInput } from '../../src/core/rows/snapshot.ts'
+import type { UpDownSnapshotInput, YesNoSnapshotInput } from '../../src/core/rows/snapshot.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import type { Figure } from '../frame.ts'
@@ -136,7 +136,7 @@ async function measure(
   }
 }
 
-type BookInput = PredmktASnapshotInput | PredmktBSnapshotInput
+type BookInput = UpDownSnapshotInput | YesNoSnapshotInput
 
 /** Gives the rows of a stretch of time, one stretch after the other. */
 function samplerOf(

@@ -1,7 +1,7 @@
 /** What the recording threads count, as metrics: unreadable messages, and what differed, came late or was missing. */
 import type { Environment } from '../core/environment.ts'
 import type { Counter, Metrics } from '../kit/metrics.ts'
-import type { RecordMessage } from './record-thread.ts'
+import type { RecordMessage } from './record-worker.ts'
 
 const DEAD_LETTERS = 'tapeline_dead_letters_total'
 const COUNTS = 'tapeline_ingest_total'

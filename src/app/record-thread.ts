@@ -1,80 +1,92 @@
+/** The thread that records an environment: started, restarted with new addresses, and asked how it is. */
+
+import { STARTING_MS } from '../api/endpoints/account/service-status.ts'
+import { type SupervisedThread, superviseThread } from '../kit/supervise-thread.ts'
+import type { EnvironmentParts } from './parts.ts'
+import type { RecordMessage, RecordOptions } from './record-worker.ts'
+
+const RECORD_FILE = new URL('./record-worker.ts', import.meta.url)
+const STATUS_FRESH_MS = 20_000
 /**
- * Recorders of one environment as a thread of their own, so that recording never holds up the API. Takes
- * `RecordOptions` as `workerData`, posts its status four times a second, ends on the message `close`.
+ * Far more than the recorders of all venues hold, and small enough that V8 collects garbage when the heap has grown
+ * by a third: with its default maximum the heap may grow to four times of what is in use.
  */
-import { basename, dirname, join } from 'node:path'
-import { parentPort, workerData } from 'node:worker_threads'
-import { openDeadLetterFile } from '../ingest/shared/dead-letter-file.ts'
-import { createVenueNotices } from '../ingest/shared/venue-notices.ts'
-import { type SourceStatus, supervise } from '../ingest/supervise.ts'
-import { systemClock } from '../kit/clock.ts'
-import { createLogger } from '../kit/log.ts'
-import type { LogFormat } from '../kit/log-text.ts'
-import { lowerPriority, RECORDER_NICE } from '../kit/lower-priority.ts'
-import { CLOSED } from '../kit/supervise-thread.ts'
-import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
-import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
+const HEAP_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 }
 
-export interface RecordOptions {
-  readonly file: string
-  readonly logLevel: string
-  readonly logFormat: LogFormat
-  readonly venues: readonly VenueSetting[]
-  readonly firstFillDays: number
+type SourceReport = RecordMessage['sources'][number]
+
+export interface RecorderThread {
+  /** Starts, or restarts with other addresses. */
+  start(venues: RecordOptions['venues']): void
+  /** The status of each source; all are down when the thread has stopped reporting. */
+  sources(): SourceReport[]
+  /** Throws what is wrong. */
+  check(): void
+  close(): Promise<void>
 }
 
-export interface RecordMessage {
-  readonly kind: 'status'
-  /** Without the lists of feeds, which nobody needs so often. */
-  readonly sources: readonly (SourceStatus & { readonly notice: string | null })[]
-  readonly deadLetters: readonly { venue: string; reason: string; count: number }[]
-}
+export function createRecorderThread(
+  { environment, config, clock, log }: EnvironmentParts,
+  options: { file: string; onReport: (message: RecordMessage) => void },
+): RecorderThread {
+  const name = `${environment} recorders`
+  const cameUp = new Set<string>()
+  let sources: RecordMessage['sources'] = []
+  let startedMs = clock.now()
+  let reportedMs = startedMs
+  let thread: Promise<SupervisedThread> | undefined
 
-const STATUS_EVERY_MS = 250
-const READER_CACHE_BYTES = 8 * 1024 * 1024
-/** Nobody waits for this thread as callers wait for the API. */
-const HOLD_MS = 25
+  const isSilent = () => clock.now() - reportedMs > STATUS_FRESH_MS
 
-const options = workerData as RecordOptions
-lowerPriority(RECORDER_NICE)
-const clock = systemClock
-const log = createLogger({ level: options.logLevel, format: options.logFormat })
-const store = await openSqliteEnvironment({
-  file: options.file,
-  clock,
-  cacheBytes: READER_CACHE_BYTES,
-  holdMs: HOLD_MS,
-})
-const prefix = join(dirname(options.file), 'dead-letters', `${basename(options.file, '.db')}-`)
-const letters = openDeadLetterFile({ prefix, clock, log })
-const notices = createVenueNotices(log)
-const recorders = options.venues.map((setting) => {
-  const venue = openVenue(setting, clock, letters.add)
-  notices.add(venue)
-  return recorderOf(setting.name, { venue, store, clock, log }, options.firstFillDays)
-})
-const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
-const tell = () => {
-  const sources = supervisor.status().map((status) => ({
-    ...status,
-    detail: { ...status.detail, feeds: [] },
-    notice: notices.of(status.source),
-  }))
-  parentPort?.postMessage({ kind: 'status', sources, deadLetters: letters.counts() } satisfies RecordMessage)
-}
-const timer = setInterval(tell, STATUS_EVERY_MS)
-tell()
-
-parentPort?.on('message', (message) => {
-  if (message !== 'close') return
-  clearInterval(timer)
-  supervisor
-    .close()
-    .then(() => store.close())
-    .then(() => letters.close())
-    .catch((error) => log.error({ err: error }, 'the recorders did not stop cleanly'))
-    .finally(() => {
-      parentPort?.postMessage(CLOSED)
-      parentPort?.close()
+  function run(venues: RecordOptions['venues']): SupervisedThread {
+    startedMs = reportedMs = clock.now()
+    return superviseThread({
+      name,
+      file: RECORD_FILE,
+      limits: HEAP_LIMITS,
+      data: {
+        file: options.file,
+        logLevel: config.logLevel,
+        logFormat: config.logFormat === 'auto' ? 'json' : config.logFormat,
+        venues,
+        firstFillDays: config.firstFillDays,
+      } satisfies RecordOptions,
+      clock,
+      log,
+      onMessage(message) {
+        const report = message as RecordMessage
+        sources = report.sources
+        options.onReport(report)
+        for (const { source, state } of sources) if (state === 'healthy') cameUp.add(source)
+        reportedMs = clock.now()
+      },
     })
-})
+  }
+
+  return {
+    start(venues) {
+      const before = thread
+      thread = Promise.resolve(before)
+        .then((running) => running?.close())
+        .then(() => run(venues))
+    },
+    sources: () => sources.map((report) => (isSilent() ? { ...report, state: 'down' as const } : report)),
+    check() {
+      if (thread === undefined) return
+      const isStarting = clock.now() - startedMs < STARTING_MS
+      if (isStarting && sources.length === 0) return
+      if (isSilent()) throw new Error(`the ${name} have stopped reporting`)
+      const failing = sources.filter(
+        ({ source, state }) => state !== 'healthy' && (!isStarting || cameUp.has(source)),
+      )
+      if (failing.length > 0) throw new Error(failing.map(complaintOf).join('; '))
+    },
+    close: async () => (await thread)?.close(),
+  }
+}
+
+function complaintOf({ source, state, detail }: SourceReport): string {
+  return detail.storeFailure === null
+    ? `${source} is ${state} (${detail.channelsUp} of ${detail.channels} channels)`
+    : `${source} cannot be written: ${detail.storeFailure}`
+}

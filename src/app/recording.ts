@@ -1,4 +1,4 @@
-/** What records an environment: the simulated venues where they stand for the venues, and the recorders. */
+/** What records an environment: its recorders, and in the test environment the simulated venues. */
 import type { ServiceStatus } from '../api/endpoints/services.ts'
 import type { Source } from '../core/source.ts'
 import { formatTime } from '../core/time.ts'
@@ -6,6 +6,7 @@ import { type SupervisedThread, superviseThread } from '../kit/supervise-thread.
 import { EXCHANGES, SANDBOX_FILE, type SandboxReady, sandboxExchanges, sandboxWorld } from './exchanges.ts'
 import { ingestMetrics } from './ingest-metrics.ts'
 import { liveSetting } from './live-setting.ts'
+import type { VenueSetting } from './open-venue.ts'
 import type { EnvironmentParts } from './parts.ts'
 import {
   PREDICTION_VENUES,
@@ -13,110 +14,83 @@ import {
   SANDBOX_PREDICTIONS_FILE,
   sandboxPredictions,
 } from './predictions.ts'
-import type { RecordMessage } from './record-thread.ts'
-import { type RecorderGroup, recorderGroup } from './recorder-group.ts'
+import { createRecorderThread, type RecorderThread } from './record-thread.ts'
+import type { RecordMessage } from './record-worker.ts'
 import { showBackfill } from './show-backfill.ts'
 
-/** What a recorder says of its source; what it has observed is in the store. */
+/** The status of a source; its coverage is read from the store. */
 export type IngestionRow = Omit<ServiceStatus['ingestion'][number], 'coverage' | 'source'> & {
   source: Source
 }
 
 export interface Recording {
-  /** Once the API listens: what records must not hold up its start. */
+  /** Called when the API listens, so that recording does not delay its start. */
   begin(): void
   ingestion(): IngestionRow[]
-}
-
-interface Groups {
-  readonly exchanges: RecorderGroup
-  readonly predictions: RecorderGroup
 }
 
 export function prepareRecording(parts: EnvironmentParts, file: string): Recording {
   const { environment, config, clock, log, shutdown, metrics } = parts
   const showPast = showBackfill({ environment, log, clock })
-  const countExchanges = ingestMetrics(metrics, environment)
-  const groups: Groups = {
-    exchanges: recorderGroup(parts, {
-      name: 'exchange recorders',
-      file,
-      onReport(message) {
-        countExchanges(message)
-        showPast(message)
-      },
-    }),
-    predictions: recorderGroup(parts, {
-      name: 'market recorders',
-      file,
-      onReport: ingestMetrics(metrics, environment),
-    }),
-  }
+  const count = ingestMetrics(metrics, environment)
+  const recorders = createRecorderThread(parts, {
+    file,
+    onReport(message) {
+      count(message)
+      showPast(message)
+    },
+  })
   const hasSandbox = environment === 'test' && config.sandbox
   let simulators: SupervisedThread[] = []
-  const all = [groups.exchanges, groups.predictions]
   shutdown.add(`${environment} recording`, async () => {
-    await Promise.all(all.map((group) => group.close()))
+    await recorders.close()
     await Promise.all(simulators.map((thread) => thread.close()))
   })
   if (hasSandbox || (environment === 'live' && config.live.length > 0))
-    parts.probes.push({
-      name: `${environment} recorders`,
-      check: async () => {
-        for (const group of all) group.check()
-      },
-    })
+    parts.probes.push({ name: `${environment} recorders`, check: async () => recorders.check() })
   return {
     begin() {
-      if (hasSandbox) simulators = startSandbox(parts, groups)
-      if (environment === 'live') startLive(parts, groups)
+      if (hasSandbox) simulators = startSandbox(parts, recorders)
+      if (environment === 'live') startLive(parts, recorders)
     },
-    ingestion: () => all.flatMap((group) => group.sources().map((report) => rowOf(report, clock.now()))),
+    ingestion: () => recorders.sources().map((report) => rowOf(report, clock.now())),
   }
 }
 
-/** The addresses of a simulator are known when it is up; after its restart they are new ones. */
+/** A simulator reports its addresses when it is up, and other ones after it was restarted. */
 function startSandbox(
   { config, clock, log }: EnvironmentParts,
-  { exchanges, predictions }: Groups,
+  recorders: RecorderThread,
 ): SupervisedThread[] {
-  // One world: the simulated markets ask about the simulated exchanges' prices.
+  // One world: the simulated markets are about the simulated exchanges' prices.
   const data = sandboxWorld(config)
-  const simulate = <T extends { controlUrl: string }>(
-    name: string,
-    options: { file: URL; data: Record<string, number> },
-    onReady: (message: T) => void,
-  ) =>
-    superviseThread({
-      ...{ name, clock, log, ...options },
-      onMessage(message) {
-        const told = message as T
-        log.info({ control: told.controlUrl }, `${name} are up`)
-        onReady(told)
-      },
-    })
-  return [
-    simulate<SandboxReady>('simulated exchanges', { file: SANDBOX_FILE, data }, (ready) =>
-      exchanges.start(sandboxExchanges(ready)),
-    ),
-    simulate<PredictionsReady>(
-      'simulated prediction markets',
-      { file: SANDBOX_PREDICTIONS_FILE, data },
-      (ready) => predictions.start(sandboxPredictions(ready)),
-    ),
+  const settings = new Map<string, readonly VenueSetting[]>()
+  const simulators = [
+    { name: 'simulated exchanges', file: SANDBOX_FILE, settingsOf: sandboxExchanges },
+    {
+      name: 'simulated prediction markets',
+      file: SANDBOX_PREDICTIONS_FILE,
+      settingsOf: sandboxPredictions,
+    },
   ]
+  return simulators.map(({ name, file, settingsOf }) =>
+    superviseThread({
+      ...{ name, file, data, clock, log },
+      onMessage(message) {
+        const ready = message as SandboxReady & PredictionsReady
+        log.info({ control: ready.controlUrl }, `${name} are up`)
+        settings.set(name, settingsOf(ready))
+        if (settings.size === simulators.length) recorders.start([...settings.values()].flat())
+      },
+    }),
+  )
 }
 
-function startLive({ config }: EnvironmentParts, groups: Groups): void {
-  for (const [group, known] of [
-    [groups.exchanges, EXCHANGES],
-    [groups.predictions, PREDICTION_VENUES],
-  ] as const) {
-    const venues = known
-      .filter(({ source }) => config.live.includes(source))
-      .map(({ name }) => liveSetting(name, config))
-    if (venues.length > 0) group.start(venues)
-  }
+function startLive({ config }: EnvironmentParts, recorders: RecorderThread): void {
+  const venues = [...EXCHANGES, ...PREDICTION_VENUES]
+    .filter(({ source }) => config.live.includes(source))
+    .map(({ name }) => liveSetting(name, config))
+  if (venues.length > 0) recorders.start(venues)
 }
 
 function rowOf(

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
-import type { RecordMessage } from './record-thread.ts'
+import type { RecordMessage } from './record-worker.ts'
 import { showBackfill } from './show-backfill.ts'
 
 const message = (done: number, isFinished = false) => {

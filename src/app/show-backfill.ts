@@ -4,7 +4,7 @@ import type { Environment } from '../core/environment.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import { EXCHANGES } from './exchanges.ts'
-import type { RecordMessage } from './record-thread.ts'
+import type { RecordMessage } from './record-worker.ts'
 
 /** A log line at each tenth, and not before so much time has passed since the one before. */
 const PARTS = 10

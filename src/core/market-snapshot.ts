@@ -6,7 +6,7 @@
 import { midOf } from './market-candles.ts'
 import { complement, microOf, microText, middleText } from './micro.ts'
 import type { OrderBook } from './order-book.ts'
-import type { PredmktASnapshotInput, PredmktBSnapshotInput } from './rows/snapshot.ts'
+import type { UpDownSnapshotInput, YesNoSnapshotInput } from './rows/snapshot.ts'
 
 export interface UpDownState {
   readonly marketId: string
@@ -22,7 +22,7 @@ export interface UpDownState {
   readonly referencePrice: string | null
 }
 
-export function composeUpDown(timeMs: number, state: UpDownState): PredmktASnapshotInput {
+export function composeUpDown(timeMs: number, state: UpDownState): UpDownSnapshotInput {
   const priceUp = probabilityOf(state)
   return {
     time: timeMs,
@@ -74,7 +74,7 @@ export interface YesNoState {
 }
 
 /** The no book is the yes book from the other side, so no_ask = 1 − yes_bid holds by construction. */
-export function composeYesNo(timeMs: number, state: YesNoState): PredmktBSnapshotInput {
+export function composeYesNo(timeMs: number, state: YesNoState): YesNoSnapshotInput {
   return {
     time: timeMs,
     marketId: state.ticker,

@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads'
+import { type ResourceLimits, Worker } from 'node:worker_threads'
 import { backoffMs } from './backoff.ts'
 import type { Clock } from './clock.ts'
 import type { Logger } from './log.ts'
@@ -25,6 +25,8 @@ export function superviseThread(options: {
   name: string
   file: URL
   data: unknown
+  /** V8 lets a heap grow to a multiple of what is in use, and the multiple depends on the maximum. */
+  limits?: ResourceLimits
   clock: Clock
   log: Logger
   onMessage: (message: unknown) => void
@@ -39,7 +41,11 @@ export function superviseThread(options: {
 
   function start(): Promise<void> {
     return new Promise((resolve) => {
-      const thread = new Worker(options.file, { workerData: options.data, name })
+      const thread = new Worker(options.file, {
+        workerData: options.data,
+        name,
+        ...(options.limits === undefined ? {} : { resourceLimits: options.limits }),
+      })
       worker = thread
       hasReported = false
       thread.on('message', (message) => {

@@ -5,6 +5,7 @@
 import type { CandleInterval } from '../core/interval.ts'
 import type { VolumeUnit } from '../core/market-candles.ts'
 import type { MarketType } from '../core/rows/market.ts'
+import type { SettlementPrice } from '../core/settlement.ts'
 import type { Source } from '../core/source.ts'
 import type { Topic } from './channel.ts'
 
@@ -48,8 +49,14 @@ export interface ExchangePlan {
   readonly hasSnapshots: boolean
   readonly hasLiquidations: boolean
   readonly hasFunding: boolean
-  /** `asked`: from the venue's statistics, on their grid. `heard`: from the stream. */
-  readonly openInterest: 'asked' | 'heard' | 'none'
+  /** `requested`: from the venue's statistics, on their grid. `streamed`: from its stream. */
+  readonly openInterest: 'requested' | 'streamed' | 'none'
+  /** Its candles count their trades. */
+  readonly hasTradeCounts: boolean
+  /** Candles are served with the share that takers bought. */
+  readonly hasTakerBuyRatio: boolean
+  /** An aggregate trade holds the fills of a moment, so one may span the end of a minute. */
+  readonly aggregatesSpanMinutes: boolean
   /** A minute is asked for so long after its end. */
   readonly closeAfterMs: number
   /** Trades may come so late; then a minute that lacks some has a hole. */
@@ -74,6 +81,8 @@ export interface PredictionPlan {
   readonly tradesBeforeMs: number
   /** It is followed, and its prints heard, from so long before its window until so long after. */
   readonly followed: { readonly beforeMs: number; readonly afterMs: number }
+  /** The price that a market of a duration settles on when the venue does not name one. */
+  readonly usualSettlement?: Readonly<Record<MarketType, SettlementPrice>>
 }
 
 /** Its bars follow from its answers and the heartbeat in the venue's description. */
@@ -92,6 +101,9 @@ export const CANDLES_ONLY = {
   hasLiquidations: false,
   hasFunding: false,
   openInterest: 'none',
+  hasTradeCounts: true,
+  hasTakerBuyRatio: false,
+  aggregatesSpanMinutes: false,
   closeAfterMs: 2_000,
   lateTradesMs: 20_000,
 } as const

@@ -119,7 +119,7 @@ export const BOOK_FIELDS: Partial<Record<Source, readonly [string, string]>> = {
   predmkt_b: ['orderbook_yes', 'orderbook_no'],
 }
 
-export interface PredmktASnapshotInput {
+export interface UpDownSnapshotInput {
   time: number
   marketId: string
   slug?: string | null
@@ -132,7 +132,7 @@ export interface PredmktASnapshotInput {
   up: BookInput
   down: BookInput
 }
-export interface PredmktBSnapshotInput {
+export interface YesNoSnapshotInput {
   time: number
   marketId: string
   lastPrice?: Numeric | null
@@ -141,12 +141,12 @@ export interface PredmktBSnapshotInput {
   yes: BookInput
   no: BookInput
 }
-export interface PerpdexSnapshotInput {
+export interface BookSnapshotInput {
   time: number
   book: BookInput
 }
 /** Which shape is expected follows from the feed's source. */
-export type SnapshotInput = PredmktASnapshotInput | PredmktBSnapshotInput | PerpdexSnapshotInput
+export type SnapshotInput = UpDownSnapshotInput | YesNoSnapshotInput | BookSnapshotInput
 
 /**
  * The row that is served without books, and the books in their storage form beside it (`perpdex` carries its
@@ -186,7 +186,7 @@ function micro(field: string, text: string): string {
   return text
 }
 
-function encodeUpDown(feed: Feed<'snapshots'>, timestamp: string, row: PredmktASnapshotInput): EncodedRow {
+function encodeUpDown(feed: Feed<'snapshots'>, timestamp: string, row: UpDownSnapshotInput): EncodedRow {
   const how = { sizeText: microSizeText, imbalanceDepth: IMBALANCE_DEPTH.predmkt_a }
   const up = encodeBook('up', row.up, microFractionText, how)
   const down = encodeBook('down', row.down, microFractionText, how)
@@ -201,7 +201,7 @@ function encodeUpDown(feed: Feed<'snapshots'>, timestamp: string, row: PredmktAS
   }
 }
 
-function encodeYesNo(feed: Feed<'snapshots'>, timestamp: string, row: PredmktBSnapshotInput): EncodedRow {
+function encodeYesNo(feed: Feed<'snapshots'>, timestamp: string, row: YesNoSnapshotInput): EncodedRow {
   const yes = encodeBook('yes', row.yes, microFractionText, { sizeText: microSizeText })
   const no = encodeBook('no', row.no, microFractionText, { sizeText: microSizeText })
   return {

@@ -2,7 +2,7 @@
 import { decimalText, divide } from '../../core/decimal.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleInput } from '../../core/rows/candle.ts'
-import type { Source } from '../../core/source.ts'
+import type { ExchangePlan } from '../shared/feeds.ts'
 import type { Candle } from './candle.ts'
 import type { Derivatives } from './join-derivatives.ts'
 import type { RolledCandle } from './roll-up-candles.ts'
@@ -10,7 +10,7 @@ import type { RolledCandle } from './roll-up-candles.ts'
 const RATIO_DECIMALS = 6
 
 export function candleOf(
-  source: Source,
+  plan: Pick<ExchangePlan, 'hasTradeCounts' | 'hasTakerBuyRatio'>,
   { interval, bar }: RolledCandle,
   closed: boolean,
   derivatives: Derivatives | undefined,
@@ -23,8 +23,8 @@ export function candleOf(
     low: bar.low,
     close: bar.close,
     volume: decimalText(bar.volume),
-    ...(source === 'perpdex' ? {} : { numTrades: bar.count }),
-    ...(source === 'cexa_futures' ? { takerBuyRatio: takerBuyRatio(bar) } : {}),
+    ...(plan.hasTradeCounts ? { numTrades: bar.count } : {}),
+    ...(plan.hasTakerBuyRatio ? { takerBuyRatio: takerBuyRatio(bar) } : {}),
     ...(derivatives === undefined
       ? {}
       : { fundingRate: derivatives.fundingAt(closeMs), openInterest: derivatives.openInterestAt(closeMs) }),

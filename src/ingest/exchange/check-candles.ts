@@ -30,7 +30,7 @@ export function checkCandles(
   bars: readonly Candle[],
 ): CheckedCandles {
   const encode = rowEncoder(candleFeed(plan.source, symbol, interval))
-  return apart(bars, (bar) => encode(candleOf(plan.source, { interval, bar }, true, undefined)))
+  return apart(bars, (bar) => encode(candleOf(plan, { interval, bar }, true, undefined)))
 }
 
 /** As flow: what makes no candle makes no flow either. */

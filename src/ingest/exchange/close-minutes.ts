@@ -36,9 +36,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
 
   const put = (rows: readonly RolledCandle[], closed: boolean) => {
     for (const row of rows)
-      writer.put(candleFeed(plan.source, symbol, row.interval), [
-        candleOf(plan.source, row, closed, derivatives),
-      ])
+      writer.put(candleFeed(plan.source, symbol, row.interval), [candleOf(plan, row, closed, derivatives)])
   }
   const openBars = () => [...heard.values()].sort((a, b) => a.openMs - b.openMs)
 

@@ -88,7 +88,7 @@ export function closeSeconds(
   const put = (bars: readonly Candle[], closed: boolean) =>
     writer.put(
       feed,
-      bars.map((bar) => candleOf(plan.source, { interval: '1s', bar }, closed, derivatives)),
+      bars.map((bar) => candleOf(plan, { interval: '1s', bar }, closed, derivatives)),
     )
   const inGap = (fromMs: number, toMs: number) =>
     beganMs === undefined || fromMs < beganMs || gaps.some((gap) => gap.fromMs < toMs && gap.toMs > fromMs)

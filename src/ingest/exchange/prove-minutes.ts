@@ -53,12 +53,11 @@ export function proveMinutes(
   options: {
     follower: Pick<TradeFollower, 'provenMs' | 'prove'>
     lengthMs: number
-    /** Whether aggregate trades may span the end of a minute. */
-    hasSpans: boolean
     onError: (error: unknown) => void
   },
 ): MinuteProver {
   const { follower, lengthMs } = options
+  const hasSpans = parts.plan.aggregatesSpanMinutes
   /** By the end of a minute: what may belong to the next one in part. */
   const spanning = new Map<number, Decimal>()
   const answers = new Map<number, { bars?: readonly Candle[]; isAsking: boolean; askMs: number }>()
@@ -96,7 +95,7 @@ export function proveMinutes(
   return {
     trade({ timeMs, size, fills }) {
       const endMs = Math.ceil((timeMs + 1) / MINUTE_MS) * MINUTE_MS
-      if (!options.hasSpans || fills === 1 || timeMs < endMs - SPAN_MS) return
+      if (!hasSpans || fills === 1 || timeMs < endMs - SPAN_MS) return
       spanning.set(endMs, add(spanning.get(endMs) ?? ZERO, decimal(size)))
     },
     judge(minute, own, isBroken, nowMs) {
@@ -105,8 +104,7 @@ export function proveMinutes(
       if (minute.volume !== undefined && compare(volume, minute.volume) === 0)
         return { kind: 'whole', bars: own }
       const isProven = follower.provenMs >= endMs
-      if (isProven && !isBroken && options.hasSpans && fits(volume, minute))
-        return { kind: 'whole', bars: own }
+      if (isProven && !isBroken && hasSpans && fits(volume, minute)) return { kind: 'whole', bars: own }
       const answer = answers.get(minute.openMs)?.bars
       if (answer !== undefined) {
         parts.counts.differences += 1

@@ -113,7 +113,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
         log.warn({ venue: venue.describe.name, err: error }, 'trades not repaired')
       recorders.set(part.symbol, recordSymbol(part, { fromMs, onError, left }))
     }
-    if (plan.hasFunding && plan.openInterest === 'heard') await listMarkets(store, venue)
+    if (plan.hasFunding && plan.openInterest === 'streamed') await listMarkets(store, venue)
     for (const part of parts) tellNotProvided(part, startMs)
     live = runLive({
       venue,
@@ -233,7 +233,7 @@ function tellNotProvided({ plan, symbol, tracker }: SymbolParts, startMs: number
     ...(plan.hasTrades ? [feedOf('trades', plan.source, symbol)] : []),
     ...(plan.hasLiquidations ? [feedOf('liquidations', plan.source, symbol)] : []),
     ...(plan.hasSnapshots ? [feedOf('snapshots', plan.source, symbol)] : []),
-    ...(plan.openInterest === 'heard'
+    ...(plan.openInterest === 'streamed'
       ? COARSE_INTERVALS.map((interval) => feedOf('open_interest', plan.source, symbol, interval))
       : []),
     ...(plan.secondsFrom === 'trades' ? [candleFeed(plan.source, symbol, '1s')] : []),

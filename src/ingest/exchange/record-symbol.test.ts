@@ -179,7 +179,7 @@ test('every row of a perpetual has the 20 levels that the venue publishes', asyn
   const writer = createRowWriter({ series, coverage, clock, log: createLogger({ level: 'silent' }) })
   const { plan } = VENUES.hyperliquid
   assert.deepEqual(
-    channelsOf(plan, 'BTC').filter(({ topic: dataset }) => dataset.startsWith('book')),
+    channelsOf(plan, 'BTC').filter(({ topic }) => topic.startsWith('book')),
     [{ topic: 'book', symbol: 'BTC' }],
     'books of fewer levels are not even asked for',
   )

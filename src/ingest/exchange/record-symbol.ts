@@ -95,15 +95,14 @@ export function recordSymbol(
         onError: options.onError,
       })
     : undefined
-  const proverOf = (lengthMs: number, hasSpans: boolean) =>
-    follower && proveMinutes(parts, { follower, lengthMs, hasSpans, onError: options.onError })
+  const proverOf = (lengthMs: number) =>
+    follower && proveMinutes(parts, { follower, lengthMs, onError: options.onError })
   const minutes = closeMinutes(parts, fromMs)
-  // The futures exchange gathers fills for a moment, the spot exchange those of one order.
-  const secondsProver = plan.secondsFrom === 'aggregate_trades' ? proverOf(SECOND_MS, true) : undefined
+  const secondsProver = plan.secondsFrom === 'aggregate_trades' ? proverOf(SECOND_MS) : undefined
   const seconds = closeSeconds(parts, knowsJoined, secondsProver)
   if (options.left !== undefined) seconds.resume(options.left)
   const left = new Set(options.left?.trades.map((trade) => `${trade.timeMs}:${trade.id}`))
-  const flowProver = plan.hasFlow ? proverOf(MINUTE_MS, false) : undefined
+  const flowProver = plan.hasFlow ? proverOf(MINUTE_MS) : undefined
   const flow = flowProver && follower && closeFlow(parts, fromMs, flowProver, follower)
   const sampler = sampleBook({ staleAfterMs: BOOK_STALE_MS, graceMs: BOOK_GRACE_MS })
   const ticker = new Map<number, Quote>()
@@ -162,14 +161,14 @@ export function recordSymbol(
     if (parts.derivatives === undefined) return true
     if (plan.hasFunding && fundingToMs <= Math.floor((closeMs - 1) / HOUR_MS) * HOUR_MS) return false
     const gridMs = Math.floor(closeMs / GRID_MS) * GRID_MS
-    if (plan.openInterest === 'asked') return interestToMs > gridMs
+    if (plan.openInterest === 'requested') return interestToMs > gridMs
     return interestGridMs !== undefined && interestGridMs > gridMs
   }
 
   /** Rates are settled on the hour and published within a minute: the first minute of an hour waits for them. */
   async function knowsDerivatives(toMs: number, nowMs: number): Promise<boolean> {
     if (parts.derivatives === undefined) return true
-    if (plan.openInterest === 'asked' && interestToMs <= Math.floor(toMs / GRID_MS) * GRID_MS) {
+    if (plan.openInterest === 'requested' && interestToMs <= Math.floor(toMs / GRID_MS) * GRID_MS) {
       interestToMs = await requestOpenInterest(parts, { fromMs: interestToMs, toMs: nowMs }, true)
       if (nowMs - interestToMs < ASKED_LATE_MS)
         tracker.up(requestedKey('open_interest', symbol), interestToMs)
@@ -230,7 +229,7 @@ export function recordSymbol(
         putFunding(parts, [fundingRow(observation)])
         return
       case 'open_interest':
-        if (plan.openInterest !== 'heard' || observation.valueUsd === null) return
+        if (plan.openInterest !== 'streamed' || observation.valueUsd === null) return
         passGrid(observation.receivedMs - 1)
         interest = {
           heardMs: observation.receivedMs,
@@ -328,9 +327,9 @@ export function recordSymbol(
       seconds.show()
       flow?.show(minutes.open())
       showTicker(heardMs)
-      if (plan.openInterest === 'heard') passGrid(heardMs)
+      if (plan.openInterest === 'streamed') passGrid(heardMs)
       if (
-        plan.openInterest === 'asked' &&
+        plan.openInterest === 'requested' &&
         nowMs - interestToMs > ASKED_LATE_MS &&
         tracker.isUp(requestedKey('open_interest', symbol))
       )

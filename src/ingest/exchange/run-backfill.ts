@@ -256,7 +256,7 @@ async function fillCandles(
     // Those that cannot be served too: the store refuses them, which makes them a gap.
     writer.put(
       candleFeed(source, symbol, interval),
-      bars.map((bar) => candleOf(source, { interval, bar }, true, derivatives)),
+      bars.map((bar) => candleOf(plan, { interval, bar }, true, derivatives)),
     )
     const checked = checkCandles(parts, interval, bars)
     for (const { bar, error } of checked.refused)
@@ -265,7 +265,7 @@ async function fillCandles(
     for (const { range: lost } of page.missing) rollUp.spoil(lost.fromMs, lost.toMs)
     const toMs = Math.max(page.covered?.toMs ?? 0, ...page.missing.map((lost) => lost.range.toMs))
     for (const row of advanceAround(rollUp, checked, interval, toMs))
-      writer.put(candleFeed(source, symbol, row.interval), [candleOf(source, row, true, derivatives)])
+      writer.put(candleFeed(source, symbol, row.interval), [candleOf(plan, row, true, derivatives)])
     if (flow !== undefined) {
       const { good, refused } = checkFlow(parts, interval, checked)
       const counted = good.map((bar) => withCounts(bar, counts?.get(bar.openMs)))
@@ -298,7 +298,7 @@ async function fillKlineSeconds(parts: SymbolParts, range: HistoryRange): Promis
     const bars = page.observations.filter(isKline).map(candleOfKline)
     writer.put(
       feed,
-      bars.map((bar) => candleOf(plan.source, { interval: '1s', bar }, true, undefined)),
+      bars.map((bar) => candleOf(plan, { interval: '1s', bar }, true, undefined)),
     )
     recordPageCoverage(parts, [feed], page)
     await writer.ready()
@@ -318,7 +318,7 @@ async function fillBuiltSeconds(parts: SymbolParts, range: HistoryRange): Promis
   const { bars, missing, broken, wholeMs } = await requestTradeCandles(parts, range, SECOND_MS)
   writer.put(
     feed,
-    bars.map((bar) => candleOf(plan.source, { interval: '1s', bar }, true, derivatives)),
+    bars.map((bar) => candleOf(plan, { interval: '1s', bar }, true, derivatives)),
   )
   const lost = [...missing, ...broken].sort((a, b) => a.fromMs - b.fromMs)
   for (const { fromMs, toMs } of uncovered({ fromMs: range.fromMs, toMs: wholeMs }, lost))

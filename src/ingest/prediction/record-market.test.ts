@@ -10,6 +10,7 @@ import { createLogger } from '../../kit/log.ts'
 import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { VENUES } from '../../venues/list.ts'
 import type { DataObservation, TradeObservation } from '../../venues/observation.ts'
+import { polymarketPlan } from '../../venues/polymarket/plan.ts'
 import type { HistoryPage, Venue } from '../../venues/venue.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
@@ -134,7 +135,7 @@ test('a row of a contract holds the last price and the figures of its instant, n
 
 test('the reference price of a row is the last tick at or before it', async (t) => {
   const { recorderOf, rows } = await setUp(t)
-  const references = createReferencePrices()
+  const references = createReferencePrices(polymarketPlan.usualSettlement)
   const recorder = recorderOf('polymarket', (timeMs) => references.before({ marketType: '15m' }, timeMs))
   for (const [timeMs, price] of [
     [START_MS, '100'],

@@ -7,7 +7,7 @@ import type { BookLevels } from '../../core/order-book.ts'
 import type { CandleInput, CandleMarket } from '../../core/rows/candle.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import { RowError } from '../../core/rows/row-error.ts'
-import type { PredmktASnapshotInput, PredmktBSnapshotInput } from '../../core/rows/snapshot.ts'
+import type { UpDownSnapshotInput, YesNoSnapshotInput } from '../../core/rows/snapshot.ts'
 import type {
   DataObservation,
   MarketTickerObservation,
@@ -97,7 +97,7 @@ export function recordMarket(options: {
     },
   })
 
-  function compose(timeMs: number): PredmktASnapshotInput | PredmktBSnapshotInput | undefined {
+  function compose(timeMs: number): UpDownSnapshotInput | YesNoSnapshotInput | undefined {
     const [first = '', second = ''] = instruments
     const book = sampler.book(first)
     if (book === undefined) return undefined

@@ -87,7 +87,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   const { plan, symbol, store, writer, catalogue, tracker, clock, log, signal } = parts
   const startedMs = clock.now()
   const markets = new Map<string, Kept>()
-  const references = createReferencePrices()
+  const references = createReferencePrices(plan.usualSettlement)
   const interest = new Map<string, LatestBefore<string>>()
   const passGrid = recordOpenInterest({ plan, symbol, writer })
   const isKept = (marketId: string) => markets.has(marketId)

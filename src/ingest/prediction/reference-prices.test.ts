@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SettlementPrice } from '../../core/settlement.ts'
+import { polymarketPlan } from '../../venues/polymarket/plan.ts'
 import { createReferencePrices } from './reference-prices.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 15)
@@ -10,7 +11,7 @@ const HALF_MINUTE: SettlementPrice = { of: 'chainlink', windowSeconds: 30 }
 const MINUTE: SettlementPrice = { of: 'chainlink', windowSeconds: 60 }
 
 function heardAll() {
-  const prices = createReferencePrices()
+  const prices = createReferencePrices(polymarketPlan.usualSettlement)
   const ticks: [SettlementPrice, string][] = [
     [EXCHANGE, '1'],
     [SPOT, '2'],

@@ -2,15 +2,10 @@
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { SettlementPrice } from '../../core/settlement.ts'
 import type { ReferencePriceObservation } from '../../venues/observation.ts'
+import type { PredictionPlan } from '../../venues/plan.ts'
 
 const KEPT_MS = 20 * 60_000
 const FRESH_MS = 10_000
-
-/** What a market settles on that does not say it: hours and days on the exchange, the others on a mean over a minute. */
-const usualSettlement = (type: MarketInput['marketType']): SettlementPrice =>
-  type === '1h' || type === '24h'
-    ? { of: 'binance', windowSeconds: null }
-    : { of: 'chainlink', windowSeconds: 60 }
 
 /** Who asks for a price: the market says on which one it is settled. */
 export type Settled = Pick<MarketInput, 'marketType' | 'settlement'>
@@ -30,11 +25,13 @@ interface Tick {
 
 const nameOf = ({ of, windowSeconds }: SettlementPrice) => `${of} ${windowSeconds ?? 'spot'}`
 
-export function createReferencePrices(): ReferencePrices {
+export function createReferencePrices(usual: PredictionPlan['usualSettlement']): ReferencePrices {
   /** There are as many as there are topics. */
   const kept = new Map<string, Tick[]>()
-  const ticksOf = (market: Settled) =>
-    kept.get(nameOf(market.settlement ?? usualSettlement(market.marketType))) ?? []
+  const ticksOf = ({ settlement, marketType }: Settled): readonly Tick[] => {
+    const price = settlement ?? usual?.[marketType ?? '5m']
+    return price === undefined ? [] : (kept.get(nameOf(price)) ?? [])
+  }
   return {
     heard({ settlement, venueTimeMs: timeMs, price }) {
       const name = nameOf(settlement)

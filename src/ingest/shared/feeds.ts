@@ -45,7 +45,7 @@ export function channelsOf(plan: ExchangePlan, symbol: AssetSymbol): Channel[] {
     ...(plan.hasTicker ? [plain('best_bid_ask')] : []),
     ...(plan.hasLiquidations ? [plain('liquidations')] : []),
     ...(plan.hasFunding ? [plain('funding')] : []),
-    ...(plan.openInterest === 'heard' ? [plain('open_interest')] : []),
+    ...(plan.openInterest === 'streamed' ? [plain('open_interest')] : []),
     // Whole books only: the quick ones have no more than five levels, and every row has all of them.
     ...(plan.hasSnapshots ? [plain('book')] : []),
   ]
@@ -75,7 +75,7 @@ export function trackedFeeds(plan: ExchangePlan, symbol: AssetSymbol): TrackedFe
   if (plan.hasFunding) tracked.push({ feed: feedOf('funding', source, symbol), channels: [key('funding')] })
   if (plan.openInterest !== 'none') {
     const channel =
-      plan.openInterest === 'heard' ? key('open_interest') : requestedKey('open_interest', symbol)
+      plan.openInterest === 'streamed' ? key('open_interest') : requestedKey('open_interest', symbol)
     for (const interval of COARSE_INTERVALS)
       tracked.push({ feed: feedOf('open_interest', source, symbol, interval), channels: [channel] })
   }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Feed } from '../../core/feed.ts'
 import type { BookInput } from '../../core/rows/book.ts'
 import { RowError } from '../../core/rows/row-error.ts'
-import type { PredmktASnapshotInput } from '../../core/rows/snapshot.ts'
+import type { UpDownSnapshotInput } from '../../core/rows/snapshot.ts'
 import { type Engine, type Random, START, seeded, walk, withStore } from './engine.ts'
 
 const feed: Feed<'snapshots'> = { dataset: 'snapshots', source: 'predmkt_a', symbol: 'BTC', interval: '5m' }
@@ -38,7 +38,7 @@ export function snapshot(
   time: number,
   up: BookInput,
   down: BookInput,
-): PredmktASnapshotInput {
+): UpDownSnapshotInput {
   return {
     time,
     marketId,
@@ -53,7 +53,7 @@ export function snapshot(
 /** Samples of several markets with books that drift. */
 export function drifting(random: Random, markets: readonly string[], samples: number, stepMs = 500) {
   const books = new Map(markets.map((id) => [id, { bids: [] as Level[], asks: [] as Level[] }]))
-  const rows: PredmktASnapshotInput[] = []
+  const rows: UpDownSnapshotInput[] = []
   for (let i = 0; i < samples; i++) {
     for (const id of markets) {
       const book = drift(random, books.get(id) ?? { bids: [], asks: [] })
@@ -102,7 +102,7 @@ export function snapshotSuite(engine: Engine): void {
       assert.equal(texts.length, rows.length)
       for (const [i, text] of texts.entries()) {
         const row = JSON.parse(text)
-        const given = rows[i] as PredmktASnapshotInput
+        const given = rows[i] as UpDownSnapshotInput
         assert.equal(row.market_id, given.marketId)
         const cut = (levels: BookInput['bids']) => levels.slice(0, depth)
         assert.deepEqual(row.orderbook_up, { bids: cut(given.up.bids), asks: cut(given.up.asks) })
@@ -149,7 +149,7 @@ export function snapshotSuite(engine: Engine): void {
     const random = seeded(31)
     const times = new Map<string, number[]>()
     const empty = { bids: [], asks: [] }
-    const rows: PredmktASnapshotInput[] = []
+    const rows: UpDownSnapshotInput[] = []
     for (const id of ['0xa', '0xb', '0xc']) {
       const own: number[] = []
       for (let i = 0; i < 400; i++)
@@ -217,9 +217,9 @@ export function snapshotSuite(engine: Engine): void {
     const random = seeded(404)
     const ids = ['0xa', '0xb', 'é', '𝒳', 'zz']
     const spanMs = 45 * 60_000
-    const known = new Map<string, { row: PredmktASnapshotInput; feed: Feed<'snapshots'> }>()
+    const known = new Map<string, { row: UpDownSnapshotInput; feed: Feed<'snapshots'> }>()
     const insert = async (count: number) => {
-      const fresh: { row: PredmktASnapshotInput; feed: Feed<'snapshots'> }[] = []
+      const fresh: { row: UpDownSnapshotInput; feed: Feed<'snapshots'> }[] = []
       for (let i = 0; i < count; i++) {
         // Few instants, so that most rows tie with others, over several spans of any storage.
         const time = START + random.below(12) * 500 + random.below(10) * (spanMs / 10)
@@ -285,7 +285,7 @@ export function snapshotSuite(engine: Engine): void {
     const rows = drifting(seeded(12), ['0xa', '0xb'], 800, 2_000)
     await store.series.append([{ feed, rows }])
     clock.advance(1_000)
-    const old = rows[1_000] as PredmktASnapshotInput
+    const old = rows[1_000] as UpDownSnapshotInput
     const [before] = await walk(store, {
       feeds: [feed],
       range: { from: old.time, to: old.time + 1 },
@@ -294,7 +294,7 @@ export function snapshotSuite(engine: Engine): void {
       filters: { instruments: [old.marketId] },
       books: { books: true, diffs: false },
     })
-    const other = { ...old, up: { bids: [[0.2, 7]], asks: [[0.8, 7]] } } as PredmktASnapshotInput
+    const other = { ...old, up: { bids: [[0.2, 7]], asks: [[0.8, 7]] } } as UpDownSnapshotInput
     assert.equal((await store.series.append([{ feed, rows: [other] }])).corrected, 1)
     clock.advance(1_000)
     const again = await opened.reopen()
@@ -309,7 +309,7 @@ export function snapshotSuite(engine: Engine): void {
       ],
     )
     assert.equal(revisions[0]?.text, before)
-    const next = drifting(seeded(13), ['0xa'], 1)[0] as PredmktASnapshotInput
+    const next = drifting(seeded(13), ['0xa'], 1)[0] as UpDownSnapshotInput
     await again.series.append([{ feed, rows: [{ ...next, time: START + 5 * 3_600_000 }] }])
     assert.equal((await again.series.append([{ feed, rows }])).unchanged, rows.length)
   })

@@ -16,7 +16,9 @@ export const binanceFuturesPlan: ExchangePlan = {
   hasTicker: true,
   hasLiquidations: true,
   hasFunding: true,
-  openInterest: 'asked',
+  openInterest: 'requested',
+  hasTakerBuyRatio: true,
+  aggregatesSpanMinutes: true,
   backfill: [
     { kind: 'funding', backMs: MONTH_MS + DAY_MS, chunkMs: MONTH_MS },
     { kind: 'open_interest', backMs: MONTH_MS, chunkMs: DAY_MS },

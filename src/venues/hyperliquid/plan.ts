@@ -14,7 +14,8 @@ export const hyperliquidPlan: ExchangePlan = {
   hasTrades: true,
   hasSnapshots: true,
   hasFunding: true,
-  openInterest: 'heard',
+  openInterest: 'streamed',
+  hasTradeCounts: false,
   closeAfterMs: 4_000,
   backfill: [
     { kind: 'funding', backMs: MONTH_MS + DAY_MS, chunkMs: 20 * DAY_MS },

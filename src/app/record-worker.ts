@@ -1,0 +1,80 @@
+/**
+ * Recorders of one environment as a thread of their own, so that recording never holds up the API. Takes
+ * `RecordOptions` as `workerData`, posts its status four times a second, ends on the message `close`.
+ */
+import { basename, dirname, join } from 'node:path'
+import { parentPort, workerData } from 'node:worker_threads'
+import { openDeadLetterFile } from '../ingest/shared/dead-letter-file.ts'
+import { createVenueNotices } from '../ingest/shared/venue-notices.ts'
+import { type SourceStatus, supervise } from '../ingest/supervise.ts'
+import { systemClock } from '../kit/clock.ts'
+import { createLogger } from '../kit/log.ts'
+import type { LogFormat } from '../kit/log-text.ts'
+import { lowerPriority, RECORDER_NICE } from '../kit/lower-priority.ts'
+import { CLOSED } from '../kit/supervise-thread.ts'
+import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
+import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
+
+export interface RecordOptions {
+  readonly file: string
+  readonly logLevel: string
+  readonly logFormat: LogFormat
+  readonly venues: readonly VenueSetting[]
+  readonly firstFillDays: number
+}
+
+export interface RecordMessage {
+  readonly kind: 'status'
+  /** Without the lists of feeds, which nobody needs so often. */
+  readonly sources: readonly (SourceStatus & { readonly notice: string | null })[]
+  readonly deadLetters: readonly { venue: string; reason: string; count: number }[]
+}
+
+const STATUS_EVERY_MS = 250
+const READER_CACHE_BYTES = 8 * 1024 * 1024
+/** Nobody waits for this thread as callers wait for the API. */
+const HOLD_MS = 25
+
+const options = workerData as RecordOptions
+lowerPriority(RECORDER_NICE)
+const clock = systemClock
+const log = createLogger({ level: options.logLevel, format: options.logFormat })
+const store = await openSqliteEnvironment({
+  file: options.file,
+  clock,
+  cacheBytes: READER_CACHE_BYTES,
+  holdMs: HOLD_MS,
+})
+const prefix = join(dirname(options.file), 'dead-letters', `${basename(options.file, '.db')}-`)
+const letters = openDeadLetterFile({ prefix, clock, log })
+const notices = createVenueNotices(log)
+const recorders = options.venues.map((setting) => {
+  const venue = openVenue(setting, clock, letters.add)
+  notices.add(venue)
+  return recorderOf(setting.name, { venue, store, clock, log }, options.firstFillDays)
+})
+const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
+const tell = () => {
+  const sources = supervisor.status().map((status) => ({
+    ...status,
+    detail: { ...status.detail, feeds: [] },
+    notice: notices.of(status.source),
+  }))
+  parentPort?.postMessage({ kind: 'status', sources, deadLetters: letters.counts() } satisfies RecordMessage)
+}
+const timer = setInterval(tell, STATUS_EVERY_MS)
+tell()
+
+parentPort?.on('message', (message) => {
+  if (message !== 'close') return
+  clearInterval(timer)
+  supervisor
+    .close()
+    .then(() => store.close())
+    .then(() => letters.close())
+    .catch((error) => log.error({ err: error }, 'the recorders did not stop cleanly'))
+    .finally(() => {
+      parentPort?.postMessage(CLOSED)
+      parentPort?.close()
+    })
+})
