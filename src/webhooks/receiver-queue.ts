@@ -6,8 +6,8 @@ import { BATCH_EVENTS } from './deliver.ts'
 import type { WebhookSigner } from './sign.ts'
 
 /**
- * The way to one receiver. Every subscription has a queue of its own, with its own slots and its own breaker:
- * a receiver that is slow or dead fills its own queue and nobody else's.
+ * The deliveries of one subscription. Each has its own slots and its own breaker: a receiver that is slow or dead
+ * fills its own queue and nobody else's.
  */
 export interface ReceiverQueue {
   readonly id: string
@@ -19,22 +19,22 @@ export interface ReceiverQueue {
   /** The store may have more that is due. */
   hungry: boolean
   /**
-   * Slow receivers get fewer slots, so that many of them together cannot take all there are. Every receiver is
-   * slow until it has answered quickly, and again as soon as one of its tries gets old.
+   * Slow receivers get fewer slots. Every receiver is slow until it has answered quickly, and again as soon as one
+   * of its attempts becomes old.
    */
   slow: boolean
   pausedUntilMs: number
   pauseReason: DeliveryPauseReason | undefined
   failingSinceMs: number | null
-  /** When the events that wait for a batch are sent, whether it is full or not; undefined while none waits. */
+  /** When the events of an incomplete batch are sent; undefined while none are waiting. */
   batchDueMs: number | undefined
-  batchTimer: NodeJS.Timeout | undefined
-  /** The checked address and the signer, as long as neither can have changed. */
-  target: Target | undefined
+  cancelBatchTimer: (() => void) | undefined
+  target: DeliveryTarget | undefined
   readonly breaker: Breaker
 }
 
-export interface Target {
+/** The checked address and the signer, as long as neither can have changed. */
+export interface DeliveryTarget {
   readonly of: SubscriptionRecord
   readonly validUntilMs: number
   readonly url: URL
@@ -46,6 +46,8 @@ const FAST_SLOTS = 16
 const FAST_AHEAD = 256
 const SLOW_SLOTS = 2
 export const SLOW_ANSWER_MS = 2_000
+/** How long an event of a batch waits for others. */
+export const BATCH_WAIT_MS = 200
 const BREAKER = { failures: 10, openMs: 5_000, maxOpenMs: 60_000 }
 
 export function createReceiverQueue(subscription: SubscriptionRecord, clock: Clock): ReceiverQueue {
@@ -61,26 +63,37 @@ export function createReceiverQueue(subscription: SubscriptionRecord, clock: Clo
     pauseReason: undefined,
     failingSinceMs: subscription.failingSinceMs,
     batchDueMs: undefined,
-    batchTimer: undefined,
+    cancelBatchTimer: undefined,
     target: undefined,
     breaker: createBreaker(BREAKER, clock),
   }
 }
 
-/** How many jobs are to be claimed now; 0 while those at hand are enough. */
+/** How many jobs to claim now; 0 while there are enough in the buffer. */
 export function claimNow(queue: ReceiverQueue): number {
   if (queue.subscription.batch) return Math.max(0, BATCH_EVENTS - queue.buffer.length)
-  const wanted = claimSize(queue)
-  return queue.buffer.length < wanted / 2 ? wanted : 0
+  const size = queue.slow || queue.breaker.state() !== 'closed' ? SLOW_SLOTS : FAST_AHEAD
+  return queue.buffer.length < size / 2 ? size : 0
 }
 
-/** When many tries are under way, those who wait for their first slots come before the others' next. */
-export function slotsOf(queue: ReceiverQueue, crowded: boolean): number {
+/** When many attempts are under way, queues that wait for their first slots come before the others' next. */
+export function slotsOf(queue: ReceiverQueue, isCrowded: boolean): number {
   if (queue.subscription.batch) return 1
-  return queue.slow || crowded ? SLOW_SLOTS : FAST_SLOTS
+  return queue.slow || isCrowded ? SLOW_SLOTS : FAST_SLOTS
 }
 
-/** How many jobs are claimed at a time. */
-function claimSize(queue: ReceiverQueue): number {
-  return queue.slow || queue.breaker.state() !== 'closed' ? SLOW_SLOTS : FAST_AHEAD
+/** How long an incomplete batch still waits; 0 when the buffer is to be sent now. */
+export function batchWaitMs(queue: ReceiverQueue, nowMs: number): number {
+  const { subscription, buffer } = queue
+  if (!subscription.batch || buffer.length >= BATCH_EVENTS) return 0
+  queue.batchDueMs ??= nowMs + BATCH_WAIT_MS
+  const leftMs = queue.batchDueMs - nowMs
+  // A clock that was set back must not hold them for as long.
+  return leftMs > BATCH_WAIT_MS ? 0 : Math.max(0, leftMs)
+}
+
+export function stopBatchWait(queue: ReceiverQueue): void {
+  queue.cancelBatchTimer?.()
+  queue.cancelBatchTimer = undefined
+  queue.batchDueMs = undefined
 }

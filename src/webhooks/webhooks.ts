@@ -42,7 +42,6 @@ export interface WebhookServiceDeps {
   readonly resolve?: Resolve
   readonly retryDelaysMs?: readonly number[]
   readonly answerLimitMs?: number
-  readonly leaseMs?: number
 }
 
 /** How soon a change by another process, or an event that nobody announced here, is noticed. */
@@ -84,7 +83,6 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       reload().catch((err) => log.error({ err }, 'webhooks could not be read again'))
     },
     ...(deps.retryDelaysMs ? { retryDelaysMs: deps.retryDelaysMs } : {}),
-    ...(deps.leaseMs ? { leaseMs: deps.leaseMs } : {}),
   })
   const endWebhook = async (id: string, reason: EndReason) => {
     await store.updateSubscription(id, {

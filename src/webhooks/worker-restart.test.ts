@@ -1,15 +1,15 @@
-/** What outlasts a worker: leases that run out, and how long a receiver has been failing. */
+/** What survives a worker: claims that run out, and how long a receiver has been failing. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accept, startReceiver, status, until } from '../../test/fakes/receiver.ts'
 import { startRig } from '../../test/fakes/webhook-rig.ts'
 import { type Clock, systemClock } from '../kit/clock.ts'
-import { LEASE_MS, POLL_MS } from './work.ts'
+import { CLAIM_MS, POLL_MS } from './work.ts'
 
 const selection = (url: string) => ({ url, kinds: ['block_added'], addresses: [], batch: false })
 
-test('the jobs of a worker that died return when their lease runs out, by default within 30 s', async (t) => {
-  assert.ok(LEASE_MS + 2 * POLL_MS < 30_000)
+test('the jobs of a worker that died return when their claim runs out, by default within 30 s', async (t) => {
+  assert.ok(CLAIM_MS + 2 * POLL_MS < 30_000)
   const rig = await startRig({ webhooks: { retryDelaysMs: [3_600_000] } })
   t.after(() => rig.close())
   const owner = await rig.createOwner()
@@ -24,12 +24,17 @@ test('the jobs of a worker that died return when their lease runs out, by defaul
   await until('a failed try', async () => (await attempts()) === 1)
   receiver.answer = accept
   // Claimed as a worker does that then dies: nobody settles it.
-  const leaseUntilMs = Date.now() + 2_000
+  const claimUntilMs = Date.now() + 2_000
   const nowMs = Date.now() + 7_200_000
-  const claimed = await rig.jobs.claim({ subscriptionId: subscription.id, limit: 1, nowMs, leaseUntilMs })
+  const claimed = await rig.jobs.claim({
+    subscriptionId: subscription.id,
+    limit: 1,
+    nowMs,
+    leaseUntilMs: claimUntilMs,
+  })
   assert.equal(claimed.length, 1)
   await until('the delivery', () => receiver.accepted.size === 1, 8_000)
-  assert.ok(Date.now() >= leaseUntilMs, 'not before the lease ran out')
+  assert.ok(Date.now() >= claimUntilMs, 'not before the claim ran out')
 })
 
 test('five days of failures switch a subscription off, also over a restart, and not a moment earlier', async (t) => {

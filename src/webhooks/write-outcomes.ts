@@ -1,9 +1,11 @@
+import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Job, JobOutcome, JobsStore, ReceiverHealth } from '../store/jobs.ts'
+import { jobRef } from './outcomes.ts'
 
 /**
- * What became of jobs, on its way into the store: one write at a time, whatever is settled meanwhile goes into
- * the next one. What cannot be written is tried again when its lease has run out; the charges keep their ids.
+ * Writes outcomes of jobs to the store, one write at a time: whatever comes meanwhile goes into the next one. What
+ * cannot be written is tried again when its claim has run out; the charges have the ids of the deliveries.
  */
 export interface OutcomeWriter {
   add(outcomes: readonly JobOutcome[], health?: ReceiverHealth): void
@@ -16,16 +18,20 @@ export interface OutcomeWriter {
 /** How long outcomes are gathered for one write; charges are journalled no sooner. */
 const GATHER_MS = 20
 
-export function createOutcomeWriter(deps: { store: Pick<JobsStore, 'settle'>; log: Logger }): OutcomeWriter {
+export function createOutcomeWriter(deps: {
+  store: Pick<JobsStore, 'settle'>
+  clock: Clock
+  log: Logger
+}): OutcomeWriter {
   let outcomes: JobOutcome[] = []
   let health: ReceiverHealth[] = []
-  /** The last word about each subscription: the same again adds nothing. */
+  /** The latest of each subscription: the same again adds nothing. */
   let latest = new Map<string, ReceiverHealth>()
   let writing: Promise<void> | undefined
 
   async function write(): Promise<void> {
     while (outcomes.length > 0) {
-      await new Promise((resolve) => setTimeout(resolve, GATHER_MS))
+      await deps.clock.sleep(GATHER_MS)
       const group = outcomes
       const states = health
       outcomes = []
@@ -33,7 +39,7 @@ export function createOutcomeWriter(deps: { store: Pick<JobsStore, 'settle'>; lo
       latest = new Map()
       await deps.store
         .settle(group, states)
-        .catch((err) => deps.log.error({ err }, 'deliveries could not be settled'))
+        .catch((err) => deps.log.error({ err }, 'outcomes of deliveries could not be stored'))
     }
     writing = undefined
   }
@@ -43,7 +49,7 @@ export function createOutcomeWriter(deps: { store: Pick<JobsStore, 'settle'>; lo
     return writing
   }
 
-  function note(state: ReceiverHealth): void {
+  function addHealth(state: ReceiverHealth): void {
     const before = latest.get(state.subscriptionId)
     if (before !== undefined && before.ok === state.ok && state.disable === null) return
     latest.set(state.subscriptionId, state)
@@ -53,7 +59,7 @@ export function createOutcomeWriter(deps: { store: Pick<JobsStore, 'settle'>; lo
   function add(more: readonly JobOutcome[], state?: ReceiverHealth): void {
     if (more.length === 0) return
     outcomes.push(...more)
-    if (state !== undefined) note(state)
+    if (state !== undefined) addHealth(state)
     void written()
   }
 
@@ -62,9 +68,4 @@ export function createOutcomeWriter(deps: { store: Pick<JobsStore, 'settle'>; lo
     giveBack: (jobs, dueAtMs) => add(jobs.map((job) => ({ kind: 'release', job: jobRef(job), dueAtMs }))),
     written,
   }
-}
-
-/** What the store needs to settle a job; the event's text does not travel back. */
-export function jobRef({ number, claimedUntilMs }: Job): Pick<Job, 'number' | 'claimedUntilMs'> {
-  return { number, claimedUntilMs }
 }

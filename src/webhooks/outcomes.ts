@@ -1,0 +1,66 @@
+import type { Job, JobAttempt, JobOutcome, ReceiverHealth } from '../store/jobs.ts'
+import type { DeliveryAttempt } from './deliver.ts'
+import { type DisableReason, disableReason } from './disable.ts'
+import { retryDelayMs } from './schedule.ts'
+
+/** What an attempt means for its jobs and for the subscription. */
+export interface AttemptOutcomes {
+  readonly outcomes: JobOutcome[]
+  readonly health: ReceiverHealth
+  /** The first failure since the last success; null after a success. */
+  readonly failingSinceMs: number | null
+  /** Why the subscription is switched off with it. */
+  readonly disable: DisableReason | undefined
+}
+
+export function outcomesOf(
+  jobs: readonly Job[],
+  attempt: DeliveryAttempt,
+  before: { readonly subscriptionId: string; readonly failingSinceMs: number | null },
+  retryDelaysMs?: readonly number[],
+): AttemptOutcomes {
+  const { subscriptionId } = before
+  const { atMs, status, delivered } = attempt
+  if (delivered) {
+    return {
+      outcomes: jobs.map((job) => ({ kind: 'delivered', ...jobAttempt(job, attempt) })),
+      health: { subscriptionId, ok: true, atMs, disable: null },
+      failingSinceMs: null,
+      disable: undefined,
+    }
+  }
+  const failingSinceMs = before.failingSinceMs ?? atMs
+  const disable = disableReason({ status, atMs }, failingSinceMs)
+  // What was sent together is retried together.
+  const jitter = Math.random()
+  return {
+    outcomes: jobs.map((job) => failureOf(job, attempt, jitter, retryDelaysMs)),
+    health: { subscriptionId, ok: false, atMs, disable: disable ?? null },
+    failingSinceMs,
+    disable,
+  }
+}
+
+/** What is pending when a subscription is switched off goes on when it is switched on again. */
+function failureOf(
+  job: Job,
+  attempt: DeliveryAttempt,
+  jitter: number,
+  retryDelaysMs?: readonly number[],
+): JobOutcome {
+  const delayMs = retryDelayMs(job.failures + 1, attempt.retryAfterMs, () => jitter, retryDelaysMs)
+  return delayMs === undefined
+    ? { kind: 'failed', ...jobAttempt(job, attempt) }
+    : { kind: 'retry', dueAtMs: attempt.atMs + delayMs, ...jobAttempt(job, attempt) }
+}
+
+/** What the store holds of an attempt. */
+function jobAttempt(job: Job, attempt: DeliveryAttempt): JobAttempt {
+  const { atMs, status, error, durationMs, requestHead, responseHead, response } = attempt
+  return { job: jobRef(job), atMs, status, error, durationMs, requestHead, responseHead, response }
+}
+
+/** What the store needs to settle a job; the event's text is not sent back. */
+export function jobRef({ number, claimedUntilMs }: Job): Pick<Job, 'number' | 'claimedUntilMs'> {
+  return { number, claimedUntilMs }
+}
