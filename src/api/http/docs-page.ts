@@ -4,14 +4,15 @@ import { dirname, join } from 'node:path'
 import { ERRORS, type ErrorKind, publicCode } from '../../core/errors.ts'
 import type { GateReply } from '../../gate/request.ts'
 
-/** The API reference: Swagger UI from its npm package, served from here, so that it works offline. */
+/** The API reference: Swagger UI from its npm package, so that it works offline. */
 export interface DocsFile {
   path: string
   contentType: string
-  body: Buffer
+  /** Read when it is asked for: few do, and it is large. */
+  read: () => string | Buffer
 }
 
-/** Nothing inline, nothing from elsewhere; Swagger UI has its icons in data URLs. */
+/** No inline code and nothing from other origins; Swagger UI has its icons in data URLs. */
 const DOCS_CSP =
   "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -55,22 +56,22 @@ export function docsFiles(): DocsFile[] {
   const asset = (name: string, as: string, contentType: string): DocsFile => ({
     path: `/docs/${as}`,
     contentType,
-    body: readFileSync(join(folder, name)),
+    read: () => readFileSync(join(folder, name)),
   })
   const html = 'text/html; charset=utf-8'
   const script = 'text/javascript; charset=utf-8'
   return [
-    { path: '/docs', contentType: html, body: Buffer.from(PAGE) },
-    { path: '/docs/start.js', contentType: script, body: Buffer.from(START) },
-    { path: '/docs/errors.css', contentType: 'text/css; charset=utf-8', body: Buffer.from(ERRORS_STYLE) },
-    { path: '/docs/errors', contentType: html, body: Buffer.from(errorsPage()) },
+    { path: '/docs', contentType: html, read: () => PAGE },
+    { path: '/docs/start.js', contentType: script, read: () => START },
+    { path: '/docs/errors.css', contentType: 'text/css; charset=utf-8', read: () => ERRORS_STYLE },
+    { path: '/docs/errors', contentType: html, read: errorsPage },
     asset('swagger-ui.css', 'swagger-ui.css', 'text/css; charset=utf-8'),
     asset('swagger-ui-bundle.js', 'swagger-ui-bundle.js', script),
     asset('favicon-32x32.png', 'favicon.png', 'image/png'),
   ]
 }
 
-export function docsReply({ contentType, body }: DocsFile): GateReply {
+export function docsReply({ contentType, read }: DocsFile): GateReply {
   const headers = [
     'Content-Type',
     contentType,
@@ -79,10 +80,10 @@ export function docsReply({ contentType, body }: DocsFile): GateReply {
     'Cache-Control',
     'public, max-age=3600',
   ]
-  return { status: 200, headers, body }
+  return { status: 200, headers, body: read() }
 }
 
-/** The page behind the `type` of a problem+json answer. */
+/** Target of the `type` links in problem+json answers. */
 function errorsPage(): string {
   const kinds = Object.keys(ERRORS) as ErrorKind[]
   const rows = kinds.map((kind) => {

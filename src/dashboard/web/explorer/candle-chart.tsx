@@ -13,8 +13,7 @@ import { type CandleInterval, INTERVAL_MS } from '../../../core/interval.ts'
 import { chartDecimals } from '../format.ts'
 import { color } from '../theme.ts'
 import { clampRange, priceLabels } from './axis.ts'
-import type { ChartFunding } from './candles.tsx'
-import type { ChartCandle, GapSpan } from './load-candles.ts'
+import type { ChartCandle, ChartFunding, GapSpan } from './load-candles.ts'
 
 const HEIGHT = 440
 const FUNDING_HEIGHT = 90

@@ -9,7 +9,7 @@ import { ApiCall } from '../ui/api-call.tsx'
 import { useIdle } from '../ui/idle-note.tsx'
 import { Card, ChoiceButtons, Empty, Problem, Select } from '../ui/parts.tsx'
 import { CandleChart } from './candle-chart.tsx'
-import { useCandles } from './load-candles.ts'
+import { type ChartFunding, useCandles } from './load-candles.ts'
 import { defaultMarket, MarketSelect, stageOf, useMarkets } from './market-select.tsx'
 import type { MarketRecord } from './opened-market.ts'
 import { barsOf, candlesPath, FIRST_CHART, fundingPath, PREDICTION_SOURCES } from './paths.ts'
@@ -17,11 +17,6 @@ import type { Place } from './place.ts'
 import { Quote } from './quote.tsx'
 import { TimeField } from './time-field.tsx'
 import { go, noteTime, useAddress } from './use-place.ts'
-
-export interface ChartFunding {
-  timestamp: string
-  funding_rate: number
-}
 
 const NO_FUNDING: ChartFunding[] = []
 /** The address follows the chart once it rests. */

@@ -13,6 +13,11 @@ export interface ChartCandle {
   closed?: boolean
 }
 
+export interface ChartFunding {
+  timestamp: string
+  funding_rate: number
+}
+
 export interface GapSpan {
   source: string
   from: string

@@ -1,13 +1,12 @@
 import { useState } from 'preact/hooks'
 import type { KeyView, OperatorAccountView, PlanView, ResetLinkView, UsageView } from '../../wire.ts'
 import { call } from '../api.ts'
-import { count, dateTime } from '../format.ts'
+import { count, dateTime, planName } from '../format.ts'
 import { useLoad } from '../load.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Field, Problem, Select, Stat, useAction } from '../ui/parts.tsx'
+import { Badge, Field, Problem, Select, Stat, useAction } from '../ui/parts.tsx'
 import { ShownOnce } from '../ui/shown-once.tsx'
 import { KeyTable, RevokeKey } from './keys.tsx'
-import { AccountState, planNamed } from './operator.tsx'
 import { UsageBody } from './usage.tsx'
 
 export function AccountDialog(props: {
@@ -175,4 +174,14 @@ function CreditsForm({ account, onDone }: { account: OperatorAccountView; onDone
       </form>
     </details>
   )
+}
+
+export function planNamed(plans: readonly PlanView[] | undefined, name: string): string {
+  const plan = plans?.find((one) => one.name === name)
+  return plan === undefined ? name : planName(plan)
+}
+
+export function AccountState({ account }: { account: OperatorAccountView }) {
+  if (account.paused_reason === null) return <Badge tone="good">active</Badge>
+  return <Badge tone="bad">{account.paused_reason === 'operator' ? 'paused' : 'past due'}</Badge>
 }

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { AuditView, OperatorAccountView, PlanView } from '../../wire.ts'
 import { call } from '../api.ts'
-import { compact, count, dateTime, planName } from '../format.ts'
+import { compact, count, dateTime } from '../format.ts'
 import { useLoad } from '../load.ts'
-import { Badge, Card, PageFrame, Problem, useAction } from '../ui/parts.tsx'
-import { AccountDialog } from './operator-account.tsx'
+import { Card, PageFrame, Problem, useAction } from '../ui/parts.tsx'
+import { AccountDialog, AccountState, planNamed } from './operator-account.tsx'
 
 interface Accounts {
   accounts: OperatorAccountView[]
@@ -99,16 +99,6 @@ export function OperatorPage() {
       )}
     </PageFrame>
   )
-}
-
-export function planNamed(plans: readonly PlanView[] | undefined, name: string): string {
-  const plan = plans?.find((one) => one.name === name)
-  return plan === undefined ? name : planName(plan)
-}
-
-export function AccountState({ account }: { account: OperatorAccountView }) {
-  if (account.paused_reason === null) return <Badge tone="good">active</Badge>
-  return <Badge tone="bad">{account.paused_reason === 'operator' ? 'paused' : 'past due'}</Badge>
 }
 
 /** Newest first; older pages follow when asked for. */

@@ -7,8 +7,8 @@ import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Problem, useAction } from '../ui/parts.tsx'
 import { DeliveryTable } from './delivery-log.tsx'
 import { ReplayForm } from './replay-form.tsx'
+import type { CreatedWebhook, WebhookSummary } from './webhook.ts'
 import { WebhookForm } from './webhook-form.tsx'
-import type { CreatedWebhook, WebhookSummary } from './webhooks.tsx'
 
 interface TestResult {
   delivered: boolean

@@ -4,7 +4,7 @@ import { EVENT_KIND_NAMES, KIND_INFO, NO_KIND, splitAddresses } from '../event-k
 import { useSession } from '../session.ts'
 import { Field, Problem, useAction } from '../ui/parts.tsx'
 import { useExpected } from './expected-events.ts'
-import type { CreatedWebhook, WebhookSummary } from './webhooks.tsx'
+import type { CreatedWebhook, WebhookSummary } from './webhook.ts'
 
 /** Creates a webhook, or changes one. */
 export function WebhookForm(props: { webhook?: WebhookSummary; onSaved: (saved: CreatedWebhook) => void }) {

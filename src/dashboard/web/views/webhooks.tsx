@@ -8,29 +8,14 @@ import { ApiCall } from '../ui/api-call.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Badge, Card, Empty, PageFrame, Problem } from '../ui/parts.tsx'
 import { ShownOnce } from '../ui/shown-once.tsx'
+import type { WebhookSummary } from './webhook.ts'
 import { WebhookDetail } from './webhook-detail.tsx'
 import { WebhookForm } from './webhook-form.tsx'
-
-export interface WebhookSummary {
-  id: string
-  url: string
-  kinds: string[]
-  addresses: string[]
-  batch: boolean
-  active: boolean
-  created_at: string
-  disabled_reason: string | null
-  paused_reason: string | null
-  failing_since: string | null
-  last_success_at: string | null
-}
 
 interface WebhookPage {
   webhooks: WebhookSummary[]
   next_cursor: string | null
 }
-
-export type CreatedWebhook = { id: string; secret: string }
 
 export function WebhooksPage() {
   const { environment, session } = useSession()
