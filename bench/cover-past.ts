@@ -1,6 +1,7 @@
 import { SYMBOLS } from '../src/core/symbol.ts'
 import { feedOf, trackedFeeds } from '../src/ingest/shared/feeds.ts'
 import { systemClock } from '../src/kit/clock.ts'
+import { observed } from '../src/store/coverage.ts'
 import { openSqliteEnvironment } from '../src/store/sqlite/environment.ts'
 import { VENUES } from '../src/venues/list.ts'
 
@@ -18,8 +19,8 @@ export async function coverPast(file: string): Promise<void> {
       const feeds = trackedFeeds(plan, symbol).map(({ feed }) => feed)
       if (plan.hasFlow) feeds.push(feedOf('flow', plan.source, symbol, '1m'))
       for (const feed of feeds) {
-        await store.coverage.record(feed, nowMs - MONTH_MS, nowMs)
-        await store.series.finalize(feed, nowMs)
+        await store.write({ coverage: [observed(feed, nowMs - MONTH_MS, nowMs)] })
+        await store.write({ finalize: [{ feed: feed, before: nowMs }] })
       }
     }
   }

@@ -1,5 +1,6 @@
 import type { CandleInput } from '../src/core/rows/candle.ts'
 import { systemClock } from '../src/kit/clock.ts'
+import { observed } from '../src/store/coverage.ts'
 import { openSqliteEnvironment } from '../src/store/sqlite/environment.ts'
 
 const MINUTE_MS = 60_000
@@ -28,10 +29,10 @@ export async function fillCandles(file: string): Promise<number> {
   const startMs = endMs - CANDLES * MINUTE_MS
   const rows = Array.from({ length: CANDLES }, (_, index) => candleAt(index, startMs + index * MINUTE_MS))
   for (let i = 0; i < rows.length; i += 5_000) {
-    await store.series.append([{ feed, rows: rows.slice(i, i + 5_000) }])
+    await store.write({ rows: [{ feed, rows: rows.slice(i, i + 5_000) }] })
   }
-  await store.coverage.record(feed, startMs, endMs)
-  await store.series.finalize(feed, endMs)
+  await store.write({ coverage: [observed(feed, startMs, endMs)] })
+  await store.write({ finalize: [{ feed: feed, before: endMs }] })
   await store.close()
   return startMs
 }

@@ -112,7 +112,7 @@ async function measure(
     for (let fromMs = FROM_MS; fromMs < TO_MS; fromMs += STEP_MS) {
       const rows = samplers.flatMap((sample) => sample(fromMs, fromMs + STEP_MS))
       rowsWritten += rows.length
-      await store.series.append([{ feed, rows }])
+      await store.write({ rows: [{ feed, rows }] })
     }
     // Tails are packed when the next span begins.
     const [first] = kind.markets
@@ -120,7 +120,7 @@ async function measure(
       const [row] = samplerOf(truth, first, true)(TO_MS, TO_MS + GRID_MS)
       for (let i = 0; i < 2 * kind.markets.length; i++)
         if (row !== undefined)
-          await store.series.append([{ feed, rows: [{ ...row, time: TO_MS + i * GRID_MS }] }])
+          await store.write({ rows: [{ feed, rows: [{ ...row, time: TO_MS + i * GRID_MS }] }] })
     }
     await store.close()
     const full = sizeOf(file)

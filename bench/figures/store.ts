@@ -55,7 +55,7 @@ async function appendFigures(folder: string): Promise<Figure[]> {
       void pageAt(store, Math.floor(Math.random() * Math.max(1, from)))
     }, READ_EVERY_MS)
     const started = performance.now()
-    await Promise.all(batches.map((rows) => store.series.append([{ feed: FEED, rows }])))
+    await Promise.all(batches.map((rows) => store.write({ rows: [{ feed: FEED, rows }] })))
     const seconds = (performance.now() - started) / 1_000
     clearInterval(reading)
     return APPEND_ROWS / seconds
@@ -120,7 +120,7 @@ async function longestHold(store: EnvironmentStore, from: number): Promise<numbe
   // Otherwise what the measurement itself has left behind is collected in the middle of it.
   collectGarbage()
   await turn()
-  const appended = Promise.all(batches.map((rows) => store.series.append([{ feed: FEED, rows }]))).then(
+  const appended = Promise.all(batches.map((rows) => store.write({ rows: [{ feed: FEED, rows }] }))).then(
     () => {
       done = true
     },
@@ -176,7 +176,7 @@ async function bookFigure(folder: string): Promise<Figure> {
   })
   for (let i = 0; i < samples; i += 1_000) {
     const rows = Array.from({ length: 1_000 }, (_, k) => sample(i + k))
-    await store.series.append([{ feed: BOOKS, rows }])
+    await store.write({ rows: [{ feed: BOOKS, rows }] })
   }
   const page = (books: boolean) => {
     const from = START_MS + Math.floor(Math.random() * (samples - PAGE_ROWS)) * 500
@@ -214,7 +214,7 @@ async function sizeFigures(folder: string, size: Size): Promise<Figure[]> {
   const stores = { small: await open('small.db'), large: await open('large.db') }
   const fill = async (store: EnvironmentStore, count: number) => {
     for (let i = 0; i < count; i += 10_000)
-      await store.series.append([{ feed: FEED, rows: candles(i, 10_000) }])
+      await store.write({ rows: [{ feed: FEED, rows: candles(i, 10_000) }] })
   }
   const random = (store: EnvironmentStore, rows: number) => () =>
     pageAt(store, Math.floor(Math.random() * (rows - PAGE_ROWS)))

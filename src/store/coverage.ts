@@ -26,13 +26,36 @@ export interface Coverage {
   gaps: Gap[]
 }
 
+/**
+ * A change of what is known about [from, to) of a feed; part of a write (environment.ts).
+ *
+ *   observed    this time was observed; gaps inside it are closed
+ *   gap         this time was not observed, for a known reason; what was observed stays observed
+ *   retracted   an observation is taken back (a feed was connected but silent); a gap can then be recorded
+ */
+export type CoverageChange = { readonly feed: Feed; readonly from: number; readonly to: number } & (
+  | { readonly change: 'observed' | 'retracted' }
+  | { readonly change: 'gap'; readonly reason: GapReason; readonly unlessKnown?: boolean }
+)
+
+export function observed(feed: Feed, from: number, to: number): CoverageChange {
+  return { change: 'observed', feed, from, to }
+}
+
+export function retracted(feed: Feed, from: number, to: number): CoverageChange {
+  return { change: 'retracted', feed, from, to }
+}
+
+export function gap(feed: Feed, from: number, to: number, reason: GapReason): CoverageChange {
+  return { change: 'gap', feed, from, to, reason }
+}
+
+/** A gap where nothing is known yet: a gap that was recorded before keeps its reason. */
+export function gapUnlessKnown(feed: Feed, from: number, to: number, reason: GapReason): CoverageChange {
+  return { change: 'gap', feed, from, to, reason, unlessKnown: true }
+}
+
 export interface CoverageStore {
-  /** This time was observed. Closes gaps inside it. */
-  record(feed: Feed, from: number, to: number): Promise<void>
-  /** This time was not observed, for a known reason. What was observed stays observed. */
-  recordGap(feed: Feed, from: number, to: number, reason: GapReason): Promise<void>
-  /** Takes an observation back (a feed was connected but silent); a gap can then be recorded. */
-  retract(feed: Feed, from: number, to: number): Promise<void>
   /**
    * What is neither observed nor a recorded gap is `before_start` before the feed's first observation, and
    * `not_observed` otherwise (also when the feed was never observed).

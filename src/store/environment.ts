@@ -1,19 +1,70 @@
-import type { CoverageStore } from './coverage.ts'
+/** Everything an environment (test or live) stores of the market half. */
+import type { Feed } from '../core/feed.ts'
+import type { MarketInput } from '../core/rows/market.ts'
+import type { RowError } from '../core/rows/row-error.ts'
+import type { FeedRows } from '../core/rows/row-kinds.ts'
+import type { CoverageChange, CoverageStore } from './coverage.ts'
 import type { MarketStore } from './markets.ts'
 import type { SeriesStore } from './series.ts'
 
-/** Everything an environment (test or live) keeps of the market half. */
+/** What one flush of a recorder brings. Applied in this order, each list in its own order. */
+export interface EnvironmentWrite {
+  /** Idempotent by key (feed, time, instrument, sequence). */
+  readonly rows?: readonly FeedRows[]
+  readonly coverage?: readonly CoverageChange[]
+  /** Rows of the feed before this instant will not change any more. Never moves back. */
+  readonly finalize?: readonly { readonly feed: Feed; readonly before: number }[]
+  /** Catalogue entries; one that is there already is replaced. */
+  readonly markets?: readonly MarketInput[]
+}
+
+export interface WriteResult {
+  inserted: number
+  /** The same key with the same bytes, or an open version of a row that is closed already. */
+  unchanged: number
+  /** An open row that was rewritten (or closed). */
+  rewritten: number
+  /** A closed row that arrived with other bytes: the old bytes became a revision. */
+  corrected: number
+  /** Catalogue entries that were new or changed. */
+  markets: number
+}
+
 export interface EnvironmentStore {
   series: SeriesStore
   coverage: CoverageStore
   markets: MarketStore
   /**
-   * A number that moves with every write through this object, when it is sent and when it is done. A reader
-   * that sees the same number knows that this process has changed nothing since.
+   * Resolves when all of it is durable against the death of the process. Writes are applied in the order of their
+   * calls. Up to MAX_BATCH_ROWS rows are one transaction: all of the write is there, or nothing. A larger one is
+   * several, and coverage, finality and markets come with the last: coverage is never there without its rows.
+   *
+   * Rows are checked first. If one cannot be stored, nothing is written and RowsRefusedError lists all that cannot:
+   * the caller writes again without them, with a gap in place of each.
    */
-  writes(): number
-  /** Writes what was accepted, then lets go of files and threads. Later calls are refused. */
+  write(write: EnvironmentWrite): Promise<WriteResult>
+  /** Writes what was accepted, then releases files and threads. Later calls are refused. */
   close(): Promise<void>
+}
+
+/** Rows that are written in one transaction at most. */
+export const MAX_BATCH_ROWS = 10_000
+
+export interface RowRefusal {
+  readonly feed: Feed
+  /** Place among the rows of its feed. */
+  readonly index: number
+  readonly error: RowError
+}
+
+export class RowsRefusedError extends Error {
+  override readonly name = 'RowsRefusedError'
+  readonly refused: readonly RowRefusal[]
+
+  constructor(refused: readonly RowRefusal[]) {
+    super(`${refused.length} rows cannot be stored: ${refused[0]?.error.message}`)
+    this.refused = refused
+  }
 }
 
 export class StoreClosedError extends Error {

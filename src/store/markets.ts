@@ -1,5 +1,5 @@
 /** The storage port of the market catalogue. */
-import type { MarketInput, MarketRow, MarketStatus, MarketType } from '../core/rows/market.ts'
+import type { MarketRow, MarketStatus, MarketType } from '../core/rows/market.ts'
 import type { Source } from '../core/source.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 
@@ -40,8 +40,6 @@ export interface FoundMarket {
 }
 
 export interface MarketStore {
-  /** Writes entries; one that is there already is replaced. Gives how many were new or changed. */
-  upsert(markets: readonly MarketInput[]): Promise<number>
   /** By market id, condition id, slug, ticker, token id or alias, in any case. */
   get(
     identifier: string,

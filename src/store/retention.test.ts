@@ -31,10 +31,12 @@ test('live liquidations are kept for 90 days, rolling; candles for ever', async 
     const ages = [91, 90, 89, 1]
     const liquidation = { seq: 0, side: 'long' as const, quantity: 1, price: 10, avgPrice: 10 }
     const bar = { open: 1, high: 1, low: 1, close: 1, volume: 1, closed: true }
-    await store.series.append([
-      { feed: LIQUIDATIONS, rows: ages.map((age) => ({ ...liquidation, time: NOW - age * DAY_MS })) },
-      { feed: CANDLES, rows: [{ ...bar, time: NOW - 400 * DAY_MS }] },
-    ])
+    await store.write({
+      rows: [
+        { feed: LIQUIDATIONS, rows: ages.map((age) => ({ ...liquidation, time: NOW - age * DAY_MS })) },
+        { feed: CANDLES, rows: [{ ...bar, time: NOW - 400 * DAY_MS }] },
+      ],
+    })
     const kept = async (feed: Feed) => {
       const range = { from: 0, to: NOW }
       const page = await store.series.page({ feeds: [feed], range, order: 'asc', limit: 10, separator: ',' })

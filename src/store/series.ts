@@ -3,29 +3,8 @@
  * sequence). Nothing here knows an engine; every engine passes the suite in conformance/.
  */
 import type { Dataset, Feed, FeedInterval } from '../core/feed.ts'
-import type { RowError } from '../core/rows/row-error.ts'
-import type { FeedRows } from '../core/rows/row-kinds.ts'
 import type { Source } from '../core/source.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
-
-export interface AppendOptions {
-  /**
-   * `throw` (default): one wrong row refuses the whole append with its RowError. `skip`: wrong rows are left
-   * out and listed in the result. Either way each refused row is counted.
-   */
-  refused?: 'throw' | 'skip'
-}
-
-export interface AppendResult {
-  inserted: number
-  /** The same key with the same bytes, or an open version of a row that is closed already. */
-  unchanged: number
-  /** An open row that was rewritten (or closed). */
-  rewritten: number
-  /** A closed row that arrived with other bytes: the old bytes became a revision. */
-  corrected: number
-  refused: { feed: Feed; index: number; error: RowError }[]
-}
 
 /** Where a walk stands: the key of a row in the order of pages. Numbers and text only, so it fits a cursor. */
 export interface Position {
@@ -123,13 +102,15 @@ export interface FeedFilter {
   interval?: FeedInterval
 }
 
-/** Until when a feed will not change, and a number that changes whenever something before that did change. */
+/** Until when a feed will not change, and the numbers that caches of its pages are keyed by. */
 export interface Finality {
   feed: Feed
   /** Rows before this instant are final; 0 when nothing is. */
   before: number
-  /** Changes with every correction, late row, retention or coverage change before `before`. */
+  /** Changes with every correction, late row, retention or coverage change before `before`: the key of sealed pages. */
   epoch: number
+  /** Changes with every write that changed something of the feed: the key of pages that can still change. */
+  version: number
 }
 
 export interface FeedInfo extends Finality {
@@ -154,14 +135,7 @@ export interface RevisionQuery {
   limit: number
 }
 
-export type Tally = Record<Exclude<keyof AppendResult, 'refused'> | 'refused', number>
-
 export interface SeriesStore {
-  /**
-   * Writes rows; resolves when they are durable against the death of the process. Idempotent by key. Up to
-   * MAX_BATCH_ROWS rows are one transaction: all of them are there, or none. A larger append is several.
-   */
-  append(batch: readonly FeedRows[], options?: AppendOptions): Promise<AppendResult>
   page(query: PageQuery): Promise<Page>
   /** How many rows the page of this query would have. */
   count(query: SeriesQuery): Promise<number>
@@ -171,17 +145,14 @@ export interface SeriesStore {
   earliest(filter: FeedFilter): Promise<number | undefined>
   /** The feeds that were ever written to or observed. */
   feeds(filter: FeedFilter): Promise<FeedInfo[]>
-  /** Declares that rows before an instant will not change any more. Never moves back. */
-  finalize(feed: Feed, before: number): Promise<void>
-  /** In the order asked; a feed that is not known has nothing final. */
-  finality(feeds: readonly Feed[]): Promise<Finality[]>
+  /**
+   * In the order asked; a feed that is not known has nothing final. What this process wrote is always in it; what
+   * other connections wrote may be missing for up to `maxAgeMs` (default 0). An engine that has the answer at hand
+   * gives it at once.
+   */
+  finality(feeds: readonly Feed[], maxAgeMs?: number): Finality[] | Promise<Finality[]>
   /** Old versions of corrected rows, by (time, source, instrument, sequence, revision). */
   revisions(query: RevisionQuery): Promise<Revision[]>
   /** Deletes rows, books, revisions and coverage of a dataset that are older; gives the number of rows. */
   retain(filter: FeedFilter & { dataset: Dataset }, olderThan: number): Promise<number>
-  /** What was written by this process, per dataset. */
-  tally(): Record<Dataset, Tally>
 }
-
-/** Rows that are written in one transaction at most. */
-export const MAX_BATCH_ROWS = 10_000

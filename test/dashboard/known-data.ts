@@ -1,5 +1,7 @@
 /** A little data that a test knows to the last row, written beside a service as a recorder would. */
+
 import type { MarketInput } from '../../src/core/rows/market.ts'
+import { gap, observed } from '../../src/store/coverage.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 
 const BAR_MS = 900_000
@@ -21,12 +23,12 @@ export async function fillCharts(store: EnvironmentStore, nowMs: number): Promis
       return { time, open, high, low, close, volume: '12.5', closed: true }
     })
     const kept = rows.filter(({ time }) => symbol === 'ETH' || time < hole.from || time >= hole.to)
-    await store.series.append([{ feed, rows: kept }])
+    await store.write({ rows: [{ feed, rows: kept }] })
     if (symbol === 'BTC') {
-      await store.coverage.record(feed, firstMs, hole.from)
-      await store.coverage.recordGap(feed, hole.from, hole.to, 'venue_down')
-      await store.coverage.record(feed, hole.to, nowMs)
-    } else await store.coverage.record(feed, firstMs, nowMs)
+      await store.write({ coverage: [observed(feed, firstMs, hole.from)] })
+      await store.write({ coverage: [gap(feed, hole.from, hole.to, 'venue_down')] })
+      await store.write({ coverage: [observed(feed, hole.to, nowMs)] })
+    } else await store.write({ coverage: [observed(feed, firstMs, nowMs)] })
   }
   const feed = { dataset: 'funding', source: 'cexa_futures', symbol: 'BTC', interval: '' } as const
   const settled = Array.from({ length: 6 }, (_, index) => Math.floor(nowMs / FUNDING_MS - index) * FUNDING_MS)
@@ -35,7 +37,7 @@ export async function fillCharts(store: EnvironmentStore, nowMs: number): Promis
     fundingRate: index % 2 === 0 ? '0.0001' : '-0.0002',
     nextFundingTime: time + FUNDING_MS,
   }))
-  await store.series.append([{ feed, rows }])
+  await store.write({ rows: [{ feed, rows }] })
 }
 
 /** Two minutes of seconds of the futures on BTC. */
@@ -54,7 +56,7 @@ export async function fillSeconds(store: EnvironmentStore, nowMs: number): Promi
       closed: true,
     }
   })
-  await store.series.append([{ feed, rows }])
+  await store.write({ rows: [{ feed, rows }] })
 }
 
 /** The book of the perpetual on BTC, every half second from now until it has been seen. */
@@ -70,7 +72,7 @@ export async function fillBooks(
     time: Math.floor(nowMs / 500 + index - 8) * 500,
     book: { bids: side(levels.bids, -1), asks: side(levels.asks, 1) },
   }))
-  await store.series.append([{ feed, rows }])
+  await store.write({ rows: [{ feed, rows }] })
 }
 
 export const OPEN_MARKETS = 60
@@ -103,16 +105,18 @@ export async function fillMarkets(store: EnvironmentStore, nowMs: number): Promi
       ],
     }
   })
-  await store.markets.upsert(markets)
+  await store.write({ markets: markets })
   const gridMs = Math.floor(nowMs / 500) * 500
-  await store.series.append([
-    snapshots('15m', QUIET, [gridMs - 50_000]),
-    snapshots(
-      '5m',
-      BUSY,
-      Array.from({ length: 90 }, (_, i) => gridMs - 45_000 + i * 500),
-    ),
-  ])
+  await store.write({
+    rows: [
+      snapshots('15m', QUIET, [gridMs - 50_000]),
+      snapshots(
+        '5m',
+        BUSY,
+        Array.from({ length: 90 }, (_, i) => gridMs - 45_000 + i * 500),
+      ),
+    ],
+  })
 }
 
 function snapshots(

@@ -51,10 +51,9 @@ export async function fillPredictions(store: EnvironmentStore, nowMs: number): P
       marketOf(idOf(source, 1_000 + index), source, barMs + 20 * HOUR_MS + index * MINUTE_MS, nowMs),
     ),
   )
-  await store.markets.upsert([
-    ...known.map(({ id, source, endMs }) => marketOf(id, source, endMs, nowMs)),
-    ...announced,
-  ])
+  await store.write({
+    markets: [...known.map(({ id, source, endMs }) => marketOf(id, source, endMs, nowMs)), ...announced],
+  })
   for (const market of known) await fillMarket(store, market, { nowMs, barMs })
   return known
 }
@@ -116,12 +115,14 @@ async function fillMarket(
           ...{ priceUp: price, priceDown: round(1 - price), up: sides(price), down: sides(1 - price) },
         }))
       : times.map((time) => ({ time, marketId: id, yes: sides(price), no: sides(1 - price) }))
-  await store.series.append([
-    { feed: { dataset: 'candles', source, symbol: SYMBOL, interval: '15m' }, rows },
-    ...(stage === 'upcoming' && source === 'predmkt_b'
-      ? []
-      : [{ feed: { dataset: 'snapshots', source, symbol: SYMBOL, interval: '4h' } as const, rows: books }]),
-  ])
+  await store.write({
+    rows: [
+      { feed: { dataset: 'candles', source, symbol: SYMBOL, interval: '15m' }, rows },
+      ...(stage === 'upcoming' && source === 'predmkt_b'
+        ? []
+        : [{ feed: { dataset: 'snapshots', source, symbol: SYMBOL, interval: '4h' } as const, rows: books }]),
+    ],
+  })
 }
 
 const round = (value: number) => Math.round(value * 1_000) / 1_000

@@ -2,11 +2,13 @@
  * What a fresh install says of itself: one service whose test environment has nothing to record, and whose live
  * environment has a venue that has never answered.
  */
+
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { systemClock } from '../../src/kit/clock.ts'
+import { observed } from '../../src/store/coverage.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import { ask } from '../fakes/client.ts'
@@ -93,8 +95,12 @@ describe('the status of a fresh install', { skip }, () => {
         .evaluateAll((all) => all.map((one) => one.className))
     // A recorder that has just come up takes back what it finds of the last minutes: it is written until it stays.
     await until('the coverage of both', async () => {
-      await store.coverage.record({ ...feed, dataset: 'candles', interval: '1m' }, since, nowMs)
-      await store.coverage.record({ ...feed, dataset: 'snapshots', interval: '' }, recently, nowMs)
+      await store.write({
+        coverage: [observed({ ...feed, dataset: 'candles', interval: '1m' }, since, nowMs)],
+      })
+      await store.write({
+        coverage: [observed({ ...feed, dataset: 'snapshots', interval: '' }, recently, nowMs)],
+      })
       const [candles, books] = [await line('candles 1m').innerText(), await line('order books').innerText()]
       return (
         candles.includes(`since ${shown(since)} · no gaps`) &&

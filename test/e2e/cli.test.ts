@@ -145,9 +145,9 @@ test('commands mean the environment that is switched on unless one is named', as
   const feed = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1h' } as const
   try {
     const bar = { open: 1, high: 9, low: 1, close: 2, volume: 1, closed: true }
-    await store.series.append([
-      { feed, rows: [{ ...bar, time: Math.floor(Date.now() / 3_600_000 - 2) * 3_600_000 }] },
-    ])
+    await store.write({
+      rows: [{ feed, rows: [{ ...bar, time: Math.floor(Date.now() / 3_600_000 - 2) * 3_600_000 }] }],
+    })
   } finally {
     await store.close()
   }
@@ -160,8 +160,8 @@ test('old versions of a corrected row can be read with revisions', async () => {
   const feed = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1m' } as const
   const bar = { time: Date.UTC(2026, 2, 14), open: 1, high: 9, low: 1, volume: 1, closed: true }
   try {
-    await store.series.append([{ feed, rows: [{ ...bar, close: 2 }] }])
-    await store.series.append([{ feed, rows: [{ ...bar, close: 3 }] }])
+    await store.write({ rows: [{ feed, rows: [{ ...bar, close: 2 }] }] })
+    await store.write({ rows: [{ feed, rows: [{ ...bar, close: 3 }] }] })
   } finally {
     await store.close()
   }

@@ -103,12 +103,11 @@ async function fill(store: EnvironmentStore): Promise<void> {
   const random = seeded(SEED)
   const clock = manualClock(START_MS)
   const writer = createRowWriter({
-    series: store.series,
-    coverage: store.coverage,
+    store,
     clock,
     log: createLogger({ level: 'silent' }),
   })
-  await store.markets.upsert(Object.values(MARKETS))
+  await store.write({ markets: Object.values(MARKETS) })
   const recorders = {
     polymarket: recorderOf('polymarket'),
     kalshi: recorderOf('kalshi'),

@@ -156,13 +156,13 @@ for (const game of GAMES) {
       const byId = new Map(
         game.draw(random, baseMs, 5 + random.below(60), filtered).map((row) => [row.id, row] as const),
       )
-      await service.store.series.append([...byId.values()].map((row) => row.batch))
+      await service.store.write({ rows: [...byId.values()].map((row) => row.batch) })
       const expected = [...byId.values()].filter((row) => !filtered || row.matches)
       const inserted = new Map<string, Drawn>()
       const insertSome = async () => {
         const fresh = game.draw(random, baseMs, random.below(6), filtered).filter((row) => !byId.has(row.id))
         for (const row of fresh) inserted.set(row.id, row)
-        await service.store.series.append(fresh.map((row) => row.batch))
+        await service.store.write({ rows: fresh.map((row) => row.batch) })
       }
       const range = { start: iso(baseMs), end: iso(baseMs + HOUR - 1) }
       const seen: string[] = []

@@ -251,7 +251,7 @@ test('the business cap is 2,500 rows', async () => {
     askSize: 1,
   }))
   const feed = { dataset: 'ticker', source: 'cexa', symbol: 'SOL', interval: '' } as const
-  await service.store.series.append([{ feed, rows }])
+  await service.store.write({ rows: [{ feed, rows }] })
   const answer = await service.get('/v1/ticker?symbol=SOL&limit=3600', { plan: 'business' })
   assert.equal(answer.headers.get('x-rows-returned'), '2500')
   assert.equal(answer.headers.get('x-rows-capped'), 'true')

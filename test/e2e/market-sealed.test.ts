@@ -1,4 +1,5 @@
 /** Sealed pages: what is called immutable never changes, and what can change is never called so. */
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -6,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { FeedRows } from '../../src/core/rows/row-kinds.ts'
 import { seeded } from '../../src/store/conformance/engine.ts'
+import { gap, observed, retracted } from '../../src/store/coverage.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import type { Answer } from '../fakes/client.ts'
 import { type MarketService, startMarketService } from '../fakes/market-service.ts'
@@ -110,12 +112,12 @@ async function fillInAnotherOrder(store: EnvironmentStore): Promise<void> {
     }))
   }) as FeedRows[]
   const order = random.shuffle(pieces)
-  for (const piece of order) await store.series.append([piece])
-  await store.series.append(order.slice(0, 5))
+  for (const piece of order) await store.write({ rows: [piece] })
+  await store.write({ rows: order.slice(0, 5) })
   for (const feed of new Set(order.map((piece) => piece.feed))) {
-    await store.coverage.record(feed, FINAL - DAY, FINAL)
-    await store.coverage.record(feed, FIRST - DAY, FINAL - DAY)
-    await store.series.finalize(feed, FINAL)
+    await store.write({ coverage: [observed(feed, FINAL - DAY, FINAL)] })
+    await store.write({ coverage: [observed(feed, FIRST - DAY, FINAL - DAY)] })
+    await store.write({ finalize: [{ feed: feed, before: FINAL }] })
   }
 }
 
@@ -137,13 +139,13 @@ test('a page with a gap is open, says which, and is sealed when the gap is close
   const service = await startMarketService({
     nowMs: NOW,
     fill: async (store) => {
-      await store.series.append([
-        { feed, rows: times.filter((t) => t < lostFrom || t >= lostTo).map((t) => bar(t)) },
-      ])
-      await store.coverage.record(feed, from - HOUR, lostFrom)
-      await store.coverage.recordGap(feed, lostFrom, lostTo, 'venue_down')
-      await store.coverage.record(feed, lostTo, FINAL)
-      await store.series.finalize(feed, FINAL)
+      await store.write({
+        rows: [{ feed, rows: times.filter((t) => t < lostFrom || t >= lostTo).map((t) => bar(t)) }],
+      })
+      await store.write({ coverage: [observed(feed, from - HOUR, lostFrom)] })
+      await store.write({ coverage: [gap(feed, lostFrom, lostTo, 'venue_down')] })
+      await store.write({ coverage: [observed(feed, lostTo, FINAL)] })
+      await store.write({ finalize: [{ feed: feed, before: FINAL }] })
     },
   })
   t.after(() => service.stop())
@@ -162,17 +164,17 @@ test('a page with a gap is open, says which, and is sealed when the gap is close
   // The bar before the gap was the last one that was seen to its end.
   assert.ok(isOpen(await service.get(`${url}&limit=21`)))
 
-  await service.store.series.append([
-    { feed, rows: times.filter((t) => t >= lostFrom && t < lostTo).map((t) => bar(t)) },
-  ])
-  await service.store.coverage.record(feed, lostFrom, lostTo)
+  await service.store.write({
+    rows: [{ feed, rows: times.filter((t) => t >= lostFrom && t < lostTo).map((t) => bar(t)) }],
+  })
+  await service.store.write({ coverage: [observed(feed, lostFrom, lostTo)] })
   service.tick()
   const whole = await service.get(url)
   assert.ok(isSealed(whole))
   assert.equal((whole.json.data as unknown[]).length, 60)
   assert.notEqual(whole.headers.get('etag'), holed.headers.get('etag'))
   // An observation that is taken back opens the page again.
-  await service.store.coverage.retract(feed, lostFrom, lostTo)
+  await service.store.write({ coverage: [retracted(feed, lostFrom, lostTo)] })
   service.tick()
   assert.ok(isOpen(await service.get(url)))
 })
@@ -272,7 +274,7 @@ test('an inclusive end at the watermark is open: the row of that instant may sti
   const feed = feedOf('snapshots', 'perpdex')
   const service = await startMarketService({ nowMs: NOW, fill: fillWorld })
   t.after(() => service.stop())
-  await service.store.coverage.record(feed, FINAL, FINAL + MINUTE)
+  await service.store.write({ coverage: [observed(feed, FINAL, FINAL + MINUTE)] })
   service.tick()
   const url = (end: number) =>
     `/v1/snapshots?symbol=BTC&source=perpdex&start=${iso(FINAL - 5_000)}&end=${iso(end)}`
@@ -280,10 +282,10 @@ test('an inclusive end at the watermark is open: the row of that instant may sti
   const at = await service.get(url(FINAL))
   assert.ok(isOpen(at))
   const book = { bids: [[1, 1]] as const, asks: [[2, 1]] as const }
-  await service.store.series.append([{ feed, rows: [{ time: FINAL, book }] }])
+  await service.store.write({ rows: [{ feed, rows: [{ time: FINAL, book }] }] })
   service.tick()
   assert.equal((await service.get(url(FINAL))).headers.get('x-rows-returned'), '11')
-  await service.store.series.finalize(feed, FINAL + 1)
+  await service.store.write({ finalize: [{ feed: feed, before: FINAL + 1 }] })
   service.tick()
   assert.ok(isSealed(await service.get(url(FINAL))))
 })
@@ -301,11 +303,11 @@ test('a sampling step that is not over is open, however many rows follow', async
     nowMs: NOW,
     fill: async (store) => {
       // Two markets in one five-minute step; the watermark stands inside the step.
-      await store.series.append([
-        { feed, rows: [sample('A-1', from + 60_000), sample('B-1', from + 90_000)] },
-      ])
-      await store.coverage.record(feed, from - HOUR, FINAL)
-      await store.series.finalize(feed, from + 120_000)
+      await store.write({
+        rows: [{ feed, rows: [sample('A-1', from + 60_000), sample('B-1', from + 90_000)] }],
+      })
+      await store.write({ coverage: [observed(feed, from - HOUR, FINAL)] })
+      await store.write({ finalize: [{ feed: feed, before: from + 120_000 }] })
     },
   })
   t.after(() => service.stop())
@@ -313,10 +315,10 @@ test('a sampling step that is not over is open, however many rows follow', async
   const early = await service.get(url)
   assert.equal((early.json.meta as { has_more: boolean }).has_more, true)
   assert.ok(isOpen(early), 'a later sample of the same step would take the place of this row')
-  await service.store.series.append([{ feed, rows: [sample('A-1', from + 240_000)] }])
+  await service.store.write({ rows: [{ feed, rows: [sample('A-1', from + 240_000)] }] })
   service.tick()
   assert.notEqual(hashOf(await service.get(url)), hashOf(early))
-  await service.store.series.finalize(feed, from + 300_001)
+  await service.store.write({ finalize: [{ feed: feed, before: from + 300_001 }] })
   service.tick()
   assert.ok(isSealed(await service.get(url)))
 })
@@ -405,7 +407,7 @@ test('a correction changes bytes and tag; the old bytes stay in the store', asyn
   const time = FINAL - DAY
   const before = (old.json.data as { timestamp: string }[]).find((row) => row.timestamp === iso(time))
   service.clock.set(NOW + 1_000)
-  const result = await service.store.series.append([{ feed, rows: [bar(time, 60_050)] }])
+  const result = await service.store.write({ rows: [{ feed, rows: [bar(time, 60_050)] }] })
   service.tick()
   assert.equal(result.corrected, 1)
   const etag = old.headers.get('etag') ?? ''
@@ -431,7 +433,7 @@ test('a correction changes bytes and tag; the old bytes stay in the store', asyn
     [[1, before, NOW, NOW + 1_000]],
   )
   // A second correction keeps both.
-  await service.store.series.append([{ feed, rows: [bar(time, 60_060)] }])
+  await service.store.write({ rows: [{ feed, rows: [bar(time, 60_060)] }] })
   service.tick()
   const both = await service.store.series.revisions({
     feeds: [feed],
@@ -445,7 +447,7 @@ test('a correction changes bytes and tag; the old bytes stay in the store', asyn
   assert.equal(JSON.parse(both[1]?.text ?? '{}').close, 60_050)
   // A late row in final time voids the page too.
   const late = await service.get(url)
-  await service.store.series.append([{ feed: feedOf('trades', 'perpdex'), rows: [] }])
+  await service.store.write({ rows: [{ feed: feedOf('trades', 'perpdex'), rows: [] }] })
   service.tick()
   assert.equal(hashOf(await service.get(url)), hashOf(late))
 })
@@ -459,9 +461,9 @@ test('corrected books keep their old bytes, and the page with books changes', as
   const old = await service.get(url)
   assert.equal((old.json.data as unknown[]).length, 1)
   const book = { bids: [[0.11, 7]] as const, asks: [[0.9, 3]] as const }
-  const result = await service.store.series.append([
-    { feed, rows: [{ time, marketId: TICKER, yes: book, no: book }] },
-  ])
+  const result = await service.store.write({
+    rows: [{ feed, rows: [{ time, marketId: TICKER, yes: book, no: book }] }],
+  })
   service.tick()
   assert.equal(result.corrected, 1)
   const fresh = await service.get(url)

@@ -2,11 +2,13 @@
  * A small market history, the same at every run: enough rows of every dataset to fill a default page and to
  * reach beyond every plan's window. Everything before FINAL is observed and final.
  */
+
 import type { Feed } from '../../src/core/feed.ts'
 import type { MarketInput } from '../../src/core/rows/market.ts'
 import type { FeedRows, RowInputs } from '../../src/core/rows/row-kinds.ts'
 import type { Source } from '../../src/core/source.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
+import { observed } from '../../src/store/coverage.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 
 export const MINUTE = 60_000
@@ -433,18 +435,18 @@ function days(source: Source): FeedRows {
 }
 
 export async function fillWorld(store: EnvironmentStore): Promise<void> {
-  await store.markets.upsert(MARKETS)
+  await store.write({ markets: MARKETS })
   const batches = worldRows()
   for (const batch of batches) {
-    await store.series.append([batch])
-    await store.coverage.record(batch.feed, FIRST - DAY, FINAL)
-    await store.series.finalize(batch.feed, FINAL)
+    await store.write({ rows: [batch] })
+    await store.write({ coverage: [observed(batch.feed, FIRST - DAY, FINAL)] })
+    await store.write({ finalize: [{ feed: batch.feed, before: FINAL }] })
   }
   // The bar that is still open.
   for (const source of ['cexa', 'cexa_futures'] as const) {
     const feed = { dataset: 'candles', source, symbol: 'BTC', interval: '1h' } as const
     const open = { open: 60_000, high: 60_001, low: 59_999, close: 60_000.5, volume: 1, numTrades: 3 }
-    await store.series.append([{ feed, rows: [{ time: FINAL, ...open, closed: false }] }])
+    await store.write({ rows: [{ feed, rows: [{ time: FINAL, ...open, closed: false }] }] })
   }
 }
 

@@ -1,4 +1,5 @@
 /** The same feed gives the same rows: to two recorders, and to whoever asks for the past again. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Range, readGaps, readRows } from '../../../test/ingest/compare.ts'
@@ -14,6 +15,7 @@ import {
 import { type Feed, feedName } from '../../core/feed.ts'
 import { CANDLE_INTERVALS, INTERVAL_MS } from '../../core/interval.ts'
 import { createLogger } from '../../kit/log.ts'
+import { retracted } from '../../store/coverage.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import { VENUES } from '../../venues/list.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
@@ -163,7 +165,8 @@ test('asking for the past again changes no byte, even when everything is asked f
   assert.ok(start.size > 20)
   assert.deepEqual(await fillAgain(store), [0, 0, 0])
   for (const { feed } of await store.series.feeds({})) {
-    if (!(feed.dataset === 'flow' && feed.interval === '1m')) await store.coverage.retract(feed, 0, START_MS)
+    if (!(feed.dataset === 'flow' && feed.interval === '1m'))
+      await store.write({ coverage: [retracted(feed, 0, START_MS)] })
   }
   const stretches = await fillAgain(store)
   assert.ok(

@@ -253,5 +253,5 @@ async function listMarkets(store: EnvironmentStore, { describe }: Venue): Promis
       status: 'open',
     }),
   )
-  await store.markets.upsert(markets)
+  await store.write({ markets })
 }

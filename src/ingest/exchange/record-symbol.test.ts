@@ -33,7 +33,7 @@ async function tickerOf(
   const clock = manualClock(START_MS)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   const { series, coverage } = store
-  const writer = createRowWriter({ series, coverage, clock, log: createLogger({ level: 'silent' }) })
+  const writer = createRowWriter({ store, clock, log: createLogger({ level: 'silent' }) })
   const recorder = recordSymbol(
     {
       ...{ plan: VENUES['binance-futures'].plan, venue: {} as Venue, symbol: 'BTC', series, writer, clock },
@@ -68,7 +68,7 @@ test('perpetuals: a trade of nothing is left out and counted, one that makes no 
   const clock = manualClock(START_MS)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   const { series, coverage } = store
-  const writer = createRowWriter({ series, coverage, clock, log: createLogger({ level: 'silent' }) })
+  const writer = createRowWriter({ store, clock, log: createLogger({ level: 'silent' }) })
   const counts = noCounts()
   const [trades, seconds] = [feedOf('trades', 'perpdex', 'BTC'), candleFeed('perpdex', 'BTC', '1s')]
   const tracker = createCoverageTracker({
@@ -176,7 +176,7 @@ test('every row of a perpetual has the 20 levels that the venue publishes', asyn
   const clock = manualClock(START_MS)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   const { series, coverage } = store
-  const writer = createRowWriter({ series, coverage, clock, log: createLogger({ level: 'silent' }) })
+  const writer = createRowWriter({ store, clock, log: createLogger({ level: 'silent' }) })
   const { plan } = VENUES.hyperliquid
   assert.deepEqual(
     channelsOf(plan, 'BTC').filter(({ topic }) => topic.startsWith('book')),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../kit/clock.ts'
+import { observed } from '../../store/coverage.ts'
 import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { VENUES } from '../../venues/list.ts'
 import { feedOf } from '../shared/feeds.ts'
@@ -10,13 +11,13 @@ const START_MS = Date.parse('2026-11-10T10:00:00Z')
 
 test('what is only heard: the last moments before an end are observed up to the last row, at most so long back', async () => {
   const store = await openSqliteEnvironment({ file: ':memory:', clock: manualClock(START_MS) })
-  const { series, coverage } = store
+  const { coverage } = store
   const trades = feedOf('trades', 'perpdex', 'BTC')
   const quiet = feedOf('trades', 'perpdex', 'ETH')
   const trade = { seq: 1, tradeId: '1', price: '1', size: '1', side: 'buy' } as const
-  await series.append([{ feed: trades, rows: [{ ...trade, time: START_MS + 30_000 }] }], { refused: 'skip' })
-  await series.append([{ feed: quiet, rows: [{ ...trade, time: START_MS + 5_000 }] }], { refused: 'skip' })
-  for (const feed of [trades, quiet]) await coverage.record(feed, START_MS, START_MS + 40_000)
+  await store.write({ rows: [{ feed: trades, rows: [{ ...trade, time: START_MS + 30_000 }] }] })
+  await store.write({ rows: [{ feed: quiet, rows: [{ ...trade, time: START_MS + 5_000 }] }] })
+  await store.write({ coverage: [trades, quiet].map((feed) => observed(feed, START_MS, START_MS + 40_000)) })
   for (const symbol of ['BTC', 'ETH', 'SOL'] as const)
     await retractUnreceived(store, VENUES.hyperliquid.plan, symbol, START_MS + 60_000)
   const gaps = async (feed: typeof trades) =>

@@ -7,18 +7,15 @@
  */
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import type { CoverageStore } from '../../store/coverage.ts'
-import type { SeriesStore } from '../../store/series.ts'
+import { retracted } from '../../store/coverage.ts'
+import type { EnvironmentStore } from '../../store/environment.ts'
 import { COARSE_INTERVALS, candleFeed, type ExchangePlan, feedOf } from '../shared/feeds.ts'
 import type { TradeFact } from './build-candles.ts'
 
-interface Stores {
-  readonly series: SeriesStore
-  readonly coverage: CoverageStore
-}
+type Stores = Pick<EnvironmentStore, 'series' | 'coverage' | 'write'>
 
 export async function retractUnconfirmed(
-  { series, coverage }: Stores,
+  { series, write }: Stores,
   plan: ExchangePlan,
   symbol: AssetSymbol,
   nowMs: number,
@@ -31,7 +28,7 @@ export async function retractUnconfirmed(
     ...(plan.hasFlow ? COARSE_INTERVALS.map((interval) => feedOf('flow', source, symbol, interval)) : []),
   ]
   const finality = await series.finality(feeds)
-  for (const { feed, before } of finality) await coverage.retract(feed, before, nowMs)
+  await write({ coverage: finality.map(({ feed, before }) => retracted(feed, before, nowMs)) })
 }
 
 /** Of what is only heard: how late it may be told, and how much time a row stands for. */
@@ -43,7 +40,7 @@ const HEARD_ONLY = {
 } as const
 
 export async function retractUnreceived(
-  { series, coverage }: Stores,
+  { series, coverage, write }: Stores,
   plan: ExchangePlan,
   symbol: AssetSymbol,
   nowMs: number,
@@ -55,7 +52,8 @@ export async function retractUnreceived(
     const feed = feedOf(dataset, plan.source, symbol)
     const { observed } = await coverage.read([feed], info.lastTs - lateMs, nowMs)
     const endMs = observed.at(-1)?.to ?? 0
-    await coverage.retract(feed, Math.max(info.lastTs + rowMs, endMs - lateMs), nowMs)
+    const fromMs = Math.max(info.lastTs + rowMs, endMs - lateMs)
+    await write({ coverage: [retracted(feed, fromMs, nowMs)] })
   }
 }
 
@@ -77,7 +75,7 @@ interface StoredTrade {
 
 /** Undefined where nothing was left open. */
 export async function readUnclosedTrades(
-  { series, coverage }: Stores,
+  { series, coverage, write }: Stores,
   plan: ExchangePlan,
   symbol: AssetSymbol,
   todayMs: number,
@@ -94,7 +92,7 @@ export async function readUnclosedTrades(
   if (fromMs >= nowMs) return undefined
   const { gaps } = await coverage.read([feed], fromMs, nowMs)
   // The end may have come between the two: seconds are observed only where their trades are.
-  for (const { from, to } of gaps) await coverage.retract(seconds, from, to)
+  await write({ coverage: gaps.map(({ from, to }) => retracted(seconds, from, to)) })
   const page = await series.page({
     feeds: [feed],
     range: { from: fromMs, to: nowMs },

@@ -47,7 +47,7 @@ test('what the old phase said last is asked for, and the bar has it', async (t) 
   const log = createLogger({ level: 'silent' })
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   t.after(() => store.close())
-  const rows = createRowWriter({ series: store.series, coverage: store.coverage, clock, log })
+  const rows = createRowWriter({ store, clock, log })
   t.after(() => rows.close())
   const feed = candleFeed('oracle', 'BTC', '5m')
   const tracker = createCoverageTracker({

@@ -44,7 +44,7 @@ export async function backfillMarkets(
   const { plan, venue, store, clock, log } = options
   const signal = options.signal ?? new AbortController().signal
   const rows = openRowWriter({ venue, store, clock, log })
-  const catalogue = createMarketWriter({ markets: store.markets, log })
+  const catalogue = createMarketWriter({ store, log })
   const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer: rows })
   const floor = (timeMs: number) => Math.floor(timeMs / DAY_MS) * DAY_MS
   // Today belongs to the running service: it asks by itself for what it has missed.

@@ -1,7 +1,9 @@
 /** Which gaps are closed by what a venue tells of its prints and midpoints. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
+import { gap, observed } from '../../store/coverage.ts'
 import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import type { HistoryPage, HistoryRequest } from '../../venues/venue.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
@@ -15,9 +17,9 @@ const WINDOW = { fromMs: GAP.from - 60_000, toMs: GAP.to + 60_000 }
 async function mended(nowMs: number, mids: (request: HistoryRequest) => HistoryPage): Promise<string[]> {
   const store = await openSqliteEnvironment({ file: ':memory:', clock: pacedClock(nowMs) })
   for (const feed of [TRADES, BARS]) {
-    await store.coverage.record(feed, GAP.from - 600_000, GAP.from)
-    await store.coverage.recordGap(feed, GAP.from, GAP.to, 'not_observed')
-    await store.coverage.record(feed, GAP.to, nowMs)
+    await store.write({ coverage: [observed(feed, GAP.from - 600_000, GAP.from)] })
+    await store.write({ coverage: [gap(feed, GAP.from, GAP.to, 'not_observed')] })
+    await store.write({ coverage: [observed(feed, GAP.to, nowMs)] })
   }
   const closed: string[] = []
   async function* history(request: HistoryRequest): AsyncGenerator<HistoryPage> {

@@ -20,8 +20,7 @@ async function setUp(t: TestContext) {
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   t.after(() => store.close())
   const writer = createRowWriter({
-    series: store.series,
-    coverage: store.coverage,
+    store,
     clock,
     log: createLogger({ level: 'silent' }),
   })

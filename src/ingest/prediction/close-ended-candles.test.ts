@@ -68,9 +68,9 @@ async function setUp(t: TestContext, startMs: number) {
   async function start() {
     const stop = new AbortController()
     const { signal } = stop
-    const writer = createRowWriter({ series: store.series, coverage: store.coverage, clock, log })
+    const writer = createRowWriter({ store, clock, log })
     const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
-    const catalogue = createMarketWriter({ markets: store.markets, log })
+    const catalogue = createMarketWriter({ store, log })
     const recorder = recordMarkets({
       ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
     })
@@ -233,8 +233,8 @@ test('rows that stand open in a range that was called final are closed after a s
     ...{ time, open: '0.5', high: '0.6', low: '0.4', close: '0.5', volume: '3', closed: false },
     market: { marketId: '0xdd', tokenId: '1009' },
   }))
-  await store.series.append([{ feed, rows: old }])
-  await store.series.finalize(feed, at('12:00:00'))
+  await store.write({ rows: [{ feed, rows: old }] })
+  await store.write({ finalize: [{ feed: feed, before: at('12:00:00') }] })
   const [before] = await store.series.finality([feed])
   const { recorder, run } = await start()
   tell(recorder, market(at('12:00:00'), { marketId: '0xbb', tokens: [] }))

@@ -85,8 +85,8 @@ async function setUp(t: TestContext, options: { atMs: number; listed?: readonly 
   }
   /** What a run of the service holds; the store stays between runs. */
   function run() {
-    const writer = createRowWriter({ series: store.series, coverage: store.coverage, clock, log })
-    const catalogue = createMarketWriter({ markets: store.markets, log })
+    const writer = createRowWriter({ store, clock, log })
+    const catalogue = createMarketWriter({ store, log })
     const feeds = trackedMarketFeeds(plan, 'BTC')
     const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer })
     const venue = { ...real, history } as Venue

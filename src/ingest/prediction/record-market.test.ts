@@ -89,7 +89,7 @@ const print = (timeMs: number, price: string, isBlock = false): TradeObservation
 async function setUp(t: TestContext) {
   const clock = manualClock(START_MS)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
-  const writer = createRowWriter({ series: store.series, coverage: store.coverage, clock, log })
+  const writer = createRowWriter({ store, clock, log })
   t.after(() => store.close())
   const recorderOf = (name: Name, referencePrice: (timeMs: number) => string | null = () => null) =>
     recordMarket({
@@ -159,7 +159,7 @@ test('open interest at a point of the grid is the last figure at or before it th
   const stop = new AbortController()
   t.after(() => stop.abort())
   const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
-  const catalogue = createMarketWriter({ markets: store.markets, log })
+  const catalogue = createMarketWriter({ store, log })
   const venue = { history: async function* () {} } as unknown as Venue
   const { plan } = VENUES.kalshi
   const { signal } = stop

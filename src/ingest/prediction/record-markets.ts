@@ -104,7 +104,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   )
   const tradeFeed = feedOf('trades', plan.source, symbol)
   /** What an earlier run has called final stays so. */
-  const settledMs = store.series.finality([tradeFeed]).then(([known]) => known?.before ?? 0)
+  const settledMs = Promise.resolve(store.series.finality([tradeFeed])).then(([known]) => known?.before ?? 0)
   settledMs.catch(() => {})
   /** All prints before this were told, of every market that the venue lists. */
   let sweptToMs = 0

@@ -49,7 +49,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
     const rows = openRowWriter({ venue, store, clock, log })
     writer = rows
     const tracker = createCoverageTracker({ feeds, coverage: store.coverage, writer: rows })
-    const catalogue = createMarketWriter({ markets: store.markets, log })
+    const catalogue = createMarketWriter({ store, log })
     const startMs = clock.now()
     const stop = new AbortController()
     const ending = AbortSignal.any([signal, stop.signal])

@@ -1,7 +1,7 @@
 /** The catalogue's way into the store: entries wait a moment and are written together; the newest of a market counts. */
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { Logger } from '../../kit/log.ts'
-import type { MarketStore } from '../../store/markets.ts'
+import type { EnvironmentStore } from '../../store/environment.ts'
 
 export interface MarketWriter {
   put(market: MarketInput): void
@@ -9,15 +9,18 @@ export interface MarketWriter {
   flush(): Promise<void>
 }
 
-export function createMarketWriter(options: { markets: MarketStore; log: Logger }): MarketWriter {
-  const { markets, log } = options
+export function createMarketWriter(options: {
+  store: Pick<EnvironmentStore, 'write'>
+  log: Logger
+}): MarketWriter {
+  const { store, log } = options
   let waiting = new Map<string, MarketInput>()
 
   /** One entry that cannot be written must not hold up the others. */
   async function oneByOne(entries: readonly MarketInput[]): Promise<void> {
     for (const market of entries) {
       try {
-        await markets.upsert([market])
+        await store.write({ markets: [market] })
       } catch (error) {
         log.error({ market: market.marketId, err: error }, 'a market could not be written')
       }
@@ -31,7 +34,7 @@ export function createMarketWriter(options: { markets: MarketStore; log: Logger 
       const entries = [...waiting.values()]
       waiting = new Map()
       try {
-        await markets.upsert(entries)
+        await store.write({ markets: entries })
       } catch {
         await oneByOne(entries)
       }

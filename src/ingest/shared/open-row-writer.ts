@@ -8,14 +8,13 @@ import { createRowWriter, type RowWriter } from './write-rows.ts'
 
 export function openRowWriter(options: {
   venue: Pick<Venue, 'deadLetters'>
-  store: Pick<EnvironmentStore, 'series' | 'coverage'>
+  store: Pick<EnvironmentStore, 'write' | 'coverage'>
   clock: Clock
   log: Logger
 }): RowWriter {
   const { venue, store, clock, log } = options
   return createRowWriter({
-    series: store.series,
-    coverage: store.coverage,
+    store,
     clock,
     log,
     onRefused: ({ feed, row, error }) =>

@@ -129,7 +129,7 @@ async function setUp(file = ':memory:') {
   const store = await openSqliteEnvironment({ file, clock })
   const refused: RefusedRow[] = []
   const writer = createRowWriter({
-    ...{ series: store.series, coverage: store.coverage, clock, log: createLogger({ level: 'silent' }) },
+    ...{ store, clock, log: createLogger({ level: 'silent' }) },
     onRefused: (each) => void refused.push(each),
   })
   return {

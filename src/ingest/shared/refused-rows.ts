@@ -33,6 +33,8 @@ export interface RefusedRows {
   clear(feed: Feed, range: HistoryRange, isAnswer: boolean): HistoryRange[]
   /** An observation is taken back: it is not to come again. */
   drop(feed: Feed, range: HistoryRange): void
+  /** Gives a function that puts everything back as it is now: for a write that has to be done again. */
+  snapshot(): () => void
   /** Up to where a feed may be final. */
   finalTo(feed: Feed, beforeMs: number, nowMs: number): number
 }
@@ -130,6 +132,13 @@ export function createRefusedRows(): RefusedRows {
     },
     drop(feed, range) {
       for (const entry of of(feed)) entry.aside = entry.aside.flatMap((each) => uncovered(each, [range]))
+    },
+    snapshot() {
+      const saved = structuredClone(feeds)
+      return () => {
+        feeds.clear()
+        for (const [name, entries] of saved) feeds.set(name, entries)
+      }
     },
     finalTo: (feed, beforeMs, nowMs) =>
       of(feed)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Feed } from '../../core/feed.ts'
 import { SOURCES } from '../../core/source.ts'
 import { manualClock } from '../../kit/clock.ts'
-import type { Gap, GapReason } from '../../store/coverage.ts'
+import { type Gap, type GapReason, gap as gapChange, observed } from '../../store/coverage.ts'
 import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { createSourceCoverage, datasetsOf, type FeedDay, stripOf } from './source-coverage.ts'
 
@@ -85,11 +85,11 @@ test('each dataset says since when and until when it was observed; one that neve
     symbol,
   })
   // History gives candles of many days; books are there since an hour, of one symbol since half an hour.
-  await store.coverage.record(feed('candles', '1m'), NOW - 40 * 24 * HOUR, NOW - 2 * HOUR)
-  await store.coverage.record(feed('snapshots', ''), NOW - HOUR, NOW)
-  await store.coverage.record(feed('snapshots', '', 'ETH'), NOW - HALF_HOUR, NOW - 60_000)
+  await store.write({ coverage: [observed(feed('candles', '1m'), NOW - 40 * 24 * HOUR, NOW - 2 * HOUR)] })
+  await store.write({ coverage: [observed(feed('snapshots', ''), NOW - HOUR, NOW)] })
+  await store.write({ coverage: [observed(feed('snapshots', '', 'ETH'), NOW - HALF_HOUR, NOW - 60_000)] })
   // Nothing of trades was ever heard; that the venue was down is known.
-  await store.coverage.recordGap(feed('trades', ''), NOW - HOUR, NOW, 'venue_down')
+  await store.write({ coverage: [gapChange(feed('trades', ''), NOW - HOUR, NOW, 'venue_down')] })
   const datasets = await createSourceCoverage({ coverage: store.coverage, clock })('perpdex')
   const found = (name: string, interval: string | null = null) =>
     datasets.find((one) => one.dataset === name && (interval === null || one.interval === interval))

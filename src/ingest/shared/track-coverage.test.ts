@@ -15,8 +15,7 @@ async function setUp() {
   const clock = manualClock(0)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   const writer = createRowWriter({
-    series: store.series,
-    coverage: store.coverage,
+    store,
     clock,
     log: createLogger({ level: 'silent' }),
   })

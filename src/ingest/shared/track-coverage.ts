@@ -11,7 +11,7 @@
  * it closes gaps.
  */
 import { type Feed, feedName } from '../../core/feed.ts'
-import type { CoverageStore, GapReason } from '../../store/coverage.ts'
+import { type CoverageStore, type GapReason, gap, gapUnlessKnown } from '../../store/coverage.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import { uncovered } from './uncovered.ts'
 import type { RowWriter } from './write-rows.ts'
@@ -65,7 +65,7 @@ const MAX_LOST = 1_000
 export function createCoverageTracker(options: {
   feeds: readonly TrackedFeed[]
   coverage: CoverageStore
-  writer: Pick<RowWriter, 'after' | 'observed' | 'unobserved'>
+  writer: Pick<RowWriter, 'change' | 'gap' | 'observed' | 'unobserved'>
 }): CoverageTracker {
   const { coverage, writer } = options
   const states = options.feeds.map(
@@ -86,7 +86,7 @@ export function createCoverageTracker(options: {
 
   const record = (feed: Feed, fromMs: number, toMs: number) => writer.observed(feed, fromMs, toMs)
   const recordGap = (feed: Feed, fromMs: number, toMs: number, reason: GapReason) => {
-    if (toMs > fromMs) writer.after(() => coverage.recordGap(feed, fromMs, toMs, reason))
+    writer.gap(feed, fromMs, toMs, reason)
   }
   const retract = (feed: Feed, fromMs: number, toMs: number) => writer.unobserved(feed, fromMs, toMs)
 
@@ -166,14 +166,15 @@ export function createCoverageTracker(options: {
     },
     missing: recordGap,
     unlessKnown(feed, fromMs, toMs, reason) {
-      writer.after(async () => {
-        const { gaps: holes } = await coverage.read([feed], fromMs, toMs)
-        for (const hole of holes)
-          if (
-            hole.reason === 'before_start' ||
-            (hole.reason === 'not_observed' && hole.from === fromMs && hole.to === toMs)
+      writer.change(async () => {
+        const { gaps: known } = await coverage.read([feed], fromMs, toMs)
+        return known
+          .filter(
+            (each) =>
+              each.reason === 'before_start' ||
+              (each.reason === 'not_observed' && each.from === fromMs && each.to === toMs),
           )
-            await coverage.recordGap(feed, hole.from, hole.to, reason)
+          .map(({ from, to }) => gap(feed, from, to, reason))
       })
     },
     lost(feed, fromMs, toMs, reason) {
@@ -189,12 +190,7 @@ export function createCoverageTracker(options: {
       if (toMs <= fromMs) return
       gaps += 1
       retract(feed, fromMs, toMs)
-      writer.after(async () => {
-        const { gaps: holes } = await coverage.read([feed], fromMs, toMs)
-        for (const hole of holes)
-          if (hole.reason === 'before_start' || hole.reason === 'not_observed')
-            await coverage.recordGap(feed, hole.from, hole.to, 'not_observed')
-      })
+      writer.change(() => [gapUnlessKnown(feed, fromMs, toMs, 'not_observed')])
       const state = byName.get(feedName(feed))
       if (state?.isClaiming === true) leaveOut(state, fromMs, toMs)
     },

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { FundingInput } from '../../core/rows/funding.ts'
 import { systemClock } from '../../kit/clock.ts'
 import { createLogger } from '../../kit/log.ts'
-import type { SeriesStore } from '../../store/series.ts'
+import type { EnvironmentStore } from '../../store/environment.ts'
 import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { feedOf } from './feeds.ts'
 import { createRowWriter, MAX_WAITING_ROWS } from './write-rows.ts'
@@ -17,42 +17,43 @@ async function openStore() {
   return openSqliteEnvironment({ file: ':memory:', clock: systemClock })
 }
 
-/** A store whose appends wait until they are let through, and may fail first. */
-function held(series: SeriesStore, failures = 0) {
+/** A store whose writes wait until they are let through, and may fail first. */
+function held(store: EnvironmentStore, failures = 0) {
   let left = failures
   const gate = Promise.withResolvers<void>()
-  const append: SeriesStore['append'] = async (batch, options) => {
+  const write: EnvironmentStore['write'] = async (batch) => {
     await gate.promise
     if (left-- > 0) throw new Error('disk full')
-    return series.append(batch, options)
+    return store.write(batch)
   }
-  return { series: { ...series, append }, open: () => gate.resolve() }
+  return { store: { ...store, write }, open: () => gate.resolve() }
 }
 
-test('an action runs only when the rows put before it are durable', async () => {
+test('time is observed only when the rows put before it are durable', async () => {
   const store = await openStore()
-  const { series, open } = held(store.series)
-  const writer = createRowWriter({ series, coverage: store.coverage, clock: systemClock, log })
-  let seen: number | undefined
+  const { store: slow, open } = held(store)
+  const writer = createRowWriter({ store: slow, clock: systemClock, log })
+  const seen = async () => [
+    await store.series.earliest({ dataset: 'funding' }),
+    (await store.coverage.read([feed], 0, 2_000)).complete,
+  ]
   writer.put(feed, [row(1_000)])
-  writer.after(async () => {
-    seen = await store.series.earliest({ dataset: 'funding' })
-  })
+  writer.observed(feed, 0, 2_000)
   const flushed = writer.flush()
   await turn()
-  assert.equal(seen, undefined)
+  assert.deepEqual(await seen(), [undefined, false])
   open()
   await flushed
-  assert.equal(seen, 1_000)
+  assert.deepEqual(await seen(), [1_000, true])
   await writer.close()
   await store.close()
 })
 
 test('a store that fails is asked again with the same rows; none is lost', async () => {
   const store = await openStore()
-  const { series, open } = held(store.series, 2)
+  const { store: failing, open } = held(store, 2)
   open()
-  const writer = createRowWriter({ series, coverage: store.coverage, clock: systemClock, log })
+  const writer = createRowWriter({ store: failing, clock: systemClock, log })
   writer.put(feed, [row(1_000), row(2_000)])
   await writer.flush()
   assert.deepEqual([writer.stats().inserted, writer.stats().failure], [2, null])
@@ -62,8 +63,8 @@ test('a store that fails is asked again with the same rows; none is lost', async
 
 test('above the bound the writer is not ready, and it is again when rows have gone', async () => {
   const store = await openStore()
-  const { series, open } = held(store.series)
-  const writer = createRowWriter({ series, coverage: store.coverage, clock: systemClock, log })
+  const { store: slow, open } = held(store)
+  const writer = createRowWriter({ store: slow, clock: systemClock, log })
   writer.put(
     feed,
     Array.from({ length: MAX_WAITING_ROWS }, (_, index) => row(index)),
@@ -83,7 +84,7 @@ test('above the bound the writer is not ready, and it is again when rows have go
 
 test('a row that cannot be served is counted and refused, the others are written', async () => {
   const store = await openStore()
-  const writer = createRowWriter({ series: store.series, coverage: store.coverage, clock: systemClock, log })
+  const writer = createRowWriter({ store, clock: systemClock, log })
   writer.put(feed, [row(1_000), { ...row(2_000), nextFundingTime: 0 }, row(3_000)])
   await writer.flush()
   assert.deepEqual([writer.stats().inserted, writer.stats().refused], [2, 1])

@@ -1,14 +1,14 @@
 /**
- * The one way of rows into the store.
+ * How rows and coverage reach the store.
  *
- *   put ──▶ waiting (bounded) ──every flushEveryMs, or when full──▶ append ──▶ the actions put after them
+ *   put, observed, gap, final ──▶ waiting (bounded) ──every flushEveryMs, or when full──▶ one write of the store
  *
- * Actions (coverage, finality) run only when every row put before them is durable: a crash may leave rows
- * without coverage, which a backfill closes, but never coverage without rows. A store that fails is asked again
- * with the same rows; meanwhile `ready` holds the recorders back, which in turn stop reading their sockets.
+ * Rows, coverage and finality of a flush are written together: there is never coverage without its rows. When the
+ * store fails, the same write is tried again; meanwhile `ready` holds the recorders back, which in turn stop reading
+ * their sockets.
  *
- * A row that the store refuses leaves its neighbours alone. Its own time becomes a gap before any action runs, and
- * neither coverage nor finality passes over it (refused-rows.ts).
+ * A row that the store refuses is left out, and the others are written. Its own time becomes a gap, and neither
+ * coverage nor finality passes over it (refused-rows.ts).
  */
 import { type Feed, feedName } from '../../core/feed.ts'
 import type { RowError } from '../../core/rows/row-error.ts'
@@ -16,9 +16,13 @@ import type { FeedRows, RowInputs } from '../../core/rows/row-kinds.ts'
 import { backoffMs } from '../../kit/backoff.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
-import type { CoverageStore } from '../../store/coverage.ts'
-import { StoreClosedError } from '../../store/environment.ts'
-import type { AppendResult, SeriesStore } from '../../store/series.ts'
+import { type CoverageChange, type GapReason, gap, observed, retracted } from '../../store/coverage.ts'
+import {
+  type EnvironmentStore,
+  type EnvironmentWrite,
+  RowsRefusedError,
+  StoreClosedError,
+} from '../../store/environment.ts'
 import { createRefusedRows } from './refused-rows.ts'
 
 export const MAX_WAITING_ROWS = 50_000
@@ -38,11 +42,13 @@ export interface RowWriter {
   unobserved(feed: Feed, fromMs: number, toMs: number): void
   /** Rows of a feed before an instant will not change any more. */
   final(feed: Feed, beforeMs: number): void
-  /** Runs when everything put before is durable. Its failure is logged, not thrown. */
-  after(action: () => Promise<unknown>): void
+  /** This time was not observed, for a known reason. */
+  gap(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
+  /** Changes of coverage that depend on what is stored when everything put before is written. */
+  change(change: Change): void
   /** Resolves when there is room for more. */
   ready(): Promise<void>
-  /** Resolves when everything put so far is durable and its actions have run. */
+  /** Resolves when everything put so far is durable, its coverage included. */
   flush(): Promise<void>
   stats(): RowWriterStats
   close(): Promise<void>
@@ -57,6 +63,8 @@ export interface RowWriterStats {
   readonly failure: string | null
 }
 
+type Change = () => readonly CoverageChange[] | Promise<readonly CoverageChange[]>
+
 interface FeedLoad {
   readonly feed: Feed
   readonly rows: unknown[]
@@ -67,7 +75,8 @@ interface FeedLoad {
 interface Load {
   feeds: Map<string, FeedLoad>
   rows: number
-  actions: (() => Promise<unknown>)[]
+  /** Coverage, decided when the rows are written, and finality. */
+  changes: (Change | { feed: Feed; beforeMs: number })[]
 }
 
 /** A row that cannot be stored, for whoever keeps such things. */
@@ -78,13 +87,12 @@ export interface RefusedRow {
 }
 
 export function createRowWriter(options: {
-  series: SeriesStore
-  coverage: CoverageStore
+  store: Pick<EnvironmentStore, 'write' | 'coverage'>
   clock: Clock
   log: Logger
   onRefused?: (refused: RefusedRow) => void
 }): RowWriter {
-  const { series, coverage, clock, log } = options
+  const { store, clock, log } = options
   const refused = createRefusedRows()
   const stop = new AbortController()
   const counts = { inserted: 0, corrected: 0, refused: 0 }
@@ -103,7 +111,7 @@ export function createRowWriter(options: {
         failure = null
         return result
       } catch (error) {
-        if (error instanceof StoreClosedError || closed) throw error
+        if (error instanceof StoreClosedError || error instanceof RowsRefusedError || closed) throw error
         failure = error instanceof Error ? error.message : String(error)
         log.error({ err: error }, 'rows could not be written')
         await clock.sleep(backoffMs(RETRY, attempt), stop.signal)
@@ -111,58 +119,88 @@ export function createRowWriter(options: {
     }
   }
 
-  async function write({ feeds, actions }: Load): Promise<void> {
-    const loads = [...feeds.values()]
-    const batch = loads.filter(({ rows }) => rows.length > 0) as unknown as FeedRows[]
-    if (batch.length > 0) {
-      const result = await persist(() => series.append(batch, { refused: 'skip' }))
-      counts.inserted += result.inserted
-      counts.corrected += result.corrected
-      counts.refused += result.refused.length
-      for (const { feed, error } of result.refused.slice(0, MAX_LOGGED))
-        log.error({ feed: feedName(feed), err: error }, 'a row was refused')
-      for (const each of loads) await settleRefused(each, result.refused)
-    } else for (const each of loads) await settleRefused(each, [])
-    const done = await Promise.allSettled(actions.map((action) => action()))
-    for (const outcome of done)
-      if (outcome.status === 'rejected' && !closed)
-        log.error({ err: outcome.reason }, 'coverage could not be written')
-  }
-
-  async function settleRefused(
-    { feed, rows, refused: unmade }: FeedLoad,
-    all: AppendResult['refused'],
-  ): Promise<void> {
-    const own = all.filter((each) => feedName(each.feed) === feedName(feed))
-    if (own.length === 0 && unmade.length === 0 && !refused.has(feed)) return
-    const errors = new Map(own.map(({ index, error }) => [index, error]))
-    for (const { timeMs } of unmade) await hold(feed, { time: timeMs })
-    for (const [index, row] of rows.entries()) {
-      const error = errors.get(index)
-      if (error === undefined) {
-        if (refused.has(feed)) for (const range of refused.taken(feed, row)) await free(feed, range)
-        continue
+  async function write(current: Load): Promise<void> {
+    const errors = new Map<FeedLoad, Map<number, RowError>>()
+    for (;;) {
+      const undo = refused.snapshot()
+      try {
+        const changes = await changesOf(current, errors)
+        const result = await persist(() => store.write({ rows: rowsWithout(current, errors), ...changes }))
+        counts.inserted += result.inserted
+        counts.corrected += result.corrected
+        return
+      } catch (error) {
+        if (!(error instanceof RowsRefusedError)) throw error
+        undo()
+        noteRefused(current, errors, error.refused)
       }
-      options.onRefused?.({ feed, row, error })
-      await hold(feed, row)
     }
   }
 
-  async function hold(feed: Feed, row: unknown): Promise<void> {
-    const { fromMs, toMs } = refused.add(feed, row, clock.now())
-    await persist(async () => {
-      const { observed } = await coverage.read([feed], fromMs, toMs)
-      for (const span of observed) refused.setAside(feed, { fromMs: span.from, toMs: span.to })
-      await coverage.retract(feed, fromMs, toMs)
-      await coverage.recordGap(feed, fromMs, toMs, 'not_observed')
-    })
+  function noteRefused(
+    { feeds }: Load,
+    errors: Map<FeedLoad, Map<number, RowError>>,
+    rows: RowsRefusedError['refused'],
+  ): void {
+    counts.refused += rows.length
+    for (const { feed, error } of rows.slice(0, MAX_LOGGED))
+      log.error({ feed: feedName(feed), err: error }, 'a row was refused')
+    // Places are those among the rows that were written, which lacked the rows refused before.
+    const before = new Map([...errors].map(([own, known]) => [own, [...known.keys()].sort((a, b) => a - b)]))
+    for (const { feed, index, error } of rows) {
+      const own = feeds.get(feedName(feed))
+      if (own === undefined) continue
+      let place = index
+      for (const earlier of before.get(own) ?? []) if (earlier <= place) place++
+      const known = errors.get(own) ?? new Map<number, RowError>()
+      errors.set(own, known.set(place, error))
+      options.onRefused?.({ feed, row: own.rows[place], error })
+    }
   }
 
-  const free = (feed: Feed, { fromMs, toMs }: { fromMs: number; toMs: number }) =>
-    persist(() => coverage.record(feed, fromMs, toMs))
+  /** What is recorded beside the rows, given the rows that are refused. */
+  async function changesOf(
+    { feeds, changes }: Load,
+    errors: ReadonlyMap<FeedLoad, ReadonlyMap<number, RowError>>,
+  ): Promise<{ coverage: CoverageChange[]; finalize: NonNullable<EnvironmentWrite['finalize']> }> {
+    const coverage: CoverageChange[] = []
+    for (const own of feeds.values()) coverage.push(...(await changesOfRefused(own, errors.get(own))))
+    const finalize: { feed: Feed; before: number }[] = []
+    for (const change of changes) {
+      if (typeof change === 'function') coverage.push(...(await persist(async () => change())))
+      else {
+        const { feed, beforeMs } = change
+        finalize.push({ feed, before: refused.finalTo(feed, beforeMs, clock.now()) })
+      }
+    }
+    return { coverage, finalize }
+  }
+
+  async function changesOfRefused(
+    { feed, rows, refused: unmade }: FeedLoad,
+    errors: ReadonlyMap<number, RowError> | undefined,
+  ): Promise<CoverageChange[]> {
+    if (errors === undefined && unmade.length === 0 && !refused.has(feed)) return []
+    const changes: CoverageChange[] = []
+    for (const { timeMs } of unmade) changes.push(...(await hold(feed, { time: timeMs })))
+    for (const [index, row] of rows.entries()) {
+      if (errors?.has(index)) changes.push(...(await hold(feed, row)))
+      else if (refused.has(feed))
+        for (const { fromMs, toMs } of refused.taken(feed, row)) changes.push(observed(feed, fromMs, toMs))
+    }
+    return changes
+  }
+
+  /** The time of a refused row becomes a gap; what was observed there is set aside. */
+  async function hold(feed: Feed, row: unknown): Promise<CoverageChange[]> {
+    const { fromMs, toMs } = refused.add(feed, row, clock.now())
+    const known = await persist(() => store.coverage.read([feed], fromMs, toMs))
+    for (const span of known.observed) refused.setAside(feed, { fromMs: span.from, toMs: span.to })
+    return [retracted(feed, fromMs, toMs), gap(feed, fromMs, toMs, 'not_observed')]
+  }
 
   async function drain(): Promise<void> {
-    while (load.rows > 0 || load.actions.length > 0) {
+    while (load.rows > 0 || load.changes.length > 0) {
       const current = load
       load = emptyLoad()
       inFlight = current.rows
@@ -220,33 +258,32 @@ export function createRowWriter(options: {
       loadOf(feed).refused.push({ timeMs, error })
       load.rows += 1
     },
-    after: (action) => void load.actions.push(action),
+    change: (change) => void load.changes.push(change),
     observed(feed, fromMs, toMs, isAnswer = false) {
       if (toMs <= fromMs) return
-      load.actions.push(() =>
-        Promise.all(
-          refused
-            .clear(feed, { fromMs, toMs }, isAnswer)
-            .map((piece) => coverage.record(feed, piece.fromMs, piece.toMs)),
-        ),
+      load.changes.push(() =>
+        refused
+          .clear(feed, { fromMs, toMs }, isAnswer)
+          .map((piece) => observed(feed, piece.fromMs, piece.toMs)),
       )
     },
     unobserved(feed, fromMs, toMs) {
       if (toMs <= fromMs) return
-      load.actions.push(() => {
+      load.changes.push(() => {
         refused.drop(feed, { fromMs, toMs })
-        return coverage.retract(feed, fromMs, toMs)
+        return [retracted(feed, fromMs, toMs)]
       })
     },
-    final(feed, beforeMs) {
-      load.actions.push(() => series.finalize(feed, refused.finalTo(feed, beforeMs, clock.now())))
+    gap(feed, fromMs, toMs, reason) {
+      if (toMs > fromMs) load.changes.push(() => [gap(feed, fromMs, toMs, reason)])
     },
+    final: (feed, beforeMs) => void load.changes.push({ feed, beforeMs }),
     async ready() {
       while (load.rows + inFlight >= MAX_WAITING_ROWS && !closed)
         await new Promise<void>((resolve) => blocked.push(resolve))
     },
     async flush() {
-      while (load.rows > 0 || load.actions.length > 0 || flushing !== undefined) await flush()
+      while (load.rows > 0 || load.changes.length > 0 || flushing !== undefined) await flush()
     },
     stats: () => ({ ...counts, waiting: load.rows + inFlight, failure }),
     async close() {
@@ -261,6 +298,21 @@ export function createRowWriter(options: {
   }
 }
 
+function rowsWithout(
+  { feeds }: Load,
+  errors: ReadonlyMap<FeedLoad, ReadonlyMap<number, RowError>>,
+): FeedRows[] {
+  return [...feeds.values()]
+    .map((own) => {
+      const refused = errors.get(own)
+      return refused === undefined
+        ? own
+        : { ...own, rows: own.rows.filter((_, index) => !refused.has(index)) }
+    })
+    .filter(({ rows }) => rows.length > 0)
+    .map(({ feed, rows }) => ({ feed, rows }) as unknown as FeedRows)
+}
+
 function emptyLoad(): Load {
-  return { feeds: new Map(), rows: 0, actions: [] }
+  return { feeds: new Map(), rows: 0, changes: [] }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GAP_REASONS, type GapReason } from '../coverage.ts'
+import { GAP_REASONS, type GapReason, gap, observed, retracted } from '../coverage.ts'
 import { candleFeed, type Engine, seeded, withStore } from './engine.ts'
 
 type Cell = 'observed' | GapReason | null
@@ -51,9 +51,9 @@ export function coverageSuite(engine: Engine, rounds = 300): void {
         const to = Math.min(LENGTH, from + random.below(12))
         const action = random.below(5)
         const reason = random.pick(GAP_REASONS)
-        if (action < 2) await current.coverage.record(feed, from, to)
-        else if (action < 4) await current.coverage.recordGap(feed, from, to, reason)
-        else await current.coverage.retract(feed, from, to)
+        if (action < 2) await current.write({ coverage: [observed(feed, from, to)] })
+        else if (action < 4) await current.write({ coverage: [gap(feed, from, to, reason)] })
+        else await current.write({ coverage: [retracted(feed, from, to)] })
         for (let t = from; t < to; t++) {
           if (action < 2) line[t] = 'observed'
           else if (action < 4) line[t] = line[t] === 'observed' ? 'observed' : reason
@@ -89,14 +89,14 @@ export function coverageSuite(engine: Engine, rounds = 300): void {
       const gaps = async (from: number, to: number) =>
         (await store.coverage.read([feed], from, to)).gaps.map((gap) => [gap.from, gap.to, gap.reason])
       assert.deepEqual(await gaps(0, 10), [[0, 10, 'not_observed']])
-      await store.coverage.record(feed, 5, 8)
+      await store.write({ coverage: [observed(feed, 5, 8)] })
       assert.deepEqual(await gaps(0, 10), [
         [0, 5, 'before_start'],
         [8, 10, 'not_observed'],
       ])
-      await store.coverage.recordGap(feed, 8, 10, 'venue_down')
+      await store.write({ coverage: [gap(feed, 8, 10, 'venue_down')] })
       assert.deepEqual(await gaps(6, 10), [[8, 10, 'venue_down']])
-      await store.coverage.record(feed, 8, 10)
+      await store.write({ coverage: [observed(feed, 8, 10)] })
       assert.deepEqual(await store.coverage.read([feed], 5, 10), {
         complete: true,
         observed: [{ from: 5, to: 10 }],

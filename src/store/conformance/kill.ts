@@ -27,7 +27,7 @@ export async function appendForEver(store: EnvironmentStore): Promise<void> {
   for (let n = 0; ; n += 4) {
     await Promise.all(
       [n, n + 1, n + 2, n + 3].map(async (batch) => {
-        await store.series.append([{ feed: killFeed, rows: killBatch(batch) }])
+        await store.write({ rows: [{ feed: killFeed, rows: killBatch(batch) }] })
         process.stdout.write(`${batch}\n`)
       }),
     )

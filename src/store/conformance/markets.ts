@@ -68,7 +68,7 @@ export function marketSuite(engine: Engine): void {
     test(`${engine.name}: ${name}`, () => withStore(engine, run))
 
   it('a market is found by each of its identifiers, in any case', async (store) => {
-    await store.markets.upsert([upDown(1), upDown(2), perpetual])
+    await store.write({ markets: [upDown(1), upDown(2), perpetual] })
     for (const id of ['0xC1', '0xc1', 'up-or-down-1', 'UP-OR-DOWN-1', '1001', '2001', '500001']) {
       assert.equal((await store.markets.get(id))?.market.market_id, '0xC1', id)
     }
@@ -79,12 +79,10 @@ export function marketSuite(engine: Engine): void {
   })
 
   it('an entry is replaced as a whole, its old names are forgotten, and no change is no write', async (store) => {
-    assert.equal(await store.markets.upsert([upDown(1), upDown(2)]), 2)
-    assert.equal(await store.markets.upsert([upDown(1), upDown(2)]), 0)
-    assert.equal(
-      await store.markets.upsert([upDown(1, { slug: 'renamed', winner: 'Up', status: 'resolved' })]),
-      1,
-    )
+    const put = async (...markets: MarketInput[]) => (await store.write({ markets })).markets
+    assert.equal(await put(upDown(1), upDown(2)), 2)
+    assert.equal(await put(upDown(1), upDown(2)), 0)
+    assert.equal(await put(upDown(1, { slug: 'renamed', winner: 'Up', status: 'resolved' })), 1)
     assert.equal(await store.markets.get('up-or-down-1'), undefined)
     assert.equal((await store.markets.get('renamed'))?.market.winner, 'Up')
   })
@@ -92,7 +90,7 @@ export function marketSuite(engine: Engine): void {
   it('the list walks by end, latest first with perpetuals before all, or the other way, under every filter', async (store) => {
     const entries = Array.from({ length: 10 }, (_, i) => upDown(i))
     const twin = upDown(9, { marketId: '0xA', conditionId: '0xA', slug: 'twin', tokens: [], aliases: [] })
-    await store.markets.upsert([...entries, twin, perpetual])
+    await store.write({ markets: [...entries, twin, perpetual] })
     const latestFirst = [9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map((i) => `0xC${i}`)
     assert.deepEqual(await idsOf(store, {}), ['BTC', '0xA', ...latestFirst])
     assert.deepEqual(
@@ -131,7 +129,7 @@ export function marketSuite(engine: Engine): void {
     const halted = upDown(8, { active: false, status: 'closed' })
     const entries = Array.from({ length: 7 }, (_, i) => upDown(i, { active: true, status: 'open' }))
     const all = [...entries, resolved, halted, perpetual]
-    await store.markets.upsert(all)
+    await store.write({ markets: all })
     for (const atMs of [
       START - 1,
       START,
@@ -193,7 +191,7 @@ export function marketSuite(engine: Engine): void {
       tokens: [],
       aliases: [],
     })
-    await store.markets.upsert([hour, upDown(0), upDown(2), upDown(4)])
+    await store.write({ markets: [hour, upDown(0), upDown(2), upDown(4)] })
     const holding = async (time: number) =>
       (await store.markets.holding({ source: 'predmkt_a', symbol: 'BTC', time, limit: 5 })).map(
         (found) => found.market.market_id,
@@ -205,7 +203,7 @@ export function marketSuite(engine: Engine): void {
   })
 
   it('a wrong entry is refused', async (store) => {
-    await assert.rejects(store.markets.upsert([upDown(1, { endTime: START })]), RowError)
+    await assert.rejects(store.write({ markets: [upDown(1, { endTime: START })] }), RowError)
     assert.equal(await store.markets.count({ limit: 10 }), 0)
   })
 }

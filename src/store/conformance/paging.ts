@@ -64,7 +64,7 @@ export function pagingSuite(engine: Engine, rounds = 150): void {
           known.set(key(row), row)
           fresh.push(row)
         }
-        await store.series.append(fresh.map(({ feed, input }) => ({ feed, rows: [input] })))
+        await store.write({ rows: fresh.map(({ feed, input }) => ({ feed, rows: [input] })) })
       }
       await insert(300)
       for (let round = 0; round < rounds; round++) {
@@ -117,9 +117,9 @@ export function pagingSuite(engine: Engine, rounds = 150): void {
   test(`${engine.name}: has_more is true exactly when rows follow, and the page names its first and last row`, () =>
     withStore(engine, async (store) => {
       const feeds = [candleFeed('cexa'), candleFeed('perpdex')]
-      await store.series.append(
-        feeds.map((feed) => ({ feed, rows: Array.from({ length: 5 }, (_, i) => candle(i)) })),
-      )
+      await store.write({
+        rows: feeds.map((feed) => ({ feed, rows: Array.from({ length: 5 }, (_, i) => candle(i)) })),
+      })
       const range = { from: START, to: START + 86_400_000 }
       const read = (limit: number, order: 'asc' | 'desc') =>
         store.series.page({ feeds, range, order, limit, separator: ',' })
@@ -154,8 +154,8 @@ export function pagingSuite(engine: Engine, rounds = 150): void {
       const random = seeded(7)
       const feed = candleFeed('cexa')
       const minutes = Array.from({ length: 700 }, (_, i) => i).filter((i) => i < 300 || random.below(3) > 0)
-      await store.series.append([{ feed, rows: random.shuffle(minutes).map((i) => candle(i)) }])
-      await store.series.finalize(feed, START + 650 * 60_000)
+      await store.write({ rows: [{ feed, rows: random.shuffle(minutes).map((i) => candle(i)) }] })
+      await store.write({ finalize: [{ feed: feed, before: START + 650 * 60_000 }] })
       const compare = async (round: number) => {
         const [final] = await store.series.finality([feed])
         assert.ok(final !== undefined && final.before > START)
@@ -185,7 +185,7 @@ export function pagingSuite(engine: Engine, rounds = 150): void {
       for (let round = 0; round < 200; round++) await compare(round)
       // A correction, a late row and a dropped one each change what is final.
       const late = Array.from({ length: 700 }, (_, i) => i).find((i) => !minutes.includes(i)) ?? 0
-      await store.series.append([{ feed, rows: [candle(10, { close: 104 }), candle(late)] }])
+      await store.write({ rows: [{ feed, rows: [candle(10, { close: 104 }), candle(late)] }] })
       for (let round = 200; round < 300; round++) await compare(round)
       await store.series.retain({ dataset: 'candles' }, START + 40 * 60_000)
       for (let round = 300; round < 400; round++) await compare(round)
@@ -194,10 +194,12 @@ export function pagingSuite(engine: Engine, rounds = 150): void {
   test(`${engine.name}: at gives the newest row at or before a time, earliest the oldest`, () =>
     withStore(engine, async (store) => {
       const [spot, perp] = [candleFeed('cexa'), candleFeed('perpdex')]
-      await store.series.append([
-        { feed: spot, rows: [candle(1), candle(5)] },
-        { feed: perp, rows: [candle(3), candle(5)] },
-      ])
+      await store.write({
+        rows: [
+          { feed: spot, rows: [candle(1), candle(5)] },
+          { feed: perp, rows: [candle(3), candle(5)] },
+        ],
+      })
       const at = async (minute: number, extra = 0) => {
         const found = await store.series.at({ feeds: [spot, perp], time: START + minute * 60_000 + extra })
         return found && [(found.position.ts - START) / 60_000, found.position.source]
@@ -228,7 +230,7 @@ export function pagingSuite(engine: Engine, rounds = 150): void {
         price: 10,
         avgPrice: 10,
       }))
-      await store.series.append([{ feed, rows }])
+      await store.write({ rows: [{ feed, rows }] })
       const range = { from: START, to: START + 100 }
       const texts = await walk(store, {
         feeds: [feed],
@@ -245,8 +247,8 @@ export function pagingSuite(engine: Engine, rounds = 150): void {
     withStore(engine, async (store) => {
       const feed = candleFeed('cexa')
       const rows = Array.from({ length: 12 }, (_, i) => candle(i, { closed: i % 3 !== 0 }))
-      await store.series.append([{ feed, rows }])
-      await store.series.finalize(feed, START + 3_600_000)
+      await store.write({ rows: [{ feed, rows }] })
+      await store.write({ finalize: [{ feed: feed, before: START + 3_600_000 }] })
       const open = async () =>
         (
           await walk(store, {
@@ -258,7 +260,7 @@ export function pagingSuite(engine: Engine, rounds = 150): void {
           })
         ).map((text) => (Date.parse(JSON.parse(text).timestamp) - START) / 60_000)
       assert.deepEqual(await open(), [0, 3, 6, 9])
-      await store.series.append([{ feed, rows: [candle(3)] }])
+      await store.write({ rows: [{ feed, rows: [candle(3)] }] })
       assert.deepEqual(await open(), [0, 6, 9])
     }))
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Feed } from '../../core/feed.ts'
+import { observed } from '../coverage.ts'
 import { candle, candleFeed, type Engine, START, seeded, walk, withStore } from './engine.ts'
 import { drifting } from './snapshots.ts'
 
@@ -24,11 +25,13 @@ export function retentionSuite(engine: Engine): void {
         avgPrice: 10,
       }))
       const candles = candleFeed('cexa')
-      await store.series.append([
-        { feed: liquidations, rows },
-        { feed: candles, rows: [candle(0)] },
-      ])
-      await store.coverage.record(liquidations, START, START + DAY_MS)
+      await store.write({
+        rows: [
+          { feed: liquidations, rows },
+          { feed: candles, rows: [candle(0)] },
+        ],
+      })
+      await store.write({ coverage: [observed(liquidations, START, START + DAY_MS)] })
       const border = START + 11_000_000
       assert.equal(await store.series.retain({ dataset: 'liquidations' }, border), 11_000)
       assert.equal(await store.series.retain({ dataset: 'liquidations' }, border), 0)
@@ -47,7 +50,7 @@ export function retentionSuite(engine: Engine): void {
         symbol: 'BTC',
         interval: '5m',
       }
-      await store.series.append([{ feed, rows: drifting(seeded(1), ['0xa'], 400) }])
+      await store.write({ rows: [{ feed, rows: drifting(seeded(1), ['0xa'], 400) }] })
       const border = START + 90_000
       assert.equal(await store.series.retain({ dataset: 'snapshots' }, border), 180)
       const texts = await walk(store, {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Feed } from '../../core/feed.ts'
 import type { BookInput } from '../../core/rows/book.ts'
-import { RowError } from '../../core/rows/row-error.ts'
 import type { UpDownSnapshotInput } from '../../core/rows/snapshot.ts'
+import { RowsRefusedError } from '../environment.ts'
 import { type Engine, type Random, START, seeded, walk, withStore } from './engine.ts'
 
 const feed: Feed<'snapshots'> = { dataset: 'snapshots', source: 'predmkt_a', symbol: 'BTC', interval: '5m' }
@@ -88,9 +88,9 @@ export function snapshotSuite(engine: Engine): void {
     const rows = drifting(random, ['0xa', '0xb', '0xc'], 400)
     const mixed = random.shuffle(rows)
     for (let i = 0; i < mixed.length; i += 100) {
-      await store.series.append([{ feed, rows: mixed.slice(i, i + 100) }])
+      await store.write({ rows: [{ feed, rows: mixed.slice(i, i + 100) }] })
     }
-    assert.equal((await store.series.append([{ feed, rows }])).unchanged, rows.length)
+    assert.equal((await store.write({ rows: [{ feed, rows }] })).unchanged, rows.length)
     for (const depth of [undefined, 1, 10]) {
       const texts = await walk(store, {
         feeds: [feed],
@@ -116,7 +116,7 @@ export function snapshotSuite(engine: Engine): void {
   it('applying the diffs of consecutive rows to the first book gives every later one', async (store) => {
     const random = seeded(5)
     const rows = drifting(random, ['0xa', '0xb'], 300)
-    await store.series.append([{ feed, rows }])
+    await store.write({ rows: [{ feed, rows }] })
     for (const order of ['asc', 'desc'] as const) {
       for (const [depth, stepMs] of [
         [undefined, undefined],
@@ -158,10 +158,12 @@ export function snapshotSuite(engine: Engine): void {
       for (const time of own) rows.push(snapshot(id, time, empty, empty))
     }
     const half = rows.filter((row) => row.marketId !== '0xc')
-    await store.series.append([
-      { feed, rows: half },
-      { feed: hourly, rows: rows.filter((row) => row.marketId === '0xc') },
-    ])
+    await store.write({
+      rows: [
+        { feed, rows: half },
+        { feed: hourly, rows: rows.filter((row) => row.marketId === '0xc') },
+      ],
+    })
     for (const stepMs of [500, 1000, 5000, 300_000]) {
       for (const only of [undefined, ['0xb']]) {
         for (const order of ['asc', 'desc'] as const) {
@@ -205,7 +207,7 @@ export function snapshotSuite(engine: Engine): void {
     })
     const other = (size: number): BookInput => ({ bids: [[0.4, 10]], asks: [[0.6, 10 + size / 1000]] })
     const put = (down: BookInput) =>
-      store.series.append([{ feed, rows: [snapshot('0xa', START, book(1), down)] }])
+      store.write({ rows: [{ feed, rows: [snapshot('0xa', START, book(1), down)] }] })
     await put(other(1))
     assert.equal((await put(other(2))).corrected, 1)
     const found = await store.series.at({ feeds: [feed], time: START, books: { books: true, diffs: false } })
@@ -230,7 +232,7 @@ export function snapshotSuite(engine: Engine): void {
         known.set(`${time}/${id}`, one)
         fresh.push(one)
       }
-      await store.series.append(fresh.map((one) => ({ feed: one.feed, rows: [one.row] })))
+      await store.write({ rows: fresh.map((one) => ({ feed: one.feed, rows: [one.row] })) })
     }
     await insert(400)
     const bytes = (text: string) => Buffer.from(text)
@@ -283,7 +285,7 @@ export function snapshotSuite(engine: Engine): void {
 
   it('long after it was written a row is still corrected, and comes back unchanged when it is the same', async (store, opened, clock) => {
     const rows = drifting(seeded(12), ['0xa', '0xb'], 800, 2_000)
-    await store.series.append([{ feed, rows }])
+    await store.write({ rows: [{ feed, rows }] })
     clock.advance(1_000)
     const old = rows[1_000] as UpDownSnapshotInput
     const [before] = await walk(store, {
@@ -295,11 +297,11 @@ export function snapshotSuite(engine: Engine): void {
       books: { books: true, diffs: false },
     })
     const other = { ...old, up: { bids: [[0.2, 7]], asks: [[0.8, 7]] } } as UpDownSnapshotInput
-    assert.equal((await store.series.append([{ feed, rows: [other] }])).corrected, 1)
+    assert.equal((await store.write({ rows: [{ feed, rows: [other] }] })).corrected, 1)
     clock.advance(1_000)
     const again = await opened.reopen()
-    assert.equal((await again.series.append([{ feed, rows: [other] }])).unchanged, 1)
-    assert.equal((await again.series.append([{ feed, rows: [old] }])).corrected, 1)
+    assert.equal((await again.write({ rows: [{ feed, rows: [other] }] })).unchanged, 1)
+    assert.equal((await again.write({ rows: [{ feed, rows: [old] }] })).corrected, 1)
     const revisions = await again.series.revisions({ feeds: [feed], range: RANGE, limit: 5 })
     assert.deepEqual(
       revisions.map((r) => [r.revision, r.recordedAt - START, r.supersededAt - START]),
@@ -310,16 +312,16 @@ export function snapshotSuite(engine: Engine): void {
     )
     assert.equal(revisions[0]?.text, before)
     const next = drifting(seeded(13), ['0xa'], 1)[0] as UpDownSnapshotInput
-    await again.series.append([{ feed, rows: [{ ...next, time: START + 5 * 3_600_000 }] }])
-    assert.equal((await again.series.append([{ feed, rows }])).unchanged, rows.length)
+    await again.write({ rows: [{ feed, rows: [{ ...next, time: START + 5 * 3_600_000 }] }] })
+    assert.equal((await again.write({ rows: [{ feed, rows }] })).unchanged, rows.length)
   })
 
   it('a level that has no place in whole millionths is refused', async (store) => {
     const book = (price: string, size: string): BookInput => ({ bids: [[price, size]], asks: [] })
-    const put = (up: BookInput) => store.series.append([{ feed, rows: [snapshot('0xa', START, up, up)] }])
-    await assert.rejects(put(book('0.1234567', '1')), RowError)
-    await assert.rejects(put(book('0.5', '1.0000001')), RowError)
-    await assert.rejects(put(book('0.5', '1000000000')), RowError)
+    const put = (up: BookInput) => store.write({ rows: [{ feed, rows: [snapshot('0xa', START, up, up)] }] })
+    await assert.rejects(put(book('0.1234567', '1')), RowsRefusedError)
+    await assert.rejects(put(book('0.5', '1.0000001')), RowsRefusedError)
+    await assert.rejects(put(book('0.5', '1000000000')), RowsRefusedError)
     assert.equal((await put(book('0.123456', '999999999.123456'))).inserted, 1)
     const found = await store.series.at({ feeds: [feed], time: START, books: { books: true, diffs: false } })
     assert.match(found?.text ?? '', /\[\[0.123456,999999999.123456\]\]/)

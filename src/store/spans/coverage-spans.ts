@@ -2,7 +2,7 @@
 
 import type { Feed } from '../../core/feed.ts'
 import { SOURCES } from '../../core/source.ts'
-import type { Coverage, Gap, GapReason, Span } from '../coverage.ts'
+import type { Coverage, CoverageChange, Gap, GapReason, Span } from '../coverage.ts'
 
 export interface StoredSpan extends Span {
   state: 'observed' | GapReason
@@ -10,6 +10,15 @@ export interface StoredSpan extends Span {
 
 /** The state of a span; null where nothing was recorded. */
 export type SpanState = StoredSpan['state'] | null
+
+/** What a change makes of each state. */
+export function stateAfter(change: CoverageChange): (old: SpanState) => SpanState {
+  if (change.change === 'gap') {
+    const { reason, unlessKnown } = change
+    return unlessKnown === true ? (old) => old ?? reason : (old) => (old === 'observed' ? 'observed' : reason)
+  }
+  return change.change === 'observed' ? () => 'observed' : (old) => (old === 'observed' ? null : old)
+}
 
 /** The spans after [from, to) was repainted, sorted and joined. */
 export function repaint(

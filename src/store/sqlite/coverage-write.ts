@@ -1,20 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { GapReason } from '../coverage.ts'
-import { repaint, type SpanState, type StoredSpan } from '../spans/coverage-spans.ts'
+import type { CoverageChange } from '../coverage.ts'
+import { repaint, type SpanState, type StoredSpan, stateAfter } from '../spans/coverage-spans.ts'
 import type { FeedTable, StoredFeed } from './series-feeds.ts'
 
 export interface CoverageWriter {
-  record(feed: StoredFeed, from: number, to: number): void
-  recordGap(feed: StoredFeed, from: number, to: number, reason: GapReason): void
-  retract(feed: StoredFeed, from: number, to: number): void
-  /** Forgets everything before an instant. */
+  apply(change: CoverageChange): void
+  /** Drops everything before an instant. */
   cut(feed: StoredFeed, before: number): void
 }
 
-/**
- * The time line of a feed is a list of spans, each in one state. Every change repaints a stretch of it: what
- * was there decides what it becomes, and touching spans of one state are joined again.
- */
+/** Every change repaints a part of the feed's timeline; touching spans of one state become one. */
 export function coverageWriter(database: DatabaseSync, feeds: FeedTable): CoverageWriter {
   const touching = database.prepare(
     `SELECT from_ts AS "from", to_ts AS "to", state FROM coverage_spans
@@ -34,14 +29,13 @@ export function coverageWriter(database: DatabaseSync, feeds: FeedTable): Covera
     if (before.length === after.length && before.every((span, i) => same(span, after[i]))) return
     for (const span of before) remove.run(feed.id, span.from)
     for (const span of after) add.run(feed.id, span.from, span.to, span.state)
-    if (from < feed.finalBefore) feeds.bump(feed.id)
+    feeds.changed(feed, from)
   }
 
   return {
-    record: (feed, from, to) => paint(feed, from, to, () => 'observed'),
-    recordGap: (feed, from, to, reason) =>
-      paint(feed, from, to, (old) => (old === 'observed' ? 'observed' : reason)),
-    retract: (feed, from, to) => paint(feed, from, to, (old) => (old === 'observed' ? null : old)),
+    apply(change) {
+      paint(feeds.open(change.feed), change.from, change.to, stateAfter(change))
+    },
     cut: (feed, before) => paint(feed, 0, before, () => null),
   }
 }

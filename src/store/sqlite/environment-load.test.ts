@@ -10,6 +10,7 @@ import { candle, candleFeed, START } from '../conformance/engine.ts'
 import type { EnvironmentStore } from '../environment.ts'
 import { packRows } from '../rows/packed.ts'
 import { openSqliteEnvironment } from './environment.ts'
+import type { WriteCommand } from './environment-commands.ts'
 import { ENVIRONMENT_MIGRATIONS } from './environment-schema.ts'
 import { MAX_WAITING_ROWS, threadWriter } from './environment-writer.ts'
 import { migrate } from './migrate.ts'
@@ -32,10 +33,10 @@ test('a large append gives way: its work on the calling thread is done in short 
     const batches = Array.from({ length: 6 }, (_, n) =>
       Array.from({ length: 10_000 }, (_, i) => candle(0, { time: START + (n * 10_000 + i) * 1000 })),
     )
-    await store.series.append([{ feed, rows: batches[0] ?? [] }])
+    await store.write({ rows: [{ feed, rows: batches[0] ?? [] }] })
     const delay = monitorEventLoopDelay({ resolution: 1 })
     delay.enable()
-    await Promise.all(batches.slice(1).map((rows) => store.series.append([{ feed, rows }])))
+    await Promise.all(batches.slice(1).map((rows) => store.write({ rows: [{ feed, rows }] })))
     delay.disable()
     // The bench holds the bound of 5 ms; here a loaded machine must not fail the suite.
     assert.ok(delay.percentile(90) / 1e6 < 15, `p90 ${delay.percentile(90) / 1e6} ms`)
@@ -61,14 +62,16 @@ test('writers that do not wait are held back instead of growing a queue', async 
     await writer.ready()
     waiting += 1000
     most = Math.max(most, waiting)
-    const command = {
-      kind: 'append',
+    const command: WriteCommand = {
+      kind: 'write',
       rows: [packRows(feed, rows)],
-      mode: 'throw',
       recordedAt: START,
-    } as const
+      coverage: [],
+      finalize: [],
+      markets: [],
+    }
     sent.push(
-      writer.send({ ...command, rows: [...command.rows] }, 1000).then(() => {
+      writer.send(command, 1000).then(() => {
         waiting -= 1000
       }),
     )

@@ -1,4 +1,3 @@
-import { convertBooks } from './books-convert.ts'
 import type { Migration } from './migrate.ts'
 
 /**
@@ -18,6 +17,7 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
         interval TEXT NOT NULL,
         final_before INTEGER NOT NULL DEFAULT 0,
         epoch INTEGER NOT NULL DEFAULT 0,
+        version INTEGER NOT NULL DEFAULT 0,
         corrections INTEGER NOT NULL DEFAULT 0,
         UNIQUE (dataset, source, symbol, interval)
       ) STRICT;
@@ -27,11 +27,10 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
         ts INTEGER NOT NULL,
         instrument TEXT NOT NULL,
         seq INTEGER NOT NULL,
-        text TEXT NOT NULL,            -- '' for a row with books: it lies with them
+        text TEXT NOT NULL,
         closed INTEGER NOT NULL,
         side TEXT,
         usd REAL,
-        books INTEGER,                 -- digest of a row with books
         revision INTEGER NOT NULL,
         recorded_at INTEGER NOT NULL,
         PRIMARY KEY (feed, ts, instrument, seq)
@@ -59,63 +58,6 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (feed, hour, instrument)
       ) STRICT, WITHOUT ROWID;
 
-      -- rows with books of the newest minute, one by one; folded into compressed blocks by the next minute
-      CREATE TABLE books_tail (
-        feed INTEGER NOT NULL,
-        minute INTEGER NOT NULL,
-        instrument TEXT NOT NULL,
-        ts INTEGER NOT NULL,
-        seq INTEGER NOT NULL,
-        text TEXT NOT NULL,
-        sides TEXT NOT NULL,
-        PRIMARY KEY (feed, minute, instrument, ts, seq)
-      ) STRICT, WITHOUT ROWID;
-      CREATE TABLE books_blocks (
-        id INTEGER PRIMARY KEY,
-        feed INTEGER NOT NULL,
-        instrument TEXT NOT NULL,
-        minute INTEGER NOT NULL,
-        version INTEGER NOT NULL,
-        data BLOB NOT NULL,
-        UNIQUE (feed, instrument, minute)
-      ) STRICT;
-
-      -- spans of a feed never overlap; touching spans differ in state
-      CREATE TABLE coverage_spans (
-        feed INTEGER NOT NULL,
-        from_ts INTEGER NOT NULL,
-        to_ts INTEGER NOT NULL,
-        state TEXT NOT NULL,           -- 'observed' or the reason of a gap
-        PRIMARY KEY (feed, from_ts)
-      ) STRICT, WITHOUT ROWID;
-
-      CREATE TABLE markets (
-        source_rank INTEGER NOT NULL,
-        market_id TEXT NOT NULL,
-        symbol TEXT NOT NULL,
-        market_type TEXT NOT NULL,     -- '' where there is none
-        active INTEGER NOT NULL,
-        start_ms INTEGER,
-        end_ms INTEGER NOT NULL,       -- the largest integer for a perpetual
-        text TEXT NOT NULL,
-        PRIMARY KEY (source_rank, market_id)
-      ) STRICT, WITHOUT ROWID;
-      CREATE INDEX markets_by_end ON markets (end_ms DESC, source_rank, market_id);
-      CREATE INDEX markets_by_source ON markets (source_rank, end_ms DESC, market_id);
-      CREATE INDEX markets_by_window ON markets (source_rank, symbol, market_type, end_ms);
-      CREATE TABLE market_identifiers (
-        identifier TEXT NOT NULL,
-        source_rank INTEGER NOT NULL,
-        market_id TEXT NOT NULL,
-        PRIMARY KEY (identifier, source_rank, market_id)
-      ) STRICT, WITHOUT ROWID;
-      CREATE INDEX market_identifiers_by_market ON market_identifiers (source_rank, market_id);
-    `,
-  },
-  {
-    version: 2,
-    name: 'snapshots and prints of prediction markets in groups of ten minutes',
-    sql: `
       -- one instrument over ten minutes: its rows lie in a compressed block, the newest in a tail
       CREATE TABLE book_groups (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -144,16 +86,38 @@ export const ENVIRONMENT_MIGRATIONS: readonly Migration[] = [
         sides TEXT NOT NULL,
         PRIMARY KEY (block, ts, seq)
       ) STRICT;
-    `,
-    convert: convertBooks,
-  },
-  {
-    version: 3,
-    name: 'whether a market is resolved, in place of what its venue called active',
-    sql: `
-      ALTER TABLE markets RENAME COLUMN active TO resolved;
-      UPDATE markets SET resolved = instr(text, '"status":"resolved"') > 0;
+
+      -- spans of a feed never overlap; touching spans differ in state
+      CREATE TABLE coverage_spans (
+        feed INTEGER NOT NULL,
+        from_ts INTEGER NOT NULL,
+        to_ts INTEGER NOT NULL,
+        state TEXT NOT NULL,           -- 'observed' or the reason of a gap
+        PRIMARY KEY (feed, from_ts)
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE markets (
+        source_rank INTEGER NOT NULL,
+        market_id TEXT NOT NULL,
+        symbol TEXT NOT NULL,
+        market_type TEXT NOT NULL,     -- '' where there is none
+        resolved INTEGER NOT NULL,
+        start_ms INTEGER,
+        end_ms INTEGER NOT NULL,       -- the largest integer for a perpetual
+        text TEXT NOT NULL,
+        PRIMARY KEY (source_rank, market_id)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX markets_by_end ON markets (end_ms DESC, source_rank, market_id);
       CREATE INDEX markets_unresolved ON markets (end_ms DESC, source_rank, market_id) WHERE resolved = 0;
+      CREATE INDEX markets_by_source ON markets (source_rank, end_ms DESC, market_id);
+      CREATE INDEX markets_by_window ON markets (source_rank, symbol, market_type, end_ms);
+      CREATE TABLE market_identifiers (
+        identifier TEXT NOT NULL,
+        source_rank INTEGER NOT NULL,
+        market_id TEXT NOT NULL,
+        PRIMARY KEY (identifier, source_rank, market_id)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX market_identifiers_by_market ON market_identifiers (source_rank, market_id);
     `,
   },
 ]

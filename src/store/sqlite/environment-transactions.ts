@@ -24,6 +24,11 @@ export function committer(database: DatabaseSync): Committer {
   const dataVersion = database.prepare('PRAGMA data_version')
   let lastVersion = -1
 
+  const undo = () => {
+    database.exec('ROLLBACK TO one')
+    applier.forget()
+  }
+
   const applyAlone = ({ id, command }: Request): Reply => {
     database.exec('SAVEPOINT one')
     try {
@@ -31,9 +36,11 @@ export function committer(database: DatabaseSync): Committer {
       database.exec('RELEASE one')
       return { id, result }
     } catch (error) {
-      database.exec('ROLLBACK TO one')
+      undo()
+      const refused = command.kind === 'write' ? applier.faultyRows(command, error) : []
+      undo()
       database.exec('RELEASE one')
-      applier.forget()
+      if (refused.length > 0) return { id, result: { refused } }
       return { id, error: error instanceof Error ? error.message : String(error) }
     }
   }
@@ -67,5 +74,7 @@ export function committer(database: DatabaseSync): Committer {
 }
 
 function weight(command: Command): number {
-  return command.kind === 'append' ? command.rows.reduce((sum, rows) => sum + rows.count, 0) : 100
+  if (command.kind === 'retain') return 100
+  const { rows, coverage, markets } = command
+  return rows.reduce((sum, packed) => sum + packed.count, coverage.length + markets.length)
 }

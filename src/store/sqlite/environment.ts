@@ -1,16 +1,16 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { encodeMarket } from '../../core/rows/market.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { CoverageStore } from '../coverage.ts'
 import { type EnvironmentStore, StoreClosedError } from '../environment.ts'
 import type { MarketStore } from '../markets.ts'
 import { coverageReader } from './coverage-read.ts'
 import { ENVIRONMENT_MIGRATIONS, PAGE_BYTES } from './environment-schema.ts'
+import { environmentWrite } from './environment-write.ts'
 import { inlineWriter, threadWriter, type Writer } from './environment-writer.ts'
 import { marketReader } from './markets-read.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
-import { type FeedLookup, feedLookup } from './series-lookup.ts'
+import { feedLookup } from './series-lookup.ts'
 import { sqliteSeries } from './series-store.ts'
 
 export interface SqliteEnvironmentOptions {
@@ -56,16 +56,16 @@ function assemble(
   plainWriter: Writer,
   { clock, holdMs = HOLD_MS }: SqliteEnvironmentOptions,
 ): EnvironmentStore {
-  const { writer, writes } = countWrites(plainWriter)
-  const lookup = feedLookup(database)
-  const series = sqliteSeries({ database, lookup, writer, clock, holdMs })
+  const { writer, count } = countedWriter(plainWriter)
+  const lookup = feedLookup(database, clock, count)
+  const coverage = coverageReader(database, lookup.id)
   let closing: Promise<void> | undefined
   const isClosed = () => closing !== undefined
   return {
-    series: { ...guarded(series, isClosed), tally: series.tally },
-    coverage: guarded(sqliteCoverage(database, lookup, writer), isClosed),
-    markets: guarded(sqliteMarkets(database, writer), isClosed),
-    writes,
+    series: guarded(sqliteSeries({ database, lookup, writer, holdMs }), isClosed),
+    coverage: guarded<CoverageStore>({ read: async (...args) => coverage.read(...args) }, isClosed),
+    markets: guarded(sqliteMarkets(database), isClosed),
+    ...guarded({ write: environmentWrite({ writer, clock, holdMs }) }, isClosed),
     close() {
       closing ??= writer.close().then(() => database.close())
       return closing
@@ -73,10 +73,11 @@ function assemble(
   }
 }
 
-function countWrites(writer: Writer): { writer: Writer; writes: () => number } {
+/** Counts commands twice, when they are sent and when they are done: what was read before either may be outdated. */
+function countedWriter(writer: Writer): { writer: Writer; count: () => number } {
   let count = 0
   return {
-    writes: () => count,
+    count: () => count,
     writer: {
       ...writer,
       send: (command, weight) => {
@@ -89,27 +90,9 @@ function countWrites(writer: Writer): { writer: Writer; writes: () => number } {
   }
 }
 
-function sqliteCoverage(database: DatabaseSync, lookup: FeedLookup, writer: Writer): CoverageStore {
-  const reader = coverageReader(database, lookup.id)
-  return {
-    async record(feed, from, to) {
-      await writer.send({ kind: 'record', feed, from, to }, 1)
-    },
-    async recordGap(feed, from, to, reason) {
-      await writer.send({ kind: 'record_gap', feed, from, to, reason }, 1)
-    },
-    async retract(feed, from, to) {
-      await writer.send({ kind: 'retract', feed, from, to }, 1)
-    },
-    read: async (feeds, from, to) => reader.read(feeds, from, to),
-  }
-}
-
-function sqliteMarkets(database: DatabaseSync, writer: Writer): MarketStore {
+function sqliteMarkets(database: DatabaseSync): MarketStore {
   const reader = marketReader(database)
   return {
-    upsert: async (markets) =>
-      writer.send({ kind: 'markets', markets: markets.map(encodeMarket) }, markets.length),
     get: async (identifier, filter) => reader.get(identifier, filter),
     list: async (query) => reader.list(query),
     count: async (query) => reader.count(query),

@@ -54,7 +54,6 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
   const revisions = database.prepare(
     'SELECT count(*) AS n FROM series_revisions WHERE feed = ? AND ts = ? AND instrument = ? AND seq = ?',
   )
-  const countCorrections = database.prepare('UPDATE feeds SET corrections = corrections + ? WHERE id = ?')
   const activate = database.prepare('INSERT OR IGNORE INTO series_active VALUES (?, ?, ?)')
   const active = new Set<string>()
 
@@ -104,12 +103,12 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
       const sampled = packed.feed.dataset === 'snapshots'
       const grouped = isGrouped(packed.feed)
       const spans = new Set<string>()
-      let finalChanged = false
+      let firstChanged = Number.POSITIVE_INFINITY
       const note = (row: Row, outcome: keyof AppendCounts) => {
         counts[outcome]++
         if (grouped) spans.add(`${spanOf(row.ts)}/${row.instrument}`)
         else if (sampled && outcome === 'inserted') markActive(feed.id, row)
-        if (outcome !== 'unchanged' && row.ts < feed.finalBefore) finalChanged = true
+        if (outcome !== 'unchanged') firstChanged = Math.min(firstChanged, row.ts)
       }
       const rows = unpack(packed)
       // Rows that were there before mostly come many at a time: then they are looked at one by one.
@@ -126,8 +125,7 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
         if (row === undefined) break
         note(row, grouped ? insertGrouped(feed, row, recordedAt) : insertPlain(feed, row, recordedAt))
       }
-      if (counts.corrected > 0) countCorrections.run(counts.corrected, feed.id)
-      if (finalChanged) feeds.bump(feed.id)
+      if (firstChanged < Number.POSITIVE_INFINITY) feeds.changed(feed, firstChanged, counts.corrected)
       if (grouped) books.fold(feed.id, FOLDS_AT_LEAST + 2 * spans.size)
       return counts
     },

@@ -6,24 +6,45 @@ export interface StoredFeed {
   finalBefore: number
 }
 
-/** The writer's view of feeds; cleared when another connection may have changed them. */
+/** The writer's view of feeds; dropped when another connection may have changed them. */
 export interface FeedTable {
   /** Creates the feed on first sight. */
   open(feed: Feed): StoredFeed
-  /** Something before the feed's finality changed: pages built on it are void. */
-  bump(id: number): void
+  /** Something of the feed at this time, or from it on, changed. */
+  changed(feed: StoredFeed, ts: number, corrections?: number): void
+  finalize(feed: StoredFeed, before: number): void
+  /** Gives the changed feeds their new epochs; the last step of a command. */
+  writeChanges(): void
   forget(): void
+}
+
+interface FeedChange {
+  isFinal: boolean
+  corrections: number
 }
 
 export function feedTable(database: DatabaseSync): FeedTable {
   const known = new Map<string, StoredFeed>()
+  const changes = new Map<number, FeedChange>()
   const create = database.prepare(
     'INSERT INTO feeds (dataset, source, symbol, interval) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
   )
   const find = database.prepare(
     'SELECT id, final_before FROM feeds WHERE dataset = ? AND source = ? AND symbol = ? AND interval = ?',
   )
-  const bump = database.prepare('UPDATE feeds SET epoch = epoch + 1 WHERE id = ?')
+  const finalize = database.prepare('UPDATE feeds SET final_before = ? WHERE id = ?')
+  const change = database.prepare(
+    'UPDATE feeds SET version = version + 1, epoch = epoch + ?, corrections = corrections + ? WHERE id = ?',
+  )
+  const changed: FeedTable['changed'] = (feed, ts, corrections = 0) => {
+    const isFinal = ts < feed.finalBefore
+    const earlier = changes.get(feed.id)
+    if (earlier === undefined) changes.set(feed.id, { isFinal, corrections })
+    else {
+      earlier.isFinal ||= isFinal
+      earlier.corrections += corrections
+    }
+  }
   return {
     open(feed) {
       const name = feedName(feed)
@@ -37,7 +58,20 @@ export function feedTable(database: DatabaseSync): FeedTable {
       known.set(name, stored)
       return stored
     },
-    bump: (id) => void bump.run(id),
-    forget: () => known.clear(),
+    changed,
+    finalize(feed, before) {
+      if (before <= feed.finalBefore) return
+      finalize.run(before, feed.id)
+      feed.finalBefore = before
+      changed(feed, before)
+    },
+    writeChanges() {
+      for (const [id, { isFinal, corrections }] of changes) change.run(isFinal ? 1 : 0, corrections, id)
+      changes.clear()
+    },
+    forget() {
+      known.clear()
+      changes.clear()
+    },
   }
 }

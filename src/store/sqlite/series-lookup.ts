@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Feed, feedName } from '../../core/feed.ts'
 import { SOURCES, type Source } from '../../core/source.ts'
+import type { Clock } from '../../kit/clock.ts'
 import { sidesOf } from '../books/book-row.ts'
 import { textWithBooks } from '../books/compose.ts'
 import { endOf } from '../order/arms.ts'
@@ -11,17 +12,18 @@ export interface FeedLookup {
   id(feed: Feed): number | undefined
   earliest(filter: FeedFilter): number | undefined
   feeds(filter: FeedFilter): FeedInfo[]
-  finality(feeds: readonly Feed[]): Finality[]
+  finality(feeds: readonly Feed[], maxAgeMs?: number): Finality[]
   revisions(query: RevisionQuery): Revision[]
 }
 
-export function feedLookup(database: DatabaseSync): FeedLookup {
+/** `ownWrites` moves with every write of this process: a memory database does not report those of its own connection. */
+export function feedLookup(database: DatabaseSync, clock: Clock, ownWrites: () => number): FeedLookup {
   /** A feed keeps its number for ever, so only absence must be asked again. */
   const ids = new Map<string, number>()
   const find = database.prepare(
     'SELECT id FROM feeds WHERE dataset = ? AND source = ? AND symbol = ? AND interval = ?',
   )
-  const state = database.prepare('SELECT final_before, epoch FROM feeds WHERE id = ?')
+  const state = database.prepare('SELECT final_before, epoch, version FROM feeds WHERE id = ?')
   const list = database.prepare(
     `SELECT * FROM feeds
       WHERE (?1 IS NULL OR dataset = ?1) AND (?2 IS NULL OR source = ?2) AND (?3 IS NULL OR symbol = ?3)
@@ -58,6 +60,18 @@ export function feedLookup(database: DatabaseSync): FeedLookup {
     ids.set(name, Number(row.id))
     return Number(row.id)
   }
+  const finalities = new Map<string, Finality>()
+  const committed = database.prepare('PRAGMA data_version')
+  let checked = { atMs: Number.NEGATIVE_INFINITY, own: -1, version: -1 }
+  /** Empties `finalities` when something was written since they were read. */
+  const dropOutdated = (maxAgeMs: number) => {
+    const own = ownWrites()
+    const atMs = clock.now()
+    if (own === checked.own && Math.abs(atMs - checked.atMs) < maxAgeMs) return
+    const version = Number(committed.get()?.data_version)
+    if (own !== checked.own || version !== checked.version) finalities.clear()
+    checked = { atMs, own, version }
+  }
   const listed = (filter: FeedFilter) =>
     list.all(filter.dataset ?? null, filter.source ?? null, filter.symbol ?? null, filter.interval ?? null)
 
@@ -79,16 +93,29 @@ export function feedLookup(database: DatabaseSync): FeedLookup {
         } as Feed,
         before: Number(row.final_before),
         epoch: Number(row.epoch),
+        version: Number(row.version),
         corrections: Number(row.corrections),
         firstTs: edgeOf('first', Number(row.id)),
         lastTs: edgeOf('last', Number(row.id)),
       })),
-    finality: (feeds) =>
-      feeds.map((feed) => {
-        const known = id(feed)
-        const row = known === undefined ? undefined : state.get(known)
-        return { feed, before: Number(row?.final_before ?? 0), epoch: Number(row?.epoch ?? 0) }
-      }),
+    finality(feeds, maxAgeMs = 0) {
+      dropOutdated(maxAgeMs)
+      return feeds.map((feed) => {
+        const name = feedName(feed)
+        const known = finalities.get(name)
+        if (known !== undefined) return known
+        const stored = id(feed)
+        const row = stored === undefined ? undefined : state.get(stored)
+        const read = {
+          feed,
+          before: Number(row?.final_before ?? 0),
+          epoch: Number(row?.epoch ?? 0),
+          version: Number(row?.version ?? 0),
+        }
+        finalities.set(name, read)
+        return read
+      })
+    },
     revisions({ feeds, range, instrument, limit }) {
       const found: Revision[] = []
       for (const feed of feeds) {

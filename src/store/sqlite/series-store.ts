@@ -1,25 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { DATASETS, type Dataset, type Feed } from '../../core/feed.ts'
-import { RowError } from '../../core/rows/row-error.ts'
-import type { Clock } from '../../kit/clock.ts'
+import type { Feed } from '../../core/feed.ts'
 import { readTexts } from '../books/compose.ts'
 import { type GroupReader, isGrouped } from '../books/group.ts'
 import { bookSamples } from '../books/sample.ts'
 import { type BookRef, bookRows } from '../books/walk.ts'
 import { type Arm, armsOf, comparePositions } from '../order/arms.ts'
 import { sampledRows } from '../order/sample.ts'
-import { type EncodedRows, encodeBatch } from '../rows/encode.ts'
 import { finalBlocks } from '../rows/final-blocks.ts'
-import type {
-  AppendResult,
-  BookRequest,
-  Page,
-  PageQuery,
-  SeriesQuery,
-  SeriesStore,
-  Tally,
-} from '../series.ts'
+import type { BookRequest, Page, PageQuery, SeriesQuery, SeriesStore } from '../series.ts'
 import { groupReaders } from './books-groups.ts'
 import type { Writer } from './environment-writer.ts'
 import type { FeedLookup } from './series-lookup.ts'
@@ -31,71 +20,15 @@ export function sqliteSeries(parts: {
   database: DatabaseSync
   lookup: FeedLookup
   writer: Writer
-  clock: Clock
   holdMs: number
 }): SeriesStore {
-  const { database, lookup, writer, clock, holdMs } = parts
+  const { database, lookup, writer, holdMs } = parts
   const oneState = oneStateOf(database)
   const statements = statementCache(database)
   const pages = pageReader(statements, oneState)
   const blocks = finalBlocks(joinedReader(statements))
   const samples = plainSamples(database)
   const groups = groupReaders(database)
-  const tally = Object.fromEntries(
-    DATASETS.map((dataset) => [
-      dataset,
-      { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0, refused: 0 },
-    ]),
-  ) as Record<Dataset, Tally>
-  /** Appends are handed to the writer in the order of their calls. */
-  let turn: Promise<unknown> = Promise.resolve()
-
-  const write = async (
-    encoded: readonly EncodedRows[],
-    mode: 'throw' | 'skip',
-    result: AppendResult,
-  ): Promise<void> => {
-    const rows = encoded.map(({ packed }) => packed)
-    const weight = rows.reduce((sum, packed) => sum + packed.count, 0)
-    const counts = await writer.send({ kind: 'append', rows, mode, recordedAt: clock.now() }, weight)
-    for (const [i, count] of counts.entries()) {
-      const part = encoded[i]
-      if (part === undefined) continue
-      const { feed } = part.packed
-      for (const outcome of ['inserted', 'unchanged', 'rewritten', 'corrected'] as const) {
-        result[outcome] += count[outcome]
-        tally[feed.dataset][outcome] += count[outcome]
-      }
-      for (const { index, reason } of count.refused) {
-        tally[feed.dataset].refused++
-        result.refused.push({ feed, index: part.indexes[index] ?? index, error: new RowError('row', reason) })
-      }
-    }
-  }
-
-  const append: SeriesStore['append'] = async (batch, options = {}) => {
-    const mode = options.refused ?? 'throw'
-    const result: AppendResult = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0, refused: [] }
-    const handedOver = turn.then(async () => {
-      const encoded = await encodeBatch(batch, mode, holdMs)
-      for (const { feed } of encoded.refused) tally[feed.dataset].refused++
-      const [first] = encoded.refused
-      if (first !== undefined && mode === 'throw') throw first.error
-      result.refused = encoded.refused
-      const sent: Promise<void>[] = []
-      for (const rows of encoded.transactions) {
-        await writer.ready()
-        const written = write(rows, mode, result)
-        written.catch(() => undefined)
-        sent.push(written)
-      }
-      return sent
-    })
-    turn = handedOver.catch(() => undefined)
-    await Promise.all(await handedOver)
-    return result
-  }
-
   const plainRows = (arms: readonly Arm[], query: SeriesQuery, limit: number): StoredRow[] => {
     if (arms.length === 0) return []
     const { stepMs } = query
@@ -158,7 +91,6 @@ export function sqliteSeries(parts: {
   const isComposed = (query: SeriesQuery) => query.stepMs !== undefined || query.feeds.some(isGrouped)
 
   return {
-    append,
     async page(query) {
       if (isComposed(query)) return composed(query)
       const arms = armsOf(query, lookup.id)
@@ -185,11 +117,8 @@ export function sqliteSeries(parts: {
     },
     earliest: async (filter) => lookup.earliest(filter),
     feeds: async (filter) => lookup.feeds(filter),
-    finality: async (feeds) => lookup.finality(feeds),
+    finality: (feeds, maxAgeMs) => lookup.finality(feeds, maxAgeMs),
     revisions: async (query) => lookup.revisions(query),
-    async finalize(feed, before) {
-      await writer.send({ kind: 'finalize', feed, before }, 1)
-    },
     async retain(filter, olderThan) {
       let deleted = 0
       for (const { feed } of lookup.feeds(filter)) {
@@ -201,7 +130,6 @@ export function sqliteSeries(parts: {
       }
       return deleted
     },
-    tally: () => structuredClone(tally),
   }
 }
 

@@ -24,20 +24,13 @@ export function feedFacts(store: EnvironmentStore, clock: Clock): FeedFacts {
     const { dataset, source, symbol, interval } = feed
     return store.series.earliest({ dataset, source, symbol, interval })
   })
-  const finality = remembered(clock, FINALITY_FRESH_MS, async (feed) => {
-    const [known] = await store.series.finality([feed])
-    return known ?? { feed, before: 0, epoch: 0 }
-  })
   return {
     coverage: knownCoverage(store.coverage),
     earliest(feeds) {
       const times = feeds.map(firstRow)
       return areKnown(times) ? leastOf(times) : Promise.all(times).then(leastOf)
     },
-    finality(feeds) {
-      const found = feeds.map(finality)
-      return areKnown(found) ? found : Promise.all(found)
-    },
+    finality: (feeds) => store.series.finality(feeds, FINALITY_FRESH_MS),
   }
 }
 

@@ -1,0 +1,49 @@
+/**
+ * Rows that passed every check and that the database still will not take. Rows are written together; only when that
+ * fails because of a row, and not because of the file or the disk, is each tried alone to find those at fault.
+ */
+import type { PackedRows } from './packed.ts'
+
+/** A row of a list of packs. */
+export interface FaultyRow {
+  readonly pack: number
+  /** Place among the rows of its pack. */
+  readonly index: number
+  readonly reason: string
+}
+
+/** `faultOf` tries one row and gives the reason when it is refused. */
+export function findFaultyRows(
+  packs: readonly PackedRows[],
+  faultOf: (row: PackedRows) => string | undefined,
+): FaultyRow[] {
+  const found: FaultyRow[] = []
+  for (const [pack, rows] of packs.entries()) {
+    let index = 0
+    for (const row of single(rows)) {
+      const reason = faultOf(row)
+      if (reason !== undefined) found.push({ pack, index, reason })
+      index++
+    }
+  }
+  return found
+}
+
+/** Each row as a pack of its own. */
+function* single(rows: PackedRows): Generator<PackedRows> {
+  const split = (texts: string | null) => texts?.split('\n') ?? null
+  const [texts, instruments, sides, books] = [rows.texts, rows.instruments, rows.sides, rows.books].map(split)
+  for (let i = 0; i < rows.count; i++)
+    yield {
+      feed: rows.feed,
+      count: 1,
+      ts: rows.ts.slice(i, i + 1),
+      seq: rows.seq.slice(i, i + 1),
+      closed: rows.closed.slice(i, i + 1),
+      texts: texts?.[i] ?? '',
+      instruments: instruments?.[i] ?? null,
+      sides: sides?.[i] ?? null,
+      usd: rows.usd?.slice(i, i + 1) ?? null,
+      books: books?.[i] ?? null,
+    }
+}

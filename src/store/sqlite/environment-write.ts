@@ -1,0 +1,77 @@
+/** The write of the port: rows are checked and encoded on the calling thread, then sent to the writer as commands. */
+import { encodeMarket } from '../../core/rows/market.ts'
+import { RowError } from '../../core/rows/row-error.ts'
+import type { Clock } from '../../kit/clock.ts'
+import {
+  type EnvironmentStore,
+  type EnvironmentWrite,
+  RowsRefusedError,
+  type WriteResult,
+} from '../environment.ts'
+import { type EncodedRows, encodeBatch } from '../rows/encode.ts'
+import type { WriteCommand } from './environment-commands.ts'
+import type { Writer } from './environment-writer.ts'
+
+type Rest = Pick<WriteCommand, 'coverage' | 'finalize' | 'markets'>
+
+const NO_REST: Rest = { coverage: [], finalize: [], markets: [] }
+
+export function environmentWrite(parts: {
+  writer: Writer
+  clock: Clock
+  holdMs: number
+}): EnvironmentStore['write'] {
+  const { writer, clock, holdMs } = parts
+  /** Writes reach the writer in the order of their calls. */
+  let turn: Promise<unknown> = Promise.resolve()
+
+  const send = async (encoded: readonly EncodedRows[], rest: Rest): Promise<WriteResult> => {
+    const rows = encoded.map(({ packed }) => packed)
+    const weight = rows.reduce(
+      (sum, packed) => sum + packed.count,
+      rest.coverage.length + rest.markets.length,
+    )
+    const command: WriteCommand = { kind: 'write', rows, recordedAt: clock.now(), ...rest }
+    const result = await writer.send(command, weight)
+    if (!('refused' in result)) return result
+    throw new RowsRefusedError(
+      result.refused.flatMap(({ pack, index, reason }) => {
+        const part = encoded[pack]
+        if (part === undefined) return []
+        const { firstIndex, packed } = part
+        return [{ feed: packed.feed, index: firstIndex + index, error: new RowError('row', reason) }]
+      }),
+    )
+  }
+
+  const sendAll = async (write: EnvironmentWrite): Promise<Promise<WriteResult>[]> => {
+    const { rows = [], coverage = [], finalize = [], markets = [] } = write
+    const rest: Rest = { coverage, finalize, markets: markets.map(encodeMarket) }
+    const { transactions, refused } = await encodeBatch(rows, holdMs)
+    if (refused.length > 0) throw new RowsRefusedError(refused)
+    const sent: Promise<WriteResult>[] = []
+    const last = transactions.pop() ?? []
+    for (const encoded of [...transactions, last]) {
+      // Coverage must not be written when rows before it were not.
+      if (encoded === last) await Promise.all(sent)
+      await writer.ready()
+      const written = send(encoded, encoded === last ? rest : NO_REST)
+      written.catch(() => undefined)
+      sent.push(written)
+    }
+    return sent
+  }
+
+  return async (write) => {
+    const sent = turn.then(() => sendAll(write))
+    turn = sent.catch(() => undefined)
+    const results = await Promise.all(await sent)
+    return results.reduce((sum, each) => ({
+      inserted: sum.inserted + each.inserted,
+      unchanged: sum.unchanged + each.unchanged,
+      rewritten: sum.rewritten + each.rewritten,
+      corrected: sum.corrected + each.corrected,
+      markets: sum.markets + each.markets,
+    }))
+  }
+}
