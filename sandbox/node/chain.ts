@@ -8,18 +8,21 @@ import type { ChainOptions } from './chain-options.ts'
 import { addressOfScript } from './consensus/address.ts'
 import { buildBlock } from './consensus/build-block.ts'
 import { toHex } from './consensus/bytes.ts'
-import { Ledger, type LedgerRules, type LedgerSnapshot } from './consensus/ledger.ts'
+import { Ledger, type LedgerRules, type LedgerSnapshot, type LedgerUpdate } from './consensus/ledger.ts'
 import type { Block, Tx } from './consensus/model.ts'
 import { TxRefusal } from './consensus/validate.ts'
 import { genesis, WORK_PER_BLOCK } from './genesis.ts'
-import { Mempool, type MempoolEntry } from './mempool.ts'
+import { Mempool, type MempoolEntry, type SubmitRules } from './mempool.ts'
 import { NETWORKS } from './networks.ts'
 import { createRandom, type Random } from './random.ts'
 import { undoOnePayment } from './traffic/double-spend.ts'
 import { type KnownProgram, Traffic } from './traffic/traffic.ts'
 import { createWallet, pay, type Wallet } from './traffic/wallet.ts'
 
-export type ChainEvent = { kind: 'transaction'; tx: Tx } | { kind: 'block'; block: Block }
+/** `update`: what the block changed in the chain's own ledger. */
+export type ChainEvent =
+  | { kind: 'transaction'; tx: Tx }
+  | { kind: 'block'; block: Block; update: LedgerUpdate }
 
 export interface ChainSnapshot {
   ledger: LedgerSnapshot
@@ -34,6 +37,8 @@ const MINERS = 3
 /** Late blocks hang on a chain block this far back. */
 const LATE_DEPTH = 30
 const MAX_REORG_DEPTH = 2000
+/** The simulator's own transactions: their scripts need no check. */
+const OWN_TRANSACTION: SubmitRules = { replace: 'forbidden', allowOrphan: true, trusted: true }
 
 export function mempoolLimits({
   blocksPerSecond,
@@ -92,7 +97,7 @@ export class Chain {
       this.#blocks = snapshot.blocks
       this.#timeShiftMs = snapshot.timeShiftMs
       this.#traffic.restore(snapshot.programs)
-      for (const tx of snapshot.mempool) this.submit(tx, { replace: 'forbidden' })
+      for (const tx of snapshot.mempool) this.submit(tx, OWN_TRANSACTION)
       return
     }
     for (let i = 0; i < options.warmUpBlocks; i++) this.step()
@@ -149,10 +154,11 @@ export class Chain {
     }
   }
 
-  /** A transaction from outside or from the traffic; throws TxRefusal. Scripts must have been verified. */
-  submit(tx: Tx, rules: { replace: 'forbidden' | 'mandatory' | 'allowed' }): void {
-    const accepted = this.mempool.submit(tx, { allowOrphan: true, replace: rules.replace, trusted: true })
+  /** Throws TxRefusal. Returns the transaction that it replaced. */
+  submit(tx: Tx, rules: SubmitRules): Tx | undefined {
+    const accepted = this.mempool.submit(tx, rules)
     this.#emit({ kind: 'transaction', tx: accepted.tx })
+    return accepted.replaced
   }
 
   /** A block from outside whose rules were checked; false where a parent is unknown here. */
@@ -196,7 +202,7 @@ export class Chain {
     }
     const outputs = [{ value: amount, scriptPublicKey: script, covenant: null }]
     const tx = pay({ version: 0, coins, outputs, change: this.faucet.script, feerate: 100 })
-    if (tx !== undefined) this.submit(tx, { replace: 'forbidden' })
+    if (tx !== undefined) this.submit(tx, OWN_TRANSACTION)
     return tx
   }
 
@@ -225,7 +231,7 @@ export class Chain {
   #offer(tx: Tx | undefined): void {
     if (tx === undefined) return
     try {
-      this.submit(tx, { replace: 'forbidden' })
+      this.submit(tx, OWN_TRANSACTION)
     } catch (error) {
       if (!(error instanceof TxRefusal)) throw error
     }
@@ -268,7 +274,7 @@ export class Chain {
     const update = this.ledger.apply(block)
     if (update === undefined) return
     this.mempool.apply(update)
-    this.#emit({ kind: 'block', block })
+    this.#emit({ kind: 'block', block, update })
   }
 
   #emit(event: ChainEvent): void {

@@ -55,7 +55,7 @@ const ROUTES: Record<string, Route> = {
     if (kind !== 'conflict' && kind !== 'conflict_resolved' && kind !== 'utxo_set_override') {
       throw new BadRequest('kind is conflict, conflict_resolved or utxo_set_override')
     }
-    node.tell(kind, hash)
+    node.publish(kind, hash)
     return {}
   },
   'GET /log': (node) => ({ counts: node.log.counts(), recent: node.log.recent() }),

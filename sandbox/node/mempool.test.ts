@@ -84,7 +84,7 @@ test('a valid payment is taken once; its repetition and its rival are refused by
 test('after its block a transaction is remembered as accepted, for a while', () => {
   const tx = transfer()
   pool.submit(tx, STRICT)
-  chain.submit(tx, { replace: 'forbidden' })
+  chain.submit(tx, { replace: 'forbidden', allowOrphan: true, trusted: true })
   chain.dwellBlocks = 0
   chain.on((event) => {
     if (event.kind === 'block')

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Chain } from './chain.ts'
+import { type ChainMessage, localConnection, startOf } from './chain-connection.ts'
 import { type ChainOptions, chainOptions } from './chain-options.ts'
 import { payToScriptHash } from './consensus/address.ts'
 import { buildBlock } from './consensus/build-block.ts'
 import { blockOf, genesisCovenantId } from './consensus/hashing.ts'
 import { outpointKey, parseOutpointKey, type Tx } from './consensus/model.ts'
 import { NO_FAULTS } from './faults.ts'
-import { type FeedEvent, localFeed, startOf } from './feed.ts'
 import { SandboxNode } from './node.ts'
 import { createWire } from './rpc/wire.ts'
 import { startSandboxChain, startSandboxNode } from './run.ts'
@@ -24,7 +24,8 @@ function followed(given: Partial<ChainOptions>) {
   )
   const node = new SandboxNode({
     id: 'node',
-    feed: localFeed(chain),
+    connection: localConnection(chain),
+    options: chain.options,
     start: startOf(chain),
     faults: () => NO_FAULTS,
     nowMs: () => NOW,
@@ -53,7 +54,7 @@ test('after a loss longer than what is kept it starts anew and tells that the ou
   node.receive({ kind: 'start', start: startOf(chain) })
   assert.equal(node.ledger.sink.header.hash, chain.ledger.sink.header.hash)
   assert.deepEqual(events, ['utxo_set_override'])
-  const follow: FeedEvent[] = []
+  const follow: ChainMessage[] = []
   chain.on((event) => void follow.push(event))
   chain.step()
   for (const event of follow) node.receive(event)

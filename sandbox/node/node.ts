@@ -1,18 +1,25 @@
 /**
- * One node: its own ledger and mempool, fed by the chain. It may lag (blocks wait in a queue), and it tells
- * its listeners what happens.
+ * One node of the chain.
+ *
+ *   in the chain's process:  reads the chain's ledger and mempool
+ *                               │ lag > 0                      ▲ caught up again
+ *                               ▼                              │
+ *   with its own state:      a rewound ledger; blocks wait in a queue until they are old enough
+ *
+ * In another process it always has its own state, fed over the link.
  */
 
 import { ledgerRules, mempoolLimits } from './chain.ts'
+import type { ChainConnection, ChainMessage, ChainStart } from './chain-connection.ts'
+import type { ChainOptions } from './chain-options.ts'
 import type { AddressPrefix } from './consensus/address.ts'
 import { isValidBlock } from './consensus/build-block.ts'
-import { Ledger } from './consensus/ledger.ts'
+import { Ledger, type LedgerUpdate } from './consensus/ledger.ts'
 import type { Block, Tx } from './consensus/model.ts'
 import { rewind } from './consensus/rewind.ts'
 import { TxRefusal } from './consensus/validate.ts'
 import type { Faults } from './faults.ts'
-import type { Feed, FeedEvent, FeedStart } from './feed.ts'
-import { Mempool, type MempoolLimits, type SubmitRules } from './mempool.ts'
+import { Mempool, type SubmitRules } from './mempool.ts'
 import { NETWORKS, type NetworkId } from './networks.ts'
 import { RpcError } from './rpc/errors.ts'
 import type { NodeEvent } from './rpc/notifications.ts'
@@ -29,51 +36,54 @@ export class SandboxNode implements NodeView {
   readonly faults: () => Faults
   readonly counters = { connections: 0, attempts: 0, bytesIn: 0, bytesOut: 0, blocks: 0, transactions: 0 }
   readonly nowMs: () => number
-  readonly #feed: Feed
-  readonly #chainNetwork: NetworkId
+  readonly #connection: ChainConnection
   readonly #wires = new Map<AddressPrefix, Wire>()
   readonly #listeners = new Set<(event: NodeEvent) => void>()
   readonly blocksPerSecond: number
   readonly blockMass: number
-  readonly #mempoolLimits: MempoolLimits
-  #ledger: Ledger
-  #mempool: Mempool
-  #held: FeedEvent[] = []
+  readonly #options: ChainOptions
+  #own: { ledger: Ledger; mempool: Mempool } | undefined
+  #held: ChainMessage[] = []
   #headDaaScore = 0n
   #lastBlockAtMs: number
 
+  /** `start`: its own state from the beginning; without it the connection must be one to a chain in this process. */
   constructor(options: {
     id: string
-    feed: Feed
-    start: FeedStart
+    connection: ChainConnection
+    options: ChainOptions
+    start?: ChainStart | undefined
     faults: () => Faults
     nowMs: () => number
   }) {
-    const { start } = options
     this.nodeId = options.id
-    this.#feed = options.feed
+    this.#connection = options.connection
     this.faults = options.faults
     this.nowMs = options.nowMs
     this.#lastBlockAtMs = options.nowMs()
-    this.#chainNetwork = start.options.network
-    this.blocksPerSecond = start.options.blocksPerSecond
-    this.blockMass = start.options.blockMass
-    this.#mempoolLimits = mempoolLimits(start.options)
-    this.#ledger = new Ledger(ledgerRules(start.options), start.ledger)
-    this.#headDaaScore = this.#ledger.virtual.daaScore
-    this.#mempool = this.#createMempool(start.mempool)
+    this.#options = options.options
+    this.blocksPerSecond = options.options.blocksPerSecond
+    this.blockMass = options.options.blockMass
+    if (options.start !== undefined) this.#own = this.#stateFrom(options.start)
+    this.#headDaaScore = this.ledger.virtual.daaScore
+  }
+
+  get #state(): { readonly ledger: Ledger; readonly mempool: Mempool } {
+    const state = this.#own ?? this.#connection.chain
+    if (state === undefined) throw new Error('a node needs a chain in this process or a state of its own')
+    return state
   }
 
   get ledger(): Ledger {
-    return this.#ledger
+    return this.#state.ledger
   }
 
   get mempool(): Mempool {
-    return this.#mempool
+    return this.#state.mempool
   }
 
   get network(): NetworkId {
-    return this.faults().network ?? this.#chainNetwork
+    return this.faults().network ?? this.#options.network
   }
 
   get wire(): Wire {
@@ -102,37 +112,44 @@ export class SandboxNode implements NodeView {
     return () => void this.#listeners.delete(listener)
   }
 
-  tell(event: NodeEvent): void {
+  publish(event: NodeEvent): void {
     for (const listener of [...this.#listeners]) listener(event)
   }
 
-  receive(event: FeedEvent): void {
-    if (event.kind === 'start') {
-      this.#catchUp(event.start)
+  receive(message: ChainMessage): void {
+    if (message.kind === 'start') {
+      this.#catchUp(message.start)
       return
     }
-    if (event.kind === 'block') this.#headDaaScore = max(this.#headDaaScore, event.block.header.daaScore)
-    this.#held.push(event)
+    if (message.kind === 'block') this.#headDaaScore = max(this.#headDaaScore, message.block.header.daaScore)
+    if (this.#own === undefined) {
+      this.#noteApplied(message, message.kind === 'block' ? message.update : undefined)
+      return
+    }
+    this.#held.push(message)
     this.#release()
   }
 
   /** Call after the lag was changed: the node jumps back, or catches up. */
   applyLag(): void {
-    const target = this.#headDaaScore - BigInt(this.faults().lagDaa)
-    if (this.#ledger.sink.header.daaScore > target && this.faults().lagDaa > 0) {
-      const { ledger, later } = rewind(this.#ledger, target)
-      this.#ledger = ledger
-      this.#mempool = this.#createMempool([])
+    const { lagDaa } = this.faults()
+    const target = this.#headDaaScore - BigInt(lagDaa)
+    if (lagDaa > 0 && (this.#own === undefined || this.ledger.sink.header.daaScore > target)) {
+      const { ledger, later } = rewind(this.ledger, target)
+      this.#own = { ledger, mempool: this.#createMempool(() => ledger, []) }
       this.#held.unshift(...later.map((block) => ({ kind: 'block' as const, block })))
     }
     this.#release()
   }
 
   submitTransaction(tx: Tx, rules: Pick<SubmitRules, 'replace'>): Tx | undefined {
+    const submitted: SubmitRules = { ...rules, allowOrphan: false, trusted: false }
     try {
-      const done = this.#mempool.submit(tx, { ...rules, allowOrphan: false, trusted: false })
+      const { chain } = this.#connection
+      if (this.#own === undefined && chain !== undefined) return chain.submit(tx, submitted)
+      const done = this.mempool.submit(tx, submitted)
       const replace = rules.replace === 'forbidden' ? 'forbidden' : 'allowed'
-      void this.#feed.send({ kind: 'transaction', tx: done.tx, replace }).catch(() => undefined)
+      void this.#connection.send({ kind: 'transaction', tx: done.tx, replace }).catch(() => undefined)
       return done.replaced
     } catch (error) {
       if (error instanceof TxRefusal) throw new RpcError(`Rejected transaction ${tx.id}: ${error.message}`)
@@ -141,64 +158,73 @@ export class SandboxNode implements NodeView {
   }
 
   submitBlock(block: Block): boolean {
-    if (this.#ledger.record(block.header.hash) !== undefined || !isValidBlock(this.#ledger, block))
-      return false
-    void this.#feed.send({ kind: 'block', block }).catch(() => undefined)
+    if (this.ledger.record(block.header.hash) !== undefined || !isValidBlock(this.ledger, block)) return false
+    void this.#connection.send({ kind: 'block', block }).catch(() => undefined)
     return true
   }
 
-  #createMempool(transactions: readonly Tx[]): Mempool {
-    const mempool = new Mempool({ ledger: () => this.#ledger, limits: this.#mempoolLimits })
+  #createMempool(ledger: () => Ledger, transactions: readonly Tx[]): Mempool {
+    const mempool = new Mempool({ ledger, limits: mempoolLimits(this.#options) })
     for (const tx of transactions) relay(mempool, tx)
     return mempool
+  }
+
+  #stateFrom(start: ChainStart): { ledger: Ledger; mempool: Mempool } {
+    const ledger = new Ledger(ledgerRules(start.options), start.ledger)
+    return { ledger, mempool: this.#createMempool(() => ledger, start.mempool) }
   }
 
   #release(): void {
     const lag = BigInt(this.faults().lagDaa)
     while (this.#held.length > 0) {
-      const [event] = this.#held
-      if (event === undefined) return
-      const tooNew = event.kind === 'block' && event.block.header.daaScore + lag > this.#headDaaScore
+      const [message] = this.#held
+      if (message === undefined) return
+      const tooNew = message.kind === 'block' && message.block.header.daaScore + lag > this.#headDaaScore
       if (lag > 0n && tooNew && this.#held.length <= MAX_HELD) return
       this.#held.shift()
-      this.#apply(event)
+      this.#apply(message)
+    }
+    const { chain } = this.#connection
+    if (lag === 0n && chain !== undefined && this.ledger.sink.header.hash === chain.ledger.sink.header.hash) {
+      this.#own = undefined
     }
   }
 
-  #apply(event: FeedEvent): void {
-    if (event.kind === 'transaction') {
-      this.counters.transactions += 1
-      relay(this.#mempool, event.tx)
+  #apply(message: ChainMessage): void {
+    if (message.kind === 'transaction') {
+      relay(this.mempool, message.tx)
+      this.#noteApplied(message, undefined)
     }
-    if (event.kind === 'block') this.#applyBlock(event.block)
+    if (message.kind !== 'block') return
+    const parents = message.block.header.parentsByLevel[0] ?? []
+    if (parents.some((hash) => this.ledger.record(hash) === undefined)) return
+    const update = this.ledger.apply(message.block)
+    if (update === undefined) return
+    this.mempool.apply(update)
+    this.#noteApplied(message, update)
   }
 
-  #applyBlock(block: Block): void {
-    const missing = (block.header.parentsByLevel[0] ?? []).some(
-      (hash) => this.#ledger.record(hash) === undefined,
-    )
-    if (missing) return
-    const update = this.#ledger.apply(block)
+  #noteApplied(message: ChainMessage, update: LedgerUpdate | undefined): void {
+    if (message.kind === 'transaction') this.counters.transactions += 1
     if (update === undefined) return
     this.counters.blocks += 1
     this.#lastBlockAtMs = this.nowMs()
-    this.#mempool.apply(update)
-    this.tell({ kind: 'update', update })
+    this.publish({ kind: 'update', update })
   }
 
-  /** After a broken link: apply what was missed, or start anew where the gap is larger than what is kept. */
-  #catchUp(start: FeedStart): void {
-    const ours = this.#ledger.sink.header.hash
-    if (start.ledger.records.some(({ block }) => block.header.hash === ours)) {
-      for (const { block } of start.ledger.records) this.receive({ kind: 'block', block })
+  /** After a lost link: apply what was missed, or start from scratch where the gap is larger than what is kept. */
+  #catchUp(start: ChainStart): void {
+    const ours = this.ledger.sink.header.hash
+    if (start.ledger.records.some(({ hash }) => hash === ours)) {
+      const missed = new Ledger(ledgerRules(start.options), start.ledger)
+      for (const { block } of missed.records()) this.receive({ kind: 'block', block })
       for (const tx of start.mempool) this.receive({ kind: 'transaction', tx })
       return
     }
     this.#held = []
-    this.#ledger = new Ledger(ledgerRules(start.options), start.ledger)
-    this.#headDaaScore = this.#ledger.virtual.daaScore
-    this.#mempool = this.#createMempool(start.mempool)
-    this.tell({ kind: 'utxo_set_override' })
+    this.#own = this.#stateFrom(start)
+    this.#headDaaScore = this.ledger.virtual.daaScore
+    this.publish({ kind: 'utxo_set_override' })
     this.applyLag()
   }
 }

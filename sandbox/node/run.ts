@@ -2,13 +2,13 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { Chain } from './chain.ts'
+import { type ChainConnection, type ChainMessage, localConnection } from './chain-connection.ts'
+import { remoteConnection, serveLink } from './chain-link.ts'
 import { type ChainOptions, chainOptions } from './chain-options.ts'
 import { addressOfScript } from './consensus/address.ts'
 import { toHex } from './consensus/bytes.ts'
 import { startControl } from './control.ts'
 import { type Faults, NO_FAULTS } from './faults.ts'
-import { type Feed, type FeedEvent, localFeed } from './feed.ts'
-import { remoteFeed, serveLink } from './link.ts'
 import { createMethodLog } from './method-log.ts'
 import { NETWORKS } from './networks.ts'
 import { SandboxNode } from './node.ts'
@@ -40,7 +40,7 @@ export interface RunningSandboxChain {
   /** Undefined without a link. */
   linkPort: number | undefined
   resumed: boolean
-  feed(): Feed
+  connect(): ChainConnection
   close(): Promise<void>
 }
 
@@ -67,7 +67,7 @@ export async function startSandboxChain(options: SandboxChainOptions = {}): Prom
     chain,
     linkPort: link?.port,
     resumed: folder?.resumed ?? false,
-    feed: () => localFeed(chain),
+    connect: () => localConnection(chain),
     async close() {
       stop.abort()
       clearInterval(timer)
@@ -94,23 +94,28 @@ export async function startSandboxNode(options: SandboxNodeOptions = {}): Promis
   const { name = 'sandbox-node', port = 0, controlPort = 0, attach, onDeath, clock = systemClock } = options
   const ownChain =
     options.chain === undefined && attach === undefined ? await startSandboxChain(options) : undefined
-  const feed =
-    attach === undefined ? (options.chain ?? ownChain)?.feed() : remoteFeed({ port: attach, clock })
-  if (feed === undefined) throw new Error('a node needs a chain')
-  const { node, start, setFaults, faults } = await openNode({
+  const connection =
+    attach === undefined ? (options.chain ?? ownChain)?.connect() : remoteConnection({ port: attach, clock })
+  if (connection === undefined) throw new Error('a node needs a chain')
+  const {
+    node,
+    options: chainOptionsOf,
+    setFaults,
+    faults,
+  } = await openNode({
     name,
-    feed,
+    connection,
     clock,
     given: options.faults ?? {},
   })
   const log = createMethodLog()
   const die = async () => {
-    feed.close()
+    connection.close()
     await server.die()
     onDeath?.()
   }
   const server = await startServer({ node, faults, log, clock, port, panic: () => void die() })
-  const { seed, users, network } = start.options
+  const { seed, users, network } = chainOptionsOf
   const truth = createTruth(() => node.ledger)
   const running: RunningSandboxNode = {
     name,
@@ -136,10 +141,10 @@ export async function startSandboxNode(options: SandboxNodeOptions = {}): Promis
       faults: faults(),
     }),
     reorganize: async (depth, doubleSpend = false) =>
-      void (await feed.send({ kind: 'reorganize', depth, doubleSpend })),
-    pay: (address, amount) => feed.send({ kind: 'pay', address, amount }),
-    setDwell: async (blocks) => void (await feed.send({ kind: 'dwell', blocks })),
-    tell: (kind, hash) => node.tell(kind === 'utxo_set_override' ? { kind } : { kind, hash }),
+      void (await connection.send({ kind: 'reorganize', depth, doubleSpend })),
+    pay: (address, amount) => connection.send({ kind: 'pay', address, amount }),
+    setDwell: async (blocks) => void (await connection.send({ kind: 'dwell', blocks })),
+    publish: (kind, hash) => node.publish(kind === 'utxo_set_override' ? { kind } : { kind, hash }),
     wallets: () =>
       ['faucet', ...Array.from({ length: users }, (_, i) => `user ${i}`)].map((wallet) => {
         const { secret, script } = createWallet(seed, wallet)
@@ -147,7 +152,7 @@ export async function startSandboxNode(options: SandboxNodeOptions = {}): Promis
       }),
     die,
     async close() {
-      feed.close()
+      connection.close()
       await server.close()
       await control.close()
       await ownChain?.close()
@@ -158,16 +163,30 @@ export async function startSandboxNode(options: SandboxNodeOptions = {}): Promis
   return running
 }
 
-async function openNode(options: { name: string; feed: Feed; clock: Clock; given: Partial<Faults> }) {
+async function openNode(options: {
+  name: string
+  connection: ChainConnection
+  clock: Clock
+  given: Partial<Faults>
+}) {
   let current: Faults = { ...NO_FAULTS, ...options.given }
   const faults = () => current
   // Events that arrive before the node exists wait for it.
-  let deliver = (event: FeedEvent): void => void early.push(event)
-  const early: FeedEvent[] = []
-  const start = await options.feed.open((event) => deliver(event))
+  let deliver = (event: ChainMessage): void => void early.push(event)
+  const early: ChainMessage[] = []
+  const start = await options.connection.open((event) => deliver(event))
   const digest = toHex(sha256(Buffer.from(options.name)))
   const id = `${digest.slice(0, 8)}-${digest.slice(8, 12)}-4${digest.slice(13, 16)}-8${digest.slice(17, 20)}-${digest.slice(20, 32)}`
-  const node = new SandboxNode({ id, feed: options.feed, start, faults, nowMs: () => options.clock.now() })
+  const chosen = start?.options ?? options.connection.chain?.options
+  if (chosen === undefined) throw new Error('a node needs a chain')
+  const node = new SandboxNode({
+    id,
+    connection: options.connection,
+    options: chosen,
+    start,
+    faults,
+    nowMs: () => options.clock.now(),
+  })
   deliver = (event) => node.receive(event)
   for (const event of early) node.receive(event)
   node.applyLag()
@@ -176,5 +195,5 @@ async function openNode(options: { name: string; feed: Feed; clock: Clock; given
     current = { ...current, ...changed }
     if (current.lagDaa !== lag) node.applyLag()
   }
-  return { node, start, faults, setFaults }
+  return { node, options: chosen, faults, setFaults }
 }

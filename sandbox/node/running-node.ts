@@ -42,7 +42,7 @@ export interface RunningSandboxNode {
   pay(address: string, amount: bigint): Promise<string | undefined>
   /** Blocks that a cheap transaction waits in the mempool. */
   setDwell(blocks: number): Promise<void>
-  tell(kind: 'conflict' | 'conflict_resolved' | 'utxo_set_override', hash: string): void
+  publish(kind: 'conflict' | 'conflict_resolved' | 'utxo_set_override', hash: string): void
   /** Keys with money on this chain. */
   wallets(): SandboxWallet[]
   /** Gone without a word: sockets cut, port closed. */

@@ -265,9 +265,9 @@ test('every notification arrives', async () => {
     'utxos-changed',
   ]
   await until(() => node.log.counts().subscribe === 9, 'nine subscriptions')
-  node.tell('conflict', '11'.repeat(32))
-  node.tell('conflict_resolved', '22'.repeat(32))
-  node.tell('utxo_set_override', '')
+  node.publish('conflict', '11'.repeat(32))
+  node.publish('conflict_resolved', '22'.repeat(32))
+  node.publish('utxo_set_override', '')
   await node.pay(ADDRESS, 700_000_000n)
   await until(() => expected.every((type) => seen.has(type)), `all of ${expected}; seen ${[...seen.keys()]}`)
   await rpc.unsubscribeBlockAdded()

@@ -17,9 +17,10 @@ import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { Chain, type ChainSnapshot } from './chain.ts'
 import type { ChainOptions } from './chain-options.ts'
+import { compress, decompress } from './consensus/block-record.ts'
 import type { Block } from './consensus/model.ts'
 
-const FORMAT = 1
+const FORMAT = 2
 
 interface Saved {
   format: number
@@ -56,7 +57,7 @@ function* journaled(file: string): Generator<Block> {
   for (let at = 0; at + 4 <= bytes.length; ) {
     const length = bytes.readUInt32LE(at)
     if (at + 4 + length > bytes.length) return
-    yield deserialize(bytes.subarray(at + 4, at + 4 + length)) as Block
+    yield decompress(bytes.subarray(at + 4, at + 4 + length)) as Block
     at += 4 + length
   }
 }
@@ -88,7 +89,7 @@ export function openStateFolder(folder: string, options: ChainOptions): StateFol
   save()
   const stop = chain.on((event) => {
     if (event.kind !== 'block') return
-    const body = serialize(event.block)
+    const body = compress(event.block)
     const head = Buffer.alloc(4)
     head.writeUInt32LE(body.length)
     writeSync(journal, Buffer.concat([head, body]))

@@ -1,7 +1,22 @@
 /** Which transactions of a merge set become part of the state, and what that changes. */
-import type { Acceptance, BlockRecord, Ghostdag } from './ghostdag.ts'
-import { isCoinbase, outpointKey, type Tx, type UtxoEntry } from './model.ts'
+import type { Ghostdag } from './ghostdag.ts'
+import { type Block, isCoinbase, outpointKey, type Tx, type UtxoEntry } from './model.ts'
 import type { UtxoChange, UtxoSet } from './utxo-set.ts'
+
+export interface AcceptedTx {
+  tx: Tx
+  /** The block whose copy of the transaction was accepted. */
+  blockHash: string
+  /** What its inputs spent, in their order. */
+  spent: UtxoEntry[]
+}
+
+export interface Acceptance {
+  transactions: AcceptedTx[]
+  log: UtxoChange[]
+  /** Fees of the accepted transactions by the block that carried them. */
+  fees: Map<string, bigint>
+}
 
 export const emptyAcceptance = (): Acceptance => ({ transactions: [], log: [], fees: new Map() })
 
@@ -11,7 +26,7 @@ export const emptyAcceptance = (): Acceptance => ({ transactions: [], log: [], f
  * coinbase transactions only that of the selected parent counts.
  */
 export function acceptMergeSet(
-  records: ReadonlyMap<string, BlockRecord>,
+  records: ReadonlyMap<string, { readonly block: Block }>,
   utxos: UtxoSet,
   coinbaseMaturity: number,
   data: Pick<Ghostdag, 'selectedParent' | 'blues' | 'reds' | 'daaScore'>,
@@ -44,7 +59,7 @@ function spendable(utxos: UtxoSet, tx: Tx, matureDaaScore: bigint): UtxoEntry[] 
   return spent
 }
 
-function changesOf(tx: Tx, spent: readonly UtxoEntry[], blockDaaScore: bigint): UtxoChange[] {
+export function changesOf(tx: Tx, spent: readonly UtxoEntry[], blockDaaScore: bigint): UtxoChange[] {
   const changes: UtxoChange[] = []
   tx.inputs.forEach((input, i) => {
     const entry = spent[i]

@@ -3,37 +3,7 @@
  * past has and the selected parent's past has not. Simplified colouring: a merged block is red when its blue
  * score lies more than K behind the selected parent (it was mined without seeing the others for too long).
  */
-import type { Block, Tx, UtxoEntry } from './model.ts'
-import type { UtxoChange } from './utxo-set.ts'
-
-export interface AcceptedTx {
-  tx: Tx
-  /** The block whose copy of the transaction was accepted. */
-  blockHash: string
-  /** What its inputs spent, in their order. */
-  spent: UtxoEntry[]
-}
-
-export interface Acceptance {
-  transactions: AcceptedTx[]
-  log: UtxoChange[]
-  /** Fees of the accepted transactions by the block that carried them. */
-  fees: Map<string, bigint>
-}
-
-export interface BlockRecord {
-  block: Block
-  /** Order of arrival: a parent's is always smaller. */
-  seq: number
-  parents: string[]
-  selectedParent: string | undefined
-  /** Merge set, selected parent first, then by blue work. */
-  blues: string[]
-  reds: string[]
-  children: string[]
-  /** Set while or after the block was on the selected chain. */
-  acceptance: Acceptance | undefined
-}
+import type { BlockRecord } from './block-record.ts'
 
 export interface Ghostdag {
   selectedParent: string | undefined

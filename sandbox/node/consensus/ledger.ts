@@ -8,8 +8,9 @@
  * A chain block accepts the transactions of its merge set; the virtual is the block that would come next.
  */
 
-import { acceptMergeSet, emptyAcceptance } from './accept.ts'
-import { type Acceptance, type BlockRecord, type Ghostdag, ghostdag, heaviest } from './ghostdag.ts'
+import { type Acceptance, acceptMergeSet, emptyAcceptance } from './accept.ts'
+import { BlockRecord, type SavedRecord } from './block-record.ts'
+import { type Ghostdag, ghostdag, heaviest } from './ghostdag.ts'
 import type { Block, UtxoEntry } from './model.ts'
 import { type UtxoDifference, UtxoSet } from './utxo-set.ts'
 
@@ -39,7 +40,7 @@ export interface LedgerUpdate {
 }
 
 export interface LedgerSnapshot {
-  records: BlockRecord[]
+  records: SavedRecord[]
   chain: string[]
   chainOffset: number
   utxos: [string, UtxoEntry][]
@@ -51,6 +52,9 @@ export interface LedgerSnapshot {
 const MAX_PARENTS = 16
 /** Pruning works in steps, so that its cost is spread. */
 const PRUNE_SLACK = 256
+/** The newest blocks, which consensus and followers look at all the time, stay unpacked. */
+const UNPACKED_BLOCKS = 512
+const PACKED_TOGETHER = 64
 
 export class Ledger {
   readonly rules: LedgerRules
@@ -81,9 +85,7 @@ export class Ledger {
       const record = this.#records.get(hash)
       if (record !== undefined) record.acceptance = emptyAcceptance()
     } else {
-      for (const record of start.records) {
-        this.#records.set(record.block.header.hash, { ...record, children: [...record.children] })
-      }
+      for (const saved of start.records) this.#records.set(saved.hash, new BlockRecord(saved))
       this.#chain = [...start.chain]
       this.#chainOffset = start.chainOffset
       this.#chain.forEach((hash, i) => void this.#markChain(hash, i + this.#chainOffset))
@@ -188,6 +190,7 @@ export class Ledger {
     const moved = this.#moveChain(sink?.block.header.hash ?? hash)
     this.#virtual = this.#computeVirtual()
     const utxos = changes()
+    this.#packOld()
     this.#prune()
     return {
       block,
@@ -204,7 +207,7 @@ export class Ledger {
     const utxos = [...this.utxos.entries()]
     this.utxos.redo(this.#virtual.acceptance.log)
     return {
-      records: [...this.#records.values()],
+      records: [...this.#records.values()].map((record) => record.saved()),
       chain: this.#chain,
       chainOffset: this.#chainOffset,
       utxos,
@@ -215,20 +218,13 @@ export class Ledger {
   }
 
   #insert(block: Block, data: Pick<Ghostdag, 'selectedParent' | 'blues' | 'reds'>): void {
-    const { hash, parentsByLevel } = block.header
+    const { hash, daaScore, parentsByLevel } = block.header
     const parents = parentsByLevel[0] ?? []
     const { selectedParent, blues, reds } = data
     const seq = this.#nextSeq++
-    this.#records.set(hash, {
-      block,
-      seq,
-      parents,
-      selectedParent,
-      blues,
-      reds,
-      children: [],
-      acceptance: undefined,
-    })
+    const links = { hash, seq, daaScore, parents, selectedParent, blues, reds, children: [] }
+    const content = { block, acceptance: undefined }
+    this.#records.set(hash, new BlockRecord({ ...links, content }))
     for (const parent of parents) {
       this.#records.get(parent)?.children.push(hash)
       this.#tips.delete(parent)
@@ -289,6 +285,18 @@ export class Ledger {
     }
     this.#chain.push(hash)
     this.#markChain(hash, this.#chainOffset + this.#chain.length - 1)
+  }
+
+  #packOld(): void {
+    if (this.#nextSeq % PACKED_TOGETHER !== 0) return
+    const old: BlockRecord[] = []
+    for (const record of this.#records.values()) {
+      if (record.seq >= this.#nextSeq - UNPACKED_BLOCKS) break
+      if (!record.isPacked) old.push(record)
+    }
+    for (let at = 0; at + PACKED_TOGETHER <= old.length; at += PACKED_TOGETHER) {
+      BlockRecord.pack(old.slice(at, at + PACKED_TOGETHER))
+    }
   }
 
   #prune(): void {

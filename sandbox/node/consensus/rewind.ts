@@ -6,8 +6,8 @@ import { UtxoSet } from './utxo-set.ts'
 export function rewind(ledger: Ledger, daaScore: bigint): { ledger: Ledger; later: Block[] } {
   const { records, chain, utxos, ...rest } = ledger.snapshot()
   const floor = ledger.record(ledger.pruningPoint)?.seq ?? 0
-  const kept = records.filter(({ block, seq }) => block.header.daaScore <= daaScore || seq <= floor)
-  const known = new Set(kept.map(({ block }) => block.header.hash))
+  const kept = records.filter((record) => record.daaScore <= daaScore || record.seq <= floor)
+  const known = new Set(kept.map(({ hash }) => hash))
   const state = new UtxoSet()
   for (const [key, entry] of utxos) state.apply({ key, entry, created: true })
   const shorter = [...chain]
@@ -19,7 +19,7 @@ export function rewind(ledger: Ledger, daaScore: bigint): { ledger: Ledger; late
     ...record,
     children: record.children.filter((child) => known.has(child)),
   }))
-  const tips = old.filter((record) => record.children.length === 0).map((record) => record.block.header.hash)
+  const tips = old.filter((record) => record.children.length === 0).map(({ hash }) => hash)
   const before = new Ledger(ledger.rules, {
     ...rest,
     records: old,
@@ -29,6 +29,6 @@ export function rewind(ledger: Ledger, daaScore: bigint): { ledger: Ledger; late
   })
   return {
     ledger: before,
-    later: records.filter(({ block }) => !known.has(block.header.hash)).map(({ block }) => block),
+    later: records.flatMap(({ hash }) => (known.has(hash) ? [] : (ledger.record(hash)?.block ?? []))),
   }
 }

@@ -14,7 +14,7 @@ import { computeMass, storageMass } from './mass.ts'
 import { type Header, outpointKey, type Tx, type TxBody, type UtxoEntry } from './model.ts'
 
 const fixtures = join(
-  process.env.TAPELINE_FIXTURES ?? join(import.meta.dirname, '../../../../../shared/fixtures'),
+  process.env.TAPELINE_FIXTURES ?? join(import.meta.dirname, '../../../../shared/fixtures'),
   'kaspa',
 )
 const skip = existsSync(fixtures) ? false : 'fixtures are not here'

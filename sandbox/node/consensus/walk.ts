@@ -1,5 +1,5 @@
 /** Questions about a ledger's DAG that clients page through. */
-import type { BlockRecord } from './ghostdag.ts'
+import type { BlockRecord } from './block-record.ts'
 import type { Ledger } from './ledger.ts'
 
 export interface ChainPath {

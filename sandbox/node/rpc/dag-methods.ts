@@ -1,7 +1,7 @@
 /** Methods about blocks and the selected chain. */
 
+import type { BlockRecord } from '../consensus/block-record.ts'
 import { fromHex, toHex } from '../consensus/bytes.ts'
-import type { BlockRecord } from '../consensus/ghostdag.ts'
 import { keyedBlake2b } from '../consensus/hashing.ts'
 import { chainPath, hashesBetween, sinkAnticone } from '../consensus/walk.ts'
 import { RpcError } from './errors.ts'

@@ -8,7 +8,7 @@ import { eventually, plainClient } from '../testing/plain-client.ts'
 import { FloatLiteral, parseExact } from './json.ts'
 
 const folder = join(
-  process.env.TAPELINE_FIXTURES ?? join(import.meta.dirname, '../../../../../shared/fixtures'),
+  process.env.TAPELINE_FIXTURES ?? join(import.meta.dirname, '../../../../shared/fixtures'),
   'kaspa/wrpc-frames',
 )
 const skip = existsSync(folder) ? false : 'fixtures are not here'
@@ -117,9 +117,9 @@ test('every recorded notification has the recorded members and types', { skip },
     }
     if (frame !== undefined && frame.id === undefined) recorded.set(String(frame.method), frame.params)
   }
-  node.tell('conflict', '11'.repeat(32))
-  node.tell('conflict_resolved', '11'.repeat(32))
-  node.tell('utxo_set_override', '')
+  node.publish('conflict', '11'.repeat(32))
+  node.publish('conflict_resolved', '11'.repeat(32))
+  node.publish('utxo_set_override', '')
   const ours = () => new Map(client.frames.map((text) => [String(Object(parseExact(text)).method), text]))
   await eventually(() => [...recorded.keys()].every((method) => ours().has(method)), 'all nine notifications')
   const found: string[] = []

@@ -1,6 +1,7 @@
 /** Accepted transactions with resolved inputs, at the four levels of detail. Left-out members are null. */
+
+import type { AcceptedTx } from '../consensus/accept.ts'
 import { classify } from '../consensus/address.ts'
-import type { AcceptedTx } from '../consensus/ghostdag.ts'
 import type { Header, TxInput, TxOutput, UtxoEntry } from '../consensus/model.ts'
 import { u64 } from './json.ts'
 import { malformed } from './read-params.ts'

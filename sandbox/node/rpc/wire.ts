@@ -1,7 +1,7 @@
 /** The node's objects as the wire has them: member names, order and types of its JSON. */
 import { Lru } from '../../../src/kit/lru.ts'
 import { type AddressPrefix, addressOfScript, classify } from '../consensus/address.ts'
-import type { BlockRecord } from '../consensus/ghostdag.ts'
+import type { BlockRecord } from '../consensus/block-record.ts'
 import type { Ledger } from '../consensus/ledger.ts'
 import { type Header, parseOutpointKey, type Tx, type UtxoEntry, ZERO_HASH } from '../consensus/model.ts'
 import type { MempoolEntry } from '../mempool.ts'

@@ -1,35 +1,41 @@
 /** What connects a node with the chain: a start state, events from then on, commands the other way. */
-import type { Chain, ChainEvent } from './chain.ts'
+import type { Chain } from './chain.ts'
 import type { ChainOptions } from './chain-options.ts'
 import { decodeAddress, scriptOfAddress } from './consensus/address.ts'
-import type { LedgerSnapshot } from './consensus/ledger.ts'
+import type { LedgerSnapshot, LedgerUpdate } from './consensus/ledger.ts'
 import type { Block, Tx } from './consensus/model.ts'
 import { TxRefusal } from './consensus/validate.ts'
 
-export interface FeedStart {
+export interface ChainStart {
   options: ChainOptions
   ledger: LedgerSnapshot
   mempool: Tx[]
 }
 
 /** `start` again after the connection to the chain was lost: the node catches up from it. */
-export type FeedEvent = ChainEvent | { kind: 'start'; start: FeedStart }
+export type ChainMessage =
+  | { kind: 'transaction'; tx: Tx }
+  | { kind: 'block'; block: Block; update?: LedgerUpdate }
+  | { kind: 'start'; start: ChainStart }
 
-export type FeedCommand =
+export type ChainCommand =
   | { kind: 'transaction'; tx: Tx; replace: 'forbidden' | 'allowed' }
   | { kind: 'block'; block: Block }
   | { kind: 'reorganize'; depth: number; doubleSpend: boolean }
   | { kind: 'pay'; address: string; amount: bigint }
   | { kind: 'dwell'; blocks: number }
 
-export interface Feed {
-  open(listener: (event: FeedEvent) => void): Promise<FeedStart>
+export interface ChainConnection {
+  /** In the same process: a node that does not lag reads the chain's own state instead of a copy. */
+  readonly chain: Chain | undefined
+  /** Undefined: the chain is in this process. */
+  open(listener: (event: ChainMessage) => void): Promise<ChainStart | undefined>
   /** The answer is the id of the transaction for `pay`, else nothing. */
-  send(command: FeedCommand): Promise<string | undefined>
+  send(command: ChainCommand): Promise<string | undefined>
   close(): void
 }
 
-export function startOf(chain: Chain): FeedStart {
+export function startOf(chain: Chain): ChainStart {
   return {
     options: chain.options,
     ledger: chain.ledger.snapshot(),
@@ -37,11 +43,11 @@ export function startOf(chain: Chain): FeedStart {
   }
 }
 
-export function execute(chain: Chain, command: FeedCommand): string | undefined {
+export function execute(chain: Chain, command: ChainCommand): string | undefined {
   switch (command.kind) {
     case 'transaction':
       try {
-        chain.submit(command.tx, { replace: command.replace })
+        chain.submit(command.tx, { replace: command.replace, allowOrphan: true, trusted: true })
       } catch (error) {
         if (!(error instanceof TxRefusal)) throw error
       }
@@ -64,12 +70,13 @@ export function execute(chain: Chain, command: FeedCommand): string | undefined 
 }
 
 /** A node in the same process as the chain. */
-export function localFeed(chain: Chain): Feed {
+export function localConnection(chain: Chain): ChainConnection {
   let stop = () => {}
   return {
+    chain,
     async open(listener) {
       stop = chain.on(listener)
-      return startOf(chain)
+      return undefined
     },
     send: async (command) => execute(chain, command),
     close: () => stop(),

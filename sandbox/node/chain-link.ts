@@ -10,17 +10,24 @@ import { deserialize, serialize } from 'node:v8'
 import { backoffMs } from '../../src/kit/backoff.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import type { Chain } from './chain.ts'
-import { execute, type Feed, type FeedCommand, type FeedEvent, type FeedStart, startOf } from './feed.ts'
+import {
+  type ChainCommand,
+  type ChainConnection,
+  type ChainMessage,
+  type ChainStart,
+  execute,
+  startOf,
+} from './chain-connection.ts'
 
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
 const MAX_MESSAGE_BYTES = 1024 * 1024 * 1024
 const MAX_PENDING_COMMANDS = 1000
 const RECONNECT = { baseMs: 50, capMs: 1000 }
 
-type ToNode = FeedEvent | { kind: 'reply'; id: number; result?: string | undefined; error?: string }
+type ToNode = ChainMessage | { kind: 'reply'; id: number; result?: string | undefined; error?: string }
 interface ToChain {
   id: number
-  command: FeedCommand
+  command: ChainCommand
 }
 
 function write(socket: Socket, message: ToNode | ToChain): void {
@@ -67,12 +74,12 @@ function readMessages<T>(socket: Socket, receive: (message: T) => void): void {
   })
 }
 
-export interface Link {
+export interface ChainLink {
   port: number
   close(): Promise<void>
 }
 
-export async function serveLink(chain: Chain, port: number): Promise<Link> {
+export async function serveLink(chain: Chain, port: number): Promise<ChainLink> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy())
@@ -80,7 +87,7 @@ export async function serveLink(chain: Chain, port: number): Promise<Link> {
     write(socket, { kind: 'start', start: startOf(chain) })
     const stop = chain.on((event) => {
       if (socket.writableLength > MAX_WAITING_BYTES) socket.destroy()
-      else write(socket, event)
+      else write(socket, event.kind === 'block' ? { kind: 'block', block: event.block } : event)
     })
     readMessages<ToChain>(socket, ({ id, command }) => {
       try {
@@ -108,7 +115,7 @@ export async function serveLink(chain: Chain, port: number): Promise<Link> {
   }
 }
 
-export function remoteFeed(options: { port: number; clock: Clock }): Feed {
+export function remoteConnection(options: { port: number; clock: Clock }): ChainConnection {
   const pending = new Map<
     number,
     { resolve: (id: string | undefined) => void; reject: (error: Error) => void }
@@ -126,8 +133,8 @@ export function remoteFeed(options: { port: number; clock: Clock }): Feed {
   }
 
   const follow = (
-    listener: (event: FeedEvent) => void,
-    first: (start: FeedStart) => void,
+    listener: (event: ChainMessage) => void,
+    first: (start: ChainStart) => void,
     attempt: number,
   ) => {
     if (closed.signal.aborted) return
@@ -154,6 +161,7 @@ export function remoteFeed(options: { port: number; clock: Clock }): Feed {
   }
 
   return {
+    chain: undefined,
     open: (listener) => new Promise((resolve) => follow(listener, resolve, 0)),
     send(command) {
       const call = { id: nextId++, command }
