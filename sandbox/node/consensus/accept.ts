@@ -1,5 +1,4 @@
 /** Which transactions of a merge set become part of the state, and what that changes. */
-import type { Ghostdag } from './ghostdag.ts'
 import { type Block, isCoinbase, outpointKey, type Tx, type UtxoEntry } from './model.ts'
 import type { UtxoChange, UtxoSet } from './utxo-set.ts'
 
@@ -29,7 +28,7 @@ export function acceptMergeSet(
   records: ReadonlyMap<string, { readonly block: Block }>,
   utxos: UtxoSet,
   coinbaseMaturity: number,
-  data: Pick<Ghostdag, 'selectedParent' | 'blues' | 'reds' | 'daaScore'>,
+  data: { selectedParent: string | undefined; blues: string[]; reds: string[]; daaScore: bigint },
 ): Acceptance {
   const acceptance = emptyAcceptance()
   for (const blockHash of [...data.blues, ...data.reds]) {
