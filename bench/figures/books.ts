@@ -7,7 +7,7 @@ import type { TrueBook, TrueMarket, Truth } from '../../sandbox/predictions/trut
 import { storedInterval } from '../../src/core/interval.ts'
 import { composeUpDown, composeYesNo } from '../../src/core/market-snapshot.ts'
 import { microOf } from '../../src/core/micro.ts'
-import { createOrderBook } from '../../src/core/order-book.ts'
+import { OrderBook } from '../../src/core/order-book.ts'
 import type { MarketType } from '../../src/core/rows/market.ts'
 import type { UpDownSnapshotInput, YesNoSnapshotInput } from '../../src/core/rows/snapshot.ts'
 import { systemClock } from '../../src/kit/clock.ts'
@@ -166,7 +166,7 @@ function composed(truth: Truth, market: TrueMarket, told: TrueBook, atMs: number
   const micro = (levels: [string, string][]) =>
     levels.map(([price, size]): [number, number] => [microOf(price) ?? 0, microOf(size) ?? 0])
   const [bids, asks] = [micro(told.bids), micro(told.asks)]
-  const book = createOrderBook()
+  const book = new OrderBook()
   book.replace(bids, asks)
   // Figures move with the prints: about one in seven seconds.
   const moved = Math.floor(atMs / 7_000)
@@ -178,7 +178,7 @@ function composed(truth: Truth, market: TrueMarket, told: TrueBook, atMs: number
       volume: `${moved % 100_000}`,
       openInterest: `${(moved % 100_000) * 0.6}`,
     })
-  const down = createOrderBook()
+  const down = new OrderBook()
   const mirror = ([price, size]: [number, number]): [number, number] => [1_000_000 - price, size]
   down.replace(asks.map(mirror), bids.map(mirror))
   return composeUpDown(atMs, {

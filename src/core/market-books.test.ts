@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { applyDelta, diffBooks } from './book-delta.ts'
 import { composeUpDown, composeYesNo } from './market-snapshot.ts'
 import { microOf, microText, middleText } from './micro.ts'
-import { createOrderBook, type MicroLevel } from './order-book.ts'
+import { type MicroLevel, OrderBook } from './order-book.ts'
 import { encodeSnapshot } from './rows/snapshot.ts'
 
 const level = (price: string, size: string): MicroLevel => [microOf(price) ?? -1, microOf(size) ?? -1]
@@ -25,7 +25,7 @@ test('a book keeps its levels sorted under random changes, as a plain map does',
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
     return seed % below
   }
-  const book = createOrderBook()
+  const book = new OrderBook()
   const model = { bids: new Map<number, number>(), asks: new Map<number, number>() }
   for (let step = 0; step < 5_000; step++) {
     const side = random(2) === 0 ? ('bids' as const) : ('asks' as const)
@@ -46,7 +46,7 @@ test('a book keeps its levels sorted under random changes, as a plain map does',
 })
 
 test('the diffs of consecutive books lead from the first to the last', () => {
-  const book = createOrderBook()
+  const book = new OrderBook()
   book.replace([level('0.4', '10'), level('0.39', '5')], [level('0.42', '7')])
   const first = book.levels()
   let walked = first
@@ -66,8 +66,8 @@ test('the diffs of consecutive books lead from the first to the last', () => {
 })
 
 test('an Up/Down snapshot: tight middle, wide spread with a print, one-sided Up from Down, nothing at all', () => {
-  const up = createOrderBook()
-  const down = createOrderBook()
+  const up = new OrderBook()
+  const down = new OrderBook()
   const state = {
     marketId: '0x1',
     slug: null,
@@ -96,7 +96,7 @@ test('an Up/Down snapshot: tight middle, wide spread with a print, one-sided Up 
 })
 
 test('a yes/no snapshot: no_ask is 1 − yes_bid and no_bid is 1 − yes_ask, to the last digit', () => {
-  const book = createOrderBook()
+  const book = new OrderBook()
   book.replace([level('0.3', '10'), level('0.1', '2')], [level('0.31', '4.5')])
   const state = { ticker: 'KX', book, lastPrice: '0.3', volume: '12', openInterest: '3' }
   const feed = { dataset: 'snapshots', source: 'predmkt_b', symbol: 'BTC', interval: '15m' } as const

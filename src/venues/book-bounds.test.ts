@@ -1,6 +1,7 @@
 /** Books of prediction markets are kept whole; one that cannot be a book is refused aloud, never cut. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { textLevels } from '../../test/predictions/levels.ts'
 import { MAX_LEVELS } from '../core/rows/book.ts'
 import type { Asker } from './ask-typed.ts'
 import { createContractBook } from './kalshi/book.ts'
@@ -30,7 +31,7 @@ test('the deepest possible book is taken with every level', () => {
   for (const { seen } of [contractWith(MAX_LEVELS), tokenWith(MAX_LEVELS)]) {
     assert.equal(seen?.kind, 'book_snapshot')
     assert.equal(seen.bids.length, MAX_LEVELS)
-    assert.deepEqual(seen.bids[0], ['0.01', '1'])
+    assert.deepEqual(textLevels(seen.bids.slice(0, 1)), [['0.01', '1']])
   }
 })
 

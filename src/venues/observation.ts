@@ -6,6 +6,7 @@
  * `disconnected` on, and until the channel's next `subscribed`, nothing of the channel was observed.
  */
 import type { CandleInterval } from '../core/interval.ts'
+import type { MicroLevels } from '../core/order-book.ts'
 import type { MarketInput } from '../core/rows/market.ts'
 import type { SettlementPrice } from '../core/settlement.ts'
 import type { Source } from '../core/source.ts'
@@ -116,15 +117,20 @@ export interface LiquidationObservation extends Observed {
   readonly sampled: boolean
 }
 
-export interface BookSnapshotObservation extends Observed {
-  readonly kind: 'book_snapshot'
-  readonly via: 'stream' | 'rest'
+/** An exchange's whole book: each one replaces the one before. */
+export interface ExchangeBookObservation extends Observed {
+  readonly kind: 'exchange_book'
   /** Descending. */
   readonly bids: readonly Level[]
   /** Ascending. */
   readonly asks: readonly Level[]
-  /** Prediction markets only. */
-  readonly leg?: MarketLeg
+}
+
+/** The whole book of an instrument of a prediction market. */
+export interface BookSnapshotObservation extends Observed, MicroLevels {
+  readonly kind: 'book_snapshot'
+  readonly via: 'stream' | 'rest'
+  readonly leg: MarketLeg
 }
 
 /** A side without orders is null. */
@@ -139,10 +145,8 @@ export interface BestBidAskObservation extends Observed {
  * Prediction markets: levels of one instrument's book that changed together; sizes are absolute, `0` deletes. It
  * follows a `book_snapshot` of the instrument and needs no check of its own: the venue has made them all.
  */
-export interface BookDeltaObservation extends Observed {
+export interface BookDeltaObservation extends Observed, MicroLevels {
   readonly kind: 'book_delta'
-  readonly bids: readonly Level[]
-  readonly asks: readonly Level[]
   readonly leg: MarketLeg
 }
 
@@ -253,6 +257,7 @@ export type DataObservation =
   | FundingObservation
   | OpenInterestObservation
   | LiquidationObservation
+  | ExchangeBookObservation
   | BookSnapshotObservation
   | BestBidAskObservation
   | BookDeltaObservation

@@ -9,7 +9,7 @@ import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { VENUES } from '../../venues/list.ts'
 import type {
   BestBidAskObservation,
-  BookSnapshotObservation,
+  ExchangeBookObservation,
   Level,
   TradeObservation,
 } from '../../venues/observation.ts'
@@ -206,10 +206,10 @@ test('every row of a perpetual has the 20 levels that the venue publishes', asyn
     if (isFull) {
       whole.set(timeMs, middle)
       recorder.observe({
-        ...{ kind: 'book_snapshot', source: 'perpdex', symbol: 'BTC', instrument: 'BTC', key: null },
+        ...{ kind: 'exchange_book', source: 'perpdex', symbol: 'BTC', instrument: 'BTC', key: null },
         ...{ venueTimeMs: timeMs, receivedMs: timeMs, via: 'stream' },
         ...{ bids: levels(-1), asks: levels(1) },
-      } as BookSnapshotObservation)
+      } as ExchangeBookObservation)
     }
     recorder.sample(timeMs, timeMs)
   }

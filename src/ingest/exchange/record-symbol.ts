@@ -252,7 +252,7 @@ export function recordSymbol(
       case 'best_bid_ask':
         hearQuote(observation)
         return
-      case 'book_snapshot':
+      case 'exchange_book':
         // A row has every level that the venue publishes, never the few of a quick book.
         sampler.heard({ timeMs: observation.venueTimeMs, bids: observation.bids, asks: observation.asks })
     }

@@ -1,6 +1,7 @@
 /** A bar that is longer than its market, or than the run that wrote it, is closed all the same once it has ended. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { microLevels } from '../../../test/predictions/levels.ts'
 import { steeredClock } from '../../../test/predictions/paced-clock.ts'
 import type { CandleInterval } from '../../core/interval.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
@@ -127,8 +128,8 @@ function trade(recorder: MarketsRecorder, startMs: number): void {
       kind: 'book_snapshot',
       ...about(token, startMs + 1_000),
       via: 'stream',
-      bids: [['0.44', '10']],
-      asks: [['0.46', '10']],
+      bids: microLevels([['0.44', '10']]),
+      asks: microLevels([['0.46', '10']]),
     })
 }
 

@@ -1,6 +1,7 @@
 /** The record of an Up/Down market: its tokens may come late, its figures may be left out, its prints come twice. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { microLevels } from '../../../test/predictions/levels.ts'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { TradeRow } from '../../core/rows/trade.ts'
@@ -58,8 +59,8 @@ const bookOf = (index: 0 | 1, atMs: number): DataObservation => ({
   kind: 'book_snapshot',
   ...about(leg(index).tokenId, atMs),
   via: 'stream',
-  bids: [['0.4', '10']],
-  asks: [['0.42', '5']],
+  bids: microLevels([['0.4', '10']]),
+  asks: microLevels([['0.42', '5']]),
   leg: leg(index),
 })
 const print = (id: string, atMs: number, size: string, isSwept = false): TradeObservation => ({

@@ -1,6 +1,7 @@
 /** One prediction market on a store: what a row may know, which midpoints make a bar, and what a restart remembers. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { microLevels } from '../../../test/predictions/levels.ts'
 import type { Feed } from '../../core/feed.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
@@ -71,8 +72,8 @@ function book(name: Name, instrument: string, timeMs: number, bid: string, ask: 
     kind: 'book_snapshot',
     ...about(name, instrument, timeMs),
     via: 'stream',
-    bids: [[bid, '10']],
-    asks: [[ask, '10']],
+    bids: microLevels([[bid, '10']]),
+    asks: microLevels([[ask, '10']]),
   }
 }
 

@@ -3,7 +3,7 @@ import type { Feed } from '../../core/feed.ts'
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import { anyMidOf, type MarketCandle, midOf } from '../../core/market-candles.ts'
 import { composeUpDown, composeYesNo } from '../../core/market-snapshot.ts'
-import type { BookLevels } from '../../core/order-book.ts'
+import type { OrderBook } from '../../core/order-book.ts'
 import type { CandleInput, CandleMarket } from '../../core/rows/candle.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
 import { RowError } from '../../core/rows/row-error.ts'
@@ -79,18 +79,19 @@ export function recordMarket(options: {
   const tradeFeed = feedOf('trades', source, symbol)
   const booksFeed = snapshotFeed(plan, symbol, options.market.marketType ?? '24h')
   const figures = createLatestBefore<Pick<MarketTickerObservation, 'lastPrice' | 'volume' | 'openInterest'>>()
-  let before: readonly BookLevels[] = []
+  /** The books of the last row. */
+  let sampled: readonly OrderBook[] = []
 
   const sampler = sampleMarket({
     instruments,
     heardMs: options.booksHeardMs,
     onSample(gridMs, isKeepAlive) {
       if (gridMs < startMs - SAMPLE_BEFORE_MS || gridMs > endMs) return false
+      const books = instruments.flatMap((instrument) => sampler.book(instrument) ?? [])
+      if (!isKeepAlive && isSame(sampled, books)) return false
       const row = compose(gridMs)
       if (row === undefined) return false
-      const levels = 'up' in row ? [row.up, row.down] : [row.yes]
-      if (!isKeepAlive && isSame(before, levels as BookLevels[])) return false
-      before = levels as BookLevels[]
+      sampled = books.map((book) => book.copy())
       writer.put(booksFeed as Feed<'snapshots'>, [row])
       for (const instrument of instruments) sampleMid(instrument, gridMs)
       return true
@@ -212,7 +213,7 @@ export function recordMarket(options: {
           break
         case 'book_lost':
           sampler.lost(observation)
-          before = []
+          sampled = []
           break
         case 'market_ticker':
           figures.received(observation.venueTimeMs, observation)
@@ -266,14 +267,6 @@ export function recordMarket(options: {
   return recorder
 }
 
-function isSame(before: readonly BookLevels[], after: readonly BookLevels[]): boolean {
-  if (before.length !== after.length) return false
-  return after.every((book, index) => {
-    const old = before[index]
-    if (old === undefined) return false
-    return (['bids', 'asks'] as const).every((side) => {
-      const [a, b] = [old[side], book[side]]
-      return a.length === b.length && a.every(([price, size], i) => price === b[i]?.[0] && size === b[i]?.[1])
-    })
-  })
+function isSame(before: readonly OrderBook[], after: readonly OrderBook[]): boolean {
+  return before.length === after.length && after.every((book, index) => before[index]?.equals(book))
 }

@@ -1,7 +1,8 @@
 /** Samples of a market: on the grid, once a minute without a change, never of a book that is in doubt. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BookLostReason, Level } from '../../venues/observation.ts'
+import { microLevels } from '../../../test/predictions/levels.ts'
+import type { BookLostReason } from '../../venues/observation.ts'
 import { sampleMarket } from './sample-market.ts'
 
 const TOKEN = 'token'
@@ -27,7 +28,7 @@ function setUp() {
     },
   })
   const snapshot = (timeMs: number, price: string) => {
-    const bids: Level[] = [[price, '1']]
+    const bids = microLevels([[price, '1']])
     sampler.snapshot({
       kind: 'book_snapshot',
       ...about(timeMs),
@@ -38,7 +39,7 @@ function setUp() {
     heardMs = timeMs
   }
   const change = (timeMs: number, price: string, size: string) => {
-    sampler.change({ kind: 'book_delta', ...about(timeMs), bids: [[price, size]], asks: [] })
+    sampler.change({ kind: 'book_delta', ...about(timeMs), bids: microLevels([[price, size]]), asks: [] })
     heardMs = timeMs
   }
   const lost = (timeMs: number, sinceMs: number, reason: BookLostReason = 'hash_mismatch') =>

@@ -10,13 +10,11 @@
  * gives a sample a minute, to the millisecond, as long as the venue is heard; a crossed book gives none.
  */
 
-import { microOf } from '../../core/micro.ts'
-import { type BookSide, createOrderBook, type OrderBook } from '../../core/order-book.ts'
+import { OrderBook } from '../../core/order-book.ts'
 import type {
   BookDeltaObservation,
   BookLostObservation,
   BookSnapshotObservation,
-  Level,
 } from '../../venues/observation.ts'
 import { GRID_MS, gridOf, KEEP_ALIVE_MS } from '../exchange/sample-book.ts'
 
@@ -46,7 +44,7 @@ export function sampleMarket(options: {
   /** When the venue was last heard, of whatever market: silence does not prove that nothing has changed. */
   heardMs: () => number
 }): MarketSampler {
-  const books = new Map(options.instruments.map((instrument) => [instrument, createOrderBook()]))
+  const books = new Map(options.instruments.map((instrument) => [instrument, new OrderBook()]))
   const live = new Set<string>()
   let lostSinceMs: number | undefined
   let changedMs = 0
@@ -92,7 +90,7 @@ export function sampleMarket(options: {
       // The time of a book is that of its last change. One from before the loss begins, for us, when it is heard.
       const isOlder = !isLive() && venueTimeMs < (lostSinceMs ?? Number.POSITIVE_INFINITY)
       const atMs = before(isOlder ? Math.max(venueTimeMs, receivedMs) : venueTimeMs)
-      book.replace(microLevels(bids), microLevels(asks))
+      book.replace(bids, asks)
       live.add(instrument)
       changed(atMs)
       if (!isLive()) return
@@ -104,8 +102,8 @@ export function sampleMarket(options: {
       const book = books.get(instrument)
       if (book === undefined || !live.has(instrument)) return
       const atMs = before(venueTimeMs)
-      set(book, 'bids', bids)
-      set(book, 'asks', asks)
+      for (const [price, size] of bids) book.set('bids', price, size)
+      for (const [price, size] of asks) book.set('asks', price, size)
       changed(atMs)
     },
     lost({ instrument, sinceMs }) {
@@ -134,17 +132,4 @@ export function sampleMarket(options: {
       return lostSinceMs
     },
   }
-}
-
-/** The venue's own book has read the same levels before: one that is no number is a fault of ours. */
-function microLevels(levels: readonly Level[]): [number, number][] {
-  return levels.map(([price, size]) => {
-    const [at, amount] = [microOf(price), microOf(size)]
-    if (at === undefined || amount === undefined) throw new RangeError(`not a level: ${price}, ${size}`)
-    return [at, amount]
-  })
-}
-
-function set(book: OrderBook, side: BookSide, levels: readonly Level[]): void {
-  for (const [at, amount] of microLevels(levels)) book.set(side, at, amount)
 }

@@ -280,6 +280,7 @@ const DATASET_OF: Readonly<Record<Exclude<DataObservation['kind'], 'candle'>, To
   open_interest: 'open_interest',
   liquidation: 'liquidations',
   best_bid_ask: 'best_bid_ask',
+  exchange_book: 'book',
   book_snapshot: 'book',
   book_delta: 'book',
   book_lost: 'book',

@@ -78,7 +78,7 @@ test('every recorded frame becomes observations, or is listed with the reason', 
   const counts: Record<string, number> = {}
   for (const { kind } of observations) counts[kind] = (counts[kind] ?? 0) + 1
   assert.deepEqual(counts, {
-    book_snapshot: 50,
+    exchange_book: 50,
     trade: 73,
     candle: 4,
     open_interest: 3,

@@ -5,8 +5,8 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import { dated } from '../dated.ts'
 import { floorTo } from '../history-range.ts'
 import type {
-  BookSnapshotObservation,
   CandleObservation,
+  ExchangeBookObservation,
   FundingObservation,
   Level,
   OpenInterestObservation,
@@ -46,10 +46,9 @@ function levelOf(wire: LevelWire): Level {
   return [wire.px, wire.sz, wire.n]
 }
 
-export function mapBook(wire: BookWire, about: About): BookSnapshotObservation {
+export function mapBook(wire: BookWire, about: About): ExchangeBookObservation {
   return {
-    kind: 'book_snapshot',
-    via: 'stream',
+    kind: 'exchange_book',
     ...about,
     venueTimeMs: wire.time,
     key: String(wire.time),

@@ -6,8 +6,8 @@
  * The venue has bids only, on both sides; the no bids are kept as yes asks at 1 − p. Deltas are signed changes.
  */
 
-import { microOf, microText, probabilityOf } from '../../core/micro.ts'
-import { createOrderBook, type MicroLevel } from '../../core/order-book.ts'
+import { microOf, probabilityOf } from '../../core/micro.ts'
+import { type MicroLevel, OrderBook } from '../../core/order-book.ts'
 import { MAX_LEVELS } from '../../core/rows/book.ts'
 import type {
   BookDeltaObservation,
@@ -49,7 +49,7 @@ export interface RightUntil {
 
 /** `useYesPrice`: the stream tells no bids at the price of yes. REST never does. */
 export function createContractBook({ useYesPrice = false } = {}): ContractBook {
-  const book = createOrderBook()
+  const book = new OrderBook()
   let isLive = false
   let lastMs = 0
 
@@ -87,7 +87,7 @@ export function createContractBook({ useYesPrice = false } = {}): ContractBook {
         venueTimeMs: timeMs,
         key: null,
         via,
-        ...book.levels(),
+        ...book.microLevels(),
         leg: legOf(about.instrument),
       }
     },
@@ -103,7 +103,7 @@ export function createContractBook({ useYesPrice = false } = {}): ContractBook {
       if (book.count(side) > MAX_LEVELS) return lost('too_deep', about)
       if (book.isCrossed()) return lost('crossed', about)
       lastMs = timeMs
-      const level = [microText(price), microText(size)] as const
+      const level = [price, size] as const
       return {
         kind: 'book_delta',
         ...about,

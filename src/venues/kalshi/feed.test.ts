@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { constants, generateKeyPairSync, verify } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
+import { textLevels } from '../../../test/predictions/levels.ts'
 import { type Asked, fastClock, hear, startLoopback, type Visit } from '../../../test/predictions/loopback.ts'
 import type { Channel } from '../channel.ts'
 import type { HistoryPage } from '../venue.ts'
@@ -152,7 +153,7 @@ test('the socket is signed and subscribes what the catalogue lists, with the fra
     'what is public is asked without the key',
   )
   const book = heard.last('book_snapshot', TICKER)
-  assert.deepEqual([book?.bids, book?.asks], [[['0.4', '10']], [['0.45', '7']]])
+  assert.deepEqual([textLevels(book?.bids), textLevels(book?.asks)], [[['0.4', '10']], [['0.45', '7']]])
 
   // The next window appears in the catalogue and is added to the running subscription.
   markets.set(OTHER, market(OTHER))
@@ -192,7 +193,7 @@ test('a gap loses every book of the sid and brings them back; a second one withi
   assert.ok(first)
   venue.delta(first, 1, { side: 'no', price_dollars: '0.5500', delta_fp: '-7.00' })
   await heard.until(() => heard.of('book_delta').length === 1, 'a change')
-  assert.deepEqual(heard.last('book_delta', TICKER)?.asks, [['0.45', '0']])
+  assert.deepEqual(textLevels(heard.last('book_delta', TICKER)?.asks), [['0.45', '0']])
 
   venue.delta(first, 1, { side: 'yes', price_dollars: '0.4100', delta_fp: '3.00' }, 1)
   await heard.until(() => heard.of('book_snapshot').length === 4, 'both books again')

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { absent, recordedFiles, recordedJson, recordedLines } from '../../../test/predictions/recordings.ts'
 import { buildContractCandles } from '../../core/contract-candles.ts'
 import { composeYesNo } from '../../core/market-snapshot.ts'
-import { microOf, microText } from '../../core/micro.ts'
-import { createOrderBook } from '../../core/order-book.ts'
+import { microText } from '../../core/micro.ts'
+import { OrderBook } from '../../core/order-book.ts'
 import { encodeSnapshot } from '../../core/rows/snapshot.ts'
 import type { FrameOutcome } from '../frame.ts'
 import type { DataObservation } from '../observation.ts'
@@ -48,15 +48,13 @@ function replay(frames: readonly string[], tickers: readonly string[] = TICKERS)
 
 /** The books as a reader of the observations has them. */
 function booksOf(observations: readonly DataObservation[]) {
-  const books = new Map<string, ReturnType<typeof createOrderBook>>()
-  const micro = (levels: readonly (readonly [string, string, number?])[]) =>
-    levels.map(([price, size]) => [microOf(price) ?? -1, microOf(size) ?? -1] as const)
+  const books = new Map<string, OrderBook>()
   for (const each of observations) {
-    const book = books.get(each.instrument) ?? createOrderBook()
-    if (each.kind === 'book_snapshot') book.replace(micro(each.bids), micro(each.asks))
+    const book = books.get(each.instrument) ?? new OrderBook()
+    if (each.kind === 'book_snapshot') book.replace(each.bids, each.asks)
     else if (each.kind === 'book_delta') {
-      for (const [price, size] of micro(each.bids)) book.set('bids', price, size)
-      for (const [price, size] of micro(each.asks)) book.set('asks', price, size)
+      for (const [price, size] of each.bids) book.set('bids', price, size)
+      for (const [price, size] of each.asks) book.set('asks', price, size)
     } else continue
     books.set(each.instrument, book)
   }

@@ -1,6 +1,7 @@
 /** What the desk of a symbol does when the venue's stream goes wrong, frame by frame and second by second. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { textLevels } from '../../../test/predictions/levels.ts'
 import type { DataObservation } from '../observation.ts'
 import { createDesk } from './feed.ts'
 
@@ -315,7 +316,7 @@ test('no bids told as yes prices: a setting reads them, and without it they are 
   right.snapshot(A, asYes)
   const book = right.told.findLast((each) => each.kind === 'book_snapshot')
   assert.deepEqual(
-    [book?.bids, book?.asks],
+    [textLevels(book?.bids), textLevels(book?.asks)],
     [
       [['0.4', '10']],
       [
@@ -325,7 +326,9 @@ test('no bids told as yes prices: a setting reads them, and without it they are 
     ],
   )
   right.delta({ side: 'no', price_dollars: '0.4500', delta_fp: '-7.00' })
-  assert.deepEqual(right.told.findLast((each) => each.kind === 'book_delta')?.asks, [['0.45', '0']])
+  assert.deepEqual(textLevels(right.told.findLast((each) => each.kind === 'book_delta')?.asks), [
+    ['0.45', '0'],
+  ])
 
   const wrong = listen([A])
   wrong.answer()

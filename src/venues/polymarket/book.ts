@@ -11,15 +11,14 @@
  * the changes since then are applied to it.
  */
 
-import { MICRO, microOf, microText, probabilityOf } from '../../core/micro.ts'
-import { type BookLevels, createOrderBook, type MicroLevel, type OrderBook } from '../../core/order-book.ts'
+import { MICRO, microOf, probabilityOf } from '../../core/micro.ts'
+import { type BookSide, type MicroLevel, OrderBook } from '../../core/order-book.ts'
 import { MAX_LEVELS } from '../../core/rows/book.ts'
 import type {
   BookDeltaObservation,
   BookLostObservation,
   BookLostReason,
   BookSnapshotObservation,
-  Level,
 } from '../observation.ts'
 import { aboutOf, type Leg, legOf } from './mapper.ts'
 import type { BookWire, ChangeWire } from './wire.ts'
@@ -55,7 +54,7 @@ interface Kept {
 }
 
 export function createTokenBook(leg: Leg): TokenBook {
-  const levels = createOrderBook()
+  const levels = new OrderBook()
   let isLive = false
   let frameMs = 0
   /** The last proof that all levels were right. */
@@ -93,26 +92,26 @@ export function createTokenBook(leg: Leg): TokenBook {
       venueTimeMs: frameMs,
       key: null,
       via,
-      ...levels.levels(),
+      ...levels.microLevels(),
       leg: legOf(leg),
     }
   }
 
-  function apply(change: ChangeWire): readonly ['bids' | 'asks', Level] | undefined {
+  function apply(change: ChangeWire): readonly [BookSide, MicroLevel] | undefined {
     const price = probabilityOf(change.price)
     const size = microOf(change.size)
     if (price === undefined || size === undefined) return undefined
     const side = change.side === 'BUY' ? 'bids' : 'asks'
     levels.set(side, price, size)
-    return [side, [microText(price), microText(size)]]
+    return [side, [price, size]]
   }
 
   function isOther(wire: BookWire): boolean {
     const sides = readSides(wire)
     if (sides === undefined) return false
-    const theirs = createOrderBook()
+    const theirs = new OrderBook()
     theirs.replace(sides.bids, sides.asks)
-    return !isSame(theirs.levels(), levels.levels())
+    return !theirs.equals(levels)
   }
 
   function keepAside(changes: readonly ChangeWire[], timeMs: number): void {
@@ -164,8 +163,8 @@ export function createTokenBook(leg: Leg): TokenBook {
         keepAside(changes, timeMs)
         return [lost('out_of_order', receivedMs, timeMs)]
       }
-      const bids: Level[] = []
-      const asks: Level[] = []
+      const bids: MicroLevel[] = []
+      const asks: MicroLevel[] = []
       for (const change of changes) {
         const applied = apply(change)
         if (applied === undefined) return undefined
@@ -207,10 +206,6 @@ export function createTokenBook(leg: Leg): TokenBook {
       return isWrong
     },
   }
-}
-
-function isSame(a: BookLevels, b: BookLevels): boolean {
-  return JSON.stringify(a) === JSON.stringify(b)
 }
 
 export function timeOf(wire: BookWire, otherwise: number): number {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { textLevels } from '../../../test/predictions/levels.ts'
 import { absent, recordedFiles, recordedJson, recordedLines } from '../../../test/predictions/recordings.ts'
 import { buildMarketCandles } from '../../core/market-candles.ts'
 import { composeUpDown } from '../../core/market-snapshot.ts'
-import { createOrderBook } from '../../core/order-book.ts'
+import { OrderBook } from '../../core/order-book.ts'
 import { encodeMarket } from '../../core/rows/market.ts'
 import { encodeSnapshot } from '../../core/rows/snapshot.ts'
 import type { FrameOutcome } from '../frame.ts'
@@ -64,8 +65,8 @@ test('the REST book: best level last on the wire, 0.24/0.25, mid 0.245, price_do
   assert.ok(observation?.kind === 'book_snapshot')
   assert.deepEqual([observation.bids.length, observation.asks.length], [24, 74])
   const expected = recordedJson<Expected>(VENUE, 'expected_derived.json').rest_book_1778584200_up
-  assert.deepEqual(observation.bids.slice(0, 5), expected.bids_top5)
-  assert.deepEqual(observation.asks.slice(0, 5), expected.asks_top5)
+  assert.deepEqual(textLevels(observation.bids.slice(0, 5)), expected.bids_top5)
+  assert.deepEqual(textLevels(observation.asks.slice(0, 5)), expected.asks_top5)
   const state = {
     marketId: wire.market,
     slug: null,
@@ -73,7 +74,7 @@ test('the REST book: best level last on the wire, 0.24/0.25, mid 0.245, price_do
     tokenUp: wire.asset_id,
     tokenDown: 'd',
     up: kept.levels,
-    down: createOrderBook(),
+    down: new OrderBook(),
     lastUp: null,
     lastDown: null,
     referencePrice: null,
