@@ -7,7 +7,7 @@ import { VENUE_NAMES, VENUES, type VenueName } from '../venues/list.ts'
 import type { VenueSetting } from './open-venue.ts'
 
 /** Every host of every venue as it will be used. The oracle has nodes instead, with a setting of their own. */
-export function venueHosts({ venueHosts: given }: Pick<Config, 'venueHosts'>): VenueHost[] {
+function venueHosts({ venueHosts: given }: Pick<Config, 'venueHosts'>): VenueHost[] {
   const own = VENUE_NAMES.filter((name) => VENUES[name].plan.kind !== 'oracle').flatMap((venue) =>
     Object.entries(VENUES[venue].create({ clock: systemClock }).describe.hosts).map(
       ([part, url]): VenueHost => ({ venue, part, url }),

@@ -16,7 +16,7 @@ export interface CliCommand {
   run(context: CommandContext): Promise<void>
 }
 
-export interface Option {
+interface Option {
   readonly about: string
   readonly required?: boolean
   readonly fallback?: string

@@ -21,10 +21,10 @@ export interface Cost {
   describe(): string
 }
 
-export type CostInput = Readonly<Record<string, unknown>>
+type CostInput = Readonly<Record<string, unknown>>
 export type Units = Readonly<Record<string, number>>
 
-export interface CostVariant {
+interface CostVariant {
   readonly words: string
   readonly perRow: number
   readonly when: CostInput

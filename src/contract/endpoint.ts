@@ -33,7 +33,7 @@ export interface EndpointAccess {
   readonly intervalGate?: string
 }
 
-export interface Doc {
+interface Doc {
   readonly tag: 'market' | 'account' | 'node' | 'webhooks' | 'service'
   readonly summary: string
   readonly description?: string
@@ -134,7 +134,7 @@ export interface EndpointContext<Input, Services> {
   readonly path: string
 }
 
-export interface ObjectAnswer {
+interface ObjectAnswer {
   readonly kind: 'object'
   readonly value: unknown
   readonly status?: number

@@ -79,10 +79,6 @@ export function withExample<T>(example: Example<string | number | boolean>, inne
   return { ...inner, example }
 }
 
-export function described<T>(description: string, inner: Param<T>): Param<T> {
-  return { ...inner, description }
-}
-
 export function choice<const A extends readonly string[]>(
   description: string,
   allowed: A,

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import {
   existsSync,
@@ -10,24 +11,25 @@ import {
   utimesSync,
 } from 'node:fs'
 import { join, relative } from 'node:path'
-import { Worker } from 'node:worker_threads'
+import { promisify } from 'node:util'
 import type { Logger } from '../kit/log.ts'
 
 /**
- * Builds the page when it is missing or stale, into a folder named after the content of its sources. The
- * folder appears whole or not at all, so that several processes may start at the same time. The builder runs
- * in a thread of its own: the service is ready meanwhile, and the builder's memory goes with the thread.
+ * Builds the page when it is missing or stale, into a folder named after the content of its sources. The folder is
+ * moved into place when it is complete, so that several processes may start at the same time. The builder runs in a
+ * process of its own: the service is ready meanwhile, and the builder's memory (150 MB) goes with the process.
  */
 const PROJECT = join(import.meta.dirname, '..', '..')
 const WEB = join(import.meta.dirname, 'web')
+const BUILDER = join(import.meta.dirname, 'build-process.ts')
 const OUT = join(PROJECT, 'build', 'dashboard')
-/** The server's vocabulary, of which the page takes what it needs. */
+/** The page imports some of it. */
 const CORE = join(PROJECT, 'src', 'core')
 
 export async function builtSite(log: Logger): Promise<string> {
   const target = join(OUT, contentHash())
   if (existsSync(join(target, 'index.html'))) {
-    // In use again: nobody prunes it while it is read.
+    // Marks it as in use, so that another process does not prune it.
     utimesSync(target, new Date(), new Date())
     return target
   }
@@ -35,11 +37,11 @@ export async function builtSite(log: Logger): Promise<string> {
   mkdirSync(OUT, { recursive: true })
   const draft = join(OUT, `.draft-${process.pid}-${randomBytes(4).toString('hex')}`)
   try {
-    await build(draft)
+    await promisify(execFile)(process.execPath, [BUILDER, WEB, draft])
     try {
       renameSync(draft, target)
     } catch (error) {
-      // Another process was faster with the same content.
+      // Another process built the same content first.
       if (!existsSync(join(target, 'index.html'))) throw error
     }
   } finally {
@@ -50,10 +52,10 @@ export async function builtSite(log: Logger): Promise<string> {
   return target
 }
 
-/** Longer than a process needs to read a page that it has just found or built. */
+/** Longer than a process takes to read a page that it has found or built. */
 const IN_USE_MS = 600_000
 
-/** Removes what earlier versions, and builds that were cut off, have left. */
+/** Removes the builds of earlier versions and those that were interrupted. */
 export function pruneBuilds(folder: string, keep: string, nowMs: number): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)
@@ -62,19 +64,7 @@ export function pruneBuilds(folder: string, keep: string, nowMs: number): void {
   }
 }
 
-function build(outDir: string): Promise<void> {
-  const worker = new Worker(BUILDER, {
-    workerData: { root: WEB, outDir },
-  })
-  return new Promise((resolve, reject) => {
-    worker.once('error', reject)
-    worker.once('exit', (code) =>
-      code === 0 ? resolve() : reject(new Error(`the builder ended with ${code}`)),
-    )
-  })
-}
-
-/** Of everything that the page is made of: its sources and the versions of what it uses. */
+/** Of the sources of the page and of the versions of its dependencies. */
 function contentHash(): string {
   const hash = createHash('sha256')
   const files = [WEB, CORE].flatMap((folder) =>
@@ -90,5 +80,3 @@ function contentHash(): string {
   }
   return hash.digest('hex').slice(0, 20)
 }
-
-const BUILDER = join(import.meta.dirname, 'build-worker.ts')

@@ -51,7 +51,7 @@ export interface SignedIn extends RouteContext {
   readonly accountId: string
 }
 
-export type RouteAccess = 'open' | 'user' | 'operator'
+type RouteAccess = 'open' | 'user' | 'operator'
 
 /** A call of the dashboard. Whatever is not a GET needs the CSRF token; the dispatcher sees to that. */
 export interface DashboardRoute {

@@ -9,7 +9,7 @@ export interface Site {
 }
 
 /** Nothing inline, nothing from elsewhere. */
-export const CSP = [
+const CSP = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",

@@ -82,6 +82,6 @@ export function balanceViews(accounts: Accounts, account: AccountRecord): Promis
   )
 }
 
-export function isoOrNull(timeMs: number | null): string | null {
+function isoOrNull(timeMs: number | null): string | null {
   return timeMs === null ? null : formatTime(timeMs)
 }

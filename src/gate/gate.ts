@@ -59,7 +59,7 @@ export interface Gate<Services> {
   ): Promise<GateReply>
 }
 
-export interface ViewOptions {
+interface ViewOptions {
   readonly maxRows: number
   /** Refused (402) where the allowance does not pay for it, even with credits left. */
   readonly freeOnly: boolean

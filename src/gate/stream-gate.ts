@@ -12,7 +12,7 @@ export interface StreamGate {
   admit(request: StreamRequest): Promise<AdmittedStream>
 }
 
-export interface StreamRequest {
+interface StreamRequest {
   readonly headers: IncomingHttpHeaders
   readonly search: string
   readonly address: string

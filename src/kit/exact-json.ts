@@ -24,7 +24,7 @@ export interface JsonLimits {
   readonly integersAsText?: boolean
 }
 
-export const DEFAULT_JSON_LIMITS: JsonLimits = { maxDepth: 64, maxChars: 512 * 1024 * 1024 }
+const DEFAULT_JSON_LIMITS: JsonLimits = { maxDepth: 64, maxChars: 512 * 1024 * 1024 }
 
 export type JsonReading = { ok: true; value: ExactJson } | { ok: false; message: string; at: number }
 

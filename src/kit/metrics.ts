@@ -1,9 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client'
 
-export type { Counter, Gauge, Histogram, Registry } from 'prom-client'
+export type { Counter, Gauge } from 'prom-client'
 
 /** A metric whose values are kept elsewhere and asked for when somebody looks. */
-export interface ReadMetric {
+interface ReadMetric {
   name: string
   help: string
   type: 'counter' | 'histogram'

@@ -46,7 +46,7 @@ export interface SourceRecord {
   endpoints: { path: string; method: string; description: string; min_tier: string; credits: string }[]
 }
 
-export interface SymbolRecord {
+interface SymbolRecord {
   symbol: string
   name: string
   sources: string[]

@@ -12,7 +12,7 @@ import {
 import type { EncodedForms } from '../../gate/request.ts'
 
 /** Content encodings, the preferred one first. Small bodies go out as they are. */
-export const ENCODINGS = ['zstd', 'br', 'gzip'] as const
+const ENCODINGS = ['zstd', 'br', 'gzip'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
 const SMALLEST_COMPRESSED = 1_024

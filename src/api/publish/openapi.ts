@@ -11,7 +11,7 @@ import { type PublishedRoute, pathParamsOf, publishedRoutes } from './router.ts'
 type Json = Record<string, unknown>
 
 /** Version of the contract. Additive changes raise the last number. */
-export const CONTRACT_VERSION = '1.6.0'
+const CONTRACT_VERSION = '1.6.0'
 
 /** What `npm run examples` wrote: the values of its requests, and the answers by operation. */
 const RECORDED: { samples: ExampleSamples; answers: Readonly<Record<string, unknown>> } = recorded
@@ -284,7 +284,7 @@ function success<Services>({ endpoint, method, path }: PublishedRoute<Services>)
 }
 
 /** Errors that an endpoint can answer with: its own, those of its parameters and those of the gate. */
-export function errorsOf<Services>(endpoint: AnyEndpoint<Services>): ErrorKind[] {
+function errorsOf<Services>(endpoint: AnyEndpoint<Services>): ErrorKind[] {
   const kinds = new Set<ErrorKind>(endpoint.errors)
   const params = Object.values(endpoint.params)
   for (const param of params) kinds.add(param.fault)

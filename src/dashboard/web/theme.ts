@@ -2,7 +2,7 @@
 export type Theme = 'system' | 'light' | 'dark'
 const NAME = 'tapeline-theme'
 
-export function currentTheme(): Theme {
+function currentTheme(): Theme {
   const stored = localStorage.getItem(NAME)
   return stored === 'light' || stored === 'dark' ? stored : 'system'
 }

@@ -23,8 +23,6 @@ export function serviceStatus(
   return { status, ...parts }
 }
 
-export function hasRecord(
-  source: Pick<ServiceStatus['ingestion'][number], 'coverage' | 'last_event_at'>,
-): boolean {
+function hasRecord(source: Pick<ServiceStatus['ingestion'][number], 'coverage' | 'last_event_at'>): boolean {
   return source.last_event_at !== null || source.coverage.some(({ from }) => from !== null)
 }

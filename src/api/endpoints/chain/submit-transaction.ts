@@ -42,7 +42,7 @@ export type Sent =
       readonly inDoubt: boolean
     }
 
-export type KnownPlace = 'mempool' | 'accepted'
+type KnownPlace = 'mempool' | 'accepted'
 
 /** Once true, nobody waits for the answer: nothing more is sent. */
 type IsAbandoned = (() => boolean) | undefined

@@ -49,7 +49,7 @@ async function findMarketAmong(
 }
 
 /** The instruments of a market: its order-book tokens, or the market itself where it has none. */
-export function instrumentsOf(market: MarketRow): string[] {
+function instrumentsOf(market: MarketRow): string[] {
   return market.source === 'predmkt_a' && market.tokens.length > 0
     ? market.tokens.map((token) => token.token_id)
     : [market.market_id]

@@ -2,7 +2,7 @@
 import type { AutoscaleInfo } from 'lightweight-charts'
 
 /** A probability cannot be below 0 or above 1, however much room the axis leaves around it. */
-export const isProbability = (value: number) => value >= 0 && value <= 1
+const isProbability = (value: number) => value >= 0 && value <= 1
 
 /** With separators between thousands; where prices are probabilities, what cannot be one has no label. */
 export function priceLabels(decimals: number, ofProbabilities: boolean): (value: number) => string {

@@ -96,5 +96,5 @@ export function MarketSelect(props: {
   )
 }
 
-export const marketName = (market: MarketRecord) =>
+const marketName = (market: MarketRecord) =>
   market.question ?? market.ticker ?? market.slug ?? market.market_id

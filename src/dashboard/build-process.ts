@@ -1,18 +1,17 @@
-/** The thread that builds the page once and ends. */
-import { workerData } from 'node:worker_threads'
+/** Builds the page once: `node build-process.ts ROOT OUT`. */
 import { build, type HtmlTagDescriptor, type Plugin } from 'vite'
 import { START_CALL } from './web/explorer/paths.ts'
 
-const { root, outDir } = workerData as { root: string; outDir: string }
+const [, , root = '', outDir = ''] = process.argv
 
-/** The head asks for what the code will want, before the code is there: the first answer and the chart. */
+/** The head preloads what the code will need: the first answer and the chart. */
 const earlyTags: Plugin = {
   name: 'early-tags',
   transformIndexHtml: {
     order: 'post',
     handler: (_html, { bundle }) => {
       const chart = Object.keys(bundle ?? {}).find((name) => /^assets\/explorer-.*\.js$/.test(name))
-      if (chart === undefined) throw new Error('the explorer is no file of its own any more')
+      if (chart === undefined) throw new Error('the explorer is no longer a file of its own')
       const link = (attrs: Record<string, string | boolean>): HtmlTagDescriptor => ({
         tag: 'link',
         attrs: { ...attrs, crossorigin: true },
