@@ -73,7 +73,7 @@ test('venues check names the addresses that it asked, and fails while no node an
   const venue = createChainlink({
     clock: systemClock,
     chainlink: { providers },
-    limits: { pager: { tries: 1, backoff: { baseMs: 0, capMs: 0 } } },
+    limits: { rest: { tries: 1, backoff: { baseMs: 0, capMs: 0 } } },
   })
   const check = await venue.check({ signal: AbortSignal.timeout(5_000) })
   node.close()

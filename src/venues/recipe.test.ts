@@ -13,9 +13,9 @@ import { supervise } from '../ingest/supervise.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
-import { floorTo } from './history-range.ts'
 import type { VenueEntry } from './list.ts'
 import type { Observation } from './observation.ts'
+import { floorTo } from './rest/history-range.ts'
 
 afterEach(endAll)
 

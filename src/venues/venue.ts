@@ -17,7 +17,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Channel, Topic } from './channel.ts'
 import type { DeadLetter, DeadLetters } from './dead-letter.ts'
 import type { DataObservation, Observation } from './observation.ts'
-import type { RequestBudget } from './weight-budget.ts'
+import type { RequestBudget } from './rest/weight-budget.ts'
 
 /** Half open: from is inside, to is not. */
 export interface HistoryRange {

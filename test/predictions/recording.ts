@@ -75,7 +75,7 @@ export async function startPredictionsRecording(
         clock,
         ...setting,
         ...(options.hasKey === false ? { kalshi: {} } : {}),
-        limits: { pager: { answerWithinMs: options.answerWithinMs ?? HANGS_AFTER_MS } },
+        limits: { rest: { answerWithinMs: options.answerWithinMs ?? HANGS_AFTER_MS } },
       })
       const parts = { venue, store, clock, log, symbols: options.symbols }
       if (setting.name === 'chainlink')

@@ -1,5 +1,5 @@
 /** Reads recorded frames with every instrument taken for one of ours, so that no frame hides behind its symbol. */
-import type { FrameOutcome, FrameProtocol } from '../../src/venues/frame.ts'
+import type { FrameOutcome, FrameProtocol } from '../../src/venues/live/frame.ts'
 import type { DataObservation } from '../../src/venues/observation.ts'
 
 export const anyInstrument = { fromVenue: () => 'BTC' as const }

@@ -3,7 +3,7 @@
  * was absent, an alternative of a union, a list that had elements.
  */
 import { Check } from 'typebox/value'
-import type { WireType } from '../../src/venues/wire-type.ts'
+import type { WireType } from '../../src/venues/adapter/wire-type.ts'
 
 interface Schema {
   readonly anyOf?: readonly Schema[]

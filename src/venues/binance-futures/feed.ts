@@ -2,9 +2,10 @@
  * Which stream carries which channel. Streams live on two paths by class; asked on the wrong one, a stream is
  * accepted and stays silent for ever, so the path follows from the stream and nothing else.
  */
+
+import type { SymbolMap } from '../adapter/symbol-map.ts'
 import { type Channel, channelKey, type Topic } from '../channel.ts'
-import type { SocketRoute } from '../socket.ts'
-import type { SymbolMap } from '../symbol-map.ts'
+import type { SocketRoute } from '../live/socket.ts'
 
 type StreamClass = 'market' | 'public'
 

@@ -1,23 +1,29 @@
-/** The futures product's REST side: past, polls, witness, book, clock. */
+/** The futures product's history, polls and witness. */
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
-import { expectShape, type Walk, walkAggregateTrades, walkKlines } from '../binance/history.ts'
+import {
+  askWitness,
+  type HistoryWalk,
+  type WitnessWeights,
+  walkAggregateTrades,
+  walkKlines,
+} from '../binance/history.ts'
 import type { About } from '../binance/mapper.ts'
-import { AggregateTradeRows, DepthReply, KlineRows, ServerTimeReply } from '../binance/wire.ts'
 import type { Channel } from '../channel.ts'
-import type { DeadLetters } from '../dead-letter.ts'
-import { expectFit, type Fit, misfit } from '../expect-fit.ts'
-import { ceilTo, notProvided, rangeOrNull, splitByAge } from '../history-range.ts'
 import type { FundingObservation } from '../observation.ts'
-import { type RestClient, type RestResponse, VenueError } from '../rest-client.ts'
+import { expectFit, type Fit, misfit } from '../rest/expect-fit.ts'
+import { ceilTo, notProvided, rangeOrNull, splitByAge } from '../rest/history-range.ts'
+import { type RestResponse, VenueError } from '../rest/rest-client.ts'
+import { type RestAccess, requestTyped } from '../rest/typed-request.ts'
+import type { VenueTime } from '../rest/venue-time.ts'
 import type { HistoryPage, HistoryRange, HistoryRequest, Witness } from '../venue.ts'
-import type { VenueTime } from '../venue-time.ts'
 import { binanceFuturesDescription } from './describe.ts'
 import { mapFundingRows, mapOpenInterestRow } from './mapper.ts'
 import { FundingRows, type FundingRowWire, OpenInterestRows, PremiumIndexReply } from './wire.ts'
 
-const API = '/fapi/v1'
+export const FUTURES_API = '/fapi/v1'
+const WEIGHTS: WitnessWeights = { trades: 20, candles: 1, book: 2 }
 const OPEN_INTEREST_PATH = '/futures/data/openInterestHist'
-const FUNDING_PATH = `${API}/fundingRate`
+const FUNDING_PATH = `${FUTURES_API}/fundingRate`
 const FUNDING_PER_PAGE = 1_000
 const OPEN_INTEREST_PER_PAGE = 500
 /** Of the month of statistics so much is certain; what is older may be refused. */
@@ -31,23 +37,11 @@ const FUNDING_PERIOD_MS = 8 * 3_600_000
 /** A settled rate is published within this time. */
 const FUNDING_SETTLE_MS = 60_000
 
-export interface FuturesRest {
-  readonly pager: RestClient
-  readonly deadLetters: DeadLetters
+export interface FuturesRest extends RestAccess {
   readonly venueTime: VenueTime
 }
 
 type Where = Omit<About, 'receivedMs'>
-
-export async function askServerTime(
-  rest: Pick<FuturesRest, 'pager' | 'deadLetters'>,
-  signal: AbortSignal,
-): Promise<{ venueMs: number; roundTripMs: number }> {
-  const path = `${API}/time`
-  const answer = await rest.pager.request({ path, weight: 1 }, signal)
-  const { serverTime } = expectShape(ServerTimeReply, answer, path, rest.deadLetters)
-  return { venueMs: serverTime, roundTripMs: answer.roundTripMs }
-}
 
 /** Small pages are cheap per call, 499 rows are cheapest per row. */
 export function klinePrice(wantedRows: number): { limit: number; weight: number } {
@@ -68,14 +62,24 @@ export async function* walkHistory(
   if (lost !== null) yield notProvided(lost)
   if (kept === null) return
   const isUrgent = request.isUrgent === true
-  const walk: Walk = { ...rest, signal, range: kept, about: where, isUrgent }
+  const walk: HistoryWalk = { ...rest, signal, range: kept, about: where, isUrgent }
   switch (request.topic) {
     case 'candles':
       if (request.interval === undefined) return
-      yield* walkKlines({ ...walk, path: `${API}/klines`, interval: request.interval, price: klinePrice })
+      yield* walkKlines({
+        ...walk,
+        path: `${FUTURES_API}/klines`,
+        interval: request.interval,
+        price: klinePrice,
+      })
       return
     case 'aggregate_trades':
-      yield* walkAggregateTrades({ ...walk, path: `${API}/aggTrades`, weight: 20, afterId: request.afterId })
+      yield* walkAggregateTrades({
+        ...walk,
+        path: `${FUTURES_API}/aggTrades`,
+        weight: 20,
+        afterId: request.afterId,
+      })
       return
     case 'funding':
       yield* walkFunding(walk)
@@ -85,7 +89,7 @@ export async function* walkHistory(
   }
 }
 
-async function* walkFunding(walk: Walk): AsyncGenerator<HistoryPage> {
+async function* walkFunding(walk: HistoryWalk): AsyncGenerator<HistoryPage> {
   const { range, about } = walk
   let fromMs = range.fromMs
   while (fromMs < range.toMs) {
@@ -111,18 +115,15 @@ async function* walkFunding(walk: Walk): AsyncGenerator<HistoryPage> {
 
 /** Without an end of the range, the first rates from its start on. */
 async function askFundingRows(
-  walk: Walk,
+  walk: HistoryWalk,
   range: { readonly fromMs: number; readonly toMs: number | undefined },
   limit: number,
 ): Promise<{ rows: FundingRowWire[]; answer: RestResponse }> {
   const symbol = walk.about.instrument
   const endTime = range.toMs === undefined ? undefined : range.toMs - 1
   const query = { symbol, startTime: range.fromMs, endTime, limit }
-  const answer = await walk.pager.request(
-    { path: FUNDING_PATH, query, weight: 1, pool: 'funding', isBackground: !walk.isUrgent },
-    walk.signal,
-  )
-  const rows = expectShape(FundingRows, answer, FUNDING_PATH, walk.deadLetters)
+  const request = { path: FUNDING_PATH, query, weight: 1, pool: 'funding', isBackground: !walk.isUrgent }
+  const { value: rows, answer } = await requestTyped(walk, request, FundingRows, walk.signal)
   const asked = { fromMs: range.fromMs, toMs: range.toMs ?? Number.POSITIVE_INFINITY }
   expectFit(rows, { ...fundingFit(symbol, asked), maxRows: limit }, answer, walk.deadLetters)
   return { rows, answer }
@@ -147,7 +148,7 @@ const symbolFault = (row: { readonly symbol: string }, symbol: string) =>
   row.symbol === symbol ? undefined : `of ${row.symbol}, asked for ${symbol}`
 
 /** Windows never hold more than a page, so that it does not matter from which end the venue would cut. */
-async function* walkOpenInterest(walk: Walk, interval: CandleInterval): AsyncGenerator<HistoryPage> {
+async function* walkOpenInterest(walk: HistoryWalk, interval: CandleInterval): AsyncGenerator<HistoryPage> {
   const { range, about } = walk
   const stepMs = INTERVAL_MS[interval]
   let fromMs = range.fromMs
@@ -175,16 +176,17 @@ async function* walkOpenInterest(walk: Walk, interval: CandleInterval): AsyncGen
       pool: 'statistics',
       isBackground: !walk.isUrgent,
     }
-    const answer = await walk.pager.request(question, walk.signal).catch((error: unknown) => {
+    const asked = requestTyped(walk, question, OpenInterestRows, walk.signal)
+    const page = await asked.catch((error: unknown) => {
       if (isCertain || !isTooOld(error)) throw error
       return undefined
     })
-    if (answer === undefined) {
+    if (page === undefined) {
       yield notProvided({ fromMs, toMs })
       fromMs = toMs
       continue
     }
-    const rows = expectShape(OpenInterestRows, answer, OPEN_INTEREST_PATH, walk.deadLetters)
+    const { value: rows, answer } = page
     expectFit(
       rows,
       {
@@ -228,48 +230,23 @@ export async function askNewestFunding(
   signal: AbortSignal,
 ): Promise<FundingObservation[]> {
   const query = { symbol: where.instrument, limit: 2 }
-  const answer = await rest.pager.request({ path: FUNDING_PATH, query, weight: 1, pool: 'funding' }, signal)
-  const rows = expectShape(FundingRows, answer, FUNDING_PATH, rest.deadLetters)
+  const request = { path: FUNDING_PATH, query, weight: 1, pool: 'funding' }
+  const { value: rows, answer } = await requestTyped(rest, request, FundingRows, signal)
   const everMs = { fromMs: 0, toMs: answer.receivedMs + MAX_AHEAD_MS }
   expectFit(rows, { ...fundingFit(where.instrument, everMs), maxRows: 2 }, answer, rest.deadLetters)
   return mapFundingRows(rows, { ...where, receivedMs: answer.receivedMs })
 }
 
-export async function askWitness(
+export async function askFuturesWitness(
   rest: FuturesRest,
   channel: Channel,
   where: Where,
   signal: AbortSignal,
 ): Promise<Witness | undefined> {
-  const symbol = where.instrument
-  switch (channel.topic) {
-    case 'aggregate_trades': {
-      const path = `${API}/aggTrades`
-      const answer = await rest.pager.request({ path, query: { symbol, limit: 1 }, weight: 20 }, signal)
-      const newest = expectShape(AggregateTradeRows, answer, path, rest.deadLetters).at(-1)
-      return { newestMs: newest?.T ?? null, newestId: newest?.a ?? null }
-    }
-    case 'candles': {
-      const path = `${API}/klines`
-      const query = { symbol, interval: channel.interval, limit: 1 }
-      const answer = await rest.pager.request({ path, query, weight: 1 }, signal)
-      const newest = expectShape(KlineRows, answer, path, rest.deadLetters).at(-1)
-      return { newestMs: newest?.[0] ?? null, newestId: newest?.[8] ?? null }
-    }
-    case 'best_bid_ask': {
-      const path = `${API}/depth`
-      const answer = await rest.pager.request({ path, query: { symbol, limit: 5 }, weight: 2 }, signal)
-      const { T, lastUpdateId } = expectShape(DepthReply, answer, path, rest.deadLetters)
-      return { newestMs: T ?? null, newestId: lastUpdateId }
-    }
-    case 'funding':
-      return {
-        newestMs: (await askNewestFunding(rest, where, signal)).at(-1)?.venueTimeMs ?? null,
-        newestId: null,
-      }
-    default:
-      return undefined
-  }
+  if (channel.topic !== 'funding')
+    return askWitness(rest, FUTURES_API, WEIGHTS, channel, where.instrument, signal)
+  const rates = await askNewestFunding(rest, where, signal)
+  return { newestMs: rates.at(-1)?.venueTimeMs ?? null, newestId: null }
 }
 
 export async function askMarkLine(
@@ -277,8 +254,7 @@ export async function askMarkLine(
   instrument: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const path = `${API}/premiumIndex`
-  const answer = await rest.pager.request({ path, query: { symbol: instrument }, weight: 1 }, signal)
-  const reply = expectShape(PremiumIndexReply, answer, path, rest.deadLetters)
-  return `${reply.symbol} mark ${reply.markPrice}`
+  const request = { path: `${FUTURES_API}/premiumIndex`, query: { symbol: instrument }, weight: 1 }
+  const { value } = await requestTyped(rest, request, PremiumIndexReply, signal)
+  return `${value.symbol} mark ${value.markPrice}`
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSymbolMap } from '../symbol-map.ts'
+import { createSymbolMap } from '../adapter/symbol-map.ts'
 import { binanceFuturesDescription } from './describe.ts'
 import { createFuturesReader } from './mapper.ts'
 

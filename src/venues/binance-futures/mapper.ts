@@ -1,12 +1,12 @@
 /** Futures wire types → observations. */
 import { tryDecimal } from '../../core/decimal.ts'
+import { dated } from '../adapter/dated.ts'
+import type { SymbolMap } from '../adapter/symbol-map.ts'
 import type { About } from '../binance/mapper.ts'
 import { createStreamReader, NOT_RECORDED, type ReadOwnEvent } from '../binance/stream-reader.ts'
-import { dated } from '../dated.ts'
-import { data, type FrameOutcome, type FrameProtocol, ignored, refused } from '../frame.ts'
-import { floorTo } from '../history-range.ts'
+import { data, type FrameOutcome, type FrameProtocol, ignored, refused } from '../live/frame.ts'
 import type { FundingObservation, LiquidationObservation, OpenInterestObservation } from '../observation.ts'
-import type { SymbolMap } from '../symbol-map.ts'
+import { floorTo } from '../rest/history-range.ts'
 import {
   ForceOrderEvent,
   type ForceOrderEventWire,

@@ -1,20 +1,22 @@
 /** Binance USD-M futures behind the venue port. */
+
+import { assembleVenue, checkLine, type VenueLimits } from '../adapter/assemble-venue.ts'
+import { supportedChannels } from '../adapter/supported.ts'
+import { askServerTime } from '../binance/history.ts'
 import type { Channel } from '../channel.ts'
-import type { Poll } from '../poll.ts'
-import { supportedChannels } from '../supported.ts'
+import type { Poll } from '../live/poll.ts'
+import { createVenueTime } from '../rest/venue-time.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
-import { assembleVenue, checkLine, type VenueLimits } from '../venue-parts.ts'
-import { createVenueTime } from '../venue-time.ts'
 import { binanceFuturesDescription as describe } from './describe.ts'
 import { routesOf } from './feed.ts'
-import { askMarkLine, askNewestFunding, askServerTime, askWitness, walkHistory } from './history.ts'
+import { askFuturesWitness, askMarkLine, askNewestFunding, FUTURES_API, walkHistory } from './history.ts'
 import { createFuturesReader } from './mapper.ts'
 
 export function createBinanceFutures(dependencies: VenueDependencies & { limits?: VenueLimits }): Venue {
   const parts = assembleVenue(describe, dependencies)
   const venueTime = createVenueTime({
     clock: dependencies.clock,
-    askVenue: (signal) => askServerTime(parts, signal),
+    askVenue: (signal) => askServerTime(parts, FUTURES_API, signal),
   })
   const rest = { ...parts, venueTime }
   const whereIs = (symbol: Channel['symbol']) => ({
@@ -26,7 +28,7 @@ export function createBinanceFutures(dependencies: VenueDependencies & { limits?
   function pollOf(channel: Channel): Poll {
     const where = whereIs(channel.symbol)
     const everyMs = describe.live[channel.topic]?.everyMs ?? 60_000
-    return { channel, everyMs, ask: (signal) => askNewestFunding(rest, where, signal) }
+    return { channel, everyMs, request: (signal) => askNewestFunding(rest, where, signal) }
   }
 
   return {
@@ -42,10 +44,10 @@ export function createBinanceFutures(dependencies: VenueDependencies & { limits?
     },
     history: (request, { signal }) =>
       parts.history(request, () => walkHistory(rest, request, whereIs(request.symbol), signal)),
-    witness: (channel, { signal }) => askWitness(rest, channel, whereIs(channel.symbol), signal),
+    witness: (channel, { signal }) => askFuturesWitness(rest, channel, whereIs(channel.symbol), signal),
     check: ({ signal }) =>
       checkLine(describe, [parts.hosts.rest], async () => {
-        const time = await venueTime.ask(signal)
+        const time = await venueTime.request(signal)
         const names = Object.values(describe.symbols)
         const marks = await Promise.all(names.map((name) => askMarkLine(rest, name, signal)))
         return `answered in ${time.roundTripMs} ms, clock offset ${time.offsetMs} ms; ${marks.join(', ')}`

@@ -1,7 +1,7 @@
 /** Wire types of the futures product alone; the others are shared with spot. */
 import Type, { type Static } from 'typebox'
+import { DecimalText, Millis, wireType } from '../adapter/wire-type.ts'
 import { BINANCE_WIRE } from '../binance/wire.ts'
-import { DecimalText, Millis, wireType } from '../wire-type.ts'
 
 /** `st` is the product (1 = USD-M); live frames carry it inside the order, the documentation outside. */
 const ForceOrderEventSchema = Type.Object({

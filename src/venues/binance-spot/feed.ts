@@ -1,7 +1,8 @@
 /** Which stream carries which channel. Stream names are lower case; the answers' symbols are upper case. */
+
+import type { SymbolMap } from '../adapter/symbol-map.ts'
 import { type Channel, channelKey } from '../channel.ts'
-import type { SocketRoute } from '../socket.ts'
-import type { SymbolMap } from '../symbol-map.ts'
+import type { SocketRoute } from '../live/socket.ts'
 
 export function streamName(channel: Channel, symbols: SymbolMap): string {
   const name = symbols.toVenue(channel.symbol)?.toLowerCase()

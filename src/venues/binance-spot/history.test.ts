@@ -189,7 +189,7 @@ test('a venue that cannot be reached is one line, not an exception', async () =>
   const venue = createBinanceSpot({
     clock: systemClock,
     hosts: { rest: 'http://127.0.0.1:9' },
-    limits: { pager: { tries: 1, backoff: { baseMs: 0, capMs: 0 } } },
+    limits: { rest: { tries: 1, backoff: { baseMs: 0, capMs: 0 } } },
   })
   const checking = venue.check({ signal: AbortSignal.timeout(5_000) })
   const check = await checking

@@ -1,6 +1,6 @@
+import type { SymbolMap } from '../adapter/symbol-map.ts'
 import { createStreamReader } from '../binance/stream-reader.ts'
-import type { FrameProtocol } from '../frame.ts'
-import type { SymbolMap } from '../symbol-map.ts'
+import type { FrameProtocol } from '../live/frame.ts'
 
 export function createSpotReader(symbols: Pick<SymbolMap, 'fromVenue'>): FrameProtocol {
   return createStreamReader({ source: 'cexa', symbolOf: symbols.fromVenue })

@@ -1,19 +1,22 @@
 /** Binance spot behind the venue port. */
 
-import { supportedChannels } from '../supported.ts'
+import { assembleVenue, checkLine, type VenueLimits } from '../adapter/assemble-venue.ts'
+import { supportedChannels } from '../adapter/supported.ts'
+import { askServerTime, askWitness, type WitnessWeights } from '../binance/history.ts'
+import { createVenueTime } from '../rest/venue-time.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
-import { assembleVenue, checkLine, type VenueLimits } from '../venue-parts.ts'
-import { createVenueTime } from '../venue-time.ts'
 import { binanceSpotDescription as describe } from './describe.ts'
 import { routesOf } from './feed.ts'
-import { askServerTime, askStatuses, askWitness, walkHistory } from './history.ts'
+import { askStatuses, SPOT_API, walkHistory } from './history.ts'
 import { createSpotReader } from './mapper.ts'
+
+const WEIGHTS: WitnessWeights = { trades: 4, candles: 2, book: 5 }
 
 export function createBinanceSpot(dependencies: VenueDependencies & { limits?: VenueLimits }): Venue {
   const parts = assembleVenue(describe, dependencies)
   const venueTime = createVenueTime({
     clock: dependencies.clock,
-    askVenue: (signal) => askServerTime(parts, signal),
+    askVenue: (signal) => askServerTime(parts, SPOT_API, signal),
   })
   const rest = { ...parts, venueTime }
   return {
@@ -26,10 +29,11 @@ export function createBinanceSpot(dependencies: VenueDependencies & { limits?: V
     },
     history: (request, { signal }) =>
       parts.history(request, () => walkHistory(rest, request, parts.instrumentOf(request.symbol), signal)),
-    witness: (channel, { signal }) => askWitness(rest, channel, parts.instrumentOf(channel.symbol), signal),
+    witness: (channel, { signal }) =>
+      askWitness(rest, SPOT_API, WEIGHTS, channel, parts.instrumentOf(channel.symbol), signal),
     check: ({ signal }) =>
       checkLine(describe, [parts.hosts.rest], async () => {
-        const time = await venueTime.ask(signal)
+        const time = await venueTime.request(signal)
         const statuses = await askStatuses(rest, Object.values(describe.symbols), signal)
         const list = [...statuses].map(([name, status]) => `${name} ${status}`).join(', ')
         return `answered in ${time.roundTripMs} ms, clock offset ${time.offsetMs} ms; ${list}`

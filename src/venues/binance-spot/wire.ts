@@ -1,7 +1,7 @@
 /** Wire types of the spot product alone; most are shared with the futures. */
 import Type from 'typebox'
+import { Millis, wireType } from '../adapter/wire-type.ts'
 import { BINANCE_WIRE } from '../binance/wire.ts'
-import { Millis, wireType } from '../wire-type.ts'
 
 export const ExchangeInfoReply = wireType(
   Type.Object({

@@ -1,14 +1,21 @@
 /** Walks through klines and aggregate trades, which both products serve in the same way at different prices. */
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
-import type { DeadLetters } from '../dead-letter.ts'
-import { expectFit, type Fit, misfit } from '../expect-fit.ts'
-import { ceilTo, floorTo, notProvided, rangeOrNull } from '../history-range.ts'
-import { type RestClient, type RestResponse, VenueError } from '../rest-client.ts'
-import type { HistoryPage, HistoryRange } from '../venue.ts'
-import type { VenueTime } from '../venue-time.ts'
-import type { WireType } from '../wire-type.ts'
+import type { Channel } from '../channel.ts'
+import { expectFit, type Fit, misfit } from '../rest/expect-fit.ts'
+import { ceilTo, floorTo, notProvided, rangeOrNull } from '../rest/history-range.ts'
+import type { RestResponse } from '../rest/rest-client.ts'
+import { type RestAccess, requestTyped } from '../rest/typed-request.ts'
+import type { VenueTime } from '../rest/venue-time.ts'
+import type { HistoryPage, HistoryRange, Witness } from '../venue.ts'
 import { type About, mapAggregateTrade, mapKlineRow } from './mapper.ts'
-import { AggregateTradeRows, type AggregateTradeRowWire, KlineRows, type KlineRowWire } from './wire.ts'
+import {
+  AggregateTradeRows,
+  type AggregateTradeRowWire,
+  DepthReply,
+  KlineRows,
+  type KlineRowWire,
+  ServerTimeReply,
+} from './wire.ts'
 
 /** Trades may be published this much after their time. */
 export const TRADE_SETTLE_MS = 1_000
@@ -21,29 +28,15 @@ const MAX_AHEAD_MS = 60_000
 /** Of one answer; an outage of the venue makes one or two. */
 const MAX_GAPS_CONFIRMED = 8
 
-export interface Walk {
-  readonly pager: RestClient
+export interface HistoryWalk extends RestAccess {
   readonly venueTime: VenueTime
-  readonly deadLetters: DeadLetters
   readonly signal: AbortSignal
   readonly range: HistoryRange
   readonly about: Omit<About, 'receivedMs'>
   readonly isUrgent: boolean
 }
 
-/** The answer as what it should be; anything else is kept as a dead letter and fails the walk. */
-export function expectShape<T>(
-  type: WireType<T>,
-  answer: RestResponse,
-  path: string,
-  deadLetters: DeadLetters,
-): T {
-  if (type.is(answer.value)) return answer.value
-  deadLetters.add({ receivedMs: answer.receivedMs, reason: 'wrong_shape', origin: path, text: answer.text })
-  throw new VenueError(`${path}: an answer of unknown shape`, { isFinal: false })
-}
-
-export interface KlineWalk extends Walk {
+export interface KlineWalk extends HistoryWalk {
   readonly path: string
   readonly interval: CandleInterval
   /** Rows to ask for and what that costs, given how many are wanted. */
@@ -88,8 +81,8 @@ async function askKlines(
   const lengthMs = INTERVAL_MS[interval]
   const endTime = range.toMs === undefined ? undefined : range.toMs - 1
   const query = { symbol: about.instrument, interval, startTime: range.fromMs, endTime, limit }
-  const answer = await walk.pager.request({ path, query, weight, isBackground: !walk.isUrgent }, walk.signal)
-  const rows = expectShape(KlineRows, answer, path, deadLetters)
+  const request = { path, query, weight, isBackground: !walk.isUrgent }
+  const { value: rows, answer } = await requestTyped(walk, request, KlineRows, walk.signal)
   const fit: Fit<KlineRowWire> = {
     origin: path,
     range: { fromMs: range.fromMs, toMs: range.toMs ?? Number.POSITIVE_INFINITY },
@@ -166,7 +159,7 @@ function* klinePages(
 }
 
 export async function* walkAggregateTrades(
-  walk: Walk & { path: string; weight: number; afterId: number | undefined },
+  walk: HistoryWalk & { path: string; weight: number; afterId: number | undefined },
 ): AsyncGenerator<HistoryPage> {
   const { range, about, deadLetters, path } = walk
   let fromMs = range.fromMs
@@ -198,8 +191,7 @@ export async function* walkAggregateTrades(
       },
     }
     const ask = async () => {
-      const answer = await walk.pager.request(question, walk.signal)
-      const rows = expectShape(AggregateTradeRows, answer, path, deadLetters)
+      const { value: rows, answer } = await requestTyped(walk, question, AggregateTradeRows, walk.signal)
       expectFit(rows, fit, answer, deadLetters)
       return { rows, answer }
     }
@@ -234,5 +226,53 @@ export async function* walkAggregateTrades(
     fromMs = Math.max(fromMs, toMs)
     nextId = last.a + 1
     isReached = true
+  }
+}
+
+export async function askServerTime(
+  rest: RestAccess,
+  api: string,
+  signal: AbortSignal,
+): Promise<{ venueMs: number; roundTripMs: number }> {
+  const request = { path: `${api}/time`, weight: 1 }
+  const { value, answer } = await requestTyped(rest, request, ServerTimeReply, signal)
+  return { venueMs: value.serverTime, roundTripMs: answer.roundTripMs }
+}
+
+/** Both products name their paths alike and bill them differently. */
+export interface WitnessWeights {
+  readonly trades: number
+  readonly candles: number
+  readonly book: number
+}
+
+/** The newest trade, candle or update of the order book; undefined for other topics. */
+export async function askWitness(
+  rest: RestAccess,
+  api: string,
+  weights: WitnessWeights,
+  channel: Channel,
+  symbol: string,
+  signal: AbortSignal,
+): Promise<Witness | undefined> {
+  switch (channel.topic) {
+    case 'aggregate_trades': {
+      const request = { path: `${api}/aggTrades`, query: { symbol, limit: 1 }, weight: weights.trades }
+      const newest = (await requestTyped(rest, request, AggregateTradeRows, signal)).value.at(-1)
+      return { newestMs: newest?.T ?? null, newestId: newest?.a ?? null }
+    }
+    case 'candles': {
+      const query = { symbol, interval: channel.interval, limit: 1 }
+      const request = { path: `${api}/klines`, query, weight: weights.candles }
+      const newest = (await requestTyped(rest, request, KlineRows, signal)).value.at(-1)
+      return { newestMs: newest?.[0] ?? null, newestId: newest?.[8] ?? null }
+    }
+    case 'best_bid_ask': {
+      const request = { path: `${api}/depth`, query: { symbol, limit: 5 }, weight: weights.book }
+      const { T, lastUpdateId } = (await requestTyped(rest, request, DepthReply, signal)).value
+      return { newestMs: T ?? null, newestId: lastUpdateId }
+    }
+    default:
+      return undefined
   }
 }

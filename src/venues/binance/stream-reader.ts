@@ -13,7 +13,7 @@ import {
   ignored,
   parseObject,
   refused,
-} from '../frame.ts'
+} from '../live/frame.ts'
 import type { BestBidAskObservation } from '../observation.ts'
 import { createQuoteDater } from './date-quotes.ts'
 import { type About, mapAggregateTrade, mapBookTicker, mapKlineEvent } from './mapper.ts'

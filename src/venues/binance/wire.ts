@@ -1,6 +1,6 @@
 /** Wire types that the exchange's spot and futures products share. Extra keys are allowed: they come and go. */
 import Type, { type Static } from 'typebox'
-import { DecimalText, Id, Millis, wireType } from '../wire-type.ts'
+import { DecimalText, Id, Millis, wireType } from '../adapter/wire-type.ts'
 
 /** Combined streams name their stream; raw ones are the payload alone. */
 export const Envelope = wireType(Type.Object({ stream: Type.String(), data: Type.Object({}) }))

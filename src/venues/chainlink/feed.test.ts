@@ -152,7 +152,7 @@ async function startNodes(
 }
 
 function venueOf(nodes: readonly Node[], speed = 20) {
-  const limits = { pager: { backoff: { baseMs: 1, capMs: 5 } } }
+  const limits = { rest: { backoff: { baseMs: 1, capMs: 5 } } }
   return createChainlink({
     clock: fastClock(START + 100_000, speed),
     chainlink: { providers: nodes.map(({ server }) => server.http) },

@@ -6,9 +6,9 @@
  */
 
 import type { DeadLetters } from '../dead-letter.ts'
-import { misfit } from '../expect-fit.ts'
-import { rangeOrNull } from '../history-range.ts'
-import { VenueError } from '../rest-client.ts'
+import { misfit } from '../rest/expect-fit.ts'
+import { rangeOrNull } from '../rest/history-range.ts'
+import { VenueError } from '../rest/rest-client.ts'
 import type { HistoryPage, HistoryRange } from '../venue.ts'
 import {
   type Call,

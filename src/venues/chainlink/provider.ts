@@ -2,9 +2,10 @@
  * One node behind JSON-RPC. A contract that reverts has answered: that is no fault of the node, and another node
  * would say the same.
  */
-import { type Asker, askTyped } from '../ask-typed.ts'
-import { VenueError } from '../rest-client.ts'
-import type { WireType } from '../wire-type.ts'
+
+import type { WireType } from '../adapter/wire-type.ts'
+import { VenueError } from '../rest/rest-client.ts'
+import { type RestAccess, requestTyped } from '../rest/typed-request.ts'
 import {
   ANSWER_UPDATED_TOPIC,
   type AnswerLog,
@@ -45,7 +46,7 @@ export interface Provider {
   block(signal: AbortSignal): Promise<{ number: number; timeMs: number; roundTripMs: number }>
 }
 
-export function createProvider(name: string, asker: Asker): Provider {
+export function createProvider(name: string, asker: RestAccess): Provider {
   let lastId = 0
   let hasMulticall = true
 
@@ -56,7 +57,7 @@ export function createProvider(name: string, asker: Asker): Provider {
     signal: AbortSignal,
   ): Promise<{ result: T; roundTripMs: number }> {
     const body = { jsonrpc: '2.0', id: ++lastId, method, params }
-    const { value, answer } = await askTyped(asker, { path: '', body, weight: 1 }, RpcReply, signal)
+    const { value, answer } = await requestTyped(asker, { path: '', body, weight: 1 }, RpcReply, signal)
     if (value.error !== undefined) throw new RpcError(value.error.message, value.error.code)
     const { result } = value
     if (type.is(result)) return { result, roundTripMs: answer.roundTripMs }

@@ -1,11 +1,11 @@
 /** Chainlink behind the venue port: an oracle has answers instead of trades, and nodes instead of an exchange. */
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { inBackground } from '../ask-typed.ts'
-import { notProvided } from '../history-range.ts'
-import { createRestClient, REST_LIMITS, VenueError } from '../rest-client.ts'
-import { supportedChannels } from '../supported.ts'
+import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../adapter/assemble-venue.ts'
+import { supportedChannels } from '../adapter/supported.ts'
+import { notProvided } from '../rest/history-range.ts'
+import { createRestClient, REST_LIMITS, VenueError } from '../rest/rest-client.ts'
+import { inBackground } from '../rest/typed-request.ts'
 import type { HistoryPage, HistoryRequest, Venue, VenueDependencies } from '../venue.ts'
-import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
 import { decodeAddress, SELECTORS, wordsOf } from './abi.ts'
 import { CHAINLINK_TIMES, CHAINS, type Chain, chainlinkDescriptionOf, DEFAULT_CHAIN } from './describe.ts'
 import { listenToRounds } from './feed.ts'
@@ -46,7 +46,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
     settings.providers ??
     (dependencies.hosts?.rest === undefined ? CHAINS[chain].providers : [parts.hosts.rest])
   const nodes = urls.map((url) => {
-    const pager = createRestClient({
+    const client = createRestClient({
       venue: describe.name,
       baseUrl: url,
       budgets: describe.budgets,
@@ -58,10 +58,10 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
         ...REST_LIMITS,
         tries: 2,
         answerWithinMs: CHAINLINK_TIMES.answerWithinMs,
-        ...dependencies.limits?.pager,
+        ...dependencies.limits?.rest,
       },
     })
-    return { host: new URL(url).host, asker: { pager, deadLetters } }
+    return { host: new URL(url).host, asker: { client, deadLetters } }
   })
   const providers = nodes.map(({ host, asker }) => createProvider(host, asker))
   const faults = { deadLetters, now: () => clock.now() }

@@ -1,7 +1,7 @@
 /** JSON-RPC as Ethereum nodes speak it. */
 import type { Static } from 'typebox'
 import Type from 'typebox'
-import { wireType } from '../wire-type.ts'
+import { wireType } from '../adapter/wire-type.ts'
 
 const replySchema = Type.Object({
   result: Type.Optional(Type.Unknown()),

@@ -1,10 +1,10 @@
 /** Subscriptions of Hyperliquid's socket, and the reading of its frames. */
 import { CANDLE_INTERVALS } from '../../core/interval.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
+import type { SymbolMap } from '../adapter/symbol-map.ts'
 import { type Channel, channelKey } from '../channel.ts'
-import { data, type FrameOutcome, type FrameProtocol, ignored, parseObject, refused } from '../frame.ts'
-import type { SocketRoute } from '../socket.ts'
-import type { SymbolMap } from '../symbol-map.ts'
+import { data, type FrameOutcome, type FrameProtocol, ignored, parseObject, refused } from '../live/frame.ts'
+import type { SocketRoute } from '../live/socket.ts'
 import { type About, mapBook, mapCandle, mapOpenInterest, mapTrade } from './mapper.ts'
 import { Book, Candle, Context, Message, Subscription, type SubscriptionWire, Trade } from './wire.ts'
 

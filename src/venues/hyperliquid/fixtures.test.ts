@@ -9,7 +9,7 @@ import {
 } from '../../../test/venues/fixtures.ts'
 import { anyInstrument, type Listed, outcomesOf } from '../../../test/venues/read-frame.ts'
 import { schemaCoverage } from '../../../test/venues/schema-coverage.ts'
-import { createSymbolMap } from '../symbol-map.ts'
+import { createSymbolMap } from '../adapter/symbol-map.ts'
 import { hyperliquidDescription } from './describe.ts'
 import { createHyperliquidReader } from './feed.ts'
 import { mapBook, mapCandle, mapFunding } from './mapper.ts'

@@ -1,14 +1,14 @@
 /** Hyperliquid's REST side: one address, the question in the body. */
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
+import type { WireType } from '../adapter/wire-type.ts'
 import type { Channel } from '../channel.ts'
-import type { DeadLetters } from '../dead-letter.ts'
-import { expectFit, misfit } from '../expect-fit.ts'
-import { ceilTo, floorTo, notProvided, rangeOrNull, splitByAge } from '../history-range.ts'
 import type { FundingObservation } from '../observation.ts'
-import { type RestClient, type RestResponse, VenueError } from '../rest-client.ts'
+import { expectFit, misfit } from '../rest/expect-fit.ts'
+import { ceilTo, floorTo, notProvided, rangeOrNull, splitByAge } from '../rest/history-range.ts'
+import { type RestResponse, VenueError } from '../rest/rest-client.ts'
+import type { RestAccess } from '../rest/typed-request.ts'
+import type { VenueTime } from '../rest/venue-time.ts'
 import type { HistoryPage, HistoryRange, HistoryRequest, Witness } from '../venue.ts'
-import type { VenueTime } from '../venue-time.ts'
-import type { WireType } from '../wire-type.ts'
 import { type About, mapCandle, mapFunding } from './mapper.ts'
 import {
   Book,
@@ -35,24 +35,21 @@ const FUNDING_PERIOD_MS = 8 * HOUR_MS
 const CANDLES = '/info candleSnapshot'
 const FUNDING = '/info fundingHistory'
 
-export interface HyperliquidRest {
-  readonly pager: RestClient
-  readonly deadLetters: DeadLetters
+export interface HyperliquidRest extends RestAccess {
   readonly venueTime: VenueTime
 }
 
 type Where = Omit<About, 'receivedMs'>
-type Asker = Pick<HyperliquidRest, 'pager' | 'deadLetters'>
 
 async function askInfo<T>(
-  rest: Asker,
+  rest: RestAccess,
   body: { readonly type: string } & Record<string, unknown>,
   weight: number,
   type: WireType<T>,
   signal: AbortSignal,
   isBackground = false,
 ): Promise<{ value: T; answer: RestResponse }> {
-  const answer = await rest.pager.request({ path: '/info', body, weight, isBackground }, signal)
+  const answer = await rest.client.request({ path: '/info', body, weight, isBackground }, signal)
   const { value } = answer
   if (type.is(value)) return { value, answer }
   // An unknown coin is answered with null.
@@ -63,7 +60,7 @@ async function askInfo<T>(
 }
 
 export async function askServerTime(
-  rest: Asker,
+  rest: RestAccess,
   signal: AbortSignal,
 ): Promise<{ venueMs: number; roundTripMs: number }> {
   const { value, answer } = await askInfo(rest, { type: 'exchangeStatus' }, 2, ExchangeStatus, signal)
@@ -284,7 +281,7 @@ export async function askWitness(
 }
 
 /** The coins that can be traded now. */
-export async function askCoins(rest: Asker, signal: AbortSignal): Promise<Set<string>> {
+export async function askCoins(rest: RestAccess, signal: AbortSignal): Promise<Set<string>> {
   const { value } = await askInfo(rest, { type: 'meta' }, 20, Meta, signal)
   return new Set(value.universe.filter((coin) => coin.isDelisted !== true).map((coin) => coin.name))
 }

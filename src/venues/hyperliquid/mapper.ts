@@ -2,8 +2,7 @@
 import { decimal, decimalText, multiply } from '../../core/decimal.ts'
 import type { CandleInterval } from '../../core/interval.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { dated } from '../dated.ts'
-import { floorTo } from '../history-range.ts'
+import { dated } from '../adapter/dated.ts'
 import type {
   CandleObservation,
   ExchangeBookObservation,
@@ -12,6 +11,7 @@ import type {
   OpenInterestObservation,
   TradeObservation,
 } from '../observation.ts'
+import { floorTo } from '../rest/history-range.ts'
 import type { BookWire, CandleWire, ContextWire, FundingRowWire, LevelWire, TradeWire } from './wire.ts'
 
 const HOUR_MS = 3_600_000

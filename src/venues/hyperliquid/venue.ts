@@ -1,10 +1,11 @@
 /** Hyperliquid behind the venue port. */
+
+import { assembleVenue, checkLine, type VenueLimits } from '../adapter/assemble-venue.ts'
+import { supportedChannels } from '../adapter/supported.ts'
 import type { Channel } from '../channel.ts'
-import type { Poll } from '../poll.ts'
-import { supportedChannels } from '../supported.ts'
+import type { Poll } from '../live/poll.ts'
+import { createVenueTime } from '../rest/venue-time.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
-import { assembleVenue, checkLine, type VenueLimits } from '../venue-parts.ts'
-import { createVenueTime } from '../venue-time.ts'
 import { hyperliquidDescription as describe } from './describe.ts'
 import { createHyperliquidReader, routesOf } from './feed.ts'
 import { askCoins, askNewestFunding, askServerTime, askWitness, walkHistory } from './history.ts'
@@ -25,7 +26,7 @@ export function createHyperliquid(dependencies: VenueDependencies & { limits?: V
   function pollOf(channel: Channel): Poll {
     const where = whereIs(channel.symbol)
     const everyMs = describe.live[channel.topic]?.everyMs ?? 120_000
-    return { channel, everyMs, ask: (signal) => askNewestFunding(rest, where, signal) }
+    return { channel, everyMs, request: (signal) => askNewestFunding(rest, where, signal) }
   }
 
   return {
@@ -44,7 +45,7 @@ export function createHyperliquid(dependencies: VenueDependencies & { limits?: V
     witness: (channel, { signal }) => askWitness(rest, channel, whereIs(channel.symbol), signal),
     check: ({ signal }) =>
       checkLine(describe, [parts.hosts.rest], async () => {
-        const time = await venueTime.ask(signal)
+        const time = await venueTime.request(signal)
         const coins = await askCoins(rest, signal)
         const list = Object.values(describe.symbols).map(
           (coin) => `${coin} ${coins.has(coin) ? 'listed' : 'NOT LISTED'}`,

@@ -1,6 +1,6 @@
 /** Hyperliquid's wire types. Extra keys are allowed: they come and go. */
 import Type, { type Static } from 'typebox'
-import { DecimalText, Id, Millis, wireType } from '../wire-type.ts'
+import { DecimalText, Id, Millis, wireType } from '../adapter/wire-type.ts'
 
 const LevelSchema = Type.Object({ px: DecimalText, sz: DecimalText, n: Type.Integer({ minimum: 0 }) })
 export type LevelWire = Static<typeof LevelSchema>

@@ -4,8 +4,8 @@
  */
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { type Asker, askTyped, readRows, unknownRow } from '../ask-typed.ts'
 import type { MarketObservation } from '../observation.ts'
+import { type RestAccess, readRows, requestTyped, unknownRow } from '../rest/typed-request.ts'
 import { KALSHI_TIMES, QUESTION_TOKENS, TICKERS_PER_SYMBOL } from './describe.ts'
 import { mapMarket, marketObservation } from './mapper.ts'
 import { type Series, seriesOfSymbol, seriesOfTicker } from './series.ts'
@@ -32,7 +32,7 @@ export interface KalshiCatalogue {
   of(symbol: AssetSymbol): KnownContract[]
 }
 
-export function createKalshiCatalogue(asker: Asker): KalshiCatalogue {
+export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
   const known = new Map<string, KnownContract>()
   const texts = new Map<string, string>()
   const nextAskMs = new Map<string, number>()
@@ -64,7 +64,7 @@ export function createKalshiCatalogue(asker: Asker): KalshiCatalogue {
         query: { series_ticker: series.ticker, limit: PAGE_ROWS, ...query, cursor },
         weight: QUESTION_TOKENS,
       }
-      const { value, answer } = await askTyped(asker, question, MarketList, signal)
+      const { value, answer } = await requestTyped(asker, question, MarketList, signal)
       for (const row of value.markets) keep(row, series, answer.receivedMs)
       cursor = value.cursor ? value.cursor : undefined
     } while (cursor !== undefined)
@@ -109,7 +109,7 @@ export function createKalshiCatalogue(asker: Asker): KalshiCatalogue {
         const tickers = due.slice(from, from + TICKERS_PER_QUESTION).map((each) => each.market.marketId)
         const query = { tickers: tickers.join(','), limit: PAGE_ROWS }
         const question = { path: '/markets', query, weight: QUESTION_TOKENS }
-        const { value, answer } = await askTyped(asker, question, MarketList, signal)
+        const { value, answer } = await requestTyped(asker, question, MarketList, signal)
         for (const row of value.markets) {
           const ticker = Market.is(row) ? row.ticker : ''
           const series = known.get(ticker)?.series ?? seriesOfTicker(ticker)

@@ -15,7 +15,7 @@ import {
   ignored,
   parseObject,
   refused,
-} from '../frame.ts'
+} from '../live/frame.ts'
 import type { DataObservation } from '../observation.ts'
 import type { ContractBook } from './book.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'

@@ -13,9 +13,9 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { afterReading } from '../../kit/reading-time.ts'
 import type { Channel } from '../channel.ts'
-import { createMarketChanges } from '../market-changes.ts'
-import { createOwedSweeps, type OwedSweeps } from '../pending-sweeps.ts'
-import type { SessionIo, VenueTasks } from '../venue-tasks.ts'
+import type { SessionIo, VenueTasks } from '../live/venue-tasks.ts'
+import { createMarketChanges } from '../prediction/market-changes.ts'
+import { createOwedSweeps, type OwedSweeps } from '../prediction/pending-sweeps.ts'
 import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import type { Desk } from './feed.ts'
@@ -128,7 +128,7 @@ export function followContracts(options: FollowOptions): VenueTasks {
       const nowMs = clock.now()
       // Of a late timer only its planned length counts: meanwhile nothing could be read.
       desk.forgive(Math.max(0, nowMs - lastMs - STEP_MS))
-      const isSlow = rest.pager.stats().waitingMs > TIMES.slowAnswerMs
+      const isSlow = rest.client.stats().waitingMs > TIMES.slowAnswerMs
       slowMs = isSlow ? slowMs + STEP_MS : 0
       if (isSlow && slowMs <= TIMES.longestSlownessMs) desk.forgive(Math.min(STEP_MS, nowMs - lastMs))
       else if (session.isPaused()) desk.forgive(Math.min(STEP_MS, nowMs - lastMs))

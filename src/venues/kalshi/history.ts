@@ -1,12 +1,12 @@
 /** Kalshi's REST side: books, trades and bars of a contract, and the two tiers that its past is kept in. */
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { type Asker, askTyped, readEveryRow, readRows, unknownRow } from '../ask-typed.ts'
-import { expectFit, misfit } from '../expect-fit.ts'
-import { ceilTo, floorTo, notProvided, rangeOrNull } from '../history-range.ts'
-import { createCursorTrail } from '../next-cursor.ts'
 import type { ContractCandleObservation, TradeObservation } from '../observation.ts'
-import { type RestResponse, VenueError } from '../rest-client.ts'
+import { createCursorTrail } from '../rest/cursor-trail.ts'
+import { expectFit, misfit } from '../rest/expect-fit.ts'
+import { ceilTo, floorTo, notProvided, rangeOrNull } from '../rest/history-range.ts'
+import { VenueError } from '../rest/rest-client.ts'
+import { type RestAccess, readEveryRow, readRows, requestTyped, unknownRow } from '../rest/typed-request.ts'
 import type { HistoryPage, HistoryRange, HistoryRequest } from '../venue.ts'
 import { QUESTION_TOKENS } from './describe.ts'
 import { aboutOf, type CandleWire, mapCandle, mapMarket, mapRestTrade, marketObservation } from './mapper.ts'
@@ -35,7 +35,7 @@ const SETTLE_MS = 60_000
 const ALL_LEVELS = 0
 const CUTOFF_HOLDS_MS = 10 * 60_000
 
-export interface KalshiRest extends Asker {
+export interface KalshiRest extends RestAccess {
   now(): number
   /** Where the live tier begins. */
   cutoff(signal: AbortSignal): Promise<Cutoffs>
@@ -53,18 +53,18 @@ const PATHS: Record<Tier, { trades: string; markets: string }> = {
 }
 
 export async function askRestBook(
-  rest: Asker,
+  rest: RestAccess,
   ticker: string,
   signal: AbortSignal,
 ): Promise<{ book: RestBookWire['orderbook_fp']; receivedMs: number }> {
   const path = `/markets/${encodeURIComponent(ticker)}/orderbook`
   const question = { path, query: { depth: ALL_LEVELS }, weight: QUESTION_TOKENS }
-  const { value, answer } = await askTyped(rest, question, RestBook, signal)
+  const { value, answer } = await requestTyped(rest, question, RestBook, signal)
   return { book: value.orderbook_fp, receivedMs: answer.receivedMs }
 }
 
 /** Asked for once in a while: it moves by a day at a time. */
-export function rememberCutoff(rest: Asker & { now(): number }): KalshiRest['cutoff'] {
+export function rememberCutoff(rest: RestAccess & { now(): number }): KalshiRest['cutoff'] {
   let known: { value: Cutoffs; untilMs: number } | undefined
   return async (signal) => {
     if (known !== undefined && rest.now() < known.untilMs) return known.value
@@ -75,27 +75,28 @@ export function rememberCutoff(rest: Asker & { now(): number }): KalshiRest['cut
 }
 
 /** Where the live tier begins, for trades and for settled contracts. */
-async function askCutoff(rest: Asker, signal: AbortSignal): Promise<Cutoffs> {
+async function askCutoff(rest: RestAccess, signal: AbortSignal): Promise<Cutoffs> {
   const question = { path: '/historical/cutoff', weight: QUESTION_TOKENS }
-  const { value } = await askTyped(rest, question, Cutoff, signal)
+  const { value } = await requestTyped(rest, question, Cutoff, signal)
   const ms = (told: string | number) => (typeof told === 'number' ? told * 1_000 : Date.parse(told))
   return { tradesMs: ms(value.trades_created_ts), marketsMs: ms(value.market_settled_ts) }
 }
 
 /** All trades of a contract in the range, oldest first. The venue lists the newest first. */
 export async function askTrades(
-  rest: Asker,
+  rest: RestAccess,
   contract: { symbol: AssetSymbol; ticker: string },
   range: HistoryRange,
   tier: Tier,
   signal: AbortSignal,
 ): Promise<TradeObservation[]> {
   const found = new Map<string, TradeObservation>()
-  const trail = createCursorTrail()
+  const origin = PATHS[tier].trades
+  const nextCursor = createCursorTrail(origin, rest.deadLetters)
   let cursor: string | undefined
   do {
     const question = {
-      path: PATHS[tier].trades,
+      path: origin,
       query: {
         ticker: contract.ticker,
         min_ts: Math.floor(range.fromMs / 1_000),
@@ -105,9 +106,8 @@ export async function askTrades(
       },
       weight: QUESTION_TOKENS,
     }
-    const { value, answer } = await askTyped(rest, question, TradeList, signal)
+    const { value, answer } = await requestTyped(rest, question, TradeList, signal)
     const { receivedMs } = answer
-    const origin = question.path
     const rows = readEveryRow(rest, value.trades, RestTrade, { origin, receivedMs })
     // Both ends are asked for in whole seconds, and included.
     const { min_ts: fromS, max_ts: toS } = question.query
@@ -130,25 +130,13 @@ export async function askTrades(
     }
     if (found.size - known + outside < rows.length)
       throw misfit('a trade twice', origin, answer, rest.deadLetters)
-    cursor = follow(trail, value.cursor, origin, answer, rest)
+    cursor = nextCursor(value.cursor, answer)
   } while (cursor !== undefined)
   return [...found.values()].reverse().sort((a, b) => a.venueTimeMs - b.venueTimeMs)
 }
 
 const tickerFault = (row: { readonly ticker: string }, ticker: string) =>
   row.ticker === ticker ? undefined : `of ${row.ticker}, asked for ${ticker}`
-
-function follow(
-  trail: ReturnType<typeof createCursorTrail>,
-  cursor: string | null | undefined,
-  origin: string,
-  answer: RestResponse,
-  rest: Pick<Asker, 'deadLetters'>,
-): string | undefined {
-  const next = trail.next(cursor)
-  if ('fault' in next) throw misfit(next.fault, origin, answer, rest.deadLetters)
-  return next.cursor
-}
 
 export async function* walkHistory(
   rest: KalshiRest,
@@ -177,7 +165,7 @@ async function* walkMarkets(
     const byTicker = new Map<string, ReturnType<typeof marketObservation>>()
     for (const tier of tiers) {
       for (const series of seriesOfSymbol(request.symbol)) {
-        const trail = createCursorTrail()
+        const nextCursor = createCursorTrail(PATHS[tier].markets, rest.deadLetters)
         let cursor: string | undefined
         do {
           const query = {
@@ -189,7 +177,7 @@ async function* walkMarkets(
             cursor,
           }
           const question = { path: PATHS[tier].markets, query, weight: QUESTION_TOKENS }
-          const { value, answer } = await askTyped(rest, question, MarketList, signal)
+          const { value, answer } = await requestTyped(rest, question, MarketList, signal)
           const { receivedMs } = answer
           for (const row of readRows(rest, value.markets, Market, { origin: question.path, receivedMs })) {
             const isOurs = seriesOfTicker(row.ticker)?.ticker === series.ticker
@@ -199,7 +187,7 @@ async function* walkMarkets(
             if (market === undefined || endMs < range.fromMs || endMs >= range.toMs) continue
             byTicker.set(row.ticker, marketObservation(market, receivedMs))
           }
-          cursor = follow(trail, value.cursor, question.path, answer, rest)
+          cursor = nextCursor(value.cursor, answer)
         } while (cursor !== undefined)
       }
     }
@@ -276,7 +264,7 @@ async function fromEither<T>(
 }
 
 async function askBars(
-  rest: Asker,
+  rest: RestAccess,
   contract: { symbol: AssetSymbol; ticker: string; series: string },
   interval: CandleInterval,
   period: number,
@@ -297,7 +285,7 @@ async function askBars(
     period_interval: period,
   }
   const question = { path, query, weight: QUESTION_TOKENS }
-  const { value, answer } = await askTyped(rest, question, CandleList, signal)
+  const { value, answer } = await requestTyped(rest, question, CandleList, signal)
   const { receivedMs } = answer
   const type = tier === 'live' ? LiveCandle : HistoricalCandle
   const bars = readEveryRow(rest, value.candlesticks, type, { origin: path, receivedMs }).map((row) => {

@@ -8,7 +8,7 @@
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
-import type { SessionIo } from '../venue-tasks.ts'
+import type { SessionIo } from '../live/venue-tasks.ts'
 import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { aboutOf } from './mapper.ts'

@@ -1,15 +1,15 @@
 /** Kalshi behind the venue port. */
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { askTyped, headerTime, inBackground } from '../ask-typed.ts'
+import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../adapter/assemble-venue.ts'
+import { supportedChannels } from '../adapter/supported.ts'
 import type { Channel } from '../channel.ts'
-import { LIVE_LIMITS } from '../live-limits.ts'
-import { type RestClient, VenueError } from '../rest-client.ts'
-import type { SocketRoute } from '../socket.ts'
-import { supportedChannels } from '../supported.ts'
+import { LIVE_LIMITS } from '../live/live-limits.ts'
+import type { SocketRoute } from '../live/socket.ts'
+import type { SessionIo } from '../live/venue-tasks.ts'
+import { type RestClient, VenueError } from '../rest/rest-client.ts'
+import { headerTime, inBackground, requestTyped } from '../rest/typed-request.ts'
+import { createVenueTime } from '../rest/venue-time.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
-import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
-import type { SessionIo } from '../venue-tasks.ts'
-import { createVenueTime } from '../venue-time.ts'
 import { createKalshiCatalogue } from './catalogue.ts'
 import {
   kalshiDescription as describe,
@@ -43,25 +43,25 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
   const parts = assembleVenue(describe, {
     ...dependencies,
     fetch: signer === undefined ? plainFetch : signedWhereAsked(plainFetch, signer),
-    limits: { ...dependencies.limits, feed: { socket: link, ...dependencies.limits?.feed } },
+    limits: { ...dependencies.limits, live: { socket: link, ...dependencies.limits?.live } },
   })
-  const pager: RestClient = {
+  const client: RestClient = {
     request: (question, signal) =>
-      parts.pager.request({ ...question, path: REST_PREFIX + question.path }, signal),
-    stats: () => parts.pager.stats(),
+      parts.client.request({ ...question, path: REST_PREFIX + question.path }, signal),
+    stats: () => parts.client.stats(),
   }
   const rejected = new Set<AssetSymbol>()
   const noticesNow = () => [
     ...(notice === undefined ? [] : [notice]),
     ...(rejected.size === 0 ? [] : [REJECTED]),
   ]
-  const asker = { pager, deadLetters: parts.deadLetters, now: () => clock.now() }
+  const asker = { client, deadLetters: parts.deadLetters, now: () => clock.now() }
   const rest = { ...asker, cutoff: rememberCutoff(asker) }
   const catalogue = createKalshiCatalogue(rest)
 
   async function askStatus(signal: AbortSignal) {
     const question = { path: '/exchange/status', weight: QUESTION_TOKENS }
-    const { value, answer } = await askTyped(rest, question, ExchangeStatus, signal)
+    const { value, answer } = await requestTyped(rest, question, ExchangeStatus, signal)
     return { ...value, venueMs: headerTime(answer), roundTripMs: answer.roundTripMs }
   }
   const venueTime = createVenueTime({ clock, askVenue: askStatus })
@@ -150,7 +150,7 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
     },
     check: ({ signal }) =>
       checkLine(describe, [parts.hosts.rest], async () => {
-        const time = await venueTime.ask(signal)
+        const time = await venueTime.request(signal)
         const status = await askStatus(signal)
         const trading = status.trading_active ? 'trading' : 'NOT TRADING'
         const head = `answered in ${time.roundTripMs} ms, clock offset ${time.offsetMs} ms; ${trading}`

@@ -5,7 +5,7 @@
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import { MAX_LEVELS } from '../../core/rows/book.ts'
-import { DecimalText, Id, Millis, PriceLevel, wireType } from '../wire-type.ts'
+import { DecimalText, Id, Millis, PriceLevel, wireType } from '../adapter/wire-type.ts'
 
 const Text = Type.String()
 const orNull = <S extends Type.TSchema>(schema: S) => Type.Union([schema, Type.Null()])

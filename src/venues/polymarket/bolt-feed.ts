@@ -13,8 +13,8 @@ import {
   ignored,
   parseObject,
   refused,
-} from '../frame.ts'
-import type { SocketRoute } from '../socket.ts'
+} from '../live/frame.ts'
+import type { SocketRoute } from '../live/socket.ts'
 import type { VenueNotice } from '../venue.ts'
 import { BoltMessage, BoltReply } from './wire.ts'
 

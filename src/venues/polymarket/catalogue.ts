@@ -3,8 +3,8 @@
  * they have closed, and asked about until they have a winner.
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { type Asker, askTyped, readRows, unknownRow } from '../ask-typed.ts'
 import type { MarketObservation } from '../observation.ts'
+import { type RestAccess, readRows, requestTyped, unknownRow } from '../rest/typed-request.ts'
 import type { HistoryRange } from '../venue.ts'
 import { POLYMARKET_TIMES as TIMES, TOKENS_PER_SOCKET } from './describe.ts'
 import { type Leg, mapMarket, marketObservation, type UpDownMarket } from './mapper.ts'
@@ -43,9 +43,9 @@ export interface PolymarketCatalogue {
 }
 
 export interface PolymarketAskers {
-  readonly gamma: Asker
-  readonly clob: Asker
-  readonly data: Asker
+  readonly gamma: RestAccess
+  readonly clob: RestAccess
+  readonly data: RestAccess
 }
 
 /** The events of a series whose windows end in the range. */
@@ -71,7 +71,7 @@ export async function listSeries(
         offset,
       }
       const question = { path: '/events', query, weight: 1 }
-      const { value, answer } = await askTyped(askers.gamma, question, GammaEvents, options.signal)
+      const { value, answer } = await requestTyped(askers.gamma, question, GammaEvents, options.signal)
       receivedMs = answer.receivedMs
       for (const event of value) {
         const rows = event.markets ?? []
@@ -130,7 +130,7 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
     // Closed markets vanish from listings that do not ask for them.
     const query = { slug: slug ?? '', closed: 'true' }
     const question = { path: '/markets', query, weight: 1 }
-    const { value, answer } = await askTyped(askers.gamma, question, GammaMarkets, signal)
+    const { value, answer } = await requestTyped(askers.gamma, question, GammaMarkets, signal)
     const about = { origin: '/markets', receivedMs: answer.receivedMs }
     const rows = readRows(askers.gamma, value, GammaMarket, about)
     const row = rows.find((each) => each.conditionId.toLowerCase() === marketId)
@@ -147,7 +147,7 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
 
   async function askOrderBook(market: KnownMarket, signal: AbortSignal): Promise<void> {
     const question = { path: `/markets/${market.market.marketId}`, weight: 1 }
-    const { value, answer } = await askTyped(askers.clob, question, ClobMarket, signal)
+    const { value, answer } = await requestTyped(askers.clob, question, ClobMarket, signal)
     const winner = value.closed ? value.tokens.find((token) => token.winner === true)?.outcome : undefined
     if (winner === undefined) return
     // When it was resolved the order book does not say: that is left open until the catalogue does.

@@ -5,7 +5,7 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { Lru } from '../../kit/lru.ts'
 import type { DeadLetterReason } from '../dead-letter.ts'
-import { type FrameItem, type FrameOutcome, type FrameProtocol, ignored, refused } from '../frame.ts'
+import { type FrameItem, type FrameOutcome, type FrameProtocol, ignored, refused } from '../live/frame.ts'
 import type { DataObservation } from '../observation.ts'
 import { createTokenBook, type TokenBook, type TokenObservation } from './book.ts'
 import { type HashedTerms, hasAllTerms, matchingRule } from './book-hash.ts'

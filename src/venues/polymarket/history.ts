@@ -1,12 +1,12 @@
 /** Polymarket's REST side: books, prints of a market, midpoints of a token, markets of the past. */
 import type { MarketType } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { type Asker, askTyped, readEveryRow, readRows } from '../ask-typed.ts'
-import { expectFit, misfit } from '../expect-fit.ts'
-import { notProvided, rangeOrNull, splitByAge } from '../history-range.ts'
-import { createCursorTrail } from '../next-cursor.ts'
 import type { MidObservation, TradeObservation } from '../observation.ts'
-import { type RestResponse, VenueError } from '../rest-client.ts'
+import { createCursorTrail } from '../rest/cursor-trail.ts'
+import { expectFit, misfit } from '../rest/expect-fit.ts'
+import { notProvided, rangeOrNull, splitByAge } from '../rest/history-range.ts'
+import { type RestResponse, VenueError } from '../rest/rest-client.ts'
+import { readEveryRow, readRows, requestTyped } from '../rest/typed-request.ts'
 import type { HistoryPage, HistoryRange, HistoryRequest } from '../venue.ts'
 import { listSeries, type PolymarketAskers } from './catalogue.ts'
 import {
@@ -68,7 +68,7 @@ export async function askBook(
   signal: AbortSignal,
 ): Promise<{ book: BookWire; receivedMs: number }> {
   const question = { path: '/book', query: { token_id: tokenId }, weight: 1 }
-  const { value, answer } = await askTyped(rest.clob, question, BookMessage, signal)
+  const { value, answer } = await requestTyped(rest.clob, question, BookMessage, signal)
   return { book: value, receivedMs: answer.receivedMs }
 }
 
@@ -137,19 +137,19 @@ async function askTradesV2(
   signal: AbortSignal,
 ): Promise<Listed> {
   const found: TradeV2Wire[] = []
-  const trail = createCursorTrail()
+  const nextCursor = createCursorTrail('/v2/trades', rest.data.deadLetters)
   let cursor: string | undefined
   do {
     const query = { condition: asked.ids.join(), limit: TRADES_PER_PAGE, taker_only: 'true', cursor }
     const question = { path: '/v2/trades', query, weight: 1 }
-    const { value, answer } = await askTyped(rest.data, question, RowsV2, signal)
+    const { value, answer } = await requestTyped(rest.data, question, RowsV2, signal)
     const about = { origin: question.path, receivedMs: answer.receivedMs }
     const rows = readEveryRow(rest.data, value.data, TradeV2, about)
     expectTrades(rest, rows, asked, found.at(-1), question.path, answer)
     found.push(...rows)
     const isKnown = (found.at(-1)?.timestamp ?? sinceS) < sinceS
     const more = value.pagination?.has_more !== false && !isKnown
-    cursor = follow(trail, more ? value.pagination?.next_cursor : undefined, question.path, answer, rest.data)
+    cursor = nextCursor(more ? value.pagination?.next_cursor : undefined, answer)
   } while (cursor !== undefined)
   return { listed: found, wholeFromS: sinceS }
 }
@@ -178,18 +178,6 @@ function expectTrades(
         : `of ${row.condition_id}, which was not asked for`,
   } as const
   expectFit(rows, fit, answer, rest.data.deadLetters)
-}
-
-function follow(
-  trail: ReturnType<typeof createCursorTrail>,
-  cursor: string | null | undefined,
-  origin: string,
-  answer: RestResponse,
-  asker: Pick<Asker, 'deadLetters'>,
-): string | undefined {
-  const next = trail.next(cursor)
-  if ('fault' in next) throw misfit(next.fault, origin, answer, asker.deadLetters)
-  return next.cursor
 }
 
 /** The first version takes one market at a time, and of a busy one tells only the newest prints. */
@@ -230,7 +218,7 @@ async function askPageV1(
   const query = { market: asked.ids[0], limit: TRADES_PER_PAGE, offset, takerOnly: 'true' }
   const question = { path: '/trades', query, weight: 1 }
   try {
-    const { value, answer } = await askTyped(rest.data, question, RowsV1, signal)
+    const { value, answer } = await requestTyped(rest.data, question, RowsV1, signal)
     const about = { origin: question.path, receivedMs: answer.receivedMs }
     const rows = readEveryRow(rest.data, value, TradeV1, about).map(asV2)
     expectTrades(rest, rows, asked, undefined, question.path, answer)
@@ -263,7 +251,7 @@ export async function askMarket(
   for (const closed of ['true', 'false']) {
     const query = { condition_ids: [marketId.toLowerCase()], closed }
     const question = { path: '/markets', query, weight: 1 }
-    const { value, answer } = await askTyped(rest.gamma, question, GammaMarkets, signal)
+    const { value, answer } = await requestTyped(rest.gamma, question, GammaMarkets, signal)
     const about = { origin: question.path, receivedMs: answer.receivedMs }
     for (const row of readRows(rest.gamma, value, GammaMarket, about)) {
       if (row.conditionId.toLowerCase() === marketId.toLowerCase()) return mapMarket(row, rest.now())
@@ -389,12 +377,12 @@ async function askMids(
     limit: MIDS_PER_PAGE,
   }
   const mids: MidObservation[] = []
-  const trail = createCursorTrail()
+  const nextCursor = createCursorTrail('/v2/prices-history', rest.data.deadLetters)
   let isFine = true
   let cursor: string | undefined
   do {
     const question = { path: '/v2/prices-history', query: { ...about, cursor }, weight: 1 }
-    const { value, answer } = await askTyped(rest.data, question, RowsV2, signal)
+    const { value, answer } = await requestTyped(rest.data, question, RowsV2, signal)
     const { receivedMs } = answer
     const rows = readEveryRow(rest.data, value.data, MidV2, { origin: question.path, receivedMs })
     expectMids(rest, rows, window, question.path, answer)
@@ -404,8 +392,8 @@ async function askMids(
       mids.push(mapMid(row.timestamp, row.price, leg, receivedMs))
       if ((row.resolution_seconds ?? MID_SECONDS) > MID_SECONDS) isFine = false
     }
-    const nextCursor = value.pagination?.has_more === true ? value.pagination.next_cursor : undefined
-    cursor = follow(trail, nextCursor, question.path, answer, rest.data)
+    const told = value.pagination?.has_more === true ? value.pagination.next_cursor : undefined
+    cursor = nextCursor(told, answer)
   } while (cursor !== undefined)
   return { mids, isFine }
 }

@@ -15,8 +15,8 @@ import {
   ignored,
   parseObject,
   refused,
-} from '../frame.ts'
-import type { SocketRoute } from '../socket.ts'
+} from '../live/frame.ts'
+import type { SocketRoute } from '../live/socket.ts'
 import { ReferenceMessage } from './wire.ts'
 
 export const REFERENCE_TOPICS: Readonly<Record<string, SettlementPrice>> = {

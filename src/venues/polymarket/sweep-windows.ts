@@ -9,7 +9,7 @@
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { backoffMs } from '../../kit/backoff.ts'
 import type { Clock } from '../../kit/clock.ts'
-import type { SessionIo } from '../venue-tasks.ts'
+import type { SessionIo } from '../live/venue-tasks.ts'
 import type { KnownMarket, PolymarketCatalogue } from './catalogue.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 import type { Desk } from './feed.ts'

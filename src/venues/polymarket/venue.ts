@@ -1,14 +1,14 @@
 /** Polymarket behind the venue port. */
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { type Asker, headerTime, inBackground } from '../ask-typed.ts'
+import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../adapter/assemble-venue.ts'
+import { supportedChannels } from '../adapter/supported.ts'
 import type { Channel } from '../channel.ts'
-import { createRestClient, VenueError } from '../rest-client.ts'
-import type { SocketRoute } from '../socket.ts'
-import { supportedChannels } from '../supported.ts'
+import type { SocketRoute } from '../live/socket.ts'
+import type { SessionIo } from '../live/venue-tasks.ts'
+import { createRestClient, VenueError } from '../rest/rest-client.ts'
+import { headerTime, inBackground, type RestAccess } from '../rest/typed-request.ts'
+import { createVenueTime } from '../rest/venue-time.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
-import { assembleVenue, checkLine, fetchOverHttp, type VenueLimits } from '../venue-parts.ts'
-import type { SessionIo } from '../venue-tasks.ts'
-import { createVenueTime } from '../venue-time.ts'
 import { type BoltCredentials, boltOrNotice, boltRoute, createBoltReader } from './bolt-feed.ts'
 import { createPolymarketCatalogue } from './catalogue.ts'
 import {
@@ -50,17 +50,17 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
   const { deadLetters } = parts
 
   /** Each host has a limit of its own. */
-  function askerOf(baseUrl: string, budget: typeof gammaBudget): Asker {
-    const pager = createRestClient({
+  function askerOf(baseUrl: string, budget: typeof gammaBudget): RestAccess {
+    const client = createRestClient({
       venue: describe.name,
       baseUrl,
       budgets: budget === undefined ? {} : { questions: budget },
       fetch: dependencies.fetch ?? fetchOverHttp,
       clock,
       random: dependencies.random ?? Math.random,
-      ...(dependencies.limits?.pager === undefined ? {} : { limits: dependencies.limits.pager }),
+      ...(dependencies.limits?.rest === undefined ? {} : { limits: dependencies.limits.rest }),
     })
-    return { pager, deadLetters }
+    return { client, deadLetters }
   }
   const rest = {
     gamma: askerOf(hosts.rest, gammaBudget),
@@ -89,7 +89,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
   const openReference = () => (bolt === undefined ? createReferenceReader(topics) : createBoltReader())
 
   async function askTime(signal: AbortSignal) {
-    const answer = await rest.clob.pager.request({ path: '/time', weight: 1 }, signal)
+    const answer = await rest.clob.client.request({ path: '/time', weight: 1 }, signal)
     const told = Number(answer.value)
     const venueMs = Number.isFinite(told) && told > 0 ? told * 1_000 : headerTime(answer)
     return { venueMs, roundTripMs: answer.roundTripMs }
@@ -188,7 +188,7 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
     },
     check: ({ signal }) =>
       checkLine(describe, [hosts.rest, hosts.clob], async () => {
-        const time = await venueTime.ask(signal)
+        const time = await venueTime.request(signal)
         const running = await Promise.all(
           (Object.keys(describe.symbols) as AssetSymbol[]).map(async (symbol) => {
             const legs = await runningLeg(symbol, signal).catch(() => undefined)

@@ -1,8 +1,9 @@
 /** The toy's sockets: one, with a word for each coin. */
+
+import type { SymbolMap } from '../../../src/venues/adapter/symbol-map.ts'
 import { type Channel, channelKey } from '../../../src/venues/channel.ts'
-import { data, type FrameProtocol, ignored, parseObject, refused } from '../../../src/venues/frame.ts'
-import type { SocketRoute } from '../../../src/venues/socket.ts'
-import type { SymbolMap } from '../../../src/venues/symbol-map.ts'
+import { data, type FrameProtocol, ignored, parseObject, refused } from '../../../src/venues/live/frame.ts'
+import type { SocketRoute } from '../../../src/venues/live/socket.ts'
 import { mapTrade } from './mapper.ts'
 import { Trade } from './wire.ts'
 

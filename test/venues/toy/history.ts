@@ -1,20 +1,21 @@
 /** The toy's REST side. */
-import { askTyped } from '../../../src/venues/ask-typed.ts'
-import { floorTo, notProvided } from '../../../src/venues/history-range.ts'
+
+import { floorTo, notProvided } from '../../../src/venues/rest/history-range.ts'
+import { requestTyped } from '../../../src/venues/rest/typed-request.ts'
+import type { VenueTime } from '../../../src/venues/rest/venue-time.ts'
 import type { HistoryPage, HistoryRequest } from '../../../src/venues/venue.ts'
-import type { VenueTime } from '../../../src/venues/venue-time.ts'
 import { mapBar } from './mapper.ts'
 import { Bars, Time } from './wire.ts'
 
 const MINUTE_MS = 60_000
 
-type Asker = Parameters<typeof askTyped>[0]
+type Asker = Parameters<typeof requestTyped>[0]
 
 export async function askServerTime(
   rest: Asker,
   signal: AbortSignal,
 ): Promise<{ venueMs: number; roundTripMs: number }> {
-  const { value, answer } = await askTyped(rest, { path: '/time', weight: 1 }, Time, signal)
+  const { value, answer } = await requestTyped(rest, { path: '/time', weight: 1 }, Time, signal)
   return { venueMs: value.now, roundTripMs: answer.roundTripMs }
 }
 
@@ -27,7 +28,7 @@ export async function* walkHistory(
   const toMs = Math.min(range.toMs, floorTo(await rest.venueTime.now(signal), MINUTE_MS))
   if (toMs <= range.fromMs) return
   const question = { path: '/bars', query: { from: range.fromMs, to: toMs }, weight: 1, isBackground: true }
-  const { value, answer } = await askTyped(rest, question, Bars, signal)
+  const { value, answer } = await requestTyped(rest, question, Bars, signal)
   const observations = value.map((bar) => mapBar(bar, answer.receivedMs))
   yield { observations, covered: { fromMs: range.fromMs, toMs }, missing: [] }
 }

@@ -1,8 +1,9 @@
 /** The toy behind the venue port. */
-import { supportedChannels } from '../../../src/venues/supported.ts'
+
+import { assembleVenue, checkLine } from '../../../src/venues/adapter/assemble-venue.ts'
+import { supportedChannels } from '../../../src/venues/adapter/supported.ts'
+import { createVenueTime } from '../../../src/venues/rest/venue-time.ts'
 import type { Venue, VenueDependencies } from '../../../src/venues/venue.ts'
-import { assembleVenue, checkLine } from '../../../src/venues/venue-parts.ts'
-import { createVenueTime } from '../../../src/venues/venue-time.ts'
 import { toyDescription as describe } from './describe.ts'
 import { createReader, routesOf } from './feed.ts'
 import { askServerTime, walkHistory } from './history.ts'
@@ -27,7 +28,7 @@ export function createToy(dependencies: VenueDependencies): Venue {
       checkLine(
         describe,
         [parts.hosts.rest],
-        async () => `its clock says ${(await venueTime.ask(signal)).venueMs}`,
+        async () => `its clock says ${(await venueTime.request(signal)).venueMs}`,
       ),
   }
 }

@@ -1,6 +1,6 @@
 /** The toy's messages. */
 import Type, { type Static } from 'typebox'
-import { DecimalText, Millis, wireType } from '../../../src/venues/wire-type.ts'
+import { DecimalText, Millis, wireType } from '../../../src/venues/adapter/wire-type.ts'
 
 const TradeSchema = Type.Object({ n: Type.Integer(), coin: Type.String(), px: DecimalText, t: Millis })
 export type TradeWire = Static<typeof TradeSchema>

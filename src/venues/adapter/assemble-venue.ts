@@ -1,0 +1,136 @@
+/** What the factories of all venues put together in the same way. */
+import { redactAddress, redactAddresses } from '../../kit/redact-address.ts'
+import type { Channel } from '../channel.ts'
+import { createDeadLetters, type DeadLetters } from '../dead-letter.ts'
+import { dialWebSocket, LIVE_LIMITS, type LiveLimits } from '../live/live-limits.ts'
+import { type LiveSessionOptions, startLiveSession } from '../live/live-session.ts'
+import { checkHistory } from '../rest/check-history.ts'
+import { createRestClient, type RestClient, type RestLimits } from '../rest/rest-client.ts'
+import type {
+  CheckResult,
+  Fetch,
+  HistoryPage,
+  HistoryRequest,
+  LiveOptions,
+  LiveSession,
+  VenueDependencies,
+  VenueDescription,
+  VenueHosts,
+} from '../venue.ts'
+import { assertHistory } from './supported.ts'
+import { createSymbolMap, type SymbolMap } from './symbol-map.ts'
+
+export interface VenueParts {
+  readonly hosts: VenueHosts
+  readonly symbols: SymbolMap
+  readonly deadLetters: DeadLetters
+  readonly client: RestClient
+  instrumentOf(symbol: string): string
+  /** A walk through the past: refused if the venue does not have it, and checked page by page against the request. */
+  history(request: HistoryRequest, walk: () => AsyncIterable<HistoryPage>): AsyncIterable<HistoryPage>
+  listen(
+    feed: Pick<LiveSessionOptions, 'routes' | 'polls' | 'protocol' | 'protocolOf' | 'tasks'>,
+    options: LiveOptions,
+  ): LiveSession
+}
+
+export type VenueLimits = { readonly live?: Partial<LiveLimits>; readonly rest?: Partial<RestLimits> }
+
+/** A name and password inside the address travel as a header: `fetch` refuses them there and repeats them. */
+export const fetchOverHttp: Fetch = (url, init) => {
+  if (!url.includes('@')) return fetch(url, { ...init, redirect: 'error' })
+  const address = new URL(url)
+  const { username, password } = address
+  if (username === '' && password === '') return fetch(url, { ...init, redirect: 'error' })
+  address.username = ''
+  address.password = ''
+  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const headers = { ...init.headers, authorization: `Basic ${Buffer.from(login).toString('base64')}` }
+  return fetch(address, { ...init, headers, redirect: 'error' })
+}
+
+export function assembleVenue(
+  describe: VenueDescription,
+  dependencies: VenueDependencies & { limits?: VenueLimits },
+): VenueParts {
+  const { clock } = dependencies
+  const random = dependencies.random ?? Math.random
+  const hosts = { ...describe.hosts, ...dependencies.hosts }
+  const symbols = createSymbolMap(describe.symbols)
+  const deadLetters = createDeadLetters({
+    venue: describe.name,
+    ...(dependencies.onDeadLetter === undefined ? {} : { onLetter: dependencies.onDeadLetter }),
+  })
+  const client = createRestClient({
+    venue: describe.name,
+    baseUrl: hosts.rest,
+    budgets: describe.budgets,
+    fetch: dependencies.fetch ?? fetchOverHttp,
+    clock,
+    random,
+    ...(dependencies.limits?.rest === undefined ? {} : { limits: dependencies.limits.rest }),
+  })
+  return {
+    hosts,
+    symbols,
+    deadLetters,
+    client,
+    instrumentOf(symbol) {
+      const name = symbols.toVenue(symbol as Parameters<SymbolMap['toVenue']>[0])
+      if (name === undefined) throw new RangeError(`${describe.name} has no symbol ${symbol}`)
+      return name
+    },
+    history(request, walk) {
+      assertHistory(describe, request)
+      return checkHistory(walk(), request, { describe, deadLetters, clock })
+    },
+    listen: (feed, options) =>
+      startLiveSession({
+        ...feed,
+        source: describe.source,
+        clock,
+        random,
+        deadLetters,
+        dial: dependencies.dial ?? dialWebSocket,
+        renewAfterMs: describe.renewAfterMs,
+        limits: { ...LIVE_LIMITS, ...dependencies.limits?.live },
+        signal: options.signal,
+        silenceOf: (channel) => silenceOf(describe, channel, options.maxSilenceMs),
+      }),
+  }
+}
+
+function silenceOf(
+  describe: VenueDescription,
+  channel: Channel,
+  overrides: LiveOptions['maxSilenceMs'],
+): number | null {
+  const override = overrides?.[channel.topic]
+  if (override !== undefined) return override
+  const live = describe.live[channel.topic]
+  const byInterval =
+    channel.interval === undefined ? undefined : live?.maxSilenceByInterval?.[channel.interval]
+  return byInterval ?? live?.maxSilenceMs ?? null
+}
+
+/**
+ * Turns a question to the venue into one line, whatever happens. The line names the addresses that are asked, and
+ * no others; an answer that the recorder could not work with (`isUseful: false`) is a failed check.
+ */
+export async function checkLine(
+  describe: VenueDescription,
+  asked: readonly string[],
+  ask: () => Promise<string | { text: string; isUseful: boolean }>,
+): Promise<CheckResult> {
+  const venue = describe.name
+  const head = `${venue} (${describe.source}) at ${asked.map(redactAddress).join(', ')}`
+  const failed = (text: string) => ({ venue, ok: false, line: `${head}: no useful answer: ${text}` })
+  try {
+    const answer = await ask()
+    if (typeof answer === 'string') return { venue, ok: true, line: `${head}: ${answer}` }
+    return answer.isUseful ? { venue, ok: true, line: `${head}: ${answer.text}` } : failed(answer.text)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return failed(redactAddresses(reason).replaceAll('\n', ' '))
+  }
+}

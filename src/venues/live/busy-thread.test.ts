@@ -1,0 +1,111 @@
+/** A thread that is busy reads its sockets late. That is no silence of the venue. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { afterEach, test } from 'node:test'
+import { setTimeout as rest } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import { endAfterTest, endAll, scriptedVenue } from '../../../test/venues/scripted-venue.ts'
+import { BTC, frameOf, listen, QUICK, toyProtocol } from '../../../test/venues/toy-feed.ts'
+import { systemClock } from '../../kit/clock.ts'
+import { sleepReading } from '../../kit/reading-time.ts'
+import { seeded } from '../../store/conformance/engine.ts'
+
+afterEach(endAll)
+
+const SEED = Number(process.env.TEST_SEED ?? Date.now() % 1_000_000)
+const SILENCE_MS = 600
+
+/** A venue in a thread of its own, which goes on talking while this one is busy. */
+async function talkingVenue(): Promise<string> {
+  const worker = new Worker(
+    `const { parentPort, workerData } = require('node:worker_threads')
+    const { WebSocketServer } = require('ws')
+    const server = new WebSocketServer({ port: 0, host: '127.0.0.1' }, () =>
+      parentPort.postMessage(server.address().port))
+    let next = 0
+    server.on('connection', (socket) => {
+      socket.on('error', () => {})
+      const timer = setInterval(() => socket.send(workerData[next++ % workerData.length]), 20)
+      socket.on('close', () => clearInterval(timer))
+    })`,
+    { eval: true, workerData: Array.from({ length: 5_000 }, (_, id) => frameOf(id)) },
+  )
+  endAfterTest(async () => void (await worker.terminate()))
+  const [port] = await once(worker, 'message')
+  return `ws://127.0.0.1:${port}`
+}
+
+function hold(ms: number): void {
+  const endMs = performance.now() + ms
+  while (performance.now() < endMs);
+}
+
+test(`a line stays up however long this thread is held by other work (seed ${SEED})`, async () => {
+  const random = seeded(SEED)
+  const limits = {
+    ...QUICK,
+    socket: { ...QUICK.socket, trafficSilenceMs: SILENCE_MS },
+    dataSilenceFloorMs: SILENCE_MS,
+  }
+  const feed = listen(await talkingVenue(), { limits, silenceOf: () => SILENCE_MS })
+  await feed.until(() => feed.ids().length > 0)
+  for (let times = 0; times < 4; times++) {
+    // After other work of the same turn come the timers, and only then the sockets.
+    if (random.below(4) > 0) await new Promise<void>((resolve) => setImmediate(resolve))
+    hold(SILENCE_MS * 1.2 + random.below(SILENCE_MS / 2))
+    await rest(random.below(120))
+  }
+  await rest(100)
+  assert.deepEqual(feed.kinds(), ['connected', 'subscribed'])
+  await feed.close()
+})
+
+test('a socket on which nothing is subscribed is not expected to talk; from the subscription on it is', async () => {
+  const venue = await scriptedVenue()
+  let isSubscribed = false
+  const route = { name: 'toy', url: `${venue.url}/toy`, channels: [BTC], greeting: [] }
+  const feed = listen(venue.url, {
+    routes: [{ ...route, expectsData: () => isSubscribed }],
+    limits: { ...QUICK, dataSilenceFloorMs: 150 },
+    silenceOf: () => 100,
+  })
+  await feed.until(() => venue.open().length === 1)
+  await rest(600)
+  assert.deepEqual(feed.kinds(), ['connected', 'subscribed'], 'neither cut nor called silent')
+  isSubscribed = true
+  await feed.until(() => feed.kinds().includes('disconnected'))
+  assert.equal(feed.seen.find((each) => each.kind === 'disconnected')?.reason, 'no data')
+  await feed.close()
+  await venue.close()
+})
+
+test('a socket that talks is not cut for an answer to our ping that is missing', async () => {
+  const venue = await scriptedVenue()
+  const heartbeat = { everyMs: 200, frame: 'ping', answerWithinMs: 300 }
+  const feed = listen(venue.url, { protocol: { ...toyProtocol, heartbeat } })
+  await feed.until(() => venue.open().length === 1)
+  let id = 0
+  const talk = setInterval(() => venue.broadcast(frameOf(++id)), 10)
+  await rest(1_200)
+  assert.deepEqual(feed.kinds(), ['connected', 'subscribed'])
+  clearInterval(talk)
+  await feed.until(() => feed.kinds().includes('disconnected'))
+  assert.equal(feed.seen.find((each) => each.kind === 'disconnected')?.reason, 'no pong')
+  await feed.close()
+  await venue.close()
+})
+
+test('of a deadline only the time counts in which this thread could read', async () => {
+  const startedMs = performance.now()
+  const deadline = sleepReading(systemClock, 2_200)
+  let isOver = false
+  deadline.then(() => {
+    isOver = true
+  })
+  await rest(100)
+  hold(2_600)
+  await rest(50)
+  assert.equal(isOver, false, 'the held time does not count')
+  await deadline
+  assert.ok(performance.now() - startedMs > 3_000)
+})

@@ -1,0 +1,103 @@
+/** What is remembered of each channel of a session: when it last spoke, and which trades it already brought. */
+import { type Channel, channelKey } from '../channel.ts'
+import type { DataObservation } from '../observation.ts'
+import { createRecentKeys, createSeenNumbers, type RecentKeys, type SeenNumbers } from './repeats.ts'
+
+export interface ChannelWatch {
+  add(channel: Channel, isUp: () => boolean): void
+  channelOf(key: string): Channel | undefined
+  /** When the channel was last heard; Infinity for one that may be silent for as long as it likes. */
+  heardMs(key: string): number
+  /** Counts the silence from now. */
+  restart(key: string, nowMs: number): void
+  /** As `restart`, for a channel whose silence was told: it is told again while it lasts. Others are left alone. */
+  tellAgain(key: string, nowMs: number): void
+  /** False for a channel that nobody asked for and for a fact that was already brought. */
+  admit(key: string, observation: DataObservation): 'new' | 'repeat' | 'unasked'
+  /** Time in which nothing could be heard does not count as silence. */
+  forgive(ms: number): void
+  /** The channels that are silent for too long since the last question, each told once per silence. */
+  fallenSilent(nowMs: number): { channel: Channel; lastReceivedMs: number }[]
+  shortestSilenceMs(): number
+}
+
+interface State {
+  readonly channel: Channel
+  readonly silenceMs: number | null
+  readonly isUp: () => boolean
+  readonly seen: RecentKeys<string>
+  /** Aggregate trades, which are many, are numbered. */
+  readonly numbers: SeenNumbers
+  heardMs: number
+  isStale: boolean
+}
+
+/** Facts that venues send again: on a new subscription, on the socket that overlaps, in the next poll. */
+const REPEATED_KINDS: ReadonlySet<DataObservation['kind']> = new Set(['trade', 'funding'])
+
+export function createChannelWatch(options: {
+  silenceOf: (channel: Channel) => number | null
+  keysRemembered: number
+  nowMs: () => number
+}): ChannelWatch {
+  const states = new Map<string, State>()
+  return {
+    add(channel, isUp) {
+      states.set(channelKey(channel), {
+        channel,
+        isUp,
+        silenceMs: options.silenceOf(channel),
+        seen: createRecentKeys(options.keysRemembered),
+        numbers: createSeenNumbers(options.keysRemembered),
+        heardMs: options.nowMs(),
+        isStale: false,
+      })
+    },
+    channelOf: (key) => states.get(key)?.channel,
+    heardMs(key) {
+      const state = states.get(key)
+      return state === undefined || state.silenceMs === null ? Number.POSITIVE_INFINITY : state.heardMs
+    },
+    restart(key, nowMs) {
+      const state = states.get(key)
+      if (state === undefined) return
+      state.heardMs = nowMs
+      state.isStale = false
+    },
+    tellAgain(key, nowMs) {
+      const state = states.get(key)
+      if (state?.isStale !== true) return
+      state.heardMs = nowMs
+      state.isStale = false
+    },
+    admit(key, observation) {
+      const state = states.get(key)
+      if (state === undefined) return 'unasked'
+      if (isRepeat(state, observation)) return 'repeat'
+      if (observation.kind === 'reference_price' && observation.isPartial === true) return 'new'
+      state.heardMs = observation.receivedMs
+      state.isStale = false
+      return 'new'
+    },
+    forgive(ms) {
+      for (const state of states.values()) state.heardMs += ms
+    },
+    fallenSilent(nowMs) {
+      const silent: { channel: Channel; lastReceivedMs: number }[] = []
+      for (const state of states.values()) {
+        if (state.isStale || state.silenceMs === null || !state.isUp()) continue
+        if (nowMs - state.heardMs <= state.silenceMs) continue
+        state.isStale = true
+        silent.push({ channel: state.channel, lastReceivedMs: state.heardMs })
+      }
+      return silent
+    },
+    shortestSilenceMs: () =>
+      Math.min(...[...states.values()].map((state) => state.silenceMs ?? Number.POSITIVE_INFINITY)),
+  }
+}
+
+function isRepeat({ seen, numbers }: State, observation: DataObservation): boolean {
+  if (observation.kind === 'aggregate_trade') return !numbers.isNew(observation.id)
+  return REPEATED_KINDS.has(observation.kind) && !seen.isNew(observation.key ?? '')
+}

@@ -1,0 +1,201 @@
+/**
+ * Keeps one route alive: reconnects with full jitter after a loss, and replaces the socket before the venue's
+ * own cut, new before old.
+ *
+ *   down ──link open──▶ serving ──link ended──▶ down (wait, full jitter)
+ *                          │ ▲
+ *             renewal due  ▼ │ successor ready, both heard for `overlapMs`, old one closed
+ *                        renewing ──successor failed──▶ serving (tried again later)
+ *
+ * While renewing both sockets are heard, so repeats are expected and recognised by their keys downstream.
+ */
+import { type BackoffPolicy, backoffMs } from '../../kit/backoff.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { SocketRoute, VenueSocket } from './socket.ts'
+
+export interface ConnectionLimits {
+  readonly backoff: BackoffPolicy
+  /** A link that lived so long, and was not silent, resets the backoff. */
+  readonly steadyAfterMs: number
+  readonly renewAfterMs: number | null
+  /** Renewals are spread over this share before their time, so that routes do not renew together. */
+  readonly renewSpread: number
+  /** How long a successor may take to become ready. */
+  readonly handoverMs: number
+  readonly overlapMs: number
+}
+
+export interface ConnectionEvents {
+  /** `isAccepted`: a successor that took over was subscribed before, and the venue will not say so again. */
+  connected(isAccepted: boolean): void
+  disconnected(reason: string, sinceMs: number): void
+  /** The venue answered the dialling with this HTTP status instead of a socket. */
+  refused(status: number): void
+  renewed(reason: string): void
+}
+
+export interface Connection {
+  readonly route: SocketRoute
+  readonly isUp: boolean
+  /** Asks for a successor; without effect while one is already on its way. */
+  renew(reason: string): void
+  setPaused(paused: boolean): void
+  /** Speaks on the serving link; false when there is none. */
+  send(frame: string): boolean
+  cut(reason: string): void
+  /** Resolves when the line has stopped, which only its signal makes it do. */
+  readonly stopped: Promise<void>
+}
+
+export function startConnection(options: {
+  route: SocketRoute
+  open: (onOpened: () => void) => VenueSocket
+  clock: Clock
+  random: () => number
+  limits: ConnectionLimits
+  events: ConnectionEvents
+  /** Resolves when reading is allowed; a consumer that is behind gets no new socket. */
+  whenReading: () => Promise<void>
+  signal: AbortSignal
+}): Connection {
+  const { clock, limits, events, signal } = options
+  let serving: VenueSocket | undefined
+  let successor: VenueSocket | undefined
+  let wish = Promise.withResolvers<string>()
+  let attempt = 0
+
+  const pause = () => clock.sleep(backoffMs(limits.backoff, attempt++, options.random), signal)
+
+  /** Dials. A link that opens while nothing serves begins to serve in that very moment, before its first frame. */
+  function dial(): VenueSocket {
+    const link = options.open(() => {
+      if (serving === undefined) serve(link)
+    })
+    successor = link
+    return link
+  }
+
+  function serve(link: VenueSocket): void {
+    serving = link
+    if (successor === link) successor = undefined
+    events.connected(link.accepted)
+  }
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      await options.whenReading()
+      if (signal.aborted) return
+      wish = Promise.withResolvers()
+      const first = dial()
+      let link: VenueSocket | undefined = first
+      // After a loss, a successor that was on its way takes the place of the lost one.
+      while (link !== undefined && (await link.opened)) {
+        const openedMs = clock.now()
+        const { reason, last } = await stay(link)
+        serving = undefined
+        events.disconnected(reason, last.lastTrafficMs)
+        if (clock.now() - openedMs >= limits.steadyAfterMs && last.isProven) attempt = 0
+        link = successor
+        if (link?.isOpen === true) serve(link)
+      }
+      successor = undefined
+      if (first.refusedStatus !== undefined) events.refused(first.refusedStatus)
+      if (!signal.aborted) await pause()
+    }
+  }
+
+  /** Serves, renewing as often as it is due; returns which link was the last and why it ended. */
+  async function stay(first: VenueSocket): Promise<{ reason: string; last: VenueSocket }> {
+    let link = first
+    for (;;) {
+      const due = await nextRenewal(link)
+      if (due.ended !== undefined) return { reason: due.ended, last: link }
+      wish = Promise.withResolvers()
+      const next = dial()
+      const took = await handover(link, next)
+      if (took === 'lost') return { reason: await link.ended, last: link }
+      successor = undefined
+      if (took === 'failed') {
+        next.cut('did not become ready')
+        await Promise.race([pause(), link.ended])
+        wish.resolve(due.reason)
+        continue
+      }
+      serving = next
+      if (next.isProven) attempt = 0
+      events.renewed(due.reason)
+      link.close('replaced')
+      link = next
+    }
+  }
+
+  async function nextRenewal(link: VenueSocket): Promise<{ ended?: string; reason: string }> {
+    const timer = new AbortController()
+    const planned =
+      limits.renewAfterMs === null
+        ? new Promise<never>(() => {})
+        : clock
+            .sleep(limits.renewAfterMs * (1 - limits.renewSpread * options.random()), timer.signal)
+            .then(() => ({ reason: "before the venue's cut" }))
+    planned.catch(() => {})
+    try {
+      return await Promise.race([
+        link.ended.then((ended) => ({ ended, reason: ended })),
+        wish.promise.then((reason) => ({ reason })),
+        planned,
+      ])
+    } finally {
+      timer.abort()
+    }
+  }
+
+  async function handover(link: VenueSocket, next: VenueSocket): Promise<'taken' | 'failed' | 'lost'> {
+    const timer = new AbortController()
+    const late = clock.sleep(limits.handoverMs, timer.signal).then(() => 'late' as const)
+    late.catch(() => {})
+    try {
+      const lost = link.ended.then(() => 'lost' as const)
+      const first = await Promise.race([lost, next.ready, late])
+      if (first === 'lost') return 'lost'
+      // A route whose channels are all quiet never speaks: being accepted is then enough.
+      if (first === false || (first === 'late' && !next.accepted)) return 'failed'
+      const overlap = clock.sleep(limits.overlapMs, timer.signal).then(() => 'taken' as const)
+      overlap.catch(() => {})
+      return await Promise.race([lost, overlap, next.ended.then(() => 'failed' as const)])
+    } finally {
+      timer.abort()
+    }
+  }
+
+  const onAbort = () => {
+    successor?.close('stopped')
+    serving?.close('stopped')
+  }
+  signal.addEventListener('abort', onAbort, { once: true })
+  const stopped = run()
+    .catch(() => {})
+    .then(async () => {
+      successor?.close('stopped')
+      await successor?.ended
+    })
+
+  return {
+    route: options.route,
+    get isUp() {
+      return serving !== undefined
+    },
+    renew(reason) {
+      if (successor === undefined) wish.resolve(reason)
+    },
+    setPaused(paused) {
+      serving?.setPaused(paused)
+      successor?.setPaused(paused)
+    },
+    send: (frame) => serving?.send(frame) ?? false,
+    cut(reason) {
+      successor?.cut(reason)
+      serving?.cut(reason)
+    },
+    stopped,
+  }
+}

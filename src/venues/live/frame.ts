@@ -1,0 +1,60 @@
+/** What one frame of a feed turned out to be. Readers change nothing outside; the link acts on the outcome. */
+import type { DeadLetterReason } from '../dead-letter.ts'
+import type { DataObservation } from '../observation.ts'
+
+export type FrameOutcome =
+  | DataFrame
+  /** The venue accepted these channels. */
+  | { readonly kind: 'accepted'; readonly channels: readonly string[] }
+  | { readonly kind: 'pong' }
+  /** The venue announced that it will close this socket. */
+  | { readonly kind: 'leaving' }
+  /** Understood, and not for us: another product's contract, a symbol nobody asked for. */
+  | { readonly kind: 'ignored'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: DeadLetterReason }
+
+export interface DataFrame {
+  readonly kind: 'data'
+  readonly items: readonly FrameItem[]
+  /** Part of the frame could not be read. */
+  readonly refused?: DeadLetterReason
+}
+
+export interface FrameItem {
+  /** Key of the channel it belongs to. */
+  readonly channel: string
+  readonly observation: DataObservation
+}
+
+/** How a venue's frames are read, and what the venue wants of a connected client. */
+export interface FrameProtocol {
+  read(text: string, receivedMs: number): FrameOutcome
+  /** Whether every channel gets an acceptance of its own. */
+  readonly accepts: boolean
+  /** Kept up by us, where the venue wants it so; protocol pings are answered by the socket itself. */
+  readonly heartbeat: {
+    readonly everyMs: number
+    readonly frame: string
+    /** Null where the venue does not answer. */
+    readonly answerWithinMs: number | null
+  } | null
+  /** Pause between subscription frames. */
+  readonly greetingPaceMs: number
+}
+
+export const ignored = (reason: string): FrameOutcome => ({ kind: 'ignored', reason })
+export const refused = (reason: DeadLetterReason): FrameOutcome => ({ kind: 'refused', reason })
+export const data = (channel: string, observation: DataObservation): FrameOutcome => ({
+  kind: 'data',
+  items: [{ channel, observation }],
+})
+
+/** Undefined for anything that is not a JSON object. */
+export function parseObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

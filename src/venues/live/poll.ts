@@ -1,0 +1,39 @@
+/** Data that a venue gives only when asked: a loop per channel whose answers join the live observations. */
+import type { Clock } from '../../kit/clock.ts'
+import type { Channel } from '../channel.ts'
+import type { DataObservation } from '../observation.ts'
+
+export interface Poll {
+  readonly channel: Channel
+  readonly everyMs: number
+  request(signal: AbortSignal): Promise<readonly DataObservation[]>
+}
+
+export async function runPoll(options: {
+  poll: Poll
+  clock: Clock
+  random: () => number
+  signal: AbortSignal
+  /** A consumer that is behind is not given more. */
+  isPaused: () => boolean
+  onAnswer: (observations: readonly DataObservation[]) => void
+  onFailure: (error: unknown) => void
+}): Promise<void> {
+  const { poll, clock, signal } = options
+  // The first questions of all polls are spread over two seconds, so that they do not leave together.
+  let waitMs = options.random() * Math.min(2_000, poll.everyMs)
+  while (!signal.aborted) {
+    try {
+      await clock.sleep(waitMs, signal)
+    } catch {
+      return
+    }
+    waitMs = poll.everyMs
+    if (options.isPaused()) continue
+    try {
+      options.onAnswer(await poll.request(signal))
+    } catch (error) {
+      if (!signal.aborted) options.onFailure(error)
+    }
+  }
+}

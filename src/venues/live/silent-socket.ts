@@ -1,0 +1,32 @@
+/**
+ * How often a socket may be replaced for the sake of channels that are silent on it: at once the first time, then
+ * after pauses that grow until every one of them has spoken. A new socket alone proves nothing.
+ */
+import { type BackoffPolicy, backoffCeilingMs } from '../../kit/backoff.ts'
+
+export interface SilentSocket {
+  /** Whether it may be replaced for this channel now; if so, the next pause begins. */
+  mayReplace(key: string, nowMs: number): boolean
+  /** The channel brought data. */
+  heard(key: string): void
+}
+
+export function createSilentSocket(policy: BackoffPolicy): SilentSocket {
+  const silent = new Set<string>()
+  let attempt = 0
+  let notBeforeMs = Number.NEGATIVE_INFINITY
+  return {
+    mayReplace(key, nowMs) {
+      silent.add(key)
+      // A clock that was set back does not make the pause longer.
+      if (nowMs < notBeforeMs && notBeforeMs - nowMs <= policy.capMs) return false
+      notBeforeMs = nowMs + backoffCeilingMs(policy, attempt++)
+      return true
+    },
+    heard(key) {
+      if (silent.size === 0 || !silent.delete(key) || silent.size > 0) return
+      attempt = 0
+      notBeforeMs = Number.NEGATIVE_INFINITY
+    },
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * An answer must fit its question. Rows of other times, in another unit, of another symbol or interval, twice, out of
+ * order, or more than were asked for mean that something else was answered: then nothing of it is used, nothing
+ * counts as read, and the answer is kept as a dead letter.
+ */
+import type { DeadLetters } from '../dead-letter.ts'
+import type { HistoryRange } from '../venue.ts'
+import { type RestResponse, VenueError } from './rest-client.ts'
+
+export interface Fit<R> {
+  /** Where the answer came from. */
+  readonly origin: string
+  /** Half open; the time of every row lies in it. */
+  readonly range: HistoryRange
+  readonly timeOf: (row: R) => number
+  /** Of the times: each after the one before, none before the one before, none after it, or any. */
+  readonly order: 'rising' | 'ascending' | 'descending' | 'any'
+  readonly maxRows?: number
+  /** What is wrong with a row beyond its time, given the one before it. */
+  readonly fault?: (row: R, before: R | undefined) => string | undefined
+}
+
+/** The first fault in words; undefined for an answer that fits. */
+export function misfitOf<R>(rows: readonly R[], fit: Fit<R>): string | undefined {
+  const { range, timeOf, order } = fit
+  if (fit.maxRows !== undefined && rows.length > fit.maxRows)
+    return `${rows.length} rows, asked for ${fit.maxRows}`
+  let before: R | undefined
+  for (const [index, row] of rows.entries()) {
+    const timeMs = timeOf(row)
+    if (!(timeMs >= range.fromMs && timeMs < range.toMs))
+      return `row ${index} is of ${timeMs}, asked for ${range.fromMs} to ${range.toMs}`
+    const stepMs = before === undefined ? undefined : timeMs - timeOf(before)
+    if (stepMs !== undefined && !isInOrder(order, stepMs))
+      return `row ${index} is ${stepMs} ms after the one before`
+    const fault = fit.fault?.(row, before)
+    if (fault !== undefined) return `row ${index}: ${fault}`
+    before = row
+  }
+  return undefined
+}
+
+function isInOrder(order: Fit<unknown>['order'], stepMs: number): boolean {
+  switch (order) {
+    case 'rising':
+      return stepMs > 0
+    case 'ascending':
+      return stepMs >= 0
+    case 'descending':
+      return stepMs <= 0
+    case 'any':
+      return true
+  }
+}
+
+export function expectFit<R>(
+  rows: readonly R[],
+  fit: Fit<R>,
+  answer: Pick<RestResponse, 'receivedMs' | 'text'>,
+  deadLetters: DeadLetters,
+): void {
+  const fault = misfitOf(rows, fit)
+  if (fault !== undefined) throw misfit(fault, fit.origin, answer, deadLetters)
+}
+
+/** Keeps the answer and makes the error that fails the walk. Asked again later, the venue may answer rightly. */
+export function misfit(
+  fault: string,
+  origin: string,
+  answer: Pick<RestResponse, 'receivedMs' | 'text'>,
+  deadLetters: DeadLetters,
+): VenueError {
+  const { receivedMs, text } = answer
+  deadLetters.add({ receivedMs, reason: 'misfit', origin, text: `${fault}: ${text}` })
+  return new VenueError(`${origin}: the answer does not fit the question: ${fault}`, { isFinal: false })
+}

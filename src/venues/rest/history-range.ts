@@ -1,0 +1,28 @@
+/** Arithmetic of half-open ranges for walks through a venue's past. */
+import type { HistoryPage, HistoryRange } from '../venue.ts'
+
+export function rangeOrNull(fromMs: number, toMs: number): HistoryRange | null {
+  return toMs > fromMs ? { fromMs, toMs } : null
+}
+
+/** The part of a range that a venue no longer has (null when there is none), and the part that it has. */
+export function splitByAge(
+  range: HistoryRange,
+  oldestMs: number,
+): { lost: HistoryRange | null; kept: HistoryRange | null } {
+  const cutMs = Math.min(Math.max(range.fromMs, oldestMs), range.toMs)
+  return { lost: rangeOrNull(range.fromMs, cutMs), kept: rangeOrNull(cutMs, range.toMs) }
+}
+
+/** A page that says: this the venue does not provide. */
+export function notProvided(range: HistoryRange): HistoryPage {
+  return { observations: [], covered: null, missing: [{ range, reason: 'not_provided' }] }
+}
+
+export function ceilTo(valueMs: number, stepMs: number): number {
+  return Math.ceil(valueMs / stepMs) * stepMs
+}
+
+export function floorTo(valueMs: number, stepMs: number): number {
+  return Math.floor(valueMs / stepMs) * stepMs
+}

@@ -1,0 +1,256 @@
+/**
+ * Asks a venue's REST interface without ever breaking its limits.
+ *
+ *   budget ──▶ halted? wait ──▶ ask ──▶ ok ▸ JSON
+ *                 ▲                └──▶ limit or ban ▸ halt everybody, then again
+ *                 ╰─────────────────────── fault ▸ backoff, at most `tries` times
+ *
+ * A limit or a ban stops every question of this client, not only the one that met it.
+ */
+import { type BackoffPolicy, backoffMs } from '../../kit/backoff.ts'
+import { type Clock, systemClock } from '../../kit/clock.ts'
+import { sleepReading } from '../../kit/reading-time.ts'
+import type { Fetch } from '../venue.ts'
+import { classifyReply } from './classify-response.ts'
+import { createTurns } from './request-turns.ts'
+import { createWeightBudget, type RequestBudget } from './weight-budget.ts'
+
+export interface RestRequest {
+  readonly path: string
+  /** A list repeats its name. */
+  readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>
+  /** Given: a POST of this as JSON. */
+  readonly body?: unknown
+  readonly weight: number
+  /** Which budget pays; the first one when left out. */
+  readonly pool?: string
+  /** Part of a walk through the past: leaves a share of every window to the questions of the live side. */
+  readonly isBackground?: boolean
+}
+
+export interface RestResponse {
+  readonly value: unknown
+  readonly text: string
+  readonly headers: Headers
+  readonly receivedMs: number
+  readonly roundTripMs: number
+}
+
+export interface RestLimits {
+  readonly tries: number
+  readonly backoff: BackoffPolicy
+  readonly answerWithinMs: number
+  readonly inFlight: number
+  readonly maxAnswerBytes: number
+  /** Halts longer than this are told to the caller at once instead of waited for. */
+  readonly maxWaitMs: number
+}
+
+export const REST_LIMITS: RestLimits = {
+  tries: 5,
+  backoff: { baseMs: 500, capMs: 15_000 },
+  answerWithinMs: 15_000,
+  inFlight: 4,
+  maxAnswerBytes: 64 * 1024 * 1024,
+  maxWaitMs: 180_000,
+}
+
+/** What walks through the past may use of the usable budget; the live side of the smallest one needs the rest. */
+export const BACKGROUND_SHARE = 0.85
+
+/** The venue said no, or stayed silent for all tries. */
+export class VenueError extends Error {
+  readonly isFinal: boolean
+  constructor(message: string, options: { isFinal: boolean; cause?: unknown }) {
+    super(message, { cause: options.cause })
+    this.name = 'VenueError'
+    this.isFinal = options.isFinal
+  }
+}
+
+export interface RestClient {
+  request(question: RestRequest, signal: AbortSignal): Promise<RestResponse>
+  stats(): RestStats
+}
+
+export interface RestStats {
+  readonly asked: number
+  readonly retried: number
+  readonly halts: number
+  readonly haltedUntilMs: number
+  readonly used: Readonly<Record<string, number>>
+  /** How long, in real time, the oldest question that is under way has been waiting for its answer. */
+  readonly waitingMs: number
+}
+
+export function createRestClient(options: {
+  venue: string
+  baseUrl: string
+  budgets: Readonly<Record<string, RequestBudget>>
+  fetch: Fetch
+  clock: Clock
+  random: () => number
+  limits?: Partial<RestLimits>
+}): RestClient {
+  const { clock, venue } = options
+  const limits = { ...REST_LIMITS, ...options.limits }
+  const pools = new Map(
+    Object.entries(options.budgets).map(([name, budget]) => [name, createWeightBudget({ budget, clock })]),
+  )
+  const firstPool = Object.keys(options.budgets)[0]
+  const counts = { asked: 0, retried: 0, halts: 0 }
+  let haltedUntilMs = 0
+  /** Since when each question has been asked; the oldest first. */
+  const underWay = new Map<symbol, number>()
+  const turns = createTurns(limits.inFlight)
+
+  async function ask(question: RestRequest, signal: AbortSignal): Promise<RestResponse> {
+    const poolName = question.pool ?? firstPool ?? ''
+    const pool = pools.get(poolName)
+    if (pool === undefined) throw new RangeError(`${venue}: no budget called ${poolName}`)
+    let fault = ''
+    for (let attempt = 0; attempt < limits.tries; attempt++) {
+      if (attempt > 0) counts.retried += 1
+      // Room in the budget is waited for outside of the turn: a walk through the past must not hold up the live.
+      await waitForHalt(signal)
+      const isBackground = question.isBackground === true
+      await pool.take(question.weight, signal, isBackground ? BACKGROUND_SHARE : 1)
+      const reply = await turns
+        .run(isBackground, async () => {
+          await waitForHalt(signal)
+          return askOnce(question, signal)
+        })
+        .finally(() => pool.settle(question.weight))
+      if ('fault' in reply) {
+        fault = reply.fault
+        await clock.sleep(backoffMs(limits.backoff, attempt, options.random), signal)
+        continue
+      }
+      pool.correct(reply.headers)
+      const verdict = classifyReply({ ...reply, nowMs: clock.now() })
+      if (verdict.kind === 'ok') {
+        const answer = parsed(reply)
+        if (answer !== undefined) return answer
+      }
+      if (verdict.kind === 'refused') {
+        throw new VenueError(`${venue} ${question.path}: ${verdict.reason}`, { isFinal: true })
+      }
+      fault = verdict.kind === 'ok' ? 'the answer is not JSON' : verdict.reason
+      if (verdict.kind === 'halt') {
+        counts.halts += 1
+        haltedUntilMs = Math.max(haltedUntilMs, clock.now() + verdict.waitMs)
+      } else {
+        await clock.sleep(backoffMs(limits.backoff, attempt, options.random), signal)
+      }
+    }
+    throw new VenueError(`${venue} ${question.path}: ${fault} (${limits.tries} tries)`, { isFinal: false })
+  }
+
+  async function waitForHalt(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const waitMs = haltedUntilMs - clock.now()
+      if (waitMs <= 0) return
+      if (waitMs > limits.maxWaitMs) {
+        const until = new Date(haltedUntilMs).toISOString()
+        throw new VenueError(`${venue}: told to stay away until ${until}`, { isFinal: false })
+      }
+      await clock.sleep(waitMs, signal)
+    }
+  }
+
+  interface Reply {
+    status: number
+    headers: Headers
+    body: string
+    roundTripMs: number
+  }
+
+  async function askOnce(question: RestRequest, signal: AbortSignal): Promise<Reply | { fault: string }> {
+    const limit = new AbortController()
+    const answered = new AbortController()
+    // The venue's answers take real time, whatever the clock says; time in which we could not read them is ours.
+    sleepReading(systemClock, limits.answerWithinMs, answered.signal).then(
+      () => limit.abort(),
+      () => {},
+    )
+    const askedMs = clock.now()
+    const place = Symbol(question.path)
+    underWay.set(place, performance.now())
+    counts.asked += 1
+    try {
+      const response = await options.fetch(urlOf(options.baseUrl, question), {
+        method: question.body === undefined ? 'GET' : 'POST',
+        headers: {
+          accept: 'application/json',
+          'user-agent': 'tapeline',
+          ...(question.body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(question.body === undefined ? {} : { body: JSON.stringify(question.body) }),
+        signal: AbortSignal.any([signal, limit.signal]),
+      })
+      const body = await boundedText(response, limits.maxAnswerBytes)
+      const roundTripMs = clock.now() - askedMs
+      return { status: response.status, headers: response.headers, body, roundTripMs }
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      return { fault: limit.signal.aborted ? `no answer in ${limits.answerWithinMs} ms` : faultOf(error) }
+    } finally {
+      answered.abort()
+      underWay.delete(place)
+    }
+  }
+
+  /** Undefined for a body that was cut or is no JSON: a fault like any other. */
+  function parsed(reply: Reply): RestResponse | undefined {
+    try {
+      const value: unknown = JSON.parse(reply.body)
+      return {
+        value,
+        text: reply.body,
+        headers: reply.headers,
+        receivedMs: clock.now(),
+        roundTripMs: reply.roundTripMs,
+      }
+    } catch {
+      return undefined
+    }
+  }
+
+  return {
+    request: ask,
+    stats: () => ({
+      ...counts,
+      haltedUntilMs,
+      waitingMs: performance.now() - (underWay.values().next().value ?? performance.now()),
+      used: Object.fromEntries([...pools].map(([name, pool]) => [name, pool.used()])),
+    }),
+  }
+}
+
+function urlOf(baseUrl: string, question: RestRequest): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(question.query ?? {})) {
+    if (Array.isArray(value)) for (const each of value) query.append(name, each)
+    else if (value !== undefined) query.set(name, String(value))
+  }
+  const text = query.toString()
+  return text === '' ? baseUrl + question.path : `${baseUrl}${question.path}?${text}`
+}
+
+async function boundedText(response: Response, maxBytes: number): Promise<string> {
+  if (response.body === null) return ''
+  const decoder = new TextDecoder()
+  let bytes = 0
+  let text = ''
+  for await (const chunk of response.body) {
+    bytes += chunk.byteLength
+    if (bytes > maxBytes) throw new Error(`answer above ${maxBytes} bytes`)
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+function faultOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
+}

@@ -1,0 +1,78 @@
+/** One REST question whose answer is checked at the door; an answer of unknown shape becomes a dead letter. */
+
+import type { WireType } from '../adapter/wire-type.ts'
+import type { DeadLetters } from '../dead-letter.ts'
+import { type RestClient, type RestRequest, type RestResponse, VenueError } from './rest-client.ts'
+
+export interface RestAccess {
+  readonly client: RestClient
+  readonly deadLetters: DeadLetters
+}
+
+/** The same questions as part of a walk through the past: those of the live side go first. */
+export function inBackground(asker: RestAccess): RestAccess {
+  const { client, deadLetters } = asker
+  return {
+    deadLetters,
+    client: {
+      request: (question, signal) => client.request({ ...question, isBackground: true }, signal),
+      stats: () => client.stats(),
+    },
+  }
+}
+
+export async function requestTyped<T>(
+  asker: RestAccess,
+  question: RestRequest,
+  type: WireType<T>,
+  signal: AbortSignal,
+): Promise<{ value: T; answer: RestResponse }> {
+  const answer = await asker.client.request(question, signal)
+  const { value } = answer
+  if (type.is(value)) return { value, answer }
+  const { receivedMs, text } = answer
+  asker.deadLetters.add({ receivedMs, reason: 'wrong_shape', origin: question.path, text })
+  throw new VenueError(`${question.path}: an answer of unknown shape`, { isFinal: false })
+}
+
+/** The rows that can be read; each of the others becomes a dead letter. */
+export function readRows<T>(
+  asker: Pick<RestAccess, 'deadLetters'>,
+  rows: readonly unknown[],
+  type: WireType<T>,
+  about: { origin: string; receivedMs: number },
+): T[] {
+  return rows.filter((row): row is T => {
+    if (type.is(row)) return true
+    asker.deadLetters.add({ ...about, reason: 'wrong_shape', text: JSON.stringify(row) ?? '' })
+    return false
+  })
+}
+
+/** Every row, or an error: of an answer with a row that cannot be read, not everything was read. */
+export function readEveryRow<T>(
+  asker: Pick<RestAccess, 'deadLetters'>,
+  rows: readonly unknown[],
+  type: WireType<T>,
+  about: { origin: string; receivedMs: number },
+): T[] {
+  const read = readRows(asker, rows, type, about)
+  if (read.length === rows.length) return read
+  const count = rows.length - read.length
+  throw new VenueError(`${about.origin}: ${count} of ${rows.length} rows cannot be read`, { isFinal: false })
+}
+
+/** A row that was asked for, can be read, and is still nothing that we know: a new version or status of the venue. */
+export function unknownRow(
+  asker: Pick<RestAccess, 'deadLetters'>,
+  row: unknown,
+  about: { origin: string; receivedMs: number },
+): void {
+  asker.deadLetters.add({ ...about, reason: 'unknown_kind', text: JSON.stringify(row) ?? '' })
+}
+
+/** The venue's clock as its answers' `Date` header tells it; whole seconds, read at their middle. */
+export function headerTime(answer: RestResponse): number {
+  const told = Date.parse(answer.headers.get('date') ?? '')
+  return Number.isFinite(told) ? told + 500 : answer.receivedMs
+}

@@ -1,0 +1,45 @@
+/**
+ * The venue's clock, as far as we know it. Ours may be seconds off, and whether a bar is closed is a question
+ * about theirs.
+ */
+import type { Clock } from '../../kit/clock.ts'
+
+export interface ServerTime {
+  readonly venueMs: number
+  /** Venue clock minus our clock, taken at half of the round trip. */
+  readonly offsetMs: number
+  readonly roundTripMs: number
+}
+
+export const VENUE_TIME_KEPT_MS = 60_000
+
+export interface VenueTime {
+  /** Asks now. */
+  request(signal: AbortSignal): Promise<ServerTime>
+  /** The venue's present, from an answer of at most a minute ago. */
+  now(signal: AbortSignal): Promise<number>
+}
+
+export function createVenueTime(options: {
+  clock: Clock
+  askVenue: (signal: AbortSignal) => Promise<{ venueMs: number; roundTripMs: number }>
+}): VenueTime {
+  const { clock } = options
+  let offsetMs = 0
+  let askedMs = Number.NEGATIVE_INFINITY
+
+  async function ask(signal: AbortSignal): Promise<ServerTime> {
+    const { venueMs, roundTripMs } = await options.askVenue(signal)
+    askedMs = clock.now()
+    offsetMs = Math.round(venueMs + roundTripMs / 2 - askedMs)
+    return { venueMs, offsetMs, roundTripMs }
+  }
+
+  return {
+    request: ask,
+    async now(signal) {
+      if (clock.now() - askedMs > VENUE_TIME_KEPT_MS) await ask(signal)
+      return clock.now() + offsetMs
+    },
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * How much a venue lets us ask. Every answer's own header corrects our count, because other programs may share
+ * the address. A window is a slice of the clock, as the venues count it, not a sliding one. In which one a question
+ * near the border was counted nobody tells us: it counts in both.
+ */
+import type { Clock } from '../../kit/clock.ts'
+
+export interface RequestBudget {
+  readonly limit: number
+  readonly windowMs: number
+  /** The answer's header that tells what the window has used so far. */
+  readonly usedHeader?: string
+}
+
+/** What we leave unused, for the questions of others and for our own errors. */
+export const BUDGET_RESERVE = 0.1
+/** The venue's clock is not ours: a new window is entered this much late, or by a tenth of a short one. */
+const WINDOW_GUARD_MS = 1_000
+
+export interface WeightBudget {
+  /**
+   * Waits until the window has room, then takes it. A share below 1 is that of the backfill: room ends that much
+   * sooner, and who asks without one goes first.
+   */
+  take(weight: number, signal: AbortSignal, share?: number): Promise<void>
+  /** The question was answered, or will not be: the venue has counted it by now. */
+  settle(weight: number): void
+  /** What an answer said about the window it was counted in. */
+  correct(headers: Headers): void
+  used(): number
+}
+
+export function createWeightBudget(options: { budget: RequestBudget; clock: Clock }): WeightBudget {
+  const { budget, clock } = options
+  const usable = budget.limit * (1 - BUDGET_RESERVE)
+  const guardMs = Math.min(WINDOW_GUARD_MS, budget.windowMs / 10)
+  let window = -1
+  let used = 0
+  /** Taken and not settled. */
+  let underWay = 0
+  /** Settled so late that the venue may have counted it in its next window. */
+  let late = 0
+  /** Questions of the live side that wait for room: those of the backfill wait behind them. */
+  let liveWaiting = 0
+
+  const enterWindow = () => {
+    const current = Math.floor((clock.now() - guardMs) / budget.windowMs)
+    if (current === window) return
+    used = underWay + (current === window + 1 ? late : 0)
+    late = 0
+    window = current
+  }
+
+  return {
+    async take(weight, signal, share = 1) {
+      const isBackground = share < 1
+      let isWaiting = false
+      try {
+        for (;;) {
+          enterWindow()
+          // A single question above the whole budget must still get through, alone.
+          const hasRoom = used + weight <= usable * share || used === 0
+          if (hasRoom && !(isBackground && liveWaiting > 0)) break
+          if (!isBackground && !isWaiting) {
+            isWaiting = true
+            liveWaiting += 1
+          }
+          const nextMs = (window + 1) * budget.windowMs + guardMs
+          // Room that is left to the live side is looked for again soon: it may need less than all of it.
+          const waitMs = hasRoom ? budget.windowMs / 20 : nextMs - clock.now()
+          await clock.sleep(Math.max(1, waitMs), signal)
+        }
+      } finally {
+        if (isWaiting) liveWaiting -= 1
+      }
+      used += weight
+      underWay += weight
+    },
+    settle(weight) {
+      enterWindow()
+      underWay -= weight
+      if (clock.now() >= (window + 1) * budget.windowMs - guardMs) late += weight
+    },
+    correct(headers) {
+      if (budget.usedHeader === undefined) return
+      const told = Number(headers.get(budget.usedHeader) ?? Number.NaN)
+      if (Number.isFinite(told) && told > used) used = told
+    },
+    used() {
+      enterWindow()
+      return used
+    },
+  }
+}
