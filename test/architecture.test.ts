@@ -188,7 +188,7 @@ test('of the store, only its engines know an engine', () => {
 
 test('ingest names no venue: what differs between venues is in their plans and descriptions', () => {
   const venues = [
-    ...globSync('src/venues/*/', { cwd: ROOT }).map((folder) => basename(folder)),
+    ...globSync('src/venues/*/describe.ts', { cwd: ROOT }).map((file) => basename(dirname(file))),
     ...SOURCES,
   ].flatMap((name) => [name, name.split(/[-_]/)[0] ?? name])
   assert.ok(venues.includes('kalshi') && venues.includes('binance') && venues.includes('perpdex'))
