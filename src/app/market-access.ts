@@ -1,7 +1,6 @@
 /** The market half as commands see it: stores, venues and backfills, opened when asked for. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import { type BackfillRequest, type BackfillSummary, type MarketAccess, UsageError } from '../cli/command.ts'
 import type { Config } from '../config.ts'
 import type { Environment } from '../core/environment.ts'
@@ -11,6 +10,7 @@ import { backfillOracle } from '../ingest/oracle/backfill-oracle.ts'
 import { backfillMarkets } from '../ingest/prediction/backfill-markets.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
+import { threadCalls } from '../kit/thread-calls.ts'
 import type { ChainGap } from '../store/chain.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import { openSqliteChain } from '../store/sqlite/chain.ts'
@@ -50,9 +50,15 @@ export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }
     const known = simulators.get(file)
     if (known !== undefined) return known
     const starting = new Promise<T>((resolve, reject) => {
-      const thread = new Worker(file, { workerData: sandboxWorld(config) })
-      thread.once('message', (message) => resolve(message as T))
-      thread.once('error', reject)
+      const onEvent = (ready: unknown) => resolve(ready as T)
+      const data = sandboxWorld(config)
+      const thread = threadCalls<object>(file, {
+        name: 'simulated venues',
+        data,
+        onEvent,
+        keepsProcess: true,
+      })
+      thread.ended.then(reject)
       opened.push(() => thread.terminate())
     }).then(settingsOf)
     simulators.set(file, starting)

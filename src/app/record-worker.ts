@@ -3,7 +3,7 @@
  * `RecordOptions` as `workerData`, posts its status four times a second, ends on the message `close`.
  */
 import { basename, dirname, join } from 'node:path'
-import { parentPort, workerData } from 'node:worker_threads'
+import { workerData } from 'node:worker_threads'
 import { openDeadLetterFile } from '../ingest/shared/dead-letter-file.ts'
 import { createVenueNotices } from '../ingest/shared/venue-notices.ts'
 import { type SourceStatus, supervise } from '../ingest/supervise.ts'
@@ -11,7 +11,7 @@ import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import type { LogFormat } from '../kit/log-text.ts'
 import { lowerPriority, RECORDER_NICE } from '../kit/lower-priority.ts'
-import { CLOSED } from '../kit/supervise-thread.ts'
+import { serveCalls } from '../kit/thread-calls.ts'
 import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
 
@@ -54,27 +54,28 @@ const recorders = options.venues.map((setting) => {
   return recorderOf(setting.name, { venue, store, clock, log }, options.firstFillDays)
 })
 const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
-const tell = () => {
+const thread = serveCalls(
+  {},
+  {
+    async close() {
+      clearInterval(timer)
+      try {
+        await supervisor.close()
+        await store.close()
+        await letters.close()
+      } catch (error) {
+        log.error({ err: error }, 'the recorders did not stop cleanly')
+      }
+    },
+  },
+)
+const report = () => {
   const sources = supervisor.status().map((status) => ({
     ...status,
     detail: { ...status.detail, feeds: [] },
     notice: notices.of(status.source),
   }))
-  parentPort?.postMessage({ kind: 'status', sources, deadLetters: letters.counts() } satisfies RecordMessage)
+  thread.post({ kind: 'status', sources, deadLetters: letters.counts() } satisfies RecordMessage)
 }
-const timer = setInterval(tell, STATUS_EVERY_MS)
-tell()
-
-parentPort?.on('message', (message) => {
-  if (message !== 'close') return
-  clearInterval(timer)
-  supervisor
-    .close()
-    .then(() => store.close())
-    .then(() => letters.close())
-    .catch((error) => log.error({ err: error }, 'the recorders did not stop cleanly'))
-    .finally(() => {
-      parentPort?.postMessage(CLOSED)
-      parentPort?.close()
-    })
-})
+const timer = setInterval(report, STATUS_EVERY_MS)
+report()

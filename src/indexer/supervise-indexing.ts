@@ -18,7 +18,7 @@ export interface SupervisedIndexing {
 
 export interface Indexing {
   /** Resolves with the reason when the thread ends without being closed. */
-  readonly ended: Promise<Error>
+  readonly ended: Promise<Error | undefined>
   close(): Promise<void>
 }
 

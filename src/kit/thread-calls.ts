@@ -2,15 +2,21 @@
  * Calls by name into a worker thread, with typed arguments and results.
  *
  *   threadCalls(file) ──{ id, name, args }──▶ serveCalls(handlers)
- *                     ◀──[{ id, value | error }, …]──
- *                     ◀──{ event }── whatever the thread reports by itself
+ *                     ◀──{ replies: [{ id, value | error }, …] }──
+ *                     ◀──any other message── what the thread reports by itself: an event
  *
  *   idle ──call──▶ busy ──last reply──▶ idle        an idle thread does not keep the process alive
  *     └──close()──▶ finishes what it was sent ──▶ ended
  *     └──dies──▶ ended: every call in flight is rejected with a ThreadEndedError
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { parentPort, receiveMessageOnPort, type Transferable, Worker } from 'node:worker_threads'
+import {
+  parentPort,
+  type ResourceLimits,
+  receiveMessageOnPort,
+  type Transferable,
+  Worker,
+} from 'node:worker_threads'
 
 /** Every member is a function that can be called from the other side. */
 type Callable<H> = { [N in keyof H]: (...args: never[]) => unknown }
@@ -32,7 +38,9 @@ interface ErrorParts {
   /** `code` and other plain members. */
   readonly members: Record<string, unknown>
 }
-type FromThread = ThreadReply[] | { readonly event: unknown } | typeof CLOSED
+interface Replies {
+  readonly replies: readonly ThreadReply[]
+}
 
 const CLOSE = 'close'
 const CLOSED = 'closed'
@@ -49,6 +57,7 @@ export interface ThreadCallsOptions {
   /** Shown in errors and in diagnostic reports: `accounts writer`. */
   name: string
   data?: unknown
+  limits?: ResourceLimits
   /** Started by the first call, and again by the next call after it died. Otherwise started at once, for good. */
   startOnCall?: boolean
   /** The thread works by itself: it keeps the process alive until it is closed, not only while a call is in flight. */
@@ -106,16 +115,17 @@ export function threadCalls<H extends Callable<H>>(file: URL, options: ThreadCal
   let closing: Promise<void> | undefined
 
   function start(): RunningThread {
-    const worker = new Worker(file, { workerData: options.data, name })
+    const { data: workerData, limits: resourceLimits = {} } = options
+    const worker = new Worker(file, { workerData, name, resourceLimits })
     const exit = Promise.withResolvers<void>()
     const closed = Promise.withResolvers<void>()
     const thread: RunningThread = { worker, exited: exit.promise, closed: closed.promise, hasPosted: false }
     let cause: Error | undefined
-    worker.on('message', (message: FromThread) => {
+    worker.on('message', (message: unknown) => {
       thread.hasPosted = true
       if (message === CLOSED) closed.resolve()
-      else if (Array.isArray(message)) settle(message)
-      else options.onEvent?.(message.event)
+      else if (isReplies(message)) settle(message.replies)
+      else options.onEvent?.(message)
     })
     worker.on('error', (error) => {
       cause = error instanceof Error ? error : new Error(String(error))
@@ -237,11 +247,13 @@ export function serveCalls<H extends Callable<H>>(
         .finally(endOfThread)
       return
     }
-    const work = runCall(handlers, message).then(([reply, transfer]) => port.postMessage([reply], transfer))
+    const work = runCall(handlers, message).then(([reply, transfer]) =>
+      port.postMessage({ replies: [reply] } satisfies Replies, transfer),
+    )
     running.add(work)
     void work.finally(() => running.delete(work))
   })
-  return { post: (event) => port.postMessage({ event }) }
+  return { post: (event) => port.postMessage(event) }
 }
 
 /**
@@ -262,7 +274,7 @@ export function serveCallGroups(
   }
   port.on('message', (message: ThreadCall | typeof CLOSE) => {
     if (message === CLOSE) isClosing = true
-    else port.postMessage(run(message, next))
+    else port.postMessage({ replies: run(message, next) } satisfies Replies)
     if (!isClosing) return
     close()
     endOfThread()
@@ -300,6 +312,10 @@ async function runCall<H extends Callable<H>>(
   } catch (error) {
     return [refusalOf(id, error), []]
   }
+}
+
+function isReplies(message: unknown): message is Replies {
+  return typeof message === 'object' && message !== null && 'replies' in message
 }
 
 function handlerOf(handlers: object, name: string): (...args: unknown[]) => unknown {

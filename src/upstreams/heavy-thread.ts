@@ -1,11 +1,6 @@
 /** The main thread's side of the heavy thread: calls go over as messages, large answers come back by transfer. */
-import { Worker } from 'node:worker_threads'
-import {
-  type FromHeavyThread,
-  type HeavyThreadData,
-  type ToHeavyThread,
-  unpackAnswer,
-} from './heavy-messages.ts'
+import { threadCalls } from '../kit/thread-calls.ts'
+import { type HeavyCalls, type HeavyThreadData, unpackAnswer } from './heavy-messages.ts'
 import type { NodeAnswer, WireCallOptions } from './wrpc.ts'
 
 export interface HeavyThread {
@@ -14,77 +9,56 @@ export interface HeavyThread {
   close(): Promise<void>
 }
 
-interface Pending {
-  node: string
-  answer: (answer: NodeAnswer) => void
-}
+const FILE = new URL('./heavy-worker.ts', import.meta.url)
 
 export function startHeavyThread(data: HeavyThreadData): HeavyThread {
-  const pending = new Map<number, Pending>()
+  const calls = threadCalls<HeavyCalls>(FILE, { name: 'heavy thread', data, startOnCall: true })
   const perNode = new Map<string, number>()
   let nextId = 1
-  let closed = false
-  let worker: Worker | undefined
+  let isClosed = false
 
-  /** The thread is started by the first call, and anew after it broke. */
-  function thread(): Worker {
-    if (worker !== undefined) return worker
-    const started = new Worker(new URL('./heavy-worker.ts', import.meta.url), { workerData: data })
-    started.on('message', (message: FromHeavyThread) => settle(message.id, unpackAnswer(message)))
-    started.on('error', (error) => lost(started, error instanceof Error ? error.message : String(error)))
-    started.on('exit', () => lost(started, 'heavy thread ended'))
-    started.unref()
-    worker = started
-    return started
+  /** A call that is aborted is answered at once; the thread then gives up its place. */
+  function cancelled(callId: number, signal: AbortSignal | undefined): Promise<NodeAnswer> {
+    return new Promise((resolve) => {
+      signal?.addEventListener(
+        'abort',
+        () => {
+          resolve({ kind: 'fault', fault: 'cancelled', sent: true, detail: 'cancelled' })
+          calls.call('cancel', [callId]).catch(() => {})
+        },
+        { once: true },
+      )
+    })
   }
 
-  function lost(which: Worker, detail: string): void {
-    if (worker !== which) return
-    worker = undefined
-    for (const id of [...pending.keys()]) settle(id, { kind: 'fault', fault: 'closed', sent: true, detail })
+  async function send(...args: Parameters<HeavyCalls['send']>): Promise<NodeAnswer> {
+    try {
+      return unpackAnswer(await calls.call('send', args))
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error)
+      return { kind: 'fault', fault: 'closed', sent: true, detail }
+    }
   }
-
-  function settle(id: number, answer: NodeAnswer): void {
-    const waiting = pending.get(id)
-    if (waiting === undefined) return
-    pending.delete(id)
-    perNode.set(waiting.node, (perNode.get(waiting.node) ?? 1) - 1)
-    waiting.answer(answer)
-  }
-
-  const say = (to: Worker, message: ToHeavyThread) => to.postMessage(message)
 
   return {
-    call(node, method, paramsText, { timeoutMs, signal }) {
-      if (closed || signal?.aborted) {
-        const fault = closed ? 'not_connected' : 'cancelled'
-        return Promise.resolve({ kind: 'fault', fault, sent: false, detail: fault })
+    async call(node, method, paramsText, { timeoutMs, signal }) {
+      if (isClosed || signal?.aborted) {
+        const fault = isClosed ? 'not_connected' : 'cancelled'
+        return { kind: 'fault', fault, sent: false, detail: fault }
       }
-      return new Promise((resolve) => {
-        const id = nextId++
-        const to = thread()
-        const onAbort = () => {
-          if (worker === to) say(to, { op: 'cancel', id })
-          settle(id, { kind: 'fault', fault: 'cancelled', sent: true, detail: 'cancelled' })
-        }
-        const answer = (value: NodeAnswer) => {
-          signal?.removeEventListener('abort', onAbort)
-          resolve(value)
-        }
-        signal?.addEventListener('abort', onAbort, { once: true })
-        pending.set(id, { node, answer })
-        perNode.set(node, (perNode.get(node) ?? 0) + 1)
-        say(to, { op: 'call', id, node, method, paramsText, timeoutMs })
-      })
+      const id = nextId++
+      perNode.set(node, (perNode.get(node) ?? 0) + 1)
+      const answer = send(id, { node, method, paramsText, timeoutMs })
+      try {
+        return await (signal === undefined ? answer : Promise.race([answer, cancelled(id, signal)]))
+      } finally {
+        perNode.set(node, (perNode.get(node) ?? 1) - 1)
+      }
     },
     inFlight: (node) => perNode.get(node) ?? 0,
     async close() {
-      closed = true
-      const ending = worker
-      if (ending === undefined) return
-      say(ending, { op: 'close' })
-      await ending.terminate()
-      lost(ending, 'closed by us')
+      isClosed = true
+      await calls.terminate()
     },
   }
 }

@@ -1,19 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { type Command, type CommandResult, commandApplier } from './environment-commands.ts'
+import { refusalOf, type ThreadCall, type ThreadReply } from '../../kit/thread-calls.ts'
+import { type Command, commandApplier } from './environment-commands.ts'
 import { writeTransaction } from './open.ts'
-
-export interface Request {
-  id: number
-  command: Command
-}
-export type Reply = { id: number; result: CommandResult } | { id: number; error: string }
 
 export interface Committer {
   /**
    * Commits the first request and whatever `next` gives, in one transaction (group commit). A request that
    * fails is undone alone. The replies may be sent when this returns: everything acknowledged is committed.
    */
-  commit(first: Request, next: () => Request | undefined): Reply[]
+  commit(first: ThreadCall, next: () => ThreadCall | undefined): ThreadReply[]
 }
 
 /** A group is closed at this many rows, so that the write lock is never held long. */
@@ -29,48 +24,53 @@ export function committer(database: DatabaseSync): Committer {
     applier.forget()
   }
 
-  const applyAlone = ({ id, command }: Request): Reply => {
+  const applyAlone = (call: ThreadCall): ThreadReply => {
+    const { id } = call
+    const command = commandOf(call)
     database.exec('SAVEPOINT one')
     try {
       const result = applier.apply(command)
       database.exec('RELEASE one')
-      return { id, result }
+      return { id, value: result }
     } catch (error) {
       undo()
       const refused = command.kind === 'write' ? applier.faultyRows(command, error) : []
       undo()
       database.exec('RELEASE one')
-      if (refused.length > 0) return { id, result: { refused } }
-      return { id, error: error instanceof Error ? error.message : String(error) }
+      return refused.length > 0 ? { id, value: { refused } } : refusalOf(id, error)
     }
   }
 
   return {
     commit(first, next) {
-      const group: Request[] = [first]
+      const group: ThreadCall[] = [first]
       try {
         return writeTransaction(database, () => {
           const version = Number(dataVersion.get()?.data_version)
           if (version !== lastVersion) applier.forget()
           lastVersion = version
           const replies = [applyAlone(first)]
-          let rows = weight(first.command)
+          let rows = weight(commandOf(first))
           while (rows < GROUP_ROWS) {
             const request = next()
             if (request === undefined) break
             group.push(request)
             replies.push(applyAlone(request))
-            rows += weight(request.command)
+            rows += weight(commandOf(request))
           }
           return replies
         })
       } catch (error) {
         applier.forget()
-        const message = error instanceof Error ? error.message : String(error)
-        return group.map(({ id }) => ({ id, error: message }))
+        return group.map(({ id }) => refusalOf(id, error))
       }
     },
   }
+}
+
+/** The only argument of each call. */
+function commandOf({ args }: ThreadCall): Command {
+  return args[0] as Command
 }
 
 function weight(command: Command): number {
