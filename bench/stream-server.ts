@@ -28,7 +28,7 @@ async function startHub(): Promise<(count: number) => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-bench-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
   const { chain, events } = openSqliteChain({ file: join(folder, 'chain.db') })
-  const tail = await createEventTail({ store: events })
+  const tail = await createEventTail({ clock: systemClock, store: events })
   const hub = createStreamHub({
     events,
     tail,

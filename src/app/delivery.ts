@@ -4,6 +4,7 @@ import type { PlanBook } from '../accounts/plans.ts'
 import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
 import type { Network } from '../core/chain/network.ts'
 import type { EventTail } from '../events/publish.ts'
+import { runEvery } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { WatchedAddresses } from '../relay/addresses.ts'
 import type { AccountsStore } from '../store/accounts.ts'
@@ -37,6 +38,7 @@ export interface DeliveryDeps {
 
 /** Events that another process wrote into the log are noticed this soon; those of our own are announced. */
 const LOOK_MS = 100
+const COUNT_MS = 1_000
 
 /** Opened before anything is written into the event log: it knows which numbers were given. */
 export function openDeliveryStore({ environment, config, shutdown, probes }: EnvironmentParts): JobsStore {
@@ -50,13 +52,13 @@ export function openDeliveryStore({ environment, config, shutdown, probes }: Env
 export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps): Promise<DeliveryHalf> {
   const { environment, config, clock, log, metrics, shutdown } = parts
   const { store, events, tail, watched, network, ledger, accounts, plans } = deps
-  const looking = setInterval(() => {
+  const stopLooking = runEvery(clock, LOOK_MS, () => {
     events.bounds().then(
       ({ newestSeq }) => tail.announce(newestSeq),
       (err) => log.error({ err, environment }, 'the event log could not be read'),
     )
-  }, LOOK_MS)
-  shutdown.add(`${environment} look at the event log`, () => clearInterval(looking))
+  })
+  shutdown.add(`${environment} look at the event log`, stopLooking)
   const watch = (addresses: readonly string[]) => watched.watch(addresses)
   const webhooks = await startWebhooks({
     store,
@@ -74,10 +76,9 @@ export async function startDelivery(parts: EnvironmentParts, deps: DeliveryDeps)
   const hub = createStreamHub({ events, tail, network, watch, clock, log })
   const name = `tapeline_${environment}_stream_connections`
   const connections = metrics.gauge(name, 'Open stream connections.')
-  const counting = setInterval(() => connections.set(hub.connections), 1_000)
-  counting.unref()
+  const stopCounting = runEvery(clock, COUNT_MS, () => connections.set(hub.connections))
   shutdown.add(`${environment} stream`, async () => {
-    clearInterval(counting)
+    stopCounting()
     await hub.close()
   })
   return {

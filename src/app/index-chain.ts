@@ -57,6 +57,7 @@ export async function startIndexedChain(
   }
   const tail = await createEventTail({
     store: events,
+    clock,
     onError: (err) => log.error({ err, environment }, 'the event log could not be read'),
   })
   shutdown.add(`${environment} event tail`, () => tail.close())

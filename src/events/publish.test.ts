@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { manualClock, systemClock } from '../kit/clock.ts'
 import { appendEvents, event } from '../store/conformance/chain-engine.ts'
 import type { StoredEvent } from '../store/events.ts'
 import { openSqliteChain } from '../store/sqlite/chain.ts'
@@ -8,7 +9,7 @@ import { createEventTail } from './publish.ts'
 test('every listener gets the same events, once, in order, from the end of the log on', async () => {
   const database = openSqliteChain({ file: ':memory:' })
   await appendEvents(database.chain, [event('old')])
-  const tail = await createEventTail({ store: database.events })
+  const tail = await createEventTail({ clock: systemClock, store: database.events })
   assert.equal(tail.seq, 1)
   const got: StoredEvent[][] = [[], []]
   const stops = got.map((list) => tail.listen((events) => list.push(...events)))
@@ -43,7 +44,9 @@ test('while the log cannot be read it is tried at one pace, however much is anno
   const database = openSqliteChain({ file: ':memory:' })
   let tries = 0
   let isBroken = true
+  const clock = manualClock(0)
   const tail = await createEventTail({
+    clock,
     store: {
       ...database.events,
       after: (question) => {
@@ -55,11 +58,13 @@ test('while the log cannot be read it is tried at one pace, however much is anno
   const newest = await appendEvents(database.chain, [event('a'), event('b')])
   for (let i = 0; i < 100; i++) {
     tail.announce(newest)
-    await new Promise((resolve) => setTimeout(resolve, 6))
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
+    clock.advance(6)
   }
   assert.ok(tries >= 2 && tries <= 4, `${tries} tries in 0.6 s`)
   isBroken = false
-  while (tail.seq < newest) await new Promise((resolve) => setTimeout(resolve, 5))
+  clock.advance(250)
+  while (tail.seq < newest) await new Promise((resolve) => setImmediate(resolve))
   await tail.close()
   await database.close()
 })

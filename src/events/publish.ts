@@ -4,6 +4,7 @@
  *
  *   writer ──announce(seq)──▶ tail ──read on, in order──▶ every listener
  */
+import { type Clock, runAfter } from '../kit/clock.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
 
 export interface EventTail {
@@ -22,6 +23,7 @@ export type MissedListener = (afterSeq: number, upToSeq: number) => void
 
 export interface EventTailOptions {
   store: Pick<EventStore, 'after' | 'bounds'>
+  clock: Clock
   onError?: (error: unknown) => void
 }
 
@@ -30,14 +32,14 @@ const BATCH_BYTES = 1024 * 1024
 const RETRY_MS = 250
 
 export async function createEventTail(options: EventTailOptions): Promise<EventTail> {
-  const { store } = options
+  const { store, clock } = options
   const listeners = new Map<TailListener, MissedListener | undefined>()
   let seq = (await store.bounds()).newestSeq
   let known = seq
   let closed = false
   let reading: Promise<void> | undefined
   /** One at most: while it runs, nothing else starts a read. */
-  let retry: ReturnType<typeof setTimeout> | undefined
+  let cancelRetry: (() => void) | undefined
 
   async function read(): Promise<void> {
     while (seq < known && !closed) {
@@ -64,16 +66,15 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
   }
 
   function wake(): void {
-    if (reading !== undefined || retry !== undefined || closed || seq >= known) return
+    if (reading !== undefined || cancelRetry !== undefined || closed || seq >= known) return
     reading = read()
       .catch((error) => {
         options.onError?.(error)
         if (closed) return
-        retry = setTimeout(() => {
-          retry = undefined
+        cancelRetry = runAfter(clock, RETRY_MS, () => {
+          cancelRetry = undefined
           wake()
-        }, RETRY_MS)
-        retry.unref()
+        })
       })
       .finally(() => {
         reading = undefined
@@ -95,7 +96,7 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
     },
     async close() {
       closed = true
-      clearTimeout(retry)
+      cancelRetry?.()
       listeners.clear()
       await reading
     },

@@ -9,14 +9,15 @@ import { systemClock } from '../kit/clock.ts'
 import { createLogger } from '../kit/log.ts'
 import { appendEvents } from '../store/conformance/chain-engine.ts'
 import { openSqliteChain } from '../store/sqlite/chain.ts'
-import { type ClientConnection, createStreamHub } from './hub.ts'
+import { createStreamHub } from './hub.ts'
+import type { StreamConnection } from './session.ts'
 
 const [plan] = BUILT_IN_PLANS
 assert.ok(plan)
 
 function recordingConnection() {
   const log = { sent: [] as string[], buffers: [] as Buffer[], pings: 0, terminated: false, closedWith: 0 }
-  const connection: ClientConnection = {
+  const connection: StreamConnection = {
     send: (frame) => {
       log.sent.push(frame.toString())
       if (typeof frame !== 'string') log.buffers.push(frame)
@@ -40,7 +41,7 @@ function recordingConnection() {
 
 async function setUp(t: TestContext, pingMs: number) {
   const { chain, events, close } = openSqliteChain({ file: ':memory:' })
-  const tail = await createEventTail({ store: events })
+  const tail = await createEventTail({ clock: systemClock, store: events })
   const log = createLogger({ level: 'silent' })
   const watching = { now: 0 }
   const watch = (addresses: readonly string[]) => {

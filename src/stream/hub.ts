@@ -3,27 +3,18 @@ import type { Plan } from '../core/plan.ts'
 import { GAP_KIND } from '../events/gap-event.ts'
 import { createMatcher } from '../events/match.ts'
 import type { EventTail } from '../events/publish.ts'
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, runEvery } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
 import { CLOSE_CODES, eventFrame, PING_MS } from './protocol.ts'
-import {
-  createStreamSession,
-  type SessionHost,
-  type StreamConnection,
-  type StreamSession,
-} from './session.ts'
+import { type SessionHost, type StreamConnection, StreamSession } from './session.ts'
 
 /** All clients of one environment: takes each new event once, serialises it once, hands it to whoever wants it. */
 export interface StreamHub {
   /** Undefined when the account has as many connections as its plan allows; the connection is then closed. */
-  open(connection: ClientConnection, client: StreamClient): StreamClientHandle | undefined
+  open(connection: StreamConnection, client: StreamClient): StreamClientHandle | undefined
   readonly connections: number
   close(): Promise<void>
-}
-
-export interface ClientConnection extends StreamConnection {
-  ping(): void
 }
 
 export interface StreamClient {
@@ -53,7 +44,7 @@ const GOODBYE_MS = 500
 
 interface Member {
   readonly session: StreamSession
-  readonly connection: ClientConnection
+  readonly connection: StreamConnection
   readonly client: StreamClient
   missedPings: number
 }
@@ -82,7 +73,7 @@ export function createStreamHub(deps: {
     },
     attach: (session, selection) => matcher.add(session, selection),
     watch: deps.watch,
-    now: () => clock.now(),
+    clock,
     onFault: (err) => log.error({ err }, 'the event log could not be read for a stream'),
   }
 
@@ -121,7 +112,7 @@ export function createStreamHub(deps: {
     count(member.client.accountId, -1)
   }
 
-  const pinging = setInterval(() => {
+  const stopPings = runEvery(clock, deps.pingMs ?? PING_MS, () => {
     for (const member of members) {
       if (member.missedPings >= MAX_MISSED_PINGS) {
         member.connection.terminate()
@@ -131,7 +122,7 @@ export function createStreamHub(deps: {
       member.missedPings++
       member.connection.ping()
     }
-  }, deps.pingMs ?? PING_MS)
+  })
 
   const recheck = async (member: Member) => {
     const refusal = await member.client.recheck()
@@ -139,11 +130,11 @@ export function createStreamHub(deps: {
     member.connection.close(refusal.code, refusal.reason)
     leave(member)
   }
-  const rechecking = setInterval(() => {
+  const stopRechecks = runEvery(clock, RECHECK_MS, () => {
     for (const member of members) {
       recheck(member).catch((err) => log.error({ err }, 'a key of a stream could not be checked'))
     }
-  }, RECHECK_MS)
+  })
 
   return {
     get connections() {
@@ -161,7 +152,7 @@ export function createStreamHub(deps: {
         return undefined
       }
       const member: Member = {
-        session: createStreamSession(host, connection, client),
+        session: new StreamSession(host, connection, client),
         connection,
         client,
         missedPings: 0,
@@ -190,8 +181,8 @@ export function createStreamHub(deps: {
     },
     async close() {
       closing = true
-      clearInterval(pinging)
-      clearInterval(rechecking)
+      stopPings()
+      stopRechecks()
       stopListening()
       const open = [...members]
       for (const member of open) {
@@ -199,7 +190,7 @@ export function createStreamHub(deps: {
         leave(member)
       }
       if (open.length === 0) return
-      await new Promise((resolve) => setTimeout(resolve, GOODBYE_MS))
+      await clock.sleep(GOODBYE_MS)
       for (const { connection } of open) connection.terminate()
     },
   }

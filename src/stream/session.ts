@@ -2,9 +2,9 @@ import type { Network } from '../core/chain/network.ts'
 import type { InputFault } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import { GAP_KIND, readGapEvent } from '../events/gap-event.ts'
-import { type EventKind, isChainKind } from '../events/kinds.ts'
 import type { EventSelection } from '../events/match.ts'
 import { filtersOf, parseSelection } from '../events/selection.ts'
+import type { Clock } from '../kit/clock.ts'
 import { nextTurn } from '../kit/time-slices.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
 import {
@@ -21,6 +21,7 @@ import {
   type ReadMessage,
   readMessage,
 } from './protocol.ts'
+import { isLive, newSubscription, type StreamSubscription, wasSentByAnother } from './subscription.ts'
 
 /** The transport of one client. */
 export interface StreamConnection {
@@ -33,56 +34,20 @@ export interface StreamConnection {
   pong(data: Buffer): void
   /** Without a goodbye: the peer does not answer or does not read. */
   terminate(): void
+  ping(): void
 }
 
 /** What a session needs of the hub that it belongs to. */
 export interface SessionHost {
   readonly network: Network
   readonly events: Pick<EventStore, 'after' | 'bounds'>
-  /** Everything up to here was given to the live subscriptions. */
+  /** Everything up to here was sent to the live subscriptions. */
   readonly seq: number
   /** From now on the session gets the events of this selection; the function ends it. */
   attach(session: StreamSession, selection: EventSelection): () => void
   watch(addresses: readonly string[]): () => void
-  now(): number
+  readonly clock: Clock
   onFault(error: unknown): void
-}
-
-/**
- * One client. It may have several subscriptions; an event that several want is sent once.
- *
- *   subscribe ─▶ syncing: reads the log from its place, at the client's pace
- *                   │ reached the hub's place
- *                   ▼
- *                 live: the hub hands events over
- */
-interface Subscription {
-  readonly id: string
-  readonly selection: Required<EventSelection>
-  readonly kinds: ReadonlySet<string>
-  readonly addresses: ReadonlySet<string>
-  /** Everything it wants in (fromSeq, sentSeq] was sent; live: everything after fromSeq. */
-  fromSeq: number
-  sentSeq: number
-  readonly stops: (() => void)[]
-  ended: boolean
-}
-
-export interface StreamSession {
-  receive(text: string): void
-  /** The client's WebSocket ping: an operation like any other. */
-  ping(data: Buffer): void
-  /** A live event that some subscription wants. */
-  deliver(frame: Buffer): void
-  /** A place in the log where the chain could not be read. */
-  sendGap(event: StoredEvent): void
-  /** Events that the log had forgotten before the hub read them. */
-  sendMissed(afterSeq: number, upToSeq: number): void
-  hold(): void
-  flush(): void
-  /** The connection is gone. */
-  end(): void
-  readonly ended: boolean
 }
 
 const PAGE_EVENTS = 256
@@ -92,307 +57,317 @@ const RETRY_MS = 200
 const MAX_WAITING_MESSAGES = 64
 const INTERNAL_ERROR = 1011
 
-export function createStreamSession(
-  host: SessionHost,
-  connection: StreamConnection,
-  client: { plan: Plan },
-): StreamSession {
-  const subscriptions = new Map<string, Subscription>()
+/** One client of the stream, with its subscriptions. */
+export class StreamSession {
+  readonly #host: SessionHost
+  readonly #connection: StreamConnection
+  readonly #plan: Plan
+  readonly #subscriptions = new Map<string, StreamSubscription>()
   /** Messages that came while another one was being checked: no more than may come in a few seconds. */
-  const waiting: string[] = []
-  let waitingChars = 0
-  let isActing = false
-  let ended = false
-  let nextNumber = 1
-  let opsWindowMs = 0
-  let opsInWindow = 0
+  readonly #waiting: string[] = []
+  #waitingChars = 0
+  #isHandling = false
+  #ended = false
+  #nextNumber = 1
+  #opsWindowMs = 0
+  #opsInWindow = 0
 
-  const send = (frame: object) => {
-    if (!ended && !closedAsTooSlow()) connection.send(JSON.stringify(frame))
-  }
-  const sendError = (code: string, faults: readonly InputFault[], id: string | undefined) => {
-    const [first] = faults
-    const message = faults.map((fault) => fault.message).join(' ')
-    send({ type: 'error', code, message, ...(id ? { id } : {}), param: first?.param, errors: faults })
+  constructor(host: SessionHost, connection: StreamConnection, client: { plan: Plan }) {
+    this.#host = host
+    this.#connection = connection
+    this.#plan = client.plan
   }
 
-  function addressCount(except: string | undefined): number {
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  receive(text: string): void {
+    if (this.#ended || this.#closedAsTooBusy()) return
+    this.#waiting.push(text)
+    this.#waitingChars += text.length
+    if (!this.#isHandling) void this.#handleWaiting()
+  }
+
+  /** The client's WebSocket ping: an operation like any other. */
+  ping(data: Buffer): void {
+    if (this.#ended || this.#closedAsTooBusy()) return
+    if (this.#connection.unsentBytes > MAX_UNSENT_BYTES) this.#connection.terminate()
+    else this.#connection.pong(data)
+  }
+
+  /** A live event that some subscription selects. */
+  deliver(frame: Buffer): void {
+    if (!this.#ended && !this.#closedAsTooSlow()) this.#connection.send(frame)
+  }
+
+  /** A place in the log where the chain could not be read. Subscriptions that are syncing find it in the log. */
+  sendGap(event: StoredEvent): void {
+    for (const sub of this.#live()) this.#sendGapTo(sub, event)
+  }
+
+  /** Events that the log had dropped before the hub read them. */
+  sendMissed(afterSeq: number, upToSeq: number): void {
+    for (const sub of this.#live()) this.#sendMissedTo(sub, afterSeq, upToSeq)
+  }
+
+  hold(): void {
+    this.#connection.hold()
+  }
+
+  flush(): void {
+    this.#connection.flush()
+  }
+
+  /** The connection is gone. */
+  end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#waiting.length = 0
+    this.#waitingChars = 0
+    for (const sub of [...this.#subscriptions.values()]) this.#remove(sub)
+  }
+
+  #live(): StreamSubscription[] {
+    return [...this.#subscriptions.values()].filter(isLive)
+  }
+
+  // Messages of the client
+
+  /** Messages take effect in their order, also while a long one is being checked. */
+  async #handleWaiting(): Promise<void> {
+    this.#isHandling = true
+    try {
+      for (
+        let text = this.#waiting.shift();
+        text !== undefined && !this.#ended;
+        text = this.#waiting.shift()
+      ) {
+        this.#waitingChars -= text.length
+        const read = readMessage(text)
+        await this.#handle(read instanceof Promise ? await read : read)
+      }
+    } catch (error) {
+      this.#host.onFault(error)
+      this.#closeAndEnd(INTERNAL_ERROR, 'internal error')
+    } finally {
+      this.#isHandling = false
+    }
+  }
+
+  #handle(read: ReadMessage): void | Promise<void> {
+    if (this.#ended) return
+    if (!read.ok) return this.#sendError('invalid_param', read.faults, undefined)
+    const { message } = read
+    if (message.op === 'subscribe') return this.#subscribe(message)
+    if (message.op === 'unsubscribe') this.#unsubscribe(message.id)
+    else this.#send({ type: 'pong', ...(message.id ? { id: message.id } : {}) })
+  }
+
+  async #subscribe(message: ClientMessage & { op: 'subscribe' }): Promise<void> {
+    const id = message.id ?? this.#freeId()
+    const replaced = this.#subscriptions.get(id)
+    if (replaced === undefined && this.#subscriptions.size >= MAX_SUBSCRIPTIONS) {
+      const text = `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions.`
+      this.#sendError('too_many_subscriptions', [{ param: 'op', error: 'invalid_param', message: text }], id)
+      return
+    }
+    const parsed = await parseSelection(message, {
+      network: this.#host.network,
+      maxAddresses: this.#plan.streamAddresses,
+      usedAddresses: this.#addressCount(id),
+    })
+    if (this.#ended) return
+    if (!parsed.ok) {
+      this.#sendError('invalid_param', parsed.faults, id)
+      return
+    }
+    const { selection } = parsed
+    // Many addresses take milliseconds: others have their turn before and after.
+    await nextTurn()
+    if (this.#ended) return
+    const unwatch = selection.addresses.length > 0 ? this.#host.watch(selection.addresses) : () => {}
+    await nextTurn()
+    if (this.#ended) return unwatch()
+    if (replaced !== undefined) this.#remove(replaced)
+    const sub = newSubscription(id, selection, message.resumeAfter ?? this.#host.seq)
+    sub.stops.push(unwatch)
+    this.#begin(sub)
+  }
+
+  #begin(sub: StreamSubscription): void {
+    this.#subscriptions.set(sub.id, sub)
+    this.#send({
+      type: 'subscribed',
+      id: sub.id,
+      state: 'syncing',
+      kinds: sub.selection.kinds,
+      address_count: sub.addresses.size,
+      after_seq: sub.fromSeq,
+    })
+    void this.#sync(sub)
+  }
+
+  #unsubscribe(id: string | undefined): void {
+    const chosen = id === undefined ? [...this.#subscriptions.values()] : [this.#subscriptions.get(id)]
+    for (const sub of chosen) {
+      if (sub === undefined) {
+        const message = `There is no subscription ${id}.`
+        this.#sendError('not_found', [{ param: 'id', error: 'not_found', message }], id)
+        return
+      }
+      this.#remove(sub)
+      this.#send({ type: 'unsubscribed', id: sub.id })
+    }
+    if (id === undefined && chosen.length === 0) this.#send({ type: 'unsubscribed' })
+  }
+
+  #remove(sub: StreamSubscription): void {
+    sub.ended = true
+    this.#subscriptions.delete(sub.id)
+    for (const stop of sub.stops.splice(0)) stop()
+  }
+
+  #addressCount(except: string): number {
     let count = 0
-    for (const sub of subscriptions.values()) if (sub.id !== except) count += sub.addresses.size
+    for (const sub of this.#subscriptions.values()) if (sub.id !== except) count += sub.addresses.size
     return count
   }
 
-  async function subscribe(message: ClientMessage & { op: 'subscribe' }): Promise<void> {
-    const id = message.id ?? freeId()
-    const replaced = subscriptions.get(id)
-    if (replaced === undefined && subscriptions.size >= MAX_SUBSCRIPTIONS) {
-      const text = `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions.`
-      sendError('too_many_subscriptions', [{ param: 'op', error: 'invalid_param', message: text }], id)
-      return
-    }
-    const checked = await parseSelection(message, {
-      network: host.network,
-      maxAddresses: client.plan.streamAddresses,
-      usedAddresses: addressCount(id),
-    })
-    if (ended) return
-    if (!checked.ok) {
-      sendError('invalid_param', checked.faults, id)
-      return
-    }
-    // Many addresses take milliseconds: others have their turn before and after.
-    await nextTurn()
-    if (ended) return
-    const unwatch =
-      checked.selection.addresses.length > 0 ? host.watch(checked.selection.addresses) : () => {}
-    await nextTurn()
-    if (ended) return unwatch()
-    if (replaced !== undefined) remove(replaced)
-    begin(id, checked.selection, message.resumeAfter, unwatch)
+  #freeId(): string {
+    let id: string
+    do id = `sub_${this.#nextNumber++}`
+    while (this.#subscriptions.has(id))
+    return id
   }
 
-  /** Messages take effect in their order, also while a long one is being checked. */
-  async function act(): Promise<void> {
-    isActing = true
-    try {
-      for (let text = waiting.shift(); text !== undefined && !ended; text = waiting.shift()) {
-        waitingChars -= text.length
-        const read = readMessage(text)
-        await actOn(read instanceof Promise ? await read : read)
-      }
-    } catch (error) {
-      host.onFault(error)
-      connection.close(INTERNAL_ERROR, 'internal error')
-      session.end()
-    } finally {
-      isActing = false
-    }
-  }
+  // From the log to live
 
-  function actOn(read: ReadMessage): void | Promise<void> {
-    if (ended) return
-    if (!read.ok) return sendError('invalid_param', read.faults, undefined)
-    const { message } = read
-    if (message.op === 'subscribe') return subscribe(message)
-    if (message.op === 'unsubscribe') unsubscribe(message.id)
-    else send({ type: 'pong', ...(message.id ? { id: message.id } : {}) })
-  }
-
-  function begin(
-    id: string,
-    selection: Required<EventSelection>,
-    resumeAfter: number | undefined,
-    unwatch: () => void,
-  ): void {
-    const fromSeq = resumeAfter ?? host.seq
-    const sub: Subscription = {
-      id,
-      selection,
-      kinds: new Set(selection.kinds),
-      addresses: new Set(selection.addresses),
-      fromSeq,
-      sentSeq: fromSeq,
-      stops: [unwatch],
-      ended: false,
-    }
-    subscriptions.set(id, sub)
-    const { kinds } = selection
-    send({
-      type: 'subscribed',
-      id,
-      state: 'syncing',
-      kinds,
-      address_count: sub.addresses.size,
-      after_seq: fromSeq,
-    })
-    void sync(sub)
-  }
-
-  async function sync(sub: Subscription): Promise<void> {
-    while (!ended && !sub.ended) {
+  async #sync(sub: StreamSubscription): Promise<void> {
+    while (!this.#ended && !sub.ended) {
       try {
-        if (await syncStep(sub)) return
+        if (await this.#syncStep(sub)) return
       } catch (error) {
-        host.onFault(error)
-        await sleep(RETRY_MS)
+        this.#host.onFault(error)
+        await this.#host.clock.sleep(RETRY_MS)
       }
     }
   }
 
-  /** One page of the past; true when the subscription is live. */
-  async function syncStep(sub: Subscription): Promise<boolean> {
-    if (!(await drained())) return true
-    if (sub.sentSeq > host.seq) {
-      await settlePosition(sub)
+  /** One page of the past; true when the subscription is live or has ended. */
+  async #syncStep(sub: StreamSubscription): Promise<boolean> {
+    if (!(await this.#drained())) return true
+    const { events } = this.#host
+    if (sub.sentSeq > this.#host.seq) {
+      await this.#checkPosition(sub)
       return false
     }
-    const untilSeq = host.seq
-    const page = await host.events.after({
+    const untilSeq = this.#host.seq
+    const page = await events.after({
       afterSeq: sub.sentSeq,
       untilSeq,
       filters: [...filtersOf(sub.selection), { kinds: [GAP_KIND] }],
       limit: PAGE_EVENTS,
       maxBytes: PAGE_BYTES,
     })
-    // Asked after the reading: whatever the log forgot meanwhile is noticed.
-    const { oldestSeq } = await host.events.bounds()
-    if (ended || sub.ended) return true
+    // Asked after the reading: whatever the log dropped meanwhile is noticed.
+    const { oldestSeq } = await events.bounds()
+    if (this.#ended || sub.ended) return true
     if (oldestSeq > sub.sentSeq + 1 && sub.sentSeq < untilSeq) {
-      sendMissedOf(sub, sub.sentSeq, oldestSeq - 1)
+      this.#sendMissedTo(sub, sub.sentSeq, oldestSeq - 1)
     }
-    connection.hold()
+    this.#connection.hold()
     for (const event of page.events) {
-      if (event.kind === GAP_KIND) sendGapOf(sub, event)
-      else if (!wasSent(sub, event)) connection.send(eventFrame(event.text))
+      if (event.kind === GAP_KIND) this.#sendGapTo(sub, event)
+      else if (!wasSentByAnother(this.#subscriptions.values(), sub, event)) {
+        this.#connection.send(eventFrame(event.text))
+      }
     }
-    connection.flush()
+    this.#connection.flush()
     sub.sentSeq = page.more ? page.upToSeq : Math.max(untilSeq, page.upToSeq)
-    if (sub.sentSeq < host.seq) return false
-    sub.stops.push(host.attach(session, sub.selection))
-    const { id, sentSeq } = sub
-    sub.sentSeq = Number.POSITIVE_INFINITY
-    send({ type: 'live', id, seq: sentSeq })
+    if (sub.sentSeq < this.#host.seq) return false
+    this.#goLive(sub)
     return true
   }
 
-  function sendMissedOf(sub: Subscription, afterSeq: number, upToSeq: number): void {
-    send({ type: 'gap', id: sub.id, after_seq: afterSeq, up_to_seq: upToSeq, reason: 'retention' })
+  /** In the same turn of the loop in which it reached the hub's position: nothing is lost or sent twice between. */
+  #goLive(sub: StreamSubscription): void {
+    sub.stops.push(this.#host.attach(this, sub.selection))
+    const { id, sentSeq } = sub
+    sub.sentSeq = Number.POSITIVE_INFINITY
+    this.#send({ type: 'live', id, seq: sentSeq })
   }
 
-  function sendGapOf(sub: Subscription, event: StoredEvent): void {
-    const notice = readGapEvent(event.text)
-    if (notice.kinds.some((kind) => sub.kinds.has(kind))) send(chainGapFrame(sub.id, event.seq, notice))
-  }
-
-  /** A place that the hub has not reached: the log is ahead of it for a moment, or the client comes from another log. */
-  async function settlePosition(sub: Subscription): Promise<void> {
-    const { newestSeq } = await host.events.bounds()
+  /** A position that the hub has not reached: the log is ahead of it for a moment, or the client has one of another log. */
+  async #checkPosition(sub: StreamSubscription): Promise<void> {
+    const { newestSeq } = await this.#host.events.bounds()
     if (sub.sentSeq <= newestSeq) {
-      await sleep(STALL_CHECK_MS)
+      await this.#host.clock.sleep(STALL_CHECK_MS)
       return
     }
-    const upToSeq = host.seq
-    send({ type: 'gap', id: sub.id, after_seq: sub.sentSeq, up_to_seq: upToSeq, reason: 'unknown_position' })
+    const upToSeq = this.#host.seq
+    const reason = 'unknown_position'
+    this.#send({ type: 'gap', id: sub.id, after_seq: sub.sentSeq, up_to_seq: upToSeq, reason })
     sub.fromSeq = upToSeq
     sub.sentSeq = upToSeq
   }
 
-  /** Whether another subscription of this client has sent the event already. */
-  function wasSent(asking: Subscription, event: StoredEvent): boolean {
-    for (const other of subscriptions.values()) {
-      if (other === asking || event.seq <= other.fromSeq || event.seq > other.sentSeq) continue
-      if (wants(other, event)) return true
-    }
-    return false
-  }
-
   /** Waits for the client; false when it was too slow or is gone. */
-  async function drained(): Promise<boolean> {
-    const endsAt = host.now() + MAX_STALLED_MS
-    while (!ended && connection.unsentBytes > RESUME_UNSENT_BYTES) {
-      if (host.now() > endsAt) {
-        connection.close(CLOSE_CODES.tooSlow, 'too slow')
+  async #drained(): Promise<boolean> {
+    const { clock } = this.#host
+    const endsAt = clock.now() + MAX_STALLED_MS
+    while (!this.#ended && this.#connection.unsentBytes > RESUME_UNSENT_BYTES) {
+      if (clock.now() > endsAt) {
+        this.#connection.close(CLOSE_CODES.tooSlow, 'too slow')
         return false
       }
-      await sleep(STALL_CHECK_MS)
+      await clock.sleep(STALL_CHECK_MS)
     }
-    return !ended
+    return !this.#ended
   }
 
-  function unsubscribe(id: string | undefined): void {
-    const wanted = id === undefined ? [...subscriptions.values()] : [subscriptions.get(id)]
-    for (const sub of wanted) {
-      if (sub === undefined) {
-        const message = `There is no subscription ${id}.`
-        sendError('not_found', [{ param: 'id', error: 'not_found', message }], id)
-        return
-      }
-      remove(sub)
-      send({ type: 'unsubscribed', id: sub.id })
+  // Frames to the client
+
+  #send(frame: object): void {
+    if (!this.#ended && !this.#closedAsTooSlow()) this.#connection.send(JSON.stringify(frame))
+  }
+
+  #sendError(code: string, faults: readonly InputFault[], id: string | undefined): void {
+    const [first] = faults
+    const message = faults.map((fault) => fault.message).join(' ')
+    this.#send({ type: 'error', code, message, ...(id ? { id } : {}), param: first?.param, errors: faults })
+  }
+
+  #sendMissedTo(sub: StreamSubscription, afterSeq: number, upToSeq: number): void {
+    this.#send({ type: 'gap', id: sub.id, after_seq: afterSeq, up_to_seq: upToSeq, reason: 'retention' })
+  }
+
+  #sendGapTo(sub: StreamSubscription, event: StoredEvent): void {
+    const notice = readGapEvent(event.text)
+    if (notice.kinds.some((kind) => sub.kinds.has(kind))) this.#send(chainGapFrame(sub.id, event.seq, notice))
+  }
+
+  /** Counts an operation; a client that sends too many of them is closed. */
+  #closedAsTooBusy(): boolean {
+    const nowMs = this.#host.clock.now()
+    if (nowMs - this.#opsWindowMs >= 1_000 || nowMs < this.#opsWindowMs) {
+      this.#opsWindowMs = nowMs
+      this.#opsInWindow = 0
     }
-    if (id === undefined && wanted.length === 0) send({ type: 'unsubscribed' })
-  }
-
-  function remove(sub: Subscription): void {
-    sub.ended = true
-    subscriptions.delete(sub.id)
-    for (const stop of sub.stops.splice(0)) stop()
-  }
-
-  function freeId(): string {
-    let id: string
-    do id = `sub_${nextNumber++}`
-    while (subscriptions.has(id))
-    return id
-  }
-
-  /** Counts an operation; a client that has too many of them is closed. */
-  function closedAsTooBusy(): boolean {
-    const nowMs = host.now()
-    if (nowMs - opsWindowMs >= 1_000 || nowMs < opsWindowMs) {
-      opsWindowMs = nowMs
-      opsInWindow = 0
-    }
-    const isBusy = waiting.length >= MAX_WAITING_MESSAGES || waitingChars > MAX_MESSAGE_BYTES
-    if (++opsInWindow <= MAX_OPS_PER_SECOND && !isBusy) return false
-    connection.close(CLOSE_CODES.tooMany, `more than ${MAX_OPS_PER_SECOND} messages per second`)
-    session.end()
+    const isBusy = this.#waiting.length >= MAX_WAITING_MESSAGES || this.#waitingChars > MAX_MESSAGE_BYTES
+    if (++this.#opsInWindow <= MAX_OPS_PER_SECOND && !isBusy) return false
+    this.#closeAndEnd(CLOSE_CODES.tooMany, `more than ${MAX_OPS_PER_SECOND} messages per second`)
     return true
   }
 
-  function closedAsTooSlow(): boolean {
-    if (connection.unsentBytes <= MAX_UNSENT_BYTES) return false
-    connection.close(CLOSE_CODES.tooSlow, 'too slow')
-    session.end()
+  #closedAsTooSlow(): boolean {
+    if (this.#connection.unsentBytes <= MAX_UNSENT_BYTES) return false
+    this.#closeAndEnd(CLOSE_CODES.tooSlow, 'too slow')
     return true
   }
 
-  /** Those that are still syncing find in the log what the others are told. */
-  const live = () => [...subscriptions.values()].filter(({ sentSeq }) => sentSeq === Number.POSITIVE_INFINITY)
-
-  const session: StreamSession = {
-    get ended() {
-      return ended
-    },
-    receive(text) {
-      if (ended || closedAsTooBusy()) return
-      waiting.push(text)
-      waitingChars += text.length
-      if (!isActing) void act()
-    },
-    ping(data) {
-      if (ended || closedAsTooBusy()) return
-      if (connection.unsentBytes > MAX_UNSENT_BYTES) connection.terminate()
-      else connection.pong(data)
-    },
-    deliver(frame) {
-      if (!ended && !closedAsTooSlow()) connection.send(frame)
-    },
-    sendGap(event) {
-      for (const sub of live()) sendGapOf(sub, event)
-    },
-    sendMissed(afterSeq, upToSeq) {
-      for (const sub of live()) sendMissedOf(sub, afterSeq, upToSeq)
-    },
-    hold: () => connection.hold(),
-    flush: () => connection.flush(),
-    end() {
-      if (ended) return
-      ended = true
-      waiting.length = 0
-      waitingChars = 0
-      for (const sub of [...subscriptions.values()]) remove(sub)
-    },
+  #closeAndEnd(code: number, reason: string): void {
+    this.#connection.close(code, reason)
+    this.end()
   }
-  return session
-}
-
-function wants(sub: Subscription, event: StoredEvent): boolean {
-  if (!sub.kinds.has(event.kind)) return false
-  if (sub.addresses.size === 0 || isChainKind(event.kind as EventKind)) return true
-  return event.addresses.some((address) => sub.addresses.has(address))
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -1,5 +1,6 @@
 import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
+import { type Clock, systemClock } from '../kit/clock.ts'
 import { classifyAddress } from './public-address.ts'
 
 /**
@@ -14,6 +15,7 @@ import { classifyAddress } from './public-address.ts'
 export interface GuardOptions {
   /** Private and loopback targets are allowed, and plain http there. */
   readonly allowPrivate: boolean
+  readonly clock?: Clock
   readonly resolve?: Resolve
 }
 
@@ -43,7 +45,8 @@ const LOCAL_NAMES =
 
 export function createGuard(options: GuardOptions): Guard {
   const { allowPrivate } = options
-  const resolve = options.resolve ?? systemResolve
+  const { clock = systemClock } = options
+  const resolve = options.resolve ?? ((hostname: string) => systemResolve(hostname, clock))
 
   function checkForm(text: string): URL {
     if (text.length > MAX_URL) throw new TargetError(`url is longer than ${MAX_URL} characters`)
@@ -125,11 +128,10 @@ export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 }
 
-async function systemResolve(hostname: string) {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<never>((_resolve, reject) => {
-    const error = new TargetError(`${hostname} could not be resolved in time`)
-    timer = setTimeout(() => reject(error), RESOLVE_TIMEOUT_MS)
+async function systemResolve(hostname: string, clock: Clock) {
+  const ended = new AbortController()
+  const timeout = clock.sleep(RESOLVE_TIMEOUT_MS, ended.signal).then(() => {
+    throw new TargetError(`${hostname} could not be resolved in time`)
   })
   try {
     return await Promise.race([systemLookup(hostname, { all: true, verbatim: true }), timeout])
@@ -137,6 +139,7 @@ async function systemResolve(hostname: string) {
     if (error instanceof TargetError) throw error
     throw new TargetError(`${hostname} could not be resolved`)
   } finally {
-    clearTimeout(timer)
+    ended.abort()
+    timeout.catch(() => {})
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, runAfter } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EventStore } from '../store/events.ts'
 import type { JobsStore, NewJob } from '../store/jobs.ts'
@@ -33,7 +33,7 @@ export async function startPlanner(deps: {
   let running: Promise<void> | undefined
   let again = false
   let closed = false
-  let retry: NodeJS.Timeout | undefined
+  let cancelRetry: (() => void) | undefined
 
   async function planPage(): Promise<boolean> {
     const page = await events.after({ afterSeq: position, limit: PAGE_EVENTS, maxBytes: PAGE_BYTES })
@@ -91,7 +91,7 @@ export async function startPlanner(deps: {
 
   const wake = () => {
     // After a failure one timer starts the next run, however many events come meanwhile.
-    if (closed || retry !== undefined) return
+    if (closed || cancelRetry !== undefined) return
     if (running !== undefined) {
       again = true
       return
@@ -100,10 +100,10 @@ export async function startPlanner(deps: {
       .catch((err) => {
         if (closed) return
         log.error({ err }, 'events could not be planned')
-        retry = setTimeout(() => {
-          retry = undefined
+        cancelRetry = runAfter(clock, RETRY_MS, () => {
+          cancelRetry = undefined
           wake()
-        }, RETRY_MS)
+        })
       })
       .finally(() => {
         running = undefined
@@ -118,7 +118,7 @@ export async function startPlanner(deps: {
     },
     async close() {
       closed = true
-      clearTimeout(retry)
+      cancelRetry?.()
       await running
     },
   }

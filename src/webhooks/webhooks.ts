@@ -1,8 +1,9 @@
 import type { Network } from '../core/chain/network.ts'
 import type { EventTail } from '../events/publish.ts'
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, runEvery } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
+import { nextTurn } from '../kit/time-slices.ts'
 import type { EventStore } from '../store/events.ts'
 import type { JobsStore } from '../store/jobs.ts'
 import type { Credits, DeliveryPauseReason, EndReason } from './credits.ts'
@@ -57,6 +58,7 @@ const MAX_PRUNE_ROUNDS = 200
 export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookService> {
   const { store, events, tail, credits, box, clock, log } = deps
   const guard = createGuard({
+    clock,
     allowPrivate: deps.allowPrivate,
     ...(deps.resolve ? { resolve: deps.resolve } : {}),
   })
@@ -102,7 +104,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
     for (const [index, subscription] of due.entries()) {
       const reason = await credits.endOf(subscription)
       if (reason !== undefined) await endWebhook(subscription.id, reason)
-      if (index % KEY_CHECK_SLICE === KEY_CHECK_SLICE - 1) await new Promise(setImmediate)
+      if (index % KEY_CHECK_SLICE === KEY_CHECK_SLICE - 1) await nextTurn()
     }
   }
   await reload()
@@ -116,16 +118,16 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
     onPlanned: (ids) => worker.wake(ids),
   })
   const stopListening = tail.listen(() => planner.wake())
-  const refreshing = setInterval(() => {
-    planner.wake()
-    reload().catch((err) => log.error({ err }, 'webhooks could not be read again'))
-  }, REFRESH_MS)
-  const pruning = setInterval(() => {
+  const prune = () =>
     pruneAll(store, clock.now() - HISTORY_MS).catch((err) => log.error({ err }, 'pruning deliveries failed'))
-  }, PRUNE_MS)
-  pruning.unref()
-  const keyChecks = setInterval(() => void checkKeys().catch(onEndFailed), KEY_CHECK_MS)
-  keyChecks.unref()
+  const stopTimers = [
+    runEvery(clock, REFRESH_MS, () => {
+      planner.wake()
+      reload().catch((err) => log.error({ err }, 'webhooks could not be read again'))
+    }),
+    runEvery(clock, PRUNE_MS, () => void prune()),
+    runEvery(clock, KEY_CHECK_MS, () => void checkKeys().catch(onEndFailed)),
+  ]
 
   return {
     subscriptions: createWebhookSubscriptions({
@@ -154,9 +156,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       return { pending: count, oldest_pending_seconds: Math.max(0, Math.round(ageMs / 1000)) }
     },
     async close() {
-      clearInterval(refreshing)
-      clearInterval(pruning)
-      clearInterval(keyChecks)
+      for (const stop of stopTimers) stop()
       stopListening()
       await planner.close()
       await worker.close()

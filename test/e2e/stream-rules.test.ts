@@ -28,7 +28,7 @@ async function startStream(
   options: { pingMs?: number; clock?: Clock; checkWithinMs?: number; beforeEntry?: Promise<unknown> } = {},
 ) {
   const { chain, events, close } = openSqliteChain({ file: ':memory:' })
-  const tail = await createEventTail({ store: events })
+  const tail = await createEventTail({ clock: systemClock, store: events })
   const { clock = systemClock, pingMs } = options
   const deps = { events, tail, network: NETWORK, watch: () => () => {}, clock, log: silentLog } as const
   const hub = createStreamHub({ ...deps, ...(pingMs === undefined ? {} : { pingMs }) })

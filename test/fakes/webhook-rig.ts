@@ -45,7 +45,7 @@ export async function startRig(options: RigOptions = {}) {
   })
   const chain = openSqliteChain({ file: join(folder, 'test-chain.db') })
   const jobs = openSqliteJobs({ file: join(folder, 'test-webhooks.db') })
-  const tail = await createEventTail({ store: chain.events })
+  const tail = await createEventTail({ clock, store: chain.events })
   const credits = createCredits({ ledger, accounts: accountsStore, plans, environment: 'test', clock })
   const webhooks = await startWebhooks({
     store: jobs,

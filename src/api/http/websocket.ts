@@ -7,8 +7,9 @@ import { DASHBOARD_API } from '../../dashboard/dashboard.ts'
 import type { StreamGate } from '../../gate/stream-gate.ts'
 import type { Logger } from '../../kit/log.ts'
 import { ignoreSocketErrors } from '../../kit/socket-errors.ts'
-import type { ClientConnection, StreamHub, StreamRefusal } from '../../stream/hub.ts'
+import type { StreamHub, StreamRefusal } from '../../stream/hub.ts'
 import { CLOSE_CODES, MAX_MESSAGE_BYTES } from '../../stream/protocol.ts'
+import type { StreamConnection } from '../../stream/session.ts'
 import { callerAddress } from './caller-address.ts'
 import { createPendingStreams } from './pending-streams.ts'
 import { splitTarget } from './target.ts'
@@ -210,7 +211,7 @@ function cutSoon(socket: WebSocket): void {
   socket.once('close', () => clearTimeout(cut))
 }
 
-function connectionOf(socket: WebSocket, raw: Duplex): ClientConnection {
+function connectionOf(socket: WebSocket, raw: Duplex): StreamConnection {
   return {
     send(frame) {
       if (socket.readyState === socket.OPEN) socket.send(frame, { binary: false })
