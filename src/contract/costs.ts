@@ -1,6 +1,6 @@
 /**
- * What an answer costs. A cost is a base, prices per unit (rows, attempts, upstream calls) and variants that
- * depend on the input; `charge` computes it and `describe` says it in words, both from the same numbers.
+ * The price of an answer: a base, prices per unit (rows, attempts, upstream calls) and variants that depend on the
+ * input. `charge` computes it and `describe` puts it into words, both from the same numbers.
  */
 export interface Cost {
   readonly base: number

@@ -1,4 +1,4 @@
-/** What `meta.coverage` looks like, on lists and on single rows. */
+/** The schema of `meta.coverage`, on lists and on single rows. */
 export const coverageSchema = {
   type: ['object', 'null'],
   description: 'What was observed of the range of this page.',

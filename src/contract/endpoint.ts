@@ -9,20 +9,20 @@ import type { Example } from './example.ts'
 import type { InputOf, Params } from './params.ts'
 
 /**
- * The grammar of a declaration. An endpoint is a value; the router, validation, plan gates, credit charge
- * and its wording, OpenAPI, the sources catalog and the credit table are derived from it.
+ * How an endpoint is declared. The router, validation, plan gates, credit charge and its wording, OpenAPI, the
+ * sources catalog and the credit table are derived from the declaration.
  */
 export type HttpMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 export interface EndpointAccess {
-  /** Keyless endpoints are open on purpose and cost nothing. */
+  /** Endpoints without a key are open on purpose and cost nothing. */
   readonly auth: 'key' | 'none'
   /** A key limited to scopes needs this one; null: any key. */
   readonly scope: Scope | null
   readonly tier: Tier
-  /** Under which name `/v1/limits` tells whether the plan has it; only where plans differ. */
+  /** Its name among the features of `/v1/limits`; only where plans differ. */
   readonly feature?: string
-  /** Which history depth of the plan applies, and what happens to a range that reaches further back. */
+  /** Which history depth of the plan applies, and what happens to an older start. */
   readonly history?: {
     readonly of: History
     readonly whenOlder: 'clamp' | 'refuse'
@@ -45,7 +45,7 @@ export type Returns =
       readonly name: string
       readonly schema: TSchema
       readonly status?: 200 | 201
-      /** Other statuses with a body of the same form, and when they come. */
+      /** Other statuses with a body of the same schema, and when they occur. */
       readonly also?: Readonly<Record<number, string>>
       /** The answer changes seldom: it gets an ETag, and a caller who has it already pays nothing. */
       readonly tagged?: boolean
@@ -58,7 +58,7 @@ export type Returns =
       readonly envelope?: ListEnvelope
     }
 
-/** The JSON form of a list that does not stand in `{data, meta}`. */
+/** The JSON envelope of a list that is not `{data, meta}`. */
 export interface ListEnvelope {
   readonly name: string
   readonly schema: TSchema
@@ -85,9 +85,9 @@ export interface CreditCount {
 }
 
 export interface Counters {
-  /** Those of the key where it has a cap, else those of the account. */
+  /** Of the key where it has a cap, else of the account. */
   readonly credits: CreditCount
-  /** Beside a key's own. */
+  /** Only where `credits` are those of the key. */
   readonly accountCredits: CreditCount | undefined
   readonly rate: { second: number; minute: number }
 }
@@ -100,7 +100,7 @@ export interface AdmittedRange {
   readonly endGiven: boolean
   /** The earliest instant that the plan may read. */
   readonly earliestMs: number
-  /** A start that lies before it by no more than this is served as asked. */
+  /** A start that is earlier by no more than this is served as asked. */
   readonly graceMs: number
   /** Set when the plan's window moved the start. */
   readonly clamp: { readonly originalStartMs: number } | undefined
@@ -116,7 +116,7 @@ export interface EndpointContext<Input, Services> {
   readonly nowMs: number
   /** The asked time range after the plan's history gate; only where the endpoint has one. */
   readonly range: AdmittedRange | undefined
-  /** The parameters that have no meaning for the asked source. */
+  /** Parameters without effect for this source. */
   readonly ignored: readonly string[]
   /** Rows that the plan and the balance allow; never more than `limit`. */
   readonly rowLimit: number
@@ -126,8 +126,8 @@ export interface EndpointContext<Input, Services> {
   readonly dryRun: boolean
   readonly requestId: string
   /**
-   * Whether the caller has left, where that may be asked: what is under way may then be dropped. Undefined for a
-   * request with an idempotency key, which is finished for whoever asks again.
+   * Whether the caller has disconnected, so that work can be abandoned. Undefined for a request with an idempotency
+   * key, which is completed in any case: it may be repeated.
    */
   readonly isGone: (() => boolean) | undefined
   /** The path as asked, for cursors and links. */
@@ -145,7 +145,7 @@ interface ObjectAnswer {
   readonly cacheable?: boolean
 }
 
-/** An answer whose JSON text is ready. Parts are written one after another and never joined. */
+/** An answer whose text is ready. Parts are written one after another and never joined. */
 export interface TextAnswer {
   readonly kind: 'text'
   readonly text: string | Buffer | readonly Buffer[]
@@ -169,7 +169,7 @@ export interface ListAnswer {
   readonly sealed: boolean
   readonly clamped: boolean
   readonly coverageComplete: boolean
-  /** What stands before and after the rows in JSON, where that is not `{data, meta}`. */
+  /** The text before and after the rows, where the envelope is not `{data, meta}`. */
   readonly wrap?: { readonly head: string; readonly tail: string }
   /**
    * Of a sealed page: whether this answer may be served again for the same query and plan, because the epochs of its
@@ -185,44 +185,42 @@ export interface Alias {
   readonly path: string
   /** Parameters that the path fixes. */
   readonly bound: Readonly<Record<string, string | number | boolean>>
-  /** Text of its own where the path says something else than the endpoint does. */
+  /** Where it differs from the endpoint's. */
   readonly summary?: string
-  /** Parameters that this path reads in another way. */
+  /** Parameters that this path declares differently. */
   readonly params?: Params
 }
 
-/** A JSON body. The schema documents it and, where the endpoint does not read it itself, checks it. */
-/** What a body may have where its endpoint does not say more. */
+/** Unless the endpoint allows more. */
 export const MAX_REQUEST_BODY_BYTES = 65_536
 
+/** A JSON body. The schema documents it and checks it, unless the endpoint reads the bytes itself. */
 export interface Body<Services> {
   readonly name: string
   readonly schema: TSchema
   readonly example: Example<object>
   /**
-   * More than other bodies may have, as far as the plan needs it. Integers that a double cannot hold arrive as
-   * decimal text instead of being rounded.
+   * Where a plan needs larger bodies. Integers above 2^53 are read as decimal text instead of being rounded.
    */
   readonly maxBytes?: (plan: Plan) => number
   /**
-   * The endpoint reads the bytes itself, as they came: nothing is parsed or checked before. A promise where that
-   * takes more than a moment.
+   * The endpoint reads the raw bytes itself: nothing is parsed or checked before. Returns a promise where that takes
+   * long.
    */
   readonly read?: (bytes: Buffer, services: Services) => unknown
   /**
-   * For a body that does not fit its schema: what else is wrong with those members that have the right form, so
-   * that one answer lists all of it.
+   * For a body that does not fit its schema: the faults of the members that do, so that one answer lists all.
    */
   readonly otherFaults?: (value: object, services: Services, plan: Plan) => Promise<readonly InputFault[]>
 }
 
-/** What a body asks for, known before anything is run. */
+/** What a body asks for, known before it runs. */
 export interface Demand {
-  /** Requests that it counts for the rate limit; a rate that cannot take them all refuses the whole. */
+  /** How many requests it counts for; refused as a whole where the rate does not allow them all. */
   readonly requests: number
-  /** The least that its answer costs; a balance that cannot pay it refuses the whole. */
+  /** Determine the minimum price; refused as a whole where the balance does not cover it. */
   readonly units: Units
-  /** Calls of which an account may have only so many in flight. */
+  /** An account may have a limited number of these in flight. */
   readonly heavyCalls: number
 }
 
@@ -233,7 +231,7 @@ export interface Endpoint<Services, P extends Params = Params> {
   readonly access: EndpointAccess
   readonly params: P
   readonly body?: Body<Services>
-  /** Where one body may be worth several requests. */
+  /** Where one body can count for several requests. */
   readonly demand?: (body: unknown) => Demand
   readonly cost: Cost
   readonly returns: Returns
@@ -242,12 +240,12 @@ export interface Endpoint<Services, P extends Params = Params> {
   readonly aliases: readonly Alias[]
   /** The only source that an endpoint without a source parameter serves. */
   readonly onlySource?: Source
-  /** The code of a rate limit here, where the contract names another one. */
+  /** The contract names another code for some endpoints. */
   readonly rateLimitError: 'rate_limited' | 'rate_limit_exceeded'
   readonly run: (context: EndpointContext<InputOf<P>, Services>) => EndpointAnswer | Promise<EndpointAnswer>
 }
 
-/** An endpoint whose parameters are not known to the one who holds it. */
+/** An endpoint with any parameters. */
 export type AnyEndpoint<Services> = Omit<Endpoint<Services>, 'run'> & {
   readonly run: (context: EndpointContext<never, Services>) => EndpointAnswer | Promise<EndpointAnswer>
 }

@@ -1,6 +1,6 @@
 import type { ListAnswer } from './endpoint.ts'
 
-/** How lists are written: a JSON envelope, one row per line, or CSV. All three come from the same row texts. */
+/** The formats of lists: a JSON envelope, one row per line, or CSV, all from the same row texts. */
 export const FORMATS = ['json', 'ndjson', 'csv'] as const
 export type Format = (typeof FORMATS)[number]
 
@@ -10,7 +10,7 @@ export const CONTENT_TYPES: Record<Format, string> = {
   csv: 'text/csv; charset=utf-8; header=present',
 }
 
-/** Row texts are JSON, in which a raw line break cannot occur: the separator cannot be mistaken for content. */
+/** JSON text has no raw line breaks, so the separator cannot occur inside a row. */
 export const ROW_SEPARATOR = ',\n'
 
 const JSON_HEAD = '{"data":['
@@ -45,14 +45,14 @@ function csvLine(fields: readonly string[]): string {
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
 
-/** Chain amounts may lie above 2^53: their digits are written as they are. */
+/** Chain amounts can be above 2^53: their digits are kept. */
 function keepDigits(_name: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== 'number' || !Number.isInteger(value) || Number.isSafeInteger(value)) return value
   const digits = context?.source ?? ''
   return /^-?\d+$/.test(digits) ? rawJSON(digits) : value
 }
 
-/** RFC 4180. Null is an empty field, an empty text a quoted one; lists and objects stand as JSON. */
+/** RFC 4180. Null is an empty field, an empty text a quoted one; lists and objects are JSON. */
 function csvField(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
@@ -60,7 +60,7 @@ function csvField(value: unknown): string {
   return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** A preview has a count and nothing else. */
+/** A preview has only a count. */
 export function previewAnswer(count: number, clamped: boolean): ListAnswer {
   return {
     kind: 'list',
@@ -75,7 +75,7 @@ export function previewAnswer(count: number, clamped: boolean): ListAnswer {
   }
 }
 
-/** The page of a list with an envelope of its own. Rows are JSON texts. */
+/** A page of a list with its own envelope. Rows are JSON texts. */
 export function wrappedPage(page: {
   rows: readonly string[]
   head: string

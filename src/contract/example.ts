@@ -1,6 +1,6 @@
 /**
- * Values that only a running environment knows. The document that a service serves carries current ones, so that
- * its examples can be tried as they stand; the committed file carries those of the recorded answers.
+ * Values that only a running environment has. The document that a service serves has current ones, so that its
+ * examples work as they are; the committed file has those of the recorded answers.
  */
 export interface ExampleSamples {
   /** When they were taken. */
@@ -13,7 +13,7 @@ export interface ExampleSamples {
   readonly transaction?: unknown
 }
 
-/** A value that works everywhere, or one that is made from samples; undefined where they do not have it. */
+/** A value that always works, or one made from samples; undefined where they lack it. */
 export type Example<T> = T | ((samples: ExampleSamples) => T | undefined)
 
 export function exampleOf<T>(example: Example<T> | undefined, samples: ExampleSamples): T | undefined {

@@ -6,13 +6,13 @@ import { SYMBOLS } from '../core/symbol.ts'
 import { parseTime } from '../core/time.ts'
 import type { Example } from './example.ts'
 
-/** A parameter is a value: how it is read, what is refused and how it is documented. */
+/** How a parameter is parsed and documented. */
 export interface Param<T = unknown> {
   readonly kind: 'text' | 'symbol' | 'source' | 'interval' | 'time' | 'integer' | 'number' | 'flag' | 'choice'
   readonly description: string
   /** JSON Schema for the OpenAPI document. */
   readonly schema: Readonly<Record<string, unknown>>
-  /** Only a value that works on a running sandbox: pages that let people try requests fill it in. */
+  /** Works on a running sandbox: API explorers fill it in. */
   readonly example?: Example<string | number | boolean>
   readonly required: boolean
   readonly fallback: T | undefined
@@ -20,17 +20,17 @@ export interface Param<T = unknown> {
   readonly fault: ErrorKind
   /** The lowest tier that may use it, where that is above the endpoint's own. */
   readonly tier: Tier | undefined
-  /** The sources it has a meaning for; elsewhere it is ignored and listed in `meta.ignored`. */
+  /** The sources it applies to; for others it is ignored and listed in `meta.ignored`. */
   readonly sources: readonly Source[] | undefined
   readonly allowed: readonly string[] | undefined
   readonly read: (text: string) => T | ParamRefusal
 }
 
-/** Why a text was not taken. */
+/** Why a value was refused. */
 export class ParamRefusal {
   readonly message: string
   readonly allowed: readonly (string | number)[] | undefined
-  /** A word that a program can tell the faults of one parameter apart by. */
+  /** Distinguishes the faults of one parameter for programs. */
   readonly reason: string | undefined
   constructor(message: string, allowed?: readonly (string | number)[], reason?: string) {
     this.message = message
@@ -54,27 +54,27 @@ function param<T>(spec: Partial<Param<T>> & Pick<Param<T>, 'kind' | 'description
   } as Param<T>
 }
 
-/** The parameter may be left out. */
+/** May be left out. */
 export function optional<T>(inner: Param<T>): Param<T | undefined> {
   return { ...inner, required: false }
 }
 
-/** The parameter may be left out and then has this value. */
+/** May be left out and then has this value. */
 export function withDefault<T>(inner: Param<T>, fallback: T): Param<T> {
   return { ...inner, required: false, fallback, schema: { ...inner.schema, default: fallback } }
 }
 
-/** The parameter needs a higher tier than its endpoint. */
+/** Needs a higher tier than its endpoint. */
 export function needsTier<T>(tier: Tier, inner: Param<T>): Param<T> {
   return { ...inner, tier }
 }
 
-/** The parameter has a meaning for these sources only. */
+/** Applies to these sources only. */
 export function onlyFor<T>(sources: readonly Source[], inner: Param<T>): Param<T> {
   return { ...inner, sources }
 }
 
-/** A value to try the parameter with. */
+/** With a value to try it with. */
 export function withExample<T>(example: Example<string | number | boolean>, inner: Param<T>): Param<T> {
   return { ...inner, example }
 }
@@ -111,7 +111,7 @@ export function symbol(options: { orIdentifier?: string } = {}): Param<string> {
     read: (text) => {
       const upper = text.toUpperCase()
       if (allowed.includes(upper)) return upper
-      // Every identifier of every venue is longer than a ticker or carries a mark that a ticker has not.
+      // Every venue's identifiers are longer than a ticker or contain a character that no ticker has.
       if (identifier && /^[A-Za-z0-9._-]{2,200}$/.test(text) && /[-._]|^0x|\d{6}/.test(text)) return text
       return new ParamRefusal(
         `must be one of ${allowed.join(', ')}${identifier ? ` or ${identifier}` : ''}`,
@@ -148,7 +148,7 @@ export function time(description: string): Param<number> {
   })
 }
 
-/** `start` inclusive; `end` as told. */
+/** `start` is inclusive. */
 export function timeRange(end: 'exclusive' | 'inclusive') {
   return {
     start: optional(time("First instant, inclusive. Left out: the start of the plan's window.")),
@@ -193,7 +193,7 @@ const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
   ['no', false],
 ])
 
-/** The words of a boolean in a query, in any case: clients write `True`, `1` or `yes`. */
+/** In any case: clients write `True`, `1` or `yes`. */
 export function readBoolean(text: string): boolean | ParamRefusal {
   const value = BOOLEAN_WORDS.get(text.toLowerCase())
   if (value !== undefined) return value
@@ -211,7 +211,7 @@ export function bool(description: string): Param<boolean> {
   })
 }
 
-/** False unless it is asked for. */
+/** False by default. */
 export function flag(description: string): Param<boolean> {
   return withDefault(bool(description), false)
 }
@@ -230,7 +230,7 @@ export function text(
   })
 }
 
-/** Text that a function of its own reads. */
+/** Text with its own parser. */
 export function readBy<T>(
   description: string,
   options: {

@@ -3,33 +3,33 @@ import { addressGroup } from '../kit/ip-range.ts'
 import { Lru } from '../kit/lru.ts'
 
 /**
- * Repeated failed authentication from one address is answered ever more slowly. Callers with a good key are
- * never slowed, even from the same address; the number of answers held back at once is bounded.
+ * Delays the answers to repeated failed authentication from one address, longer each time. Requests with a valid key
+ * are never delayed, even from the same address; the number of delayed answers is bounded.
  */
 const WINDOW_MS = 60_000
 const FREE_FAILURES = 20
 const FIRST_DELAY_MS = 100
 const MAX_DELAY_MS = 3_000
-const MAX_HELD = 256
-/** One address cannot take the places of all others. */
-const MAX_HELD_PER_ADDRESS = 16
+const MAX_DELAYED = 256
+/** One address cannot use up all delayed answers. */
+const MAX_DELAYED_PER_ADDRESS = 16
 const REMEMBERED_ADDRESSES = 50_000
 
 export interface AuthThrottle {
-  /** Notes a failure and resolves when it may be answered; false when too many wait already. */
+  /** Counts a failure and resolves when it may be answered; false when too many are delayed already. */
   afterFailure(address: string): Promise<boolean>
 }
 
 export function createAuthThrottle(clock: Clock): AuthThrottle {
-  const failures = new Lru<string, { count: number; sinceMs: number; held: number }>({
+  const failures = new Lru<string, { count: number; sinceMs: number; delayed: number }>({
     maxEntries: REMEMBERED_ADDRESSES,
   })
-  let held = 0
+  let delayed = 0
   return {
     async afterFailure(address) {
       const nowMs = clock.now()
       const name = addressGroup(address)
-      const entry = failures.get(name) ?? { count: 0, sinceMs: nowMs, held: 0 }
+      const entry = failures.get(name) ?? { count: 0, sinceMs: nowMs, delayed: 0 }
       const ageMs = nowMs - entry.sinceMs
       if (ageMs < 0 || ageMs >= WINDOW_MS) {
         entry.count = 0
@@ -39,15 +39,15 @@ export function createAuthThrottle(clock: Clock): AuthThrottle {
       failures.set(name, entry)
       const excess = entry.count - FREE_FAILURES
       if (excess <= 0) return true
-      if (held >= MAX_HELD || entry.held >= MAX_HELD_PER_ADDRESS) return false
-      held++
-      entry.held++
+      if (delayed >= MAX_DELAYED || entry.delayed >= MAX_DELAYED_PER_ADDRESS) return false
+      delayed++
+      entry.delayed++
       try {
         await clock.sleep(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(excess - 1, 10)))
         return true
       } finally {
-        held--
-        entry.held--
+        delayed--
+        entry.delayed--
       }
     },
   }

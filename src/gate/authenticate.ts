@@ -4,7 +4,7 @@ import type { Scope } from '../core/scope.ts'
 import { parseQuery } from './query.ts'
 import type { GateRequest } from './request.ts'
 
-/** Header first, then bearer, then the two query spellings: the first that is there is used. */
+/** Header, then bearer token, then the two query parameters: the first one present is used. */
 export function findKeyText({
   headers,
   search,
@@ -21,7 +21,7 @@ export function findKeyText({
   return values.get('api-key') || values.get('api_key') || undefined
 }
 
-/** A failure that counts against the address it came from. */
+/** Counted by the throttle against the caller's address. */
 export class AuthenticationError extends ApiError {
   constructor(reason: 'missing' | 'malformed' | 'unknown' | 'revoked' | 'expired', message: string) {
     super('unauthorized', message, { reason }, [['WWW-Authenticate', 'ApiKey header="X-API-Key"']])
@@ -44,7 +44,7 @@ async function lookUp(keys: KeyRing, text: string): Promise<Credential> {
   return verdict.credential
 }
 
-/** State, address and scope. Expiry needs the time, so these are checked on every request. */
+/** State, expiry, address and scope: checked on every request. */
 export function checkCredential(
   credential: Credential,
   request: { nowMs: number; address: string; scope: Scope | null },

@@ -1,8 +1,7 @@
 /**
- * Checks a body against its schema, and finds its faults where it does not fit: each with its place, one per
- * place, at most as many as an answer lists. Counts are looked at before any item: a list that is too long has one
- * fault and its items are not read. The library's own search for errors walks through everything and is slow, so
- * it sees only the small values in which this one has ended.
+ * Checks a body against its schema and lists its faults: one per place, at most as many as an answer shows. The
+ * length of a list is checked before its items: one that is too long has one fault and its items are not read.
+ * TypeBox's own error search walks the whole value and is slow, so it is used for the innermost values only.
  */
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -38,7 +37,7 @@ export function fits(schema: object, value: unknown): boolean {
   return check(value)
 }
 
-/** None for a body that fits. */
+/** Empty for a valid body. */
 export function bodyFaults(schema: TSchema, value: unknown): InputFault[] {
   const search = new Search()
   search.look(schema as Shape, value, '')
@@ -92,7 +91,7 @@ class Search {
     }
   }
 
-  /** A single value, or a choice of shapes. */
+  /** A scalar or a union. */
   #small(schema: Shape, value: unknown, path: string): void {
     const errors = [...Value.Errors(schema as TSchema, value)] as SchemaError[]
     for (const error of errors) {
@@ -120,7 +119,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A choice of shapes failed; what failed within says more than the choice itself. */
+/** A fault inside one of the alternatives is more precise than the failed union itself. */
 function isInside(inner: SchemaError, outer: SchemaError): boolean {
   return inner !== outer && inner.instancePath.startsWith(outer.instancePath) && inner.keyword !== 'anyOf'
 }
@@ -131,7 +130,7 @@ function constantsAt(errors: readonly SchemaError[], instancePath: string): stri
     .map((error) => String(error.params.allowedValue))
 }
 
-/** `/kinds/0` is `kinds.0`; the whole is `body`. */
+/** `/kinds/0` becomes `kinds.0`; the root is `body`. */
 function placeOf(instancePath: string): string {
   if (instancePath === '') return 'body'
   return instancePath.slice(1, 121).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')

@@ -3,12 +3,12 @@ import type { GateReply } from './request.ts'
 
 const INTERNAL = 'Something went wrong on our side. The request id helps us to find it.'
 
-/** Whatever was thrown, as the caller may see it: unknown errors tell nothing but the request id. */
+/** What the caller may see of an error: of an unknown one only the request id. */
 export function toApiError(error: unknown): ApiError {
   return error instanceof ApiError ? error : new ApiError('internal_error', INTERNAL)
 }
 
-/** The body is ours, or RFC 9457 where the caller prefers it. */
+/** Our own body, or RFC 9457 where the caller accepts it. */
 export function errorReply(error: ApiError, requestId: string, accept: string | undefined): GateReply {
   const code = publicCode(error.kind)
   const problem = accept !== undefined && /application\/problem\+json/i.test(accept)

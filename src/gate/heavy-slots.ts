@@ -1,10 +1,10 @@
 import { ApiError } from '../core/errors.ts'
 
-/** How many heavy calls an account has in flight. A call is in flight until its answer has left. */
+/** Counts the heavy calls that an account has in flight: until their answers were sent. */
 export interface HeavySlots {
   /**
-   * Takes as many slots as are wanted and free, at least one: a batch with more heavy calls than slots runs
-   * them one after another. Refused with 429 when none is free.
+   * Takes up to `wanted` free slots, at least one: a batch with more heavy calls than slots runs them one after
+   * another. Refused with 429 when none is free.
    */
   take(owner: string, wanted: number, limit: number): { slots: number; release: () => void }
 }

@@ -2,10 +2,10 @@ import type { RateWindow } from '../accounts/rate-window.ts'
 import { ApiError } from '../core/errors.ts'
 
 /**
- * Counts the request, or refuses it with the time after which it would pass; a batch that is larger than the rate
- * would never pass, and is told the size that would.
+ * Counts the request, or refuses it with the time to wait. A batch larger than the rate would never pass; its error
+ * names the size that would.
  *
- * @param batch how many requests it is worth, of which `counted` were counted before
+ * @param batch how many requests it counts for, of which `counted` were counted before
  */
 export function limitRate(
   rate: RateWindow,
@@ -32,7 +32,7 @@ export function limitRate(
   )
 }
 
-/** Whether not even one more request fits. */
+/** Whether no further request fits. */
 export function isRateFull(rate: RateWindow, nowMs: number): boolean {
   return rate.state(nowMs).remaining <= 0
 }

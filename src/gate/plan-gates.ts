@@ -6,7 +6,7 @@ import { allowsInterval, lowestTier, type Plan, reaches, type Tier, tierInWords 
 import { DAY_MS, formatTime } from '../core/time.ts'
 import type { ReadInput } from './read-input.ts'
 
-/** What a plan may do: the endpoint itself, some parameters, candle intervals, and how far back. */
+/** What a plan allows: the endpoint, some parameters, candle intervals, and how far back. */
 export interface AdmitContext {
   plan: Plan
   /** All plans of the service: a refusal names the lowest tier that would do. */
@@ -15,9 +15,9 @@ export interface AdmitContext {
   upgradeUrl: string
 }
 
-/** A client computes "seven days ago" a moment before we do; that moment is not held against it. */
+/** A client computes "seven days ago" a moment before the request arrives. */
 const WINDOW_GRACE_MS = 60_000
-/** A walk over pages that began in the window may take its time: the window moves on while it goes. */
+/** The window moves while a client pages through it. */
 const WALK_GRACE_MS = 3_600_000
 
 export function admitEndpoint(access: EndpointAccess, context: AdmitContext): void {
@@ -68,7 +68,7 @@ export function admitRange(
 ): AdmittedRange {
   const { nowMs, plan } = context
   const start = input.start as number | undefined
-  // A single instant is a range that ends there.
+  // A single instant is treated as a range that ends there.
   const end = (input.end ?? input.time) as number | undefined
   if (start !== undefined && end !== undefined && start > end) {
     throw new ApiError('invalid_time_range', 'start lies after end.', { param: 'start' })
@@ -106,7 +106,7 @@ export function admitRange(
       detail,
     )
   }
-  // A plan that clamps serves the range as soon as its window reaches the end; one that refuses has to hold it all.
+  // With `clamp` the window has to reach the end of the range, with `refuse` all of it.
   const neededMs = history.whenOlder === 'clamp' ? range.toMs : Math.min(range.fromMs, range.toMs)
   const tier = lowestTier(
     context.plans,

@@ -1,13 +1,13 @@
 import { ApiError } from '../core/errors.ts'
 
-/** The query as names and texts. A name given twice is kept aside: its meaning would be a guess. */
+/** Names and values of the query. Repeated names are listed: which of the values is meant is unclear. */
 export interface Query {
   values: Map<string, string>
   repeated: string[]
 }
 
 const MAX_QUERY = 8_192
-/** No endpoint knows half as many. */
+/** No endpoint has half as many. */
 const MAX_PARAMETERS = 64
 const EMPTY: Query = { values: new Map(), repeated: [] }
 

@@ -5,12 +5,12 @@ import type { Plan } from '../core/plan.ts'
 import { type JsonLimits, type JsonReading, parseExact, parseExactInSlices } from '../kit/exact-json.ts'
 import { bodyFaults, fits } from './body-faults.ts'
 
-/** Numbers that a double would round come as text. No body of ours has a tenth as many members in one object. */
+/** Integers above 2^53 are read as text. No valid body has a tenth as many members in one object. */
 const LIMITS: JsonLimits = { maxDepth: 64, maxChars: 134_217_728, maxMembers: 1_000, integersAsText: true }
 
 /**
- * Parses and checks a JSON body, or lets the endpoint do it; every fault is named with its place. A body of the
- * usual size is read at once, a larger one in slices.
+ * Parses and checks a JSON body, or lets the endpoint do it. Every fault is reported with its place. Large bodies are
+ * parsed in slices.
  */
 export function readRequestBody<Services>(
   spec: Body<Services>,
@@ -67,7 +67,7 @@ function checked(schema: TSchema, reading: JsonReading, otherFaults: OtherFaults
   })
 }
 
-/** The faults of parameters together with those of the body, where it has some. */
+/** Throws the faults of the parameters together with those of the body. */
 export function withBodyFaults(faults: readonly InputFault[], read: () => unknown): never | Promise<never> {
   const merge = (error: unknown): never => {
     const inBody =

@@ -4,7 +4,7 @@ import { ParamRefusal, readBoolean } from '../contract/params.ts'
 import type { InputFault } from '../core/errors.ts'
 import type { Query } from './query.ts'
 
-/** The parameters that the gate itself reads: a preview of the price, and the form of a list. */
+/** The parameters that the gate itself reads: `dry_run` and `format`. */
 export interface Choices {
   readonly dryRun: boolean
   readonly format: Format
@@ -51,7 +51,7 @@ const MEDIA_TYPES: Readonly<Record<string, Format>> = {
   'text/csv': 'csv',
 }
 
-/** The form that the caller likes best; the first named one among equals, JSON where none of ours is named. */
+/** The format with the highest weight, the first one among equals; JSON where none matches. */
 export function acceptedFormat(accept: string | undefined): Format {
   if (accept === undefined || accept === '*/*') return 'json'
   let best: Format = 'json'

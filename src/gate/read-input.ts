@@ -6,13 +6,13 @@ import type { Query } from './query.ts'
 
 const MAX_SHOWN_CHARS = 60
 
-/** Parameters that every endpoint understands, beside its own. */
+/** Accepted by every endpoint. */
 const KEY_PARAMS = ['api-key', 'api_key']
 
 export interface ReadInput {
   input: Record<string, unknown>
   faults: InputFault[]
-  /** Given, but without a meaning for the asked source. */
+  /** Given, but without effect for this source. */
   ignored: string[]
   /** Which parameters the caller gave. */
   given: ReadonlySet<string>
@@ -51,7 +51,7 @@ export function readInput(
   }
   for (const name in params) {
     const param = params[name]
-    // One fault for each parameter: which of several values was meant is not known.
+    // One fault per parameter: it is not known which of the values was meant.
     if (param === undefined || repeated.has(name)) continue
     if (faults.length >= MAX_FAULTS) break
     const asked = path[name] ?? query.values.get(name)
@@ -70,7 +70,7 @@ export function readInput(
       if (param.required) faults.push(withoutValue(name, param, 'is missing'))
       continue
     }
-    // An empty cursor that meant page one again would be an endless loop.
+    // An empty cursor that meant the first page would make a client loop forever.
     if (asked === '') {
       faults.push(
         withoutValue(name, param, param.required ? 'is empty' : 'is empty: give a value or leave it out'),
@@ -103,7 +103,7 @@ function withoutValue(name: string, param: Param, message: string): InputFault {
 
 const namesByParams = new WeakMap<Params, ReadonlySet<string>>()
 
-/** A look-up by a text that was cut out of a query is far cheaper in a set than in an object. */
+/** Looking up a substring of the query is far cheaper in a set than in an object. */
 function namesOf(params: Params): ReadonlySet<string> {
   const known = namesByParams.get(params)
   if (known !== undefined) return known
@@ -112,7 +112,7 @@ function namesOf(params: Params): ReadonlySet<string> {
   return names
 }
 
-/** Two names of one source are the same value. */
+/** Two spellings of a source are the same value. */
 function isSame(read: unknown, fixed: string | number | boolean): boolean {
   if (read === fixed) return true
   return typeof read === 'string' && resolveSource(read) !== undefined
@@ -129,7 +129,7 @@ function ignoredParams(params: Params, input: Record<string, unknown>, given: Re
   })
 }
 
-/** The first ones say what would be right; a long list of strangers says it no more often than that. */
+/** Only the first few carry the list of allowed names and a suggestion. */
 function unknownParam(name: string, known: readonly string[], helps: boolean): InputFault {
   const near = helps ? nearest(name, known) : undefined
   const hint = near === undefined ? '' : ` Did you mean ${near}?`

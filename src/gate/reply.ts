@@ -39,7 +39,7 @@ export function meterHeaders(
   ]
 }
 
-/** Every header of ours that a page in a browser may read. */
+/** Our headers that scripts in a browser may read. */
 export const EXPOSED_HEADERS = [
   'X-Request-Id',
   'X-Plan',

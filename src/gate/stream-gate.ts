@@ -6,7 +6,7 @@ import type { AuthThrottle } from './auth-throttle.ts'
 import { AuthenticationError, authenticate, checkCredential, findKeyText } from './authenticate.ts'
 import { limitRate } from './limit-rate.ts'
 
-/** Lets connections of the stream in: the same key rules and rate as a request, and looked at again while it lasts. */
+/** Admits stream connections by the same key rules and rate as requests; the key is checked again while it is open. */
 export interface StreamGate {
   /** Rejects with ApiError when the key may not open a stream. */
   admit(request: StreamRequest): Promise<AdmittedStream>
@@ -20,7 +20,7 @@ interface StreamRequest {
 
 export interface AdmittedStream {
   readonly credential: Credential
-  /** Why the connection has to end; undefined while it may stay. */
+  /** Why the connection has to be closed; undefined while it may stay open. */
   recheck(): Promise<ApiError | undefined>
 }
 
@@ -46,7 +46,7 @@ export function createStreamGate(deps: {
           recheck: () =>
             check().then(
               () => undefined,
-              // A store that cannot be asked is no reason to end a connection.
+              // A store that fails is no reason to close a connection.
               (error) => (error instanceof ApiError ? error : undefined),
             ),
         }

@@ -11,7 +11,7 @@ import type {
 import type { Format } from '../contract/envelopes.ts'
 import type { GateRequest, GateRoute } from './request.ts'
 
-/** An admitted request on its way to the endpoint. */
+/** An admitted request, ready to run. */
 export interface Task<Services> {
   readonly request: GateRequest
   readonly route: GateRoute<Services>

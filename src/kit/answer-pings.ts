@@ -1,10 +1,10 @@
 /**
- * Answers the pings of a peer while it reads. The answers to a peer that floods pings and does not read would
- * pile up without end, so such a peer is cut. The socket must not answer by itself (`autoPong: false`).
+ * Answers pings while the peer reads. A peer that floods pings without reading would make the answers pile up, so it
+ * is disconnected. The socket must not answer by itself (`autoPong: false`).
  */
 import type { WebSocket } from 'ws'
 
-/** No peer that reads leaves as much unread. */
+/** A peer that reads never leaves this much unsent. */
 const MAX_UNSENT_BYTES = 1024 * 1024
 
 export function answerPings(socket: WebSocket, mayAnswer: () => boolean = () => true): void {

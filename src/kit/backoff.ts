@@ -1,4 +1,4 @@
-/** How long to wait before each new try. The unknown peer gets exponential growth with full jitter. */
+/** How long to wait before each retry: exponential growth with full jitter. */
 export interface BackoffPolicy {
   baseMs: number
   capMs: number

@@ -23,7 +23,7 @@ export interface Breaker {
   tryEnter(): boolean
   success(): void
   failure(): void
-  /** The caller left without an outcome: gives the trial back. */
+  /** The call ended without an outcome: the trial is free again. */
   release(): void
 }
 

@@ -1,11 +1,11 @@
 /**
- * Buffers of one size that are used again and again. Memory outside of the heap that is taken and dropped with
- * every answer wakes the collector far more often than the answers themselves would.
+ * Reused buffers of one size. Allocating memory outside the heap for every answer would trigger garbage collection
+ * far more often than the answers themselves.
  */
 export interface BufferPool {
-  /** A buffer of at least that size with anything in it, or undefined when it would be too large. */
+  /** A buffer of at least that size, not cleared; undefined where it would be too large. */
   take(bytes: number): Buffer | undefined
-  /** Gives it back. Whoever forgets to leaves it to the collector; nobody may give one back that is in use. */
+  /** Returns a buffer that is no longer used. One that is never returned is garbage collected. */
   give(buffer: Buffer): void
 }
 

@@ -1,6 +1,6 @@
 import { timerMs } from './timer.ts'
 
-/** Time is passed in, never read: a test can then stand still, jump or run fast. */
+/** Time is passed in, never read, so that a test can stop it, jump or run fast. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
@@ -58,11 +58,11 @@ export interface ManualClock extends Clock {
   set(timeMs: number): void
   /** Moves time forward and wakes every sleeper whose time has come, in order. */
   advance(ms: number): void
-  /** How many sleep now. */
+  /** How many are sleeping. */
   readonly sleepers: number
 }
 
-/** A clock that moves only when told to. */
+/** For tests: time moves only by `set` and `advance`. */
 export function manualClock(startMs: number): ManualClock {
   let nowMs = startMs
   let sleepers: { atMs: number; wake: () => void }[] = []

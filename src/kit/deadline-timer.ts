@@ -1,16 +1,16 @@
 /**
- * One timer for many deadlines: ticks while there is something to look at. A tick that comes late because the
- * loop was stuck is given after the sockets were read once more: what arrived meanwhile is not overdue.
+ * One timer for many deadlines: ticks while there is something to check. When a tick is late because the loop was
+ * blocked, the sockets are read first: what arrived in the meantime is not overdue.
  */
 export interface DeadlineTimer {
-  /** Ticks from now on, until a tick says that nothing is left. */
+  /** Ticks until `tick` returns false. */
   start(): void
   stop(): void
 }
 
 const LATE_MS = 40
 
-/** `tick` says whether there is still something to look at. */
+/** @param tick returns whether there is still something to check */
 export function createDeadlineTimer(everyMs: number, tick: (nowMs: number) => boolean): DeadlineTimer {
   let timer: NodeJS.Timeout | undefined
   let again: NodeJS.Immediate | undefined

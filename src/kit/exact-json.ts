@@ -28,7 +28,7 @@ const DEFAULT_JSON_LIMITS: JsonLimits = { maxDepth: 64, maxChars: 512 * 1024 * 1
 
 export type JsonReading = { ok: true; value: ExactJson } | { ok: false; message: string; at: number }
 
-/** No number of the chain has more; the bound keeps a megabyte of digits from becoming a bigint. */
+/** No number of the chain has more digits; converting a megabyte of digits to a bigint would take seconds. */
 const MAX_NUMBER_CHARS = 400
 const MAX_INTEGER_CHARS = 80
 
@@ -47,7 +47,7 @@ export function parseExact(text: string, limits: JsonLimits = DEFAULT_JSON_LIMIT
   return reader.result
 }
 
-/** The same for a text that would hold the loop for long: in slices, between which others have their turn. */
+/** The same for a text that would block the loop: parsed in slices. */
 export async function parseExactInSlices(text: string, limits: JsonLimits): Promise<JsonReading> {
   const reader = new Reader(text, limits)
   const slice = new Slice()
@@ -55,7 +55,7 @@ export async function parseExactInSlices(text: string, limits: JsonLimits): Prom
   return reader.result
 }
 
-/** How many characters are read before a reader looks at the clock. */
+/** Characters between two looks at the clock. */
 const STEP_CHARS = 16_384
 
 type OpenObject = Record<string, ExactJson>

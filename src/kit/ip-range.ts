@@ -37,8 +37,8 @@ export function plainAddress(address: string): string {
 const HEXTETS = 8
 
 /**
- * Whom an address stands for when attempts are counted: an IPv4 address for itself, an IPv6 address for its /64,
- * which is the least that one subscriber is given. An IPv4-mapped address, however it is spelled, is IPv4.
+ * What attempts are counted by: an IPv4 address itself, or the /64 of an IPv6 address, which is the least that one
+ * subscriber gets. An IPv4-mapped address, however it is written, counts as IPv4.
  */
 export function addressGroup(address: string): string {
   const plain = plainAddress(address.split('%')[0] ?? '')

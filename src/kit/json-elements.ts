@@ -1,13 +1,12 @@
 /**
- * The elements of one list in a large JSON object, one by one, without reading the whole at once: between
- * elements the loop is given back every few milliseconds. The text must be what a JSON writer made; a member
- * that is not there, or not a list, has no elements.
+ * Iterates over one list of a large JSON object without parsing all of it, yielding to the event loop every few
+ * milliseconds. The text must be valid JSON; a member that is missing or not a list has no elements.
  */
 const HOLD_MS = 3
 const LOOK_EVERY = 64
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-/** `{` and `[` differ from `}` and `]` by two; bit 5 tells braces from brackets. */
+/** Setting bit 5 makes `[` and `]` equal to `{` and `}`. */
 const isOpening = (code: number) => (code | 0x20) === 0x7b
 const isClosing = (code: number) => (code | 0x20) === 0x7d
 

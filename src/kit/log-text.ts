@@ -10,7 +10,7 @@ const LEVELS: Record<number, string> = {
   60: 'fatal',
 }
 const COLORS: Record<string, string> = { warn: '33', error: '31', fatal: '31;1' }
-/** To the beginning of the line, and nothing left of a progress bar that stood there. */
+/** Back to the start of the line, and clear a progress bar. */
 const OVER_THE_BAR = '\r\u001b[K'
 const PLAIN_VALUE = /^[\w./:@*+…-]+$/
 const WIDEST_LEVEL = 5
@@ -38,7 +38,7 @@ export function logText(line: string, format: Exclude<LogFormat, 'json'>): strin
   return `${OVER_THE_BAR}${parts.join(' ')}\n`
 }
 
-/** A person looks at their own clock. */
+/** Local time. */
 function clockOf(iso: string): string {
   const time = new Date(iso)
   const two = (value: number) => String(value).padStart(2, '0')
@@ -50,7 +50,7 @@ function shown(value: unknown): string {
   return PLAIN_VALUE.test(text) ? text : JSON.stringify(value)
 }
 
-/** The message always; where it happened only with what is a fault of ours. */
+/** The message, and the stack where it is a bug of ours. */
 function errorOf(err: ErrorFields | undefined, level: number): string[] {
   if (err === undefined) return []
   const stack = level >= ERROR_LEVEL ? (err.stack?.split('\n').slice(1).join('\n') ?? '') : ''

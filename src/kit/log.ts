@@ -4,7 +4,7 @@ import { redactAddresses } from './redact-address.ts'
 
 export type Logger = PinoLogger
 
-/** Whatever looks like one of our secrets is cut, wherever in a line it stands. */
+/** Replaces what looks like one of our secrets, anywhere in a line. */
 const SECRET_PATTERN = /(svc_(?:live|test)_|whsec_)[A-Za-z0-9+/=_-]{4,}/g
 const SECRET_QUERY = /([?&]api[-_]key=)[^&\s"]+/gi
 

@@ -1,11 +1,10 @@
 /**
- * A map that forgets what was not used for long, bounded by count and optionally by weight. A use only leaves a
- * mark; what is marked is passed over once when something has to go (the clock algorithm), so that reading costs
- * no more than in a plain map.
+ * A map bounded by count and optionally by weight, which drops what was not used for a long time (the clock algorithm:
+ * a read only marks an entry, and a marked entry is spared once), so that reading costs no more than in a plain map.
  */
 export class Lru<K, V> {
   #entries = new Map<K, { value: V; weight: number; used: boolean }>()
-  /** Goes round over the entries; where it stands is what has to prove its use next. */
+  /** Goes round over the entries: the next candidate to be dropped. */
   #hand = this.#entries.entries()
   #weight = 0
   readonly #maxEntries: number

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry
 
 export type { Counter, Gauge } from 'prom-client'
 
-/** A metric whose values are kept elsewhere and asked for when somebody looks. */
+/** A metric whose values are counted elsewhere and collected when the metrics are read. */
 interface ReadMetric {
   name: string
   help: string

@@ -1,4 +1,4 @@
-/** Addresses of nodes and venues carry keys: in the path, in the query, as name and password. People see the host. */
+/** Addresses of nodes and venues contain keys: in the path, in the query, as user and password. Only the host is shown. */
 
 /** `wss://***@node.example.com/***` for an address with a password and a path. */
 export function redactAddress(address: string): string {
@@ -13,7 +13,7 @@ export function redactAddress(address: string): string {
 const USER_OF_ADDRESS = /(\b[a-z][a-z0-9+.-]*:\/\/)[^/?#\s"'\\]*@/gi
 const SOCKET_ADDRESS = /\bwss?:\/\/[^\s"'\\,]+/gi
 
-/** The same for addresses that stand in a longer text; of web addresses only the password goes. */
+/** The same for addresses inside a longer text; of web addresses only user and password are replaced. */
 export function redactAddresses(text: string): string {
   if (!text.includes('://')) return text
   return text.replace(USER_OF_ADDRESS, '$1***@').replace(SOCKET_ADDRESS, (found) => {

@@ -1,6 +1,6 @@
 /**
- * Parts register how they stop; on a signal they stop in reverse order of their start, each within the
- * remaining time. A part that fails or hangs never keeps the others from stopping.
+ * Parts register how they stop. On a signal they stop in reverse order of their start, each within the remaining
+ * time; a part that fails or hangs does not prevent the others from stopping.
  */
 export interface Shutdown {
   add(name: string, stop: () => Promise<void> | void): void

@@ -1,4 +1,4 @@
-/** Callers that ask for the same key while one answer is on its way share that answer. */
+/** Concurrent calls with the same key share one result. */
 export interface Singleflight<V> {
   run(key: string, work: () => Promise<V>): Promise<V>
   readonly size: number

@@ -1,7 +1,6 @@
 /**
- * A socket that fails without a listener for `error` ends the process. Whatever breaks a connection also closes
- * it, and `close` is where that is dealt with; so every socket gets this listener first and keeps it for life,
- * whoever takes the socket over later.
+ * A socket error without a listener ends the process. An error also closes the connection, and `close` is where that
+ * is handled, so every socket gets this listener first and keeps it.
  */
 import type { EventEmitter } from 'node:events'
 

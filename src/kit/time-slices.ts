@@ -1,12 +1,12 @@
 /**
- * Long work on one input, in slices: after a few milliseconds it gives the loop back. Only one such slice runs in
- * a turn of the loop, however many inputs are worked on, so that all of them together hold it no longer than one.
+ * Long work in slices of a few milliseconds. Only one slice runs per turn of the event loop, however many inputs are
+ * processed, so that all of them together block it no longer than one.
  */
 const SLICE_MS = 4
 
 const waiting: (() => void)[] = []
 
-/** Resolves in a later turn of the loop, of which the caller then has a slice. */
+/** Resolves in a later turn of the loop, in which the caller may use one slice. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     if (waiting.push(resolve) === 1) setImmediate(runOne)
@@ -18,7 +18,7 @@ function runOne(): void {
   if (waiting.length > 0) setImmediate(runOne)
 }
 
-/** The time that one piece of work has had in this turn. */
+/** The time budget of one piece of work in this turn. */
 export class Slice {
   #endsAtMs = performance.now() + SLICE_MS
 

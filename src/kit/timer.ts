@@ -1,10 +1,10 @@
 /**
- * The longest time that `setTimeout` can wait for. What is longer it turns into one millisecond, so that a loop which
- * waits for a far moment (a clock that was set back by a year, a schedule) runs without a pause.
+ * The longest delay of `setTimeout`. A longer one becomes one millisecond, so that a loop that waits for a distant time
+ * (a clock that was set back by a year, a schedule) would spin.
  */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** How long a timer may be told to wait for the time that is left. */
+/** A valid delay for the time that is left. */
 export function timerMs(leftMs: number): number {
   if (Number.isNaN(leftMs)) return 1
   return Math.min(Math.max(leftMs, 0), MAX_TIMER_MS)

@@ -1,9 +1,9 @@
 import { timerMs } from './timer.ts'
 
-/** A doorbell: rings that come while nobody waits are kept as one. */
+/** Wakes a waiting loop. Calls while nobody waits count as one. */
 export interface Wake {
   ring(): void
-  /** Resolves at the next ring (at once when one was kept), after that many milliseconds, or with the signal. */
+  /** Resolves at the next ring (at once if there was one meanwhile), after that many milliseconds, or with the signal. */
   wait(ms: number, signal: AbortSignal): Promise<void>
 }
 

@@ -1,18 +1,18 @@
-/** Notices that the system clock was set, or stood still while the machine slept: by the time that cannot be set. */
+/** Detects that the system clock was set or that the machine slept, by comparing it with the monotonic clock. */
 export interface ClockWatch {
   close(): void
 }
 
-/** Clocks are corrected by little all the time; what is kept in memory bears that. */
+/** Small corrections happen all the time and do no harm. */
 const JUMP_MS = 30_000
 const LOOK_EVERY_MS = 1_000
 
 export function watchClock(options: {
   now: () => number
-  /** Milliseconds that only ever pass. */
+  /** Monotonic milliseconds. */
   passed?: () => number
   everyMs?: number
-  /** By how much the clock is off from where it should be; positive: it was set forward. */
+  /** How far the clock jumped; positive: forward. */
   onJump: (byMs: number) => void
 }): ClockWatch {
   const { now, passed = () => performance.now() } = options
@@ -20,7 +20,7 @@ export function watchClock(options: {
   const timer = setInterval(() => {
     const currentMs = now() - passed()
     const byMs = currentMs - offsetMs
-    // Small corrections are followed, so that many of them never count as a jump.
+    // Small corrections are absorbed, so that many of them never add up to a jump.
     offsetMs = currentMs
     if (Math.abs(byMs) >= JUMP_MS) options.onJump(byMs)
   }, options.everyMs ?? LOOK_EVERY_MS)

@@ -1,14 +1,14 @@
 /**
- * The port is taken before anything else is touched: a second service on the same port ends here. Until the
- * service is up, whoever connects is told so; then the HTTP server takes the listening socket over.
+ * Binds the port before anything else: a second service on the same port fails here. Until the service is up, clients
+ * get a 503; then the HTTP server takes over the listening socket.
  */
 import { createServer, type Server, type Socket } from 'node:net'
 
 export interface BoundPort {
   readonly url: string
-  /** From here on `server` takes the connections, and closes the port with itself. */
+  /** `server` accepts connections from now on, and closes the port when it closes. */
   handOver(server: Server): Promise<void>
-  /** Without a hand-over. */
+  /** Where it was not handed over. */
   close(): Promise<void>
 }
 
@@ -62,7 +62,7 @@ export async function bindPort(options: { host: string; port: number }): Promise
   }
 }
 
-/** Where a person can reach it: the address that stands for all of them is none. */
+/** A reachable URL: the wildcard address is not one. */
 function urlOf(server: Server): string {
   const bound = server.address()
   if (typeof bound !== 'object' || bound === null) throw new Error('the port is not bound')

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { plainAddress } from '../../kit/ip-range.ts'
 
-/** Who asks: the nearest address that is not one of our proxies; when all are, the first of them. */
+/** The nearest address that is not a trusted proxy; the first one where all of them are. */
 export function callerAddress(
   headers: IncomingHttpHeaders,
   socket: { readonly remoteAddress?: string | undefined },

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** What was read from a socket is not a request: it is told so, and the connection ends. */
+/** Answers bytes that are not an HTTP request, and closes the connection. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket, requestId: string): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy()

@@ -11,7 +11,7 @@ import {
 } from 'node:zlib'
 import type { EncodedForms } from '../../gate/request.ts'
 
-/** Content encodings, the preferred one first. Small bodies go out as they are. */
+/** Content encodings in order of preference. Small bodies are not compressed. */
 const ENCODINGS = ['zstd', 'br', 'gzip'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
@@ -41,7 +41,7 @@ export function compressor(encoding: Encoding): Transform {
   return createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: FAST_BROTLI_QUALITY } })
 }
 
-/** The encoding to use, or undefined for the plain body. */
+/** Undefined: not compressed. */
 export function chooseEncoding(accept: string | undefined, bytes: number): Encoding | undefined {
   if (accept === undefined || bytes < SMALLEST_COMPRESSED) return undefined
   const weights = new Map<string, number>()

@@ -3,7 +3,7 @@ import { EXPOSED_HEADERS } from '../../gate/reply.ts'
 import type { HeaderList } from '../../gate/request.ts'
 import { VARY } from './vary.ts'
 
-/** Browsers may call with the key header from any origin, unless a setting narrows it. */
+/** Browsers may call with the key header from any origin, unless a setting restricts it. */
 export interface Cors {
   pushHeaders(headers: HeaderList, request: IncomingHttpHeaders): void
   preflight(request: IncomingHttpHeaders, methods: readonly string[]): HeaderList
@@ -27,7 +27,7 @@ export function createCors(origins: readonly string[]): Cors {
   const pushHeaders: Cors['pushHeaders'] = (headers, request) => {
     const origin = allowed(request.origin)
     if (origin !== undefined) headers.push('Access-Control-Allow-Origin', origin)
-    // Only browsers send an origin; nobody else needs the long list.
+    // Only browsers send an origin and need the list.
     if (request.origin !== undefined) headers.push('Access-Control-Expose-Headers', EXPOSED)
   }
   return {

@@ -8,7 +8,7 @@ import { VARY } from './vary.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'PUT', 'OPTIONS']
 
-/** The dashboard beside the API. No other origin may read its answers, whatever the API allows. */
+/** The routes of the dashboard. No other origin may read its answers, whatever the API allows. */
 export function addDashboard(app: FastifyInstance, dashboard: Dashboard, nextId: () => string): void {
   const cors = createCors([])
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -16,7 +16,7 @@ export function addDashboard(app: FastifyInstance, dashboard: Dashboard, nextId:
     const answer = await dashboard.handle(requestOf(request, id))
     if (answer === undefined) return reply.callNotFound()
     reply.hijack()
-    // Only the API knows who asks; the page and its assets are the same for everybody.
+    // Only the dashboard's API depends on the session; the page and its assets are the same for everyone.
     const vary = request.url.startsWith(DASHBOARD_API) ? VARY.session : VARY.open
     await sendReply(request, reply.raw, answer, { requestId: id, cors, vary })
   }

@@ -1,13 +1,13 @@
 /**
- * The short way from a connection to a route. Reading a plain request ourselves and writing its answer in one
- * piece costs half of what the platform's parser, its request and its response cost.
+ * HTTP without the framework for plain requests (docs/fast-http.md). Parsing such a request ourselves and writing its
+ * answer in one piece costs half of what Node's parser, request and response objects cost.
  *
  *   waiting ──plain request to a known path──▶ answering ──answer written──▶ waiting
- *      └──anything else──▶ handed over, with all bytes read so far, to the platform's parser: for good
+ *      └──anything else──▶ handed over to Node's HTTP server, with all bytes read so far, for good
  *
- * Only a request that has arrived whole is answered here, so there is no half-read state that could hang. What
- * follows it on the connection waits until its answer is written. A client that has closed only its own side
- * gets all its answers before ours is closed.
+ * Only a request that has arrived completely is answered here, so there is no half-read state that could hang. The
+ * next request on the connection waits until the answer is written. A client that has closed only its own side gets
+ * all its answers before we close ours.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -17,7 +17,7 @@ import { type PlainHead, plainHeadReader } from './plain-head.ts'
 import { keepAliveHeaders, type ResponseWriter, SocketResponseWriter } from './response-writer.ts'
 import { splitTarget } from './target.ts'
 
-/** Ends the response exactly once, now or later, and does not throw. */
+/** Ends the response exactly once, now or later; never throws. */
 export type FastHandler = (
   head: PlainHead,
   body: Buffer | undefined,
@@ -25,13 +25,13 @@ export type FastHandler = (
 ) => void
 
 export interface FastHttp {
-  /** From now on connections end with their next answer, idle ones at once. */
+  /** Connections end with their next answer, idle ones at once. */
   close(): void
   cut(): void
 }
 
 export interface FastHttpOptions {
-  /** Undefined for what is not answered here, also a body that is too long for its path. */
+  /** Undefined for what is not answered here, for example a body that is too long for its path. */
   readonly find: (method: PlainHead['method'], path: string, bodyBytes: number) => FastHandler | undefined
   readonly maxBodyBytes: number
   readonly keepAliveMs: number
@@ -80,14 +80,14 @@ export function openFastHttp(server: Server, options: FastHttpOptions): FastHttp
       if (isBusy && rest !== undefined) putBack(rest)
     }
 
-    /** What came after the request that is being answered waits in the socket, and the client's end behind it. */
+    /** Bytes after the current request wait in the socket, and the client's FIN behind them. */
     function putBack(bytes: Buffer): void {
       socket.pause()
       socket.unshift(bytes)
     }
 
     function onAnswered(): void {
-      // A reader that asks faster than it reads waits here.
+      // A client that sends requests faster than it reads answers waits here.
       if (socket.writableNeedDrain && socket.writableLength > 0) socket.once('drain', turn)
       else turn()
     }
@@ -113,7 +113,7 @@ export function openFastHttp(server: Server, options: FastHttpOptions): FastHttp
       if (isBusy && response?.hasBegun === false && !socket.destroyed) socket.write(INTERIM_ANSWER)
     }
 
-    /** Nobody asked, or nobody read, for that long. */
+    /** No request, or nothing read, for that long. */
     function onTimeout(): void {
       if (!isBusy || socket.writableLength > 0) socket.destroy()
     }

@@ -1,20 +1,20 @@
 /**
- * Clients that close their side of the connection after the request (`nc -N`, some proxies) still read: they get
- * their answer. A client that has left looks the same until something is written to it, so while an answer takes
- * its time two interim `100 Continue`, which every HTTP/1.1 client must be able to skip, find out: a client that
- * has left resets the connection at the first, the second fails, and the work for it is dropped.
+ * Clients that close their side of the connection after the request (`nc -N`, some proxies) still read their answer. A
+ * client that is gone looks the same until something is written to it. While an answer is being made we therefore send
+ * two interim `100 Continue`, which every HTTP/1.1 client must skip: a client that is gone resets the connection at the
+ * first, the second fails, and the work for it is abandoned.
  *
- * This file gives the connections of the platform's parser the same rules that the fast path has for its own,
- * and cuts readers that do not read after the same time.
+ * This file gives the connections of Node's HTTP server the same rules that the fast path has, and disconnects clients
+ * that do not read, after the same time.
  */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export const INTERIM_ANSWER = 'HTTP/1.1 100 Continue\r\n\r\n'
-/** Most answers are on their way before the first. */
+/** Most answers are sent before the first. */
 const PROBE_AFTER_MS = [40, 70]
 
-/** Calls it at the times of the interim answers. */
+/** Calls `probe` at the times of the interim answers. */
 export function whenHalfClosed(probe: () => void): void {
   for (const ms of PROBE_AFTER_MS) setTimeout(probe, ms).unref()
 }
@@ -44,7 +44,7 @@ export function keepHalfClosedReaders(server: Server, unreadMs: number): void {
     if (current.req.httpVersion === '1.1') current.writeContinue()
   }
 
-  // Nobody asked, or nobody read, for that long. An answer that is still being made is no reason.
+  // No request, or nothing read, for that long; but not while an answer is being made.
   server.on('timeout', (socket) => {
     const isWaiting = (answering.get(socket)?.size ?? 0) > 0
     if (!isWaiting || socket.writableLength > 0) socket.destroy()

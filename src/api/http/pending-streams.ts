@@ -1,11 +1,11 @@
 import { addressGroup } from '../../kit/ip-range.ts'
 
 /**
- * Stream connections whose key is not checked yet, or was refused and that are not closed, counted per address
- * (an IPv6 network of one customer is one address). Whoever has no key can hold only so many of them.
+ * Counts, per address, the stream connections whose key is not checked yet or was refused (an IPv6 /64 counts as one
+ * address), so that clients without a key can hold only a limited number of them.
  */
 export interface PendingStreams {
-  /** Undefined: the address has too many already. The function ends the count of this one; any further call does nothing. */
+  /** Undefined: too many already. The returned function stops counting this one; calling it again does nothing. */
   enter(address: string): (() => void) | undefined
 }
 

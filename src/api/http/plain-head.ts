@@ -1,15 +1,15 @@
 /**
- * The head of a request in its plain form: what nearly every client sends. It is read strictly; whatever is
- * not exactly of this form (`undefined`) is left to the full parser of the platform, which knows all others.
+ * The head of a request in the plain form that nearly every client sends. It is parsed strictly; everything that is not
+ * exactly of this form (`undefined`) is left to Node's HTTP parser.
  *
- *   GET or POST, a path, HTTP/1.1; one Host; no header twice; nothing that changes the connection or how the
- *   body is sent; a body only with POST, as JSON, with its length
+ *   GET or POST, a path, HTTP/1.1; one Host; no repeated header; nothing that changes the connection or how the body
+ *   is sent; a body only with POST, as JSON, with its length
  */
 export interface PlainHead {
   readonly method: 'GET' | 'POST'
   /** Path and query as they were sent. */
   readonly target: string
-  /** Shared by all requests of a connection that send the same. */
+  /** Shared by all requests of a connection with the same headers. */
   readonly headers: Readonly<Record<string, string>>
   /** Up to the first byte of the body. */
   readonly headBytes: number
@@ -18,16 +18,16 @@ export interface PlainHead {
 
 const MAX_HEAD = 8_192
 const HEAD_END = '\r\n\r\n'
-/** Each part of them is ended by a character that the part cannot contain: they are matched in one pass. */
+/** No backtracking: each part ends with a character that it cannot contain. */
 const LINE = /^(GET|POST) (\/[!-~]*) HTTP\/1\.1$/
 const HEADERS = /^(?:\r\n[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~]*)+$/
 const PLAIN_CONNECTION =
   /^(?:keep-alive|upgrade|http2-settings)(?:[ \t]*,[ \t]*(?:keep-alive|upgrade|http2-settings))*$/i
 const LENGTH = /^(?:0|[1-9]\d{0,8})$/
 
-/** Reads the heads of one connection: a client that sends the same headers again has them read once. */
+/** For one connection: headers that are the same as those of the request before are parsed once. */
 export interface PlainHeadReader {
-  /** The request that these bytes begin with. */
+  /** The request at the start of these bytes. */
   read(bytes: Buffer): PlainHead | undefined
 }
 
@@ -81,7 +81,7 @@ function readHeaders(text: string): Record<string, string> | undefined {
 function isOrdinary(headers: Readonly<Record<string, string>>): boolean {
   if (headers.host === undefined) return false
   if (headers['transfer-encoding'] !== undefined) return false
-  // Any other protocol is not ours: the request is answered as it stands.
+  // Other upgrades are ignored, as HTTP allows.
   if (headers.upgrade !== undefined && /websocket/i.test(headers.upgrade)) return false
   if (headers.expect !== undefined || headers.trailer !== undefined) return false
   const { connection } = headers

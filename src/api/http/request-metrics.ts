@@ -1,8 +1,8 @@
 import type { Metrics } from '../../kit/metrics.ts'
 
 /**
- * Counts and durations per route. A request only adds to plain numbers; labels and texts are made when the
- * metrics are read, which happens far less often.
+ * Counts and durations per route. A request only increments numbers; labels and texts are made when the metrics are
+ * read, which is far less often.
  */
 export interface RequestMetrics {
   of(route: string): (status: number, seconds: number) => void
@@ -13,7 +13,7 @@ const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 interface RouteCounts {
   route: string
   statuses: Map<number, number>
-  /** One more than there are bounds: what is above them all. */
+  /** The last one counts what is above all bounds. */
   buckets: Float64Array
   seconds: number
 }

@@ -2,15 +2,15 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { HeaderList } from '../../gate/request.ts'
 
-/** Where an answer is written to: as much of the platform's `ServerResponse` as we use. */
+/** What we use of Node's `ServerResponse`. */
 export interface ResponseWriter {
   readonly destroyed: boolean
   writeHead(status: number, headers: HeaderList): unknown
-  /** False: wait for `drain` before more is written. */
+  /** False: wait for `drain` before writing more. */
   write(part: Buffer): boolean
   /**
-   * @param done is called when the bytes have left, or cannot leave any more.
-   * @param room how many bytes before the body's first one are free to be written over.
+   * @param done called when the bytes were sent or cannot be sent
+   * @param room free bytes in front of the body, which may be overwritten
    */
   end(body?: string | Buffer, done?: () => void, room?: number): unknown
   cork(): void
@@ -20,12 +20,12 @@ export interface ResponseWriter {
   destroy(): unknown
 }
 
-/** An answer on a kept connection, straight to its socket. Without a Content-Length it goes in chunks. */
+/** Writes an answer directly to the socket of a keep-alive connection; chunked without a Content-Length. */
 export class SocketResponseWriter implements ResponseWriter {
   readonly #socket: Socket
   readonly #keepAlive: KeepAlive
   readonly #onEnd: () => void
-  /** Waits for the first bytes of the body: they leave together. */
+  /** Written together with the first bytes of the body. */
   #head = ''
   #isChunked = false
   #hasBegun = false
@@ -80,7 +80,7 @@ export class SocketResponseWriter implements ResponseWriter {
     this.#onEnd()
   }
 
-  /** The memory before the body is free: with the head in it there is one piece to write. */
+  /** The head goes into the free bytes in front of the body: one write for both. */
   #putBehindHead(body: Buffer, done?: () => void): void {
     const head = this.#head
     this.#head = ''
@@ -123,10 +123,10 @@ export class SocketResponseWriter implements ResponseWriter {
   }
 }
 
-/** The headers of a connection. The date changes once a second, so they are written once a second. */
+/** The headers that every answer of a connection has, rendered once a second because of the date. */
 export interface KeepAlive {
   headers(): string
-  /** From now on connections do not stay. */
+  /** Later answers close their connection. */
   close(): void
 }
 

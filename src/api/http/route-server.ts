@@ -10,7 +10,7 @@ import { sendReply } from './send.ts'
 import { splitTarget } from './target.ts'
 import { VARY } from './vary.ts'
 
-/** A request to a route, whoever has read it from the socket. */
+/** A request to a route, from either HTTP path. */
 export interface RoutedRequest {
   readonly method: string
   /** Path and query as they were sent. */
@@ -22,7 +22,7 @@ export interface RoutedRequest {
   readonly socket: Socket
 }
 
-/** From a read request through the gate to the written answer. */
+/** Passes a request through the gate and writes the answer. */
 export function routeServer<Services>(
   route: PublishedRoute<Services>,
   context: {
@@ -51,20 +51,20 @@ export function routeServer<Services>(
       body,
       isGone: () => socket.destroyed,
     }
-    const leave = (answer: GateReply) => {
+    const finish = (answer: GateReply) => {
       answer.onSent?.()
       observe(answer.status, (performance.now() - startedMs) / 1000)
     }
     const send = (answer: GateReply): void | Promise<void> => {
       const sent = sendReply(request, response, answer, { requestId: id, cors, vary })
-      if (sent === undefined) leave(answer)
-      else return sent.finally(() => leave(answer))
+      if (sent === undefined) finish(answer)
+      else return sent.finally(() => finish(answer))
     }
     const broken = (error: unknown) => {
       log.error({ err: error, request: id }, 'an answer could not be sent')
       response.destroy()
     }
-    // Most answers are at hand at once; a promise would cost them more than the gate itself.
+    // Most answers are made synchronously; a promise would cost more than the gate itself.
     try {
       const answer = gate.handle(asked, route)
       if (answer instanceof Promise) answer.then(send).catch(broken)

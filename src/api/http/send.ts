@@ -7,10 +7,10 @@ import type { Cors } from './cors.ts'
 import type { ResponseWriter } from './response-writer.ts'
 import { VARY, type Vary } from './vary.ts'
 
-/** Bodies above this are written in parts: a reader that leaves early costs no more than what it read. */
+/** Larger bodies are written in parts: a client that disconnects early costs no more than what it read. */
 const PART_BYTES = 1_048_576
 
-/** Writes an answer of the gate to the socket. The headers are ready pairs: they go out as they are. */
+/** Writes an answer of the gate to the socket. */
 export function sendReply(
   request: { readonly method: string; readonly headers: IncomingHttpHeaders },
   response: ResponseWriter,
@@ -23,7 +23,7 @@ export function sendReply(
   headers.push('Vary', context.vary ?? VARY.open)
   const isHead = request.method === 'HEAD'
   if (answer.status === 304 || answer.status === 204) {
-    tellHeldTag(headers, request.headers)
+    setSentTag(headers, request.headers)
     response.writeHead(answer.status, headers)
     response.end()
     return
@@ -37,8 +37,8 @@ export function sendReply(
   else return writeBody(response, answer.body, answer.lent)
 }
 
-/** The tag of a 304 is the one that the caller holds: that of the encoding it would get again. */
-function tellHeldTag(headers: HeaderList, request: IncomingHttpHeaders): void {
+/** The tag of a 304 is the one that the caller sent: that of the encoding it would get. */
+function setSentTag(headers: HeaderList, request: IncomingHttpHeaders): void {
   const encoding = chooseEncoding(request['accept-encoding'], Number.POSITIVE_INFINITY)
   const etag = headers.indexOf('ETag')
   if (encoding === undefined || etag === -1) return
@@ -85,7 +85,7 @@ async function sendCompressed(
   return writeBody(response, bytes)
 }
 
-/** Parts are not joined for the compressor either: their length is not known beforehand. */
+/** Large bodies are compressed as a stream, without joining their parts. */
 async function streamCompressed(
   response: ResponseWriter,
   parts: readonly Buffer[],
@@ -95,12 +95,12 @@ async function streamCompressed(
     const source = Readable.from(slicesOf(parts))
     await pipeline(source, compressor(encoding), (output) => writeParts(response, output))
   } catch {
-    // The reader left in the middle; there is nobody to tell.
+    // The client disconnected.
     response.destroy()
   }
 }
 
-/** A body that is lent is short; it is given back when the socket has taken every byte. */
+/** A pooled body is short; it is released when the socket has sent every byte. */
 function writeBody(response: ResponseWriter, body: Body, lent?: LentBody): void | Promise<void> {
   if (typeof body === 'string' || (Buffer.isBuffer(body) && body.length <= PART_BYTES)) {
     response.end(body, lent?.release, lent?.room)
@@ -129,7 +129,7 @@ async function writeParts(
   for await (const part of parts) {
     if (response.destroyed) break
     if (response.write(part)) {
-      // A reader that keeps up would take all of it in one turn of the loop: others get theirs in between.
+      // A fast reader would take all of it in one turn of the loop: let other requests run in between.
       await new Promise(setImmediate)
       continue
     }

@@ -34,7 +34,7 @@ import { acceptStreams, type StreamOptions, WEBSOCKET_PATH } from './websocket.t
 export interface HttpOptions<Services> {
   readonly host: string
   readonly port: number
-  /** The port, where it was taken before. */
+  /** The port, where it is bound already. */
   readonly bound?: BoundPort
   readonly bodyLimitBytes: number
   readonly trustedProxies: readonly string[]
@@ -48,7 +48,7 @@ export interface HttpOptions<Services> {
   readonly dashboard?: Dashboard
   readonly metrics: Metrics
   readonly log: Logger
-  /** How long an idle connection is kept, and one whose reader does not read. */
+  /** How long an idle connection, or one that is not read, stays open. */
   readonly keepAliveMs?: number
   readonly stream?: Omit<StreamOptions, 'isTrustedProxy' | 'log'>
 }
@@ -56,7 +56,7 @@ export interface HttpOptions<Services> {
 export interface HttpServer {
   readonly url: string
   readonly metricsUrl: string | null
-  /** Answers what is under way; connections that have not ended by then are cut. */
+  /** Answers requests in flight; connections that are still open after that time are closed. */
   close(graceMs: number): Promise<void>
 }
 
@@ -66,7 +66,7 @@ const REQUEST_TIMEOUT_MS = 30_000
 const NO_QUERY = {}
 const NO_PARAMS = {}
 
-/** The only place that knows the framework: it turns sockets into gate requests and back. */
+/** Turns HTTP requests into gate requests and replies into responses. Only this folder knows the framework. */
 export async function startHttp<Services>(options: HttpOptions<Services>): Promise<HttpServer> {
   const { gate, routes, log } = options
   const cors = createCors(options.corsOrigins)
@@ -173,7 +173,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
     await fail(request, reply, frameworkError(error, request.routeOptions.bodyLimit, log))
   })
   const streams = options.stream && acceptStreams(app.server, { ...options.stream, log, isTrustedProxy })
-  // The platform's parser forgets what arrived together with a wish for another protocol: such a connection ends.
+  // Node's parser drops the bytes after a request with an Upgrade header, so that connection is closed.
   app.server.prependListener('request', (request, response) => {
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
   })
@@ -201,7 +201,7 @@ export async function startHttp<Services>(options: HttpOptions<Services>): Promi
   }
 }
 
-/** A connection that is kept alive turns idle only after its last answer, so idle ones are closed repeatedly. */
+/** A keep-alive connection becomes idle after its last answer, so idle ones are closed repeatedly. */
 async function closeWithin(app: FastifyInstance, fastHttp: FastHttp, graceMs: number): Promise<void> {
   fastHttp.close()
   const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
@@ -254,27 +254,27 @@ function createApp<Services>(
     keepAliveTimeout: options.keepAliveMs ?? KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     return503OnClosing: false,
-    // The gate reads the query itself, with the faults that a caller can understand.
+    // The gate parses the query itself, with errors for the caller.
     routerOptions: { maxParamLength: 512, querystringParser: () => NO_QUERY },
     frameworkErrors: (_error, request, reply) => faults.onBadUrl(request, reply),
     clientErrorHandler: faults.onClientError,
   })
   app.removeAllContentTypeParsers()
-  // The usual type is named so that it is found without being taken apart anew for each request.
+  // The usual type is named, so that it is found without parsing it for each request.
   app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
   )
   return app
 }
 
-/** Most bodies are short; those that follow from a plan may be as long as the operator allows. */
+/** Most bodies are short; where the plan decides, the operator's limit applies. */
 function limitOf<Services>({ endpoint }: PublishedRoute<Services>, bodyLimitBytes: number): number {
   return endpoint.body?.maxBytes === undefined
     ? Math.min(MAX_REQUEST_BODY_BYTES, bodyLimitBytes)
     : bodyLimitBytes
 }
 
-/** Faults that the framework finds before a route runs. */
+/** Errors of the framework before a route runs. */
 function frameworkError(error: unknown, bodyLimitBytes: number | undefined, log: Logger): ApiError {
   const { code, statusCode } = error as { code?: string; statusCode?: number }
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
@@ -293,7 +293,7 @@ function frameworkError(error: unknown, bodyLimitBytes: number | undefined, log:
   return new ApiError('internal_error', 'Something went wrong on our side.')
 }
 
-/** Metrics on a port of their own, on the loopback address only. */
+/** Metrics on a separate port, on the loopback address only. */
 async function startMetricsServer<Services>(options: HttpOptions<Services>) {
   const { metricsPort, metrics } = options
   if (metricsPort === null) return undefined
@@ -327,7 +327,7 @@ async function startMetricsServer<Services>(options: HttpOptions<Services>) {
   }
 }
 
-/** Unique over all processes and restarts: a random start and a counter. */
+/** Unique across processes and restarts: a random prefix and a counter. */
 function requestIds(): () => string {
   const start = BigInt(`0x${randomBytes(8).toString('hex')}`)
     .toString(36)

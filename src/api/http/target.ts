@@ -1,4 +1,4 @@
-/** What a request line asks for, as it was sent: the path before the first question mark, and what follows it. */
+/** Splits a request target at the first question mark. */
 export function splitTarget(target: string | undefined): { path: string; search: string } {
   if (target === undefined) return { path: '/', search: '' }
   const mark = target.indexOf('?')

@@ -1,13 +1,13 @@
 /**
- * What else than its address decides over an answer. A cache that is not told so serves one key's page to
- * another key: the browser's own cache does, for as long as the page may be kept.
+ * The headers that an answer depends on. Without `Vary` a cache, for example the browser's own, would serve the page of
+ * one key to another.
  */
 const COMMON = 'Origin, Accept, Accept-Encoding'
 
 export const VARY = {
-  /** The same for everybody. */
+  /** The same for everyone. */
   open: COMMON,
-  /** A key in the query is part of the address; these are the other two places. */
+  /** The two headers that can hold a key; a key in the query is part of the URL. */
   key: `${COMMON}, X-API-Key, Authorization`,
   token: `${COMMON}, Authorization`,
   session: `${COMMON}, Cookie`,

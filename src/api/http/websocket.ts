@@ -15,11 +15,11 @@ import { createPendingStreams } from './pending-streams.ts'
 import { splitTarget } from './target.ts'
 
 /**
- * `/v1/ws`: takes the upgrade, then the key. A refusal comes after the handshake, as a close code, because a
- * browser shows its page nothing of a refused handshake.
+ * `/v1/ws`: accepts the upgrade, then checks the key. A refusal is a close code after the handshake, because browsers do
+ * not show the answer of a refused handshake to the page.
  */
 export const WEBSOCKET_PATH = '/v1/ws'
-/** The same for a browser that is signed in to the dashboard: its cookie takes the place of the key. */
+/** The same for a browser that is signed in to the dashboard, with its cookie instead of a key. */
 const SESSION_PATH = `${DASHBOARD_API}stream`
 
 export interface StreamOptions {
@@ -30,16 +30,16 @@ export interface StreamOptions {
   /** Connections of one address whose key is not checked yet, or was refused. */
   readonly maxPendingPerAddress: number
   readonly checkWithinMs?: number
-  /** Whether a peer's X-Forwarded-For is believed. */
+  /** Whether X-Forwarded-For of this peer is trusted. */
   readonly isTrustedProxy: (address: string) => boolean
 }
 
-/** A key is looked up within milliseconds; who failed often waits for a few seconds. */
+/** A key is checked within milliseconds; after many failures it takes some seconds. */
 const CHECK_WITHIN_MS = 10_000
-/** What a client may send before its key is looked up; pings count as messages. */
+/** What a client may send before its key is checked; pings count as messages. */
 const MAX_EARLY_MESSAGES = 16
 const MAX_EARLY_BYTES = MAX_MESSAGE_BYTES
-/** Limits of `ws` that its types do not know yet. A goodbye that is not answered in time cuts the connection. */
+/** Options of `ws` that its types lack. A close frame that is not answered in time ends the connection. */
 const MORE_LIMITS = { closeTimeout: 5_000, maxFragments: 1_024 }
 const GOODBYE_MS = 500
 const MAX_REASON_BYTES = 120
@@ -63,7 +63,7 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
   }
 
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    // The platform has taken its own listener off.
+    // Node has removed its own listener.
     ignoreSocketErrors(socket)
     const gate = gateOf(request)
     const address = callerAddress(request.headers, request.socket, options.isTrustedProxy)
@@ -91,12 +91,12 @@ export function acceptStreams(server: Server, options: StreamOptions): { close()
   }
 }
 
-/** A property of the platform's server that its types know only as an option. */
+/** A property of Node's server that its types know only as an option. */
 interface UpgradeChoice {
   shouldUpgradeCallback: (request: IncomingMessage) => boolean
 }
 
-/** Any other wish to change the protocol is not followed: the request is answered as it stands. */
+/** Other upgrades are ignored: the request is answered as plain HTTP. */
 function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
   if (method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket') return false
   return headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
@@ -115,13 +115,13 @@ function accept(
     readonly request: IncomingMessage
     readonly address: string
     readonly gate: StreamGate
-    /** It is pending no longer. */
+    /** No longer pending. */
     readonly settle: () => void
     readonly options: StreamOptions
   },
 ): void {
   const { request, address, gate, settle, options } = entry
-  // A frame that breaks the rules; the goodbye is on its way.
+  // An invalid frame; `ws` sends the close frame.
   socket.on('error', () => cutSoon(socket))
   const early: EarlyFrame[] = []
   let earlyBytes = 0
@@ -201,7 +201,7 @@ function refusalOf(error: unknown, log: Logger): StreamRefusal {
 function refuse(socket: WebSocket, { code, reason }: StreamRefusal): void {
   if (socket.readyState !== socket.OPEN) return
   socket.close(code, shortReason(reason))
-  // A slow reader has yet to read what was sent before; anybody else has no reason to stay.
+  // A slow reader still has to read what was sent before; nobody else has a reason to stay.
   if (code === CLOSE_CODES.tooSlow) return
   cutSoon(socket)
 }
