@@ -1,9 +1,8 @@
 /** What a service recorded of the simulated exchanges, asked for over HTTP and held against what happened. */
 import { crc32 } from 'node:zlib'
-import { tradeIdOf } from '../sandbox/exchanges/perp/text.ts'
-import { createTruth, type Truth } from '../sandbox/exchanges/truth.ts'
 import { createWorld } from '../sandbox/exchanges/world/world.ts'
 import { type AssetSymbol, SYMBOLS } from '../src/core/symbol.ts'
+import { createExchangeTruth, type ExchangeTruth } from '../test/sandbox/exchange-truth.ts'
 import type { BenchService } from './processes.ts'
 
 /** The seed of a service that was given none. */
@@ -31,7 +30,7 @@ type Row = Record<string, unknown> & { timestamp: string }
 export async function rightTrades(stretch: Stretch): Promise<{ trades: number; wrong: string[] }> {
   const { tradesPerSecond, fromMs, toMs } = stretch
   const world = createWorld({ seed: SEED, tradesPerSecond })
-  const truth = createTruth(world, (market, id) => tradeIdOf(SEED, market, id))
+  const truth = createExchangeTruth(world)
   const wrong: string[] = []
   let trades = 0
   for (const { venue, source } of EXCHANGES) {
@@ -49,7 +48,11 @@ export async function rightTrades(stretch: Stretch): Promise<{ trades: number; w
   return { trades, wrong }
 }
 
-function isRight(row: Row | undefined, bar: ReturnType<Truth['klines']>[number], hasCount: boolean): boolean {
+function isRight(
+  row: Row | undefined,
+  bar: ReturnType<ExchangeTruth['klines']>[number],
+  hasCount: boolean,
+): boolean {
   if (row === undefined || row.closed !== true) return false
   if (hasCount && row.num_trades !== bar.count) return false
   return (['open', 'high', 'low', 'close', 'volume'] as const).every(
@@ -57,7 +60,11 @@ function isRight(row: Row | undefined, bar: ReturnType<Truth['klines']>[number],
   )
 }
 
-async function compareSingles(stretch: Stretch, truth: Truth, symbol: AssetSymbol): Promise<string[]> {
+async function compareSingles(
+  stretch: Stretch,
+  truth: ExchangeTruth,
+  symbol: AssetSymbol,
+): Promise<string[]> {
   const toMs = stretch.fromMs + SINGLE_TRADES_MS
   const rows = await read(stretch, `/v1/trades?source=perpdex&symbol=${symbol}`, toMs)
   const text = (id: unknown, timeMs: number, price: unknown, size: unknown, side: unknown) =>

@@ -48,17 +48,14 @@ export async function startWideNode(bytes: number): Promise<Running & { url: str
   return { ...running, url: `ws://127.0.0.1:${running.port}` }
 }
 
-/** All six simulated venues in processes of their own, and the settings with which a live environment records them. */
+/** All six simulated venues in a process of their own, and the settings with which a live environment records them. */
 export async function startSandboxVenues(): Promise<{
   environment: Record<string, string>
   stop(): Promise<void>
 }> {
-  const [exchanges, predictions] = [
-    await startAnnounced('sandbox/exchanges/process.ts'),
-    await startAnnounced('sandbox/predictions/process.ts'),
-  ]
-  const { spot, futures, perp } = exchanges.ready as Record<string, VenueAddresses>
-  const { polymarket, kalshi, ethereum } = predictions.ready as {
+  const { ready, stop } = await startAnnounced('sandbox/markets.ts')
+  const { spot, futures, perp } = ready.exchanges as Record<string, VenueAddresses>
+  const { polymarket, kalshi, ethereum } = ready.predictions as {
     polymarket: Record<'gammaUrl' | 'clobUrl' | 'dataUrl' | 'wsUrl' | 'rtdsUrl', string>
     kalshi: VenueAddresses & { keyId: string; privateKey: string }
     ethereum: { urls: string[] }
@@ -84,9 +81,7 @@ export async function startSandboxVenues(): Promise<{
       TAPELINE_KALSHI_PRIVATE_KEY: kalshi.privateKey,
       TAPELINE_CHAINLINK_PROVIDERS: ethereum.urls.join(','),
     },
-    stop: async () => {
-      await Promise.all([exchanges.stop(), predictions.stop()])
-    },
+    stop,
   }
 }
 

@@ -2,8 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { startSandboxPredictions } from '../../sandbox/predictions/run.ts'
-import type { TrueBook, TrueMarket, Truth } from '../../sandbox/predictions/truth.ts'
 import { storedInterval } from '../../src/core/interval.ts'
 import { composeUpDown, composeYesNo } from '../../src/core/market-snapshot.ts'
 import { microOf } from '../../src/core/micro.ts'
@@ -12,6 +10,8 @@ import type { MarketType } from '../../src/core/rows/market.ts'
 import type { UpDownSnapshotInput, YesNoSnapshotInput } from '../../src/core/rows/snapshot.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
+import type { PredictionTruth, TrueMarket, TrueMarketBook } from '../../test/sandbox/prediction-truth.ts'
+import { startTestPredictions } from '../../test/sandbox/start.ts'
 import type { Figure } from '../frame.ts'
 
 const GRID_MS = 500
@@ -44,7 +44,7 @@ interface Kind {
  * from the row before, or a minute after it), stored, and the size of the file counted up to a day of all symbols.
  */
 export async function bookFigures(): Promise<Figure[]> {
-  const sandbox = await startSandboxPredictions({ seed: 3 })
+  const sandbox = await startTestPredictions({ seed: 3 })
   const figures: Figure[] = []
   let day = 0
   let tails = 0
@@ -71,7 +71,7 @@ export async function bookFigures(): Promise<Figure[]> {
   return figures
 }
 
-function kindsOf(truth: Truth): Kind[] {
+function kindsOf(truth: PredictionTruth): Kind[] {
   const durationOf = ({ startMs, endMs }: TrueMarket) => (endMs - startMs > HOUR_MS ? ' of a day' : '')
   const groups = Map.groupBy(
     (['polymarket', 'kalshi'] as const)
@@ -97,7 +97,7 @@ function overlapMs({ startMs, endMs }: TrueMarket): number {
 }
 
 async function measure(
-  truth: Truth,
+  truth: PredictionTruth,
   kind: Kind,
 ): Promise<{ bytesPerHour: number; tailBytes: number; rowsPerHour: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-books-'))
@@ -140,7 +140,7 @@ type BookInput = UpDownSnapshotInput | YesNoSnapshotInput
 
 /** Gives the rows of a stretch of time, one stretch after the other. */
 function samplerOf(
-  truth: Truth,
+  truth: PredictionTruth,
   market: TrueMarket,
   isAlways = false,
 ): (fromMs: number, toMs: number) => BookInput[] {
@@ -162,7 +162,7 @@ function samplerOf(
   }
 }
 
-function composed(truth: Truth, market: TrueMarket, told: TrueBook, atMs: number): BookInput {
+function composed(truth: PredictionTruth, market: TrueMarket, told: TrueMarketBook, atMs: number): BookInput {
   const micro = (levels: [string, string][]) =>
     levels.map(([price, size]): [number, number] => [microOf(price) ?? 0, microOf(size) ?? 0])
   const [bids, asks] = [micro(told.bids), micro(told.asks)]

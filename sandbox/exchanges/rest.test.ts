@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { add, compare, type Decimal, decimal, decimalText, multiply, ZERO } from '../../src/core/decimal.ts'
 import { manualClock } from '../../src/kit/clock.ts'
-import { type SandboxExchanges, startSandboxExchanges } from './run.ts'
-import { barOpen, barStep, parseBarInterval } from './world/bar-interval.ts'
+import { startTestExchanges, type TestExchanges } from '../../test/sandbox/start.ts'
+import { candleOpen, candleStep, parseCandleInterval } from './world/candle-interval.ts'
 import { sequence } from './world/hash.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 15, 2, 3, 4, 567)
@@ -28,10 +28,10 @@ type KlineRow = [
 ]
 
 const clock = manualClock(NOW_MS)
-let sandbox: SandboxExchanges
+let sandbox: TestExchanges
 
 before(async () => {
-  sandbox = await startSandboxExchanges({
+  sandbox = await startTestExchanges({
     seed: 77,
     clock,
     limits: { spot: { rest: { weightPerMinute: 1e9 } }, futures: { rest: { weightPerMinute: 1e9 } } },
@@ -109,11 +109,11 @@ test('served candles equal the sums of the served trades, at all intervals, clos
   for (const venue of ['spot', 'futures'] as const) {
     for (const text of ['1s', '1m', '3m', '5m', '15m', '30m', '1h', '2h']) {
       if (venue === 'futures' && text === '1s') continue
-      const interval = parseBarInterval(text) ?? '1m'
+      const interval = parseCandleInterval(text) ?? '1m'
       const symbol = ['BTCUSDT', 'ETHUSDT', 'SOLUSDT', 'XRPUSDT'][Math.floor(random() * 4)] as string
       for (const at of [NOW_MS, NOW_MS - Math.floor(random() * 0.9 * DAY_MS)]) {
-        const openMs = barOpen(at, interval)
-        const nextMs = barStep(openMs, interval, 1)
+        const openMs = candleOpen(at, interval)
+        const nextMs = candleStep(openMs, interval, 1)
         const rows = await get<KlineRow[]>(
           venue,
           `${PREFIX[venue]}/klines?symbol=${symbol}&interval=${text}&startTime=${openMs}&endTime=${openMs}`,
@@ -134,9 +134,9 @@ test('served candles equal the sums of the served trades, at all intervals, clos
 
 test('coarse candles are the sums of the minutes, up to the week', async () => {
   for (const text of ['4h', '6h', '8h', '12h', '1d', '3d', '1w']) {
-    const interval = parseBarInterval(text) ?? '1d'
-    const openMs = barOpen(NOW_MS - 3 * DAY_MS, interval)
-    const nextMs = barStep(openMs, interval, 1)
+    const interval = parseCandleInterval(text) ?? '1d'
+    const openMs = candleOpen(NOW_MS - 3 * DAY_MS, interval)
+    const nextMs = candleStep(openMs, interval, 1)
     const [row] = await get<KlineRow[]>(
       'futures',
       `/fapi/v1/klines?symbol=SOLUSDT&interval=${text}&startTime=${openMs}&limit=1`,
@@ -163,7 +163,7 @@ test('coarse candles are the sums of the minutes, up to the week', async () => {
 test('a list call answers the newest, the oldest from a start, or the newest up to an end', async () => {
   const path = '/api/v3/klines?symbol=BTCUSDT&interval=1m&limit=3'
   const opens = async (extra: string) => (await get<KlineRow[]>('spot', path + extra)).map((row) => row[0])
-  const minute = barOpen(NOW_MS, '1m')
+  const minute = candleOpen(NOW_MS, '1m')
   assert.deepEqual(await opens(''), [minute - 2 * MINUTE_MS, minute - MINUTE_MS, minute])
   const start = minute - 600 * MINUTE_MS
   assert.deepEqual(await opens(`&startTime=${start}`), [start, start + MINUTE_MS, start + 2 * MINUTE_MS])
@@ -202,23 +202,14 @@ test('the futures exchange keeps trades for a day and statistics for a month', a
   assert.ok(funding.every((row) => row.fundingTime % (8 * 3_600_000) < 16))
 })
 
-test('open interest by poll and by history are one curve; the taker ratio follows from the candles', async () => {
-  const at = barOpen(NOW_MS, '5m')
-  type Row = { timestamp: number; sumOpenInterest: string; buyVol: string; sellVol: string }
+test('open interest by poll and by history are one curve', async () => {
+  const at = candleOpen(NOW_MS, '5m')
+  type Row = { timestamp: number; sumOpenInterest: string }
   const [row] = await get<Row[]>('futures', '/futures/data/openInterestHist?symbol=ETHUSDT&period=5m&limit=1')
   assert.deepEqual(
     [row?.timestamp, row?.sumOpenInterest],
     [at, sandbox.truth.openInterest('futures', 'ETH', at)],
   )
-  const [ratio] = await get<Row[]>(
-    'futures',
-    '/futures/data/takerlongshortRatio?symbol=ETHUSDT&period=5m&limit=1',
-  )
-  const [kline] = await get<KlineRow[]>(
-    'futures',
-    `/fapi/v1/klines?symbol=ETHUSDT&interval=5m&startTime=${at - 300_000}&limit=1`,
-  )
-  assert.equal(ratio?.buyVol, kline?.[9])
 })
 
 test('wrong parameters are refused in the words of the exchange', async () => {
@@ -245,9 +236,9 @@ test('the perpetual venue has the newest 5,000 candles, 500 funding rows and ten
     info({ type: 'candleSnapshot', req: { coin, interval, startTime, endTime: NOW_MS } })
   const minutes = (await snapshot('1m', 0)).value as { t: number }[]
   assert.equal(minutes.length, 5_000)
-  assert.equal(minutes[0]?.t, barOpen(NOW_MS, '1m') - 4_999 * MINUTE_MS)
+  assert.equal(minutes[0]?.t, candleOpen(NOW_MS, '1m') - 4_999 * MINUTE_MS)
   const floored = (await snapshot('1h', NOW_MS - 90 * MINUTE_MS)).value as { t: number }[]
-  assert.equal(floored[0]?.t, barOpen(NOW_MS - 90 * MINUTE_MS, '1h'))
+  assert.equal(floored[0]?.t, candleOpen(NOW_MS - 90 * MINUTE_MS, '1h'))
   assert.ok(((await snapshot('1d', 0)).value as unknown[]).length >= 31)
   const funding = (await info({ type: 'fundingHistory', coin: 'BTC', startTime: 0 })).value as {
     time: number
@@ -279,7 +270,7 @@ test('the perpetual venue refuses in its own way', async () => {
 describe('limits', () => {
   test('weights are in the headers; over the limit 429 with Retry-After, then 418, over in time', async () => {
     const narrow = manualClock(NOW_MS)
-    const tight = await startSandboxExchanges({
+    const tight = await startTestExchanges({
       seed: 1,
       clock: narrow,
       limits: { spot: { rest: { weightPerMinute: 100, bansAfter: 3 } } },
@@ -313,7 +304,7 @@ describe('limits', () => {
 
   test('the perpetual venue answers 429 when its weight of the minute is used, by rows too', async () => {
     const narrow = manualClock(NOW_MS)
-    const tight = await startSandboxExchanges({ seed: 1, clock: narrow })
+    const tight = await startTestExchanges({ seed: 1, clock: narrow })
     try {
       const call = async (body: unknown) =>
         (
@@ -339,7 +330,7 @@ describe('limits', () => {
   })
 
   test('funding and statistics have pools of their own', async () => {
-    const tight = await startSandboxExchanges({
+    const tight = await startTestExchanges({
       seed: 1,
       clock: manualClock(NOW_MS),
       limits: { futures: { rest: { fundingPerFiveMinutes: 2, statisticsPerFiveMinutes: 1 } } },
@@ -347,10 +338,7 @@ describe('limits', () => {
     try {
       const call = async (path: string) => (await fetch(tight.futures.restUrl + path)).status
       const funding = '/fapi/v1/fundingRate?symbol=BTCUSDT'
-      assert.deepEqual(
-        [await call(funding), await call('/fapi/v1/fundingInfo'), await call(funding)],
-        [200, 200, 429],
-      )
+      assert.deepEqual([await call(funding), await call(funding), await call(funding)], [200, 200, 429])
       const interest = '/futures/data/openInterestHist?symbol=BTCUSDT&period=5m'
       assert.deepEqual(
         [await call(interest), await call(interest), await call('/fapi/v1/time')],

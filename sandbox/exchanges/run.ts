@@ -1,15 +1,13 @@
 /** Starts the simulated exchanges on loopback ports. */
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
-import { startControlPort } from '../control/control-port.ts'
+import { startAll } from '../server/announce.ts'
+import { faultRoutes, startControlPort } from '../server/control-port.ts'
+import { createFaults, EXCHANGE_FAULTS, type Faults } from '../server/faults.ts'
 import { type BinanceLimits, startBinance } from './binance/venue.ts'
-import { parseFault } from './parse-fault.ts'
-import { tradeIdOf } from './perp/text.ts'
 import { type PerpLimits, startPerp } from './perp/venue.ts'
-import { createFaults, type Faults } from './server/faults.ts'
-import type { VenueServer, VenueState } from './server/venue-server.ts'
-import { askTruth, createTruth, type Truth } from './truth.ts'
-import { VENUES, type Venue } from './world/markets.ts'
-import { createWorld } from './world/world.ts'
+import type { VenueState } from './venue-server.ts'
+import { EXCHANGE_VENUES, type ExchangeVenue } from './world/markets.ts'
+import { createWorld, type World } from './world/world.ts'
 
 export interface SandboxOptions {
   /** The same seed, rate and time give the same market, across restarts and machines. */
@@ -18,7 +16,7 @@ export interface SandboxOptions {
   /** Per symbol and venue. Twelve markets: 1,667 makes 20,000 in total. */
   tradesPerSecond?: number
   /** 0 or left out: any free port. */
-  ports?: Partial<Record<Venue | 'control', number>>
+  ports?: Partial<Record<ExchangeVenue | 'control', number>>
   /** How often the streams are served. */
   tickMs?: number
   /** Overrides of the venues' own limits, for tests that need narrower or wider ones. */
@@ -27,88 +25,58 @@ export interface SandboxOptions {
 
 export interface VenueAddress {
   readonly restUrl: string
-  /** Without a path: spot adds /ws or /stream, futures /market/… or /public/…, perp /ws. */
+  /** Without a path: spot adds /stream, futures /market/stream or /public/stream, perp /ws. */
   readonly wsUrl: string
 }
 
-export interface SandboxExchanges {
-  readonly spot: VenueAddress
-  readonly futures: VenueAddress
-  readonly perp: VenueAddress
+export interface SandboxExchanges extends Readonly<Record<ExchangeVenue, VenueAddress>> {
   readonly controlUrl: string
   readonly faults: Faults
-  readonly truth: Truth
-  state(): Record<Venue, VenueState>
+  readonly world: World
+  state(): Record<ExchangeVenue, VenueState>
   close(): Promise<void>
 }
 
 const DEFAULT_TRADES_PER_SECOND = 3
 const DEFAULT_TICK_MS = 50
 
-export async function startSandboxExchanges(options: SandboxOptions): Promise<SandboxExchanges> {
-  const clock = options.clock ?? systemClock
-  const world = createWorld({
-    seed: options.seed,
-    tradesPerSecond: options.tradesPerSecond ?? DEFAULT_TRADES_PER_SECOND,
-  })
+export function startSandboxExchanges(options: SandboxOptions): Promise<SandboxExchanges> {
+  const { seed, clock = systemClock, tradesPerSecond = DEFAULT_TRADES_PER_SECOND, limits = {} } = options
+  const world = createWorld({ seed, tradesPerSecond })
   const faults = createFaults(clock)
-  const truth = createTruth(world, (market, id) => tradeIdOf(options.seed, market, id))
   const common = { world, clock, faults, tickMs: options.tickMs ?? DEFAULT_TICK_MS }
-  const port = (name: Venue | 'control') => options.ports?.[name] ?? 0
-  const started: { close(): Promise<void> }[] = []
-  const keep = <T extends { close(): Promise<void> }>(part: T): T => {
-    started.push(part)
-    return part
-  }
-  const closeAll = async () => void (await Promise.all(started.map((part) => part.close())))
-  try {
-    const servers: Record<Venue, VenueServer> = {
-      spot: keep(
-        await startBinance({
-          ...common,
-          product: 'spot',
-          port: port('spot'),
-          limits: options.limits?.spot ?? {},
-        }),
-      ),
+  const port = (name: ExchangeVenue | 'control') => options.ports?.[name] ?? 0
+  const urls = (at: { port: number }) => ({
+    restUrl: `http://127.0.0.1:${at.port}`,
+    wsUrl: `ws://127.0.0.1:${at.port}`,
+  })
+  return startAll(async (keep) => {
+    const servers = {
+      spot: keep(await startBinance('spot', { ...common, port: port('spot'), limits: limits.spot ?? {} })),
       futures: keep(
-        await startBinance({
-          ...common,
-          product: 'futures',
-          port: port('futures'),
-          limits: options.limits?.futures ?? {},
-        }),
+        await startBinance('futures', { ...common, port: port('futures'), limits: limits.futures ?? {} }),
       ),
-      perp: keep(await startPerp({ ...common, port: port('perp'), limits: options.limits?.perp ?? {} })),
+      perp: keep(await startPerp({ ...common, port: port('perp'), limits: limits.perp ?? {} })),
     }
     const state = () =>
-      Object.fromEntries(VENUES.map((venue) => [venue, servers[venue].state()])) as Record<Venue, VenueState>
-    const about = () => ({ seed: world.seed, tradesPerSecond: world.tradesPerSecond, nowMs: clock.now() })
+      Object.fromEntries(EXCHANGE_VENUES.map((venue) => [venue, servers[venue].state()])) as Record<
+        ExchangeVenue,
+        VenueState
+      >
     const control = keep(
-      await startControlPort({
-        port: port('control'),
-        faults,
-        parseFault,
-        askTruth: (what, query) => askTruth(truth, what, query),
-        state: () => ({ ...about(), ...state() }),
+      await startControlPort(port('control'), {
+        ...faultRoutes(faults, { kinds: EXCHANGE_FAULTS, venues: EXCHANGE_VENUES }),
+        'GET /state': () => ({ seed, tradesPerSecond, nowMs: clock.now(), ...state() }),
       }),
     )
-    const address = (venue: Venue): VenueAddress => ({
-      restUrl: `http://127.0.0.1:${servers[venue].port}`,
-      wsUrl: `ws://127.0.0.1:${servers[venue].port}`,
-    })
     return {
-      spot: address('spot'),
-      futures: address('futures'),
-      perp: address('perp'),
-      controlUrl: `http://127.0.0.1:${control.port}`,
+      spot: urls(servers.spot),
+      futures: urls(servers.futures),
+      perp: urls(servers.perp),
+      controlUrl: urls(control).restUrl,
       faults,
-      truth,
+      world,
       state,
-      close: closeAll,
     }
-  } catch (error) {
-    await closeAll()
-    throw error
-  }
+  })
 }

@@ -11,17 +11,17 @@ import {
   recordKalshi,
   rpc,
   steerableClock,
-} from './client.ts'
-import { wordsOf } from './ethereum/encode-for-test.ts'
-import { parseFault } from './parse-fault.ts'
-import { type SandboxPredictions, startSandboxPredictions } from './run.ts'
-import type { FaultSpec } from './server/faults.ts'
+} from '../../test/sandbox/client.ts'
+import { wordsOf } from '../../test/sandbox/encode-calls.ts'
+import { startTestPredictions, type TestPredictions } from '../../test/sandbox/start.ts'
+import { type FaultSpec, PREDICTION_FAULTS, parseFault } from '../server/faults.ts'
+import { PREDICTION_VENUES } from './venue.ts'
 
 describe('fault switches', () => {
-  let sandbox: SandboxPredictions
+  let sandbox: TestPredictions
   const clock = steerableClock(Date.UTC(2026, 10, 15, 14, 1, 40))
   before(async () => {
-    sandbox = await startSandboxPredictions({
+    sandbox = await startTestPredictions({
       seed: 5,
       clock,
       budgetScale: 20,
@@ -134,13 +134,16 @@ describe('fault switches', () => {
   })
 
   test('REST: 429, errors, hang, reset and broken bodies, each of one service only', async () => {
-    const book = () => fetch(`${sandbox.polymarket.gammaUrl}/series`, { signal: AbortSignal.timeout(300) })
+    const book = () =>
+      fetch(`${sandbox.polymarket.gammaUrl}/events?series_slug=btc-up-or-down-5m&limit=1`, {
+        signal: AbortSignal.timeout(1_000),
+      })
     await withFault(
       { kind: 'rate-limit', venue: 'polymarket', channel: 'gamma', retryAfterS: 7 },
       async () => {
         const response = await book()
         assert.deepEqual([response.status, response.headers.get('retry-after')], [429, '7'])
-        assert.equal((await fetch(`${sandbox.polymarket.dataUrl}/v2/status`)).status, 200)
+        assert.equal((await fetch(`${sandbox.polymarket.dataUrl}/v2/trades`)).status, 200)
       },
     )
     await withFault({ kind: 'rate-limit', venue: 'kalshi' }, async () => {
@@ -182,7 +185,7 @@ describe('fault switches', () => {
     kalshi.recorder.close()
   })
 
-  test('sequence-gap loses exactly as many numbers as told', async () => {
+  test('sequence-gap loses exactly as many numbers as asked for', async () => {
     const { recorder } = await listenKalshi()
     await withFault({ kind: 'sequence-gap', venue: 'kalshi', count: 2 }, () => clock.run(6_000, 1_000))
     const numbers = recorder.frames().flatMap((frame) => (typeof frame.seq === 'number' ? [frame.seq] : []))
@@ -200,7 +203,7 @@ describe('fault switches', () => {
     recorder.close()
   })
 
-  test('a frozen book of the other venue catches up when it thaws, without a hole in the sequence', async () => {
+  test('a frozen book of the other venue catches up when it thaws, without a gap in the sequence', async () => {
     const { recorder, ticker } = await listenKalshi()
     await withFault({ kind: 'frozen-book', venue: 'kalshi', symbol: 'BTC' }, async () => {
       assert.equal(await countFrames(recorder), 0)
@@ -242,7 +245,7 @@ describe('fault switches', () => {
     recorder.close()
   })
 
-  test('lying-provider tells another price than the others; chain-halt stops blocks and leaves a hole in the rounds', async () => {
+  test('lying-provider answers another price than the others; chain-halt stops blocks and leaves a gap in the rounds', async () => {
     const proxy = sandbox.ethereum.proxies.BTC as string
     const answer = async (provider: number) =>
       wordsOf(
@@ -259,7 +262,8 @@ describe('fault switches', () => {
       assert.ok(ratio > 1.02 && ratio < 1.04, `${ratio}`)
     })
     const url = sandbox.ethereum.urls[0] as string
-    const height = async () => Number((await rpc(url, 'eth_blockNumber', [])).result)
+    const height = async () =>
+      Number(((await rpc(url, 'eth_getBlockByNumber', ['latest', false])).result as Json).number)
     const haltedMs = clock.now()
     const [stuck] = await withFault({ kind: 'chain-halt', venue: 'ethereum' }, async () => {
       const first = await height()
@@ -305,8 +309,10 @@ describe('fault switches', () => {
   })
 
   test('the control port refuses a fault it does not know', () => {
-    assert.throws(() => parseFault('{"kind":"nonsense","venue":"kalshi"}'), /kind/)
-    assert.throws(() => parseFault('{"kind":"drop","venue":"spot"}'), /venue/)
-    assert.throws(() => parseFault('{"kind":"drop","venue":"kalshi","durationSeconds":1}'), /unknown field/)
+    const parse = (text: string) => parseFault(text, { kinds: PREDICTION_FAULTS, venues: PREDICTION_VENUES })
+    assert.throws(() => parse('{"kind":"nonsense","venue":"kalshi"}'), /kind/)
+    assert.throws(() => parse('{"kind":"drop","venue":"spot"}'), /venue/)
+    assert.throws(() => parse('{"kind":"drop","venue":"kalshi","durationSeconds":1}'), /unknown field/)
+    assert.throws(() => parse('{"kind":"drop","venue":"kalshi","count":"1"}'), /count/)
   })
 })

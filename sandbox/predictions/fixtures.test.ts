@@ -3,12 +3,20 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type ShapeRules, shapeDifferences } from '../exchanges/shape.ts'
-import { getJson, type Json, openMarkets, record, recordKalshi, rpc, steerableClock } from './client.ts'
-import { encodeAggregate3ForTest } from './ethereum/encode-for-test.ts'
-import { type SandboxPredictions, startSandboxPredictions } from './run.ts'
+import {
+  getJson,
+  type Json,
+  openMarkets,
+  record,
+  recordKalshi,
+  rpc,
+  steerableClock,
+} from '../../test/sandbox/client.ts'
+import { encodeAggregate3ForTest } from '../../test/sandbox/encode-calls.ts'
+import { type ShapeRules, shapeDifferences } from '../../test/sandbox/shape.ts'
+import { startTestPredictions, type TestPredictions } from '../../test/sandbox/start.ts'
 
-const FIXTURES = process.env.TAPELINE_FIXTURES ?? join(import.meta.dirname, '../../../../shared/fixtures')
+const FIXTURES = process.env.TAPELINE_FIXTURES ?? join(import.meta.dirname, '../../../shared/fixtures')
 const isAbsent = !existsSync(join(FIXTURES, 'polymarket'))
 
 const text = (file: string) => readFileSync(join(FIXTURES, file), 'utf8')
@@ -19,7 +27,7 @@ const lines = (file: string): Json[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Json)
 
-/** Absent in part of the recorded rows as well: there was nothing to tell. */
+/** Absent in part of the recorded rows as well: there was nothing to report. */
 const SOMETIMES_ABSENT = [
   'bestBid',
   'lastTradePrice',
@@ -43,7 +51,7 @@ const OLD_MARKET: ShapeRules = {
 const OLD_BOOK: ShapeRules = {
   mayAdd: ['event_type', 'hash', 'tick_size', 'last_trade_price', 'min_order_size', 'neg_risk'],
 } // 2024 key set, or an example cut short
-const OLD_PRINT: ShapeRules = { mayAdd: ['transaction_hash'] } // absent in old recordings
+const OLD_TRADE: ShapeRules = { mayAdd: ['transaction_hash'] } // absent in old recordings
 const EXAMPLE_CUT: ShapeRules = {
   mayAdd: [
     'event_message',
@@ -123,7 +131,7 @@ function assertWithin(expected: unknown, candidate: unknown, about: string): voi
 }
 
 describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false }, () => {
-  let sandbox: SandboxPredictions
+  let sandbox: TestPredictions
   let frames: Json[] = []
   let prices: Json[] = []
   let kalshi: Json[] = []
@@ -132,12 +140,11 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
   const clock = steerableClock(Date.UTC(2026, 10, 15, 13, 58, 40))
 
   before(async () => {
-    sandbox = await startSandboxPredictions({
+    sandbox = await startTestPredictions({
       seed: 2,
       clock,
       budgetScale: 50,
       signatureToleranceMs: 600_000,
-      chain: 'ethereum',
     })
     const markets = (await openMarkets(sandbox, 'btc-up-or-down-5m')).slice(0, 1)
     tokens = markets.flatMap((market) => market.tokens)
@@ -175,8 +182,6 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       cmd: 'update_subscription',
       params: { sids: [1], market_tickers: [unopened[1]], action: 'add_markets' },
     })
-    other.send({ id: 5, cmd: 'subscribe', params: { channels: ['market_lifecycle_v2'] } })
-    other.send({ id: 3, cmd: 'list_subscriptions' })
     other.send({ id: 4, cmd: 'unsubscribe', params: { sids: [2] } })
     other.send({
       id: 6,
@@ -184,7 +189,6 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       params: { channels: ['trade'], market_tickers: ['INVALID-MARKET'] },
     })
     other.send({ id: 7, cmd: 'subscribe' })
-    other.send({ id: 8, cmd: 'subscribe', params: { channels: ['market_lifecycle_v2'] } })
     other.send({ id: 9, cmd: 'subscribe', params: { channels: ['trade'], market_tickers: quarter } })
     await other.waitFor((frame) => frame.type === 'orderbook_snapshot')
     await stream.waitFor((frame) => frame.event_type === 'book')
@@ -198,8 +202,6 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       stream.waitFor(isEvent('best_bid_ask'), 12_000),
       feed.waitFor((frame) => frame.topic === 'crypto_prices' && frame.type === 'update'),
       other.waitFor((frame) => frame.type === 'trade', 12_000),
-      other.waitFor((frame) => (frame.msg as Json | undefined)?.event_type === 'metadata_updated', 12_000),
-      other.waitFor((frame) => (frame.msg as Json | undefined)?.event_type === 'created', 12_000),
     ])
     frames = stream.frames()
     prices = feed.frames()
@@ -228,7 +230,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     assertWithin(polymarket('gamma_event_btc-updown-5m-1778584200.json'), event, 'event')
   })
 
-  test('books, markets, trades and histories over REST', async () => {
+  test('books, markets and trades over REST', async () => {
     // The running market of the stream may be over by now.
     const [market] = await openMarkets(sandbox, 'btc-up-or-down-15m')
     const book = await getJson(`${sandbox.polymarket.clobUrl}/book?token_id=${market?.tokens[0]}`)
@@ -263,17 +265,13 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       assertShape(trade, v1, {}, 'trade')
     for (const trade of json<Json[]>('polymarket/nautilus_rust/data_api_trades_response.json'))
       assertWithin(trade, v1[0], 'trade')
-    const { history } = await getJson<{ history: Json[] }>(
-      `${sandbox.polymarket.clobUrl}/prices-history?market=${market?.tokens[0]}&interval=1h&fidelity=1`,
-    )
-    assert.deepEqual(history.map((point) => [typeof point.t, typeof point.p])[0], ['number', 'number'])
   })
 
   test('market stream: every documented and recorded event type', () => {
     const documented = polymarket('documented_shapes_clob_market_events.json') as Record<string, Json>
     const rules: Record<string, ShapeRules> = {
       book: OLD_BOOK,
-      last_trade_price: OLD_PRINT,
+      last_trade_price: OLD_TRADE,
       new_market: EXAMPLE_CUT,
       market_resolved: EXAMPLE_CUT,
     }
@@ -354,23 +352,19 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       'orderbook_delta',
       'ticker',
       'trade',
-      'market_lifecycle_v2',
     ]
     const rules: Record<string, ShapeRules> = {
       ticker: { mayAdd: ['dollar_volume', 'dollar_open_interest', 'time'] }, // absent in real demo frames
       trade: { mayAdd: ['taker_outcome_side', 'taker_book_side'] }, // the documented example is older
-      market_lifecycle_v2: {
-        mayAdd: ['yes_sub_title', 'strike_type', 'floor_strike', 'cap_strike'],
-        mayLack: ['cap_strike', 'floor_strike'],
-      }, // one message each in the examples
       orderbook_snapshot: { mayAdd: ['yes_dollars_fp', 'no_dollars_fp'] }, // absent for an empty side
       orderbook_delta: { mayAdd: ['ts_ms'] }, // not yet there in April 2026
     }
     let compared = 0
     for (const frame of recorded) {
-      // Own orders, fills, quotes, index and multivariate channels are not simulated, nor price level changes.
+      // Channels that no recorder subscribes to, and the list of subscriptions, are not simulated.
       if (!simulated.includes(frame.type as string)) continue
-      if ((frame.msg as Json | undefined)?.event_type === 'price_level_structure_updated') continue
+      if (frame.type === 'ok' && Array.isArray(frame.msg)) continue
+      if ((frame.msg as Json | undefined)?.msg === 'Already subscribed') continue
       assertShape(
         frame,
         kalshi.filter((one) => one.type === frame.type),
@@ -379,7 +373,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       )
       compared++
     }
-    assert.ok(compared > 85, `${compared}`)
+    assert.ok(compared > 70, `${compared}`)
     assert.ok(
       kalshi.some(
         (frame) => frame.type === 'orderbook_snapshot' && !('yes_dollars_fp' in (frame.msg as Json)),
@@ -407,25 +401,11 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     })
     const paths: Record<string, string> = {
       exchange_status: '/exchange/status',
-      exchange_schedule: '/exchange/schedule',
-      market_single: `/markets/${market?.ticker}`,
       markets_list: '/markets?series_ticker=KXBTC&status=open&limit=5',
-      event_single: `/events/${market?.event_ticker}`,
-      events_list: '/events?series_ticker=KXBTC&limit=2',
-      series_single: '/series/KXBTC',
       trades_list: `/markets/trades?ticker=${market?.ticker}&limit=5`,
-      event_metadata: `/events/${market?.event_ticker}/metadata`,
     }
     for (const [name, path] of Object.entries(paths))
       assertShape(golden(name), [await getJson(base + path)], GOLDEN, name)
-    const { series } = await getJson<{ series: Json[] }>(`${base}/series?category=Crypto`)
-    const untagged: ShapeRules = {
-      mayLack: ['tags', 'additional_prohibitions'],
-      mayAdd: ['tags', 'additional_prohibitions'],
-    } // null or a list there
-    const bare = ({ tags: _t, additional_prohibitions: _p, settlement_sources: _s, ...rest }: Json) => rest
-    for (const row of golden('series_list').series as Json[])
-      assertShape(bare(row), series.map(bare), untagged, 'series')
     // Null book sides became empty lists under the new name.
     const book = await getJson<{ orderbook_fp: Json }>(`${base}/markets/${market?.ticker}/orderbook`)
     assert.deepEqual(
@@ -438,39 +418,36 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     const single = await getJson<{ candlesticks: Json[] }>(
       `${base}/series/KXBTC/markets/${market?.ticker}/candlesticks?${range}`,
     )
-    const batch = await getJson<{ markets: { candlesticks: Json[] }[] }>(
-      `${base}/markets/candlesticks?market_tickers=${market?.ticker}&${range}`,
-    )
-    const event = await getJson<{ market_candlesticks: Json[][] }>(
-      `${base}/events/${market?.event_ticker}/candlesticks?${range}`,
-    )
     const names = (candle: Json) =>
       [...Object.keys(candle.yes_bid as Json), ...Object.keys(candle.price as Json)].filter((key) =>
         key.endsWith('_dollars'),
       )
-    for (const recorded of golden('series_candlesticks').candlesticks as Json[])
-      for (const ours of [
-        single.candlesticks[0],
-        batch.markets[0]?.candlesticks[0],
-        event.market_candlesticks[0]?.[0],
-      ]) {
-        assert.ok(ours)
-        const missing = names(recorded).filter(
-          (name) => !names(ours).includes(name) && !/^(min|max)/.test(name),
-        )
-        assert.deepEqual(missing, [])
-        assert.deepEqual(
-          ['volume_fp', 'open_interest_fp', 'end_period_ts'].filter((key) => !(key in ours)),
-          [],
-        )
-      }
+    const [ours] = single.candlesticks
+    assert.ok(ours)
+    for (const recorded of golden('series_candlesticks').candlesticks as Json[]) {
+      const missing: string[] = names(recorded).filter(
+        (name) => !names(ours).includes(name) && !/^(min|max)/.test(name),
+      )
+      assert.deepEqual(missing, [])
+    }
+    assert.deepEqual(
+      ['volume_fp', 'open_interest_fp', 'end_period_ts'].filter((key) => !(key in ours)),
+      [],
+    )
   })
 
-  test('oracle: the bundled call answers word for word in the recorded layout, the delisted feed reverts', async () => {
-    const fixture = json<{ calls: { target: string; callData: string }[]; response: { result: string } }>(
+  test('oracle: the bundled call answers word for word in the recorded layout', async () => {
+    const fixture = json<{ calls: { callData: string }[]; response: { result: string } }>(
       'chainlink/eth_call_multicall3_latestRoundData_2026-07-27.json',
     )
-    const data = encodeAggregate3ForTest(fixture.calls.map(({ target, callData }) => [target, callData]))
+    const { BTC = '', ETH = '' } = sandbox.ethereum.proxies
+    // The third call of the recording is to a feed that was delisted: it reverts without a reason.
+    const latest = fixture.calls[0]?.callData ?? ''
+    const data = encodeAggregate3ForTest([
+      [BTC, latest],
+      [ETH, latest],
+      [BTC, '0xdeadbeef'],
+    ])
     const url = sandbox.ethereum.urls[0] as string
     const reply = await rpc(url, 'eth_call', [
       { to: '0xcA11bde05977b3631167028862bE2a173976CA11', data },
@@ -492,10 +469,5 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
     ])
     assertShape(single, [direct], {}, 'round')
     assert.equal((direct.result as string).length, (single.result as string).length)
-    const xrp = await rpc(url, 'eth_call', [
-      { to: '0xCed2660c6Dd1Ffd856A5A82C67f3482d88C50b12', data: '0xfeaf968c' },
-      'latest',
-    ])
-    assert.match((xrp.error as Json).message as string, /revert/)
   })
 })

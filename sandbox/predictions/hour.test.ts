@@ -1,15 +1,15 @@
-/** An hour on a steered clock: every window is listed, observed, settled with the right winner, and its prints agree. */
+/** An hour on a steered clock: every window is listed, observed, settled with the right winner, and its trades agree. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { getJson, type Json, openMarkets, record, steerableClock } from './client.ts'
-import { startSandboxPredictions } from './run.ts'
+import { getJson, type Json, openMarkets, record, steerableClock } from '../../test/sandbox/client.ts'
+import { startTestPredictions } from '../../test/sandbox/start.ts'
 
 const START = Date.UTC(2026, 10, 15, 9, 58)
 const END = START + 64 * 60_000
 
 test('a recorder that follows the windows for an hour sees each market from open to winner', async () => {
   const clock = steerableClock(START)
-  const sandbox = await startSandboxPredictions({ seed: 31, clock, slotMs: 1_000, budgetScale: 100 })
+  const sandbox = await startTestPredictions({ seed: 31, clock, slotMs: 1_000, budgetScale: 100 })
   try {
     const recorder = await record(sandbox.polymarket.wsUrl)
     recorder.send({ type: 'market', assets_ids: [], custom_feature_enabled: true })
@@ -34,16 +34,16 @@ test('a recorder that follows the windows for an hour sees each market from open
         `${sandbox.polymarket.gammaUrl}/markets?slug=${market.name}&closed=true`,
       )
       assert.equal(row?.outcomePrices, market.winner === 'Up' ? '["1", "0"]' : '["0", "1"]', market.name)
-      const told = frames.find(
+      const resolved = frames.find(
         (frame) => frame.event_type === 'market_resolved' && frame.market === market.conditionId,
       )
-      assert.equal(told?.winning_outcome, market.winner, market.name)
+      assert.equal(resolved?.winning_outcome, market.winner, market.name)
       const streamed = frames
         .filter((frame) => frame.event_type === 'last_trade_price' && frame.market === market.conditionId)
         .map((frame) => frame.transaction_hash)
-      const inWindow = sandbox.truth.prints(market.name, market.startMs, market.endMs) ?? []
+      const inWindow = sandbox.truth.trades(market.name, market.startMs, market.endMs) ?? []
       assert.ok(inWindow.length > 0)
-      for (const print of inWindow) assert.ok(streamed.includes(print.id), `${market.name} ${print.timeMs}`)
+      for (const { id, timeMs } of inWindow) assert.ok(streamed.includes(id), `${market.name} ${timeMs}`)
       assert.equal(new Set(streamed).size, streamed.length)
     }
     recorder.close()

@@ -15,9 +15,10 @@ export const EXCHANGES: readonly { name: VenueName; source: Source; sandbox: Exc
     return [{ name, source: plan.source, sandbox: EXCHANGE_ROLES.find((role) => role === sandbox) }]
   })
 
-export const SANDBOX_FILE = new URL('../../sandbox/exchanges/process.ts', import.meta.url)
+/** The simulated venues, all in one thread. */
+export const SANDBOX_FILE = new URL('../../sandbox/markets.ts', import.meta.url)
 
-export type SandboxReady = { readonly ready: true; readonly controlUrl: string } & Readonly<
+export type ExchangesReady = { readonly controlUrl: string } & Readonly<
   Record<ExchangeRole, { readonly restUrl: string; readonly wsUrl: string }>
 >
 
@@ -26,7 +27,7 @@ export function sandboxWorld(config: Config): { seed: number; tradesPerSecond: n
   return { seed: crc32(config.seed), tradesPerSecond: config.sandboxTrades }
 }
 
-export function sandboxExchanges(ready: SandboxReady): VenueSetting[] {
+export function sandboxExchanges(ready: ExchangesReady): VenueSetting[] {
   return EXCHANGES.flatMap(({ name, sandbox }) =>
     sandbox === undefined
       ? []

@@ -18,10 +18,10 @@ import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import { VENUE_NAMES, VENUES, type VenueName } from '../venues/list.ts'
 import type { Venue } from '../venues/venue.ts'
 import { prepareDataFolder } from './data-folder.ts'
-import { SANDBOX_FILE, type SandboxReady, sandboxExchanges, sandboxWorld } from './exchanges.ts'
+import { SANDBOX_FILE, sandboxExchanges, sandboxWorld } from './exchanges.ts'
 import { liveSetting } from './live-setting.ts'
 import { openVenue, type VenueSetting } from './open-venue.ts'
-import { type PredictionsReady, SANDBOX_PREDICTIONS_FILE, sandboxPredictions } from './predictions.ts'
+import { type SandboxReady, sandboxPredictions } from './predictions.ts'
 
 const CHECK_WITHIN_MS = 20_000
 
@@ -33,7 +33,7 @@ export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }
   const { clock, log } = deps
   const opened: (() => Promise<unknown>)[] = []
   const stores = new Map<Environment, Promise<EnvironmentStore>>()
-  const simulators = new Map<URL, Promise<VenueSetting[]>>()
+  let simulated: Promise<VenueSetting[]> | undefined
 
   function store(environment: Environment): Promise<EnvironmentStore> {
     const known = stores.get(environment)
@@ -45,33 +45,25 @@ export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }
     return opening
   }
 
-  /** The simulated world is a function of its settings: one of our own tells the same as the service's. */
-  function simulate<T>(file: URL, settingsOf: (ready: T) => VenueSetting[]): Promise<VenueSetting[]> {
-    const known = simulators.get(file)
-    if (known !== undefined) return known
-    const starting = new Promise<T>((resolve, reject) => {
-      const onEvent = (ready: unknown) => resolve(ready as T)
-      const data = sandboxWorld(config)
-      const thread = threadCalls<object>(file, {
+  /** The simulated world is a function of its settings: one of our own sends the same as the service's. */
+  async function startSimulator(): Promise<VenueSetting[]> {
+    const { exchanges, predictions } = await new Promise<SandboxReady>((resolve, reject) => {
+      const thread = threadCalls<object>(SANDBOX_FILE, {
         name: 'simulated venues',
-        data,
-        onEvent,
+        data: sandboxWorld(config),
+        onEvent: (ready) => resolve(ready as SandboxReady),
         keepsProcess: true,
       })
       thread.ended.then(reject)
       opened.push(() => thread.terminate())
-    }).then(settingsOf)
-    simulators.set(file, starting)
-    return starting
+    })
+    return [...sandboxExchanges(exchanges), ...sandboxPredictions(predictions)]
   }
 
   async function settingOf(environment: Environment, name: VenueName): Promise<VenueSetting | undefined> {
     if (environment === 'live') return liveSetting(name, config)
-    const played =
-      VENUES[name].plan.kind === 'exchange'
-        ? await simulate<SandboxReady>(SANDBOX_FILE, sandboxExchanges)
-        : await simulate<PredictionsReady>(SANDBOX_PREDICTIONS_FILE, sandboxPredictions)
-    return played.find((setting) => setting.name === name)
+    simulated ??= startSimulator()
+    return (await simulated).find((setting) => setting.name === name)
   }
 
   async function venueOf(environment: Environment, name: VenueName): Promise<Venue | undefined> {

@@ -1,6 +1,7 @@
 /** The prediction markets and the oracle, and who plays them in the sandbox. */
 import type { Source } from '../core/source.ts'
 import { VENUE_NAMES, VENUES, type VenueName } from '../venues/list.ts'
+import type { ExchangesReady } from './exchanges.ts'
 import type { VenueSetting } from './open-venue.ts'
 
 export const PREDICTION_VENUES: readonly { name: VenueName; source: Source }[] = VENUE_NAMES.map((name) => ({
@@ -10,10 +11,7 @@ export const PREDICTION_VENUES: readonly { name: VenueName; source: Source }[] =
   .filter(({ plan }) => plan.kind !== 'exchange')
   .map(({ name, plan }) => ({ name, source: plan.source }))
 
-export const SANDBOX_PREDICTIONS_FILE = new URL('../../sandbox/predictions/process.ts', import.meta.url)
-
 export interface PredictionsReady {
-  readonly ready: true
   readonly polymarket: Readonly<Record<'gammaUrl' | 'clobUrl' | 'dataUrl' | 'wsUrl' | 'rtdsUrl', string>>
   readonly kalshi: {
     readonly restUrl: string
@@ -24,6 +22,12 @@ export interface PredictionsReady {
   }
   readonly ethereum: { readonly urls: readonly string[]; readonly proxies: Readonly<Record<string, string>> }
   readonly controlUrl: string
+}
+
+/** What the thread of the simulated venues posts when it is up. */
+export interface SandboxReady {
+  readonly exchanges: ExchangesReady
+  readonly predictions: PredictionsReady
 }
 
 /** The venues add their own paths. */

@@ -3,17 +3,11 @@ import type { ServiceStatus } from '../api/endpoints/services.ts'
 import type { Source } from '../core/source.ts'
 import { formatTime } from '../core/time.ts'
 import { type SupervisedThread, superviseThread } from '../kit/supervise-thread.ts'
-import { EXCHANGES, SANDBOX_FILE, type SandboxReady, sandboxExchanges, sandboxWorld } from './exchanges.ts'
+import { EXCHANGES, SANDBOX_FILE, sandboxExchanges, sandboxWorld } from './exchanges.ts'
 import { ingestMetrics } from './ingest-metrics.ts'
 import { liveSetting } from './live-setting.ts'
-import type { VenueSetting } from './open-venue.ts'
 import type { EnvironmentParts } from './parts.ts'
-import {
-  PREDICTION_VENUES,
-  type PredictionsReady,
-  SANDBOX_PREDICTIONS_FILE,
-  sandboxPredictions,
-} from './predictions.ts'
+import { PREDICTION_VENUES, type SandboxReady, sandboxPredictions } from './predictions.ts'
 import { createRecorderThread, type RecorderThread } from './record-thread.ts'
 import type { RecordMessage } from './record-worker.ts'
 import { showBackfill } from './show-backfill.ts'
@@ -41,49 +35,33 @@ export function prepareRecording(parts: EnvironmentParts, file: string): Recordi
     },
   })
   const hasSandbox = environment === 'test' && config.sandbox
-  let simulators: SupervisedThread[] = []
+  let simulator: SupervisedThread | undefined
   shutdown.add(`${environment} recording`, async () => {
     await recorders.close()
-    await Promise.all(simulators.map((thread) => thread.close()))
+    await simulator?.close()
   })
   if (hasSandbox || (environment === 'live' && config.live.length > 0))
     parts.probes.push({ name: `${environment} recorders`, check: async () => recorders.check() })
   return {
     begin() {
-      if (hasSandbox) simulators = startSandbox(parts, recorders)
+      if (hasSandbox) simulator = startSandbox(parts, recorders)
       if (environment === 'live') startLive(parts, recorders)
     },
     ingestion: () => recorders.sources().map((report) => rowOf(report, clock.now())),
   }
 }
 
-/** A simulator reports its addresses when it is up, and other ones after it was restarted. */
-function startSandbox(
-  { config, clock, log }: EnvironmentParts,
-  recorders: RecorderThread,
-): SupervisedThread[] {
-  // One world: the simulated markets are about the simulated exchanges' prices.
-  const data = sandboxWorld(config)
-  const settings = new Map<string, readonly VenueSetting[]>()
-  const simulators = [
-    { name: 'simulated exchanges', file: SANDBOX_FILE, settingsOf: sandboxExchanges },
-    {
-      name: 'simulated prediction markets',
-      file: SANDBOX_PREDICTIONS_FILE,
-      settingsOf: sandboxPredictions,
+/** The simulator reports its addresses when it is up, and other ones after it was restarted. */
+function startSandbox({ config, clock, log }: EnvironmentParts, recorders: RecorderThread): SupervisedThread {
+  return superviseThread({
+    ...{ name: 'simulated venues', file: SANDBOX_FILE, data: sandboxWorld(config), clock, log },
+    onMessage(message) {
+      const { exchanges, predictions } = message as SandboxReady
+      log.info({ control: exchanges.controlUrl }, 'simulated exchanges are up')
+      log.info({ control: predictions.controlUrl }, 'simulated prediction markets are up')
+      recorders.start([...sandboxExchanges(exchanges), ...sandboxPredictions(predictions)])
     },
-  ]
-  return simulators.map(({ name, file, settingsOf }) =>
-    superviseThread({
-      ...{ name, file, data, clock, log },
-      onMessage(message) {
-        const ready = message as SandboxReady & PredictionsReady
-        log.info({ control: ready.controlUrl }, `${name} are up`)
-        settings.set(name, settingsOf(ready))
-        if (settings.size === simulators.length) recorders.start([...settings.values()].flat())
-      },
-    }),
-  )
+  })
 }
 
 function startLive({ config }: EnvironmentParts, recorders: RecorderThread): void {

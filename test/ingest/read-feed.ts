@@ -1,9 +1,9 @@
 /** Stored rows and recorded gaps of a feed, for comparisons with what really happened. */
 
-import type { SandboxExchanges } from '../../sandbox/exchanges/run.ts'
 import type { Feed, FeedInterval } from '../../src/core/feed.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
+import type { TestExchanges } from '../sandbox/start.ts'
 import { EXCHANGES, type SandboxVenue } from './recording.ts'
 
 export type Row = Record<string, unknown> & { timestamp: string }
@@ -15,7 +15,7 @@ export interface Range {
 
 export interface Subject {
   readonly store: EnvironmentStore
-  readonly truth: SandboxExchanges['truth']
+  readonly truth: TestExchanges['truth']
   readonly venue: SandboxVenue
   readonly symbol: AssetSymbol
   readonly range: Range

@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type SandboxExchanges, startSandboxExchanges } from '../../sandbox/exchanges/run.ts'
 import type { Source } from '../../src/core/source.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import { recordExchange } from '../../src/ingest/exchange/record-exchange.ts'
@@ -13,6 +12,7 @@ import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import { VENUES } from '../../src/venues/list.ts'
 import type { LiveOptions } from '../../src/venues/venue.ts'
+import { startTestExchanges, type TestExchanges } from '../sandbox/start.ts'
 
 export interface TimeBase {
   readonly startMs: number
@@ -38,11 +38,11 @@ export const EXCHANGES: Record<SandboxVenue, { name: ExchangeName; source: Sourc
   perp: { name: 'hyperliquid', source: 'perpdex' },
 }
 
-export type Addresses = Pick<SandboxExchanges, SandboxVenue>
+export type Addresses = Pick<TestExchanges, SandboxVenue>
 
 export interface World {
   readonly clock: Clock
-  readonly sandbox: SandboxExchanges
+  readonly sandbox: TestExchanges
   readonly startMs: number
   readonly timeBase: TimeBase
   close(): Promise<void>
@@ -58,7 +58,7 @@ export async function startWorld(options: {
 }): Promise<World> {
   const startMs = options.startMs ?? START_MS
   const clock = sharedClock({ startMs, factor: options.factor, originMs: Date.now() })
-  const sandbox = await startSandboxExchanges({
+  const sandbox = await startTestExchanges({
     seed: 7,
     clock,
     tickMs: 100,

@@ -1,9 +1,9 @@
 /** Stored bars of prediction markets against the prints and books that there were. Each function gives the differences. */
 
-import type { TrueMarket, TruePrint, Truth } from '../../sandbox/predictions/truth.ts'
 import { type CandleInterval, INTERVAL_MS } from '../../src/core/interval.ts'
 import type { CandleRow } from '../../src/core/rows/candle.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
+import type { PredictionTruth, TrueMarket, TrueMarketTrade } from '../sandbox/prediction-truth.ts'
 import { readRows, sourceOf } from './compare.ts'
 
 const GRID_MS = 500
@@ -37,7 +37,7 @@ function figuresOf(prices: readonly number[]): Figures {
  */
 export async function compareBars(
   store: EnvironmentStore,
-  truth: Truth,
+  truth: PredictionTruth,
   market: TrueMarket,
   about: { interval: CandleInterval; fromMs: number; toMs: number; withMids: boolean },
 ): Promise<ComparedBars> {
@@ -48,7 +48,7 @@ export async function compareBars(
   const earlyMs = market.venue === 'polymarket' ? FOLLOWED_BEFORE_MS : 0
   const firstMs = Math.max(about.fromMs, Math.floor((market.startMs - earlyMs) / stepMs + 1) * stepMs)
   const feed = { dataset: 'candles', source: sourceOf(market), symbol: market.symbol, interval } as const
-  const prints = truth.prints(market.name, about.fromMs, lastMs) ?? []
+  const prints = truth.trades(market.name, about.fromMs, lastMs) ?? []
   for (const [leg, instrument] of (market.tokens ?? [market.name]).entries()) {
     const rows = await readRows<CandleRow>(store, feed, [instrument], { from: about.fromMs, to: lastMs })
     const stored = new Map(rows.map((row) => [Date.parse(row.timestamp), row]))
@@ -79,7 +79,7 @@ export async function compareBars(
 function compareTraded(
   at: string,
   row: CandleRow | undefined,
-  prints: readonly TruePrint[],
+  prints: readonly TrueMarketTrade[],
   venue: TrueMarket['venue'],
 ): string[] {
   if (row === undefined) return [`${at}: no bar of ${prints.length} prints`]
@@ -124,7 +124,13 @@ interface Mids {
   readonly changed: readonly (number | null)[]
 }
 
-function midsOf(truth: Truth, market: TrueMarket, leg: number, openMs: number, stepMs: number): Mids {
+function midsOf(
+  truth: PredictionTruth,
+  market: TrueMarket,
+  leg: number,
+  openMs: number,
+  stepMs: number,
+): Mids {
   const changed: (number | null)[] = []
   const firstMs = Math.max(openMs, market.startMs - SAMPLE_BEFORE_MS)
   let levels: string | undefined

@@ -1,6 +1,5 @@
 /** What was recorded of prediction markets against what really happened. Each function gives the differences as lines. */
 
-import type { TrueBook, TrueMarket, Truth } from '../../sandbox/predictions/truth.ts'
 import type { Feed } from '../../src/core/feed.ts'
 import { INTERVAL_MS, storedInterval } from '../../src/core/interval.ts'
 import { answerText, buildOracleCandles } from '../../src/core/oracle-candles.ts'
@@ -9,6 +8,7 @@ import type { MarketRow, MarketType } from '../../src/core/rows/market.ts'
 import type { SnapshotRow } from '../../src/core/rows/snapshot.ts'
 import type { TradeRow } from '../../src/core/rows/trade.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
+import type { PredictionTruth, TrueMarket, TrueMarketBook } from '../sandbox/prediction-truth.ts'
 import { HEARTBEAT_MS } from './recording.ts'
 
 type Levels = [number, number][]
@@ -73,7 +73,7 @@ export async function readRows<T>(
 /** Every stretch of the window has a row at its start or is a gap; no book is crossed, old or wrong. */
 export async function compareWindow(
   store: EnvironmentStore,
-  truth: Truth,
+  truth: PredictionTruth,
   market: TrueMarket,
   range: { fromMs: number; toMs: number },
 ): Promise<{ wrong: string[]; rows: number }> {
@@ -112,7 +112,7 @@ function joined(gaps: readonly { from: number; to: number }[]): { from: number; 
 }
 
 function compareBook(
-  truth: Truth,
+  truth: PredictionTruth,
   market: TrueMarket,
   row: StoredSnapshot,
   gaps: readonly { from: number; to: number }[],
@@ -141,8 +141,8 @@ function compareBook(
  * The books of an instant and of the half second before it: what is told at a grid point may be told just after it,
  * and then the row has a book from before.
  */
-function latestBooks(truth: Truth, market: TrueMarket, atMs: number): TrueBook[] {
-  const books: TrueBook[] = []
+function latestBooks(truth: PredictionTruth, market: TrueMarket, atMs: number): TrueMarketBook[] {
+  const books: TrueMarketBook[] = []
   for (let timeMs = atMs; timeMs >= atMs - GRID_MS; ) {
     const book = truth.book(market.name, timeMs)
     if (book === undefined) break
@@ -153,7 +153,12 @@ function latestBooks(truth: Truth, market: TrueMarket, atMs: number): TrueBook[]
 }
 
 /** How many grid points of a range have another book than the one before: so many rows a recorder has to have. */
-export function trueSamples(truth: Truth, market: TrueMarket, fromMs: number, toMs: number): number {
+export function trueSamples(
+  truth: PredictionTruth,
+  market: TrueMarket,
+  fromMs: number,
+  toMs: number,
+): number {
   let before: string | undefined
   let count = 0
   for (let atMs = fromMs - GRID_MS; atMs < toMs; atMs += GRID_MS) {
@@ -167,7 +172,7 @@ export function trueSamples(truth: Truth, market: TrueMarket, fromMs: number, to
 }
 
 /** The other outcome is the mirror of the first: who bids for one offers the other. */
-function compareOtherLeg(truth: Truth, market: TrueMarket, row: StoredSnapshot): boolean {
+function compareOtherLeg(truth: PredictionTruth, market: TrueMarket, row: StoredSnapshot): boolean {
   const atMs = Date.parse(row.timestamp)
   const book = row.orderbook_down ?? row.orderbook_no
   if (book === undefined) return false
@@ -182,7 +187,7 @@ function compareOtherLeg(truth: Truth, market: TrueMarket, row: StoredSnapshot):
 /** The prints of the window and of the time until the close, by the venue's own names. */
 export async function comparePrints(
   store: EnvironmentStore,
-  truth: Truth,
+  truth: PredictionTruth,
   market: TrueMarket,
   fromMs = 0,
 ): Promise<string[]> {
@@ -206,11 +211,11 @@ export async function comparePrints(
   )
   // An Up/Down market is traded until it is closed, some time after its window.
   const closedMs = market.venue === 'polymarket' ? Math.max(range.to, market.resolvedMs) : range.to
-  const inWindow = (truth.prints(market.name, range.from, closedMs) ?? []).map((print) =>
+  const inWindow = (truth.trades(market.name, range.from, closedMs) ?? []).map((print) =>
     facts(print.id, print.instrument, print.price, print.size, print.side),
   )
   const real = new Set(
-    (truth.prints(market.name, 0, Number.MAX_SAFE_INTEGER) ?? []).map((print) =>
+    (truth.trades(market.name, 0, Number.MAX_SAFE_INTEGER) ?? []).map((print) =>
       facts(print.id, print.instrument, print.price, print.size, print.side),
     ),
   )
@@ -225,7 +230,7 @@ export async function comparePrints(
 /** Closed bars of the oracle against those of the true rounds; every bar that has ended is there, or lies in a gap. */
 export async function compareOracle(
   store: EnvironmentStore,
-  truth: Truth,
+  truth: PredictionTruth,
   interval: '5m' | '15m',
   range: { fromMs: number; toMs: number },
 ): Promise<string[]> {

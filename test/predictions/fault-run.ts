@@ -3,11 +3,11 @@
  * real sockets with a clock that runs as fast as the machine allows.
  */
 import assert from 'node:assert/strict'
-import type { FaultSpec } from '../../sandbox/predictions/server/faults.ts'
-import type { TrueMarket } from '../../sandbox/predictions/truth.ts'
+import type { FaultSpec } from '../../sandbox/server/faults.ts'
 import type { Feed } from '../../src/core/feed.ts'
 import type { MarketType } from '../../src/core/rows/market.ts'
 import type { Gap } from '../../src/store/coverage.ts'
+import type { TrueMarket } from '../sandbox/prediction-truth.ts'
 import { compareWindow, readRows, type StoredSnapshot, snapshotFeedOf, sourceOf } from './compare.ts'
 import { type PacedClock, pacedClock } from './paced-clock.ts'
 import {
@@ -149,9 +149,9 @@ export async function findFaultyPrints(
     )
     const stored = rows.map(({ trade_id: id }) => (market.tokens === undefined ? id : id.slice(0, 66)))
     const known = new Set(stored)
-    const real = run.world.sandbox.truth.prints(market.name, fromMs, toMs) ?? []
+    const real = run.world.sandbox.truth.trades(market.name, fromMs, toMs) ?? []
     const all = new Set(
-      (run.world.sandbox.truth.prints(market.name, 0, toMs + 3_600_000) ?? []).map(({ id }) => id),
+      (run.world.sandbox.truth.trades(market.name, 0, toMs + 3_600_000) ?? []).map(({ id }) => id),
     )
     prints += real.length
     wrong.push(

@@ -1,8 +1,8 @@
 /** The proofs of a venue of markets that was led through faults; one file of tests per venue gives the cases. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { TrueMarket } from '../../sandbox/predictions/truth.ts'
 import { feedOf } from '../../src/ingest/shared/feeds.ts'
+import type { TrueMarket } from '../sandbox/prediction-truth.ts'
 import { compareCatalogue } from './compare.ts'
 import {
   type FaultCase,

@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type SandboxPredictions, startSandboxPredictions } from '../../sandbox/predictions/run.ts'
 import { recorderOf } from '../../src/app/open-venue.ts'
 import { type PredictionsReady, sandboxPredictions } from '../../src/app/predictions.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
@@ -14,6 +13,7 @@ import { createLogger } from '../../src/kit/log.ts'
 import type { EnvironmentStore } from '../../src/store/environment.ts'
 import { openSqliteEnvironment } from '../../src/store/sqlite/environment.ts'
 import { VENUES, type VenueName } from '../../src/venues/list.ts'
+import { startTestPredictions, type TestPredictions } from '../sandbox/start.ts'
 
 export type PredictionVenue = Extract<VenueName, 'polymarket' | 'kalshi' | 'chainlink'>
 export const HEARTBEAT_MS = 27_000
@@ -22,7 +22,7 @@ const HANGS_AFTER_MS = 400
 
 export interface PredictionsWorld<C extends Clock = Clock> {
   readonly clock: C
-  readonly sandbox: SandboxPredictions
+  readonly sandbox: TestPredictions
   close(): Promise<void>
 }
 
@@ -30,7 +30,7 @@ export async function startPredictionsWorld<C extends Clock>(
   clock: C,
   options: { slotMs: number; v2FromMs?: number },
 ): Promise<PredictionsWorld<C>> {
-  const sandbox = await startSandboxPredictions({
+  const sandbox = await startTestPredictions({
     seed: 11,
     clock,
     ...options,
@@ -49,7 +49,7 @@ export interface PredictionsRecording {
   close(): Promise<void>
 }
 
-export type PredictionAddresses = Omit<PredictionsReady, 'ready'>
+export type PredictionAddresses = PredictionsReady
 
 export async function startPredictionsRecording(
   world: { clock: Clock; sandbox: PredictionAddresses },
@@ -68,7 +68,7 @@ export async function startPredictionsRecording(
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tapeline-predictions-'))
   const store = await openSqliteEnvironment({ file: join(folder, 'test.db'), clock })
   const log = createLogger({ level: process.env.TAPELINE_LOG_LEVEL ?? 'silent' })
-  const recorders = sandboxPredictions({ ready: true, ...world.sandbox })
+  const recorders = sandboxPredictions(world.sandbox)
     .filter(({ name }) => options.venues.some((wanted) => wanted === name))
     .map((setting) => {
       const venue = VENUES[setting.name].create({

@@ -1,17 +1,28 @@
-/** REST of the exchange: routes, weights in the headers, refusals and error bodies. */
+/** REST of the exchange: parameters, weights in the headers, refusals and error bodies. */
 import { parseSymbol } from '../../../src/core/symbol.ts'
-import type { Reply, Request, RestHandler } from '../server/http-server.ts'
-import { createWeightWindow, type Verdict, type WeightWindow } from '../server/weight-window.ts'
-import { BinanceError } from './query.ts'
-import type { Product } from './streams.ts'
+import { createWeightWindow, type Verdict, type WeightWindow } from '../../server/limits.ts'
+import type { Reply, Request } from '../../server/service.ts'
+import type { RestHandler } from '../venue-server.ts'
+import { type CandleInterval, parseCandleInterval } from '../world/candle-interval.ts'
+import type { MarketWorld, World } from '../world/world.ts'
 
-/** Budgets apart from the request weight of the minute. */
-export type Pool = 'weight' | 'funding' | 'statistics'
+export type Product = 'spot' | 'futures'
+
+export class BinanceError extends Error {
+  readonly code: number
+  readonly status: number
+  constructor(code: number, message: string, status = 400) {
+    super(message)
+    this.code = code
+    this.status = status
+  }
+}
 
 export interface Route {
   readonly weight: (query: URLSearchParams) => number
-  readonly pool?: Pool
-  readonly handle: (query: URLSearchParams, nowMs: number) => Promise<string> | string
+  /** Budgets apart from the request weight of the minute. */
+  readonly pool?: 'funding' | 'statistics'
+  readonly handle: (query: URLSearchParams, nowMs: number) => unknown
 }
 
 export interface RestLimits {
@@ -31,27 +42,20 @@ export function createRest(options: {
   const { product, routes, limits, now } = options
   const window = (limit: number, windowMs: number) =>
     createWeightWindow({ limit, windowMs, now, bansAfter: limits.bansAfter })
-  const pools: Record<Pool, WeightWindow> = {
-    weight: window(limits.weightPerMinute, 60_000),
+  const weight = window(limits.weightPerMinute, 60_000)
+  const pools: Record<NonNullable<Route['pool']>, WeightWindow> = {
     funding: window(limits.fundingPerFiveMinutes, 300_000),
     statistics: window(limits.statisticsPerFiveMinutes, 300_000),
   }
 
   async function handle(request: Request): Promise<Reply> {
     const route = routes[request.path]
-    if (route === undefined)
-      return {
-        status: 404,
-        contentType: 'text/html',
-        body: '<html><body><h2>404 Not found</h2></body></html>',
-      }
+    if (route === undefined) return html(404, '<html><body><h2>404 Not found</h2></body></html>')
     if (request.method !== 'GET')
-      return errorReply(new BinanceError(-1000, 'Request method not supported.', 405), {})
-    let verdict = pools.weight.take(route.pool === undefined ? route.weight(request.query) : 0)
-    const headers = {
-      'x-mbx-used-weight': String(verdict.used),
-      'x-mbx-used-weight-1m': String(verdict.used),
-    }
+      return errorReply(new BinanceError(-1000, 'Request method not supported.', 405))
+    let verdict = weight.take(route.weight(request.query))
+    const used = String(verdict.used)
+    const headers = { 'x-mbx-used-weight': used, 'x-mbx-used-weight-1m': used }
     if (verdict.refused === undefined && route.pool !== undefined) verdict = pools[route.pool].take(1)
     if (verdict.refused !== undefined) return refusal(verdict.refused, headers)
     try {
@@ -67,10 +71,8 @@ export function createRest(options: {
       refused.status === 418
         ? `Way too much request weight used; IP banned until ${refused.untilMs}. Please use WebSocket Streams for live updates to avoid bans.`
         : `Too much request weight used; current limit is ${limits.weightPerMinute} request weight per 1 MINUTE. Please use WebSocket Streams for live updates to avoid polling the API.`
-    return errorReply(new BinanceError(-1003, msg, refused.status), {
-      ...headers,
-      'retry-after': String(refused.retryAfterS),
-    })
+    const error = new BinanceError(-1003, msg, refused.status)
+    return errorReply(error, { ...headers, 'retry-after': String(refused.retryAfterS) })
   }
 
   return {
@@ -82,25 +84,88 @@ export function createRest(options: {
     refuse(status, retryAfterS) {
       if (status === 429 || status === 418)
         return refusal({ status, retryAfterS, untilMs: now() + retryAfterS * 1_000 }, {})
-      if (status === 403)
-        return { status, contentType: 'text/html', body: '<html><body>403 Forbidden</body></html>' }
-      if (status === 451)
-        return errorReply(
-          new BinanceError(
-            0,
-            `Service unavailable from a restricted location according to 'b. Eligibility' in the ${product} terms.`,
-            451,
-          ),
-          {},
-        )
-      return errorReply(
-        new BinanceError(-1001, 'Internal error; unable to process your request. Please try again.', status),
-        {},
-      )
+      if (status === 403) return html(403, '<html><body>403 Forbidden</body></html>')
+      const [code, msg] =
+        status === 451
+          ? [
+              0,
+              `Service unavailable from a restricted location according to 'b. Eligibility' in the ${product} terms.`,
+            ]
+          : [-1001, 'Internal error; unable to process your request. Please try again.']
+      return errorReply(new BinanceError(code as number, msg as string, status))
     },
   }
 }
 
-function errorReply(error: BinanceError, headers: Record<string, string>): Reply {
-  return { status: error.status, headers, body: JSON.stringify({ code: error.code, msg: error.message }) }
+const html = (status: number, body: string): Reply => ({
+  status,
+  headers: { 'content-type': 'text/html' },
+  body,
+})
+
+const errorReply = (error: BinanceError, headers: Record<string, string> = {}): Reply => ({
+  status: error.status,
+  headers,
+  body: { code: error.code, msg: error.message },
+})
+
+// Query parameters, with the exchange's own words for what is wrong with them.
+
+export function marketFrom(world: World, product: Product, query: URLSearchParams): MarketWorld {
+  const name = query.get('symbol') ?? ''
+  if (name === '') throw missing('symbol')
+  if (!/^[A-Z0-9-_.]{1,20}$/.test(name))
+    throw new BinanceError(
+      -1100,
+      "Illegal characters found in parameter 'symbol'; legal range is '^[A-Z0-9-_.]{1,20}$'.",
+    )
+  const entry = world.named(product, name)
+  if (entry === undefined) throw new BinanceError(-1121, 'Invalid symbol.')
+  return entry
+}
+
+export function integerFrom(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name)
+  if (text === null) return undefined
+  if (!/^[0-9]{1,20}$/.test(text))
+    throw new BinanceError(
+      -1100,
+      `Illegal characters found in parameter '${name}'; legal range is '^[0-9]{1,20}$'.`,
+    )
+  return Number(text)
+}
+
+/** Spot cuts a limit that is too high, futures refuses it. */
+export function limitFrom(product: Product, query: URLSearchParams, normal: number, max: number): number {
+  const limit = integerFrom(query, 'limit') ?? normal
+  if (limit < 1 || (limit > max && product === 'futures'))
+    throw new BinanceError(-1130, "Data sent for parameter 'limit' is not valid.")
+  return Math.min(limit, max)
+}
+
+export function rangeFrom(query: URLSearchParams): { fromMs: number | undefined; toMs: number | undefined } {
+  const fromMs = timeFrom(query, 'startTime')
+  const toMs = timeFrom(query, 'endTime')
+  if (fromMs !== undefined && toMs !== undefined && fromMs > toMs)
+    throw new BinanceError(-1023, 'Start time is greater than end time.')
+  return { fromMs, toMs }
+}
+
+/** Milliseconds or microseconds are accepted. */
+function timeFrom(query: URLSearchParams, name: string): number | undefined {
+  const value = integerFrom(query, name)
+  return value !== undefined && value >= 1e15 ? Math.floor(value / 1_000) : value
+}
+
+export function intervalFrom(product: Product, query: URLSearchParams): CandleInterval {
+  const text = query.get('interval') ?? ''
+  if (text === '') throw missing('interval')
+  const interval = parseCandleInterval(text)
+  if (interval === undefined || (interval === '1s' && product === 'futures'))
+    throw new BinanceError(-1120, 'Invalid interval.')
+  return interval
+}
+
+export function missing(name: string): BinanceError {
+  return new BinanceError(-1102, `Mandatory parameter '${name}' was not sent, was empty/null, or malformed.`)
 }

@@ -1,161 +1,135 @@
 /** The streams of the exchange: name → producer. A name that means nothing has no producer. */
-
-import type { Producer } from '../server/hub.ts'
-import { type BarInterval, barOpen, barStep, parseBarInterval } from '../world/bar-interval.ts'
+import type { Producer } from '../hub.ts'
 import { SLOT_MS, slotOf, updateIdOf } from '../world/book.ts'
+import { candleOpen, candlesClosed, parseCandleInterval } from '../world/candle-interval.ts'
 import type { MarketWorld, World } from '../world/world.ts'
-import { allForceOrders, forceOrders, markPrices } from './derivative-streams.ts'
-import { aggTradeEvent, klineObject, levelsText, touchText, tradeEvents } from './text.ts'
-
-export type Product = 'spot' | 'futures'
+import { aggTradeEvent, forceOrderEvent, klineEvent, levelRows, priceText, sizeText } from './payloads.ts'
+import type { Product } from './rest.ts'
 
 export function openStream(world: World, product: Product, stream: string): Producer | undefined {
-  if (product === 'futures' && stream === '!forceOrder@arr') return allForceOrders(world, stream)
-  const [lowerName = '', kind = '', speed] = stream.split('@')
-  const isContinuous = product === 'futures' && lowerName.endsWith('_perpetual')
-  const name = isContinuous ? lowerName.slice(0, -'_perpetual'.length) : lowerName
+  const at = stream.indexOf('@')
+  const name = stream.slice(0, at)
+  const kind = stream.slice(at + 1)
   // Stream names are lower case; an upper-case symbol is acknowledged and silent.
-  if (name !== name.toLowerCase()) return undefined
-  const entry = world.named(product, name.toUpperCase())
+  const entry = name === name.toLowerCase() ? world.named(product, name.toUpperCase()) : undefined
   if (entry === undefined) return undefined
-  if (isContinuous) return kind.startsWith('continuousKline_') ? klines(entry, stream, kind) : undefined
   if (kind === 'aggTrade') return aggTrades(entry, stream)
-  if (kind === 'trade') return trades(entry, stream)
-  if (kind.startsWith('kline_')) return klines(entry, stream, kind)
+  if (kind.startsWith('kline_')) return klines(entry, stream, kind.slice('kline_'.length))
   if (kind === 'bookTicker') return bookTickers(entry, stream)
-  if (kind.startsWith('depth')) return depths(entry, stream, kind, speed)
-  if (product === 'futures' && kind === 'markPrice')
-    return markPrices(entry, stream, speed === '1s' ? 1_000 : 3_000)
+  if (kind === 'depth@100ms') return depths(entry, stream)
+  if (product === 'futures' && kind === 'markPrice@1s') return markPrices(entry, stream)
   if (product === 'futures' && kind === 'forceOrder') return forceOrders(entry, stream)
   return undefined
 }
 
 function aggTrades({ market, tape }: MarketWorld, stream: string): Producer {
   const about = { stream, symbol: market.symbol, channel: 'aggTrade' }
-  return {
-    ...about,
-    produce(fromMs, toMs, publish) {
-      for (const trade of tape.between(fromMs + 1, toMs + 1, Number.POSITIVE_INFINITY))
-        publish({ ...about, data: aggTradeEvent(market, trade, toMs) })
-    },
-  }
-}
-
-function trades({ market, tape }: MarketWorld, stream: string): Producer {
-  const about = { stream, symbol: market.symbol, channel: 'trade' }
-  return {
-    ...about,
-    produce(fromMs, toMs, publish) {
-      for (const trade of tape.between(fromMs + 1, toMs + 1, Number.POSITIVE_INFINITY))
-        for (const data of tradeEvents(market, trade, toMs)) publish({ ...about, data })
-    },
+  return (fromMs, toMs, publish) => {
+    for (const trade of tape.between(fromMs + 1, toMs + 1, Number.POSITIVE_INFINITY))
+      publish({ ...about, text: JSON.stringify(aggTradeEvent(market, trade, toMs)) })
   }
 }
 
 /** Spot: every second for `1s`, every two seconds otherwise. Futures: every 250 ms if something changed. */
-function klines({ market, bars }: MarketWorld, stream: string, kind: string): Producer | undefined {
-  const isContinuous = kind.startsWith('continuousKline_')
-  const interval = parseBarInterval(kind.slice(kind.indexOf('_') + 1))
-  if (interval === undefined) return undefined
-  if (interval === '1s' && market.venue === 'futures' && !isContinuous) return undefined
-  const about = { stream, symbol: market.symbol, channel: isContinuous ? 'continuousKline' : 'kline' }
-  const everyMs = market.venue === 'futures' ? 250 : interval === '1s' ? 1_000 : 2_000
-  const head = isContinuous ? `"ps":"${market.name}","ct":"PERPETUAL","k":` : `"s":"${market.name}","k":`
+function klines({ market, candles }: MarketWorld, stream: string, name: string): Producer | undefined {
+  const interval = parseCandleInterval(name)
+  const isFutures = market.venue === 'futures'
+  if (interval === undefined || (interval === '1s' && isFutures)) return undefined
+  const about = { stream, symbol: market.symbol, channel: 'kline' }
+  const everyMs = isFutures ? 250 : 2_000
   let lastSent = ''
-  const event = (openMs: number, isClosed: boolean, eventMs: number) => {
-    const bar = bars.at(openMs, interval, isClosed ? Number.POSITIVE_INFINITY : eventMs)
-    const text = klineObject(market, interval, bar, isClosed, !isContinuous)
-    return {
-      bar,
-      data: `{"e":"${isContinuous ? 'continuous_kline' : 'kline'}","E":${eventMs},${head}${text}}`,
+  return (fromMs, toMs, publish) => {
+    for (const openMs of candlesClosed(interval, fromMs, toMs)) {
+      const candle = candles.at(openMs, interval, Number.POSITIVE_INFINITY)
+      const event = klineEvent(market, interval, candle, { isClosed: true, eventMs: toMs })
+      publish({ ...about, isClose: true, text: JSON.stringify(event) })
     }
+    if (Math.floor(toMs / everyMs) === Math.floor(fromMs / everyMs) || interval === '1s') return
+    const candle = candles.at(candleOpen(toMs, interval), interval, toMs)
+    const state = `${candle.openMs}:${candle.trades}`
+    if (candle.trades === 0 || (isFutures && state === lastSent)) return
+    lastSent = state
+    const event = klineEvent(market, interval, candle, { isClosed: false, eventMs: toMs })
+    publish({ ...about, text: JSON.stringify(event) })
   }
-  return {
-    ...about,
-    produce(fromMs, toMs, publish) {
-      for (const openMs of closedBetween(interval, fromMs, toMs))
-        publish({ ...about, isClose: true, data: event(openMs, true, toMs).data })
-      if (Math.floor(toMs / everyMs) === Math.floor(fromMs / everyMs) || interval === '1s') return
-      const openMs = barOpen(toMs, interval)
-      const { bar, data } = event(openMs, false, toMs)
-      const state = `${openMs}:${bar.trades}`
-      if (bar.trades === 0 || (market.venue === 'futures' && state === lastSent)) return
-      lastSent = state
-      publish({ ...about, data })
-    },
-  }
-}
-
-/** The opens of the bars whose close was passed in (from, to]. */
-export function closedBetween(interval: BarInterval, fromMs: number, toMs: number): number[] {
-  const opens: number[] = []
-  for (let at = barOpen(fromMs, interval); barStep(at, interval, 1) <= toMs; at = barStep(at, interval, 1))
-    opens.push(at)
-  return opens
 }
 
 function bookTickers({ market, book }: MarketWorld, stream: string): Producer {
   const about = { stream, symbol: market.symbol, channel: 'bookTicker' }
-  let lastTouch = ''
-  return {
-    ...about,
-    produce(fromMs, toMs, publish) {
-      for (let slot = slotOf(fromMs) + 1; slot <= slotOf(toMs); slot++) {
-        const [bid, bidSize, ask, askSize] = touchText(market, book.top(slot, 1))
-        const touch = `"b":"${bid}","B":"${bidSize}","a":"${ask}","A":"${askSize}"`
-        if (touch === lastTouch) continue
-        lastTouch = touch
-        const timeMs = slot * SLOT_MS
-        publish({
-          ...about,
-          data:
-            market.venue === 'spot'
-              ? `{"u":${updateIdOf(slot)},"s":"${market.name}",${touch}}`
-              : `{"e":"bookTicker","u":${updateIdOf(slot)},"s":"${market.name}","ps":"${market.name}",${touch},"T":${timeMs},"E":${toMs},"st":1}`,
-        })
+  const { name, venue } = market
+  let last = [0, 0, 0, 0]
+  return (fromMs, toMs, publish) => {
+    for (let slot = slotOf(fromMs) + 1; slot <= slotOf(toMs); slot++) {
+      const top = book.top(slot, 1)
+      const touch = [...(top.bids[0] ?? [0, 0]), ...(top.asks[0] ?? [0, 0])] as [
+        number,
+        number,
+        number,
+        number,
+      ]
+      if (touch.every((value, i) => value === last[i])) continue
+      last = touch
+      const [bid, bidLots, ask, askLots] = touch
+      const prices = {
+        b: priceText(market, bid),
+        B: sizeText(market, bidLots),
+        a: priceText(market, ask),
+        A: sizeText(market, askLots),
       }
-    },
+      const u = updateIdOf(slot)
+      const event =
+        venue === 'spot'
+          ? { u, s: name, ...prices }
+          : { e: 'bookTicker', u, s: name, ps: name, ...prices, T: slot * SLOT_MS, E: toMs, st: 1 }
+      publish({ ...about, text: JSON.stringify(event) })
+    }
   }
 }
 
-const DEPTH_SPEED_MS: Record<Product, Record<string, number>> = {
-  spot: { default: 1_000, '100ms': 100, '1000ms': 1_000 },
-  futures: { default: 300, '100ms': 100, '500ms': 500, '0ms': 100 },
-}
-
-/** `depth` sends differences, `depth5|10|20` the top of the book. */
-function depths(
-  { market, book }: MarketWorld,
-  stream: string,
-  kind: string,
-  speed: string | undefined,
-): Producer | undefined {
-  const product = market.venue === 'spot' ? 'spot' : 'futures'
-  const everyMs = DEPTH_SPEED_MS[product][speed ?? 'default']
-  const top = kind === 'depth' ? 0 : Number(kind.slice('depth'.length))
-  if (everyMs === undefined || ![0, 5, 10, 20].includes(top)) return undefined
-  const step = everyMs / SLOT_MS
+function depths({ market, book }: MarketWorld, stream: string): Producer {
   const about = { stream, symbol: market.symbol, channel: 'depth' }
-
-  function text(slot: number, eventMs: number): string {
-    const lastId = updateIdOf(slot)
-    const previousId = updateIdOf(slot - step)
-    const sides = top === 0 ? book.changes(slot - step, slot) : book.top(slot, top)
-    const bids = levelsText(market, sides.bids)
-    const asks = levelsText(market, sides.asks)
-    if (product === 'spot' && top > 0) return `{"lastUpdateId":${lastId},"bids":${bids},"asks":${asks}}`
-    const ids = `"s":"${market.name}","U":${previousId + 1},"u":${lastId}`
-    return product === 'spot'
-      ? `{"e":"depthUpdate","E":${eventMs},${ids},"b":${bids},"a":${asks}}`
-      : `{"e":"depthUpdate","E":${eventMs},"T":${slot * SLOT_MS},${ids},"pu":${previousId},"b":${bids},"a":${asks}}`
+  return (fromMs, toMs, publish) => {
+    for (let slot = slotOf(fromMs) + 1; slot <= slotOf(toMs); slot++) {
+      const previousId = updateIdOf(slot - 1)
+      const ids = { s: market.name, U: previousId + 1, u: updateIdOf(slot) }
+      const { bids, asks } = book.changes(slot - 1, slot)
+      const levels = { b: levelRows(market, bids), a: levelRows(market, asks) }
+      const head = { e: 'depthUpdate', E: toMs }
+      const event =
+        market.venue === 'spot'
+          ? { ...head, ...ids, ...levels }
+          : { ...head, T: slot * SLOT_MS, ...ids, pu: previousId, ...levels }
+      publish({ ...about, text: JSON.stringify(event) })
+    }
   }
+}
 
-  return {
-    ...about,
-    produce(fromMs, toMs, publish) {
-      const last = Math.floor(slotOf(toMs) / step) * step
-      let slot = (Math.floor(slotOf(fromMs) / step) + 1) * step
-      for (; slot <= last; slot += step) publish({ ...about, data: text(slot, toMs) })
-    },
+function markPrices({ market, derivatives }: MarketWorld, stream: string): Producer {
+  const about = { stream, symbol: market.symbol, channel: 'markPrice' }
+  return (fromMs, toMs, publish) => {
+    for (let at = (Math.floor(fromMs / 1_000) + 1) * 1_000; at <= toMs; at += 1_000) {
+      const index = derivatives.indexPrice(at).toFixed(8)
+      const event = {
+        e: 'markPriceUpdate',
+        E: at,
+        s: market.name,
+        p: derivatives.markPrice(at).toFixed(8),
+        ap: derivatives.markPrice(at - 5_000).toFixed(8),
+        i: index,
+        P: index,
+        r: derivatives.runningRate(at).toFixed(8),
+        T: derivatives.nextFundingMs(at),
+        st: 1,
+      }
+      publish({ ...about, text: JSON.stringify(event) })
+    }
+  }
+}
+
+function forceOrders({ market, derivatives }: MarketWorld, stream: string): Producer {
+  const about = { stream, symbol: market.symbol, channel: 'forceOrder' }
+  return (fromMs, toMs, publish) => {
+    for (const row of derivatives.liquidations(fromMs + 1, toMs + 1))
+      publish({ ...about, text: JSON.stringify(forceOrderEvent(market, row, toMs)) })
   }
 }

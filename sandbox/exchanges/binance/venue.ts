@@ -1,44 +1,32 @@
-/** Spot or futures exchange as one loopback server: REST and streams on the same port. */
-import type { Clock } from '../../../src/kit/clock.ts'
-import type { Faults } from '../server/faults.ts'
-import type { SocketRules } from '../server/sockets.ts'
-import { startVenue, type VenueServer } from '../server/venue-server.ts'
+/** Spot or futures exchange as one loopback server: REST and combined streams on the same port. */
+import type { Session, SocketRules, VenueSocket } from '../../server/sockets.ts'
+import type { Hub } from '../hub.ts'
+import { startVenue, type VenueOptions, type VenueServer } from '../venue-server.ts'
 import type { World } from '../world/world.ts'
-import { futuresRoutes } from './futures-routes.ts'
-import { FUTURES_RULES, marketRoutes, SPOT_RULES } from './market-routes.ts'
-import { createRest, type RestLimits } from './rest.ts'
-import { openSession, parsePath } from './session.ts'
-import { spotRoutes } from './spot-routes.ts'
-import { openStream, type Product } from './streams.ts'
+import { createRest, type Product, type RestLimits } from './rest.ts'
+import { routesOf } from './routes.ts'
+import { openStream } from './streams.ts'
 
-const DAY_MS = 86_400_000
-
+const CONNECTIONS: SocketRules = {
+  pingBody: String,
+  lifetimeMs: 86_400_000,
+  newConnections: { max: 300, windowMs: 300_000 },
+}
 const SOCKET_RULES: Record<Product, SocketRules> = {
   spot: {
+    ...CONNECTIONS,
     pingEveryMs: 20_000,
     pongWithinMs: 60_000,
-    idleMs: 0,
-    lifetimeMs: DAY_MS,
-    maxConnections: Number.POSITIVE_INFINITY,
-    maxNewConnections: 300,
-    newConnectionsWindowMs: 300_000,
-    maxStreams: 1_024,
-    maxMessages: 5,
-    messagesWindowMs: 1_000,
+    messages: { max: 5, windowMs: 1_000 },
   },
   futures: {
+    ...CONNECTIONS,
     pingEveryMs: 180_000,
     pongWithinMs: 600_000,
-    idleMs: 0,
-    lifetimeMs: DAY_MS,
-    maxConnections: Number.POSITIVE_INFINITY,
-    maxNewConnections: 300,
-    newConnectionsWindowMs: 300_000,
-    maxStreams: 1_024,
-    maxMessages: 10,
-    messagesWindowMs: 1_000,
+    messages: { max: 10, windowMs: 1_000 },
   },
 }
+const MAX_STREAMS = 1_024
 
 const REST_LIMITS: Record<Product, RestLimits> = {
   spot: { weightPerMinute: 6_000, fundingPerFiveMinutes: 0, statisticsPerFiveMinutes: 0, bansAfter: 20 },
@@ -55,39 +43,52 @@ export interface BinanceLimits {
   readonly rest?: Partial<RestLimits>
 }
 
-export function startBinance(options: {
-  product: Product
-  world: World
-  clock: Clock
-  faults: Faults
-  port: number
-  tickMs: number
-  limits: BinanceLimits
-}): Promise<VenueServer> {
-  const { product, world } = options
-  const rules = { ...SOCKET_RULES[product], ...options.limits.sockets }
+export function startBinance(
+  product: Product,
+  options: VenueOptions & { world: World; limits: BinanceLimits },
+): Promise<VenueServer> {
+  const { world } = options
   const limits = { ...REST_LIMITS[product], ...options.limits.rest }
   return startVenue({
     ...options,
     venue: product,
     latencyMs: 0,
-    rules,
+    rules: { ...SOCKET_RULES[product], ...options.limits.sockets },
     openStream: (stream) => openStream(world, product, stream),
-    rest: (now) =>
-      createRest({
-        product,
-        limits,
-        now,
-        routes:
-          product === 'spot'
-            ? { ...marketRoutes(world, SPOT_RULES), ...spotRoutes(world, limits) }
-            : { ...marketRoutes(world, FUTURES_RULES), ...futuresRoutes(world, limits) },
-      }),
-    openSession(url, socket, now) {
-      const path = parsePath(product, url)
-      return path === undefined
-        ? undefined
-        : openSession({ product, path, socket, maxStreams: rules.maxStreams, now })
-    },
+    rest: (now) => createRest({ product, limits, now, routes: routesOf(world, product, limits) }),
+    openSession: (url, socket, hub, now) => openSession(product, { url, socket, hub, now }),
   })
+}
+
+/** Streams that belong to the futures class `/public`; everything else is `/market`. */
+const PUBLIC_STREAM = /@(depth|bookTicker)/
+
+/** The streams are named in the address. A futures stream on the wrong class or without one connects and stays silent. */
+function openSession(
+  product: Product,
+  options: { url: URL; socket: VenueSocket; hub: Hub; now: () => number },
+): Session | undefined {
+  const { url, socket, hub } = options
+  const match = /^(?:\/(market|public))?\/stream$/.exec(url.pathname)
+  const streamClass = match?.[1]
+  if (match === null || (product === 'spot' && streamClass !== undefined)) return undefined
+  const subscriber = hub.connect(socket, (frame) => `{"stream":"${frame.stream}","data":${frame.text}}`)
+  const classOf = (stream: string) => (PUBLIC_STREAM.test(stream) ? 'public' : 'market')
+  const streams = (url.searchParams.get('streams') ?? '').split('/').filter((stream) => stream !== '')
+  for (const stream of streams.slice(0, MAX_STREAMS))
+    if (product === 'spot' || classOf(stream) === streamClass) subscriber.subscribe(stream)
+  return {
+    // Nothing to ask for: a message is only counted.
+    receive: () => undefined,
+    closed: () => subscriber.end(),
+    isConcerned: (drop) => subscriber.isConcerned(drop),
+    ...(product === 'spot'
+      ? {
+          beforeEnd: () =>
+            socket.sendData({
+              text: `{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":${options.now()}}}`,
+            }),
+        }
+      : {}),
+  }
 }

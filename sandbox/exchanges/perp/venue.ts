@@ -1,29 +1,22 @@
 /** The perpetual venue as one loopback server: `POST /info` and `/ws` on the same port. */
 import { parseSymbol } from '../../../src/core/symbol.ts'
-import type { Clock } from '../../../src/kit/clock.ts'
-import type { Faults } from '../server/faults.ts'
-import type { Reply, Request, RestHandler } from '../server/http-server.ts'
-import type { SocketRules } from '../server/sockets.ts'
-import { startVenue, type VenueServer } from '../server/venue-server.ts'
-import { createWeightWindow } from '../server/weight-window.ts'
+import { parseObject } from '../../server/json.ts'
+import { createWeightWindow } from '../../server/limits.ts'
+import type { Reply } from '../../server/service.ts'
+import type { Session, SocketRules, VenueSocket } from '../../server/sockets.ts'
+import type { Hub } from '../hub.ts'
+import { type RestHandler, startVenue, type VenueOptions, type VenueServer } from '../venue-server.ts'
 import type { World } from '../world/world.ts'
-import { openChannel } from './channels.ts'
+import { openChannel, parseSubscription, replayFrame } from './channels.ts'
 import { answerInfo } from './info.ts'
-import { openSession } from './session.ts'
 
 const SOCKET_RULES: SocketRules = {
-  pingEveryMs: 0,
-  pongWithinMs: 0,
   idleMs: 60_000,
-  lifetimeMs: Number.POSITIVE_INFINITY,
   maxConnections: 10,
-  maxNewConnections: 30,
-  newConnectionsWindowMs: 60_000,
-  maxStreams: 1_000,
-  maxMessages: 2_000,
-  messagesWindowMs: 60_000,
+  newConnections: { max: 30, windowMs: 60_000 },
+  messages: { max: 2_000, windowMs: 60_000 },
 }
-
+const MAX_STREAMS = 1_000
 const WEIGHT_PER_MINUTE = 1_200
 /** Books and trades of this venue arrive some time after their own time. */
 const LATENCY_MS = 300
@@ -33,78 +26,90 @@ export interface PerpLimits {
   readonly weightPerMinute?: number
 }
 
-export function startPerp(options: {
-  world: World
-  clock: Clock
-  faults: Faults
-  port: number
-  tickMs: number
-  limits: PerpLimits
-}): Promise<VenueServer> {
+export function startPerp(
+  options: VenueOptions & { world: World; limits: PerpLimits },
+): Promise<VenueServer> {
   const { world, limits } = options
-  const rules = { ...SOCKET_RULES, ...limits.sockets }
   return startVenue({
     ...options,
     venue: 'perp',
     latencyMs: LATENCY_MS,
-    rules,
+    rules: { ...SOCKET_RULES, ...limits.sockets },
     openStream: (stream) => openChannel(world, stream),
-    openSession(url, socket, now) {
-      if (url.pathname !== '/ws') return undefined
-      const info = async (body: unknown) => {
-        const answer = await answerInfo(world, body, now())
-        return answer.isText === true ? null : (JSON.parse(answer.body) as unknown)
-      }
-      return openSession({ world, socket, maxStreams: rules.maxStreams, now, info })
-    },
+    openSession: (url, socket, hub, now) =>
+      url.pathname === '/ws' ? openSession({ world, socket, hub, now }) : undefined,
     rest: (now) => createRest(world, limits.weightPerMinute ?? WEIGHT_PER_MINUTE, now),
   })
+}
+
+/** One socket: subscribe, unsubscribe, ping. */
+function openSession(options: { world: World; socket: VenueSocket; hub: Hub; now: () => number }): Session {
+  const { world, socket, hub } = options
+  const subscriber = hub.connect(socket, (frame) => frame.text)
+  const { streams } = subscriber
+  const send = (channel: string, data: unknown) => socket.reply(JSON.stringify({ channel, data }))
+
+  function change(method: 'subscribe' | 'unsubscribe', value: unknown, text: string): void {
+    const parsed = parseSubscription(world, value)
+    if (parsed === 'malformed') return void refuse(text)
+    // One unknown coin ends the whole socket, without a word.
+    if (parsed === 'unknown-coin') return void socket.cut()
+    const { stream, echo } = parsed
+    const isNew = !streams.has(stream)
+    if (isNew !== (method === 'subscribe'))
+      return void send('error', `Already ${method}d: ${JSON.stringify(echo)}`)
+    if (isNew && streams.size >= MAX_STREAMS) return void send('error', 'Cannot track more subscriptions')
+    if (!isNew) subscriber.unsubscribe(stream)
+    send('subscriptionResponse', { method, subscription: echo })
+    if (!isNew) return
+    const replay = replayFrame(world, stream, options.now())
+    if (replay !== undefined) subscriber.deliverAlone(replay)
+    subscriber.subscribe(stream)
+  }
+  const refuse = (text: string) => send('error', `Error parsing JSON into valid websocket request: ${text}`)
+
+  return {
+    closed: () => subscriber.end(),
+    isConcerned: (drop) => subscriber.isConcerned(drop),
+    receive(text) {
+      const { method, subscription } = parseObject(text) ?? {}
+      if (method === 'ping') socket.sendData({ text: '{"channel":"pong"}' })
+      else if (method === 'subscribe' || method === 'unsubscribe') change(method, subscription, text)
+      else refuse(text)
+    },
+  }
 }
 
 const text = (status: number, body: string): Reply => ({
   status,
   body,
-  contentType: 'text/plain; charset=utf-8',
+  headers: { 'content-type': 'text/plain; charset=utf-8' },
 })
+const TOO_MANY: Reply = { status: 429, body: null }
 
 /** This venue has no limit headers and no Retry-After. The cost is known only with the answer, so it is booked after. */
 function createRest(world: World, weightPerMinute: number, now: () => number): RestHandler {
-  const window = createWeightWindow({
-    limit: weightPerMinute,
-    windowMs: 60_000,
-    now,
-    bansAfter: Number.POSITIVE_INFINITY,
-  })
+  const window = createWeightWindow({ limit: weightPerMinute, windowMs: 60_000, now })
   return {
     async handle(request) {
       if (request.path !== '/info') return text(404, '404 Not Found')
       if (request.method !== 'POST') return text(405, '')
-      if (!request.contentType.startsWith('application/json'))
+      if (!(request.headers['content-type'] ?? '').startsWith('application/json'))
         return text(415, 'Expected request with `Content-Type: application/json`')
-      const body = parseBody(request)
+      const body = parseObject(request.body)
       if (body === undefined) return text(400, 'Failed to parse the request body as JSON')
-      if (window.take(0).used >= weightPerMinute) return tooMany()
+      if (window.take(0).used >= weightPerMinute) return TOO_MANY
       const answer = await answerInfo(world, body, now())
-      if (window.take(answer.weight).refused !== undefined) return tooMany()
-      return answer.isText === true
+      if (window.take(answer.weight).refused !== undefined) return TOO_MANY
+      return typeof answer.body === 'string'
         ? text(answer.status, answer.body)
         : { status: answer.status, body: answer.body }
     },
     symbolOf(request) {
-      const body = parseBody(request) as { coin?: unknown; req?: { coin?: unknown } } | undefined
+      const body = parseObject(request.body) as { coin?: unknown; req?: { coin?: unknown } } | undefined
       const coin = body?.coin ?? body?.req?.coin
       return typeof coin === 'string' ? parseSymbol(coin) : undefined
     },
-    refuse: (status) => (status === 429 ? tooMany() : text(status, 'null')),
-  }
-}
-
-const tooMany = (): Reply => ({ status: 429, body: 'null' })
-
-function parseBody(request: Request): unknown {
-  try {
-    return JSON.parse(request.body)
-  } catch {
-    return undefined
+    refuse: (status) => (status === 429 ? TOO_MANY : text(status, 'null')),
   }
 }

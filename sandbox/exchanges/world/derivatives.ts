@@ -41,7 +41,7 @@ export interface Liquidation {
 }
 
 export interface Derivatives {
-  readonly fundingEveryMs: number
+  nextFundingMs(timeMs: number): number
   indexPrice(timeMs: number): number
   markPrice(timeMs: number): number
   premium(timeMs: number): number
@@ -84,7 +84,7 @@ export function createDerivatives(seed: number, tape: Tape): Derivatives {
   }
 
   return {
-    fundingEveryMs,
+    nextFundingMs: (timeMs) => (Math.floor(timeMs / fundingEveryMs) + 1) * fundingEveryMs,
     indexPrice: (timeMs) => worldPrice(seed, market.symbol, timeMs),
     markPrice,
     premium,

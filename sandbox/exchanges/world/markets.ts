@@ -1,11 +1,11 @@
 /** What is traded where: ticks, lots and typical sizes of each market of the sandbox. */
 import type { AssetSymbol } from '../../../src/core/symbol.ts'
 
-export const VENUES = ['spot', 'futures', 'perp'] as const
-export type Venue = (typeof VENUES)[number]
+export const EXCHANGE_VENUES = ['spot', 'futures', 'perp'] as const
+export type ExchangeVenue = (typeof EXCHANGE_VENUES)[number]
 
 export interface Market {
-  readonly venue: Venue
+  readonly venue: ExchangeVenue
   readonly symbol: AssetSymbol
   /** The venue's own name: BTCUSDT, or BTC on the perpetual venue. */
   readonly name: string
@@ -32,7 +32,7 @@ type Row = [
   bookStep: number,
 ]
 
-const ROWS: Record<Venue, Record<AssetSymbol, Row>> = {
+const ROWS: Record<ExchangeVenue, Record<AssetSymbol, Row>> = {
   spot: {
     BTC: [2, 5, 8, 600, 53],
     ETH: [2, 4, 8, 1_500, 3],
@@ -53,7 +53,7 @@ const ROWS: Record<Venue, Record<AssetSymbol, Row>> = {
   },
 }
 
-export function marketOf(venue: Venue, symbol: AssetSymbol): Market {
+export function marketOf(venue: ExchangeVenue, symbol: AssetSymbol): Market {
   const [priceDecimals, sizeDecimals, shownPrice, meanLots, bookStep] = ROWS[venue][symbol]
   const shownSize = venue === 'spot' ? 8 : sizeDecimals
   return {
@@ -67,6 +67,7 @@ export function marketOf(venue: Venue, symbol: AssetSymbol): Market {
     shownQuote: venue === 'spot' ? 8 : shownPrice + shownSize,
     meanLots,
     bookStep,
-    stream: (VENUES.indexOf(venue) + 1) * 100_000 + Object.keys(ROWS[venue]).indexOf(symbol) * 10_000,
+    stream:
+      (EXCHANGE_VENUES.indexOf(venue) + 1) * 100_000 + Object.keys(ROWS[venue]).indexOf(symbol) * 10_000,
   }
 }

@@ -25,7 +25,7 @@ export interface Sums {
   close: number
   lots: number
   buyLots: number
-  /** Exact as long as a stretch is at most a minute long; coarser sums are kept in `bigint` by the bars. */
+  /** Exact as long as a stretch is at most a minute long; coarser sums are kept in `bigint` by the candles. */
   quote: number
   buyQuote: number
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SYMBOLS } from '../../../src/core/symbol.ts'
-import { BAR_INTERVALS, barOpen, barStep } from './bar-interval.ts'
-import { barOpens } from './bars.ts'
 import { type BookState, type Level, slotOf, updateIdOf } from './book.ts'
+import { CANDLE_INTERVALS, candleOpen, candleStep } from './candle-interval.ts'
+import { candleOpens } from './candles.ts'
 import { sequence } from './hash.ts'
-import { VENUES } from './markets.ts'
+import { EXCHANGE_VENUES } from './markets.ts'
 import { GENESIS_MS, type Trade } from './trade.ts'
 import { createWorld } from './world.ts'
 import { createPathReader, worldPrice } from './world-price.ts'
@@ -39,35 +39,35 @@ test('a candle of any interval, closed or forming, is the sum of its trades', ()
   const random = sequence(99, 1)
   for (const tradesPerSecond of [0.2, 3, 40]) {
     const world = createWorld({ seed: 11, tradesPerSecond })
-    for (const venue of VENUES) {
-      for (const { tape, bars } of world.all(venue)) {
-        for (const interval of BAR_INTERVALS) {
+    for (const venue of EXCHANGE_VENUES) {
+      for (const { tape, candles } of world.all(venue)) {
+        for (const interval of CANDLE_INTERVALS) {
           // A month of trades is too much for a test; days prove the same path.
           if (['3d', '1w', '1M'].includes(interval)) continue
-          if (tradesPerSecond > 3 && barStep(0, interval, 1) > 3_600_000) continue
+          if (tradesPerSecond > 3 && candleStep(0, interval, 1) > 3_600_000) continue
           if (
             tradesPerSecond === 3 &&
-            barStep(0, interval, 1) > 4 * 3_600_000 &&
+            candleStep(0, interval, 1) > 4 * 3_600_000 &&
             tape.market.symbol !== 'BTC'
           )
             continue
           const at = GENESIS_MS + Math.floor(random() * (NOW_MS - GENESIS_MS))
-          const openMs = barOpen(at, interval)
+          const openMs = candleOpen(at, interval)
           const nowMs = random() < 0.5 ? NOW_MS : at
-          const endMs = Math.min(barStep(openMs, interval, 1), nowMs + 1)
+          const endMs = Math.min(candleStep(openMs, interval, 1), nowMs + 1)
           const trades = tape.between(openMs, endMs, Number.POSITIVE_INFINITY)
-          const { openMs: _open, closeMs, ...bar } = bars.at(openMs, interval, nowMs)
-          assert.equal(closeMs, barStep(openMs, interval, 1) - 1)
+          const { openMs: _open, closeMs, ...candle } = candles.at(openMs, interval, nowMs)
+          assert.equal(closeMs, candleStep(openMs, interval, 1) - 1)
           if (trades.length === 0) {
             const before = tape.between(openMs - 600_000, openMs, Number.POSITIVE_INFINITY).at(-1)
             assert.deepEqual(
-              [bar.trades, bar.open, bar.high, bar.low, bar.close],
+              [candle.trades, candle.open, candle.high, candle.low, candle.close],
               [0, ...Array(4).fill(before?.price)],
             )
             continue
           }
           assert.deepEqual(
-            { ...bar, lots: BigInt(bar.lots), buyLots: BigInt(bar.buyLots) },
+            { ...candle, lots: BigInt(candle.lots), buyLots: BigInt(candle.buyLots) },
             candleOf(trades),
             `${venue} ${interval}`,
           )
@@ -78,24 +78,27 @@ test('a candle of any interval, closed or forming, is the sum of its trades', ()
 })
 
 test('at 20,000 trades a second in total a minute is still exact', () => {
-  for (const venue of VENUES) {
-    const { tape, bars } = createWorld({ seed: 2, tradesPerSecond: 1_667 }).of(venue, 'BTC')
-    const openMs = barOpen(NOW_MS, '1m') - 60_000
-    const { openMs: _open, closeMs: _close, ...bar } = bars.at(openMs, '1m', NOW_MS)
+  for (const venue of EXCHANGE_VENUES) {
+    const { tape, candles } = createWorld({ seed: 2, tradesPerSecond: 1_667 }).of(venue, 'BTC')
+    const openMs = candleOpen(NOW_MS, '1m') - 60_000
+    const { openMs: _open, closeMs: _close, ...candle } = candles.at(openMs, '1m', NOW_MS)
     const trades = tape.between(openMs, openMs + 60_000, Number.POSITIVE_INFINITY)
     assert.equal(trades.length, 100_020)
-    assert.deepEqual({ ...bar, lots: BigInt(bar.lots), buyLots: BigInt(bar.buyLots) }, candleOf(trades))
-    assert.ok(bar.quote < BigInt(Number.MAX_SAFE_INTEGER))
+    assert.deepEqual(
+      { ...candle, lots: BigInt(candle.lots), buyLots: BigInt(candle.buyLots) },
+      candleOf(trades),
+    )
+    assert.ok(candle.quote < BigInt(Number.MAX_SAFE_INTEGER))
   }
 })
 
 test('weeks and months are put together from days', () => {
-  const { bars } = createWorld({ seed: 5, tradesPerSecond: 3 }).of('spot', 'BTC')
+  const { candles } = createWorld({ seed: 5, tradesPerSecond: 3 }).of('spot', 'BTC')
   for (const interval of ['3d', '1w', '1M'] as const) {
-    const openMs = barOpen(NOW_MS - 40 * DAY_MS, interval)
-    const whole = bars.at(openMs, interval, NOW_MS)
-    const days = barOpens('1d', { fromMs: openMs, toMs: whole.closeMs, limit: 40, nowMs: NOW_MS }).map((at) =>
-      bars.at(at, '1d', NOW_MS),
+    const openMs = candleOpen(NOW_MS - 40 * DAY_MS, interval)
+    const whole = candles.at(openMs, interval, NOW_MS)
+    const days = candleOpens('1d', { fromMs: openMs, toMs: whole.closeMs, limit: 40, nowMs: NOW_MS }).map(
+      (at) => candles.at(at, '1d', NOW_MS),
     )
     assert.equal(
       whole.quote,
@@ -104,7 +107,7 @@ test('weeks and months are put together from days', () => {
     assert.equal(whole.close, days.at(-1)?.close)
     assert.equal(whole.high, Math.max(...days.map((day) => day.high)))
   }
-  assert.equal(new Date(barOpen(NOW_MS, '1w')).getUTCDay(), 1)
+  assert.equal(new Date(candleOpen(NOW_MS, '1w')).getUTCDay(), 1)
 })
 
 test('trade ids are contiguous, times never go back, and both ways of asking agree', () => {
@@ -130,11 +133,11 @@ test('trade ids are contiguous, times never go back, and both ways of asking agr
 test('the same seed gives the same world after a restart, another seed another', () => {
   const look = (seed: number) => {
     const world = createWorld({ seed, tradesPerSecond: 3 })
-    return VENUES.map((venue) => {
-      const { tape, bars, book, derivatives } = world.of(venue, 'SOL')
+    return EXCHANGE_VENUES.map((venue) => {
+      const { tape, candles, book, derivatives } = world.of(venue, 'SOL')
       return [
         tape.between(NOW_MS - 5_000, NOW_MS, 100),
-        bars.at(barOpen(NOW_MS, '4h'), '4h', NOW_MS).quote,
+        candles.at(candleOpen(NOW_MS, '4h'), '4h', NOW_MS).quote,
         book.at(slotOf(NOW_MS)).bids.slice(0, 30),
         derivatives.settlements(NOW_MS - 2 * DAY_MS, NOW_MS, 9),
         derivatives.openInterest(NOW_MS),
@@ -152,7 +155,7 @@ test('the price path answers the same in any order, and the venues stay near it'
   assert.equal(walk(179_000_777), createPathReader(8, 'XRP')(179_000_777))
   const world = createWorld({ seed: 8, tradesPerSecond: 3 })
   for (const symbol of SYMBOLS) {
-    for (const venue of VENUES) {
+    for (const venue of EXCHANGE_VENUES) {
       const { market, tape } = world.of(venue, symbol)
       for (const trade of tape.between(NOW_MS - 60_000, NOW_MS, 1_000)) {
         const price = trade.price / 10 ** market.priceDecimals
@@ -164,7 +167,7 @@ test('the price path answers the same in any order, and the venues stay near it'
 })
 
 test('a book kept from a snapshot and changes equals the book of the slot, and is never crossed', () => {
-  for (const venue of VENUES) {
+  for (const venue of EXCHANGE_VENUES) {
     const { book } = createWorld({ seed: 4, tradesPerSecond: 3 }).of(venue, 'BTC')
     const start = slotOf(NOW_MS)
     const kept = { bids: new Map(book.at(start).bids), asks: new Map(book.at(start).asks) }

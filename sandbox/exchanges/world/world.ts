@@ -1,15 +1,15 @@
 /** The world of the sandbox: all markets of all venues for one seed and one trade rate. */
 import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
-import { type Bars, createBars } from './bars.ts'
 import { type Book, createBook } from './book.ts'
+import { type Candles, createCandles } from './candles.ts'
 import { createDerivatives, type Derivatives } from './derivatives.ts'
-import { type Market, marketOf, VENUES, type Venue } from './markets.ts'
+import { EXCHANGE_VENUES, type ExchangeVenue, type Market, marketOf } from './markets.ts'
 import { createTape, type Tape } from './tape.ts'
 
 export interface MarketWorld {
   readonly market: Market
   readonly tape: Tape
-  readonly bars: Bars
+  readonly candles: Candles
   readonly book: Book
   readonly derivatives: Derivatives
 }
@@ -17,21 +17,21 @@ export interface MarketWorld {
 export interface World {
   readonly seed: number
   readonly tradesPerSecond: number
-  of(venue: Venue, symbol: AssetSymbol): MarketWorld
+  of(venue: ExchangeVenue, symbol: AssetSymbol): MarketWorld
   /** By the venue's own, case-sensitive name. */
-  named(venue: Venue, name: string): MarketWorld | undefined
-  all(venue: Venue): readonly MarketWorld[]
+  named(venue: ExchangeVenue, name: string): MarketWorld | undefined
+  all(venue: ExchangeVenue): readonly MarketWorld[]
 }
 
 export function createWorld(options: { seed: number; tradesPerSecond: number }): World {
   const { seed, tradesPerSecond } = options
-  const venues = new Map<Venue, readonly MarketWorld[]>(
-    VENUES.map((venue) => [
+  const venues = new Map<ExchangeVenue, readonly MarketWorld[]>(
+    EXCHANGE_VENUES.map((venue) => [
       venue,
       SYMBOLS.map((symbol) => createMarketWorld(seed, tradesPerSecond, marketOf(venue, symbol))),
     ]),
   )
-  const all = (venue: Venue) => venues.get(venue) ?? []
+  const all = (venue: ExchangeVenue) => venues.get(venue) ?? []
   return {
     seed,
     tradesPerSecond,
@@ -50,7 +50,7 @@ function createMarketWorld(seed: number, tradesPerSecond: number, market: Market
   return {
     market,
     tape,
-    bars: createBars(tape),
+    candles: createCandles(tape),
     book: createBook(seed, tape),
     derivatives: createDerivatives(seed, tape),
   }

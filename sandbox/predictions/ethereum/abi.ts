@@ -1,10 +1,8 @@
-/** The few words of the contract interface that the simulated contracts speak. */
+/** The part of the contract interface that the simulated contracts know. */
 export const SELECTORS = {
   latestRoundData: '0xfeaf968c',
   getRoundData: '0x9a6fc8f5',
   decimals: '0x313ce567',
-  description: '0x7284e416',
-  version: '0x54fd4d50',
   aggregator: '0x245a7bfc',
   phaseId: '0x58303b10',
   phaseAggregators: '0xc1597304',
@@ -14,7 +12,6 @@ export const SELECTORS = {
 
 export const MULTICALL3 = '0xca11bde05977b3631167028862be2a173976ca11'
 export const ANSWER_UPDATED = '0x0559884fd3a460db3073b7fc896cc77986f16e378210ded43186175bf646fc5f'
-export const NEW_ROUND = '0x0109fc6f55cf40689f02fbaad7af7fe7bbac8a3d2186600afc7d3e10cac60271'
 
 /** One 32-byte word without 0x; negative numbers in two's complement. */
 export const word = (value: bigint | number): string =>
@@ -22,7 +19,7 @@ export const word = (value: bigint | number): string =>
 export const addressWord = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0')
 export const quantity = (value: number): string => `0x${value.toString(16)}`
 
-export function textResult(text: string): string {
+function textResult(text: string): string {
   const hex = Buffer.from(text).toString('hex')
   return `0x${word(32)}${word(text.length)}${hex.padEnd(Math.ceil(hex.length / 64) * 64, '0')}`
 }
@@ -30,7 +27,7 @@ export function textResult(text: string): string {
 /** Error(string). */
 export const revertData = (reason: string): string => `0x08c379a0${textResult(reason).slice(2)}`
 
-export interface Call {
+interface Call {
   readonly to: string
   readonly allowFailure: boolean
   readonly data: string

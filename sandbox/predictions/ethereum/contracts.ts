@@ -1,6 +1,6 @@
 /** Proxies, aggregators and the call bundler of the simulated chain, as seen at a time of that chain. */
 import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
-import { ORACLE_DECIMALS, type Round, type Rounds } from '../world/rounds.ts'
+import { CHAIN, ORACLE_DECIMALS, type Round, type Rounds } from '../world/rounds.ts'
 import {
   addressWord,
   decodeAggregate3,
@@ -8,7 +8,6 @@ import {
   MULTICALL3,
   revertData,
   SELECTORS,
-  textResult,
   word,
 } from './abi.ts'
 
@@ -40,10 +39,7 @@ export interface Contracts {
 
 export function createContracts(rounds: Rounds): Contracts {
   const proxies = new Map(
-    SYMBOLS.flatMap((symbol): [string, AssetSymbol][] => {
-      const address = rounds.facts.proxies[symbol]
-      return address === undefined ? [] : [[address.toLowerCase(), symbol]]
-    }),
+    SYMBOLS.map((symbol): [string, AssetSymbol] => [CHAIN.proxies[symbol].toLowerCase(), symbol]),
   )
 
   /** The last round that the chain has and did not lose. */
@@ -103,7 +99,7 @@ export function createContracts(rounds: Rounds): Contracts {
         return done(`0x${exists ? addressWord(rounds.aggregator(symbol, phase)) : word(0)}`)
       }
       default:
-        return constants(symbol, data)
+        return constants(data)
     }
   }
 
@@ -123,7 +119,7 @@ export function createContracts(rounds: Rounds): Contracts {
       case SELECTORS.latestRound:
         return done(`0x${word(lastNumber)}`)
       default:
-        return constants(symbol, data)
+        return constants(data)
     }
   }
   function lastOf(symbol: AssetSymbol, phase: number): number {
@@ -151,21 +147,11 @@ export function createContracts(rounds: Rounds): Contracts {
     if (symbol !== undefined) return callProxy(symbol, data, sight)
     const behind = aggregatorAt(address, sight.headMs)
     if (behind !== undefined) return callAggregator(behind.symbol, behind.phase, data, sight)
-    // The delisted feed is a contract that reverts; an address without code answers nothing.
-    return address === '0xced2660c6dd1ffd856a5a82c67f3482d88c50b12' ? reverted('') : done('0x')
+    // An address without code answers nothing.
+    return done('0x')
   }
   return { call, aggregatorAt }
 }
 
-function constants(symbol: AssetSymbol, data: string): CallResult {
-  switch (data.slice(0, 10)) {
-    case SELECTORS.decimals:
-      return done(`0x${word(ORACLE_DECIMALS)}`)
-    case SELECTORS.description:
-      return done(textResult(`${symbol} / USD`))
-    case SELECTORS.version:
-      return done(`0x${word(6)}`)
-    default:
-      return reverted('')
-  }
-}
+const constants = (data: string): CallResult =>
+  data.startsWith(SELECTORS.decimals) ? done(`0x${word(ORACLE_DECIMALS)}`) : reverted('')

@@ -1,24 +1,39 @@
 /** Candles of a strike market. They are stamped with their end; days end at midnight in New York. */
-import type { Life, Print } from '../world/life.ts'
+import type { Life, MarketTrade } from '../world/life.ts'
 import { fromNewYork, newYorkOffsetMs } from '../world/new-york.ts'
 import type { StrikeMarket } from '../world/strikes.ts'
-import { contracts, dollars } from './text.ts'
-import { openInterestOf, volumeUntil } from './view.ts'
+import { contracts, dollars, openInterestOf } from './payloads.ts'
 
-export const PERIODS = [1, 60, 1_440] as const
-export type Period = (typeof PERIODS)[number]
+const PERIODS = [1, 60, 1_440] as const
+type Period = (typeof PERIODS)[number]
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const SLOTS_PER_STEP = 5
 
-/** Ends of the bars that overlap fromMs < end ≤ toMs, in order. */
-export function barEnds(period: Period, fromMs: number, toMs: number): number[] {
+export interface CandleQuery {
+  /** Minutes. */
+  readonly period: Period
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+export function parseCandleQuery(query: URLSearchParams): CandleQuery | undefined {
+  const period = PERIODS.find((one) => String(one) === query.get('period_interval'))
+  const second = (name: string) => Number(query.get(name) ?? Number.NaN)
+  const [start, end] = [second('start_ts'), second('end_ts')]
+  if (period === undefined || !Number.isFinite(start) || !Number.isFinite(end) || end < start)
+    return undefined
+  return { period, fromMs: start * 1_000, toMs: end * 1_000 }
+}
+
+/** Ends of the candles that overlap fromMs < end ≤ toMs, in order. */
+function candleEnds({ period, fromMs, toMs }: CandleQuery): number[] {
   const ends: number[] = []
-  const first =
-    period === 1_440 ? dayEnd(fromMs) : Math.ceil(fromMs / (period * MINUTE_MS)) * period * MINUTE_MS
-  for (let end = first; end <= toMs; end = period === 1_440 ? dayEnd(end + 1) : end + period * MINUTE_MS)
-    ends.push(end)
+  const lengthMs = period * MINUTE_MS
+  const isDay = period === 1_440
+  const first = isDay ? dayEnd(fromMs) : Math.ceil(fromMs / lengthMs) * lengthMs
+  for (let end = first; end <= toMs; end = isDay ? dayEnd(end + 1) : end + lengthMs) ends.push(end)
   return ends
 }
 
@@ -28,7 +43,7 @@ function dayEnd(timeMs: number): number {
   return fromNewYork(Math.ceil(wall / DAY_MS) * DAY_MS)
 }
 
-const barStart = (period: Period, endMs: number): number =>
+const candleStart = (period: Period, endMs: number): number =>
   period === 1_440 ? dayEnd(endMs - DAY_MS - 2 * 3_600_000) : endMs - period * MINUTE_MS
 
 interface Names {
@@ -40,31 +55,24 @@ interface Names {
 const LIVE: Names = { price: (name) => `${name}_dollars`, volume: 'volume_fp', interest: 'open_interest_fp' }
 const HISTORICAL: Names = { price: (name) => name, volume: 'volume', interest: 'open_interest' }
 
-export function candlesOf(options: {
-  market: StrikeMarket
-  life: Life
-  period: Period
-  fromMs: number
-  toMs: number
-  nowMs: number
-  isHistorical: boolean
-}): Record<string, unknown>[] {
-  const { market, life, period } = options
-  const names = options.isHistorical ? HISTORICAL : LIVE
+export function candlesOf(
+  market: StrikeMarket,
+  life: Life,
+  query: CandleQuery,
+  about: { nowMs: number; isHistorical: boolean },
+): Record<string, unknown>[] {
+  const names = about.isHistorical ? HISTORICAL : LIVE
   const { openMs, closeMs } = market.event
-  return barEnds(period, options.fromMs, options.toMs)
-    .filter((endMs) => {
-      const startMs = barStart(period, endMs)
-      return endMs > openMs && startMs < closeMs && startMs < options.nowMs
-    })
-    .map((endMs) => candle(life, barStart(period, endMs), Math.min(endMs, options.nowMs), endMs, names))
+  return candleEnds(query).flatMap((endMs) => {
+    const startMs = candleStart(query.period, endMs)
+    const exists = endMs > openMs && startMs < closeMs && startMs < about.nowMs
+    return exists ? [candle(life, { startMs, lastMs: Math.min(endMs, about.nowMs), endMs }, names)] : []
+  })
 }
 
 function candle(
   life: Life,
-  startMs: number,
-  lastMs: number,
-  endMs: number,
+  { startMs, lastMs, endMs }: { startMs: number; lastMs: number; endMs: number },
   names: Names,
 ): Record<string, unknown> {
   const clamp = (slot: number) => Math.max(0, Math.min(life.lastSlot, slot))
@@ -76,20 +84,20 @@ function candle(
     asks.push(life.ask(slot))
     if (slot >= last) break
   }
-  const [before, until] = [life.printsUntil(life.slotAt(startMs)), life.printsUntil(last)]
-  const prints = life.prints.slice(before, until)
-  const previous = life.prints[before - 1]
-  const volume = prints.reduce((sum, print) => sum + print.size, 0)
+  const [before, until] = [life.tradesUntil(life.slotAt(startMs)), life.tradesUntil(last)]
+  const trades = life.trades(before, until)
+  const previous = life.trade(before - 1)
+  const volume = life.volume(before, until)
   return {
     end_period_ts: Math.floor(endMs / 1_000),
     yes_bid: ohlc(bids, names),
     yes_ask: ohlc(asks, names),
     price: {
-      ...(prints.length === 0 ? empty(names) : traded(prints, volume, names)),
+      ...(trades.length === 0 ? empty(names) : traded(trades, volume, names)),
       [names.price('previous')]: previous === undefined ? null : dollars(previous.price),
     },
     [names.volume]: contracts(volume),
-    [names.interest]: contracts(openInterestOf(volumeUntil(life, last))),
+    [names.interest]: contracts(openInterestOf(life.volume(0, until))),
   }
 }
 
@@ -102,9 +110,9 @@ function ohlc(values: readonly number[], names: Names): Record<string, string> {
   }
 }
 
-function traded(prints: readonly Print[], volume: number, names: Names): Record<string, string> {
-  const prices = prints.map((print) => print.price)
-  const mean = prints.reduce((sum, print) => sum + print.price * print.size, 0) / volume
+function traded(trades: readonly MarketTrade[], volume: number, names: Names): Record<string, string> {
+  const prices = trades.map((trade) => trade.price)
+  const mean = trades.reduce((sum, trade) => sum + trade.price * trade.size, 0) / volume
   return { ...ohlc(prices, names), [names.price('mean')]: dollars(mean) }
 }
 

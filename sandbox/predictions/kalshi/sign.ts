@@ -6,7 +6,7 @@ export interface KalshiAccount {
   readonly keyId: string
   /** PEM. */
   readonly publicKey: string
-  /** PEM; absent when the caller brought a public key of his own. */
+  /** PEM; absent when the caller gave a public key. */
   readonly privateKey?: string
 }
 
@@ -22,11 +22,17 @@ export function createAccount(keyId: string): KalshiAccount {
 export type Refusal = 'missing' | 'unknown key' | 'expired' | 'bad signature'
 
 /** undefined when the request is signed as it must be. The path is without host and query. */
+export type SignatureCheck = (
+  headers: IncomingHttpHeaders,
+  method: string,
+  path: string,
+) => Refusal | undefined
+
 export function createSignatureCheck(options: {
   account: KalshiAccount
   now: () => number
   toleranceMs: number
-}): (headers: IncomingHttpHeaders, method: string, path: string) => Refusal | undefined {
+}): SignatureCheck {
   const key = createPublicKey(options.account.publicKey)
   return (headers, method, path) => {
     const [id, signature, time] = ['key', 'signature', 'timestamp'].map(

@@ -1,119 +1,63 @@
-/** Trades, open interest and resolutions: the second version of the data service, and the retired first one. */
-import { createHash } from 'node:crypto'
-import { createWindowBudget } from '../server/budget.ts'
-import { ok, type Reply, type Request, type Service } from '../server/http.ts'
-import { many, whole } from '../server/query.ts'
-import type { Print } from '../world/life.ts'
+/** Trades and price history: the second version of the data service, and the retired first one. */
+import { hash } from 'node:crypto'
+import { many, whole } from '../../server/json.ts'
+import { createWeightWindow } from '../../server/limits.ts'
+import { ok, type Reply, type Request, type Service } from '../../server/service.ts'
+import type { PredictionVenue } from '../venue.ts'
+import type { MarketTrade } from '../world/life.ts'
 import type { UpDown } from '../world/up-down.ts'
 import { seenFrom } from './leg-book.ts'
-import { isoSeconds } from './text.ts'
-import { slotOf, type Venue, viewOf } from './view.ts'
+import { slotOf, viewOf } from './view.ts'
 
 /** Trades appear here after the block they were settled in. */
 const LAG_MS = 6_000
+const WINDOW_MS = 10_000
+const ALL_BUDGET = 800
+const TRADES_BUDGET = 300
 const MAX_LIMIT = 1_000
 const MAX_CONDITIONS = 20
 const MAX_V1_OFFSET = 3_000
 const MAX_POINTS = 10_000
 
-export const transactionOf = (market: UpDown, print: Print): string =>
-  `0x${createHash('sha256').update(`${market.conditionId}|${print.slot}`).digest('hex')}`
+export const transactionOf = (market: UpDown, trade: MarketTrade): string =>
+  `0x${hash('sha256', `${market.conditionId}|${trade.slot}`)}`
 
-const walletOf = (print: Print): string =>
-  `0x${createHash('sha256')
-    .update(`wallet ${print.size % 977}`)
-    .digest('hex')
-    .slice(0, 40)}`
+const walletOf = (trade: MarketTrade): string =>
+  `0x${hash('sha256', `wallet ${trade.size % 977}`).slice(0, 40)}`
 
 interface Row {
   readonly market: UpDown
-  readonly print: Print
+  readonly trade: MarketTrade
 }
 
-export function createData(venue: Venue, scale = 1): Service {
-  const { world } = venue
-  const all = createWindowBudget(800 * scale, 10_000, venue.now)
-  const trades = createWindowBudget(300 * scale, 10_000, venue.now)
+export function createData(venue: PredictionVenue, scale = 1): Service {
+  const { now } = venue
+  const all = createWeightWindow({ limit: ALL_BUDGET * scale, windowMs: WINDOW_MS, now })
+  const trades = createWeightWindow({ limit: TRADES_BUDGET * scale, windowMs: WINDOW_MS, now })
   const fail = (status: number, code: string, message: string): Reply => ({
     status,
     body: {
       error: message,
       code,
       retryable: status === 429 || status >= 500,
-      trace_id: createHash('sha256').update(`${venue.now()}`).digest('hex').slice(0, 32),
+      trace_id: hash('sha256', `${now()}`).slice(0, 32),
     },
   })
   const refuse = (status: number, retryAfterS: number): Reply => ({
-    ...fail(
-      status,
-      status === 429 ? 'rate_limited' : 'unavailable',
-      status === 429 ? 'too many requests' : 'unavailable',
-    ),
+    ...(status === 429
+      ? fail(status, 'rate_limited', 'too many requests')
+      : fail(status, 'unavailable', 'unavailable')),
     headers: { 'retry-after': String(retryAfterS) },
-  })
-
-  /** Newest first. */
-  function rowsOf(conditions: readonly string[]): Row[] {
-    const nowMs = venue.now()
-    const rows = conditions.flatMap((id) => {
-      const market = world.upDowns.byCondition(id)
-      if (market === undefined || market.listedMs > nowMs) return []
-      const life = world.lifeOf(market)
-      const count = life.printsUntil(slotOf(life, nowMs - LAG_MS))
-      // To look at the prints is to work out all of them: not for the hundreds of windows that nobody trades yet.
-      return count === 0 ? [] : life.prints.slice(0, count).map((print) => ({ market, print }))
-    })
-    return rows.sort((a, b) => b.print.timeMs - a.print.timeMs)
-  }
-
-  function rowJson({ market, print }: Row): Record<string, unknown> {
-    const { leg, price, side } = seenFrom(print)
-    return {
-      proxy_wallet: walletOf(print),
-      side,
-      token_id: market.tokens[leg],
-      condition_id: market.conditionId,
-      size: print.size / 100,
-      price: price / 1_000,
-      timestamp: Math.floor(print.timeMs / 1_000),
-      title: market.question,
-      slug: market.slug,
-      icon: '',
-      event_slug: market.slug,
-      outcome: leg === 0 ? 'Up' : 'Down',
-      outcome_index: leg,
-      name: '',
-      pseudonym: '',
-      bio: '',
-      profile_image: '',
-      profile_image_optimized: '',
-      transaction_hash: transactionOf(market, print),
-    }
-  }
-  const camel = (row: Record<string, unknown>): Record<string, unknown> => ({
-    ...Object.fromEntries(
-      Object.entries(row)
-        .filter(([key]) => key !== 'token_id')
-        .map(([key, value]) => [
-          key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-          value,
-        ]),
-    ),
-    asset: row.token_id,
   })
 
   function tradesV2(query: URLSearchParams): Reply {
     if (query.has('offset')) return fail(400, 'bad_request', 'offset is not supported, use cursor')
     const conditions = many(query, 'condition')
     if (conditions.length > MAX_CONDITIONS) return fail(400, 'bad_request', 'too many conditions')
-    if ((query.has('start') || query.has('end')) && !query.has('user'))
-      return fail(400, 'bad_request', 'start and end need user')
-    if (!trades()) return refuse(429, 10)
+    if (query.has('start') || query.has('end')) return fail(400, 'bad_request', 'start and end need user')
+    if (trades.take(1).refused !== undefined) return refuse(429, 10)
     const limit = Math.max(1, Math.min(MAX_LIMIT, whole(query.get('limit'), 100)))
-    const side = query.get('side')
-    const rows = rowsOf(conditions).filter(
-      (row) => side === null || seenFrom(row.print).side === side.toUpperCase(),
-    )
+    const rows = rowsOf(venue, conditions)
     // The cursor counts from the oldest trade, so that new trades never shift a page.
     const cursor = query.get('cursor')
     const end = cursor === null ? rows.length : Number(Buffer.from(cursor, 'base64url').toString())
@@ -138,87 +82,15 @@ export function createData(venue: Venue, scale = 1): Service {
     if (offset > MAX_V1_OFFSET)
       return { status: 400, body: { error: 'max historical activity offset of 3000 exceeded' } }
     const limit = Math.min(MAX_LIMIT, whole(query.get('limit'), 100))
-    return ok(
-      rowsOf(many(query, 'market'))
-        .slice(offset, offset + limit)
-        .map(rowJson)
-        .map(camel),
-    )
-  }
-
-  const paged = (data: unknown[]): Reply =>
-    ok({ data, pagination: { limit: data.length, offset: 0, has_more: false, next_cursor: null } })
-
-  function resolutions(query: URLSearchParams): Reply {
-    return paged(
-      many(query, 'condition').flatMap((id) => {
-        const market = world.upDowns.byCondition(id)
-        const view = market === undefined || market.listedMs > venue.now() ? undefined : viewOf(venue, market)
-        if (view === undefined || !view.isClosed) return []
-        return [
-          {
-            condition_id: id,
-            payouts: view.isUp ? ['1000000', '0'] : ['0', '1000000'],
-            reporter: 'CHAINLINK',
-            resolved_at: isoSeconds(view.closedMs),
-          },
-        ]
-      }),
-    )
-  }
-
-  function history(query: URLSearchParams): Reply {
-    const found = world.upDowns.byToken(query.get('token_id') ?? '')
-    const nowMs = venue.now()
-    if (found === undefined || found.market.listedMs > nowMs) return paged([])
-    const { market, leg } = found
-    const bucketS = Math.min(86_400, Math.max(60, whole(query.get('bucket_seconds'), 60)))
-    const toMs = Math.min(nowMs, whole(query.get('end'), Math.floor(nowMs / 1_000)) * 1_000)
-    const fromMs = Math.max(
-      market.bookFromMs,
-      whole(query.get('start'), Math.floor(toMs / 1_000) - 86_400) * 1_000,
-    )
-    const view = viewOf(venue, market)
-    const points: unknown[] = []
-    for (
-      let at = Math.ceil(fromMs / (bucketS * 1_000)) * bucketS * 1_000;
-      at < Math.min(toMs, market.endMs);
-      at += bucketS * 1_000
-    ) {
-      const slot = slotOf(view.life, at)
-      const mid = (view.life.bid(slot) + view.life.ask(slot)) / 2_000
-      points.push({
-        timestamp: at / 1_000,
-        price: leg === 0 ? mid : Math.round((1 - mid) * 1e4) / 1e4,
-        resolution_seconds: bucketS,
-      })
-      if (points.length >= MAX_POINTS) break
-    }
-    if (view.isClosed && view.closedMs < toMs)
-      points.push({
-        timestamp: Math.floor(view.closedMs / 1_000),
-        price: view.isUp === (leg === 0) ? 1 : 0,
-        resolution_seconds: 0,
-      })
-    return paged(points)
+    const rows = rowsOf(venue, many(query, 'market')).slice(offset, offset + limit)
+    return ok(rows.map(rowJson).map(camelCase))
   }
 
   function handle({ path, query }: Request): Reply {
-    if (!all()) return refuse(429, 10)
+    if (all.take(1).refused !== undefined) return refuse(429, 10)
     if (path === '/v2/trades') return tradesV2(query)
     if (path === '/trades') return tradesV1(query)
-    if (path === '/v2/resolutions') return resolutions(query)
-    if (path === '/v2/prices-history') return history(query)
-    if (path === '/v2/status') return ok({ status: 'ok', indexed_at: isoSeconds(venue.now() - LAG_MS) })
-    if (path === '/v2/oi')
-      return paged(
-        many(query, 'condition').flatMap((id) => {
-          const market = world.upDowns.byCondition(id)
-          return market === undefined || market.listedMs > venue.now()
-            ? []
-            : [{ condition_id: id, value: Math.round(viewOf(venue, market).volume * 600) / 1_000 }]
-        }),
-      )
+    if (path === '/v2/prices-history') return priceHistory(venue, query)
     return fail(404, 'not_found', 'not found')
   }
 
@@ -228,6 +100,85 @@ export function createData(venue: Venue, scale = 1): Service {
     refuse,
     handle,
     symbolOf: ({ query }) =>
-      world.upDowns.byCondition(many(query, 'condition')[0] ?? query.get('market') ?? '')?.symbol,
+      venue.world.upDowns.byCondition(many(query, 'condition')[0] ?? query.get('market') ?? '')?.symbol,
   }
+}
+
+/** Newest first. */
+function rowsOf(venue: PredictionVenue, conditions: readonly string[]): Row[] {
+  const nowMs = venue.now()
+  const rows = conditions.flatMap((id) => {
+    const market = venue.world.upDowns.byCondition(id)
+    if (market === undefined || market.listedMs > nowMs) return []
+    const life = venue.world.lifeOf(market)
+    const count = life.tradesUntil(slotOf(life, nowMs - LAG_MS))
+    return life.trades(0, count).map((trade) => ({ market, trade }))
+  })
+  return rows.sort((a, b) => b.trade.timeMs - a.trade.timeMs)
+}
+
+function rowJson({ market, trade }: Row): Record<string, unknown> {
+  const { leg, price, side } = seenFrom(trade)
+  return {
+    proxy_wallet: walletOf(trade),
+    side,
+    token_id: market.tokens[leg],
+    condition_id: market.conditionId,
+    size: trade.size / 100,
+    price: price / 1_000,
+    timestamp: Math.floor(trade.timeMs / 1_000),
+    title: market.question,
+    slug: market.slug,
+    icon: '',
+    event_slug: market.slug,
+    outcome: leg === 0 ? 'Up' : 'Down',
+    outcome_index: leg,
+    name: '',
+    pseudonym: '',
+    bio: '',
+    profile_image: '',
+    profile_image_optimized: '',
+    transaction_hash: transactionOf(market, trade),
+  }
+}
+
+/** The names of version 1. */
+const camelCase = ({ token_id: asset, ...row }: Record<string, unknown>): Record<string, unknown> => ({
+  ...Object.fromEntries(
+    Object.entries(row).map(([key, value]) => [
+      key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      value,
+    ]),
+  ),
+  asset,
+})
+
+function priceHistory(venue: PredictionVenue, query: URLSearchParams): Reply {
+  const paged = (data: unknown[]): Reply =>
+    ok({ data, pagination: { limit: data.length, offset: 0, has_more: false, next_cursor: null } })
+  const found = venue.world.upDowns.byToken(query.get('token_id') ?? '')
+  const nowMs = venue.now()
+  if (found === undefined || found.market.listedMs > nowMs) return paged([])
+  const { market, leg } = found
+  const bucketS = Math.min(86_400, Math.max(60, whole(query.get('bucket_seconds'), 60)))
+  const bucketMs = bucketS * 1_000
+  const toMs = Math.min(nowMs, whole(query.get('end'), Math.floor(nowMs / 1_000)) * 1_000)
+  const startMs = whole(query.get('start'), Math.floor(toMs / 1_000) - 86_400) * 1_000
+  const firstMs = Math.ceil(Math.max(market.bookFromMs, startMs) / bucketMs) * bucketMs
+  const view = viewOf(venue, market)
+  const points: unknown[] = []
+  for (let at = firstMs; at < Math.min(toMs, market.endMs); at += bucketMs) {
+    const slot = slotOf(view.life, at)
+    const mid = (view.life.bid(slot) + view.life.ask(slot)) / 2_000
+    const price = leg === 0 ? mid : Math.round((1 - mid) * 1e4) / 1e4
+    points.push({ timestamp: at / 1_000, price, resolution_seconds: bucketS })
+    if (points.length >= MAX_POINTS) break
+  }
+  if (view.isClosed && view.closedMs < toMs)
+    points.push({
+      timestamp: Math.floor(view.closedMs / 1_000),
+      price: view.isUp === (leg === 0) ? 1 : 0,
+      resolution_seconds: 0,
+    })
+  return paged(points)
 }

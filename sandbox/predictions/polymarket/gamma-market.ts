@@ -1,10 +1,9 @@
 /** Markets, events and series as the catalogue writes them: JSON inside strings, numbers twice, absent keys. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type AssetSymbol, SYMBOL_NAMES } from '../../../src/core/symbol.ts'
 import { hash32 } from '../../exchanges/world/hash.ts'
 import { recurrenceOf, type Tenor, type UpDown } from '../world/up-down.ts'
-import { isoMicros, isoSeconds, postgresTime } from './text.ts'
-import type { MarketView } from './view.ts'
+import { isoSeconds, type MarketView } from './view.ts'
 
 const ICON = 'https://polymarket-upload.s3.us-east-2.amazonaws.com/BTC+fullsize.png'
 const KNOWN_SERIES: Record<string, string> = {
@@ -16,11 +15,18 @@ const KNOWN_SERIES: Record<string, string> = {
 }
 const MINUTE_MS = 60_000
 
-export const seriesIdOf = (symbol: AssetSymbol, tenor: Tenor): string =>
+/** With six decimals, as the catalogue's database writes times. */
+const isoMicros = (timeMs: number): string =>
+  new Date(timeMs).toISOString().replace('Z', `${String((timeMs * 7) % 1_000).padStart(3, '0')}Z`)
+
+/** `2026-07-24 00:00:16+00`, not ISO. */
+const postgresTime = (timeMs: number): string => isoSeconds(timeMs).replace('T', ' ').replace('Z', '+00')
+
+const seriesIdOf = (symbol: AssetSymbol, tenor: Tenor): string =>
   KNOWN_SERIES[`${symbol} ${tenor}`] ??
   String(11_000 + (hash32(0, symbol.charCodeAt(0), tenor.length * 40 + Number.parseInt(tenor, 10)) % 900))
 
-export function resolutionSourceOf(market: UpDown): string {
+function resolutionSourceOf(market: UpDown): string {
   const short = market.symbol.toLowerCase()
   return market.tenor === '1h' || market.tenor === '24h'
     ? `https://www.binance.com/en/trade/${market.symbol}_USDT`
@@ -38,7 +44,7 @@ function descriptionOf(market: UpDown): string {
 
 const three = (thousandths: number): number => thousandths / 1_000
 
-/** The key set of a market outside of an event. Some keys are absent, as on the venue, when there is nothing to tell. */
+/** The key set of a market outside of an event. Some keys are absent, as on the venue, when there is nothing to report. */
 export function marketJson(view: MarketView): Record<string, unknown> {
   const { market, isClosed, volume, liquidity } = view
   const mid = three(view.bid + view.ask) / 2
@@ -74,7 +80,7 @@ export function marketJson(view: MarketView): Record<string, unknown> {
     archived: false,
     restricted: true,
     groupItemThreshold: '0',
-    questionID: `0x${createHash('sha256').update(`question ${market.conditionId}`).digest('hex')}`,
+    questionID: `0x${hash('sha256', `question ${market.conditionId}`)}`,
     enableOrderBook: true,
     orderPriceMinTickSize: view.life.tick(view.slot) === 1 ? 0.001 : 0.01,
     orderMinSize: 5,
@@ -157,7 +163,7 @@ function volumes(volume: number): Record<string, number> {
   )
 }
 
-export function seriesJson(symbol: AssetSymbol, tenor: Tenor, nowMs: number): Record<string, unknown> {
+function seriesJson(symbol: AssetSymbol, tenor: Tenor, nowMs: number): Record<string, unknown> {
   const slug = `${symbol.toLowerCase()}-up-or-down-${recurrenceOf(tenor)}`
   return {
     id: seriesIdOf(symbol, tenor),
@@ -183,7 +189,7 @@ export function seriesJson(symbol: AssetSymbol, tenor: Tenor, nowMs: number): Re
   }
 }
 
-/** An event without its markets, as it stands inside a market. */
+/** An event without its markets, as it is inside a market. */
 export function eventJson(view: MarketView, nowMs: number): Record<string, unknown> {
   const { market, isClosed, volume } = view
   const liquidity = isClosed ? 0 : view.liquidity

@@ -2,10 +2,17 @@
  * The order book of one market as the venue shows it: two legs that mirror each other, worst level first, and
  * the hash over the text of a book, which must be recomputed after every single change.
  */
-import { createHash } from 'node:crypto'
-import type { Life, Print } from '../world/life.ts'
+import { hash as digest } from 'node:crypto'
+import { LEVELS, type Life, type MarketTrade } from '../world/life.ts'
 import type { UpDown } from '../world/up-down.ts'
-import { priceText, sizeText } from './text.ts'
+
+const PRICES = Array.from({ length: LEVELS }, (_, i) => String(i / 1_000))
+
+/** Thousandths as the shortest decimal: 500 → "0.5". */
+export const priceText = (thousandths: number): string => PRICES[thousandths] as string
+
+/** Hundredths as the shortest decimal: 1446829 → "14468.29", 38200 → "382". */
+export const sizeText = (hundredths: number): string => String(hundredths / 100)
 
 export type Leg = 0 | 1
 
@@ -18,8 +25,10 @@ export interface Change {
 
 export interface LegBook {
   readonly slot: number
-  /** Moves to a slot without telling the way. */
+  /** Moves to a slot in one step. */
   load(slot: number): void
+  /** Whether the book of the next slot may differ from the present one. */
+  mayChange(slot: number): boolean
   /** The changes from the present slot to the next given one: removals first, so that no book is crossed between. */
   diff(slot: number): Change[]
   apply(change: Change): void
@@ -33,55 +42,64 @@ export interface LegBook {
   streamText(leg: Leg, timeMs: number): string
 }
 
-const LEVELS = 1_001
 export const MIN_ORDER_SIZE = '5'
+const [UP_BIDS, UP_ASKS, DOWN_BIDS, DOWN_ASKS] = [0, 1, 2, 3] as const
 
 export function createLegBook(market: UpDown, life: Life): LegBook {
   const bids = new Int32Array(LEVELS)
   const asks = new Int32Array(LEVELS)
   const nextBids = new Int32Array(LEVELS)
   const nextAsks = new Int32Array(LEVELS)
-  // Texts of the levels for [up bids, up asks] and [down bids, down asks].
-  const texts = [0, 1, 2, 3].map(() => new Array<string>(LEVELS).fill(''))
-  const [upBids, upAsks, downBids, downAsks] = texts as [string[], string[], string[], string[]]
+  // The sides of [up bids, up asks] and [down bids, down asks] as text, while they are unchanged.
+  const texts: (string | undefined)[] = []
   let slot = Number.NEGATIVE_INFINITY
+  /** Before this slot no size changes, unless the top or the tick does. */
+  let nextDraw = Number.NEGATIVE_INFINITY
   let lastTrades: [string, string] = ['0', '0']
+  let tradeCount = 0
   let tick = '0.01'
 
-  const level = (price: number, size: number) =>
-    size === 0 ? '' : `{"price":"${priceText(price)}","size":"${sizeText(size)}"}`
-
   function put(isBid: boolean, price: number, size: number): void {
-    ;(isBid ? bids : asks)[price] = size
-    ;(isBid ? upBids : upAsks)[price] = level(price, size)
-    ;(isBid ? downAsks : downBids)[1_000 - price] = level(1_000 - price, size)
+    const sizes = isBid ? bids : asks
+    sizes[price] = size
+    texts[isBid ? UP_BIDS : UP_ASKS] = texts[isBid ? DOWN_ASKS : DOWN_BIDS] = undefined
   }
 
   function arrive(at: number): void {
     slot = at
     tick = life.tick(at) === 1 ? '0.001' : '0.01'
+    const count = life.tradesUntil(at)
+    if (count === tradeCount) return
+    tradeCount = count
     lastTrades = [lastTradeText(life, at, 0), lastTradeText(life, at, 1)]
   }
 
-  /** Worst first: bids rise, asks fall. */
-  function list(levels: readonly string[], isRising: boolean): string {
-    let text = ''
+  /** A side, worst level first: bids rise, asks fall. The second leg mirrors the other side of the first. */
+  function sideText(side: number): string {
+    const known = texts[side]
+    if (known !== undefined) return known
+    const isMirrored = side === DOWN_BIDS || side === DOWN_ASKS
+    const sizes = side === UP_BIDS || side === DOWN_ASKS ? bids : asks
+    const levels: string[] = []
+    // On the first leg bids rise and asks fall by price, and on the second the same sides fall and rise.
     for (let i = 1; i < 1_000; i++) {
-      const one = levels[isRising ? i : 1_000 - i] as string
-      if (one !== '') text += text === '' ? one : `,${one}`
+      const price = sizes === bids ? i : 1_000 - i
+      const size = sizes[price] as number
+      if (size !== 0)
+        levels.push(`{"price":"${priceText(isMirrored ? 1_000 - price : price)}","size":"${sizeText(size)}"}`)
     }
+    const text = levels.join(',')
+    texts[side] = text
     return text
   }
+  const sides = (leg: Leg): string =>
+    `"bids":[${sideText(leg === 0 ? UP_BIDS : DOWN_BIDS)}],"asks":[${sideText(leg === 0 ? UP_ASKS : DOWN_ASKS)}]`
 
   const body = (leg: Leg, timeMs: number, hash: string): string =>
-    `{"market":"${market.conditionId}","asset_id":"${market.tokens[leg]}","timestamp":"${timeMs}","hash":"${hash}"` +
-    `,"bids":[${list(leg === 0 ? upBids : downBids, true)}],"asks":[${list(leg === 0 ? upAsks : downAsks, false)}]` +
+    `{"market":"${market.conditionId}","asset_id":"${market.tokens[leg]}","timestamp":"${timeMs}","hash":"${hash}",${sides(leg)}` +
     `,"min_order_size":"${MIN_ORDER_SIZE}","tick_size":"${tick}","neg_risk":false,"last_trade_price":"${lastTrades[leg]}"}`
 
-  const hash: LegBook['hash'] = (leg, timeMs) =>
-    createHash('sha1')
-      .update(body(leg, timeMs, ''))
-      .digest('hex')
+  const hash: LegBook['hash'] = (leg, timeMs) => digest('sha1', body(leg, timeMs, ''))
 
   const best = (sizes: Int32Array, from: number, step: number): number => {
     for (let price = from; price > 0 && price < 1_000; price += step) if (sizes[price] !== 0) return price
@@ -95,15 +113,20 @@ export function createLegBook(market: UpDown, life: Life): LegBook {
       return slot
     },
     load(at) {
-      life.fill(at, nextBids, nextAsks)
+      nextDraw = life.fill(at, nextBids, nextAsks)
       for (let price = 1; price < 1_000; price++) {
         if (bids[price] !== nextBids[price]) put(true, price, nextBids[price] as number)
         if (asks[price] !== nextAsks[price]) put(false, price, nextAsks[price] as number)
       }
       arrive(at)
     },
+    mayChange: (at) =>
+      at >= nextDraw ||
+      life.bid(at) !== life.bid(slot) ||
+      life.ask(at) !== life.ask(slot) ||
+      life.tick(at) !== life.tick(slot),
     diff(at) {
-      life.fill(at, nextBids, nextAsks)
+      nextDraw = life.fill(at, nextBids, nextAsks)
       const removed: Change[] = []
       const rest: Change[] = []
       for (let price = 1; price < 1_000; price++) {
@@ -120,34 +143,30 @@ export function createLegBook(market: UpDown, life: Life): LegBook {
     restText: (leg, timeMs) => body(leg, timeMs, hash(leg, timeMs)),
     hash,
     streamText: (leg, timeMs) =>
-      `{"event_type":"book","asset_id":"${market.tokens[leg]}","market":"${market.conditionId}"` +
-      `,"bids":[${list(leg === 0 ? upBids : downBids, true)}],"asks":[${list(leg === 0 ? upAsks : downAsks, false)}]` +
+      `{"event_type":"book","asset_id":"${market.tokens[leg]}","market":"${market.conditionId}",${sides(leg)}` +
       `,"timestamp":"${timeMs}","hash":"${hash(leg, timeMs)}","tick_size":"${tick}","last_trade_price":"${lastTrades[leg]}"}`,
   }
 }
 
-/** The leg on which a print is reported. */
-export const legOf = (print: Print): Leg => (print.isMirrored ? 1 : 0)
-
-/** Price of a print on its leg, in thousandths, and the taker's side there. */
-export function seenFrom(print: Print): { leg: Leg; price: number; side: 'BUY' | 'SELL' } {
-  return print.isMirrored
-    ? { leg: 1, price: 1_000 - print.price, side: print.isSell ? 'BUY' : 'SELL' }
-    : { leg: 0, price: print.price, side: print.isSell ? 'SELL' : 'BUY' }
+/** The leg on which a trade is reported, its price there in thousandths, and the taker's side. */
+export function seenFrom(trade: MarketTrade): { leg: Leg; price: number; side: 'BUY' | 'SELL' } {
+  return trade.isMirrored
+    ? { leg: 1, price: 1_000 - trade.price, side: trade.isSell ? 'BUY' : 'SELL' }
+    : { leg: 0, price: trade.price, side: trade.isSell ? 'SELL' : 'BUY' }
 }
 
-export function lastPrint(life: Life, slot: number, leg: Leg): Print | undefined {
-  for (let i = life.printsUntil(slot) - 1; i >= 0; i--) {
-    const print = life.prints[i] as Print
-    if (legOf(print) === leg) return print
+export function lastTrade(life: Life, slot: number, leg: Leg): MarketTrade | undefined {
+  for (let i = life.tradesUntil(slot) - 1; i >= 0; i--) {
+    const trade = life.trade(i)
+    if (trade?.isMirrored === (leg === 1)) return trade
   }
   return undefined
 }
 
 /** Three decimals; "0" when the leg never traded. */
 function lastTradeText(life: Life, slot: number, leg: Leg): string {
-  const print = lastPrint(life, slot, leg)
-  return print === undefined ? '0' : (seenFrom(print).price / 1_000).toFixed(3)
+  const trade = lastTrade(life, slot, leg)
+  return trade === undefined ? '0' : (seenFrom(trade).price / 1_000).toFixed(3)
 }
 
 const SEARCH_SLOTS = 200

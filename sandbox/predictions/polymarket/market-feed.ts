@@ -1,22 +1,21 @@
 /**
- * The frames of one market, slot by slot, made once for all sockets that listen:
+ * The frames of one market, slot by slot, made once for all its subscribers:
  *
  *   tick change: tick_size_change ×2, book ×2
  *   otherwise:   last_trade_price?  price_change?  book ×2 after a trade   best_bid_ask when a top moved
  */
-import type { Faults } from '../server/faults.ts'
-import type { Frame } from '../server/sockets.ts'
+import type { Frame } from '../../server/frame-faults.ts'
+import type { PredictionVenue } from '../venue.ts'
 import type { UpDown } from '../world/up-down.ts'
 import { transactionOf } from './data.ts'
-import { type Change, createLegBook, type Leg, seenFrom } from './leg-book.ts'
-import { priceText, sizeText } from './text.ts'
-import { hasBookAt, slotOf, type Venue } from './view.ts'
+import { type Change, createLegBook, type Leg, priceText, seenFrom, sizeText } from './leg-book.ts'
+import { hasBookAt, slotOf } from './view.ts'
 
 export interface MarketFrame extends Frame {
   /** The leg a frame is about; undefined for both. */
   readonly leg?: Leg
   /** Only for sockets that asked for the extra events. */
-  readonly isCustom?: boolean
+  readonly isExtra?: boolean
 }
 
 export interface MarketFeed {
@@ -27,10 +26,10 @@ export interface MarketFeed {
 }
 
 const LEGS: readonly Leg[] = [0, 1]
-/** A wide jump is told as a new book: so many changes at once are no orders. */
+/** A wide jump is sent as a new book: so many changes at once are no orders. */
 const MAX_CHANGES = 60
 
-export function createMarketFeed(venue: Venue, market: UpDown): MarketFeed {
+export function createMarketFeed(venue: PredictionVenue, market: UpDown): MarketFeed {
   const life = venue.world.lifeOf(market)
   const book = createLegBook(market, life)
   const { conditionId, tokens, symbol } = market
@@ -63,8 +62,9 @@ export function createMarketFeed(venue: Venue, market: UpDown): MarketFeed {
     )
 
   /** A bid on the ask that the venue's own book does not have: gone with the next full book. */
-  function crossed(faults: Faults, timeMs: number): MarketFrame[] {
-    if (faults.hit('crossed-book', 'polymarket', { symbol, channel: 'price_change' }) === undefined) return []
+  function crossed(timeMs: number): MarketFrame[] {
+    if (venue.faults.hit('crossed-book', 'polymarket', { symbol, channel: 'price_change' }) === undefined)
+      return []
     const ask = book.bestAsk(0)
     return [
       changeFrame(
@@ -92,19 +92,20 @@ export function createMarketFeed(venue: Venue, market: UpDown): MarketFeed {
       out.push(...bookFrames())
       return
     }
+    if (!book.mayChange(slot)) return void book.arrive(slot)
     const changes = book.diff(slot)
-    const print = life.printAt(slot)
     if (changes.length === 0) return void book.arrive(slot)
+    const trade = life.tradeIn(slot)
     const before = tops()
     bookMs = timeMs
     book.arrive(slot)
-    if (print !== undefined) {
-      const { leg, price, side } = seenFrom(print)
+    if (trade !== undefined) {
+      const { leg, price, side } = seenFrom(trade)
       out.push(
         frame(
           'last_trade_price',
           `{"event_type":"last_trade_price","asset_id":"${tokens[leg]}","market":"${conditionId}","price":"${priceText(price)}","side":"${side}"` +
-            `,"size":"${sizeText(print.size)}","fee_rate_bps":"0","timestamp":"${timeMs}","transaction_hash":"${transactionOf(market, print)}"}`,
+            `,"size":"${sizeText(trade.size)}","fee_rate_bps":"0","timestamp":"${timeMs}","transaction_hash":"${transactionOf(market, trade)}"}`,
           { leg },
         ),
       )
@@ -118,7 +119,7 @@ export function createMarketFeed(venue: Venue, market: UpDown): MarketFeed {
       }
       out.push(changeFrame(entries, timeMs))
     }
-    if (print !== undefined || changes.length > MAX_CHANGES) out.push(...bookFrames())
+    if (trade !== undefined || changes.length > MAX_CHANGES) out.push(...bookFrames())
     const after = tops()
     for (const leg of LEGS) {
       if (before[leg] === after[leg]) continue
@@ -128,11 +129,11 @@ export function createMarketFeed(venue: Venue, market: UpDown): MarketFeed {
         frame(
           'best_bid_ask',
           `{"event_type":"best_bid_ask","market":"${conditionId}","asset_id":"${tokens[leg]}","best_bid":"${bid}","best_ask":"${ask}","spread":"${spread}","timestamp":"${timeMs}"}`,
-          { leg, isCustom: true },
+          { leg, isExtra: true },
         ),
       )
     }
-    out.push(...crossed(venue.faults, timeMs))
+    out.push(...crossed(timeMs))
   }
 
   return {

@@ -1,62 +1,69 @@
-/** The market stream: subscriptions of tokens, one feed per market for all sockets, and the venue-wide events. */
+/** The market stream: subscriptions to tokens, one feed per market for all sockets, and the venue-wide events. */
 import { SYMBOLS } from '../../../src/core/symbol.ts'
-import type { Clock } from '../../../src/kit/clock.ts'
-import { createSocketServer, type Session, type Socket, type SocketServer } from '../server/sockets.ts'
-import { startTicker } from '../server/ticker.ts'
+import { createFrameFaults, type Deliver, type Frame } from '../../server/frame-faults.ts'
+import { parseObject } from '../../server/json.ts'
+import { createSockets, type Session, type Sockets, type VenueSocket } from '../../server/sockets.ts'
+import { startTicks, type Ticks } from '../../server/ticks.ts'
+import type { PredictionVenue } from '../venue.ts'
 import { TENORS, type UpDown } from '../world/up-down.ts'
 import type { Leg } from './leg-book.ts'
 import { createMarketFeed, type MarketFeed } from './market-feed.ts'
-import { closedMsOf, type Venue } from './view.ts'
+import { closedMsOf } from './view.ts'
 
 /** Tokens beyond this on one socket get no first book. */
 const MAX_DUMPED_ASSETS = 500
 const MAX_ASSETS = 2_000
 const LISTING_CHECK_MS = 5_000
-const DAY_MS = 86_400_000
 
 interface Listener {
-  readonly socket: Socket
+  readonly socket: VenueSocket
+  readonly publish: Deliver<Frame>
   /** market index → which legs. */
   readonly legs: Map<number, Set<Leg>>
-  isCustom: boolean
+  wantsExtraEvents: boolean
 }
 
 interface Live {
   readonly market: UpDown
   readonly feed: MarketFeed
   readonly listeners: Set<Listener>
-  isResolvedTold: boolean
+  isResolvedSent: boolean
 }
 
-export function createMarketSocket(options: {
-  venue: Venue
-  clock: Clock
-  signal: AbortSignal
-  tickMs: number
-  maxConnections: number
-}): SocketServer & { tokens(): number } {
-  const { venue } = options
+export function createMarketSocket(
+  options: Ticks & { venue: PredictionVenue; maxConnections: number },
+): Sockets & { tokens(): number } {
+  const { venue, clock, signal } = options
+  const { faults } = venue
+  const { upDowns } = venue.world
   const live = new Map<number, Live>()
   const listeners = new Set<Listener>()
   let listedUntilMs = venue.now()
 
   function subscribe(listener: Listener, token: string, wantsDump: boolean): void {
-    const found = venue.world.upDowns.byToken(token)
+    const found = upDowns.byToken(token)
     if (found === undefined || found.market.listedMs > venue.now()) return
     const { market, leg } = found
     const legs = listener.legs.get(market.index) ?? new Set<Leg>()
     if (legs.has(leg) || countOf(listener) >= MAX_ASSETS) return
     legs.add(leg)
     listener.legs.set(market.index, legs)
-    let entry = live.get(market.index)
-    if (entry === undefined) {
-      const isResolvedTold = venue.now() >= closedMsOf(venue, market)
-      entry = { market, feed: createMarketFeed(venue, market), listeners: new Set(), isResolvedTold }
-      live.set(market.index, entry)
-    }
+    const entry = live.get(market.index) ?? openMarket(market)
     entry.listeners.add(listener)
     const first = wantsDump && countOf(listener) <= MAX_DUMPED_ASSETS ? entry.feed.snapshot(leg) : undefined
-    if (first !== undefined) listener.socket.publish({ ...first, text: `[${first.text}]` })
+    if (first !== undefined) listener.publish({ ...first, text: `[${first.text}]` })
+  }
+
+  function openMarket(market: UpDown): Live {
+    const isResolvedSent = venue.now() >= closedMsOf(venue, market)
+    const entry = {
+      market,
+      feed: createMarketFeed(venue, market),
+      listeners: new Set<Listener>(),
+      isResolvedSent,
+    }
+    live.set(market.index, entry)
+    return entry
   }
 
   function unsubscribe(listener: Listener, index: number, leg: Leg): void {
@@ -69,28 +76,29 @@ export function createMarketSocket(options: {
     if (entry?.listeners.size === 0) live.delete(index)
   }
 
-  function open(socket: Socket): Session {
-    const listener: Listener = { socket, legs: new Map(), isCustom: false }
+  function open(socket: VenueSocket): Session {
+    const deliver = (frame: Frame) => socket.sendData(frame)
+    const publish = createFrameFaults({ venue: 'polymarket', faults, clock, signal, deliver })
+    const listener: Listener = { socket, publish, legs: new Map(), wantsExtraEvents: false }
     listeners.add(listener)
     return {
       receive(text) {
-        if (text === 'PING') return socket.say('PONG')
-        const message = parse(text)
-        const tokens = Array.isArray(message?.assets_ids)
-          ? message.assets_ids.filter((id) => typeof id === 'string')
-          : []
+        if (text === 'PING') return socket.reply('PONG')
+        const message = parseObject(text)
         if (message === undefined || (message.type !== 'market' && message.operation === undefined))
-          return socket.say('INVALID OPERATION')
-        if (message.operation === 'unsubscribe') {
+          return socket.reply('INVALID OPERATION')
+        const { assets_ids: ids, operation, custom_feature_enabled: isCustom, initial_dump: dump } = message
+        const tokens = Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : []
+        if (operation === 'unsubscribe') {
           for (const token of tokens) {
-            const found = venue.world.upDowns.byToken(token)
+            const found = upDowns.byToken(token)
             if (found !== undefined) unsubscribe(listener, found.market.index, found.leg)
           }
           return
         }
-        if (message.custom_feature_enabled === true) listener.isCustom = true
-        if (tokens.length === 0) return socket.say('[]')
-        for (const token of tokens) subscribe(listener, token, message.initial_dump !== false)
+        if (isCustom === true) listener.wantsExtraEvents = true
+        if (tokens.length === 0) return socket.reply('[]')
+        for (const token of tokens) subscribe(listener, token, dump !== false)
       },
       closed() {
         listeners.delete(listener)
@@ -101,80 +109,51 @@ export function createMarketSocket(options: {
   }
 
   function produce(_fromMs: number, toMs: number): void {
+    for (const { socket } of listeners) socket.hold()
     for (const entry of live.values()) {
       for (const frame of entry.feed.produce(toMs))
         for (const listener of entry.listeners) {
-          if (frame.isCustom === true && !listener.isCustom) continue
-          if (frame.leg !== undefined && listener.legs.get(entry.market.index)?.has(frame.leg) !== true)
-            continue
-          listener.socket.publish(frame)
+          if (frame.isExtra === true && !listener.wantsExtraEvents) continue
+          if (frame.leg === undefined || listener.legs.get(entry.market.index)?.has(frame.leg) === true)
+            listener.publish(frame)
         }
-      if (!entry.isResolvedTold && toMs >= closedMsOf(venue, entry.market)) {
-        entry.isResolvedTold = true
-        tellResolved(entry)
+      if (!entry.isResolvedSent && toMs >= closedMsOf(venue, entry.market)) {
+        entry.isResolvedSent = true
+        publishResolved(entry)
       }
     }
-    if (toMs - listedUntilMs >= LISTING_CHECK_MS) tellListed(toMs)
+    if (toMs - listedUntilMs >= LISTING_CHECK_MS) publishListed(toMs)
+    for (const { socket } of listeners) socket.release()
   }
 
-  function tellResolved({ market, listeners: concerned }: Live): void {
-    if (
-      venue.faults.hit('lost-resolved', 'polymarket', { symbol: market.symbol, channel: 'market_resolved' })
-    )
-      return
-    const isUp = venue.world.isUp(market)
-    const text = JSON.stringify({
-      event_type: 'market_resolved',
-      id: market.gammaId,
-      question: market.question,
-      market: market.conditionId,
-      slug: market.slug,
-      assets_ids: market.tokens,
-      outcomes: ['Up', 'Down'],
-      winning_asset_id: market.tokens[isUp ? 0 : 1],
-      winning_outcome: isUp ? 'Up' : 'Down',
-      timestamp: String(closedMsOf(venue, market)),
-      tags: ['crypto'],
-    })
-    for (const listener of concerned)
-      if (listener.isCustom)
-        listener.socket.publish({ channel: 'market_resolved', symbol: market.symbol, text })
+  function publishResolved({ market, listeners: concerned }: Live): void {
+    const about = { symbol: market.symbol, channel: 'market_resolved' }
+    if (faults.hit('lost-resolved', 'polymarket', about)) return
+    const text = JSON.stringify(resolvedEvent(market, venue.world.isUp(market), closedMsOf(venue, market)))
+    for (const listener of concerned) if (listener.wantsExtraEvents) listener.publish({ ...about, text })
   }
 
-  /** New windows are told to every socket that asked for the extra events, whatever it listens to. */
-  function tellListed(toMs: number): void {
+  /** New windows are sent to every socket that asked for the extra events, whatever its subscriptions. */
+  function publishListed(toMs: number): void {
     const fromMs = listedUntilMs
     listedUntilMs = toMs
-    const custom = [...listeners].filter((listener) => listener.isCustom)
-    if (custom.length === 0) return
+    const receivers = [...listeners].filter((listener) => listener.wantsExtraEvents)
+    if (receivers.length === 0) return
     for (const symbol of SYMBOLS)
       for (const tenor of TENORS)
-        for (const market of venue.world.upDowns.between(symbol, tenor, fromMs + DAY_MS / 2, toMs + DAY_MS)) {
-          if (market.listedMs <= fromMs || market.listedMs > toMs) continue
-          const text = newMarketText(market)
-          for (const listener of custom) listener.socket.publish({ channel: 'new_market', symbol, text })
+        for (const market of upDowns.listedBetween(symbol, tenor, fromMs, toMs)) {
+          const frame = { channel: 'new_market', symbol, text: JSON.stringify(listedEvent(market)) }
+          for (const listener of receivers) listener.publish(frame)
         }
   }
 
-  const server = createSocketServer({
-    venue: 'polymarket',
-    clock: options.clock,
-    faults: venue.faults,
-    signal: options.signal,
-    paths: ['/ws/market', '/ws/market/'],
-    maxConnections: options.maxConnections,
-    pingEveryMs: 0,
-    pingBody: '',
-    open,
+  const sockets = createSockets({
+    ...{ venue: 'polymarket', clock, faults, signal, open },
+    rules: { maxConnections: options.maxConnections },
+    refusal: (_request, path) => (/^\/ws\/market\/?$/.test(path) ? undefined : '404 Not Found'),
   })
-  startTicker({
-    clock: options.clock,
-    now: () => options.venue.now(),
-    signal: options.signal,
-    tickMs: options.tickMs,
-    produce,
-  })
-  return { ...server, tokens: () => [...listeners].reduce((sum, listener) => sum + countOf(listener), 0) }
+  startTicks(options, { now: venue.now, produce })
+  return { ...sockets, tokens: () => [...listeners].reduce((sum, listener) => sum + countOf(listener), 0) }
 }
 
 const countOf = (listener: Listener): number => {
@@ -183,42 +162,45 @@ const countOf = (listener: Listener): number => {
   return count
 }
 
-function newMarketText(market: UpDown): string {
-  return JSON.stringify({
-    event_type: 'new_market',
-    id: market.gammaId,
-    question: market.question,
-    market: market.conditionId,
-    slug: market.slug,
-    description: market.question,
-    assets_ids: market.tokens,
-    outcomes: ['Up', 'Down'],
-    event_message: {
-      id: market.eventId,
-      ticker: market.slug,
-      slug: market.slug,
-      title: market.question,
-      description: market.question,
-    },
-    timestamp: String(market.listedMs),
-    tags: ['crypto'],
-    condition_id: market.conditionId,
-    active: true,
-    clob_token_ids: market.tokens,
-    sports_market_type: '',
-    line: '',
-    game_start_time: '',
-    order_price_min_tick_size: '0.01',
-    group_item_title: '',
-    fees_enabled: true,
-  })
-}
+const resolvedEvent = (market: UpDown, isUp: boolean, closedMs: number) => ({
+  event_type: 'market_resolved',
+  id: market.gammaId,
+  question: market.question,
+  market: market.conditionId,
+  slug: market.slug,
+  assets_ids: market.tokens,
+  outcomes: ['Up', 'Down'],
+  winning_asset_id: market.tokens[isUp ? 0 : 1],
+  winning_outcome: isUp ? 'Up' : 'Down',
+  timestamp: String(closedMs),
+  tags: ['crypto'],
+})
 
-function parse(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
-}
+const listedEvent = (market: UpDown) => ({
+  event_type: 'new_market',
+  id: market.gammaId,
+  question: market.question,
+  market: market.conditionId,
+  slug: market.slug,
+  description: market.question,
+  assets_ids: market.tokens,
+  outcomes: ['Up', 'Down'],
+  event_message: {
+    id: market.eventId,
+    ticker: market.slug,
+    slug: market.slug,
+    title: market.question,
+    description: market.question,
+  },
+  timestamp: String(market.listedMs),
+  tags: ['crypto'],
+  condition_id: market.conditionId,
+  active: true,
+  clob_token_ids: market.tokens,
+  sports_market_type: '',
+  line: '',
+  game_start_time: '',
+  order_price_min_tick_size: '0.01',
+  group_item_title: '',
+  fees_enabled: true,
+})

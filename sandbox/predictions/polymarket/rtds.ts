@@ -1,22 +1,29 @@
 /**
- * Reference prices in real time: one tick a second per symbol and topic, some seconds missing, told somewhat
- * late. A client that stops sending the text PING gets no more data, while its socket stays open.
+ * Reference prices in real time: one tick a second per symbol and topic, some seconds missing, sent somewhat late.
+ * A client that stops sending the text PING gets no more data, while its socket stays open.
  */
 import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
-import type { Clock } from '../../../src/kit/clock.ts'
 import { fixed } from '../../exchanges/world/fixed.ts'
 import { hash32 } from '../../exchanges/world/hash.ts'
-import { createSocketServer, type Session, type Socket, type SocketServer } from '../server/sockets.ts'
-import { startTicker } from '../server/ticker.ts'
-import type { Venue } from './view.ts'
+import { createFrameFaults, type Deliver, type Frame } from '../../server/frame-faults.ts'
+import { parseObject } from '../../server/json.ts'
+import { createSockets, type Session, type Sockets, type VenueSocket } from '../../server/sockets.ts'
+import { startTicks, type Ticks } from '../../server/ticks.ts'
+import type { PredictionVenue } from '../venue.ts'
+import type { PredictionWorld } from '../world/venue-world.ts'
 
-export const TOPICS = [
+const TOPICS = [
   'crypto_prices_chainlink',
   'crypto_prices',
   'crypto_prices_twap_thirty',
   'crypto_prices_twap_sixty',
 ] as const
-export type Topic = (typeof TOPICS)[number]
+type Topic = (typeof TOPICS)[number]
+/** Seconds of the mean. */
+const WINDOWS_S: Partial<Record<Topic, number>> = {
+  crypto_prices_twap_thirty: 30,
+  crypto_prices_twap_sixty: 60,
+}
 
 const LAG_MS = 1_160
 const LAG_RANGE_MS = 400
@@ -30,173 +37,140 @@ interface Subscription {
 }
 
 interface Listener {
-  readonly socket: Socket
+  readonly publish: Deliver<Frame>
   readonly connectionId: string
   subscriptions: Subscription[]
   lastPingMs: number
 }
 
-export function createRtds(options: {
-  venue: Venue
-  clock: Clock
-  signal: AbortSignal
-  tickMs: number
-  maxConnections: number
-}): SocketServer {
-  const { venue } = options
+export function createRtds(options: Ticks & { venue: PredictionVenue; maxConnections: number }): Sockets {
+  const { venue, clock, signal } = options
+  const { faults } = venue
   const { world } = venue
   const listeners = new Set<Listener>()
   let connections = 0
 
-  const nameOf = (topic: Topic, symbol: AssetSymbol) =>
-    topic === 'crypto_prices' ? `${symbol.toLowerCase()}usdt` : `${symbol.toLowerCase()}/usd`
-  /** In units of 10^-8. */
-  function valueE8(topic: Topic, symbol: AssetSymbol, timeMs: number): number {
-    if (topic === 'crypto_prices_twap_sixty') return world.price.mean60E8(symbol, timeMs)
-    if (topic === 'crypto_prices') return Math.round(world.price.priceE8(symbol, timeMs) / 1e6) * 1e6
-    if (topic === 'crypto_prices_chainlink') return world.price.priceE8(symbol, timeMs)
-    let sum = 0
-    for (let second = 0; second < 30; second++) sum += world.price.priceE8(symbol, timeMs - second * 1_000)
-    return Math.round(sum / 30)
-  }
-  const isMissing = (topic: Topic, symbol: AssetSymbol, second: number) =>
-    (hash32(world.seed, 51 + TOPICS.indexOf(topic), second * 4 + SYMBOLS.indexOf(symbol)) & 255) <
-    MISSING_PER_256
-  const toldMs = (second: number) => second * 1_000 + LAG_MS + (hash32(world.seed, 57, second) % LAG_RANGE_MS)
-
-  function tick(topic: Topic, symbol: AssetSymbol, second: number, connectionId: string): string {
-    const value = valueE8(topic, symbol, second * 1_000)
-    const isPlain = topic === 'crypto_prices'
-    return JSON.stringify({
-      topic,
-      type: 'update',
-      timestamp: toldMs(second),
-      payload: {
-        symbol: nameOf(topic, symbol),
-        timestamp: second * 1_000,
-        value: value / 1e8,
-        full_accuracy_value: isPlain ? fixed(value, 8, 8) : `${value}0000000000`,
-        ...(topic === 'crypto_prices_twap_sixty' ? { window_s: 60 } : {}),
-        ...(topic === 'crypto_prices_twap_thirty' ? { window_s: 30 } : {}),
-      },
-      ...(isPlain ? {} : { connection_id: connectionId }),
-    })
-  }
-
   function produce(fromMs: number, toMs: number): void {
-    // A second is told between LAG_MS and LAG_MS + LAG_RANGE_MS later.
-    for (
-      let second = Math.floor((fromMs - LAG_MS - LAG_RANGE_MS) / 1_000);
-      second <= Math.floor((toMs - LAG_MS) / 1_000);
-      second++
-    ) {
-      const atMs = toldMs(second)
+    // A second is sent between LAG_MS and LAG_MS + LAG_RANGE_MS later.
+    const last = Math.floor((toMs - LAG_MS) / 1_000)
+    for (let second = Math.floor((fromMs - LAG_MS - LAG_RANGE_MS) / 1_000); second <= last; second++) {
+      const atMs = sentMs(world, second)
       if (atMs <= fromMs || atMs > toMs) continue
-      for (const listener of listeners) {
-        if (toMs - listener.lastPingMs > FREEZE_AFTER_MS) continue
-        for (const { topic, symbols } of listener.subscriptions)
-          for (const symbol of symbols) {
-            if (isMissing(topic, symbol, second)) continue
-            listener.socket.publish({
-              channel: topic,
-              symbol,
-              text: tick(topic, symbol, second, listener.connectionId),
-            })
-          }
+      for (const listener of listeners)
+        if (toMs - listener.lastPingMs <= FREEZE_AFTER_MS) publishSecond(listener, second)
+    }
+  }
+
+  function publishSecond(listener: Listener, second: number): void {
+    for (const { topic, symbols } of listener.subscriptions)
+      for (const symbol of symbols) {
+        if (isMissing(world, topic, symbol, second)) continue
+        const update = updateOf(world, topic, symbol, second)
+        // The plain price names no connection.
+        const { connectionId: connection_id } = listener
+        const text = JSON.stringify(topic === 'crypto_prices' ? update : { ...update, connection_id })
+        listener.publish({ channel: topic, symbol, text })
       }
-    }
   }
 
-  function backlog(listener: Listener, { topic, symbols }: Subscription): void {
-    const nowS = Math.floor((venue.now() - LAG_MS - LAG_RANGE_MS) / 1_000)
+  function publishBacklog(listener: Listener, { topic, symbols }: Subscription): void {
+    const lastS = Math.floor((venue.now() - LAG_MS - LAG_RANGE_MS) / 1_000)
     for (const symbol of symbols) {
-      const seconds = Array.from({ length: BACKLOG_S }, (_, i) => nowS - BACKLOG_S + 1 + i).filter(
-        (second) => !isMissing(topic, symbol, second),
-      )
-      const data = seconds.map((second) => ({
-        timestamp: second * 1_000,
-        value: valueE8(topic, symbol, second * 1_000) / 1e8,
-      }))
-      listener.socket.publish({
-        channel: topic,
-        symbol,
-        text: JSON.stringify({
-          topic,
-          type: 'subscribe',
-          timestamp: venue.now(),
-          payload: { symbol: nameOf(topic, symbol), data },
-        }),
-      })
+      const data = Array.from({ length: BACKLOG_S }, (_, i) => lastS - BACKLOG_S + 1 + i)
+        .filter((second) => !isMissing(world, topic, symbol, second))
+        .map((second) => ({
+          timestamp: second * 1_000,
+          value: valueE8(world, topic, symbol, second * 1_000) / 1e8,
+        }))
+      const payload = { symbol: nameOf(topic, symbol), data }
+      const text = JSON.stringify({ topic, type: 'subscribe', timestamp: venue.now(), payload })
+      listener.publish({ channel: topic, symbol, text })
     }
   }
 
-  function open(socket: Socket): Session {
-    const connectionId = Buffer.from(String(hash32(world.seed, 58, ++connections)).padStart(10, '0'))
-      .toString('base64')
-      .slice(0, 13)
-    const listener: Listener = { socket, connectionId, subscriptions: [], lastPingMs: venue.now() }
+  function open(socket: VenueSocket): Session {
+    const deliver = (frame: Frame) => socket.sendData(frame)
+    const publish = createFrameFaults({ venue: 'polymarket', faults, clock, signal, deliver })
+    const number = String(hash32(world.seed, 58, ++connections)).padStart(10, '0')
+    const connectionId = Buffer.from(number).toString('base64').slice(0, 13)
+    const listener: Listener = { publish, connectionId, subscriptions: [], lastPingMs: venue.now() }
     listeners.add(listener)
     return {
       receive(text) {
         if (text.toUpperCase() === 'PING') {
           listener.lastPingMs = venue.now()
-          return socket.say('PONG')
+          return socket.reply('PONG')
         }
-        const message = parse(text)
-        if (message === undefined || !Array.isArray(message.subscriptions)) return
-        const wanted = message.subscriptions.map(readSubscription)
+        const { action, subscriptions } = parseObject(text) ?? {}
+        if (!Array.isArray(subscriptions)) return
+        const wanted = subscriptions.map(readSubscription).filter((one) => one !== undefined)
         // One invalid topic silences all of the array.
-        if (wanted.some((one) => one === undefined)) return
+        if (wanted.length < subscriptions.length) return
         for (const one of wanted) {
-          if (one === undefined) continue
           listener.subscriptions = listener.subscriptions.filter(
             (known) => known.topic !== one.topic || known.symbols.join() !== one.symbols.join(),
           )
-          if (message.action === 'unsubscribe') continue
+          if (action === 'unsubscribe') continue
           listener.subscriptions.push(one)
-          if (one.symbols.length === 1) backlog(listener, one)
+          if (one.symbols.length === 1) publishBacklog(listener, one)
         }
       },
       closed: () => void listeners.delete(listener),
     }
   }
 
-  function readSubscription(value: unknown): Subscription | undefined {
-    const { topic, filters } = value as { topic?: unknown; filters?: unknown }
-    const known = TOPICS.find((name) => name === topic)
-    if (known === undefined) return undefined
-    const text = typeof filters === 'string' ? filters : ''
-    const named = SYMBOLS.filter((symbol) => text.toLowerCase().includes(nameOf(known, symbol)))
-    if (text !== '' && named.length === 0) return undefined
-    return { topic: known, symbols: named.length === 0 ? SYMBOLS : named }
-  }
-
-  const server = createSocketServer({
-    venue: 'polymarket',
-    clock: options.clock,
-    faults: venue.faults,
-    signal: options.signal,
-    paths: ['/', '/ws'],
-    maxConnections: options.maxConnections,
-    pingEveryMs: 0,
-    pingBody: '',
-    open,
+  const sockets = createSockets({
+    ...{ venue: 'polymarket', clock, faults, signal, open },
+    rules: { maxConnections: options.maxConnections },
+    refusal: (_request, path) => (path === '/' || path === '/ws' ? undefined : '404 Not Found'),
   })
-  startTicker({
-    clock: options.clock,
-    now: () => options.venue.now(),
-    signal: options.signal,
-    tickMs: options.tickMs,
-    produce,
-  })
-  return server
+  startTicks(options, { now: venue.now, produce })
+  return sockets
 }
 
-function parse(text: string): { action?: unknown; subscriptions?: unknown } | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
+function readSubscription(value: unknown): Subscription | undefined {
+  const { topic, filters } = value as { topic?: unknown; filters?: unknown }
+  const known = TOPICS.find((name) => name === topic)
+  if (known === undefined) return undefined
+  const text = typeof filters === 'string' ? filters : ''
+  const named = SYMBOLS.filter((symbol) => text.toLowerCase().includes(nameOf(known, symbol)))
+  if (text !== '' && named.length === 0) return undefined
+  return { topic: known, symbols: named.length === 0 ? SYMBOLS : named }
+}
+
+const nameOf = (topic: Topic, symbol: AssetSymbol): string =>
+  topic === 'crypto_prices' ? `${symbol.toLowerCase()}usdt` : `${symbol.toLowerCase()}/usd`
+
+const sentMs = (world: PredictionWorld, second: number): number =>
+  second * 1_000 + LAG_MS + (hash32(world.seed, 57, second) % LAG_RANGE_MS)
+
+const isMissing = (world: PredictionWorld, topic: Topic, symbol: AssetSymbol, second: number): boolean =>
+  (hash32(world.seed, 51 + TOPICS.indexOf(topic), second * 4 + SYMBOLS.indexOf(symbol)) & 255) <
+  MISSING_PER_256
+
+/** In units of 10^-8. */
+function valueE8({ price }: PredictionWorld, topic: Topic, symbol: AssetSymbol, timeMs: number): number {
+  if (topic === 'crypto_prices_twap_sixty') return price.mean60E8(symbol, timeMs)
+  if (topic === 'crypto_prices') return Math.round(price.priceE8(symbol, timeMs) / 1e6) * 1e6
+  if (topic === 'crypto_prices_chainlink') return price.priceE8(symbol, timeMs)
+  let sum = 0
+  for (let second = 0; second < 30; second++) sum += price.priceE8(symbol, timeMs - second * 1_000)
+  return Math.round(sum / 30)
+}
+
+function updateOf(world: PredictionWorld, topic: Topic, symbol: AssetSymbol, second: number) {
+  const value = valueE8(world, topic, symbol, second * 1_000)
+  const windowS = WINDOWS_S[topic]
+  return {
+    topic,
+    type: 'update',
+    timestamp: sentMs(world, second),
+    payload: {
+      symbol: nameOf(topic, symbol),
+      timestamp: second * 1_000,
+      value: value / 1e8,
+      full_accuracy_value: topic === 'crypto_prices' ? fixed(value, 8, 8) : `${value}0000000000`,
+      ...(windowS === undefined ? {} : { window_s: windowS }),
+    },
   }
 }

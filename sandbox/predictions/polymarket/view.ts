@@ -1,9 +1,8 @@
-/** What the venue knows about a market at an instant. */
-import { delayedMs, type Faults } from '../server/faults.ts'
-import type { Life } from '../world/life.ts'
+/** What the venue knows about a market at an instant, and how it writes times. */
+import { delayedMs, type PredictionVenue } from '../venue.ts'
+import { LEVELS, type Life } from '../world/life.ts'
 import type { UpDown } from '../world/up-down.ts'
-import type { PredictionWorld } from '../world/venue-world.ts'
-import { lastPrint, seenFrom } from './leg-book.ts'
+import { lastTrade, seenFrom } from './leg-book.ts'
 
 export interface MarketView {
   readonly market: UpDown
@@ -22,47 +21,34 @@ export interface MarketView {
   readonly lastPrice: number | undefined
 }
 
-export interface Venue {
-  readonly world: PredictionWorld
-  readonly faults: Faults
-  now(): number
-}
-
 /** The book is removed this long after the settlement or the end of trading. */
 const BOOK_GONE_AFTER_MS = 30_000
 const TRADING_AFTER_END_MS = 90_000
 
-export function closedMsOf(venue: Venue, market: UpDown): number {
+export function closedMsOf(venue: PredictionVenue, market: UpDown): number {
   return delayedMs(venue.faults, 'polymarket', market.symbol, market.resolvedMs)
 }
 
-export function hasBookAt(venue: Venue, market: UpDown, nowMs: number): boolean {
+export function hasBookAt(venue: PredictionVenue, market: UpDown, nowMs: number): boolean {
   const goneMs = Math.max(closedMsOf(venue, market), market.endMs + TRADING_AFTER_END_MS) + BOOK_GONE_AFTER_MS
   return nowMs >= market.bookFromMs && nowMs < goneMs
 }
 
 export const slotOf = (life: Life, nowMs: number): number => Math.min(life.slotAt(nowMs), life.lastSlot)
 
-const LEVELS = 1_001
+const scratch = { bids: new Int32Array(LEVELS), asks: new Int32Array(LEVELS) }
 
-export function viewOf(venue: Venue, market: UpDown): MarketView {
+export function viewOf(venue: PredictionVenue, market: UpDown): MarketView {
   const nowMs = venue.now()
   const life = venue.world.lifeOf(market)
   const slot = slotOf(life, nowMs)
   const closedMs = closedMsOf(venue, market)
-  let volume = 0
-  const count = life.printsUntil(slot)
-  for (let i = 0; i < count; i++) {
-    const print = life.prints[i]
-    if (print !== undefined) volume += (print.size * seenFrom(print).price) / 100_000
-  }
-  const bids = new Int32Array(LEVELS)
-  const asks = new Int32Array(LEVELS)
+  const { bids, asks } = scratch
   life.fill(slot, bids, asks)
   let liquidity = 0
   for (let price = 1; price < 1_000; price++)
     liquidity += ((bids[price] as number) * price + (asks[price] as number) * (1_000 - price)) / 100_000
-  const last = lastPrint(life, slot, 0)
+  const last = lastTrade(life, slot, 0)
   return {
     market,
     life,
@@ -71,10 +57,12 @@ export function viewOf(venue: Venue, market: UpDown): MarketView {
     isClosed: nowMs >= closedMs,
     hasBook: hasBookAt(venue, market, nowMs),
     isUp: venue.world.isUp(market),
-    volume: Math.round(volume * 1e6) / 1e6,
+    volume: Math.round(life.dollarVolume(life.tradesUntil(slot)) * 1e6) / 1e6,
     liquidity: Math.round(liquidity * 1e4) / 1e4,
     bid: life.bid(slot),
     ask: life.ask(slot),
     lastPrice: last === undefined ? undefined : seenFrom(last).price,
   }
 }
+
+export const isoSeconds = (timeMs: number): string => new Date(timeMs).toISOString().replace(/\.\d+Z$/, 'Z')

@@ -1,14 +1,17 @@
 /**
- * The whole life of one binary market as a pure function of its seed: book, trades and tick size at any time,
- * past or future, without history. Prices are those of the first outcome (Up, yes) in thousandths; the second
- * outcome is its mirror (a bid at p is the other side's ask at 1000 − p). Sizes are hundredths of a share.
+ * The whole life of one binary market as a pure function of its seed: book, trades and tick size at any time, past or
+ * future, without history. Prices are those of the first outcome (Up, yes) in thousandths; the second outcome is its
+ * mirror (a bid at p is the other side's ask at 1000 − p). Sizes are hundredths of a share.
  *
- * Time is counted in slots: slot 0 starts the window, and the market lives slower outside of it.
+ * Time is counted in slots: slot 0 starts the window, and outside of it the market moves slower.
  *
  *   listed ──── slots of 20× ────▶ start ── slots of 1× ──▶ end ── slots of 10× ──▶ trading ends
  *
- * A level keeps its size for a while of its own and is then drawn anew. A trade is such a change, seen from the
+ * A level has the same size for a while of its own and is then drawn again. A trade is such a change, seen from the
  * other side: where the best level got smaller, somebody may have taken the difference.
+ *
+ * Thousands of markets are listed at once, so nothing is stored that can be computed again, except the trades up to
+ * the latest slot somebody asked about, in typed arrays.
  */
 import { createSmoothReader, hash32 } from '../../exchanges/world/hash.ts'
 
@@ -30,11 +33,11 @@ export interface LifeSpec {
   readonly spreadTicks: number
   /** 1: a level lasts 16 to 80 slots. */
   readonly patience: number
-  /** Share of missing levels away from the top, in 1/256. */
-  readonly holes: number
+  /** Share of empty levels away from the top, in 1/256. */
+  readonly emptyShare: number
 }
 
-export interface Print {
+export interface MarketTrade {
   readonly slot: number
   readonly timeMs: number
   /** Price of the first outcome in thousandths. */
@@ -47,231 +50,347 @@ export interface Print {
   readonly isMirrored: boolean
 }
 
-export interface Life {
-  readonly slots: number
-  readonly lastSlot: number
-  readonly prints: readonly Print[]
-  timeOf(slot: number): number
-  /** The last slot at or before the time. */
-  slotAt(timeMs: number): number
-  /** Thousandths; 0 without bids. */
-  bid(slot: number): number
-  /** Thousandths; 1000 without asks. */
-  ask(slot: number): number
-  tick(slot: number): 10 | 1
-  /** Writes the sizes per price (index 1 to 999) of both sides. */
-  fill(slot: number, bids: Int32Array, asks: Int32Array): void
-  /** The print of a slot, if any. */
-  printAt(slot: number): Print | undefined
-  /** How many prints happened up to and including the slot. */
-  printsUntil(slot: number): number
-}
-
 export const EARLY_FACTOR = 20
-export const LATE_FACTOR = 10
+const LATE_FACTOR = 10
+/** Prices are indexes: 1 to 999. */
+export const LEVELS = 1_001
 const REFINE_ABOVE = 960
 const REFINE_BELOW = 40
-/** Levels next to the top are never missing, so the top is known without looking at sizes. */
+/** Levels next to the top are never empty, so the top is known without looking at sizes. */
 const FIRM_LEVELS = 3
 const FINE_LEVELS = 20
 const SLOT_BIAS = 1 << 24
 const MIN_SIZE = 500
 const SIZE_RANGE = 200_000
-/** Where the asks begin in tables that hold both sides. */
+/** Where the asks begin in the numbering of levels. */
 const ASKS = 1_001
 const TRADE_SHARE = 0.7
-const MIN_PRINT = 100
+const MIN_TRADE = 100
 const NOISE = 0.006
 /** Before the window the price leans this far from the middle, in thousandths, over so many slots. */
 const LEAN = 15
 const LEAN_SLOTS = 200
 
-export function createLife(spec: LifeSpec): Life {
-  const { seed, stream, slotMs, startMs, endMs } = spec
-  const phase = hash32(seed, stream, 1) % slotMs
-  const slots = Math.round((endMs - startMs) / slotMs)
-  const lastSlot = slots + Math.floor((spec.tradeEndMs - endMs) / (slotMs * LATE_FACTOR)) - 1
+export class Life {
+  readonly lastSlot: number
+  readonly #spec: LifeSpec
+  readonly #phase: number
+  readonly #slots: number
+  readonly #steps: number
+  #lean: ((position: number) => number) | undefined
+  /** The two steps whose fair price was read last. */
+  #fair = { step: -1, value: 0 }
+  #fairBefore = { step: -1, value: 0 }
+  #outcome: number | undefined
+  /** The step from which the tick is fine, as far as the steps were searched. */
+  #refineStep = Number.POSITIVE_INFINITY
+  #searchedSteps = 0
+  #trades: TradeList | undefined
+  /** The earliest slot at which one of the levels read since it was reset is drawn again. */
+  #nextDrawn = Number.POSITIVE_INFINITY
 
-  const timeOf = (slot: number): number => {
-    if (slot < 0) return startMs + phase + slot * slotMs * EARLY_FACTOR
-    if (slot < slots) return startMs + phase + slot * slotMs
-    return endMs + phase + (slot - slots) * slotMs * LATE_FACTOR
+  constructor(spec: LifeSpec) {
+    const { seed, stream, slotMs, startMs, endMs } = spec
+    this.#spec = spec
+    this.#phase = hash32(seed, stream, 1) % slotMs
+    this.#slots = Math.round((endMs - startMs) / slotMs)
+    this.#steps = Math.ceil(this.#slots / spec.slotsPerStep)
+    this.lastSlot = this.#slots + Math.floor((spec.tradeEndMs - endMs) / (slotMs * LATE_FACTOR)) - 1
   }
-  const slotAt = (timeMs: number): number => {
-    const since = timeMs - startMs - phase
+
+  timeOf(slot: number): number {
+    const { slotMs, startMs, endMs } = this.#spec
+    if (slot < 0) return startMs + this.#phase + slot * slotMs * EARLY_FACTOR
+    if (slot < this.#slots) return startMs + this.#phase + slot * slotMs
+    return endMs + this.#phase + (slot - this.#slots) * slotMs * LATE_FACTOR
+  }
+
+  /** The last slot at or before the time. */
+  slotAt(timeMs: number): number {
+    const { slotMs, startMs, endMs } = this.#spec
+    const since = timeMs - startMs - this.#phase
     if (since < 0) return Math.floor(since / (slotMs * EARLY_FACTOR))
     const inside = Math.floor(since / slotMs)
-    if (inside < slots) return inside
-    return slots + Math.floor((timeMs - endMs - phase) / (slotMs * LATE_FACTOR))
+    if (inside < this.#slots) return inside
+    return this.#slots + Math.floor((timeMs - endMs - this.#phase) / (slotMs * LATE_FACTOR))
   }
 
-  // The likelihood per step from the start to the end, read when first needed: most listed markets have not begun.
-  const steps = Math.ceil(slots / spec.slotsPerStep)
-  let path: { fair: Float32Array; refineStep: number; outcome: number } | undefined
-  function readPath(): NonNullable<typeof path> {
-    const fair = new Float32Array(steps)
-    let refineStep = spec.canRefine ? steps : Number.POSITIVE_INFINITY
-    for (let step = 0; step < steps; step++) {
-      const p = spec.likelihood(timeOf(step * spec.slotsPerStep))
-      const noise = (hash32(seed, stream + 2, step) / 2_147_483_648 - 1) * NOISE * 4 * p * (1 - p)
-      const value = (p + noise) * 1_000
-      fair[step] = value
-      if (spec.canRefine && refineStep === steps && (value > REFINE_ABOVE || value < REFINE_BELOW))
-        refineStep = step
-    }
-    path = { fair, refineStep, outcome: spec.likelihood(endMs) * 1_000 }
-    return path
+  /** In thousandths. */
+  tick(slot: number): 10 | 1 {
+    if (slot < 0 || !this.#spec.canRefine) return 10
+    return this.#isRefined(slot >= this.#slots ? this.#steps : Math.floor(slot / this.#spec.slotsPerStep))
+      ? 1
+      : 10
   }
-  const lean = createSmoothReader(seed, stream + 3, LEAN_SLOTS)
-  const stepOf = (slot: number) => (slot >= slots ? steps : Math.floor(slot / spec.slotsPerStep))
-  const tick = (slot: number): 10 | 1 =>
-    slot >= 0 && stepOf(slot) >= (path ?? readPath()).refineStep ? 1 : 10
-  function fairAt(slot: number): number {
-    if (slot < 0) return 500 + lean(slot + SLOT_BIAS) * LEAN
-    const { fair, outcome } = path ?? readPath()
-    return slot < slots ? (fair[Math.floor(slot / spec.slotsPerStep)] as number) : outcome
-  }
-  function bid(slot: number): number {
-    const value = fairAt(slot)
-    const unit = tick(slot)
-    const lower = Math.floor((value - (spec.spreadTicks - 1) * 0.5 * unit - 0.001) / unit) * unit
+
+  /** Thousandths; 0 without bids. */
+  bid(slot: number): number {
+    const unit = this.tick(slot)
+    const offset = (this.#spec.spreadTicks - 1) * 0.5 * unit + 0.001
+    const lower = Math.floor((this.#fairAt(slot) - offset) / unit) * unit
     return Math.max(0, Math.min(1_000 - unit, lower))
   }
-  const ask = (slot: number): number => {
-    const unit = tick(slot)
-    const value = bid(slot)
+
+  /** Thousandths; 1000 without asks. */
+  ask(slot: number): number {
+    const unit = this.tick(slot)
     // Far from the middle the spread narrows to what fits.
-    return Math.min(1_000, Math.max(unit, value + spec.spreadTicks * unit))
+    return Math.min(1_000, Math.max(unit, this.bid(slot) + this.#spec.spreadTicks * unit))
   }
 
-  // How long the level of a price lasts, and where in that time slot 0 lies; 0: not drawn yet. Bids, then asks.
-  const periods = new Uint16Array(2 * 1_001)
-  const phases = new Uint16Array(2 * 1_001)
-  const learn = (level: number): void => {
-    const habit = hash32(seed, stream + 10, level)
-    const period = spec.patience * (16 + (habit % 65))
-    periods[level] = period
-    phases[level] = ((habit >>> 8) + SLOT_BIAS) % period
+  /**
+   * Writes the sizes per price of both sides. Returns the first slot at which a level is drawn again: before it the
+   * book changes only where the top or the tick does.
+   */
+  fill(slot: number, bids: Int32Array, asks: Int32Array): number {
+    bids.fill(0)
+    asks.fill(0)
+    const unit = this.tick(slot)
+    const bestBid = this.bid(slot)
+    const bestAsk = this.ask(slot)
+    this.#nextDrawn = Number.POSITIVE_INFINITY
+    // From the best price away from the middle: fine levels first, then every cent.
+    for (let level = 0, price = bestBid; price > 0; level++) {
+      bids[price] = this.#sizeOf(price, slot, level >= FIRM_LEVELS)
+      price -= unit === 10 || level < FINE_LEVELS ? unit : price % 10 || 10
+    }
+    for (let level = 0, price = bestAsk; price < 1_000; level++) {
+      asks[price] = this.#sizeOf(ASKS + price, slot, level >= FIRM_LEVELS)
+      price += unit === 10 || level < FINE_LEVELS ? unit : (1_000 - price) % 10 || 10
+    }
+    return this.#nextDrawn
   }
-  const sizeOf = (level: number, slot: number, mayMiss: boolean): number => {
-    if (periods[level] === 0) learn(level)
-    const epoch = Math.floor((slot + (phases[level] as number)) / (periods[level] as number))
+
+  /** How many trades happened up to and including the slot. */
+  tradesUntil(slot: number): number {
+    if (slot <= -this.#spec.earlySlots) return 0
+    return this.#tradesTo(slot).countUntil(slot)
+  }
+
+  /** By number, from 0; only of those that `tradesUntil` counted. */
+  trade(index: number): MarketTrade | undefined {
+    const list = this.#trades
+    if (list === undefined || index < 0 || index >= list.count) return undefined
+    const slot = list.slots[index] as number
+    const flags = list.flags[index] as number
+    return {
+      slot,
+      timeMs: this.timeOf(slot),
+      price: list.prices[index] as number,
+      size: list.sizes[index] as number,
+      isSell: (flags & IS_SELL) !== 0,
+      isMirrored: (flags & IS_MIRRORED) !== 0,
+    }
+  }
+
+  /** Trades by number, from ≤ number < to. */
+  trades(from: number, to: number): MarketTrade[] {
+    const found: MarketTrade[] = []
+    for (let index = Math.max(0, from); index < to; index++) {
+      const trade = this.trade(index)
+      if (trade !== undefined) found.push(trade)
+    }
+    return found
+  }
+
+  /** Hundredths of shares in the trades with from ≤ number < to. */
+  volume(from: number, to: number): number {
+    let sum = 0
+    for (let index = from; index < to; index++) sum += this.#trades?.sizes[index] as number
+    return sum
+  }
+
+  /** Dollars paid in the first trades, each at the price of the outcome that it is reported on. */
+  dollarVolume(count: number): number {
+    const list = this.#trades
+    let sum = 0
+    for (let index = 0; list !== undefined && index < count; index++) {
+      const price = list.prices[index] as number
+      const paid = ((list.flags[index] as number) & IS_MIRRORED) !== 0 ? 1_000 - price : price
+      sum += (list.sizes[index] as number) * paid
+    }
+    return sum / 100_000
+  }
+
+  /** The trade of a slot, if any. */
+  tradeIn(slot: number): MarketTrade | undefined {
+    const last = this.trade(this.tradesUntil(slot) - 1)
+    return last?.slot === slot ? last : undefined
+  }
+
+  #fairOfStep(step: number): number {
+    if (step === this.#fair.step) return this.#fair.value
+    if (step === this.#fairBefore.step) return this.#fairBefore.value
+    this.#fairBefore = this.#fair
+    this.#fair = { step, value: Math.fround(this.#exactFair(step)) }
+    return this.#fair.value
+  }
+
+  #exactFair(step: number): number {
+    const { seed, stream, slotsPerStep, likelihood } = this.#spec
+    const p = likelihood(this.timeOf(step * slotsPerStep))
+    const noise = (hash32(seed, stream + 2, step) / 2_147_483_648 - 1) * NOISE * 4 * p * (1 - p)
+    return (p + noise) * 1_000
+  }
+
+  #fairAt(slot: number): number {
+    const { seed, stream, slotsPerStep, likelihood, endMs } = this.#spec
+    if (slot < 0) {
+      this.#lean ??= createSmoothReader(seed, stream + 3, LEAN_SLOTS)
+      return 500 + this.#lean(slot + SLOT_BIAS) * LEAN
+    }
+    if (slot < this.#slots) return this.#fairOfStep(Math.floor(slot / slotsPerStep))
+    this.#outcome ??= likelihood(endMs) * 1_000
+    return this.#outcome
+  }
+
+  /** Whether the price has left the middle by a step; from the end on the tick is fine in any case. */
+  #isRefined(step: number): boolean {
+    while (this.#searchedSteps <= step && this.#refineStep === Number.POSITIVE_INFINITY) {
+      const at = this.#searchedSteps++
+      const value = at < this.#steps ? this.#exactFair(at) : REFINE_ABOVE + 1
+      if (value > REFINE_ABOVE || value < REFINE_BELOW) this.#refineStep = at
+    }
+    return step >= this.#refineStep
+  }
+
+  #periodOf(habit: number): number {
+    return this.#spec.patience * (16 + (habit % 65))
+  }
+
+  #sizeOf(level: number, slot: number, mayBeEmpty: boolean): number {
+    const { seed, stream, emptyShare } = this.#spec
+    const habit = hash32(seed, stream + 10, level)
+    const period = this.#periodOf(habit)
+    const phase = ((habit >>> 8) + SLOT_BIAS) % period
+    const epoch = Math.floor((slot + phase) / period)
+    this.#nextDrawn = Math.min(this.#nextDrawn, (epoch + 1) * period - phase)
     const drawn = hash32(seed, stream + 20 + level, epoch)
-    if (mayMiss && (drawn & 255) < spec.holes) return 0
+    if (mayBeEmpty && (drawn & 255) < emptyShare) return 0
     const part = (drawn >>> 8) / 16_777_216
     return MIN_SIZE + Math.floor(part * part * part * SIZE_RANGE)
   }
-  /** The first slot after this one at which the level is drawn anew. */
-  const nextDraw = (level: number, slot: number): number => {
-    if (periods[level] === 0) learn(level)
-    const period = periods[level] as number
-    const phase = phases[level] as number
+
+  /** The first slot after this one at which the level is drawn again. */
+  #nextDraw(level: number, slot: number): number {
+    const habit = hash32(this.#spec.seed, this.#spec.stream + 10, level)
+    const period = this.#periodOf(habit)
+    const phase = ((habit >>> 8) + SLOT_BIAS) % period
     return (Math.floor((slot + phase) / period) + 1) * period - phase
   }
-  const bidSize = (price: number, slot: number, mayMiss: boolean) => sizeOf(price, slot, mayMiss)
-  const askSize = (price: number, slot: number, mayMiss: boolean) => sizeOf(ASKS + price, slot, mayMiss)
 
-  /** From `best` away from the middle: fine levels first, then every cent. */
-  function side(best: number, unit: 10 | 1, visit: (distance: number, isFirm: boolean) => void): void {
-    let level = 0
-    for (let distance = 0; distance < best; level++) {
-      visit(distance, level < FIRM_LEVELS)
-      if (unit === 10 || level < FINE_LEVELS) distance += unit
-      else distance += (best - distance) % 10 === 0 ? 10 : (best - distance) % 10
-    }
-  }
-
-  function fill(slot: number, bids: Int32Array, asks: Int32Array): void {
-    bids.fill(0)
-    asks.fill(0)
-    const unit = tick(slot)
-    const bestBid = bid(slot)
-    side(bestBid, unit, (distance, isFirm) => {
-      bids[bestBid - distance] = bidSize(bestBid - distance, slot, !isFirm)
-    })
-    const bestAsk = ask(slot)
-    side(1_000 - bestAsk, unit, (distance, isFirm) => {
-      asks[bestAsk + distance] = askSize(bestAsk + distance, slot, !isFirm)
-    })
-  }
-
-  /** Size of a level that was the best one a slot ago. */
-  function remains(price: number, slot: number, isBid: boolean): number {
-    const distance = isBid ? bid(slot) - price : price - ask(slot)
-    if (distance < 0) return 0
-    const unit = tick(slot)
-    const level = distance / unit
-    if (level >= FINE_LEVELS && unit === 1 && price % 10 !== 0) return 0
-    return isBid ? bidSize(price, slot, level >= FIRM_LEVELS) : askSize(price, slot, level >= FIRM_LEVELS)
-  }
-
-  function findPrints(): Print[] {
-    const found: Print[] = []
-    const firstSlot = -spec.earlySlots
-    let [oldBid, oldAsk] = [bid(firstSlot), ask(firstSlot)]
-    let [bidDraw, askDraw] = [nextDraw(oldBid, firstSlot), nextDraw(ASKS + oldAsk, firstSlot)]
-    for (let slot = firstSlot + 1; slot <= lastSlot; slot++) {
-      const mayMove = slot < 0 || slot >= slots || slot % spec.slotsPerStep === 0
-      if (!mayMove && slot < bidDraw && slot < askDraw) continue
-      const [newBid, newAsk] = mayMove ? [bid(slot), ask(slot)] : [oldBid, oldAsk]
-      const isStill = newBid === oldBid && newAsk === oldAsk && slot < bidDraw && slot < askDraw
-      if (newBid !== oldBid || slot >= bidDraw) bidDraw = nextDraw(newBid, slot)
-      if (newAsk !== oldAsk || slot >= askDraw) askDraw = nextDraw(ASKS + newAsk, slot)
-      oldBid = newBid
-      oldAsk = newAsk
+  /** The trades up to a slot at least. A walk over the slots at which the best prices or their sizes may change. */
+  #tradesTo(slot: number): TradeList {
+    const { earlySlots, slotsPerStep } = this.#spec
+    this.#trades ??= this.#startTrades(-earlySlots)
+    const list = this.#trades
+    const target = Math.min(slot, this.lastSlot)
+    while (list.nextSlot <= target) {
+      const at = list.nextSlot
+      const mayMove = at < 0 || at >= this.#slots || at % slotsPerStep === 0
+      const [bid, ask] = mayMove ? [this.bid(at), this.ask(at)] : [list.bid, list.ask]
+      const isStill = bid === list.bid && ask === list.ask && at < list.bidDraw && at < list.askDraw
       // Nobody trades in the instant in which the tick changes.
-      if (isStill || tick(slot) !== tick(slot - 1)) continue
-      const chance = hash32(seed, stream + 4, slot)
-      const first = (chance & 1) === 0
-      const print = taken(slot, first, chance) ?? taken(slot, !first, chance)
-      if (print !== undefined) found.push(print)
+      if (!isStill && this.tick(at) === this.tick(at - 1)) this.#findTrade(list, at, bid, ask)
+      if (bid !== list.bid || at >= list.bidDraw) list.bidDraw = this.#nextDraw(bid, at)
+      if (ask !== list.ask || at >= list.askDraw) list.askDraw = this.#nextDraw(ASKS + ask, at)
+      list.bid = bid
+      list.ask = ask
+      const nextStep =
+        at < 0 || at >= this.#slots ? at + 1 : Math.min(this.#slots, at - (at % slotsPerStep) + slotsPerStep)
+      list.nextSlot = Math.min(nextStep, list.bidDraw, list.askDraw)
     }
-    return found
+    return list
   }
 
-  function taken(slot: number, isSell: boolean, chance: number): Print | undefined {
-    const price = isSell ? bid(slot - 1) : ask(slot - 1)
-    if (price === 0 || price === 1_000) return undefined
-    const before = isSell ? bidSize(price, slot - 1, false) : askSize(price, slot - 1, false)
-    const size = before - remains(price, slot, isSell)
-    if (size < MIN_PRINT || (chance >>> 8) / 16_777_216 >= TRADE_SHARE) return undefined
-    return { slot, timeMs: timeOf(slot), price, size, isSell, isMirrored: (chance & 2) !== 0 }
+  #startTrades(firstSlot: number): TradeList {
+    const bid = this.bid(firstSlot)
+    const ask = this.ask(firstSlot)
+    const draws = [this.#nextDraw(bid, firstSlot), this.#nextDraw(ASKS + ask, firstSlot)] as const
+    return new TradeList(firstSlot + 1, bid, ask, draws)
   }
 
-  let found: readonly Print[] | undefined
-  const prints = (): readonly Print[] => {
-    found ??= findPrints()
-    return found
+  #findTrade(list: TradeList, slot: number, bid: number, ask: number): void {
+    const chance = hash32(this.#spec.seed, this.#spec.stream + 4, slot)
+    if ((chance >>> 8) / 16_777_216 >= TRADE_SHARE) return
+    const isSellFirst = (chance & 1) === 0
+    for (const isSell of [isSellFirst, !isSellFirst]) {
+      const price = isSell ? list.bid : list.ask
+      if (price === 0 || price === 1_000) continue
+      const level = isSell ? price : ASKS + price
+      const distance = isSell ? bid - price : price - ask
+      const size = this.#sizeOf(level, slot - 1, false) - this.#remaining(level, price, distance, slot)
+      if (size < MIN_TRADE) continue
+      list.add(slot, price, size, (isSell ? IS_SELL : 0) | ((chance & 2) !== 0 ? IS_MIRRORED : 0))
+      return
+    }
   }
-  const printsUntil = (slot: number): number => {
-    if (slot <= -spec.earlySlots) return 0
-    const list = prints()
+
+  /** Size of a level that was the best one a slot ago, now at a distance from the top. */
+  #remaining(level: number, price: number, distance: number, slot: number): number {
+    if (distance < 0) return 0
+    const unit = this.tick(slot)
+    const depth = distance / unit
+    if (depth >= FINE_LEVELS && unit === 1 && price % 10 !== 0) return 0
+    return this.#sizeOf(level, slot, depth >= FIRM_LEVELS)
+  }
+}
+
+const IS_SELL = 1
+const IS_MIRRORED = 2
+const FIRST_CAPACITY = 16
+
+/** The trades found so far, and where the walk that finds them stands. */
+class TradeList {
+  count = 0
+  slots = new Int32Array(FIRST_CAPACITY)
+  sizes = new Int32Array(FIRST_CAPACITY)
+  prices = new Uint16Array(FIRST_CAPACITY)
+  flags = new Uint8Array(FIRST_CAPACITY)
+  nextSlot: number
+  bid: number
+  ask: number
+  /** The slots at which the best levels are drawn again. */
+  bidDraw: number
+  askDraw: number
+
+  constructor(nextSlot: number, bid: number, ask: number, draws: readonly [number, number]) {
+    this.nextSlot = nextSlot
+    this.bid = bid
+    this.ask = ask
+    this.bidDraw = draws[0]
+    this.askDraw = draws[1]
+  }
+
+  add(slot: number, price: number, size: number, flags: number): void {
+    if (this.count === this.slots.length) this.#grow()
+    this.slots[this.count] = slot
+    this.prices[this.count] = price
+    this.sizes[this.count] = size
+    this.flags[this.count] = flags
+    this.count++
+  }
+
+  #grow(): void {
+    const capacity = this.count * 2
+    const larger = <T extends Int32Array | Uint16Array | Uint8Array>(made: T, old: T): T => {
+      made.set(old)
+      return made
+    }
+    this.slots = larger(new Int32Array(capacity), this.slots)
+    this.sizes = larger(new Int32Array(capacity), this.sizes)
+    this.prices = larger(new Uint16Array(capacity), this.prices)
+    this.flags = larger(new Uint8Array(capacity), this.flags)
+  }
+
+  countUntil(slot: number): number {
     let low = 0
-    let high = list.length
+    let high = this.count
     while (low < high) {
       const middle = (low + high) >>> 1
-      if ((list[middle] as Print).slot <= slot) low = middle + 1
+      if ((this.slots[middle] as number) <= slot) low = middle + 1
       else high = middle
     }
     return low
-  }
-  return {
-    slots,
-    lastSlot,
-    get prints() {
-      return prints()
-    },
-    timeOf,
-    slotAt,
-    bid,
-    ask,
-    tick,
-    fill,
-    printsUntil,
-    printAt(slot) {
-      const count = printsUntil(slot)
-      const print = count === 0 ? undefined : prints()[count - 1]
-      return print?.slot === slot ? print : undefined
-    },
   }
 }

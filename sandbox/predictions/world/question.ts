@@ -1,6 +1,5 @@
 /** What pays one dollar, and how likely that is at an instant given the spot price and the time left. */
 import type { AssetSymbol } from '../../../src/core/symbol.ts'
-import { normalBelow } from './normal.ts'
 import type { Underlying } from './underlying.ts'
 
 export interface Question {
@@ -46,4 +45,13 @@ export function likelihood(world: Underlying, question: Question, timeMs: number
         ? 1
         : 1 - normalBelow((level - expected) / spread)
   return above(question.floor) - above(question.cap)
+}
+
+/** The normal distribution function to 2.5e-4, from sums and products only: the same bits on every machine. */
+function normalBelow(x: number): number {
+  const t = x < 0 ? -x : x
+  const s = 1 + t * (0.196854 + t * (0.115194 + t * (0.000344 + t * 0.019527)))
+  const square = s * s
+  const tail = 0.5 / (square * square)
+  return x < 0 ? tail : 1 - tail
 }

@@ -1,52 +1,26 @@
 /**
- * Oracle rounds on a simulated chain: one round per stretch of time, at a moment of its own within it. A phase
+ * Oracle rounds on a simulated chain: one round per 33 seconds, at a moment of its own within them. A phase
  * ends after a fixed number of rounds; the next one has an aggregator of its own and counts from 1 again.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { AssetSymbol } from '../../../src/core/symbol.ts'
 import { hash32 } from '../../exchanges/world/hash.ts'
 import type { Underlying } from './underlying.ts'
 
-export const CHAINS = ['polygon', 'ethereum'] as const
-export type Chain = (typeof CHAINS)[number]
-
-interface ChainFacts {
-  readonly chainId: number
-  readonly blockMs: number
-  readonly firstBlock: number
+export const CHAIN = {
+  name: 'polygon',
+  chainId: 137,
+  blockMs: 2_000,
+  firstBlock: 80_000_000,
   /** Time for one round, and the part of it in which the round may fall. */
-  readonly roundMs: number
-  readonly jitterMs: number
-  readonly proxies: Partial<Record<AssetSymbol, string>>
-}
-
-export const CHAIN_FACTS: Record<Chain, ChainFacts> = {
-  polygon: {
-    chainId: 137,
-    blockMs: 2_000,
-    firstBlock: 80_000_000,
-    roundMs: 33_000,
-    jitterMs: 24_000,
-    proxies: {
-      BTC: '0xc907E116054Ad103354f2D350FD2514433D57F6f',
-      ETH: '0xF9680D99D6C9589e2a93a78A04A279e509205945',
-      SOL: '0x10C8264C0935b3B9870013e057f330Ff3e9C56dC',
-      XRP: '0x785ba89291f676b5386652eB12b30cF361020694',
-    },
-  },
-  ethereum: {
-    chainId: 1,
-    blockMs: 12_000,
-    firstBlock: 24_000_000,
-    roundMs: 3_300_000,
-    jitterMs: 600_000,
-    // XRP/USD is delisted there: calls revert.
-    proxies: {
-      BTC: '0xF4030086522a5bEEa4988F8cA5B36dbC97BeE88c',
-      ETH: '0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419',
-      SOL: '0x4ffC43a60e009B551865A93d232E33Fce9f01507',
-    },
-  },
+  roundMs: 33_000,
+  jitterMs: 24_000,
+  proxies: {
+    BTC: '0xc907E116054Ad103354f2D350FD2514433D57F6f',
+    ETH: '0xF9680D99D6C9589e2a93a78A04A279e509205945',
+    SOL: '0x10C8264C0935b3B9870013e057f330Ff3e9C56dC',
+    XRP: '0x785ba89291f676b5386652eB12b30cF361020694',
+  } satisfies Record<AssetSymbol, string>,
 }
 
 export interface Round {
@@ -61,7 +35,6 @@ export interface Round {
 }
 
 export interface Rounds {
-  readonly facts: ChainFacts
   /** undefined before the first round and for numbers that a phase does not have. */
   round(symbol: AssetSymbol, phase: number, number: number): Round | undefined
   /** The last round updated at or before the time. */
@@ -78,22 +51,16 @@ export const ORACLE_DECIMALS = 8
 export const DEFAULT_PHASE_ROUNDS = 80_000
 const FIRST_PHASE = 5
 
-export function createRounds(options: {
-  seed: number
-  world: Underlying
-  chain: Chain
-  phaseRounds: number
-}): Rounds {
+export function createRounds(options: { seed: number; world: Underlying; phaseRounds: number }): Rounds {
   const { seed, world, phaseRounds } = options
-  const facts = CHAIN_FACTS[options.chain]
 
   function at(symbol: AssetSymbol, index: number): Round | undefined {
     if (index < 0) return undefined
     const chance = hash32(seed, 91 + symbol.charCodeAt(0), index)
     // A round that comes early may share the second of its predecessor, as on the real feed.
-    const jitter = chance % 211 === 0 ? 0 : chance % facts.jitterMs
-    const blockMs = facts.blockMs
-    const updatedMs = Math.floor((ORIGIN_MS + index * facts.roundMs + jitter) / blockMs) * blockMs
+    const jitter = chance % 211 === 0 ? 0 : chance % CHAIN.jitterMs
+    const blockMs = CHAIN.blockMs
+    const updatedMs = Math.floor((ORIGIN_MS + index * CHAIN.roundMs + jitter) / blockMs) * blockMs
     const phase = FIRST_PHASE + Math.floor(index / phaseRounds)
     const number = (index % phaseRounds) + 1
     return {
@@ -105,10 +72,9 @@ export function createRounds(options: {
       updatedAtS: Math.floor(updatedMs / 1_000),
     }
   }
-  const indexNear = (timeMs: number) => Math.floor((timeMs - ORIGIN_MS) / facts.roundMs)
+  const indexNear = (timeMs: number) => Math.floor((timeMs - ORIGIN_MS) / CHAIN.roundMs)
 
   return {
-    facts,
     round(symbol, phase, number) {
       if (phase < FIRST_PHASE || number < 1 || number > phaseRounds) return undefined
       return at(symbol, (phase - FIRST_PHASE) * phaseRounds + number - 1)
@@ -128,12 +94,9 @@ export function createRounds(options: {
       return found
     },
     aggregator(symbol, phase) {
-      const digest = createHash('sha256')
-        .update(`${seed}|aggregator|${options.chain}|${symbol}|${phase}`)
-        .digest('hex')
-      return `0x${digest.slice(0, 40)}`
+      return `0x${hash('sha256', `${seed}|aggregator|${CHAIN.name}|${symbol}|${phase}`).slice(0, 40)}`
     },
-    blockAt: (timeMs) => facts.firstBlock + Math.floor((timeMs - ORIGIN_MS) / facts.blockMs),
-    blockTimeMs: (block) => ORIGIN_MS + (block - facts.firstBlock) * facts.blockMs,
+    blockAt: (timeMs) => CHAIN.firstBlock + Math.floor((timeMs - ORIGIN_MS) / CHAIN.blockMs),
+    blockTimeMs: (block) => ORIGIN_MS + (block - CHAIN.firstBlock) * CHAIN.blockMs,
   }
 }

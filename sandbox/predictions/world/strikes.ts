@@ -6,8 +6,8 @@ import { hash32 } from '../../exchanges/world/hash.ts'
 import { fromNewYork, monthIndex, newYorkOffsetMs, newYorkTime } from './new-york.ts'
 import type { Underlying } from './underlying.ts'
 
-export const KINDS = ['15M', 'D', 'range'] as const
-export type StrikeKind = (typeof KINDS)[number]
+const KINDS = ['15M', 'D', 'range'] as const
+type StrikeKind = (typeof KINDS)[number]
 
 export interface StrikeSeries {
   readonly ticker: string
@@ -23,13 +23,14 @@ export interface StrikeEvent {
   /** When the venue settles it, faults aside. */
   readonly settledMs: number
   readonly createdMs: number
+  /** Made when first read. */
   readonly markets: readonly StrikeMarket[]
 }
 
 export interface StrikeMarket {
   readonly ticker: string
   readonly id: string
-  readonly event: Omit<StrikeEvent, 'markets'>
+  readonly event: StrikeEvent
   readonly strikeType: 'greater' | 'greater_or_equal' | 'less' | 'between'
   /** Dollars. The quarter-hour reference is unknown before the open. */
   readonly floor: number | undefined
@@ -51,8 +52,9 @@ export interface Strikes {
 const QUARTER_MS = 900_000
 const HOUR_MS = 3_600_000
 const DAILY_HOUR = 17
-export const STRIKES_PER_EVENT = 40
-const REMEMBERED_EVENTS = 2_000
+const STRIKES_PER_EVENT = 40
+/** Somewhat more than are listed at once. */
+const REMEMBERED_EVENTS = 1_000
 
 /** Distance of strikes and decimals of the settlement value. */
 const GRIDS: Record<AssetSymbol, { step: number; decimals: number }> = {
@@ -89,20 +91,24 @@ export function createStrikes(options: { seed: number; world: Underlying }): Str
     const isDaily = one.kind !== '15M' && newYorkTime(closeMs).hour === DAILY_HOUR
     const openMs = closeMs - (one.kind === '15M' ? QUARTER_MS : isDaily ? 24 * HOUR_MS : HOUR_MS)
     const number = Math.floor(closeMs / QUARTER_MS)
-    const event = {
+    let markets: readonly StrikeMarket[] | undefined
+    const event: StrikeEvent = {
       ticker,
       series: one,
       openMs,
       closeMs,
       createdMs: openMs - 6 * HOUR_MS,
       settledMs: closeMs + 12_000 + (hash32(seed, 81, number) % 60_000),
+      get markets() {
+        markets ??= strikesOf(event)
+        return markets
+      },
     }
-    const made = { ...event, markets: strikesOf(event) }
-    known.set(ticker, made)
-    return made
+    known.set(ticker, event)
+    return event
   }
 
-  function strikesOf(event: Omit<StrikeEvent, 'markets'>): StrikeMarket[] {
+  function strikesOf(event: StrikeEvent): StrikeMarket[] {
     const { symbol, kind } = event.series
     const make = (
       suffix: string,

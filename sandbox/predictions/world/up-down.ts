@@ -1,5 +1,5 @@
 /** The rolling Up/Down windows: when they are, how they are named, and back from every name to the window. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type AssetSymbol, SYMBOL_NAMES, SYMBOLS } from '../../../src/core/symbol.ts'
 import { Lru } from '../../../src/kit/lru.ts'
 import { hash32 } from '../../exchanges/world/hash.ts'
@@ -31,13 +31,13 @@ export interface UpDown {
 }
 
 export interface UpDowns {
-  at(index: number): UpDown
   bySlug(slug: string): UpDown | undefined
-  byGammaId(id: string): UpDown | undefined
   byCondition(conditionId: string): UpDown | undefined
   byToken(token: string): { market: UpDown; leg: 0 | 1 } | undefined
   /** Windows of a series whose start lies in from ≤ start < to, in order. */
   between(symbol: AssetSymbol, tenor: Tenor, fromMs: number, toMs: number): UpDown[]
+  /** Windows of a series that were listed in from < time ≤ to, in order. */
+  listedBetween(symbol: AssetSymbol, tenor: Tenor, fromMs: number, toMs: number): UpDown[]
 }
 
 const MINUTE_MS = 60_000
@@ -46,7 +46,19 @@ const DAY_MS = 24 * HOUR_MS
 const STEP_MS = 5 * MINUTE_MS
 const ORIGIN_MS = Date.UTC(2024, 0, 1)
 const SERIES_COUNT = SYMBOLS.length * TENORS.length
-const REMEMBERED = 20_000
+/** Somewhat more than are listed at once. */
+const REMEMBERED = 3_000
+/** Windows are listed this long before their start, at least and at most. */
+const LISTED_BEFORE_MS = { min: DAY_MS - 396 * MINUTE_MS, max: DAY_MS - 6 * MINUTE_MS }
+
+/** Four hours and days of New York clocks are an hour longer when these go back. */
+export const LONGEST_WINDOW_MS: Record<Tenor, number> = {
+  '5m': STEP_MS,
+  '15m': 15 * MINUTE_MS,
+  '1h': HOUR_MS,
+  '4h': 5 * HOUR_MS,
+  '24h': 25 * HOUR_MS,
+}
 
 const RECURRENCES: Record<Tenor, string> = {
   '5m': '5m',
@@ -77,7 +89,7 @@ export function windowAt(tenor: Tenor, timeMs: number): { startMs: number; endMs
 /** Inverse of the odd factor modulo 2^32. */
 const INVERSE = 0x0e8b2f51
 
-/** An invertible mix, so that ids look random and still tell their window. */
+/** An invertible mix, so that ids look random and still lead to their window. */
 const scramble = (value: number): number => Math.imul(value + 1, 0x9e3779b1) >>> 0
 const unscramble = (value: number): number => (Math.imul(value, INVERSE) >>> 0) - 1
 
@@ -96,7 +108,7 @@ export function createUpDowns(options: { seed: number; v2FromMs: number }): UpDo
     const slug = slugOf(symbol, tenor, startMs)
     const version = startMs >= options.v2FromMs ? 'v2' : 'v1'
     const names = namesOf(seed, index, slug, version)
-    const listedMs = startMs - DAY_MS + (hash32(seed, 71, index) % (390 * 60)) * 1_000 + 6 * MINUTE_MS
+    const listedMs = listedMsOf(seed, index, startMs)
     return {
       index,
       symbol,
@@ -126,18 +138,12 @@ export function createUpDowns(options: { seed: number; v2FromMs: number }): UpDo
     TENORS.indexOf(tenor)
 
   return {
-    at(index) {
-      const found = find(index)
-      if (found === undefined) throw new RangeError(`no window ${index}`)
-      return found
-    },
     bySlug(slug) {
       const about = readSlug(slug)
       if (about === undefined) return undefined
       const found = find(indexOf(about.symbol, about.tenor, about.startMs))
       return found?.slug === slug ? found : undefined
     },
-    byGammaId: (id) => (/^\d{7,12}$/.test(id) ? find(Number(id) - 1_000_000) : undefined),
     byCondition(conditionId) {
       if (!/^0x[0-9a-f]{64}$/.test(conditionId)) return undefined
       const found = [conditionId.slice(-8), conditionId.slice(-10, -2)]
@@ -159,18 +165,39 @@ export function createUpDowns(options: { seed: number; v2FromMs: number }): UpDo
       }
       return undefined
     },
-    between(symbol, tenor, fromMs, toMs) {
+    between,
+    listedBetween(symbol, tenor, fromMs, toMs) {
       const found: UpDown[] = []
-      let window = windowAt(tenor, fromMs)
-      if (window.startMs < fromMs) window = windowAt(tenor, window.endMs)
-      while (window.startMs < toMs) {
-        const market = find(indexOf(symbol, tenor, window.startMs))
+      const [firstMs, endMs] = [fromMs + LISTED_BEFORE_MS.min, toMs + LISTED_BEFORE_MS.max + 1]
+      for (const startMs of windowStarts(tenor, firstMs, endMs)) {
+        const index = indexOf(symbol, tenor, startMs)
+        const listedMs = listedMsOf(seed, index, startMs)
+        const market = listedMs > fromMs && listedMs <= toMs ? find(index) : undefined
         if (market !== undefined) found.push(market)
-        window = windowAt(tenor, window.endMs)
       }
       return found
     },
   }
+
+  function between(symbol: AssetSymbol, tenor: Tenor, fromMs: number, toMs: number): UpDown[] {
+    return windowStarts(tenor, fromMs, toMs)
+      .map((startMs) => find(indexOf(symbol, tenor, startMs)))
+      .filter((market) => market !== undefined)
+  }
+}
+
+/** When the catalogue shows a window: some time of the day before it starts. */
+function listedMsOf(seed: number, index: number, startMs: number): number {
+  return startMs - DAY_MS + (hash32(seed, 71, index) % (390 * 60)) * 1_000 + 6 * MINUTE_MS
+}
+
+/** Starts of the windows in from ≤ start < to. */
+function windowStarts(tenor: Tenor, fromMs: number, toMs: number): number[] {
+  const starts: number[] = []
+  let window = windowAt(tenor, fromMs)
+  if (window.startMs < fromMs) window = windowAt(tenor, window.endMs)
+  for (; window.startMs < toMs; window = windowAt(tenor, window.endMs)) starts.push(window.startMs)
+  return starts
 }
 
 /** Version 1: unrelated numbers. Version 2: a position is its condition (31 bytes) and the outcome in one. */
@@ -180,7 +207,7 @@ function namesOf(
   slug: string,
   version: 'v1' | 'v2',
 ): Pick<UpDown, 'conditionId' | 'tokens'> {
-  const digest = (what: string) => createHash('sha256').update(`${seed}|${what}|${slug}`).digest('hex')
+  const digest = (what: string) => hash('sha256', `${seed}|${what}|${slug}`)
   const tail = (value: number) => scramble(value).toString(16).padStart(8, '0')
   if (version === 'v2') {
     const conditionId = `4${digest('condition').slice(0, 53)}${tail(index)}00`

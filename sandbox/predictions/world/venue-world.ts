@@ -3,9 +3,9 @@ import type { AssetSymbol } from '../../../src/core/symbol.ts'
 import { Lru } from '../../../src/kit/lru.ts'
 import { hash32 } from '../../exchanges/world/hash.ts'
 import { createWorld } from '../../exchanges/world/world.ts'
-import { createLife, EARLY_FACTOR, type Life } from './life.ts'
+import { EARLY_FACTOR, Life } from './life.ts'
 import { likelihood, type Question } from './question.ts'
-import { type Chain, createRounds, DEFAULT_PHASE_ROUNDS, type Rounds } from './rounds.ts'
+import { createRounds, DEFAULT_PHASE_ROUNDS, type Rounds } from './rounds.ts'
 import { createStrikes, type StrikeMarket, type Strikes } from './strikes.ts'
 import { createUnderlying, type Underlying } from './underlying.ts'
 import { createUpDowns, type Tenor, type UpDown, type UpDowns } from './up-down.ts'
@@ -16,7 +16,6 @@ export interface WorldOptions {
   readonly tradesPerSecond: number
   /** Time between book changes of the running five- and fifteen-minute markets. */
   readonly slotMs: number
-  readonly chain: Chain
   readonly phaseRounds?: number
   /** Windows from this time on are of the venue's second protocol. */
   readonly v2FromMs?: number
@@ -35,8 +34,8 @@ export interface PredictionWorld {
   lifeOfStrike(market: StrikeMarket): Life
 }
 
-/** All listed windows (some 1,700) and open strikes (660) at once. */
-const REMEMBERED_LIVES = 3_000
+/** All windows (some 1,700) and strikes (660) that are listed at once, each. */
+const REMEMBERED_LIVES = 2_000
 const AFTER_END_MS = 90_000
 /** Ten minutes before the window, trading begins. */
 const EARLY_TRADE_MS = 600_000
@@ -59,11 +58,11 @@ export function createPredictionWorld(options: WorldOptions): PredictionWorld {
   const rounds = createRounds({
     seed,
     world: price,
-    chain: options.chain,
     phaseRounds: options.phaseRounds ?? DEFAULT_PHASE_ROUNDS,
   })
-  const lives = new Lru<string, Life>({ maxEntries: REMEMBERED_LIVES })
-  const remember = (key: string, make: () => Life): Life => {
+  const windows = new Lru<string, Life>({ maxEntries: REMEMBERED_LIVES })
+  const contracts = new Lru<string, Life>({ maxEntries: REMEMBERED_LIVES })
+  const remember = (lives: Lru<string, Life>, key: string, make: () => Life): Life => {
     const known = lives.get(key)
     if (known !== undefined) return known
     const made = make()
@@ -73,8 +72,8 @@ export function createPredictionWorld(options: WorldOptions): PredictionWorld {
 
   /** A close or open of a one-minute candle of the sandbox exchange, in dollars. */
   const candle = (symbol: AssetSymbol, openMs: number, which: 'open' | 'close'): number => {
-    const { market, bars } = exchanges.of('spot', symbol)
-    return bars.at(openMs, '1m', Number.POSITIVE_INFINITY)[which] / 10 ** market.priceDecimals
+    const { market, candles } = exchanges.of('spot', symbol)
+    return candles.at(openMs, '1m', Number.POSITIVE_INFINITY)[which] / 10 ** market.priceDecimals
   }
   const references: PredictionWorld['references'] = ({ symbol, tenor, startMs, endMs }) => {
     if (tenor === '1h')
@@ -98,12 +97,12 @@ export function createPredictionWorld(options: WorldOptions): PredictionWorld {
     references,
     isUp,
     lifeOf(market) {
-      return remember(String(market.index), () => {
+      return remember(windows, String(market.index), () => {
         const pace = PACE[market.tenor]
         const { symbol, endMs } = market
         const ownSlotMs = slotMs * pace.slots
         const basis = market.tenor === '1h' || market.tenor === '24h' ? 'spot' : 'mean60'
-        return createLife({
+        return new Life({
           seed,
           stream: hash32(seed, 61, market.index) >>> 4,
           slotMs: ownSlotMs,
@@ -126,17 +125,17 @@ export function createPredictionWorld(options: WorldOptions): PredictionWorld {
           canRefine: true,
           spreadTicks: 1,
           patience: 1,
-          holes: 16,
+          emptyShare: 16,
         })
       })
     },
     lifeOfStrike(market) {
-      return remember(market.ticker, () => {
+      return remember(contracts, market.ticker, () => {
         const { symbol, kind } = market.event.series
         const { openMs, closeMs } = market.event
         const isDense = kind === '15M'
         const isLong = closeMs - openMs > 3_600_000
-        return createLife({
+        return new Life({
           seed,
           stream: market.stream,
           slotMs: isDense ? slotMs : isLong ? slotMs * 20 : slotMs * 5,
@@ -158,7 +157,7 @@ export function createPredictionWorld(options: WorldOptions): PredictionWorld {
           canRefine: false,
           spreadTicks: isDense ? 1 : 2 + (market.stream % 4),
           patience: isDense ? 1 : isLong ? 5 : 20,
-          holes: isDense ? 16 : 150,
+          emptyShare: isDense ? 16 : 150,
         })
       })
     },

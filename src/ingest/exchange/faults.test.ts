@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { FaultSpec } from '../../../sandbox/exchanges/server/faults.ts'
+import type { FaultSpec } from '../../../sandbox/server/faults.ts'
 import { compareAll, readGaps, readRows } from '../../../test/ingest/compare.ts'
 import {
   EXCHANGES,
@@ -74,7 +74,7 @@ const SOME: Record<SandboxVenue, readonly (readonly Switch['kind'][])[]> = {
 const VENUE_NAMES = Object.keys(SOME) as SandboxVenue[]
 
 /** Minute → what goes wrong in it, from its tenth second on. */
-const TIMELINE: readonly FaultSpec[][] = Array.from({ length: isLong ? 12 : 5 }, (_, minute) =>
+const TIMELINE: readonly FaultSpec<SandboxVenue>[][] = Array.from({ length: isLong ? 12 : 5 }, (_, minute) =>
   VENUE_NAMES.flatMap((venue, index) => {
     const all = SWITCHES(venue)
     const chosen = isLong
@@ -85,7 +85,7 @@ const TIMELINE: readonly FaultSpec[][] = Array.from({ length: isLong ? 12 : 5 },
 )
 
 interface Begun {
-  readonly fault: FaultSpec
+  readonly fault: FaultSpec<SandboxVenue>
   readonly fromMs: number
   /** When the switch was over; for one that counts frames, the latest moment at which it can be. */
   readonly toMs: number

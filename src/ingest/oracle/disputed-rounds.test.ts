@@ -39,7 +39,7 @@ function doubting(venue: Venue, isDoubted: () => boolean): Venue {
 async function setUp(t: TestContext, isDoubted: () => boolean) {
   const { clock, sandbox, close } = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 60_000 })
   t.after(close)
-  const setting = sandboxPredictions({ ready: true, ...sandbox }).find(({ name }) => name === 'chainlink')
+  const setting = sandboxPredictions(sandbox).find(({ name }) => name === 'chainlink')
   assert.ok(setting)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   t.after(() => store.close())

@@ -84,7 +84,7 @@ async function startRecording(t: TestContext, isDisputed: () => boolean) {
   const world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 60_000 })
   const { clock, sandbox, close } = world
   t.after(close)
-  const setting = sandboxPredictions({ ready: true, ...sandbox }).find(({ name }) => name === 'chainlink')
+  const setting = sandboxPredictions(sandbox).find(({ name }) => name === 'chainlink')
   assert.ok(setting)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   t.after(() => store.close())

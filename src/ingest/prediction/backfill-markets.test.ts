@@ -1,10 +1,10 @@
 /** A backfill of prediction markets by hand, over real sockets: what the venue still tells, once, and nothing else. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { TrueMarket, Truth } from '../../../sandbox/predictions/truth.ts'
 import { compareCatalogue, comparePrints, readRows } from '../../../test/predictions/compare.ts'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import { startPredictionsWorld } from '../../../test/predictions/recording.ts'
+import type { PredictionTruth, TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import { openVenue } from '../../app/open-venue.ts'
 import { sandboxPredictions } from '../../app/predictions.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
@@ -44,11 +44,11 @@ function listing(venue: Venue, names: ReadonlySet<string>, untraded?: string): V
 async function setUp(
   t: TestContext,
   name: 'polymarket' | 'kalshi',
-  pick: (market: TrueMarket, truth: Truth) => boolean,
+  pick: (market: TrueMarket, truth: PredictionTruth) => boolean,
 ) {
   const { clock, sandbox, close } = await startPredictionsWorld(pacedClock(NOW_MS, 500), { slotMs: 2_000 })
   t.after(close)
-  const setting = sandboxPredictions({ ready: true, ...sandbox }).find((each) => each.name === name)
+  const setting = sandboxPredictions(sandbox).find((each) => each.name === name)
   assert.ok(setting)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   t.after(() => store.close())
@@ -88,7 +88,7 @@ test('Up/Down: winners, every print and the bars that follow from them; a second
     for (const token of market.tokens ?? []) {
       const feed = candleFeed('predmkt_a', 'BTC', '5m')
       const range = { from: market.startMs, to: market.endMs }
-      const prints = (sandbox.truth.prints(market.name, market.startMs, market.endMs) ?? []).filter(
+      const prints = (sandbox.truth.trades(market.name, market.startMs, market.endMs) ?? []).filter(
         ({ instrument }) => instrument === token,
       )
       const [bar] = await readRows<CandleRow>(store, feed, [token], range)
@@ -125,7 +125,7 @@ test('yes/no: results, every trade and the bars of the venue; a second time noth
     const range = { from: market.startMs, to: market.endMs }
     const bars = await readRows<CandleRow>(store, candleFeed('predmkt_b', 'BTC', '5m'), [market.name], range)
     assert.equal(bars.length, 3)
-    const prints = sandbox.truth.prints(market.name, market.startMs, market.endMs) ?? []
+    const prints = sandbox.truth.trades(market.name, market.startMs, market.endMs) ?? []
     const volume = prints.reduce((sum, { size }) => sum + Number(size), 0)
     const told = bars.reduce((sum, bar) => sum + (bar.volume ?? 0), 0)
     assert.ok(Math.abs(told - volume) < 0.001, `${told} ${volume}`)
@@ -143,7 +143,7 @@ test('yes/no: open interest of every contract and their sum at each point of the
     t,
     'kalshi',
     ({ kind, name, startMs }, truth) =>
-      kind !== '15M' && (truth.prints(name, startMs, startMs + 3_000_000)?.length ?? 0) > 0,
+      kind !== '15M' && (truth.trades(name, startMs, startMs + 3_000_000)?.length ?? 0) > 0,
   )
   assert.equal((await fill()).failed, 0)
   const feed = feedOf('open_interest', 'predmkt_b', 'BTC', '5m')

@@ -55,7 +55,7 @@ test('a leg without prints in the silence has a bar of midpoints, and the bar ha
   for (const market of truth.markets('polymarket', BAR_MS + 300_000, BAR_MS + 86_400_000)) {
     if (market.symbol !== 'BTC' || market.startMs > BAR_MS) continue
     assert.ok((await findMarket(recording.store, market.name)) !== undefined)
-    const prints = truth.prints(market.name, BAR_MS, BAR_MS + 300_000) ?? []
+    const prints = truth.trades(market.name, BAR_MS, BAR_MS + 300_000) ?? []
     for (const token of market.tokens ?? []) {
       const [bar] = await readRows<CandleRow>(recording.store, BARS, [token], range)
       assert.ok(bar !== undefined, `${market.name} ${token}`)

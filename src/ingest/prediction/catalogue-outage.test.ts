@@ -77,7 +77,7 @@ test('the window that nobody saw is found afterwards, with all of its prints, an
   assert.equal(row?.market.winner, lost.winner)
   const range = { from: lost.startMs, to: lost.endMs }
   const rows = await readRows<TradeRow>(recording.store, TRADES, lost.tokens ?? [], range)
-  const prints = world.sandbox.truth.prints(lost.name, lost.startMs, lost.endMs) ?? []
+  const prints = world.sandbox.truth.trades(lost.name, lost.startMs, lost.endMs) ?? []
   assert.ok(prints.length > 0)
   assert.equal(rows.length, prints.length)
 })

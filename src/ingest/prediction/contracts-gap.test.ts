@@ -1,7 +1,6 @@
 /** A hole in the numbers of a subscription: every book of it is suspect until the venue has told it anew. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { TrueMarket } from '../../../sandbox/predictions/truth.ts'
 import {
   comparePrints,
   compareWindow,
@@ -15,6 +14,7 @@ import {
   startPredictionsRecording,
   startPredictionsWorld,
 } from '../../../test/predictions/recording.ts'
+import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import { feedOf } from '../shared/feeds.ts'
 
 const START_MS = Date.parse('2026-11-15T10:01:00Z')

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { TrueMarket } from '../../../sandbox/predictions/truth.ts'
 import { readRows } from '../../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
@@ -13,6 +12,7 @@ import {
   startPredictionsRecording,
   startPredictionsWorld,
 } from '../../../test/predictions/recording.ts'
+import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import type { TradeRow } from '../../core/rows/trade.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
@@ -60,7 +60,7 @@ test('the prints of the outage are those of the venue, and it is no gap any more
   const lacking: string[] = []
   let prints = 0
   for (const market of markets) {
-    const real = world.sandbox.truth.prints(market.name, STOP_MS, BACK_MS) ?? []
+    const real = world.sandbox.truth.trades(market.name, STOP_MS, BACK_MS) ?? []
     const range = { from: STOP_MS - BAR_MS, to: END_MS }
     const rows = await readRows<TradeRow>(recording.store, TRADES, [market.name], range)
     const stored = new Set(rows.map((row) => row.trade_id))
@@ -82,7 +82,7 @@ test('every bar of the outage in which a running contract was traded is there', 
     })
     const stored = new Map(rows.map((row) => [Date.parse(row.timestamp), row]))
     const traded = new Map<number, number>()
-    for (const { timeMs, size } of world.sandbox.truth.prints(market.name, at('10:10'), at('12:40')) ?? []) {
+    for (const { timeMs, size } of world.sandbox.truth.trades(market.name, at('10:10'), at('12:40')) ?? []) {
       const openMs = Math.floor(timeMs / BAR_MS) * BAR_MS
       traded.set(openMs, (traded.get(openMs) ?? 0) + Number(size))
     }

@@ -71,7 +71,7 @@ test('afterwards all of them are there, each once, and the gap is closed', async
     const range = { from: HEARD_MS - 60_000, to: END_MS }
     const rows = await readRows<TradeRow>(recording.store, TRADES, [market.name], range)
     const stored = rows.map(({ trade_id: id }) => id)
-    const real = truth.prints(market.name, HEARD_MS, END_MS - 120_000) ?? []
+    const real = truth.trades(market.name, HEARD_MS, END_MS - 120_000) ?? []
     prints += real.length
     wrong.push(...real.filter(({ id }) => !stored.includes(id)).map(({ id }) => `${market.name} lacks ${id}`))
     if (new Set(stored).size !== stored.length) wrong.push(`${market.name}: a trade is there twice`)

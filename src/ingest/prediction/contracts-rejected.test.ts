@@ -73,7 +73,7 @@ test('the trades are complete, each once, and count as asked for soon after the 
     const range = { from: HEARD_MS, to: END_MS }
     const rows = await readRows<TradeRow>(recording.store, TRADES, [market.name], range)
     const stored = rows.map(({ trade_id: id }) => id)
-    const real = truth.prints(market.name, HEARD_MS, BACK_MS) ?? []
+    const real = truth.trades(market.name, HEARD_MS, BACK_MS) ?? []
     prints += real.length
     wrong.push(...real.filter(({ id }) => !stored.includes(id)).map(({ id }) => `${market.name} lacks ${id}`))
     if (new Set(stored).size !== stored.length) wrong.push(`${market.name}: a trade is there twice`)

@@ -44,7 +44,7 @@ test('the prints of the bar that runs are asked for at the start, of every contr
       [name],
       range,
     )
-    const expected = truth.prints(name, range.from, range.to) ?? []
+    const expected = truth.trades(name, range.from, range.to) ?? []
     prints += expected.length
     const stored = new Set(rows.map(({ trade_id: id }) => id))
     for (const { id } of expected) if (!stored.has(id)) wrong.push(`${name} lacks ${id}`)

@@ -1,7 +1,6 @@
 /** Faults of the simulated prediction markets and the chain: what is stored stays true, what is missing is a gap. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { TrueMarket } from '../../../sandbox/predictions/truth.ts'
 import { compareCatalogue, comparePrints, compareWindow } from '../../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
@@ -10,6 +9,7 @@ import {
   startPredictionsRecording,
   startPredictionsWorld,
 } from '../../../test/predictions/recording.ts'
+import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import { candleFeed } from '../shared/feeds.ts'
 

@@ -6,7 +6,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { TrueMarket } from '../../../sandbox/predictions/truth.ts'
 import { readGaps } from '../../../test/ingest/compare.ts'
 import {
   compareCatalogue,
@@ -16,6 +15,7 @@ import {
 } from '../../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import { type PredictionsWorld, startPredictionsWorld } from '../../../test/predictions/recording.ts'
+import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'

@@ -39,7 +39,7 @@ test('a venue whose reference price is switched off is healthy without it', asyn
   const world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 30_000 })
   const { clock, sandbox } = world
   t.after(() => world.close())
-  const setting = sandboxPredictions({ ready: true, ...sandbox }).find(({ name }) => name === 'polymarket')
+  const setting = sandboxPredictions(sandbox).find(({ name }) => name === 'polymarket')
   assert.ok(setting)
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
   t.after(() => store.close())

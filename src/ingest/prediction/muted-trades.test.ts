@@ -60,7 +60,7 @@ test('when every market that was traded meanwhile has told its prints, the gap i
     const range = { from: MUTE_MS - 60_000, to: MUTE_END_MS + 60_000 }
     const rows = await readRows<TradeRow>(recording.store, TRADES, market.tokens ?? [], range)
     const stored = new Set(rows.map(({ trade_id: id }) => id.slice(0, id.indexOf('-'))))
-    for (const { id } of world.sandbox.truth.prints(market.name, MUTE_MS - 5_000, MUTE_END_MS + 5_000) ??
+    for (const { id } of world.sandbox.truth.trades(market.name, MUTE_MS - 5_000, MUTE_END_MS + 5_000) ??
       []) {
       prints += 1
       if (!stored.has(id)) lacking.push(`${market.name} ${id}`)

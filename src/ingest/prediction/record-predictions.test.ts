@@ -7,7 +7,6 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import type { TrueMarket } from '../../../sandbox/predictions/truth.ts'
 import { type MarketService, startMarketService } from '../../../test/fakes/market-service.ts'
 import { dataFolder } from '../../../test/fakes/service.ts'
 import {
@@ -29,6 +28,7 @@ import {
   startPredictionsRecording,
   startPredictionsWorld,
 } from '../../../test/predictions/recording.ts'
+import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import { applyDelta, type BookDelta } from '../../core/book-delta.ts'
 import { answerText, buildOracleCandles } from '../../core/oracle-candles.ts'
 import type { BookLevels } from '../../core/order-book.ts'
@@ -292,7 +292,7 @@ test('candles: a symbol has many rows a bar, a market both legs, a token one ser
   assert.deepEqual(both.data.map(({ outcome }) => outcome).sort(), ['Down', 'Up'])
   assert.equal(one.data.length, 1)
   const [bar] = one.data
-  const prints = (world.sandbox.truth.prints(market.name, market.startMs, market.endMs) ?? []).filter(
+  const prints = (world.sandbox.truth.trades(market.name, market.startMs, market.endMs) ?? []).filter(
     ({ instrument }) => instrument === market.tokens?.[0],
   )
   assert.equal(bar?.open, Number(prints[0]?.price))

@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { TrueMarket } from '../../../sandbox/predictions/truth.ts'
 import { idOf } from '../../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
@@ -13,6 +12,7 @@ import {
   startPredictionsRecording,
   startPredictionsWorld,
 } from '../../../test/predictions/recording.ts'
+import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import type { Feed } from '../../core/feed.ts'
 import type { TradeRow } from '../../core/rows/trade.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
@@ -99,7 +99,7 @@ test('what the stream lost of every running market is there before it is sealed'
     const prints = truth
       .markets(venue, LOST_END_MS, LOST_END_MS + 48 * 60 * MINUTE_MS)
       .filter(running)
-      .flatMap((market) => truth.prints(market.name, LOST_MS, LOST_END_MS) ?? [])
+      .flatMap((market) => truth.trades(market.name, LOST_MS, LOST_END_MS) ?? [])
     assert.ok(prints.length > 5, `${venue}: ${prints.length} prints`)
     assert.deepEqual(
       prints.filter(({ id }) => !stored.has(id)),
@@ -136,7 +136,7 @@ test('a window of five minutes that has closed is sealed whole while those of an
   assert.ok(page && page.range.to >= at('10:45'), new Date(page?.range.to ?? 0).toISOString())
   const rows = page.text.split('\n').map((line) => JSON.parse(line) as TradeRow)
   const own = rows.filter(({ market_id: id }) => id === idOf(market)).map(({ trade_id: id }) => id)
-  const real = world.sandbox.truth.prints(market.name, page.range.from, page.range.to) ?? []
+  const real = world.sandbox.truth.trades(market.name, page.range.from, page.range.to) ?? []
   assert.ok(real.length > 0)
   for (const { id } of real) assert.ok(own.some((stored) => stored.startsWith(id)))
 })

@@ -1,7 +1,6 @@
 /** Markets of the venue's second protocol name their legs by position ids: recorded like any other, over real sockets. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { TrueMarket } from '../../../sandbox/predictions/truth.ts'
 import {
   compareCatalogue,
   comparePrints,
@@ -16,6 +15,7 @@ import {
   startPredictionsRecording,
   startPredictionsWorld,
 } from '../../../test/predictions/recording.ts'
+import type { TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
 import { candleFeed } from '../shared/feeds.ts'
 

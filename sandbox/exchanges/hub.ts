@@ -1,0 +1,126 @@
+/**
+ * Who subscribes to what on one venue, and what each tick publishes:
+ *
+ *   every tick:  for each stream with a subscriber ─▶ its producer (from, to] ─▶ faults ─▶ its sockets
+ *
+ * A stream without a subscriber costs nothing.
+ */
+import type { Clock } from '../../src/kit/clock.ts'
+import type { Fault, Faults } from '../server/faults.ts'
+import { createFrameFaults, type Frame } from '../server/frame-faults.ts'
+import type { VenueSocket } from '../server/sockets.ts'
+import type { ExchangeVenue } from './world/markets.ts'
+
+export interface StreamFrame extends Frame {
+  /** The name that clients subscribe to. */
+  readonly stream: string
+}
+
+/** Publishes what happened after fromMs up to and including toMs, in venue time. */
+export type Producer = (fromMs: number, toMs: number, publish: (frame: StreamFrame) => void) => void
+
+/** The streams of one socket. */
+export interface Subscriber {
+  /** Everything subscribed to, streams that do not exist included. */
+  readonly streams: Set<string>
+  subscribe(stream: string): void
+  unsubscribe(stream: string): void
+  /** A frame for this socket alone, such as a replay; a muted symbol stays silent here too. */
+  deliverAlone(frame: StreamFrame): void
+  isConcerned(drop: Fault): boolean
+  end(): void
+}
+
+export interface Hub {
+  /** `render` is how the socket wraps a frame. */
+  connect(socket: VenueSocket, render: (frame: StreamFrame) => string): Subscriber
+  produce(fromMs: number, toMs: number): void
+  streams(): string[]
+}
+
+interface Listener {
+  readonly socket: VenueSocket
+  readonly render: (frame: StreamFrame) => string
+}
+
+export function createHub(options: {
+  venue: ExchangeVenue
+  clock: Clock
+  faults: Faults
+  signal: AbortSignal
+  /** undefined for a stream that does not exist: acknowledged by the venue, then silent for ever. */
+  open: (stream: string) => Producer | undefined
+}): Hub {
+  const { venue, faults } = options
+  const live = new Map<string, { producer: Producer; listeners: Set<Listener> }>()
+
+  const deliver = ({ socket, render }: Listener, frame: StreamFrame) =>
+    socket.sendData({ text: render(frame), isBroken: frame.isBroken === true })
+  const publish = createFrameFaults<StreamFrame>({
+    ...options,
+    deliver(frame) {
+      for (const listener of live.get(frame.stream)?.listeners ?? []) deliver(listener, frame)
+    },
+  })
+
+  function add(stream: string, listener: Listener): void {
+    const known = live.get(stream)
+    if (known !== undefined) return void known.listeners.add(listener)
+    const producer = options.open(stream)
+    if (producer !== undefined) live.set(stream, { producer, listeners: new Set([listener]) })
+  }
+
+  function remove(stream: string, listener: Listener): void {
+    const known = live.get(stream)
+    known?.listeners.delete(listener)
+    if (known?.listeners.size === 0) live.delete(stream)
+  }
+
+  return {
+    connect(socket, render) {
+      const listener: Listener = { socket, render }
+      const streams = new Set<string>()
+      return {
+        streams,
+        subscribe(stream) {
+          streams.add(stream)
+          const isDropped = faults
+            .list()
+            .some((fault) => fault.kind === 'drop' && fault.venue === venue && matches(fault, stream))
+          if (isDropped) socket.cut()
+          else add(stream, listener)
+        },
+        unsubscribe(stream) {
+          streams.delete(stream)
+          remove(stream, listener)
+        },
+        deliverAlone(frame) {
+          if (faults.hit('mute', venue, frame) === undefined) deliver(listener, frame)
+        },
+        isConcerned: (drop) => matches(drop, '') || [...streams].some((stream) => matches(drop, stream)),
+        end() {
+          for (const stream of streams) remove(stream, listener)
+        },
+      }
+    },
+    produce(fromMs, toMs) {
+      const streams = [...live.values()]
+      const sockets = new Set(streams.flatMap(({ listeners }) => [...listeners].map(({ socket }) => socket)))
+      for (const socket of sockets) socket.hold()
+      for (const { producer } of streams) producer(fromMs, toMs, publish)
+      for (const socket of sockets) socket.release()
+    },
+    streams: () => [...live.keys()],
+  }
+}
+
+/** A drop without symbol and channel concerns every socket; otherwise those with such a stream. */
+function matches(drop: Fault, stream: string): boolean {
+  if (drop.channel === 'rest') return false
+  if (drop.symbol === undefined && drop.channel === undefined) return true
+  if (stream === '') return false
+  const [about = '', channel = ''] = stream.split('@')
+  const isSymbol = drop.symbol === undefined || about.toUpperCase().startsWith(drop.symbol)
+  const name = channel.replace(/_.*$/, '').replace(/^depth\d+$/, 'depth')
+  return isSymbol && (drop.channel === undefined || name === drop.channel)
+}

@@ -1,0 +1,83 @@
+/** Puts the parts of one venue together: its clock, its streams, its sockets and its REST service. */
+import type { Faults } from '../server/faults.ts'
+import { type Reply, type Service, startService } from '../server/service.ts'
+import {
+  createSockets,
+  type Session,
+  type SocketRules,
+  type SocketsState,
+  type VenueSocket,
+} from '../server/sockets.ts'
+import { startTicks, type Ticks } from '../server/ticks.ts'
+import { createHub, type Hub, type Producer } from './hub.ts'
+import type { ExchangeVenue } from './world/markets.ts'
+
+export interface VenueState extends SocketsState {
+  readonly streams: string[]
+}
+
+export interface VenueServer {
+  readonly port: number
+  state(): VenueState
+  close(): Promise<void>
+}
+
+export type RestHandler = Pick<Service, 'handle' | 'symbolOf' | 'refuse'>
+
+export interface VenueOptions extends Omit<Ticks, 'signal'> {
+  readonly faults: Faults
+  readonly port: number
+}
+
+export async function startVenue(
+  options: VenueOptions & {
+    venue: ExchangeVenue
+    /** How old an event is when the venue sends it. */
+    latencyMs: number
+    rules: SocketRules
+    openStream: (stream: string) => Producer | undefined
+    openSession: (url: URL, socket: VenueSocket, hub: Hub, now: () => number) => Session | undefined
+    rest: (now: () => number) => RestHandler
+  },
+): Promise<VenueServer> {
+  const { venue, clock, faults, tickMs, rules } = options
+  const abort = new AbortController()
+  const { signal } = abort
+  const now = () => Math.floor(clock.now() + faults.skewMs(venue))
+  const hub = createHub({ venue, clock, faults, signal, open: options.openStream })
+  const sockets = createSockets({
+    ...{ venue, clock, faults, rules, signal },
+    open: (socket, url) => options.openSession(url, socket, hub, now),
+  })
+  const rest = options.rest(now)
+  /** The Date header follows the venue's clock. */
+  const dated = (reply: Reply): Reply => ({
+    ...reply,
+    headers: {
+      date: new Date(now()).toUTCString(),
+      'content-type': 'application/json;charset=UTF-8',
+      ...reply.headers,
+    },
+  })
+  const service: Service = {
+    ...rest,
+    venue,
+    name: 'rest',
+    handle: async (request) => dated(await rest.handle(request)),
+    refuse: (status, retryAfterS) => dated(rest.refuse(status, retryAfterS)),
+  }
+  const http = await startService({ service, port: options.port, faults, upgrade: sockets.upgrade })
+  startTicks(
+    { clock, tickMs, signal },
+    { now: () => now() - options.latencyMs, produce: (fromMs, toMs) => hub.produce(fromMs, toMs) },
+  )
+  return {
+    port: http.port,
+    state: () => ({ ...sockets.state(), streams: hub.streams() }),
+    async close() {
+      abort.abort()
+      await sockets.close()
+      await http.close()
+    },
+  }
+}

@@ -1,0 +1,218 @@
+/** One JSON-RPC provider of the simulated chain. Providers are a block or two apart, as in life. */
+import { hash } from 'node:crypto'
+import type { AssetSymbol } from '../../../src/core/symbol.ts'
+import type { Fault, Faults } from '../../server/faults.ts'
+import { parseObject } from '../../server/json.ts'
+import { ok, type Reply, type Request, type Service } from '../../server/service.ts'
+import { CHAIN, type Round, type Rounds } from '../world/rounds.ts'
+import { ANSWER_UPDATED, quantity, word } from './abi.ts'
+import { type ChainSight, type Contracts, createContracts } from './contracts.ts'
+
+export const MAX_LOG_BLOCKS = 2_000
+const PRUNED_AFTER_MS = 36 * 3_600_000
+const LIE_PERCENT = 103n
+
+class RpcError extends Error {
+  readonly code: number
+  readonly data: string | undefined
+  constructor(code: number, message: string, data?: string) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}
+
+/** The chain as one provider sees it now. */
+interface View extends ChainSight {
+  readonly rounds: Rounds
+  readonly contracts: Contracts
+  readonly head: number
+}
+
+export function createProvider(options: {
+  rounds: Rounds
+  faults: Faults
+  now: () => number
+  provider: number
+}): Service {
+  const { rounds, provider } = options
+  const contracts = createContracts(rounds)
+  const view = (): View => {
+    const sight = sightOf(options)
+    return { ...sight, rounds, contracts, head: rounds.blockAt(sight.headMs) }
+  }
+
+  function answer(method: unknown, params: readonly unknown[]): unknown {
+    switch (method) {
+      case 'eth_getBlockByNumber':
+        return blockOf(view(), params[0])
+      case 'eth_call':
+        return callOf(view(), params)
+      case 'eth_getLogs':
+        return logsOf(view(), params[0] as Record<string, unknown> | undefined)
+      default:
+        throw new RpcError(-32601, `the method ${String(method)} does not exist/is not available`)
+    }
+  }
+
+  function handle(request: Request): Reply {
+    if (request.method !== 'POST') return { status: 405, body: 'method not allowed' }
+    const body = parseObject(request.body)
+    if (body === undefined) return ok(failure(null, new RpcError(-32700, 'parse error')))
+    const { id = null, method, params } = body
+    try {
+      if (typeof method !== 'string') throw new RpcError(-32600, 'invalid request')
+      return ok({ jsonrpc: '2.0', id, result: answer(method, Array.isArray(params) ? params : []) })
+    } catch (error) {
+      return ok(failure(id, error instanceof RpcError ? error : new RpcError(-32602, 'invalid argument')))
+    }
+  }
+
+  return {
+    venue: 'ethereum',
+    name: 'rpc',
+    provider,
+    handle,
+    refuse: (status) => ({
+      status,
+      body: failure(
+        null,
+        status === 429 ? new RpcError(-32005, 'rate limit exceeded') : new RpcError(-32603, 'internal error'),
+      ),
+    }),
+  }
+}
+
+const failure = (id: unknown, { code, message, data }: RpcError) => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code, message, ...(data === undefined ? {} : { data }) },
+})
+
+/** What the faults leave of the chain. */
+function sightOf(options: {
+  rounds: Rounds
+  faults: Faults
+  now: () => number
+  provider: number
+}): ChainSight {
+  const { rounds, faults, provider } = options
+  const halts = faults
+    .history('chain-halt', 'ethereum')
+    .filter((fault) => fault.provider === undefined || fault.provider === provider)
+  const endOf = (fault: Fault) => fault.endsAtMs ?? Number.POSITIVE_INFINITY
+  const nowMs = options.now() - provider * CHAIN.blockMs
+  const halt = halts.find((fault) => nowMs >= fault.startedAtMs && nowMs < endOf(fault))
+  return {
+    headMs: rounds.blockTimeMs(rounds.blockAt(halt === undefined ? nowMs : halt.startedAtMs)),
+    // A whole chain that stood still has no rounds of that time, ever; one blind provider has them later.
+    isLost({ updatedAtS }) {
+      const ms = updatedAtS * 1_000
+      return halts.some(
+        (fault) => fault.provider === undefined && ms > fault.startedAtMs && ms < endOf(fault),
+      )
+    },
+    answerOf(symbol, round) {
+      const lies = faults.find('lying-provider', 'ethereum', { channel: 'rest', symbol, provider })
+      return lies === undefined ? round.answer : (round.answer * LIE_PERCENT) / 100n
+    },
+  }
+}
+
+function blockNumber({ head }: View, tag: unknown): number {
+  if (tag === undefined || tag === 'latest' || tag === 'pending') return head
+  if (tag === 'safe' || tag === 'finalized') return head - 64
+  if (tag === 'earliest') return 0
+  const number = Number(tag)
+  if (typeof tag !== 'string' || !Number.isSafeInteger(number))
+    throw new RpcError(-32602, 'invalid argument: block tag')
+  return number
+}
+
+const hashOf = (what: string, number: number | string): string =>
+  `0x${hash('sha256', `${CHAIN.chainId}|${what}|${number}`)}`
+
+function blockOf(view: View, tag: unknown): unknown {
+  const number = blockNumber(view, tag)
+  if (number > view.head || number < 0) return null
+  return {
+    number: quantity(number),
+    hash: hashOf('block', number),
+    parentHash: hashOf('block', number - 1),
+    timestamp: quantity(Math.floor(view.rounds.blockTimeMs(number) / 1_000)),
+    nonce: '0x0000000000000000',
+    difficulty: '0x0',
+    gasLimit: '0x1c9c380',
+    gasUsed: '0xe4e1c0',
+    miner: '0x0000000000000000000000000000000000000000',
+    extraData: '0x',
+    logsBloom: `0x${'0'.repeat(512)}`,
+    mixHash: hashOf('mix', number),
+    receiptsRoot: hashOf('receipts', number),
+    sha3Uncles: '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347',
+    size: '0x5dc',
+    stateRoot: hashOf('state', number),
+    transactions: [],
+    transactionsRoot: hashOf('transactions', number),
+    uncles: [],
+    baseFeePerGas: '0x6fc23ac00',
+  }
+}
+
+function logsOf(view: View, filter: Record<string, unknown> | undefined): unknown[] {
+  const { rounds, headMs } = view
+  if (filter === undefined) throw new RpcError(-32602, 'missing value for required argument 0')
+  const [from, to] = [blockNumber(view, filter.fromBlock), blockNumber(view, filter.toBlock)]
+  if (from > to || from > view.head) throw new RpcError(-32000, 'invalid block range')
+  if (to - from > MAX_LOG_BLOCKS)
+    throw new RpcError(-32005, `block range is too large, maximum is ${MAX_LOG_BLOCKS} blocks`)
+  if (rounds.blockTimeMs(from) < headMs - PRUNED_AFTER_MS)
+    throw new RpcError(-32000, 'History has been pruned for this block')
+  const topics = Array.isArray(filter.topics) ? filter.topics : []
+  const first = topics[0] as string | readonly string[] | null | undefined
+  if (first !== undefined && first !== null && !first.includes(ANSWER_UPDATED)) return []
+  const addresses = (Array.isArray(filter.address) ? filter.address : [filter.address]).filter(
+    (one) => typeof one === 'string',
+  )
+  const [fromMs, toMs] = [rounds.blockTimeMs(from), Math.min(rounds.blockTimeMs(to + 1), headMs + 1)]
+  return addresses
+    .flatMap((address) => {
+      const feed = view.contracts.aggregatorAt(address, headMs)
+      if (feed === undefined) return []
+      return rounds
+        .between(feed.symbol, fromMs, toMs)
+        .filter((round) => round.phase === feed.phase && !view.isLost(round))
+        .map((round) => logOf(view, feed.symbol, address.toLowerCase(), round))
+    })
+    .sort((a, b) => Number(a.blockNumber) - Number(b.blockNumber))
+}
+
+function logOf(view: View, symbol: AssetSymbol, address: string, round: Round) {
+  const number = view.rounds.blockAt(round.updatedAtS * 1_000)
+  return {
+    address,
+    topics: [ANSWER_UPDATED, `0x${word(view.answerOf(symbol, round))}`, `0x${word(round.number)}`],
+    data: `0x${word(round.updatedAtS)}`,
+    blockNumber: quantity(number),
+    transactionHash: hashOf('transmit', `${address} ${round.number}`),
+    transactionIndex: '0x1',
+    blockHash: hashOf('block', number),
+    logIndex: '0x7',
+    removed: false,
+  }
+}
+
+function callOf(view: View, params: readonly unknown[]): string {
+  const { to, data, input } = (params[0] ?? {}) as { to?: unknown; data?: unknown; input?: unknown }
+  const bytes = data ?? input
+  if (typeof to !== 'string' || typeof bytes !== 'string' || !/^0x[0-9a-fA-F]*$/.test(bytes))
+    throw new RpcError(-32602, 'invalid argument 0')
+  const number = blockNumber(view, params[1])
+  if (number > view.head) throw new RpcError(-32000, 'header not found')
+  const { revert, data: result } = view.contracts.call(to, bytes, {
+    ...view,
+    headMs: view.rounds.blockTimeMs(number),
+  })
+  if (revert === undefined) return result
+  throw new RpcError(3, revert === '' ? 'execution reverted' : `execution reverted: ${revert}`, result)
+}

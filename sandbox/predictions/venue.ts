@@ -1,0 +1,28 @@
+/** What every part of a prediction venue knows. */
+import type { AssetSymbol } from '../../src/core/symbol.ts'
+import type { Faults, FaultVenue } from '../server/faults.ts'
+import type { PredictionWorld } from './world/venue-world.ts'
+
+export const PREDICTION_VENUES = ['polymarket', 'kalshi', 'ethereum'] as const
+
+export interface PredictionVenue {
+  readonly world: PredictionWorld
+  readonly faults: Faults
+  /** The venue's own clock, which a fault may move. */
+  now(): number
+}
+
+const LATE_RESOLUTION_MS = 600_000
+
+/** When a market settles, with the delay that was in force at the time it should have. */
+export function delayedMs(faults: Faults, venue: FaultVenue, symbol: AssetSymbol, dueMs: number): number {
+  const late = faults
+    .history('late-resolution', venue)
+    .findLast(
+      (fault) =>
+        (fault.symbol === undefined || fault.symbol === symbol) &&
+        fault.startedAtMs <= dueMs &&
+        (fault.endsAtMs === null || dueMs < fault.endsAtMs),
+    )
+  return late === undefined ? dueMs : dueMs + (late.delayMs ?? LATE_RESOLUTION_MS)
+}

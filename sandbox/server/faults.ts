@@ -1,0 +1,211 @@
+/**
+ * Fault switches of the simulated venues: what is wrong right now. A fault concerns one venue, optionally one symbol,
+ * channel or provider, and lasts for a duration of the sandbox's clock, for a number of hits, or until it is cleared.
+ */
+import { type AssetSymbol, parseSymbol } from '../../src/core/symbol.ts'
+import type { Clock } from '../../src/kit/clock.ts'
+
+/**
+ * kind → what it does. Kinds that act on sockets and on requests need `channel: 'rest'` (or gamma, clob, data) for
+ * requests.
+ */
+const COMMON_FAULTS = {
+  drop: 'cuts the sockets and refuses new ones for durationMs; REST: resets the connection',
+  mute: 'frames are lost, the socket stays healthy',
+  hang: 'the socket stays open, but nothing is sent or answered, not even a pong; REST: no answer',
+  reorder: 'neighbouring frames of a stream change places',
+  duplicate: 'every frame is sent twice',
+  malformed: 'frames are cut in the middle; REST: bodies are',
+  'rate-limit': 'REST answers 429, with Retry-After where the venue has it',
+  'http-error': 'REST answers with `status`',
+  skew: 'the clock of the venue is offsetMs ahead (or behind)',
+}
+export const EXCHANGE_FAULTS = {
+  ...COMMON_FAULTS,
+  skip: 'the next frame is lost (count: how many)',
+  'late-close': 'the closing frame of a candle comes delayMs later',
+  'missing-close': 'the closing frame of a candle never comes',
+  ban: 'REST answers 418 with Retry-After',
+}
+export const PREDICTION_FAULTS = {
+  ...COMMON_FAULTS,
+  'frozen-book': 'book and trade frames of a symbol stop; the socket, its pongs and REST go on',
+  'lost-resolved': 'market_resolved is never sent',
+  'late-resolution': 'markets that would settle now do so delayMs later',
+  'sequence-gap': 'the next numbered frame is lost (count: how many)',
+  'wrong-shape': 'the next change of a book lacks its price, with its number in order (count: how many)',
+  'rejected-key': 'sockets are refused with 401, as with a key that was revoked',
+  'crossed-book': 'the next book change puts a bid on the ask (count: how many)',
+  'lying-provider': 'a provider (all without `provider`) answers with prices 3 % too high',
+  'chain-halt': 'no blocks and no rounds (with `provider`: as that one sees the chain)',
+}
+export type FaultKind = keyof typeof EXCHANGE_FAULTS | keyof typeof PREDICTION_FAULTS
+
+export type FaultVenue = 'spot' | 'futures' | 'perp' | 'polymarket' | 'kalshi' | 'ethereum'
+
+export interface FaultSpec<Venue extends FaultVenue = FaultVenue> {
+  kind: FaultKind
+  venue: Venue
+  symbol?: AssetSymbol
+  /** A channel, event type or topic of a socket; `rest`, or one REST service: gamma, clob, data. */
+  channel?: string
+  /** Index of the RPC provider. */
+  provider?: number
+  durationMs?: number
+  /** The fault ends after this many hits. Faults of "the next frame" end after one by default. */
+  count?: number
+  delayMs?: number
+  offsetMs?: number
+  retryAfterS?: number
+  status?: number
+}
+
+export interface Fault extends FaultSpec {
+  readonly id: number
+  readonly startedAtMs: number
+  /** null: until cleared. */
+  endsAtMs: number | null
+  hits: number
+}
+
+export interface FaultTarget {
+  symbol?: AssetSymbol | undefined
+  channel: string
+  /** The REST service of a request. */
+  service?: string
+  provider?: number
+}
+
+export interface Faults {
+  set(spec: FaultSpec): Fault
+  clear(id?: number): void
+  list(): readonly Fault[]
+  /** The first active fault of a kind that concerns the target; does not count as a hit. */
+  find(kind: FaultKind, venue: FaultVenue, target: FaultTarget): Fault | undefined
+  /** As `find`, and counts a hit. */
+  hit(kind: FaultKind, venue: FaultVenue, target: FaultTarget): Fault | undefined
+  /** Faults of a kind, active or past, newest last: what they did to the past stays. */
+  history(kind: FaultKind, venue: FaultVenue): readonly Fault[]
+  /** The milliseconds by which a venue's clock is ahead. */
+  skewMs(venue: FaultVenue): number
+  onSet(listener: (fault: Fault) => void): void
+}
+
+const ONCE: readonly FaultKind[] = ['skip', 'sequence-gap', 'wrong-shape', 'crossed-book']
+const REST_ONLY: readonly FaultKind[] = ['rate-limit', 'ban', 'http-error']
+const REST_CHANNELS = ['rest', 'gamma', 'clob', 'data']
+const MAX_HISTORY = 200
+
+export function createFaults(clock: Clock): Faults {
+  let active: Fault[] = []
+  const past: Fault[] = []
+  let nextId = 1
+  const listeners: ((fault: Fault) => void)[] = []
+
+  function current(): Fault[] {
+    if (active.length === 0) return active
+    const nowMs = clock.now()
+    active = active.filter(
+      (fault) =>
+        (fault.endsAtMs === null || nowMs < fault.endsAtMs) &&
+        fault.hits < (fault.count ?? Number.POSITIVE_INFINITY),
+    )
+    return active
+  }
+
+  const find: Faults['find'] = (kind, venue, target) =>
+    active.length === 0
+      ? undefined
+      : current().find((fault) => fault.kind === kind && concerns(fault, venue, target))
+
+  return {
+    set(spec) {
+      const startedAtMs = clock.now()
+      const fault: Fault = {
+        ...spec,
+        ...(ONCE.includes(spec.kind) ? { count: spec.count ?? 1 } : {}),
+        id: nextId++,
+        startedAtMs,
+        endsAtMs: endOf(spec, startedAtMs),
+        hits: 0,
+      }
+      active.push(fault)
+      past.push(fault)
+      if (past.length > MAX_HISTORY) past.shift()
+      for (const listener of listeners) listener(fault)
+      return fault
+    },
+    clear(id) {
+      const nowMs = clock.now()
+      for (const fault of active)
+        if ((id === undefined || fault.id === id) && (fault.endsAtMs === null || fault.endsAtMs > nowMs))
+          fault.endsAtMs = nowMs
+      active = id === undefined ? [] : active.filter((fault) => fault.id !== id)
+    },
+    list: current,
+    find,
+    hit(kind, venue, target) {
+      const fault = find(kind, venue, target)
+      if (fault !== undefined) fault.hits++
+      return fault
+    },
+    history: (kind, venue) => past.filter((fault) => fault.kind === kind && fault.venue === venue),
+    skewMs(venue) {
+      if (active.length === 0) return 0
+      const skews = current().filter((fault) => fault.kind === 'skew' && fault.venue === venue)
+      return skews.reduce((sum, { offsetMs }) => sum + (offsetMs ?? 0), 0)
+    },
+    onSet: (listener) => void listeners.push(listener),
+  }
+}
+
+/** Without a duration a fault lasts until cleared; only a cut of the sockets is over at once. */
+function endOf(spec: FaultSpec, startedAtMs: number): number | null {
+  if (spec.durationMs !== undefined) return startedAtMs + spec.durationMs
+  return spec.kind === 'drop' && !isRest(spec) ? startedAtMs : null
+}
+
+/** The simulated chain has no sockets. */
+const isRestVenue = (venue: FaultVenue): boolean => venue === 'ethereum'
+
+export const isRest = (spec: FaultSpec): boolean =>
+  isRestVenue(spec.venue) || (spec.channel !== undefined && REST_CHANNELS.includes(spec.channel))
+
+function concerns(fault: Fault, venue: FaultVenue, target: FaultTarget): boolean {
+  if (fault.venue !== venue) return false
+  if (fault.symbol !== undefined && fault.symbol !== target.symbol) return false
+  if (fault.provider !== undefined && fault.provider !== target.provider) return false
+  if (target.channel !== 'rest')
+    return !isRest(fault) && (fault.channel === undefined || fault.channel === target.channel)
+  if (fault.channel === undefined) return REST_ONLY.includes(fault.kind) || isRestVenue(venue)
+  return fault.channel === 'rest' || fault.channel === target.service
+}
+
+const NUMBERS = ['provider', 'durationMs', 'count', 'delayMs', 'offsetMs', 'retryAfterS', 'status'] as const
+
+/** Every field is checked: a fault that silently does nothing would make a test pass for the wrong reason. */
+export function parseFault(
+  text: string,
+  known: { kinds: Partial<Record<FaultKind, string>>; venues: readonly FaultVenue[] },
+): FaultSpec {
+  const value: unknown = JSON.parse(text)
+  if (typeof value !== 'object' || value === null) throw new RangeError('a fault is an object')
+  const { kind, venue, symbol, channel, ...rest } = value as Record<string, unknown>
+  const unknown = Object.keys(rest).find((key) => !NUMBERS.some((name) => name === key))
+  if (unknown !== undefined) throw new RangeError(`unknown field ${unknown}`)
+  const kinds = Object.keys(known.kinds) as FaultKind[]
+  const spec = { kind: kinds.find((one) => one === kind), venue: known.venues.find((one) => one === venue) }
+  if (spec.kind === undefined) throw new RangeError(`kind must be one of ${kinds.join(', ')}`)
+  if (spec.venue === undefined) throw new RangeError(`venue must be one of ${known.venues.join(', ')}`)
+  const parsed = typeof symbol === 'string' ? parseSymbol(symbol) : undefined
+  if (symbol !== undefined && parsed === undefined) throw new RangeError('unknown symbol')
+  if (channel !== undefined && typeof channel !== 'string') throw new RangeError('channel must be text')
+  const wrong = Object.entries(rest).find(([, number]) => !Number.isFinite(number))
+  if (wrong !== undefined) throw new RangeError(`${wrong[0]} must be a number`)
+  return {
+    ...{ kind: spec.kind, venue: spec.venue },
+    ...(parsed === undefined ? {} : { symbol: parsed }),
+    ...(channel === undefined ? {} : { channel }),
+    ...rest,
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * The WebSocket side of one venue. A socket is
+ *
+ *   upgraded ─▶ open ─▶ (renewed by pongs) ─▶ closed by: client · idle rule · lifetime · too slow · fault
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { WebSocket, WebSocketServer } from 'ws'
+import { answerPings } from '../../src/kit/answer-pings.ts'
+import type { Clock } from '../../src/kit/clock.ts'
+import { ignoreSocketErrors } from '../../src/kit/socket-errors.ts'
+import { type Fault, type Faults, type FaultVenue, isRest } from './faults.ts'
+import { urlOf } from './http.ts'
+
+/** What a venue demands of its connections; what is left out is not limited. */
+export interface SocketRules {
+  readonly pingEveryMs?: number
+  /** Without it nobody has to answer pings. */
+  readonly pongWithinMs?: number
+  readonly pingBody?: (nowMs: number) => string
+  /** Closed when nothing but acknowledgements was sent for this long. */
+  readonly idleMs?: number
+  readonly lifetimeMs?: number
+  readonly maxConnections?: number
+  readonly newConnections?: Rate
+  readonly messages?: Rate
+}
+
+export interface Rate {
+  readonly max: number
+  readonly windowMs: number
+}
+
+export interface VenueSocket {
+  /** Sends acknowledgements, errors and pongs, which the idle rule does not count. */
+  reply(text: string): void
+  /** Sends market data or the answer to a heartbeat. */
+  sendData(frame: { text: string; isBroken?: boolean }): void
+  /** Between the two, frames wait for each other and leave together: many frames a tick, few packets. */
+  hold(): void
+  release(): void
+  cut(): void
+}
+
+export interface Session {
+  receive(text: string): void
+  closed(): void
+  /** Called shortly before the venue ends the socket's life. */
+  beforeEnd?(): void
+  /** Whether a `drop` concerns this socket; without it every one does. */
+  isConcerned?(drop: Fault): boolean
+}
+
+export interface Sockets {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  state(): SocketsState
+  close(): Promise<void>
+}
+
+export interface SocketsState {
+  readonly connections: number
+  readonly connectionsOpened: number
+  readonly framesDelivered: number
+}
+
+/** A client that lets this much pile up is closed. */
+const MAX_BUFFERED_BYTES = 32 * 1024 * 1024
+const SLOW_READER = 1013
+const CHECK_EVERY_MS = 1_000
+const MAX_PAYLOAD_BYTES = 262_144
+
+interface OpenSocket {
+  readonly ws: WebSocket
+  readonly session: Session
+  readonly bornMs: number
+  lastDataMs: number
+  lastPongMs: number
+  lastPingMs: number
+}
+
+export function createSockets(options: {
+  venue: FaultVenue
+  clock: Clock
+  faults: Faults
+  rules: SocketRules
+  signal: AbortSignal
+  /** The HTTP status line of a refusal, or undefined to accept. */
+  refusal?: (request: IncomingMessage, path: string) => string | undefined
+  /** undefined: the path does not exist. */
+  open: (socket: VenueSocket, url: URL) => Session | undefined
+}): Sockets {
+  const { venue, clock, faults, rules, signal } = options
+  // A hanging venue does not answer pings, so pongs are sent by `answerPings`.
+  const server = new WebSocketServer({
+    noServer: true,
+    autoPong: false,
+    perMessageDeflate: false,
+    maxPayload: MAX_PAYLOAD_BYTES,
+  })
+  const sockets = new Set<OpenSocket>()
+  const mayConnect = createRateLimit(rules.newConnections, clock)
+  let opened = 0
+  let framesDelivered = 0
+
+  const isHung = () => faults.find('hang', venue, { channel: '' }) !== undefined
+
+  faults.onSet((fault) => {
+    if (fault.kind !== 'drop' || fault.venue !== venue || isRest(fault)) return
+    for (const { ws, session } of sockets) if (session.isConcerned?.(fault) ?? true) ws.terminate()
+  })
+
+  function accept(ws: WebSocket, url: URL, wire: Duplex): void {
+    ignoreSocketErrors(ws)
+    const bornMs = clock.now()
+    const mayReceive = createRateLimit(rules.messages, clock)
+    const send = (text: string) => {
+      if (ws.readyState !== WebSocket.OPEN || isHung()) return
+      if (ws.bufferedAmount > MAX_BUFFERED_BYTES) return ws.close(SLOW_READER, 'slow reader')
+      ws.send(text)
+    }
+    const socket: VenueSocket = {
+      reply: send,
+      sendData({ text, isBroken }) {
+        framesDelivered++
+        entry.lastDataMs = clock.now()
+        send(isBroken === true ? text.slice(0, Math.ceil(text.length * 0.6)) : text)
+      },
+      hold: () => wire.cork(),
+      release: () => wire.uncork(),
+      cut: () => ws.terminate(),
+    }
+    const entry = { ws, bornMs, lastDataMs: bornMs, lastPongMs: bornMs, lastPingMs: bornMs }
+    const session = options.open(socket, url)
+    if (session === undefined) return void ws.close(1008, 'unknown path')
+    opened++
+    const own: OpenSocket = Object.assign(entry, { session })
+    sockets.add(own)
+
+    const isTooMany = () => {
+      if (mayReceive()) return false
+      ws.close(1008, 'Too many requests')
+      return true
+    }
+    ws.on('message', (data) => {
+      if (!isTooMany() && !isHung()) session.receive(data.toString())
+    })
+    answerPings(ws, () => !isTooMany() && !isHung())
+    ws.on('pong', () => {
+      entry.lastPongMs = clock.now()
+    })
+    ws.on('error', () => ws.terminate())
+    ws.on('close', () => {
+      sockets.delete(own)
+      session.closed()
+    })
+  }
+
+  function check(socket: OpenSocket, nowMs: number): void {
+    const { ws, session } = socket
+    const { pingEveryMs, pongWithinMs = Number.POSITIVE_INFINITY } = rules
+    if (nowMs - socket.bornMs >= (rules.lifetimeMs ?? Number.POSITIVE_INFINITY)) {
+      session.beforeEnd?.()
+      return void ws.close(1001, 'lifetime')
+    }
+    if (nowMs - socket.lastDataMs >= (rules.idleMs ?? Number.POSITIVE_INFINITY))
+      return void ws.close(1000, 'Inactive')
+    if (pingEveryMs === undefined) return
+    if (nowMs - socket.lastPongMs >= pingEveryMs + pongWithinMs) return void ws.terminate()
+    if (nowMs - socket.lastPingMs >= pingEveryMs && !isHung() && ws.readyState === WebSocket.OPEN) {
+      socket.lastPingMs = nowMs
+      ws.ping(rules.pingBody?.(nowMs) ?? '')
+    }
+  }
+
+  async function watch(): Promise<void> {
+    while (!signal.aborted) {
+      await clock.sleep(CHECK_EVERY_MS, signal)
+      const nowMs = clock.now()
+      for (const socket of [...sockets]) check(socket, nowMs)
+    }
+  }
+  if (rules.pingEveryMs !== undefined || rules.idleMs !== undefined || rules.lifetimeMs !== undefined)
+    watch().catch((error: unknown) => {
+      if (!signal.aborted) throw error
+    })
+
+  return {
+    upgrade(request, socket, head) {
+      ignoreSocketErrors(socket)
+      const url = urlOf(request)
+      const refusal = options.refusal?.(request, url.pathname)
+      if (refusal !== undefined)
+        return void socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+      const isFull = sockets.size >= (rules.maxConnections ?? Number.POSITIVE_INFINITY)
+      if (isFull || !mayConnect() || faults.hit('drop', venue, { channel: '' })) return void socket.destroy()
+      server.handleUpgrade(request, socket, head, (ws) => accept(ws, url, socket))
+    },
+    state: () => ({ connections: sockets.size, connectionsOpened: opened, framesDelivered }),
+    close: () =>
+      new Promise((resolve) => {
+        for (const { ws } of sockets) ws.terminate()
+        server.close(() => resolve())
+      }),
+  }
+}
+
+/** True while fewer than `max` were let through within the window. */
+function createRateLimit(rate: Rate | undefined, clock: Clock): () => boolean {
+  if (rate === undefined) return () => true
+  let times: number[] = []
+  return () => {
+    const nowMs = clock.now()
+    times = times.filter((at) => at > nowMs - rate.windowMs)
+    if (times.length >= rate.max) return false
+    times.push(nowMs)
+    return true
+  }
+}

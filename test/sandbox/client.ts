@@ -1,0 +1,166 @@
+/** What a test needs to talk to the sandbox: signed connections and remote calls. */
+import { constants, sign } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { WebSocket } from 'ws'
+import type { SandboxPredictions } from '../../sandbox/predictions/run.ts'
+import type { Clock } from '../../src/kit/clock.ts'
+
+/** Real time from a chosen instant, with jumps: a slow machine then changes nothing in what a test sees. */
+export interface SteerableClock extends Clock {
+  skip(ms: number): void
+  /** Moves on in steps, and lets the sandbox tell each of them. */
+  run(ms: number, stepMs?: number): Promise<void>
+  runUntil(timeMs: number, stepMs?: number): Promise<void>
+}
+
+const STEP_REAL_MS = 60
+
+export function steerableClock(startMs: number): SteerableClock {
+  const origin = performance.now()
+  let skipped = 0
+  const clock: SteerableClock = {
+    now: () => Math.floor(startMs + skipped + performance.now() - origin),
+    sleep: (ms, signal) => wait(ms, undefined, signal === undefined ? {} : { signal }),
+    skip(ms) {
+      skipped += ms
+    },
+    run: (ms, stepMs) => clock.runUntil(clock.now() + ms, stepMs),
+    async runUntil(timeMs, stepMs = 2_000) {
+      while (clock.now() < timeMs) {
+        clock.skip(Math.min(stepMs, timeMs - clock.now()))
+        await wait(STEP_REAL_MS)
+      }
+    },
+  }
+  return clock
+}
+
+export type Json = Record<string, unknown>
+
+export function signedHeaders(
+  account: { keyId: string; privateKey: string },
+  method: string,
+  path: string,
+  timeMs: number,
+): Record<string, string> {
+  const signature = sign('sha256', Buffer.from(`${timeMs}${method}${path}`), {
+    key: account.privateKey,
+    padding: constants.RSA_PKCS1_PSS_PADDING,
+    saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
+  })
+  return {
+    'KALSHI-ACCESS-KEY': account.keyId,
+    'KALSHI-ACCESS-SIGNATURE': signature.toString('base64'),
+    'KALSHI-ACCESS-TIMESTAMP': String(timeMs),
+  }
+}
+
+export interface Recorder {
+  readonly socket: WebSocket
+  readonly texts: string[]
+  frames(): Json[]
+  send(value: unknown): void
+  waitFor(fits: (frame: Json) => boolean, limitMs?: number): Promise<Json>
+  close(): void
+}
+
+/** Keeps every frame; frames that are arrays are taken apart. */
+export async function record(url: string, headers: Record<string, string> = {}): Promise<Recorder> {
+  const socket = new WebSocket(url, { headers, perMessageDeflate: false })
+  const texts: string[] = []
+  const parsed: Json[] = []
+  const waiting = new Set<() => void>()
+  socket.on('message', (data) => {
+    const text = data.toString()
+    texts.push(text)
+    try {
+      const value = JSON.parse(text) as Json | Json[]
+      parsed.push(...(Array.isArray(value) ? value : [value]))
+    } catch {
+      // PONG and broken frames stay in `texts` only.
+    }
+    for (const look of [...waiting]) look()
+  })
+  await new Promise<void>((resolve, reject) => {
+    socket.on('open', () => resolve())
+    socket.on('error', reject)
+  })
+  return {
+    socket,
+    texts,
+    frames: () => parsed,
+    send: (value) => socket.send(typeof value === 'string' ? value : JSON.stringify(value)),
+    waitFor(fits, limitMs = 8_000) {
+      return new Promise((resolve, reject) => {
+        let seen = 0
+        const timer = setTimeout(() => {
+          waiting.delete(look)
+          reject(
+            new Error(
+              `no such frame within ${limitMs} ms; ${texts.length} frames, last: ${texts.at(-1)?.slice(0, 200)}`,
+            ),
+          )
+        }, limitMs)
+        const look = () => {
+          for (; seen < parsed.length; seen++) {
+            const frame = parsed[seen] as Json
+            if (!fits(frame)) continue
+            clearTimeout(timer)
+            waiting.delete(look)
+            resolve(frame)
+            return
+          }
+        }
+        waiting.add(look)
+        look()
+      })
+    },
+    close: () => socket.terminate(),
+  }
+}
+
+export function recordKalshi(sandbox: Pick<SandboxPredictions, 'kalshi'>, timeMs: number): Promise<Recorder> {
+  const { keyId, privateKey } = sandbox.kalshi
+  if (privateKey === undefined) throw new RangeError('the sandbox account has no private key')
+  return record(sandbox.kalshi.wsUrl, signedHeaders({ keyId, privateKey }, 'GET', '/trade-api/ws/v2', timeMs))
+}
+
+export async function getJson<T = Json>(url: string): Promise<T> {
+  const response = await fetch(url)
+  if (!response.ok) throw new Error(`${response.status} ${url}: ${await response.text()}`)
+  return (await response.json()) as T
+}
+
+export async function rpc(url: string, method: string, params: unknown[]): Promise<Json> {
+  const response = await fetch(url, {
+    method: 'POST',
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  })
+  return (await response.json()) as Json
+}
+
+export interface Listed {
+  slug: string
+  conditionId: string
+  tokens: string[]
+  endDate: string
+}
+
+/** The open markets of a series, soonest end first. */
+export async function openMarkets(
+  sandbox: Pick<SandboxPredictions, 'polymarket'>,
+  series: string,
+  limit = 500,
+): Promise<Listed[]> {
+  const events = await getJson<{ markets: Json[] }[]>(
+    `${sandbox.polymarket.gammaUrl}/events?series_slug=${series}&closed=false&limit=${limit}&order=endDate&ascending=true`,
+  )
+  return events.flatMap((event) =>
+    event.markets.map((market) => ({
+      slug: market.slug as string,
+      conditionId: market.conditionId as string,
+      tokens: JSON.parse(market.clobTokenIds as string) as string[],
+      endDate: market.endDate as string,
+    })),
+  )
+}

@@ -1,0 +1,182 @@
+/** What really happened, for tests that compare a store with the sandbox. Faults never change it. */
+
+import {
+  dollars,
+  openInterestOf,
+  slotAt,
+  tradeIdOf,
+  volumeUntil,
+} from '../../sandbox/predictions/kalshi/payloads.ts'
+import { transactionOf } from '../../sandbox/predictions/polymarket/data.ts'
+import { seenFrom } from '../../sandbox/predictions/polymarket/leg-book.ts'
+import { LEVELS, type Life } from '../../sandbox/predictions/world/life.ts'
+import { TENORS } from '../../sandbox/predictions/world/up-down.ts'
+import type { PredictionWorld } from '../../sandbox/predictions/world/venue-world.ts'
+import { type AssetSymbol, SYMBOLS } from '../../src/core/symbol.ts'
+
+export interface TrueMarket {
+  venue: 'polymarket' | 'kalshi'
+  /** Slug, or ticker. */
+  name: string
+  symbol: AssetSymbol
+  kind: string
+  startMs: number
+  endMs: number
+  resolvedMs: number
+  winner: 'Up' | 'Down' | 'yes' | 'no'
+  conditionId?: string
+  tokens?: readonly [string, string]
+  /** The two prices that decided it (Up/Down), or strike and settlement value. */
+  reference: number | null
+  final: number
+}
+
+export interface TrueMarketTrade {
+  timeMs: number
+  /** The token of the trade, or the ticker. */
+  instrument: string
+  price: string
+  size: string
+  side: 'buy' | 'sell'
+  /** Transaction hash or trade id. */
+  id: string
+}
+
+export interface TrueMarketBook {
+  slotMs: number
+  /** Of Up or yes; best first. The other leg is the mirror: bids at 1 − ask. */
+  bids: [price: string, size: string][]
+  asks: [price: string, size: string][]
+}
+
+interface TrueRound {
+  id: string
+  answer: string
+  startedAtS: number
+  updatedAtS: number
+}
+
+export interface PredictionTruth {
+  /** Markets whose window ends in from ≤ end < to. */
+  markets(venue: 'polymarket' | 'kalshi', fromMs: number, toMs: number): TrueMarket[]
+  /** By slug, condition id, token or ticker; from ≤ time < to. */
+  trades(name: string, fromMs: number, toMs: number): TrueMarketTrade[] | undefined
+  book(name: string, atMs: number): TrueMarketBook | undefined
+  /** Of a strike market, in contracts. */
+  openInterest(name: string, atMs: number): number | undefined
+  rounds(symbol: AssetSymbol, fromMs: number, toMs: number): TrueRound[]
+  spotPrice(symbol: AssetSymbol, atMs: number): number
+}
+
+export function createPredictionTruth(world: PredictionWorld): PredictionTruth {
+  const findUpDown = (name: string) =>
+    world.upDowns.bySlug(name) ?? world.upDowns.byCondition(name) ?? world.upDowns.byToken(name)?.market
+  const lifeNamed = (name: string): Life | undefined => {
+    const upDown = findUpDown(name)
+    const strike = upDown === undefined ? world.strikes.market(name) : undefined
+    return upDown !== undefined
+      ? world.lifeOf(upDown)
+      : strike !== undefined
+        ? world.lifeOfStrike(strike)
+        : undefined
+  }
+  return {
+    markets(venue, fromMs, toMs) {
+      if (venue === 'polymarket')
+        return SYMBOLS.flatMap((symbol) =>
+          TENORS.flatMap((tenor) => world.upDowns.between(symbol, tenor, fromMs - 26 * 3_600_000, toMs)),
+        )
+          .filter((market) => market.endMs >= fromMs && market.endMs < toMs)
+          .map((market) => {
+            const { start, end } = world.references(market)
+            return {
+              venue,
+              name: market.slug,
+              symbol: market.symbol,
+              kind: market.tenor,
+              startMs: market.startMs,
+              endMs: market.endMs,
+              resolvedMs: market.resolvedMs,
+              winner: end >= start ? 'Up' : 'Down',
+              conditionId: market.conditionId,
+              tokens: market.tokens,
+              reference: start,
+              final: end,
+            }
+          })
+      return world.strikes.series
+        .flatMap((series) => world.strikes.between(series, fromMs - 1, toMs - 1))
+        .flatMap((event) => event.markets)
+        .map((market) => ({
+          venue,
+          name: market.ticker,
+          symbol: market.event.series.symbol,
+          kind: market.event.series.kind,
+          startMs: market.event.openMs,
+          endMs: market.event.closeMs,
+          resolvedMs: market.event.settledMs,
+          winner: world.strikes.isYes(market) ? 'yes' : 'no',
+          reference: market.floor ?? market.cap ?? null,
+          final: world.strikes.settlement(market.event),
+        }))
+    },
+    trades(name, fromMs, toMs) {
+      const upDown = findUpDown(name)
+      const strike = upDown === undefined ? world.strikes.market(name) : undefined
+      const life = lifeNamed(name)
+      return life
+        ?.trades(0, life.tradesUntil(Math.min(life.lastSlot, life.slotAt(toMs))))
+        .filter((trade) => trade.timeMs >= fromMs && trade.timeMs < toMs)
+        .map((trade) => {
+          const size = String(trade.size / 100)
+          if (upDown === undefined && strike !== undefined)
+            return {
+              timeMs: trade.timeMs,
+              instrument: strike.ticker,
+              price: dollars(trade.price),
+              size,
+              side: trade.isSell ? 'sell' : 'buy',
+              id: tradeIdOf(strike, trade),
+            }
+          const { leg, price, side } = seenFrom(trade)
+          return {
+            timeMs: trade.timeMs,
+            instrument: upDown?.tokens[leg] ?? '',
+            price: String(price / 1_000),
+            size,
+            side: side === 'BUY' ? 'buy' : 'sell',
+            id: upDown === undefined ? '' : transactionOf(upDown, trade),
+          }
+        })
+    },
+    book(name, atMs) {
+      const life = lifeNamed(name)
+      if (life === undefined) return undefined
+      const slot = Math.min(life.slotAt(atMs), life.lastSlot)
+      const [bids, asks] = [new Int32Array(LEVELS), new Int32Array(LEVELS)]
+      life.fill(slot, bids, asks)
+      const level = (price: number, size: number): [string, string] => [
+        String(price / 1_000),
+        String(size / 100),
+      ]
+      const book: TrueMarketBook = { slotMs: life.timeOf(slot), bids: [], asks: [] }
+      for (let price = 1; price < 1_000; price++) {
+        if (asks[price] !== 0) book.asks.push(level(price, asks[price] as number))
+        if (bids[1_000 - price] !== 0) book.bids.push(level(1_000 - price, bids[1_000 - price] as number))
+      }
+      return book
+    },
+    openInterest(name, atMs) {
+      const life = world.strikes.market(name) === undefined ? undefined : lifeNamed(name)
+      return life === undefined ? undefined : openInterestOf(volumeUntil(life, slotAt(life, atMs))) / 100
+    },
+    rounds: (symbol, fromMs, toMs) =>
+      world.rounds.between(symbol, fromMs, toMs).map((round) => ({
+        id: String(round.id),
+        answer: String(round.answer),
+        startedAtS: round.startedAtS,
+        updatedAtS: round.updatedAtS,
+      })),
+    spotPrice: (symbol, atMs) => world.price.price(symbol, atMs),
+  }
+}
