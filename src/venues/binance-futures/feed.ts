@@ -22,7 +22,7 @@ const STREAMS: Partial<Record<Topic, StreamRule>> = {
 }
 
 /** One combined socket per class. */
-export function routesOf(
+export function socketRoutesOf(
   channels: readonly Channel[],
   streamHost: string,
   symbols: SymbolMap,

@@ -8,7 +8,7 @@ import type { Poll } from '../live/poll.ts'
 import { createVenueTime } from '../rest/venue-time.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
 import { binanceFuturesDescription as describe } from './describe.ts'
-import { routesOf } from './feed.ts'
+import { socketRoutesOf } from './feed.ts'
 import { askFuturesWitness, askMarkLine, askNewestFunding, FUTURES_API, walkHistory } from './history.ts'
 import { createFuturesReader } from './mapper.ts'
 
@@ -38,7 +38,7 @@ export function createBinanceFutures(dependencies: VenueDependencies & { limits?
       const wanted = supportedChannels(describe, channels)
       const isPolled = (channel: Channel) => describe.live[channel.topic]?.via === 'poll'
       const streamed = wanted.filter((channel) => !isPolled(channel))
-      const routes = routesOf(streamed, parts.hosts.stream, parts.symbols)
+      const routes = socketRoutesOf(streamed, parts.hosts.stream, parts.symbols)
       const polls = wanted.filter(isPolled).map(pollOf)
       return parts.listen({ routes, polls, protocol: createFuturesReader(parts.symbols) }, options)
     },

@@ -19,7 +19,7 @@ export function streamName(channel: Channel, symbols: SymbolMap): string {
 }
 
 /** One combined socket: each event names its stream, and the subscription is part of the address. */
-export function routesOf(
+export function socketRoutesOf(
   channels: readonly Channel[],
   streamHost: string,
   symbols: SymbolMap,

@@ -6,7 +6,7 @@ import { askServerTime, askWitness, type WitnessWeights } from '../binance/histo
 import { createVenueTime } from '../rest/venue-time.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
 import { binanceSpotDescription as describe } from './describe.ts'
-import { routesOf } from './feed.ts'
+import { socketRoutesOf } from './feed.ts'
 import { askStatuses, SPOT_API, walkHistory } from './history.ts'
 import { createSpotReader } from './mapper.ts'
 
@@ -24,7 +24,7 @@ export function createBinanceSpot(dependencies: VenueDependencies & { limits?: V
     deadLetters: parts.deadLetters,
     live(channels, options) {
       const wanted = supportedChannels(describe, channels)
-      const routes = routesOf(wanted, parts.hosts.stream, parts.symbols)
+      const routes = socketRoutesOf(wanted, parts.hosts.stream, parts.symbols)
       return parts.listen({ routes, polls: [], protocol: createSpotReader(parts.symbols) }, options)
     },
     history: (request, { signal }) =>

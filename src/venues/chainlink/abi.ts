@@ -68,7 +68,7 @@ export const isSameRound = (a: Round, b: Round): boolean =>
   a.roundId === b.roundId && a.answer === b.answer && a.updatedAt === b.updatedAt
 
 /** An address from an answer of one word. */
-export function decodeAddress(hex: string): string | undefined {
+export function decodeAddressWord(hex: string): string | undefined {
   const words = wordsOf(hex)
   const [value] = words ?? []
   return words?.length === 1 && value !== undefined && value > 0n

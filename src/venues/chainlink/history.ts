@@ -13,7 +13,7 @@ import type { HistoryPage, HistoryRange } from '../venue.ts'
 import {
   type Call,
   callPhaseAggregator,
-  decodeAddress,
+  decodeAddressWord,
   phaseOf,
   type Round,
   roundIdOf,
@@ -201,7 +201,7 @@ async function lastRound(
   if (phase < 1n) return 0n
   const answer = await agreed(quorum, { target: feed.proxy, data: callPhaseAggregator(phase) }, signal)
   if (answer === undefined) return undefined
-  const aggregator = answer === null ? undefined : decodeAddress(answer)
+  const aggregator = answer === null ? undefined : decodeAddressWord(answer)
   if (aggregator === undefined) return 0n
   const latest = await agreed(quorum, { target: aggregator, data: SELECTORS.latestRound }, signal)
   return latest === null || latest === undefined ? undefined : wordsOf(latest)?.[0]

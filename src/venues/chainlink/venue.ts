@@ -6,7 +6,7 @@ import { notProvided } from '../rest/history-range.ts'
 import { createRestClient, REST_LIMITS, VenueError } from '../rest/rest-client.ts'
 import { inBackground } from '../rest/typed-request.ts'
 import type { HistoryPage, HistoryRequest, Venue, VenueDependencies } from '../venue.ts'
-import { decodeAddress, SELECTORS, wordsOf } from './abi.ts'
+import { decodeAddressWord, SELECTORS, wordsOf } from './abi.ts'
 import { CHAINLINK_TIMES, CHAINS, type Chain, chainlinkDescriptionOf, DEFAULT_CHAIN } from './describe.ts'
 import { listenToRounds } from './feed.ts'
 import { walkRounds } from './history.ts'
@@ -135,7 +135,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
       const proxy = parts.instrumentOf(channel.symbol)
       const logs = await fromAny(async (provider) => {
         const answer = await provider.call({ target: proxy, data: SELECTORS.aggregator }, signal)
-        const aggregator = answer === null ? undefined : decodeAddress(answer)
+        const aggregator = answer === null ? undefined : decodeAddressWord(answer)
         return aggregator === undefined ? [] : provider.answerLogs(aggregator, WITNESS_BLOCKS, signal)
       })
       const newest = logs.at(-1)

@@ -6,7 +6,15 @@ import { type Channel, channelKey } from '../channel.ts'
 import { data, type FrameOutcome, type FrameProtocol, ignored, parseObject, refused } from '../live/frame.ts'
 import type { SocketRoute } from '../live/socket.ts'
 import { type About, mapBook, mapCandle, mapOpenInterest, mapTrade } from './mapper.ts'
-import { Book, Candle, Context, Message, Subscription, type SubscriptionWire, Trade } from './wire.ts'
+import {
+  BookMessage,
+  Candle,
+  Context,
+  Message,
+  SubscriptionMessage,
+  type SubscriptionWire,
+  Trade,
+} from './wire.ts'
 
 function subscriptionOf(channel: Channel, coin: string): Record<string, unknown> {
   switch (channel.topic) {
@@ -23,7 +31,7 @@ function subscriptionOf(channel: Channel, coin: string): Record<string, unknown>
   }
 }
 
-export function routesOf(
+export function socketRoutesOf(
   channels: readonly Channel[],
   streamHost: string,
   symbols: SymbolMap,
@@ -72,7 +80,7 @@ export function createHyperliquidReader(symbols: Pick<SymbolMap, 'fromVenue'>): 
       case 'activeAssetCtx':
         return readContext(message.data, receivedMs)
       case 'subscriptionResponse':
-        if (!Subscription.is(message.data)) return refused('wrong_shape')
+        if (!SubscriptionMessage.is(message.data)) return refused('wrong_shape')
         return message.data.method === 'subscribe' ? accepted(message.data, symbols) : ignored('unsubscribed')
       case 'pong':
         return { kind: 'pong' }
@@ -101,7 +109,7 @@ export function createHyperliquidReader(symbols: Pick<SymbolMap, 'fromVenue'>): 
   }
 
   function readBook(value: unknown, receivedMs: number): FrameOutcome {
-    if (!Book.is(value)) return refused('wrong_shape')
+    if (!BookMessage.is(value)) return refused('wrong_shape')
     const about = aboutOf(value.coin, receivedMs)
     if (about === undefined) return ignored('coin not recorded')
     if (value.fast === true) return ignored('channel not recorded')

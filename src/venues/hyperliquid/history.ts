@@ -11,8 +11,8 @@ import type { VenueTime } from '../rest/venue-time.ts'
 import type { HistoryPage, HistoryRange, HistoryRequest, Witness } from '../venue.ts'
 import { type About, mapCandle, mapFunding } from './mapper.ts'
 import {
-  Book,
-  Candles,
+  BookMessage,
+  CandleRows,
   type CandleWire,
   ExchangeStatus,
   FundingRows,
@@ -141,7 +141,7 @@ async function askCandles(
     rest,
     { type: 'candleSnapshot', req },
     20 + Math.ceil(maxRows / 60),
-    Candles,
+    CandleRows,
     signal,
     request.isUrgent !== true,
   )
@@ -260,12 +260,12 @@ export async function askWitness(
         startTime: nowMs - 2 * INTERVAL_MS[interval],
         endTime: nowMs,
       }
-      const { value } = await askInfo(rest, { type: 'candleSnapshot', req }, 21, Candles, signal)
+      const { value } = await askInfo(rest, { type: 'candleSnapshot', req }, 21, CandleRows, signal)
       return { newestMs: value.at(-1)?.t ?? null, newestId: value.at(-1)?.n ?? null }
     }
     case 'book': {
       const body = { type: 'l2Book', coin: where.instrument, nSigFigs: null, mantissa: null }
-      return { newestMs: (await askInfo(rest, body, 2, Book, signal)).value.time, newestId: null }
+      return { newestMs: (await askInfo(rest, body, 2, BookMessage, signal)).value.time, newestId: null }
     }
     case 'open_interest':
       // Contexts are sent every second, changed or not: a venue that is alive should have spoken.

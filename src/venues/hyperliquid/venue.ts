@@ -7,7 +7,7 @@ import type { Poll } from '../live/poll.ts'
 import { createVenueTime } from '../rest/venue-time.ts'
 import type { Venue, VenueDependencies } from '../venue.ts'
 import { hyperliquidDescription as describe } from './describe.ts'
-import { createHyperliquidReader, routesOf } from './feed.ts'
+import { createHyperliquidReader, socketRoutesOf } from './feed.ts'
 import { askCoins, askNewestFunding, askServerTime, askWitness, walkHistory } from './history.ts'
 
 export function createHyperliquid(dependencies: VenueDependencies & { limits?: VenueLimits }): Venue {
@@ -36,7 +36,7 @@ export function createHyperliquid(dependencies: VenueDependencies & { limits?: V
       const wanted = supportedChannels(describe, channels)
       const isPolled = (channel: Channel) => describe.live[channel.topic]?.via === 'poll'
       const streamed = wanted.filter((channel) => !isPolled(channel))
-      const routes = routesOf(streamed, parts.hosts.stream, parts.symbols)
+      const routes = socketRoutesOf(streamed, parts.hosts.stream, parts.symbols)
       const polls = wanted.filter(isPolled).map(pollOf)
       return parts.listen({ routes, polls, protocol: createHyperliquidReader(parts.symbols) }, options)
     },

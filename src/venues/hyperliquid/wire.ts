@@ -25,7 +25,7 @@ const BookSchema = Type.Object({
   fast: Type.Optional(Type.Boolean()),
 })
 export type BookWire = Static<typeof BookSchema>
-export const Book = wireType(BookSchema)
+export const BookMessage = wireType(BookSchema)
 
 const CandleSchema = Type.Object({
   t: Millis,
@@ -41,7 +41,7 @@ const CandleSchema = Type.Object({
 })
 export type CandleWire = Static<typeof CandleSchema>
 export const Candle = wireType(CandleSchema)
-export const Candles = wireType(Type.Array(CandleSchema))
+export const CandleRows = wireType(Type.Array(CandleSchema))
 
 const ContextSchema = Type.Object({
   coin: Type.String(),
@@ -72,7 +72,7 @@ const SubscriptionSchema = Type.Object({
   }),
 })
 export type SubscriptionWire = Static<typeof SubscriptionSchema>
-export const Subscription = wireType(SubscriptionSchema)
+export const SubscriptionMessage = wireType(SubscriptionSchema)
 
 export const Message = wireType(Type.Object({ channel: Type.String(), data: Type.Optional(Type.Unknown()) }))
 
@@ -87,12 +87,12 @@ export const Meta = wireType(
 export const HYPERLIQUID_WIRE = {
   Trade,
   Trades,
-  Book,
+  Book: BookMessage,
   Candle,
-  Candles,
+  Candles: CandleRows,
   Context,
   FundingRows,
-  Subscription,
+  Subscription: SubscriptionMessage,
   Message,
   ExchangeStatus,
   Meta,

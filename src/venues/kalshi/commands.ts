@@ -12,7 +12,7 @@ import { KALSHI_TIMES as TIMES } from './describe.ts'
 
 export type KalshiAction = 'subscribe' | 'add_markets' | 'delete_markets' | 'get_snapshot'
 
-export interface Command<About> {
+export interface KalshiCommand<About> {
   readonly action: KalshiAction
   readonly tickers: readonly string[]
   readonly about: About
@@ -21,22 +21,22 @@ export interface Command<About> {
 }
 
 interface Pending<About> {
-  readonly command: Command<About>
+  readonly command: KalshiCommand<About>
   sentMs: number
   isFailed: boolean
 }
 
 export interface Commands<About> {
   /** The frame of a command that is waited for. */
-  send(command: Command<About>, frameOf: (id: number) => string, nowMs: number): string
+  send(command: KalshiCommand<About>, frameOf: (id: number) => string, nowMs: number): string
   /** A number for a command whose reply does not matter. */
   nextId(): number
-  find(id: number): Command<About> | undefined
-  answered(id: number): Command<About> | undefined
+  find(id: number): KalshiCommand<About> | undefined
+  answered(id: number): KalshiCommand<About> | undefined
   /** The venue said no. */
   failed(id: number): void
   /** Takes out what is to be sent again. Books are not: whether they came is known elsewhere. */
-  takeFailed(nowMs: number): Command<About>[]
+  takeFailed(nowMs: number): KalshiCommand<About>[]
   /** Whether a subscription has been waited for in vain. */
   isHopeless(nowMs: number, patienceMs: number): boolean
   /** Time in which nothing could be heard does not count. */
@@ -74,7 +74,7 @@ export function createCommands<About>(): Commands<About> {
       if (waiting !== undefined) waiting.isFailed = true
     },
     takeFailed(nowMs) {
-      const again: Command<About>[] = []
+      const again: KalshiCommand<About>[] = []
       for (const [id, waiting] of pending) {
         const { command, sentMs } = waiting
         const tries = command.tries ?? 0

@@ -35,7 +35,7 @@ export const kalshiDescription: VenueDescription = {
 }
 
 export const REST_PREFIX = '/trade-api/v2'
-export const STREAM_PATH = '/trade-api/ws/v2'
+export const KALSHI_STREAM_PATH = '/trade-api/ws/v2'
 
 /** What one ordinary question costs. */
 export const QUESTION_TOKENS = 10

@@ -18,16 +18,18 @@ import {
 } from '../live/frame.ts'
 import type { DataObservation } from '../observation.ts'
 import type { ContractBook } from './book.ts'
+import { afterGap, createBookSequence } from './book-sequence.ts'
+import { createContractBooks } from './contract-books.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
-import { createDeskBooks } from './desk-books.ts'
-import { ERROR, NOT_RECORDED } from './frame-kinds.ts'
 import { createLateness } from './lateness.ts'
 import { aboutOf, mapOpenInterest, mapTicker, mapTrade, venueInstantOf, venueTimeOf } from './mapper.ts'
-import { createSubscriptions } from './subscriptions.ts'
+import { createContractSubscriptions } from './subscriptions.ts'
 import { topOf } from './top-check.ts'
 import {
   DeltaFrame,
+  ERROR,
   ErrorMsg,
+  NOT_RECORDED,
   ReplyFrame,
   SnapshotFrame,
   SubscribedMsg,
@@ -36,12 +38,12 @@ import {
 } from './wire.ts'
 
 /** What the desk may do to its socket. */
-export interface DeskActions {
+export interface ContractFeedActions {
   send(frame: string): void
   cut(reason: string): void
 }
 
-export interface Desk {
+export interface ContractFeed {
   readonly symbol: AssetSymbol
   /** Called for every new socket. */
   openReader(): FrameProtocol
@@ -59,10 +61,10 @@ export interface Desk {
   /** Whether the present socket was asked for anything. */
   readonly isSubscribed: boolean
   bookOf(ticker: string): ContractBook
-  stats(): DeskStats
+  stats(): ContractFeedStats
 }
 
-export interface DeskStats {
+export interface ContractFeedStats {
   readonly gaps: number
   readonly lostBooks: number
   /** Books whose top was lastingly another one than the venue's figures told. */
@@ -77,8 +79,13 @@ interface Frame {
   readonly msg?: unknown
 }
 
-export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPrice = false } = {}): Desk {
-  let subscriptions = createSubscriptions({ useYesPrice })
+export function createContractFeed(
+  symbol: AssetSymbol,
+  actions: ContractFeedActions,
+  { useYesPrice = false } = {},
+): ContractFeed {
+  let subscriptions = createContractSubscriptions({ useYesPrice })
+  let sequence = createBookSequence()
   let lateness = createLateness()
   let isConnected = false
   let lastGapMs = Number.NEGATIVE_INFINITY
@@ -90,7 +97,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
   const sendAll = (frames: readonly string[]) => {
     for (const frame of frames) actions.send(frame)
   }
-  const books = createDeskBooks({
+  const books = createContractBooks({
     symbol,
     useYesPrice,
     sendAsk: (tickers, nowMs) => sendAll(subscriptions.askSnapshots(tickers, nowMs)),
@@ -114,7 +121,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
     const tickers = subscriptions.tickersOf(sid)
     if (tickers.length === 0) return []
     const lost = books.lose(tickers, 'sequence_gap', nowMs, { provenMs })
-    if (nowMs - lastGapMs < TIMES.secondGapMs) actions.cut('two sequence gaps within a minute')
+    if (afterGap(lastGapMs, nowMs) === 'drop socket') actions.cut('two sequence gaps within a minute')
     else books.ask(tickers, nowMs)
     lastGapMs = nowMs
     return bookItems(lost)
@@ -127,8 +134,8 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
     if (NOT_RECORDED.has(frame.type)) return ignored('kind not recorded')
     const { sid, seq } = frame
     const isNumbered = sid !== undefined && seq !== undefined
-    const continuity = isNumbered ? subscriptions.sequence(sid, seq) : 'next'
-    if (continuity === 'old') return ignored('told before')
+    const continuity = isNumbered ? sequence(sid, seq) : 'next'
+    if (continuity === 'old') return ignored('seen before')
     const lost = isNumbered && continuity === 'gap' ? onGap(sid, receivedMs) : []
     const outcome = onUnreadable(frame, readKind(frame, receivedMs), receivedMs)
     if (isNumbered) provenMs = Math.max(provenMs, timeOf(frame.msg) ?? receivedMs)
@@ -227,7 +234,7 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
       items.push(item('open_interest', mapOpenInterest(msg.open_interest_fp, timeMs, about)))
     }
     const top = topOf(msg)
-    const differsSinceMs = top === undefined ? undefined : books.toldTop(ticker, top, receivedMs)
+    const differsSinceMs = top === undefined ? undefined : books.reportedTop(ticker, top, receivedMs)
     if (differsSinceMs === undefined) return { kind: 'data', items }
     counts.contradictions += 1
     const lost = books.lose([ticker], 'top_mismatch', receivedMs, { sinceMs: differsSinceMs })
@@ -272,11 +279,13 @@ export function createDesk(symbol: AssetSymbol, actions: DeskActions, { useYesPr
   return {
     symbol,
     openReader() {
-      subscriptions = createSubscriptions({ useYesPrice })
+      subscriptions = createContractSubscriptions({ useYesPrice })
+      sequence = createBookSequence()
       return { read, accepts: false, heartbeat: null, greetingPaceMs: 0 }
     },
     greeting(nowMs) {
-      subscriptions = createSubscriptions({ useYesPrice })
+      subscriptions = createContractSubscriptions({ useYesPrice })
+      sequence = createBookSequence()
       lateness = createLateness()
       books.clearWaits()
       isConnected = true

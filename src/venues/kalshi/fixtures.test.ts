@@ -8,10 +8,10 @@ import { OrderBook } from '../../core/order-book.ts'
 import { encodeSnapshot } from '../../core/rows/snapshot.ts'
 import type { FrameOutcome } from '../live/frame.ts'
 import type { DataObservation } from '../observation.ts'
-import { createDesk, type Desk } from './feed.ts'
+import { type ContractFeed, createContractFeed } from './feed.ts'
 import { aboutOf, type CandleWire, mapCandle, mapMarket, mapRestTrade, mapTicker } from './mapper.ts'
 import { SERIES } from './series.ts'
-import { ExchangeStatus, LiveCandle, Market, RestBook, RestTrade } from './wire.ts'
+import { ExchangeStatus, LiveCandle, MarketRow, RestBook, RestTrade } from './wire.ts'
 
 const skip = absent('kalshi')
 const REAL = 'ws_frames_KXBTC_2026-04-18.jsonl'
@@ -23,27 +23,30 @@ const TICKERS = STRIKES.map((strike) => `${EVENT}-${strike}`)
 
 const realFrames = () => recordedLines<{ raw: string }>('kalshi', REAL).map(({ raw }) => raw)
 
-function deskOf(tickers: readonly string[]): { desk: Desk; sent: string[]; cuts: string[] } {
+function deskOf(tickers: readonly string[]): { feed: ContractFeed; sent: string[]; cuts: string[] } {
   const sent: string[] = []
   const cuts: string[] = []
-  const desk = createDesk('BTC', { send: (frame) => sent.push(frame), cut: (reason) => cuts.push(reason) })
-  desk.follow(tickers, 0)
-  desk.openReader()
-  return { desk, sent, cuts }
+  const feed = createContractFeed('BTC', {
+    send: (frame) => sent.push(frame),
+    cut: (reason) => cuts.push(reason),
+  })
+  feed.follow(tickers, 0)
+  feed.openReader()
+  return { feed, sent, cuts }
 }
 
 const errorOf = (frame: string | undefined): object => JSON.parse(frame ?? '{}').msg
 
 /** Replays frames on a fresh socket whose first subscription is the recording's. */
 function replay(frames: readonly string[], tickers: readonly string[] = TICKERS) {
-  const { desk, sent, cuts } = deskOf(tickers)
-  const protocol = desk.openReader()
-  desk.greeting(1)
+  const { feed, sent, cuts } = deskOf(tickers)
+  const protocol = feed.openReader()
+  feed.greeting(1)
   const outcomes: FrameOutcome[] = frames.map((frame, index) => protocol.read(frame, 1_000 + index))
   const observations = outcomes.flatMap((outcome) =>
     outcome.kind === 'data' ? outcome.items.map((item) => item.observation) : [],
   )
-  return { desk, sent, cuts, outcomes, observations }
+  return { feed, sent, cuts, outcomes, observations }
 }
 
 /** The books as a reader of the observations has them. */
@@ -105,19 +108,19 @@ test('every recorded file is read by a test or listed with the reason why it is 
 test('74 recorded frames: 8 snapshots and 61 deltas without a gap, three errors, books to the last level', {
   skip,
 }, () => {
-  const { desk, outcomes, observations, sent, cuts } = replay(realFrames())
+  const { feed, outcomes, observations, sent, cuts } = replay(realFrames())
   const kinds: Record<string, number> = {}
   for (const { kind } of observations) kinds[kind] = (kinds[kind] ?? 0) + 1
   assert.equal(outcomes.length, 74)
   assert.deepEqual([kinds.book_snapshot, kinds.book_delta, kinds.book_lost], [8, 61, undefined])
-  assert.equal(desk.stats().gaps, 0)
+  assert.equal(feed.stats().gaps, 0)
   assert.deepEqual(cuts, [])
   const refused = outcomes.flatMap((outcome, index) =>
     outcome.kind === 'refused' ? [{ reason: outcome.reason, ...errorOf(realFrames()[index]) }] : [],
   )
   // All are the venue's own complaint about a channel, kept as dead letters; the channels beside it stay subscribed.
   assert.deepEqual(refused, Array(3).fill({ reason: 'venue_error', code: 8, msg: 'Unknown channel name' }))
-  assert.deepEqual(desk.tend(20_000), [])
+  assert.deepEqual(feed.tend(20_000), [])
   assert.deepEqual([sent, cuts], [[], []], 'and nothing is asked again because of it')
 
   const books = booksOf(observations)
@@ -157,8 +160,8 @@ test('74 recorded frames: 8 snapshots and 61 deltas without a gap, three errors,
 
 /** Reads each frame on a socket that follows its contract. */
 function readAlone(frame: { msg: { market_ticker: string } }, receivedMs: number): DataObservation[] {
-  const { desk } = deskOf([frame.msg.market_ticker])
-  const outcome = desk.openReader().read(JSON.stringify(frame), receivedMs)
+  const { feed } = deskOf([frame.msg.market_ticker])
+  const outcome = feed.openReader().read(JSON.stringify(frame), receivedMs)
   assert.ok(outcome.kind === 'data', JSON.stringify(outcome))
   assert.equal(outcome.refused, undefined)
   return outcome.items.map(({ observation }) => observation)
@@ -205,9 +208,9 @@ test('a trade has its time in milliseconds, seconds or as a text; one without an
   ] as const)
     assert.equal(readAlone({ ...frame, msg: { ...msg, ...time } }, 1)[0]?.venueTimeMs, expected)
   for (const time of [{}, { ts: null }, { ts: 'soon' }, { ts: -1 }, { ts: 1_770_897_981_234_000 }]) {
-    const { desk } = deskOf([msg.market_ticker])
+    const { feed } = deskOf([msg.market_ticker])
     const text: string = JSON.stringify({ ...frame, msg: { ...msg, ...time } })
-    assert.equal(desk.openReader().read(text, 1).kind, 'refused', JSON.stringify(time))
+    assert.equal(feed.openReader().read(text, 1).kind, 'refused', JSON.stringify(time))
   }
 })
 
@@ -240,11 +243,11 @@ test('any one delta left out is a gap: all eight books go stale and are asked fo
   )
   assert.equal(deltas.length, 61)
   for (const left of deltas.slice(0, -1)) {
-    const { desk, observations, sent } = replay(frames.filter((_, index) => index !== left))
-    assert.equal(desk.stats().gaps, 1)
+    const { feed, observations, sent } = replay(frames.filter((_, index) => index !== left))
+    assert.equal(feed.stats().gaps, 1)
     const lost = observations.filter((each) => each.kind === 'book_lost')
     assert.deepEqual(lost.map((each) => each.instrument).sort(), [...TICKERS].sort())
-    assert.ok(TICKERS.every((ticker) => !desk.bookOf(ticker).isLive))
+    assert.ok(TICKERS.every((ticker) => !feed.bookOf(ticker).isLive))
     const asked = sent
       .map((frame) => JSON.parse(frame))
       .filter((frame) => frame.params.action === 'get_snapshot')
@@ -260,9 +263,9 @@ test('the demo frames: an ok takes a number, a snapshot without sides is an empt
 }, () => {
   const frames = recordedLines<Record<string, unknown>>('kalshi', 'ws_frames_demo_2026-08-27.jsonl')
   const tickers = ['KXGOLDH-26AUG2711-T4615.99', 'KXBTCD-25AUG2617-T112999.99']
-  const { desk } = deskOf(tickers)
-  const protocol = desk.openReader()
-  desk.greeting(1)
+  const { feed } = deskOf(tickers)
+  const protocol = feed.openReader()
+  feed.greeting(1)
   const [subscribed, snapshot, delta, ticker, ok, error, empty] = frames.map((frame) => JSON.stringify(frame))
   const read = (text: string | undefined) => protocol.read(text ?? '', 1)
   const numbered = (text: string | undefined, seq: number) =>
@@ -273,7 +276,7 @@ test('the demo frames: an ok takes a number, a snapshot without sides is an empt
   for (let seq = 3; seq < 108; seq++) read(numbered(delta, seq))
   read(ok)
   read(numbered(delta, 109))
-  assert.equal(desk.stats().gaps, 0, 'the number of the ok belongs to the row')
+  assert.equal(feed.stats().gaps, 0, 'the number of the ok belongs to the row')
   const figures = read(ticker)
   assert.ok(figures.kind === 'data')
   assert.deepEqual(
@@ -285,7 +288,7 @@ test('the demo frames: an ok takes a number, a snapshot without sides is an empt
     null,
   )
   assert.equal(read(error).kind, 'refused')
-  const fresh = desk.openReader()
+  const fresh = feed.openReader()
   const outcome = fresh.read(empty ?? '', 2)
   assert.ok(outcome.kind === 'data')
   const [book] = outcome.items
@@ -304,9 +307,9 @@ test('every documented frame of the venue is read or known, none is malformed', 
   const tickers = frames.map(
     ({ payload }) => (payload as { msg?: { market_ticker?: string } }).msg?.market_ticker ?? '',
   )
-  const { desk } = deskOf(tickers)
+  const { feed } = deskOf(tickers)
   for (const { message, payload } of frames) {
-    const outcome = desk.openReader().read(JSON.stringify(payload), 1)
+    const outcome = feed.openReader().read(JSON.stringify(payload), 1)
     const reason = outcome.kind === 'refused' ? outcome.reason : 'fine'
     // The examples of errors are the venue's own complaints; all else must be understood.
     const expected =
@@ -330,8 +333,8 @@ test('the documented examples beside the frames are commands, of which ours have
         typeof each === 'object' && each.cmd === name ? Object.keys(each.params ?? {}) : [],
       ),
     )
-  const { desk } = deskOf(TICKERS)
-  const own = desk.greeting(1).map((frame) => JSON.parse(frame))
+  const { feed } = deskOf(TICKERS)
+  const own = feed.greeting(1).map((frame) => JSON.parse(frame))
   // The option that is going to disappear is in the text of the documentation, not in its examples.
   for (const { cmd, params } of own)
     for (const key of Object.keys(params).filter((each) => each !== 'use_yes_price'))
@@ -422,7 +425,7 @@ test('recorded markets map with every null and absent field; old trades are refu
   const ofEvent = golden<{ markets: unknown[] }>('event_single_response.json').markets
   assert.ok(ofEvent.length > 0)
   for (const row of [...markets, market, ...ofEvent]) {
-    assert.ok(Market.is(row))
+    assert.ok(MarketRow.is(row))
     const mapped = mapMarket(row, series)
     assert.deepEqual([mapped?.status, mapped?.winner, mapped?.volume], ['open', null, null])
   }

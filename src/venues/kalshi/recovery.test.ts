@@ -1,9 +1,9 @@
-/** What the desk of a symbol does when the venue's stream goes wrong, frame by frame and second by second. */
+/** What the feed of a symbol does when the venue's stream goes wrong, frame by frame and second by second. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { textLevels } from '../../../test/predictions/levels.ts'
 import type { DataObservation } from '../observation.ts'
-import { createDesk } from './feed.ts'
+import { createContractFeed } from './feed.ts'
 
 const A = 'KXBTC-26APR1817-B76125'
 const B = 'KXBTC-26APR1817-B76375'
@@ -22,7 +22,7 @@ interface Command {
   }
 }
 
-/** A desk on an open socket, with its own clock; `say` is the venue. */
+/** A feed on an open socket, with its own clock; `say` is the venue. */
 function listen(tickers: readonly string[], options: { useYesPrice?: boolean } = {}) {
   const sent: Command[] = []
   const cuts: string[] = []
@@ -31,10 +31,10 @@ function listen(tickers: readonly string[], options: { useYesPrice?: boolean } =
   const seqs = new Map<number, number>()
   let nowMs = START
   const take = (frame: string) => sent.push(JSON.parse(frame))
-  const desk = createDesk('BTC', { send: take, cut: (reason) => cuts.push(reason) }, options)
-  desk.follow(tickers, nowMs)
-  const protocol = desk.openReader()
-  desk.greeting(nowMs).forEach(take)
+  const feed = createContractFeed('BTC', { send: take, cut: (reason) => cuts.push(reason) }, options)
+  feed.follow(tickers, nowMs)
+  const protocol = feed.openReader()
+  feed.greeting(nowMs).forEach(take)
 
   function say(frame: object): void {
     const outcome = protocol.read(JSON.stringify(frame), nowMs)
@@ -51,7 +51,7 @@ function listen(tickers: readonly string[], options: { useYesPrice?: boolean } =
   const snapshot = (ticker: string, levels: object = book) =>
     numbered(1, { type: 'orderbook_snapshot', msg: { market_ticker: ticker, ...levels } })
   return {
-    desk,
+    feed,
     sent,
     cuts,
     told,
@@ -102,21 +102,21 @@ function listen(tickers: readonly string[], options: { useYesPrice?: boolean } =
     pass(seconds: number): void {
       for (let second = 0; second < seconds; second++) {
         nowMs += 1_000
-        told.push(...desk.tend(nowMs), ...desk.follow([...desk.followed], nowMs))
+        told.push(...feed.tend(nowMs), ...feed.follow([...feed.followed], nowMs))
       }
     },
-    live: () => [A, B, C].filter((ticker) => desk.bookOf(ticker).isLive),
+    live: () => [A, B, C].filter((ticker) => feed.bookOf(ticker).isLive),
     lost: () => told.flatMap((each) => (each.kind === 'book_lost' ? [[each.instrument, each.reason]] : [])),
     snapshotsAsked: () => sent.filter(({ params }) => params.action === 'get_snapshot'),
   }
 }
 
 test('a delta of the wrong shape with the right number loses the book of its contract, which is asked for again', () => {
-  const { desk, answer, delta, lost, dead, snapshotsAsked, live, told } = listen([A, B])
+  const { feed, answer, delta, lost, dead, snapshotsAsked, live, told } = listen([A, B])
   answer()
   delta({ delta_fp: 'many' })
   assert.deepEqual(lost(), [[A, 'damaged']])
-  assert.deepEqual([dead, desk.stats().gaps], [['wrong_shape'], 0])
+  assert.deepEqual([dead, feed.stats().gaps], [['wrong_shape'], 0])
   assert.deepEqual(
     snapshotsAsked().map(({ params }) => [params.sids, params.market_tickers]),
     [[[1], [A]]],
@@ -216,10 +216,10 @@ test('a subscription that the venue refuses is tried again, one that it ignores 
 })
 
 test('time in which nothing is read is not counted as waiting', () => {
-  const { desk, sent, pass, cuts } = listen([A])
+  const { feed, sent, pass, cuts } = listen([A])
   sent.splice(0)
   pass(20)
-  desk.forgive(20_000)
+  feed.forgive(20_000)
   pass(20)
   assert.deepEqual(cuts, [])
 })
@@ -263,7 +263,7 @@ test('a group that is left without contracts is closed and subscribed anew', () 
 })
 
 test('a gap in the numbers of replies loses no book and does not count towards the cut', () => {
-  const { desk, answer, numbered, delta, cuts, live, lost } = listen([A, B])
+  const { feed, answer, numbered, delta, cuts, live, lost } = listen([A, B])
   answer()
   numbered(2, { type: 'ok', id: 77 }, 3)
   numbered(3, { type: 'ok', id: 78 }, 3)
@@ -273,11 +273,11 @@ test('a gap in the numbers of replies loses no book and does not count towards t
   assert.equal(lost().length, 2)
   answer()
   delta({}, 1)
-  assert.deepEqual([cuts.length, desk.stats().gaps], [1, 4])
+  assert.deepEqual([cuts.length, feed.stats().gaps], [1, 4])
 })
 
 test('a top that lastingly contradicts the figures loses the book; a race does not', () => {
-  const { desk, answer, ticker, delta, pass, lost, dead, told, now } = listen([A])
+  const { feed, answer, ticker, delta, pass, lost, dead, told, now } = listen([A])
   answer()
   ticker('0.4000', '0.4500')
   for (let n = 0; n < 50; n++) {
@@ -287,7 +287,7 @@ test('a top that lastingly contradicts the figures loses the book; a race does n
     pass(1)
     delta({ price_dollars: '0.4100', delta_fp: isUp ? '5.00' : '-5.00' })
   }
-  assert.deepEqual([lost(), desk.stats().contradictions], [[], 0])
+  assert.deepEqual([lost(), feed.stats().contradictions], [[], 0])
   ticker('0.4000', '0.4500')
   const agreedMs = now()
   for (let n = 0; n < 40; n++) {
@@ -297,7 +297,7 @@ test('a top that lastingly contradicts the figures loses the book; a race does n
     delta({})
   }
   assert.deepEqual(lost(), [[A, 'top_mismatch']])
-  assert.deepEqual([dead, desk.stats().contradictions], [['contradiction'], 1])
+  assert.deepEqual([dead, feed.stats().contradictions], [['contradiction'], 1])
   const last = told.findLast((each) => each.kind === 'book_lost')
   assert.equal(last?.sinceMs, agreedMs, 'it was right for as long as both agreed')
 })

@@ -8,12 +8,12 @@ export interface KalshiCredentials {
   readonly privateKey: string
 }
 
-export interface Signer {
+export interface RequestSigner {
   /** `path` from the root of the host, without query. */
   headers(method: string, path: string): Record<string, string>
 }
 
-export function createSigner(credentials: KalshiCredentials, now: () => number): Signer {
+export function createRequestSigner(credentials: KalshiCredentials, now: () => number): RequestSigner {
   const key = createPrivateKey(credentials.privateKey)
   if (key.asymmetricKeyType !== 'rsa') throw new TypeError('the private key is not an RSA key')
   return {
@@ -37,7 +37,7 @@ export function createSigner(credentials: KalshiCredentials, now: () => number):
  * Signs what the venue does not tell without: market data is public, and a key that the venue rejects must not cost
  * what everybody may know.
  */
-export function signedWhereAsked(fetch: Fetch, signer: Signer): Fetch {
+export function signedWhereAsked(fetch: Fetch, signer: RequestSigner): Fetch {
   return async (url, init) => {
     const response = await fetch(url, init)
     if (response.status !== 401) return response
@@ -61,7 +61,7 @@ export const REJECTED: VenueNotice = {
 export function signerOrNotice(
   credentials: Partial<KalshiCredentials> | undefined,
   now: () => number,
-): { signer?: Signer; notice?: VenueNotice } {
+): { signer?: RequestSigner; notice?: VenueNotice } {
   const { keyId, privateKey } = credentials ?? {}
   if (keyId === undefined || keyId === '' || privateKey === undefined || privateKey === '') {
     const missing = [keyId ? '' : 'key id', privateKey ? '' : 'private key'].filter((part) => part !== '')
@@ -69,7 +69,7 @@ export function signerOrNotice(
     return { notice: { venue: 'kalshi', code: 'credentials_missing', line: line } }
   }
   try {
-    return { signer: createSigner({ keyId, privateKey }, now) }
+    return { signer: createRequestSigner({ keyId, privateKey }, now) }
   } catch {
     const line = `kalshi: the private key cannot be read as an RSA key in PEM, so its WebSocket stays closed; ${COST}`
     return { notice: { venue: 'kalshi', code: 'credentials_invalid', line: line } }

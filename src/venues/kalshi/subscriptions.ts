@@ -5,7 +5,7 @@
  *   asked ──"subscribed" with the sid──▶ open: contracts are added and deleted under that sid
  *     ╰──"market not found"──▶ asked again without that contract; a group that is left with none is closed
  */
-import { type Command, createCommands } from './commands.ts'
+import { createCommands, type KalshiCommand } from './commands.ts'
 import { TICKERS_PER_SUBSCRIPTION } from './describe.ts'
 
 export const CHANNELS = ['orderbook_delta', 'ticker', 'trade'] as const
@@ -24,10 +24,7 @@ interface Place {
   readonly channel: KalshiChannel
 }
 
-/** `old`: told before, or the straggler of a gap that was found already. */
-export type Continuity = 'first' | 'next' | 'gap' | 'old'
-
-export interface Subscriptions {
+export interface ContractSubscriptions {
   /** The frames that make the subscribed set equal to the wanted one. */
   follow(wanted: ReadonlySet<string>, nowMs: number): string[]
   /** The sid of a command's channel is known now; frames that waited for it. */
@@ -48,8 +45,6 @@ export interface Subscriptions {
   /** Whether a subscription stays unanswered, so that only another socket helps. */
   isHopeless(nowMs: number, patienceMs: number): boolean
   forgive(ms: number): void
-  /** Every frame that carries a number passes here, replies included. */
-  sequence(sid: number, seq: number): Continuity
   readonly isAny: boolean
   /** The contracts whose books hang on this sid. */
   tickersOf(sid: number): readonly string[]
@@ -57,10 +52,9 @@ export interface Subscriptions {
   askSnapshots(tickers: readonly string[], nowMs: number): string[]
 }
 
-export function createSubscriptions(options: { useYesPrice: boolean }): Subscriptions {
+export function createContractSubscriptions(options: { useYesPrice: boolean }): ContractSubscriptions {
   const groups: Group[] = []
   const commands = createCommands<Place>()
-  const lastSeq = new Map<number, number>()
   const params: Record<KalshiChannel, Record<string, unknown>> = {
     // The default is going to change, so it is always said.
     orderbook_delta: { use_yes_price: options.useYesPrice },
@@ -68,7 +62,7 @@ export function createSubscriptions(options: { useYesPrice: boolean }): Subscrip
     trade: {},
   }
 
-  function send(command: Command<Place>, nowMs: number): string {
+  function send(command: KalshiCommand<Place>, nowMs: number): string {
     const { action, tickers, about } = command
     const { group, channel } = about
     return commands.send(
@@ -131,7 +125,7 @@ export function createSubscriptions(options: { useYesPrice: boolean }): Subscrip
   }
 
   /** The same command for what is left of it; a subscription also takes over what waited for it. */
-  function sendRest(command: Command<Place>, rest: readonly string[], nowMs: number): string[] {
+  function sendRest(command: KalshiCommand<Place>, rest: readonly string[], nowMs: number): string[] {
     const { group, channel } = command.about
     if (command.action === 'add_markets') {
       return rest.length === 0 ? [] : [send({ ...command, tickers: rest }, nowMs)]
@@ -146,7 +140,7 @@ export function createSubscriptions(options: { useYesPrice: boolean }): Subscrip
   }
 
   /** Nobody says which contract it was: halves find it. */
-  function sendHalves(command: Command<Place>, nowMs: number): string[] {
+  function sendHalves(command: KalshiCommand<Place>, nowMs: number): string[] {
     const { action, tickers, about } = command
     const half = Math.ceil(tickers.length / 2)
     const [first, second] = [tickers.slice(0, half), tickers.slice(half)]
@@ -232,13 +226,6 @@ export function createSubscriptions(options: { useYesPrice: boolean }): Subscrip
         }),
     isHopeless: commands.isHopeless,
     forgive: commands.forgive,
-    sequence(sid, seq) {
-      const last = lastSeq.get(sid)
-      if (last !== undefined && seq <= last) return 'old'
-      lastSeq.set(sid, seq)
-      if (last === undefined) return seq === 1 ? 'first' : 'gap'
-      return seq === last + 1 ? 'next' : 'gap'
-    },
     tickersOf: (sid) => [...(groups.find((group) => group.sids.orderbook_delta === sid)?.tickers ?? [])],
     askSnapshots: (tickers, nowMs) =>
       groups.flatMap((group) => {

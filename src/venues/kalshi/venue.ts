@@ -13,12 +13,12 @@ import type { Venue, VenueDependencies } from '../venue.ts'
 import { createKalshiCatalogue } from './catalogue.ts'
 import {
   kalshiDescription as describe,
+  KALSHI_STREAM_PATH,
   KALSHI_TIMES,
   QUESTION_TOKENS,
   REST_PREFIX,
-  STREAM_PATH,
 } from './describe.ts'
-import { createDesk, type Desk } from './feed.ts'
+import { type ContractFeed, createContractFeed } from './feed.ts'
 import { followContracts } from './follow-contracts.ts'
 import { askTrades, rememberCutoff, walkHistory } from './history.ts'
 import { type KalshiCredentials, REJECTED, signedWhereAsked, signerOrNotice } from './sign.ts'
@@ -66,15 +66,15 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
   }
   const venueTime = createVenueTime({ clock, askVenue: askStatus })
 
-  function routeOf(symbol: AssetSymbol, channels: readonly Channel[], desk: Desk): SocketRoute {
+  function routeOf(symbol: AssetSymbol, channels: readonly Channel[], feed: ContractFeed): SocketRoute {
     return {
       name: `contracts:${symbol}`,
-      url: parts.hosts.stream + STREAM_PATH,
+      url: parts.hosts.stream + KALSHI_STREAM_PATH,
       channels: channels.filter((channel) => channel.symbol === symbol),
-      expectsData: () => desk.isSubscribed,
-      headers: () => signer?.headers('GET', STREAM_PATH) ?? {},
+      expectsData: () => feed.isSubscribed,
+      headers: () => signer?.headers('GET', KALSHI_STREAM_PATH) ?? {},
       get greeting() {
-        return desk.greeting(clock.now())
+        return feed.greeting(clock.now())
       },
     }
   }
@@ -98,7 +98,7 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
       const wanted = supportedChannels(describe, channels)
       const symbols = [...new Set(wanted.map((channel) => channel.symbol))]
       let io: SessionIo | undefined
-      const desks = new Map(
+      const feeds = new Map(
         symbols.map((symbol) => {
           const route = `contracts:${symbol}`
           const actions = {
@@ -106,22 +106,22 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
             cut: (reason: string) => io?.cut(route, reason),
           }
           const useYesPrice = dependencies.kalshi?.useYesPrice ?? false
-          return [symbol, createDesk(symbol, actions, { useYesPrice })] as const
+          return [symbol, createContractFeed(symbol, actions, { useYesPrice })] as const
         }),
       )
       const isKeyless = signer === undefined
       const isPolled = (channel: Channel) => isKeyless || channel.topic === 'markets'
       const streamed = wanted.filter((channel) => !isPolled(channel))
-      const routes = [...desks.values()]
-        .filter((desk) => streamed.some((channel) => channel.symbol === desk.symbol))
-        .map((desk) => routeOf(desk.symbol, streamed, desk))
+      const routes = [...feeds.values()]
+        .filter((feed) => streamed.some((channel) => channel.symbol === feed.symbol))
+        .map((feed) => routeOf(feed.symbol, streamed, feed))
       const protocolOf = (route: SocketRoute) => {
-        const desk = [...desks.values()].find((each) => route.name === `contracts:${each.symbol}`)
-        if (desk === undefined) throw new RangeError(`no desk for ${route.name}`)
-        return desk.openReader()
+        const feed = [...feeds.values()].find((each) => route.name === `contracts:${each.symbol}`)
+        if (feed === undefined) throw new RangeError(`no feed of ${route.name}`)
+        return feed.openReader()
       }
       const tasks = followContracts({
-        desks,
+        feeds,
         catalogue,
         rest,
         clock,
@@ -133,7 +133,7 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
           io = session
         },
       })
-      const [first] = desks.values()
+      const [first] = feeds.values()
       if (first === undefined) throw new RangeError('kalshi: no channels')
       return parts.listen({ routes, polls: [], protocol: first.openReader(), protocolOf, tasks }, options)
     },

@@ -106,7 +106,7 @@ const marketSchema = Type.Object({
   volume_fp: maybe(DecimalText),
   open_interest_fp: maybe(DecimalText),
 })
-export const Market = wireType(marketSchema)
+export const MarketRow = wireType(marketSchema)
 export type MarketWire = Static<typeof marketSchema>
 
 export const MarketList = wireType(Type.Object({ markets: Type.Array(Type.Unknown()), cursor: maybe(Text) }))
@@ -152,3 +152,37 @@ export const Cutoff = wireType(
 export const ExchangeStatus = wireType(
   Type.Object({ exchange_active: Type.Boolean(), trading_active: Type.Boolean() }),
 )
+
+/** Kinds of frames that are known and were not asked for. */
+export const NOT_RECORDED: ReadonlySet<string> = new Set([
+  'market_lifecycle_v2',
+  'event_lifecycle',
+  'event_fee_update',
+  'multivariate_market_lifecycle',
+  'multivariate_lookup',
+  'multivariate',
+  'fill',
+  'market_position',
+  'user_order',
+  'user_orders',
+  'order_group_updates',
+  'communications',
+  'rfq_created',
+  'rfq_deleted',
+  'quote_created',
+  'quote_accepted',
+  'quote_executed',
+  'cfbenchmarks_value',
+  'cfbenchmarks_value_indexlist',
+  'pyth_value',
+  'pyth_value_underlying_list',
+])
+
+/** What the venue may answer a command with; all others are complaints like any. */
+export const ERROR = {
+  alreadySubscribed: 6,
+  unknownMarket: 16,
+  /** Whether the command was done is not known. */
+  commandTimeout: 18,
+  bufferOverflow: 25,
+} as const

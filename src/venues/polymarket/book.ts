@@ -149,7 +149,7 @@ export function createTokenBook(leg: Leg): TokenBook {
     replace(wire, via, receivedMs) {
       const sides = readSides(wire)
       if (sides === undefined) return undefined
-      const timeMs = timeOf(wire, receivedMs)
+      const timeMs = bookTimeOf(wire, receivedMs)
       if (isLive && timeMs < frameMs) return lost('out_of_order', receivedMs, timeMs)
       if (!restore(sides, wire, timeMs + 1)) return lost('top_mismatch', receivedMs)
       return taken(via, Math.max(timeMs, keptToMs()), receivedMs)
@@ -185,7 +185,7 @@ export function createTokenBook(leg: Leg): TokenBook {
       return [{ kind: 'book_delta', ...about, venueTimeMs: timeMs, key: null, bids, asks, leg: legOf(leg) }]
     },
     repair(wire, receivedMs) {
-      const timeMs = timeOf(wire, 0)
+      const timeMs = bookTimeOf(wire, 0)
       const sides = readSides(wire)
       if (sides === undefined || timeMs < Math.max(frameMs, droppedMs)) return undefined
       if (!restore(sides, wire, timeMs)) {
@@ -198,7 +198,7 @@ export function createTokenBook(leg: Leg): TokenBook {
       if (!isLive) return null
       return lost(reason, receivedMs, reason === 'hash_mismatch' ? provenMs : Math.max(frameMs, rightToMs))
     },
-    isBehind: (wire) => timeOf(wire, 0) > frameMs && isOther(wire),
+    isBehind: (wire) => bookTimeOf(wire, 0) > frameMs && isOther(wire),
     isWrong(wire) {
       if (!wire.hash || wire.hash !== frameHash) return false
       const isWrong = isOther(wire)
@@ -208,7 +208,7 @@ export function createTokenBook(leg: Leg): TokenBook {
   }
 }
 
-export function timeOf(wire: BookWire, otherwise: number): number {
+export function bookTimeOf(wire: BookWire, otherwise: number): number {
   return wire.timestamp === undefined ? otherwise : Number(wire.timestamp)
 }
 

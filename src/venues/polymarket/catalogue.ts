@@ -32,7 +32,7 @@ export interface PolymarketCatalogue {
   /** Asks about windows whose winner is due. */
   resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<void>
   /** The venue says that this market has a winner: it is asked about at once. */
-  hurry(marketId: string): void
+  resolveNow(marketId: string): void
   wanted(symbol: AssetSymbol, nowMs: number): Leg[]
   of(symbol: AssetSymbol): KnownMarket[]
   /** Every window that is listed but not known yet: it may be traded a day before it begins. */
@@ -212,7 +212,7 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
         }
       }
     },
-    hurry(marketId) {
+    resolveNow(marketId) {
       const market = known.get(marketId)
       if (market !== undefined) market.nextAskMs = 0
     },

@@ -86,6 +86,6 @@ export const POLYMARKET_TIMES = {
   repairSlowlyMs: 15_000,
 } as const
 
-export const STREAM_PATH = '/ws/market'
+export const POLYMARKET_STREAM_PATH = '/ws/market'
 /** Beyond 500 a connection sends no first books; others keep to 200. */
 export const TOKENS_PER_SOCKET = 200

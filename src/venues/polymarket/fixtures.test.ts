@@ -11,7 +11,7 @@ import type { FrameOutcome } from '../live/frame.ts'
 import { createBoltReader } from './bolt-feed.ts'
 import { createTokenBook } from './book.ts'
 import { bookHash, HASH_KEYS, hasAllTerms, matchingRule } from './book-hash.ts'
-import { createDesk, type Desk } from './feed.ts'
+import { createTokenFeed, type TokenFeed } from './feed.ts'
 import { type Leg, mapMarket, mapSweptTrade, readVenueTime } from './mapper.ts'
 import { createReferenceReader } from './reference-feed.ts'
 import { BookMessage, type BookWire, ClobMarket, GammaEvents, GammaMarket, TradeV1 } from './wire.ts'
@@ -31,19 +31,19 @@ const leg = (tokenId: string, outcome = 'Up'): Leg => ({
   endMs: 9e12,
 })
 
-function deskFor(tokenIds: readonly string[]): { desk: Desk; acted: string[] } {
+function deskFor(tokenIds: readonly string[]): { feed: TokenFeed; acted: string[] } {
   const acted: string[] = []
-  const desk = createDesk('BTC', {
+  const feed = createTokenFeed('BTC', {
     send: () => {},
     repair: (tokenId) => acted.push(`repair ${tokenId}`),
     announced: (slug) => acted.push(`announced ${slug}`),
     resolved: (marketId) => acted.push(`resolved ${marketId}`),
   })
-  desk.follow(
+  feed.follow(
     tokenIds.map((tokenId) => leg(tokenId)),
     0,
   )
-  return { desk, acted }
+  return { feed, acted }
 }
 
 const tokensIn = (text: string) => [
@@ -141,13 +141,13 @@ test('recorded books of the stream are taken as proved, and one whose hash is wr
   const books = streamedBooks()
   const acted: string[] = []
   const actions = { send: () => {}, announced: () => {}, resolved: () => {} }
-  const desk = createDesk('BTC', { ...actions, repair: (tokenId) => acted.push(tokenId) })
+  const feed = createTokenFeed('BTC', { ...actions, repair: (tokenId) => acted.push(tokenId) })
   const tokens = [...new Set(books.map(({ asset_id }) => asset_id))]
-  desk.follow(
+  feed.follow(
     tokens.map((tokenId) => ({ ...leg(tokenId), terms: TERMS })),
     0,
   )
-  const reader = desk.openReader()
+  const reader = feed.openReader()
   for (const book of books) {
     const outcome = reader.read(JSON.stringify(book), 1)
     assert.ok(outcome.kind === 'data')
@@ -156,7 +156,7 @@ test('recorded books of the stream are taken as proved, and one whose hash is wr
       ['book_snapshot'],
     )
   }
-  assert.deepEqual([desk.stats().hashMatches, desk.stats().hashMismatches], [10, 0])
+  assert.deepEqual([feed.stats().hashMatches, feed.stats().hashMismatches], [10, 0])
   const [book] = books
   assert.ok(book)
   const timestamp = String(Number(book.timestamp) + 1)
@@ -186,8 +186,8 @@ test('recorded prints of the stream are read, each once', { skip }, () => {
     TRADES_2026_02,
   )
   assert.equal(frames.length, 10)
-  const { desk } = deskFor(frames.map(({ asset_id }) => asset_id))
-  const reader = desk.openReader()
+  const { feed } = deskFor(frames.map(({ asset_id }) => asset_id))
+  const reader = feed.openReader()
   for (const frame of frames) {
     const outcome = reader.read(JSON.stringify(frame), 1)
     assert.ok(outcome.kind === 'data', JSON.stringify(frame))
@@ -294,8 +294,8 @@ test('both forms of a price change are read', { skip }, () => {
     const frame = recordedJson<unknown>(VENUE, `nautilus_ws/${file}`)
     const text = JSON.stringify(frame)
     const [tokenId = ''] = tokensIn(text)
-    const { desk } = deskFor([tokenId])
-    const reader = desk.openReader()
+    const { feed } = deskFor([tokenId])
+    const reader = feed.openReader()
     const bid = file === 'price_change.json' ? '.5' : '.6'
     const book = {
       event_type: 'book',
@@ -338,7 +338,7 @@ test('every recorded market frame is read; only the invented kind is a dead lett
   const refused: Record<string, string> = {}
   for (const [name, frame] of frames) {
     const text = JSON.stringify(frame)
-    const outcome: FrameOutcome = deskFor(tokensIn(text)).desk.openReader().read(text, 1)
+    const outcome: FrameOutcome = deskFor(tokensIn(text)).feed.openReader().read(text, 1)
     if (outcome.kind === 'refused') refused[name] = outcome.reason
     if (outcome.kind === 'data') assert.equal(outcome.refused, undefined, name)
   }
@@ -349,8 +349,8 @@ test('the documented sequence keeps two legs: delete, add, tick change, trade, a
   skip,
 }, () => {
   const frames = recordedJson<Record<string, unknown>>(VENUE, 'documented_shapes_clob_market_events.json')
-  const { desk, acted } = deskFor(['token-up', 'token-down'])
-  const reader = desk.openReader()
+  const { feed, acted } = deskFor(['token-up', 'token-down'])
+  const reader = feed.openReader()
   const read = (name: string) => {
     const outcome = reader.read(JSON.stringify(frames[name]), 1)
     return outcome.kind === 'data' ? outcome.items.map(({ observation }) => observation.kind) : [outcome.kind]
@@ -359,7 +359,7 @@ test('the documented sequence keeps two legs: delete, add, tick change, trade, a
   assert.deepEqual(read('book_down'), ['book_snapshot'])
   assert.deepEqual(read('price_change'), ['book_delta', 'book_delta'])
   const tops = ['token-up', 'token-down'].map((token) => {
-    const levels = desk.tokens.get(token)?.book.levels
+    const levels = feed.tokens.get(token)?.book.levels
     return [levels?.best('bids'), levels?.best('asks')]
   })
   assert.deepEqual(tops, [

@@ -12,7 +12,7 @@ import type { Clock } from '../../kit/clock.ts'
 import type { SessionIo } from '../live/venue-tasks.ts'
 import type { KnownMarket, PolymarketCatalogue } from './catalogue.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
-import type { Desk } from './feed.ts'
+import type { TokenFeed } from './feed.ts'
 import { askTrades, type PolymarketRest } from './history.ts'
 import type { UpDownMarket } from './mapper.ts'
 
@@ -22,9 +22,9 @@ const MARKETS_PER_QUESTION = 20
 
 export interface WindowSweeper {
   /** The sweep of a window that has closed, when it is due. */
-  closed(session: SessionIo, desk: Desk, market: KnownMarket, nowMs: number): Promise<void>
+  closed(session: SessionIo, desk: TokenFeed, market: KnownMarket, nowMs: number): Promise<void>
   /** The round over all windows of the symbol, when it is due. */
-  round(session: SessionIo, desk: Desk): Promise<void>
+  round(session: SessionIo, desk: TokenFeed): Promise<void>
 }
 
 interface Round {
@@ -41,7 +41,7 @@ export function createWindowSweeper(options: {
   rest: PolymarketRest
   clock: Clock
   /** Tells what is known of the windows and was not told. */
-  tellMarkets: (session: SessionIo, symbol: AssetSymbol) => void
+  emitMarkets: (session: SessionIo, symbol: AssetSymbol) => void
 }): WindowSweeper {
   const { catalogue, rest, clock } = options
   /** Per market the sweeps that were done, and those that failed since. */
@@ -52,7 +52,7 @@ export function createWindowSweeper(options: {
 
   async function tell(
     session: SessionIo,
-    desk: Desk,
+    desk: TokenFeed,
     markets: readonly UpDownMarket[],
     sinceMs: number,
   ): Promise<void> {
@@ -60,20 +60,25 @@ export function createWindowSweeper(options: {
     // What is on its way over the stream is left to it.
     const settledMs = clock.now() - TIMES.listedWithinMs / 2
     const { trades } = await askTrades(rest, markets, session.signal, sinceMs)
-    options.tellMarkets(session, desk.symbol)
+    options.emitMarkets(session, desk.symbol)
     for (const trade of trades) {
       const hash = trade.id.slice(0, trade.id.indexOf('-'))
       if (trade.venueTimeMs > settledMs || desk.hasHeard(hash, trade.instrument)) continue
       const market = byId.get(trade.leg?.marketId ?? '')
       if (market !== undefined && catalogue.get(market.market.marketId) === undefined) {
         catalogue.meet(market, trade.receivedMs)
-        options.tellMarkets(session, desk.symbol)
+        options.emitMarkets(session, desk.symbol)
       }
       session.emit(`trades:${desk.symbol}`, trade)
     }
   }
 
-  async function tellAll(session: SessionIo, desk: Desk, nowMs: number, before: Round): Promise<Set<string>> {
+  async function tellAll(
+    session: SessionIo,
+    desk: TokenFeed,
+    nowMs: number,
+    before: Round,
+  ): Promise<Set<string>> {
     const listed = await catalogue.ahead(desk.symbol, nowMs, session.signal)
     const markets = [...catalogue.of(desk.symbol), ...listed].filter(
       ({ market, legs }) => legs.length > 0 && !isDone(market.marketId),
@@ -88,7 +93,7 @@ export function createWindowSweeper(options: {
     return new Set(markets.map(({ market }) => market.marketId))
   }
 
-  const about = (desk: Desk, instrument: string) => {
+  const about = (desk: TokenFeed, instrument: string) => {
     const receivedMs = clock.now()
     return {
       source: 'predmkt_a',

@@ -13,16 +13,17 @@ import { type BoltCredentials, boltOrNotice, boltRoute, createBoltReader } from 
 import { createPolymarketCatalogue } from './catalogue.ts'
 import {
   polymarketDescription as describe,
+  POLYMARKET_STREAM_PATH,
   POLYMARKET_TIMES,
   type PolymarketHosts,
-  STREAM_PATH,
 } from './describe.ts'
-import { createDesk } from './feed.ts'
-import { followWindows, routeName } from './follow-windows.ts'
+import { createTokenFeed } from './feed.ts'
+import { followWindows } from './follow-windows.ts'
 import { askBook, askTrades, walkHistory } from './history.ts'
 import type { Leg } from './mapper.ts'
 import { createReferenceReader, referenceRoute, USUAL_TOPICS } from './reference-feed.ts'
-import { createRepairs } from './repairs.ts'
+import { routeName } from './repair-books.ts'
+import { createRepairs, type Repairs } from './repairs.ts'
 
 /** The venue is moving from one interface to the next; what is asked is a setting. */
 export interface PolymarketOptions {
@@ -123,39 +124,44 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
       const symbols = [...new Set(wanted.filter((each) => !isReference(each)).map((each) => each.symbol))]
       const announced = new Set<AssetSymbol>()
       let io: SessionIo | undefined
-      const repairs = new Map(symbols.map((symbol) => [symbol, createRepairs()]))
-      const desks = new Map(
+      const repairs = new Map<AssetSymbol, Repairs>()
+      const repairsOf = (symbol: AssetSymbol) => {
+        const known = repairs.get(symbol) ?? createRepairs()
+        repairs.set(symbol, known)
+        return known
+      }
+      const feeds = new Map(
         symbols.map((symbol) => {
           const actions = {
             send: (frame: string) => void io?.send(routeName(symbol), frame),
             repair: (tokenId: string, reason: 'lost' | 'tick_size') => {
               const waitMs = reason === 'tick_size' ? POLYMARKET_TIMES.bookExpectedMs : 0
-              repairs.get(symbol)?.want(tokenId, clock.now() + waitMs)
+              repairsOf(symbol).want(tokenId, clock.now() + waitMs)
             },
             announced: () => void announced.add(symbol),
-            resolved: (marketId: string) => catalogue.hurry(marketId),
+            resolved: (marketId: string) => catalogue.resolveNow(marketId),
           }
-          return [symbol, createDesk(symbol, actions)] as const
+          return [symbol, createTokenFeed(symbol, actions)] as const
         }),
       )
       const marketRoutes = symbols
         .filter((symbol) => streamed.some((channel) => channel.symbol === symbol))
         .map((symbol): SocketRoute => {
-          const desk = desks.get(symbol)
+          const feed = feeds.get(symbol)
           return {
             name: routeName(symbol),
-            url: hosts.stream + STREAM_PATH,
+            url: hosts.stream + POLYMARKET_STREAM_PATH,
             channels: streamed.filter((channel) => channel.symbol === symbol),
-            expectsData: () => desk !== undefined && desk.tokens.size > 0,
+            expectsData: () => feed !== undefined && feed.tokens.size > 0,
             get greeting() {
-              return desk?.greeting(clock.now()) ?? []
+              return feed?.greeting(clock.now()) ?? []
             },
           }
         })
       const routes = [...marketRoutes, ...referenceRoutes(wanted.filter(isReference))]
       const tasks = followWindows({
-        desks,
-        repairs,
+        feeds,
+        repairsOf,
         catalogue,
         rest,
         clock,
@@ -166,8 +172,8 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
         },
       })
       const protocolOf = (route: SocketRoute) => {
-        const desk = [...desks.values()].find((each) => routeName(each.symbol) === route.name)
-        return desk?.openReader() ?? openReference()
+        const feed = [...feeds.values()].find((each) => routeName(each.symbol) === route.name)
+        return feed?.openReader() ?? openReference()
       }
       return parts.listen({ routes, polls: [], protocol: openReference(), protocolOf, tasks }, options)
     },

@@ -1,13 +1,13 @@
-/** The books of one symbol's contracts: which are live, which are owed, which the venue does not give for now. */
+/** The books of one symbol's contracts: which are live, which are awaited, which the venue does not give for now. */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { BookLostReason, DataObservation } from '../observation.ts'
+import { createAwaitedBooks } from './awaited-books.ts'
 import { type ContractBook, createContractBook, type RightUntil } from './book.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { aboutOf } from './mapper.ts'
-import { createOwedBooks } from './owed-books.ts'
 import { createTopCheck, type Top } from './top-check.ts'
 
-export interface DeskBooks {
+export interface ContractBooks {
   readonly followed: ReadonlySet<string>
   /** Those that are not left out for now. */
   wanted(nowMs: number): ReadonlySet<string>
@@ -28,22 +28,22 @@ export interface DeskBooks {
   /** The book has changed: it may have the top again that the figures told. */
   changed(ticker: string, nowMs: number): void
   /** The figures told a top: since when it lastingly differs from that of the book. */
-  toldTop(ticker: string, top: Top, nowMs: number): number | undefined
+  reportedTop(ticker: string, top: Top, nowMs: number): number | undefined
   /** Waits end with the socket. */
   clearWaits(): void
   forgive(ms: number): void
   readonly lost: number
 }
 
-export function createDeskBooks(options: {
+export function createContractBooks(options: {
   symbol: AssetSymbol
   useYesPrice: boolean
   sendAsk: (tickers: readonly string[], nowMs: number) => void
-}): DeskBooks {
+}): ContractBooks {
   const { symbol, useYesPrice } = options
   const books = new Map<string, ContractBook>()
   const asideUntilMs = new Map<string, number>()
-  const owed = createOwedBooks()
+  const awaited = createAwaitedBooks()
   const tops = createTopCheck()
   let followed = new Set<string>()
   let lostCount = 0
@@ -66,7 +66,7 @@ export function createDeskBooks(options: {
   }
 
   function askDue(nowMs: number): void {
-    const due = owed.takeDue(nowMs)
+    const due = awaited.takeDue(nowMs)
     if (due.length > 0) options.sendAsk(due, nowMs)
   }
 
@@ -84,7 +84,7 @@ export function createDeskBooks(options: {
       for (const ticker of gone) {
         books.delete(ticker)
         asideUntilMs.delete(ticker)
-        owed.forget(ticker)
+        awaited.forget(ticker)
       }
       return lost
     },
@@ -96,40 +96,40 @@ export function createDeskBooks(options: {
       return book
     },
     expect(tickers, nowMs) {
-      for (const ticker of tickers) if (books.get(ticker)?.isLive !== true) owed.expect(ticker, nowMs)
+      for (const ticker of tickers) if (books.get(ticker)?.isLive !== true) awaited.expect(ticker, nowMs)
     },
     lose,
     ask(tickers, nowMs) {
-      for (const ticker of tickers) owed.owe(ticker, nowMs)
+      for (const ticker of tickers) awaited.need(ticker, nowMs)
       askDue(nowMs)
     },
     askDue,
     came(ticker) {
       tops.forget(ticker)
-      owed.came(ticker)
+      awaited.came(ticker)
     },
     setAside(tickers, nowMs, right) {
       const known = tickers.filter((ticker) => followed.has(ticker))
       for (const ticker of known) {
         asideUntilMs.set(ticker, nowMs + TIMES.setAsideMs)
-        owed.forget(ticker)
+        awaited.forget(ticker)
       }
       return lose(known, 'ended', nowMs, right)
     },
     hopeless(nowMs, patienceMs) {
-      const tickers = owed.hopeless(nowMs, patienceMs)
+      const tickers = awaited.hopeless(nowMs, patienceMs)
       return { tickers, isAll: tickers.length > 0 && ![...books.values()].some((book) => book.isLive) }
     },
     changed(ticker, nowMs) {
       const top = tops.lastOf(ticker)
       if (top !== undefined && books.get(ticker)?.hasTop(top) === true) tops.agreed(ticker, nowMs)
     },
-    toldTop(ticker, top, nowMs) {
+    reportedTop(ticker, top, nowMs) {
       const book = books.get(ticker)
       return book?.isLive === true ? tops.told(ticker, top, book.hasTop(top), nowMs) : undefined
     },
-    clearWaits: () => owed.clear(),
-    forgive: owed.forgive,
+    clearWaits: () => awaited.clear(),
+    forgive: awaited.forgive,
     get lost() {
       return lostCount
     },

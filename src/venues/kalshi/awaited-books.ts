@@ -1,11 +1,11 @@
 /** Books that were asked for or lost and have not come yet: when each is to be asked for again, and when given up. */
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 
-export interface OwedBooks {
+export interface AwaitedBooks {
   /** It comes with the subscription. */
   expect(ticker: string, nowMs: number): void
   /** It is needed: at once, or a little later where it was asked for just now. */
-  owe(ticker: string, nowMs: number): void
+  need(ticker: string, nowMs: number): void
   came(ticker: string): void
   forget(ticker: string): void
   clear(): void
@@ -17,31 +17,31 @@ export interface OwedBooks {
   forgive(ms: number): void
 }
 
-export function createOwedBooks(): OwedBooks {
-  const owed = new Map<string, { sinceMs: number; nextMs: number }>()
+export function createAwaitedBooks(): AwaitedBooks {
+  const awaited = new Map<string, { sinceMs: number; nextMs: number }>()
   /** Kept when it came: a book that is lost again and again is not asked for as often. */
   const askedMs = new Map<string, number>()
   return {
     expect(ticker, nowMs) {
-      if (!owed.has(ticker)) owed.set(ticker, { sinceMs: nowMs, nextMs: nowMs + TIMES.askAgainMs })
+      if (!awaited.has(ticker)) awaited.set(ticker, { sinceMs: nowMs, nextMs: nowMs + TIMES.askAgainMs })
     },
-    owe(ticker, nowMs) {
+    need(ticker, nowMs) {
       const soonMs = Math.max(nowMs, (askedMs.get(ticker) ?? Number.NEGATIVE_INFINITY) + TIMES.askSoonMs)
-      const known = owed.get(ticker)
+      const known = awaited.get(ticker)
       const nextMs = Math.min(known?.nextMs ?? soonMs, soonMs)
-      owed.set(ticker, { sinceMs: known?.sinceMs ?? nowMs, nextMs })
+      awaited.set(ticker, { sinceMs: known?.sinceMs ?? nowMs, nextMs })
     },
-    came: (ticker) => void owed.delete(ticker),
+    came: (ticker) => void awaited.delete(ticker),
     forget(ticker) {
-      owed.delete(ticker)
+      awaited.delete(ticker)
       askedMs.delete(ticker)
     },
     clear() {
-      owed.clear()
+      awaited.clear()
       askedMs.clear()
     },
     takeDue(nowMs) {
-      const due = [...owed].filter(([, { nextMs }]) => nextMs <= nowMs)
+      const due = [...awaited].filter(([, { nextMs }]) => nextMs <= nowMs)
       for (const [ticker, each] of due) {
         askedMs.set(ticker, nowMs)
         each.nextMs = nowMs + TIMES.askAgainMs
@@ -49,9 +49,9 @@ export function createOwedBooks(): OwedBooks {
       return due.map(([ticker]) => ticker)
     },
     hopeless: (nowMs, patienceMs) =>
-      [...owed].filter(([, { sinceMs }]) => nowMs - sinceMs > patienceMs).map(([ticker]) => ticker),
+      [...awaited].filter(([, { sinceMs }]) => nowMs - sinceMs > patienceMs).map(([ticker]) => ticker),
     forgive(ms) {
-      for (const each of owed.values()) {
+      for (const each of awaited.values()) {
         each.sinceMs += ms
         each.nextMs += ms
       }

@@ -1,0 +1,36 @@
+/**
+ * Sequence numbers of the order books, and what happens when one is lost. The venue numbers the frames of a
+ * subscription (sid) 1, 2, 3 and so on, over all of its contracts.
+ *
+ *   next number ──▶ next
+ *   a number is missing ──▶ gap: every book of the sid is lost and requested again
+ *                            ╰── the second gap within a minute ──▶ the socket is dropped
+ *   the same or a lower number ──▶ old: the frame was seen before, or it belongs to a gap that was found already
+ *
+ * The numbers begin again with every socket.
+ */
+import { KALSHI_TIMES as TIMES } from './describe.ts'
+
+export type Continuity = 'first' | 'next' | 'gap' | 'old'
+
+export function continuityOf(last: number | undefined, seq: number): Continuity {
+  if (last === undefined) return seq === 1 ? 'first' : 'gap'
+  if (seq <= last) return 'old'
+  return seq === last + 1 ? 'next' : 'gap'
+}
+
+export function afterGap(previousGapMs: number, nowMs: number): 'request books' | 'drop socket' {
+  return nowMs - previousGapMs < TIMES.secondGapMs ? 'drop socket' : 'request books'
+}
+
+/** Every frame that carries a number passes here, replies included. */
+export type BookSequence = (sid: number, seq: number) => Continuity
+
+export function createBookSequence(): BookSequence {
+  const lastOf = new Map<number, number>()
+  return (sid, seq) => {
+    const continuity = continuityOf(lastOf.get(sid), seq)
+    if (continuity !== 'old') lastOf.set(sid, seq)
+    return continuity
+  }
+}

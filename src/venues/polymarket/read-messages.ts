@@ -1,0 +1,182 @@
+/** The messages of the market socket: one reader per kind. What a message says of a token that is not followed is left out. */
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { DeadLetterReason } from '../dead-letter.ts'
+import type { FrameItem } from '../live/frame.ts'
+import type { DataObservation } from '../observation.ts'
+import type { TokenBook } from './book.ts'
+import { type HashedTerms, hasAllTerms, matchingRule } from './book-hash.ts'
+import { mapLastTrade } from './mapper.ts'
+import { readSlug } from './slug.ts'
+import type { TradeIds } from './trade-ids.ts'
+import {
+  BestBidAskMessage,
+  BookMessage,
+  ChangesMessage,
+  type ChangeWire,
+  LastTradeMessage,
+  NewMarketMessage,
+  OldChangeMessage,
+  ResolvedMessage,
+  TickSizeMessage,
+} from './wire.ts'
+
+export interface TokenFeedActions {
+  send(frame: string): void
+  /** The token's book is to be asked for. */
+  repair(tokenId: string, reason: 'lost' | 'tick_size'): void
+  /** A window of this symbol was announced. */
+  announced(slug: string): void
+  resolved(marketId: string): void
+}
+
+export interface FollowedToken {
+  readonly book: TokenBook
+  /** With the tick size as it was last told. */
+  terms: HashedTerms
+  /** The last hash of its books was right. */
+  isHashTrusted: boolean
+  /** When the venue last said anything of it; when it was subscribed, before. */
+  heardMs: number
+  subscribedMs: number
+  /** When it was last compared with the venue's own book. */
+  comparedMs: number
+  /**
+   * Nothing was heard of it since it was subscribed, or since it froze. A REST book would then go on without the
+   * changes that still do not come, so only the stream can bring it back.
+   */
+  isUnheard: boolean
+}
+
+/** What one frame has brought so far. */
+export interface Reading {
+  readonly items: FrameItem[]
+  refused?: DeadLetterReason
+}
+
+/** What a reader knows of its feed. */
+export interface MessageContext {
+  readonly symbol: AssetSymbol
+  readonly actions: TokenFeedActions
+  readonly hashes: HashCheck
+  readonly tradeIds: TradeIds
+  /** The followed token, of which the venue has just sent something. */
+  hear(tokenId: string, receivedMs: number): FollowedToken | undefined
+  push(reading: Reading, observation: DataObservation): void
+}
+
+export type ReadMessage = (
+  feed: MessageContext,
+  message: unknown,
+  receivedMs: number,
+  reading: Reading,
+) => boolean
+
+/** Each says whether the message had the shape of its kind. */
+export const READERS: Readonly<Record<string, ReadMessage>> = {
+  book(feed, message, receivedMs, reading) {
+    if (!BookMessage.is(message)) return false
+    const token = feed.hear(message.asset_id, receivedMs)
+    if (token === undefined) return true
+    const wrong = token.book.isWrong(message) ? token.book.lose('hash_mismatch', receivedMs) : null
+    if (wrong !== null) feed.push(reading, wrong)
+    const observation = token.book.replace(message, 'stream', receivedMs)
+    if (observation === undefined) return false
+    feed.push(reading, observation)
+    if (!feed.hashes.isTrustworthy(message, token)) {
+      const lost = token.book.lose('hash_mismatch', receivedMs)
+      if (lost !== null) feed.push(reading, lost)
+    }
+    return true
+  },
+  price_change(feed, message, receivedMs, reading) {
+    if (ChangesMessage.is(message)) {
+      const byToken = Map.groupBy(message.price_changes, (change) => change.asset_id)
+      for (const [tokenId, changes] of byToken) {
+        if (!change(feed, tokenId, changes, Number(message.timestamp), receivedMs, reading)) return false
+      }
+      return true
+    }
+    if (!OldChangeMessage.is(message)) return false
+    return change(feed, message.asset_id, [message], Number(message.timestamp), receivedMs, reading)
+  },
+  last_trade_price(feed, message, receivedMs, reading) {
+    if (!LastTradeMessage.is(message)) return false
+    const token = feed.hear(message.asset_id, receivedMs)
+    if (token === undefined) return true
+    const id = feed.tradeIds.newId(message)
+    if (id !== undefined) feed.push(reading, mapLastTrade(message, id, token.book.leg, receivedMs))
+    return true
+  },
+  tick_size_change(feed, message, receivedMs, reading) {
+    if (!TickSizeMessage.is(message)) return false
+    const token = feed.hear(message.asset_id, receivedMs)
+    if (token === undefined || Number(message.old_tick_size) === Number(message.new_tick_size)) return true
+    token.terms = { ...token.terms, tick_size: message.new_tick_size }
+    const lost = token.book.lose('tick_size', receivedMs, Number(message.timestamp))
+    if (lost !== null) feed.push(reading, lost)
+    return true
+  },
+  /** Comes on its own clock beside the changes, so it proves life and nothing else. */
+  best_bid_ask(feed, message, receivedMs) {
+    if (!BestBidAskMessage.is(message)) return false
+    feed.hear(message.asset_id, receivedMs)
+    return true
+  },
+  new_market(feed, message) {
+    if (!NewMarketMessage.is(message)) return false
+    if (readSlug(message.slug)?.symbol === feed.symbol) feed.actions.announced(message.slug)
+    return true
+  },
+  market_resolved(feed, message) {
+    if (!ResolvedMessage.is(message)) return false
+    feed.actions.resolved(message.market.toLowerCase())
+    return true
+  },
+}
+
+function change(
+  feed: MessageContext,
+  tokenId: string,
+  changes: readonly ChangeWire[],
+  timeMs: number,
+  receivedMs: number,
+  reading: Reading,
+): boolean {
+  const token = feed.hear(tokenId, receivedMs)
+  if (token === undefined) return true
+  const observations = token.book.change(changes, timeMs, receivedMs)
+  for (const observation of observations ?? []) feed.push(reading, observation)
+  return observations !== undefined
+}
+
+export interface HashCheck {
+  /** False when the hash is wrong though hashes were right before: only then it says something about the book. */
+  isTrustworthy(message: object, token: FollowedToken): boolean
+  readonly matches: number
+  readonly mismatches: number
+}
+
+export function createHashCheck(): HashCheck {
+  let isTrusted = false
+  const counts = { matches: 0, mismatches: 0 }
+  return {
+    isTrustworthy(message, token) {
+      const book = message as Record<string, unknown>
+      const rule = matchingRule(book, token.terms)
+      if (rule === undefined) return true
+      const isRight = rule !== null
+      const wasTrusted = hasAllTerms(book, token.terms) ? isTrusted : token.isHashTrusted
+      isTrusted = isRight
+      token.isHashTrusted = isRight
+      if (isRight) counts.matches += 1
+      else counts.mismatches += 1
+      return isRight || !wasTrusted
+    },
+    get matches() {
+      return counts.matches
+    },
+    get mismatches() {
+      return counts.mismatches
+    },
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Books by REST beside the stream: one that does not come is requested, a silent one is compared with the venue's own,
+ * two books that contradict each other are replaced.
+ *
+ *   not live: 10 s after its subscription ──▶ requested, if the stream sends anything of it; after 30 s ──▶ subscribed again
+ *   live, in its window: silent for 30 s, and once a minute ──▶ compared
+ *                          ├── same state, other levels ──▶ lost (hash_mismatch), requested
+ *                          └── newer, and the stream is silent ──▶ lost (frozen), subscribed again; twice a minute: socket cut
+ */
+import { MICRO } from '../../core/micro.ts'
+import type { AssetSymbol } from '../../core/symbol.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { SessionIo } from '../live/venue-tasks.ts'
+import type { PolymarketCatalogue } from './catalogue.ts'
+import { POLYMARKET_TIMES as TIMES } from './describe.ts'
+import type { TokenFeed } from './feed.ts'
+import { askBook, type PolymarketRest } from './history.ts'
+import type { FollowedToken } from './read-messages.ts'
+import type { Repairs } from './repairs.ts'
+
+const STEP_MS = 250
+/** So many frozen tokens of one socket within a minute, and the socket is cut. */
+const FROZEN_PER_SOCKET = 2
+const FROZEN_WITHIN_MS = 60_000
+
+export const routeName = (symbol: AssetSymbol) => `market:${symbol}`
+
+export interface RepairBooksOptions {
+  readonly repairs: Repairs
+  readonly catalogue: PolymarketCatalogue
+  readonly rest: PolymarketRest
+  readonly clock: Clock
+}
+
+/** What a followed token needs now. */
+export function repairStep(
+  token: Pick<FollowedToken, 'subscribedMs' | 'heardMs' | 'comparedMs' | 'isUnheard'> & {
+    readonly book: {
+      readonly isLive: boolean
+      readonly leg: { readonly startMs: number; readonly endMs: number }
+    }
+  },
+  nowMs: number,
+): 'resubscribe' | 'request' | 'compare' | undefined {
+  if (!token.book.isLive) {
+    const waitedMs = nowMs - token.subscribedMs
+    if (waitedMs > TIMES.resubscribeMs) return 'resubscribe'
+    // Without the stream's changes a REST book would go stale unnoticed.
+    return waitedMs > TIMES.bookMissingMs && !token.isUnheard ? 'request' : undefined
+  }
+  const { startMs, endMs } = token.book.leg
+  if (nowMs < startMs || nowMs > endMs) return undefined
+  const isSilent = nowMs - token.heardMs > TIMES.tokenSilenceMs
+  const everyMs = isSilent ? TIMES.tokenSilenceMs : TIMES.verifyEveryMs
+  return nowMs - token.comparedMs > everyMs ? 'compare' : undefined
+}
+
+/** Runs until the session ends. */
+export async function repairBooks(
+  session: SessionIo,
+  feed: TokenFeed,
+  options: RepairBooksOptions,
+): Promise<void> {
+  const { repairs, catalogue, rest, clock } = options
+  const channel = `book:${feed.symbol}`
+  let frozenMs: number[] = []
+
+  function lose(tokenId: string, reason: 'frozen' | 'crossed' | 'hash_mismatch', nowMs: number): void {
+    for (const lost of feed.lose(tokenId, reason, nowMs)) session.emit(channel, lost)
+  }
+
+  async function compare(tokenId: string, token: FollowedToken): Promise<void> {
+    try {
+      const { book, receivedMs } = await askBook(rest, tokenId, session.signal)
+      if (!token.book.isLive) return
+      if (token.book.isWrong(book)) {
+        lose(tokenId, 'hash_mismatch', receivedMs)
+        repairs.want(tokenId, receivedMs)
+        return
+      }
+      const isSilent = receivedMs - token.heardMs > TIMES.tokenSilenceMs
+      if (!isSilent || !token.book.isBehind(book)) return
+      lose(tokenId, 'frozen', receivedMs)
+      frozenMs = [...frozenMs.filter((atMs) => receivedMs - atMs < FROZEN_WITHIN_MS), receivedMs]
+      if (frozenMs.length < FROZEN_PER_SOCKET) return feed.resubscribe([tokenId], receivedMs)
+      frozenMs = []
+      session.cut(routeName(feed.symbol), 'frozen books on an open socket')
+    } catch {
+      // Not compared: tried again after the next silence.
+    }
+  }
+
+  /** Bids on both outcomes that cost more than 1 together would be free money: one of the books is wrong. */
+  function checkPairs(nowMs: number): void {
+    for (const { legs } of catalogue.of(feed.symbol)) {
+      const books = legs.map((leg) => feed.tokens.get(leg.tokenId)?.book)
+      const [up, down] = books.map((book) => (book?.isLive === true ? book.levels.best('bids') : null))
+      if (up == null || down == null || up + down <= MICRO) continue
+      for (const leg of legs) {
+        lose(leg.tokenId, 'crossed', nowMs)
+        repairs.want(leg.tokenId, nowMs)
+      }
+    }
+  }
+
+  async function repair(tokenId: string): Promise<void> {
+    if (feed.tokens.get(tokenId)?.book.isLive !== false) return repairs.done(tokenId)
+    try {
+      const { book, receivedMs } = await askBook(rest, tokenId, session.signal)
+      const repaired = feed.repair(book, receivedMs)
+      if (repaired !== undefined) session.emit(channel, repaired)
+    } catch {
+      // A new market has no book for some minutes: requested again, less and less often.
+    }
+    if (feed.tokens.get(tokenId)?.book.isLive === false) repairs.failed(tokenId, clock.now())
+    else repairs.done(tokenId)
+  }
+
+  while (!session.signal.aborted) {
+    const nowMs = clock.now()
+    if (!session.isPaused()) {
+      for (const [tokenId, token] of feed.tokens) {
+        const step = repairStep(token, nowMs)
+        if (step === 'resubscribe') feed.resubscribe([tokenId], nowMs)
+        if (step === 'request') repairs.want(tokenId, nowMs)
+        if (step === 'compare') {
+          token.comparedMs = nowMs
+          void compare(tokenId, token)
+        }
+      }
+      checkPairs(nowMs)
+      await Promise.all(repairs.due(nowMs).map(repair))
+    }
+    await clock.sleep(STEP_MS, session.signal).catch(() => {})
+  }
+}
