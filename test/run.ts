@@ -1,6 +1,6 @@
 /**
- * Runs every test file with node:test. `--soak` sets the long sizes of the long proofs; other arguments
- * pick files whose path contains one of them.
+ * Runs every test file with node:test. `--soak` sets the long sizes of the long tests; other arguments pick files
+ * whose path contains one of them. A file that fails has failed: nothing is run twice.
  */
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -16,39 +16,68 @@ const wanted = args.filter((arg) => !arg.startsWith('--'))
 const files = globSync(['{src,sandbox,test}/**/*.test.ts'])
   .filter((file) => !file.endsWith('.live.test.ts'))
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
-  .sort()
 
 // Once, before many services start at the same time and would each build the page.
 await builtSite(createLogger({ level: 'silent' }))
 
-/**
- * Proofs against a wall clock that runs fast, or of when something ends, need the machine to themselves. The others
- * share it: most of their time they wait, so there is one more than there are cores.
- */
+/** Tests against an accelerated clock, or of when something ends: one after the other, with nothing beside them. */
 const ALONE =
   /^(src\/ingest\/(exchange\/(determinism|kill|faults)|(prediction|oracle)\/faults[a-z-]*)|test\/e2e\/(market-coverage|first-start)|test\/dashboard\/browser)\.test\.ts$/
-
-const phases = [
-  { files: files.filter((file) => !ALONE.test(file)), concurrency: availableParallelism() + 1 },
-  { files: files.filter((file) => ALONE.test(file)), concurrency: 1 },
+/**
+ * Files that take longest, longest first; the summary of a run shows when this has changed. They start before the
+ * others, so that the run does not end with one of them alone on the machine.
+ */
+const LONG = [
+  'test/e2e/recording-status',
+  'test/e2e/dead-letters',
+  'src/webhooks/webhooks',
+  'test/e2e/live-credentials',
+  'test/e2e/cli',
+  'test/e2e/market-sealed',
+  'test/e2e/one-service',
+  'test/e2e/chain-failover',
+  'test/e2e/market-params',
+  'src/api/endpoints/chain/submit-transaction',
+  'test/e2e/add-a-venue',
+  'test/e2e/try-it',
+  'test/e2e/sandbox-nodes',
+  'test/e2e/whole-service',
+  'test/dashboard/',
+  'src/ingest/',
+  'test/e2e/',
+  'sandbox/',
+  'src/venues/',
+  'src/store/',
 ]
-const failed = new Set<string>()
-for (const phase of phases) await runPhase(phase)
-
-// Many proofs run against the wall clock. What failed while the machine was shared is tried once more, alone;
-// what fails twice has failed. Both runs are printed. Proofs of exactness have one try: a failure in one of many
-// runs is just what they look for.
-const EXACT =
-  /metering|paging|credits|market-sealed|conformance|store\/sqlite|accounts\/|test\/contract\/|gate\//
-if (failed.size > 0 && ![...failed].some((file) => EXACT.test(file))) {
-  const again = [...failed].sort()
-  process.stdout.write(`\nOnce more, alone:\n${again.map((file) => `  ${file}\n`).join('')}\n`)
-  failed.clear()
-  await runPhase({ files: again, concurrency: 1 })
+const rank = (file: string) => {
+  const place = LONG.findIndex((start) => file.startsWith(start))
+  return place === -1 ? LONG.length : place
 }
-if (failed.size > 0) process.exitCode = 1
+const ordered = files.sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
 
-async function runPhase(phase: { files: string[]; concurrency: number }): Promise<void> {
+/** Most files wait for about half of their time, so twice as many run as there are cores. */
+const AT_ONCE = 2 * availableParallelism()
+const SHOWN_SLOWEST = 10
+
+const failed = new Set<string>()
+const durations: { file: string; ms: number }[] = []
+const startedMs = performance.now()
+await runFiles({ files: ordered.filter((file) => !ALONE.test(file)), concurrency: AT_ONCE })
+await runFiles({ files: ordered.filter((file) => ALONE.test(file)), concurrency: 1 })
+
+durations.sort((a, b) => b.ms - a.ms)
+const slowest = durations.slice(0, SHOWN_SLOWEST)
+const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`.padStart(8)
+process.stdout.write(
+  `\nSlowest of ${durations.length} files, ${seconds(performance.now() - startedMs).trim()} in all:\n`,
+)
+for (const { file, ms } of slowest) process.stdout.write(`${seconds(ms)}  ${file}\n`)
+if (failed.size > 0) {
+  process.stdout.write(`\nFailed:\n${[...failed].map((file) => `  ${file}\n`).join('')}`)
+  process.exitCode = 1
+}
+
+async function runFiles(phase: { files: string[]; concurrency: number }): Promise<void> {
   if (phase.files.length === 0) return
   const stream = run({
     ...phase,
@@ -61,11 +90,13 @@ async function runPhase(phase: { files: string[]; concurrency: number }): Promis
     },
   })
   // A test may be declared in another file than the one that runs it (a conformance suite), so the summary of
-  // the file decides and not where the test stands.
-  stream.on('test:summary', ({ file, success }) => {
+  // the file decides and not where the test is declared.
+  stream.on('test:summary', ({ file, success, duration_ms: ms }) => {
+    const name = file === undefined ? undefined : relative(process.cwd(), file)
+    if (name !== undefined) durations.push({ file: name, ms })
     if (success) return
-    if (file !== undefined) failed.add(relative(process.cwd(), file))
-    else if (failed.size === 0) process.exitCode = 1
+    if (name !== undefined) failed.add(name)
+    else process.exitCode = 1
   })
   for await (const text of stream.compose(new spec())) process.stdout.write(text)
 }

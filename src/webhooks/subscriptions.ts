@@ -3,10 +3,8 @@ import type { Network } from '../core/chain/network.ts'
 import { ApiError, faultsError, type InputFault } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import type { EventKind } from '../events/kinds.ts'
-import { filtersOf, parseSelection, type SelectionInput } from '../events/selection.ts'
-import type { Clock } from '../kit/clock.ts'
+import { parseSelection, type SelectionInput } from '../events/selection.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
-import type { EventStore } from '../store/events.ts'
 import type {
   DeliveryRecord,
   JobsStore,
@@ -14,12 +12,12 @@ import type {
   SubscriptionPlace,
   SubscriptionRecord,
 } from '../store/jobs.ts'
-import type { Credits } from './credits.ts'
 import { type DeliveryAttempt, deliver, signerOf } from './deliver.ts'
 import { isKeyEnd } from './disable.ts'
 import { type Guard, TargetError } from './guard.ts'
 import { ownSubscription } from './own-subscription.ts'
 import type { Poster } from './post.ts'
+import { type EventReplay, type ReplayDeps, type ReplayRange, replayEvents } from './replay.ts'
 import { sampleEvent } from './sample-event.ts'
 import { newSecret, ROTATION_OVERLAP_MS } from './sign.ts'
 import { type SubscriptionPage, subscriptionPage } from './subscription-page.ts'
@@ -68,52 +66,20 @@ export interface SubscriptionWithSecret {
   readonly secret: string
 }
 
-/** Numbers are (after, up to], times [since, until). Without an end it goes as far as the log is planned. */
-export type ReplayRange = ({ readonly afterSeq: number } | { readonly sinceMs: number }) & {
-  readonly upToSeq?: number
-  readonly untilMs?: number
-}
-
-export interface EventReplay {
-  /** New deliveries. */
-  readonly events: number
-  /** Events of the range that wait to be delivered anyway. */
-  readonly alreadyPending: number
-  readonly afterSeq: number
-  readonly upToSeq: number
-  /** Where to go on when the range was longer than one call replays. */
-  readonly nextAfterSeq: number | null
-  /** The log no longer reached back to where the range began. */
-  readonly gap: boolean
-}
-
-const REPLAY_EVENTS = 10_000
-/** What is looked at in one call: events that wait already cost a look too. */
-const MAX_REPLAY_LOOKS = 2 * REPLAY_EVENTS
-/** With that many waiting, for one webhook or for the account, nothing is planned again. */
-export const MAX_REPLAY_BACKLOG = { subscription: 10_000, account: 50_000 }
-const BACKLOG_RETRY_S = 60
-const REPLAY_PAGE = 500
-const REPLAY_PAGE_BYTES = 1024 * 1024
 const ID_BYTES = 10
 
-export function createWebhookSubscriptions(deps: {
-  store: JobsStore
-  events: Pick<EventStore, 'after' | 'bounds' | 'seqBefore'>
-  network: Network
-  guard: Guard
-  poster: Poster
-  box: SecretBox
-  clock: Clock
-  credits: Pick<Credits, 'available'>
-  /** How far the log is planned: what comes after arrives anyway. */
-  plannedSeq: () => number
+export interface WebhookSubscriptionsDeps extends ReplayDeps {
+  readonly store: JobsStore
+  readonly network: Network
+  readonly guard: Guard
+  readonly poster: Poster
+  readonly box: SecretBox
   /** Subscriptions were changed here. */
-  onChange: () => Promise<void>
-  /** Jobs were written for it. */
-  onPlanned: (subscriptionId: string) => void
-}): WebhookSubscriptions {
-  const { store, events, network, guard, poster, box, clock } = deps
+  readonly onChange: () => Promise<void>
+}
+
+export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): WebhookSubscriptions {
+  const { store, network, guard, poster, box, clock } = deps
 
   const mustFind = (accountId: string, id: string) => ownSubscription(store, accountId, id)
 
@@ -139,29 +105,6 @@ export function createWebhookSubscriptions(deps: {
     if (updated === undefined) throw new ApiError('not_found', `There is no webhook ${id}.`, { param: 'id' })
     await deps.onChange()
     return updated
-  }
-
-  /** Each event costs a credit when it is delivered: no more of them are planned than the credits pay for. */
-  async function roomFor(subscription: SubscriptionRecord): Promise<number> {
-    const { id: subscriptionId, accountId } = subscription
-    const { subscription: ofOne, account: ofAll } = MAX_REPLAY_BACKLOG
-    const waiting = await store.backlog({ subscriptionId, accountId, limit: ofAll })
-    const room = Math.min(ofOne - waiting.ofSubscription, ofAll - waiting.ofAccount)
-    if (room < 1) {
-      const which = waiting.ofSubscription >= ofOne ? 'this webhook' : 'the webhooks of this account'
-      throw new ApiError(
-        'rate_limited',
-        `So many events wait for ${which} already that nothing is replayed before they are delivered.`,
-        { reason: 'replay_backlog', retry_after: BACKLOG_RETRY_S },
-        [['Retry-After', String(BACKLOG_RETRY_S)]],
-      )
-    }
-    const paid = (await deps.credits.available(subscription)) - waiting.ofAccount
-    if (paid < 1) {
-      const text = 'The credits that are left do not pay for more deliveries than those that wait already.'
-      throw new ApiError('credits_exhausted', text, { reason: 'balance' })
-    }
-    return Math.min(REPLAY_EVENTS, room, paid)
   }
 
   return {
@@ -268,46 +211,7 @@ export function createWebhookSubscriptions(deps: {
       return { ...attempt, id: deliveryId, eventId: event.id }
     },
     async replay(accountId, id, range) {
-      const found = await mustFind(accountId, id)
-      const afterSeq = 'afterSeq' in range ? range.afterSeq : await events.seqBefore(range.sinceMs)
-      const { oldestSeq } = await events.bounds()
-      const filters = filtersOf({ kinds: found.kinds as EventKind[], addresses: found.addresses })
-      const { upToSeq = Number.POSITIVE_INFINITY, untilMs } = range
-      const beforeEnd = untilMs === undefined ? upToSeq : Math.min(upToSeq, await events.seqBefore(untilMs))
-      const untilSeq = Math.min(deps.plannedSeq(), beforeEnd)
-      const most = await roomFor(found)
-      let cursor = afterSeq
-      let count = 0
-      let looked = 0
-      let more = cursor < untilSeq
-      while (more && count < most && looked < MAX_REPLAY_LOOKS) {
-        const limit = Math.min(REPLAY_PAGE, most - count)
-        const page = await events.after({
-          afterSeq: cursor,
-          untilSeq,
-          filters,
-          limit,
-          maxBytes: REPLAY_PAGE_BYTES,
-        })
-        const planned = await store.enqueue({
-          events: page.events.map(({ seq, id: eventId, kind, text }) => ({ seq, id: eventId, kind, text })),
-          jobs: page.events.map(({ seq }) => ({ subscriptionId: id, seq })),
-          nowMs: clock.now(),
-        })
-        count += planned.filter(({ isNew }) => isNew).length
-        looked += planned.length
-        cursor = Math.max(cursor, page.upToSeq)
-        more = page.more
-      }
-      if (count > 0) deps.onPlanned(id)
-      return {
-        events: count,
-        alreadyPending: looked - count,
-        afterSeq,
-        upToSeq: more ? cursor : Math.max(afterSeq, untilSeq),
-        nextAfterSeq: more ? cursor : null,
-        gap: 'afterSeq' in range && afterSeq + 1 < oldestSeq,
-      }
+      return replayEvents(deps, await mustFind(accountId, id), range)
     },
   }
 }

@@ -3,7 +3,7 @@ import { noCredits } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
 import { ApiError } from '../../../core/errors.ts'
 import { parseTime } from '../../../core/time.ts'
-import type { ReplayRange } from '../../../webhooks/subscriptions.ts'
+import type { ReplayRange } from '../../../webhooks/replay.ts'
 import { endpoint } from '../services.ts'
 import { CreditsUsed, nullable, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 

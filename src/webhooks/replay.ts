@@ -1,0 +1,116 @@
+import { ApiError } from '../core/errors.ts'
+import type { EventKind } from '../events/kinds.ts'
+import { filtersOf } from '../events/selection.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { EventStore } from '../store/events.ts'
+import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
+import type { Credits } from './credits.ts'
+
+/** Sending events again: what the log still has of a range is planned as new deliveries. */
+export interface ReplayDeps {
+  readonly store: Pick<JobsStore, 'enqueue' | 'backlog'>
+  readonly events: Pick<EventStore, 'after' | 'bounds' | 'seqBefore'>
+  readonly clock: Clock
+  readonly credits: Pick<Credits, 'available'>
+  /** How far the log is planned: what comes after is delivered anyway. */
+  readonly plannedSeq: () => number
+  /** Jobs were written for it. */
+  readonly onPlanned: (subscriptionId: string) => void
+}
+
+/** Numbers are (after, up to], times [since, until). Without an end it goes as far as the log is planned. */
+export type ReplayRange = ({ readonly afterSeq: number } | { readonly sinceMs: number }) & {
+  readonly upToSeq?: number
+  readonly untilMs?: number
+}
+
+export interface EventReplay {
+  /** New deliveries. */
+  readonly events: number
+  /** Events of the range that wait to be delivered anyway. */
+  readonly alreadyPending: number
+  readonly afterSeq: number
+  readonly upToSeq: number
+  /** Where to go on when the range was longer than one call replays. */
+  readonly nextAfterSeq: number | null
+  /** The log no longer reached back to where the range began. */
+  readonly gap: boolean
+}
+
+const REPLAY_EVENTS = 10_000
+/** What is looked at in one call: events that wait already cost a look too. */
+const MAX_REPLAY_LOOKS = 2 * REPLAY_EVENTS
+/** With that many waiting, for one webhook or for the account, nothing is planned again. */
+export const MAX_REPLAY_BACKLOG = { subscription: 10_000, account: 50_000 }
+const BACKLOG_RETRY_S = 60
+const REPLAY_PAGE = 500
+const REPLAY_PAGE_BYTES = 1024 * 1024
+/** As far as credits and what is already pending allow. */
+export async function replayEvents(
+  deps: ReplayDeps,
+  subscription: SubscriptionRecord,
+  range: ReplayRange,
+): Promise<EventReplay> {
+  const afterSeq = 'afterSeq' in range ? range.afterSeq : await deps.events.seqBefore(range.sinceMs)
+  const { oldestSeq } = await deps.events.bounds()
+  const filters = filtersOf({ kinds: subscription.kinds as EventKind[], addresses: subscription.addresses })
+  const { upToSeq = Number.POSITIVE_INFINITY, untilMs } = range
+  const beforeEnd = untilMs === undefined ? upToSeq : Math.min(upToSeq, await deps.events.seqBefore(untilMs))
+  const untilSeq = Math.min(deps.plannedSeq(), beforeEnd)
+  const most = await roomFor(deps, subscription)
+  let cursor = afterSeq
+  let count = 0
+  let looked = 0
+  let more = cursor < untilSeq
+  while (more && count < most && looked < MAX_REPLAY_LOOKS) {
+    const limit = Math.min(REPLAY_PAGE, most - count)
+    const page = await deps.events.after({
+      afterSeq: cursor,
+      untilSeq,
+      filters,
+      limit,
+      maxBytes: REPLAY_PAGE_BYTES,
+    })
+    const planned = await deps.store.enqueue({
+      events: page.events.map(({ seq, id: eventId, kind, text }) => ({ seq, id: eventId, kind, text })),
+      jobs: page.events.map(({ seq }) => ({ subscriptionId: subscription.id, seq })),
+      nowMs: deps.clock.now(),
+    })
+    count += planned.filter(({ isNew }) => isNew).length
+    looked += planned.length
+    cursor = Math.max(cursor, page.upToSeq)
+    more = page.more
+  }
+  if (count > 0) deps.onPlanned(subscription.id)
+  return {
+    events: count,
+    alreadyPending: looked - count,
+    afterSeq,
+    upToSeq: more ? cursor : Math.max(afterSeq, untilSeq),
+    nextAfterSeq: more ? cursor : null,
+    gap: 'afterSeq' in range && afterSeq + 1 < oldestSeq,
+  }
+}
+
+/** Each event costs a credit when it is delivered: no more of them are planned than the credits pay for. */
+async function roomFor(deps: ReplayDeps, subscription: SubscriptionRecord): Promise<number> {
+  const { id: subscriptionId, accountId } = subscription
+  const { subscription: ofOne, account: ofAll } = MAX_REPLAY_BACKLOG
+  const waiting = await deps.store.backlog({ subscriptionId, accountId, limit: ofAll })
+  const room = Math.min(ofOne - waiting.ofSubscription, ofAll - waiting.ofAccount)
+  if (room < 1) {
+    const which = waiting.ofSubscription >= ofOne ? 'this webhook' : 'the webhooks of this account'
+    throw new ApiError(
+      'rate_limited',
+      `So many events wait for ${which} already that nothing is replayed before they are delivered.`,
+      { reason: 'replay_backlog', retry_after: BACKLOG_RETRY_S },
+      [['Retry-After', String(BACKLOG_RETRY_S)]],
+    )
+  }
+  const paid = (await deps.credits.available(subscription)) - waiting.ofAccount
+  if (paid < 1) {
+    const text = 'The credits that are left do not pay for more deliveries than those that wait already.'
+    throw new ApiError('credits_exhausted', text, { reason: 'balance' })
+  }
+  return Math.min(REPLAY_EVENTS, room, paid)
+}
