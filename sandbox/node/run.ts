@@ -158,7 +158,7 @@ export async function startSandboxNode(options: SandboxNodeOptions = {}): Promis
       await ownChain?.close()
     },
   }
-  const control = await startControl(() => running, controlPort)
+  const control = await startControl(running, controlPort)
   running.controlUrl = `http://127.0.0.1:${control.port}`
   return running
 }

@@ -5,13 +5,11 @@
  *   frame ─▶ queue ─▶ [wait: fault] ─▶ method ─▶ answer (or refusal, or nothing, or the connection is dropped)
  *   node event ─▶ queue ─▶ frames
  */
-import type { IncomingMessage } from 'node:http'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { answerPings } from '../../src/kit/answer-pings.ts'
 import type { Clock } from '../../src/kit/clock.ts'
-import { ignoreConnectionErrors, ignoreSocketErrors } from '../../src/kit/socket-errors.ts'
+import { ignoreSocketErrors } from '../../src/kit/socket-errors.ts'
+import { startHttpServer } from '../server/http.ts'
 import type { Faults } from './faults.ts'
 import type { MethodLog } from './method-log.ts'
 import type { SandboxNode } from './node.ts'
@@ -41,25 +39,16 @@ interface Shared {
   panic: () => void
 }
 
-export async function startServer(options: Shared & { port: number; host?: string }): Promise<NodeServer> {
-  const http = createServer((_request, response) => {
-    response.writeHead(426).end()
-  })
+export async function startServer(options: Shared & { port: number }): Promise<NodeServer> {
   const sockets = new WebSocketServer({
-    server: http,
+    noServer: true,
     maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
     autoPong: false,
   })
-  ignoreConnectionErrors(http)
-  // A port that cannot be had is told by the server itself.
-  ignoreSocketErrors(sockets)
   const sessions = new Set<Session>()
   let nextId = 0
-  http.on('connection', (socket) => {
-    if (options.faults().refuseConnections) socket.destroy()
-  })
-  sockets.on('connection', (socket: WebSocket, _request: IncomingMessage) => {
+  const accept = (socket: WebSocket) => {
     ignoreSocketErrors(socket)
     answerPings(socket)
     const session = new Session(socket, nextId++, options)
@@ -72,22 +61,28 @@ export async function startServer(options: Shared & { port: number; host?: strin
       options.node.counters.connections = sessions.size
     })
     socket.on('error', () => socket.terminate())
-  })
+  }
   const unlisten = options.node.on((event) => {
     const shared = new Map<string, string>()
     for (const session of sessions) session.notify(event, shared)
   })
-  await new Promise<void>((resolve, reject) => {
-    http.once('error', reject)
-    http.listen(options.port, options.host ?? '127.0.0.1', resolve)
+  const http = await startHttpServer({
+    port: options.port,
+    handle: (_request, response) => void response.writeHead(426).end(),
+    connected(socket) {
+      if (options.faults().refuseConnections) socket.destroy()
+    },
+    upgrade(request, socket, head) {
+      ignoreSocketErrors(socket)
+      sockets.handleUpgrade(request, socket, head, accept)
+    },
   })
   const close = async () => {
     unlisten()
     for (const socket of sockets.clients) socket.terminate()
-    http.closeAllConnections()
-    await new Promise<void>((resolve) => http.close(() => resolve()))
+    await http.close()
   }
-  return { port: (http.address() as AddressInfo).port, close, die: close }
+  return { port: http.port, close, die: close }
 }
 
 class Session {

@@ -23,7 +23,7 @@ export function startControlPort(port: number, routes: ControlRoutes): Promise<H
       return { status: 404, body: { error: 'no such route', routes: Object.keys(routes) } }
     const rest = line.slice(name.length + 1)
     const body = await route({ body: await readBody(incoming), rest, query: url.searchParams })
-    return { status: incoming.method === 'POST' ? 201 : 200, body }
+    return { status: 200, body }
   }
 
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
