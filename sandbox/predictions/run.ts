@@ -32,6 +32,8 @@ export interface SandboxPredictionsOptions {
   /** Rounds before a feed moves to its next phase and aggregator. */
   phaseRounds?: number
   providers?: number
+  /** Contracts of an hourly or daily event of the second venue. */
+  strikes?: number
   /** Windows that start at or after this time are of the venue's second protocol. */
   v2FromMs?: number
   /** A public key (PEM) to accept instead of a generated account. */
@@ -81,6 +83,7 @@ export function startSandboxPredictions(options: SandboxPredictionsOptions): Pro
     slotMs: options.slotMs ?? DEFAULT_SLOT_MS,
     ...(options.phaseRounds === undefined ? {} : { phaseRounds: options.phaseRounds }),
     ...(options.v2FromMs === undefined ? {} : { v2FromMs: options.v2FromMs }),
+    ...(options.strikes === undefined ? {} : { strikes: options.strikes }),
   })
   const faults = createFaults(clock)
   const venueOf = (name: (typeof PREDICTION_VENUES)[number]): PredictionVenue => ({

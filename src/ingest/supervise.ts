@@ -88,8 +88,9 @@ export function supervise(options: {
       for (const recorder of recorders) {
         const nowMs = clock.now()
         let count = 0
-        for (const feed of recorder.status().feeds) {
-          const found = await coverage.read([feed], nowMs - DAY_MS, nowMs - STALE_AFTER_MS)
+        for (const { feed, lagMs } of recorder.status().feeds) {
+          const toMs = nowMs - STALE_AFTER_MS - lagMs
+          const found = await coverage.read([feed], nowMs - DAY_MS, toMs)
           count += found.gaps.filter(
             ({ reason }) => reason === 'not_observed' || reason === 'venue_down',
           ).length

@@ -28,11 +28,13 @@ export interface PredictionsWorld<C extends Clock = Clock> {
 
 export async function startPredictionsWorld<C extends Clock>(
   clock: C,
-  options: { slotMs: number; v2FromMs?: number },
+  options: { slotMs: number; v2FromMs?: number; strikes?: number },
 ): Promise<PredictionsWorld<C>> {
   const sandbox = await startTestPredictions({
     seed: 11,
     clock,
+    // A few contracts are as good as hundreds, unless somebody has the time.
+    ...(process.env.TAPELINE_SOAK === undefined ? { strikes: 6 } : {}),
     ...options,
     tickMs: 250,
     budgetScale: 1_000,

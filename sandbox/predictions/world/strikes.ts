@@ -67,8 +67,12 @@ const RANGE_TICKERS: Record<AssetSymbol, string> = { BTC: 'KXBTC', ETH: 'KXETH',
 
 export const decimalsOf = (symbol: AssetSymbol): number => GRIDS[symbol].decimals
 
-export function createStrikes(options: { seed: number; world: Underlying }): Strikes {
-  const { seed, world } = options
+export function createStrikes(options: {
+  seed: number
+  world: Underlying
+  perEvent?: number | undefined
+}): Strikes {
+  const { seed, world, perEvent = STRIKES_PER_EVENT } = options
   const series: StrikeSeries[] = SYMBOLS.flatMap((symbol) =>
     KINDS.map((kind) => ({
       symbol,
@@ -137,10 +141,7 @@ export function createStrikes(options: { seed: number; world: Underlying }): Str
     const cent = 10 ** -decimals
     const exact = (value: number) => Number(value.toFixed(decimals))
     const centre = Math.round(world.price(symbol, event.openMs) / step) * step
-    const levels = Array.from(
-      { length: STRIKES_PER_EVENT },
-      (_, i) => centre + (i - STRIKES_PER_EVENT / 2) * step,
-    )
+    const levels = Array.from({ length: perEvent }, (_, i) => centre + (i - perEvent / 2) * step)
     if (kind === 'D')
       return levels.map((level) => {
         const strike = exact(level - cent)

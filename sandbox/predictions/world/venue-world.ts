@@ -19,6 +19,8 @@ export interface WorldOptions {
   readonly phaseRounds?: number
   /** Windows from this time on are of the venue's second protocol. */
   readonly v2FromMs?: number
+  /** Contracts of an hourly or daily event. */
+  readonly strikes?: number
 }
 
 export interface PredictionWorld {
@@ -54,7 +56,7 @@ export function createPredictionWorld(options: WorldOptions): PredictionWorld {
   const price = createUnderlying(seed)
   const exchanges = createWorld({ seed, tradesPerSecond: options.tradesPerSecond })
   const upDowns = createUpDowns({ seed, v2FromMs: options.v2FromMs ?? Number.POSITIVE_INFINITY })
-  const strikes = createStrikes({ seed, world: price })
+  const strikes = createStrikes({ seed, world: price, perEvent: options.strikes })
   const rounds = createRounds({
     seed,
     world: price,

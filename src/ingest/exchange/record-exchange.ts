@@ -64,7 +64,6 @@ export function recordExchange(options: ExchangeOptions): Recorder {
     Object.hasOwn(venue.describe.symbols, symbol),
   )
   const tracked = symbols.flatMap((symbol) => trackedFeeds(plan, symbol))
-  const feeds = tracked.map(({ feed }) => feed)
   let writer: RowWriter | undefined
   let live: LiveRun | undefined
   let progress: BackfillProgress | undefined
@@ -194,7 +193,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
         live,
         writer,
         insertedBefore,
-        feeds,
+        feeds: tracked,
         counts: { ...counts },
         backfill: progress === undefined ? null : { ...progress },
       }),

@@ -90,7 +90,7 @@ export function recordOracle(options: OracleOptions): Recorder {
         live,
         writer,
         insertedBefore,
-        feeds: feeds.map(({ feed }) => feed),
+        feeds,
       }),
   }
 }

@@ -28,7 +28,7 @@ const gapsOf = async (fromMs: number, toMs: number) =>
   (await recording.store.coverage.read([TRADES], fromMs, toMs)).gaps
 
 before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000 })
+  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000, strikes: 40 })
   const { clock, sandbox } = world
   recording = await startPredictionsRecording(world, {
     ...{ venues: ['kalshi'], symbols: ['BTC'], hasKey: false },
@@ -58,7 +58,10 @@ test('while the questions fail the trades have a gap, and before that none', () 
   assert.deepEqual(gaps.before, [])
   const [gap] = gaps.meanwhile
   assert.ok(gap !== undefined, 'no gap')
-  assert.ok(gap.from <= FAILS_MS + 65_000 && gaps.meanwhile.at(-1)?.to === FAILS_END_MS - 10_000)
+  assert.ok(
+    gap.from <= FAILS_MS + 65_000 && gaps.meanwhile.at(-1)?.to === FAILS_END_MS - 10_000,
+    `${JSON.stringify(gaps.meanwhile)}, failing from ${FAILS_MS}`,
+  )
 })
 
 test('afterwards all of them are there, each once, and the gap is closed', async () => {

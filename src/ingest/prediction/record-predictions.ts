@@ -122,7 +122,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
         live,
         writer,
         insertedBefore,
-        feeds: feeds.map(({ feed }) => feed),
+        feeds,
         counts: {
           markets: [...recorders.values()].reduce((sum, recorder) => sum + recorder.size, 0),
           unlisted: [...recorders.values()].reduce((sum, recorder) => sum + recorder.unlisted, 0),

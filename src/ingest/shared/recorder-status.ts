@@ -2,6 +2,7 @@
 import type { Venue } from '../../venues/venue.ts'
 import type { Recorder, RecorderStatus } from './recorder.ts'
 import type { LiveRun } from './run-live.ts'
+import type { TrackedFeed } from './track-coverage.ts'
 import type { RowWriter } from './write-rows.ts'
 
 export function recorderStatus(options: {
@@ -12,7 +13,7 @@ export function recorderStatus(options: {
   writer: RowWriter | undefined
   /** Rows of earlier runs. */
   insertedBefore: number
-  feeds: RecorderStatus['feeds']
+  feeds: readonly TrackedFeed[]
   counts?: RecorderStatus['counts']
   backfill?: RecorderStatus['backfill']
 }): RecorderStatus {
@@ -29,6 +30,18 @@ export function recorderStatus(options: {
     storeFailure: rows?.failure ?? null,
     backfill: options.backfill ?? null,
     counts: { ...options.counts, corrected: rows?.corrected ?? 0, refused: rows?.refused ?? 0 },
-    feeds: options.feeds,
+    feeds: options.feeds.map(({ feed, channels }) => ({ feed, lagMs: lagOf(options.venue, channels) })),
   }
+}
+
+function lagOf({ describe }: Venue, channels: readonly string[]): number {
+  const live: Readonly<Record<string, { readonly via: string; readonly everyMs?: number } | undefined>> =
+    describe.live
+  return Math.max(
+    0,
+    ...channels.map((key) => {
+      const topic = live[key.slice(0, key.indexOf(':'))]
+      return topic?.via === 'poll' ? (topic.everyMs ?? 0) : 0
+    }),
+  )
 }

@@ -11,6 +11,12 @@ export interface Recorder {
   status(): RecorderStatus
 }
 
+export interface RecordedFeed {
+  readonly feed: Feed
+  /** How far its coverage may be behind the present: what is polled is observed up to the last answer. */
+  readonly lagMs: number
+}
+
 export interface RecorderStatus {
   readonly name: string
   readonly source: Source
@@ -25,5 +31,5 @@ export interface RecorderStatus {
   readonly backfill: BackfillProgress | null
   readonly counts: Readonly<Record<string, number>>
   /** The stored feeds it looks after. */
-  readonly feeds: readonly Feed[]
+  readonly feeds: readonly RecordedFeed[]
 }

@@ -127,6 +127,7 @@ export function runLive(options: {
     }
     switch (observation.kind) {
       case 'subscribed':
+        tracker.limitChannel(channelKey(observation.channel), Number.POSITIVE_INFINITY)
         if (!silent.has(channelKey(observation.channel))) up(observation.channel, observation.receivedMs)
         return
       case 'disconnected': {
@@ -141,6 +142,7 @@ export function runLive(options: {
         return
       case 'answered':
         silence.answered(channelKey(observation.channel))
+        tracker.limitChannel(channelKey(observation.channel), observation.receivedMs - COVERAGE_MARGIN_MS)
         if (silent.delete(channelKey(observation.channel))) up(observation.channel, observation.receivedMs)
         recorders
           .get(observation.channel.symbol)

@@ -215,3 +215,18 @@ test('what could not be proven is a gap, and one that is known keeps its reason'
   ])
   await close()
 })
+
+test('a polled channel is observed up to its last answer, and a failure begins there', async () => {
+  const { tracker, gaps, close } = await setUp()
+  tracker.up('trades:BTC', 1_000)
+  tracker.limitChannel('trades:BTC', 5_000)
+  tracker.claim(60_000)
+  assert.deepEqual(await gaps(trades, 1_000, 60_000), [[5_000, 60_000, 'not_observed']])
+  tracker.limitChannel('trades:BTC', 60_000)
+  tracker.claim(100_000)
+  assert.deepEqual(await gaps(trades, 1_000, 60_000), [])
+  tracker.failed('trades:BTC', 90_000, 'venue_down')
+  tracker.claim(120_000)
+  assert.deepEqual(await gaps(trades, 1_000, 120_000), [[60_000, 120_000, 'venue_down']])
+  await close()
+})

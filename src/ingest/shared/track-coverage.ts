@@ -38,6 +38,8 @@ export interface CoverageTracker {
   unproven(feed: Feed, fromMs: number, toMs: number): void
   /** Nothing of a feed after this instant is known to be complete: no claim goes further. */
   limit(feed: Feed, toMs: number): void
+  /** As `limit`, for all feeds of a channel: one that is polled is observed up to its last answer. */
+  limitChannel(channel: string, toMs: number): void
   /** The venue says: this cannot be had. */
   missing(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
   /** As `missing`, for what is neither observed nor a known gap. */
@@ -82,6 +84,7 @@ export function createCoverageTracker(options: {
   )
   const byName = new Map(states.map((state) => [feedName(state.feed), state]))
   const upChannels = new Set<string>()
+  const channelLimits = new Map<string, number>()
   let gaps = 0
 
   const record = (feed: Feed, fromMs: number, toMs: number) => writer.observed(feed, fromMs, toMs)
@@ -103,8 +106,11 @@ export function createCoverageTracker(options: {
     state.doubts.sort((a, b) => a.fromMs - b.fromMs)
   }
 
+  const limitOf = ({ channels }: State) =>
+    Math.min(...channels.map((channel) => channelLimits.get(channel) ?? Number.POSITIVE_INFINITY))
+
   function claimTo(state: State, wantedMs: number): void {
-    const toMs = Math.min(wantedMs, state.limitMs)
+    const toMs = Math.min(wantedMs, state.limitMs, limitOf(state))
     for (const doubt of state.doubts) {
       record(state.feed, state.claimedToMs, Math.min(doubt.fromMs, toMs))
       if (doubt.fromMs < toMs) state.claimedToMs = Math.max(state.claimedToMs, doubt.toMs)
@@ -122,7 +128,7 @@ export function createCoverageTracker(options: {
   }
 
   function end(state: State, fromMs: number, reason: GapReason): void {
-    const startMs = Math.max(fromMs, state.confirmedToMs)
+    const startMs = Math.max(Math.min(fromMs, limitOf(state)), state.confirmedToMs)
     if (state.isClaiming) {
       const claimedMs = state.claimedToMs
       claimTo(state, startMs)
@@ -198,6 +204,7 @@ export function createCoverageTracker(options: {
       const state = byName.get(feedName(feed))
       if (state !== undefined) state.limitMs = toMs
     },
+    limitChannel: (channel, toMs) => void channelLimits.set(channel, toMs),
     doubt(channel, fromMs, toMs) {
       for (const state of states) {
         if (!state.channels.includes(channel) || !state.isClaiming) continue
