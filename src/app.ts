@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Accounts } from './accounts/accounts.ts'
 import { createIdempotency } from './accounts/idempotency.ts'
 import { KeyRing } from './accounts/key-ring.ts'
@@ -18,7 +16,7 @@ import { checkDeclarations } from './api/publish/check.ts'
 import { publishedRoutes } from './api/publish/router.ts'
 import { servedOpenapi } from './api/publish/served-openapi.ts'
 import { type DashboardDeps, startDashboard } from './app/dashboard.ts'
-import { lockDataFolder, prepareDataFolder } from './app/data-folder.ts'
+import { lockDataFolder, prepareDataFolder, storeAddress } from './app/data-folder.ts'
 import { type CommonServices, startEnvironment } from './app/environment.ts'
 import { runningEnvironments } from './app/environments.ts'
 import { checkVenueSettings } from './app/live-setting.ts'
@@ -39,7 +37,7 @@ import type { Logger } from './kit/log.ts'
 import { createMetrics } from './kit/metrics.ts'
 import { createShutdown, type Shutdown } from './kit/shutdown.ts'
 import type { AccountsStore } from './store/accounts.ts'
-import { watchFiles } from './store/sqlite/watch-files.ts'
+import { openStores, watchFiles } from './store/open-stores.ts'
 import type { StreamHub } from './stream/hub.ts'
 
 /**
@@ -175,7 +173,7 @@ async function startParts(
   })
   shutdown.add('http', () => http.close(config.shutdownSeconds * 1000 * HTTP_SHARE_OF_SHUTDOWN))
   for (const record of recordings) record()
-  const failed = watchDatabases(config, { log, shutdown })
+  const failed = watchDatabases(config, { clock, log, shutdown })
   const firstKey = await createDemoAccount(store, accounts)
   return {
     url: http.url,
@@ -216,23 +214,19 @@ function startAccounts(config: Config, { clock, log }: ServiceDeps, shutdown: Sh
 }
 
 /** Resolves with the reason when a database file was changed under the service. */
-function watchDatabases(config: Config, deps: { log: Logger; shutdown: Shutdown }): Promise<string> {
+function watchDatabases(
+  config: Config,
+  deps: { clock: Clock; log: Logger; shutdown: Shutdown },
+): Promise<string> {
   return new Promise((resolve) => {
     const watch = watchFiles((what) => {
       deps.log.fatal({ what }, 'a database was changed under the service, which stops now')
       resolve(what)
     })
     deps.shutdown.add('watch over the databases', () => watch.close())
-    for (const file of databaseFiles(config)) watch.add(file)
+    const stores = openStores(storeAddress(config), deps.clock)
+    for (const file of stores.files(runningEnvironments(config))) watch.add(file)
   })
-}
-
-/** The database files of the running environments. */
-function databaseFiles(config: Config): string[] {
-  const names = runningEnvironments(config).flatMap((name) => [name, `${name}-chain`, `${name}-webhooks`])
-  return ['accounts', ...names]
-    .map((name) => join(config.data, `${name}.db`))
-    .filter((file) => existsSync(file))
 }
 
 /** Open endpoints have no environment: using one is a bug and throws. */

@@ -150,6 +150,12 @@ const SETTINGS = {
     'tapeline',
     text,
   ),
+  cacheMb: setting(
+    'CACHE_MB',
+    'Memory for caches of stored data, in MB, split among all connections.',
+    128,
+    whole(16, 65_536),
+  ),
   test: setting('TEST', 'Whether the test environment runs.', true, onOff),
   sandbox: setting('SANDBOX', 'Whether the test environment has simulated venues and nodes.', true, onOff),
   sandboxTrades: setting(

@@ -25,8 +25,7 @@ import { exitProcess } from './kit/exit-process.ts'
 import { createLogger } from './kit/log.ts'
 import type { LogFormat } from './kit/log-text.ts'
 import { ConflictError } from './store/accounts.ts'
-import { DamagedDatabaseError } from './store/sqlite/damaged.ts'
-import { NewerDatabaseError } from './store/sqlite/migrate.ts'
+import { StoreOpenError } from './store/open-error.ts'
 
 /**
  * The command line. Commands on accounts work while the service runs on the same data folder. What only some
@@ -220,8 +219,7 @@ const KNOWN_ERRORS = [
   ConfigError,
   PlanFileError,
   DataFolderError,
-  NewerDatabaseError,
-  DamagedDatabaseError,
+  StoreOpenError,
 ]
 
 try {

@@ -1,6 +1,7 @@
 /** The data folder: for its owner only, and in the hands of one service at a time. */
 import { chmodSync, globSync, lstatSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Config } from '../config.ts'
 import { formatTime } from '../core/time.ts'
 import type { Clock } from '../kit/clock.ts'
 import {
@@ -8,8 +9,10 @@ import {
   type FolderLock,
   FolderLockedError,
   lockFolder,
+  parseStoreAddress,
   readHolder,
-} from '../store/sqlite/folder-lock.ts'
+  type StoreAddress,
+} from '../store/open-stores.ts'
 
 /** What keeps the service from working on this data folder, in one sentence for its operator. */
 export class DataFolderError extends Error {
@@ -46,6 +49,11 @@ function restrict(path: string): void {
 export function serviceAddress({ data, host, port }: { data: string; host: string; port: number }): string {
   const address = readHolder(join(data, `${LOCK_NAME}.json`))?.address
   return typeof address === 'string' ? address : `http://${host}:${port}`
+}
+
+/** Where everything of this service is stored; a plain value that threads are started with. */
+export function storeAddress({ data, cacheMb }: Pick<Config, 'data' | 'cacheMb'>): StoreAddress {
+  return parseStoreAddress(data, cacheMb)
 }
 
 /** Taken by the service, not by commands: those work beside it. */

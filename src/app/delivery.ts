@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Ledger } from '../accounts/ledger.ts'
 import type { PlanBook } from '../accounts/plans.ts'
 import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
@@ -10,10 +9,11 @@ import type { WatchedAddresses } from '../relay/addresses.ts'
 import type { AccountsStore } from '../store/accounts.ts'
 import type { EventStore } from '../store/events.ts'
 import type { JobsStore } from '../store/jobs.ts'
-import { openSqliteJobs } from '../store/sqlite/jobs.ts'
+import { openStores } from '../store/open-stores.ts'
 import { createStreamHub, type StreamHub } from '../stream/hub.ts'
 import { createCredits } from '../webhooks/credits.ts'
 import { startWebhooks } from '../webhooks/webhooks.ts'
+import { storeAddress } from './data-folder.ts'
 import type { EnvironmentParts } from './parts.ts'
 
 export interface DeliveryHalf {
@@ -41,8 +41,14 @@ const LOOK_MS = 100
 const COUNT_MS = 1_000
 
 /** Opened before anything is written into the event log: it knows which numbers were given. */
-export function openDeliveryStore({ environment, config, shutdown, probes }: EnvironmentParts): JobsStore {
-  const store = openSqliteJobs({ file: join(config.data, `${environment}-webhooks.db`) })
+export function openDeliveryStore({
+  environment,
+  config,
+  clock,
+  shutdown,
+  probes,
+}: EnvironmentParts): JobsStore {
+  const store = openStores(storeAddress(config), clock).jobs(environment)
   shutdown.add(`${environment} webhook store`, () => store.close())
   probes.push({ name: `${environment} webhook store`, check: () => store.probe() })
   return store

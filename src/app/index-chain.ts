@@ -1,5 +1,4 @@
 /** The index and the event log of one environment: its file, its thread, and what keeps it at the chain's end. */
-import { join } from 'node:path'
 import type { ChainIndex } from '../api/endpoints/chain/chain-index.ts'
 import type { ServiceStatus } from '../api/endpoints/services.ts'
 import type { CursorCodec } from '../core/cursor.ts'
@@ -12,8 +11,9 @@ import type { Counter, Gauge } from '../kit/metrics.ts'
 import { createWatchedAddresses, type WatchedAddresses } from '../relay/addresses.ts'
 import type { ChainStore } from '../store/chain.ts'
 import type { EventStore } from '../store/events.ts'
-import { openSqliteChain } from '../store/sqlite/chain.ts'
+import { openStores } from '../store/open-stores.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
+import { storeAddress } from './data-folder.ts'
 import { startIndexWorker } from './index-worker.ts'
 import type { EnvironmentParts } from './parts.ts'
 
@@ -42,8 +42,7 @@ export async function startIndexedChain(
   toldSeq: number,
 ): Promise<IndexedChain> {
   const { environment, config, clock, log, shutdown, probes } = parts
-  const file = join(config.data, `${environment}-chain.db`)
-  const database = openSqliteChain({ file })
+  const database = openStores(storeAddress(config), clock).chain(environment)
   shutdown.add(`${environment} chain store`, () => database.close())
   const { chain, events } = database
   probes.push({ name: `${environment} chain store`, check: async () => void (await events.bounds()) })
@@ -64,7 +63,7 @@ export async function startIndexedChain(
   const watched = createWatchedAddresses({ network: upstreams.network, cap: MAX_WATCHED })
   const indexing =
     upstreams.nodes().length > 0
-      ? await startIndexing({ parts, upstreams, file, watched, tail })
+      ? await startIndexing({ parts, upstreams, watched, tail })
       : ({ state: 'off', restarts: 0 } as const)
   return {
     services: { chainIndex: { chain, upstreams, cursors, waitMs: config.nodeWaitSeconds * 1000 } },
@@ -96,7 +95,6 @@ async function shownGaps(chain: ChainStore, nowMs: number) {
 interface IndexingParts {
   parts: EnvironmentParts
   upstreams: Upstreams
-  file: string
   watched: WatchedAddresses
   tail: EventTail
 }
@@ -119,12 +117,13 @@ async function startIndexing(indexing: IndexingParts): Promise<SupervisedIndexin
 }
 
 async function startOnce(
-  { parts, upstreams, file, watched, tail }: IndexingParts,
+  { parts, upstreams, watched, tail }: IndexingParts,
   counts: IndexMetrics,
 ): Promise<Indexing> {
-  const { environment, clock, log } = parts
+  const { environment, config, clock, log } = parts
   const worker = startIndexWorker({
-    file,
+    address: storeAddress(config),
+    environment,
     network: upstreams.network,
     dropAfterMs: DROP_AFTER_MS,
     onUnreadable: (detail) => log.error({ environment, detail }, 'a transaction could not be indexed'),

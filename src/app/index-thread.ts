@@ -4,18 +4,21 @@
  */
 import { workerData } from 'node:worker_threads'
 import type { Network } from '../core/chain/network.ts'
+import type { Environment } from '../core/environment.ts'
 import { createIndexer } from '../indexer/indexer.ts'
+import { systemClock } from '../kit/clock.ts'
 import { serveCalls } from '../kit/thread-calls.ts'
-import { openSqliteChain } from '../store/sqlite/chain.ts'
+import { openStores, type StoreAddress } from '../store/open-stores.ts'
 
 export interface IndexThreadData {
-  file: string
+  address: StoreAddress
+  environment: Environment
   network: Network
   dropAfterMs: number
 }
 
-const { file, network, dropAfterMs } = workerData as IndexThreadData
-const database = openSqliteChain({ file, inline: true })
+const { address, environment, network, dropAfterMs } = workerData as IndexThreadData
+const database = openStores(address, systemClock).chain(environment, { inline: true })
 const indexer = await createIndexer({
   chain: database.chain,
   events: database.events,

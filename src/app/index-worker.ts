@@ -1,8 +1,10 @@
 /** The indexer in a thread of its own, as the rest of the process sees it: answers go over by transfer. */
 import type { Network } from '../core/chain/network.ts'
+import type { Environment } from '../core/environment.ts'
 import type { Indexer } from '../indexer/indexer.ts'
 import { threadCalls } from '../kit/thread-calls.ts'
 import type { NotificationBatch } from '../relay/notification-queue.ts'
+import type { StoreAddress } from '../store/open-stores.ts'
 import type { IndexThreadData } from './index-thread.ts'
 
 export interface IndexWorker {
@@ -13,7 +15,8 @@ export interface IndexWorker {
 }
 
 export interface IndexWorkerOptions {
-  file: string
+  address: StoreAddress
+  environment: Environment
   network: Network
   dropAfterMs: number
   onUnreadable: (detail: string) => void
@@ -24,10 +27,10 @@ export const INDEX_THREAD = 'indexer'
 const FILE = new URL('./index-thread.ts', import.meta.url)
 
 export function startIndexWorker(options: IndexWorkerOptions): IndexWorker {
-  const { file, network, dropAfterMs, onUnreadable } = options
+  const { address, environment, network, dropAfterMs, onUnreadable } = options
   const { call, ended, close } = threadCalls<Indexer>(FILE, {
     name: INDEX_THREAD,
-    data: { file, network, dropAfterMs } satisfies IndexThreadData,
+    data: { address, environment, network, dropAfterMs } satisfies IndexThreadData,
     onEvent: (detail) => onUnreadable(String(detail)),
   })
   return {

@@ -1,6 +1,4 @@
 /** The market half as commands see it: stores, venues and backfills, opened when asked for. */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { type BackfillRequest, type BackfillSummary, type MarketAccess, UsageError } from '../cli/command.ts'
 import type { Config } from '../config.ts'
 import type { Environment } from '../core/environment.ts'
@@ -13,11 +11,10 @@ import type { Logger } from '../kit/log.ts'
 import { threadCalls } from '../kit/thread-calls.ts'
 import type { ChainGap } from '../store/chain.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
-import { openSqliteChain } from '../store/sqlite/chain.ts'
-import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
+import { openStores } from '../store/open-stores.ts'
 import { VENUE_NAMES, VENUES, type VenueName } from '../venues/list.ts'
 import type { Venue } from '../venues/venue.ts'
-import { prepareDataFolder } from './data-folder.ts'
+import { prepareDataFolder, storeAddress } from './data-folder.ts'
 import { SANDBOX_FILE, sandboxExchanges, sandboxWorld } from './exchanges.ts'
 import { liveSetting } from './live-setting.ts'
 import { openVenue, type VenueSetting } from './open-venue.ts'
@@ -32,6 +29,7 @@ export interface OpenMarketAccess extends MarketAccess {
 export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }): OpenMarketAccess {
   const { clock, log } = deps
   const opened: (() => Promise<unknown>)[] = []
+  const saved = openStores(storeAddress(config), clock)
   const stores = new Map<Environment, Promise<EnvironmentStore>>()
   let simulated: Promise<VenueSetting[]> | undefined
 
@@ -39,7 +37,7 @@ export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }
     const known = stores.get(environment)
     if (known !== undefined) return known
     prepareDataFolder(config.data)
-    const opening = openSqliteEnvironment({ file: join(config.data, `${environment}.db`), clock })
+    const opening = saved.environment(environment)
     stores.set(environment, opening)
     opened.push(async () => (await opening).close())
     return opening
@@ -92,9 +90,8 @@ export function marketAccess(config: Config, deps: { clock: Clock; log: Logger }
   }
 
   async function chainGaps(environment: Environment): Promise<ChainGap[]> {
-    const file = join(config.data, `${environment}-chain.db`)
-    if (!existsSync(file)) return []
-    const database = openSqliteChain({ file })
+    if (!saved.hasChain(environment)) return []
+    const database = saved.chain(environment)
     try {
       return await database.chain.gaps()
     } finally {

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { feedFacts } from '../api/endpoints/market/feed-facts.ts'
 import type { ServiceStatus, Services } from '../api/endpoints/services.ts'
 import { symbolsCatalog } from '../api/publish/catalog.ts'
@@ -12,8 +11,9 @@ import {
 } from '../ingest/shared/source-coverage.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
+import { openStores } from '../store/open-stores.ts'
 import { startRetention } from '../store/retention.ts'
-import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
+import { storeAddress } from './data-folder.ts'
 import type { EnvironmentParts } from './parts.ts'
 import { prepareRecording } from './recording.ts'
 
@@ -30,12 +30,11 @@ export interface MarketHalf {
 /** The market half of one environment: its store, what records into it and what serves it. */
 export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec): Promise<MarketHalf> {
   const { environment, config, clock, shutdown, probes } = parts
-  const file = join(config.data, `${environment}.db`)
-  const store = await openSqliteEnvironment({ file, clock })
+  const store = await openStores(storeAddress(config), clock).environment(environment)
   shutdown.add(`${environment} store`, () => store.close())
   probes.push({ name: `${environment} store`, check: async () => void (await store.series.earliest({})) })
   startRetention(store, parts)
-  const recording = prepareRecording(parts, file)
+  const recording = prepareRecording(parts)
   const coverage = createSourceCoverage({ coverage: store.coverage, clock })
   return {
     services: {

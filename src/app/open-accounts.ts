@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Accounts, createAccounts } from '../accounts/accounts.ts'
 import { type PlanBook, PlanFileError, planBook } from '../accounts/plans.ts'
 import type { Config } from '../config.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { AccountsStore } from '../store/accounts.ts'
 import type { BillingStore } from '../store/billing.ts'
-import { openSqliteAccounts } from '../store/sqlite/accounts.ts'
+import { openStores } from '../store/open-stores.ts'
 import type { UsersStore } from '../store/users.ts'
-import { prepareDataFolder } from './data-folder.ts'
+import { prepareDataFolder, storeAddress } from './data-folder.ts'
 
 export interface AccountsParts {
   store: AccountsStore & UsersStore & BillingStore
@@ -20,7 +19,7 @@ export interface AccountsParts {
 export function openAccounts(config: Config, clock: Clock): AccountsParts {
   prepareDataFolder(config.data)
   const plans = planBook(config.plans === null ? undefined : readPlans(config.plans))
-  const store = openSqliteAccounts({ file: join(config.data, 'accounts.db'), clock })
+  const store = openStores(storeAddress(config), clock).accounts()
   return { store, plans, accounts: createAccounts({ store, plans, clock }) }
 }
 

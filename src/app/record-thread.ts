@@ -2,6 +2,7 @@
 
 import { STARTING_MS } from '../api/endpoints/account/service-status.ts'
 import { type SupervisedThread, superviseThread } from '../kit/supervise-thread.ts'
+import { storeAddress } from './data-folder.ts'
 import type { EnvironmentParts } from './parts.ts'
 import type { RecordMessage, RecordOptions } from './record-worker.ts'
 
@@ -27,7 +28,7 @@ export interface RecorderThread {
 
 export function createRecorderThread(
   { environment, config, clock, log }: EnvironmentParts,
-  options: { file: string; onReport: (message: RecordMessage) => void },
+  options: { onReport: (message: RecordMessage) => void },
 ): RecorderThread {
   const name = `${environment} recorders`
   const cameUp = new Set<string>()
@@ -45,7 +46,8 @@ export function createRecorderThread(
       file: RECORD_FILE,
       limits: HEAP_LIMITS,
       data: {
-        file: options.file,
+        address: storeAddress(config),
+        environment,
         logLevel: config.logLevel,
         logFormat: config.logFormat === 'auto' ? 'json' : config.logFormat,
         venues,

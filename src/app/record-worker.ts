@@ -2,8 +2,9 @@
  * Recorders of one environment as a thread of their own, so that recording never holds up the API. Takes
  * `RecordOptions` as `workerData`, posts its status four times a second, ends on the message `close`.
  */
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { workerData } from 'node:worker_threads'
+import type { Environment } from '../core/environment.ts'
 import { openDeadLetterFile } from '../ingest/shared/dead-letter-file.ts'
 import { createVenueNotices } from '../ingest/shared/venue-notices.ts'
 import { type SourceStatus, supervise } from '../ingest/supervise.ts'
@@ -12,11 +13,12 @@ import { createLogger } from '../kit/log.ts'
 import type { LogFormat } from '../kit/log-text.ts'
 import { lowerPriority, RECORDER_NICE } from '../kit/lower-priority.ts'
 import { serveCalls } from '../kit/thread-calls.ts'
-import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
+import { openStores, type StoreAddress } from '../store/open-stores.ts'
 import { openVenue, recorderOf, type VenueSetting } from './open-venue.ts'
 
 export interface RecordOptions {
-  readonly file: string
+  readonly address: StoreAddress
+  readonly environment: Environment
   readonly logLevel: string
   readonly logFormat: LogFormat
   readonly venues: readonly VenueSetting[]
@@ -31,7 +33,6 @@ export interface RecordMessage {
 }
 
 const STATUS_EVERY_MS = 250
-const READER_CACHE_BYTES = 8 * 1024 * 1024
 /** Nobody waits for this thread as callers wait for the API. */
 const HOLD_MS = 25
 
@@ -39,13 +40,11 @@ const options = workerData as RecordOptions
 lowerPriority(RECORDER_NICE)
 const clock = systemClock
 const log = createLogger({ level: options.logLevel, format: options.logFormat })
-const store = await openSqliteEnvironment({
-  file: options.file,
-  clock,
-  cacheBytes: READER_CACHE_BYTES,
+const store = await openStores(options.address, clock).environment(options.environment, {
+  use: 'recorder',
   holdMs: HOLD_MS,
 })
-const prefix = join(dirname(options.file), 'dead-letters', `${basename(options.file, '.db')}-`)
+const prefix = join(options.address.folder, 'dead-letters', `${options.environment}-`)
 const letters = openDeadLetterFile({ prefix, clock, log })
 const notices = createVenueNotices(log)
 const recorders = options.venues.map((setting) => {

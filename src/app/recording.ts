@@ -23,12 +23,11 @@ export interface Recording {
   ingestion(): IngestionRow[]
 }
 
-export function prepareRecording(parts: EnvironmentParts, file: string): Recording {
+export function prepareRecording(parts: EnvironmentParts): Recording {
   const { environment, config, clock, log, shutdown, metrics } = parts
   const showPast = showBackfill({ environment, log, clock })
   const count = ingestMetrics(metrics, environment)
   const recorders = createRecorderThread(parts, {
-    file,
     onReport(message) {
       count(message)
       showPast(message)

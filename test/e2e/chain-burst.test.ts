@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { startSandboxNode } from '../../sandbox/node/run.ts'
 import { startIndexWorker } from '../../src/app/index-worker.ts'
 import { systemClock } from '../../src/kit/clock.ts'
+import { parseStoreAddress } from '../../src/store/open-stores.ts'
 import { createUpstreams } from '../../src/upstreams/pool.ts'
 
 test('reading, parsing and writing a burst keeps the main thread idle', async (t) => {
@@ -27,7 +28,8 @@ test('reading, parsing and writing a burst keeps the main thread idle', async (t
   await upstreams.ready(10_000)
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-burst-'))
   const worker = startIndexWorker({
-    file: join(folder, 'chain.db'),
+    address: parseStoreAddress(folder),
+    environment: 'test',
     network,
     dropAfterMs: 60_000,
     onUnreadable: (detail) => assert.fail(detail),

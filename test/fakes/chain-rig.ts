@@ -46,7 +46,7 @@ export async function startChainRig(
 ): Promise<ChainRig> {
   const { nodes: count = 1, ...chainOptions } = options
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-chain-'))
-  const file = join(folder, 'chain.db')
+  const file = join(folder, 'test-chain.db')
   const chain = await startSandboxChain(chainOptions)
   const nodes: RunningSandboxNode[] = []
   for (let i = 0; i < count; i++) nodes.push(await startSandboxNode({ chain, name: `node-${i + 1}` }))

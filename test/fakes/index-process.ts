@@ -1,8 +1,10 @@
-/** Follows a node into a chain file until it is killed: `index-process.ts <file> <url>…` */
+/** Follows a node into a chain file until it is killed: `index-process.ts <folder>/test-chain.db <url>…` */
+import { dirname } from 'node:path'
 import { startIndexWorker } from '../../src/app/index-worker.ts'
 import { startFollowing } from '../../src/indexer/follow.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { createWatchedAddresses } from '../../src/relay/addresses.ts'
+import { parseStoreAddress } from '../../src/store/open-stores.ts'
 import { createUpstreams } from '../../src/upstreams/pool.ts'
 
 const [file = '', ...urls] = process.argv.slice(2)
@@ -12,7 +14,13 @@ const upstreams = createUpstreams({
   nodes: urls.map((url, i) => ({ name: `node-${i + 1}`, url, tier: 'primary' })),
   clock: systemClock,
 })
-const worker = startIndexWorker({ file, network, dropAfterMs: 60_000, onUnreadable: fail })
+const worker = startIndexWorker({
+  address: parseStoreAddress(dirname(file)),
+  environment: 'test',
+  network,
+  dropAfterMs: 60_000,
+  onUnreadable: fail,
+})
 await startFollowing({
   upstreams,
   indexer: worker.indexer,

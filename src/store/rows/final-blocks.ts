@@ -26,7 +26,6 @@ interface Block {
 }
 
 const CANDLES = 128
-const MAX_BYTES = 64 * 1024 * 1024
 /** A page over long gaps would load block after block for nothing. */
 const MAX_BLOCKS_READ = 128
 const LINE_BREAK = 10
@@ -46,10 +45,10 @@ export type ReadJoined = (
   limit: number,
 ) => JoinedRows | undefined
 
-export function finalBlocks(readJoined: ReadJoined): FinalBlocks {
+export function finalBlocks(readJoined: ReadJoined, maxBytes: number): FinalBlocks {
   const known = new Lru<string, Block>({
-    maxEntries: MAX_BYTES / 1024,
-    maxWeight: MAX_BYTES,
+    maxEntries: Math.max(1, maxBytes / 1024),
+    maxWeight: maxBytes,
     weigh: (block) => block.bytes.length + block.starts.byteLength + block.rows.byteLength,
   })
 

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { manualClock, systemClock } from '../../kit/clock.ts'
 import { type AccountsStore, ConflictError, type NewKey } from '../accounts.ts'
 import { openSqliteAccounts } from './accounts.ts'
+import { APPLICATION_ID } from './migrate.ts'
 
 async function withFolder(run: (file: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))
@@ -204,7 +205,7 @@ test('what an account keeps for its idempotency keys is bounded in number and by
 test('a file of a newer release is refused with a sentence that says what to do', async () => {
   await withFolder(async (file) => {
     const newer = new DatabaseSync(file)
-    newer.exec('PRAGMA user_version = 99')
+    newer.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 99`)
     newer.close()
     assert.throws(
       () => openSqliteAccounts({ file, clock: systemClock }),

@@ -5,9 +5,6 @@ import { type BookBlock, decodeBlock } from '../books/block.ts'
 import type { BookRow } from '../books/book-row.ts'
 import { type GroupReader, type GroupView, mergedView, tailRowOf } from '../books/group.ts'
 
-/** Unpacked blocks that are kept: neighbouring pages read the same ones. */
-const MAX_CACHED_BYTES = 64 * 1024 * 1024
-
 interface Found {
   id: number
   version: number
@@ -18,7 +15,7 @@ interface Found {
 const MAX_KEPT_VIEWS = 1_000
 
 /** Gives the reader of the state that the current transaction sees; pages of one state share one. */
-export function groupReaders(database: DatabaseSync): () => GroupReader {
+export function groupReaders(database: DatabaseSync, maxBytes: number): () => GroupReader {
   const committed = database.prepare('PRAGMA data_version')
   const own = database.prepare('SELECT total_changes() AS n')
   let last: { state: string; reader: GroupReader; views: Map<string, unknown> } | undefined
@@ -50,7 +47,7 @@ export function groupReaders(database: DatabaseSync): () => GroupReader {
   const tail = database.prepare('SELECT ts, seq, recorded_at, text, sides FROM book_tail WHERE block = ?')
   const blocks = new Lru<number, { version: number; block: BookBlock }>({
     maxEntries: 10_000,
-    maxWeight: MAX_CACHED_BYTES,
+    maxWeight: maxBytes,
     weigh: ({ block }) => block.bytes,
   })
 

@@ -8,7 +8,7 @@ import { appendEvents, event } from '../conformance/chain-engine.ts'
 import { chainIndexSuite } from '../conformance/chain-index.ts'
 import { eventLogSuite } from '../conformance/event-log.ts'
 import { type ChainDatabase, openSqliteChain } from './chain.ts'
-import { NewerDatabaseError } from './migrate.ts'
+import { APPLICATION_ID, NewerDatabaseError } from './migrate.ts'
 import { openDatabase } from './open.ts'
 
 const SOAK = process.env.TAPELINE_SOAK !== undefined
@@ -55,7 +55,7 @@ test('sqlite: a chain file of a newer release is refused', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-chain-'))
   const file = join(folder, 'chain.db')
   const database = openDatabase({ file })
-  database.exec('PRAGMA user_version = 999')
+  database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 999`)
   database.close()
   assert.throws(() => openSqliteChain({ file }), NewerDatabaseError)
   rmSync(folder, { recursive: true })

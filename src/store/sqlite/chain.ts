@@ -5,6 +5,7 @@
  */
 import type { ChainStore } from '../chain.ts'
 import type { EventStore } from '../events.ts'
+import { cacheBytesFor } from './cache-sizes.ts'
 import { addressTable } from './chain-addresses.ts'
 import { type ChainOperations, chainWrites } from './chain-operations.ts'
 import { chainReader } from './chain-read.ts'
@@ -22,11 +23,10 @@ export interface ChainDatabase {
 }
 
 const THREAD = new URL('./chain-thread.ts', import.meta.url)
-const CACHE_BYTES = 64 * 1024 * 1024
 const PAGE_BYTES = 8192
 
 export function openSqliteChain({ file, inline }: { file: string; inline?: boolean }): ChainDatabase {
-  const database = openDatabase({ file, cacheBytes: CACHE_BYTES, pageBytes: PAGE_BYTES })
+  const database = openDatabase({ file, cacheBytes: cacheBytesFor('chain'), pageBytes: PAGE_BYTES })
   try {
     migrate(database, 'chain', CHAIN_MIGRATIONS)
   } catch (error) {

@@ -1,7 +1,8 @@
-/** Files that are not what the engine left: told in a sentence before anything is read from them. */
+/** Files that are not as the engine left them: reported before anything is read from them. */
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { StoreOpenError } from '../open-error.ts'
 
-export class DamagedDatabaseError extends Error {
+export class DamagedDatabaseError extends StoreOpenError {
   override readonly name = 'DamagedDatabaseError'
 
   constructor(file: string, what: string) {
@@ -16,7 +17,7 @@ const MAGIC = 'SQLite format 3\0'
 
 /**
  * The header says how many pages the file has. Only a file without a log is measured: with one, the newest pages may
- * be in the log alone, and the file may be open in this process, whose locks would end with the look at it.
+ * be in the log alone, and the file may be open in this process, whose locks would end when it is closed again.
  */
 export function assertWhole(file: string): void {
   const bytes = sizeOf(file)

@@ -2,17 +2,15 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { encodeCandle } from '../../core/rows/candle.ts'
 import { manualClock } from '../../kit/clock.ts'
 import { candle, candleFeed, START } from '../conformance/engine.ts'
 import type { EnvironmentStore } from '../environment.ts'
 import { packRows } from '../rows/packed.ts'
-import { openSqliteEnvironment } from './environment.ts'
-import type { WriteCommand } from './environment-commands.ts'
+import { environmentWriter, MAX_WAITING_ROWS, openSqliteEnvironment } from './environment.ts'
 import { ENVIRONMENT_MIGRATIONS } from './environment-schema.ts'
-import { MAX_WAITING_ROWS, threadWriter } from './environment-writer.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
 
@@ -27,19 +25,36 @@ async function withFile(run: (store: EnvironmentStore) => Promise<void>): Promis
   }
 }
 
-test('a large append gives way: its work on the calling thread is done in short stretches', () =>
+/** CPU time of this thread per turn of its event loop, in milliseconds, while `work` runs: load beside it does not count. */
+async function turnsDuring(work: Promise<unknown>): Promise<number[]> {
+  const turns: number[] = []
+  let isOver = false
+  void work.finally(() => {
+    isOver = true
+  })
+  for (let last = process.threadCpuUsage(); !isOver; ) {
+    await nextTurn()
+    const now = process.threadCpuUsage()
+    turns.push((now.user + now.system - last.user - last.system) / 1_000)
+    last = now
+  }
+  await work
+  return turns.sort((a, b) => a - b)
+}
+
+test('a large append yields: its work on the calling thread is done in short pieces', () =>
   withFile(async (store) => {
     const feed = candleFeed('cexa', '1s')
     const batches = Array.from({ length: 6 }, (_, n) =>
       Array.from({ length: 10_000 }, (_, i) => candle(0, { time: START + (n * 10_000 + i) * 1000 })),
     )
     await store.write({ rows: [{ feed, rows: batches[0] ?? [] }] })
-    const delay = monitorEventLoopDelay({ resolution: 1 })
-    delay.enable()
-    await Promise.all(batches.slice(1).map((rows) => store.write({ rows: [{ feed, rows }] })))
-    delay.disable()
-    // The bench holds the bound of 5 ms; here a loaded machine must not fail the suite.
-    assert.ok(delay.percentile(90) / 1e6 < 15, `p90 ${delay.percentile(90) / 1e6} ms`)
+    const turns = await turnsDuring(
+      Promise.all(batches.slice(1).map((rows) => store.write({ rows: [{ feed, rows }] }))),
+    )
+    // The bench holds the bound of 5 ms of wall time.
+    const p99 = turns[Math.floor(turns.length * 0.99)] ?? 0
+    assert.ok(p99 < 15, `p99 ${p99} ms`)
     const range = { from: START, to: START + 1e9 }
     assert.equal(await store.series.count({ feeds: [feed], range, order: 'asc', limit: 1e6 }), 60_000)
   }))
@@ -50,7 +65,7 @@ test('writers that do not wait are held back instead of growing a queue', async 
   const database = openDatabase({ file })
   migrate(database, 'environment', ENVIRONMENT_MIGRATIONS)
   database.close()
-  const writer = threadWriter(file)
+  const writer = environmentWriter(file)
   const feed = candleFeed('cexa', '1s')
   let waiting = 0
   let most = 0
@@ -62,16 +77,9 @@ test('writers that do not wait are held back instead of growing a queue', async 
     await writer.ready()
     waiting += 1000
     most = Math.max(most, waiting)
-    const command: WriteCommand = {
-      kind: 'write',
-      rows: [packRows(feed, rows)],
-      recordedAt: START,
-      coverage: [],
-      finalize: [],
-      markets: [],
-    }
+    const write = { rows: [packRows(feed, rows)], recordedAt: START, coverage: [], finalize: [], markets: [] }
     sent.push(
-      writer.send(command, 1000).then(() => {
+      writer.call('write', [write], { weight: 1000 }).then(() => {
         waiting -= 1000
       }),
     )

@@ -9,15 +9,15 @@ import {
   type WriteResult,
 } from '../environment.ts'
 import { type EncodedRows, encodeBatch } from '../rows/encode.ts'
-import type { WriteCommand } from './environment-commands.ts'
-import type { Writer } from './environment-writer.ts'
+import type { EncodedWrite, EnvironmentOperations } from './environment-operations.ts'
+import type { Writer } from './group-commit.ts'
 
-type Rest = Pick<WriteCommand, 'coverage' | 'finalize' | 'markets'>
+type Rest = Pick<EncodedWrite, 'coverage' | 'finalize' | 'markets'>
 
 const NO_REST: Rest = { coverage: [], finalize: [], markets: [] }
 
 export function environmentWrite(parts: {
-  writer: Writer
+  writer: Writer<EnvironmentOperations>
   clock: Clock
   holdMs: number
 }): EnvironmentStore['write'] {
@@ -31,8 +31,7 @@ export function environmentWrite(parts: {
       (sum, packed) => sum + packed.count,
       rest.coverage.length + rest.markets.length,
     )
-    const command: WriteCommand = { kind: 'write', rows, recordedAt: clock.now(), ...rest }
-    const result = await writer.send(command, weight)
+    const result = await writer.call('write', [{ rows, recordedAt: clock.now(), ...rest }], { weight })
     if (!('refused' in result)) return result
     throw new RowsRefusedError(
       result.refused.flatMap(({ pack, index, reason }) => {

@@ -13,7 +13,7 @@ import { pagingSuite } from '../conformance/paging.ts'
 import { retentionSuite } from '../conformance/retention.ts'
 import { snapshotSuite } from '../conformance/snapshots.ts'
 import { openSqliteEnvironment } from './environment.ts'
-import { NewerDatabaseError } from './migrate.ts'
+import { APPLICATION_ID, NewerDatabaseError } from './migrate.ts'
 import { openDatabase } from './open.ts'
 
 const engine: Engine = {
@@ -74,7 +74,7 @@ test('sqlite: a file of a newer release is refused', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))
   const file = join(folder, 'environment.db')
   const database = openDatabase({ file })
-  database.exec('PRAGMA user_version = 999')
+  database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = 999`)
   database.close()
   await assert.rejects(openSqliteEnvironment({ file, clock: manualClock(START) }), NewerDatabaseError)
   rmSync(folder, { recursive: true })

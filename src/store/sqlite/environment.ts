@@ -3,10 +3,12 @@ import type { Clock } from '../../kit/clock.ts'
 import type { CoverageStore } from '../coverage.ts'
 import { type EnvironmentStore, StoreClosedError } from '../environment.ts'
 import type { MarketStore } from '../markets.ts'
+import { cacheBytesFor } from './cache-sizes.ts'
 import { coverageReader } from './coverage-read.ts'
+import { type EnvironmentOperations, environmentWrites } from './environment-operations.ts'
 import { ENVIRONMENT_MIGRATIONS, PAGE_BYTES } from './environment-schema.ts'
 import { environmentWrite } from './environment-write.ts'
-import { inlineWriter, threadWriter, type Writer } from './environment-writer.ts'
+import { inlineWriter, type Writer, writerThread } from './group-commit.ts'
 import { marketReader } from './markets-read.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
@@ -17,8 +19,7 @@ export interface SqliteEnvironmentOptions {
   /** One file per environment; `:memory:` keeps nothing and writes on the calling thread. */
   file: string
   clock: Clock
-  /** Page cache of the reading connection. */
-  cacheBytes?: number
+  cacheBytes?: CacheSizes
   /**
    * How long rows may be encoded at a stretch. A thread that only records takes longer stretches: it reads from
    * sockets in between, and encoding must not fall behind reading.
@@ -26,24 +27,53 @@ export interface SqliteEnvironmentOptions {
   holdMs?: number
 }
 
-const READER_CACHE_BYTES = 64 * 1024 * 1024
+/** Page caches of both connections, and blocks in memory: final candles, and as much again of books. */
+interface CacheSizes {
+  reader: number
+  writer: number
+  blocks: number
+}
+
+const DEFAULT_CACHES: CacheSizes = {
+  reader: cacheBytesFor('api'),
+  writer: cacheBytesFor('writer'),
+  blocks: cacheBytesFor('blocks'),
+}
 const HOLD_MS = 1
+/** Rows that may wait for the writer; above it writes wait before they are sent. */
+export const MAX_WAITING_ROWS = 40_000
+
+type EnvironmentWriter = Writer<EnvironmentOperations>
+
+/** Writes in a thread of its own: the caller's event loop only sends. */
+export function environmentWriter(file: string, cacheBytes = DEFAULT_CACHES.writer): EnvironmentWriter {
+  return writerThread(new URL('./environment-thread.ts', import.meta.url), {
+    name: 'environment writer',
+    file,
+    cacheBytes,
+    maxWeight: MAX_WAITING_ROWS,
+  })
+}
 
 /**
  * The embedded engine: reads on a connection of the calling thread, writes in a thread of its own. Other
  * processes may open the same file; they wait for each other's write lock.
  */
 export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): Promise<EnvironmentStore> {
+  const caches = options.cacheBytes ?? DEFAULT_CACHES
   const database = openDatabase({
     file: options.file,
-    cacheBytes: options.cacheBytes ?? READER_CACHE_BYTES,
+    cacheBytes: caches.reader,
     pageBytes: PAGE_BYTES,
   })
-  let writer: Writer | undefined
+  let writer: EnvironmentWriter | undefined
   try {
     migrate(database, 'environment', ENVIRONMENT_MIGRATIONS)
-    writer = options.file === ':memory:' ? inlineWriter(database) : threadWriter(options.file)
-    return assemble(database, writer, options)
+    writer =
+      options.file === ':memory:'
+        ? inlineWriter(database, environmentWrites(database))
+        : environmentWriter(options.file, caches.writer)
+    return assemble(database, writer, caches.blocks, options)
   } catch (error) {
     await writer?.close()
     database.close()
@@ -53,7 +83,8 @@ export async function openSqliteEnvironment(options: SqliteEnvironmentOptions): 
 
 function assemble(
   database: DatabaseSync,
-  plainWriter: Writer,
+  plainWriter: EnvironmentWriter,
+  blockBytes: number,
   { clock, holdMs = HOLD_MS }: SqliteEnvironmentOptions,
 ): EnvironmentStore {
   const { writer, count } = countedWriter(plainWriter)
@@ -62,7 +93,7 @@ function assemble(
   let closing: Promise<void> | undefined
   const isClosed = () => closing !== undefined
   return {
-    series: guarded(sqliteSeries({ database, lookup, writer, holdMs }), isClosed),
+    series: guarded(sqliteSeries({ database, lookup, writer, blockBytes, holdMs }), isClosed),
     coverage: guarded<CoverageStore>({ read: async (...args) => coverage.read(...args) }, isClosed),
     markets: guarded(sqliteMarkets(database), isClosed),
     ...guarded({ write: environmentWrite({ writer, clock, holdMs }) }, isClosed),
@@ -73,16 +104,16 @@ function assemble(
   }
 }
 
-/** Counts commands twice, when they are sent and when they are done: what was read before either may be outdated. */
-function countedWriter(writer: Writer): { writer: Writer; count: () => number } {
+/** Counts calls twice, when they are sent and when they are done: what was read before either may be outdated. */
+function countedWriter(writer: EnvironmentWriter): { writer: EnvironmentWriter; count: () => number } {
   let count = 0
   return {
     count: () => count,
     writer: {
       ...writer,
-      send: (command, weight) => {
+      call: (...args) => {
         count++
-        return writer.send(command, weight).finally(() => {
+        return writer.call(...args).finally(() => {
           count++
         })
       },

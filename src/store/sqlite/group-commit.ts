@@ -78,7 +78,8 @@ function replyAlone<Ops extends Operations>(
 }
 
 /** Where writes go: to a writer thread, or to the calling thread's own connection. */
-export interface Writer<Ops extends Operations> extends Pick<ThreadCalls<Ops>, 'call' | 'probe' | 'close'> {
+export interface Writer<Ops extends Operations>
+  extends Pick<ThreadCalls<Ops>, 'call' | 'ready' | 'probe' | 'close'> {
   /** Those of the operations that take the port's own arguments, as functions of the port. */
   functions<N extends keyof Ops & string>(names: readonly N[]): Pick<Async<Ops>, N>
 }
@@ -86,14 +87,31 @@ export interface Writer<Ops extends Operations> extends Pick<ThreadCalls<Ops>, '
 /** Started by the first write, and again by the next one after it died. */
 export function writerThread<Ops extends Operations>(
   script: URL,
-  { name, file }: { name: string; file: string },
+  {
+    maxWeight,
+    name,
+    ...data
+  }: {
+    name: string
+    file: string
+    cacheBytes?: number
+    /** `ready` waits while calls of this weight are in flight. */
+    maxWeight?: number
+  },
 ): Writer<Ops> {
   const errors = [ConflictError, CheckpointMovedError]
-  const calls = threadCalls<Ops>(script, { name, data: { file }, errors, startOnCall: true })
+  const calls = threadCalls<Ops>(script, {
+    name,
+    data,
+    errors,
+    startOnCall: true,
+    ...(maxWeight === undefined ? {} : { maxWeight }),
+  })
   let isClosed = false
   return withFunctions<Ops>({
-    call: (operation, args) =>
-      isClosed ? Promise.reject(new StoreClosedError()) : calls.call(operation, args),
+    call: (operation, args, options) =>
+      isClosed ? Promise.reject(new StoreClosedError()) : calls.call(operation, args, options),
+    ready: () => calls.ready(),
     probe: () => calls.probe(),
     close() {
       isClosed = true
@@ -119,6 +137,7 @@ export function inlineWriter<Ops extends Operations>(
         throw error
       }
     },
+    async ready() {},
     probe() {},
     async close() {
       isClosed = true

@@ -87,3 +87,15 @@ test('a transaction that throws leaves nothing behind and the connection usable'
   assert.equal(database.prepare('SELECT count(*) AS n FROM a').get()?.n, 1)
   database.close()
 })
+
+test('a file of a version before the first release is refused with a sentence, and left as it is', () => {
+  const database = openDatabase({ file: ':memory:' })
+  database.exec('CREATE TABLE old (x INTEGER); PRAGMA user_version = 3')
+  assert.throws(() => migrate(database, 'market', STEPS), {
+    name: 'UnreleasedDatabaseError',
+    message:
+      'The market database was written by a version before the first release, which cannot be upgraded: move the data folder away, or set TAPELINE_DATA to another one.',
+  })
+  assert.equal(schemaVersion(database), 3)
+  database.close()
+})

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { StoreOpenError } from '../open-error.ts'
 import { writeTransaction } from './open.ts'
 
 /** One step of a schema: released steps are never edited, a change is a new step with the next number. */
@@ -6,11 +7,9 @@ export interface Migration {
   version: number
   name: string
   sql: string
-  /** What SQL alone cannot do; runs after it, in the same transaction. */
-  convert?(database: DatabaseSync): void
 }
 
-export class NewerDatabaseError extends Error {
+export class NewerDatabaseError extends StoreOpenError {
   override readonly name = 'NewerDatabaseError'
   readonly found: number
   readonly known: number
@@ -24,6 +23,20 @@ export class NewerDatabaseError extends Error {
     this.known = known
   }
 }
+
+export class UnreleasedDatabaseError extends StoreOpenError {
+  override readonly name = 'UnreleasedDatabaseError'
+
+  constructor(label: string) {
+    super(
+      `The ${label} database was written by a version before the first release, which cannot be upgraded: ` +
+        'move the data folder away, or set TAPELINE_DATA to another one.',
+    )
+  }
+}
+
+/** Marks the files of released schemas: the bytes "TPLN". Files of development versions before the first lack it. */
+export const APPLICATION_ID = 0x54504c4e
 
 /**
  * Brings a database to the newest version in one transaction: either every missing step is applied or none.
@@ -45,14 +58,17 @@ export function migrate(
   const newest = migrations.length
   return writeTransaction(database, () => {
     const from = schemaVersion(database)
+    if (from > 0 && !isReleased(database)) throw new UnreleasedDatabaseError(label)
     if (from > newest) throw new NewerDatabaseError(label, from, newest)
-    for (const migration of migrations.slice(from)) {
-      database.exec(migration.sql)
-      migration.convert?.(database)
-    }
-    if (from < newest) database.exec(`PRAGMA user_version = ${newest}`)
+    for (const migration of migrations.slice(from)) database.exec(migration.sql)
+    if (from < newest)
+      database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${newest}`)
     return { from, to: newest }
   })
+}
+
+function isReleased(database: DatabaseSync): boolean {
+  return database.prepare('PRAGMA application_id').get()?.application_id === APPLICATION_ID
 }
 
 export function schemaVersion(database: DatabaseSync): number {

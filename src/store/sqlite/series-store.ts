@@ -10,7 +10,8 @@ import { sampledRows } from '../order/sample.ts'
 import { finalBlocks } from '../rows/final-blocks.ts'
 import type { BookRequest, Page, PageQuery, SeriesQuery, SeriesStore } from '../series.ts'
 import { groupReaders } from './books-groups.ts'
-import type { Writer } from './environment-writer.ts'
+import type { EnvironmentOperations } from './environment-operations.ts'
+import type { Writer } from './group-commit.ts'
 import type { FeedLookup } from './series-lookup.ts'
 import { EMPTY_PAGE, joinedReader, oneStateOf, pageReader, type StoredRow } from './series-page.ts'
 import { plainSamples } from './series-sample.ts'
@@ -19,16 +20,18 @@ import { statementCache } from './series-statements.ts'
 export function sqliteSeries(parts: {
   database: DatabaseSync
   lookup: FeedLookup
-  writer: Writer
+  writer: Writer<EnvironmentOperations>
+  /** Memory for final candles, and as much again for books. */
+  blockBytes: number
   holdMs: number
 }): SeriesStore {
-  const { database, lookup, writer, holdMs } = parts
+  const { database, lookup, writer, blockBytes, holdMs } = parts
   const oneState = oneStateOf(database)
   const statements = statementCache(database)
   const pages = pageReader(statements, oneState)
-  const blocks = finalBlocks(joinedReader(statements))
+  const blocks = finalBlocks(joinedReader(statements), blockBytes)
   const samples = plainSamples(database)
-  const groups = groupReaders(database)
+  const groups = groupReaders(database, blockBytes)
   const plainRows = (arms: readonly Arm[], query: SeriesQuery, limit: number): StoredRow[] => {
     if (arms.length === 0) return []
     const { stepMs } = query
@@ -123,7 +126,7 @@ export function sqliteSeries(parts: {
       let deleted = 0
       for (const { feed } of lookup.feeds(filter)) {
         for (let more = true; more; ) {
-          const step = await writer.send({ kind: 'retain', feed, olderThan }, 1)
+          const step = await writer.call('retain', [feed, olderThan])
           deleted += step.deleted
           more = step.more
         }

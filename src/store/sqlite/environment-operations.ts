@@ -1,0 +1,124 @@
+/** What the writer of an environment does, each inside a transaction that group-commit.ts begins and commits. */
+import type { DatabaseSync } from 'node:sqlite'
+import type { Feed } from '../../core/feed.ts'
+import type { EncodedMarket } from '../../core/rows/market.ts'
+import type { CoverageChange } from '../coverage.ts'
+import type { EnvironmentWrite, WriteResult } from '../environment.ts'
+import type { PackedRows } from '../rows/packed.ts'
+import { type FaultyRow, findFaultyRows } from '../rows/refuse.ts'
+import { bookWriter } from './books-write.ts'
+import { coverageWriter } from './coverage-write.ts'
+import type { Writes } from './group-commit.ts'
+import { marketWriter } from './markets-write.ts'
+import { rowWriter } from './series-append.ts'
+import { feedTable } from './series-feeds.ts'
+import { retainStep } from './series-retain.ts'
+
+/** A write of the port with its rows and markets encoded: a plain value that crosses to the writer thread. */
+export interface EncodedWrite {
+  rows: readonly PackedRows[]
+  recordedAt: number
+  coverage: readonly CoverageChange[]
+  finalize: NonNullable<EnvironmentWrite['finalize']>
+  markets: readonly EncodedMarket[]
+}
+
+export type EnvironmentOperations = {
+  /** Writes all of it, or nothing where a row is refused. */
+  write(write: EncodedWrite): WriteResult | { refused: FaultyRow[] }
+  /** Deletes a part of what is older; `more` while some is left. */
+  retain(feed: Feed, olderThan: number): { deleted: number; more: boolean }
+}
+
+/** SQLite's codes for a value that is too big, breaks a constraint, has the wrong type or cannot be bound. */
+const ROW_FAULTS = new Set([18, 19, 20, 25])
+
+export function environmentWrites(database: DatabaseSync): Writes<EnvironmentOperations> {
+  const feeds = feedTable(database)
+  const books = bookWriter(database)
+  const rows = rowWriter(database, feeds, books)
+  const coverage = coverageWriter(database, feeds)
+  const markets = marketWriter(database)
+  const dataVersion = database.prepare('PRAGMA data_version')
+  let lastVersion = -1
+
+  const forget = () => {
+    feeds.forget()
+    rows.forget()
+  }
+  /** What is remembered of the file holds as long as no other connection writes. */
+  const forgetIfOthersWrote = () => {
+    const version = Number(dataVersion.get()?.data_version)
+    if (version !== lastVersion) forget()
+    lastVersion = version
+  }
+  const undoTo = (savepoint: string) => {
+    database.exec(`ROLLBACK TO ${savepoint}`)
+    forget()
+  }
+
+  const writeAll = (write: EncodedWrite): WriteResult => {
+    const result: WriteResult = { inserted: 0, unchanged: 0, rewritten: 0, corrected: 0, markets: 0 }
+    for (const packed of write.rows) {
+      const counts = rows.append(packed, write.recordedAt)
+      for (const outcome of ['inserted', 'unchanged', 'rewritten', 'corrected'] as const)
+        result[outcome] += counts[outcome]
+    }
+    for (const change of write.coverage) coverage.apply(change)
+    for (const { feed, before } of write.finalize) feeds.finalize(feeds.open(feed), before)
+    result.markets = markets.upsert(write.markets)
+    feeds.writeChanges()
+    return result
+  }
+
+  const faultOf = (row: PackedRows, recordedAt: number): string | undefined => {
+    database.exec('SAVEPOINT row')
+    try {
+      rows.append(row, recordedAt)
+      return undefined
+    } catch (fault) {
+      if (!isRowFault(fault)) throw fault
+      undoTo('row')
+      return fault instanceof Error ? fault.message : String(fault)
+    } finally {
+      database.exec('RELEASE row')
+    }
+  }
+
+  return {
+    forget,
+    operations: {
+      write(write) {
+        forgetIfOthersWrote()
+        database.exec('SAVEPOINT whole')
+        try {
+          return writeAll(write)
+        } catch (error) {
+          if (!isRowFault(error)) throw error
+          undoTo('whole')
+          const refused = findFaultyRows(write.rows, (row) => faultOf(row, write.recordedAt))
+          undoTo('whole')
+          if (refused.length === 0) throw error
+          return { refused }
+        } finally {
+          database.exec('RELEASE whole')
+        }
+      },
+      retain(key, olderThan) {
+        forgetIfOthersWrote()
+        const feed = feeds.open(key)
+        const step = retainStep(database, books, feed.id, olderThan)
+        if (step.deleted > 0) feeds.changed(feed, 0)
+        if (!step.more) coverage.cut(feed, olderThan)
+        feeds.writeChanges()
+        rows.forget()
+        return step
+      },
+    },
+  }
+}
+
+function isRowFault(error: unknown): boolean {
+  const code = (error as { errcode?: number }).errcode
+  return code === undefined || ROW_FAULTS.has(code & 0xff)
+}
