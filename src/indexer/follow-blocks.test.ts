@@ -46,7 +46,7 @@ async function fillOver(oldestBlueScore: number) {
     queries,
     queue: createNotificationQueue(),
     clock: systemClock,
-    wake: createWake(),
+    wake: createWake(systemClock),
     signal: stop.signal,
     prefer: () => undefined,
     takeMissing: () => {

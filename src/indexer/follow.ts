@@ -46,8 +46,8 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
   const { signal } = stop
   const queries = createChainQueries(upstreams, signal)
   const queue = createNotificationQueue()
-  const chainWake = createWake()
-  const blocksWake = createWake()
+  const chainWake = createWake(clock)
+  const blocksWake = createWake(clock)
   let node: string | undefined
   const trail = createTrail((await indexer.chainBlockBelow(RESTART_MARGIN_BLOCKS))?.hash)
   let lastNoteMs = clock.now()
@@ -63,6 +63,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
   const common = { indexer, queries, clock, signal, prefer: () => node, onWritten: options.onWritten }
   const subscriptions = subscribe({
     upstreams,
+    clock,
     watched,
     queue,
     onChain: chainWake.ring,

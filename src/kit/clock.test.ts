@@ -32,7 +32,7 @@ test('a sleep of years does not end at once, and ends with its signal', async ()
 test('a doorbell that waits for years waits', async () => {
   const stop = new AbortController()
   let ended = false
-  const waiting = createWake()
+  const waiting = createWake(systemClock)
     .wait(3 * YEAR_MS, stop.signal)
     .then(() => {
       ended = true

@@ -6,10 +6,18 @@ export interface Clock {
   now(): number
   /** Resolves after that many milliseconds of this clock; rejects with the signal's reason when aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Milliseconds from any beginning; unlike `now` it never jumps when the system's time is set. See `elapsedMs`. */
+  elapsed?(): number
+}
+
+/** For durations and time limits. A clock that has no such reading, as in tests, gives its time. */
+export function elapsedMs(clock: Clock): number {
+  return clock.elapsed === undefined ? clock.now() : clock.elapsed()
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)

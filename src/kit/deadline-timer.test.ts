@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createConnection, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
+import { systemClock } from './clock.ts'
 import { createDeadlineTimer } from './deadline-timer.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -9,7 +10,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 test('ticks while there is something to look at, and again after a new start', async () => {
   let left = 3
   let ticks = 0
-  const timer = createDeadlineTimer(2, () => {
+  const timer = createDeadlineTimer(systemClock, 2, () => {
     ticks++
     return --left > 0
   })
@@ -38,7 +39,7 @@ test('after the loop was stuck, what has arrived is read before the tick', async
   const client = createConnection((server.address() as { port: number }).port, '127.0.0.1')
   const [peer] = (await once(server, 'connection')) as [Socket]
   client.on('data', () => order.push('data'))
-  const timer = createDeadlineTimer(5, () => {
+  const timer = createDeadlineTimer(systemClock, 5, () => {
     order.push('tick')
     return false
   })

@@ -1,4 +1,4 @@
-import { timerMs } from './timer.ts'
+import { type Clock, runAfter } from './clock.ts'
 
 /** Wakes a waiting loop. Calls while nobody waits count as one. */
 export interface Wake {
@@ -7,7 +7,7 @@ export interface Wake {
   wait(ms: number, signal: AbortSignal): Promise<void>
 }
 
-export function createWake(): Wake {
+export function createWake(clock: Clock): Wake {
   let rung = false
   let waiter: (() => void) | undefined
   return {
@@ -22,12 +22,12 @@ export function createWake(): Wake {
       }
       return new Promise((resolve) => {
         const done = () => {
-          clearTimeout(timer)
+          cancel()
           signal.removeEventListener('abort', done)
           waiter = undefined
           resolve()
         }
-        const timer = setTimeout(done, timerMs(ms))
+        const cancel = runAfter(clock, ms, done)
         signal.addEventListener('abort', done, { once: true })
         waiter = done
       })

@@ -3,6 +3,7 @@
  * changed is asked for, because a call answers relative to what is already known, whichever node answers, and
  * so cannot be lost, doubled or reordered. Blocks and scores are taken as they come.
  */
+import { type Clock, runAfter } from '../kit/clock.ts'
 import type {
   NodeNotification,
   NodeSubscription,
@@ -15,6 +16,7 @@ import type { NotificationQueue } from './notification-queue.ts'
 
 export interface SubscribeOptions {
   upstreams: Pick<Upstreams, 'subscribe'>
+  clock: Clock
   watched: WatchedAddresses
   queue: NotificationQueue
   /** The chain may have moved. */
@@ -38,7 +40,7 @@ const NODE_ADDRESSES = 1_000
 const GATHER_CHANGES_MS = 500
 
 export function subscribe(options: SubscribeOptions): { close(): void } {
-  const { upstreams, watched, queue } = options
+  const { upstreams, clock, watched, queue } = options
 
   function onNotification({ event, bytes }: NodeNotification): void {
     switch (event) {
@@ -72,17 +74,17 @@ export function subscribe(options: SubscribeOptions): { close(): void } {
   )
   const addresses = () => watched.list().slice(0, NODE_ADDRESSES)
   const utxos = upstreams.subscribe({ event: 'UtxosChanged', addresses: addresses() }, { onNotification })
-  let pending: NodeJS.Timeout | undefined
+  let cancelPending: (() => void) | undefined
   const unwatch = watched.onChange(() => {
-    pending ??= setTimeout(() => {
-      pending = undefined
+    cancelPending ??= runAfter(clock, GATHER_CHANGES_MS, () => {
+      cancelPending = undefined
       utxos.setAddresses(addresses())
-    }, GATHER_CHANGES_MS)
+    })
   })
   return {
     close() {
       unwatch()
-      clearTimeout(pending)
+      cancelPending?.()
       for (const subscription of [...subscriptions, utxos]) subscription.close()
     },
   }

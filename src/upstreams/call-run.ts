@@ -11,11 +11,12 @@
  * looked at by the requester's timer (`look`), so that a call costs no timer and no signal.
  */
 import type { Breaker } from '../kit/breaker.ts'
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, elapsedMs, runAfter } from '../kit/clock.ts'
 import { orderOf } from './choose.ts'
 import { classifyRefusal } from './classify.ts'
 import { failureOf, refusedOutcome, type Stop, type TryResult } from './conclude.ts'
 import type { NodeLink } from './node-link.ts'
+import type { NodeAnswer, PendingCall } from './open-calls.ts'
 import type { CallOptions, CallOutcome } from './outcome.ts'
 import {
   hedgeAfterMs,
@@ -27,7 +28,6 @@ import {
   writeLimitMs,
 } from './try-policy.ts'
 import type { ValidCall } from './validate-params.ts'
-import type { NodeAnswer, PendingCall } from './wrpc.ts'
 
 /** What all calls of a requester share. */
 export interface CallContext {
@@ -84,7 +84,7 @@ export class CallRun {
     this.#options = options
     this.#resolve = resolve
     this.#budgetMs = options.deadlineMs ?? call.method.timeoutMs * 2
-    this.#endsAtMs = performance.now() + this.#budgetMs
+    this.#endsAtMs = this.#nowMs() + this.#budgetMs
   }
 
   begin(): void {
@@ -100,7 +100,7 @@ export class CallRun {
   }
 
   /** Called every few milliseconds while the call runs. */
-  look(nowMs: number): void {
+  checkDeadlines(nowMs: number): void {
     const overdue = this.#running.find(({ limitAtMs }) => nowMs >= limitAtMs)
     if (nowMs >= this.#endsAtMs) this.#finish(undefined, 'deadline')
     else if (this.#options.isAbandoned?.()) this.#finish(undefined, 'caller')
@@ -112,8 +112,12 @@ export class CallRun {
 
   readonly #onAbort = () => this.#finish(undefined, 'caller')
 
+  #nowMs(): number {
+    return elapsedMs(this.#context.clock)
+  }
+
   #leftMs(): number {
-    return this.#endsAtMs - performance.now()
+    return this.#endsAtMs - this.#nowMs()
   }
 
   #candidates(wellOnly: boolean): NodeLink[] {
@@ -138,13 +142,15 @@ export class CallRun {
   }
 
   async #awaitNode(): Promise<void> {
-    this.#waits = new AbortController()
-    const limit = AbortSignal.timeout(Math.min(NO_NODE_GRACE_MS, this.#budgetMs / 2))
-    const grace = AbortSignal.any([this.#waits.signal, limit])
-    while (this.#order.length === 0 && !grace.aborted) {
-      await this.#context.nextChange(grace)
+    const waits = new AbortController()
+    this.#waits = waits
+    const graceMs = Math.min(NO_NODE_GRACE_MS, this.#budgetMs / 2)
+    const cancel = runAfter(this.#context.clock, graceMs, () => waits.abort())
+    while (this.#order.length === 0 && !waits.signal.aborted) {
+      await this.#context.nextChange(waits.signal)
       this.#order = this.#candidates(false)
     }
+    cancel()
     if (!this.#over) this.#start(false)
   }
 
@@ -173,7 +179,7 @@ export class CallRun {
   }
 
   #armHedge(): void {
-    this.#hedgeAtMs = performance.now() + hedgeAfterMs(this.#call.method, this.#order, this.#leftMs())
+    this.#hedgeAtMs = this.#nowMs() + hedgeAfterMs(this.#call.method, this.#order, this.#leftMs())
   }
 
   async #tryLater(): Promise<void> {
@@ -196,7 +202,7 @@ export class CallRun {
   #try(node: NodeLink): void {
     const { method, paramsText } = this.#call
     this.#attempts++
-    const sentMs = performance.now()
+    const sentMs = this.#nowMs()
     if (method.write) this.#unanswered++
     else if (this.#context.nodes.length > 1) this.#armHedge()
     const limitAtMs = method.write ? sentMs + writeLimitMs(method, this.#leftMs()) : NEVER
@@ -221,7 +227,7 @@ export class CallRun {
   #judge({ node, sentMs, ranOut }: Try, answer: NodeAnswer): TryResult {
     const { method } = this.#call
     const { name, breaker } = node
-    const tookMs = performance.now() - sentMs
+    const tookMs = this.#nowMs() - sentMs
     if (answer.kind === 'result') {
       breaker.success()
       node.took(method, tookMs, false)
@@ -264,7 +270,7 @@ export class CallRun {
     this.#over = true
     this.#waits?.abort()
     this.#options.signal?.removeEventListener('abort', this.#onAbort)
-    // A light read that lost its race goes on, answered or not: only so the breaker hears of a node that hangs.
+    // A light read that lost its race goes on, answered or not: only so does the breaker learn of a node that hangs.
     const watchLosers = winner !== undefined && this.#call.method.connection === 'light'
     if (!watchLosers) for (const { ticket } of this.#running) ticket?.cancel()
     this.#context.onEnd(this)

@@ -1,8 +1,8 @@
 /** From the tries of a call to its outcome. */
 import { isAlreadyKnown, type NodeRefusal } from './classify.ts'
+import type { WireFault } from './open-calls.ts'
 import type { CallFailure, CallOutcome } from './outcome.ts'
 import type { ValidCall } from './validate-params.ts'
-import type { WireFault } from './wrpc.ts'
 
 export type TryResult =
   | { kind: 'result'; node: string; bytes: Buffer }

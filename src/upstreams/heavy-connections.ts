@@ -3,7 +3,9 @@
  * one only after the first). Calls beyond the set wait in a bounded queue. A call that is cancelled leaves its
  * socket busy until the node has answered; one that outlives its time limit ends the socket.
  */
-import { type NodeAnswer, openWrpcSocket, type WireCallOptions, type WrpcSocket } from './wrpc.ts'
+import { type Clock, elapsedMs, runEvery } from '../kit/clock.ts'
+import { faultAnswer, type NodeAnswer } from './open-calls.ts'
+import { openWrpcSocket, type WireCallOptions, type WrpcSocket } from './wrpc.ts'
 
 export interface HeavyConnections {
   call(method: string, paramsText: string, options: WireCallOptions): Promise<NodeAnswer>
@@ -12,6 +14,7 @@ export interface HeavyConnections {
 
 export interface HeavyConnectionsOptions {
   url: string
+  clock: Clock
   sockets: number
   maxWaiting: number
   /** An idle socket is kept this long. */
@@ -24,31 +27,33 @@ interface Waiting {
 }
 
 const DEFAULT_IDLE_MS = 60_000
+const SWEEP_EVERY_MS = 5_000
 
 export function openHeavyConnections(options: HeavyConnectionsOptions): HeavyConnections {
+  const { clock } = options
   const all = new Set<WrpcSocket>()
   const idle: { socket: WrpcSocket; since: number }[] = []
   const waiting: Waiting[] = []
   let closed = false
   let inFlight = 0
 
-  const sweeper = setInterval(() => {
-    const oldest = performance.now() - (options.idleMs ?? DEFAULT_IDLE_MS)
+  const stopSweeping = runEvery(clock, SWEEP_EVERY_MS, () => {
+    const oldest = elapsedMs(clock) - (options.idleMs ?? DEFAULT_IDLE_MS)
     while (idle[0] !== undefined && idle[0].since < oldest) idle.shift()?.socket.close()
-  }, 5_000)
-  sweeper.unref()
+  })
 
   function free(socket: WrpcSocket): void {
     if (socket.state !== 'open' || closed) return
     const next = waiting.shift()
     if (next !== undefined) next.start(socket)
-    else idle.push({ socket, since: performance.now() })
+    else idle.push({ socket, since: elapsedMs(clock) })
   }
 
   function open(): void {
     let opened = false
     const socket = openWrpcSocket({
       url: options.url,
+      clock,
       onOpen: () => {
         opened = true
         free(socket)
@@ -68,23 +73,24 @@ export function openHeavyConnections(options: HeavyConnectionsOptions): HeavyCon
   /** A node that takes no connection must fail the waiting calls now, not at their deadlines. */
   function refuseUnlessServed(detail: string): void {
     const served = [...all].some((socket) => socket.state === 'open')
-    if (!served) for (const { refuse } of waiting.splice(0)) refuse(fault('not_connected', detail))
+    if (!served)
+      for (const { refuse } of waiting.splice(0)) refuse(faultAnswer('not_connected', false, detail))
   }
 
   return {
     call(method, paramsText, callOptions) {
-      if (closed) return Promise.resolve(fault('not_connected', 'closed'))
+      if (closed) return Promise.resolve(faultAnswer('not_connected', false, 'closed'))
       if (callOptions.signal?.aborted)
-        return Promise.resolve(fault('cancelled', 'cancelled before it was sent'))
+        return Promise.resolve(faultAnswer('cancelled', false, 'cancelled before it was sent'))
       if (inFlight >= options.sockets + options.maxWaiting)
-        return Promise.resolve(fault('overloaded', 'heavy queue is full'))
+        return Promise.resolve(faultAnswer('overloaded', false, 'heavy queue is full'))
       inFlight++
       return new Promise<NodeAnswer>((resolve) => {
         const entry: Waiting = {
           start: (socket) => {
             callOptions.signal?.removeEventListener('abort', onAbort)
             const sent = socket.call(method, paramsText, { timeoutMs: callOptions.timeoutMs })
-            const cancelled = () => resolve({ ...fault('cancelled', 'cancelled'), sent: true })
+            const cancelled = () => resolve(faultAnswer('cancelled', true, 'cancelled'))
             callOptions.signal?.addEventListener('abort', cancelled, { once: true })
             void sent.then((answer) => {
               callOptions.signal?.removeEventListener('abort', cancelled)
@@ -97,7 +103,7 @@ export function openHeavyConnections(options: HeavyConnectionsOptions): HeavyCon
         const onAbort = () => {
           const at = waiting.indexOf(entry)
           if (at >= 0) waiting.splice(at, 1)
-          resolve(fault('cancelled', 'cancelled before it was sent'))
+          resolve(faultAnswer('cancelled', false, 'cancelled before it was sent'))
         }
         callOptions.signal?.addEventListener('abort', onAbort, { once: true })
         const ready = idle.pop()
@@ -108,13 +114,9 @@ export function openHeavyConnections(options: HeavyConnectionsOptions): HeavyCon
     },
     close() {
       closed = true
-      clearInterval(sweeper)
-      for (const { refuse } of waiting.splice(0)) refuse(fault('not_connected', 'closed'))
+      stopSweeping()
+      for (const { refuse } of waiting.splice(0)) refuse(faultAnswer('not_connected', false, 'closed'))
       for (const socket of all) socket.close()
     },
   }
-}
-
-function fault(kind: 'not_connected' | 'cancelled' | 'overloaded', detail: string) {
-  return { kind: 'fault' as const, fault: kind, sent: false, detail }
 }

@@ -1,7 +1,8 @@
-/** The main thread's side of the heavy thread: calls go over as messages, large answers come back by transfer. */
-import { threadCalls } from '../kit/thread-calls.ts'
-import { type HeavyCalls, type HeavyThreadData, unpackAnswer } from './heavy-messages.ts'
-import type { NodeAnswer, WireCallOptions } from './wrpc.ts'
+/** Heavy calls run in a thread of their own: large answers are received and cut there and come back by transfer. */
+import { ThreadEndedError, threadCalls } from '../kit/thread-calls.ts'
+import type { HeavyThreadCalls, HeavyThreadData, TransferredAnswer } from './heavy-worker.ts'
+import { faultAnswer, type NodeAnswer } from './open-calls.ts'
+import type { WireCallOptions } from './wrpc.ts'
 
 export interface HeavyThread {
   call(node: string, method: string, paramsText: string, options: WireCallOptions): Promise<NodeAnswer>
@@ -9,56 +10,51 @@ export interface HeavyThread {
   close(): Promise<void>
 }
 
-const FILE = new URL('./heavy-worker.ts', import.meta.url)
-
 export function startHeavyThread(data: HeavyThreadData): HeavyThread {
-  const calls = threadCalls<HeavyCalls>(FILE, { name: 'heavy thread', data, startOnCall: true })
-  const perNode = new Map<string, number>()
+  const thread = threadCalls<HeavyThreadCalls>(new URL('./heavy-worker.ts', import.meta.url), {
+    name: 'heavy node connections',
+    data,
+    startOnCall: true,
+  })
+  const inFlight = new Map<string, number>()
+  const count = (node: string, change: number) => inFlight.set(node, (inFlight.get(node) ?? 0) + change)
   let nextId = 1
   let isClosed = false
 
-  /** A call that is aborted is answered at once; the thread then gives up its place. */
-  function cancelled(callId: number, signal: AbortSignal | undefined): Promise<NodeAnswer> {
-    return new Promise((resolve) => {
-      signal?.addEventListener(
-        'abort',
-        () => {
-          resolve({ kind: 'fault', fault: 'cancelled', sent: true, detail: 'cancelled' })
-          calls.call('cancel', [callId]).catch(() => {})
-        },
-        { once: true },
-      )
-    })
-  }
-
-  async function send(...args: Parameters<HeavyCalls['send']>): Promise<NodeAnswer> {
-    try {
-      return unpackAnswer(await calls.call('send', args))
-    } catch (error) {
-      const detail = error instanceof Error ? error.message : String(error)
-      return { kind: 'fault', fault: 'closed', sent: true, detail }
-    }
-  }
-
   return {
     async call(node, method, paramsText, { timeoutMs, signal }) {
-      if (isClosed || signal?.aborted) {
-        const fault = isClosed ? 'not_connected' : 'cancelled'
-        return { kind: 'fault', fault, sent: false, detail: fault }
-      }
+      if (isClosed) return faultAnswer('not_connected', false, 'not_connected')
+      if (signal?.aborted) return faultAnswer('cancelled', false, 'cancelled')
       const id = nextId++
-      perNode.set(node, (perNode.get(node) ?? 0) + 1)
-      const answer = send(id, { node, method, paramsText, timeoutMs })
-      try {
-        return await (signal === undefined ? answer : Promise.race([answer, cancelled(id, signal)]))
-      } finally {
-        perNode.set(node, (perNode.get(node) ?? 1) - 1)
+      const cancelled = Promise.withResolvers<NodeAnswer>()
+      const onAbort = () => {
+        thread.call('cancel', [id]).catch(() => {})
+        cancelled.resolve(faultAnswer('cancelled', true, 'cancelled'))
       }
+      signal?.addEventListener('abort', onAbort, { once: true })
+      count(node, 1)
+      const answered = thread
+        .call('ask', [id, node, method, paramsText, timeoutMs])
+        .then(received, threadLost)
+      const answer = await Promise.race([answered, cancelled.promise])
+      signal?.removeEventListener('abort', onAbort)
+      count(node, -1)
+      return answer
     },
-    inFlight: (node) => perNode.get(node) ?? 0,
+    inFlight: (node) => inFlight.get(node) ?? 0,
     async close() {
       isClosed = true
-      await calls.terminate()
+      await thread.terminate()
     },
   }
+}
+
+function received(answer: TransferredAnswer): NodeAnswer {
+  if (answer.kind !== 'result') return answer
+  return { kind: 'result', bytes: Buffer.from(answer.memory, answer.offset, answer.length) }
+}
+
+function threadLost(error: unknown): NodeAnswer {
+  if (!(error instanceof ThreadEndedError)) throw error
+  return faultAnswer('closed', true, error.message)
 }

@@ -2,9 +2,9 @@
  * The light sockets of one node: a small set, each pipelined. A call takes the one with the least waiting, and
  * the calls of one turn of the loop go together, because they leave in one write.
  */
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, elapsedMs } from '../kit/clock.ts'
+import type { OnAnswer, PendingCall } from './open-calls.ts'
 import { NOT_CONNECTED, openReconnectingSocket, type ReconnectingSocket } from './reconnecting-socket.ts'
-import type { OnAnswer, PendingCall } from './wrpc.ts'
 
 export interface LightConnections {
   load(): LightLoad
@@ -53,7 +53,7 @@ export function openLightConnections(options: LightConnectionsOptions): LightCon
 
   return {
     load() {
-      const nowMs = performance.now()
+      const nowMs = elapsedMs(options.clock)
       let up = false
       let inFlight = 0
       let silentMs = 0

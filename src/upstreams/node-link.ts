@@ -1,4 +1,4 @@
-/** One node as the rest of the folder sees it: its lanes, its breaker, how long its calls take. */
+/** One node as the rest of the folder sees it: its connections, its breaker, how long its calls take. */
 import { type Breaker, type BreakerPolicy, createBreaker } from '../kit/breaker.ts'
 import type { Clock } from '../kit/clock.ts'
 import { createQuantileWindow, type QuantileWindow } from '../kit/quantile-window.ts'
@@ -7,7 +7,7 @@ import type { NodeHealth } from './health.ts'
 import type { HeavyThread } from './heavy-thread.ts'
 import { type LightConnections, openLightConnections } from './light-connections.ts'
 import type { ConnectionKind, RpcMethod } from './methods.ts'
-import type { OnAnswer, PendingCall } from './wrpc.ts'
+import type { OnAnswer, PendingCall } from './open-calls.ts'
 
 export interface NodeAddress {
   readonly name: string

@@ -6,13 +6,13 @@
  *                                  └── backoff ◀── lost (socket, or moved) ─┘
  *
  * Every loss is announced before the next `onRegained`: what happened between the two was not seen, and the
- * listener has to catch up by calls. The feed moves away from a node that is unwell when a healthy one
- * exists, and stays where it is otherwise (each move is a gap).
+ * listener has to catch up by calls. The subscriptions move away from a node that is unwell when a healthy one
+ * exists, and stay where they are otherwise (each move is a gap).
  */
 import { decodeAddress } from '../core/chain/address.ts'
 import { type Network, networkInfo } from '../core/chain/network.ts'
 import { backoffMs } from '../kit/backoff.ts'
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, runAfter } from '../kit/clock.ts'
 import { type ExactJson, parseExact } from '../kit/exact-json.ts'
 import { choose, type NodeCandidate } from './choose.ts'
 import {
@@ -49,14 +49,6 @@ export interface NodeSubscription {
   close(): void
 }
 
-export interface NodeSubscriptions {
-  subscribe(scope: NotificationScope, listener: NotificationListener): NodeSubscription
-  /** Call it when a node's state changed. */
-  reconsider(): void
-  readonly node: string | undefined
-  close(): void
-}
-
 export interface NodeSubscriptionsOptions {
   network: Network
   nodes: readonly { name: string; url: string }[]
@@ -82,61 +74,122 @@ const RECONNECT = { baseMs: 100, capMs: 3_000 }
 const SUBSCRIBE_TIMEOUT_MS = 5_000
 const NO_NODE_WAIT_MS = 1_000
 
-export function createNodeSubscriptions(options: NodeSubscriptionsOptions): NodeSubscriptions {
-  const { clock } = options
-  const entries = new Set<Entry>()
-  const stop = new AbortController()
-  let connection: Connection | undefined
-  let connecting = false
-  let reconciling: Promise<void> | undefined
-  let attempt = 0
+export class NodeSubscriptions {
+  readonly #options: NodeSubscriptionsOptions
+  readonly #entries = new Set<Entry>()
+  readonly #stop = new AbortController()
+  #connection: Connection | undefined
+  #isConnecting = false
+  #reconciling: Promise<void> | undefined
+  #attempt = 0
 
-  const wanted = () => wantedOf([...entries].map((entry) => entry.scope))
-
-  function pick(): string | undefined {
-    return choose(options.views(), { utxoIndex: wanted().addresses.size > 0 }).order[0]
+  constructor(options: NodeSubscriptionsOptions) {
+    this.#options = options
   }
 
-  async function connect(): Promise<void> {
-    if (connecting || connection !== undefined || stop.signal.aborted || entries.size === 0) return
-    connecting = true
-    let name = pick()
-    while (name === undefined && entries.size > 0 && !stop.signal.aborted) {
-      await options.nextChange(AbortSignal.any([stop.signal, AbortSignal.timeout(NO_NODE_WAIT_MS)]))
-      name = pick()
+  get node(): string | undefined {
+    return this.#connection?.node
+  }
+
+  subscribe(scope: NotificationScope, listener: NotificationListener): NodeSubscription {
+    const entry: Entry = { scope: this.#checked(scope), listener, live: false }
+    this.#entries.add(entry)
+    this.#changed()
+    return {
+      setAddresses: (addresses) => {
+        if (entry.scope.event !== 'UtxosChanged') throw new TypeError('only UtxosChanged has addresses')
+        entry.scope = this.#checked({ event: 'UtxosChanged', addresses })
+        this.#changed()
+      },
+      close: () => {
+        this.#entries.delete(entry)
+        this.#changed()
+      },
     }
-    connecting = false
-    const node = options.nodes.find((candidate) => candidate.name === name)
-    if (node === undefined || stop.signal.aborted) return
+  }
+
+  /** Call it when a node's state changed. */
+  reconsider(): void {
+    const present = this.#connection
+    if (present === undefined) return
+    const views = this.#options.views()
+    const stateOf = (name: string | undefined) => views.find((view) => view.name === name)?.state
+    const better = this.#pick()
+    const isWorthIt = stateOf(better) === 'healthy' && stateOf(present.node) !== 'healthy'
+    if (better === present.node || !isWorthIt) return
+    this.#lost(present, `moved away: ${stateOf(present.node) ?? 'gone'}`)
+    present.socket.close()
+  }
+
+  close(): void {
+    this.#stop.abort()
+    this.#entries.clear()
+    this.#connection?.socket.close()
+  }
+
+  #wanted() {
+    return wantedOf([...this.#entries].map((entry) => entry.scope))
+  }
+
+  #pick(): string | undefined {
+    return choose(this.#options.views(), { utxoIndex: this.#wanted().addresses.size > 0 }).order[0]
+  }
+
+  async #connect(): Promise<void> {
+    const isWanted = () => this.#entries.size > 0 && !this.#stop.signal.aborted
+    if (this.#isConnecting || this.#connection !== undefined || !isWanted()) return
+    this.#isConnecting = true
+    let name = this.#pick()
+    while (name === undefined && isWanted()) {
+      await this.#nodeChange()
+      name = this.#pick()
+    }
+    this.#isConnecting = false
+    const node = this.#options.nodes.find((candidate) => candidate.name === name)
+    if (node === undefined || this.#stop.signal.aborted) return
     const opened: Connection = {
       node: node.name,
       socket: openWrpcSocket({
         url: node.url,
-        onOpen: () => void reconcile(),
-        onClose: (detail) => lost(opened, detail),
-        onNotification: (_, params) => deliver(node.name, params),
+        clock: this.#options.clock,
+        onOpen: () => void this.#reconcile(),
+        onClose: (detail) => this.#lost(opened, detail),
+        onNotification: (_, params) => this.#deliver(node.name, params),
       }),
       inPlace: { events: new Set(), addresses: new Set() },
     }
-    connection = opened
+    this.#connection = opened
   }
 
-  function lost(which: Connection, detail: string): void {
-    if (connection !== which) return
-    connection = undefined
-    if (stop.signal.aborted) return
-    for (const entry of entries) {
+  /** The next change of any node, or a second. */
+  async #nodeChange(): Promise<void> {
+    const waited = new AbortController()
+    const cancel = runAfter(this.#options.clock, NO_NODE_WAIT_MS, () => waited.abort())
+    await this.#options.nextChange(AbortSignal.any([this.#stop.signal, waited.signal]))
+    cancel()
+  }
+
+  #lost(which: Connection, detail: string): void {
+    if (this.#connection !== which) return
+    this.#connection = undefined
+    if (this.#stop.signal.aborted) return
+    for (const entry of this.#entries) {
       if (entry.live) entry.listener.onLost?.({ node: which.node, detail })
       entry.live = false
     }
-    options.onTrouble?.({ node: which.node, what: 'feed_lost', detail })
-    clock.sleep(backoffMs(RECONNECT, attempt++), stop.signal).then(connect, () => {})
+    this.#options.onTrouble?.({ node: which.node, what: 'feed_lost', detail })
+    const waitMs = backoffMs(RECONNECT, this.#attempt++)
+    this.#options.clock.sleep(waitMs, this.#stop.signal).then(
+      () => this.#connect(),
+      () => {},
+    )
   }
 
-  function deliver(node: string, params: Buffer): void {
+  #deliver(node: string, params: Buffer): void {
     const [tag, bytes] = sliceMembers(params)?.entries().next().value ?? []
     if (tag === undefined || bytes === undefined || !isNotificationName(tag)) {
-      options.onTrouble?.({ node, what: 'unknown_notification', detail: params.toString('utf8', 0, 200) })
+      const detail = params.toString('utf8', 0, 200)
+      this.#options.onTrouble?.({ node, what: 'unknown_notification', detail })
       return
     }
     const notification: NodeNotification = {
@@ -148,95 +201,59 @@ export function createNodeSubscriptions(options: NodeSubscriptionsOptions): Node
         return read.ok ? read.value : undefined
       },
     }
-    for (const entry of entries) if (entry.scope.event === tag) entry.listener.onNotification(notification)
+    for (const { scope, listener } of this.#entries) {
+      if (scope.event === tag) listener.onNotification(notification)
+    }
   }
 
-  /** One at a time: brings the socket's subscriptions to what is wanted, then tells who is in place. */
-  function reconcile(): Promise<void> {
-    reconciling ??= reconcileOnce().finally(() => {
-      reconciling = undefined
+  #changed(): void {
+    if (this.#connection === undefined) void this.#connect()
+    else void this.#reconcile().then(() => this.#reconcile())
+  }
+
+  /** One at a time: brings the socket's subscriptions to what is wanted, then reports which are in place. */
+  #reconcile(): Promise<void> {
+    this.#reconciling ??= this.#reconcileOnce().finally(() => {
+      this.#reconciling = undefined
     })
-    return reconciling
+    return this.#reconciling
   }
 
-  async function reconcileOnce(): Promise<void> {
-    const at = connection
+  async #reconcileOnce(): Promise<void> {
+    const at = this.#connection
     if (at === undefined || at.socket.state !== 'open') return
     for (;;) {
-      const [change] = scopeChanges(at.inPlace, wanted())
+      const [change] = scopeChanges(at.inPlace, this.#wanted())
       if (change === undefined) break
       const answer = await at.socket.call(change.method, change.paramsText, {
         timeoutMs: SUBSCRIBE_TIMEOUT_MS,
       })
-      if (connection !== at) return
+      if (this.#connection !== at) return
       if (answer.kind !== 'result') {
-        lost(at, answer.kind === 'error' ? answer.text : answer.detail)
+        this.#lost(at, answer.kind === 'error' ? answer.text : answer.detail)
         at.socket.close()
         return
       }
       for (const event of change.events) mutate(at.inPlace.events, change.method, event)
       for (const address of change.addresses) mutate(at.inPlace.addresses, change.method, address)
     }
-    attempt = 0
-    for (const entry of entries) {
+    this.#attempt = 0
+    for (const entry of this.#entries) {
       if (entry.live) continue
       entry.live = true
       entry.listener.onRegained?.({ node: at.node })
     }
   }
 
-  function changed(): void {
-    if (connection === undefined) void connect()
-    else void reconcile().then(() => reconcile())
-  }
-
-  function checked(scope: NotificationScope): NotificationScope {
+  #checked(scope: NotificationScope): NotificationScope {
     if (scope.event !== 'UtxosChanged') return scope
-    const { addressPrefix } = networkInfo(options.network)
+    const { addressPrefix } = networkInfo(this.#options.network)
     for (const address of scope.addresses) {
       const decoded = decodeAddress(address)
       if (!decoded.ok) throw new RangeError(`not an address: ${decoded.message}`)
       if (decoded.address.prefix !== addressPrefix) throw new RangeError('an address of another network')
     }
     return scope
-  }
-
-  return {
-    get node() {
-      return connection?.node
-    },
-    subscribe(scope, listener) {
-      const entry: Entry = { scope: checked(scope), listener, live: false }
-      entries.add(entry)
-      changed()
-      return {
-        setAddresses(addresses) {
-          if (entry.scope.event !== 'UtxosChanged') throw new TypeError('only UtxosChanged has addresses')
-          entry.scope = checked({ event: 'UtxosChanged', addresses })
-          changed()
-        },
-        close() {
-          entries.delete(entry)
-          changed()
-        },
-      }
-    },
-    reconsider() {
-      if (connection === undefined) return
-      const views = options.views()
-      const present = views.find((view) => view.name === connection?.node)
-      const better = choose(views, { utxoIndex: wanted().addresses.size > 0 }).order[0]
-      const betterState = views.find((view) => view.name === better)?.state
-      if (better === connection.node || betterState !== 'healthy' || present?.state === 'healthy') return
-      const leaving = connection
-      lost(leaving, `moved away: ${present?.state ?? 'gone'}`)
-      leaving.socket.close()
-    },
-    close() {
-      stop.abort()
-      entries.clear()
-      connection?.socket.close()
-    },
   }
 }
 

@@ -8,7 +8,7 @@
  */
 import type { Network } from '../core/chain/network.ts'
 import type { BreakerPolicy } from '../kit/breaker.ts'
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, runAfter, runEvery } from '../kit/clock.ts'
 import { parseExact } from '../kit/exact-json.ts'
 import { createAnswerCache } from './answer-cache.ts'
 import { createChangeSignal } from './change-signal.ts'
@@ -16,11 +16,7 @@ import { choose, type NodeChoice } from './choose.ts'
 import type { NodeState } from './health.ts'
 import { startHeavyThread } from './heavy-thread.ts'
 import { linkNode, type NodeAddress } from './node-link.ts'
-import {
-  createNodeSubscriptions,
-  type NodeSubscription,
-  type NotificationListener,
-} from './node-subscriptions.ts'
+import { type NodeSubscription, NodeSubscriptions, type NotificationListener } from './node-subscriptions.ts'
 import type { NotificationScope } from './notification-scopes.ts'
 import type { CallOptions, CallOutcome, ParsedOutcome } from './outcome.ts'
 import { startProbing } from './probe-nodes.ts'
@@ -139,7 +135,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     }),
   )
   const views = () => links.map((link) => link.view('light'))
-  const subscriptions = createNodeSubscriptions({
+  const subscriptions = new NodeSubscriptions({
     network,
     nodes: options.nodes,
     views,
@@ -155,7 +151,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     const kept = cache.kept(call)
     if (kept !== undefined) return Promise.resolve(kept)
     const shared = cache.ask(call, () => request(call, {}))
-    return within(shared, callOptions, call.method.timeoutMs * 2)
+    return within(clock, shared, callOptions, call.method.timeoutMs * 2)
   }
 
   async function callRaw(
@@ -209,8 +205,10 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     explain: () => choose(views(), { utxoIndex: false }),
     async ready(timeoutMs) {
       const usable = () => choose(views(), { utxoIndex: false }).order.length > 0
-      const limit = AbortSignal.timeout(timeoutMs)
-      while (!usable() && !limit.aborted) await changes.next(limit)
+      const limit = new AbortController()
+      const cancel = runAfter(clock, timeoutMs, () => limit.abort())
+      while (!usable() && !limit.signal.aborted) await changes.next(limit.signal)
+      cancel()
       return usable()
     },
     async close() {
@@ -225,8 +223,9 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
 
 const ABANDONED_EVERY_MS = 50
 
-/** A shared answer under one asker's own deadline and signal; the others keep waiting for theirs. */
+/** A shared answer under one caller's own deadline and signal; the other callers go on waiting. */
 async function within(
+  clock: Clock,
   shared: Promise<CallOutcome>,
   { deadlineMs, signal, isAbandoned }: CallOptions,
   defaultMs: number,
@@ -236,16 +235,16 @@ async function within(
   const leave = (kind: 'timeout' | 'cancelled', detail: string) =>
     resolve({ ok: false, failure: { kind, detail }, attempts: 0, inDoubt: false })
   const limitMs = deadlineMs ?? defaultMs
-  const timer = setTimeout(() => leave('timeout', `no answer within ${limitMs} ms`), limitMs)
+  const cancelLimit = runAfter(clock, limitMs, () => leave('timeout', `no answer within ${limitMs} ms`))
   const onAbort = () => leave('cancelled', 'the caller left')
-  const looker = isAbandoned && setInterval(() => isAbandoned() && onAbort(), ABANDONED_EVERY_MS)
+  const stopChecking = isAbandoned && runEvery(clock, ABANDONED_EVERY_MS, () => isAbandoned() && onAbort())
   if (signal?.aborted) onAbort()
   signal?.addEventListener('abort', onAbort, { once: true })
   try {
     return await Promise.race([shared, left])
   } finally {
-    clearTimeout(timer)
-    clearInterval(looker)
+    cancelLimit()
+    stopChecking?.()
     signal?.removeEventListener('abort', onAbort)
   }
 }

@@ -2,7 +2,7 @@
  * Asks every node once a second who it is and how it is (`getServerInfo`, on a socket that carries nothing
  * else), and keeps each node's health. A probe that takes too long is a failed probe; a lost socket is one too.
  */
-import type { Clock } from '../kit/clock.ts'
+import { type Clock, elapsedMs } from '../kit/clock.ts'
 import { parseExact } from '../kit/exact-json.ts'
 import { type HealthPolicy, type NodeHealth, observe, type ProbeResult, UNKNOWN_HEALTH } from './health.ts'
 import { openReconnectingSocket, type ReconnectingSocket } from './reconnecting-socket.ts'
@@ -39,7 +39,7 @@ export function startProbing(options: HealthProbesOptions): HealthProbes {
     return best
   }
 
-  function note(name: string, seen: ProbeResult): void {
+  function record(name: string, seen: ProbeResult): void {
     if (stop.signal.aborted) return
     const before = healths.get(name) ?? UNKNOWN_HEALTH
     const after = observe(before, seen, bestScore(), policy)
@@ -56,7 +56,7 @@ export function startProbing(options: HealthProbesOptions): HealthProbes {
         onFirstUp()
         void probe(node.name, socket)
       },
-      onDown: () => note(node.name, undefined),
+      onDown: () => record(node.name, undefined),
     })
     sockets.push(socket)
     void Promise.race([firstUp, pause(options.timeoutMs)]).then(() => keepProbing(node.name, socket))
@@ -70,10 +70,10 @@ export function startProbing(options: HealthProbesOptions): HealthProbes {
   }
 
   async function probe(name: string, socket: ReconnectingSocket): Promise<void> {
-    const sentMs = performance.now()
+    const sentMs = elapsedMs(clock)
     const answer = await socket.call('getServerInfo', '{}', { timeoutMs: options.timeoutMs })
-    if (answer.kind === 'result') options.onProbe?.(name, performance.now() - sentMs)
-    note(name, answer.kind === 'result' ? readServerInfo(answer.bytes) : undefined)
+    if (answer.kind === 'result') options.onProbe?.(name, elapsedMs(clock) - sentMs)
+    record(name, answer.kind === 'result' ? readServerInfo(answer.bytes) : undefined)
   }
 
   const pause = (ms: number) => clock.sleep(ms, stop.signal).catch(() => {})
@@ -91,7 +91,7 @@ export function startProbing(options: HealthProbesOptions): HealthProbes {
   }
 }
 
-/** undefined when it is not the answer of a node: a probe that says nonsense has failed. */
+/** undefined when it is not the answer of a node: such a probe has failed. */
 export function readServerInfo(bytes: Buffer): ProbeResult {
   const read = parseExact(bytes.toString('utf8'), { maxDepth: 8, maxChars: 100_000 })
   if (!read.ok || typeof read.value !== 'object' || read.value === null) return undefined

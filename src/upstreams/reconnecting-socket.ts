@@ -1,18 +1,12 @@
 /**
- * A socket that comes back: reconnects with backoff until closed.
+ * A socket that reconnects, with backoff, until it is closed.
  *
  *   connect ──open──▶ up ──lost──▶ wait (backoff) ──▶ connect …          close() ends it from any state
  */
 import { type BackoffPolicy, backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
-import {
-  type NodeAnswer,
-  type OnAnswer,
-  openWrpcSocket,
-  type PendingCall,
-  type WireCallOptions,
-  type WrpcSocket,
-} from './wrpc.ts'
+import type { NodeAnswer, OnAnswer, PendingCall } from './open-calls.ts'
+import { openWrpcSocket, type WireCallOptions, type WrpcSocket } from './wrpc.ts'
 
 export interface ReconnectingSocketOptions {
   url: string
@@ -39,7 +33,7 @@ export interface ReconnectingSocket {
 const RECONNECT: BackoffPolicy = { baseMs: 100, capMs: 3_000 }
 /** Full jitter can draw 0; a dead port must not be dialled in a tight loop. */
 const MIN_WAIT_MS = 25
-/** A connection this old was a good one: the next loss starts the backoff anew. */
+/** A connection this old was a good one: the backoff starts again at its first step. */
 const STABLE_MS = 5_000
 
 export const NOT_CONNECTED: NodeAnswer = {
@@ -60,6 +54,7 @@ export function openReconnectingSocket(options: ReconnectingSocketOptions): Reco
     openedAtMs = undefined
     current = openWrpcSocket({
       url: options.url,
+      clock,
       onOpen: () => {
         openedAtMs = clock.now()
         options.onUp?.()

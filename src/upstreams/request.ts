@@ -16,21 +16,21 @@ export interface RequesterOptions {
   clock: Clock
   /** Resolves at the next change of any node's state or connection, or with the signal. */
   nextChange: (signal: AbortSignal) => Promise<void>
-  /** Told about texts that no rule knows, and about every fault. */
+  /** Called for texts that no rule knows, and for every fault. */
   onTrouble?: CallContext['onTrouble']
 }
 
 export type Requester = (call: ValidCall, options: CallOptions) => Promise<CallOutcome>
 
 /** How exact deadlines and hedges are. */
-const LOOK_EVERY_MS = 5
+const CHECK_EVERY_MS = 5
 
 export function createRequester(options: RequesterOptions): Requester {
   const { nodes, clock, nextChange, onTrouble = () => {} } = options
   const running = new Set<CallRun>()
   let hedgeTokens = HEDGE_BURST
-  const timer = createDeadlineTimer(LOOK_EVERY_MS, (nowMs) => {
-    for (const run of running) run.look(nowMs)
+  const timer = createDeadlineTimer(clock, CHECK_EVERY_MS, (nowMs) => {
+    for (const run of running) run.checkDeadlines(nowMs)
     return running.size > 0
   })
   const context: CallContext = {

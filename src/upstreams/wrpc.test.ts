@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startFakeNode } from '../../test/fakes/wrpc-node.ts'
+import { systemClock } from '../kit/clock.ts'
 import { openWrpcSocket, type WrpcOptions, type WrpcSocket } from './wrpc.ts'
 
 async function connected(t: TestContext, options: Partial<WrpcOptions> = {}) {
@@ -12,6 +13,7 @@ async function connected(t: TestContext, options: Partial<WrpcOptions> = {}) {
   const { promise: open, resolve } = Promise.withResolvers<void>()
   const socket: WrpcSocket = openWrpcSocket({
     url: node.url,
+    clock: systemClock,
     onOpen: resolve,
     onClose: (detail) => closes.push(detail),
     ...options,
@@ -97,7 +99,12 @@ test('a peer that takes the connection and never speaks is given up', async (t) 
   const address = server.address()
   assert.ok(typeof address === 'object' && address !== null)
   const { promise, resolve } = Promise.withResolvers<string>()
-  openWrpcSocket({ url: `ws://127.0.0.1:${address.port}`, connectTimeoutMs: 60, onClose: resolve })
+  openWrpcSocket({
+    url: `ws://127.0.0.1:${address.port}`,
+    clock: systemClock,
+    connectTimeoutMs: 60,
+    onClose: resolve,
+  })
   assert.match(await promise, /handshake/i)
 })
 

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import { WebSocketServer } from 'ws'
+import { systemClock } from '../../src/kit/clock.ts'
 import { openWrpcSocket } from '../../src/upstreams/wrpc.ts'
 import { dialWebSocket } from '../../src/venues/live/live-limits.ts'
 import { makeKeyBeside } from '../fakes/keys.ts'
@@ -133,7 +134,10 @@ test('a node and a venue that flood pings and do not read are cut, with bounded 
   server.on('connection', (_client, request) => raw.push(request.socket))
   const url = `ws://127.0.0.1:${port}`
   const pings = many(Buffer.concat([Buffer.from([0x89, PING_BYTES]), Buffer.alloc(PING_BYTES, 'p')]))
-  const clients = { node: openWrpcSocket({ url, pingMs: 60_000 }), venue: dialWebSocket(url) }
+  const clients = {
+    node: openWrpcSocket({ url, clock: systemClock, pingMs: 60_000 }),
+    venue: dialWebSocket(url),
+  }
   await until('both are connected', () => raw.length === 2)
   const before = process.memoryUsage.rss()
   const ends = await Promise.all(

@@ -1,0 +1,149 @@
+/**
+ * The calls of one socket: what has not left yet, what waits for its answer, what the caller gave up. No I/O and no
+ * clock: whoever holds it passes the time and sends what `takeLeaving` returns.
+ *
+ *   ask ──▶ leaving ──takeLeaving──▶ sent ──settle──▶ answered
+ *              └────────────────────────┴──── cancel, expire, failAll ──▶ answered with a fault
+ */
+import { errorText, type WrpcMessage } from './wrpc-message.ts'
+
+export type WireFault = 'not_connected' | 'closed' | 'timeout' | 'malformed' | 'cancelled' | 'overloaded'
+
+export type NodeAnswer =
+  | { kind: 'result'; bytes: Buffer }
+  | { kind: 'error'; text: string }
+  /** `sent`: the request may have reached the node. */
+  | { kind: 'fault'; fault: WireFault; sent: boolean; detail: string }
+
+/** A call whose answer is awaited. */
+export interface PendingCall {
+  /** The caller lost interest: it is answered as cancelled, unless it was answered already. */
+  cancel(): void
+}
+
+/** Gets the answer, exactly once; before `ask` returns when nothing could be sent. */
+export type OnAnswer = (answer: NodeAnswer) => void
+
+/** One socket is served in order: more than this waiting is a queue, not a pipeline. */
+const MAX_IN_FLIGHT = 512
+
+export class OpenCalls {
+  readonly #calls = new Map<number, OpenCall>()
+  #leaving: OpenCall[] = []
+  #nextId = 1
+
+  /** Calls not answered, also those nobody waits for any more. */
+  get size(): number {
+    return this.#calls.size
+  }
+
+  get leaving(): number {
+    return this.#leaving.length
+  }
+
+  get isFull(): boolean {
+    return this.#calls.size >= MAX_IN_FLIGHT
+  }
+
+  add(
+    call: { method: string; paramsText: string; timeoutMs: number },
+    nowMs: number,
+    onAnswer: OnAnswer,
+  ): PendingCall {
+    const open = new OpenCall(this.#nextId++, call, nowMs, onAnswer)
+    this.#calls.set(open.id, open)
+    this.#leaving.push(open)
+    return open
+  }
+
+  /** The texts to send now. Calls that were given up before they left are forgotten. */
+  takeLeaving(): string[] {
+    const calls = this.#leaving
+    this.#leaving = []
+    const texts: string[] = []
+    for (const call of calls) {
+      if (call.isAwaited) texts.push(call.text)
+      else this.#calls.delete(call.id)
+      call.text = ''
+    }
+    return texts
+  }
+
+  settle(id: number, message: WrpcMessage): void {
+    const call = this.#calls.get(id)
+    this.#calls.delete(id)
+    call?.answer(answerOf(message))
+  }
+
+  /** Answers the first call whose time is over; the reason, when there is one. */
+  expire(nowMs: number): string | undefined {
+    for (const call of this.#calls.values()) {
+      if (nowMs < call.endsAtMs) continue
+      const { id, method, timeoutMs } = call
+      this.#calls.delete(id)
+      call.answer(faultAnswer('timeout', call.isSent, `no answer within ${timeoutMs} ms`))
+      return `${method} had no answer within ${timeoutMs} ms`
+    }
+    return undefined
+  }
+
+  failAll(detail: string): void {
+    this.#leaving = []
+    const open = [...this.#calls.values()]
+    this.#calls.clear()
+    for (const call of open) call.answer(faultAnswer('closed', call.isSent, detail))
+  }
+}
+
+class OpenCall implements PendingCall {
+  readonly id: number
+  readonly method: string
+  readonly endsAtMs: number
+  readonly timeoutMs: number
+  /** Empty once it has left. */
+  text: string
+  #onAnswer: OnAnswer | undefined
+
+  constructor(
+    id: number,
+    { method, paramsText, timeoutMs }: { method: string; paramsText: string; timeoutMs: number },
+    nowMs: number,
+    onAnswer: OnAnswer,
+  ) {
+    this.id = id
+    this.method = method
+    this.timeoutMs = timeoutMs
+    this.endsAtMs = nowMs + timeoutMs
+    this.text = `{"id":${id},"method":"${method}","params":${paramsText}}`
+    this.#onAnswer = onAnswer
+  }
+
+  get isAwaited(): boolean {
+    return this.#onAnswer !== undefined
+  }
+
+  get isSent(): boolean {
+    return this.text === ''
+  }
+
+  answer(answer: NodeAnswer): void {
+    const onAnswer = this.#onAnswer
+    this.#onAnswer = undefined
+    onAnswer?.(answer)
+  }
+
+  cancel(): void {
+    const detail = this.isSent ? 'cancelled' : 'cancelled before it was sent'
+    this.answer(faultAnswer('cancelled', this.isSent, detail))
+  }
+}
+
+export function faultAnswer(fault: WireFault, sent: boolean, detail: string): NodeAnswer {
+  return { kind: 'fault', fault, sent, detail }
+}
+
+function answerOf(message: WrpcMessage): NodeAnswer {
+  if (message.error !== undefined) return { kind: 'error', text: errorText(message.error) }
+  if (message.params !== undefined) return { kind: 'result', bytes: message.params }
+  return faultAnswer('malformed', true, 'an answer without result and error')
+}
