@@ -125,7 +125,7 @@ async function startParts(
     recordings.push(started.record)
     onAccountsChanged.push(started.accountsChanged)
   }
-  secrets.keep()
+  secrets.save()
 
   const authThrottle = createAuthThrottle(clock)
   const allowances = createViewAllowances({ store, clock })

@@ -20,7 +20,7 @@ interface Setting<T> {
   /** What is allowed, for the message about a wrong value. */
   readonly allowed: string
   readonly read: (text: string) => T | undefined
-  /** For values that are not shown as they are. */
+  /** For values that are shown in another form. */
   shown?(value: T): string
   /** The text itself is not repeated in a message, since parts of it are secret. */
   readonly carriesKeys?: true
@@ -83,7 +83,7 @@ export interface VenueHost {
   readonly part: string
   readonly url: string
 }
-/** A password may hold a comma: the next address begins where one can begin. */
+/** A password may contain a comma: the list is split only where an address can start. */
 const BEFORE_ADDRESS = /,(?=\s*(?:[a-z][a-z0-9.-]*=)?(?:https?|wss?):\/\/|\s*$)/
 const VENUE_HOST = /^([a-z][a-z0-9-]*)\.([a-z]+)=((?:https?|wss?):\/\/\S+)$/
 const venueHosts = {
@@ -105,7 +105,7 @@ export function showHosts(hosts: readonly VenueHost[]): string {
     'off'
   )
 }
-/** Paths and queries of node addresses carry keys. */
+/** Paths and queries of node addresses can contain keys. */
 const nodeAddresses = {
   ...list(
     'addresses such as https://polygon.drpc.org',
@@ -450,7 +450,7 @@ function show(value: unknown, spec: Setting<unknown>): string {
   return redactAddresses(String(value))
 }
 
-/** A value that is no proper address may hold a password anywhere. */
+/** A value that is not a valid address may contain a password anywhere. */
 function shownText(text: string): string {
   return text.includes('@') ? '***' : JSON.stringify(text)
 }

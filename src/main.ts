@@ -28,11 +28,11 @@ import { ConflictError } from './store/accounts.ts'
 import { StoreOpenError } from './store/open-error.ts'
 
 /**
- * The command line. Commands on accounts work while the service runs on the same data folder. What only some
- * commands need is loaded when they run, and its compiled form is kept for the next start.
+ * The command line. Commands on accounts work while the service runs on the same data folder. Modules that only some
+ * commands need are loaded when they run.
  */
 enableCompileCache()
-/** Whatever is written is for the one who runs the service. */
+/** Files are readable by the user who runs the service only. */
 process.umask(0o077)
 
 const VERSION = String(
@@ -151,7 +151,7 @@ async function runOnAccounts(
   }
 }
 
-/** Lines for people where a person looks at a terminal. Threads cannot know, so it is settled here. */
+/** Readable lines on a terminal. Threads cannot detect it, so it is decided here. */
 function logFormatOf({ logFormat }: Pick<Config, 'logFormat'>, stream: NodeJS.WriteStream): LogFormat {
   if (logFormat !== 'auto') return logFormat
   if (!stream.isTTY) return 'json'
@@ -181,7 +181,7 @@ async function runService({ config: given, warnings }: LoadedConfig, output: Out
       for (const failure of report.failures) log.error(failure, 'a part did not stop cleanly')
       const code = report.clean ? failure : 1
       resolve(code)
-      // A part that hangs must not keep the process alive beyond its time.
+      // A part that hangs must not keep the process alive.
       setTimeout(() => exitProcess(code), EXIT_GRACE_MS).unref()
     }
     void running.failed.then(() => stop('failure', 1))
@@ -190,7 +190,7 @@ async function runService({ config: given, warnings }: LoadedConfig, output: Out
   })
 }
 
-/** Every start makes a new one, as long as there is no operator. */
+/** A new one at every start while there is no operator. */
 function tellOperatorLink({ url, operatorToken }: Service, output: Output): void {
   if (operatorToken === undefined) return
   output.line(`\nOpen this link once to become the operator: ${url}/#/welcome/${operatorToken}`)
@@ -209,7 +209,7 @@ function greet(service: Service, output: Output): void {
 }
 
 const EXIT_GRACE_MS = 300
-/** As shells have it: 1 is a failure, 2 a command that was not understood. */
+/** As usual in shells: 1 for a failure, 2 for wrong usage. */
 const WRONG_USE = 2
 const KNOWN_ERRORS = [
   UsageError,

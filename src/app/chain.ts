@@ -21,7 +21,7 @@ export interface ChainHalf {
 const SANDBOX_NETWORK: Network = 'testnet-10'
 
 /**
- * The chain half of one environment: its nodes and what serves them.
+ * The chain half of one environment: its nodes, the index and submissions.
  * @param toldSeq the highest number of an event that readers are known to have
  */
 export async function startChain(
@@ -56,7 +56,7 @@ export async function startChain(
   }
 }
 
-/** A failing node fails many calls: they are counted, and only what is worth reading is logged. */
+/** A failing node fails many calls: they are counted, and only state changes and unknown refusals are logged. */
 function troubleReporter({ environment, metrics, log }: EnvironmentParts): (trouble: Trouble) => void {
   const name = 'tapeline_node_troubles_total'
   const counter =
@@ -87,7 +87,7 @@ async function sandboxNodes({ config, clock, log, shutdown }: EnvironmentParts):
   return sandbox.nodes.map(({ name, url }) => ({ name, url, tier: 'primary' }))
 }
 
-/** `ws://a,backup=ws://b`: names count up in each tier. */
+/** `ws://a,backup=ws://b` becomes `primary-1` and `backup-1`. */
 export function configuredNodes(settings: readonly string[]): NodeAddress[] {
   const counts = { primary: 0, backup: 0 }
   return settings.map((setting) => {

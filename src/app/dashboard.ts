@@ -60,13 +60,13 @@ export interface DashboardDeps {
 
 export interface DashboardHalf {
   readonly dashboard: Dashboard
-  /** Lets signed-in browsers of our own origin into the stream. */
+  /** Admits signed-in browsers of our own origin to the stream. */
   readonly sessionGate: StreamGate
   /** A new one-time token while there is no operator. */
   inviteOperator(): Promise<string | undefined>
 }
 
-/** The dashboard over the service's own parts. */
+/** Wires the dashboard to the parts of the service. */
 export function startDashboard(deps: DashboardDeps): DashboardHalf {
   const { config, clock, log, store, accounts, plans, services } = deps
   const audit = createAuditLog({ store, clock })
@@ -143,7 +143,7 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
   return {
     dashboard,
     sessionGate: sessionGate(dashboard, deps),
-    /** The first operator looks after the demo account too, where there is one. */
+    /** The first operator gets the demo account, where there is one. */
     async inviteOperator() {
       const [first] = await accounts.list()
       const isFree = first !== undefined && !(await people.list()).some((user) => user.accountId === first.id)
@@ -183,7 +183,7 @@ function sessionGate(dashboard: Dashboard, { keys, clock }: DashboardDeps): Stre
   }
 }
 
-/** A page of another origin must not read the stream with somebody's cookie. */
+/** A page of another origin must not read the stream with a visitor's cookie. */
 function isOwnOrigin({ origin, host }: IncomingHttpHeaders): boolean {
   return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host
 }

@@ -1,4 +1,4 @@
-/** The data folder: for its owner only, and in the hands of one service at a time. */
+/** The data folder: readable by its owner only, and used by one service at a time. */
 import { chmodSync, globSync, lstatSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
@@ -14,7 +14,7 @@ import {
   type StoreAddress,
 } from '../store/open-stores.ts'
 
-/** What keeps the service from working on this data folder, in one sentence for its operator. */
+/** Why the service cannot use this data folder, in one sentence for the operator. */
 export class DataFolderError extends Error {
   override readonly name = 'DataFolderError'
 }
@@ -22,10 +22,10 @@ export class DataFolderError extends Error {
 const LOCK_NAME = 'service'
 const FOLDER_MODE = 0o700
 const FILE_MODE = 0o600
-/** Only what is ours: the folder may be one that holds other things too. */
+/** Only our own files: the folder may contain others. */
 const OURS = ['*.db', '*.db-wal', '*.db-shm', '*.key', 'service.*', '{dead-letters,sandbox-node}/**']
 
-/** Creates the folder if it is new; what earlier releases left open to others is closed. */
+/** Creates the folder where it is missing, and removes the access of others to our files. */
 export function prepareDataFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: FOLDER_MODE })
   restrict(folder)
@@ -39,13 +39,13 @@ function restrict(path: string): void {
     const mode = stats.isDirectory() ? FOLDER_MODE : FILE_MODE
     if ((stats.mode & 0o777) !== mode) chmodSync(path, mode)
   } catch (error) {
-    // Gone meanwhile, or on a file system without modes, or somebody else's: nothing that we could close.
+    // Deleted meanwhile, a file system without modes, or another owner's file: nothing to do.
     if (!['ENOENT', 'EPERM', 'ENOTSUP', 'EROFS'].includes((error as { code?: string }).code ?? ''))
       throw error
   }
 }
 
-/** Where the service on this folder is reached, or would be. */
+/** The URL of the service on this folder, running or not. */
 export function serviceAddress({ data, host, port }: { data: string; host: string; port: number }): string {
   const address = readHolder(join(data, `${LOCK_NAME}.json`))?.address
   return typeof address === 'string' ? address : `http://${host}:${port}`
@@ -56,7 +56,7 @@ export function storeAddress({ data, cacheMb }: Pick<Config, 'data' | 'cacheMb'>
   return parseStoreAddress(data, cacheMb)
 }
 
-/** Taken by the service, not by commands: those work beside it. */
+/** Held by the service; commands work without it. */
 export function lockDataFolder(folder: string, holder: { clock: Clock; address: string }): FolderLock {
   const since = formatTime(holder.clock.now())
   try {

@@ -32,7 +32,7 @@ export interface DeliveryDeps {
   readonly ledger: Ledger
   readonly accounts: AccountsStore
   readonly plans: PlanBook
-  /** Seals the signing secrets in the database. */
+  /** Encrypts the signing secrets in the database. */
   readonly box: SecretBox
 }
 
@@ -40,7 +40,7 @@ export interface DeliveryDeps {
 const LOOK_MS = 100
 const COUNT_MS = 1_000
 
-/** Opened before anything is written into the event log: it knows which numbers were given. */
+/** Opened before anything is written to the event log: it knows which numbers were used. */
 export function openDeliveryStore({
   environment,
   config,

@@ -1,4 +1,4 @@
-/** The market half as commands see it: stores, venues and backfills, opened when asked for. */
+/** Stores, venues and backfills for commands, opened on demand. */
 import { type BackfillRequest, type BackfillSummary, type MarketAccess, UsageError } from '../cli/command.ts'
 import type { Config } from '../config.ts'
 import type { Environment } from '../core/environment.ts'

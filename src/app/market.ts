@@ -21,13 +21,13 @@ const SYMBOLS_FRESH_MS = 2_000
 
 export interface MarketHalf {
   readonly services: Pick<Services, 'market' | 'symbols'>
-  /** Begins to record; called when the API listens. */
+  /** Starts recording; called when the API listens. */
   readonly record: () => void
   readonly ingestion: () => Promise<ServiceStatus['ingestion']>
   readonly coverage: SourceCoverage
 }
 
-/** The market half of one environment: its store, what records into it and what serves it. */
+/** The market half of one environment: its store, its recorders and its services. */
 export async function startMarket(parts: EnvironmentParts, cursors: CursorCodec): Promise<MarketHalf> {
   const { environment, config, clock, shutdown, probes } = parts
   const store = await openStores(storeAddress(config), clock).environment(environment)
@@ -57,7 +57,7 @@ function shown({ dataset, interval, fromMs, toMs }: DatasetCoverage) {
   return { dataset, interval, from: time(fromMs), to: time(toMs) }
 }
 
-/** The earliest data points are asked for again after a while; the list is the same object until they move. */
+/** The list is the same object until an earliest data point changes. */
 function symbolsService(store: EnvironmentStore, clock: Clock): Services['symbols'] {
   let body = symbolsCatalog(() => null)
   let askedAtMs = Number.NEGATIVE_INFINITY

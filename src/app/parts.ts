@@ -12,9 +12,9 @@ export interface EnvironmentParts {
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
-  /** Whoever starts something says here how it stops. */
+  /** Every started part registers here how it stops. */
   readonly shutdown: Shutdown
-  /** Whoever can fail says here how to ask it; `/ready` asks them all. */
+  /** Every part that can fail registers a probe; `/ready` runs them all. */
   readonly probes: ReadinessProbe[]
 }
 

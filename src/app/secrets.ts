@@ -1,4 +1,4 @@
-/** Secrets of this installation, made at its first start and kept in the data folder. */
+/** Secrets of this installation, created at its first start and stored in the data folder. */
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,13 +17,13 @@ interface SecretFile {
 }
 
 export interface InstallationSecrets {
-  /** Seals what is stored and must be readable again: signing secrets of webhooks, answers to repeat. */
+  /** Encrypts what is stored and has to be read again: signing secrets of webhooks, answers to repeat. */
   readonly box: SecretBox
   readonly cursorKey: Buffer
-  /** Throws when what lies in the store was sealed with another key than this one. */
+  /** Throws when the store was encrypted with another key. */
   checkWebhooks(environment: Environment, store: JobsStore): Promise<void>
-  /** Writes new secrets down; called when everything that is stored fits to them. */
-  keep(): void
+  /** Writes new secrets to disk, after everything that is stored was checked against them. */
+  save(): void
 }
 
 export function openSecrets(
@@ -33,8 +33,8 @@ export function openSecrets(
   const webhook = openSecret(join(folder, 'webhook.key'))
   const cursor = openSecret(join(folder, 'cursor.key'))
   if (cursor.isNew && !options.isFirstStart) {
-    // Nothing is lost: whoever pages through a list begins it again.
-    options.log.warn({ file: cursor.file }, 'a missing secret was made anew: cursors from before are refused')
+    // No data is lost: clients that page through a list start again.
+    options.log.warn({ file: cursor.file }, 'a missing secret was created again: earlier cursors are refused')
   }
   const box = createSecretBox(webhook.bytes)
   return {
@@ -42,7 +42,7 @@ export function openSecrets(
     cursorKey: cursor.bytes,
     async checkWebhooks(environment, store) {
       let unreadable = 0
-      // One by one: all of them with all their addresses are too much to be held at once.
+      // One by one: with their addresses they would not all fit in memory.
       for (const id of await store.subscriptionIds()) {
         const found = await store.getSubscription(id)
         if (found !== undefined && !canOpen(box, found.secret)) unreadable++
@@ -53,7 +53,7 @@ export function openSecrets(
         `${webhook.file} ${what}: the signing secrets of ${unreadable} webhooks of the ${environment} environment cannot be read without it. Put it back from a backup, or remove ${join(folder, `${environment}-webhooks.db`)} to go on without these webhooks.`,
       )
     },
-    keep() {
+    save() {
       for (const secret of [webhook, cursor]) if (secret.isNew) write(secret)
     },
   }
@@ -70,7 +70,7 @@ function openSecret(file: string): SecretFile {
   return { file, bytes, isNew: false }
 }
 
-/** Appears whole or not at all. */
+/** Atomically. */
 function write({ file, bytes }: SecretFile): void {
   writeFileSync(`${file}.new`, bytes, { mode: 0o600, flush: true })
   renameSync(`${file}.new`, file)

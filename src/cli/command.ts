@@ -8,7 +8,7 @@ import type { EnvironmentStore } from '../store/environment.ts'
 import type { UserRecord } from '../store/users.ts'
 import type { Output } from './output.ts'
 
-/** A command of the command line: its options, and what it does with them. */
+/** A command: its options and what it does. */
 export interface CliCommand {
   readonly name: string
   readonly about: string
@@ -30,16 +30,16 @@ export interface CommandContext {
   readonly market: () => Promise<MarketAccess>
   readonly users: UsersAccess
   readonly sandbox: () => Promise<SandboxAccess>
-  /** Where people reach the service: its public address, else that of the one which runs on this folder. */
+  /** The public URL of the service, else that of the one that runs on this folder. */
   readonly serviceUrl: () => string
-  /** The one that commands mean when nobody says which: one that is switched on. */
+  /** The default of commands: one that is switched on. */
   readonly usualEnvironment: Environment
 }
 
-/** The people who sign in. */
+/** Users of the dashboard. */
 export interface UsersAccess {
   list(): Promise<UserRecord[]>
-  /** A one-time token that sets the password anew; in the audit log. */
+  /** A one-time token to set a new password; recorded in the audit log. */
   issueReset(email: string): Promise<{ token: string; user: UserRecord; expiresAtMs: number }>
 }
 
@@ -50,10 +50,10 @@ export interface SandboxAccess {
   wallets(): Promise<{ name: string; address: string; secret: string }[]>
 }
 
-/** What was recorded, for commands: opened when asked for, closed by main. */
+/** Recorded data for commands: opened on demand, closed by main. */
 export interface MarketAccess {
   store(environment: Environment): Promise<EnvironmentStore>
-  /** Holes of the chain index; the newest ones, oldest first. */
+  /** The newest gaps of the chain index, oldest first. */
   chainGaps(environment: Environment): Promise<ChainGap[]>
   backfill(request: BackfillRequest): Promise<BackfillSummary>
   /** One line per venue. */
@@ -73,16 +73,16 @@ export interface BackfillSummary {
   readonly stretches: number
   readonly failed: number
   readonly rowsInserted: number
-  /** Rows that were there with other bytes; the old ones stay readable (`revisions`). */
+  /** Rows that replaced other bytes; the old ones stay readable (`revisions`). */
   readonly rowsCorrected: number
 }
 
-/** The command was used rightly and did not succeed; told without a stack. */
+/** The command failed; shown without a stack. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
 
-/** The person's mistake, told without a stack. */
+/** Wrong usage; shown without a stack. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -93,7 +93,7 @@ export function needed(values: CommandContext['values'], name: string): string {
   return value
 }
 
-/** The person asked how a command works. */
+/** Help was requested. */
 export class HelpWanted extends Error {
   override readonly name = 'HelpWanted'
 }

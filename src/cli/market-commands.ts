@@ -74,7 +74,7 @@ const gaps: CliCommand = {
     }
     const store = await (await market()).store(asked)
     for (const { feed } of await store.series.feeds(filterOf(values))) {
-      // Kept for the counts of coarser buckets, not served.
+      // Stored for the counts of coarser buckets, not served.
       if (feed.dataset === 'flow' && feed.interval === '1m') continue
       for (const gap of (await store.coverage.read([feed], fromMs, toMs)).gaps) {
         rows.push({

@@ -1,4 +1,4 @@
-/** Options that several commands share, read with a message that helps. */
+/** Options that several commands share. */
 import { ENVIRONMENTS, type Environment } from '../core/environment.ts'
 import { resolveSource, SOURCES, type Source } from '../core/source.ts'
 import { type AssetSymbol, parseSymbol, SYMBOLS } from '../core/symbol.ts'

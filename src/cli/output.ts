@@ -1,6 +1,6 @@
-/** What commands print: tables for people, JSON for machines. */
+/** The output of commands: tables, or JSON. */
 export interface Output {
-  /** One record or a list of them; people see the named columns. */
+  /** One record or a list of them; a table has the named columns. */
   print(value: unknown, columns?: readonly string[]): void
   line(text: string): void
 }

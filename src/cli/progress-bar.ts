@@ -6,7 +6,7 @@ export interface ProgressBar {
   end(): void
 }
 
-/** A bar on the terminal of a person; nothing where the output goes elsewhere. */
+/** A progress bar on a terminal; nothing where the output is not one. */
 export function progressBar(
   terminal: { isTTY?: boolean; write(text: string): unknown } = process.stderr,
 ): ProgressBar {

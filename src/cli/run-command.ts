@@ -10,7 +10,7 @@ export interface ParsedCommand {
 
 const HELP_WORDS = ['--help', '-h']
 
-/** Finds the command that the words name and reads its options. */
+/** Finds the command and parses its options. */
 export function parseCommand(commands: readonly CliCommand[], argv: readonly string[]): ParsedCommand {
   const words = argv.filter((word, index) => !word.startsWith('-') && !isOptionValue(argv, index))
   if (words.length === 0 && argv.every((word) => HELP_WORDS.includes(word)))
@@ -50,7 +50,7 @@ function isOptionValue(argv: readonly string[], index: number): boolean {
   return before?.startsWith('--') === true && !before.includes('=') && !['--json', '--help'].includes(before)
 }
 
-/** `accounts` alone is the beginning of several commands. */
+/** `accounts` alone is the start of several commands. */
 function groupOf(commands: readonly CliCommand[], word: string | undefined): CliCommand[] {
   return commands.filter(({ name }) => name.startsWith(`${word} `))
 }

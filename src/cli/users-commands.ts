@@ -2,7 +2,7 @@ import { RESET_PATH } from '../accounts/password-reset.ts'
 import { formatTime } from '../core/time.ts'
 import { type CliCommand, needed } from './command.ts'
 
-/** People who sign in to the dashboard. */
+/** Users of the dashboard. */
 export const USER_COMMANDS: readonly CliCommand[] = [
   {
     name: 'users list',

@@ -33,7 +33,7 @@ import { replayWebhook } from './webhooks/replay-webhook.ts'
 import { rotateSecret } from './webhooks/rotate-secret.ts'
 import { testWebhook } from './webhooks/test-webhook.ts'
 
-/** The only registry: what is not listed here does not exist. */
+/** The only registry of endpoints. */
 export const ENDPOINTS: readonly AnyEndpoint<Services>[] = [
   sources,
   symbols,

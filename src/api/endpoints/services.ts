@@ -6,7 +6,7 @@ import type { ChainData } from './chain/chain-data.ts'
 import type { ChainIndex } from './chain/chain-index.ts'
 import type { MarketData } from './market/market-data.ts'
 
-/** What endpoints work with. One set per environment; the composition root fills it. */
+/** What endpoints work with: one set per environment, made by the composition root. */
 export interface Services {
   readonly about: { version: string; startedAtMs: number }
   readonly readiness: () => Promise<Readiness>
@@ -15,7 +15,7 @@ export interface Services {
   readonly sourcesCatalog: SourcesBody
   /** What a plan can do, derived from the declarations. */
   readonly features: (plan: Plan) => Record<string, boolean>
-  /** The same object as long as nothing has changed. */
+  /** The same object until something changes. */
   readonly symbols: () => SymbolsBody | Promise<SymbolsBody>
   readonly market: MarketData
   readonly chain: ChainData
@@ -66,9 +66,9 @@ export interface ServiceStatus {
     gaps_24h: number
     /** Share of the first backfill that is done; null where there is none. */
     backfill: number | null
-    /** What the operator should know, such as missing credentials; null where there is nothing. */
+    /** For the operator, such as missing credentials. */
     notice: string | null
-    /** What was observed of each of its datasets. */
+    /** Of each of its datasets. */
     coverage: { dataset: string; interval: string | null; from: string | null; to: string | null }[]
   }[]
   nodes: {
@@ -88,7 +88,7 @@ export interface ServiceStatus {
     gaps: { recorded_at: string; from: string; to: string; reason: string }[]
   }
   webhooks: { pending: number; oldest_pending_seconds: number }
-  /** That nothing is recorded or no node is connected, and which setting changes that; null otherwise. */
+  /** Why nothing is recorded or no node is connected, and which setting changes that. */
   notice: string | null
 }
 

@@ -6,7 +6,7 @@ import { SYMBOL_NAMES, SYMBOLS } from '../../core/symbol.ts'
 import type { SourceRecord, SourcesBody, SymbolsBody } from '../endpoints/services.ts'
 import { publishedRoutes } from './router.ts'
 
-/** The sources catalog: every source with the endpoints that serve it, read off the declarations. */
+/** The sources catalog: every source with its endpoints, derived from the declarations. */
 export function sourcesCatalog<Services>(endpoints: readonly AnyEndpoint<Services>[]): SourcesBody {
   const data = SOURCES.map((source) => {
     const { displayName, catalogName, candleIntervals } = SOURCE_INFO[source]
@@ -60,7 +60,7 @@ export function symbolsCatalog(earliest: (symbol: string) => string | null): Sym
   return { symbols }
 }
 
-/** What a plan can do where plans differ, by the names that the declarations give. */
+/** The features in which plans differ, by their declared names. */
 export function featuresOf<Services>(
   endpoints: readonly AnyEndpoint<Services>[],
   plan: Plan,

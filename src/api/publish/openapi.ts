@@ -13,7 +13,7 @@ type Json = Record<string, unknown>
 /** Version of the contract. Additive changes raise the last number. */
 const CONTRACT_VERSION = '1.6.0'
 
-/** What `npm run examples` wrote: the values of its requests, and the answers by operation. */
+/** Written by `npm run examples`: the values of its requests, and the answers by operation. */
 const RECORDED: { samples: ExampleSamples; answers: Readonly<Record<string, unknown>> } = recorded
 
 const TAGS: Record<string, string> = {
@@ -96,7 +96,7 @@ function namedSchemas<Services>(endpoints: readonly AnyEndpoint<Services>[]): Js
   return schemas
 }
 
-/** A schema as plain JSON, without what the schema library keeps for itself. */
+/** A schema as plain JSON, without TypeBox's own members. */
 function plain(schema: object): unknown {
   return JSON.parse(JSON.stringify(schema))
 }
@@ -210,7 +210,7 @@ function gateParameters<Services>({ endpoint }: PublishedRoute<Services>): Json[
   return [dryRun, format]
 }
 
-/** A status that both a success-shaped answer and an error can have is described as either. */
+/** A status of both an answer and an error is documented as either. */
 function responses<Services>(route: PublishedRoute<Services>): Json {
   const all: Json = success(route)
   for (const [status, failure] of Object.entries(failures(route.endpoint))) {

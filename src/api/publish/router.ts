@@ -2,7 +2,7 @@ import type { Cost } from '../../contract/costs.ts'
 import type { Alias, AnyEndpoint, HttpMethod } from '../../contract/endpoint.ts'
 import type { Params } from '../../contract/params.ts'
 
-/** Every path that the service answers: each endpoint's own and its aliases. */
+/** A path of the service: an endpoint's own or an alias. */
 export interface PublishedRoute<Services> {
   readonly method: HttpMethod
   readonly path: string
@@ -13,7 +13,7 @@ export interface PublishedRoute<Services> {
   readonly params: Params
   /** The prices that can occur on this path. */
   readonly cost: Cost
-  /** What usage and ledger call it: the endpoint, whichever path was asked. */
+  /** Its name in usage and ledger: the endpoint's, whichever path was requested. */
   readonly name: string
 }
 
@@ -67,7 +67,7 @@ export function methodFinder(routes: readonly { method: string; path: string }[]
 
 /**
  * The route of a concrete path and the values of its parameters. A static segment wins over a parameter;
- * `{name*}` takes the whole rest of a path.
+ * `{name*}` matches the rest of a path.
  */
 export function routeFinder<R extends { method: string; path: string }>(routes: readonly R[]) {
   const patterns = routes

@@ -72,8 +72,8 @@ export const addressActivity = endpoint({
 })
 
 /**
- * Each transaction once, also when it both sends and receives. A busy address may have thousands waiting: they
- * are read piece by piece, and no more are parsed than are shown.
+ * Each transaction once, even if it both sends and receives. A busy address can have thousands in the mempool: they are
+ * read one by one, and only those that are shown are parsed.
  */
 async function inMempool(
   address: string,
@@ -98,7 +98,7 @@ async function inMempool(
       }
     }
   }
-  // Those left unread may be the same ones from the other side; below the limit nothing was left.
+  // What was not read may repeat transactions of the other side; below the limit everything was read.
   return { items: [...items.values()], total: items.size < limit ? items.size : total }
 }
 
@@ -122,7 +122,7 @@ interface UtxoEntry {
   readonly utxoEntry: { readonly amount: number | bigint; readonly blockDaaScore: number }
 }
 
-/** An address may hold a hundred thousand of them: they are read piece by piece, and only the newest are kept. */
+/** An address can have a hundred thousand of them: they are read one by one, and only the newest are retained. */
 async function unspentOutputs(
   address: string,
   limit: number,

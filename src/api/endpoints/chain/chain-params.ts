@@ -27,7 +27,7 @@ export function txIdParam() {
   })
 }
 
-/** A well-formed address of another network is a mistake too: it has no history here. */
+/** A valid address of another network is refused too: it has no history here. */
 export function requireNetwork(address: string, network: Network): void {
   const { addressPrefix } = networkInfo(network)
   if (address.startsWith(`${addressPrefix}:`)) return

@@ -1,6 +1,6 @@
 import type { NodeRefusal } from '../../../upstreams/classify.ts'
 
-/** What a node's refusal says, in fields: the reason and the numbers and ids that its text names. */
+/** A node's refusal in fields: the reason, and the numbers and ids in its text. */
 export function refusalDetail(refusal: NodeRefusal): Record<string, string | bigint | number> {
   const { outpoint } = refusal
   const all: Record<string, string | bigint | number | undefined> = {

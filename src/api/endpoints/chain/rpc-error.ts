@@ -19,7 +19,7 @@ const UNAVAILABLE: Partial<Record<CallFailure['kind'], string>> = {
   overloaded: 'The nodes are busy.',
 }
 
-/** A call that did not succeed. What it says about our nodes stays inside. */
+/** The error of a failed call, without anything about our nodes. */
 export function failureAnswer(idText: string, failure: CallFailure, more: Record<string, ExactJson> = {}) {
   if (failure.kind === 'refused') {
     const { refusal } = failure

@@ -1,6 +1,6 @@
 /**
- * Bytes → JSON-RPC calls, each checked completely, or the error that answers it. Nothing here throws, and
- * nothing that did not pass can reach a node.
+ * Parses a body into JSON-RPC calls, each checked completely, or the error to answer with. Nothing here throws, and
+ * nothing invalid reaches a node.
  */
 
 import { type Demand, MAX_REQUEST_BODY_BYTES } from '../../../contract/endpoint.ts'
@@ -24,7 +24,7 @@ import { rpcError } from './rpc-error.ts'
 
 export type RpcItem =
   | { readonly call: ValidCall; readonly idText: string; readonly params: ExactJson }
-  /** The ready answer of a call that was refused here. */
+  /** The error answer of a refused call. */
   | { readonly call: undefined; readonly refusal: string }
 
 export interface RpcBody {
@@ -44,7 +44,7 @@ export function maxRpcBytes({ requestsPerSecond }: Plan): number {
   return Math.max(MAX_TRANSACTION_JSON_BYTES, addresses)
 }
 
-/** A body of the usual size is read at once, a larger one in slices. */
+/** Large bodies are parsed in slices. */
 export function readRpcBody(bytes: Buffer, prepare: Upstreams['prepare']): RpcBody | Promise<RpcBody> {
   const text = bytes.toString('utf8')
   if (bytes.length > MAX_REQUEST_BODY_BYTES) return readInSlices(text, prepare)
@@ -116,13 +116,13 @@ function asMembers(value: ExactJson): { readonly [name: string]: ExactJson | und
   return value as { readonly [name: string]: ExactJson }
 }
 
-/** The id as JSON; undefined when it is none. */
+/** The id as JSON; undefined when it is invalid. */
 function readId(id: ExactJson | undefined): string | undefined {
   if (id === null || typeof id === 'number' || typeof id === 'bigint') return writeExact(id)
   return typeof id === 'string' && id.length <= MAX_ID_CHARS ? writeExact(id) : undefined
 }
 
-/** Clients that have nothing to say send an empty list. */
+/** Some clients send an empty list for no parameters. */
 function readParams(params: ExactJson | undefined): ExactJson | undefined {
   return Array.isArray(params) && params.length === 0 ? undefined : params
 }

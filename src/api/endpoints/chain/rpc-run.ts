@@ -1,6 +1,6 @@
 /**
- * Runs the calls of a body. Light ones run beside each other, heavy ones in as many lanes as the account has
- * slots, writes one after another in the order of the batch (a transaction may spend the one before it).
+ * Runs the calls of a body: light ones concurrently, heavy ones as many at a time as the account has slots, writes one
+ * after another in the order of the batch (a transaction may spend the one before it).
  */
 import type { Transaction } from '../../../core/chain/transaction.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
@@ -24,7 +24,7 @@ type Call = RpcItem & { readonly call: ValidCall }
 
 export interface RunOptions {
   readonly heavySlots: number
-  /** Whether nobody waits for the answers any more: then nothing more is sent. */
+  /** Whether the caller has disconnected: then nothing more is sent. */
   readonly isAbandoned: (() => boolean) | undefined
 }
 
@@ -90,7 +90,7 @@ function answer(
   })
 }
 
-/** A submission goes through the submitter: an answer that got lost must not look like a failure. */
+/** Submissions go through the submitter: a lost answer must not look like a failure. */
 async function submit(
   item: Call,
   transaction: Transaction,

@@ -1,4 +1,4 @@
-/** The documented form of JSON-RPC bodies, made from the table of methods. */
+/** The schema of JSON-RPC bodies, derived from the table of methods. */
 import { type TSchema, Type } from 'typebox'
 import { RPC_METHODS, type RpcMethod } from '../../../upstreams/methods.ts'
 import { MAX_BATCH, RPC_ERRORS } from './rpc-codes.ts'
@@ -53,7 +53,7 @@ export const RpcResponse = Type.Union([Answer, Type.Array(Answer)], {
   description: 'An answer, or for a batch a list of answers in the order of the calls.',
 })
 
-/** Tables for the human reader. */
+/** Tables in the description. */
 export function rpcGuide(): string {
   const codes = Object.values(RPC_ERRORS).map(({ code, means }) => `| ${code} | ${means} |`)
   const methods = [...RPC_METHODS.values()].map(

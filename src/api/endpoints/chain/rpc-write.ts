@@ -1,4 +1,4 @@
-/** Puts answers into one body. Results are neither parsed nor, when they are large, copied. */
+/** Joins answers to one body. Results are not parsed and, when they are large, not copied. */
 import type { RpcAnswer } from './rpc-run.ts'
 
 const MAX_TEXT = 4_096

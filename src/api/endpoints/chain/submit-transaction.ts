@@ -1,13 +1,13 @@
 /**
- * Hands a signed transaction to the network and finds out what became of it.
+ * Submits a signed transaction and determines its outcome.
  *
  *   send ──taken──▶ done
- *     ├──"already in the mempool", "already accepted"──▶ done: an earlier try arrived
+ *     ├──"already in the mempool", "already accepted"──▶ done: an earlier attempt arrived
  *     ├──refused──▶ refused; but when an earlier try got no answer, or its inputs are called missing or spent
  *     │             (a node soon forgets what it accepted), first look whether the network has it
  *     └──no answer──▶ sent again until the deadline: the same bytes twice do no harm
  *
- * A transaction that the network has is never reported as failed; what cannot be known is said to be in doubt.
+ * A transaction that the network has is never reported as failed; an unknown outcome is reported as in doubt.
  */
 import type { Transaction } from '../../../core/chain/transaction.ts'
 import { writeTransaction } from '../../../core/chain/transaction-json.ts'
@@ -28,7 +28,7 @@ export type Sent =
       readonly attempts: number
       /** Where the network had it already, and so a node refused it; undefined for one that was taken now. */
       readonly known: KnownPlace | undefined
-      /** That refusal, where it answers no earlier try of this call. */
+      /** That refusal, unless it is about an earlier attempt of this call. */
       readonly refusal: CallFailure | undefined
       /** The node's answer; ours where the answer itself got lost. */
       readonly bytes: Buffer
@@ -44,7 +44,7 @@ export type Sent =
 
 type KnownPlace = 'mempool' | 'accepted'
 
-/** Once true, nobody waits for the answer: nothing more is sent. */
+/** Once true, the caller has disconnected: nothing more is sent. */
 type IsAbandoned = (() => boolean) | undefined
 
 export interface Submitter {
@@ -62,7 +62,7 @@ const LOOKS = 3
 /** Misses after which the same bytes are sent again, to learn whether they were accepted meanwhile. */
 const MISSES_PER_PROBE = 5
 
-/** What a node also says to a transaction that was accepted so long ago that it no longer remembers it. */
+/** A node also answers this for a transaction that was accepted too long ago to be remembered. */
 const SPENT_INPUTS: readonly RefusalReason[] = ['orphan', 'double_spend']
 
 export function createSubmitter(deps: {
@@ -148,7 +148,7 @@ export function createSubmitter(deps: {
     }
   }
 
-  /** True: the network has it. False: it refuses it. Undefined: nobody could say. */
+  /** True: the network has it. False: it refuses it. Undefined: unknown. */
   async function probe(
     call: ValidCall,
     transaction: Transaction,

@@ -49,7 +49,7 @@ const SubmitResult = Type.Object({
   credits_used: Type.Integer({ description: 'Credits that this answer cost.' }),
 })
 
-/** The node's call for replacements knows no such wish; leaving it out would grant less than was asked for. */
+/** The node's call for replacements has no such option; ignoring it would do less than was asked for. */
 const NO_ORPHAN = {
   path: 'allow_orphan',
   message: 'cannot be true together with replace_by_fee: a replacement is never taken as an orphan',
@@ -58,7 +58,7 @@ const NO_ORPHAN = {
 const cost = base(10).per('attempt', 5)
 const DEFAULT_WAIT_SECONDS = 5
 
-/** Refusals that speak about the transaction. All others speak about the nodes. */
+/** Refusals that concern the transaction. All others concern the nodes. */
 const REJECTIONS: ReadonlySet<RefusalReason> = new Set([
   'double_spend',
   'orphan',
@@ -86,7 +86,7 @@ export const submit = endpoint({
   body: {
     name: 'SubmitRequest',
     schema: SubmitRequest,
-    // One that is accepted already: sending it again is a success and moves no coins.
+    // Already accepted: sending it again is a success and moves no coins.
     example: ({ transaction }) => (transaction === undefined ? undefined : { transaction }),
     maxBytes: () => MAX_TRANSACTION_JSON_BYTES,
   },
@@ -110,13 +110,13 @@ export const submit = endpoint({
         ? upstreams.prepare('submitTransactionReplacement', { transaction })
         : upstreams.prepare('submitTransaction', { transaction, allowOrphan: request.allow_orphan ?? false })
     if (!prepared.ok) throw bodyError(prepared.faults)
-    // Checking and hashing a large transaction take some milliseconds each: others have their turn in between.
+    // Checking and hashing a large transaction take milliseconds each: let other requests run in between.
     await nextTurn()
     const sent = await submitter.send(prepared.call, read.transaction, isGone)
     if (!sent.ok) throw refusalOf(sent)
     const wait = request.wait_for_mempool === true
     const waitMs = (request.wait_timeout_seconds ?? DEFAULT_WAIT_SECONDS) * 1000
-    // What the network has is not waited for.
+    // A transaction that the network already has needs no wait.
     const isWaited = wait && sent.known === undefined
     const seen =
       sent.known === 'mempool' ||
@@ -126,7 +126,7 @@ export const submit = endpoint({
       tx_id: sent.txId,
       submitted: true,
       mempool_seen: seen,
-      // An answer of this call that got lost may be what was accepted: then it was not before.
+      // It may have been accepted by an attempt of this call whose answer got lost: then it was not there before.
       already_accepted: sent.known === 'accepted' && sent.refusal !== undefined,
       attempts,
       credits_used: cost.charge({ attempt: attempts }),
@@ -155,7 +155,7 @@ function refusalOf(sent: Sent & { ok: false }): ApiError {
   return upstreamError(failure, { tx_id: txId, in_doubt: sent.inDoubt })
 }
 
-/** Amounts are integers; one that a double cannot hold stands as text. */
+/** Amounts are integers; those above 2^53 are text. */
 function plain(value: string | number | bigint): string | number {
   if (typeof value !== 'bigint') return value
   return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : String(value)

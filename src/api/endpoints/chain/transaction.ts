@@ -61,7 +61,7 @@ export const transactionEndpoint = endpoint({
   },
 })
 
-/** A single small entry: no node needs longer. */
+/** One small entry: no node takes longer. */
 const MAX_LOOKUP_MS = 10_000
 
 /** Members are JSON texts: amounts above 2^53 keep their digits. */

@@ -4,12 +4,12 @@ import type { CallFailure } from '../../../upstreams/outcome.ts'
 const RETRY_SECONDS = 1
 const RETRY = [['Retry-After', String(RETRY_SECONDS)]] as const
 
-/** The node answered, but not what the method gives. */
+/** The node's answer does not have the form of the method's result. */
 export function unusableAnswer(node: string, detail: string): ApiError {
   return upstreamError({ kind: 'malformed_answer', detail, node })
 }
 
-/** A failed call of our own making as an error of the endpoint. Names and addresses of nodes stay inside. */
+/** The endpoint's error for a failed call, without names and addresses of nodes. */
 export function upstreamError(failure: CallFailure, detail: Record<string, unknown> = {}): ApiError {
   switch (failure.kind) {
     case 'refused':

@@ -25,7 +25,7 @@ import { IDENTIFIERS_IN_WORDS, marketIdParam, tokenIdParam } from './market-para
 const SOURCES = ['cexa', 'cexa_spot', 'cexa_futures', 'perpdex', 'predmkt_a', 'predmkt_b', 'oracle'] as const
 const INTERVALS = ['1s', '1m', '5m', '15m', '1h', '4h', '1d', '24h'] as const satisfies Interval[]
 
-/** Prediction markets have no bars below five minutes. */
+/** Prediction markets have no candles below five minutes. */
 const ofPredictions = (source: 'predmkt_a' | 'predmkt_b') => ({
   interval: withDefault(interval(askableIntervals(source)), '1h'),
 })

@@ -4,7 +4,7 @@ import type { Coverage, GapReason } from '../../../store/coverage.ts'
 import type { Finality } from '../../../store/series.ts'
 import type { KnownCoverage } from './known-coverage.ts'
 
-/** What a page says about its own range. */
+/** `meta.coverage` of a page. */
 export interface CoverageMeta {
   from: string | null
   to: string | null
@@ -12,8 +12,8 @@ export interface CoverageMeta {
   gaps: { source: string; from: string; to: string; reason: GapReason }[]
 }
 
-/** Data of the last moments is on its way: recorders note what they saw at most this much later. */
-export const UNDER_WAY_MS = 15_000
+/** Recorders write rows and coverage with at most this delay. */
+export const WRITE_DELAY_MS = 15_000
 
 export const NO_COVERAGE: CoverageMeta = { from: null, to: null, complete: true, gaps: [] }
 
@@ -29,13 +29,13 @@ export function coverageMeta(
     const [from, to] = [range.fromMs, Math.max(range.fromMs, toMs)]
     return { from: formatTime(from), to: formatTime(to), complete: true, gaps: [] }
   }
-  const tell = (coverage: Coverage) => metaOf(coverage, range.fromMs, toMs, nowMs)
+  const render = (coverage: Coverage) => metaOf(coverage, range.fromMs, toMs, nowMs)
   const coverage = known.read(feeds, range.fromMs, toMs, finality)
-  return coverage instanceof Promise ? coverage.then(tell) : tell(coverage)
+  return coverage instanceof Promise ? coverage.then(render) : render(coverage)
 }
 
 function metaOf(coverage: Coverage, fromMs: number, toMs: number, nowMs: number): CoverageMeta {
-  const gaps = coverage.gaps.filter((gap) => !isUnderWay(gap, toMs, nowMs))
+  const gaps = coverage.gaps.filter((gap) => !isNotYetWritten(gap, toMs, nowMs))
   return {
     from: formatTime(fromMs),
     to: formatTime(toMs),
@@ -49,6 +49,6 @@ function metaOf(coverage: Coverage, fromMs: number, toMs: number, nowMs: number)
   }
 }
 
-function isUnderWay(gap: Coverage['gaps'][number], toMs: number, nowMs: number): boolean {
-  return gap.reason === 'not_observed' && gap.to === toMs && nowMs - gap.from <= UNDER_WAY_MS
+function isNotYetWritten(gap: Coverage['gaps'][number], toMs: number, nowMs: number): boolean {
+  return gap.reason === 'not_observed' && gap.to === toMs && nowMs - gap.from <= WRITE_DELAY_MS
 }

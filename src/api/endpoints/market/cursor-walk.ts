@@ -4,8 +4,8 @@ import type { Source } from '../../../core/source.ts'
 import type { Position } from '../../../store/series.ts'
 
 /**
- * A walk over pages. The cursor carries the walk's order and range beside its place, so that the next page
- * can be asked for with the cursor and the filters alone; giving another range or order is a mistake.
+ * Paging. The cursor holds order and range beside the position, so that the next page needs only the cursor and the
+ * filters; another range or order is an error.
  */
 export interface CursorWalk {
   readonly order: 'asc' | 'desc'
@@ -55,7 +55,7 @@ export function writeCursor(codec: CursorCodec, binding: string, walk: CursorWal
 
 const NOT_BOUND = ['after', 'order', 'start', 'end', 'limit']
 
-/** Everything that names the walk but its range, order and page size. */
+/** Everything that identifies the query but range, order and page size. */
 export function walkBinding(path: string, input: Readonly<Record<string, unknown>>): string {
   const given = Object.keys(input)
     .filter((name) => input[name] !== undefined && !NOT_BOUND.includes(name))

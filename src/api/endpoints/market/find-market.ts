@@ -11,7 +11,7 @@ interface Asked {
   symbol?: AssetSymbol | undefined
 }
 
-/** Finds a market by any of its identifiers. A market of another symbol or source is as good as unknown. */
+/** Finds a market by any of its identifiers. A market of another symbol or source counts as unknown. */
 export async function findMarket(
   store: EnvironmentStore,
   identifier: string,
@@ -29,7 +29,7 @@ export function findMarketText(
   return findMarketAmong(store, identifier, { ...options, sources: [options.source] })
 }
 
-/** The same in the first of several sources that knows it. */
+/** The same in the first of several sources that has it. */
 async function findMarketAmong(
   store: EnvironmentStore,
   identifier: string,
@@ -58,7 +58,7 @@ function instrumentsOf(market: MarketRow): string[] {
 /** Which rows a request is about: a symbol, or one market, or one leg of it. */
 export interface Subject {
   readonly symbol: AssetSymbol
-  /** The only source it can come from, where a market decides that. */
+  /** Where a market determines it. */
   readonly source: Source | undefined
   readonly instruments: readonly string[] | undefined
 }

@@ -3,8 +3,8 @@ import type { Coverage, CoverageStore, Span } from '../../../store/coverage.ts'
 import type { Finality } from '../../../store/series.ts'
 
 /**
- * Coverage with a memory for final time: a span that was observed and is final stays so while the feed's epoch
- * stands. Most pages of history lie inside one such span, and then nothing has to be read.
+ * Remembers observed spans of final time: they stay valid while the feed's epoch is the same. Most pages of history
+ * are inside one such span, and then nothing has to be read.
  */
 export interface KnownCoverage {
   read(
@@ -15,14 +15,14 @@ export interface KnownCoverage {
   ): Coverage | Promise<Coverage>
 }
 
-/** How much further than asked is looked, so that the neighbouring pages are known as well. */
+/** How far around the page is read, so that the neighbouring pages are known as well. */
 const AROUND_MS = 7 * 86_400_000
 const MAX_FEEDS = 10_000
 
 export function knownCoverage(store: CoverageStore): KnownCoverage {
   const observed = new Map<string, Span & { epoch: number }>()
 
-  async function look(feed: Feed, from: number, to: number, final: Finality): Promise<Coverage> {
+  async function readAround(feed: Feed, from: number, to: number, final: Finality): Promise<Coverage> {
     const around = await store.read([feed], from - AROUND_MS, Math.min(to + AROUND_MS, final.before))
     const span = around.observed.find((part) => part.from <= from && to <= part.to)
     if (span === undefined) return store.read([feed], from, to)
@@ -41,7 +41,7 @@ export function knownCoverage(store: CoverageStore): KnownCoverage {
       if (known?.epoch === final.epoch && known.from <= from && to <= known.to) {
         return { complete: true, observed: [{ from, to }], gaps: [] }
       }
-      return look(feed, from, to, final)
+      return readAround(feed, from, to, final)
     },
   }
 }

@@ -9,20 +9,20 @@ import type { Services } from '../services.ts'
 import { coverageMeta } from './coverage-meta.ts'
 import { type CursorWalk, readWalk, type WalkInput, walkBinding, writeCursor } from './cursor-walk.ts'
 
-/** What a list endpoint asks of the store, after its own parameters were understood. */
+/** What a list endpoint reads from the store. */
 export interface RowsRequest {
   readonly feeds: readonly Feed[]
   readonly filters?: RowFilters
   readonly stepMs?: number
   readonly books?: BookRequest
-  /** Names that were asked for in another spelling. */
+  /** Names that the request spells differently than the store. */
   readonly spell?: readonly { field: 'source' | 'interval'; stored: string; asked: string }[]
   /** Meta fields of its own. */
   readonly meta?: Readonly<Record<string, unknown>>
-  /** Ignored for reasons that the declaration cannot know. */
+  /** Ignored for reasons beyond the declaration. */
   readonly alsoIgnored?: readonly string[]
   readonly endInclusive?: boolean
-  /** Moves a start before the first row to it and says so. */
+  /** Clamps a start before the first row. */
   readonly clampToEarliest?: boolean
 }
 
@@ -35,8 +35,8 @@ interface Span {
 }
 
 /**
- * Reads one page: rows, cursor, coverage, and whether anything of it can still change. What is known already is
- * not awaited: a turn of the queue for each fact cost more than the facts.
+ * Reads one page: rows, cursor, coverage, and whether any of it can still change. Facts that are known are not awaited:
+ * a microtask for each of them would cost more than the facts.
  */
 export async function listRows(context: ListContext, request: RowsRequest): Promise<ListAnswer> {
   const { services, input, range } = context
@@ -71,8 +71,8 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
     ...(finality.length === 1 && finality[0] ? { final: finality[0] } : {}),
   })
   const covered = pageSpan(request, walk, span, page.hasMore ? page.lastTs : undefined)
-  const told = coverageMeta(data.facts.coverage, request.feeds, finality, covered, context.nowMs)
-  const coverage = told instanceof Promise ? await told : told
+  const meta = coverageMeta(data.facts.coverage, request.feeds, finality, covered, context.nowMs)
+  const coverage = meta instanceof Promise ? await meta : meta
   const finalBefore = Math.min(...finality.map((feed) => feed.before))
   const capped = page.hasMore && typeof limit === 'number' && context.rowLimit < limit
   const sealed =
@@ -81,7 +81,7 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
     covered.toMs <= finalBefore &&
     coverage.complete &&
     clamp.clamped === null &&
-    // What changed since the row before depends on time before the page.
+    // The first delta depends on the row before the page.
     request.books?.diffs !== true &&
     !capped
   return {
@@ -108,8 +108,8 @@ export async function listRows(context: ListContext, request: RowsRequest): Prom
 }
 
 /**
- * The start of the plan's window, where the walk began before it. A cursor may come from a wider plan: its
- * range is checked like a start that is given.
+ * The start of the plan's window, where the range starts before it. A cursor can come from a larger plan, so its range
+ * is checked like a given start.
  */
 function movedStart({ range }: ListContext, walk: CursorWalk): number | undefined {
   if (range === undefined || range.earliestMs === 0) return undefined
@@ -118,7 +118,7 @@ function movedStart({ range }: ListContext, walk: CursorWalk): number | undefine
   return isOlder ? range.earliestMs : undefined
 }
 
-/** The range that is read: as asked, never before what the plan may read. */
+/** The range to read: as requested, but not before what the plan allows. */
 function spanOf(
   { range, nowMs }: ListContext,
   walk: CursorWalk,
@@ -129,7 +129,7 @@ function spanOf(
   return { fromMs, toMs: Math.max(fromMs, (walk.endMs ?? nowMs) + (endInclusive ? 1 : 0)) }
 }
 
-/** Only these questions need the time of the first row. */
+/** Whether the time of the first row matters. */
 function firstNeeded(request: RowsRequest, walk: CursorWalk, span: Span): boolean {
   return span.fromMs <= 0 || (request.clampToEarliest === true && mayClamp(walk))
 }
@@ -144,8 +144,8 @@ function earliestClamp(walk: CursorWalk, span: Span, firstMs: number | undefined
 }
 
 /**
- * A plan without a window and a request without a start begin at the first row, not in 1970. Where no row lies
- * before the end, the whole range stays: nothing of it was observed, and the coverage has to say so.
+ * Without a window and without a start, a range starts at the first row, not in 1970. Where there is no row before its
+ * end the range stays as it is: none of it was observed, and the coverage has to show that.
  */
 function knownStart(span: Span, firstMs: number | undefined): number {
   if (span.fromMs > 0) return span.fromMs
@@ -194,7 +194,7 @@ function currentWhile(
   }
 }
 
-/** The part of the range that this page speaks of: from where it begins to where it ends. */
+/** The part of the range that this page covers. */
 function pageSpan(request: RowsRequest, walk: CursorWalk, span: Span, lastTs: number | undefined): Span {
   const begin = walk.position?.ts
   const upTo = (ts: number) => Math.min(span.toMs, rowEnd(request, ts))
@@ -203,12 +203,12 @@ function pageSpan(request: RowsRequest, walk: CursorWalk, span: Span, lastTs: nu
     : { fromMs: lastTs ?? span.fromMs, toMs: begin === undefined ? span.toMs : upTo(begin) }
 }
 
-/** The end of the time that a row tells about: its bar, its sampling step, or its instant. */
+/** The end of the time that a row covers: its candle, its sampling step, or its instant. */
 function rowEnd({ feeds, stepMs }: RowsRequest, ts: number): number {
   if (stepMs !== undefined) return Math.ceil(ts / stepMs) * stepMs + 1
   const [feed] = feeds
-  const isBar = feed?.dataset === 'candles' || feed?.dataset === 'flow'
-  return ts + (isBar && feed.interval !== '' ? INTERVAL_MS[feed.interval] : 1)
+  const isCandle = feed?.dataset === 'candles' || feed?.dataset === 'flow'
+  return ts + (isCandle && feed.interval !== '' ? INTERVAL_MS[feed.interval] : 1)
 }
 
 /** Neither end of the page moves with the clock. */
@@ -219,7 +219,7 @@ function isAnchored(walk: CursorWalk, hasMore: boolean): boolean {
   return begins && ends
 }
 
-/** As asked, as the path fixes it, or the default. */
+/** As requested, as the path fixes it, or the default. */
 function echo({ input }: ListContext) {
   return { symbol: input.symbol ?? null, source: input.source ?? null, interval: input.interval ?? null }
 }

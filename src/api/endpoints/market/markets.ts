@@ -103,7 +103,7 @@ function stateFilter(
   }
 }
 
-/** A cursor carries its order: the next page can be asked for with the cursor and the filters alone. */
+/** The cursor holds the order: the next page needs only the cursor and the filters. */
 function readWalk(
   asked: { after?: string | undefined; order?: 'asc' | 'desc' | undefined },
   decode: (after: string) => CursorPlace | undefined,

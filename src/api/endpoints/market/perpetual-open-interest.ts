@@ -5,10 +5,10 @@ import type { EnvironmentStore } from '../../../store/environment.ts'
 
 /** Every observation of the venue is in the finest series. */
 const FINEST = '5m'
-/** Head and end of a perpetual's text; a venue's question has its quotes escaped and cannot look like this. */
+/** Start and end of a perpetual's text; quotes inside a venue's question are escaped, so it cannot match. */
 const PERPETUAL = /("source":"perpdex","symbol":"([A-Z]+)".*?"open_interest":)(?:null|[-+.\deE]+)(?=\})/g
 
-/** Texts of markets in which each perpetual has the open interest that was recorded last. */
+/** The texts of markets, with the last recorded open interest of each perpetual. */
 export async function withOpenInterest(
   store: EnvironmentStore,
   text: string,

@@ -5,12 +5,12 @@ import { MARKET_TYPES, type MarketType } from '../../../core/rows/market.ts'
 import type { AssetSymbol } from '../../../core/symbol.ts'
 import { formatTime } from '../../../core/time.ts'
 import type { EnvironmentStore } from '../../../store/environment.ts'
-import { UNDER_WAY_MS } from './coverage-meta.ts'
+import { WRITE_DELAY_MS } from './coverage-meta.ts'
 
 export const SNAPSHOT_SOURCES = ['predmkt_a', 'predmkt_b', 'perpdex', 'cexa'] as const
 export type SnapshotSource = (typeof SNAPSHOT_SOURCES)[number]
 
-/** Snapshots of prediction markets are kept per contract duration; those of a perpetual are one series. */
+/** Snapshots of prediction markets are stored per contract duration; those of a perpetual are one series. */
 export function snapshotFeeds(
   source: SnapshotSource,
   symbol: AssetSymbol,
@@ -26,8 +26,8 @@ export function snapshotFeeds(
 }
 
 /**
- * Books of the spot exchange are listed but not recorded, and the perpetual venue has no past books: what was
- * not recorded cannot be had.
+ * Order books of the spot exchange are listed but not recorded, and the perpetual venue has no historical books: what
+ * was not recorded is not available.
  */
 export async function checkAvailable(
   store: EnvironmentStore,
@@ -45,8 +45,8 @@ export async function checkAvailable(
   const { firstTs, lastTs } = feed ?? {}
   const { fromMs, toMs, nowMs } = asked
   const isBefore = firstTs === undefined || toMs < firstTs
-  // What comes in at this moment may still be on its way.
-  const isPast = toMs < nowMs - UNDER_WAY_MS
+  // The newest rows may not be written yet.
+  const isPast = toMs < nowMs - WRITE_DELAY_MS
   const isAfter = lastTs === undefined || (fromMs !== undefined && fromMs > lastTs && isPast)
   if (!isBefore && !isAfter) return
   const available =

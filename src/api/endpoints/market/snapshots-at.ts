@@ -18,7 +18,7 @@ import { findMarket } from './find-market.ts'
 import { marketIdParam } from './market-params.ts'
 import { checkAvailable, SNAPSHOT_SOURCES, type SnapshotSource, snapshotFeeds } from './snapshot-feeds.ts'
 
-/** Markets that hold an instant are tried in turn, shortest first; a row is nearly always in the first ones. */
+/** Markets that span the instant are tried in turn, shortest first; one of the first nearly always has a row. */
 const MAX_MARKETS_TRIED = 200
 
 /** Why there is no snapshot. */
@@ -148,7 +148,7 @@ interface AtQuestion {
 
 interface AtAnswer {
   row: FoundRow | undefined
-  /** Where it was looked for, and from when on nothing newer was found. */
+  /** Which feeds were searched, and from when on nothing newer was found. */
   feeds: readonly Feed[]
   fromMs: number
   reason: MissingReason | null

@@ -100,7 +100,7 @@ export const snapshots = endpoint({
             source: input.source,
             symbol: asset,
           })
-    // One market lies in the series of its duration; what other durations miss is no gap of it.
+    // A market is in the feed of its duration only; gaps of other durations do not concern it.
     const duration = (market?.market_type ?? undefined) as MarketType | undefined
     const hasDiffs = input.source === 'predmkt_b' || path === '/v1/predmkt_a/orderbook'
     const books: RowsRequest['books'] = {

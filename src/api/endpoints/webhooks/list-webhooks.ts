@@ -20,7 +20,7 @@ export const listWebhooks = endpoint({
   },
   access: WEBHOOK_ACCESS,
   params: {
-    // As many as the largest built-in plan allows: those with few addresses come in one page.
+    // As many as the largest built-in plan allows: with few addresses each they fit in one page.
     limit: withDefault(integer('Webhooks per page.', { min: 1, max: 250 }), 250),
     cursor: optional(
       text('Cursor from `next_cursor` of the page before.', {
@@ -49,7 +49,7 @@ export const listWebhooks = endpoint({
     const rows: string[] = []
     for (const record of page.records) {
       rows.push(JSON.stringify(webhookBody(record, webhooks.pauseOf(record.id))))
-      // Thousands of addresses take milliseconds: others have their turn in between.
+      // Thousands of addresses take milliseconds: let other requests run in between.
       await nextTurn()
     }
     const { next } = page

@@ -8,7 +8,7 @@ import type { SubscriptionRecord } from '../../../store/jobs.ts'
 import { DISABLE_REASONS } from '../../../webhooks/disable.ts'
 import type { Services } from '../services.ts'
 
-/** What the webhook endpoints share: who may call them, the path's id, and how a subscription is shown. */
+/** Shared by the webhook endpoints: access, the id in the path, and how a subscription is rendered. */
 export const WEBHOOK_ACCESS: Partial<EndpointAccess> = { scope: 'webhooks', tier: 'pro', feature: 'webhooks' }
 
 export const webhookId = text('Id of the webhook.', {
@@ -61,10 +61,10 @@ export const WebhookSchema = Type.Object({
   last_success_at: nullable(Type.String({ format: 'date-time' }), 'When the last delivery was taken.'),
 })
 
-/** An address with its quotes and comma has less; beside them a body has what any other has. */
+/** More than an address with its quotes and comma; the rest of the body is as large as any other. */
 const ADDRESS_BYTES = 80
 
-/** Bodies that name as many addresses as the plan allows. */
+/** Enough for as many addresses as the plan allows. */
 export function maxSelectionBytes(plan: Plan): number {
   return MAX_REQUEST_BODY_BYTES + plan.webhookAddresses * ADDRESS_BYTES
 }
@@ -93,7 +93,7 @@ export function ownerOf({ accountId, keyId, plan }: Caller) {
   return { accountId, keyId, plan }
 }
 
-/** What the schema of a body cannot tell: unknown kinds, wrong addresses, a target that is refused. */
+/** What the schema does not check: unknown kinds, wrong addresses, a refused target. */
 export function webhookFaults(body: object, { webhooks }: Pick<Services, 'webhooks'>, plan: Plan) {
   return webhooks.subscriptions.faultsOf(plan, body as Record<string, unknown>)
 }
