@@ -257,7 +257,7 @@ const SETTINGS = {
   ),
   logFormat: setting(
     'LOG_FORMAT',
-    'How log lines look: auto is for people on a terminal and JSON elsewhere.',
+    'Format of log lines: auto is readable text on a terminal and JSON elsewhere.',
     'auto' as const,
     oneOf(['auto', 'json', 'text', 'color']),
   ),
@@ -342,7 +342,7 @@ const SETTINGS = {
     optionalWhole(1, 36_500),
   ),
   ledgerDays: setting('LEDGER_DAYS', 'Days that single charges are kept.', 40, whole(1, 3_650)),
-  signUp: setting('SIGN_UP', 'Whether people may sign up in the dashboard by themselves.', true, onOff),
+  signUp: setting('SIGN_UP', 'Whether visitors may sign up in the dashboard.', true, onOff),
   signUpPlan: setting('SIGN_UP_PLAN', 'Plan of accounts that sign up by themselves.', 'free', text),
   billingSecret: secret(
     setting('BILLING_SECRET', 'Signing secret of the billing webhook (Stripe); off without it.', null, {

@@ -5,9 +5,9 @@ import { createBilling } from '../accounts/billing.ts'
 import type { KeyRing } from '../accounts/key-ring.ts'
 import { createPasswords } from '../accounts/password.ts'
 import { createPasswordResets } from '../accounts/password-reset.ts'
-import { createPeople } from '../accounts/people.ts'
 import type { PlanBook } from '../accounts/plans.ts'
 import { createSignInGuard } from '../accounts/sign-in-guard.ts'
+import { createUsers } from '../accounts/users.ts'
 import type { ViewAllowances } from '../accounts/view-allowance.ts'
 import { idleNotice } from '../api/endpoints/account/idle-notice.ts'
 import type { Services } from '../api/endpoints/services.ts'
@@ -74,7 +74,7 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
   const accountsOf = ({ session }: SignedIn) => accountsAs(session.user.email)
   const passwords = createPasswords()
   const resets = createPasswordResets({ store, passwords, clock })
-  const people = createPeople({
+  const users = createUsers({
     store,
     accounts,
     passwords,
@@ -104,7 +104,7 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
     return deps.allowances.read(accountId, plans.get(account.plan))
   }
   const session: SessionDeps = {
-    people,
+    users,
     resets,
     guard: createSignInGuard(clock),
     accounts,
@@ -133,9 +133,9 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
       ...statusRoutes({ statuses }),
       ...webhookRoutes({ webhooksOf: (environment) => services[environment]?.webhooks }),
       ...viewRoutes({ view }),
-      ...operatorRoutes({ accounts, accountsOf, plans, people, resets, audit, billing, clock }),
+      ...operatorRoutes({ accounts, accountsOf, plans, users, resets, audit, billing, clock }),
     ],
-    people,
+    users,
     cookies,
     billing,
     log,
@@ -146,8 +146,8 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
     /** The first operator gets the demo account, where there is one. */
     async inviteOperator() {
       const [first] = await accounts.list()
-      const isFree = first !== undefined && !(await people.list()).some((user) => user.accountId === first.id)
-      return people.inviteOperator(isFree ? first.id : null)
+      const isFree = first !== undefined && !(await users.list()).some((user) => user.accountId === first.id)
+      return users.inviteOperator(isFree ? first.id : null)
     },
   }
 }

@@ -14,7 +14,7 @@ const CHAIN = 'chain'
 
 const backfill: CliCommand = {
   name: 'backfill',
-  about: "Fills holes of the past from a venue's own history; may be stopped and run again.",
+  about: "Fills gaps from a venue's own history; may be stopped and run again.",
   options: {
     source: { about: 'Source whose past is filled.', required: true },
     symbol: { about: 'Symbol; left out: all.' },
@@ -45,7 +45,7 @@ const backfill: CliCommand = {
 
 const gaps: CliCommand = {
   name: 'gaps',
-  about: 'Lists the holes of what is recorded and of the chain index, with their reasons.',
+  about: 'Lists the gaps of what is recorded and of the chain index, with their reasons.',
   options: {
     source: { about: 'Only this source.' },
     symbol: { about: 'Only this symbol.' },

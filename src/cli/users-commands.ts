@@ -6,7 +6,7 @@ import { type CliCommand, needed } from './command.ts'
 export const USER_COMMANDS: readonly CliCommand[] = [
   {
     name: 'users list',
-    about: 'Lists the people who sign in to the dashboard.',
+    about: 'Lists the users of the dashboard.',
     options: {},
     async run({ users, output }) {
       const rows = (await users.list()).map(({ id, email, role, accountId, createdAtMs }) => ({
@@ -17,7 +17,7 @@ export const USER_COMMANDS: readonly CliCommand[] = [
   },
   {
     name: 'users reset',
-    about: 'Prints a link, good once and for a day, that sets the password of a user anew.',
+    about: 'Prints a link to reset the password of a user; it works once, for a day.',
     options: { email: { about: 'E-mail address that the user signs in with.', required: true } },
     async run({ values, users, output, serviceUrl }) {
       const { token, user, expiresAtMs } = await users.issueReset(needed(values, 'email'))

@@ -1,7 +1,7 @@
 import { AccountsError } from '../accounts/accounts.ts'
 import { type Billing, SignatureError } from '../accounts/billing.ts'
 import { BusyError } from '../accounts/hash-queue.ts'
-import type { People } from '../accounts/people.ts'
+import type { Users } from '../accounts/users.ts'
 import { routeFinder } from '../api/publish/router.ts'
 import { ApiError, publicCode } from '../core/errors.ts'
 import type { Logger } from '../kit/log.ts'
@@ -30,12 +30,12 @@ export const BILLING_PATH = '/billing/stripe'
 export function createDashboard(deps: {
   site: Site
   routes: readonly DashboardRoute[]
-  people: People
+  users: Users
   cookies: SessionCookies
   billing: Billing | undefined
   log: Logger
 }): Dashboard {
-  const { people, cookies, billing, log } = deps
+  const { users, cookies, billing, log } = deps
   const find = routeFinder(deps.routes)
 
   async function callApi(request: DashboardRequest): Promise<DashboardReply> {
@@ -47,7 +47,7 @@ export function createDashboard(deps: {
       throw new DashboardError(403, 'csrf', 'The page is out of date. Load it again.')
     }
     const context = { request, params, query: new URLSearchParams(request.search), token: token ?? '' }
-    const session = token === undefined ? undefined : await people.findSession(token)
+    const session = token === undefined ? undefined : await users.findSession(token)
     if (route.access === 'open') return route.run(context as SignedIn)
     if (session === undefined) throw new DashboardError(401, 'signed_out', 'Sign in first.')
     if (route.access === 'operator' && session.user.role !== 'operator') {
@@ -83,13 +83,13 @@ export function createDashboard(deps: {
     },
     async accountOf(headers) {
       const token = cookies.read(headers)
-      const session = token === undefined ? undefined : await people.findSession(token)
+      const session = token === undefined ? undefined : await users.findSession(token)
       return session?.user.accountId
     },
   }
 }
 
-/** Every answer, whoever opens it and as what. */
+/** Of every answer. */
 function guarded(reply: DashboardReply): DashboardReply {
   return { ...reply, headers: [...reply.headers, ...GUARDS] }
 }

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { SecretBox } from '../kit/secret-box.ts'
 
 /**
- * Tells a browser in which somebody has signed in before from any other. It opens nothing: whoever has it only
- * does not wait behind those who guess at the password. The e-mail in it is sealed, so nobody else can make one.
+ * Marks a browser in which a user has signed in before. It grants no access: it only spares its owner the wait behind
+ * those who guess the password. The e-mail in it is encrypted, so that nobody else can create one.
  */
 const NAME = 'tapeline_device'
 const PURPOSE = 'device '

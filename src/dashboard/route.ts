@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import type { SessionRecord } from '../accounts/people.ts'
+import type { SessionRecord } from '../accounts/users.ts'
 
 /** The dashboard's own small API: no framework, no socket, no API key. */
 export interface DashboardRequest {
@@ -14,13 +14,19 @@ export interface DashboardRequest {
   readonly body: Buffer | undefined
 }
 
+/** The compressed forms of a file, by content encoding. */
+export interface EncodedFile {
+  get(encoding: string): Buffer | undefined
+  set(encoding: string, bytes: Buffer): void
+}
+
 export interface DashboardReply {
   status: number
   /** Names and values in turn. */
   headers: string[]
   body: string | Buffer | readonly Buffer[]
-  /** Nothing can change the body any more: its compressed forms are kept as long as this object. */
-  keepWith?: object
+  /** Of a body that never changes: its compressed forms. */
+  encoded?: EncodedFile
 }
 
 /** What a person may read about why something did not work. */

@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
 /**
- * One cookie for visitors and signed-in people; signing in replaces its value. The CSRF token follows from
+ * One cookie for visitors and signed-in users; signing in replaces its value. The CSRF token follows from
  * it, but only the server can read the cookie, so only pages that the server answers can know the token.
  */
 const NAME = 'tapeline_session'

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join, relative } from 'node:path'
-import { DashboardError, type DashboardReply } from './route.ts'
+import { DashboardError, type DashboardReply, type EncodedFile } from './route.ts'
 
 /** The built page in memory. It is built while the service starts; the first visitor waits for it. */
 export interface Site {
@@ -65,6 +65,15 @@ export function createSite(folder: () => Promise<string>): Site {
   }
 }
 
+/** The files are few and never change: each is compressed once per encoding. */
+function encodedFile(): EncodedFile {
+  const forms = new Map<string, Buffer>()
+  return {
+    get: (encoding) => forms.get(encoding),
+    set: (encoding, bytes) => void forms.set(encoding, bytes),
+  }
+}
+
 function readFiles(folder: string): Map<string, DashboardReply> {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -81,7 +90,7 @@ function readFiles(folder: string): Map<string, DashboardReply> {
         isFixed ? 'public, max-age=31536000, immutable' : 'no-cache',
       ]
       const body = readFileSync(join(folder, name))
-      return [path, { status: 200, headers, body, keepWith: body }]
+      return [path, { status: 200, headers, body, encoded: encodedFile() }]
     }),
   )
 }

@@ -1,4 +1,4 @@
-/** What the page and the server say to each other. Types only: the page imports nothing else from here. */
+/** The messages between the page and the server. Types only: the page imports nothing else of the server's. */
 export type EnvironmentName = 'test' | 'live'
 
 export interface PlanView {
@@ -25,14 +25,14 @@ export interface SessionView {
   webhook_plan: Pick<PlanView, 'name' | 'tier'> | null
 }
 
-/** The first answer to a page: who asks, and what it shows first. */
+/** The first answer to a page: the session, and what it shows first. */
 export interface StartView {
   session: SessionView
   /** Where the views come from. */
   environment: EnvironmentName
   /** `value` is the body of the view, JSON in text. */
   views: { path: string; price: number; value: string }[]
-  /** What may be looked at today for nothing, in credits, and what is left of it; null for a visitor. */
+  /** The free views of the day in credits, and what is left of them; null for a visitor. */
   allowance: (AllowanceView & { used_up: boolean }) | null
 }
 
@@ -146,7 +146,7 @@ export interface DeliveryView {
   request: {
     url: string
     headers: HeaderView[]
-    /** The event as it was sent (in a batch: its part of the array); null when it is no longer kept. */
+    /** The event as it was sent (in a batch: its part of the array); null when it is no longer stored. */
     body: { text: string; bytes: number; truncated: boolean } | null
   }
   /** How the last answer began; null without one. */
@@ -179,7 +179,7 @@ export interface OperatorAccountView extends AccountView {
   balances: BalanceView[]
 }
 
-/** A link that sets the password of a user anew: its token is in this answer and nowhere else. */
+/** A link to reset the password of a user: its token is in this answer and nowhere else. */
 export interface ResetLinkView {
   email: string
   token: string

@@ -28,6 +28,8 @@ export interface CachedPage<Services> {
   readonly answer: ListAnswer
   readonly rendered: Rendered
   isCurrent(nowMs: number): boolean | Promise<boolean>
+  /** What it takes of the budget. */
+  readonly bytes: number
 }
 
 const MAX_ENTRIES = 20_000
@@ -39,23 +41,24 @@ export function createPageCache<Services>(maxBytes: number): PageCache<Services>
   const entries = new Lru<string, CachedPage<Services> | 'seen'>({
     maxEntries: MAX_ENTRIES,
     maxWeight: maxBytes,
-    weigh: (entry) => (entry === 'seen' ? 0 : weightOf(entry.rendered)),
+    weigh: (entry) => (entry === 'seen' ? 0 : entry.bytes),
   })
 
-  function encodedForms(name: string): EncodedForms {
+  /** A page whose compressed forms are weighed when they are added. */
+  function addPage(name: string, page: Omit<CachedPage<Services>, 'bytes'>): Rendered {
     const forms = new Map<string, Buffer>()
-    return {
+    const encoded: EncodedForms = {
       get: (encoding) => forms.get(encoding),
-      set(encoding, bytes) {
-        forms.set(encoding, bytes)
-        const entry = entries.get(name)
-        // Set again, so that the new bytes are weighed.
-        if (typeof entry === 'object' && entry.rendered.encoded === this) entries.set(name, entry)
-      },
-      get bytes() {
-        return forms.values().reduce((sum, form) => sum + form.length, 0)
+      set(encoding, form) {
+        forms.set(encoding, form)
+        entry.bytes += form.length
+        if (entries.get(name) === entry) entries.set(name, entry)
       },
     }
+    const rendered = { ...page.rendered, encoded }
+    const entry = { ...page, rendered, bytes: ENTRY_BYTES + rendered.body.length }
+    entries.set(name, entry)
+    return rendered
   }
 
   return {
@@ -75,16 +78,10 @@ export function createPageCache<Services>(maxBytes: number): PageCache<Services>
         return undefined
       }
       const { isCurrent } = answer
-      const encoded = encodedForms(name)
-      const rendered = { ...renderStored(answer, format, route.endpoint.returns), encoded }
-      entries.set(name, { input, answer: { ...answer, rows: '' }, rendered, isCurrent })
-      return rendered
+      const rendered = renderStored(answer, format, route.endpoint.returns)
+      return addPage(name, { input, answer: { ...answer, rows: '' }, rendered, isCurrent })
     },
   }
-}
-
-function weightOf({ body, encoded }: Rendered): number {
-  return ENTRY_BYTES + body.length + (encoded?.bytes ?? 0)
 }
 
 function nameOf({ path, search, headers }: GateRequest, { environment, plan }: Credential): string {

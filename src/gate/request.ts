@@ -43,7 +43,6 @@ export interface LentBody {
 export interface EncodedForms {
   get(encoding: string): Buffer | undefined
   set(encoding: string, bytes: Buffer): void
-  readonly bytes: number
 }
 
 export interface GateReply {

@@ -1,4 +1,4 @@
-/** What people do in the dashboard, step by step as they do it. */
+/** What users do in the dashboard, step by step. */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { PASSWORD } from './session.ts'

@@ -8,7 +8,6 @@ test('a page of the page cache is compressed once per encoding; any other body e
   const encoded = {
     get: (encoding: string) => forms.get(encoding),
     set: (encoding: string, bytes: Buffer) => void forms.set(encoding, bytes),
-    bytes: 0,
   }
   let made = 0
   const body = () => {

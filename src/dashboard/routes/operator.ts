@@ -3,8 +3,8 @@ import type { Accounts } from '../../accounts/accounts.ts'
 import type { AuditLog } from '../../accounts/audited.ts'
 import type { Billing } from '../../accounts/billing.ts'
 import type { PasswordResets } from '../../accounts/password-reset.ts'
-import type { People } from '../../accounts/people.ts'
 import type { PlanBook } from '../../accounts/plans.ts'
+import type { Users } from '../../accounts/users.ts'
 import { formatTime } from '../../core/time.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { type DashboardRoute, json, operatorRoute, readJsonBody, type SignedIn } from '../route.ts'
@@ -17,7 +17,7 @@ export interface OperatorDeps {
   /** The same, with the audit log under the operator's name. */
   readonly accountsOf: (context: SignedIn) => Accounts
   readonly plans: PlanBook
-  readonly people: People
+  readonly users: Users
   readonly resets: PasswordResets
   readonly audit: AuditLog
   readonly billing: Billing | undefined
@@ -31,21 +31,21 @@ const AUDIT_PAGE = 100
 
 /** What an operator does. Each change is in the audit log. */
 export function operatorRoutes(deps: OperatorDeps): DashboardRoute[] {
-  const { accounts, accountsOf, people } = deps
+  const { accounts, accountsOf, users } = deps
   const idOf = (context: SignedIn) => context.params.id ?? ''
 
   return [
     operatorRoute('GET operator/accounts', async () => {
-      const [all, users, keys, customers] = await Promise.all([
+      const [all, allUsers, keys, customers] = await Promise.all([
         accounts.list(),
-        people.list(),
+        users.list(),
         accounts.listKeys(),
         deps.billing?.customers(),
       ])
       const views = all.map(
         async (account): Promise<OperatorAccountView> => ({
           ...accountView(account),
-          users: users.filter(({ accountId }) => accountId === account.id).map((user) => user.email),
+          users: allUsers.filter(({ accountId }) => accountId === account.id).map((user) => user.email),
           keys: keys.filter((key) => key.accountId === account.id && key.revokedAtMs === null).length,
           billing_customer: customers?.get(account.id) ?? null,
           balances: await balanceViews(accounts, account),

@@ -3,9 +3,9 @@ import type { Accounts } from '../../accounts/accounts.ts'
 import type { AuditLog } from '../../accounts/audited.ts'
 import { PASSWORD_LENGTH } from '../../accounts/password.ts'
 import type { PasswordResets } from '../../accounts/password-reset.ts'
-import type { People, UserRecord } from '../../accounts/people.ts'
 import type { PlanBook } from '../../accounts/plans.ts'
 import { type SignInGuard, TooManyAttempts } from '../../accounts/sign-in-guard.ts'
+import type { UserRecord, Users } from '../../accounts/users.ts'
 import type { Environment } from '../../core/environment.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { DeviceCookies } from '../device-cookie.ts'
@@ -25,7 +25,7 @@ import { accountView, planView } from '../views.ts'
 import type { SessionView } from '../wire.ts'
 
 export interface SessionDeps {
-  readonly people: People
+  readonly users: Users
   readonly resets: PasswordResets
   readonly guard: SignInGuard
   readonly accounts: Accounts
@@ -82,14 +82,14 @@ function webhookPlan(plans: PlanBook): SessionView['webhook_plan'] {
   return smallest === undefined ? null : { name: smallest.name, tier: smallest.tier }
 }
 
-/** Who asks. A visitor without a cookie gets one with the answer. */
+/** The session. A visitor without a cookie gets one with the answer. */
 export async function currentSession(
   deps: SessionDeps,
   { headers }: Pick<DashboardRequest, 'headers'>,
 ): Promise<{ view: SessionView; accountId: string | undefined; headers: string[] }> {
-  const { cookies, people } = deps
+  const { cookies, users } = deps
   const known = cookies.read(headers)
-  const session = known === undefined ? undefined : await people.findSession(known)
+  const session = known === undefined ? undefined : await users.findSession(known)
   const token = known ?? cookies.newToken()
   return {
     view: await viewOf(deps, token, session?.user),
@@ -100,11 +100,11 @@ export async function currentSession(
 
 /** Signing up, in and out. Every sign-in gives the cookie a new value. */
 export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
-  const { people, guard, cookies, devices, clock } = deps
+  const { users, guard, cookies, devices, clock } = deps
 
   async function enter(user: UserRecord, context: RouteContext): Promise<DashboardReply> {
-    await people.closeSession(context.token)
-    const { token, expiresAtMs } = await people.openSession(user.id)
+    await users.closeSession(context.token)
+    const { token, expiresAtMs } = await users.openSession(user.id)
     const cookie = cookies.set(token, (expiresAtMs - clock.now()) / 1000)
     return json(await viewOf(deps, token, user), 200, [...cookie, ...devices.set(user.email)])
   }
@@ -133,7 +133,7 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
       const knownDevice = devices.knows(headers, credentials.email)
       const user = await guard
         .signIn({ email: credentials.email, address, knownDevice }, ({ known }) =>
-          people.verify(credentials, { address, known }),
+          users.verify(credentials, { address, known }),
         )
         .catch(refuseCrowd)
       if (user === undefined) {
@@ -148,18 +148,18 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
       const credentials = readJsonBody(SignIn, context.request)
       const { address } = context.request
       const user = await guard
-        .signUp(address, () => people.signUp(credentials, { address, known: false }))
+        .signUp(address, () => users.signUp(credentials, { address, known: false }))
         .catch(refuseCrowd)
       await note(user, 'user.signed_up', context.request)
       return enter(user, context)
     }),
     openRoute('POST invitation', async ({ request }) => {
       const { token } = readJsonBody(Type.Object({ token: Type.String({ maxLength: 100 }) }), request)
-      return json({ valid: await people.isInvitation(token) })
+      return json({ valid: await users.isInvitation(token) })
     }),
     openRoute('POST welcome', async (context) => {
       const { token, ...credentials } = readJsonBody(Welcome, context.request)
-      const user = await people.redeem(token, credentials)
+      const user = await users.redeem(token, credentials)
       if (user === undefined)
         throw new DashboardError(403, 'invitation_used', 'This link was used or replaced.')
       await note(user, 'operator.created', context.request)
@@ -187,17 +187,17 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
       const { user } = context.session
       const wish = readJsonBody(NewPassword, context.request)
       const changed = await guard
-        .changePassword(user.id, () => people.changePassword(user, wish))
+        .changePassword(user.id, () => users.changePassword(user, wish))
         .catch(refuseCrowd)
       if (!changed) {
         throw new DashboardError(403, 'wrong_credentials', 'The current password is wrong.')
       }
-      await people.closeOtherSessions(user.id, context.token)
+      await users.closeOtherSessions(user.id, context.token)
       await note(user, 'user.password', context.request)
       return json({ changed: true })
     }),
     userRoute('POST sign-out', async ({ token }) => {
-      await people.closeSession(token)
+      await users.closeSession(token)
       const next = cookies.newToken()
       return json(await viewOf(deps, next, undefined), 200, cookies.set(next))
     }),

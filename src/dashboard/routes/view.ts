@@ -12,7 +12,7 @@ import {
 /**
  * The explorer and the webhooks page call the service's own endpoints, through the gate, as the account that
  * is signed in: `…/view/{environment}/v1/candles?…` is `GET /v1/candles?…`. Validation, plan rules and
- * ownership are therefore those of the API; only the key falls away, and within the day's allowance the price.
+ * ownership are therefore those of the API; only the key is not needed and, within the day's allowance, no price.
  */
 export type View = (
   request: DashboardRequest,

@@ -16,10 +16,10 @@ let csrf = ''
 /** Whose page this is; null for a visitor. */
 let owner: string | null = null
 let onOtherSession: () => void = () => {}
-/** Tells the other tabs of this browser that somebody signed in or out: they share the cookie. */
+/** Notifies the other tabs of this browser of a sign-in or sign-out: they share the cookie. */
 const tabs = new BroadcastChannel('tapeline-session')
 
-/** The session has ended, or is somebody else's now: the page has to ask whose it is. */
+/** The session has ended, or belongs to another user now: the page has to load it again. */
 export function whenSessionChanges(handler: () => void): void {
   onOtherSession = handler
   tabs.onmessage = handler
@@ -84,7 +84,7 @@ let left: AllowanceView | null = null
 let isUsedUp = false
 let onAllowance: () => void = () => {}
 
-/** Whether somebody has agreed, in this tab and today, that views are paid for. */
+/** Whether the user has agreed, in this tab and today, to pay for views. */
 const isPaying = () => sessionStorage.getItem(PAYS_KEY) === today()
 
 /** What is left of the day's free views; null before the first. */
@@ -104,7 +104,7 @@ export function payForViews(): void {
   location.reload()
 }
 
-/** A page that refreshes by itself must not spend credits that nobody asked it to spend. */
+/** A page that refreshes by itself must not spend credits without consent. */
 function mustAgree(path: string): boolean {
   return isUsedUp && !isPaying() && PRICED.test(path)
 }

@@ -70,7 +70,7 @@ export function App({ first }: { first: Promise<SessionView> }) {
   )
 }
 
-/** A link for a new password counts for whoever opens it, signed in or not. */
+/** A link for a new password works whether or not a user is signed in. */
 function Body({ path }: { path: string }) {
   const { session } = useSession()
   const [place, token = ''] = path.split('/')

@@ -1,6 +1,6 @@
 import type { EventKind } from '../../events/kinds.ts'
 
-/** What people read about each kind; `byAddress`: a list of addresses narrows it. */
+/** The description of each kind; `byAddress`: it can be limited to addresses. */
 export const KIND_INFO: Record<EventKind, { text: string; byAddress: boolean }> = {
   block_added: { text: 'a block joined the DAG', byAddress: false },
   virtual_chain_changed: { text: 'the selected chain moved', byAddress: false },
@@ -14,7 +14,7 @@ export const KIND_INFO: Record<EventKind, { text: string; byAddress: boolean }> 
   scriptlang_event: { text: 'a script-language event', byAddress: true },
 }
 export const EVENT_KIND_NAMES = Object.keys(KIND_INFO) as EventKind[]
-/** What somebody is asked for who has chosen none. */
+/** The text where none is chosen. */
 export const NO_KIND = 'Choose at least one kind of event.'
 /** The kind that makes no sense without addresses. */
 export const NEEDS_ADDRESSES: EventKind = 'utxos_changed'

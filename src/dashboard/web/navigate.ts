@@ -5,7 +5,7 @@ export const readPath = () => location.hash.replace(/^#\/?/, '')
 
 export const hashOf = (path: string) => `#/${path}`
 
-/** Goes there: as a new entry of the browser's history, or in place of the one that is shown. */
+/** As a new entry of the browser's history, or in place of the current one. */
 export function navigate(path: string, how: 'push' | 'replace' = 'push'): void {
   if (path === readPath()) return
   if (how === 'push') {
@@ -16,7 +16,7 @@ export function navigate(path: string, how: 'push' | 'replace' = 'push'): void {
   dispatchEvent(new Event('hashchange'))
 }
 
-/** Changes the address alone: what is shown is there already. */
+/** Changes the address only; the view is there already. */
 export function notePath(path: string): void {
   if (path !== readPath()) history.replaceState(history.state, '', hashOf(path))
 }

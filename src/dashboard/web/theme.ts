@@ -1,4 +1,4 @@
-/** Light, dark, or what the system says. */
+/** Light, dark, or as the system. */
 export type Theme = 'system' | 'light' | 'dark'
 const NAME = 'tapeline-theme'
 

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { allowance, payForViews, whenAllowanceChanges } from '../api.ts'
 import { count } from '../format.ts'
 
-/** What may be looked at today for nothing. Once it is used up nothing is charged before somebody agrees. */
+/** The free views of the day. Once they are used up, nothing is charged before the user agrees. */
 export function Allowance() {
   const [state, setState] = useState(allowance)
   useEffect(() => whenAllowanceChanges(() => setState(allowance())), [])

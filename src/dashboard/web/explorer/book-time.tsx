@@ -7,7 +7,7 @@ import { ChoiceButtons } from '../ui/parts.tsx'
 import { TimeField } from './time-field.tsx'
 
 const GRID_MS = 500
-/** What was seen is stored a moment later. */
+/** Recording is written with a short delay. */
 const BEHIND_MS = 3_000
 /** The slider is asked about where it rests: plans limit requests by the second. */
 const SETTLE_MS = 120

@@ -56,7 +56,7 @@ export function Books(props: {
   })
   const books = isPrediction ? '&include_orderbook=true' : ''
   const path = `/v1/snapshots/at?${series}&time=${new Date(time.at).toISOString()}${books}`
-  // What lies before the first recorded moment need not be asked for.
+  // There is nothing before the first recorded moment.
   const isRecorded = typeof time.earliest === 'number'
   const { value, error } = useLoad(
     async () =>

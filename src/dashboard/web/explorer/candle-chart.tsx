@@ -37,20 +37,20 @@ interface Series {
   bar: CandleInterval
   /** Whether prices are probabilities: no less than 0, no more than 1. */
   ofProbabilities: boolean
-  /** Whether the reader has asked for older bars. */
+  /** Whether the reader has asked for older candles. */
   isPast: boolean
 }
 
 interface ChartProps extends Series {
-  /** The bar under the pointer, in seconds; undefined when it left. */
+  /** The candle under the pointer, in seconds. */
   onHover: (time: number | undefined) => void
-  /** The reader has come near the oldest bar. */
+  /** The reader is near the oldest candle. */
   onLeftEdge: () => void
   /** The reader has moved on to another last candle; undefined: to the newest. */
   onSeen: (timeMs: number | undefined) => void
 }
 
-/** Candles with volume; funding in a pane of its own; bars that were not recorded are shaded. */
+/** Candles with volume; funding in a separate pane; gaps are shaded. */
 export function CandleChart(props: ChartProps) {
   const { rows, funding, gaps, bar, ofProbabilities, isPast } = props
   const holder = useRef<HTMLDivElement>(null)
@@ -187,7 +187,7 @@ function create(
     if (rates.length > 0) {
       funding ??= makeFunding()
       funding.applyOptions({ color: color('funding') })
-      // Drawn on the times of the bars, so that it adds none of its own.
+      // Drawn at the times of the candles, so that it adds none to the axis.
       funding.setData(
         onBars(
           rates,
@@ -196,7 +196,7 @@ function create(
       )
       chart.panes()[1]?.setHeight(FUNDING_HEIGHT)
     }
-    // A first backfill brings many bars at once; later the view is the reader's.
+    // A first backfill adds many candles at once; later the reader controls the view.
     if (places > shownPlaces * GREW && !props.isPast) {
       const first = Math.max(places - SHOWN_BARS, Math.min(0, places - MIN_BARS))
       chart.timeScale().setVisibleLogicalRange({ from: first, to: places + 4 })
@@ -220,7 +220,7 @@ function seconds(text: string): UTCTimestamp {
 
 const MAX_MISSING = 2_000
 
-/** Bars that should be there but lie in a gap: they get an empty place on the axis. */
+/** Candles that are missing because of a gap: they get an empty place on the axis. */
 function missingTimes(props: Series, from: number, to: number, have: ReadonlySet<number>): UTCTimestamp[] {
   const step = INTERVAL_MS[props.bar] / 1000
   const spans = spansOf(props.gaps)
@@ -232,7 +232,7 @@ function missingTimes(props: Series, from: number, to: number, have: ReadonlySet
   return times
 }
 
-/** Where no bar is, and bars during which the recorder was away; what history has filled in is no gap. */
+/** Where there is no candle, and candles during which the recorder was away; what a backfill has filled is no gap. */
 function shaded(props: Series, places: { bars: readonly UTCTimestamp[]; missing: readonly UTCTimestamp[] }) {
   const step = INTERVAL_MS[props.bar] / 1000
   const away = spansOf(props.gaps.filter(({ reason }) => AWAY.includes(reason))).filter(
@@ -252,7 +252,7 @@ function merge<T extends { time: UTCTimestamp }>(rows: readonly T[], empty: read
   return [...rows, ...empty.map((time) => ({ time }))].toSorted((a, b) => a.time - b.time)
 }
 
-/** The last known rate at each bar. */
+/** The last known rate at each candle. */
 function onBars(rates: { time: UTCTimestamp; value: number }[], times: readonly UTCTimestamp[]) {
   const sorted = rates.toSorted((a, b) => a.time - b.time)
   if (sorted.length === 0) return []

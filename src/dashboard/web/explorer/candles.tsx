@@ -177,7 +177,7 @@ function useSeenTime(asked: Place) {
   const [seen, setSeen] = useState<number>()
   const latest = useRef(asked)
   latest.current = asked
-  // Another series, or another place in time, begins where its address says.
+  // Another series or another time starts where its address says.
   const basis = JSON.stringify(asked)
   useEffect(() => setSeen(undefined), [basis])
   useEffect(() => {

@@ -121,7 +121,7 @@ function dataOf(text: string): string {
   return at === -1 ? text : text.slice(at + '"data":'.length, -'}}'.length)
 }
 
-/** A value once it has stood still: nobody subscribes to half an address. */
+/** A value once it has not changed for a moment: nobody subscribes to half an address. */
 function useSettled(value: string): string {
   const [settled, setSettled] = useState(value)
   useEffect(() => {

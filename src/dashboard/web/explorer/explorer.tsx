@@ -80,7 +80,7 @@ export function Explorer({ path }: { path: string }) {
   )
 }
 
-/** While the market of the address is on its way, or is not known, no other one is shown in its place. */
+/** While the market of the address loads, or is unknown, no other one is shown in its place. */
 function MarketDoor({ opened }: { opened: OpenedMarket }) {
   return (
     <Card title="Prediction market">

@@ -54,7 +54,7 @@ export function useCandles(environment: EnvironmentName, path: string | undefine
   )
   const [older, setOlder] = useState<Older>()
   const busy = useRef(false)
-  // While another series is on its way, the one before is not shown under its name.
+  // While another series loads, the previous one is not shown under its name.
   const newest = page.value?.path === path ? page.value?.value : undefined
   const past = older?.path === path ? older : undefined
 

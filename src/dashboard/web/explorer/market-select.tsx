@@ -55,7 +55,7 @@ export function MarketSelect(props: {
   markets: readonly MarketRecord[]
   /** The one that is shown; it need not be among the others. */
   opened: MarketRecord | undefined
-  /** What the first choice says while no market is chosen. */
+  /** The label of the empty choice. */
   none: string
   /** Whether that can be chosen. */
   canBeNone?: boolean

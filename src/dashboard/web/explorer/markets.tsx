@@ -36,7 +36,7 @@ const LENGTHS = [ANY_LENGTH, '5m', '15m', '1h', '4h', '24h'] as const satisfies 
 const PER_PAGE = 25
 const STEP_MS = 300_000
 
-/** The page that the list is open at; it outlasts the view, so that the way back from a chart leads here. */
+/** The current page of the list; it outlives the view, so that going back from a chart returns to it. */
 export function useMarketPages() {
   const [opened, setOpened] = useState({ series: '', cursors: [] as string[] })
   return { opened, turn: (series: string, cursors: string[]) => setOpened({ series, cursors }) }

@@ -24,7 +24,7 @@ export interface MarketRecord {
 export interface OpenedMarket {
   /** As the address names it. */
   identifier: string
-  /** Undefined while it is on its way, and when it is not known. */
+  /** Undefined while it loads, and when it is unknown. */
   market: MarketRecord | undefined
   problem: string | undefined
 }

@@ -34,7 +34,7 @@ export function fundingPath({ symbol, source }: ChartChoice): string | undefined
   return FUNDED.includes(source) ? `/v1/funding?symbol=${symbol}&source=${source}&limit=200` : undefined
 }
 
-/** The bars that a plan and a source have. */
+/** The candle intervals that a plan and a source have. */
 export function barsOf(plan: PlanView | null, source: Source): CandleInterval[] {
   const finest = CANDLE_INTERVALS.indexOf((plan?.finest_candle ?? '15m') as CandleInterval)
   const allowed = CANDLE_INTERVALS.slice(Math.max(0, finest))

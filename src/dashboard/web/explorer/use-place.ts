@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks'
 import { navigate, notePath, readPath } from '../navigate.ts'
 import { type Place, placePath, readPlace } from './place.ts'
 
-/** Goes from the place in the address to another: what is not named stays. */
+/** Changes the place in the address; what is not given stays. */
 export function go(change: Partial<Place>): void {
   navigate(placePath({ ...readPlace(readPath()), ...change }))
 }

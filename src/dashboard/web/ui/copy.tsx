@@ -28,7 +28,7 @@ async function writeText(text: string, beside: HTMLElement): Promise<boolean> {
   return written ?? selectAndCopy(text, beside)
 }
 
-/** What lies outside of an open dialog cannot be selected: the text is put beside the button. */
+/** Text outside of an open dialog cannot be selected, so it is put beside the button. */
 function selectAndCopy(text: string, beside: HTMLElement): boolean {
   const field = document.createElement('textarea')
   field.value = text

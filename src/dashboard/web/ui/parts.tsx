@@ -7,7 +7,7 @@ export function PageFrame(props: {
   actions?: ComponentChildren
   children: ComponentChildren
 }) {
-  // What tabs and the list behind the back button are told apart by.
+  // The title distinguishes tabs and entries of the browser's history.
   useEffect(() => {
     document.title = `${props.title} · Tapeline`
   }, [props.title])
@@ -81,7 +81,7 @@ export function Stat(props: { label: string; value: ComponentChildren; note?: Co
   )
 }
 
-/** Runs an action once at a time and tells what went wrong. */
+/** Runs an action once at a time and reports what went wrong. */
 export function useAction(action: () => Promise<void>) {
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<string>()
@@ -128,7 +128,7 @@ export function Select<T extends string>(props: {
   label: string
   value: T
   options: readonly T[]
-  /** What people read, where that is not the value itself. */
+  /** The label, where it is not the value itself. */
   nameOf?: (option: T) => string
   onChange: (value: T) => void
 }) {

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { CopyButton } from './copy.tsx'
 import { Dialog } from './dialog.tsx'
 
-/** A secret that nobody can show again: closing it is a decision. */
+/** A secret that is shown only once: closing it has to be confirmed. */
 export function ShownOnce(props: {
   title: string
   lead: string

@@ -18,7 +18,7 @@ interface DeliveryList {
 const TONES = { delivered: 'good', pending: 'warn', failed: 'bad' }
 const EVERY_MS = 2_000
 
-/** What was sent, what came back, how long it took and when it is tried next; each can be sent again. */
+/** Request, answer, duration and next attempt of each delivery; each can be sent again. */
 export function DeliveryTable({ webhookId, onNote }: { webhookId: string; onNote: (note: string) => void }) {
   const { environment } = useSession()
   const [before, setBefore] = useState<string[]>([])
@@ -30,7 +30,7 @@ export function DeliveryTable({ webhookId, onNote }: { webhookId: string; onNote
     [environment, path],
     opened === undefined && cursor === undefined ? EVERY_MS : 0,
   )
-  // A log that moves under the reader's eyes cannot be read: it stands still while one of it is open.
+  // The list does not move while one of its entries is open.
   const page = opened?.page ?? log.value?.value
   const turn = (cursors: string[]) => {
     setOpened(undefined)

@@ -162,7 +162,7 @@ function NewKey({ created, onClose }: { created: CreatedKeyView; onClose: () => 
   )
 }
 
-/** The question before a key is revoked, whoever revokes it. */
+/** The confirmation before a key is revoked. */
 export function RevokeKey(props: { record: KeyView; path: string; onDone: () => void; onClose: () => void }) {
   return (
     <Confirm

@@ -104,7 +104,7 @@ export function AccountDialog(props: {
   )
 }
 
-/** For whoever forgot the password: a link to hand over. */
+/** A link to pass on to a user who forgot the password. */
 function PasswordLinks({ emails }: { emails: string[] }) {
   const [asked, setAsked] = useState<string>()
   const [link, setLink] = useState<ResetLinkView>()
@@ -145,7 +145,7 @@ function PasswordLinks({ emails }: { emails: string[] }) {
   )
 }
 
-/** The credits that are left in this period, set by hand. */
+/** Sets the credits that are left in this period. */
 function CreditsForm({ account, onDone }: { account: OperatorAccountView; onDone: () => void }) {
   const [remaining, setRemaining] = useState('')
   const { run, busy, problem } = useAction(async () => {

@@ -8,7 +8,7 @@ interface Link {
   email: string | null
 }
 
-/** The operator's one-time link: whoever forgot the password chooses a new one and is signed in. */
+/** The operator's one-time link: the user chooses a new password and is signed in. */
 export function ResetPassword({ token }: { token: string }) {
   const { setSession } = useSession()
   const [link, setLink] = useState<Link>()

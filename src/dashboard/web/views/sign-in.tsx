@@ -20,7 +20,7 @@ export function SignIn({ path }: { path: string }) {
   const { run, busy, problem } = useAction(async () => {
     const body = way === 'welcome' ? { token, email, password } : { email, password }
     setSession(await callSession('POST', way, body))
-    // Whose session ended in the middle of something goes on where it was.
+    // After a session has ended, the user continues where it was.
     if (way !== 'sign-in') location.hash = '#/keys'
     else if (isDoor) location.hash = '#/explorer'
   })

@@ -176,7 +176,7 @@ function Dataset({ source, dataset }: { source: string; dataset: DatasetStatusVi
   )
 }
 
-/** What is observed up to so long ago is observed now: recorders note it a little later. */
+/** Coverage up to this long ago counts as current: recorders write it with a delay. */
 const NOW_MS = 300_000
 
 function rangeOf({ from, to }: DatasetStatusView): string {
@@ -187,7 +187,7 @@ function rangeOf({ from, to }: DatasetStatusView): string {
   return `${first} to ${first.slice(0, 10) === last.slice(0, 10) ? last.slice(11) : last}`
 }
 
-/** What is left of interruptions after history was asked for. */
+/** The gaps that are left after backfill. */
 function gapsOf({ strip, from }: DatasetStatusView): string | undefined {
   if (from === null) return undefined
   const parts = strip.filter((share) => share !== null && toneOf(share) !== 'full').length

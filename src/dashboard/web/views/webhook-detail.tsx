@@ -123,7 +123,7 @@ export function WebhookDetail(props: {
   )
 }
 
-/** What the receiver said, and what was wrong with it where something was. */
+/** The receiver's answer, and what was wrong with it. */
 function testText({ delivered, status, error, duration_ms: ms }: TestResult): string {
   const answer = status === null ? (error ?? 'no answer') : `HTTP ${status}`
   const reason = status !== null && error !== null && !delivered ? ` (${error})` : ''

@@ -8,8 +8,8 @@ import { checkPassword, type Passwords } from './password.ts'
 
 export type { SessionRecord, UserRecord } from '../store/users.ts'
 
-/** The people who sign in: their users, sessions and the invitation of the first operator. */
-export interface People {
+/** Users of the dashboard, their sessions, and the invitation of the first operator. */
+export interface Users {
   signUp(input: Credentials, caller?: HashCaller): Promise<UserRecord>
   list(): Promise<UserRecord[]>
   /** The user when e-mail and password fit. */
@@ -37,13 +37,13 @@ const TOKEN_BYTES = 32
 const SESSION_MS = 14 * 24 * 3_600_000
 const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,190}$/
 
-export function createPeople(deps: {
+export function createUsers(deps: {
   store: UsersStore
   accounts: Accounts
   passwords: Passwords
   clock: Clock
   planOfNew: string
-}): People {
+}): Users {
   const { store, accounts, passwords, clock } = deps
 
   async function addUser(
