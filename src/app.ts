@@ -141,7 +141,7 @@ async function startParts(
     openServices: openServices(common),
     plans: plans.list(),
     upgradeUrl: config.publicUrl ?? '/',
-    pageCacheBytes: config.pageCacheBytes,
+    pageCacheBytes: config.pageCacheMb * 1024 * 1024,
   })
   const routes = publishedRoutes(ENDPOINTS)
   const { dashboard, sessionGate, inviteOperator } = startDashboard({

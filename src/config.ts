@@ -156,6 +156,12 @@ const SETTINGS = {
     128,
     whole(16, 65_536),
   ),
+  pageCacheMb: setting(
+    'PAGE_CACHE_MB',
+    'Memory for pages that will not change, rendered and compressed, in MB; 0 stores none.',
+    64,
+    whole(0, 65_536),
+  ),
   test: setting('TEST', 'Whether the test environment runs.', true, onOff),
   sandbox: setting('SANDBOX', 'Whether the test environment has simulated venues and nodes.', true, onOff),
   sandboxTrades: setting(
@@ -291,12 +297,6 @@ const SETTINGS = {
     'Stream connections of one address (of an IPv6 /64 network) that have no accepted key yet.',
     64,
     whole(1, 100_000),
-  ),
-  pageCacheBytes: setting(
-    'PAGE_CACHE_BYTES',
-    'Memory for pages that will not change, rendered and compressed; 0 stores none.',
-    67_108_864,
-    whole(0, 17_179_869_184),
   ),
   metricsPort: setting(
     'METRICS_PORT',
