@@ -50,10 +50,14 @@ export function prepareRecording(parts: EnvironmentParts): Recording {
   }
 }
 
+/** The simulated world lives in some 40 MB; a small nursery keeps the rest of the heap from growing beside it. */
+const SANDBOX_HEAP_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 }
+
 /** The simulator reports its addresses when it is up, and other ones after it was restarted. */
 function startSandbox({ config, clock, log }: EnvironmentParts, recorders: RecorderThread): SupervisedThread {
   return superviseThread({
     ...{ name: 'simulated venues', file: SANDBOX_FILE, data: sandboxWorld(config), clock, log },
+    limits: SANDBOX_HEAP_LIMITS,
     onMessage(message) {
       const { exchanges, predictions } = message as SandboxReady
       log.info({ control: exchanges.controlUrl }, 'simulated exchanges are up')

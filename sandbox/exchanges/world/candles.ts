@@ -10,9 +10,9 @@ import { GENESIS_MS, type Sums } from './trade.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** A year of hours is some 2 MB per market, and only markets whose history is read fill it. */
-const REMEMBERED_HOURS = 10_000
-const REMEMBERED_DAYS = 3_000
+/** A month of hours and a year of days are some 400 kB per market. */
+const REMEMBERED_HOURS = 750
+const REMEMBERED_DAYS = 400
 
 /** A candle in ticks and lots; a candle without trades is flat at the last price before it. */
 export interface Candle {

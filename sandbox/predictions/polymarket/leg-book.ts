@@ -43,13 +43,14 @@ export interface LegBook {
 }
 
 export const MIN_ORDER_SIZE = '5'
+/** The sizes of the slot that a book moves to. */
+const nextBids = new Int32Array(LEVELS)
+const nextAsks = new Int32Array(LEVELS)
 const [UP_BIDS, UP_ASKS, DOWN_BIDS, DOWN_ASKS] = [0, 1, 2, 3] as const
 
 export function createLegBook(market: UpDown, life: Life): LegBook {
   const bids = new Int32Array(LEVELS)
   const asks = new Int32Array(LEVELS)
-  const nextBids = new Int32Array(LEVELS)
-  const nextAsks = new Int32Array(LEVELS)
   // The sides of [up bids, up asks] and [down bids, down asks] as text, while they are unchanged.
   const texts: (string | undefined)[] = []
   let slot = Number.NEGATIVE_INFINITY
@@ -68,6 +69,8 @@ export function createLegBook(market: UpDown, life: Life): LegBook {
   function arrive(at: number): void {
     slot = at
     tick = life.tick(at) === 1 ? '0.001' : '0.01'
+    // Hundreds of windows are followed before they start, and hardly change.
+    if (at < 0) texts.length = 0
     const count = life.tradesUntil(at)
     if (count === tradeCount) return
     tradeCount = count
