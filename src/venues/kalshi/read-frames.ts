@@ -1,0 +1,245 @@
+/**
+ * The reading of a Kalshi socket's frames, one function per kind. A frame changes the feed's state and becomes
+ * observations; a book frame that cannot be read, or that is missing, costs the books that it may have changed.
+ */
+import type { AssetSymbol } from '../../core/symbol.ts'
+import { data, type FrameItem, type FrameOutcome, ignored, parseObject, refused } from '../live/frame.ts'
+import type { DataObservation } from '../observation.ts'
+import { afterGap, type BookSequence } from './book-sequence.ts'
+import type { ContractBooks } from './contract-books.ts'
+import { KALSHI_TIMES as TIMES } from './describe.ts'
+import type { Lateness } from './lateness.ts'
+import { aboutOf, mapOpenInterest, mapTicker, mapTrade, venueInstantOf, venueTimeOf } from './mapper.ts'
+import type { ContractSubscriptions } from './subscriptions.ts'
+import { topOf } from './top-check.ts'
+import {
+  DeltaFrame,
+  ERROR,
+  ErrorMsg,
+  NOT_RECORDED,
+  ReplyFrame,
+  SnapshotFrame,
+  SubscribedMsg,
+  TickerFrame,
+  TradeFrame,
+} from './wire.ts'
+
+/** What a feed may do to its socket. */
+export interface ContractFeedActions {
+  send(frame: string): void
+  cut(reason: string): void
+}
+
+export interface FeedState {
+  readonly symbol: AssetSymbol
+  readonly actions: ContractFeedActions
+  readonly books: ContractBooks
+  readonly counts: { gaps: number; contradictions: number; crossed: number }
+  /** Of the present socket. */
+  subscriptions: ContractSubscriptions
+  sequence: BookSequence
+  lateness: Lateness
+  lastGapMs: number
+  /** Sockets given up since the last book: a venue that is slow to answer gets slower when it is asked again. */
+  cutsInVain: number
+  /** No numbered frame is missing until then, so a book that has not changed for long is right until then. */
+  provenMs: number
+}
+
+interface Frame {
+  readonly type: string
+  readonly id?: number
+  readonly sid?: number
+  readonly seq?: number
+  readonly msg?: unknown
+}
+
+export function sendAll(feed: FeedState, frames: readonly string[]): void {
+  for (const frame of frames) feed.actions.send(frame)
+}
+
+const item = (feed: FeedState, topic: string, observation: DataObservation): FrameItem => ({
+  channel: `${topic}:${feed.symbol}`,
+  observation,
+})
+const bookItems = (feed: FeedState, lost: readonly DataObservation[]) =>
+  lost.map((each) => item(feed, 'book', each))
+
+/** Every book of the sid is suspect: all are asked for again, and a second gap costs the socket. */
+function onGap(feed: FeedState, sid: number, nowMs: number): FrameItem[] {
+  feed.counts.gaps += 1
+  const tickers = feed.subscriptions.tickersOf(sid)
+  if (tickers.length === 0) return []
+  const lost = feed.books.lose(tickers, 'sequence_gap', nowMs, { provenMs: feed.provenMs })
+  if (afterGap(feed.lastGapMs, nowMs) === 'drop socket') feed.actions.cut('two sequence gaps within a minute')
+  else feed.books.ask(tickers, nowMs)
+  feed.lastGapMs = nowMs
+  return bookItems(feed, lost)
+}
+
+export function readFrame(feed: FeedState, text: string, receivedMs: number): FrameOutcome {
+  const frame = parseObject(text)
+  if (frame === undefined) return refused('malformed')
+  if (!ReplyFrame.is(frame)) return onUnreadable(feed, frame, refused('unknown_kind'), receivedMs)
+  if (NOT_RECORDED.has(frame.type)) return ignored('kind not recorded')
+  const { sid, seq } = frame
+  const isNumbered = sid !== undefined && seq !== undefined
+  const continuity = isNumbered ? feed.sequence(sid, seq) : 'next'
+  if (continuity === 'old') return ignored('seen before')
+  const lost = isNumbered && continuity === 'gap' ? onGap(feed, sid, receivedMs) : []
+  const outcome = onUnreadable(feed, frame, readKind(feed, frame, receivedMs), receivedMs)
+  if (isNumbered) feed.provenMs = Math.max(feed.provenMs, timeOf(frame.msg) ?? receivedMs)
+  return withLost(lost, outcome)
+}
+
+/** What a book frame that cannot be read has changed is not known, though its number is not missing. */
+function onUnreadable(
+  feed: FeedState,
+  frame: object,
+  outcome: FrameOutcome,
+  receivedMs: number,
+): FrameOutcome {
+  const { type, sid, msg } = frame as { type?: unknown; sid?: unknown; msg?: unknown }
+  if (outcome.kind !== 'refused' || typeof type !== 'string' || !type.startsWith('orderbook_')) return outcome
+  const ticker = tickerOf(msg)
+  const ofSid = typeof sid === 'number' ? feed.subscriptions.tickersOf(sid) : []
+  const suspects =
+    ticker !== undefined && feed.books.followed.has(ticker)
+      ? [ticker]
+      : ofSid.length > 0
+        ? ofSid
+        : [...feed.books.followed]
+  const lost = feed.books.lose(suspects, 'damaged', receivedMs, { provenMs: feed.provenMs })
+  feed.books.ask(suspects, receivedMs)
+  return withLost(bookItems(feed, lost), outcome)
+}
+
+function readKind(feed: FeedState, frame: Frame, receivedMs: number): FrameOutcome {
+  switch (frame.type) {
+    case 'orderbook_snapshot':
+      return readSnapshot(feed, frame, receivedMs)
+    case 'orderbook_delta':
+      return readDelta(feed, frame, receivedMs)
+    case 'ticker':
+      return readTicker(feed, frame, receivedMs)
+    case 'trade':
+      return readTrade(feed, frame, receivedMs)
+    case 'subscribed':
+      if (!SubscribedMsg.is(frame.msg)) return refused('wrong_shape')
+      sendAll(feed, feed.subscriptions.opened(frame.id ?? -1, frame.msg.channel, frame.msg.sid, receivedMs))
+      return ignored('subscribed')
+    case 'ok':
+    case 'unsubscribed':
+      feed.subscriptions.answered(frame.id ?? -1)
+      return ignored('reply')
+    case 'error':
+      return readError(feed, frame, receivedMs)
+  }
+  return refused('unknown_kind')
+}
+
+function readSnapshot(feed: FeedState, frame: unknown, receivedMs: number): FrameOutcome {
+  if (!SnapshotFrame.is(frame)) return refused('wrong_shape')
+  const { market_ticker: ticker, yes_dollars_fp: yes, no_dollars_fp: no } = frame.msg
+  // Of a contract that was just set aside no changes will follow.
+  if (!feed.books.isWanted(ticker, receivedMs)) return ignored('contract not followed')
+  const about = aboutOf(feed.symbol, ticker, receivedMs)
+  const observation = feed.books.of(ticker).replace({ yes, no }, 'stream', receivedMs, about)
+  if (observation === undefined) return refused('wrong_shape')
+  if (observation.kind === 'book_lost') feed.books.ask([ticker], receivedMs)
+  else {
+    feed.books.came(ticker)
+    feed.cutsInVain = 0
+  }
+  return data(`book:${feed.symbol}`, observation)
+}
+
+function readDelta(feed: FeedState, frame: unknown, receivedMs: number): FrameOutcome {
+  if (!DeltaFrame.is(frame)) return refused('wrong_shape')
+  const { market_ticker: ticker, side, price_dollars: price, delta_fp: delta } = frame.msg
+  const timeMs = venueInstantOf(frame.msg, receivedMs)
+  if (!feed.books.followed.has(ticker)) return ignored('contract not followed')
+  const book = feed.books.of(ticker)
+  if (timeMs !== undefined && feed.lateness.of(timeMs, receivedMs) > TIMES.lateMs && book.isLive) {
+    const lost = feed.books.lose([ticker], 'frozen', receivedMs, { sinceMs: timeMs })
+    feed.books.ask([ticker], receivedMs)
+    return { kind: 'data', items: bookItems(feed, lost) }
+  }
+  const about = aboutOf(feed.symbol, ticker, receivedMs)
+  const observation = book.change({ side, price, delta }, timeMs ?? receivedMs, about)
+  if (observation === undefined) return refused('wrong_shape')
+  if (observation === null) return ignored('book is stale')
+  if (observation.kind === 'book_lost') {
+    feed.counts.crossed += 1
+    feed.books.ask([ticker], receivedMs)
+  } else feed.books.changed(ticker, receivedMs)
+  return data(`book:${feed.symbol}`, observation)
+}
+
+function readTicker(feed: FeedState, frame: unknown, receivedMs: number): FrameOutcome {
+  if (!TickerFrame.is(frame)) return refused('wrong_shape')
+  const { msg } = frame
+  const { market_ticker: ticker } = msg
+  if (!feed.books.followed.has(ticker)) return ignored('contract not followed')
+  const about = aboutOf(feed.symbol, ticker, receivedMs)
+  const timeMs = venueInstantOf(msg, receivedMs) ?? receivedMs
+  const items = [item(feed, 'market_ticker', mapTicker(msg, timeMs, about))]
+  if (msg.open_interest_fp != null) {
+    items.push(item(feed, 'open_interest', mapOpenInterest(msg.open_interest_fp, timeMs, about)))
+  }
+  const top = topOf(msg)
+  const differsSinceMs = top === undefined ? undefined : feed.books.reportedTop(ticker, top, receivedMs)
+  if (differsSinceMs === undefined) return { kind: 'data', items }
+  feed.counts.contradictions += 1
+  const lost = feed.books.lose([ticker], 'top_mismatch', receivedMs, { sinceMs: differsSinceMs })
+  feed.books.ask([ticker], receivedMs)
+  return { kind: 'data', items: [...bookItems(feed, lost), ...items], refused: 'contradiction' }
+}
+
+function readTrade(feed: FeedState, frame: unknown, receivedMs: number): FrameOutcome {
+  if (!TradeFrame.is(frame)) return refused('wrong_shape')
+  const { msg } = frame
+  if (!feed.books.followed.has(msg.market_ticker)) return ignored('contract not followed')
+  const timeMs = venueTimeOf(msg)
+  if (timeMs === undefined) return refused('wrong_shape')
+  const trade = mapTrade(msg, timeMs, aboutOf(feed.symbol, msg.market_ticker, receivedMs))
+  return trade === undefined ? refused('wrong_shape') : data(`trades:${feed.symbol}`, trade)
+}
+
+function readError(feed: FeedState, { id = -1, msg }: Frame, receivedMs: number): FrameOutcome {
+  if (!ErrorMsg.is(msg)) return refused('wrong_shape')
+  switch (msg.code) {
+    case ERROR.alreadySubscribed:
+      feed.subscriptions.repeated(id)
+      return ignored('already subscribed')
+    case ERROR.unknownMarket: {
+      // One unknown contract refuses the whole list: the others are subscribed again without it.
+      const { ticker, frames } = feed.subscriptions.unknown(id, msg.market_ticker, receivedMs)
+      const lost =
+        ticker === undefined ? [] : feed.books.setAside([ticker], receivedMs, { provenMs: feed.provenMs })
+      sendAll(feed, frames)
+      return withLost(bookItems(feed, lost), refused('venue_error'))
+    }
+    case ERROR.commandTimeout:
+      break
+    case ERROR.bufferOverflow:
+      feed.actions.cut('the venue says that we read too slowly')
+      break
+    default:
+      feed.subscriptions.failed(id)
+  }
+  return refused('venue_error')
+}
+
+function withLost(lost: readonly FrameItem[], outcome: FrameOutcome): FrameOutcome {
+  if (lost.length === 0) return outcome
+  if (outcome.kind === 'data') return { ...outcome, items: [...lost, ...outcome.items] }
+  return { kind: 'data', items: lost, ...(outcome.kind === 'refused' ? { refused: outcome.reason } : {}) }
+}
+
+const timeOf = (msg: unknown) => (typeof msg === 'object' && msg !== null ? venueTimeOf(msg) : undefined)
+
+function tickerOf(msg: unknown): string | undefined {
+  if (typeof msg !== 'object' || msg === null || !('market_ticker' in msg)) return undefined
+  return typeof msg.market_ticker === 'string' ? msg.market_ticker : undefined
+}
