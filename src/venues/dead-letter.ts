@@ -1,5 +1,5 @@
 /**
- * Messages that nobody could read. Each is counted by reason and the newest are kept, cut to a bound, so that a
+ * Messages that could not be read. Each is counted by reason and the newest are kept, cut to a bound, so that a
  * change of a venue's wire format is seen the day it happens and never stops the recording.
  */
 export interface DeadLetter {
@@ -19,15 +19,15 @@ export type DeadLetterReason =
   | 'unknown_kind'
   /** a known kind with fields that are missing or of another type */
   | 'wrong_shape'
-  /** an answer to another question: other times, another unit, symbol, interval or order, rows twice */
+  /** an answer to another request: other times, another unit, symbol, interval or order, rows twice */
   | 'misfit'
-  /** a bar that does not start on its grid */
+  /** a candle that does not start on its grid */
   | 'off_grid'
   /** the venue answered with an error message */
   | 'venue_error'
-  /** figures that lastingly contradict the book they are of */
+  /** figures that contradict the order book for too long */
   | 'contradiction'
-  /** a row that the store refused, because of what it says */
+  /** a row that the store refused because of its content */
   | 'refused_row'
 
 export interface DeadLetters {

@@ -1,4 +1,4 @@
-/** Every venue: one line each, all that the service has to know. The order is the order of start. */
+/** Every venue, one line each: all that the service has to know. They start in this order. */
 
 import { binanceFuturesPlan } from './binance-futures/plan.ts'
 import { createBinanceFutures } from './binance-futures/venue.ts'
@@ -18,7 +18,7 @@ import type { Venue, VenueDependencies } from './venue.ts'
 export interface VenueEntry {
   readonly create: (dependencies: VenueDependencies) => Venue
   readonly plan: RecordingPlan
-  /** Who plays it in the sandbox; null where nobody does, and it is recorded in the live environment only. */
+  /** The sandbox part that simulates it; null where there is none, and it is recorded in the live environment only. */
   readonly sandbox: SandboxRole | null
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a venue says, in the service's own words. Prices and sizes stay the venue's decimal text; times are
+ * What a venue sends, in the service's own terms. Prices and sizes stay the venue's decimal text; times are
  * milliseconds since the epoch.
  *
  * A control observation travels in the same queue as the data, so its place among the data is its meaning: from a
@@ -31,7 +31,7 @@ interface Observed {
 /** The aggressor's side. */
 export type TakerSide = 'buy' | 'sell'
 
-/** Price, size and, where the venue tells it, the number of orders. */
+/** Price, size and, where the venue sends it, the number of orders. */
 export type Level = readonly [price: string, size: string, orders?: number]
 
 /** Where in a prediction market an observation belongs. The instrument is the token, or the market without tokens. */
@@ -49,11 +49,11 @@ export interface TradeObservation extends Observed {
   readonly side: TakerSide
   /** Prediction markets only. */
   readonly leg?: MarketLeg
-  /** Negotiated away from the book: volume, but no price of a bar. */
+  /** Negotiated away from the book: it counts as volume, but its price is in no candle. */
   readonly isBlock?: boolean
   /**
-   * A trade that was asked for after the fact, with a coarser time. Its id is the one that the stream gave it, so
-   * a trade that is already known by its id is kept as it is.
+   * A trade that was requested after the fact, with a coarser time. Its id is the one that the stream gave it, so
+   * a trade that is already known by its id stays as it is.
    */
   readonly isSwept?: boolean
 }
@@ -73,9 +73,9 @@ export interface CandleObservation extends Observed {
   readonly kind: 'candle'
   readonly interval: CandleInterval
   readonly openTimeMs: number
-  /** The last millisecond of the bar. */
+  /** The last millisecond of the candle. */
   readonly closeTimeMs: number
-  /** True only when the venue said so, or when a REST row's end lies before the venue's time. */
+  /** True only when the venue marks it so, or when a REST row's end lies before the venue's time. */
   readonly closed: boolean
   readonly open: string
   readonly high: string
@@ -161,7 +161,7 @@ export interface BookLostObservation extends Observed {
 
 export type BookLostReason =
   | 'disconnected'
-  /** the top of the kept book is not the top that the venue tells */
+  /** its top is not the top that the venue reports */
   | 'top_mismatch'
   | 'hash_mismatch'
   | 'crossed'
@@ -172,9 +172,9 @@ export type BookLostReason =
   | 'too_deep'
   | 'sequence_gap'
   | 'tick_size'
-  /** an open socket says nothing of it while the venue has newer data */
+  /** an open socket sends nothing of it while the venue has newer data */
   | 'frozen'
-  /** the whole socket said nothing for longer than it ever should, and speaks again: frames may be missing */
+  /** the whole socket was silent for longer than it ever should be, and sends again: frames may be missing */
   | 'silence'
   /** a frame that may have changed it could not be read */
   | 'damaged'
@@ -183,7 +183,7 @@ export type BookLostReason =
   /** it is not followed any more */
   | 'ended'
 
-/** A catalogue entry as the venue has it now: told when it is first seen and when it has changed. */
+/** A catalogue entry as the venue has it now: emitted when it is first seen and when it has changed. */
 export interface MarketObservation extends Observed {
   readonly kind: 'market'
   readonly market: MarketInput
@@ -203,7 +203,7 @@ export interface ReferencePriceObservation extends Observed {
   readonly kind: 'reference_price'
   readonly price: string
   readonly settlement: SettlementPrice
-  /** Another price of the same symbol is not heard: this one does not say that all is well. */
+  /** Another price of the same symbol is silent: this one does not prove that the channel is up. */
   readonly isPartial?: boolean
 }
 
@@ -214,16 +214,16 @@ export interface MidObservation extends Observed {
   readonly leg: MarketLeg
 }
 
-/** A bar of a yes/no contract, started where UTC starts it. Prices are those of yes. */
+/** A candle of a yes/no contract, aligned to UTC. Prices are those of yes. */
 export interface ContractCandleObservation extends Observed {
   readonly kind: 'contract_candle'
   readonly interval: CandleInterval
   readonly openTimeMs: number
   /** Null without a trade. */
   readonly price: Readonly<Record<'open' | 'high' | 'low' | 'close', string>> | null
-  /** The last price before the bar. */
+  /** The last price before the candle. */
   readonly previous: string | null
-  /** Quotes at the bar's end. */
+  /** Quotes at the candle's end. */
   readonly yesBid: string | null
   readonly yesAsk: string | null
   readonly volume: string
@@ -239,12 +239,12 @@ export interface OracleRoundObservation extends Observed {
   readonly updatedMs: number
 }
 
-/** The venue's own list of a market's prints was asked for after its close and told in full, before this. */
+/** The venue's own list of a market's trades was requested after its close and emitted in full before this. */
 export interface SweptObservation extends Observed {
   readonly kind: 'swept'
 }
 
-/** Every print of the symbol before an instant was told, of all markets that the venue lists and that are not swept. */
+/** Every trade of the symbol before an instant was emitted, of all listed markets that are not swept yet. */
 export interface SweptToObservation extends Observed {
   readonly kind: 'swept_to'
   readonly toMs: number
@@ -283,7 +283,7 @@ export interface ConnectedObservation extends Control {
   readonly channels: readonly Channel[]
 }
 
-/** Nothing of these channels is observed from here on. `sinceMs` is when the socket last said anything. */
+/** Nothing of these channels is observed from here on. `sinceMs` is when the socket last sent anything. */
 export interface DisconnectedObservation extends Control {
   readonly kind: 'disconnected'
   readonly route: string
@@ -300,21 +300,21 @@ export interface RenewedObservation extends Control {
   readonly reason: string
 }
 
-/** The venue accepted the channel; where it sends no acceptance, the opening of its socket stands for it. */
+/** The venue accepted the channel; where it sends no acceptance, the opening of its socket counts as one. */
 export interface SubscribedObservation extends Control {
   readonly kind: 'subscribed'
   readonly channel: Channel
 }
 
-/** The channel was silent for longer than is normal while its socket was open. Told once per silence. */
+/** The channel was silent for longer than is normal while its socket was open. Reported once per silence. */
 export interface StaleObservation extends Control {
   readonly kind: 'stale'
   readonly channel: Channel
-  /** When it last spoke, or when it was subscribed. */
+  /** When it last sent data, or when it was subscribed. */
   readonly lastReceivedMs: number
 }
 
-/** The channel was asked about and answered, with or without something new. Told for channels that are asked for. */
+/** A polled channel was answered, with or without something new. */
 export interface AnsweredObservation extends Control {
   readonly kind: 'answered'
   readonly channel: Channel

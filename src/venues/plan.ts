@@ -1,6 +1,6 @@
 /**
- * What is recorded of a venue, as data: which series it feeds, where the bars of a second come from, and which
- * steps the first backfill takes, the most wanted first. A venue's plan stands in its folder; the recorders read it.
+ * What is recorded of a venue, as data: which series it feeds, where the candles of a second come from, and which
+ * steps the first backfill takes, the most requested first. A venue's plan is in its folder; the recorders read it.
  */
 import type { CandleInterval } from '../core/interval.ts'
 import type { VolumeUnit } from '../core/market-candles.ts'
@@ -18,7 +18,7 @@ const DAY_MS = 24 * HOUR_MS
 export const MAX_FIRST_FILL_DAYS = 31
 export const MONTH_MS = MAX_FIRST_FILL_DAYS * DAY_MS
 
-/** Rolled up from bars of a minute. */
+/** Rolled up from candles of a minute. */
 export const COARSE_INTERVALS = ['5m', '15m', '1h', '4h', '1d'] as const satisfies CandleInterval[]
 
 export type BackfillStep =
@@ -32,11 +32,11 @@ export type BackfillStep =
       readonly rollUp: readonly CandleInterval[]
       readonly withFlow: boolean
       readonly backMs: number
-      /** The newest stretch of so much is another step's: this one is for whoever asks for more. */
+      /** The newest part of this length belongs to another step: this one is for longer requests. */
       readonly skipMs: number
       readonly chunkMs: number
     }
-  /** Bars of a second, only where the recording had begun: a hole, not the past. */
+  /** Candles of a second, only where the recording had begun: to fill a gap, not the past. */
   | { readonly kind: 'seconds'; readonly backMs: number; readonly chunkMs: number }
 
 export interface ExchangePlan {
@@ -57,9 +57,9 @@ export interface ExchangePlan {
   readonly hasTakerBuyRatio: boolean
   /** An aggregate trade holds the fills of a moment, so one may span the end of a minute. */
   readonly aggregatesSpanMinutes: boolean
-  /** A minute is asked for so long after its end. */
+  /** A minute is requested so long after its end. */
   readonly closeAfterMs: number
-  /** Trades may come so late; then a minute that lacks some has a hole. */
+  /** Trades may come so late; then a minute that lacks some has a gap. */
   readonly lateTradesMs: number
   readonly backfill: readonly BackfillStep[]
 }
@@ -75,23 +75,23 @@ export interface PredictionPlan {
   readonly hasOpenInterest: boolean
   /** Durations whose windows follow each other without a pause: there is always one that runs. */
   readonly endless: readonly MarketType[]
-  /** Bars that are still open are shown so often. */
+  /** Candles that are still open are published so often. */
   readonly publishEveryMs: number
   /** A market is traded so long before its window. */
   readonly tradesBeforeMs: number
-  /** It is followed, and its prints heard, from so long before its window until so long after. */
+  /** It is followed, and its trades are streamed, from so long before its window until so long after. */
   readonly followed: { readonly beforeMs: number; readonly afterMs: number }
   /** The price that a market of a duration settles on when the venue does not name one. */
   readonly usualSettlement?: Readonly<Record<MarketType, SettlementPrice>>
 }
 
-/** Its bars follow from its answers and the heartbeat in the venue's description. */
+/** Its candles follow from its answers and the heartbeat in the venue's description. */
 export interface OraclePlan {
   readonly kind: 'oracle'
   readonly source: Source
 }
 
-/** An exchange of which only bars are recorded; a plan says what else there is. */
+/** An exchange of which only candles are recorded; a plan adds what else there is. */
 export const CANDLES_ONLY = {
   kind: 'exchange',
   hasFlow: false,
@@ -119,7 +119,7 @@ export const minutesStep = (withFlow: boolean): BackfillStep => ({
   chunkMs: DAY_MS,
 })
 
-/** A month of bars of one length, as the venue has them, and what is rolled up from them. */
+/** A month of candles of one length, as the venue has them, and what is rolled up from them. */
 export const candlesStep = (
   interval: CandleInterval,
   rollUp: readonly CandleInterval[] = [],

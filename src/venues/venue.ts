@@ -1,13 +1,13 @@
 /**
  * The port of a venue: one exchange, market or oracle behind the same interface.
  *
- *   describe      what it has, how quiet it may be, how far back it goes, how fast it may be asked
+ *   describe      what it has, how quiet it may be, how far back it goes, how many requests it allows
  *   live          listen: typed observations as they come, connection changes among them
- *   history       ask for the past, page by page, each page saying what range it settles
- *   witness       ask, independently of the socket, what the newest data is
+ *   history       the past, page by page, each page with the range that it settles
+ *   witness       the newest data according to REST, independently of the socket
  *   check         one line for the operator: is it reachable and does it trade
  *
- * A venue never decides what is stored and never hides a hole.
+ * A venue never decides what is stored and never hides a gap.
  */
 import type { WebSocket } from 'ws'
 import type { CandleInterval } from '../core/interval.ts'
@@ -26,14 +26,14 @@ export interface HistoryRange {
 }
 
 export interface LiveDescription {
-  /** Klines only. */
+  /** Candles only. */
   readonly intervals?: readonly CandleInterval[]
   /** The longest time this feed is silent while all is well; null where any silence is normal. */
   readonly maxSilenceMs: number | null
-  /** Klines of which some intervals speak more often than the others. */
+  /** Candles of which some intervals are sent more often than the others. */
   readonly maxSilenceByInterval?: Readonly<Partial<Record<CandleInterval, number>>>
   readonly via: 'stream' | 'poll'
-  /** Polls only: the pause between two questions. */
+  /** Polls only: the pause between two requests. */
   readonly everyMs?: number
 }
 
@@ -78,7 +78,7 @@ export interface LiveSession extends AsyncIterable<Observation> {
   batches(): AsyncIterable<readonly Observation[]>
   /**
    * Replaces the socket that carries the channel, new before old. For a silence that the witness confirmed; without
-   * effect while the socket was replaced for such a reason a short time ago, which grows until the channel speaks.
+   * effect for a while after the last replacement; the pause grows until the channel sends data.
    */
   reconnect(channel: Channel, reason: string): void
   stats(): LiveStats
@@ -103,14 +103,14 @@ export interface LiveStats {
 export interface HistoryRequest {
   readonly topic: Topic
   readonly symbol: AssetSymbol
-  /** Klines always; open interest where the venue samples it (default its finest). */
+  /** Candles always; open interest where the venue samples it (default its finest). */
   readonly interval?: CandleInterval
   readonly range: HistoryRange
   /** Prediction markets: which market, by its id; needed for everything but the catalogue itself. */
   readonly market?: string
   /** Aggregate trades: start right after this id instead of at the range's start. */
   readonly afterId?: number
-  /** The present asks: it may use the share of the budget that walks through the past leave free. */
+  /** Needed for the present: it may use the share of the budget that walks through the past leave free. */
   readonly isUrgent?: boolean
 }
 
@@ -120,7 +120,7 @@ export interface HistoryRequest {
  */
 export interface HistoryPage {
   readonly observations: readonly DataObservation[]
-  /** Whatever is not in `observations` did not happen in this range, says the venue. */
+  /** According to the venue, nothing else than `observations` happened in this range. */
   readonly covered: HistoryRange | null
   readonly missing: readonly { readonly range: HistoryRange; readonly reason: 'not_provided' }[]
 }
@@ -135,21 +135,21 @@ export interface Witness {
 export interface CheckResult {
   readonly venue: string
   readonly ok: boolean
-  /** One line for a person. */
+  /** One line for the operator. */
   readonly line: string
 }
 
-/** Something that the operator should know: the venue works, but not as well as it could. */
+/** For the operator: the venue works, but not as well as it could. */
 export interface VenueNotice {
   readonly venue: string
   readonly code: 'credentials_missing' | 'credentials_invalid' | 'credentials_rejected'
-  /** One line for a person: what is missing, and what it costs. */
+  /** One line for the operator: what is missing, and what that costs. */
   readonly line: string
 }
 
 export interface Venue {
   readonly describe: VenueDescription
-  /** As of now; left out where there is nothing to say. */
+  /** As of now; left out where there are none. */
   readonly notices?: readonly VenueNotice[]
   readonly deadLetters: DeadLetters
   /** Throws before any socket is opened when a channel is not in the description. */
@@ -178,5 +178,5 @@ export interface FetchInit {
   readonly signal: AbortSignal
 }
 
-/** Headers go with the upgrade request, for venues that want a signature there. */
+/** Headers go with the upgrade request, for venues that require a signature there. */
 export type Dial = (url: string, headers?: Readonly<Record<string, string>>) => WebSocket

@@ -114,7 +114,7 @@ function silenceOf(
 }
 
 /**
- * Turns a question to the venue into one line, whatever happens. The line names the addresses that are asked, and
+ * Turns a check of the venue into one line, whatever happens. The line names the addresses that were used, and
  * no others; an answer that the recorder could not work with (`isUseful: false`) is a failed check.
  */
 export async function checkLine(

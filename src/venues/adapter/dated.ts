@@ -1,5 +1,5 @@
 /**
- * A venue's format changes on a date, not in a branch: each version of a rule stands beside the moment from which
+ * A venue's format changes on a date, not in a branch: each version of a rule has the moment from which
  * it is true, and a message is read by the version of its own time. Old recordings stay readable.
  */
 export interface Version<T> {

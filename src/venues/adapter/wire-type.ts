@@ -1,4 +1,4 @@
-/** Types of foreign messages, checked at the door by a compiled validator. */
+/** Types of a venue's messages, checked by a compiled validator. */
 import type { Static, TSchema } from 'typebox'
 import Type from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
@@ -20,7 +20,7 @@ export function wireType<S extends TSchema>(schema: S): WireType<Static<S>> {
   }
 }
 
-/** Prices, sizes and rates arrive as decimal text and are kept as such. */
+/** Prices, sizes and rates arrive as decimal text and stay text. */
 export const DecimalText = Type.String({ pattern: '^-?[0-9]{1,40}(\\.[0-9]{1,40})?$' })
 export const Millis = Type.Integer({ minimum: 0, maximum: 9_007_199_254_740_991 })
 export const Id = Type.Integer({ minimum: 0, maximum: 9_007_199_254_740_991 })

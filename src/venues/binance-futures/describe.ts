@@ -1,4 +1,4 @@
-/** Binance USD-M futures: what it has and how it wants to be asked. Sources: its public documentation of 2026. */
+/** Binance USD-M futures: topics, limits and hosts. Sources: its public documentation of 2026. */
 import type { VenueDescription } from '../venue.ts'
 
 const MINUTE_MS = 60_000
@@ -25,7 +25,7 @@ export const binanceFuturesDescription: VenueDescription = {
     candles: { intervals: CANDLE_INTERVALS, maxAgeMs: null },
     aggregate_trades: { maxAgeMs: DAY_MS },
     funding: { maxAgeMs: null },
-    // "The last month"; how long the month is that the venue means is found out by asking.
+    // "The last month"; how long the month is that the venue means is found out by trying.
     open_interest: { intervals: OPEN_INTEREST_INTERVALS, maxAgeMs: 31 * DAY_MS },
   },
   notProvided: {

@@ -1,4 +1,4 @@
-/** Binance spot: what it has and how it wants to be asked. Sources: its public documentation of 2026. */
+/** Binance spot: topics, limits and hosts. Sources: its public documentation of 2026. */
 import { CANDLE_INTERVALS } from '../../core/interval.ts'
 import type { VenueDescription } from '../venue.ts'
 

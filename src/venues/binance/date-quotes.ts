@@ -1,7 +1,7 @@
 /**
  * Spot quotes carry no time of their own. Other frames of the same socket do (`E`, when the venue sent them), and frames
  * keep their order: a quote was sent between the dated frame before it and the one after it. Right after a dated frame its
- * time is that of the frame and the moment since. Later the way may have stood still meanwhile: then it waits for the next
+ * time is that of the frame and the moment since. Later the connection may have stalled meanwhile: then it waits for the next
  * dated frame, which comes within a second. Our own clock, however wrong, only measures the short time between frames.
  *
  *   E ──────── quote ──────── E'          time = E + (received − received at E), not after E'
@@ -22,7 +22,7 @@ const LAST_MS = Date.UTC(2100, 0, 1)
 export interface QuoteDater {
   /** Takes a quote without a time; returns it with one, or those that have waited too long. */
   quote(quote: BestBidAskObservation): BestBidAskObservation[]
-  /** A frame came that says when it was sent; returns the quotes before it, with their times. */
+  /** A frame came with the time at which it was sent; returns the quotes before it, with their times. */
   dated(eventMs: number, receivedMs: number): BestBidAskObservation[]
 }
 
@@ -31,7 +31,7 @@ export function createQuoteDater(): QuoteDater {
   let waiting: BestBidAskObservation[] = []
   let waitedMs = 0
 
-  /** Only now are they heard: a channel that was silent meanwhile is up from now on, not from when they came. */
+  /** They count as received now: a channel that was silent meanwhile is up from now on, not from when they came. */
   function release(next: Mark, nowMs: number): BestBidAskObservation[] {
     const released = waiting.map((quote) => ({
       ...quote,

@@ -19,10 +19,10 @@ import {
 
 /** Trades may be published this much after their time. */
 export const TRADE_SETTLE_MS = 1_000
-/** Asked by time, the venue wants less than an hour at once. */
+/** By time, the venue accepts less than an hour at once. */
 const HOUR_MS = 3_600_000
 const TRADES_PER_PAGE = 1_000
-/** Trades after an id may be older than the range that they are asked for with, and newer than our idea of now. */
+/** Trades after an id may be older than the range that they are asked for with, and newer than our clock. */
 const MAX_BEFORE_MS = 24 * HOUR_MS
 const MAX_AHEAD_MS = 60_000
 /** Of one answer; an outage of the venue makes one or two. */
@@ -53,7 +53,7 @@ export async function* walkKlines(walk: KlineWalk): AsyncGenerator<HistoryPage> 
     const venueNowMs = await walk.venueTime.now(walk.signal)
     const closedToMs = Math.min(range.toMs, floorTo(venueNowMs, lengthMs))
     if (startTime >= closedToMs) {
-      // Less than a bar is left: nothing starts there, or what starts there is still forming.
+      // Less than a candle is left: nothing starts there, or what starts there is still forming.
       const rest = rangeOrNull(fromMs, Math.min(closedToMs, range.toMs))
       if (rest !== null) yield { observations: [], covered: rest, missing: [] }
       return
@@ -70,7 +70,7 @@ export async function* walkKlines(walk: KlineWalk): AsyncGenerator<HistoryPage> 
   }
 }
 
-/** Bars that begin in a range, in order; without an end of the range, the first ones from its start on. */
+/** Candles that begin in a range, in order; without an end of the range, the first ones from its start on. */
 async function askKlines(
   walk: KlineWalk,
   range: { readonly fromMs: number; readonly toMs: number | undefined },
@@ -91,7 +91,7 @@ async function askKlines(
     maxRows: limit,
     fault: (row) =>
       isOnGrid(row, lengthMs) && row[6] !== row[0] + lengthMs - 1
-        ? `a bar of ${row[6] - row[0] + 1} ms, asked for ${interval}`
+        ? `a candle of ${row[6] - row[0] + 1} ms, asked for ${interval}`
         : undefined,
   }
   expectFit(rows, fit, answer, deadLetters)
@@ -101,8 +101,8 @@ async function askKlines(
 const isOnGrid = ([openMs]: KlineRowWire, lengthMs: number) => openMs % lengthMs === 0
 
 /**
- * The venue publishes a flat bar for a quiet time, so a bar that is not there is an outage of the venue, a time before
- * the listing, or an answer that was cut. The first bar that the venue has from there on tells which.
+ * The venue publishes a flat candle for a quiet time, so a missing candle is an outage of the venue, a time before
+ * the listing, or an answer that was cut. The first candle that the venue has from there on shows which.
  */
 async function expectNoneLeftOut(
   walk: KlineWalk,
@@ -119,13 +119,13 @@ async function expectNoneLeftOut(
       const { rows: found, answer } = await askKlines(walk, { fromMs: nextMs, toMs: undefined }, 1, 2)
       const firstMs = found[0]?.[0] ?? Number.POSITIVE_INFINITY
       if (firstMs < openMs)
-        throw misfit(`the bar of ${firstMs} was left out before`, walk.path, answer, walk.deadLetters)
+        throw misfit(`the candle of ${firstMs} was left out before`, walk.path, answer, walk.deadLetters)
     }
     nextMs = Math.max(nextMs, openMs + lengthMs)
   }
 }
 
-/** After a halt the venue once began its bars off their grid: such a bar is not provided where it should be. */
+/** After a halt the venue once began its candles off their grid: such a candle is not provided where it should be. */
 function* klinePages(
   walk: KlineWalk,
   rows: readonly KlineRowWire[],
@@ -137,11 +137,11 @@ function* klinePages(
   const lengthMs = INTERVAL_MS[interval]
   const { receivedMs } = answer
   const onGrid = rows.filter((row) => isOnGrid(row, lengthMs))
-  const bars = onGrid.map((row) => mapKlineRow(row, interval, venueNowMs, { ...about, receivedMs }))
+  const candles = onGrid.map((row) => mapKlineRow(row, interval, venueNowMs, { ...about, receivedMs }))
   const open = new Set(onGrid.map(([openMs]) => openMs))
   let fromMs = range.fromMs
   const until = (toMs: number): HistoryPage => ({
-    observations: bars.filter(({ openTimeMs }) => openTimeMs >= fromMs && openTimeMs < toMs),
+    observations: candles.filter(({ openTimeMs }) => openTimeMs >= fromMs && openTimeMs < toMs),
     covered: rangeOrNull(fromMs, toMs),
     missing: [],
   })
@@ -196,7 +196,7 @@ export async function* walkAggregateTrades(
       return { rows, answer }
     }
     let { rows, answer } = await ask()
-    // An hour without a trade is rare enough to be asked for twice.
+    // An hour without a trade is rare enough to be requested twice.
     if (rows.length === 0 && nextId === undefined) ({ rows, answer } = await ask())
     const first = rows[0]
     const last = rows.at(-1)

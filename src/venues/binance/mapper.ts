@@ -39,29 +39,29 @@ export function mapKlineEvent(
   interval: CandleInterval,
   about: About,
 ): CandleObservation {
-  const bar = wire.k
+  const kline = wire.k
   return {
     kind: 'candle',
     ...about,
     venueTimeMs: wire.E,
-    key: `${interval}:${bar.t}`,
+    key: `${interval}:${kline.t}`,
     interval,
-    openTimeMs: bar.t,
-    closeTimeMs: bar.T,
-    closed: bar.x,
-    open: bar.o,
-    high: bar.h,
-    low: bar.l,
-    close: bar.c,
-    volume: bar.v,
-    tradeCount: bar.n,
-    quoteVolume: bar.q,
-    takerBuyVolume: bar.V,
-    takerBuyQuoteVolume: bar.Q,
+    openTimeMs: kline.t,
+    closeTimeMs: kline.T,
+    closed: kline.x,
+    open: kline.o,
+    high: kline.h,
+    low: kline.l,
+    close: kline.c,
+    volume: kline.v,
+    tradeCount: kline.n,
+    quoteVolume: kline.q,
+    takerBuyVolume: kline.V,
+    takerBuyQuoteVolume: kline.Q,
   }
 }
 
-/** A REST row does not say whether it is still forming: the venue's clock does. */
+/** A REST row does not show whether it is still open: the venue's clock does. */
 export function mapKlineRow(
   row: KlineRowWire,
   interval: CandleInterval,

@@ -12,7 +12,7 @@ export interface ChainFeeds {
   readonly providers: readonly string[]
 }
 
-/** On Ethereum nine of ten 5m bars have no answer of their own, hence Polygon. */
+/** On Ethereum nine of ten 5m candles have no answer of their own, hence Polygon. */
 export const DEFAULT_CHAIN: Chain = 'polygon'
 
 export const CHAINS: Record<Chain, ChainFeeds> = {

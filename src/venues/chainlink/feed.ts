@@ -54,7 +54,7 @@ export function listenToRounds(options: {
   }
 
   /**
-   * Rounds between the last one told and the newest; longer holes, and the end of a phase that is over, are left to
+   * Rounds between the last one emitted and the newest; longer gaps, and the end of a phase that is over, are left to
    * history.
    */
   async function missingRounds(feed: OracleFeed, newest: Round, signal: AbortSignal): Promise<Round[]> {

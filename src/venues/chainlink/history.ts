@@ -1,5 +1,5 @@
 /**
- * Rounds of the past, ascending. A round that exists and on which the nodes do not agree leaves a hole in what is
+ * Rounds of the past, ascending. A round that exists and on which the nodes do not agree leaves a gap in what is
  * covered: from the round before it to the one after; so does a phase on whose end they do not agree, up to the first
  * round of the next. Within a phase the rounds' times only grow, so the first round of a range is found by halving;
  * from there they are read in order, over the borders of phases.
@@ -148,7 +148,7 @@ async function firstPlace(
     if (before === undefined) return { phase, round: 1n, isLate: true }
     if (before === 0n) return { phase, round: await halve(quorum, feed, phase, last, fromMs, signal) }
     const lastBefore = await timeOf(quorum, feed, phase - 1n, before, before, signal)
-    // A last round that is in dispute may be inside: then the rounds before it tell.
+    // A last round that is in dispute may be inside: then the rounds before it decide.
     if (lastBefore !== null && lastBefore < fromMs) return { phase, round: 1n }
     phase -= 1n
     last = before
@@ -191,7 +191,7 @@ async function timeOf(
   return found == null ? null : found.updatedAt * 1_000
 }
 
-/** 0 for a phase that never was, or that had no round; undefined where the nodes do not tell it alike. */
+/** 0 for a phase that never was, or that had no round; undefined where the nodes disagree. */
 async function lastRound(
   quorum: Quorum,
   feed: OracleFeed,

@@ -1,5 +1,5 @@
 /**
- * What several nodes agree on. A round is believed when so many of them tell the same price and time for it; a
+ * What several nodes agree on. A round is accepted when so many of them report the same price and time for it; a
  * node that is behind is asked for the round by its number, and one that lies is outvoted.
  */
 import type { DeadLetters } from '../dead-letter.ts'
@@ -16,16 +16,16 @@ export interface Quorum {
   rounds(proxy: string, ids: readonly bigint[], signal: AbortSignal): Promise<(Round | null | undefined)[]>
   /** One call whose answer so many nodes give alike; undefined without agreement. */
   call(call: Call, signal: AbortSignal): Promise<string | null | undefined>
-  /** How often a node told another price or time for a round than the agreed one. */
+  /** How often a node reported another price or time for a round than the agreed one. */
   disputes(): Readonly<Record<string, number>>
 }
 
 export function createQuorum(
   providers: readonly Provider[],
-  wish = 2,
+  wanted = 2,
   misfits?: { readonly deadLetters: DeadLetters; now(): number },
 ): Quorum {
-  const needed = Math.max(1, Math.min(wish, providers.length))
+  const needed = Math.max(1, Math.min(wanted, providers.length))
   const disputed: Record<string, number> = {}
   let answering = 0
 
@@ -61,10 +61,10 @@ export function createQuorum(
           if (isSameRound(value, candidate)) votes += 1
         } else if (votes < needed && value !== undefined && value.roundId > candidate.roundId) {
           // A node that is ahead can confirm an older round.
-          const told = await provider
+          const reported = await provider
             .call({ target: proxy, data: callGetRound(candidate.roundId) }, signal)
             .catch(() => null)
-          const round = told === null ? undefined : decodeRound(told)
+          const round = reported === null ? undefined : decodeRound(reported)
           if (round !== undefined && isSameRound(round, candidate)) votes += 1
         }
       }
@@ -100,15 +100,15 @@ export function createQuorum(
       const calls = ids.map((id) => ({ target: proxy, data: callGetRound(id) }))
       const answers = await askAll((provider) => provider.callAll(calls, signal), signal)
       return ids.map((id, index) => {
-        const told: Round[] = []
+        const reported: Round[] = []
         let none = 0
         for (const { provider, value } of answers) {
           const hex = value[index] ?? null
           const round = hex === null ? null : readRound(hex, id)
           if (round === null) none += 1
-          else if (round !== undefined) told.push(round)
+          else if (round !== undefined) reported.push(round)
           else {
-            // The answer to another question says nothing about this round, not even that there is none.
+            // The answer to another request proves nothing about this round, not even that there is none.
             dispute(provider.name)
             misfits?.deadLetters.add({
               ...{ receivedMs: misfits.now(), reason: 'misfit', origin: `${provider.name} round ${id}` },
@@ -116,8 +116,10 @@ export function createQuorum(
             })
           }
         }
-        const agreed = told.find((round) => told.filter((each) => isSameRound(each, round)).length >= needed)
-        return agreed ?? (told.length === 0 && none >= needed ? null : undefined)
+        const agreed = reported.find(
+          (round) => reported.filter((each) => isSameRound(each, round)).length >= needed,
+        )
+        return agreed ?? (reported.length === 0 && none >= needed ? null : undefined)
       })
     },
     async call(call, signal) {

@@ -81,9 +81,9 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
       if (answer === undefined)
         throw new VenueError(`chainlink: no agreement on ${symbol}`, { isFinal: false })
       // A feed that reverts is gone from the chain; its questions go on, in case it comes back.
-      const told = answer === null ? undefined : Number(wordsOf(answer)?.[0] ?? -1n)
-      known = told !== undefined && told >= 0 && told <= 36 ? told : DEFAULT_DECIMALS
-      if (told !== undefined) decimals.set(symbol, known)
+      const reported = answer === null ? undefined : Number(wordsOf(answer)?.[0] ?? -1n)
+      known = reported !== undefined && reported >= 0 && reported <= 36 ? reported : DEFAULT_DECIMALS
+      if (reported !== undefined) decimals.set(symbol, known)
     }
     return { symbol, proxy, decimals: known }
   }
@@ -130,7 +130,7 @@ export function createChainlink(dependencies: ChainlinkDependencies): Venue {
       return parts.listen({ routes: [], polls: [], protocol, tasks }, options)
     },
     history: (request, { signal }) => parts.history(request, () => walk(request, signal)),
-    /** The logs of the aggregator behind the proxy, which is read anew: a rotation would end them without a word. */
+    /** The logs of the aggregator behind the proxy, which is read every time: a rotation would end them silently. */
     async witness(channel, { signal }) {
       const proxy = parts.instrumentOf(channel.symbol)
       const logs = await fromAny(async (provider) => {

@@ -1,4 +1,4 @@
-/** Hyperliquid perpetuals: what it has and how it wants to be asked. Sources: its documentation and wire profiles of 2026. */
+/** Hyperliquid perpetuals: topics, limits and hosts. Sources: its documentation and wire profiles of 2026. */
 import type { VenueDescription } from '../venue.ts'
 
 const MINUTE_MS = 60_000
@@ -8,7 +8,7 @@ const CANDLE_INTERVALS = ['1m', '5m', '15m', '1h', '4h', '1d'] as const
 export const hyperliquidDescription: VenueDescription = {
   name: 'hyperliquid',
   source: 'perpdex',
-  // Case matters: a coin it does not know closes the whole socket without a word.
+  // Case matters: a coin it does not know closes the whole socket without a message.
   symbols: { BTC: 'BTC', ETH: 'ETH', SOL: 'SOL', XRP: 'XRP' },
   live: {
     trades: { via: 'stream', maxSilenceMs: 2 * MINUTE_MS },

@@ -1,4 +1,4 @@
-/** Hyperliquid's REST side: one address, the question in the body. */
+/** Hyperliquid's REST side: one path, the request in the body. */
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { WireType } from '../adapter/wire-type.ts'
 import type { Channel } from '../channel.ts'
@@ -23,10 +23,10 @@ import {
 
 const HOUR_MS = 3_600_000
 const CANDLES_KEPT = 5_000
-/** All that there are: a question costs as much as 1,200 of their rows. */
+/** All that there are: a request costs as much as 1,200 rows. */
 const CANDLES_PER_PAGE = CANDLES_KEPT
 const FUNDING_PER_PAGE = 500
-/** Quiet bars are left out at first and may be published later. */
+/** Candles without a trade are left out at first and may be published later. */
 const CANDLE_SETTLE_MS = 180_000
 /** Rates land within some milliseconds of the hour; one was 24 minutes late. */
 const FUNDING_SETTLE_MS = 60_000
@@ -52,7 +52,7 @@ async function askInfo<T>(
   const answer = await rest.client.request({ path: '/info', body, weight, isBackground }, signal)
   const { value } = answer
   if (type.is(value)) return { value, answer }
-  // An unknown coin is answered with null.
+  // The answer to an unknown coin is null.
   if (value === null) throw new VenueError(`${body.type}: the venue knows nothing of it`, { isFinal: true })
   const origin = `/info ${body.type}`
   rest.deadLetters.add({ receivedMs: answer.receivedMs, reason: 'wrong_shape', origin, text: answer.text })
@@ -90,7 +90,7 @@ async function* walkCandles(
 ): AsyncGenerator<HistoryPage> {
   const { interval, range } = request
   const lengthMs = INTERVAL_MS[interval]
-  // The forming bar is one of the kept ones, and the oldest may go while we ask.
+  // The open candle is one of the retained ones, and the oldest may be dropped during the request.
   const oldestMs = floorTo(await rest.venueTime.now(signal), lengthMs) - (CANDLES_KEPT - 2) * lengthMs
   const { lost, kept } = splitByAge(range, oldestMs)
   if (lost !== null) yield notProvided(lost)
@@ -107,7 +107,7 @@ async function* walkCandles(
     const toMs = Math.min(closedMs, startTime + CANDLES_PER_PAGE * lengthMs)
     const asked = { fromMs: startTime, toMs }
     const { rows, answer } = await askCandles(rest, where, { ...request, range: asked }, signal)
-    // Quiet bars are left out; that all of them are is asked for twice, up to the present.
+    // Candles without a trade are left out. That all of them are is confirmed by a second request, up to the present.
     if (rows.length === 0 && toMs <= venueNowMs - CANDLE_SETTLE_MS) {
       const wider = { fromMs: startTime, toMs: floorTo(venueNowMs, lengthMs) + lengthMs }
       const again = await askCandles(rest, where, { ...request, range: wider }, signal)
@@ -176,7 +176,7 @@ async function* walkFunding(
     if (fromMs >= settledMs) return
     const rows = await askFunding(rest, where, { fromMs, toMs: settledMs }, signal, isUrgent !== true)
     const last = rows.at(-1)
-    // None at all in a time that has one: so it was before the listing, or the answer was wrong.
+    // No rate in a time that must have one: it was before the listing, or the response is wrong.
     if (last === undefined && settledMs - fromMs > FUNDING_PERIOD_MS) {
       const nowMs = await rest.venueTime.now(signal)
       const [next] = await askFunding(rest, where, { fromMs, toMs: nowMs }, signal, isUrgent !== true)
@@ -268,7 +268,7 @@ export async function askWitness(
       return { newestMs: (await askInfo(rest, body, 2, BookMessage, signal)).value.time, newestId: null }
     }
     case 'open_interest':
-      // Contexts are sent every second, changed or not: a venue that is alive should have spoken.
+      // Contexts are sent every second, changed or not: a venue that is up should have sent one.
       return { newestMs: (await askServerTime(rest, signal)).venueMs, newestId: null }
     case 'funding':
       return {

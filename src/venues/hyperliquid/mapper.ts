@@ -57,7 +57,7 @@ export function mapBook(wire: BookWire, about: About): ExchangeBookObservation {
   }
 }
 
-/** The venue marks no bar as closed: a REST row is, once the venue's clock has passed its end. */
+/** The venue does not mark a candle as closed: a REST row is, once the venue's clock has passed its end. */
 export function mapCandle(
   wire: CandleWire,
   interval: CandleInterval,

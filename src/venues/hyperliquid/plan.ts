@@ -3,9 +3,9 @@ import { CANDLES_ONLY, candlesStep, type ExchangePlan, MONTH_MS } from '../plan.
 const DAY_MS = 86_400_000
 
 /**
- * Its budget is small: what most people ask for comes first, in as few questions as its limits allow, so that two
- * windows of the budget pay for the whole first fill. Whoever asks for more than a month gets the longer bars from
- * bars of an hour, which the venue keeps four times as long as those of fifteen minutes.
+ * Its budget is small: what callers request most comes first, in as few requests as its limits allow, so that the
+ * first backfill takes two windows of the budget. Beyond a month the longer candles are built from hourly ones, which
+ * the venue retains four times as long as those of fifteen minutes.
  */
 export const hyperliquidPlan: ExchangePlan = {
   ...CANDLES_ONLY,

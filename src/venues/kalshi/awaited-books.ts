@@ -1,4 +1,4 @@
-/** Books that were asked for or lost and have not come yet: when each is to be asked for again, and when given up. */
+/** Books that were requested or lost and have not come yet: when each is requested again, and when given up. */
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 
 export interface AwaitedBooks {
@@ -13,7 +13,7 @@ export interface AwaitedBooks {
   takeDue(nowMs: number): string[]
   /** Those that have not come for too long. */
   hopeless(nowMs: number, patienceMs: number): string[]
-  /** Time in which nothing could be heard does not count. */
+  /** Time in which nothing could be read does not count. */
   forgive(ms: number): void
 }
 

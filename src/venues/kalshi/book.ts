@@ -1,5 +1,5 @@
 /**
- * The kept book of one contract.
+ * The order book of one contract.
  *
  *   empty ──snapshot──▶ live ──gap, negative size, crossed, too deep, lost socket──▶ stale ──snapshot──▶ live
  *
@@ -43,11 +43,11 @@ export interface ContractBook {
 export interface RightUntil {
   /** That it did not change until then is known from elsewhere. */
   readonly provenMs?: number
-  /** It was wrong from then on, though changes were told since. */
+  /** It was wrong from then on, though changes came since. */
   readonly sinceMs?: number
 }
 
-/** `useYesPrice`: the stream tells no bids at the price of yes. REST never does. */
+/** `useYesPrice`: the stream sends no bids at the price of yes. REST never does. */
 export function createContractBook({ useYesPrice = false } = {}): ContractBook {
   const book = new OrderBook()
   let isLive = false

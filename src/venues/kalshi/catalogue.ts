@@ -1,5 +1,5 @@
 /**
- * The contracts we know. They are listed by series (a contract does not say its series), followed from before
+ * The contracts we know. They are listed by series (a contract does not name its series), followed from before
  * they open until after they close, and asked about until they are resolved.
  */
 import type { MarketInput } from '../../core/rows/market.ts'

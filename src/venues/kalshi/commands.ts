@@ -1,11 +1,11 @@
 /**
- * What was asked of one socket and not answered yet.
+ * Commands sent on one socket and not answered yet.
  *
  *   sent ──reply──▶ done
  *     ╰──error──▶ failed ──after a while, later and later──▶ sent again
  *
- * A subscription that stays without any reply is not sent again: if it was heard after all, every change would be
- * told twice. That socket has to go.
+ * A subscription that stays without any reply is not sent again: if the venue took it after all, every change would
+ * come twice. That socket has to go.
  */
 import { backoffCeilingMs } from '../../kit/backoff.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
@@ -33,18 +33,18 @@ export interface Commands<About> {
   nextId(): number
   find(id: number): KalshiCommand<About> | undefined
   answered(id: number): KalshiCommand<About> | undefined
-  /** The venue said no. */
+  /** The venue refused. */
   failed(id: number): void
   /** Takes out what is to be sent again. Books are not: whether they came is known elsewhere. */
   takeFailed(nowMs: number): KalshiCommand<About>[]
-  /** Whether a subscription has been waited for in vain. */
+  /** Whether a subscription has stayed without a reply for too long. */
   isHopeless(nowMs: number, patienceMs: number): boolean
-  /** Time in which nothing could be heard does not count. */
+  /** Time in which nothing could be read does not count. */
   forgive(ms: number): void
 }
 
 const RETRY = { baseMs: TIMES.askAgainMs, capMs: TIMES.setAsideMs }
-/** Added contracts show by their books that they were heard; without them they are set aside. */
+/** The book of an added contract proves that the command arrived; without it the contract is set aside. */
 const ADD_TRIES = 3
 
 export function createCommands<About>(): Commands<About> {

@@ -1,4 +1,4 @@
-/** The books of one symbol's contracts: which are live, which are awaited, which the venue does not give for now. */
+/** The books of one symbol's contracts: which are live, which are awaited, which are set aside. */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { BookLostReason, DataObservation } from '../observation.ts'
 import { createAwaitedBooks } from './awaited-books.ts'
@@ -14,20 +14,20 @@ export interface ContractBooks {
   isWanted(ticker: string, nowMs: number): boolean
   follow(tickers: readonly string[], nowMs: number, right: RightUntil): DataObservation[]
   of(ticker: string): ContractBook
-  /** The present socket tells the books of these; those that are missing are waited for. */
+  /** The present socket will send the books of these; those that are not live are awaited. */
   expect(tickers: Iterable<string>, nowMs: number): void
   lose(tickers: Iterable<string>, reason: BookLostReason, nowMs: number, right: RightUntil): DataObservation[]
   /** Asks for these again, each not too often. */
   ask(tickers: Iterable<string>, nowMs: number): void
   askDue(nowMs: number): void
   came(ticker: string): void
-  /** The venue does not have it, or does not tell it: left out for a while. */
+  /** The venue does not have it, or does not send it: left out for a while. */
   setAside(tickers: readonly string[], nowMs: number, right: RightUntil): DataObservation[]
   /** The books that have not come for too long; whether not one has. */
   hopeless(nowMs: number, patienceMs: number): { tickers: string[]; isAll: boolean }
-  /** The book has changed: it may have the top again that the figures told. */
+  /** The book has changed: it may have the reported top again. */
   changed(ticker: string, nowMs: number): void
-  /** The figures told a top: since when it lastingly differs from that of the book. */
+  /** The figures report a top: since when it differs from that of the book, once that has lasted. */
   reportedTop(ticker: string, top: Top, nowMs: number): number | undefined
   /** Waits end with the socket. */
   clearWaits(): void
@@ -126,7 +126,7 @@ export function createContractBooks(options: {
     },
     reportedTop(ticker, top, nowMs) {
       const book = books.get(ticker)
-      return book?.isLive === true ? tops.told(ticker, top, book.hasTop(top), nowMs) : undefined
+      return book?.isLive === true ? tops.reported(ticker, top, book.hasTop(top), nowMs) : undefined
     },
     clearWaits: () => awaited.clear(),
     forgive: awaited.forgive,

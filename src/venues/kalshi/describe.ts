@@ -1,4 +1,4 @@
-/** Kalshi's crypto contracts: what it has and how it wants to be asked. Sources: its documentation of 2026. */
+/** Kalshi's crypto contracts: topics, limits and hosts. Sources: its documentation of 2026. */
 import type { VenueDescription } from '../venue.ts'
 
 const MINUTE_MS = 60_000
@@ -9,7 +9,7 @@ export const kalshiDescription: VenueDescription = {
   symbols: { BTC: 'BTC', ETH: 'ETH', SOL: 'SOL', XRP: 'XRP' },
   live: {
     markets: { via: 'poll', everyMs: 30_000, maxSilenceMs: 2 * MINUTE_MS },
-    // A contract nobody trades is silent; some contract of a symbol always moves.
+    // A contract without trades is silent; some contract of a symbol always moves.
     book: { via: 'stream', maxSilenceMs: MINUTE_MS },
     trades: { via: 'stream', maxSilenceMs: null },
     market_ticker: { via: 'stream', maxSilenceMs: 2 * MINUTE_MS },
@@ -25,7 +25,7 @@ export const kalshiDescription: VenueDescription = {
     market_ticker: 'past figures are in the candles',
     open_interest: 'past open interest is in the candles',
   },
-  // 200 tokens a second, 10 for an ordinary question.
+  // 200 tokens a second, 10 for an ordinary request.
   budgets: { tokens: { limit: 200, windowMs: 1_000 } },
   hosts: {
     rest: 'https://external-api.kalshi.com',
@@ -37,7 +37,7 @@ export const kalshiDescription: VenueDescription = {
 export const REST_PREFIX = '/trade-api/v2'
 export const KALSHI_STREAM_PATH = '/trade-api/ws/v2'
 
-/** What one ordinary question costs. */
+/** What one ordinary request costs. */
 export const QUESTION_TOKENS = 10
 
 export const KALSHI_TIMES = {
@@ -72,14 +72,14 @@ export const KALSHI_TIMES = {
   patienceDoublings: 3,
   /** While the venue leaves a question unanswered for so long it is slow, not silent: no wait counts, up to this. */
   slowAnswerMs: 2_000,
-  longestSlownessMs: 3 * MINUTE_MS,
+  maxSlownessMs: 3 * MINUTE_MS,
   /** A contract that the venue does not know yet, or whose book does not come, is left out for so long. */
   setAsideMs: MINUTE_MS,
-  /** A change that is told so much later than others: the book was wrong meanwhile. */
+  /** A change that arrives so much later than others: the book was wrong meanwhile. */
   lateMs: 10_000,
-  /** Figures that tell another top than the book so often, for so long, prove it wrong. */
+  /** Figures that report another top than the book so often, for so long, prove it wrong. */
   topDiffersMs: 30_000,
-  topTellings: 5,
+  topReports: 5,
   /** A socket without even a ping: the venue sends one every 10 s. */
   trafficSilenceMs: 25_000,
   /**

@@ -124,7 +124,7 @@ export function followContracts(options: FollowContractsOptions): VenueTasks {
       feed.forgive(Math.max(0, nowMs - lastMs - STEP_MS))
       const isSlow = rest.client.stats().waitingMs > TIMES.slowAnswerMs
       slowMs = isSlow ? slowMs + STEP_MS : 0
-      if (isSlow && slowMs <= TIMES.longestSlownessMs) feed.forgive(Math.min(STEP_MS, nowMs - lastMs))
+      if (isSlow && slowMs <= TIMES.maxSlownessMs) feed.forgive(Math.min(STEP_MS, nowMs - lastMs))
       else if (session.isPaused()) feed.forgive(Math.min(STEP_MS, nowMs - lastMs))
       else for (const lost of feed.tend(nowMs)) session.emit(`book:${feed.symbol}`, lost)
       lastMs = nowMs

@@ -1,4 +1,4 @@
-/** Kalshi's REST side: books, trades and bars of a contract, and the two tiers that its past is kept in. */
+/** Kalshi's REST side: books, trades and candles of a contract, and the two tiers of its history. */
 import { type CandleInterval, INTERVAL_MS } from '../../core/interval.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { ContractCandleObservation, TradeObservation } from '../observation.ts'
@@ -28,10 +28,10 @@ import {
 const PAGE_ROWS = 1_000
 const TRADES_WINDOW_MS = 3_600_000
 const MARKETS_WINDOW_MS = 24 * 3_600_000
-const BARS_PER_PAGE = 5_000
-/** A bar or a trade may be published late. */
+const CANDLES_PER_PAGE = 5_000
+/** A candle or a trade may be published late. */
 const SETTLE_MS = 60_000
-/** A book with a depth is cut without a word. */
+/** A book that is requested with a depth is cut off silently. */
 const ALL_LEVELS = 0
 const CUTOFF_HOLDS_MS = 10 * 60_000
 
@@ -78,7 +78,7 @@ export function rememberCutoff(rest: RestAccess & { now(): number }): KalshiRest
 async function askCutoff(rest: RestAccess, signal: AbortSignal): Promise<Cutoffs> {
   const question = { path: '/historical/cutoff', weight: QUESTION_TOKENS }
   const { value } = await requestTyped(rest, question, Cutoff, signal)
-  const ms = (told: string | number) => (typeof told === 'number' ? told * 1_000 : Date.parse(told))
+  const ms = (cutoff: string | number) => (typeof cutoff === 'number' ? cutoff * 1_000 : Date.parse(cutoff))
   return { tradesMs: ms(value.trades_created_ts), marketsMs: ms(value.market_settled_ts) }
 }
 
@@ -150,7 +150,7 @@ export async function* walkHistory(
   if (ticker === undefined) throw new RangeError(`kalshi: the history of ${request.topic} needs a market`)
   const contract = { symbol: request.symbol, ticker }
   if (request.topic === 'trades') yield* walkTrades(rest, contract, request.range, signal)
-  else yield* walkBars(rest, contract, request.interval ?? '1m', request.range, signal)
+  else yield* walkCandles(rest, contract, request.interval ?? '1m', request.range, signal)
 }
 
 /** By the contracts' close, day by day. */
@@ -170,7 +170,7 @@ async function* walkMarkets(
         do {
           const query = {
             series_ticker: series.ticker,
-            // The venue lists what closes after this.
+            // The venue lists what closes after this instant.
             min_close_ts: Math.floor(range.fromMs / 1_000) - 1,
             max_close_ts: Math.ceil(range.toMs / 1_000),
             limit: PAGE_ROWS,
@@ -210,7 +210,7 @@ async function* walkTrades(
   ] as const) {
     for (const window of part === null ? [] : windows(part, TRADES_WINDOW_MS)) {
       const asked = await askTrades(rest, contract, window, tier, signal)
-      // Of a contract that settled after the cutoff the historical tier has nothing, and does not say so.
+      // Of a contract that settled after the cutoff the historical tier has nothing, and does not report that.
       const isElsewhere = tier === 'historical' && asked.length === 0
       const observations = isElsewhere ? await askTrades(rest, contract, window, 'live', signal) : asked
       yield { observations, covered: window, missing: [] }
@@ -220,7 +220,7 @@ async function* walkTrades(
 
 const PERIODS: Partial<Record<CandleInterval, number>> = { '1m': 1, '1h': 60 }
 
-async function* walkBars(
+async function* walkCandles(
   rest: KalshiRest,
   contract: { symbol: AssetSymbol; ticker: string },
   interval: CandleInterval,
@@ -236,10 +236,10 @@ async function* walkBars(
   let fromMs = range.fromMs
   while (fromMs < settledMs) {
     const startMs = ceilTo(fromMs, lengthMs)
-    const toMs = Math.min(settledMs, startMs + BARS_PER_PAGE * lengthMs)
+    const toMs = Math.min(settledMs, startMs + CANDLES_PER_PAGE * lengthMs)
     const window = { fromMs: startMs, toMs }
     const ask = (tier: Tier) =>
-      askBars(rest, { ...contract, series: series.ticker }, interval, period, window, tier, signal)
+      askCandles(rest, { ...contract, series: series.ticker }, interval, period, window, tier, signal)
     const tiers = toMs <= marketsMs ? (['historical', 'live'] as const) : (['live', 'historical'] as const)
     const observations = await fromEither(tiers, ask)
     yield { observations, covered: rangeOrNull(fromMs, toMs), missing: [] }
@@ -263,7 +263,7 @@ async function fromEither<T>(
   }
 }
 
-async function askBars(
+async function askCandles(
   rest: RestAccess,
   contract: { symbol: AssetSymbol; ticker: string; series: string },
   interval: CandleInterval,
@@ -278,7 +278,7 @@ async function askBars(
       ? `/series/${contract.series}/markets/${ticker}/candlesticks`
       : `/historical/markets/${ticker}/candlesticks`
   const lengthMs = INTERVAL_MS[interval]
-  // Bars are stamped and asked for by their end.
+  // Candles are stamped and requested by their end.
   const query = {
     start_ts: (window.fromMs + lengthMs) / 1_000,
     end_ts: Math.floor(window.toMs / 1_000),
@@ -288,21 +288,21 @@ async function askBars(
   const { value, answer } = await requestTyped(rest, question, CandleList, signal)
   const { receivedMs } = answer
   const type = tier === 'live' ? LiveCandle : HistoricalCandle
-  const bars = readEveryRow(rest, value.candlesticks, type, { origin: path, receivedMs }).map((row) => {
+  const candles = readEveryRow(rest, value.candlesticks, type, { origin: path, receivedMs }).map((row) => {
     const about = aboutOf(contract.symbol, contract.ticker, receivedMs)
     return mapCandle(row as CandleWire & Record<string, unknown>, tier, interval, about)
   })
   const fit = {
     origin: path,
     range: window,
-    timeOf: (bar: ContractCandleObservation) => bar.openTimeMs,
+    timeOf: (candle: ContractCandleObservation) => candle.openTimeMs,
     order: 'rising',
-    maxRows: BARS_PER_PAGE,
-    fault: (bar: ContractCandleObservation) =>
-      bar.openTimeMs % lengthMs === 0 ? undefined : `a bar off the grid of ${interval}`,
+    maxRows: CANDLES_PER_PAGE,
+    fault: (candle: ContractCandleObservation) =>
+      candle.openTimeMs % lengthMs === 0 ? undefined : `a candle off the grid of ${interval}`,
   } as const
-  expectFit(bars, fit, answer, rest.deadLetters)
-  return bars
+  expectFit(candles, fit, answer, rest.deadLetters)
+  return candles
 }
 
 function* windows(range: HistoryRange, lengthMs: number): Generator<HistoryRange> {

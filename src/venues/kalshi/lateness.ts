@@ -1,5 +1,5 @@
 /**
- * How much later than usual a change is told. The venue's clock is not ours, so a delay is compared with the shortest
+ * How much later than usual a change arrives. The venue's clock is not ours, so a delay is compared with the shortest
  * one of the last minute or two.
  */
 export interface Lateness {

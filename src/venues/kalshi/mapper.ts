@@ -28,12 +28,12 @@ export function aboutOf(symbol: AssetSymbol, ticker: string, receivedMs: number)
   return { source: 'predmkt_b', symbol, instrument: ticker, receivedMs }
 }
 
-/** One book per contract, told as that of yes. */
+/** One book per contract, expressed as that of yes. */
 export function legOf(ticker: string): MarketLeg {
   return { marketId: ticker, tokenId: null, outcome: 'yes' }
 }
 
-/** When the venue says that it happened, in the form that the frame has it. */
+/** The venue's time of the event, in whichever form the frame has it. */
 export function venueTimeOf({ ts_ms: ms, ts }: { ts_ms?: unknown; ts?: unknown }): number | undefined {
   if (typeof ms === 'number') return ms
   if (typeof ts === 'number') return ts * 1_000
@@ -56,7 +56,7 @@ function takerSide(wire: TradeFieldsWire): TakerSide | undefined {
   return outcome == null ? undefined : outcome === 'yes' ? 'buy' : 'sell'
 }
 
-/** Undefined where the venue does not say who took. */
+/** Undefined where the venue does not name the taker. */
 export function mapTrade(wire: TradeFieldsWire, timeMs: number, about: About): TradeObservation | undefined {
   const side = takerSide(wire)
   if (side === undefined) return undefined
@@ -80,7 +80,7 @@ export function mapRestTrade(wire: RestTradeWire, about: About): TradeObservatio
   return trade === undefined ? undefined : { ...trade, isSwept: true }
 }
 
-/** `0` and the empty text both say that there was never a trade. */
+/** `0` and the empty text both mean that there was never a trade. */
 function priceOrNull(text: string | null | undefined): string | null {
   if (text === null || text === undefined || text === '') return null
   return Number(text) === 0 ? null : text
@@ -126,7 +126,7 @@ const STATUSES: Record<string, VenueStatus> = {
   settled: 'resolved',
 }
 
-/** Undefined for a status nobody has told us about, or times that are none. */
+/** Undefined for an unknown status, or times that cannot be parsed. */
 export function mapMarket(wire: MarketWire, series: Series): MarketInput | undefined {
   const startTime = Date.parse(wire.open_time)
   const endTime = Date.parse(wire.close_time)
@@ -154,7 +154,7 @@ export function mapMarket(wire: MarketWire, series: Series): MarketInput | undef
     resolvedAt: isResolved && Number.isFinite(settledMs) ? settledMs : null,
     tokens: [],
     strike: wire.floor_strike ?? wire.cap_strike ?? null,
-    // A quarter-hour contract's strike is the mean at its start; of the others it is a line anywhere.
+    // A quarter-hour contract's strike is the mean at its start; of the others it may be anywhere.
     referencePriceStart: series.kind === 'quarter_hour' ? (wire.floor_strike ?? null) : null,
     referencePriceEnd: numericOrNull(wire.expiration_value),
     volume: wire.volume_fp ?? null,
@@ -187,7 +187,7 @@ export interface CandleWire {
   readonly yes_ask?: Quotes | null
 }
 
-/** The venue stamps a bar with its end. Which names it uses depends on the tier that was asked, not on the field. */
+/** The venue stamps a candle with its end. The names depend on the tier, not on the field. */
 export function mapCandle(
   wire: CandleWire & Record<string, unknown>,
   tier: 'live' | 'historical',

@@ -1,6 +1,6 @@
 import type { PredictionPlan } from '../plan.ts'
 
-/** Hundreds of strikes: their bars are shown less often. */
+/** Hundreds of strikes: their open candles are published less often. */
 export const kalshiPlan: PredictionPlan = {
   kind: 'markets',
   source: 'predmkt_b',

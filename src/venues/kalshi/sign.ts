@@ -34,7 +34,7 @@ export function createRequestSigner(credentials: KalshiCredentials, now: () => n
 }
 
 /**
- * Signs what the venue does not tell without: market data is public, and a key that the venue rejects must not cost
+ * Signs what the venue does not serve without: market data is public, and a key that the venue rejects must not cost
  * what everybody may know.
  */
 export function signedWhereAsked(fetch: Fetch, signer: RequestSigner): Fetch {
@@ -48,7 +48,7 @@ export function signedWhereAsked(fetch: Fetch, signer: RequestSigner): Fetch {
 }
 
 const COST =
-  'books are asked for over REST instead of heard: every 5 s for quarter-hour contracts, about once a minute for the others'
+  'books are polled over REST instead of streamed: every 5 s for quarter-hour contracts, about once a minute for the others'
 
 /** While the venue answers the signature with 401. */
 export const REJECTED: VenueNotice = {
@@ -57,7 +57,7 @@ export const REJECTED: VenueNotice = {
   line: `kalshi: the venue rejects the key (revoked, or this machine's clock is wrong), so its WebSocket stays closed and is tried again now and then; ${COST}`,
 }
 
-/** A signer where the credentials allow one, else what to tell the operator. The key itself is never told. */
+/** A signer where the credentials allow one, else a notice for the operator. The key itself is never printed. */
 export function signerOrNotice(
   credentials: Partial<KalshiCredentials> | undefined,
   now: () => number,
@@ -66,12 +66,12 @@ export function signerOrNotice(
   if (keyId === undefined || keyId === '' || privateKey === undefined || privateKey === '') {
     const missing = [keyId ? '' : 'key id', privateKey ? '' : 'private key'].filter((part) => part !== '')
     const line = `kalshi: no ${missing.join(' and no ')} given, so its WebSocket stays closed; ${COST}`
-    return { notice: { venue: 'kalshi', code: 'credentials_missing', line: line } }
+    return { notice: { venue: 'kalshi', code: 'credentials_missing', line } }
   }
   try {
     return { signer: createRequestSigner({ keyId, privateKey }, now) }
   } catch {
     const line = `kalshi: the private key cannot be read as an RSA key in PEM, so its WebSocket stays closed; ${COST}`
-    return { notice: { venue: 'kalshi', code: 'credentials_invalid', line: line } }
+    return { notice: { venue: 'kalshi', code: 'credentials_invalid', line } }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What one socket is subscribed to. A subscription (sid) takes a limited list of contracts, so contracts are kept
+ * What one socket is subscribed to. A subscription (sid) takes a limited list of contracts, so contracts are
  * in groups, each group subscribed on every channel; the sequence numbers of a sid run over all its contracts.
  *
  *   asked ──"subscribed" with the sid──▶ open: contracts are added and deleted under that sid
@@ -14,7 +14,7 @@ export type KalshiChannel = (typeof CHANNELS)[number]
 interface Group {
   readonly tickers: Set<string>
   readonly sids: Partial<Record<KalshiChannel, number>>
-  /** Per channel: what could not be told yet because its sid is not known. */
+  /** Per channel: what could not be sent yet because its sid is not known. */
   readonly waiting: Record<KalshiChannel, { add: Set<string>; remove: Set<string> }>
   isClosed: boolean
 }
@@ -30,11 +30,11 @@ export interface ContractSubscriptions {
   /** The sid of a command's channel is known now; frames that waited for it. */
   opened(id: number, channel: string, sid: number, nowMs: number): string[]
   answered(id: number): void
-  /** The venue says that this is done already. */
+  /** The venue reports that this is done already. */
   repeated(id: number): void
   /** The venue refused the command for another reason than an unknown contract. */
   failed(id: number): void
-  /** The venue does not know a contract of the command: which one (undefined: not known yet), and what to say next. */
+  /** The venue does not know a contract of the command: which one (undefined: not known yet), and the frames to send next. */
   unknown(
     id: number,
     ticker: string | undefined,
@@ -56,7 +56,7 @@ export function createContractSubscriptions(options: { useYesPrice: boolean }): 
   const groups: Group[] = []
   const commands = createCommands<Place>()
   const params: Record<KalshiChannel, Record<string, unknown>> = {
-    // The default is going to change, so it is always said.
+    // The default is going to change, so it is always sent.
     orderbook_delta: { use_yes_price: options.useYesPrice },
     ticker: { send_initial_snapshot: true },
     trade: {},
@@ -139,7 +139,7 @@ export function createContractSubscriptions(options: { useYesPrice: boolean }): 
     return unsubscribe(Object.values(group.sids))
   }
 
-  /** Nobody says which contract it was: halves find it. */
+  /** The venue does not name the contract: halving the list finds it. */
   function sendHalves(command: KalshiCommand<Place>, nowMs: number): string[] {
     const { action, tickers, about } = command
     const half = Math.ceil(tickers.length / 2)
@@ -180,7 +180,7 @@ export function createContractSubscriptions(options: { useYesPrice: boolean }): 
       return frames
     },
     answered: (id) => void commands.answered(id),
-    // A subscription whose sid is not told is of no use: it waits on, in vain.
+    // A subscription whose sid is unknown is of no use: it stays pending until it is given up.
     repeated(id) {
       if (commands.find(id)?.action !== 'subscribe') commands.answered(id)
     },

@@ -1,10 +1,10 @@
 /**
- * Trades that the socket did not tell, asked for contract by contract.
+ * Rounds over running contracts, for trades that the socket did not send.
  *
  *   list ──▶ contracts whose volume has changed since they were last swept ──▶ their trades since the last round
- *        ──▶ everything before the list is told
+ *        ──▶ everything before the list was emitted: `swept_to`
  *
- * What was traded before the session is asked for by who records; contracts that have closed are swept whole.
+ * What was traded before the session is the recorder's to request; contracts that have closed are swept whole.
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -13,7 +13,7 @@ import type { KalshiCatalogue, KnownContract } from './catalogue.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 import { aboutOf } from './mapper.ts'
 
-/** Who records asks for what was traded until now, and the newest trades are not listed yet. */
+/** The recorder requests what was traded until now, and the newest trades are not listed yet. */
 const BEFORE_START_MS = 2 * 60_000
 /** A trade is in the list and in the volume after this. */
 const SETTLED_AFTER_MS = 60_000
@@ -33,7 +33,7 @@ export function createContractRounds(options: {
   /** How many symbols share the budget. */
   symbols: number
   isSwept: (ticker: string) => boolean
-  /** Tells the trades of a contract from an instant on; false when the venue did not answer. */
+  /** Emits the trades of a contract from an instant on; false when the venue did not answer. */
   sweep: (session: SessionIo, symbol: AssetSymbol, ticker: string, fromMs: number) => Promise<boolean>
 }): ContractRounds {
   const { catalogue, clock } = options

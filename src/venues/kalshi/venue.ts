@@ -24,9 +24,9 @@ import { askTrades, rememberCutoff, walkHistory } from './history.ts'
 import { type KalshiCredentials, REJECTED, signedWhereAsked, signerOrNotice } from './sign.ts'
 import { ExchangeStatus } from './wire.ts'
 
-/** Credentials are those of an API key; without them nothing is heard, only asked for. */
+/** Credentials are those of an API key; without them there is no stream, and everything is polled. */
 export interface KalshiOptions extends Partial<KalshiCredentials> {
-  /** Whether the stream is asked to tell no bids at the price of yes. */
+  /** Whether the stream is to send no bids at the price of yes. */
   readonly useYesPrice?: boolean
 }
 
@@ -39,11 +39,11 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
   const { clock } = dependencies
   const { signer, notice } = signerOrNotice(dependencies.kalshi, () => clock.now())
   const plainFetch = dependencies.fetch ?? fetchOverHttp
-  const link = { ...LIVE_LIMITS.socket, trafficSilenceMs: KALSHI_TIMES.trafficSilenceMs }
+  const socket = { ...LIVE_LIMITS.socket, trafficSilenceMs: KALSHI_TIMES.trafficSilenceMs }
   const parts = assembleVenue(describe, {
     ...dependencies,
     fetch: signer === undefined ? plainFetch : signedWhereAsked(plainFetch, signer),
-    limits: { ...dependencies.limits, live: { socket: link, ...dependencies.limits?.live } },
+    limits: { ...dependencies.limits, live: { socket, ...dependencies.limits?.live } },
   })
   const client: RestClient = {
     request: (question, signal) =>
@@ -154,8 +154,8 @@ export function createKalshi(dependencies: KalshiDependencies): Venue {
         const status = await askStatus(signal)
         const trading = status.trading_active ? 'trading' : 'NOT TRADING'
         const head = `answered in ${time.roundTripMs} ms, clock offset ${time.offsetMs} ms; ${trading}`
-        const told = noticesNow().map(({ line }) => line)
-        return [head, ...(told.length === 0 ? ['key given'] : told)].join('; ')
+        const notes = noticesNow().map(({ line }) => line)
+        return [head, ...(notes.length === 0 ? ['key given'] : notes)].join('; ')
       }),
   }
 }

@@ -16,7 +16,7 @@ const Side = Type.Union([Type.Literal('yes'), Type.Literal('no')])
 const Levels = maybe(Type.Array(PriceLevel, { maxItems: MAX_LEVELS }))
 
 /**
- * When it happened. Seconds alone were sent until April 2026; since then milliseconds stand beside them, or beside an
+ * When it happened. Seconds alone were sent until April 2026; since then with milliseconds beside them, or beside an
  * ISO text.
  */
 const times = {
@@ -138,7 +138,7 @@ const candle = (suffix: string, volume: string, interest: string) =>
     [volume]: maybe(DecimalText),
     [interest]: maybe(DecimalText),
   })
-/** The live tier's bars; the historical tier writes the same dollars under names without a suffix. */
+/** The live tier's candles; the historical tier writes the same dollars under names without a suffix. */
 export const LiveCandle = wireType(candle('_dollars', 'volume_fp', 'open_interest_fp'))
 export const HistoricalCandle = wireType(candle('', 'volume', 'open_interest'))
 export const CandleList = wireType(Type.Object({ candlesticks: Type.Array(Type.Unknown()) }))

@@ -1,4 +1,4 @@
-/** What is remembered of each channel of a session: when it last spoke, and which trades it already brought. */
+/** What is remembered of each channel of a session: when it last sent data, and which trades it already sent. */
 import { type Channel, channelKey } from '../channel.ts'
 import type { DataObservation } from '../observation.ts'
 import { createRecentKeys, createSeenNumbers, type RecentKeys, type SeenNumbers } from './repeats.ts'
@@ -6,17 +6,17 @@ import { createRecentKeys, createSeenNumbers, type RecentKeys, type SeenNumbers 
 export interface ChannelWatch {
   add(channel: Channel, isUp: () => boolean): void
   channelOf(key: string): Channel | undefined
-  /** When the channel was last heard; Infinity for one that may be silent for as long as it likes. */
-  heardMs(key: string): number
+  /** When the channel last sent data; Infinity for one that may be silent for any time. */
+  lastReceivedMs(key: string): number
   /** Counts the silence from now. */
   restart(key: string, nowMs: number): void
-  /** As `restart`, for a channel whose silence was told: it is told again while it lasts. Others are left alone. */
-  tellAgain(key: string, nowMs: number): void
-  /** False for a channel that nobody asked for and for a fact that was already brought. */
+  /** As `restart`, for a channel whose silence was reported: it is reported again while it lasts. Others are left alone. */
+  reportAgain(key: string, nowMs: number): void
+  /** Whether the fact is new, a repeat, or of a channel that was not requested. */
   admit(key: string, observation: DataObservation): 'new' | 'repeat' | 'unasked'
-  /** Time in which nothing could be heard does not count as silence. */
+  /** Time in which nothing could be read does not count as silence. */
   forgive(ms: number): void
-  /** The channels that are silent for too long since the last question, each told once per silence. */
+  /** The channels that have been silent for too long since the last call, each reported once per silence. */
   fallenSilent(nowMs: number): { channel: Channel; lastReceivedMs: number }[]
   shortestSilenceMs(): number
 }
@@ -28,7 +28,7 @@ interface State {
   readonly seen: RecentKeys<string>
   /** Aggregate trades, which are many, are numbered. */
   readonly numbers: SeenNumbers
-  heardMs: number
+  lastReceivedMs: number
   isStale: boolean
 }
 
@@ -49,25 +49,25 @@ export function createChannelWatch(options: {
         silenceMs: options.silenceOf(channel),
         seen: createRecentKeys(options.keysRemembered),
         numbers: createSeenNumbers(options.keysRemembered),
-        heardMs: options.nowMs(),
+        lastReceivedMs: options.nowMs(),
         isStale: false,
       })
     },
     channelOf: (key) => states.get(key)?.channel,
-    heardMs(key) {
+    lastReceivedMs(key) {
       const state = states.get(key)
-      return state === undefined || state.silenceMs === null ? Number.POSITIVE_INFINITY : state.heardMs
+      return state === undefined || state.silenceMs === null ? Number.POSITIVE_INFINITY : state.lastReceivedMs
     },
     restart(key, nowMs) {
       const state = states.get(key)
       if (state === undefined) return
-      state.heardMs = nowMs
+      state.lastReceivedMs = nowMs
       state.isStale = false
     },
-    tellAgain(key, nowMs) {
+    reportAgain(key, nowMs) {
       const state = states.get(key)
       if (state?.isStale !== true) return
-      state.heardMs = nowMs
+      state.lastReceivedMs = nowMs
       state.isStale = false
     },
     admit(key, observation) {
@@ -75,20 +75,20 @@ export function createChannelWatch(options: {
       if (state === undefined) return 'unasked'
       if (isRepeat(state, observation)) return 'repeat'
       if (observation.kind === 'reference_price' && observation.isPartial === true) return 'new'
-      state.heardMs = observation.receivedMs
+      state.lastReceivedMs = observation.receivedMs
       state.isStale = false
       return 'new'
     },
     forgive(ms) {
-      for (const state of states.values()) state.heardMs += ms
+      for (const state of states.values()) state.lastReceivedMs += ms
     },
     fallenSilent(nowMs) {
       const silent: { channel: Channel; lastReceivedMs: number }[] = []
       for (const state of states.values()) {
         if (state.isStale || state.silenceMs === null || !state.isUp()) continue
-        if (nowMs - state.heardMs <= state.silenceMs) continue
+        if (nowMs - state.lastReceivedMs <= state.silenceMs) continue
         state.isStale = true
-        silent.push({ channel: state.channel, lastReceivedMs: state.heardMs })
+        silent.push({ channel: state.channel, lastReceivedMs: state.lastReceivedMs })
       }
       return silent
     },

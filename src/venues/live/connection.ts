@@ -2,12 +2,12 @@
  * Keeps one route alive: reconnects with full jitter after a loss, and replaces the socket before the venue's
  * own cut, new before old.
  *
- *   down ──link open──▶ serving ──link ended──▶ down (wait, full jitter)
+ *   down ──socket open──▶ serving ──socket ended──▶ down (wait, full jitter)
  *                          │ ▲
- *             renewal due  ▼ │ successor ready, both heard for `overlapMs`, old one closed
+ *             renewal due  ▼ │ successor ready, both read for `overlapMs`, old one closed
  *                        renewing ──successor failed──▶ serving (tried again later)
  *
- * While renewing both sockets are heard, so repeats are expected and recognised by their keys downstream.
+ * While renewing both sockets are read, so repeats are expected and recognised by their keys downstream.
  */
 import { type BackoffPolicy, backoffMs } from '../../kit/backoff.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -15,7 +15,7 @@ import type { SocketRoute, VenueSocket } from './socket.ts'
 
 export interface ConnectionLimits {
   readonly backoff: BackoffPolicy
-  /** A link that lived so long, and was not silent, resets the backoff. */
+  /** A socket that lived so long, and was not silent, resets the backoff. */
   readonly steadyAfterMs: number
   readonly renewAfterMs: number | null
   /** Renewals are spread over this share before their time, so that routes do not renew together. */
@@ -26,7 +26,7 @@ export interface ConnectionLimits {
 }
 
 export interface ConnectionEvents {
-  /** `isAccepted`: a successor that took over was subscribed before, and the venue will not say so again. */
+  /** `isAccepted`: a successor that took over was subscribed before, and the venue will not confirm it again. */
   connected(isAccepted: boolean): void
   disconnected(reason: string, sinceMs: number): void
   /** The venue answered the dialling with this HTTP status instead of a socket. */
@@ -40,10 +40,10 @@ export interface Connection {
   /** Asks for a successor; without effect while one is already on its way. */
   renew(reason: string): void
   setPaused(paused: boolean): void
-  /** Speaks on the serving link; false when there is none. */
+  /** Sends on the serving socket; false when there is none. */
   send(frame: string): boolean
   cut(reason: string): void
-  /** Resolves when the line has stopped, which only its signal makes it do. */
+  /** Resolves when the connection has stopped, which only its signal makes it do. */
   readonly stopped: Promise<void>
 }
 
@@ -61,42 +61,42 @@ export function startConnection(options: {
   const { clock, limits, events, signal } = options
   let serving: VenueSocket | undefined
   let successor: VenueSocket | undefined
-  let wish = Promise.withResolvers<string>()
+  let renewal = Promise.withResolvers<string>()
   let attempt = 0
 
   const pause = () => clock.sleep(backoffMs(limits.backoff, attempt++, options.random), signal)
 
-  /** Dials. A link that opens while nothing serves begins to serve in that very moment, before its first frame. */
+  /** Dials. A socket that opens while nothing serves begins to serve in that very moment, before its first frame. */
   function dial(): VenueSocket {
-    const link = options.open(() => {
-      if (serving === undefined) serve(link)
+    const socket = options.open(() => {
+      if (serving === undefined) serve(socket)
     })
-    successor = link
-    return link
+    successor = socket
+    return socket
   }
 
-  function serve(link: VenueSocket): void {
-    serving = link
-    if (successor === link) successor = undefined
-    events.connected(link.accepted)
+  function serve(socket: VenueSocket): void {
+    serving = socket
+    if (successor === socket) successor = undefined
+    events.connected(socket.accepted)
   }
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
       await options.whenReading()
       if (signal.aborted) return
-      wish = Promise.withResolvers()
+      renewal = Promise.withResolvers()
       const first = dial()
-      let link: VenueSocket | undefined = first
+      let socket: VenueSocket | undefined = first
       // After a loss, a successor that was on its way takes the place of the lost one.
-      while (link !== undefined && (await link.opened)) {
+      while (socket !== undefined && (await socket.opened)) {
         const openedMs = clock.now()
-        const { reason, last } = await stay(link)
+        const { reason, last } = await stay(socket)
         serving = undefined
         events.disconnected(reason, last.lastTrafficMs)
         if (clock.now() - openedMs >= limits.steadyAfterMs && last.isProven) attempt = 0
-        link = successor
-        if (link?.isOpen === true) serve(link)
+        socket = successor
+        if (socket?.isOpen === true) serve(socket)
       }
       successor = undefined
       if (first.refusedStatus !== undefined) events.refused(first.refusedStatus)
@@ -104,32 +104,32 @@ export function startConnection(options: {
     }
   }
 
-  /** Serves, renewing as often as it is due; returns which link was the last and why it ended. */
+  /** Serves, renewing as often as it is due; returns which socket was the last and why it ended. */
   async function stay(first: VenueSocket): Promise<{ reason: string; last: VenueSocket }> {
-    let link = first
+    let socket = first
     for (;;) {
-      const due = await nextRenewal(link)
-      if (due.ended !== undefined) return { reason: due.ended, last: link }
-      wish = Promise.withResolvers()
+      const due = await nextRenewal(socket)
+      if (due.ended !== undefined) return { reason: due.ended, last: socket }
+      renewal = Promise.withResolvers()
       const next = dial()
-      const took = await handover(link, next)
-      if (took === 'lost') return { reason: await link.ended, last: link }
+      const took = await handover(socket, next)
+      if (took === 'lost') return { reason: await socket.ended, last: socket }
       successor = undefined
       if (took === 'failed') {
         next.cut('did not become ready')
-        await Promise.race([pause(), link.ended])
-        wish.resolve(due.reason)
+        await Promise.race([pause(), socket.ended])
+        renewal.resolve(due.reason)
         continue
       }
       serving = next
       if (next.isProven) attempt = 0
       events.renewed(due.reason)
-      link.close('replaced')
-      link = next
+      socket.close('replaced')
+      socket = next
     }
   }
 
-  async function nextRenewal(link: VenueSocket): Promise<{ ended?: string; reason: string }> {
+  async function nextRenewal(socket: VenueSocket): Promise<{ ended?: string; reason: string }> {
     const timer = new AbortController()
     const planned =
       limits.renewAfterMs === null
@@ -140,8 +140,8 @@ export function startConnection(options: {
     planned.catch(() => {})
     try {
       return await Promise.race([
-        link.ended.then((ended) => ({ ended, reason: ended })),
-        wish.promise.then((reason) => ({ reason })),
+        socket.ended.then((ended) => ({ ended, reason: ended })),
+        renewal.promise.then((reason) => ({ reason })),
         planned,
       ])
     } finally {
@@ -149,12 +149,12 @@ export function startConnection(options: {
     }
   }
 
-  async function handover(link: VenueSocket, next: VenueSocket): Promise<'taken' | 'failed' | 'lost'> {
+  async function handover(socket: VenueSocket, next: VenueSocket): Promise<'taken' | 'failed' | 'lost'> {
     const timer = new AbortController()
     const late = clock.sleep(limits.handoverMs, timer.signal).then(() => 'late' as const)
     late.catch(() => {})
     try {
-      const lost = link.ended.then(() => 'lost' as const)
+      const lost = socket.ended.then(() => 'lost' as const)
       const first = await Promise.race([lost, next.ready, late])
       if (first === 'lost') return 'lost'
       // A route whose channels are all quiet never speaks: being accepted is then enough.
@@ -185,7 +185,7 @@ export function startConnection(options: {
       return serving !== undefined
     },
     renew(reason) {
-      if (successor === undefined) wish.resolve(reason)
+      if (successor === undefined) renewal.resolve(reason)
     },
     setPaused(paused) {
       serving?.setPaused(paused)

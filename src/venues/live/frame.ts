@@ -1,4 +1,4 @@
-/** What one frame of a feed turned out to be. Readers change nothing outside; the link acts on the outcome. */
+/** What one frame of a feed turned out to be. Readers change nothing outside; the session acts on the outcome. */
 import type { DeadLetterReason } from '../dead-letter.ts'
 import type { DataObservation } from '../observation.ts'
 
@@ -9,7 +9,7 @@ export type FrameOutcome =
   | { readonly kind: 'pong' }
   /** The venue announced that it will close this socket. */
   | { readonly kind: 'leaving' }
-  /** Understood, and not for us: another product's contract, a symbol nobody asked for. */
+  /** Understood, and not for us: another product's contract, a symbol that is not recorded. */
   | { readonly kind: 'ignored'; readonly reason: string }
   | { readonly kind: 'refused'; readonly reason: DeadLetterReason }
 

@@ -1,4 +1,4 @@
-/** The feed's time policy and bounds, in one place. */
+/** The time policy and bounds of a live session, in one place. */
 import { WebSocket } from 'ws'
 import { answerPings } from '../../kit/answer-pings.ts'
 import type { BackoffPolicy } from '../../kit/backoff.ts'
@@ -39,7 +39,7 @@ export const LIVE_LIMITS: LiveLimits = {
   keysRemembered: 16_384,
 }
 
-/** The real thing: no compression (it costs more than it saves here), a frame of at most 16 MiB. */
+/** The real dialler: no compression (it costs more than it saves here), a frame of at most 16 MiB. */
 export const dialWebSocket: Dial = (url, headers) => {
   const socket = new WebSocket(url, {
     perMessageDeflate: false,

@@ -1,5 +1,5 @@
 /**
- * A live session: one line per route, one loop per poll, one watch over the silence of every channel, all into
+ * A live session: one connection per route, one loop per poll, one watch over the silence of every channel, all into
  * one bounded queue that one consumer reads.
  */
 import type { Source } from '../../core/source.ts'
@@ -75,7 +75,7 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
         reading.resolve()
         watch.forgive(now - pausedSinceMs)
       }
-      for (const line of lines) line.setPaused(paused)
+      for (const connection of connections) connection.setPaused(paused)
     },
   })
 
@@ -84,7 +84,7 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
     if (admitted === 'repeat') counts.repeats += 1
     if (admitted !== 'new') return
     counts.observations += 1
-    for (const socket of silentSockets) socket.heard(key)
+    for (const socket of silentSockets) socket.received(key)
     queue.push(observation)
   }
 
@@ -94,7 +94,7 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
     queue.push({ kind: 'subscribed', source, receivedMs: clock.now(), channel })
   }
 
-  /** Nothing of a channel that has to be asked was observed before its first answer. */
+  /** Nothing of a polled channel was observed before its first answer. */
   function answered(key: string): void {
     const [receivedMs, channel] = [clock.now(), watch.channelOf(key)]
     watch.restart(key, receivedMs)
@@ -104,24 +104,24 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
     queue.push({ kind: 'answered', source, receivedMs, channel })
   }
 
-  function onFrame(line: Connection, outcome: FrameOutcome, text: string): void {
+  function onFrame(connection: Connection, outcome: FrameOutcome, text: string): void {
     counts.frames += 1
     switch (outcome.kind) {
       case 'data':
         for (const item of outcome.items) observe(item.channel, item.observation)
-        if (outcome.refused !== undefined) refuse(line.route, outcome.refused, text)
+        if (outcome.refused !== undefined) refuse(connection.route, outcome.refused, text)
         return
       case 'accepted':
         outcome.channels.forEach(subscribed)
         return
       case 'leaving':
-        line.renew('announced by the venue')
+        connection.renew('announced by the venue')
         return
       case 'ignored':
         counts.ignored += 1
         return
       case 'refused':
-        refuse(line.route, outcome.reason, text)
+        refuse(connection.route, outcome.reason, text)
     }
   }
 
@@ -139,7 +139,7 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
       silences.length === 0 ? null : Math.max(limits.dataSilenceFloorMs, Math.min(...silences))
     const keys = route.channels.map(channelKey)
     const about = { source, route: route.name, channels: route.channels }
-    const line: Connection = startConnection({
+    const connection: Connection = startConnection({
       route,
       clock,
       random: options.random,
@@ -154,7 +154,7 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
           dial: options.dial,
           limits: { ...limits.socket, dataSilenceMs },
           paused: queue.paused,
-          events: { opened: onOpened, frame: (outcome, text) => onFrame(line, outcome, text) },
+          events: { opened: onOpened, frame: (outcome, text) => onFrame(connection, outcome, text) },
         }),
       events: {
         connected(isAccepted) {
@@ -167,34 +167,35 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
         disconnected(reason, sinceMs) {
           counts.disconnects += 1
           queue.push({ kind: 'disconnected', receivedMs: clock.now(), reason, sinceMs, ...about })
-          options.tasks?.disconnected?.(route.name, Math.min(sinceMs, ...keys.map(watch.heardMs)))
+          options.tasks?.disconnected?.(route.name, Math.min(sinceMs, ...keys.map(watch.lastReceivedMs)))
         },
         refused: (status) => options.tasks?.refused?.(route.name, status),
         renewed(reason) {
           counts.renewals += 1
-          // Who is still silent on the new socket is told again. A new socket is no sign of life: it would hide the
-          // silence of a slow channel behind the renewals for a quick one.
-          for (const key of keys) watch.tellAgain(key, clock.now())
+          // A channel that is still silent on the new socket is reported again. The new socket itself proves nothing: it
+          // would hide the silence of a slow channel behind the renewals for a quick one.
+          for (const key of keys) watch.reportAgain(key, clock.now())
           queue.push({ kind: 'renewed', receivedMs: clock.now(), reason, ...about })
         },
       },
     })
-    for (const channel of route.channels) watch.add(channel, () => line.isUp)
-    return line
+    for (const channel of route.channels) watch.add(channel, () => connection.isUp)
+    return connection
   }
 
-  /** Tells each silence once; judges nothing while reading is stopped or the route is down anyway. */
+  /** Reports each silence once; not while reading is stopped or the route is down anyway. */
   async function watchSilence(): Promise<void> {
     const stepMs = Math.min(500, limits.maxPauseMs / 4, watch.shortestSilenceMs() / 4)
     while (!signal.aborted) {
       await clock.sleep(stepMs, signal)
       await afterReading()
       const now = clock.now()
-      for (const { route } of lines)
+      for (const { route } of connections)
         if (route.expectsData?.() === false)
           for (const channel of route.channels) watch.restart(channelKey(channel), now)
       if (queue.paused) {
-        if (now - pausedSinceMs > limits.maxPauseMs) for (const line of lines) line.cut('consumer too slow')
+        if (now - pausedSinceMs > limits.maxPauseMs)
+          for (const connection of connections) connection.cut('consumer too slow')
         continue
       }
       for (const silent of watch.fallenSilent(now))
@@ -202,9 +203,9 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
     }
   }
 
-  const lines: Connection[] = []
-  lines.push(...options.routes.map(startRoute))
-  const silentSockets = lines.map(() => createSilentSocket(limits.replaceSilent))
+  const connections: Connection[] = []
+  connections.push(...options.routes.map(startRoute))
+  const silentSockets = connections.map(() => createSilentSocket(limits.replaceSilent))
   const polls = options.polls.map((poll) => {
     const key = channelKey(poll.channel)
     watch.add(poll.channel, () => true)
@@ -227,22 +228,25 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
     watch.add(channel, () => true)
     if (channel.topic !== 'markets') subscribed(channelKey(channel))
   }
-  const lineOf = (name: string) => lines.find((line) => line.route.name === name)
+  const connectionOf = (name: string) => connections.find((connection) => connection.route.name === name)
   const tasks = options.tasks
     ?.run({
       signal,
       emit: observe,
       answered: answered,
       report: (observation) => queue.push(observation),
-      send: (route, frame) => lineOf(route)?.send(frame) ?? false,
-      cut: (route, reason) => lineOf(route)?.cut(reason),
+      send: (route, frame) => connectionOf(route)?.send(frame) ?? false,
+      cut: (route, reason) => connectionOf(route)?.cut(reason),
       isPaused: () => queue.paused,
     })
     .catch(() => {})
   const watching = watchSilence().catch(() => {})
-  const finished = Promise.all([...lines.map((line) => line.stopped), ...polls, tasks, watching]).then(() =>
-    queue.end(),
-  )
+  const finished = Promise.all([
+    ...connections.map((connection) => connection.stopped),
+    ...polls,
+    tasks,
+    watching,
+  ]).then(() => queue.end())
 
   async function* batches(): AsyncGenerator<readonly Observation[]> {
     try {
@@ -265,12 +269,12 @@ export function startLiveSession(options: LiveSessionOptions): LiveSession {
     batches,
     reconnect(channel, reason) {
       const key = channelKey(channel)
-      for (const [index, line] of lines.entries()) {
-        if (!line.route.channels.some((each) => channelKey(each) === key)) continue
+      for (const [index, connection] of connections.entries()) {
+        if (!connection.route.channels.some((each) => channelKey(each) === key)) continue
         if (silentSockets[index]?.mayReplace(key, clock.now()) !== true) continue
-        // A reader with a state of its own cannot be heard twice: its socket goes before the next one comes.
-        if (options.protocolOf === undefined) line.renew(reason)
-        else line.cut(reason)
+        // A reader with a state of its own cannot read two sockets: the old one goes before the next one comes.
+        if (options.protocolOf === undefined) connection.renew(reason)
+        else connection.cut(reason)
       }
     },
     stats: () => ({ ...counts, queued: queue.size, paused: queue.paused }),

@@ -4,7 +4,7 @@
  * Overflow rule: nothing is ever dropped from the queue. When `highWater` observations wait, reading from the
  * sockets stops (the pressure listener pauses them) until `lowWater` is reached; what the sockets had already
  * read still enters, which is at most one socket buffer each. A consumer that stays behind loses the
- * connection, and that loss is an ordinary `disconnected` in the queue: a hole that is known.
+ * connection, and that loss is an ordinary `disconnected` in the queue: a known gap.
  */
 import type { Observation } from '../observation.ts'
 

@@ -1,4 +1,4 @@
-/** Data that a venue gives only when asked: a loop per channel whose answers join the live observations. */
+/** Data that a venue gives only on request: a loop per channel whose answers join the live observations. */
 import type { Clock } from '../../kit/clock.ts'
 import type { Channel } from '../channel.ts'
 import type { DataObservation } from '../observation.ts'
@@ -20,7 +20,7 @@ export async function runPoll(options: {
   onFailure: (error: unknown) => void
 }): Promise<void> {
   const { poll, clock, signal } = options
-  // The first questions of all polls are spread over two seconds, so that they do not leave together.
+  // The first requests of all polls are spread over two seconds.
   let waitMs = options.random() * Math.min(2_000, poll.everyMs)
   while (!signal.aborted) {
     try {

@@ -26,16 +26,16 @@ export function createRecentKeys<K>(size: number): RecentKeys<K> {
 }
 
 /**
- * Which numbers of a row that grows by one were already brought: all up to the highest, but for the holes. As
- * exact as remembering each of them, at the cost of the holes alone.
+ * Which numbers of a row that grows by one were already brought: all up to the highest, but for the gaps. As
+ * exact as remembering each of them, at the cost of the gaps alone.
  */
 export interface SeenNumbers {
   /** True the first time. */
   isNew(number: number): boolean
 }
 
-export function createSeenNumbers(maxHoles: number): SeenNumbers {
-  const holes = new Set<number>()
+export function createSeenNumbers(maxGaps: number): SeenNumbers {
+  const gaps = new Set<number>()
   let highest: number | undefined
   return {
     isNew(number) {
@@ -43,12 +43,12 @@ export function createSeenNumbers(maxHoles: number): SeenNumbers {
         highest = number
         return true
       }
-      if (number <= highest) return holes.delete(number)
-      // Of a hole too wide to remember the newest numbers count; older ones are asked for, not heard.
-      for (let hole = Math.max(highest + 1, number - maxHoles); hole < number; hole++) holes.add(hole)
-      for (const oldest of holes) {
-        if (holes.size <= maxHoles) break
-        holes.delete(oldest)
+      if (number <= highest) return gaps.delete(number)
+      // Of a gap too wide to remember the newest numbers count; older ones come from the history, not from the stream.
+      for (let gap = Math.max(highest + 1, number - maxGaps); gap < number; gap++) gaps.add(gap)
+      for (const oldest of gaps) {
+        if (gaps.size <= maxGaps) break
+        gaps.delete(oldest)
       }
       highest = number
       return true

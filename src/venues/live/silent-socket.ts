@@ -1,6 +1,6 @@
 /**
  * How often a socket may be replaced for the sake of channels that are silent on it: at once the first time, then
- * after pauses that grow until every one of them has spoken. A new socket alone proves nothing.
+ * after pauses that grow until every one of them has sent data. A new socket alone proves nothing.
  */
 import { type BackoffPolicy, backoffCeilingMs } from '../../kit/backoff.ts'
 
@@ -8,7 +8,7 @@ export interface SilentSocket {
   /** Whether it may be replaced for this channel now; if so, the next pause begins. */
   mayReplace(key: string, nowMs: number): boolean
   /** The channel brought data. */
-  heard(key: string): void
+  received(key: string): void
 }
 
 export function createSilentSocket(policy: BackoffPolicy): SilentSocket {
@@ -23,7 +23,7 @@ export function createSilentSocket(policy: BackoffPolicy): SilentSocket {
       notBeforeMs = nowMs + backoffCeilingMs(policy, attempt++)
       return true
     },
-    heard(key) {
+    received(key) {
       if (silent.size === 0 || !silent.delete(key) || silent.size > 0) return
       attempt = 0
       notBeforeMs = Number.NEGATIVE_INFINITY

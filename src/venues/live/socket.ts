@@ -1,10 +1,10 @@
 /**
  * One socket to one route of a venue, from dialling to its end.
  *
- *   dialling ──open──▶ greeting ──all accepted, data heard──▶ ready ──▶ ended
+ *   dialling ──open──▶ greeting ──all accepted, data received──▶ ready ──▶ ended
  *       ╰──────────────────────── refused, timeout, cut, silent ────────────▲
  *
- * A link ends once, for one reason, and never comes back; keeping a route alive is the line's work.
+ * A socket ends once, for one reason, and never comes back; keeping a route alive is the connection's work.
  */
 import type { RawData, WebSocket } from 'ws'
 import type { Clock } from '../../kit/clock.ts'
@@ -17,17 +17,17 @@ export interface SocketRoute {
   readonly name: string
   readonly url: string
   readonly channels: readonly Channel[]
-  /** Subscription frames, sent in order after the opening; read anew at every opening. */
+  /** Subscription frames, sent in order after the opening; read again at every opening. */
   readonly greeting: readonly string[]
   /** Whether anything is subscribed: until then silence is no fault. Left out: from the opening on. */
   readonly expectsData?: () => boolean
-  /** Of the upgrade request, made anew at every dialling. */
+  /** Of the upgrade request, made for every dialling. */
   readonly headers?: () => Readonly<Record<string, string>>
 }
 
 export interface SocketLimits {
   readonly openWithinMs: number
-  /** No data frame on the whole socket for so long: it is dead, whatever TCP says. Null: any silence is normal. */
+  /** No data frame on the whole socket for so long: it is dead, whatever TCP reports. Null: any silence is normal. */
   readonly dataSilenceMs: number | null
   /** Not even a ping for so long. */
   readonly trafficSilenceMs: number
@@ -45,10 +45,10 @@ export interface SocketEvents {
 export interface VenueSocket {
   /** False when it ended before it was open. */
   readonly opened: Promise<boolean>
-  /** Open, greeted, accepted and heard from; false when it ended before. */
+  /** Open, greeted, accepted and sending data; false when it ended before. */
   readonly ready: Promise<boolean>
   readonly ended: Promise<string>
-  /** Open, greeted and (where the venue says so) subscribed, though perhaps silent. */
+  /** Open, greeted and (where the venue confirms it) subscribed, though perhaps silent. */
   readonly accepted: boolean
   /** The HTTP status that the venue answered the upgrade with instead; undefined otherwise. */
   readonly refusedStatus: number | undefined
@@ -57,9 +57,9 @@ export interface VenueSocket {
   readonly isProven: boolean
   readonly lastTrafficMs: number
   setPaused(paused: boolean): void
-  /** For subscriptions that change while the link lives; false when it is not open. */
+  /** For subscriptions that change while the socket lives; false when it is not open. */
   send(frame: string): boolean
-  /** Says goodbye. */
+  /** With a closing handshake. */
   close(reason: string): void
   /** Cuts at once. */
   cut(reason: string): void
@@ -82,7 +82,7 @@ export function openVenueSocket(options: {
   const waiting = new Set(protocol.accepts ? route.channels.map(channelKey) : [])
   let isOpen = false
   let greeted = false
-  let heardData = false
+  let hasData = false
   let paused = options.paused
   let lastTrafficMs = clock.now()
   let lastDataMs = lastTrafficMs
@@ -94,7 +94,7 @@ export function openVenueSocket(options: {
 
   const accepted = () => isOpen && greeted && waiting.size === 0
   const settle = () => {
-    if (accepted() && heardData) ready.resolve(true)
+    if (accepted() && hasData) ready.resolve(true)
   }
 
   function end(reason: string): void {
@@ -136,7 +136,7 @@ export function openVenueSocket(options: {
       const beat = protocol.heartbeat
       if (beat === null) continue
       const isLate = pingPending && beat.answerWithinMs !== null && now - lastPingMs > beat.answerWithinMs
-      // A socket that talks is alive, though its answer may stand far behind in the row: it is asked again.
+      // A socket that sends is alive, though the pong may be far behind in the queue: another ping is sent.
       if (isLate && lastTrafficMs > lastPingMs) pingPending = false
       else if (isLate) return cut('no pong')
       const isAnswered = beat.answerWithinMs === null || !pingPending
@@ -160,7 +160,7 @@ export function openVenueSocket(options: {
     const outcome = isBinary ? refused('malformed') : protocol.read(text, lastTrafficMs)
     switch (outcome.kind) {
       case 'data':
-        heardData = true
+        hasData = true
         lastDataMs = lastTrafficMs
         break
       case 'accepted':
@@ -221,7 +221,7 @@ export function openVenueSocket(options: {
       return isOpen && !life.signal.aborted
     },
     get isProven() {
-      return heardData || (limits.dataSilenceMs === null && accepted())
+      return hasData || (limits.dataSilenceMs === null && accepted())
     },
     get lastTrafficMs() {
       return lastTrafficMs

@@ -30,7 +30,7 @@ const PATH = '/ws'
 
 const feedSymbol = (symbol: AssetSymbol) => `${symbol.toLowerCase()}usd`
 
-/** Complete credentials, or what to tell the operator. */
+/** Complete credentials, or a notice for the operator. */
 export function boltOrNotice(credentials: Partial<BoltCredentials> | undefined): {
   credentials?: BoltCredentials
   notice?: VenueNotice
@@ -39,7 +39,7 @@ export function boltOrNotice(credentials: Partial<BoltCredentials> | undefined):
   if (apiKey && secret && passphrase) return { credentials: { apiKey, secret, passphrase } }
   const line =
     'polymarket: the reference price is set to the relay that wants an API key, secret and passphrase, and not all three are given; it is not recorded'
-  return { notice: { venue: 'polymarket', code: 'credentials_missing', line: line } }
+  return { notice: { venue: 'polymarket', code: 'credentials_missing', line } }
 }
 
 export function boltRoute(channels: readonly Channel[], host: string, auth: BoltCredentials): SocketRoute {

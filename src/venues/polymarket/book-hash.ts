@@ -29,7 +29,7 @@ export interface HashedTerms {
   readonly neg_risk?: boolean
 }
 
-/** What nearly every market has: a match is proof all the same, a mismatch says nothing. */
+/** What nearly every market has: a match is proof all the same, a mismatch proves nothing. */
 const USUAL_TERMS: HashedTerms = { min_order_size: '5', neg_risk: false }
 
 /** Over the keys that the book has, in the order of the rule. */
@@ -45,9 +45,9 @@ export function matchingRule(
   book: Readonly<Record<string, unknown>>,
   terms: HashedTerms = {},
 ): HashRule | null | undefined {
-  const told = book.hash
-  if (typeof told !== 'string' || told === '') return undefined
-  const hash = told.replace(/^0x/, '')
+  const reported = book.hash
+  if (typeof reported !== 'string' || reported === '') return undefined
+  const hash = reported.replace(/^0x/, '')
   for (const candidate of [book, { ...terms, ...book }, { ...USUAL_TERMS, ...terms, ...book }])
     for (const rule of Object.keys(HASH_KEYS) as HashRule[])
       if (bookHash(candidate, HASH_KEYS[rule]) === hash) return rule

@@ -1,10 +1,10 @@
 /**
- * The kept book of one token. The venue numbers nothing, so the book proves itself: after every frame its top must
- * be the top that the frame tells, and it must not be crossed.
+ * The order book of one token. The venue numbers nothing, so the book proves itself: after every frame its top must
+ * be the top that the frame reports, and it must not be crossed.
  *
  *   empty ──book──▶ live ──mismatch, crossed, too deep, new tick size, frozen, lost socket──▶ stale ──book or REST──▶ live
  *
- * A frame that is missed may change levels that no top tells of. A full book, or the venue's own book with the hash of
+ * A frame that is missed may change levels that no top shows. A full book, or the venue's own book with the hash of
  * our last frame, is proof: where it contradicts, everything since the proof before it is in doubt.
  *
  * While it is not live, changes are kept aside: a REST book that is newer than the last applied frame is taken and
@@ -42,7 +42,7 @@ export interface TokenBook {
   repair(wire: BookWire, receivedMs: number): TokenObservation | undefined
   /** `rightToMs`: that it was right until then is known from elsewhere. */
   lose(reason: BookLostReason, receivedMs: number, rightToMs?: number): BookLostObservation | null
-  /** Whether a REST book says something else than ours, later than ours. */
+  /** Whether a REST book differs from ours and is later. */
   isBehind(wire: BookWire): boolean
   /** Whether a REST book of the very state that we have, by its hash, has other levels. */
   isWrong(wire: BookWire): boolean
@@ -123,7 +123,7 @@ export function createTokenBook(leg: Leg): TokenBook {
 
   const keptToMs = () => kept.at(-1)?.timeMs ?? 0
 
-  /** A full book and the kept changes from an instant on; false when the top is not as the last one tells. */
+  /** A full book and the kept changes from an instant on; false when the top is not the one that the last change reports. */
   function restore(
     sides: { bids: MicroLevel[]; asks: MicroLevel[] },
     wire: BookWire,
@@ -134,7 +134,7 @@ export function createTokenBook(leg: Leg): TokenBook {
     for (const { change } of kept) apply(change)
     const last = kept.at(-1)?.change
     frameHash = (last ?? wire).hash ?? null
-    return last === undefined || isTopAsTold(levels, last)
+    return last === undefined || hasReportedTop(levels, last)
   }
 
   return {
@@ -172,7 +172,7 @@ export function createTokenBook(leg: Leg): TokenBook {
         else asks.push(applied[1])
       }
       const last = changes.at(-1)
-      if (last !== undefined && !isTopAsTold(levels, last)) {
+      if (last !== undefined && !hasReportedTop(levels, last)) {
         keepAside(changes, timeMs)
         return [lost('top_mismatch', receivedMs, provenMs)]
       }
@@ -230,15 +230,16 @@ function microLevels(levels: readonly { price: string; size: string }[]): MicroL
   return read
 }
 
-/** An empty side is told as nothing, as 0 for bids and as 1 for asks. */
-function isTopAsTold(book: OrderBook, told: ChangeWire): boolean {
+/** An empty side is reported as nothing, as 0 for bids and as 1 for asks. */
+function hasReportedTop(book: OrderBook, reported: ChangeWire): boolean {
   return (
-    isSidesTop(book.best('bids'), told.best_bid, 0) && isSidesTop(book.best('asks'), told.best_ask, MICRO)
+    isSidesTop(book.best('bids'), reported.best_bid, 0) &&
+    isSidesTop(book.best('asks'), reported.best_ask, MICRO)
   )
 }
 
-function isSidesTop(best: number | null, told: string | null | undefined, empty: number): boolean {
-  if (told === undefined || told === null) return true
-  const top = told === '' ? null : (microOf(told) ?? null)
+function isSidesTop(best: number | null, reported: string | null | undefined, empty: number): boolean {
+  if (reported === undefined || reported === null) return true
+  const top = reported === '' ? null : (microOf(reported) ?? null)
   return best === (top === empty ? null : top)
 }

@@ -18,7 +18,7 @@ const OTHER_SOURCE_EVERY = 6
 export interface KnownMarket extends UpDownMarket {
   /** The same object until something of the market changes. */
   readonly observation: MarketObservation
-  /** The order book named the winner; when it was resolved, and the last figures, the catalogue has yet to say. */
+  /** The order book named the winner; when it was resolved, and the last figures, are still to come from the catalogue. */
   readonly isProvisional: boolean
   /** When we first saw it closed. */
   closedSeenMs: number | null
@@ -31,7 +31,7 @@ export interface PolymarketCatalogue {
   refresh(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<void>
   /** Asks about windows whose winner is due. */
   resolve(symbol: AssetSymbol, nowMs: number, signal: AbortSignal): Promise<void>
-  /** The venue says that this market has a winner: it is asked about at once. */
+  /** The venue reports a winner of this market: it is requested at once. */
   resolveNow(marketId: string): void
   wanted(symbol: AssetSymbol, nowMs: number): Leg[]
   of(symbol: AssetSymbol): KnownMarket[]
@@ -100,12 +100,12 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
   function keep(seen: UpDownMarket, receivedMs: number, isProvisional = false): void {
     const { marketId } = seen.market
     const before = known.get(marketId)
-    // A winner stays: a late listing may still say "closed".
+    // A winner stays: a late listing may still be "closed".
     if (before?.market.status === 'resolved' && seen.market.status !== 'resolved') return
     const hasLegs = seen.legs.length > 0
     const market = {
       ...seen.market,
-      // Figures and tokens may be left out of an answer; what was told before stands.
+      // Figures and tokens may be left out of an answer; the values from before remain.
       liquidity: seen.market.liquidity ?? before?.market.liquidity ?? null,
       tokens: (hasLegs ? seen.market.tokens : before?.market.tokens) ?? [],
     }
@@ -150,7 +150,7 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
     const { value, answer } = await requestTyped(askers.clob, question, ClobMarket, signal)
     const winner = value.closed ? value.tokens.find((token) => token.winner === true)?.outcome : undefined
     if (winner === undefined) return
-    // When it was resolved the order book does not say: that is left open until the catalogue does.
+    // The order book does not report when it was resolved: that is left open until the catalogue does.
     const resolved = {
       ...market.market,
       active: false,
@@ -178,7 +178,7 @@ export function createPolymarketCatalogue(askers: PolymarketAskers): PolymarketC
     }
   }
 
-  /** Windows that are told end within this. */
+  /** Windows that are emitted end within this. */
   function rangeOf(series: Series, nowMs: number): HistoryRange {
     const tenorMs = TENOR_MS[series.marketType]
     const aheadMs = tenorMs > TENOR_MS['15m'] ? 2 * tenorMs : tenorMs

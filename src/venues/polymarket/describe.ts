@@ -1,10 +1,10 @@
-/** Polymarket's Up/Down markets: what it has and how it wants to be asked. Sources: its documentation of 2026. */
+/** Polymarket's Up/Down markets: topics, limits and hosts. Sources: its documentation of 2026. */
 import type { VenueDescription, VenueHosts } from '../venue.ts'
 
 const MINUTE_MS = 60_000
 const WINDOW_MS = 10_000
 
-/** `rest` is the catalogue, `stream` the books and prints. */
+/** `rest` is the catalogue, `stream` the books and trades. */
 export interface PolymarketHosts extends VenueHosts {
   readonly clob: string
   readonly data: string
@@ -67,7 +67,7 @@ export const POLYMARKET_TIMES = {
   /** Every listed window, running or not, is swept so often; a sweep begins so long before the end of the last one. */
   roundEveryMs: 4 * MINUTE_MS,
   roundOverlapMs: 10 * MINUTE_MS,
-  /** A print is listed so long after its block, at the latest. */
+  /** A trade is listed so long after its block, at the latest. */
   listedWithinMs: MINUTE_MS,
   /** Windows are listed a day ahead, those of a day two. */
   listedAheadMs: 50 * 60 * MINUTE_MS,

@@ -39,7 +39,7 @@ export interface TokenFeed {
   lose(tokenId: string, reason: 'frozen' | 'crossed' | 'hash_mismatch', nowMs: number): DataObservation[]
   readonly tokens: ReadonlyMap<string, FollowedToken>
   /** Whether the stream sent a trade of this transaction and token. */
-  hasHeard(hash: string, tokenId: string): boolean
+  hasStreamed(hash: string, tokenId: string): boolean
   stats(): TokenFeedStats
 }
 
@@ -62,11 +62,11 @@ export function createTokenFeed(symbol: AssetSymbol, actions: TokenFeedActions):
     }
   }
 
-  function hear(tokenId: string, receivedMs: number): FollowedToken | undefined {
+  function noteReceived(tokenId: string, receivedMs: number): FollowedToken | undefined {
     const token = tokens.get(tokenId)
     if (token !== undefined) {
-      token.heardMs = receivedMs
-      token.isUnheard = false
+      token.lastReceivedMs = receivedMs
+      token.isSilentSinceSubscribed = false
     }
     return token
   }
@@ -76,7 +76,7 @@ export function createTokenFeed(symbol: AssetSymbol, actions: TokenFeedActions):
     actions,
     hashes: createHashCheck(),
     tradeIds: createTradeIds(),
-    hear,
+    noteReceived,
     push,
   }
 
@@ -150,8 +150,8 @@ export function createTokenFeed(symbol: AssetSymbol, actions: TokenFeedActions):
     greeting(nowMs) {
       isGreeted = tokens.size > 0
       for (const token of tokens.values()) {
-        token.heardMs = token.subscribedMs = nowMs
-        token.isUnheard = true
+        token.lastReceivedMs = token.subscribedMs = nowMs
+        token.isSilentSinceSubscribed = true
       }
       return isGreeted ? [greetingFrame([...tokens.keys()])] : []
     },
@@ -168,10 +168,10 @@ export function createTokenFeed(symbol: AssetSymbol, actions: TokenFeedActions):
           book: createTokenBook(leg),
           terms: leg.terms ?? {},
           isHashTrusted: false,
-          heardMs: nowMs,
+          lastReceivedMs: nowMs,
           subscribedMs: nowMs,
           comparedMs: nowMs,
-          isUnheard: true,
+          isSilentSinceSubscribed: true,
         })
       }
       unsubscribe(gone)
@@ -190,17 +190,17 @@ export function createTokenFeed(symbol: AssetSymbol, actions: TokenFeedActions):
     },
     repair(wire, receivedMs) {
       const token = tokens.get(wire.asset_id)
-      if (token === undefined || token.book.isLive || token.isUnheard) return undefined
+      if (token === undefined || token.book.isLive || token.isSilentSinceSubscribed) return undefined
       return token.book.repair(wire, receivedMs)
     },
     lose(tokenId, reason, nowMs) {
       const token = tokens.get(tokenId)
-      if (token !== undefined && reason === 'frozen') token.isUnheard = true
+      if (token !== undefined && reason === 'frozen') token.isSilentSinceSubscribed = true
       const lost = token?.book.lose(reason, nowMs) ?? null
       return lost === null ? [] : [lost]
     },
     tokens,
-    hasHeard: context.tradeIds.has,
+    hasStreamed: context.tradeIds.has,
     stats: () => ({
       hashMatches: context.hashes.matches,
       hashMismatches: context.hashes.mismatches,

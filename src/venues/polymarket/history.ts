@@ -1,4 +1,4 @@
-/** Polymarket's REST side: books, prints of a market, midpoints of a token, markets of the past. */
+/** Polymarket's REST side: books, trades of a market, midpoints of a token, markets of the past. */
 import type { MarketType } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { MidObservation, TradeObservation } from '../observation.ts'
@@ -48,7 +48,7 @@ const FIRST_TRADE_MS = Date.UTC(2020, 0, 1)
 const MAX_AHEAD_MS = 24 * 3_600_000
 /** Markets are listed, and may be traded, some days before their window. */
 const LISTED_BEFORE_MS = 14 * 24 * 3_600_000
-/** Prints are published some seconds after their block. */
+/** Trades are published some seconds after their block. */
 const SETTLE_MS = 30_000
 const MID_SECONDS = 60
 const MIDS_PER_PAGE = 10_000
@@ -58,7 +58,7 @@ const MIDS_KEPT_MS = 7 * 24 * 3_600_000
 
 export interface PolymarketRest extends PolymarketAskers {
   now(): number
-  /** Which version of the data interface is asked. */
+  /** Which version of the data interface is used. */
   readonly dataVersion: 'v1' | 'v2'
 }
 
@@ -79,8 +79,8 @@ export interface AskedTrades {
 }
 
 /**
- * The prints of some markets, oldest first, with the names that the stream gives them. The venue lists the newest
- * first, so one who knows what was before an instant reads no further.
+ * The trades of some markets, oldest first, with the ids that the stream gives them. The venue lists the newest first,
+ * so a caller that knows everything before an instant reads no further.
  */
 export async function askTrades(
   rest: PolymarketRest,
@@ -154,7 +154,7 @@ async function askTradesV2(
   return { listed: found, wholeFromS: sinceS }
 }
 
-/** No times are asked for: the order proves that nothing newer follows, the present that the unit is right. */
+/** No times are requested: the order proves that nothing newer follows, the present that the unit is right. */
 function expectTrades(
   rest: PolymarketRest,
   rows: readonly TradeV2Wire[],
@@ -180,7 +180,7 @@ function expectTrades(
   expectFit(rows, fit, answer, rest.data.deadLetters)
 }
 
-/** The first version takes one market at a time, and of a busy one tells only the newest prints. */
+/** The first version takes one market at a time, and of a busy one lists only the newest trades. */
 async function askTradesV1(
   rest: PolymarketRest,
   asked: AskedMarkets,
@@ -195,7 +195,7 @@ async function askTradesV1(
     for (let offset = 0; ; ) {
       const page = offset < DEEPEST_OFFSET ? await askPageV1(rest, one, offset, before, signal) : 'too deep'
       if (page === 'too deep') {
-        // The second of the oldest that was told may be told in part.
+        // The second of the oldest that was next may be next in part.
         wholeFromS = Math.max(wholeFromS, (found.at(-1)?.timestamp ?? 0) + 1)
         break
       }
@@ -275,7 +275,7 @@ export async function* walkHistory(
   const hasLegs = known !== undefined && known.legs.length > 0
   const market = hasLegs ? known : await askMarket(rest, marketId, signal)
   if (market === undefined) throw new VenueError(`polymarket knows no market ${marketId}`, { isFinal: true })
-  // Listed without its tokens, as happens just after its creation: nothing can be said of it yet.
+  // Listed without its tokens, as happens just after its creation: nothing is known of it yet.
   if (market.legs.length === 0) return yield { observations: [], covered: null, missing: [] }
   if (topic === 'trades') return yield* walkTrades(rest, market, range, signal)
   for (const leg of market.legs) {
@@ -283,7 +283,7 @@ export async function* walkHistory(
   }
 }
 
-/** One page: the venue takes no time range here, and a market's prints are few. */
+/** One page: the venue takes no time range here, and a market's trades are few. */
 async function* walkTrades(
   rest: PolymarketRest,
   market: UpDownMarket,
@@ -323,7 +323,7 @@ async function* walkMarkets(
   }
 }
 
-/** One question a day of a token: what was sampled once a minute is kept for a week. */
+/** One request per day of a token: samples of every minute are retained for a week. */
 async function* walkMids(
   rest: PolymarketRest,
   leg: Leg,
@@ -392,8 +392,8 @@ async function askMids(
       mids.push(mapMid(row.timestamp, row.price, leg, receivedMs))
       if ((row.resolution_seconds ?? MID_SECONDS) > MID_SECONDS) isFine = false
     }
-    const told = value.pagination?.has_more === true ? value.pagination.next_cursor : undefined
-    cursor = nextCursor(told, answer)
+    const next = value.pagination?.has_more === true ? value.pagination.next_cursor : undefined
+    cursor = nextCursor(next, answer)
   } while (cursor !== undefined)
   return { mids, isFine }
 }

@@ -78,7 +78,7 @@ function termsOf({ orderMinSize: size, orderPriceMinTickSize: tick, negRisk }: G
   }
 }
 
-/** Undefined for what is not an Up/Down market of ours, or speaks a version that nobody has told us about. */
+/** Undefined for what is not an Up/Down market of ours, or has an unknown version. */
 export function mapMarket(
   wire: GammaMarketWire,
   nowMs: number,
@@ -133,7 +133,7 @@ export function mapMarket(
       referencePriceEnd: null,
       settlement: readSettlement(wire.resolutionSource, parent?.cryptoMarketConfig),
       volume: wire.volumeNum ?? wire.volume ?? null,
-      // After the close the venue says 0: the last figure before it is the one that counts.
+      // After the close the venue sends 0: the last figure before it counts.
       liquidity: isOver ? null : (wire.liquidityNum ?? null),
       openInterest: parent?.openInterest ?? null,
       aliases: [wire.id],

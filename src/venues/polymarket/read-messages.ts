@@ -1,4 +1,4 @@
-/** The messages of the market socket: one reader per kind. What a message says of a token that is not followed is left out. */
+/** The messages of the market socket: one reader per kind. Messages about tokens that are not followed are left out. */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { DeadLetterReason } from '../dead-letter.ts'
 import type { FrameItem } from '../live/frame.ts'
@@ -22,7 +22,7 @@ import {
 
 export interface TokenFeedActions {
   send(frame: string): void
-  /** The token's book is to be asked for. */
+  /** The token's book is to be requested. */
   repair(tokenId: string, reason: 'lost' | 'tick_size'): void
   /** A window of this symbol was announced. */
   announced(slug: string): void
@@ -31,20 +31,20 @@ export interface TokenFeedActions {
 
 export interface FollowedToken {
   readonly book: TokenBook
-  /** With the tick size as it was last told. */
+  /** With the last known tick size. */
   terms: HashedTerms
   /** The last hash of its books was right. */
   isHashTrusted: boolean
-  /** When the venue last said anything of it; when it was subscribed, before. */
-  heardMs: number
+  /** When the venue last sent anything of it; before that, when it was subscribed. */
+  lastReceivedMs: number
   subscribedMs: number
   /** When it was last compared with the venue's own book. */
   comparedMs: number
   /**
-   * Nothing was heard of it since it was subscribed, or since it froze. A REST book would then go on without the
+   * Nothing has come of it since it was subscribed, or since it froze. A REST book would then go on without the
    * changes that still do not come, so only the stream can bring it back.
    */
-  isUnheard: boolean
+  isSilentSinceSubscribed: boolean
 }
 
 /** What one frame has brought so far. */
@@ -60,7 +60,7 @@ export interface MessageContext {
   readonly hashes: HashCheck
   readonly tradeIds: TradeIds
   /** The followed token, of which the venue has just sent something. */
-  hear(tokenId: string, receivedMs: number): FollowedToken | undefined
+  noteReceived(tokenId: string, receivedMs: number): FollowedToken | undefined
   push(reading: Reading, observation: DataObservation): void
 }
 
@@ -71,11 +71,11 @@ export type ReadMessage = (
   reading: Reading,
 ) => boolean
 
-/** Each says whether the message had the shape of its kind. */
+/** Each returns whether the message had the shape of its kind. */
 export const READERS: Readonly<Record<string, ReadMessage>> = {
   book(feed, message, receivedMs, reading) {
     if (!BookMessage.is(message)) return false
-    const token = feed.hear(message.asset_id, receivedMs)
+    const token = feed.noteReceived(message.asset_id, receivedMs)
     if (token === undefined) return true
     const wrong = token.book.isWrong(message) ? token.book.lose('hash_mismatch', receivedMs) : null
     if (wrong !== null) feed.push(reading, wrong)
@@ -101,7 +101,7 @@ export const READERS: Readonly<Record<string, ReadMessage>> = {
   },
   last_trade_price(feed, message, receivedMs, reading) {
     if (!LastTradeMessage.is(message)) return false
-    const token = feed.hear(message.asset_id, receivedMs)
+    const token = feed.noteReceived(message.asset_id, receivedMs)
     if (token === undefined) return true
     const id = feed.tradeIds.newId(message)
     if (id !== undefined) feed.push(reading, mapLastTrade(message, id, token.book.leg, receivedMs))
@@ -109,7 +109,7 @@ export const READERS: Readonly<Record<string, ReadMessage>> = {
   },
   tick_size_change(feed, message, receivedMs, reading) {
     if (!TickSizeMessage.is(message)) return false
-    const token = feed.hear(message.asset_id, receivedMs)
+    const token = feed.noteReceived(message.asset_id, receivedMs)
     if (token === undefined || Number(message.old_tick_size) === Number(message.new_tick_size)) return true
     token.terms = { ...token.terms, tick_size: message.new_tick_size }
     const lost = token.book.lose('tick_size', receivedMs, Number(message.timestamp))
@@ -119,7 +119,7 @@ export const READERS: Readonly<Record<string, ReadMessage>> = {
   /** Comes on its own clock beside the changes, so it proves life and nothing else. */
   best_bid_ask(feed, message, receivedMs) {
     if (!BestBidAskMessage.is(message)) return false
-    feed.hear(message.asset_id, receivedMs)
+    feed.noteReceived(message.asset_id, receivedMs)
     return true
   },
   new_market(feed, message) {
@@ -142,7 +142,7 @@ function change(
   receivedMs: number,
   reading: Reading,
 ): boolean {
-  const token = feed.hear(tokenId, receivedMs)
+  const token = feed.noteReceived(tokenId, receivedMs)
   if (token === undefined) return true
   const observations = token.book.change(changes, timeMs, receivedMs)
   for (const observation of observations ?? []) feed.push(reading, observation)
@@ -150,7 +150,7 @@ function change(
 }
 
 export interface HashCheck {
-  /** False when the hash is wrong though hashes were right before: only then it says something about the book. */
+  /** False when the hash is wrong though hashes were right before: only then it proves something about the book. */
   isTrustworthy(message: object, token: FollowedToken): boolean
   readonly matches: number
   readonly mismatches: number

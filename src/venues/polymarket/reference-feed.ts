@@ -1,7 +1,7 @@
 /**
  * The prices that the markets settle on, each relayed about once a second: the Chainlink stream's, its means, and
- * that of the exchange. A topic that the venue dropped or that froze is not hidden by the others: while one of those
- * asked for is silent, no tick counts as a sign that the symbol's prices are heard.
+ * that of the exchange. A topic that the venue dropped or that froze is not hidden by the others: while one of the
+ * requested ones is silent, no tick counts as proof that the symbol's prices arrive.
  */
 import { decimal, decimalText } from '../../core/decimal.ts'
 import type { SettlementPrice } from '../../core/settlement.ts'
@@ -60,13 +60,13 @@ export function referenceRoute(
   }
 }
 
-/** The topics are those that were asked for. */
+/** The topics are those that were subscribed. */
 export function createReferenceReader(topics: readonly string[] = []): FrameProtocol {
   /** Per topic and symbol: backlogs and reconnections repeat ticks. */
   const lastMs = new Map<string, number>()
-  const heardMs = new Map<string, number>()
-  const isHeard = (topic: string, symbol: AssetSymbol, nowMs: number) =>
-    nowMs - (heardMs.get(`${topic}:${symbol}`) ?? Number.NEGATIVE_INFINITY) <= MAX_SILENCE_MS
+  const lastReceivedMs = new Map<string, number>()
+  const isArriving = (topic: string, symbol: AssetSymbol, nowMs: number) =>
+    nowMs - (lastReceivedMs.get(`${topic}:${symbol}`) ?? Number.NEGATIVE_INFINITY) <= MAX_SILENCE_MS
 
   function read(text: string, receivedMs: number): FrameOutcome {
     if (text === 'PONG' || text === 'pong') return { kind: 'pong' }
@@ -87,8 +87,8 @@ export function createReferenceReader(topics: readonly string[] = []): FrameProt
       const price = priceOf(tick, settlement)
       if (price === undefined) return refused('wrong_shape')
       lastMs.set(key, tick.timestamp)
-      heardMs.set(key, receivedMs)
-      const isPartial = !topics.every((each) => isHeard(each, symbol, receivedMs))
+      lastReceivedMs.set(key, receivedMs)
+      const isPartial = !topics.every((each) => isArriving(each, symbol, receivedMs))
       items.push({
         channel: `reference_price:${symbol}`,
         observation: {
@@ -111,7 +111,7 @@ export function createReferenceReader(topics: readonly string[] = []): FrameProt
   return {
     read,
     accepts: false,
-    // Without it the data stops after some minutes while the socket stays open. Nothing says that the venue answers.
+    // Without it the data stops after some minutes while the socket stays open. Whether the venue answers is not documented.
     heartbeat: { everyMs: 5_000, frame: 'PING', answerWithinMs: null },
     greetingPaceMs: 0,
   }

@@ -4,7 +4,7 @@ import { repairStep } from './repair-books.ts'
 
 const NOW = 1_000_000
 const leg = { startMs: NOW - 100_000, endMs: NOW + 100_000 }
-const token = { subscribedMs: NOW, heardMs: NOW, comparedMs: NOW, isUnheard: false }
+const token = { subscribedMs: NOW, lastReceivedMs: NOW, comparedMs: NOW, isSilentSinceSubscribed: false }
 const awaited = { ...token, book: { isLive: false, leg } }
 const live = { ...token, book: { isLive: true, leg } }
 
@@ -15,16 +15,22 @@ test('a book that does not come is requested after ten seconds and subscribed ag
 })
 
 test('while the stream sends nothing of a token, its book is not requested', () => {
-  assert.equal(repairStep({ ...awaited, subscribedMs: NOW - 20_000, isUnheard: true }, NOW), undefined)
+  assert.equal(
+    repairStep({ ...awaited, subscribedMs: NOW - 20_000, isSilentSinceSubscribed: true }, NOW),
+    undefined,
+  )
 })
 
 test('a live book is compared once a minute, and after thirty silent seconds', () => {
   assert.equal(repairStep({ ...live, comparedMs: NOW - 60_000 }, NOW), undefined)
   assert.equal(repairStep({ ...live, comparedMs: NOW - 60_001 }, NOW), 'compare')
-  assert.equal(repairStep({ ...live, comparedMs: NOW - 30_001, heardMs: NOW - 30_001 }, NOW), 'compare')
+  assert.equal(
+    repairStep({ ...live, comparedMs: NOW - 30_001, lastReceivedMs: NOW - 30_001 }, NOW),
+    'compare',
+  )
 })
 
 test('a book outside of its window is left alone', () => {
   const ended = { isLive: true, leg: { startMs: 0, endMs: NOW - 1 } }
-  assert.equal(repairStep({ ...live, book: ended, comparedMs: 0, heardMs: 0 }, NOW), undefined)
+  assert.equal(repairStep({ ...live, book: ended, comparedMs: 0, lastReceivedMs: 0 }, NOW), undefined)
 })

@@ -34,7 +34,7 @@ export interface RepairBooksOptions {
 
 /** What a followed token needs now. */
 export function repairStep(
-  token: Pick<FollowedToken, 'subscribedMs' | 'heardMs' | 'comparedMs' | 'isUnheard'> & {
+  token: Pick<FollowedToken, 'subscribedMs' | 'lastReceivedMs' | 'comparedMs' | 'isSilentSinceSubscribed'> & {
     readonly book: {
       readonly isLive: boolean
       readonly leg: { readonly startMs: number; readonly endMs: number }
@@ -46,11 +46,11 @@ export function repairStep(
     const waitedMs = nowMs - token.subscribedMs
     if (waitedMs > TIMES.resubscribeMs) return 'resubscribe'
     // Without the stream's changes a REST book would go stale unnoticed.
-    return waitedMs > TIMES.bookMissingMs && !token.isUnheard ? 'request' : undefined
+    return waitedMs > TIMES.bookMissingMs && !token.isSilentSinceSubscribed ? 'request' : undefined
   }
   const { startMs, endMs } = token.book.leg
   if (nowMs < startMs || nowMs > endMs) return undefined
-  const isSilent = nowMs - token.heardMs > TIMES.tokenSilenceMs
+  const isSilent = nowMs - token.lastReceivedMs > TIMES.tokenSilenceMs
   const everyMs = isSilent ? TIMES.tokenSilenceMs : TIMES.verifyEveryMs
   return nowMs - token.comparedMs > everyMs ? 'compare' : undefined
 }
@@ -78,7 +78,7 @@ export async function repairBooks(
         repairs.want(tokenId, receivedMs)
         return
       }
-      const isSilent = receivedMs - token.heardMs > TIMES.tokenSilenceMs
+      const isSilent = receivedMs - token.lastReceivedMs > TIMES.tokenSilenceMs
       if (!isSilent || !token.book.isBehind(book)) return
       lose(tokenId, 'frozen', receivedMs)
       frozenMs = [...frozenMs.filter((atMs) => receivedMs - atMs < FROZEN_WITHIN_MS), receivedMs]

@@ -1,11 +1,11 @@
-/** Which books are to be asked for, and when: at once after a loss, later and later where the venue has none. */
+/** Which books are to be requested, and when: at once after a loss, later and later where the venue has none. */
 import { backoffCeilingMs } from '../../kit/backoff.ts'
 import { POLYMARKET_TIMES as TIMES } from './describe.ts'
 
 export interface Repairs {
   /** Without effect while the token waits already. */
   want(tokenId: string, atMs: number): void
-  /** The tokens whose time has come; each is being asked for until it is `done` or has `failed`. */
+  /** The tokens whose time has come; each is being requested until it is `done` or has `failed`. */
   due(nowMs: number): string[]
   failed(tokenId: string, nowMs: number): void
   done(tokenId: string): void

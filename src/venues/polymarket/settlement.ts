@@ -1,4 +1,4 @@
-/** On which price a market is settled, as its own record says: the venue went from the stream's price to its mean in 2026. */
+/** On which price a market is settled, as its own record states: the venue went from the stream's price to its mean in 2026. */
 import type { SettlementPrice } from '../../core/settlement.ts'
 
 export type MeanConfig =

@@ -38,7 +38,7 @@ export function seriesOf(symbol: AssetSymbol): Series[] {
 export interface SlugParts {
   readonly symbol: AssetSymbol
   readonly marketType: MarketType
-  /** Start of the window, where the slug tells it. */
+  /** Start of the window, where the slug has it. */
   readonly startMs: number | null
 }
 

@@ -1,10 +1,10 @@
 /**
- * Prints that the stream did not tell, asked for window by window.
+ * Prints that the stream did not emitTrades, asked for window by window.
  *
- *   a round over every listed window, every four minutes ──▶ all prints before it are told
+ *   a round over every listed window, every four minutes ──▶ all trades before it were emitted
  *   a window that has closed: a minute later, and once more ten minutes later ──▶ it is swept for good
  *
- * Those that the stream told are left as they are: their time is finer.
+ * Those that the stream sent stay as they are: their time is finer.
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { backoffMs } from '../../kit/backoff.ts'
@@ -22,17 +22,17 @@ const MARKETS_PER_QUESTION = 20
 
 export interface WindowSweeper {
   /** The sweep of a window that has closed, when it is due. */
-  closed(session: SessionIo, desk: TokenFeed, market: KnownMarket, nowMs: number): Promise<void>
+  closed(session: SessionIo, feed: TokenFeed, market: KnownMarket, nowMs: number): Promise<void>
   /** The round over all windows of the symbol, when it is due. */
-  round(session: SessionIo, desk: TokenFeed): Promise<void>
+  round(session: SessionIo, feed: TokenFeed): Promise<void>
 }
 
 interface Round {
   nextMs: number
   failures: number
-  /** Everything before this was told. */
+  /** Everything before this was emitted. */
   toMs: number
-  /** Windows of which everything was told up to then. */
+  /** Windows of which everything was emitted up to then. */
   known: ReadonlySet<string>
 }
 
@@ -40,7 +40,7 @@ export function createWindowSweeper(options: {
   catalogue: PolymarketCatalogue
   rest: PolymarketRest
   clock: Clock
-  /** Tells what is known of the windows and was not told. */
+  /** Emits what is known of the windows and was not emitted yet. */
   emitMarkets: (session: SessionIo, symbol: AssetSymbol) => void
 }): WindowSweeper {
   const { catalogue, rest, clock } = options
@@ -50,9 +50,9 @@ export function createWindowSweeper(options: {
 
   const isDone = (marketId: string) => (sweeps.get(marketId)?.done ?? 0) >= TIMES.sweepsAfterMs.length
 
-  async function tell(
+  async function emitTrades(
     session: SessionIo,
-    desk: TokenFeed,
+    feed: TokenFeed,
     markets: readonly UpDownMarket[],
     sinceMs: number,
   ): Promise<void> {
@@ -60,27 +60,27 @@ export function createWindowSweeper(options: {
     // What is on its way over the stream is left to it.
     const settledMs = clock.now() - TIMES.listedWithinMs / 2
     const { trades } = await askTrades(rest, markets, session.signal, sinceMs)
-    options.emitMarkets(session, desk.symbol)
+    options.emitMarkets(session, feed.symbol)
     for (const trade of trades) {
       const hash = trade.id.slice(0, trade.id.indexOf('-'))
-      if (trade.venueTimeMs > settledMs || desk.hasHeard(hash, trade.instrument)) continue
+      if (trade.venueTimeMs > settledMs || feed.hasStreamed(hash, trade.instrument)) continue
       const market = byId.get(trade.leg?.marketId ?? '')
       if (market !== undefined && catalogue.get(market.market.marketId) === undefined) {
         catalogue.meet(market, trade.receivedMs)
-        options.emitMarkets(session, desk.symbol)
+        options.emitMarkets(session, feed.symbol)
       }
-      session.emit(`trades:${desk.symbol}`, trade)
+      session.emit(`trades:${feed.symbol}`, trade)
     }
   }
 
-  async function tellAll(
+  async function emitAllTrades(
     session: SessionIo,
-    desk: TokenFeed,
+    feed: TokenFeed,
     nowMs: number,
     before: Round,
   ): Promise<Set<string>> {
-    const listed = await catalogue.ahead(desk.symbol, nowMs, session.signal)
-    const markets = [...catalogue.of(desk.symbol), ...listed].filter(
+    const listed = await catalogue.ahead(feed.symbol, nowMs, session.signal)
+    const markets = [...catalogue.of(feed.symbol), ...listed].filter(
       ({ market, legs }) => legs.length > 0 && !isDone(market.marketId),
     )
     const isKnown = ({ market }: UpDownMarket) => before.known.has(market.marketId)
@@ -89,15 +89,15 @@ export function createWindowSweeper(options: {
       [markets.filter(isKnown), before.toMs - TIMES.roundOverlapMs],
     ] as const)
       for (let from = 0; from < group.length; from += MARKETS_PER_QUESTION)
-        await tell(session, desk, group.slice(from, from + MARKETS_PER_QUESTION), sinceMs)
+        await emitTrades(session, feed, group.slice(from, from + MARKETS_PER_QUESTION), sinceMs)
     return new Set(markets.map(({ market }) => market.marketId))
   }
 
-  const about = (desk: TokenFeed, instrument: string) => {
+  const about = (feed: TokenFeed, instrument: string) => {
     const receivedMs = clock.now()
     return {
       source: 'predmkt_a',
-      symbol: desk.symbol,
+      symbol: feed.symbol,
       instrument,
       venueTimeMs: receivedMs,
       receivedMs,
@@ -106,7 +106,7 @@ export function createWindowSweeper(options: {
   }
 
   return {
-    async closed(session, desk, market, nowMs) {
+    async closed(session, feed, market, nowMs) {
       const { marketId, endTime } = market.market
       const sweep = sweeps.get(marketId) ?? { done: 0, failures: 0, nextMs: 0 }
       const afterMs = TIMES.sweepsAfterMs[sweep.done]
@@ -116,7 +116,7 @@ export function createWindowSweeper(options: {
       sweeps.set(marketId, sweep)
       for (const known of sweeps.keys()) if (catalogue.get(known) === undefined) sweeps.delete(known)
       try {
-        await tell(session, desk, [market], 0)
+        await emitTrades(session, feed, [market], 0)
       } catch {
         sweep.nextMs = clock.now() + backoffMs(RETRY, sweep.failures)
         sweep.failures += 1
@@ -124,20 +124,20 @@ export function createWindowSweeper(options: {
       }
       sweep.done += 1
       sweep.failures = 0
-      if (isDone(marketId)) session.emit(`trades:${desk.symbol}`, { kind: 'swept', ...about(desk, marketId) })
+      if (isDone(marketId)) session.emit(`trades:${feed.symbol}`, { kind: 'swept', ...about(feed, marketId) })
     },
-    async round(session, desk) {
+    async round(session, feed) {
       const nowMs = clock.now()
-      const before = rounds.get(desk.symbol) ?? { nextMs: 0, failures: 0, toMs: 0, known: new Set() }
-      if (nowMs < before.nextMs || session.isPaused() || catalogue.of(desk.symbol).length === 0) return
+      const before = rounds.get(feed.symbol) ?? { nextMs: 0, failures: 0, toMs: 0, known: new Set() }
+      if (nowMs < before.nextMs || session.isPaused() || catalogue.of(feed.symbol).length === 0) return
       try {
-        const known = await tellAll(session, desk, nowMs, before)
+        const known = await emitAllTrades(session, feed, nowMs, before)
         const toMs = nowMs - TIMES.listedWithinMs
-        rounds.set(desk.symbol, { nextMs: nowMs + TIMES.roundEveryMs, failures: 0, toMs, known })
-        session.emit(`trades:${desk.symbol}`, { kind: 'swept_to', ...about(desk, ''), toMs })
+        rounds.set(feed.symbol, { nextMs: nowMs + TIMES.roundEveryMs, failures: 0, toMs, known })
+        session.emit(`trades:${feed.symbol}`, { kind: 'swept_to', ...about(feed, ''), toMs })
       } catch {
         const nextMs = clock.now() + backoffMs(RETRY, before.failures)
-        rounds.set(desk.symbol, { ...before, nextMs, failures: before.failures + 1 })
+        rounds.set(feed.symbol, { ...before, nextMs, failures: before.failures + 1 })
       }
     },
   }

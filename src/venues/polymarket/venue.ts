@@ -25,9 +25,9 @@ import { createReferenceReader, referenceRoute, USUAL_TOPICS } from './reference
 import { routeName } from './repair-books.ts'
 import { createRepairs, type Repairs } from './repairs.ts'
 
-/** The venue is moving from one interface to the next; what is asked is a setting. */
+/** The venue is moving from one interface to the next; which one is used is a setting. */
 export interface PolymarketOptions {
-  /** Version of the data interface that gives prints. */
+  /** Version of the data interface that lists trades. */
   readonly dataVersion?: 'v1' | 'v2'
   /** Which relay gives the reference price: the open one, the one that wants a key, or none. */
   readonly reference?: 'rtds' | 'bolt' | 'none'
@@ -91,8 +91,8 @@ export function createPolymarket(dependencies: PolymarketDependencies): Venue {
 
   async function askTime(signal: AbortSignal) {
     const answer = await rest.clob.client.request({ path: '/time', weight: 1 }, signal)
-    const told = Number(answer.value)
-    const venueMs = Number.isFinite(told) && told > 0 ? told * 1_000 : headerTime(answer)
+    const reported = Number(answer.value)
+    const venueMs = Number.isFinite(reported) && reported > 0 ? reported * 1_000 : headerTime(answer)
     return { venueMs, roundTripMs: answer.roundTripMs }
   }
   const venueTime = createVenueTime({ clock, askVenue: askTime })

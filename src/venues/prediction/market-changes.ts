@@ -1,12 +1,12 @@
 /**
- * What a session was told of the markets. To know a market is not to have told it: a question may fail after half of
- * it was answered, others ask too, and a session begins with nothing told.
+ * Which markets a session has not emitted yet. The catalogue may know more: a request may fail half way, others refresh
+ * it too, and a session begins with nothing emitted.
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { MarketObservation } from '../observation.ts'
 
 export interface MarketChanges {
-  /** What is known of a symbol's markets and was not told yet; it counts as told. */
+  /** What is known of a symbol's markets and was not emitted yet; from now on it counts as emitted. */
   take(symbol: AssetSymbol): MarketObservation[]
 }
 
@@ -14,12 +14,12 @@ export interface MarketChanges {
 export function createMarketChanges(
   of: (symbol: AssetSymbol) => readonly MarketObservation[],
 ): MarketChanges {
-  const told = new Map<AssetSymbol, ReadonlySet<MarketObservation>>()
+  const emitted = new Map<AssetSymbol, ReadonlySet<MarketObservation>>()
   return {
     take(symbol) {
       const known = of(symbol)
-      const before = told.get(symbol)
-      told.set(symbol, new Set(known))
+      const before = emitted.get(symbol)
+      emitted.set(symbol, new Set(known))
       return before === undefined ? [...known] : known.filter((each) => !before.has(each))
     },
   }

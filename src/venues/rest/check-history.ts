@@ -47,7 +47,7 @@ export async function* checkHistory(
   }
 }
 
-/** A fault in words; undefined for a page that fits. Pages are given in their order. */
+/** A description of the fault; undefined for a page that fits. Pages are given in their order. */
 export function createPageCheck(
   request: HistoryRequest,
   describe: Pick<VenueDescription, 'source'>,
@@ -69,7 +69,7 @@ export function createPageCheck(
     // Markets are listed by their end, which may be put off.
     if (row.kind === 'market') return undefined
     const timeMs = timeOf(row)
-    // After an id the range only says where to end.
+    // After an id the range only sets the end.
     const fromMs = request.afterId === undefined ? range.fromMs : Number.NEGATIVE_INFINITY
     return timeMs >= fromMs && timeMs < range.toMs
       ? undefined
@@ -137,9 +137,9 @@ function placeOf(row: DataObservation): number | bigint {
 function intervalFault(row: DataObservation, request: HistoryRequest): string | undefined {
   if (row.kind !== 'candle' && row.kind !== 'contract_candle') return undefined
   if (request.interval !== undefined && row.interval !== request.interval)
-    return `a bar of ${row.interval}, asked for ${request.interval}`
-  if (row.openTimeMs % INTERVAL_MS[row.interval] !== 0) return `a bar off its grid: ${row.openTimeMs}`
-  return row.kind === 'candle' && !row.closed ? `a bar that is still open: ${row.openTimeMs}` : undefined
+    return `a candle of ${row.interval}, asked for ${request.interval}`
+  if (row.openTimeMs % INTERVAL_MS[row.interval] !== 0) return `a candle off its grid: ${row.openTimeMs}`
+  return row.kind === 'candle' && !row.closed ? `a candle that is still open: ${row.openTimeMs}` : undefined
 }
 
 function marketFault(row: DataObservation, request: HistoryRequest): string | undefined {

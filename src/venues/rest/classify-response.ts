@@ -1,17 +1,17 @@
-/** What a venue's HTTP answer means for the asker. The only place that knows the status codes. */
+/** What a venue's HTTP response means for the client. The only place that knows the status codes. */
 
 export type Verdict =
   | { readonly kind: 'ok' }
-  /** Ask nothing at all before this much time has passed. */
+  /** Send nothing at all before this much time has passed. */
   | { readonly kind: 'halt'; readonly waitMs: number; readonly reason: string }
   | { readonly kind: 'retry'; readonly reason: string }
   | { readonly kind: 'refused'; readonly reason: string }
 
-/** Without a `Retry-After`: limit, ban and firewall. A ban grows when one keeps asking. */
+/** Without a `Retry-After`: limit, ban and firewall. A ban grows with every request that ignores it. */
 const LIMITED_MS = 16_000
 const BANNED_MS = 120_000
 const BLOCKED_MS = 60_000
-/** Longer is not believed from a header; the ban's own message may say more. */
+/** A longer wait in a header is not believed; the message of a ban may be longer. */
 const MAX_HALT_MS = 3 * 24 * 3_600_000
 
 export function classifyReply(reply: {
@@ -59,7 +59,7 @@ function bannedUntilMs(reply: { body: string; nowMs: number }): number | undefin
   return match === null ? undefined : Math.min(Math.max(0, Number(match[1]) - reply.nowMs), MAX_HALT_MS)
 }
 
-/** Binance says `{"code":-1121,"msg":"Invalid symbol."}`; others send a line of text or a page of HTML. */
+/** Binance sends `{"code":-1121,"msg":"Invalid symbol."}`; others send a line of text or a page of HTML. */
 function errorText(body: string): string {
   try {
     const parsed: unknown = JSON.parse(body)

@@ -1,14 +1,14 @@
 /**
- * An answer must fit its question. Rows of other times, in another unit, of another symbol or interval, twice, out of
- * order, or more than were asked for mean that something else was answered: then nothing of it is used, nothing
- * counts as read, and the answer is kept as a dead letter.
+ * A response must fit its request. Rows of other times, in another unit, of another symbol or interval, twice, out of
+ * order, or more than were requested mean that something else was answered: then none of it is used, nothing
+ * counts as read, and the response is kept as a dead letter.
  */
 import type { DeadLetters } from '../dead-letter.ts'
 import type { HistoryRange } from '../venue.ts'
 import { type RestResponse, VenueError } from './rest-client.ts'
 
 export interface Fit<R> {
-  /** Where the answer came from. */
+  /** Where the response came from. */
   readonly origin: string
   /** Half open; the time of every row lies in it. */
   readonly range: HistoryRange
@@ -20,7 +20,7 @@ export interface Fit<R> {
   readonly fault?: (row: R, before: R | undefined) => string | undefined
 }
 
-/** The first fault in words; undefined for an answer that fits. */
+/** A description of the first fault; undefined for a response that fits. */
 export function misfitOf<R>(rows: readonly R[], fit: Fit<R>): string | undefined {
   const { range, timeOf, order } = fit
   if (fit.maxRows !== undefined && rows.length > fit.maxRows)
@@ -63,7 +63,7 @@ export function expectFit<R>(
   if (fault !== undefined) throw misfit(fault, fit.origin, answer, deadLetters)
 }
 
-/** Keeps the answer and makes the error that fails the walk. Asked again later, the venue may answer rightly. */
+/** Keeps the response as a dead letter and makes the error that fails the walk. A later try may succeed. */
 export function misfit(
   fault: string,
   origin: string,

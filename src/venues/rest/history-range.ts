@@ -14,7 +14,7 @@ export function splitByAge(
   return { lost: rangeOrNull(range.fromMs, cutMs), kept: rangeOrNull(cutMs, range.toMs) }
 }
 
-/** A page that says: this the venue does not provide. */
+/** A page for a range that the venue does not provide. */
 export function notProvided(range: HistoryRange): HistoryPage {
   return { observations: [], covered: null, missing: [{ range, reason: 'not_provided' }] }
 }

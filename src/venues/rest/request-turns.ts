@@ -1,6 +1,6 @@
 /**
- * Who may ask a venue now. Questions of the live side go before those of the backfill, which never has all places: one
- * is always left to the live side, however slowly the venue answers.
+ * Bounds the requests in flight. Those of the live side go before those of the backfill, which never has all places:
+ * one is always left to the live side, however slowly the venue answers.
  */
 export interface Turns {
   run<T>(isBackground: boolean, work: () => Promise<T>): Promise<T>
@@ -20,7 +20,7 @@ export function createTurns(places: number): Turns {
     if (isBackground) ofBackground += 1
   }
 
-  /** The place is taken in the name of the one that is let in, so that nobody comes between. */
+  /** The place is taken before the waiting request resumes, so that no other gets in between. */
   function letIn(): void {
     for (const isBackground of [false, true]) {
       const queue = isBackground ? waiting.background : waiting.live

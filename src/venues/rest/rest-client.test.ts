@@ -64,8 +64,8 @@ test('a ban that is longer than one waits is told at once, and nothing more is a
   const { client, asked } = await venueWith((_request, response) =>
     response.writeHead(418, { 'retry-after': '7200' }).end('{"code":-1003,"msg":"banned"}'),
   )
-  await assert.rejects(client.request({ path: '/a', weight: 1 }, never), /told to stay away until 20/)
-  await assert.rejects(client.request({ path: '/b', weight: 1 }, never), /told to stay away/)
+  await assert.rejects(client.request({ path: '/a', weight: 1 }, never), /halted by the venue until 20/)
+  await assert.rejects(client.request({ path: '/b', weight: 1 }, never), /halted by the venue/)
   assert.equal(asked.length, 1)
 })
 

@@ -1,11 +1,11 @@
 /**
- * Asks a venue's REST interface without ever breaking its limits.
+ * Sends requests to a venue's REST interface without ever breaking its limits.
  *
  *   budget ──▶ halted? wait ──▶ ask ──▶ ok ▸ JSON
  *                 ▲                └──▶ limit or ban ▸ halt everybody, then again
  *                 ╰─────────────────────── fault ▸ backoff, at most `tries` times
  *
- * A limit or a ban stops every question of this client, not only the one that met it.
+ * A limit or a ban stops every request of this client, not only the one that met it.
  */
 import { type BackoffPolicy, backoffMs } from '../../kit/backoff.ts'
 import { type Clock, systemClock } from '../../kit/clock.ts'
@@ -22,9 +22,9 @@ export interface RestRequest {
   /** Given: a POST of this as JSON. */
   readonly body?: unknown
   readonly weight: number
-  /** Which budget pays; the first one when left out. */
+  /** Which budget it counts against; by default the first one. */
   readonly pool?: string
-  /** Part of a walk through the past: leaves a share of every window to the questions of the live side. */
+  /** Part of a walk through the past: leaves a share of every window to the live side. */
   readonly isBackground?: boolean
 }
 
@@ -42,7 +42,7 @@ export interface RestLimits {
   readonly answerWithinMs: number
   readonly inFlight: number
   readonly maxAnswerBytes: number
-  /** Halts longer than this are told to the caller at once instead of waited for. */
+  /** A longer halt fails the request at once instead of being waited for. */
   readonly maxWaitMs: number
 }
 
@@ -55,10 +55,10 @@ export const REST_LIMITS: RestLimits = {
   maxWaitMs: 180_000,
 }
 
-/** What walks through the past may use of the usable budget; the live side of the smallest one needs the rest. */
+/** The share of the budget that walks through the past may use; the live side of the smallest budget needs the rest. */
 export const BACKGROUND_SHARE = 0.85
 
-/** The venue said no, or stayed silent for all tries. */
+/** The venue refused, or did not answer in any of the tries. */
 export class VenueError extends Error {
   readonly isFinal: boolean
   constructor(message: string, options: { isFinal: boolean; cause?: unknown }) {
@@ -79,7 +79,7 @@ export interface RestStats {
   readonly halts: number
   readonly haltedUntilMs: number
   readonly used: Readonly<Record<string, number>>
-  /** How long, in real time, the oldest question that is under way has been waiting for its answer. */
+  /** How long, in real time, the oldest pending request has been waiting for its response. */
   readonly waitingMs: number
 }
 
@@ -100,7 +100,7 @@ export function createRestClient(options: {
   const firstPool = Object.keys(options.budgets)[0]
   const counts = { asked: 0, retried: 0, halts: 0 }
   let haltedUntilMs = 0
-  /** Since when each question has been asked; the oldest first. */
+  /** When each pending request was sent, the oldest first. */
   const underWay = new Map<symbol, number>()
   const turns = createTurns(limits.inFlight)
 
@@ -111,7 +111,7 @@ export function createRestClient(options: {
     let fault = ''
     for (let attempt = 0; attempt < limits.tries; attempt++) {
       if (attempt > 0) counts.retried += 1
-      // Room in the budget is waited for outside of the turn: a walk through the past must not hold up the live.
+      // The budget is waited for outside of the turn: a walk through the past must not hold up the live side.
       await waitForHalt(signal)
       const isBackground = question.isBackground === true
       await pool.take(question.weight, signal, isBackground ? BACKGROUND_SHARE : 1)
@@ -152,7 +152,7 @@ export function createRestClient(options: {
       if (waitMs <= 0) return
       if (waitMs > limits.maxWaitMs) {
         const until = new Date(haltedUntilMs).toISOString()
-        throw new VenueError(`${venue}: told to stay away until ${until}`, { isFinal: false })
+        throw new VenueError(`${venue}: halted by the venue until ${until}`, { isFinal: false })
       }
       await clock.sleep(waitMs, signal)
     }
@@ -168,7 +168,7 @@ export function createRestClient(options: {
   async function askOnce(question: RestRequest, signal: AbortSignal): Promise<Reply | { fault: string }> {
     const limit = new AbortController()
     const answered = new AbortController()
-    // The venue's answers take real time, whatever the clock says; time in which we could not read them is ours.
+    // Responses take real time, whatever the clock; time in which this thread could not read does not count.
     sleepReading(systemClock, limits.answerWithinMs, answered.signal).then(
       () => limit.abort(),
       () => {},
@@ -200,7 +200,7 @@ export function createRestClient(options: {
     }
   }
 
-  /** Undefined for a body that was cut or is no JSON: a fault like any other. */
+  /** Undefined for a body that was cut off or is not JSON: a fault like any other. */
   function parsed(reply: Reply): RestResponse | undefined {
     try {
       const value: unknown = JSON.parse(reply.body)

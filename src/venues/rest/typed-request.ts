@@ -1,4 +1,4 @@
-/** One REST question whose answer is checked at the door; an answer of unknown shape becomes a dead letter. */
+/** A REST request whose response is validated; a response of unknown shape becomes a dead letter. */
 
 import type { WireType } from '../adapter/wire-type.ts'
 import type { DeadLetters } from '../dead-letter.ts'
@@ -9,7 +9,7 @@ export interface RestAccess {
   readonly deadLetters: DeadLetters
 }
 
-/** The same questions as part of a walk through the past: those of the live side go first. */
+/** The same requests as part of a walk through the past: those of the live side go first. */
 export function inBackground(asker: RestAccess): RestAccess {
   const { client, deadLetters } = asker
   return {
@@ -49,7 +49,7 @@ export function readRows<T>(
   })
 }
 
-/** Every row, or an error: of an answer with a row that cannot be read, not everything was read. */
+/** Every row, or an error: with one unreadable row the response was not read in full. */
 export function readEveryRow<T>(
   asker: Pick<RestAccess, 'deadLetters'>,
   rows: readonly unknown[],
@@ -62,7 +62,7 @@ export function readEveryRow<T>(
   throw new VenueError(`${about.origin}: ${count} of ${rows.length} rows cannot be read`, { isFinal: false })
 }
 
-/** A row that was asked for, can be read, and is still nothing that we know: a new version or status of the venue. */
+/** A row that can be read and still is nothing that we know: a new version or status of the venue. */
 export function unknownRow(
   asker: Pick<RestAccess, 'deadLetters'>,
   row: unknown,
@@ -71,8 +71,8 @@ export function unknownRow(
   asker.deadLetters.add({ ...about, reason: 'unknown_kind', text: JSON.stringify(row) ?? '' })
 }
 
-/** The venue's clock as its answers' `Date` header tells it; whole seconds, read at their middle. */
+/** The venue's clock from the `Date` header of a response: whole seconds, taken at their middle. */
 export function headerTime(answer: RestResponse): number {
-  const told = Date.parse(answer.headers.get('date') ?? '')
-  return Number.isFinite(told) ? told + 500 : answer.receivedMs
+  const reported = Date.parse(answer.headers.get('date') ?? '')
+  return Number.isFinite(reported) ? reported + 500 : answer.receivedMs
 }

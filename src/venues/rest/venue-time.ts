@@ -1,6 +1,6 @@
 /**
- * The venue's clock, as far as we know it. Ours may be seconds off, and whether a bar is closed is a question
- * about theirs.
+ * The venue's clock, as far as we know it. Ours may be seconds off, and whether a candle is closed
+ * depends on theirs.
  */
 import type { Clock } from '../../kit/clock.ts'
 

@@ -1,31 +1,31 @@
 /**
- * How much a venue lets us ask. Every answer's own header corrects our count, because other programs may share
- * the address. A window is a slice of the clock, as the venues count it, not a sliding one. In which one a question
- * near the border was counted nobody tells us: it counts in both.
+ * How many requests a venue allows. The header of every response corrects our count, because other programs may share
+ * the address. A window is a slice of the clock, as the venues count it, not a sliding one. A request near the border
+ * may have been counted in either window: it counts in both.
  */
 import type { Clock } from '../../kit/clock.ts'
 
 export interface RequestBudget {
   readonly limit: number
   readonly windowMs: number
-  /** The answer's header that tells what the window has used so far. */
+  /** The response header with what the window has used so far. */
   readonly usedHeader?: string
 }
 
-/** What we leave unused, for the questions of others and for our own errors. */
+/** Left unused, for requests of others and for our own errors. */
 export const BUDGET_RESERVE = 0.1
 /** The venue's clock is not ours: a new window is entered this much late, or by a tenth of a short one. */
 const WINDOW_GUARD_MS = 1_000
 
 export interface WeightBudget {
   /**
-   * Waits until the window has room, then takes it. A share below 1 is that of the backfill: room ends that much
-   * sooner, and who asks without one goes first.
+   * Waits until the window has room, then takes it. A share below 1 is that of the backfill: it ends that much
+   * sooner, and requests without one go first.
    */
   take(weight: number, signal: AbortSignal, share?: number): Promise<void>
-  /** The question was answered, or will not be: the venue has counted it by now. */
+  /** The request was answered, or will not be: the venue has counted it by now. */
   settle(weight: number): void
-  /** What an answer said about the window it was counted in. */
+  /** Takes over what a response reports about its window. */
   correct(headers: Headers): void
   used(): number
 }
@@ -40,7 +40,7 @@ export function createWeightBudget(options: { budget: RequestBudget; clock: Cloc
   let underWay = 0
   /** Settled so late that the venue may have counted it in its next window. */
   let late = 0
-  /** Questions of the live side that wait for room: those of the backfill wait behind them. */
+  /** Requests of the live side that wait for room; those of the backfill wait behind them. */
   let liveWaiting = 0
 
   const enterWindow = () => {
@@ -58,7 +58,7 @@ export function createWeightBudget(options: { budget: RequestBudget; clock: Cloc
       try {
         for (;;) {
           enterWindow()
-          // A single question above the whole budget must still get through, alone.
+          // A single request above the whole budget must still get through, alone.
           const hasRoom = used + weight <= usable * share || used === 0
           if (hasRoom && !(isBackground && liveWaiting > 0)) break
           if (!isBackground && !isWaiting) {
@@ -66,7 +66,7 @@ export function createWeightBudget(options: { budget: RequestBudget; clock: Cloc
             liveWaiting += 1
           }
           const nextMs = (window + 1) * budget.windowMs + guardMs
-          // Room that is left to the live side is looked for again soon: it may need less than all of it.
+          // Room left to the live side is checked again soon: the live side may not need all of it.
           const waitMs = hasRoom ? budget.windowMs / 20 : nextMs - clock.now()
           await clock.sleep(Math.max(1, waitMs), signal)
         }
@@ -83,8 +83,8 @@ export function createWeightBudget(options: { budget: RequestBudget; clock: Cloc
     },
     correct(headers) {
       if (budget.usedHeader === undefined) return
-      const told = Number(headers.get(budget.usedHeader) ?? Number.NaN)
-      if (Number.isFinite(told) && told > used) used = told
+      const reported = Number(headers.get(budget.usedHeader) ?? Number.NaN)
+      if (Number.isFinite(reported) && reported > used) used = reported
     },
     used() {
       enterWindow()
