@@ -36,7 +36,7 @@ export interface DeliveryDeps {
   readonly box: SecretBox
 }
 
-/** Events that another process wrote into the log are noticed this soon; those of our own are announced. */
+/** How soon events that another process wrote to the log are noticed; our own are announced. */
 const LOOK_MS = 100
 const COUNT_MS = 1_000
 

@@ -1,5 +1,5 @@
 /**
- * An event as a stream frame and a delivery carry it, and the slim data of each kind. Amounts and scores are
+ * An event as stream frames and deliveries carry it, and the data of each kind. Amounts and scores are
  * integers that may exceed 2^53: in memory they are bigints, in the JSON text plain digits.
  */
 import { type Static, type TSchema, Type } from 'typebox'
@@ -69,7 +69,7 @@ export const EVENT_DATA = {
   scriptlang_event: Parsed,
 } as const satisfies Record<EventKind, TSchema>
 
-/** Integers of the schemas, exact: the text of an event is made from these. */
+/** The schemas' types with exact integers, from which the text of an event is written. */
 type Exact<T> = T extends number ? number | bigint : T extends object ? { [K in keyof T]: Exact<T[K]> } : T
 export type EventData = { [K in EventKind]: Exact<Static<(typeof EVENT_DATA)[K]>> }
 export type ParsedEventData = EventData[ParsedKind]
@@ -92,12 +92,12 @@ export interface EventParts<K extends EventKind> {
   kind: K
   network: string
   createdAtMs: number
-  /** Whom it concerns; empty for the kinds about the chain. */
+  /** The addresses it concerns; empty for chain kinds. */
   addresses?: readonly string[]
   data: EventData[K]
 }
 
-/** The event as the log takes it: serialised once, here; the log adds id and number. */
+/** The event as the log takes it, serialised here once; the log adds id and number. */
 export function newEvent<K extends EventKind>(parts: EventParts<K>): NewEvent {
   const { kind, network, createdAtMs, addresses = [], data } = parts
   const created = new Date(createdAtMs).toISOString()

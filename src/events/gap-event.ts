@@ -1,7 +1,7 @@
 /**
  * A place in the log where events are missing because the chain could not be read there. It is written together
- * with the recorded gap and numbered like an event, so that whoever reads on from before it meets it in order.
- * Nobody subscribes to it: the stream turns it into its `gap` message.
+ * with the recorded gap and numbered like an event, so that a reader who resumes before it finds it in order.
+ * It cannot be subscribed to: the stream turns it into its `gap` message.
  */
 import type { ChainGap } from '../store/chain.ts'
 import type { NewEvent } from '../store/events.ts'
@@ -9,7 +9,7 @@ import { EVENT_KINDS, type EventKind, PARSED_KINDS } from './kinds.ts'
 
 export const GAP_KIND = 'gap'
 
-/** Which kinds are missing events. */
+/** The kinds that lack events in a gap of each reason. */
 const MISSING: Record<ChainGap['reason'], readonly EventKind[]> = {
   pruned: EVENT_KINDS,
   blocks_pruned: ['block_added'],

@@ -1,4 +1,4 @@
-/** The ten kinds of events, once. */
+/** All kinds of events. */
 export const EVENT_KINDS = [
   'block_added',
   'virtual_chain_changed',
@@ -13,7 +13,7 @@ export const EVENT_KINDS = [
 ] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 
-/** Kinds about the chain as a whole: a filter by addresses leaves them alone. */
+/** Kinds about the chain as a whole: a filter by addresses does not narrow them. */
 export const CHAIN_KINDS = [
   'block_added',
   'virtual_chain_changed',
@@ -28,7 +28,7 @@ export const ADDRESS_KINDS: readonly AddressKind[] = EVENT_KINDS.filter(
   (kind) => !isChainKind(kind),
 ) as AddressKind[]
 
-/** Which tag of a parsed transaction makes which kind. */
+/** The kind of event that each tag of a parsed transaction causes. */
 export const PARSED_KINDS = {
   covenant_execution: 'covenant_execution',
   krc20: 'krc20_activity',

@@ -1,15 +1,15 @@
 /**
- * Which subscriptions want an event. Looked up by kind and address, so that the cost of an event depends on
- * how many want it, never on how many there are.
+ * Which subscriptions select an event. Looked up by kind and address, so that the cost of an event depends on
+ * how many select it, never on how many there are.
  *
- *   kind ─▶ everyone who takes all of it
- *        └▶ address ─▶ everyone who takes it for this address
+ *   kind ─▶ subscribers to all of it
+ *        └▶ address ─▶ subscribers for this address
  */
 import { type EventKind, isChainKind } from './kinds.ts'
 
 export interface EventSelection {
   readonly kinds: readonly EventKind[]
-  /** Left out or empty: whatever the addresses. Kinds about the chain are not narrowed. */
+  /** Missing or empty: all addresses. Chain kinds are not narrowed. */
   readonly addresses?: readonly string[]
 }
 
@@ -19,21 +19,21 @@ export interface Matchable {
 }
 
 export interface Matcher<T> {
-  /** The function takes it out again. */
+  /** The function removes it. */
   add(subscriber: T, selection: EventSelection): () => void
   /** Each subscriber once. */
   match(event: Matchable): Iterable<T>
   readonly size: number
 }
 
-/** How often each subscriber is there. */
+/** Several subscribers at one address, with how often each was added. */
 class Several<T> {
   readonly counts = new Map<T, number>()
 }
 
 interface Takers<T> {
   readonly all: Map<T, number>
-  /** Most addresses have one taker: it stands there itself, which saves two look-ups in cold memory. */
+  /** Most addresses have one subscriber, stored directly: this saves two look-ups in cold memory. */
   readonly byAddress: Map<string, T | Several<T>>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Tells the readers in this process that the log has grown, and gives them its new end: read once from the
- * store, the same objects (and so the same serialised text) for everybody.
+ * Passes new events of the log to the readers in this process: read once from the store, the same objects (and so
+ * the same serialised text) for all of them.
  *
  *   writer ──announce(seq)──▶ tail ──read on, in order──▶ every listener
  */
@@ -8,7 +8,7 @@ import { type Clock, runAfter } from '../kit/clock.ts'
 import type { EventStore, StoredEvent } from '../store/events.ts'
 
 export interface EventTail {
-  /** The last number that listeners were given; what comes before it is in the store. */
+  /** The last number that was passed to the listeners; earlier events are in the store. */
   readonly seq: number
   /** The log has events up to this number. */
   announce(seq: number): void
@@ -18,7 +18,7 @@ export interface EventTail {
 }
 
 export type TailListener = (events: readonly StoredEvent[]) => void
-/** The log forgot events after this number, up to that one, before they were read. */
+/** The log dropped the events in (afterSeq, upToSeq] before they were read. */
 export type MissedListener = (afterSeq: number, upToSeq: number) => void
 
 export interface EventTailOptions {
@@ -43,7 +43,7 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
 
   async function read(): Promise<void> {
     while (seq < known && !closed) {
-      // The log may grow during the read: what was not asked for is not taken as seen.
+      // The log may grow during the read: what was not requested does not count as seen.
       const until = known
       const page = await store.after({
         afterSeq: seq,
@@ -51,7 +51,7 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
         limit: BATCH_EVENTS,
         maxBytes: BATCH_BYTES,
       })
-      // Asked after the reading: whatever the log forgot meanwhile is noticed.
+      // Asked after the reading: whatever the log dropped meanwhile is noticed.
       const { oldestSeq } = await store.bounds()
       if (closed) return
       if (oldestSeq > seq + 1) {
@@ -60,7 +60,7 @@ export async function createEventTail(options: EventTailOptions): Promise<EventT
       seq = Math.max(page.upToSeq, seq)
       if (page.events.length > 0) for (const listener of listeners.keys()) listener(page.events)
       if (!page.more) seq = Math.max(seq, until)
-      // Between pages the sockets of the readers get their turn, or a burst would look like slow clients.
+      // The readers' sockets are served between pages, or a burst would look like slow clients.
       else await new Promise((resolve) => setImmediate(resolve))
     }
   }

@@ -1,4 +1,4 @@
-/** What somebody asks to be told about: checked once, the same way for webhooks and the stream. */
+/** Which events a webhook or stream subscription selects: one check for both. */
 import { decodeAddress } from '../core/chain/address.ts'
 import { type Network, networkInfo } from '../core/chain/network.ts'
 import { type InputFault, MAX_FAULTS } from '../core/errors.ts'
@@ -8,9 +8,9 @@ import type { EventFilter } from '../store/events.ts'
 import { EVENT_KINDS, type EventKind, isChainKind, isEventKind } from './kinds.ts'
 import type { EventSelection } from './match.ts'
 
-/** More than there are kinds; a longer list is refused before its entries are looked at. */
+/** More than there are kinds; a longer list is refused before its entries are read. */
 export const MAX_KINDS = 50
-/** An entry that is told about is shown as far as this. */
+/** How much of an entry a message quotes. */
 const MAX_SHOWN_CHARS = 100
 
 export interface SelectionInput {
@@ -21,15 +21,15 @@ export interface SelectionInput {
 export interface SelectionLimits {
   readonly network: Network
   readonly maxAddresses: number
-  /** Of those, as many are in use elsewhere. */
+  /** How many of them are in use elsewhere. */
   readonly usedAddresses?: number
 }
 
 type ParsedSelection = { ok: true; selection: Required<EventSelection> } | { ok: false; faults: InputFault[] }
 
 /**
- * The selection without doubles, or what is wrong with it. Counts come before entries, and many addresses are checked
- * in slices: between them others have their turn.
+ * The selection without duplicates, or its faults. Counts are checked before entries, and many addresses in slices,
+ * between which other work gets its turn.
  */
 export async function parseSelection(
   asked: SelectionInput,
@@ -50,14 +50,14 @@ export async function parseSelection(
     const wrong = addressFault(text, `addresses.${index}`, addressPrefix)
     if (wrong === undefined) addresses.add(text)
     else faults.push(wrong)
-    if (index % ENTRIES_PER_LOOK === 0 && slice.isOver) await slice.next()
+    if (index % ENTRIES_PER_CHECK === 0 && slice.isOver) await slice.next()
   }
   if (faults.length > 0) return { ok: false, faults: faults.slice(0, MAX_FAULTS) }
   return { ok: true, selection: { kinds: kinds as EventKind[], addresses: [...addresses] } }
 }
 
-/** How many addresses are checked before the clock is looked at. */
-const ENTRIES_PER_LOOK = 64
+/** How many addresses are checked between two looks at the clock. */
+const ENTRIES_PER_CHECK = 64
 
 function countFaults({ kinds, addresses }: SelectionInput, limits: SelectionLimits): InputFault[] {
   const faults: InputFault[] = []
@@ -103,7 +103,7 @@ function fault(param: string, message: string): InputFault {
   return { param, error: 'invalid_param', message }
 }
 
-/** The selection as the log is asked for it: addresses narrow the kinds that have some. */
+/** The selection as filters of the log: addresses narrow the kinds that have some. */
 export function filtersOf({ kinds, addresses = [] }: EventSelection): EventFilter[] {
   if (addresses.length === 0) return [{ kinds }]
   const chain = kinds.filter((kind) => isChainKind(kind))

@@ -1,4 +1,4 @@
-/** Heartbeats and the place of a client in the hub; connections are plain objects, the log is real. */
+/** Heartbeats, and how clients join and leave the hub; connections are plain objects, the log is real. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { testAddress } from '../../test/fakes/event-writer.ts'

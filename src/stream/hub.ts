@@ -9,7 +9,7 @@ import type { EventStore, StoredEvent } from '../store/events.ts'
 import { CLOSE_CODES, eventFrame, PING_MS } from './protocol.ts'
 import { type SessionHost, type StreamConnection, StreamSession } from './session.ts'
 
-/** All clients of one environment: takes each new event once, serialises it once, hands it to whoever wants it. */
+/** All stream clients of one environment. Each new event is serialised once and sent to the clients that select it. */
 export interface StreamHub {
   /** Undefined when the account has as many connections as its plan allows; the connection is then closed. */
   open(connection: StreamConnection, client: StreamClient): StreamClientHandle | undefined
@@ -20,7 +20,7 @@ export interface StreamHub {
 export interface StreamClient {
   readonly accountId: string
   readonly plan: Plan
-  /** Undefined while the key may go on; otherwise why the connection has to end. */
+  /** Undefined while the key is valid; otherwise why the connection must end. */
   readonly recheck: () => Promise<StreamRefusal | undefined>
 }
 
@@ -77,7 +77,7 @@ export function createStreamHub(deps: {
     onFault: (err) => log.error({ err }, 'the event log could not be read for a stream'),
   }
 
-  /** Several events at a time leave as one write per client. */
+  /** Several events at once are one write per client. */
   const publish = (events: readonly StoredEvent[]) => {
     const held = new Set<StreamSession>()
     for (const event of events) {

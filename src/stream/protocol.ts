@@ -19,11 +19,11 @@ export const CLOSE_CODES = {
   tryLater: 1013,
 } as const
 
-/** Both sides are asked for a sign of life this often; two without an answer end the connection. */
+/** How often clients are pinged; two unanswered pings end the connection. */
 export const PING_MS = 20_000
 /** A connection with more than this unsent is closed as too slow; it gets no pong and no reply either. */
 export const MAX_UNSENT_BYTES = 4 * 1024 * 1024
-/** Past events are read on when less than this is unsent, and not for longer than `MAX_STALLED_MS`. */
+/** Reading past events continues when less than this is unsent; after `MAX_STALLED_MS` the client is too slow. */
 export const RESUME_UNSENT_BYTES = 512 * 1024
 export const MAX_STALLED_MS = 30_000
 export const MAX_SUBSCRIPTIONS = 50
@@ -132,7 +132,7 @@ function fault(param: string, message: string): InputFault {
   return { param, error: 'invalid_param', message }
 }
 
-/** What the chain itself does not tell any more, at its place in the log. */
+/** A gap of the chain itself, at its place in the log. */
 export function chainGapFrame(id: string, seq: number, notice: GapNotice): object {
   const { reason, kinds, from, to } = notice
   return { type: 'gap', id, after_seq: seq - 1, up_to_seq: seq, reason, kinds, from, to }

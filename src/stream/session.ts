@@ -27,12 +27,12 @@ import { isLive, newSubscription, type StreamSubscription, wasSentByAnother } fr
 export interface StreamConnection {
   send(frame: string | Buffer): void
   readonly unsentBytes: number
-  /** What is sent from now on leaves together, at `flush`. */
+  /** Holds back what is sent until `flush`. */
   hold(): void
   flush(): void
   close(code: number, reason: string): void
   pong(data: Buffer): void
-  /** Without a goodbye: the peer does not answer or does not read. */
+  /** Without a close frame: the peer does not answer or does not read. */
   terminate(): void
   ping(): void
 }
@@ -183,7 +183,7 @@ export class StreamSession {
       return
     }
     const { selection } = parsed
-    // Many addresses take milliseconds: others have their turn before and after.
+    // Many addresses take milliseconds: other work gets its turn before and after.
     await nextTurn()
     if (this.#ended) return
     const unwatch = selection.addresses.length > 0 ? this.#host.watch(selection.addresses) : () => {}

@@ -9,17 +9,17 @@ import type { SubscriptionRecord } from '../store/jobs.ts'
 import { findOwnerKey, keyEnd } from './owner-key.ts'
 
 /**
- * Deliveries cost one credit per event, on success only. Before a try the credits are set aside, so that
- * tries under way at the same time never promise the same credit twice; after it they are charged under the
- * delivery's own id (the ledger takes each id once, however often a try is repeated) or let go.
+ * Deliveries cost one credit per event, on success only. Credits are reserved before an attempt, so that attempts
+ * at the same time never spend the same credit twice. Afterwards they are charged under the delivery's id (the
+ * ledger takes each id once, however often an attempt is repeated) or released.
  */
 export interface Credits {
   reserve(subscription: Owner, count: number): Promise<Reservation | Pause>
-  /** Why webhooks of this key are to end; undefined while they may go on. */
+  /** Why webhooks of this key must end; undefined while they may continue. */
   endOf(owner: Owner): Promise<EndReason | undefined>
   /** How many more deliveries the credits pay for. */
   available(owner: Owner): Promise<number>
-  /** Accounts were changed: nothing that was read of them before counts any more. */
+  /** Accounts were changed: drops what was read of them before. */
   forget(accountIds: readonly string[]): void
 }
 
@@ -27,13 +27,13 @@ export type Owner = Pick<SubscriptionRecord, 'accountId' | 'keyId'>
 
 export interface Reservation {
   readonly ok: true
-  /** As many as asked for, or those that the credits left reach for. */
+  /** As many as requested, or as many as the remaining credits pay for. */
   readonly count: number
   charge(deliveryIds: readonly string[]): Promise<void>
   release(): void
 }
 
-/** Why nothing is delivered, for now (the events are kept) or any more. */
+/** Why nothing is delivered: for now (events stay pending), or for good. */
 export interface Pause {
   readonly ok: false
   readonly reason: DeliveryPauseReason | EndReason
@@ -107,7 +107,7 @@ export function createCredits(deps: {
     if (!ledger.isFresh(budgets, nowMs)) await ledger.refresh(budgets, nowMs)
   }
 
-  /** To be used at once: others set credits aside meanwhile. */
+  /** Valid only until the next await: others reserve credits too. */
   function freeOf({ accountId, budgets }: Payer): number {
     const remaining = Math.min(...budgets.map((budget) => budget.remaining))
     return remaining - (reserved.get(accountId) ?? 0)

@@ -5,7 +5,7 @@ import type { Poster, PostResult } from './post.ts'
 import { readRetryAfter } from './schedule.ts'
 import { createWebhookSigner, type WebhookSigner } from './sign.ts'
 
-/** One try to bring events to a receiver: the body, its signatures, and what the answer means. */
+/** One attempt to deliver events: the signed request and what the response means. */
 export interface DeliveryAttempt {
   readonly delivered: boolean
   readonly status: number | null
@@ -15,7 +15,7 @@ export interface DeliveryAttempt {
   readonly durationMs: number
   /** The header lines that were sent; null when nothing was. */
   readonly requestHead: string | null
-  /** How the answer's head and body began; null without them. */
+  /** The beginning of the response's head and body; null without them. */
   readonly responseHead: string | null
   readonly response: string | null
 }

@@ -4,22 +4,22 @@ import type { EventStore } from '../store/events.ts'
 import type { DeliveryRecord, JobsStore } from '../store/jobs.ts'
 import { ownSubscription } from './own-subscription.ts'
 
-/** One delivery of one's own subscription: what was sent, what came back, and sending it once more. */
+/** Single deliveries of a subscription: what was sent, what came back, and sending it again. */
 export interface Deliveries {
   find(accountId: string, subscriptionId: string, deliveryId: string): Promise<FullDelivery>
-  /** A delivery that is over gets a new one with the same event; one that still waits is tried at once. */
+  /** A finished delivery is repeated as a new one with the same event; a pending one is tried at once. */
   redeliver(accountId: string, subscriptionId: string, deliveryId: string): Promise<Redelivery>
 }
 
 export interface FullDelivery extends DeliveryRecord {
   readonly request: {
     readonly url: string
-    /** As they were sent with the last try; none before the first. */
+    /** As sent with the last attempt; none before the first. */
     readonly headers: readonly HeaderField[]
-    /** The event as it was sent (in a batch: its part of the array); null when the event log has forgotten it. */
+    /** The event as it was sent (in a batch: its element of the array); null when the log no longer has it. */
     readonly body: { readonly text: string; readonly bytes: number; readonly truncated: boolean } | null
   }
-  /** Of the last try; null when nobody answered it. */
+  /** Of the last attempt; null when there was no response. */
   readonly response: { readonly headers: readonly HeaderField[]; readonly body: string | null } | null
 }
 
@@ -29,12 +29,12 @@ export interface HeaderField {
 }
 
 export interface Redelivery {
-  /** The delivery that brings the event now. */
+  /** The delivery that sends the event now. */
   readonly deliveryId: string
   readonly eventId: string
 }
 
-/** What is shown of a body. */
+/** How much of a body is shown. */
 export const SHOWN_BODY_CHARACTERS = 65_536
 const DELIVERY_ID = /^dlv_[0-9a-f]+_([0-9a-z]{1,10})$/
 const NUMBER_BASE = 36
@@ -109,7 +109,7 @@ function shownBody(text: string) {
   return { text: shown, bytes: Buffer.byteLength(text), truncated }
 }
 
-/** Of header lines, with or without a status line before them; the last may be cut off. */
+/** Parses header lines, with or without a status line before them; the last may be cut off. */
 function headersOf(head: string | null): HeaderField[] {
   return (head ?? '').split('\r\n').flatMap((line) => {
     const colon = line.indexOf(':')

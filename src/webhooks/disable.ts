@@ -13,7 +13,7 @@ export type DisableReason = keyof typeof DISABLE_REASONS
 export const FAILING_LIMIT_MS = 5 * 24 * 3_600_000
 const GONE_STATUS = 410
 
-/** @param failingSinceMs the first failure since the last success; null when the last try succeeded */
+/** @param failingSinceMs the first failure since the last success; null when the last attempt succeeded */
 export function disableReason(
   failure: { status: number | null; atMs: number },
   failingSinceMs: number | null,

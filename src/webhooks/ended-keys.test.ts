@@ -72,7 +72,7 @@ test('an expired key ends them too', async (t) => {
   await until('switched off', async () => (await stateOf(id)).reason === 'key_expired')
 })
 
-test('a rotation hands webhooks to the new key: they outlast the old one, and end with the new one', async (t) => {
+test('a rotation hands webhooks to the new key: they survive the old one, and end with the new one', async (t) => {
   const { rig, owner, subscribe, stateOf, arrives } = await setUp(t)
   const { id } = await subscribe()
   const second = await rig.accounts.rotateKey(owner.keyId, 50)

@@ -109,7 +109,7 @@ function isStale({ exchanges, bytes }: ReceiverConnection, error: NodeJS.ErrnoEx
 
 /** What the owner of the webhook reads about an exchange that failed. */
 function errorText(error: NodeJS.ErrnoException): string {
-  // Several addresses were tried: the first failure stands for all.
+  // Several addresses were tried: the first failure represents all.
   const inner = error.cause instanceof AggregateError ? error.cause : error
   const first: NodeJS.ErrnoException = inner instanceof AggregateError ? inner.errors[0] : inner
   if (first instanceof TargetError) return `target refused: ${first.message}`

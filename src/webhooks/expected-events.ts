@@ -5,7 +5,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { EventStore } from '../store/events.ts'
 import { CREDITS_PER_EVENT } from './credits.ts'
 
-/** How many events of a kind a day brings, and what their delivery costs. */
+/** How many events of a kind to expect per day, and what their delivery costs. */
 export interface ExpectedKind {
   readonly kind: EventKind
   /** Of the whole chain; null where that is not known. */
@@ -15,17 +15,17 @@ export interface ExpectedKind {
   readonly basis: 'measured' | 'declared' | 'addresses' | 'unknown'
 }
 
-/** What was measured is good for so long: the rates of a chain change slowly, and every form asks for them. */
+/** How long a measurement is reused: the rates of a chain change slowly, and every form requests them. */
 const FRESH_MS = 30_000
 const MEASURED_MS = 60_000
-/** A shorter log says too little. */
+/** A shorter log is not representative. */
 const MIN_MEASURED_MS = 10_000
-/** A chain never rests so long: what is longer is an outage, during which nothing was counted. */
+/** A longer pause is an outage, during which nothing was counted. */
 const MAX_PAUSE_MS = 2_000
 const MAX_EVENTS = 10_000
 const EVENTS_PER_READ = 1_000
 const SIGNIFICANT_DIGITS = 3
-/** Told only for addresses that somebody watches: the log says nothing about those of a new webhook. */
+/** Logged only for watched addresses: the log has no figures for those of a new webhook. */
 const OF_ADDRESSES: EventKind = 'utxos_changed'
 
 export function createExpectedEvents(deps: {
@@ -69,7 +69,7 @@ export function createExpectedEvents(deps: {
   return () => {
     if (known === undefined || clock.now() - known.atMs >= FRESH_MS) {
       const asked = { kinds: measure(), atMs: clock.now() }
-      // What failed is asked for again by the next reader.
+      // After a failure the next caller measures again.
       asked.kinds.catch(() => {
         if (known === asked) known = undefined
       })

@@ -50,7 +50,7 @@ export function createGuard(options: GuardOptions): Guard {
 
   function checkForm(text: string): URL {
     if (text.length > MAX_URL) throw new TargetError(`url is longer than ${MAX_URL} characters`)
-    // Parsers disagree about these characters; one that reads another host than we do must not get the chance.
+    // URL parsers disagree about these characters, and could read another host than we do.
     if (/[\s\\\p{Cc}\p{Cf}]/u.test(text))
       throw new TargetError('url has blanks, control characters or backslashes')
     if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) {
@@ -123,7 +123,7 @@ export function createGuard(options: GuardOptions): Guard {
   }
 }
 
-/** The host as a resolver takes it: no brackets, no closing dot. */
+/** The host as a resolver expects it: no brackets, no trailing dot. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 }

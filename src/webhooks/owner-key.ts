@@ -1,11 +1,11 @@
 import type { AccountsStore, KeyRecord } from '../store/accounts.ts'
 
-/** A chain of rotations is followed that far; nobody rotates a key so often. */
+/** Follows a chain of rotations up to here; nobody rotates a key so often. */
 const MAX_ROTATIONS = 1_000
 
 /**
- * The key that stands for a webhook: the one that made it, or the one that took its place when it was rotated.
- * Undefined for a webhook that was made in the dashboard.
+ * The key that pays for a webhook: the one that created it, or the one that replaced it in a rotation.
+ * Undefined for a webhook created in the dashboard.
  */
 export async function findOwnerKey(
   accounts: Pick<AccountsStore, 'getKey'>,
@@ -18,7 +18,7 @@ export async function findOwnerKey(
   return key
 }
 
-/** Why a webhook ends with its key; undefined while the key is good. */
+/** Why a webhook ends with its key; undefined while the key is valid. */
 export function keyEnd(key: KeyRecord | undefined, nowMs: number): 'key_revoked' | 'key_expired' | undefined {
   if (key === undefined) return undefined
   if (key.revokedAtMs !== null) return 'key_revoked'

@@ -7,7 +7,7 @@ import { accept, startReceiver, status, until } from '../../test/fakes/receiver.
 import { type Rig, startRig } from '../../test/fakes/webhook-rig.ts'
 import { createLogger } from '../kit/log.ts'
 
-test('when the event log starts anew, so do the webhooks, and they say so', async (t) => {
+test('when the event log is replaced, the webhooks read the new one from its beginning and log it', async (t) => {
   const first = await startRig()
   const owner = await first.createOwner()
   const receiver = await startReceiver()
@@ -27,7 +27,7 @@ test('when the event log starts anew, so do the webhooks, and they say so', asyn
   await second.emitBlocks(5)
   await until('the new log', () => receiver.accepted.size === 35)
   assert.ok(
-    lines.some((line) => line.includes('has started anew')),
+    lines.some((line) => line.includes('was replaced')),
     lines.join(''),
   )
 })

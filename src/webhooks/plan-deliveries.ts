@@ -29,7 +29,7 @@ export async function startPlanner(deps: {
   onPlanned: (subscriptionIds: ReadonlySet<string>) => void
 }): Promise<Planner> {
   const { store, events, book, clock, log } = deps
-  let position = await findPlace()
+  let position = await findPosition()
   let running: Promise<void> | undefined
   let again = false
   let closed = false
@@ -37,7 +37,7 @@ export async function startPlanner(deps: {
 
   async function planPage(): Promise<boolean> {
     const page = await events.after({ afterSeq: position, limit: PAGE_EVENTS, maxBytes: PAGE_BYTES })
-    if (page.upToSeq <= position) return startAnew()
+    if (page.upToSeq <= position) return restartIfReplaced()
     const jobs: NewJob[] = []
     const wanted = []
     for (const event of page.events) {
@@ -65,20 +65,23 @@ export async function startPlanner(deps: {
     return page.more
   }
 
-  /** Jobs that wait keep the events of the log that is gone; what the new one has is planned beside them. */
-  async function findPlace(): Promise<number> {
+  /** Pending jobs have copies of their events, also of a log that is gone; those of the new log are added to them. */
+  async function findPosition(): Promise<number> {
     const before = await store.position()
     const { newestSeq } = await events.bounds()
     const place = await store.startAt({ id: await events.logId(), newestSeq }, before)
     if (before !== undefined && place < before) {
-      log.error({ before, place, newestSeq }, 'the event log has started anew, and so do the webhooks')
+      log.error(
+        { before, place, newestSeq },
+        'the event log was replaced; the webhooks read the new one from its beginning',
+      )
     }
     return place
   }
 
-  async function startAnew(): Promise<boolean> {
+  async function restartIfReplaced(): Promise<boolean> {
     if ((await events.bounds()).newestSeq >= position) return false
-    position = await findPlace()
+    position = await findPosition()
     return true
   }
 
@@ -90,7 +93,7 @@ export async function startPlanner(deps: {
   }
 
   const wake = () => {
-    // After a failure one timer starts the next run, however many events come meanwhile.
+    // After a failure one timer starts the next run, however many events arrive until then.
     if (closed || cancelRetry !== undefined) return
     if (running !== undefined) {
       again = true

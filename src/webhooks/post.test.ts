@@ -20,7 +20,7 @@ async function listen(t: TestContext, server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** A receiver that answers each request with what it is told for it; undefined: never. */
+/** A receiver that answers each request with what `answer` returns for it; undefined: never. */
 async function setUp(
   t: TestContext,
   answer: (request: string, socket: Socket, number: number) => string | undefined,

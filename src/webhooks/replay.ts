@@ -27,20 +27,20 @@ export type ReplayRange = ({ readonly afterSeq: number } | { readonly sinceMs: n
 export interface EventReplay {
   /** New deliveries. */
   readonly events: number
-  /** Events of the range that wait to be delivered anyway. */
+  /** Events of the range that are pending anyway. */
   readonly alreadyPending: number
   readonly afterSeq: number
   readonly upToSeq: number
-  /** Where to go on when the range was longer than one call replays. */
+  /** Where to continue when the range was longer than one call replays. */
   readonly nextAfterSeq: number | null
-  /** The log no longer reached back to where the range began. */
+  /** The log no longer reaches back to the start of the range. */
   readonly gap: boolean
 }
 
 const REPLAY_EVENTS = 10_000
-/** What is looked at in one call: events that wait already cost a look too. */
-const MAX_REPLAY_LOOKS = 2 * REPLAY_EVENTS
-/** With that many waiting, for one webhook or for the account, nothing is planned again. */
+/** Events examined in one call: those already pending count too. */
+const MAX_REPLAY_EXAMINED = 2 * REPLAY_EVENTS
+/** With so many pending, for one webhook or for the account, nothing is replayed. */
 export const MAX_REPLAY_BACKLOG = { subscription: 10_000, account: 50_000 }
 const BACKLOG_RETRY_S = 60
 const REPLAY_PAGE = 500
@@ -62,7 +62,7 @@ export async function replayEvents(
   let count = 0
   let looked = 0
   let more = cursor < untilSeq
-  while (more && count < most && looked < MAX_REPLAY_LOOKS) {
+  while (more && count < most && looked < MAX_REPLAY_EXAMINED) {
     const limit = Math.min(REPLAY_PAGE, most - count)
     const page = await deps.events.after({
       afterSeq: cursor,
@@ -92,7 +92,7 @@ export async function replayEvents(
   }
 }
 
-/** Each event costs a credit when it is delivered: no more of them are planned than the credits pay for. */
+/** Each delivery costs a credit: no more are planned than the credits pay for. */
 async function roomFor(deps: ReplayDeps, subscription: SubscriptionRecord): Promise<number> {
   const { id: subscriptionId, accountId } = subscription
   const { subscription: ofOne, account: ofAll } = MAX_REPLAY_BACKLOG

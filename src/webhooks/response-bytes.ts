@@ -40,6 +40,8 @@ export function limitResponseBytes(socket: Socket): ResponseBytes {
   let count = 0
   let interims = 0
   let isHeadPending = true
+  /** Of all heads together, those of interim responses included. */
+  let headBytes = 0
   let held: Buffer = EMPTY
 
   /** Takes complete interim responses off the start; holds back what could still become one. */
@@ -49,13 +51,28 @@ export function limitResponseBytes(socket: Socket): ResponseBytes {
     while (data.length > 0 && maybeInterim(data)) {
       const end = data.indexOf(HEAD_END)
       if (end === -1) {
-        if (data.length > MAX_HEAD_BYTES) throw new ResponseError('the head is too long')
+        countHead(data.length)
+        headBytes -= data.length
         held = data
         return EMPTY
       }
       if (++interims > MAX_INTERIM_RESPONSES) throw new ResponseError('too many interim answers')
+      countHead(end)
       data = data.subarray(end + HEAD_END.length)
     }
+    return data
+  }
+
+  function countHead(bytes: number): void {
+    headBytes += bytes
+    if (headBytes > MAX_HEAD_BYTES) throw new ResponseError('the head is too long')
+  }
+
+  /** What the parser gets to see of a chunk while the final head is not complete. */
+  function readHead(chunk: Buffer): Buffer {
+    const data = skipInterims(chunk)
+    const end = data.indexOf(HEAD_END)
+    countHead(end === -1 ? data.length : end)
     return data
   }
 
@@ -65,7 +82,7 @@ export function limitResponseBytes(socket: Socket): ResponseBytes {
     count += chunk.length
     try {
       if (count > MAX_RESPONSE_BYTES) throw new ResponseError('the answer is too long')
-      return isHeadPending ? skipInterims(chunk) : chunk
+      return isHeadPending ? readHead(chunk) : chunk
     } catch (error) {
       socket.destroy(error as Error)
       return null
@@ -77,6 +94,7 @@ export function limitResponseBytes(socket: Socket): ResponseBytes {
       count = 0
       interims = 0
       isHeadPending = true
+      headBytes = 0
       held = EMPTY
     },
     headComplete() {

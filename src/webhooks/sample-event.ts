@@ -4,7 +4,7 @@ import { type EventData, newEvent } from '../events/event.ts'
 import type { EventKind } from '../events/kinds.ts'
 import type { EventText, SubscriptionRecord } from '../store/jobs.ts'
 
-/** An event of the subscription's first kind that never happened: its number is 0 and its id begins `evt_test`. */
+/** A made-up event of the subscription's first kind: its number is 0 and its id begins `evt_test`. */
 export function sampleEvent(
   subscription: Pick<SubscriptionRecord, 'kinds' | 'addresses'>,
   network: Network,

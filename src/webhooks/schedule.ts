@@ -1,4 +1,4 @@
-/** When a failed delivery is tried again. The schedule is data; every wait is spread by the jitter. */
+/** The retry schedule: when a failed delivery is tried again. Every delay is spread by the jitter. */
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
@@ -16,10 +16,10 @@ const JITTER = 0.2
 export const MAX_RETRY_AFTER_MS = 10 * HOUR_MS
 
 /**
- * Milliseconds until the next try, or undefined when there is none.
+ * Milliseconds until the next attempt, or undefined when there is none.
  *
- * @param failures how many tries have failed, the last one included
- * @param retryAfterMs what the receiver asked for; a retry never comes sooner
+ * @param failures how many attempts have failed, including the last
+ * @param retryAfterMs what the receiver requested; a retry never comes sooner
  */
 export function retryDelayMs(
   failures: number,
@@ -33,7 +33,7 @@ export function retryDelayMs(
   return Math.round(Math.max(spreadMs, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)))
 }
 
-/** `Retry-After` in either form: seconds or an HTTP date. Undefined when it says nothing that can be used. */
+/** `Retry-After` in either form, seconds or an HTTP date; undefined when it is neither. */
 export function readRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined
   const text = header.trim()

@@ -7,7 +7,7 @@ import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:c
  */
 export const SECRET_PREFIX = 'whsec_'
 const SECRET_BYTES = 32
-/** How long the replaced secret goes on signing. */
+/** How long the replaced secret continues to sign. */
 export const ROTATION_OVERLAP_MS = 24 * 3_600_000
 
 export interface SigningSecrets {

@@ -5,12 +5,12 @@ import { nextTurn, Slice } from '../kit/time-slices.ts'
 import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 
 /**
- * All subscriptions in memory, matched by kind and address. The store stays the truth: the book is read
- * again whenever its version has grown, by whichever process.
+ * All subscriptions in memory, matched by kind and address. The store is authoritative: the book is read
+ * again whenever its version has increased, by whichever process.
  */
 export interface SubscriptionBook {
   readonly all: ReadonlyMap<string, SubscriptionRecord>
-  /** Ids of the active subscriptions that want the event. */
+  /** Ids of the active subscriptions that select the event. */
   match(event: Matchable): Iterable<string>
   readonly activeCount: number
   /** True when something has changed. */
@@ -18,7 +18,7 @@ export interface SubscriptionBook {
   close(): void
 }
 
-/** Lets addresses be followed; the function lets go again. */
+/** Watches addresses; the function ends it. */
 export type WatchAddresses = (addresses: readonly string[]) => () => void
 
 interface Entry {
@@ -38,7 +38,7 @@ export function createSubscriptionBook(deps: {
   let version = -1
   let reading: Promise<boolean> | undefined
 
-  /** Many addresses take milliseconds: others have their turn before and after. */
+  /** Many addresses take milliseconds: other work gets its turn before and after. */
   async function enter(record: SubscriptionRecord): Promise<() => void> {
     if (!record.active) return () => {}
     await nextTurn()
@@ -64,7 +64,7 @@ export function createSubscriptionBook(deps: {
     if (current === version) return false
     const seen = new Set<string>()
     const slice = new Slice()
-    // One by one: each may have thousands of addresses, and others have their turn in between.
+    // One by one: each may have thousands of addresses, and other work gets its turn in between.
     for (const id of await store.subscriptionIds()) {
       if (slice.isOver) await slice.next()
       const record = await store.getSubscription(id)
@@ -76,7 +76,7 @@ export function createSubscriptionBook(deps: {
         known.record = record
         continue
       }
-      // The new addresses are watched before the old ones are let go: those in both never rest.
+      // The new addresses are watched before the old ones are released: those in both are watched throughout.
       const withdraw = await enter(record)
       known?.withdraw()
       entries.set(record.id, { record, withdraw })
@@ -98,7 +98,7 @@ export function createSubscriptionBook(deps: {
       return matcher.size
     },
     reload() {
-      // One after the other: a change that was written during a read is seen by the next one.
+      // One after the other: a change written during a read is seen by the next one.
       const next = (reading ?? Promise.resolve(false)).then(read, read)
       reading = next
       return next

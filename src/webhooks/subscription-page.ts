@@ -1,16 +1,16 @@
 import { nextTurn } from '../kit/time-slices.ts'
 import type { JobsStore, SubscriptionPlace, SubscriptionRecord } from '../store/jobs.ts'
 
-/** What a page holds at most, unless a single subscription has more: about 1.4 MB of text. */
+/** Per page, unless a single subscription has more: about 1.4 MB of text. */
 export const MAX_PAGE_ADDRESSES = 10_000
 
 export interface SubscriptionPage {
   readonly records: readonly SubscriptionRecord[]
-  /** The next page comes after this place; undefined on the last. */
+  /** The next page starts after this; undefined on the last. */
   readonly next: SubscriptionPlace | undefined
 }
 
-/** The subscriptions of an account after a place, read one by one: others have their turn in between. */
+/** The subscriptions of an account after a place, read one by one: other work gets its turn in between. */
 export async function subscriptionPage(
   store: Pick<JobsStore, 'subscriptionPlaces' | 'getSubscription'>,
   accountId: string,
@@ -27,7 +27,7 @@ export async function subscriptionPage(
     const record = await store.getSubscription(place.id)
     addresses += record?.addresses.length ?? 0
     if (addresses > MAX_PAGE_ADDRESSES && records.length > 0) return { records, next: last }
-    // One that was removed in the meantime has had its place.
+    // It may have been removed in the meantime.
     if (record !== undefined) records.push(record)
     last = place
   }

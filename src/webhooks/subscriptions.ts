@@ -22,12 +22,12 @@ import { sampleEvent } from './sample-event.ts'
 import { newSecret, ROTATION_OVERLAP_MS } from './sign.ts'
 import { type SubscriptionPage, subscriptionPage } from './subscription-page.ts'
 
-/** What the owner of a subscription does with it. Somebody else's subscription does not exist. */
+/** What owners can do with their subscriptions. To anybody else a subscription does not exist. */
 export interface WebhookSubscriptions {
   create(owner: SubscriptionOwner, asked: NewSubscriptionInput): Promise<SubscriptionWithSecret>
-  /** What is wrong with those members of a body that have the right form. */
+  /** Faults of those members of a body that have the right type. */
   faultsOf(plan: Plan, body: Readonly<Record<string, unknown>>): Promise<InputFault[]>
-  /** Oldest first. A page ends early rather than hold very many addresses; it has one subscription at least. */
+  /** Oldest first. A page ends early rather than hold very many addresses, but has at least one subscription. */
   list(accountId: string, page: { limit: number; after?: SubscriptionPlace }): Promise<SubscriptionPage>
   remove(accountId: string, id: string): Promise<void>
   patch(owner: SubscriptionOwner, id: string, change: SubscriptionChange): Promise<SubscriptionRecord>
@@ -37,9 +37,9 @@ export interface WebhookSubscriptions {
     id: string,
     page: { limit: number; before?: number },
   ): Promise<DeliveryRecord[]>
-  /** Sends a sample event at once; nothing is charged or kept. */
+  /** Sends a sample event at once; nothing is charged or stored. */
   test(accountId: string, id: string): Promise<DeliveryAttempt & { id: string; eventId: string }>
-  /** Plans what the log still has of a range anew, as far as credits and what waits already allow. */
+  /** Sends again what the log still has of a range, as far as credits and the backlog allow. */
   replay(accountId: string, id: string, range: ReplayRange): Promise<EventReplay>
 }
 
@@ -150,7 +150,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
         ...(isTexts(addresses) ? { addresses } : {}),
       }
       const target = typeof url === 'string' ? await checkTarget(url) : undefined
-      // A member that is missing or has a wrong form is a fault already: here it is taken as a harmless one.
+      // A member that is missing or has the wrong type was reported already: a harmless one stands in for it.
       const checked = await parseSelection(
         { kinds: given.kinds ?? [HARMLESS_KIND], addresses: given.addresses ?? [] },
         { network, maxAddresses: plan.webhookAddresses },
@@ -181,7 +181,7 @@ export function createWebhookSubscriptions(deps: WebhookSubscriptionsDeps): Webh
         ...(active === undefined ? {} : { active }),
         // Whoever switches it on again starts with a clean record.
         ...(active === true ? { disabledReason: null, disabledAtMs: null, failingSinceMs: null } : {}),
-        // The key that made it has ended: it belongs to the one that switches it on.
+        // The key that created it has ended: it now belongs to the one that switches it on.
         ...(active === true && isKeyEnd(found.disabledReason) ? { keyId: owner.keyId } : {}),
       })
     },

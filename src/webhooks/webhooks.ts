@@ -20,7 +20,7 @@ import { startWorker } from './work.ts'
 export interface WebhookService {
   readonly subscriptions: WebhookSubscriptions
   readonly deliveries: Deliveries
-  /** What a day of each kind of event brings and costs. */
+  /** Events and credits to expect per day, by kind. */
   readonly expected: () => Promise<ExpectedKind[]>
   pauseOf(subscriptionId: string): DeliveryPauseReason | undefined
   /** Accounts or keys were changed: webhooks whose key has ended stop. */
@@ -45,14 +45,14 @@ export interface WebhookServiceDeps {
   readonly answerLimitMs?: number
 }
 
-/** How soon a change by another process, or an event that nobody announced here, is noticed. */
+/** How soon a change by another process, or an event that was not announced here, is noticed. */
 const REFRESH_MS = 1_000
 const PRUNE_MS = 600_000
 const HISTORY_MS = 7 * 24 * 3_600_000
-/** Keys expire by themselves: nobody announces it. */
+/** Expired keys are not announced. */
 const KEY_CHECK_MS = 30_000
 const KEY_CHECK_SLICE = 200
-/** One round of pruning takes a part; more follow while there is more, but not for ever. */
+/** A round of pruning removes a limited number of rows. */
 const MAX_PRUNE_ROUNDS = 200
 
 export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookService> {
@@ -92,7 +92,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       disabledReason: reason,
       disabledAtMs: clock.now(),
     })
-    log.warn({ subscription: id, reason }, 'a webhook ended with its key')
+    log.warn({ subscription: id, reason }, 'a webhook was switched off because its key has ended')
     await reload()
   }
   const onEndFailed = (err: unknown) => log.error({ err }, 'a webhook could not be switched off')
@@ -165,13 +165,13 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
   }
 }
 
-/** More than a busy service adds between two times, a part at a time. */
+/** In rounds, so that no write is long; together more than a busy service adds between two prunings. */
 export async function pruneAll(store: Pick<JobsStore, 'prune'>, beforeMs: number): Promise<number> {
-  let forgotten = 0
+  let removed = 0
   for (let round = 0; round < MAX_PRUNE_ROUNDS; round++) {
     const some = await store.prune(beforeMs)
-    forgotten += some
+    removed += some
     if (some === 0) break
   }
-  return forgotten
+  return removed
 }

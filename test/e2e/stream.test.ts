@@ -237,11 +237,11 @@ test('while the log forgets under a client that is cut off and resumes, whatever
     (seq) => !has.has(seq),
   )
   assert.deepEqual(missing, [], 'neither sent nor announced')
-  assert.ok(announced > 0, 'something was forgotten')
+  assert.ok(announced > 0, 'something was dropped')
   end.close()
 })
 
-test('a gap of the chain is told to those whose kinds it concerns, live and resumed, in its place', async () => {
+test('a gap of the chain is sent to those whose kinds it concerns, live and resumed, in its place', async () => {
   const start = await writer.blocks(1)
   const ends = { fromHash: 'a'.repeat(64), fromBlueScore: 1, toHash: 'b'.repeat(64) }
   const gap = (reason: 'pruned' | 'blocks_pruned' | 'unreadable') =>
@@ -268,7 +268,7 @@ test('a gap of the chain is told to those whose kinds it concerns, live and resu
   await appendEvents(writer.chain, [gap('unreadable')])
   const last = await appendEvents(writer.chain, [gap('pruned')])
   await writer.blocks(1)
-  const told = (from: StreamClient) =>
+  const gapsOf = (from: StreamClient) =>
     from.frames
       .filter(({ type }) => type === 'gap')
       .map(({ id, reason, after_seq, up_to_seq }) => [id, reason, after_seq, up_to_seq])
@@ -281,11 +281,11 @@ test('a gap of the chain is told to those whose kinds it concerns, live and resu
     ['score', 'pruned', last - 1, last],
   ]
   await until('the block behind it', () => client.events.length === 2)
-  assert.deepEqual(told(client), expected)
+  assert.deepEqual(gapsOf(client), expected)
   assert.deepEqual(client.frames.find(({ reason }) => reason === 'blocks_pruned')?.kinds, ['block_added'])
   const resumed = watch()
   for (let count = 0; count < 3; count++) await resumed.next('live')
-  assert.deepEqual(told(resumed), expected)
+  assert.deepEqual(gapsOf(resumed), expected)
   assert.deepEqual(
     resumed.events.map(({ kind }) => kind),
     ['block_added', 'block_added'],
@@ -294,7 +294,7 @@ test('a gap of the chain is told to those whose kinds it concerns, live and resu
   resumed.close()
 })
 
-test('what is wrong with a message is told, every fault of it, and the connection stays', async () => {
+test('every fault of a message is reported, and the connection stays', async () => {
   const client = connectStream(service.url, await service.key({ plan: 'free' }))
   const cases: [object | string, RegExp][] = [
     ['nonsense', /not JSON/],

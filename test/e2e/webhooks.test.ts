@@ -87,7 +87,7 @@ test('create answers 201 with the secret once, costs 10; list and delete cost 0'
   assert.equal((await call('DELETE', `/v1/webhooks/${id}`, undefined, own)).status, 404)
 })
 
-test('an event goes from the log to the receiver, signed; deliveries, status and limits tell of it', async () => {
+test('an event goes from the log to the receiver, signed; deliveries, status and limits show it', async () => {
   const own = await service.key()
   const { body } = await create({}, own)
   const before = receiver.received.length

@@ -1,4 +1,4 @@
-/** A webhook receiver on loopback that answers as it is told. */
+/** A webhook receiver on loopback whose answer can be set. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

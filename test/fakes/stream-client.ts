@@ -1,4 +1,4 @@
-/** A stream client that keeps what it was told. */
+/** A stream client that records what it received. */
 import { WebSocket } from 'ws'
 import { until } from './receiver.ts'
 
