@@ -21,6 +21,18 @@ export interface RowInputs {
   ticker: TickerInput
 }
 
+/** Rows as they are stored and served. */
+export interface ServedRows {
+  candles: CandleRow
+  trades: TradeRow
+  flow: FlowRow
+  snapshots: SnapshotRow
+  open_interest: OpenInterestRow
+  liquidations: LiquidationRow
+  funding: FundingRow
+  ticker: TickerRow
+}
+
 type Encoders = { [D in Dataset]: (feed: Feed<D>, row: RowInputs[D]) => EncodedRow }
 
 export const ROW_ENCODERS: Encoders = {

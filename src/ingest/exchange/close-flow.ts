@@ -9,7 +9,7 @@
 import { compare, decimalText, subtract } from '../../core/decimal.ts'
 import type { Feed } from '../../core/feed.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
-import type { FlowRow } from '../../core/rows/flow.ts'
+import { scanRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
 import { createCandleBuilder, type TradeFact } from './build-candles.ts'
@@ -195,26 +195,14 @@ export async function readCounts(
   to: number,
 ): Promise<MinuteCounts> {
   const known = new Map<number, StoredCounts>()
-  for (let position: Awaited<ReturnType<SeriesStore['page']>>['last']; ; ) {
-    const page = await series.page({
-      feeds: [feed],
-      range: { from, to },
-      order: 'asc',
-      limit: 5_000,
-      separator: '\n',
-      ...(position === undefined ? {} : { position }),
+  for await (const row of scanRows(series, feed, { from, to })) {
+    if (row.num_buys === null || row.num_sells === null) continue
+    known.set(Date.parse(row.timestamp), {
+      buys: row.num_buys,
+      sells: row.num_sells,
+      buyVolume: row.buy_volume,
+      sellVolume: row.sell_volume,
     })
-    for (const text of page.text === '' ? [] : page.text.split('\n')) {
-      const row = JSON.parse(text) as FlowRow
-      if (row.num_buys === null || row.num_sells === null) continue
-      known.set(Date.parse(row.timestamp), {
-        buys: row.num_buys,
-        sells: row.num_sells,
-        buyVolume: row.buy_volume,
-        sellVolume: row.sell_volume,
-      })
-    }
-    if (!page.hasMore) return known
-    position = page.last
   }
+  return known
 }

@@ -7,7 +7,9 @@ import type { FundingInput } from '../../core/rows/funding.ts'
 import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
 import type { Source } from '../../core/source.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
+import { scanRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
+import { feedOf } from '../shared/feeds.ts'
 
 export interface Derivatives {
   fundingAt(closeMs: number): string | null
@@ -18,8 +20,6 @@ export interface Derivatives {
   readonly newestFundingMs: number | undefined
 }
 
-const ROWS_PER_PAGE = 5_000
-
 export async function loadDerivatives(options: {
   series: SeriesStore
   source: Source
@@ -29,30 +29,11 @@ export async function loadDerivatives(options: {
   const { series, source, symbol, fromMs } = options
   const funding = createTimeline()
   const interest = createTimeline()
-  const read = async (
-    dataset: 'funding' | 'open_interest',
-    visit: (row: Record<string, unknown>) => void,
-  ) => {
-    const feed = { dataset, source, symbol, interval: dataset === 'funding' ? '' : '5m' } as const
-    const range = { from: fromMs, to: Number.MAX_SAFE_INTEGER }
-    for (let position = undefined as Awaited<ReturnType<SeriesStore['page']>>['last']; ; ) {
-      const page = await series.page({
-        feeds: [feed],
-        range,
-        order: 'asc',
-        limit: ROWS_PER_PAGE,
-        separator: '\n',
-        ...(position === undefined ? {} : { position }),
-      })
-      for (const text of page.text === '' ? [] : page.text.split('\n')) visit(JSON.parse(text))
-      if (!page.hasMore) return
-      position = page.last
-    }
-  }
-  await read('funding', (row) => funding.add(Date.parse(String(row.timestamp)), String(row.funding_rate)))
-  await read('open_interest', (row) =>
-    interest.add(Date.parse(String(row.timestamp)), String(row.open_interest)),
-  )
+  const range = { from: fromMs, to: Number.MAX_SAFE_INTEGER }
+  for await (const row of scanRows(series, feedOf('funding', source, symbol), range))
+    funding.add(Date.parse(row.timestamp), String(row.funding_rate))
+  for await (const row of scanRows(series, feedOf('open_interest', source, symbol, '5m'), range))
+    interest.add(Date.parse(row.timestamp), String(row.open_interest))
   return {
     fundingAt: (closeMs) => funding.before(closeMs),
     openInterestAt: (closeMs) => interest.before(closeMs + 1),

@@ -9,6 +9,7 @@ import { INTERVAL_MS } from '../../core/interval.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { retracted } from '../../store/coverage.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
+import { scanRows } from '../../store/scan-rows.ts'
 import { COARSE_INTERVALS, candleFeed, type ExchangePlan, feedOf } from '../shared/feeds.ts'
 import type { TradeFact } from './build-candles.ts'
 
@@ -57,20 +58,14 @@ export async function retractUnreceived(
   }
 }
 
+type UnclosedTrade = TradeFact & { readonly id: string }
+
 export interface UnclosedTrades {
   /** Seconds before this were closed. */
   readonly fromMs: number
-  readonly trades: readonly (TradeFact & { readonly id: string })[]
+  readonly trades: readonly UnclosedTrade[]
   /** Stretches without trades, the last one up to the present. */
   readonly gaps: readonly { readonly fromMs: number; readonly toMs: number }[]
-}
-
-interface StoredTrade {
-  readonly timestamp: string
-  readonly trade_id: string
-  readonly price: number
-  readonly size: number
-  readonly side: 'buy' | 'sell'
 }
 
 /** Undefined where nothing was left open. */
@@ -93,24 +88,16 @@ export async function readUnclosedTrades(
   const { gaps } = await coverage.read([feed], fromMs, nowMs)
   // The end may have come between the two: seconds are observed only where their trades are.
   await write({ coverage: gaps.map(({ from, to }) => retracted(seconds, from, to)) })
-  const page = await series.page({
-    feeds: [feed],
-    range: { from: fromMs, to: nowMs },
-    order: 'asc',
-    limit: 2_000_000,
-    separator: '\n',
-  })
-  const trades = (page.text === '' ? [] : page.text.split('\n')).map((text) => {
-    const row = JSON.parse(text) as StoredTrade
-    return {
+  const trades: UnclosedTrade[] = []
+  for await (const row of scanRows(series, feed, { from: fromMs, to: nowMs }))
+    trades.push({
       id: row.trade_id,
       timeMs: Date.parse(row.timestamp),
       price: String(row.price),
       size: String(row.size),
-      side: row.side,
+      side: row.side === 'buy' ? 'buy' : 'sell',
       fills: 1,
-    }
-  })
+    })
   const isOpenEnded = (toMs: number) => toMs >= nowMs
   return {
     fromMs,

@@ -9,12 +9,12 @@
  * The store itself is the list of what is open, so nothing is kept in memory and nothing is lost with the process. At
  * a start everything is looked at that may have been left.
  */
-import type { Feed } from '../../core/feed.ts'
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleInput, CandleRow } from '../../core/rows/candle.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
-import type { Position, SeriesStore } from '../../store/series.ts'
+import { scanRows } from '../../store/scan-rows.ts'
+import type { SeriesStore } from '../../store/series.ts'
 import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
 import { MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
@@ -28,7 +28,6 @@ const LOOKED_BACK_MS = (interval: CandleInterval) =>
 /** A look at a longer stretch would hold up everything else. */
 const STRETCH_MS = DAY_MS
 const BREATH_MS = 20
-const PAGE_ROWS = 1_000
 
 export interface EndedCandles {
   /** Closes what is due. To be called once it is known which markets an earlier run has left. */
@@ -63,30 +62,12 @@ export function closeEndedCandles(options: {
   async function closeBetween(interval: CandleInterval, fromMs: number, toMs: number): Promise<number> {
     const feed = candleFeed(plan.source, symbol, interval)
     let closedToMs = toMs
-    for await (const row of openRows(feed, fromMs, toMs))
+    for await (const row of scanRows(series, feed, { from: fromMs, to: toMs }, { open: true })) {
       if (options.isKept(row.market_id ?? '')) closedToMs = Math.min(closedToMs, Date.parse(row.timestamp))
       else writer.put(feed, [closedRow(row)])
-    return closedToMs
-  }
-
-  async function* openRows(feed: Feed, fromMs: number, toMs: number): AsyncGenerator<CandleRow> {
-    let position: Position | undefined
-    for (;;) {
-      const page = await series.page({
-        feeds: [feed],
-        range: { from: fromMs, to: toMs },
-        order: 'asc',
-        limit: PAGE_ROWS,
-        separator: '\n',
-        filters: { open: true },
-        ...(position === undefined ? {} : { position }),
-      })
-      if (page.text === '') return
-      for (const line of page.text.split('\n')) yield JSON.parse(line) as CandleRow
-      if (!page.hasMore) return
-      position = page.last
       await writer.ready()
     }
+    return closedToMs
   }
 
   return {
