@@ -132,7 +132,7 @@ async function startParts(
   const gate = createGate<Services>({
     keys,
     ledger,
-    idempotency: createIdempotency({ store, clock, box: secrets.box }),
+    idempotency: createIdempotency({ store, box: secrets.box }),
     allowances,
     authThrottle,
     clock,

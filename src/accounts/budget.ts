@@ -1,5 +1,5 @@
 import { type BillingPeriod, billingPeriod } from '../core/billing-period.ts'
-import type { BudgetSpec, LeaseGrant, LeaseRequest } from '../store/accounts.ts'
+import type { BudgetSpec, CreditLeaseGrant, CreditLeaseRequest } from '../store/accounts.ts'
 
 /** The store ends a lease after 3 s; this side stops using it earlier, whatever held the loop up. */
 const LEASE_VALID_MS = 2_000
@@ -88,7 +88,7 @@ export class Budget {
   }
 
   /** Begins a round trip to the store. `surrender` gives the whole lease up before asking anew. */
-  request(need: number, options: { release: boolean; surrender: boolean }): LeaseRequest {
+  request(need: number, options: { release: boolean; surrender: boolean }): CreditLeaseRequest {
     const giveUp = options.release || options.surrender || this.wantedByOthers
     if (giveUp) this.#lease = 0
     this.#inFlight = true
@@ -104,7 +104,7 @@ export class Budget {
     }
   }
 
-  granted(grant: LeaseGrant, sentAtMs: number): void {
+  granted(grant: CreditLeaseGrant, sentAtMs: number): void {
     this.#inFlight = false
     if (grant.periodStartMs !== this.#period.startMs) return
     this.#limit = grant.limit

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import type { Environment } from '../core/environment.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
-import type { Clock } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type { AccountsStore, StoredReply } from '../store/accounts.ts'
 
@@ -52,8 +51,8 @@ export interface IdempotencyScope {
   body: Buffer
 }
 
-export function createIdempotency(deps: { store: AccountsStore; clock: Clock; box: SecretBox }): Idempotency {
-  const { store, clock, box } = deps
+export function createIdempotency(deps: { store: AccountsStore; box: SecretBox }): Idempotency {
+  const { store, box } = deps
   const idOf = (scope: IdempotencyScope) =>
     hash('sha256', JSON.stringify([`${scope.accountId}/${scope.environment}`, scope.route, scope.key]), 'hex')
   const opened = (body: string) => (body.startsWith(SEALED) ? box.open(body.slice(SEALED.length)) : body)
@@ -64,15 +63,13 @@ export function createIdempotency(deps: { store: AccountsStore; clock: Clock; bo
           param: 'Idempotency-Key',
         })
       }
-      const nowMs = clock.now()
       const claim = await store.claimIdempotency({
         id: idOf(scope),
         accountId: scope.accountId,
         maxEntries: MAX_ENTRIES_PER_RATE * scope.plan.requestsPerSecond,
         bodyHash: hash('sha256', scope.body, 'hex'),
-        nowMs,
-        claimedUntilMs: nowMs + CLAIM_MS,
-        expiresAtMs: nowMs + REMEMBERED_MS,
+        claimMs: CLAIM_MS,
+        rememberedMs: REMEMBERED_MS,
       })
       if (claim.state === 'done') {
         if (claim.reply.omitted !== undefined) throw notKept(claim.reply.omitted)

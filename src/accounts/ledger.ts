@@ -274,7 +274,6 @@ export class Ledger {
     try {
       const grants = await this.#store.settle({
         holder: this.#holder,
-        nowMs,
         entries,
         counts: [...counts.values()],
         keysSeen,

@@ -49,11 +49,7 @@ export function createPasswordResets(deps: {
       if (user === undefined) return undefined
       checkPassword(password)
       const passwordHash = await passwords.hash(password, caller)
-      const taken = await store.takePasswordReset({
-        hash: hashToken(token),
-        nowMs: clock.now(),
-        passwordHash,
-      })
+      const taken = await store.takePasswordReset({ hash: hashToken(token), passwordHash })
       return taken ? user : undefined
     },
   }

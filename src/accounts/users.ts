@@ -14,7 +14,7 @@ export interface Users {
   list(): Promise<UserRecord[]>
   /** The user when e-mail and password fit. */
   verify(input: Credentials, caller?: HashCaller): Promise<UserRecord | undefined>
-  changePassword(user: UserRecord, wish: { current: string; next: string }): Promise<boolean>
+  changePassword(user: UserRecord, change: { current: string; next: string }): Promise<boolean>
 
   openSession(userId: string): Promise<{ token: string; expiresAtMs: number }>
   findSession(token: string): Promise<SessionRecord | undefined>
@@ -95,7 +95,7 @@ export function createUsers(deps: {
       const token = newToken()
       const createdAtMs = clock.now()
       const expiresAtMs = createdAtMs + SESSION_MS
-      await store.pruneSessions(createdAtMs)
+      await store.pruneSessions()
       await store.createSession({ hash: hashToken(token), userId, createdAtMs, expiresAtMs })
       return { token, expiresAtMs }
     },

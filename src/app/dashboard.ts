@@ -6,7 +6,7 @@ import type { KeyRing } from '../accounts/key-ring.ts'
 import { createPasswords } from '../accounts/password.ts'
 import { createPasswordResets } from '../accounts/password-reset.ts'
 import type { PlanBook } from '../accounts/plans.ts'
-import { createSignInGuard } from '../accounts/sign-in-guard.ts'
+import { createSignInThrottle } from '../accounts/sign-in-throttle.ts'
 import { createUsers } from '../accounts/users.ts'
 import type { ViewAllowances } from '../accounts/view-allowance.ts'
 import { idleNotice } from '../api/endpoints/account/idle-notice.ts'
@@ -106,7 +106,7 @@ export function startDashboard(deps: DashboardDeps): DashboardHalf {
   const session: SessionDeps = {
     users,
     resets,
-    guard: createSignInGuard(clock),
+    throttle: createSignInThrottle(clock),
     accounts,
     plans,
     audit,

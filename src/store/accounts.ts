@@ -81,7 +81,7 @@ export interface BudgetSpec extends BudgetRef {
  * Credits are spent from leases. A process holds part of a budget and spends it in memory; the rest is free
  * for other processes. A lease ends by itself when its holder dies.
  */
-export interface LeaseRequest extends BudgetSpec {
+export interface CreditLeaseRequest extends BudgetSpec {
   /** Credits that the holder goes on spending while the request is under way. */
   keep: number
   /** Credits that a waiting charge needs at once; 0 when none waits. */
@@ -89,7 +89,7 @@ export interface LeaseRequest extends BudgetSpec {
   release: boolean
 }
 
-export interface LeaseGrant extends BudgetRef {
+export interface CreditLeaseGrant extends BudgetRef {
   limit: number
   used: number
   granted: number
@@ -101,11 +101,10 @@ export interface LeaseGrant extends BudgetRef {
 
 export interface SettleBatch {
   holder: string
-  nowMs: number
   entries: readonly LedgerEntry[]
   counts: readonly UsageCount[]
   keysSeen: readonly { keyId: string; atMs: number }[]
-  leases: readonly LeaseRequest[]
+  leases: readonly CreditLeaseRequest[]
 }
 
 export interface UsageQuery {
@@ -172,7 +171,7 @@ export interface AccountsStore {
   /** Ends a key at that time in favour of another one, which takes over what the old one made. */
   replaceKey(id: string, by: { keyId: string; oldExpiresAtMs: number }): Promise<boolean>
 
-  settle(batch: SettleBatch): Promise<LeaseGrant[]>
+  settle(batch: SettleBatch): Promise<CreditLeaseGrant[]>
   budget(ref: BudgetRef): Promise<BudgetState | undefined>
   usage(query: UsageQuery): Promise<UsageRow[]>
   /** Forgets single charges older than that; the usage by day stays. */
@@ -184,11 +183,12 @@ export interface AccountsStore {
     /** Of the account, this one included. */
     maxEntries: number
     bodyHash: string
-    nowMs: number
-    claimedUntilMs: number
-    expiresAtMs: number
+    /** How long the claim holds when nobody finishes it. */
+    claimMs: number
+    /** How long the key is remembered. */
+    rememberedMs: number
   }): Promise<IdempotencyClaim>
-  /** Keeps the answer, or only that there was one where the answers of the account would take up more than that. */
+  /** Stores the reply, or only that there was one where the replies of the account would take up more than that. */
   finishIdempotency(id: string, reply: StoredReply, maxBytesOfAccount: number): Promise<void>
   releaseIdempotency(id: string): Promise<void>
 

@@ -3,11 +3,11 @@
  * nothing outside `store/` knows which engine runs.
  *
  *   event log ──plan──▶ jobs (+ position, in one transaction)
- *   job: waiting ──claim──▶ leased ──settle──▶ delivered | failed (history) | waiting again, later
- *                  ▲           │
- *                  └───────────┘ the lease ran out: its worker died
+ *   job: waiting ──claim──▶ claimed ──settle──▶ delivered | failed (history) | waiting again, later
+ *                  ▲            │
+ *                  └────────────┘ the claim ran out: its worker died
  *
- * A lease is nothing but a due time in the future: a job that nobody settles is due again when it has passed.
+ * A claim is nothing but a due time in the future: a job that nobody settles is due again when it has passed.
  */
 export interface SubscriptionRecord {
   readonly id: string
@@ -83,11 +83,9 @@ export interface PlannedJobs {
   readonly upTo: number
   readonly events: readonly EventText[]
   readonly jobs: readonly NewJob[]
-  readonly nowMs: number
 }
 
 export interface Job {
-  readonly number: number
   /** `dlv_…`, unique for ever: also the id of the charge. */
   readonly id: string
   readonly subscriptionId: string
@@ -97,15 +95,18 @@ export interface Job {
   readonly event: EventText
 }
 
+/** Which jobs a worker takes, and for how long: they are due again when it has not settled them by then. */
 export interface JobClaim {
   readonly subscriptionId: string
   readonly limit: number
-  readonly nowMs: number
-  readonly leaseUntilMs: number
+  readonly claimMs: number
 }
 
+/** A job as the worker that claimed it names it. */
+export type ClaimedJob = Pick<Job, 'id' | 'subscriptionId' | 'claimedUntilMs'>
+
 export interface JobAttempt {
-  readonly job: Pick<Job, 'number' | 'claimedUntilMs'>
+  readonly job: ClaimedJob
   readonly atMs: number
   readonly status: number | null
   readonly error: string | null
@@ -123,7 +124,7 @@ export type JobOutcome =
   /** Not tried: the job is given back. */
   | {
       readonly kind: 'release'
-      readonly job: Pick<Job, 'number' | 'claimedUntilMs'>
+      readonly job: ClaimedJob
       readonly dueAtMs: number
     }
 
@@ -135,7 +136,8 @@ export interface ReceiverHealth {
 }
 
 export interface DeliveryRecord {
-  readonly number: number
+  /** Its place in the list of deliveries: what `before` takes. */
+  readonly place: string
   readonly id: string
   readonly eventId: string
   readonly seq: number
@@ -166,7 +168,7 @@ export interface Backlog {
 
 export interface JobsStore {
   /** False when the account has that many already. */
-  createSubscription(subscription: NewSubscription, mostOfAccount: number): Promise<boolean>
+  createSubscription(subscription: NewSubscription, maxOfAccount: number): Promise<boolean>
   getSubscription(id: string): Promise<SubscriptionRecord | undefined>
   /** Of all accounts, oldest first. With their addresses all together are too much to be read at once. */
   subscriptionIds(): Promise<string[]>
@@ -187,7 +189,7 @@ export interface JobsStore {
   /**
    * Where to read on in this log, which ends with `newestSeq`: at its end the first time, where reading stopped
    * afterwards. Of another log than the one that was read all is new; of one that went back, what is still to come.
-   * `before` is the position that was read before `newestSeq`: when somebody else has moved it, theirs stands.
+   * `before` is the position that was read before `newestSeq`: when somebody else has moved it, theirs holds.
    */
   startAt(log: LogEnd, before: number | undefined): Promise<number>
   /** The highest number of the event log that is known here; 0 before the first. */
@@ -198,7 +200,7 @@ export interface JobsStore {
    * Jobs beside the position: a replay. An event that waits for the subscription already is not added again.
    * Gives the deliveries that bring the events, in order.
    */
-  enqueue(planned: Pick<PlannedJobs, 'events' | 'jobs' | 'nowMs'>): Promise<Enqueued[]>
+  enqueue(planned: Pick<PlannedJobs, 'events' | 'jobs'>): Promise<Enqueued[]>
   /** How many jobs wait for a subscription, and for all active ones of the account; counted up to `limit`. */
   backlog(query: { subscriptionId: string; accountId: string; limit: number }): Promise<Backlog>
 
@@ -207,13 +209,13 @@ export interface JobsStore {
   claim(claim: JobClaim): Promise<Job[]>
   settle(outcomes: readonly JobOutcome[], health: readonly ReceiverHealth[]): Promise<void>
   pending(): Promise<{ count: number; oldestAtMs: number | null }>
-  /** Newest first, below `before`. */
-  deliveries(query: { subscriptionId: string; limit: number; before?: number }): Promise<DeliveryRecord[]>
-  delivery(subscriptionId: string, number: number): Promise<DeliveryRecord | undefined>
+  /** Newest first, after the place `before` in that order. */
+  deliveries(query: { subscriptionId: string; limit: number; before?: string }): Promise<DeliveryRecord[]>
+  delivery(subscriptionId: string, deliveryId: string): Promise<DeliveryRecord | undefined>
   /** The event of a delivery, while it is kept here: as long as one waits for it. */
   eventText(event: { readonly seq: number; readonly eventId: string }): Promise<EventText | undefined>
   /** A pending delivery becomes due now; false when it is not pending any more. */
-  retryNow(number: number, nowMs: number): Promise<boolean>
+  retryNow(subscriptionId: string, deliveryId: string): Promise<boolean>
   /** Forgets history, and what waits for subscriptions that are switched off, older than that. */
   prune(beforeMs: number): Promise<number>
 

@@ -86,7 +86,7 @@ export function openStores(address: StoreAddress, clock: Clock): Stores {
     hasChain: (environment) => existsSync(fileOf(`${environment}-chain`)),
     chain: (environment, options = {}) =>
       openSqliteChain({ file: fileOf(`${environment}-chain`), ...options }),
-    jobs: (environment) => openSqliteJobs({ file: fileOf(`${environment}-webhooks`) }),
+    jobs: (environment) => openSqliteJobs({ file: fileOf(`${environment}-webhooks`), clock }),
     accounts: () => openSqliteAccounts({ file: fileOf('accounts'), clock }),
     files: (environments) =>
       ['accounts', ...environments.flatMap((name) => [name, `${name}-chain`, `${name}-webhooks`])]

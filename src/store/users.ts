@@ -52,7 +52,8 @@ export interface UsersStore {
   /** Ends one session, or with `userId` all others of that user. */
   deleteSession(hash: string): Promise<void>
   deleteSessionsOf(userId: string, exceptHash?: string): Promise<void>
-  pruneSessions(nowMs: number): Promise<void>
+  /** Forgets those whose time is over. */
+  pruneSessions(): Promise<void>
 
   /** The one invitation of a role: an earlier one ends. */
   putInvitation(invitation: { hash: string; role: Role; accountId: string | null }): Promise<void>
@@ -64,7 +65,7 @@ export interface UsersStore {
   putPasswordReset(reset: { hash: string; userId: string; expiresAtMs: number }): Promise<void>
   findPasswordReset(hash: string): Promise<{ user: UserRecord; expiresAtMs: number } | undefined>
   /** Sets the password and ends all sessions of the user; true for the first who takes it in time. */
-  takePasswordReset(reset: { hash: string; nowMs: number; passwordHash: string }): Promise<boolean>
+  takePasswordReset(reset: { hash: string; passwordHash: string }): Promise<boolean>
 
   addAudit(entry: AuditEntry): Promise<void>
   /** Newest first. */

@@ -1,5 +1,4 @@
 import { ApiError } from '../core/errors.ts'
-import type { Clock } from '../kit/clock.ts'
 import type { EventStore } from '../store/events.ts'
 import type { DeliveryRecord, JobsStore } from '../store/jobs.ts'
 import { ownSubscription } from './own-subscription.ts'
@@ -36,29 +35,22 @@ export interface Redelivery {
 
 /** How much of a body is shown. */
 export const SHOWN_BODY_CHARACTERS = 65_536
-const DELIVERY_ID = /^dlv_[0-9a-f]+_([0-9a-z]{1,10})$/
-const NUMBER_BASE = 36
 
 export function createDeliveries(deps: {
   store: JobsStore
   events: Pick<EventStore, 'byId'>
-  clock: Clock
   /** Jobs are due for it. */
   onDue: (subscriptionId: string) => void
 }): Deliveries {
-  const { store, events, clock } = deps
+  const { store, events } = deps
 
   const eventOf = async (delivery: DeliveryRecord) =>
     (await store.eventText(delivery)) ?? (await events.byId(delivery.eventId))
 
   async function mustFind(accountId: string, subscriptionId: string, deliveryId: string) {
     const subscription = await ownSubscription(store, accountId, subscriptionId)
-    const digits = DELIVERY_ID.exec(deliveryId)?.[1]
-    const found =
-      digits === undefined
-        ? undefined
-        : await store.delivery(subscriptionId, Number.parseInt(digits, NUMBER_BASE))
-    if (found?.id === deliveryId) return { found, subscription }
+    const found = await store.delivery(subscriptionId, deliveryId)
+    if (found !== undefined) return { found, subscription }
     throw new ApiError('not_found', `There is no delivery ${deliveryId.slice(0, 64)}.`, { param: 'delivery' })
   }
 
@@ -82,8 +74,7 @@ export function createDeliveries(deps: {
     async redeliver(accountId, subscriptionId, deliveryId) {
       const { found } = await mustFind(accountId, subscriptionId, deliveryId)
       const { eventId } = found
-      const nowMs = clock.now()
-      if (found.state === 'pending' && (await store.retryNow(found.number, nowMs))) {
+      if (found.state === 'pending' && (await store.retryNow(subscriptionId, deliveryId))) {
         deps.onDue(subscriptionId)
         return { deliveryId, eventId }
       }
@@ -95,7 +86,6 @@ export function createDeliveries(deps: {
       const [again] = await store.enqueue({
         events: [{ seq, id, kind, text }],
         jobs: [{ subscriptionId, seq }],
-        nowMs,
       })
       deps.onDue(subscriptionId)
       return { deliveryId: again?.deliveryId ?? deliveryId, eventId }

@@ -1,4 +1,4 @@
-import type { Job, JobAttempt, JobOutcome, ReceiverHealth } from '../store/jobs.ts'
+import type { ClaimedJob, Job, JobAttempt, JobOutcome, ReceiverHealth } from '../store/jobs.ts'
 import type { DeliveryAttempt } from './deliver.ts'
 import { type DisableReason, disableReason } from './disable.ts'
 import { retryDelayMs } from './schedule.ts'
@@ -61,6 +61,6 @@ function jobAttempt(job: Job, attempt: DeliveryAttempt): JobAttempt {
 }
 
 /** What the store needs to settle a job; the event's text is not sent back. */
-export function jobRef({ number, claimedUntilMs }: Job): Pick<Job, 'number' | 'claimedUntilMs'> {
-  return { number, claimedUntilMs }
+export function jobRef({ id, subscriptionId, claimedUntilMs }: Job): ClaimedJob {
+  return { id, subscriptionId, claimedUntilMs }
 }

@@ -54,7 +54,6 @@ export async function startPlanner(deps: {
       upTo: page.upToSeq,
       events: wanted.map(({ seq, id, kind, text }) => ({ seq, id, kind, text })),
       jobs,
-      nowMs: clock.now(),
     })
     if (!planned) {
       position = (await store.position()) ?? position

@@ -1,7 +1,6 @@
 import { ApiError } from '../core/errors.ts'
 import type { EventKind } from '../events/kinds.ts'
 import { filtersOf } from '../events/selection.ts'
-import type { Clock } from '../kit/clock.ts'
 import type { EventStore } from '../store/events.ts'
 import type { JobsStore, SubscriptionRecord } from '../store/jobs.ts'
 import type { Credits } from './credits.ts'
@@ -10,7 +9,6 @@ import type { Credits } from './credits.ts'
 export interface ReplayDeps {
   readonly store: Pick<JobsStore, 'enqueue' | 'backlog'>
   readonly events: Pick<EventStore, 'after' | 'bounds' | 'seqBefore'>
-  readonly clock: Clock
   readonly credits: Pick<Credits, 'available'>
   /** How far the log is planned: what comes after is delivered anyway. */
   readonly plannedSeq: () => number
@@ -74,7 +72,6 @@ export async function replayEvents(
     const planned = await deps.store.enqueue({
       events: page.events.map(({ seq, id: eventId, kind, text }) => ({ seq, id: eventId, kind, text })),
       jobs: page.events.map(({ seq }) => ({ subscriptionId: subscription.id, seq })),
-      nowMs: deps.clock.now(),
     })
     count += planned.filter(({ isNew }) => isNew).length
     looked += planned.length

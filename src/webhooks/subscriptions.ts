@@ -4,6 +4,7 @@ import { ApiError, faultsError, type InputFault } from '../core/errors.ts'
 import type { Plan } from '../core/plan.ts'
 import type { EventKind } from '../events/kinds.ts'
 import { parseSelection, type SelectionInput } from '../events/selection.ts'
+import type { Clock } from '../kit/clock.ts'
 import type { SecretBox } from '../kit/secret-box.ts'
 import type {
   DeliveryRecord,
@@ -35,7 +36,7 @@ export interface WebhookSubscriptions {
   deliveries(
     accountId: string,
     id: string,
-    page: { limit: number; before?: number },
+    page: { limit: number; before?: string },
   ): Promise<DeliveryRecord[]>
   /** Sends a sample event at once; nothing is charged or stored. */
   test(accountId: string, id: string): Promise<DeliveryAttempt & { id: string; eventId: string }>
@@ -69,6 +70,7 @@ export interface SubscriptionWithSecret {
 const ID_BYTES = 10
 
 export interface WebhookSubscriptionsDeps extends ReplayDeps {
+  readonly clock: Clock
   readonly store: JobsStore
   readonly network: Network
   readonly guard: Guard

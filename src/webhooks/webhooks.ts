@@ -110,10 +110,10 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
   await reload()
   await checkKeys()
   const planner = await startPlanner({
+    clock,
     store,
     events,
     book,
-    clock,
     log,
     onPlanned: (ids) => worker.wake(ids),
   })
@@ -144,7 +144,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
       onPlanned: (id) => worker.wake([id]),
     }),
     expected: createExpectedEvents({ events, network: deps.network, clock }),
-    deliveries: createDeliveries({ store, events, clock, onDue: (id) => worker.wake([id]) }),
+    deliveries: createDeliveries({ store, events, onDue: (id) => worker.wake([id]) }),
     pauseOf: (id) => worker.pauseOf(id),
     accountsChanged(accountIds) {
       credits.forget(accountIds)

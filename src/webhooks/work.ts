@@ -196,13 +196,7 @@ class DeliveryWorker implements Worker {
     queue.claiming = true
     queue.hungry = false
     try {
-      const nowMs = clock.now()
-      const jobs = await store.claim({
-        subscriptionId: queue.id,
-        limit,
-        nowMs,
-        leaseUntilMs: nowMs + CLAIM_MS,
-      })
+      const jobs = await store.claim({ subscriptionId: queue.id, limit, claimMs: CLAIM_MS })
       if (this.#isClosing || !this.#queues.has(queue.id)) this.#writer.giveBack(jobs, clock.now())
       else queue.buffer.push(...jobs)
       if (jobs.length === limit) queue.hungry = true

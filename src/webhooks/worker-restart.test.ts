@@ -24,14 +24,10 @@ test('the jobs of a worker that died return when their claim runs out, by defaul
   await until('a failed try', async () => (await attempts()) === 1)
   receiver.answer = accept
   // Claimed as a worker does that then dies: nobody settles it.
+  const [delivery] = await rig.jobs.deliveries({ subscriptionId: subscription.id, limit: 1 })
+  assert.equal(await rig.jobs.retryNow(subscription.id, delivery?.id ?? ''), true)
   const claimUntilMs = Date.now() + 2_000
-  const nowMs = Date.now() + 7_200_000
-  const claimed = await rig.jobs.claim({
-    subscriptionId: subscription.id,
-    limit: 1,
-    nowMs,
-    leaseUntilMs: claimUntilMs,
-  })
+  const claimed = await rig.jobs.claim({ subscriptionId: subscription.id, limit: 1, claimMs: 2_000 })
   assert.equal(claimed.length, 1)
   await until('the delivery', () => receiver.accepted.size === 1, 8_000)
   assert.ok(Date.now() >= claimUntilMs, 'not before the claim ran out')

@@ -244,9 +244,8 @@ test('what one account can fill the store with is bounded by its plan, and then 
             accountId,
             maxEntries: 10_000,
             bodyHash: 'x',
-            nowMs: clock.now(),
-            claimedUntilMs: clock.now(),
-            expiresAtMs: clock.now() + 86_400_000,
+            claimMs: 0,
+            rememberedMs: 86_400_000,
           }),
         ),
       )

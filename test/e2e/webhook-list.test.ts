@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { systemClock } from '../../src/kit/clock.ts'
 import { openSqliteJobs } from '../../src/store/sqlite/jobs.ts'
 import { MAX_PAGE_ADDRESSES } from '../../src/webhooks/subscription-page.ts'
 import { testAddress } from '../fakes/event-writer.ts'
@@ -21,7 +22,7 @@ const addresses = Array.from({ length: MAX_PAGE_ADDRESSES + 1 }, (_, index) => t
 
 before(async () => {
   service = await startTestService()
-  store = openSqliteJobs({ file: join(service.folder, 'test-webhooks.db') })
+  store = openSqliteJobs({ file: join(service.folder, 'test-webhooks.db'), clock: systemClock })
 })
 after(async () => {
   await store.close()

@@ -61,7 +61,7 @@ export async function startSmallService<Services>(options: {
   const gate = createGate<Services>({
     keys,
     ledger,
-    idempotency: createIdempotency({ store, clock, box: createSecretBox(Buffer.alloc(32, 5)) }),
+    idempotency: createIdempotency({ store, box: createSecretBox(Buffer.alloc(32, 5)) }),
     allowances: createViewAllowances({ store, clock }),
     authThrottle: createAuthThrottle(clock),
     clock,

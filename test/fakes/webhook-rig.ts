@@ -44,7 +44,10 @@ export async function startRig(options: RigOptions = {}) {
     onWanted: () => ledger.yieldLeases(),
   })
   const chain = openSqliteChain({ file: join(folder, 'test-chain.db') })
-  const jobs = openSqliteJobs({ file: join(folder, 'test-webhooks.db') })
+  const jobs = openSqliteJobs({
+    file: join(folder, 'test-webhooks.db'),
+    clock: options.webhooks?.clock ?? clock,
+  })
   const tail = await createEventTail({ clock, store: chain.events })
   const credits = createCredits({ ledger, accounts: accountsStore, plans, environment: 'test', clock })
   const webhooks = await startWebhooks({

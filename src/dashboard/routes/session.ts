@@ -4,7 +4,7 @@ import type { AuditLog } from '../../accounts/audited.ts'
 import { PASSWORD_LENGTH } from '../../accounts/password.ts'
 import type { PasswordResets } from '../../accounts/password-reset.ts'
 import type { PlanBook } from '../../accounts/plans.ts'
-import { type SignInGuard, TooManyAttempts } from '../../accounts/sign-in-guard.ts'
+import { type SignInThrottle, TooManyAttempts } from '../../accounts/sign-in-throttle.ts'
 import type { UserRecord, Users } from '../../accounts/users.ts'
 import type { Environment } from '../../core/environment.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -27,7 +27,7 @@ import type { SessionView } from '../wire.ts'
 export interface SessionDeps {
   readonly users: Users
   readonly resets: PasswordResets
-  readonly guard: SignInGuard
+  readonly throttle: SignInThrottle
   readonly accounts: Accounts
   readonly plans: PlanBook
   readonly audit: AuditLog
@@ -100,7 +100,7 @@ export async function currentSession(
 
 /** Signing up, in and out. Every sign-in gives the cookie a new value. */
 export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
-  const { users, guard, cookies, devices, clock } = deps
+  const { users, throttle, cookies, devices, clock } = deps
 
   async function enter(user: UserRecord, context: RouteContext): Promise<DashboardReply> {
     await users.closeSession(context.token)
@@ -131,7 +131,7 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
       const credentials = readJsonBody(SignIn, context.request)
       const { address, headers } = context.request
       const knownDevice = devices.knows(headers, credentials.email)
-      const user = await guard
+      const user = await throttle
         .signIn({ email: credentials.email, address, knownDevice }, ({ known }) =>
           users.verify(credentials, { address, known }),
         )
@@ -147,7 +147,7 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
         throw new DashboardError(403, 'sign_up_off', 'Sign-up is switched off on this service.')
       const credentials = readJsonBody(SignIn, context.request)
       const { address } = context.request
-      const user = await guard
+      const user = await throttle
         .signUp(address, () => users.signUp(credentials, { address, known: false }))
         .catch(refuseCrowd)
       await note(user, 'user.signed_up', context.request)
@@ -186,7 +186,7 @@ export function sessionRoutes(deps: SessionDeps): DashboardRoute[] {
     userRoute('POST password', async (context) => {
       const { user } = context.session
       const wish = readJsonBody(NewPassword, context.request)
-      const changed = await guard
+      const changed = await throttle
         .changePassword(user.id, () => users.changePassword(user, wish))
         .catch(refuseCrowd)
       if (!changed) {

@@ -44,6 +44,10 @@ export function openSqliteAccounts({
   return {
     ...asyncReads(readers, () => closing !== undefined),
     ...writer.functions(ACCOUNTS_WRITES),
+    settle: (batch) => writer.call('settle', [batch, clock.now()]),
+    claimIdempotency: (claim) => writer.call('claimIdempotency', [claim, clock.now()]),
+    pruneSessions: () => writer.call('pruneSessions', [clock.now()]),
+    takePasswordReset: (reset) => writer.call('takePasswordReset', [reset, clock.now()]),
     async pruneLedger(beforeMs) {
       let pruned = 0
       for (let step = PRUNED_AT_ONCE; step === PRUNED_AT_ONCE; pruned += step) {
@@ -71,8 +75,6 @@ const ACCOUNTS_WRITES = [
   'createKey',
   'revokeKey',
   'replaceKey',
-  'settle',
-  'claimIdempotency',
   'finishIdempotency',
   'releaseIdempotency',
   'takeView',
@@ -81,11 +83,9 @@ const ACCOUNTS_WRITES = [
   'createSession',
   'deleteSession',
   'deleteSessionsOf',
-  'pruneSessions',
   'putInvitation',
   'takeInvitation',
   'putPasswordReset',
-  'takePasswordReset',
   'addAudit',
   'noteBillingEvent',
   'linkBilling',

@@ -21,7 +21,7 @@ const CACHED_BLOCKS = 32
 const KIND_BITS = 62
 
 /** An event without the beginning of its text, which follows from its number. */
-export interface EventParts {
+export interface PackedEvent {
   readonly seq: number
   readonly kind: string
   readonly createdAtMs: number
@@ -88,13 +88,13 @@ export function eventBlocks(database: DatabaseSync, kinds: KindTable) {
   )
   const body = database.prepare('SELECT body FROM event_blocks WHERE last_seq = ?')
   const newest = database.prepare('SELECT max(last_seq) AS seq FROM event_blocks')
-  let cache = new Lru<number, EventParts[]>({ maxEntries: CACHED_BLOCKS })
+  let cache = new Lru<number, PackedEvent[]>({ maxEntries: CACHED_BLOCKS })
 
-  function unpack(lastSeq: number): EventParts[] {
+  function unpack(lastSeq: number): PackedEvent[] {
     const known = cache.get(lastSeq)
     if (known !== undefined) return known
     const texts = unpackTexts(body.get(lastSeq)?.body)
-    const events: EventParts[] = []
+    const events: PackedEvent[] = []
     for (let at = 0; at + 1 < texts.length; at += 2) {
       const [seq, kind, createdAtMs, ...addresses] = (texts[at] as string).split(' ')
       events.push({
@@ -159,15 +159,15 @@ export function eventPacker(
   }
 }
 
-export function sizeOf({ seq, tail }: EventParts, ids: EventIds): number {
+export function sizeOf({ seq, tail }: PackedEvent, ids: EventIds): number {
   return ids.headOf(seq).length + tail.length
 }
 
-export function addressesOf(events: readonly EventParts[]): Set<string> {
+export function addressesOf(events: readonly PackedEvent[]): Set<string> {
   return new Set(events.flatMap(({ addresses }) => (addresses === '' ? [] : addresses.split(' '))))
 }
 
-export function toParts(row: Row, kinds: KindTable): EventParts {
+export function toParts(row: Row, kinds: KindTable): PackedEvent {
   return {
     seq: Number(row.seq),
     kind: kinds.nameOf(Number(row.kind)),

@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type EventIds, eventIds } from '../events/event-id.ts'
 import type { EventFilter, EventPage, EventQuery, LogBounds, StoredEvent } from '../events.ts'
 import type { AddressTable } from './chain-addresses.ts'
-import { type EventParts, eventBlocks, kindBit, kindTable, toParts } from './events-blocks.ts'
+import { eventBlocks, kindBit, kindTable, type PackedEvent, toParts } from './events-blocks.ts'
 
 /** Blocks that one call unpacks: about three milliseconds. */
 const MAX_UNPACKED = 12
@@ -35,7 +35,7 @@ export function eventReader(database: DatabaseSync, addresses: AddressTable) {
     'SELECT block FROM event_addresses WHERE address = ? AND block > ? ORDER BY block LIMIT ?',
   )
 
-  const toEvent = ({ seq, kind, createdAtMs, addresses: list, tail: rest }: EventParts): StoredEvent => ({
+  const toEvent = ({ seq, kind, createdAtMs, addresses: list, tail: rest }: PackedEvent): StoredEvent => ({
     seq,
     id: ids.of(seq),
     kind,
@@ -172,7 +172,7 @@ interface PreparedFilter {
   addresses: Set<string> | undefined
 }
 
-function isWanted({ kind, addresses: list }: EventParts, filters: readonly PreparedFilter[]): boolean {
+function isWanted({ kind, addresses: list }: PackedEvent, filters: readonly PreparedFilter[]): boolean {
   return filters.some(
     ({ kinds, addresses }) =>
       kinds.has(kind) &&
@@ -184,12 +184,12 @@ function isWanted({ kind, addresses: list }: EventParts, filters: readonly Prepa
 function pageOf(
   { limit, maxBytes = DEFAULT_MAX_BYTES }: EventQuery,
   filters: readonly PreparedFilter[] | undefined,
-  toEvent: (parts: EventParts) => StoredEvent,
+  toEvent: (parts: PackedEvent) => StoredEvent,
 ) {
   const events: StoredEvent[] = []
   let size = 0
   /** False: it is wanted, and there is no room for it. */
-  const add = (parts: EventParts): boolean => {
+  const add = (parts: PackedEvent): boolean => {
     if (filters !== undefined && !isWanted(parts, filters)) return true
     const event = toEvent(parts)
     size += event.text.length
@@ -199,7 +199,7 @@ function pageOf(
   }
   return {
     add,
-    addAll: (list: readonly EventParts[], afterSeq: number, until: number): boolean =>
+    addAll: (list: readonly PackedEvent[], afterSeq: number, until: number): boolean =>
       list.every((parts) => parts.seq <= afterSeq || parts.seq > until || add(parts)),
     /** The page is full: reading goes on after its last event. */
     cut(until: number): EventPage {

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { deliveryId } from '../jobs/delivery-id.ts'
+import type { ClaimedRow, OutcomeRow, PlannedRows } from '../jobs/job-rows.ts'
 import type { Enqueued, JobClaim, LogEnd, ReceiverHealth } from '../jobs.ts'
 import { subscriptionWriters } from './jobs-subscriptions.ts'
-import { type ClaimedRow, deliveryId, type OutcomeRow, type PlannedRows } from './jobs-wire.ts'
 
 const POSITION = 'position'
 const LOG = 'log'
@@ -30,7 +31,7 @@ export function jobOperations(db: DatabaseSync) {
      WHERE j.subscription_id = ? AND j.due_at <= ? ORDER BY j.due_at, j.number LIMIT ?`,
   )
   due.setReturnArrays(true)
-  const lease = db.prepare('UPDATE jobs SET due_at = ? WHERE number = ?')
+  const claimJob = db.prepare('UPDATE jobs SET due_at = ? WHERE number = ?')
   const hasten = db.prepare('UPDATE jobs SET due_at = min(due_at, ?) WHERE number = ?')
   const settling = settler(db)
   const write = ({ events, jobs, nowMs }: PlannedRows, add = addJob): Enqueued[] => {
@@ -67,10 +68,10 @@ export function jobOperations(db: DatabaseSync) {
       const known = position()
       if (known !== undefined && known !== before) return known
       const isOther = knownLog === undefined ? (known ?? 0) > newestSeq : knownLog !== id
-      const stands = isOther ? 0 : Math.min(known ?? newestSeq, newestSeq)
+      const place = isOther ? 0 : Math.min(known ?? newestSeq, newestSeq)
       writeFact.run(LOG, id)
-      writeMark.run(POSITION, stands)
-      return stands
+      writeMark.run(POSITION, place)
+      return place
     },
     plan(after: number, upTo: number, planned: PlannedRows): boolean {
       if (position() !== after) return false
@@ -79,9 +80,12 @@ export function jobOperations(db: DatabaseSync) {
       return true
     },
     enqueue: (planned: PlannedRows): Enqueued[] => write(planned, addOnce),
-    claim({ subscriptionId, limit, nowMs, leaseUntilMs }: JobClaim): ClaimedRow[] {
+    claim(
+      { subscriptionId, limit }: JobClaim,
+      { nowMs, untilMs }: { nowMs: number; untilMs: number },
+    ): ClaimedRow[] {
       const rows = due.all(subscriptionId, nowMs, limit) as unknown as ClaimedRow[]
-      for (const [number] of rows) lease.run(leaseUntilMs, number)
+      for (const [number] of rows) claimJob.run(untilMs, number)
       return rows
     },
     settle(outcomes: readonly OutcomeRow[], health: readonly ReceiverHealth[]): void {
@@ -105,7 +109,7 @@ function settler(db: DatabaseSync) {
   const removePayload = db.prepare(
     'DELETE FROM payloads WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM jobs WHERE payload = ?1)',
   )
-  // Another lease stands on the job when this one ran out: then it is the other worker's to settle.
+  // When the claim ran out another worker may have claimed the job: then it is that one's to settle.
   const retry = db.prepare(
     `UPDATE jobs SET due_at = ?, failures = failures + 1, last_status = ?, last_error = ?, last_attempt_at = ?,
        duration_ms = ?, last_response = ?, last_request_head = ?, last_response_head = ? WHERE number = ? AND due_at = ?`,

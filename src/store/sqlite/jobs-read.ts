@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { deliveryId, deliveryNumber } from '../jobs/delivery-id.ts'
 import type { Backlog, DeliveryRecord, EventText, JobsStore } from '../jobs.ts'
 import { numberOrNull, subscriptionReaders, textOrNull } from './jobs-subscriptions.ts'
-import { deliveryId } from './jobs-wire.ts'
 
 export function jobReaders(db: DatabaseSync) {
   const position = db.prepare("SELECT value FROM marks WHERE name = 'position'")
@@ -55,11 +55,13 @@ export function jobReaders(db: DatabaseSync) {
       const row = pending.get()
       return { count: Number(row?.n ?? 0), oldestAtMs: numberOrNull(row?.oldest) }
     },
-    deliveries: (query: { subscriptionId: string; limit: number; before?: number }): DeliveryRecord[] =>
+    deliveries: ({ subscriptionId, limit, before }: DeliveryQuery): DeliveryRecord[] =>
       deliveries
-        .all(query.subscriptionId, query.before ?? Number.MAX_SAFE_INTEGER, query.limit)
-        .map((row) => toDelivery(query.subscriptionId, row)),
-    delivery: (subscriptionId: string, number: number): DeliveryRecord | undefined => {
+        .all(subscriptionId, before === undefined ? Number.MAX_SAFE_INTEGER : numberOf(before), limit)
+        .map((row) => toDelivery(subscriptionId, row)),
+    delivery: (subscriptionId: string, id: string): DeliveryRecord | undefined => {
+      const number = deliveryNumber(subscriptionId, id)
+      if (number === undefined) return undefined
       const [row] = deliveries.all(subscriptionId, number + 1, 1)
       return row !== undefined && row.number === number ? toDelivery(subscriptionId, row) : undefined
     },
@@ -72,9 +74,22 @@ export function jobReaders(db: DatabaseSync) {
   }
 }
 
+type DeliveryQuery = Parameters<JobsStore['deliveries']>[0]
+
+const PLACE_BASE = 36
+
+function placeOf(number: number): string {
+  return number.toString(PLACE_BASE)
+}
+
+/** Of a text that is no place: 0, before which there is nothing. */
+function numberOf(place: string): number {
+  return Number.parseInt(place, PLACE_BASE) || 0
+}
+
 function toDelivery(subscriptionId: string, row: Record<string, unknown>): DeliveryRecord {
   return {
-    number: Number(row.number),
+    place: placeOf(Number(row.number)),
     id: deliveryId(subscriptionId, Number(row.number)),
     eventId: String(row.event_id),
     seq: Number(row.seq),

@@ -1,9 +1,11 @@
+import type { Clock } from '../../kit/clock.ts'
+import { deliveryNumber } from '../jobs/delivery-id.ts'
+import { jobOf, outcomeRow, plannedRows } from '../jobs/job-rows.ts'
 import type { JobsStore } from '../jobs.ts'
 import { writerThread } from './group-commit.ts'
 import type { JobOperations } from './jobs-operations.ts'
 import { jobReaders } from './jobs-read.ts'
 import { JOBS_MIGRATIONS } from './jobs-schema.ts'
-import { jobOf, outcomeRow, plannedRows } from './jobs-wire.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
 import { asyncReads } from './port-calls.ts'
@@ -11,7 +13,7 @@ import { asyncReads } from './port-calls.ts'
 const THREAD = new URL('./jobs-thread.ts', import.meta.url)
 
 /** The embedded engine: reads on a connection of this thread, every write in the writer thread. */
-export function openSqliteJobs({ file }: { file: string }): JobsStore {
+export function openSqliteJobs({ file, clock }: { file: string; clock: Clock }): JobsStore {
   const db = openDatabase({ file })
   migrate(db, 'jobs', JOBS_MIGRATIONS)
   const read = jobReaders(db)
@@ -24,16 +26,21 @@ export function openSqliteJobs({ file }: { file: string }): JobsStore {
       'updateSubscription',
       'deleteSubscription',
       'startAt',
-      'retryNow',
       'prune',
     ]),
-    plan: (planned) => writer.call('plan', [planned.after, planned.upTo, plannedRows(planned)]),
-    enqueue: (planned) => writer.call('enqueue', [plannedRows(planned)]),
+    plan: (planned) => writer.call('plan', [planned.after, planned.upTo, plannedRows(planned, clock.now())]),
+    enqueue: (planned) => writer.call('enqueue', [plannedRows(planned, clock.now())]),
     async claim(claim) {
-      const rows = await writer.call('claim', [claim])
-      return rows.map((row) => jobOf(row, claim.subscriptionId, claim.leaseUntilMs))
+      const nowMs = clock.now()
+      const untilMs = nowMs + claim.claimMs
+      const rows = await writer.call('claim', [claim, { nowMs, untilMs }])
+      return rows.map((row) => jobOf(row, claim.subscriptionId, untilMs))
     },
     settle: (outcomes, health) => writer.call('settle', [outcomes.map(outcomeRow), health]),
+    async retryNow(subscriptionId, deliveryId) {
+      const number = deliveryNumber(subscriptionId, deliveryId)
+      return number !== undefined && (await writer.call('retryNow', [number, clock.now()]))
+    },
     async probe() {
       writer.probe()
       read.position()

@@ -97,7 +97,10 @@ export function userWriters(db: DatabaseSync) {
     takeInvitation: (hash: string) => takeInvitation.run(hash).changes > 0,
     putPasswordReset: ({ hash, userId, expiresAtMs }: Parameters<UsersStore['putPasswordReset']>[0]) =>
       void putReset.run(hash, userId, expiresAtMs),
-    takePasswordReset: ({ hash, nowMs, passwordHash }: Parameters<UsersStore['takePasswordReset']>[0]) => {
+    takePasswordReset: (
+      { hash, passwordHash }: Parameters<UsersStore['takePasswordReset']>[0],
+      nowMs: number,
+    ) => {
       const taken = takeReset.get(hash)
       if (taken === undefined || Number(taken.expires_at) <= nowMs) return false
       setPassword.run(passwordHash, String(taken.user_id))

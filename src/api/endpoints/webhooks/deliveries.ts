@@ -32,8 +32,6 @@ const Delivery = Type.Object({
   created_at: timeField('When the delivery was planned.'),
 })
 
-const BASE = 36
-
 export const deliveries = endpoint({
   path: 'GET /v1/webhooks/{id}/deliveries',
   doc: {
@@ -66,7 +64,7 @@ export const deliveries = endpoint({
   errors: ['not_found'],
   run: async ({ services, caller, input, rowLimit, dryRun }) => {
     const { id, cursor } = input
-    const before = cursor === undefined ? {} : { before: Number.parseInt(cursor, BASE) }
+    const before = cursor === undefined ? {} : { before: cursor }
     const rows = await services.webhooks.subscriptions.deliveries(caller.accountId, id, {
       limit: rowLimit + 1,
       ...before,
@@ -75,7 +73,7 @@ export const deliveries = endpoint({
     if (dryRun) return previewAnswer(page.length, false)
     const last = page.at(-1)
     const hasMore = rows.length > rowLimit
-    const next = hasMore && last !== undefined ? last.number.toString(BASE) : null
+    const next = hasMore && last !== undefined ? last.place : null
     return wrappedPage({
       rows: page.map((record) => JSON.stringify(deliveryBody(record))),
       head: `{"id":${JSON.stringify(id)},"deliveries":[`,

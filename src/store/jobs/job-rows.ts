@@ -1,4 +1,5 @@
 import type { Job, JobOutcome, PlannedJobs } from '../jobs.ts'
+import { deliveryId, deliveryNumber } from './delivery-id.ts'
 
 /**
  * How jobs and outcomes cross to the writer thread and back: as rows of plain values. An object would carry the
@@ -32,14 +33,9 @@ export interface PlannedRows {
   readonly nowMs: number
 }
 
-export function deliveryId(subscriptionId: string, number: number): string {
-  return `dlv_${subscriptionId.replace(/^wh_/, '')}_${number.toString(36)}`
-}
-
 export function jobOf(row: ClaimedRow, subscriptionId: string, claimedUntilMs: number): Job {
   const [number, failures, seq, id, kind, text] = row
   return {
-    number,
     id: deliveryId(subscriptionId, number),
     subscriptionId,
     failures,
@@ -50,14 +46,16 @@ export function jobOf(row: ClaimedRow, subscriptionId: string, claimedUntilMs: n
 
 export function outcomeRow(outcome: JobOutcome): OutcomeRow {
   const { kind, job } = outcome
+  // No job has the number 0.
+  const number = deliveryNumber(job.subscriptionId, job.id) ?? 0
   if (kind === 'release') {
-    return [kind, job.number, job.claimedUntilMs, outcome.dueAtMs, 0, null, null, 0, null, null, null]
+    return [kind, number, job.claimedUntilMs, outcome.dueAtMs, 0, null, null, 0, null, null, null]
   }
   const dueAtMs = kind === 'retry' ? outcome.dueAtMs : 0
   const { atMs, status, error, durationMs, requestHead, responseHead, response } = outcome
   return [
     kind,
-    job.number,
+    number,
     job.claimedUntilMs,
     dueAtMs,
     atMs,
@@ -70,7 +68,10 @@ export function outcomeRow(outcome: JobOutcome): OutcomeRow {
   ]
 }
 
-export function plannedRows({ events, jobs, nowMs }: Pick<PlannedJobs, keyof PlannedRows>): PlannedRows {
+export function plannedRows(
+  { events, jobs }: Pick<PlannedJobs, 'events' | 'jobs'>,
+  nowMs: number,
+): PlannedRows {
   return {
     events: events.map(({ seq, id, kind, text }) => [seq, id, kind, text] as const),
     jobs: jobs.map(({ subscriptionId, seq }) => [subscriptionId, seq] as const),

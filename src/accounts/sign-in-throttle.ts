@@ -35,7 +35,7 @@ export interface SignInAttempt {
   readonly knownDevice: boolean
 }
 
-export interface SignInGuard {
+export interface SignInThrottle {
   /** Runs `verify` when it is its turn. Undefined, as from `verify`, is a failure. Rejects with TooManyAttempts. */
   signIn<T>(
     attempt: SignInAttempt,
@@ -55,7 +55,7 @@ export class TooManyAttempts extends Error {
   }
 }
 
-export function createSignInGuard(clock: Clock): SignInGuard {
+export function createSignInThrottle(clock: Clock): SignInThrottle {
   const emails = createCounter(clock)
   const addresses = createCounter(clock)
   const devices = createCounter(clock)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../kit/clock.ts'
-import { createSignInGuard, type SignInAttempt, TooManyAttempts } from './sign-in-guard.ts'
+import { createSignInThrottle, type SignInAttempt, TooManyAttempts } from './sign-in-throttle.ts'
 
 const WINDOW_MS = 15 * 60_000
 const wrong = async () => undefined
@@ -14,7 +14,7 @@ const from = (email: string, address = '192.0.2.1', knownDevice = false): SignIn
 
 function createRig() {
   const clock = manualClock(1_000_000)
-  const guard = createSignInGuard(clock)
+  const throttle = createSignInThrottle(clock)
   /** Lets time pass until it is answered; gives how long that took, or that it was refused. */
   async function waitOf(attempted: Promise<unknown>): Promise<number | 'refused'> {
     const startMs = clock.now()
@@ -35,51 +35,55 @@ function createRig() {
     }
     return (outcome as string) === 'refused' ? 'refused' : clock.now() - startMs
   }
-  return { clock, guard, waitOf }
+  return { clock, throttle, waitOf }
 }
 
 test('sign-in is at once for the first failures and then ever slower, but never refused', async () => {
-  const { clock, guard, waitOf } = createRig()
+  const { clock, throttle, waitOf } = createRig()
   const waits: (number | string)[] = []
-  for (let i = 0; i < 60; i++) waits.push(await waitOf(guard.signIn(from('a@example.com'), wrong)))
+  for (let i = 0; i < 60; i++) waits.push(await waitOf(throttle.signIn(from('a@example.com'), wrong)))
   assert.deepEqual(waits.slice(0, 10), [0, 0, 0, 250, 500, 1000, 2000, 4000, 8000, 10_000])
   assert.ok(waits.slice(9).every((wait) => wait === 10_000))
-  assert.equal(await waitOf(guard.signIn(from('b@example.com', '192.0.2.2'), wrong)), 0, 'others do not wait')
+  assert.equal(
+    await waitOf(throttle.signIn(from('b@example.com', '192.0.2.2'), wrong)),
+    0,
+    'others do not wait',
+  )
   clock.advance(WINDOW_MS)
-  assert.equal(await waitOf(guard.signIn(from('a@example.com'), wrong)), 0)
+  assert.equal(await waitOf(throttle.signIn(from('a@example.com'), wrong)), 0)
 })
 
 test('after any number of wrong passwords the right one passes, after a delay that a wrong one has too', async () => {
-  const { guard, waitOf } = createRig()
+  const { throttle, waitOf } = createRig()
   for (let i = 0; i < 60; i++) {
-    await waitOf(guard.signIn(from('owner@example.com', `10.0.${i >> 8}.${i & 255}`), wrong))
+    await waitOf(throttle.signIn(from('owner@example.com', `10.0.${i >> 8}.${i & 255}`), wrong))
   }
   let passed: unknown
-  const attempt = guard.signIn(from('owner@example.com', '192.0.2.9'), right).then((user) => {
+  const attempt = throttle.signIn(from('owner@example.com', '192.0.2.9'), right).then((user) => {
     passed = user
   })
   assert.equal(await waitOf(attempt), 10_000)
   assert.equal(passed, 'user')
   assert.equal(
-    await waitOf(guard.signIn(from('owner@example.com'), wrong)),
+    await waitOf(throttle.signIn(from('owner@example.com'), wrong)),
     0,
     'a success forgets the failures',
   )
 })
 
 test('however an e-mail is spelled it is one', async () => {
-  const { guard, waitOf } = createRig()
+  const { throttle, waitOf } = createRig()
   for (const email of ['a@example.com', ' A@example.com', 'a@EXAMPLE.com\t', '\n a@example.COM ']) {
-    await waitOf(guard.signIn(from(email), wrong))
+    await waitOf(throttle.signIn(from(email), wrong))
   }
-  assert.equal(await waitOf(guard.signIn(from('a@example.com'), wrong)), 500)
+  assert.equal(await waitOf(throttle.signIn(from('a@example.com'), wrong)), 500)
 })
 
 test('attempts at the same time are counted before any of them is verified', async () => {
-  const { clock, guard } = createRig()
+  const { clock, throttle } = createRig()
   let verified = 0
   const attempts = Array.from({ length: 8 }, () =>
-    guard.signIn(from('a@example.com'), async () => {
+    throttle.signIn(from('a@example.com'), async () => {
       verified++
       return undefined
     }),
@@ -92,17 +96,17 @@ test('attempts at the same time are counted before any of them is verified', asy
 })
 
 test('what waits is bounded per address and per e-mail', async () => {
-  const { guard, waitOf } = createRig()
+  const { throttle, waitOf } = createRig()
   const flood = (count: number, of: (i: number) => SignInAttempt) =>
-    Promise.all(Array.from({ length: count }, (_, i) => waitOf(guard.signIn(of(i), wrong))))
+    Promise.all(Array.from({ length: count }, (_, i) => waitOf(throttle.signIn(of(i), wrong))))
   const refused = (waits: readonly unknown[]) => waits.filter((wait) => wait === 'refused').length
   assert.equal(refused(await flood(100, (i) => from(`${i}@example.com`))), 84)
   assert.equal(refused(await flood(100, (i) => from('a@example.com', `10.0.0.${i}`))), 68)
 })
 
 test('a /64 of IPv6 is one address, and an IPv4-mapped address is its IPv4 address', async () => {
-  const { guard, waitOf } = createRig()
-  const tried = async (address: string) => waitOf(guard.signIn(from(`${Math.random()}@x`, address), wrong))
+  const { throttle, waitOf } = createRig()
+  const tried = async (address: string) => waitOf(throttle.signIn(from(`${Math.random()}@x`, address), wrong))
   for (let i = 0; i < 20; i++) await tried(`2001:db8:0:1:${(i * 977).toString(16)}::${i}`)
   assert.equal(await tried('2001:DB8:0:1::1'), 500)
   assert.equal(await tried('2001:db8:0:2::1'), 0, 'the next network')
@@ -112,36 +116,36 @@ test('a /64 of IPv6 is one address, and an IPv4-mapped address is its IPv4 addre
 })
 
 test('sign-up and sign-in do not count against each other', async () => {
-  const { guard, waitOf } = createRig()
-  for (let i = 0; i < 20; i++) await waitOf(guard.signUp('192.0.2.1', right))
-  assert.equal(await waitOf(guard.signUp('192.0.2.1', right)), 'refused')
-  assert.equal(await waitOf(guard.signUp('192.0.2.2', right)), 0)
-  assert.equal(await waitOf(guard.signIn(from('a@example.com'), right)), 0)
-  for (let i = 0; i < 30; i++) await waitOf(guard.signIn(from('sign-up192.0.2.3', '192.0.2.3'), wrong))
-  assert.equal(await waitOf(guard.signUp('192.0.2.3', right)), 0)
+  const { throttle, waitOf } = createRig()
+  for (let i = 0; i < 20; i++) await waitOf(throttle.signUp('192.0.2.1', right))
+  assert.equal(await waitOf(throttle.signUp('192.0.2.1', right)), 'refused')
+  assert.equal(await waitOf(throttle.signUp('192.0.2.2', right)), 0)
+  assert.equal(await waitOf(throttle.signIn(from('a@example.com'), right)), 0)
+  for (let i = 0; i < 30; i++) await waitOf(throttle.signIn(from('sign-up192.0.2.3', '192.0.2.3'), wrong))
+  assert.equal(await waitOf(throttle.signUp('192.0.2.3', right)), 0)
 })
 
 test('a device that has signed in before does not wait, until it guesses too', async () => {
-  const { guard, waitOf } = createRig()
-  for (let i = 0; i < 30; i++) await waitOf(guard.signIn(from('a@example.com'), wrong))
+  const { throttle, waitOf } = createRig()
+  for (let i = 0; i < 30; i++) await waitOf(throttle.signIn(from('a@example.com'), wrong))
   const known = (verify: typeof wrong | typeof right) =>
-    waitOf(guard.signIn<string>(from('a@example.com', '192.0.2.1', true), verify))
+    waitOf(throttle.signIn<string>(from('a@example.com', '192.0.2.1', true), verify))
   for (let i = 0; i < 10; i++) assert.equal(await known(right), 0)
   for (let i = 0; i < 5; i++) assert.equal(await known(wrong), 0)
   assert.equal(await known(wrong), 10_000)
 })
 
 test('a flood of strangers never takes the place of a known device', async () => {
-  const { clock, guard, waitOf } = createRig()
+  const { clock, throttle, waitOf } = createRig()
   const strangers = Array.from({ length: 3_000 }, (_, i) =>
-    guard
+    throttle
       .signIn(from(`${i % 100}@example.com`, `10.${i >> 8}.0.${i & 255}`), () =>
         clock.sleep(20_000).then(wrong),
       )
       .catch(() => 'refused'),
   )
   await new Promise(setImmediate)
-  assert.equal(await waitOf(guard.signIn(from('1@example.com', '10.0.0.1', true), right)), 0)
+  assert.equal(await waitOf(throttle.signIn(from('1@example.com', '10.0.0.1', true), right)), 0)
   for (let i = 0; i < 4; i++) {
     clock.advance(20_000)
     await new Promise(setImmediate)
@@ -150,17 +154,17 @@ test('a flood of strangers never takes the place of a known device', async () =>
 })
 
 test('an attempt that could not be verified is no failure', async () => {
-  const { guard, waitOf } = createRig()
+  const { throttle, waitOf } = createRig()
   for (let i = 0; i < 10; i++) {
-    const busy = guard.signIn(from('a@example.com'), () => Promise.reject(new Error('busy')))
+    const busy = throttle.signIn(from('a@example.com'), () => Promise.reject(new Error('busy')))
     await assert.rejects(busy, /busy/)
   }
-  assert.equal(await waitOf(guard.signIn(from('a@example.com'), right)), 0)
+  assert.equal(await waitOf(throttle.signIn(from('a@example.com'), right)), 0)
 })
 
 test('a clock that jumps back neither keeps nor loses anybody', async () => {
-  const { clock, guard, waitOf } = createRig()
-  for (let i = 0; i < 8; i++) await waitOf(guard.signIn(from('a@example.com'), wrong))
+  const { clock, throttle, waitOf } = createRig()
+  for (let i = 0; i < 8; i++) await waitOf(throttle.signIn(from('a@example.com'), wrong))
   clock.set(0)
-  assert.equal(await waitOf(guard.signIn(from('a@example.com'), wrong)), 0)
+  assert.equal(await waitOf(throttle.signIn(from('a@example.com'), wrong)), 0)
 })

@@ -1,0 +1,49 @@
+/** Sums of a batch of charges: its rows of usage and its budgets are few, its charges many. */
+import { DAY_MS } from '../../core/time.ts'
+import type { BudgetSpec, LedgerEntry } from '../accounts.ts'
+
+/** Charges of one key for one endpoint on one day. */
+export interface UsageSum {
+  /** The first of them. */
+  readonly entry: LedgerEntry
+  requests: number
+  credits: number
+  rows: number
+}
+export type BudgetSum = BudgetSpec & { credits: number }
+
+export interface ChargeSums {
+  add(entry: LedgerEntry): void
+  readonly usage: ReadonlyMap<string, UsageSum>
+  readonly budgets: ReadonlyMap<string, BudgetSum>
+}
+
+export function chargeSums(): ChargeSums {
+  const usage = new Map<string, UsageSum>()
+  const budgets = new Map<string, BudgetSum>()
+  return {
+    usage,
+    budgets,
+    add(entry) {
+      const { atMs, accountId, environment, keyId, endpoint, credits, rows } = entry
+      const name = `${Math.floor(atMs / DAY_MS)} ${keyId} ${accountId} ${environment} ${endpoint}`
+      const known = usage.get(name)
+      if (known === undefined) usage.set(name, { entry, requests: 1, credits, rows })
+      else {
+        known.requests++
+        known.credits += credits
+        known.rows += rows
+      }
+      for (const budget of entry.budgets) {
+        const key = `${budget.id} ${budget.periodStartMs}`
+        const sum = budgets.get(key) ?? { ...budget, credits: 0 }
+        sum.credits += credits
+        budgets.set(key, sum)
+      }
+    },
+  }
+}
+
+export function usageDay(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10)
+}

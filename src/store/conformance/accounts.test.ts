@@ -1,0 +1,267 @@
+/** What every engine has to hold of accounts, keys, credits, usage and idempotency keys. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ManualClock } from '../../kit/clock.ts'
+import { type AccountsStore, ConflictError, type NewKey } from '../accounts.ts'
+import { StoreClosedError } from '../environment.ts'
+import { ENGINES, type StoreEngine, withFreshStore } from './engines.ts'
+
+const withAccounts = (
+  engine: StoreEngine,
+  run: (store: AccountsStore, tools: { clock: ManualClock; again: () => AccountsStore }) => Promise<void>,
+) => withFreshStore(engine, (stores) => stores.accounts(), run)
+
+const ACCOUNT = { id: 'acc_1', email: 'A@example.com', plan: 'free', billingDay: 31, createdAtMs: 1_000 }
+const KEY: NewKey = {
+  id: 'key_1',
+  accountId: 'acc_1',
+  environment: 'test',
+  name: 'ci',
+  hash: 'abc',
+  hint: 'wxyz',
+  scopes: ['market'],
+  allowedCidrs: ['10.0.0.0/8'],
+  creditCap: 5,
+  createdAtMs: 2_000,
+  expiresAtMs: null,
+}
+
+for (const engine of ENGINES) {
+  test(`${engine.name}: what is written is read again, over two connections`, async () => {
+    await withAccounts(engine, async (store, { again }) => {
+      const account = await store.createAccount(ACCOUNT)
+      assert.deepEqual(account, { ...ACCOUNT, pausedReason: null })
+      const key = await store.createKey(KEY)
+      const { hash: _, ...rest } = KEY
+      assert.deepEqual(key, { ...rest, lastUsedAtMs: null, revokedAtMs: null, replacedBy: null })
+      const other = again()
+      assert.deepEqual(await other.findKey('abc'), { key, account })
+      assert.equal(await other.findKey('abd'), undefined)
+      assert.deepEqual(await other.listKeys('acc_1'), [key])
+      assert.deepEqual(await other.listKeys('acc_2'), [])
+    })
+  })
+
+  test(`${engine.name}: an e-mail address is taken once, in any case; a key needs its account`, async () => {
+    await withAccounts(engine, async (store) => {
+      await store.createAccount(ACCOUNT)
+      const twin = { ...ACCOUNT, id: 'acc_2', email: 'a@EXAMPLE.com' }
+      await assert.rejects(store.createAccount(twin), ConflictError)
+      await assert.rejects(store.createKey({ ...KEY, accountId: 'acc_9' }))
+      await assert.rejects(store.createAccount({ ...twin, email: 'b@example.com', billingDay: 32 }))
+    })
+  })
+
+  test(`${engine.name}: revoking is for good, and changes of unknown things say so`, async () => {
+    await withAccounts(engine, async (store) => {
+      await store.createAccount(ACCOUNT)
+      await store.createKey(KEY)
+      assert.equal(await store.revokeKey('key_1', 5_000), true)
+      assert.equal(await store.revokeKey('key_1', 6_000), false)
+      assert.equal((await store.getKey('key_1'))?.revokedAtMs, 5_000)
+      assert.equal(await store.replaceKey('key_1', { keyId: 'key_2', oldExpiresAtMs: 9_000 }), false)
+      assert.equal(await store.revokeKey('key_9', 1), false)
+      assert.equal(await store.setPlan('acc_9', 'free', []), false)
+      assert.equal(await store.setPaused('acc_9', 'operator'), false)
+      assert.equal(await store.setPaused('acc_1', 'operator'), true)
+      assert.equal((await store.getAccount('acc_1'))?.pausedReason, 'operator')
+    })
+  })
+
+  test(`${engine.name}: changes by another process are noticed, each once`, async () => {
+    await withAccounts(engine, async (store, { again }) => {
+      const seen: string[][] = []
+      const unwatch = store.watch({ onAccounts: (ids) => seen.push(ids), onWanted: () => {} })
+      const other = again()
+      await other.createAccount(ACCOUNT)
+      await other.createKey(KEY)
+      await other.setPaused('acc_1', 'operator')
+      await new Promise((resolve) => setTimeout(resolve, 400))
+      assert.deepEqual(seen.flat(), ['acc_1'])
+      await other.setPaused('acc_1', null)
+      await new Promise((resolve) => setTimeout(resolve, 400))
+      assert.deepEqual(seen.flat(), ['acc_1', 'acc_1'])
+      unwatch()
+    })
+  })
+
+  test(`${engine.name}: the remaining credits are set on top of what was used`, async () => {
+    await withAccounts(engine, async (store) => {
+      await store.createAccount(ACCOUNT)
+      const ref = { id: 'acc_1/test', periodStartMs: 0 }
+      const entry = {
+        id: 'r1',
+        atMs: 10,
+        accountId: 'acc_1',
+        environment: 'test' as const,
+        keyId: 'key_1',
+        endpoint: 'GET /x',
+        credits: 30,
+        rows: 2,
+        budgets: [{ ...ref, initialLimit: 100 }],
+      }
+      const lease = { ...ref, initialLimit: 100, keep: 0, need: 10, release: false }
+      const batch = { holder: 'h', entries: [entry], counts: [], keysSeen: [], leases: [lease] }
+      const [grant] = await store.settle(batch)
+      assert.deepEqual([grant?.limit, grant?.used, grant?.granted], [100, 30, 70])
+      await store.setRemaining('acc_1', [{ ...ref, remaining: 5 }])
+      assert.deepEqual(await store.budget(ref), { limit: 35, used: 30 })
+      const [row] = await store.usage({ accountId: 'acc_1', fromMs: 0, toMs: 1_000 })
+      assert.deepEqual([row?.day, row?.requests, row?.credits, row?.rows], ['1970-01-01', 1, 30, 2])
+      assert.equal(await store.pruneLedger(11), 1)
+      assert.equal((await store.usage({ accountId: 'acc_1', fromMs: 0, toMs: 1 })).length, 1, 'usage stays')
+    })
+  })
+
+  test(`${engine.name}: the lease of a process that died is free again after its time`, async () => {
+    await withAccounts(engine, async (store, { clock }) => {
+      const ref = { id: 'b', periodStartMs: 0, initialLimit: 100 }
+      const lease = { ...ref, keep: 0, need: 60, release: false }
+      const ask = (holder: string, nowMs: number) => {
+        clock.set(nowMs)
+        return store.settle({ holder, entries: [], counts: [], keysSeen: [], leases: [lease] })
+      }
+      assert.equal((await ask('dead', 0))[0]?.granted, 100)
+      assert.equal((await ask('alive', 2_999))[0]?.granted, 0)
+      assert.equal((await ask('alive', 3_000))[0]?.granted, 100)
+    })
+  })
+
+  test(`${engine.name}: an idempotency claim is free again when its holder died, and its answer is kept`, async () => {
+    await withAccounts(engine, async (store, { clock }) => {
+      const claim = (nowMs: number, bodyHash = 'x') => {
+        clock.set(nowMs)
+        const entry = { id: 'i', accountId: 'acc_1', maxEntries: 10, bodyHash }
+        return store.claimIdempotency({ ...entry, claimMs: 60, rememberedMs: 1_000 })
+      }
+      assert.equal((await claim(0)).state, 'fresh')
+      assert.equal((await claim(59)).state, 'in_progress')
+      assert.equal((await claim(60)).state, 'fresh')
+      await store.finishIdempotency('i', { status: 201, headers: [], body: 'b' }, 1_000)
+      assert.deepEqual(await claim(200), { state: 'done', reply: { status: 201, headers: [], body: 'b' } })
+      assert.equal((await claim(200, 'y')).state, 'other_body')
+      await store.releaseIdempotency('i')
+      assert.equal((await claim(201)).state, 'done', 'an answer is not released')
+      assert.equal((await claim(1_060)).state, 'fresh')
+    })
+  })
+
+  test(`${engine.name}: what an account keeps for its idempotency keys is bounded in number and bytes, and freed when it expires`, async () => {
+    await withAccounts(engine, async (store, { clock }) => {
+      const claim = (id: string, nowMs: number, accountId = 'acc_1') => {
+        clock.set(nowMs)
+        const entry = { id, accountId, maxEntries: 5, bodyHash: 'x' }
+        return store.claimIdempotency({ ...entry, claimMs: 60, rememberedMs: 1_000 })
+      }
+      const reply = { status: 200, headers: [], body: 'b'.repeat(400) }
+      for (let i = 0; i < 4; i++) {
+        assert.equal((await claim(`i${i}`, i)).state, 'fresh')
+        await store.finishIdempotency(`i${i}`, reply, 1_000)
+      }
+      assert.deepEqual(await claim('i1', 10), { state: 'done', reply })
+      const over = await claim('i2', 10)
+      assert.equal(
+        over.state === 'done' && over.reply.omitted,
+        'quota',
+        'the third would be above 1,000 bytes',
+      )
+      assert.equal((await claim('i4', 10)).state, 'fresh')
+      assert.equal((await claim('i5', 10)).state, 'full')
+      assert.equal((await claim('j0', 10, 'acc_2')).state, 'fresh', 'another account has its own')
+      await store.releaseIdempotency('i4')
+      assert.equal((await claim('i5', 11)).state, 'fresh', 'what was released counts no more')
+      assert.equal((await claim('i6', 1_005)).state, 'fresh', 'nor what has expired')
+      await store.finishIdempotency('i6', reply, 1_000)
+      assert.deepEqual(await claim('i6', 1_006), { state: 'done', reply })
+    })
+  })
+
+  test(`${engine.name}: credits are shared: all for one, half of what is free for several, none for one that only sits on them`, async () => {
+    await withAccounts(engine, async (store) => {
+      const ref = { id: 'b', periodStartMs: 0, initialLimit: 100 }
+      const settle = (holder: string, lease: { keep: number; need: number; release: boolean }) =>
+        store.settle({ holder, entries: [], counts: [], keysSeen: [], leases: [{ ...ref, ...lease }] })
+      const [sole] = await settle('one', { keep: 0, need: 0, release: false })
+      assert.equal(sole?.granted, 100)
+      const [refused] = await settle('two', { keep: 0, need: 10, release: false })
+      assert.deepEqual([refused?.granted, refused?.heldByOthers], [0, 100])
+      const [yielding] = await settle('one', { keep: 0, need: 0, release: false })
+      assert.deepEqual([yielding?.granted, yielding?.wantedByOthers], [0, true], 'another one waits')
+      const [half] = await settle('two', { keep: 0, need: 10, release: false })
+      assert.equal(half?.granted, 50)
+      const [released] = await settle('two', { keep: 50, need: 0, release: true })
+      assert.equal(released?.granted, 0)
+      assert.equal((await settle('one', { keep: 0, need: 60, release: false }))[0]?.granted, 100)
+    })
+  })
+
+  test(`${engine.name}: a charge counts once however often it is written, and refusals are counted without credits`, async () => {
+    await withAccounts(engine, async (store) => {
+      await store.createAccount(ACCOUNT)
+      await store.createKey(KEY)
+      const who = { accountId: 'acc_1', environment: 'test' as const, keyId: 'key_1', endpoint: 'GET /x' }
+      const budgets = [{ id: 'acc_1/test', periodStartMs: 0, initialLimit: 100 }]
+      const entries = ['r1', 'r2'].map((id) => ({ id, atMs: 10, ...who, credits: 3, rows: 1, budgets }))
+      const counts = [{ atMs: 10, ...who, requests: 1, failed: 2, rateLimited: 3 }]
+      const batch = { holder: 'h', entries, keysSeen: [{ keyId: 'key_1', atMs: 10 }], leases: [] }
+      await store.settle({ ...batch, counts })
+      await store.settle({ ...batch, counts: [] })
+      assert.deepEqual(await store.budget({ id: 'acc_1/test', periodStartMs: 0 }), { limit: 100, used: 6 })
+      assert.deepEqual(await store.usage({ accountId: 'acc_1', environment: 'test', fromMs: 0, toMs: 99 }), [
+        {
+          day: '1970-01-01',
+          environment: 'test',
+          endpoint: 'GET /x',
+          keyId: 'key_1',
+          requests: 3,
+          credits: 6,
+          rows: 2,
+          failed: 2,
+          rateLimited: 3,
+        },
+      ])
+      assert.deepEqual(
+        await store.usage({ accountId: 'acc_1', environment: 'live', fromMs: 0, toMs: 99 }),
+        [],
+      )
+      assert.equal((await store.getKey('key_1'))?.lastUsedAtMs, 10)
+    })
+  })
+
+  test(`${engine.name}: a plan changes the limit of the running period; a rotation names the new key`, async () => {
+    await withAccounts(engine, async (store) => {
+      await store.createAccount(ACCOUNT)
+      await store.createKey(KEY)
+      const ref = { id: 'acc_1/test', periodStartMs: 0 }
+      const leases = [{ ...ref, initialLimit: 100, keep: 0, need: 0, release: false }]
+      await store.settle({ holder: 'h', entries: [], counts: [], keysSeen: [], leases })
+      assert.equal(await store.setPlan('acc_1', 'business', [{ ...ref, limit: 900 }]), true)
+      assert.equal((await store.listAccounts())[0]?.plan, 'business')
+      assert.equal((await store.budget(ref))?.limit, 900)
+      assert.equal(await store.budget({ ...ref, periodStartMs: 1 }), undefined)
+      assert.equal(await store.replaceKey('key_1', { keyId: 'key_2', oldExpiresAtMs: 9_000 }), true)
+      const key = await store.getKey('key_1')
+      assert.deepEqual([key?.replacedBy, key?.expiresAtMs], ['key_2', 9_000])
+    })
+  })
+
+  test(`${engine.name}: what is viewed in a day is bounded, and begins at nothing the next day`, async () => {
+    await withAccounts(engine, async (store) => {
+      const view = { accountId: 'acc_1', day: '2026-03-14', credits: 6, limit: 10 }
+      assert.deepEqual(await store.takeView(view), { taken: true, used: 6 })
+      assert.deepEqual(await store.takeView(view), { taken: false, used: 6 })
+      assert.equal(await store.viewsOf('acc_1', '2026-03-14'), 6)
+      assert.equal(await store.viewsOf('acc_1', '2026-03-15'), 0)
+      assert.deepEqual(await store.takeView({ ...view, day: '2026-03-15' }), { taken: true, used: 6 })
+    })
+  })
+
+  test(`${engine.name}: a closed store is read no more`, async () => {
+    await withAccounts(engine, async (store) => {
+      await store.probe()
+      await store.close()
+      await assert.rejects(store.getAccount('acc_1'), StoreClosedError)
+      await assert.rejects(store.setPaused('acc_1', null), StoreClosedError)
+    })
+  })
+}

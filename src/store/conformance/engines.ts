@@ -1,0 +1,52 @@
+/** The engines that every suite runs over. An engine is added here, and nowhere else in the suites. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type ManualClock, manualClock } from '../../kit/clock.ts'
+import { openStores, parseStoreAddress, type Stores } from '../open-stores.ts'
+
+export interface StoreEngine {
+  readonly name: string
+  create(): StorePlace
+}
+
+/** Where stores are, empty at first; opened again they find what was written there. */
+export interface StorePlace {
+  open(clock: ManualClock): Stores
+  remove(): void
+}
+
+export const ENGINES: readonly StoreEngine[] = [
+  {
+    name: 'sqlite',
+    create() {
+      const folder = mkdtempSync(join(tmpdir(), 'tapeline-store-'))
+      return {
+        open: (clock) => openStores(parseStoreAddress(`sqlite:${folder}`), clock),
+        remove: () => rmSync(folder, { recursive: true }),
+      }
+    },
+  },
+]
+
+/** Runs a test on a fresh store; `again` opens the same data once more, as another process would. */
+export async function withFreshStore<S extends { close(): Promise<void> }>(
+  engine: StoreEngine,
+  open: (stores: Stores) => S,
+  run: (store: S, tools: { clock: ManualClock; again: () => S }) => Promise<void>,
+): Promise<void> {
+  const place = engine.create()
+  const clock = manualClock(0)
+  const opened: S[] = []
+  const again = () => {
+    const store = open(place.open(clock))
+    opened.push(store)
+    return store
+  }
+  try {
+    await run(again(), { clock, again })
+  } finally {
+    await Promise.all(opened.map((store) => store.close()))
+    place.remove()
+  }
+}

@@ -1,0 +1,337 @@
+/** What every engine has to hold of subscriptions and jobs: what a crash, a second worker and a repeated plan may not break. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { DeliveryRecord, Job, JobsStore, NewSubscription } from '../jobs.ts'
+import { ENGINES, type StoreEngine, withFreshStore } from './engines.ts'
+
+/** Jobs are planned at 1 s; `claimAt` claims at a time. */
+const withJobs = (
+  engine: StoreEngine,
+  run: (store: JobsStore, claimAt: (nowMs: number) => Promise<Job[]>) => Promise<void>,
+) =>
+  withFreshStore(
+    engine,
+    (stores) => stores.jobs('test'),
+    async (store, { clock }) => {
+      clock.set(1_000)
+      await run(store, (nowMs) => {
+        clock.set(nowMs)
+        return claim(store)
+      })
+    },
+  )
+
+const HEADS = { requestHead: 'X-Svc-Event: a\r\n', responseHead: 'HTTP/1.1 204 No Content', response: 'ok' }
+const headsOf = (row: DeliveryRecord | undefined) => ({
+  requestHead: row?.lastRequestHead,
+  responseHead: row?.lastResponseHead,
+  response: row?.lastResponse,
+})
+
+const subscription = (id: string, accountId = 'acc'): NewSubscription => ({
+  id,
+  accountId,
+  keyId: 'key',
+  url: 'https://example.com/',
+  kinds: ['block_added'],
+  addresses: [],
+  batch: false,
+  createdAtMs: 1,
+  secret: 'sealed',
+})
+const event = (seq: number) => ({ seq, id: `evt_${seq}`, kind: 'block_added', text: `{"seq":${seq}}` })
+const plan = (store: JobsStore, after: number, seqs: readonly number[]) =>
+  store.plan({
+    after,
+    upTo: after + seqs.length,
+    events: seqs.map(event),
+    jobs: seqs.map((seq) => ({ subscriptionId: 'wh_a', seq })),
+  })
+const startAt = async (store: JobsStore, id: string, newestSeq: number) =>
+  store.startAt({ id, newestSeq }, await store.position())
+const claim = (store: JobsStore, limit = 10) =>
+  store.claim({ subscriptionId: 'wh_a', limit, claimMs: 25_000 })
+
+for (const engine of ENGINES) {
+  test(`${engine.name}: jobs and position are written together, and a plan from an old position writes nothing`, () =>
+    withJobs(engine, async (store) => {
+      await store.createSubscription(subscription('wh_a'), 10)
+      assert.equal(await store.position(), undefined)
+      assert.equal(await startAt(store, 'log', 5), 5)
+      assert.equal(await startAt(store, 'log', 9), 5)
+      assert.equal(await plan(store, 5, [6, 7]), true)
+      assert.equal(await plan(store, 5, [6, 7]), false)
+      assert.equal(await store.position(), 7)
+      assert.equal((await store.pending()).count, 2)
+    }))
+
+  test(`${engine.name}: a claimed job is nobody else’s until its lease has run out; then it comes again under the same id`, () =>
+    withJobs(engine, async (store, claimAt) => {
+      await store.createSubscription(subscription('wh_a'), 10)
+      await startAt(store, 'log', 0)
+      await plan(store, 0, [1])
+      const [first] = await claimAt(2_000)
+      assert.ok(first)
+      assert.deepEqual(await claimAt(2_000), [])
+      assert.deepEqual(await claimAt(26_999), [])
+      const [again] = await claimAt(27_000)
+      assert.equal(again?.id, first.id)
+      assert.equal(again?.event.text, '{"seq":1}')
+    }))
+
+  test(`${engine.name}: a worker whose lease ran out cannot move the job that another one holds`, () =>
+    withJobs(engine, async (store, claimAt) => {
+      await store.createSubscription(subscription('wh_a'), 10)
+      await startAt(store, 'log', 0)
+      await plan(store, 0, [1])
+      const [late] = await claimAt(2_000)
+      const [current] = await claimAt(30_000)
+      assert.ok(late && current)
+      const tried = { atMs: 31_000, status: 500, error: 'answered 500', durationMs: 5, ...HEADS }
+      await store.settle([{ kind: 'retry', job: late, dueAtMs: 31_001, ...tried }], [])
+      assert.deepEqual(await claimAt(32_000), [])
+      await store.settle([{ kind: 'retry', job: current, dueAtMs: 33_000, ...tried }], [])
+      const [waiting] = await store.deliveries({ subscriptionId: 'wh_a', limit: 1 })
+      assert.deepEqual(headsOf(waiting), HEADS)
+      const [next] = await claimAt(33_000)
+      assert.equal(next?.failures, 1)
+    }))
+
+  test(`${engine.name}: history keeps what became of a delivery, and the text of an event goes with its last job`, () =>
+    withJobs(engine, async (store, claimAt) => {
+      await store.createSubscription(subscription('wh_a'), 10)
+      await startAt(store, 'log', 0)
+      await plan(store, 0, [1, 2, 3])
+      const jobs = await claimAt(2_000)
+      const tried = { atMs: 2_100, status: 204, error: null, durationMs: 5, ...HEADS }
+      const [one, two] = jobs
+      assert.ok(one && two)
+      await store.settle(
+        [
+          { kind: 'delivered', job: one, ...tried },
+          { kind: 'failed', job: two, ...tried, status: 500, error: 'answered 500' },
+        ],
+        [{ subscriptionId: 'wh_a', ok: true, atMs: 2_100, disable: null }],
+      )
+      const rows = await store.deliveries({ subscriptionId: 'wh_a', limit: 10 })
+      assert.deepEqual(
+        rows.map((row) => [row.seq, row.state, row.attempts]),
+        [
+          [3, 'pending', 0],
+          [2, 'failed', 1],
+          [1, 'delivered', 1],
+        ],
+      )
+      assert.deepEqual(rows.slice(1).map(headsOf), [HEADS, HEADS])
+      assert.equal((await store.getSubscription('wh_a'))?.lastSuccessAtMs, 2_100)
+      // A settlement that is repeated changes nothing.
+      await store.settle([{ kind: 'delivered', job: one, ...tried }], [])
+      assert.equal((await store.pending()).count, 1)
+      assert.equal(await store.prune(2_101), 2)
+    }))
+
+  test(`${engine.name}: the cap holds for each account, a deletion takes the jobs along, versions tell of every change`, () =>
+    withJobs(engine, async (store) => {
+      assert.equal(await store.createSubscription(subscription('wh_a'), 1), true)
+      assert.equal(await store.createSubscription(subscription('wh_b'), 1), false)
+      assert.equal(await store.createSubscription(subscription('wh_c', 'other'), 1), true)
+      const before = await store.subscriptionsVersion()
+      await startAt(store, 'log', 0)
+      await plan(store, 0, [1])
+      assert.deepEqual(await store.waiting(), [{ subscriptionId: 'wh_a', dueAtMs: 1_000 }])
+      assert.equal(await store.deleteSubscription('wh_a'), true)
+      assert.deepEqual(await store.waiting(), [])
+      assert.equal((await store.subscriptionIds()).length, 1)
+      assert.ok((await store.subscriptionsVersion()) > before)
+    }))
+
+  test(`${engine.name}: what waits for a subscription that is switched off is given up after its time, visibly`, () =>
+    withJobs(engine, async (store) => {
+      await store.createSubscription(subscription('wh_a'), 1)
+      await startAt(store, 'log', 0)
+      await plan(store, 0, [1])
+      assert.equal(await store.prune(5_000), 0)
+      await store.updateSubscription('wh_a', { active: false })
+      await store.prune(5_000)
+      const [row] = await store.deliveries({ subscriptionId: 'wh_a', limit: 1 })
+      assert.equal(row?.state, 'failed')
+      assert.equal(row?.lastError, 'not delivered in time')
+    }))
+
+  test(`${engine.name}: two logs that give one number to two events: each job keeps the text that it was planned with`, () =>
+    withJobs(engine, async (store, claimAt) => {
+      await store.createSubscription(subscription('wh_a'), 10)
+      await startAt(store, 'old', 0)
+      await plan(store, 0, [1, 2])
+      assert.equal(await store.highestSeq(), 2)
+      assert.equal(await startAt(store, 'new', 1), 0, 'all of another log is new')
+      const other = { seq: 1, id: 'evt_other', kind: 'block_added', text: '{"other":1}' }
+      const job = { subscriptionId: 'wh_a', seq: 1 }
+      assert.equal(await store.plan({ after: 0, upTo: 1, events: [other], jobs: [job] }), true)
+      const texts = async () => (await claimAt(2_000)).map(({ event: { id, text } }) => [id, text])
+      assert.deepEqual(await texts(), [
+        ['evt_1', '{"seq":1}'],
+        ['evt_2', '{"seq":2}'],
+        ['evt_other', '{"other":1}'],
+      ])
+      assert.deepEqual(await store.eventText({ seq: 1, eventId: 'evt_1' }), event(1))
+      assert.deepEqual(await store.eventText({ seq: 1, eventId: 'evt_other' }), other)
+      assert.equal(await store.eventText({ seq: 1, eventId: 'evt_third' }), undefined)
+      const rows = await store.deliveries({ subscriptionId: 'wh_a', limit: 10 })
+      assert.deepEqual(
+        rows.map(({ eventId, seq }) => [eventId, seq]),
+        [
+          ['evt_other', 1],
+          ['evt_2', 2],
+          ['evt_1', 1],
+        ],
+      )
+    }))
+
+  test(`${engine.name}: a text is kept once however many wait for it, and an event that a job names must be given`, () =>
+    withJobs(engine, async (store) => {
+      await store.createSubscription(subscription('wh_a'), 10)
+      await startAt(store, 'log', 0)
+      await plan(store, 0, [1])
+      const job = { subscriptionId: 'wh_a', seq: 1 }
+      const others = ['wh_b', 'wh_c']
+      for (const id of others) await store.createSubscription(subscription(id), 10)
+      await store.enqueue({
+        events: [event(1)],
+        jobs: others.map((subscriptionId) => ({ subscriptionId, seq: 1 })),
+      })
+      const claimOf = (subscriptionId: string) => store.claim({ subscriptionId, limit: 10, claimMs: 7_000 })
+      const jobs = (await Promise.all(['wh_a', ...others].map(claimOf))).flat()
+      assert.deepEqual(
+        jobs.map(({ event: { text } }) => text),
+        ['{"seq":1}', '{"seq":1}', '{"seq":1}'],
+      )
+      const tried = { atMs: 2_100, status: 204, error: null, durationMs: 5, ...HEADS }
+      for (const [index, done] of jobs.entries()) {
+        const isKept = (await store.eventText({ seq: 1, eventId: 'evt_1' })) !== undefined
+        assert.equal(isKept, true, `while ${jobs.length - index} wait`)
+        await store.settle([{ kind: 'delivered', job: done, ...tried }], [])
+      }
+      assert.equal(await store.eventText({ seq: 1, eventId: 'evt_1' }), undefined)
+      await assert.rejects(store.enqueue({ events: [], jobs: [job] }), /was not given/)
+    }))
+
+  test(`${engine.name}: an event that waits for a subscription is not added again, however often it is asked for`, () =>
+    withJobs(engine, async (store) => {
+      for (const id of ['wh_a', 'wh_b']) await store.createSubscription(subscription(id), 10)
+      await startAt(store, 'log', 0)
+      await plan(store, 0, [1])
+      const job = { subscriptionId: 'wh_a', seq: 1 }
+      const again = await Promise.all(
+        Array.from({ length: 5 }, () =>
+          store.enqueue({ events: [event(1), event(2)], jobs: [job, job, { ...job, seq: 2 }] }),
+        ),
+      )
+      assert.deepEqual(
+        again.flat().filter(({ isNew }) => isNew).length,
+        1,
+        'only the second event is new, and that once',
+      )
+      assert.equal(new Set(again.flat().map(({ deliveryId }) => deliveryId)).size, 2)
+      const [other] = await store.enqueue({
+        events: [event(1)],
+        jobs: [{ subscriptionId: 'wh_b', seq: 1 }],
+      })
+      assert.equal(other?.isNew, true, 'another subscription has its own')
+      const accountId = subscription('wh_a').accountId
+      assert.deepEqual(await store.backlog({ subscriptionId: 'wh_a', accountId, limit: 100 }), {
+        ofSubscription: 2,
+        ofAccount: 3,
+      })
+      assert.deepEqual(await store.backlog({ subscriptionId: 'wh_a', accountId, limit: 2 }), {
+        ofSubscription: 2,
+        ofAccount: 2,
+      })
+    }))
+
+  test(`${engine.name}: where reading goes on: at the end of the first log, at its place in the same one, never beyond its end`, () =>
+    withJobs(engine, async (store) => {
+      assert.equal(await store.highestSeq(), 0)
+      assert.equal(await startAt(store, 'a', 40), 40)
+      assert.equal(await startAt(store, 'a', 50), 40)
+      assert.equal(await startAt(store, 'a', 30), 30, 'a log that went back')
+      assert.equal(await startAt(store, 'b', 90), 0, 'another log, although it reaches further')
+      assert.equal(await store.position(), 0)
+      await store.startAt({ id: 'b', newestSeq: 90 }, 0)
+      await store.plan({ after: 0, upTo: 95, events: [], jobs: [] })
+      assert.equal(
+        await store.startAt({ id: 'b', newestSeq: 90 }, 0),
+        95,
+        'somebody else has read on meanwhile',
+      )
+      assert.equal(await store.startAt({ id: 'c', newestSeq: 90 }, 0), 95)
+      assert.equal(await store.position(), 95)
+    }))
+
+  test(`${engine.name}: a delivery is found by its own id only, listed in pages, and tried at once when it is asked for`, () =>
+    withJobs(engine, async (store, claimAt) => {
+      for (const id of ['wh_a', 'wh_b']) await store.createSubscription(subscription(id), 10)
+      await startAt(store, 'log', 0)
+      await plan(store, 0, [1, 2, 3])
+      const jobs = await claimAt(2_000)
+      const all = await store.deliveries({ subscriptionId: 'wh_a', limit: 10 })
+      assert.deepEqual(
+        all.map(({ id }) => id),
+        jobs.map(({ id }) => id).reverse(),
+      )
+      const [newest, middle] = all
+      assert.ok(newest && middle)
+      assert.deepEqual(await store.deliveries({ subscriptionId: 'wh_a', limit: 1, before: newest.place }), [
+        middle,
+      ])
+      assert.deepEqual(await store.delivery('wh_a', middle.id), middle)
+      for (const id of ['', 'dlv_a_', 'dlv_a_zz', `${middle.id}0`, middle.id.replace('_a_', '_b_')])
+        assert.equal(await store.delivery('wh_a', id), undefined, id)
+      assert.equal(await store.delivery('wh_b', middle.id), undefined)
+      assert.deepEqual(await claimAt(3_000), [])
+      assert.equal(await store.retryNow('wh_a', middle.id), true)
+      assert.deepEqual(
+        (await claimAt(3_000)).map(({ id }) => id),
+        [middle.id],
+      )
+      assert.equal(await store.retryNow('wh_b', middle.id), false)
+      const attempt = { atMs: 3_000, status: 204, error: null, durationMs: 5, ...HEADS }
+      const [first] = jobs
+      assert.ok(first)
+      await store.settle([{ kind: 'delivered', job: first, ...attempt }], [])
+      assert.equal(await store.retryNow('wh_a', first.id), false, 'it is over')
+      await store.probe()
+    }))
+
+  test(`${engine.name}: subscriptions are listed in the order in which they were made, change and remember who failed`, () =>
+    withJobs(engine, async (store) => {
+      for (const [index, id] of ['wh_c', 'wh_a', 'wh_b'].entries())
+        await store.createSubscription({ ...subscription(id), createdAtMs: index }, 10)
+      assert.deepEqual(await store.subscriptionIds(), ['wh_c', 'wh_a', 'wh_b'])
+      const [first, second] = await store.subscriptionPlaces({ accountId: 'acc', limit: 2 })
+      assert.deepEqual([first?.id, second?.id], ['wh_c', 'wh_a'])
+      const rest = await store.subscriptionPlaces({
+        accountId: 'acc',
+        limit: 9,
+        ...(second && { after: second }),
+      })
+      assert.deepEqual(
+        rest.map(({ id }) => id),
+        ['wh_b'],
+      )
+      const changed = await store.updateSubscription('wh_a', { kinds: ['x'], addresses: ['y'], batch: true })
+      assert.deepEqual([changed?.kinds, changed?.addresses, changed?.batch], [['x'], ['y'], true])
+      assert.equal(await store.updateSubscription('wh_z', { batch: true }), undefined)
+      const failure = { subscriptionId: 'wh_a', ok: false, atMs: 5, disable: null }
+      await store.settle([], [failure, { ...failure, atMs: 9 }])
+      assert.equal((await store.getSubscription('wh_a'))?.failingSinceMs, 5)
+      await store.settle([], [{ ...failure, atMs: 10, disable: 'failing' }])
+      const disabled = await store.getSubscription('wh_a')
+      assert.deepEqual(
+        [disabled?.active, disabled?.disabledReason, disabled?.disabledAtMs],
+        [false, 'failing', 10],
+      )
+      await store.settle([], [{ ...failure, ok: true, atMs: 5_000 }])
+      assert.equal((await store.getSubscription('wh_a'))?.failingSinceMs, null)
+    }))
+}
