@@ -291,7 +291,7 @@ describe('shapes of the fixtures', { skip: isAbsent ? 'no fixtures here' : false
       { mayAdd: ['markPrice', 'rateType'] },
       'fundingRate',
     )
-    // The samples print `timestamp` as text; the live venue sends a number, and so does the sandbox.
+    // The samples have `timestamp` as text; the live venue sends a number, and so does the sandbox.
     for (const [name, path] of [['open_interest_historical', 'openInterestHist']] as const) {
       const rows = (sample(name) as Json[]).map((row) => ({ ...row, timestamp: Number(row.timestamp) }))
       assertShape(

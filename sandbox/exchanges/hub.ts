@@ -6,12 +6,12 @@
  * A stream without a subscriber costs nothing.
  */
 import type { Clock } from '../../src/kit/clock.ts'
-import type { Fault, Faults } from '../server/faults.ts'
-import { createFrameFaults, type Frame } from '../server/frame-faults.ts'
+import type { Fault, FaultSwitches } from '../server/faults.ts'
+import { createFrameFaults, type VenueFrame } from '../server/frame-faults.ts'
 import type { VenueSocket } from '../server/sockets.ts'
 import type { ExchangeVenue } from './world/markets.ts'
 
-export interface StreamFrame extends Frame {
+export interface StreamFrame extends VenueFrame {
   /** The name that clients subscribe to. */
   readonly stream: string
 }
@@ -46,7 +46,7 @@ interface Listener {
 export function createHub(options: {
   venue: ExchangeVenue
   clock: Clock
-  faults: Faults
+  faults: FaultSwitches
   signal: AbortSignal
   /** undefined for a stream that does not exist: acknowledged by the venue, then silent for ever. */
   open: (stream: string) => Producer | undefined

@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { startAll } from '../server/announce.ts'
 import { faultRoutes, startControlPort } from '../server/control-port.ts'
-import { createFaults, EXCHANGE_FAULTS, type Faults } from '../server/faults.ts'
+import { createFaults, EXCHANGE_FAULTS, type FaultSwitches } from '../server/faults.ts'
 import { type BinanceLimits, startBinance } from './binance/venue.ts'
 import { type PerpLimits, startPerp } from './perp/venue.ts'
 import type { VenueState } from './venue-server.ts'
@@ -31,7 +31,7 @@ export interface VenueAddress {
 
 export interface SandboxExchanges extends Readonly<Record<ExchangeVenue, VenueAddress>> {
   readonly controlUrl: string
-  readonly faults: Faults
+  readonly faults: FaultSwitches
   readonly world: World
   state(): Record<ExchangeVenue, VenueState>
   close(): Promise<void>

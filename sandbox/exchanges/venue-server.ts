@@ -1,6 +1,6 @@
 /** Puts the parts of one venue together: its clock, its streams, its sockets and its REST service. */
-import type { Faults } from '../server/faults.ts'
-import { type Reply, type Service, startService } from '../server/service.ts'
+import type { FaultSwitches } from '../server/faults.ts'
+import { type RestReply, type RestService, startService } from '../server/service.ts'
 import {
   createSockets,
   type Session,
@@ -22,10 +22,10 @@ export interface VenueServer {
   close(): Promise<void>
 }
 
-export type RestHandler = Pick<Service, 'handle' | 'symbolOf' | 'refuse'>
+export type RestHandler = Pick<RestService, 'handle' | 'symbolOf' | 'refuse'>
 
 export interface VenueOptions extends Omit<Ticks, 'signal'> {
-  readonly faults: Faults
+  readonly faults: FaultSwitches
   readonly port: number
 }
 
@@ -51,7 +51,7 @@ export async function startVenue(
   })
   const rest = options.rest(now)
   /** The Date header follows the venue's clock. */
-  const dated = (reply: Reply): Reply => ({
+  const dated = (reply: RestReply): RestReply => ({
     ...reply,
     headers: {
       date: new Date(now()).toUTCString(),
@@ -59,7 +59,7 @@ export async function startVenue(
       ...reply.headers,
     },
   })
-  const service: Service = {
+  const service: RestService = {
     ...rest,
     venue,
     name: 'rest',

@@ -2,8 +2,8 @@
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 import { startAll } from '../server/announce.ts'
 import { faultRoutes, startControlPort } from '../server/control-port.ts'
-import { createFaults, type Faults, PREDICTION_FAULTS } from '../server/faults.ts'
-import { type Service, startService } from '../server/service.ts'
+import { createFaults, type FaultSwitches, PREDICTION_FAULTS } from '../server/faults.ts'
+import { type RestService, startService } from '../server/service.ts'
 import type { Sockets } from '../server/sockets.ts'
 import { createProvider } from './ethereum/provider.ts'
 import { createKalshiRest, ROOT } from './kalshi/rest.ts'
@@ -53,7 +53,7 @@ export interface SandboxPredictions {
   readonly kalshi: { readonly restUrl: string; readonly wsUrl: string } & KalshiAccount
   readonly ethereum: { readonly urls: readonly string[]; readonly proxies: Readonly<Record<string, string>> }
   readonly controlUrl: string
-  readonly faults: Faults
+  readonly faults: FaultSwitches
   readonly world: PredictionWorld
   state(): Record<string, unknown>
   close(): Promise<void>
@@ -68,7 +68,7 @@ const DEFAULT_MAX_CONNECTIONS = 10
 const KALSHI_TOKENS_PER_SECOND = 200
 const SANDBOX_KEY_ID = '5a4d0b0c-7a1e-4b0e-9d4a-000000000001'
 
-const NO_REST: Service = {
+const NO_REST: RestService = {
   venue: 'polymarket',
   name: 'ws',
   handle: () => ({ status: 426, body: 'Upgrade Required' }),
@@ -115,7 +115,7 @@ export function startSandboxPredictions(options: SandboxPredictionsOptions): Pro
       kalshi: keep(createKalshiSocket({ ...streaming, venue: kalshi, check })),
     }
     const port = (name: PortName) => options.ports?.[name] ?? 0
-    const serve = async (service: Service, at: number, stream?: Sockets): Promise<string> => {
+    const serve = async (service: RestService, at: number, stream?: Sockets): Promise<string> => {
       const upgrade = stream === undefined ? {} : { upgrade: stream.upgrade }
       return `127.0.0.1:${keep(await startService({ service, port: at, faults, ...upgrade })).port}`
     }

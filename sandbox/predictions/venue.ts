@@ -1,13 +1,13 @@
 /** What every part of a prediction venue knows. */
 import type { AssetSymbol } from '../../src/core/symbol.ts'
-import type { Faults, FaultVenue } from '../server/faults.ts'
+import type { FaultSwitches, FaultVenue } from '../server/faults.ts'
 import type { PredictionWorld } from './world/venue-world.ts'
 
 export const PREDICTION_VENUES = ['polymarket', 'kalshi', 'ethereum'] as const
 
 export interface PredictionVenue {
   readonly world: PredictionWorld
-  readonly faults: Faults
+  readonly faults: FaultSwitches
   /** The venue's own clock, which a fault may move. */
   now(): number
 }
@@ -15,7 +15,12 @@ export interface PredictionVenue {
 const LATE_RESOLUTION_MS = 600_000
 
 /** When a market settles, with the delay that was in force at the time it should have. */
-export function delayedMs(faults: Faults, venue: FaultVenue, symbol: AssetSymbol, dueMs: number): number {
+export function delayedMs(
+  faults: FaultSwitches,
+  venue: FaultVenue,
+  symbol: AssetSymbol,
+  dueMs: number,
+): number {
   const late = faults
     .history('late-resolution', venue)
     .findLast(

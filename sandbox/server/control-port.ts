@@ -1,6 +1,6 @@
 /** The control port of a sandbox: its switches over plain HTTP, for tests and operators. Loopback only. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type FaultSpec, type Faults, parseFault } from './faults.ts'
+import { type FaultSpec, type FaultSwitches, parseFault } from './faults.ts'
 import { type HttpServer, readBody, startHttpServer, urlOf } from './http.ts'
 
 export interface ControlRequest {
@@ -42,7 +42,10 @@ export function startControlPort(port: number, routes: ControlRoutes): Promise<H
 }
 
 /** The switches of the simulated venues. */
-export const faultRoutes = (faults: Faults, known: Parameters<typeof parseFault>[1]): ControlRoutes => ({
+export const faultRoutes = (
+  faults: FaultSwitches,
+  known: Parameters<typeof parseFault>[1],
+): ControlRoutes => ({
   'GET /faults': () => faults.list(),
   'POST /faults': ({ body }) => faults.set(parseFault(body, known) satisfies FaultSpec),
   'DELETE /faults': ({ rest }) => {

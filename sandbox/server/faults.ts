@@ -76,7 +76,7 @@ export interface FaultTarget {
   provider?: number
 }
 
-export interface Faults {
+export interface FaultSwitches {
   set(spec: FaultSpec): Fault
   clear(id?: number): void
   list(): readonly Fault[]
@@ -96,7 +96,7 @@ const REST_ONLY: readonly FaultKind[] = ['rate-limit', 'ban', 'http-error']
 const REST_CHANNELS = ['rest', 'gamma', 'clob', 'data']
 const MAX_HISTORY = 200
 
-export function createFaults(clock: Clock): Faults {
+export function createFaults(clock: Clock): FaultSwitches {
   let active: Fault[] = []
   const past: Fault[] = []
   let nextId = 1
@@ -113,7 +113,7 @@ export function createFaults(clock: Clock): Faults {
     return active
   }
 
-  const find: Faults['find'] = (kind, venue, target) =>
+  const find: FaultSwitches['find'] = (kind, venue, target) =>
     active.length === 0
       ? undefined
       : current().find((fault) => fault.kind === kind && concerns(fault, venue, target))

@@ -5,9 +5,9 @@
  */
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 import type { Clock } from '../../src/kit/clock.ts'
-import type { Faults, FaultVenue } from './faults.ts'
+import type { FaultSwitches, FaultVenue } from './faults.ts'
 
-export interface Frame {
+export interface VenueFrame {
   /** Frames of the same stream keep their order. */
   readonly stream?: string
   readonly symbol?: AssetSymbol | undefined
@@ -21,13 +21,13 @@ export interface Frame {
   readonly isBroken?: boolean
 }
 
-export type Deliver<F extends Frame> = (frame: F) => void
+export type Deliver<F extends VenueFrame> = (frame: F) => void
 
 const LATE_CLOSE_MS = 3_000
 
-export function createFrameFaults<F extends Frame>(options: {
+export function createFrameFaults<F extends VenueFrame>(options: {
   venue: FaultVenue
-  faults: Faults
+  faults: FaultSwitches
   clock: Clock
   signal: AbortSignal
   deliver: Deliver<F>

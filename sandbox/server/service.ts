@@ -2,10 +2,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
-import type { Fault, Faults, FaultVenue } from './faults.ts'
+import type { Fault, FaultSwitches, FaultVenue } from './faults.ts'
 import { type HttpServer, readBody, startHttpServer, urlOf } from './http.ts'
 
-export interface Request {
+export interface RestRequest {
   readonly method: string
   readonly path: string
   readonly query: URLSearchParams
@@ -13,33 +13,33 @@ export interface Request {
   readonly body: string
 }
 
-export interface Reply {
+export interface RestReply {
   readonly status: number
   /** Text is sent as it is, everything else as JSON. */
   readonly body: unknown
   readonly headers?: Record<string, string>
 }
 
-export interface Service {
+export interface RestService {
   readonly venue: FaultVenue
   /** gamma, clob, data, rest: the channel of a fault that concerns this service only. */
   readonly name: string
   readonly provider?: number
-  handle(request: Request): Promise<Reply> | Reply
+  handle(request: RestRequest): Promise<RestReply> | RestReply
   /** The symbol that a request is about, for faults of one symbol. */
-  symbolOf?(request: Request): AssetSymbol | undefined
+  symbolOf?(request: RestRequest): AssetSymbol | undefined
   /** How this venue words a refusal. */
-  refuse(status: number, retryAfterS: number): Reply
+  refuse(status: number, retryAfterS: number): RestReply
 }
 
 const DEFAULT_RETRY_AFTER_S = 5
 
-export const ok = (body: unknown): Reply => ({ status: 200, body })
+export const ok = (body: unknown): RestReply => ({ status: 200, body })
 
 export async function startService(options: {
-  service: Service
+  service: RestService
   port: number
-  faults: Faults
+  faults: FaultSwitches
   upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 }): Promise<HttpServer> {
   const { service, faults } = options
@@ -47,7 +47,7 @@ export async function startService(options: {
 
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = urlOf(incoming)
-    const request: Request = {
+    const request: RestRequest = {
       method: incoming.method ?? 'GET',
       path: url.pathname,
       query: url.searchParams,

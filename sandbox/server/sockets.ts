@@ -9,7 +9,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { answerPings } from '../../src/kit/answer-pings.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { ignoreSocketErrors } from '../../src/kit/socket-errors.ts'
-import { type Fault, type Faults, type FaultVenue, isRest } from './faults.ts'
+import { type Fault, type FaultSwitches, type FaultVenue, isRest } from './faults.ts'
 import { urlOf } from './http.ts'
 
 /** What a venue demands of its connections; what is left out is not limited. */
@@ -81,7 +81,7 @@ interface OpenSocket {
 export function createSockets(options: {
   venue: FaultVenue
   clock: Clock
-  faults: Faults
+  faults: FaultSwitches
   rules: SocketRules
   signal: AbortSignal
   /** The HTTP status line of a refusal, or undefined to accept. */

@@ -1,7 +1,7 @@
 /** REST of the exchange: parameters, weights in the headers, refusals and error bodies. */
 import { parseSymbol } from '../../../src/core/symbol.ts'
 import { createWeightWindow, type Verdict, type WeightWindow } from '../../server/limits.ts'
-import type { Reply, Request } from '../../server/service.ts'
+import type { RestReply, RestRequest } from '../../server/service.ts'
 import type { RestHandler } from '../venue-server.ts'
 import { type CandleInterval, parseCandleInterval } from '../world/candle-interval.ts'
 import type { MarketWorld, World } from '../world/world.ts'
@@ -48,7 +48,7 @@ export function createRest(options: {
     statistics: window(limits.statisticsPerFiveMinutes, 300_000),
   }
 
-  async function handle(request: Request): Promise<Reply> {
+  async function handle(request: RestRequest): Promise<RestReply> {
     const route = routes[request.path]
     if (route === undefined) return html(404, '<html><body><h2>404 Not found</h2></body></html>')
     if (request.method !== 'GET')
@@ -66,7 +66,7 @@ export function createRest(options: {
     }
   }
 
-  function refusal(refused: NonNullable<Verdict['refused']>, headers: Record<string, string>): Reply {
+  function refusal(refused: NonNullable<Verdict['refused']>, headers: Record<string, string>): RestReply {
     const msg =
       refused.status === 418
         ? `Way too much request weight used; IP banned until ${refused.untilMs}. Please use WebSocket Streams for live updates to avoid bans.`
@@ -97,13 +97,13 @@ export function createRest(options: {
   }
 }
 
-const html = (status: number, body: string): Reply => ({
+const html = (status: number, body: string): RestReply => ({
   status,
   headers: { 'content-type': 'text/html' },
   body,
 })
 
-const errorReply = (error: BinanceError, headers: Record<string, string> = {}): Reply => ({
+const errorReply = (error: BinanceError, headers: Record<string, string> = {}): RestReply => ({
   status: error.status,
   headers,
   body: { code: error.code, msg: error.message },

@@ -14,13 +14,16 @@ const CONTEXT_MS = 1_000
 const CANDLE_MS = 800
 const REPLAYED_TRADES = 30
 
-export interface Subscription {
+export interface PerpSubscription {
   /** As the venue echoes it, defaults filled in. */
   readonly echo: Record<string, unknown>
   readonly stream: string
 }
 
-export function parseSubscription(world: World, value: unknown): Subscription | 'malformed' | 'unknown-coin' {
+export function parseSubscription(
+  world: World,
+  value: unknown,
+): PerpSubscription | 'malformed' | 'unknown-coin' {
   if (typeof value !== 'object' || value === null) return 'malformed'
   const { type, coin, interval, fast, nSigFigs, mantissa } = value as Record<string, unknown>
   if (typeof type !== 'string' || typeof coin !== 'string') return 'malformed'

@@ -2,7 +2,7 @@
 import { parseSymbol } from '../../../src/core/symbol.ts'
 import { parseObject } from '../../server/json.ts'
 import { createWeightWindow } from '../../server/limits.ts'
-import type { Reply } from '../../server/service.ts'
+import type { RestReply } from '../../server/service.ts'
 import type { Session, SocketRules, VenueSocket } from '../../server/sockets.ts'
 import type { Hub } from '../hub.ts'
 import { type RestHandler, startVenue, type VenueOptions, type VenueServer } from '../venue-server.ts'
@@ -52,7 +52,7 @@ function openSession(options: { world: World; socket: VenueSocket; hub: Hub; now
   function change(method: 'subscribe' | 'unsubscribe', value: unknown, text: string): void {
     const parsed = parseSubscription(world, value)
     if (parsed === 'malformed') return void refuse(text)
-    // One unknown coin ends the whole socket, without a word.
+    // One unknown coin ends the whole socket, without an error message.
     if (parsed === 'unknown-coin') return void socket.cut()
     const { stream, echo } = parsed
     const isNew = !streams.has(stream)
@@ -80,12 +80,12 @@ function openSession(options: { world: World; socket: VenueSocket; hub: Hub; now
   }
 }
 
-const text = (status: number, body: string): Reply => ({
+const text = (status: number, body: string): RestReply => ({
   status,
   body,
   headers: { 'content-type': 'text/plain; charset=utf-8' },
 })
-const TOO_MANY: Reply = { status: 429, body: null }
+const TOO_MANY: RestReply = { status: 429, body: null }
 
 /** This venue has no limit headers and no Retry-After. The cost is known only with the answer, so it is booked after. */
 function createRest(world: World, weightPerMinute: number, now: () => number): RestHandler {

@@ -1,5 +1,5 @@
 /**
- * The order book of one market: a pure function of the 100 ms slot. Resting orders stand on a fixed price
+ * The order book of one market: a pure function of the 100 ms slot. Resting orders lie on a fixed price
  * grid and live for some seconds, so that the difference of two slots is small, as it is on a real venue.
  */
 import { hash32 } from './hash.ts'

@@ -17,7 +17,7 @@ const REMEMBERED_DAYS = 400
 /** A candle in ticks and lots; a candle without trades is flat at the last price before it. */
 export interface Candle {
   openMs: number
-  /** Inclusive, as the venues print it. */
+  /** Inclusive, as on the venues. */
   closeMs: number
   open: number
   high: number

@@ -9,7 +9,7 @@ import { BLOCK_MS, worldPrice } from './world-price.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** One liquidation in each such stretch, so never more than twice this long without one. */
+/** One liquidation in each period of this length, so never more than twice as long without one. */
 export const LIQUIDATION_EVERY_MS = 20_000
 
 /** Coins or contracts in base units. */

@@ -1,6 +1,6 @@
 /**
- * All chance in the sandbox comes from here: the same (seed, stream, index) gives the same number on every
- * machine and after every restart, so nothing has to be stored to be told again.
+ * All randomness of the sandbox comes from here: the same (seed, stream, index) gives the same number on every
+ * machine and after every restart, so nothing has to be stored to be sent again.
  */
 
 /** 32 well-mixed bits. `stream` separates independent uses of one seed; integers only. */
@@ -24,7 +24,7 @@ export function signed(seed: number, stream: number, index: number): number {
   return hash32(seed, stream, index) / 2_147_483_648 - 1
 }
 
-/** Value noise: random at multiples of `period`, straight between them. Remembers the stretch it is in. */
+/** Value noise: random at multiples of `period`, straight between them. Remembers the period it is in. */
 export function createSmoothReader(
   seed: number,
   stream: number,

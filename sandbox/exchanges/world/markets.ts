@@ -12,7 +12,7 @@ export interface Market {
   /** Decimals of the price tick and of the lot: prices and sizes are integers in these units. */
   readonly priceDecimals: number
   readonly sizeDecimals: number
-  /** Decimals printed by the venue; never fewer than those above. */
+  /** Decimals written by the venue; never fewer than those above. */
   readonly shownPrice: number
   readonly shownSize: number
   readonly shownQuote: number

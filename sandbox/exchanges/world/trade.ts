@@ -14,7 +14,7 @@ export interface Trade {
   readonly takerBuys: boolean
 }
 
-/** Sums over a stretch of time; prices are 0 and meaningless while `trades` is 0. Quote = ticks × lots. */
+/** Sums over a period; prices are 0 and meaningless while `trades` is 0. Quote = ticks × lots. */
 export interface Sums {
   trades: number
   fills: number
@@ -25,7 +25,7 @@ export interface Sums {
   close: number
   lots: number
   buyLots: number
-  /** Exact as long as a stretch is at most a minute long; coarser sums are kept in `bigint` by the candles. */
+  /** Exact up to a minute; the candles add up longer periods in `bigint`. */
   quote: number
   buyQuote: number
 }

@@ -1,9 +1,9 @@
 /** One JSON-RPC provider of the simulated chain. Providers are a block or two apart, as in life. */
 import { hash } from 'node:crypto'
 import type { AssetSymbol } from '../../../src/core/symbol.ts'
-import type { Fault, Faults } from '../../server/faults.ts'
+import type { Fault, FaultSwitches } from '../../server/faults.ts'
 import { parseObject } from '../../server/json.ts'
-import { ok, type Reply, type Request, type Service } from '../../server/service.ts'
+import { ok, type RestReply, type RestRequest, type RestService } from '../../server/service.ts'
 import { CHAIN, type Round, type Rounds } from '../world/rounds.ts'
 import { ANSWER_UPDATED, quantity, word } from './abi.ts'
 import { type ChainSight, type Contracts, createContracts } from './contracts.ts'
@@ -31,10 +31,10 @@ interface View extends ChainSight {
 
 export function createProvider(options: {
   rounds: Rounds
-  faults: Faults
+  faults: FaultSwitches
   now: () => number
   provider: number
-}): Service {
+}): RestService {
   const { rounds, provider } = options
   const contracts = createContracts(rounds)
   const view = (): View => {
@@ -55,7 +55,7 @@ export function createProvider(options: {
     }
   }
 
-  function handle(request: Request): Reply {
+  function handle(request: RestRequest): RestReply {
     if (request.method !== 'POST') return { status: 405, body: 'method not allowed' }
     const body = parseObject(request.body)
     if (body === undefined) return ok(failure(null, new RpcError(-32700, 'parse error')))
@@ -92,7 +92,7 @@ const failure = (id: unknown, { code, message, data }: RpcError) => ({
 /** What the faults leave of the chain. */
 function sightOf(options: {
   rounds: Rounds
-  faults: Faults
+  faults: FaultSwitches
   now: () => number
   provider: number
 }): ChainSight {

@@ -3,7 +3,7 @@
  * share one counter over all of them. Each market of a subscription remembers the slot that was last sent, so a book
  * that was frozen catches up with the difference.
  */
-import { createFrameFaults, type Deliver, type Frame } from '../../server/frame-faults.ts'
+import { createFrameFaults, type Deliver, type VenueFrame } from '../../server/frame-faults.ts'
 import type { VenueSocket } from '../../server/sockets.ts'
 import type { Ticks } from '../../server/ticks.ts'
 import type { PredictionVenue } from '../venue.ts'
@@ -23,7 +23,7 @@ import {
 
 export type KalshiChannel = 'orderbook_delta' | 'ticker' | 'trade'
 
-export interface Subscription {
+export interface KalshiSubscription {
   readonly sid: number
   readonly channel: KalshiChannel
   readonly useYesPrice: boolean
@@ -45,19 +45,19 @@ interface SentMarket {
 
 export interface Client {
   readonly socket: VenueSocket
-  readonly subscriptions: Map<number, Subscription>
+  readonly subscriptions: Map<number, KalshiSubscription>
   nextSid: number
-  readonly publish: Deliver<Frame>
+  readonly publish: Deliver<VenueFrame>
 }
 
 export interface Publisher {
   connect(socket: VenueSocket): Client
   disconnect(client: Client): void
-  subscribe(client: Client, channel: KalshiChannel, useYesPrice: boolean): Subscription
+  subscribe(client: Client, channel: KalshiChannel, useYesPrice: boolean): KalshiSubscription
   /** Puts a market on a subscription, with its first frame. */
-  add(client: Client, subscription: Subscription, market: StrikeMarket, wantsTicker: boolean): void
+  add(client: Client, subscription: KalshiSubscription, market: StrikeMarket, wantsTicker: boolean): void
   /** The book as it was sent so far: the changes since then follow. */
-  sendSnapshot(client: Client, subscription: Subscription, ticker: string): void
+  sendSnapshot(client: Client, subscription: KalshiSubscription, ticker: string): void
   /** Everything that happened up to a time. */
   publish(toMs: number): void
 }
@@ -77,7 +77,7 @@ export function createPublisher(options: Ticks & { venue: PredictionVenue }): Pu
   /** Frames with a number: a lost one leaves a gap. */
   function sendNumbered(
     client: Client,
-    subscription: Subscription,
+    subscription: KalshiSubscription,
     type: string,
     market: StrikeMarket,
     body: object,
@@ -96,14 +96,19 @@ export function createPublisher(options: Ticks & { venue: PredictionVenue }): Pu
     return nowMs < market.event.closeMs ? slotAt(life, nowMs) : undefined
   }
 
-  function sendSnapshot(client: Client, subscription: Subscription, sent: SentMarket): void {
+  function sendSnapshot(client: Client, subscription: KalshiSubscription, sent: SentMarket): void {
     const present = presentSlot(sent.market, sent.life)
     sent.slot = present === undefined ? undefined : (sent.slot ?? present)
     const body = snapshotOf(sent.market, sent.life, sent.slot, subscription.useYesPrice)
     sendNumbered(client, subscription, 'orderbook_snapshot', sent.market, body)
   }
 
-  function sendBook(client: Client, subscription: Subscription, sent: SentMarket, target: number): void {
+  function sendBook(
+    client: Client,
+    subscription: KalshiSubscription,
+    sent: SentMarket,
+    target: number,
+  ): void {
     const { market, life } = sent
     if (sent.slot === undefined) return void sendSnapshot(client, subscription, sent)
     const from = sent.slot
@@ -124,7 +129,12 @@ export function createPublisher(options: Ticks & { venue: PredictionVenue }): Pu
     }
   }
 
-  function sendTrades(client: Client, subscription: Subscription, sent: SentMarket, target: number): void {
+  function sendTrades(
+    client: Client,
+    subscription: KalshiSubscription,
+    sent: SentMarket,
+    target: number,
+  ): void {
     const { market, life } = sent
     const from = sent.slot ?? target
     sent.slot = target
@@ -144,7 +154,12 @@ export function createPublisher(options: Ticks & { venue: PredictionVenue }): Pu
     }
   }
 
-  function sendTicker(client: Client, subscription: Subscription, sent: SentMarket, target: number): void {
+  function sendTicker(
+    client: Client,
+    subscription: KalshiSubscription,
+    sent: SentMarket,
+    target: number,
+  ): void {
     const { life } = sent
     const from = sent.slot
     sent.slot = target
@@ -155,7 +170,12 @@ export function createPublisher(options: Ticks & { venue: PredictionVenue }): Pu
     if (!isSame) send(client, 'ticker', sent.market, tickerText(subscription.sid, sent, target))
   }
 
-  function publishMarket(client: Client, subscription: Subscription, sent: SentMarket, toMs: number): void {
+  function publishMarket(
+    client: Client,
+    subscription: KalshiSubscription,
+    sent: SentMarket,
+    toMs: number,
+  ): void {
     if (toMs < sent.quietUntilMs) return
     const { market, life } = sent
     const target = slotAt(life, Math.min(toMs, market.event.closeMs - 1))
@@ -173,7 +193,7 @@ export function createPublisher(options: Ticks & { venue: PredictionVenue }): Pu
 
   return {
     connect(socket) {
-      const deliver = (frame: Frame) => socket.sendData(frame)
+      const deliver = (frame: VenueFrame) => socket.sendData(frame)
       const publish = createFrameFaults({ ...options, venue: 'kalshi', faults, deliver })
       const client: Client = { socket, subscriptions: new Map(), nextSid: 1, publish }
       clients.add(client)
@@ -182,7 +202,7 @@ export function createPublisher(options: Ticks & { venue: PredictionVenue }): Pu
     disconnect: (client) => void clients.delete(client),
     subscribe(client, channel, useYesPrice) {
       const sid = client.nextSid++
-      const subscription: Subscription = { sid, channel, useYesPrice, seq: 0, markets: new Map() }
+      const subscription: KalshiSubscription = { sid, channel, useYesPrice, seq: 0, markets: new Map() }
       client.subscriptions.set(sid, subscription)
       return subscription
     },

@@ -2,7 +2,7 @@
 import { SYMBOLS } from '../../../src/core/symbol.ts'
 import { many, whole } from '../../server/json.ts'
 import { createTokenBucket } from '../../server/limits.ts'
-import { ok, type Reply, type Request, type Service } from '../../server/service.ts'
+import { ok, type RestReply, type RestRequest, type RestService } from '../../server/service.ts'
 import { mapInSlices } from '../../server/slices.ts'
 import type { PredictionVenue } from '../venue.ts'
 import { LEVELS } from '../world/life.ts'
@@ -31,19 +31,19 @@ const STATUS_FILTERS: Record<string, readonly string[]> = {
   settled: ['finalized'],
 }
 
-type Handler = (query: URLSearchParams) => Promise<Reply> | Reply
+type Handler = (query: URLSearchParams) => Promise<RestReply> | RestReply
 
 export function createKalshiRest(
   venue: PredictionVenue,
   options: { check: SignatureCheck; tokensPerSecond: number },
-): Service {
+): RestService {
   const { tokensPerSecond } = options
   const bucket = createTokenBucket({
     perSecond: tokensPerSecond,
     burst: tokensPerSecond * 2,
     now: venue.now,
   })
-  const refuse = (status: number): Reply => ({
+  const refuse = (status: number): RestReply => ({
     status,
     body:
       status === 429
@@ -51,7 +51,7 @@ export function createKalshiRest(
         : { error: { code: 'internal_server_error', message: 'internal server error' } },
   })
 
-  function handle({ path, method, headers, query }: Request): Promise<Reply> | Reply {
+  function handle({ path, method, headers, query }: RestRequest): Promise<RestReply> | RestReply {
     if (!path.startsWith(`${ROOT}/`)) return notFound()
     if (!bucket(REQUEST_COST)) return refuse(429)
     if (headers['kalshi-access-signature'] !== undefined) {
@@ -105,11 +105,11 @@ function route(venue: PredictionVenue, parts: readonly string[]): Handler | unde
 const isName = (parts: readonly string[], i: number): boolean =>
   parts[i - 1] === 'series' || (parts[i - 1] === 'markets' && parts[i] !== 'trades')
 
-const fail = (status: number, code: string, message: string): Reply => ({
+const fail = (status: number, code: string, message: string): RestReply => ({
   status,
   body: { error: { code, message, details: message, service: 'market-data' } },
 })
-const notFound = (): Reply => fail(404, 'not_found', 'not found')
+const notFound = (): RestReply => fail(404, 'not_found', 'not found')
 
 const cutoffMs = (venue: PredictionVenue): number => venue.now() - LIVE_MS
 const isListed = (venue: PredictionVenue, event: StrikeEvent): boolean =>
@@ -160,13 +160,13 @@ function pageOf<T>(
   const isEnd = start + limit >= rows.length || last === undefined
   return { page, cursor: isEnd ? '' : Buffer.from(keyOf(last as T)).toString('base64url') }
 }
-const badCursor = (): Reply => fail(400, 'invalid_parameters', 'invalid cursor')
+const badCursor = (): RestReply => fail(400, 'invalid_parameters', 'invalid cursor')
 
 async function listMarkets(
   venue: PredictionVenue,
   query: URLSearchParams,
   isHistorical: boolean,
-): Promise<Reply> {
+): Promise<RestReply> {
   const status = query.get('status')
   if (status !== null && !(status in STATUS_FILTERS)) return fail(400, 'invalid_parameters', 'invalid status')
   const tickers = many(query, 'tickers')
@@ -181,7 +181,7 @@ async function listMarkets(
 }
 
 /** Newest first. */
-function listTrades(venue: PredictionVenue, query: URLSearchParams, isHistorical: boolean): Reply {
+function listTrades(venue: PredictionVenue, query: URLSearchParams, isHistorical: boolean): RestReply {
   const market = findMarket(venue, query.get('ticker') ?? '')
   if (market === undefined || isOld(venue, market.event) !== isHistorical)
     return ok({ cursor: '', trades: [] })
@@ -198,7 +198,7 @@ function listTrades(venue: PredictionVenue, query: URLSearchParams, isHistorical
     : ok({ cursor: result.cursor, trades: result.page.map((trade) => tradeJson(market, trade)) })
 }
 
-function orderBook(venue: PredictionVenue, ticker: string, query: URLSearchParams): Reply {
+function orderBook(venue: PredictionVenue, ticker: string, query: URLSearchParams): RestReply {
   const market = findMarket(venue, ticker)
   if (market === undefined || isOld(venue, market.event)) return notFound()
   const depth = Math.min(100, whole(query.get('depth'), 0))
@@ -221,7 +221,7 @@ function candles(
   venue: PredictionVenue,
   { series, ticker }: { series: string | undefined; ticker: string },
   query: URLSearchParams,
-): Reply {
+): RestReply {
   const asked = parseCandleQuery(query)
   if (asked === undefined) return fail(400, 'invalid_parameters', 'invalid time range or period')
   const isHistorical = series === undefined

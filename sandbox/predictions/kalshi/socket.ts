@@ -4,7 +4,7 @@ import { createSockets, type Session, type Sockets } from '../../server/sockets.
 import { startTicks, type Ticks } from '../../server/ticks.ts'
 import type { PredictionVenue } from '../venue.ts'
 import type { StrikeMarket } from '../world/strikes.ts'
-import { type Client, createPublisher, type Publisher, type Subscription } from './publisher.ts'
+import { type Client, createPublisher, type KalshiSubscription, type Publisher } from './publisher.ts'
 import type { SignatureCheck } from './sign.ts'
 
 export const SOCKET_PATH = '/trade-api/ws/v2'
@@ -111,7 +111,7 @@ function openSession(venue: PredictionVenue, publisher: Publisher, client: Clien
     }
   }
 
-  function add(subscription: Subscription, markets: readonly StrikeMarket[], params: Params): void {
+  function add(subscription: KalshiSubscription, markets: readonly StrikeMarket[], params: Params): void {
     for (const market of markets)
       if (!subscription.markets.has(market.ticker))
         publisher.add(client, subscription, market, params.send_initial_snapshot === true)

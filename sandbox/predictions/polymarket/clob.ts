@@ -1,6 +1,6 @@
 /** Order books over REST, and the market as the order book service knows it. */
 import { createWeightWindow } from '../../server/limits.ts'
-import { ok, type Reply, type Request, type Service } from '../../server/service.ts'
+import { ok, type RestReply, type RestRequest, type RestService } from '../../server/service.ts'
 import type { PredictionVenue } from '../venue.ts'
 import type { UpDown } from '../world/up-down.ts'
 import { createLegBook, type Leg, lastChange, MIN_ORDER_SIZE } from './leg-book.ts'
@@ -10,13 +10,13 @@ const WINDOW_MS = 10_000
 const ALL_BUDGET = 9_000
 const BOOK_BUDGET = 1_500
 
-export function createClob(venue: PredictionVenue, scale = 1): Service {
+export function createClob(venue: PredictionVenue, scale = 1): RestService {
   const { upDowns } = venue.world
   const { now } = venue
   const all = createWeightWindow({ limit: ALL_BUDGET * scale, windowMs: WINDOW_MS, now })
   const books = createWeightWindow({ limit: BOOK_BUDGET * scale, windowMs: WINDOW_MS, now })
 
-  function handle({ path, query }: Request): Reply {
+  function handle({ path, query }: RestRequest): RestReply {
     if (all.take(1).refused !== undefined) return refuse(429, 10)
     if (path === '/book')
       return books.take(1).refused === undefined
@@ -38,12 +38,12 @@ export function createClob(venue: PredictionVenue, scale = 1): Service {
   }
 }
 
-export const refuse = (status: number, retryAfterS: number): Reply =>
+export const refuse = (status: number, retryAfterS: number): RestReply =>
   status === 429
     ? { status, body: 'error code: 1015', headers: { 'retry-after': String(retryAfterS) } }
     : { status, body: { error: 'internal error' } }
 
-function bookReply(venue: PredictionVenue, token: string): Reply {
+function bookReply(venue: PredictionVenue, token: string): RestReply {
   const found = venue.world.upDowns.byToken(token)
   if (found === undefined || !hasBookAt(venue, found.market, venue.now()))
     return { status: 404, body: { error: 'No orderbook exists for the requested token id' } }
@@ -54,7 +54,7 @@ function bookReply(venue: PredictionVenue, token: string): Reply {
   return ok(book.restText(found.leg, life.timeOf(slot)))
 }
 
-function marketReply(venue: PredictionVenue, market: UpDown | undefined): Reply {
+function marketReply(venue: PredictionVenue, market: UpDown | undefined): RestReply {
   if (market === undefined || market.listedMs > venue.now())
     return { status: 404, body: { error: 'market not found' } }
   const view = viewOf(venue, market)

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { many, whole } from '../../server/json.ts'
 import { createWeightWindow } from '../../server/limits.ts'
-import { ok, type Reply, type Request, type Service } from '../../server/service.ts'
+import { ok, type RestReply, type RestRequest, type RestService } from '../../server/service.ts'
 import type { PredictionVenue } from '../venue.ts'
 import type { MarketTrade } from '../world/life.ts'
 import type { UpDown } from '../world/up-down.ts'
@@ -30,11 +30,11 @@ interface Row {
   readonly trade: MarketTrade
 }
 
-export function createData(venue: PredictionVenue, scale = 1): Service {
+export function createData(venue: PredictionVenue, scale = 1): RestService {
   const { now } = venue
   const all = createWeightWindow({ limit: ALL_BUDGET * scale, windowMs: WINDOW_MS, now })
   const trades = createWeightWindow({ limit: TRADES_BUDGET * scale, windowMs: WINDOW_MS, now })
-  const fail = (status: number, code: string, message: string): Reply => ({
+  const fail = (status: number, code: string, message: string): RestReply => ({
     status,
     body: {
       error: message,
@@ -43,14 +43,14 @@ export function createData(venue: PredictionVenue, scale = 1): Service {
       trace_id: hash('sha256', `${now()}`).slice(0, 32),
     },
   })
-  const refuse = (status: number, retryAfterS: number): Reply => ({
+  const refuse = (status: number, retryAfterS: number): RestReply => ({
     ...(status === 429
       ? fail(status, 'rate_limited', 'too many requests')
       : fail(status, 'unavailable', 'unavailable')),
     headers: { 'retry-after': String(retryAfterS) },
   })
 
-  function tradesV2(query: URLSearchParams): Reply {
+  function tradesV2(query: URLSearchParams): RestReply {
     if (query.has('offset')) return fail(400, 'bad_request', 'offset is not supported, use cursor')
     const conditions = many(query, 'condition')
     if (conditions.length > MAX_CONDITIONS) return fail(400, 'bad_request', 'too many conditions')
@@ -77,7 +77,7 @@ export function createData(venue: PredictionVenue, scale = 1): Service {
     })
   }
 
-  function tradesV1(query: URLSearchParams): Reply {
+  function tradesV1(query: URLSearchParams): RestReply {
     const offset = whole(query.get('offset'), 0)
     if (offset > MAX_V1_OFFSET)
       return { status: 400, body: { error: 'max historical activity offset of 3000 exceeded' } }
@@ -86,7 +86,7 @@ export function createData(venue: PredictionVenue, scale = 1): Service {
     return ok(rows.map(rowJson).map(camelCase))
   }
 
-  function handle({ path, query }: Request): Reply {
+  function handle({ path, query }: RestRequest): RestReply {
     if (all.take(1).refused !== undefined) return refuse(429, 10)
     if (path === '/v2/trades') return tradesV2(query)
     if (path === '/trades') return tradesV1(query)
@@ -153,8 +153,8 @@ const camelCase = ({ token_id: asset, ...row }: Record<string, unknown>): Record
   asset,
 })
 
-function priceHistory(venue: PredictionVenue, query: URLSearchParams): Reply {
-  const paged = (data: unknown[]): Reply =>
+function priceHistory(venue: PredictionVenue, query: URLSearchParams): RestReply {
+  const paged = (data: unknown[]): RestReply =>
     ok({ data, pagination: { limit: data.length, offset: 0, has_more: false, next_cursor: null } })
   const found = venue.world.upDowns.byToken(query.get('token_id') ?? '')
   const nowMs = venue.now()

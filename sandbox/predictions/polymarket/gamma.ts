@@ -2,7 +2,7 @@
 import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
 import { many, whole } from '../../server/json.ts'
 import { createWeightWindow } from '../../server/limits.ts'
-import { ok, type Reply, type Request, type Service } from '../../server/service.ts'
+import { ok, type RestReply, type RestRequest, type RestService } from '../../server/service.ts'
 import { mapInSlices } from '../../server/slices.ts'
 import type { PredictionVenue } from '../venue.ts'
 import { LONGEST_WINDOW_MS, seriesSlugOf, TENORS, type Tenor, type UpDown } from '../world/up-down.ts'
@@ -22,7 +22,7 @@ const DEFAULT_LIMIT = 20
 const WINDOW_MS = 10_000
 const BUDGETS: Record<string, number> = { all: 4_000, '/events': 500, '/markets': 300 }
 
-export function createGamma(venue: PredictionVenue, scale = 1): Service {
+export function createGamma(venue: PredictionVenue, scale = 1): RestService {
   const budgets = new Map(
     Object.entries(BUDGETS).map(([name, limit]) => [
       name,
@@ -31,7 +31,7 @@ export function createGamma(venue: PredictionVenue, scale = 1): Service {
   )
   const isOver = (name: string) => budgets.get(name)?.take(1).refused !== undefined
 
-  async function handle({ path, query }: Request): Promise<Reply> {
+  async function handle({ path, query }: RestRequest): Promise<RestReply> {
     if (isOver('all') || isOver(path)) return refuse(429, 10)
     if (path !== '/markets' && path !== '/events')
       return { status: 404, body: { type: 'not found error', error: 'not found' } }

@@ -4,14 +4,14 @@
  *   tick change: tick_size_change ×2, book ×2
  *   otherwise:   last_trade_price?  price_change?  book ×2 after a trade   best_bid_ask when a top moved
  */
-import type { Frame } from '../../server/frame-faults.ts'
+import type { VenueFrame } from '../../server/frame-faults.ts'
 import type { PredictionVenue } from '../venue.ts'
 import type { UpDown } from '../world/up-down.ts'
 import { transactionOf } from './data.ts'
 import { type Change, createLegBook, type Leg, priceText, seenFrom, sizeText } from './leg-book.ts'
 import { hasBookAt, slotOf } from './view.ts'
 
-export interface MarketFrame extends Frame {
+export interface MarketFrame extends VenueFrame {
   /** The leg a frame is about; undefined for both. */
   readonly leg?: Leg
   /** Only for sockets that asked for the extra events. */

@@ -1,6 +1,6 @@
 /** The market stream: subscriptions to tokens, one feed per market for all sockets, and the venue-wide events. */
 import { SYMBOLS } from '../../../src/core/symbol.ts'
-import { createFrameFaults, type Deliver, type Frame } from '../../server/frame-faults.ts'
+import { createFrameFaults, type Deliver, type VenueFrame } from '../../server/frame-faults.ts'
 import { parseObject } from '../../server/json.ts'
 import { createSockets, type Session, type Sockets, type VenueSocket } from '../../server/sockets.ts'
 import { startTicks, type Ticks } from '../../server/ticks.ts'
@@ -17,7 +17,7 @@ const LISTING_CHECK_MS = 5_000
 
 interface Listener {
   readonly socket: VenueSocket
-  readonly publish: Deliver<Frame>
+  readonly publish: Deliver<VenueFrame>
   /** market index → which legs. */
   readonly legs: Map<number, Set<Leg>>
   wantsExtraEvents: boolean
@@ -77,7 +77,7 @@ export function createMarketSocket(
   }
 
   function open(socket: VenueSocket): Session {
-    const deliver = (frame: Frame) => socket.sendData(frame)
+    const deliver = (frame: VenueFrame) => socket.sendData(frame)
     const publish = createFrameFaults({ venue: 'polymarket', faults, clock, signal, deliver })
     const listener: Listener = { socket, publish, legs: new Map(), wantsExtraEvents: false }
     listeners.add(listener)

@@ -5,7 +5,7 @@
 import { type AssetSymbol, SYMBOLS } from '../../../src/core/symbol.ts'
 import { fixed } from '../../exchanges/world/fixed.ts'
 import { hash32 } from '../../exchanges/world/hash.ts'
-import { createFrameFaults, type Deliver, type Frame } from '../../server/frame-faults.ts'
+import { createFrameFaults, type Deliver, type VenueFrame } from '../../server/frame-faults.ts'
 import { parseObject } from '../../server/json.ts'
 import { createSockets, type Session, type Sockets, type VenueSocket } from '../../server/sockets.ts'
 import { startTicks, type Ticks } from '../../server/ticks.ts'
@@ -37,7 +37,7 @@ interface Subscription {
 }
 
 interface Listener {
-  readonly publish: Deliver<Frame>
+  readonly publish: Deliver<VenueFrame>
   readonly connectionId: string
   subscriptions: Subscription[]
   lastPingMs: number
@@ -89,7 +89,7 @@ export function createRtds(options: Ticks & { venue: PredictionVenue; maxConnect
   }
 
   function open(socket: VenueSocket): Session {
-    const deliver = (frame: Frame) => socket.sendData(frame)
+    const deliver = (frame: VenueFrame) => socket.sendData(frame)
     const publish = createFrameFaults({ venue: 'polymarket', faults, clock, signal, deliver })
     const number = String(hash32(world.seed, 58, ++connections)).padStart(10, '0')
     const connectionId = Buffer.from(number).toString('base64').slice(0, 13)

@@ -17,7 +17,7 @@ import { createSmoothReader, hash32 } from '../../exchanges/world/hash.ts'
 
 export interface LifeSpec {
   readonly seed: number
-  /** Separates this market's chance from all others. */
+  /** Separates this market's random numbers from all others. */
   readonly stream: number
   readonly slotMs: number
   readonly startMs: number
@@ -340,7 +340,7 @@ const IS_SELL = 1
 const IS_MIRRORED = 2
 const FIRST_CAPACITY = 16
 
-/** The trades found so far, and where the walk that finds them stands. */
+/** The trades found so far, and how far the walk that finds them has come. */
 class TradeList {
   count = 0
   slots = new Int32Array(FIRST_CAPACITY)
