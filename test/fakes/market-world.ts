@@ -438,11 +438,13 @@ export async function fillWorld(store: EnvironmentStore): Promise<void> {
   await store.write({ markets: MARKETS })
   const batches = worldRows()
   for (const batch of batches) {
-    await store.write({ rows: [batch] })
-    await store.write({ coverage: [observed(batch.feed, FIRST - DAY, FINAL)] })
-    await store.write({ finalize: [{ feed: batch.feed, before: FINAL }] })
+    await store.write({
+      rows: [batch],
+      coverage: [observed(batch.feed, FIRST - DAY, FINAL)],
+      finalize: [{ feed: batch.feed, before: FINAL }],
+    })
   }
-  // The bar that is still open.
+  // The candle that is still open.
   for (const source of ['cexa', 'cexa_futures'] as const) {
     const feed = { dataset: 'candles', source, symbol: 'BTC', interval: '1h' } as const
     const open = { open: 60_000, high: 60_001, low: 59_999, close: 60_000.5, volume: 1, numTrades: 3 }

@@ -1,6 +1,6 @@
 /** What becomes of a submission when answers get lost: scripted nodes on real sockets. */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { suite, type TestContext, test } from 'node:test'
 import { poolOver, until } from '../../../../test/fakes/pool.ts'
 import { type FakeNode, startFakeNode } from '../../../../test/fakes/wrpc-node.ts'
 import { readTransaction } from '../../../core/chain/transaction-json.ts'
@@ -68,104 +68,107 @@ function firstTakesSilently(nodes: readonly FakeNode[], method: string, others: 
   }
 }
 
-test('already known is success, and the refusal is told to those who want it', async (t) => {
-  const { nodes, submitter, call } = await over(t, 1)
-  for (const [refusal, place] of [
-    [POOLED, 'mempool'],
-    [ACCEPTED, 'accepted'],
-  ] as const) {
-    nodes[0]?.respond.set('submitTransaction', () => refusal)
-    const sent = await submitter.send(call('submitTransaction'), transaction)
-    assert.ok(sent.ok && sent.known === place && sent.refusal?.kind === 'refused' && sent.txId === ID)
-  }
-})
+// Each waits for real deadlines on nodes of its own: they run side by side.
+suite('submissions', { concurrency: true }, () => {
+  test('already known is success, and the refusal is told to those who want it', async (t) => {
+    const { nodes, submitter, call } = await over(t, 1)
+    for (const [refusal, place] of [
+      [POOLED, 'mempool'],
+      [ACCEPTED, 'accepted'],
+    ] as const) {
+      nodes[0]?.respond.set('submitTransaction', () => refusal)
+      const sent = await submitter.send(call('submitTransaction'), transaction)
+      assert.ok(sent.ok && sent.known === place && sent.refusal?.kind === 'refused' && sent.txId === ID)
+    }
+  })
 
-test('an answer that got lost is no failure: the next node says that it is there', async (t) => {
-  const { nodes, submitter, call } = await over(t, 2)
-  firstTakesSilently(nodes, 'submitTransaction', POOLED)
-  const sent = await submitter.send(call('submitTransaction'), transaction)
-  assert.ok(sent.ok && sent.refusal === undefined, JSON.stringify(sent))
-  assert.equal(sent.attempts, 2)
-})
-
-for (const [where, found] of [
-  ['in the mempool', 'getMempoolEntry'],
-  ['among the unspent outputs', 'getUtxosByAddresses'],
-] as const) {
-  test(`a replacement that got lost is looked for before it is called refused: found ${where}`, async (t) => {
+  test('an answer that got lost is no failure: the next node says that it is there', async (t) => {
     const { nodes, submitter, call } = await over(t, 2)
-    firstTakesSilently(nodes, 'submitTransactionReplacement', NO_CONFLICT)
+    firstTakesSilently(nodes, 'submitTransaction', POOLED)
+    const sent = await submitter.send(call('submitTransaction'), transaction)
+    assert.ok(sent.ok && sent.refusal === undefined, JSON.stringify(sent))
+    assert.equal(sent.attempts, 2)
+  })
+
+  for (const [where, found] of [
+    ['in the mempool', 'getMempoolEntry'],
+    ['among the unspent outputs', 'getUtxosByAddresses'],
+  ] as const) {
+    test(`a replacement that got lost is looked for before it is called refused: found ${where}`, async (t) => {
+      const { nodes, submitter, call } = await over(t, 2)
+      firstTakesSilently(nodes, 'submitTransactionReplacement', NO_CONFLICT)
+      for (const node of nodes) {
+        node.respond.set('getMempoolEntry', () => NOT_FOUND)
+        node.respond.set('getUtxosByAddresses', () => '{"entries":[]}')
+        node.respond.set(found, () => `{"entries":[{"outpoint":{"transactionId":"${ID}","index":0}}]}`)
+      }
+      const sent = await submitter.send(call('submitTransactionReplacement'), transaction)
+      const place = found === 'getMempoolEntry' ? 'mempool' : 'accepted'
+      assert.ok(sent.ok && sent.known === place, JSON.stringify(sent))
+    })
+  }
+
+  test('refused is refused when the network shows no trace of it', async (t) => {
+    const { nodes, submitter, call } = await over(t, 2)
+    firstTakesSilently(nodes, 'submitTransaction', ORPHAN)
     for (const node of nodes) {
       node.respond.set('getMempoolEntry', () => NOT_FOUND)
       node.respond.set('getUtxosByAddresses', () => '{"entries":[]}')
-      node.respond.set(found, () => `{"entries":[{"outpoint":{"transactionId":"${ID}","index":0}}]}`)
     }
-    const sent = await submitter.send(call('submitTransactionReplacement'), transaction)
-    const place = found === 'getMempoolEntry' ? 'mempool' : 'accepted'
-    assert.ok(sent.ok && sent.known === place, JSON.stringify(sent))
+    const sent = await submitter.send(call('submitTransaction'), transaction)
+    assert.ok(!sent.ok && !sent.inDoubt && sent.failure.kind === 'refused', JSON.stringify(sent))
   })
-}
 
-test('refused is refused when the network shows no trace of it', async (t) => {
-  const { nodes, submitter, call } = await over(t, 2)
-  firstTakesSilently(nodes, 'submitTransaction', ORPHAN)
-  for (const node of nodes) {
+  test('an orphan or a double spend that our own index has as confirmed is known', async (t) => {
+    const { nodes, submitter, call, chain } = await over(t, 1)
+    const [node] = nodes
+    assert.ok(node)
     node.respond.set('getMempoolEntry', () => NOT_FOUND)
     node.respond.set('getUtxosByAddresses', () => '{"entries":[]}')
-  }
-  const sent = await submitter.send(call('submitTransaction'), transaction)
-  assert.ok(!sent.ok && !sent.inDoubt && sent.failure.kind === 'refused', JSON.stringify(sent))
-})
-
-test('an orphan or a double spend that our own index has as confirmed is known', async (t) => {
-  const { nodes, submitter, call, chain } = await over(t, 1)
-  const [node] = nodes
-  assert.ok(node)
-  node.respond.set('getMempoolEntry', () => NOT_FOUND)
-  node.respond.set('getUtxosByAddresses', () => '{"entries":[]}')
-  const spent = `output (${OTHER}, 0) already spent by transaction ${OTHER} in the mempool`
-  const refusals = [ORPHAN, { error: `Rejected transaction ${ID}: ${spent}` }]
-  const sendEach = async () => {
-    const sent = []
-    for (const refusal of refusals) {
-      node.respond.set('submitTransaction', () => refusal)
-      sent.push((await submitter.send(call('submitTransaction'), transaction)).ok)
+    const spent = `output (${OTHER}, 0) already spent by transaction ${OTHER} in the mempool`
+    const refusals = [ORPHAN, { error: `Rejected transaction ${ID}: ${spent}` }]
+    const sendEach = async () => {
+      const sent = []
+      for (const refusal of refusals) {
+        node.respond.set('submitTransaction', () => refusal)
+        sent.push((await submitter.send(call('submitTransaction'), transaction)).ok)
+      }
+      return sent
     }
-    return sent
-  }
-  assert.deepEqual(await sendEach(), [false, false])
-  const block = { hash: OTHER, blueScore: 1, daaScore: 1, timeMs: 1 }
-  const accepted = { txId: ID, parsed: '{}', fee: null, effects: [], blockHash: OTHER, blockTimeMs: 1 }
-  await writeNext(chain, { atMs: 1, start: { ...block, hash: '00'.repeat(32), blueScore: 0 } })
-  await writeNext(chain, { atMs: 1, added: [{ ...block, transactions: [accepted] }] })
-  assert.deepEqual(await sendEach(), [true, true])
-})
+    assert.deepEqual(await sendEach(), [false, false])
+    const block = { hash: OTHER, blueScore: 1, daaScore: 1, timeMs: 1 }
+    const accepted = { txId: ID, parsed: '{}', fee: null, effects: [], blockHash: OTHER, blockTimeMs: 1 }
+    await writeNext(chain, { atMs: 1, start: { ...block, hash: '00'.repeat(32), blueScore: 0 } })
+    await writeNext(chain, { atMs: 1, added: [{ ...block, transactions: [accepted] }] })
+    assert.deepEqual(await sendEach(), [true, true])
+  })
 
-test('sent and never answered: tried until the deadline, then said to be in doubt, with its id', async (t) => {
-  const { nodes, submitter, call } = await over(t, 1)
-  const [node] = nodes
-  node?.respond.set('submitTransaction', () => undefined)
-  const startedMs = performance.now()
-  const sent = await submitter.send(call('submitTransaction'), transaction)
-  assert.ok(performance.now() - startedMs < 14_000)
-  assert.ok(!sent.ok && sent.inDoubt && sent.txId === ID, JSON.stringify(sent))
-})
+  test('sent and never answered: tried until the deadline, then said to be in doubt, with its id', async (t) => {
+    const { nodes, submitter, call } = await over(t, 1)
+    const [node] = nodes
+    node?.respond.set('submitTransaction', () => undefined)
+    const startedMs = performance.now()
+    const sent = await submitter.send(call('submitTransaction'), transaction)
+    assert.ok(performance.now() - startedMs < 14_000)
+    assert.ok(!sent.ok && sent.inDoubt && sent.txId === ID, JSON.stringify(sent))
+  })
 
-test('the wait ends with the mempool, with acceptance, with a refusal or with its time', async (t) => {
-  const { nodes, submitter } = await over(t, 1)
-  const [node] = nodes
-  assert.ok(node)
-  node.respond.set('getMempoolEntry', () => '{"mempoolEntry":{}}')
-  assert.equal(await submitter.waitUntilSeen(transaction, 1_000), true)
-  node.respond.set('getMempoolEntry', () => NOT_FOUND)
-  node.respond.set('submitTransaction', () => ACCEPTED)
-  assert.equal(await submitter.waitUntilSeen(transaction, 2_000), true, 'accepted before it was seen')
-  node.respond.set('submitTransaction', () => ORPHAN)
-  assert.equal(await submitter.waitUntilSeen(transaction, 2_000), false)
-  node.respond.set('getMempoolEntry', () => undefined)
-  node.respond.set('submitTransaction', () => undefined)
-  const startedMs = performance.now()
-  assert.equal(await submitter.waitUntilSeen(transaction, 700), false)
-  const tookMs = performance.now() - startedMs
-  assert.ok(tookMs > 600 && tookMs < 2_000, `${tookMs} ms`)
+  test('the wait ends with the mempool, with acceptance, with a refusal or with its time', async (t) => {
+    const { nodes, submitter } = await over(t, 1)
+    const [node] = nodes
+    assert.ok(node)
+    node.respond.set('getMempoolEntry', () => '{"mempoolEntry":{}}')
+    assert.equal(await submitter.waitUntilSeen(transaction, 1_000), true)
+    node.respond.set('getMempoolEntry', () => NOT_FOUND)
+    node.respond.set('submitTransaction', () => ACCEPTED)
+    assert.equal(await submitter.waitUntilSeen(transaction, 2_000), true, 'accepted before it was seen')
+    node.respond.set('submitTransaction', () => ORPHAN)
+    assert.equal(await submitter.waitUntilSeen(transaction, 2_000), false)
+    node.respond.set('getMempoolEntry', () => undefined)
+    node.respond.set('submitTransaction', () => undefined)
+    const startedMs = performance.now()
+    assert.equal(await submitter.waitUntilSeen(transaction, 700), false)
+    const tookMs = performance.now() - startedMs
+    assert.ok(tookMs > 600 && tookMs < 2_000, `${tookMs} ms`)
+  })
 })
