@@ -1,5 +1,6 @@
 /** A venue and its recorder from settings that can be sent to a thread. */
 import { chooseRecorder } from '../ingest/choose-recorder.ts'
+import type { BackfillPace } from '../ingest/shared/backfill-pace.ts'
 import type { Recorder } from '../ingest/shared/recorder.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
@@ -32,7 +33,7 @@ export function openVenue(
 
 export function recorderOf(
   name: VenueName,
-  parts: { venue: Venue; store: EnvironmentStore; clock: Clock; log: Logger },
+  parts: { venue: Venue; store: EnvironmentStore; clock: Clock; log: Logger; pace?: BackfillPace },
   firstFillDays: number = MAX_FIRST_FILL_DAYS,
 ): Recorder {
   return chooseRecorder(withinDays(VENUES[name].plan, firstFillDays), parts)

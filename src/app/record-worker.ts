@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import { workerData } from 'node:worker_threads'
 import type { Environment } from '../core/environment.ts'
+import { createBackfillPace } from '../ingest/shared/backfill-pace.ts'
 import { openDeadLetterFile } from '../ingest/shared/dead-letter-file.ts'
 import { createVenueNotices } from '../ingest/shared/venue-notices.ts'
 import { type SourceStatus, supervise } from '../ingest/supervise.ts'
@@ -47,10 +48,11 @@ const store = await openStores(options.address, clock).environment(options.envir
 const prefix = join(options.address.folder, 'dead-letters', `${options.environment}-`)
 const letters = openDeadLetterFile({ prefix, clock, log })
 const notices = createVenueNotices(log)
+const pace = createBackfillPace(clock)
 const recorders = options.venues.map((setting) => {
   const venue = openVenue(setting, clock, letters.add)
   notices.add(venue)
-  return recorderOf(setting.name, { venue, store, clock, log }, options.firstFillDays)
+  return recorderOf(setting.name, { venue, store, clock, log, pace }, options.firstFillDays)
 })
 const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })
 const thread = serveCalls(

@@ -1,4 +1,4 @@
-/** Which recorder a plan wants. */
+/** The recorder for a kind of plan. */
 import type { Clock } from '../kit/clock.ts'
 import type { Logger } from '../kit/log.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
@@ -7,11 +7,12 @@ import type { Venue } from '../venues/venue.ts'
 import { recordExchange } from './exchange/record-exchange.ts'
 import { recordOracle } from './oracle/record-oracle.ts'
 import { recordPredictions } from './prediction/record-predictions.ts'
+import type { BackfillPace } from './shared/backfill-pace.ts'
 import type { Recorder } from './shared/recorder.ts'
 
 export function chooseRecorder(
   plan: RecordingPlan,
-  parts: { venue: Venue; store: EnvironmentStore; clock: Clock; log: Logger },
+  parts: { venue: Venue; store: EnvironmentStore; clock: Clock; log: Logger; pace?: BackfillPace },
 ): Recorder {
   switch (plan.kind) {
     case 'exchange':
@@ -24,6 +25,7 @@ export function chooseRecorder(
 }
 
 export function heartbeatOf({ describe }: Venue): number {
-  if (describe.heartbeatMs === undefined) throw new RangeError(`${describe.name} tells no heartbeat`)
+  if (describe.heartbeatMs === undefined)
+    throw new RangeError(`${describe.name} has no heartbeat in its description`)
   return describe.heartbeatMs
 }

@@ -12,6 +12,7 @@ import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { LiveOptions, Venue } from '../../venues/venue.ts'
+import type { BackfillPace } from '../shared/backfill-pace.ts'
 import {
   type BackfillStep,
   COARSE_INTERVALS,
@@ -52,6 +53,7 @@ export interface ExchangeOptions {
   readonly log: Logger
   readonly symbols?: readonly AssetSymbol[]
   readonly backfill?: boolean
+  readonly pace?: BackfillPace | undefined
   /** Where the backfill ends its walk backwards, instead of the plan's depths. */
   readonly backfillFromMs?: number
   readonly longestSilenceMs?: LiveOptions['maxSilenceMs']
@@ -157,6 +159,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
         targets,
         coverage: store.coverage,
         log,
+        pace: options.pace,
         ...(options.backfillFromMs === undefined ? {} : { fromMs: options.backfillFromMs }),
         onProgress(next) {
           if (isFirst) progress = next

@@ -15,7 +15,7 @@ import type { Logger } from '../../kit/log.ts'
 import type { CoverageStore, Span } from '../../store/coverage.ts'
 import type { CandleObservation } from '../../venues/observation.ts'
 import type { HistoryPage, HistoryRange } from '../../venues/venue.ts'
-import { restWhileBusy } from '../shared/backfill-pace.ts'
+import { type BackfillPace, noPace } from '../shared/backfill-pace.ts'
 import { type BackfillStep, candleFeed, feedOf } from '../shared/feeds.ts'
 import { uncovered } from '../shared/uncovered.ts'
 import { requestTradeCandles } from './backfill-trade-candles.ts'
@@ -53,6 +53,7 @@ export interface BackfillOptions {
   readonly targets: readonly BackfillTarget[]
   readonly coverage: CoverageStore
   readonly log: Logger
+  readonly pace?: BackfillPace | undefined
   /** Overrides how far each step goes back. */
   readonly fromMs?: number
   readonly onProgress?: (progress: BackfillProgress) => void
@@ -67,6 +68,7 @@ interface Chunk {
 }
 
 export async function runBackfill(options: BackfillOptions): Promise<BackfillProgress> {
+  const pace = options.pace ?? noPace
   const progress = { total: 0, done: 0, failed: 0, step: '', isFinished: false }
   const tell = () => options.onProgress?.({ ...progress })
   const plans = await Promise.all(
@@ -83,7 +85,7 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillPro
     await Promise.all(
       options.targets.map(async (target) => {
         for (const chunk of chunks.filter((each) => each.target === target)) {
-          await restWhileBusy(target.parts.clock, target.parts.signal).catch(() => {})
+          await pace(target.parts.signal).catch(() => {})
           if (target.parts.signal.aborted) return
           if (await fillPatiently(chunk, options.log)) progress.done += 1
           else progress.failed += 1

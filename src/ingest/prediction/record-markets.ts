@@ -12,7 +12,7 @@ import type { Logger } from '../../kit/log.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { DataObservation, TradeObservation } from '../../venues/observation.ts'
 import type { Venue } from '../../venues/venue.ts'
-import { restWhileBusy } from '../shared/backfill-pace.ts'
+import type { BackfillPace } from '../shared/backfill-pace.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import type { LiveRecorder } from '../shared/run-live.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
@@ -58,6 +58,7 @@ export interface SymbolMarketsParts {
   readonly clock: Clock
   readonly log: Logger
   readonly signal: AbortSignal
+  readonly pace?: BackfillPace | undefined
 }
 
 interface Kept {
@@ -178,7 +179,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         const { series } = store
         const recordedFromMs = await recordedFrom
         const about = { plan, recorder, series, venue: parts.venue, recordedFromMs, signal }
-        await restWhileBusy(clock, signal)
+        await parts.pace?.(signal)
         await restoreMarket({ ...about, settledMs: await settledMs, nowMs: clock.now() })
         kept.isRecalled = true
       } catch (error) {

@@ -4,6 +4,7 @@ import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { LiveOptions, Venue } from '../../venues/venue.ts'
+import type { BackfillPace } from '../shared/backfill-pace.ts'
 import { openRowWriter } from '../shared/open-row-writer.ts'
 import type { Recorder } from '../shared/recorder.ts'
 import { recorderStatus } from '../shared/recorder-status.ts'
@@ -31,6 +32,7 @@ export interface PredictionsOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly symbols?: readonly AssetSymbol[]
+  readonly pace?: BackfillPace | undefined
   readonly longestSilenceMs?: LiveOptions['maxSilenceMs']
 }
 
@@ -53,7 +55,18 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
     const startMs = clock.now()
     const stop = new AbortController()
     const ending = AbortSignal.any([signal, stop.signal])
-    const parts = { plan, venue, store, writer: rows, catalogue, tracker, clock, log, signal: ending }
+    const parts = {
+      plan,
+      venue,
+      store,
+      writer: rows,
+      catalogue,
+      tracker,
+      clock,
+      log,
+      signal: ending,
+      pace: options.pace,
+    }
     recorders = new Map(symbols.map((symbol) => [symbol, recordMarkets({ ...parts, symbol })]))
     // Past books are published by nobody.
     for (const { feed } of feeds)

@@ -1,35 +1,27 @@
 /**
- * The past can wait. A timer of this thread that comes late means that the machine has more to do than it can: then
- * the backfill rests before its next stretch, so that live lines, their venues and callers are served first.
+ * The past can wait. When timers of this thread fire late, the machine has more to do than it can: then the backfill
+ * rests before its next chunk, so that live data, venues and callers are served first.
  */
-import { setTimeout as realTime } from 'node:timers/promises'
-import { type Clock, systemClock } from '../../kit/clock.ts'
+import type { Clock } from '../../kit/clock.ts'
 
 const PROBE_MS = 5
-/** A thread that is alone on its core is late by its own longest stretch of work. */
+/** A thread that has a core to itself is late by its own longest piece of work. */
 const LATE_MS = 40
-/** The rest is so many times as long as the timer was late; never so long that the backfill stands still. */
+/** The rest is so many times as long as the timer was late, up to a maximum: a backfill never stops. */
 const REST_PER_LATE = 5
 const MAX_REST_MS = 2_000
 
-export function createBackfillPace(time: {
-  now: () => number
-  sleep: (ms: number, signal: AbortSignal) => Promise<unknown>
-}): (signal: AbortSignal) => Promise<void> {
+/** Rests before the next chunk of a backfill, if the machine is busy. */
+export type BackfillPace = (signal: AbortSignal) => Promise<void>
+
+/** The clock must be the machine's own: on any other, late timers say nothing about the machine. */
+export function createBackfillPace(clock: Clock): BackfillPace {
   return async (signal) => {
-    const askedMs = time.now()
-    await time.sleep(PROBE_MS, signal)
-    const lateMs = time.now() - askedMs - PROBE_MS
-    if (lateMs > LATE_MS) await time.sleep(Math.min(MAX_REST_MS, lateMs * REST_PER_LATE), signal)
+    const startedMs = clock.now()
+    await clock.sleep(PROBE_MS, signal)
+    const lateMs = clock.now() - startedMs - PROBE_MS
+    if (lateMs > LATE_MS) await clock.sleep(Math.min(MAX_REST_MS, lateMs * REST_PER_LATE), signal)
   }
 }
 
-const pace = createBackfillPace({
-  now: () => performance.now(),
-  sleep: (ms, signal) => realTime(ms, undefined, { signal }),
-})
-
-/** A recorder whose clock is not the machine's does not wait for the machine. */
-export async function restWhileBusy(clock: Clock, signal: AbortSignal): Promise<void> {
-  if (clock === systemClock) await pace(signal)
-}
+export const noPace: BackfillPace = async () => {}

@@ -97,7 +97,11 @@ export function watchSilence(options: {
     watch: AbortSignal,
   ): Promise<GapReason | 'quiet'> {
     const late = new AbortController()
-    const timer = setTimeout(() => late.abort(new Error(`no answer in ${ASK_WITHIN_MS} ms`)), ASK_WITHIN_MS)
+    const answered = new AbortController()
+    clock.sleep(ASK_WITHIN_MS, answered.signal).then(
+      () => late.abort(new Error(`no answer in ${ASK_WITHIN_MS} ms`)),
+      () => {},
+    )
     try {
       const witness = await options.venue.witness(channel, { signal: AbortSignal.any([watch, late.signal]) })
       // Nobody can tell: the silence itself is all there is.
@@ -107,7 +111,7 @@ export function watchSilence(options: {
       if (watch.aborted) throw error
       return 'venue_down'
     } finally {
-      clearTimeout(timer)
+      answered.abort()
     }
   }
 
