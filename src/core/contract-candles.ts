@@ -1,5 +1,5 @@
 /**
- * UTC bars of a yes/no contract from the venue's finer bars. A finer bar with trades gives its own prices; one
+ * UTC candles of a yes/no contract from the venue's finer candles. A finer candle with trades gives its own prices; one
  * without gives the middle of its closing quotes. Days are made of minutes or hours, never of the venue's days,
  * which end at midnight in New York.
  */
@@ -25,12 +25,12 @@ export function buildContractCandles(options: {
 }): MarketCandle[] {
   const groups = Map.groupBy(
     options.finer.toSorted((a, b) => a.openTimeMs - b.openTimeMs),
-    (bar) => candleStart(bar.openTimeMs, options.interval),
+    (candle) => candleStart(candle.openTimeMs, options.interval),
   )
   return [...groups].flatMap(([openTimeMs, group]): MarketCandle[] => {
-    const traded = group.flatMap((bar) => (bar.price === null ? [] : [bar.price]))
-    const mids = group.flatMap((bar) => quoteMid(bar) ?? [])
-    const volume = decimalText(group.reduce((sum, bar) => add(sum, decimal(bar.volume)), ZERO))
+    const traded = group.flatMap((candle) => (candle.price === null ? [] : [candle.price]))
+    const mids = group.flatMap((candle) => quoteMid(candle) ?? [])
+    const volume = decimalText(group.reduce((sum, candle) => add(sum, decimal(candle.volume)), ZERO))
     const first = traded[0]
     if (first !== undefined) {
       const range = pricesOf(traded.flatMap((price) => [price.open, price.high, price.low, price.close]))
@@ -46,9 +46,9 @@ export function buildContractCandles(options: {
 }
 
 /** An empty side is quoted as 0 or 1, which is no price. */
-function quoteMid(bar: ContractCandle): string | null {
-  const bid = bar.yesBid === null ? undefined : microOf(bar.yesBid)
-  const ask = bar.yesAsk === null ? undefined : microOf(bar.yesAsk)
+function quoteMid(candle: ContractCandle): string | null {
+  const bid = candle.yesBid === null ? undefined : microOf(candle.yesBid)
+  const ask = candle.yesAsk === null ? undefined : microOf(candle.yesAsk)
   if (bid === undefined || ask === undefined || bid <= 0 || ask >= MICRO || bid >= ask) return null
   return middleText(bid, ask)
 }

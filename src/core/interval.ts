@@ -1,4 +1,4 @@
-/** Bar lengths and sampling steps, finest first. `24h` is another spelling of `1d` for bars. */
+/** Candle lengths and sampling steps, finest first. `24h` is another spelling of `1d` for candles. */
 export const INTERVAL_MS = {
   '500ms': 500,
   '1s': 1_000,
@@ -13,16 +13,16 @@ export const INTERVAL_MS = {
 
 export type Interval = keyof typeof INTERVAL_MS
 
-/** The bar lengths that are stored. */
+/** The candle lengths that are stored. */
 export const CANDLE_INTERVALS = ['1s', '1m', '5m', '15m', '1h', '4h', '1d'] as const satisfies Interval[]
 export type CandleInterval = (typeof CANDLE_INTERVALS)[number]
 
-/** `24h` and `1d` are the same bars; they are stored under one name. */
+/** `24h` and `1d` are the same candles; they are stored under one name. */
 export function storedInterval(interval: Interval): Exclude<Interval, '24h'> {
   return interval === '24h' ? '1d' : interval
 }
 
-/** The start of the bar that holds an instant. All bars are aligned to the epoch in UTC. */
+/** The start of the candle that holds an instant. All candles are aligned to the epoch in UTC. */
 export function candleStart(timeMs: number, interval: Interval): number {
   const length = INTERVAL_MS[interval]
   return Math.floor(timeMs / length) * length

@@ -1,6 +1,6 @@
 /**
- * The prices of a longer bar from those of the bars it is made of. A bar without trades repeats an older price (or
- * a quote): beside a bar with trades it lends nothing, or the longer bar would open, peak or close at a price at
+ * The prices of a longer candle from those of the candles it is made of. A candle without trades repeats an older price (or
+ * a quote): beside a candle with trades it lends nothing, or the longer candle would open, peak or close at a price at
  * which nobody traded in it.
  */
 import { compare, decimal } from './decimal.ts'

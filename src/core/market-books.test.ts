@@ -65,7 +65,7 @@ test('the diffs of consecutive books lead from the first to the last', () => {
   assert.notDeepEqual(first, walked)
 })
 
-test('an Up/Down snapshot: tight middle, wide spread with a print, one-sided Up from Down, nothing at all', () => {
+test('an Up/Down snapshot: tight middle, wide spread with a trade, one-sided Up from Down, nothing at all', () => {
   const up = new OrderBook()
   const down = new OrderBook()
   const state = {

@@ -7,8 +7,8 @@ import { buildOracleCandles, isOracleCandleFinal, mayFollow } from './oracle-can
 const T = Date.UTC(2026, 6, 24)
 const MIN = 60_000
 
-test('prints make the bar, midpoints only where there are none, and a bar with neither is left out', () => {
-  const bars = buildMarketCandles({
+test('trades make the candle, midpoints only where there are none, and a candle with neither is left out', () => {
+  const candles = buildMarketCandles({
     interval: '5m',
     volume: 'money',
     trades: [
@@ -22,7 +22,7 @@ test('prints make the bar, midpoints only where there are none, and a bar with n
       { timeMs: T + 11 * MIN, price: '0.225' },
     ],
   })
-  assert.deepEqual(bars, [
+  assert.deepEqual(candles, [
     {
       openTimeMs: T,
       open: '0.5',
@@ -47,7 +47,7 @@ test('prints make the bar, midpoints only where there are none, and a bar with n
 })
 
 test('a block trade is volume and no price', () => {
-  const [bar] = buildMarketCandles({
+  const [candle] = buildMarketCandles({
     interval: '5m',
     volume: 'pieces',
     trades: [
@@ -56,10 +56,10 @@ test('a block trade is volume and no price', () => {
     ],
     mids: [],
   })
-  assert.deepEqual([bar?.high, bar?.volume, bar?.samples], ['0.4', '1010', 1])
+  assert.deepEqual([candle?.high, candle?.volume, candle?.samples], ['0.4', '1010', 1])
 })
 
-test('a UTC bar of a contract comes from its traded minutes, else from quotes, else there is none', () => {
+test('a UTC candle of a contract comes from its traded minutes, else from quotes, else there is none', () => {
   const quote = (minute: number, yesBid: string | null, yesAsk: string | null) => ({
     openTimeMs: T + minute * MIN,
     price: null,
@@ -68,7 +68,7 @@ test('a UTC bar of a contract comes from its traded minutes, else from quotes, e
     volume: '0',
   })
   const traded = { open: '0.4', high: '0.6', low: '0.3', close: '0.5' }
-  const bars = buildContractCandles({
+  const candles = buildContractCandles({
     interval: '5m',
     finer: [
       quote(0, '0.10', '0.20'),
@@ -81,7 +81,15 @@ test('a UTC bar of a contract comes from its traded minutes, else from quotes, e
     ],
   })
   assert.deepEqual(
-    bars.map((bar) => [bar.openTimeMs - T, bar.open, bar.high, bar.low, bar.close, bar.volume, bar.basis]),
+    candles.map((candle) => [
+      candle.openTimeMs - T,
+      candle.open,
+      candle.high,
+      candle.low,
+      candle.close,
+      candle.volume,
+      candle.basis,
+    ]),
     [
       [0, '0.4', '0.6', '0.3', '0.5', '7.5', 'trade'],
       [5 * MIN, '0.15', '0.25', '0.15', '0.25', '0', 'mid'],
@@ -95,15 +103,12 @@ const update = (seconds: number, round: bigint, price: string) => ({
   price,
 })
 
-test('oracle bars carry a fresh answer, leave a hole for a stale one, and start with the first update', () => {
+test('oracle candles carry a fresh answer, leave a gap for a stale one, and start with the first update', () => {
   const updates = [update(310, 2n, '11'), update(310, 1n, '10'), update(1_000, 3n, '12')]
   const build = (heartbeatMs: number) =>
-    buildOracleCandles({ interval: '5m', updates, fromMs: T, toMs: T + 30 * MIN, heartbeatMs }).map((bar) => [
-      (bar.openTimeMs - T) / MIN,
-      bar.open,
-      bar.close,
-      bar.updates,
-    ])
+    buildOracleCandles({ interval: '5m', updates, fromMs: T, toMs: T + 30 * MIN, heartbeatMs }).map(
+      (candle) => [(candle.openTimeMs - T) / MIN, candle.open, candle.close, candle.updates],
+    )
   assert.deepEqual(build(200_000), [
     [5, '10', '11', 2],
     [10, '11', '11', 0],
@@ -116,7 +121,7 @@ test('oracle bars carry a fresh answer, leave a hole for a stale one, and start 
   ])
 })
 
-test('a 15m oracle bar opens with its first real update, not with a carried 5m bar', () => {
+test('a 15m oracle candle opens with its first real update, not with a carried 5m candle', () => {
   const updates = [update(-60, 1n, '10'), update(700, 2n, '12')]
   const options = { updates, fromMs: T, toMs: T + 15 * MIN, heartbeatMs: 3_600_000 }
   assert.equal(buildOracleCandles({ ...options, interval: '5m' })[0]?.open, '10')
@@ -125,7 +130,7 @@ test('a 15m oracle bar opens with its first real update, not with a carried 5m b
   assert.deepEqual([inForce?.open, inForce?.low, inForce?.close], ['10', '10', '12'])
 })
 
-test('an oracle bar is final after a later update or two heartbeats; answers never go backwards', () => {
+test('an oracle candle is final after a later update or two heartbeats; answers never go backwards', () => {
   const about = { endMs: T, heartbeatMs: 27_000 }
   assert.equal(isOracleCandleFinal({ ...about, nowMs: T + 1, newestUpdateMs: T - 1 }), false)
   assert.equal(isOracleCandleFinal({ ...about, nowMs: T + 1, newestUpdateMs: T }), true)

@@ -1,9 +1,9 @@
 /**
- * Bars of one instrument of a prediction market (a token, or a yes/no ticker). Prints come first because they can
- * be asked for again, exactly; a bar without prints is made of the book's midpoints; a bar with neither is none.
+ * Candles of one instrument of a prediction market (a token, or a yes/no ticker). Trades come first because they can
+ * be asked for again, exactly; a candle without trades is made of the book's midpoints; a candle with neither is none.
  *
- *   trade   open, high, low, close of the prints in (time, arrival) order, volume of all prints
- *   mid     the same of the midpoints, volume 0; prints that are found later replace it
+ *   trade   open, high, low, close of the trades in (time, arrival) order, volume of all trades
+ *   mid     the same of the midpoints, volume 0; trades that are found later replace it
  */
 import { add, compare, type Decimal, decimal, decimalText, multiply, ZERO } from './decimal.ts'
 import { type CandleInterval, candleStart } from './interval.ts'
@@ -31,7 +31,7 @@ export interface MarketCandle {
   readonly close: string
   readonly volume: string
   readonly basis: 'trade' | 'mid'
-  /** How many prints or samples the prices come from. */
+  /** How many trades or samples the prices come from. */
   readonly samples: number
 }
 
@@ -51,19 +51,19 @@ export function anyMidOf(bid: number | null, ask: number | null): string | null 
   return bid === null || ask === null ? null : middleText(bid, ask)
 }
 
-/** Ascending; bars in which neither a print nor a midpoint lies are left out. */
+/** Ascending; candles in which neither a trade nor a midpoint lies are left out. */
 export function buildMarketCandles(options: {
   interval: CandleInterval
   trades: readonly MarketTrade[]
   mids: readonly MidSample[]
   volume: VolumeUnit
 }): MarketCandle[] {
-  const prints = groupByBar(options.trades, options.interval)
-  const mids = groupByBar(options.mids, options.interval)
-  const starts = [...new Set([...prints.keys(), ...mids.keys()])].sort((a, b) => a - b)
+  const trades = groupByCandle(options.trades, options.interval)
+  const mids = groupByCandle(options.mids, options.interval)
+  const starts = [...new Set([...trades.keys(), ...mids.keys()])].sort((a, b) => a - b)
   return starts.flatMap((openTimeMs) => {
-    const traded = prints.get(openTimeMs) ?? []
-    const priced = traded.filter((print) => print.isBlock !== true)
+    const traded = trades.get(openTimeMs) ?? []
+    const priced = traded.filter((trade) => trade.isBlock !== true)
     const samples = priced.length > 0 ? priced : (mids.get(openTimeMs) ?? [])
     const prices = pricesOf(samples.map((sample) => sample.price))
     if (prices === null) return []
@@ -74,8 +74,8 @@ export function buildMarketCandles(options: {
 }
 
 /**
- * Longer bars from the bars they are made of: the same as from the prints themselves. A finer bar of midpoints is
- * no part of a bar that has prints.
+ * Longer candles from the candles they are made of: the same as from the trades themselves. A finer candle of midpoints is
+ * no part of a candle that has trades.
  */
 export function rollUpMarketCandles(
   interval: CandleInterval,
@@ -83,18 +83,18 @@ export function rollUpMarketCandles(
 ): MarketCandle[] {
   const groups = Map.groupBy(
     finer.toSorted((a, b) => a.openTimeMs - b.openTimeMs),
-    (bar) => candleStart(bar.openTimeMs, interval),
+    (candle) => candleStart(candle.openTimeMs, interval),
   )
   return [...groups].map(([openTimeMs, all]): MarketCandle => {
     const { hasTrades, ...prices } = all
-      .map((bar) => ({
-        ...{ open: bar.open, high: bar.high, low: bar.low, close: bar.close },
-        hasTrades: bar.basis === 'trade',
+      .map((candle) => ({
+        ...{ open: candle.open, high: candle.high, low: candle.low, close: candle.close },
+        hasTrades: candle.basis === 'trade',
       }))
       .reduce(joinPrices)
     const basis = hasTrades ? ('trade' as const) : ('mid' as const)
-    const volume = decimalText(all.reduce((sum, bar) => add(sum, decimal(bar.volume)), ZERO))
-    const samples = all.reduce((sum, bar) => sum + (bar.basis === basis ? bar.samples : 0), 0)
+    const volume = decimalText(all.reduce((sum, candle) => add(sum, decimal(candle.volume)), ZERO))
+    const samples = all.reduce((sum, candle) => sum + (candle.basis === basis ? candle.samples : 0), 0)
     return { openTimeMs, ...plainPrices(prices), volume, basis, samples }
   })
 }
@@ -118,14 +118,14 @@ function plainPrices({ open, high, low, close }: Prices): Prices {
   return { open: text(open), high: text(high), low: text(low), close: text(close) }
 }
 
-export function volumeOf(prints: readonly MarketTrade[], unit: VolumeUnit): string {
+export function volumeOf(trades: readonly MarketTrade[], unit: VolumeUnit): string {
   const sizeOf = ({ price, size }: MarketTrade): Decimal =>
     unit === 'money' ? multiply(decimal(price), decimal(size)) : decimal(size)
-  return decimalText(prints.reduce((sum, print) => add(sum, sizeOf(print)), ZERO))
+  return decimalText(trades.reduce((sum, trade) => add(sum, sizeOf(trade)), ZERO))
 }
 
-/** The order within a bar is by time, then as given. */
-function groupByBar<T extends { readonly timeMs: number }>(
+/** The order within a candle is by time, then as given. */
+function groupByCandle<T extends { readonly timeMs: number }>(
   items: readonly T[],
   interval: CandleInterval,
 ): Map<number, T[]> {

@@ -1,5 +1,5 @@
 /**
- * From the kept books of a prediction market to its snapshot row, with every level. Both books must be live: a hole
+ * From the kept books of a prediction market to its snapshot row, with every level. Both books must be live: a gap
  * is better than a wrong book, so the caller writes nothing while one is stale.
  */
 
@@ -16,7 +16,7 @@ export interface UpDownState {
   readonly tokenDown: string
   readonly up: OrderBook
   readonly down: OrderBook
-  /** Price of the last print of each leg. */
+  /** Price of the last trade of each leg. */
   readonly lastUp: string | null
   readonly lastDown: string | null
   readonly referencePrice: string | null
@@ -48,7 +48,7 @@ function probabilityOf(state: UpDownState): string | null {
   return down === null ? null : oneMinus(down)
 }
 
-/** The middle of a tight book, else the last print, else the middle anyway; null without two sides. */
+/** The middle of a tight book, else the last trade, else the middle anyway; null without two sides. */
 function legPrice(book: OrderBook, last: string | null): string | null {
   const bid = book.best('bids')
   const ask = book.best('asks')

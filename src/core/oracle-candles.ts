@@ -1,11 +1,11 @@
 /**
- * Bars of an on-chain price, always from the updates themselves: a carried 5m bar is no update of its 15m bar.
+ * Candles of an on-chain price, always from the updates themselves: a carried 5m candle is no update of its 15m candle.
  *
- *   first_update   open = first update in the bar; an empty bar is flat at the answer before it (the default)
- *   in_force       open = the answer in force at the bar's start, which high and low include
+ *   first_update   open = first update in the candle; an empty candle is flat at the answer before it (the default)
+ *   in_force       open = the answer in force at the candle's start, which high and low include
  *
- * An answer is carried forward only while it is fresh: an empty bar that ends more than three heartbeats after
- * the last update is a hole, because then the chain or the feed stood still.
+ * An answer is carried forward only while it is fresh: an empty candle that ends more than three heartbeats after
+ * the last update is a gap, because then the chain or the feed stood still.
  */
 import { compare, decimal, decimalText } from './decimal.ts'
 import { type CandleInterval, candleStart, INTERVAL_MS } from './interval.ts'
@@ -13,7 +13,7 @@ import type { Prices } from './join-prices.ts'
 import { pricesOf } from './market-candles.ts'
 
 export const CARRY_HEARTBEATS = 3
-/** A bar is final when so many heartbeats have passed since its end. */
+/** A candle is final when so many heartbeats have passed since its end. */
 export const FINAL_HEARTBEATS = 2
 
 export interface OracleUpdate {
@@ -32,8 +32,8 @@ export interface OracleCandle extends Prices {
 export type OpenRule = 'first_update' | 'in_force'
 
 /**
- * The bars that start in [fromMs, toMs), ascending. Updates before `fromMs` matter for what is carried in; there
- * is no bar before the first known update.
+ * The candles that start in [fromMs, toMs), ascending. Updates before `fromMs` matter for what is carried in; there
+ * is no candle before the first known update.
  */
 export function buildOracleCandles(options: {
   interval: Extract<CandleInterval, '5m' | '15m'>
@@ -48,7 +48,7 @@ export function buildOracleCandles(options: {
   const updates = options.updates.toSorted(
     (a, b) => a.updatedMs - b.updatedMs || (a.roundId < b.roundId ? -1 : a.roundId > b.roundId ? 1 : 0),
   )
-  const bars: OracleCandle[] = []
+  const candles: OracleCandle[] = []
   let next = 0
   let before: OracleUpdate | undefined
   for (
@@ -62,14 +62,14 @@ export function buildOracleCandles(options: {
       if (update.updatedMs >= openTimeMs + lengthMs) break
       inside.push(update)
     }
-    const bar = barOf(openTimeMs, lengthMs, before, inside, options)
-    if (bar !== null) bars.push(bar)
+    const candle = candleAt(openTimeMs, lengthMs, before, inside, options)
+    if (candle !== null) candles.push(candle)
     before = inside.at(-1) ?? before
   }
-  return bars
+  return candles
 }
 
-function barOf(
+function candleAt(
   openTimeMs: number,
   lengthMs: number,
   before: OracleUpdate | undefined,
@@ -80,14 +80,14 @@ function barOf(
   const endMs = openTimeMs + lengthMs
   const isFresh = before !== undefined && endMs - before.updatedMs <= CARRY_HEARTBEATS * options.heartbeatMs
   if (isEmpty && !isFresh) return null
-  // An update at the very start of the bar is itself the answer in force there.
+  // An update at the very start of the candle is itself the answer in force there.
   const inForce = options.openRule === 'in_force' && inside[0]?.updatedMs !== openTimeMs ? before : undefined
   const carried = isEmpty ? before : inForce
   const prices = pricesOf([...(carried === undefined ? [] : [carried]), ...inside].map((each) => each.price))
   return prices === null ? null : { openTimeMs, ...prices, updates: inside.length }
 }
 
-/** Nothing can change the bar any more. */
+/** Nothing can change the candle any more. */
 export function isOracleCandleFinal(options: {
   endMs: number
   nowMs: number

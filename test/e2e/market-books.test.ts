@@ -118,7 +118,7 @@ async function fill(store: EnvironmentStore): Promise<void> {
       market: MARKETS[name],
       writer,
       referencePrice: () => null,
-      booksHeardMs: () => clock.now(),
+      lastBookMs: () => clock.now(),
     })
   }
   const ticker = MARKETS.kalshi.marketId

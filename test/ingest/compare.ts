@@ -24,33 +24,35 @@ export async function compareCandles(subject: Subject, interval: CandleInterval)
   const wrong = offGrid(candles, lengthMs)
   const byTime = new Map(rows.map((row) => [timeOf(row), row]))
   const joined = venue === 'spot' ? undefined : await readJoined(subject)
-  for (const bar of truth.klines(venue, symbol, interval, range.fromMs, range.toMs)) {
-    const row = byTime.get(bar.openMs)
-    byTime.delete(bar.openMs)
-    const closeMs = bar.openMs + lengthMs
+  for (const candle of truth.klines(venue, symbol, interval, range.fromMs, range.toMs)) {
+    const row = byTime.get(candle.openMs)
+    byTime.delete(candle.openMs)
+    const closeMs = candle.openMs + lengthMs
     if (closeMs > range.toMs) continue
-    // The exchange publishes its quiet bars; elsewhere a bar without a trade is no bar.
-    if (row === undefined && bar.trades === 0 && venue !== 'spot') continue
+    // The exchange publishes its quiet candles; elsewhere a candle without a trade is no candle.
+    if (row === undefined && candle.trades === 0 && venue !== 'spot') continue
     if (row === undefined || row.closed !== true) {
       const state = row === undefined ? 'is missing' : 'is still open'
-      if (!inGap(bar.openMs, closeMs)) wrong.push(`${name}: ${at(bar.openMs)} ${state}, without a gap`)
+      if (!inGap(candle.openMs, closeMs)) wrong.push(`${name}: ${at(candle.openMs)} ${state}, without a gap`)
       continue
     }
     const own = [row.open, row.high, row.low, row.close, row.volume].map(Number)
-    const real = [bar.open, bar.high, bar.low, bar.close, bar.volume].map(Number)
+    const real = [candle.open, candle.high, candle.low, candle.close, candle.volume].map(Number)
     if (own.join() !== real.join())
-      wrong.push(`${name}: ${at(bar.openMs)} is ${own.join()}, was ${real.join()}`)
-    if (venue !== 'perp' && row.num_trades !== bar.count)
-      wrong.push(`${name}: ${at(bar.openMs)} counts ${row.num_trades}, were ${bar.count}`)
-    const ratio = Number(bar.volume) === 0 ? null : Number(bar.takerBuyVolume) / Number(bar.volume)
+      wrong.push(`${name}: ${at(candle.openMs)} is ${own.join()}, was ${real.join()}`)
+    if (venue !== 'perp' && row.num_trades !== candle.count)
+      wrong.push(`${name}: ${at(candle.openMs)} counts ${row.num_trades}, were ${candle.count}`)
+    const ratio = Number(candle.volume) === 0 ? null : Number(candle.takerBuyVolume) / Number(candle.volume)
     if (venue === 'futures' && !isNear(row.taker_buy_ratio, ratio, MICRO))
-      wrong.push(`${name}: ${at(bar.openMs)} taker buys ${row.taker_buy_ratio}, were ${ratio}`)
+      wrong.push(`${name}: ${at(candle.openMs)} taker buys ${row.taker_buy_ratio}, were ${ratio}`)
     if (joined === undefined) continue
     if (row.funding_rate !== joined.rate(closeMs))
-      wrong.push(`${name}: ${at(bar.openMs)} has the rate ${row.funding_rate}, not ${joined.rate(closeMs)}`)
+      wrong.push(
+        `${name}: ${at(candle.openMs)} has the rate ${row.funding_rate}, not ${joined.rate(closeMs)}`,
+      )
     if (row.open_interest !== joined.interest(closeMs))
       wrong.push(
-        `${name}: ${at(bar.openMs)} has open interest ${row.open_interest}, not ${joined.interest(closeMs)}`,
+        `${name}: ${at(candle.openMs)} has open interest ${row.open_interest}, not ${joined.interest(closeMs)}`,
       )
   }
   for (const timeMs of byTime.keys()) wrong.push(`${name}: a row at ${at(timeMs)} that never was`)
@@ -98,7 +100,7 @@ export async function compareTrades(subject: Subject): Promise<string[]> {
   return wrong
 }
 
-/** Volumes and averages follow from the venue's bars, counts from its aggregate trades: all of them are known. */
+/** Volumes and averages follow from the venue's candles, counts from its aggregate trades: all of them are known. */
 export async function compareFlow(subject: Subject, interval: (typeof COARSE)[number]): Promise<string[]> {
   const flow = await read(subject, 'flow', interval)
   const { rows, inGap, name } = flow
@@ -106,18 +108,18 @@ export async function compareFlow(subject: Subject, interval: (typeof COARSE)[nu
   const lengthMs = INTERVAL_MS[interval]
   const wrong = offGrid(flow, lengthMs)
   const byTime = new Map(rows.map((row) => [timeOf(row), row]))
-  for (const bar of truth.klines(venue, symbol, interval, range.fromMs, range.toMs)) {
-    const row = byTime.get(bar.openMs)
-    byTime.delete(bar.openMs)
-    if (bar.openMs + lengthMs > range.toMs) continue
+  for (const candle of truth.klines(venue, symbol, interval, range.fromMs, range.toMs)) {
+    const row = byTime.get(candle.openMs)
+    byTime.delete(candle.openMs)
+    if (candle.openMs + lengthMs > range.toMs) continue
     if (row === undefined) {
-      if (!inGap(bar.openMs, bar.openMs + lengthMs))
-        wrong.push(`${name}: no row at ${at(bar.openMs)} and no gap`)
+      if (!inGap(candle.openMs, candle.openMs + lengthMs))
+        wrong.push(`${name}: no row at ${at(candle.openMs)} and no gap`)
       continue
     }
-    const [volume, quote] = [Number(bar.volume), Number(bar.quoteVolume)]
-    const [bought, paid] = [Number(bar.takerBuyVolume), Number(bar.takerBuyQuoteVolume)]
-    const trades = truth.trades(venue, symbol, bar.openMs, bar.openMs + lengthMs)
+    const [volume, quote] = [Number(candle.volume), Number(candle.quoteVolume)]
+    const [bought, paid] = [Number(candle.takerBuyVolume), Number(candle.takerBuyQuoteVolume)]
+    const trades = truth.trades(venue, symbol, candle.openMs, candle.openMs + lengthMs)
     const buys = trades.filter((trade) => trade.side === 'buy').length
     const facts: [string, unknown, number | null, number][] = [
       ['buy_volume', row.buy_volume, bought, 0],
@@ -130,7 +132,7 @@ export async function compareFlow(subject: Subject, interval: (typeof COARSE)[nu
       ['num_sells', row.num_sells, trades.length - buys, 0],
     ]
     for (const [field, own, real, by] of facts)
-      if (!isNear(own, real, by)) wrong.push(`${name}: ${at(bar.openMs)} ${field} is ${own}, was ${real}`)
+      if (!isNear(own, real, by)) wrong.push(`${name}: ${at(candle.openMs)} ${field} is ${own}, was ${real}`)
   }
   for (const timeMs of byTime.keys()) wrong.push(`${name}: a row at ${at(timeMs)} that never was`)
   return wrong

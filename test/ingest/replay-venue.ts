@@ -36,7 +36,7 @@ export interface Aggregate extends Fill {
   readonly lastId: number
 }
 
-export interface Bar {
+export interface Candle {
   readonly open: string
   readonly high: string
   readonly low: string
@@ -80,29 +80,32 @@ export function aggregated(fills: readonly Fill[], withinMs: number): Aggregate[
   return all
 }
 
-const known = new WeakMap<object, Map<number, Map<number, Bar>>>()
+const known = new WeakMap<object, Map<number, Map<number, Candle>>>()
 
-/** What happened, bar by bar: the truth that rows are compared with. Fills of nothing are none. */
-export function barsOf(trades: readonly (Fill | Aggregate)[], lengthMs: number): ReadonlyMap<number, Bar> {
-  const ofTrades = known.get(trades) ?? new Map<number, Map<number, Bar>>()
+/** What happened, candle by candle: the truth that rows are compared with. Fills of nothing are none. */
+export function candlesOf(
+  trades: readonly (Fill | Aggregate)[],
+  lengthMs: number,
+): ReadonlyMap<number, Candle> {
+  const ofTrades = known.get(trades) ?? new Map<number, Map<number, Candle>>()
   known.set(trades, ofTrades)
-  const bars = ofTrades.get(lengthMs) ?? buildBars(trades, lengthMs)
-  ofTrades.set(lengthMs, bars)
-  return bars
+  const candles = ofTrades.get(lengthMs) ?? buildBars(trades, lengthMs)
+  ofTrades.set(lengthMs, candles)
+  return candles
 }
 
-function buildBars(trades: readonly (Fill | Aggregate)[], lengthMs: number): Map<number, Bar> {
-  const bars = new Map<number, Bar>()
+function buildBars(trades: readonly (Fill | Aggregate)[], lengthMs: number): Map<number, Candle> {
+  const candles = new Map<number, Candle>()
   for (const trade of trades) {
     if (Number(trade.size) === 0) continue
     const openMs = Math.floor(trade.timeMs / lengthMs) * lengthMs
     const { price } = trade
-    const before = bars.get(openMs)
+    const before = candles.get(openMs)
     const size = decimal(trade.size)
     const quote = multiply(decimal(price), size)
     const isBuy = trade.side === 'buy'
     const fills = 'firstId' in trade ? trade.lastId - trade.firstId + 1 : 1
-    bars.set(openMs, {
+    candles.set(openMs, {
       open: before?.open ?? price,
       high: before === undefined || Number(price) > Number(before.high) ? price : before.high,
       low: before === undefined || Number(price) < Number(before.low) ? price : before.low,
@@ -114,7 +117,7 @@ function buildBars(trades: readonly (Fill | Aggregate)[], lengthMs: number): Map
       count: (before?.count ?? 0) + fills,
     })
   }
-  return bars
+  return candles
 }
 
 export interface Tape {
@@ -152,14 +155,14 @@ export function replayVenue(options: {
   fails: (timeMs: number) => boolean
   /** From an event to its frame. */
   latencyMs: (timeMs: number) => number
-  /** What becomes of a bar on its way to us. */
+  /** What becomes of a candle on its way to us. */
   spoil?: (kline: CandleObservation) => CandleObservation
 }): ReplayVenue {
   const { describe, clock, tapes } = options
   const { source } = describe
   const symbols = Object.keys(tapes) as AssetSymbol[]
-  const minutes = new Map(symbols.map((symbol) => [symbol, barsOf(tapes[symbol]?.fills ?? [], 60_000)]))
-  const seconds = new Map(symbols.map((symbol) => [symbol, barsOf(tapes[symbol]?.fills ?? [], 1_000)]))
+  const minutes = new Map(symbols.map((symbol) => [symbol, candlesOf(tapes[symbol]?.fills ?? [], 60_000)]))
+  const seconds = new Map(symbols.map((symbol) => [symbol, candlesOf(tapes[symbol]?.fills ?? [], 1_000)]))
   const about = (symbol: AssetSymbol) => ({
     ...{ source, symbol, instrument: describe.symbols[symbol] ?? '' },
   })
@@ -177,7 +180,7 @@ export function replayVenue(options: {
     symbol: AssetSymbol,
     interval: '1m' | '1s',
     openMs: number,
-    bar: Bar,
+    candle: Candle,
     closed: boolean,
   ): CandleObservation {
     const { spoil = (kline) => kline } = options
@@ -195,14 +198,20 @@ export function replayVenue(options: {
         openTimeMs: openMs,
         closeTimeMs: openMs + INTERVAL_MS[interval] - 1,
       },
-      ...{ open: bar.open, high: bar.high, low: bar.low, close: bar.close, tradeCount: bar.count },
-      ...{ volume: decimalText(bar.volume), quoteVolume: decimalText(bar.quote) },
-      ...{ takerBuyVolume: decimalText(bar.buyVolume), takerBuyQuoteVolume: decimalText(bar.buyQuote) },
+      ...{
+        open: candle.open,
+        high: candle.high,
+        low: candle.low,
+        close: candle.close,
+        tradeCount: candle.count,
+      },
+      ...{ volume: decimalText(candle.volume), quoteVolume: decimalText(candle.quote) },
+      ...{ takerBuyVolume: decimalText(candle.buyVolume), takerBuyQuoteVolume: decimalText(candle.buyQuote) },
     })
   }
 
-  /** The exchange publishes quiet bars too, at the last price. */
-  function barAt(symbol: AssetSymbol, interval: '1m' | '1s', openMs: number): Bar | undefined {
+  /** The exchange publishes quiet candles too, at the last price. */
+  function barAt(symbol: AssetSymbol, interval: '1m' | '1s', openMs: number): Candle | undefined {
     const known = (interval === '1m' ? minutes : seconds).get(symbol)?.get(openMs)
     if (known !== undefined) return known
     const fills = tapes[symbol]?.fills ?? []
@@ -230,8 +239,8 @@ export function replayVenue(options: {
       if (toMs <= range.fromMs) return
       const rows: CandleObservation[] = []
       for (let at = Math.ceil(range.fromMs / lengthMs) * lengthMs; at < toMs; at += lengthMs) {
-        const bar = barAt(symbol, interval, at)
-        if (bar !== undefined) rows.push(klineOf(symbol, interval, at, bar, true))
+        const candle = barAt(symbol, interval, at)
+        if (candle !== undefined) rows.push(klineOf(symbol, interval, at, candle, true))
       }
       yield { observations: rows, covered: { fromMs: range.fromMs, toMs }, missing: [] }
       return
@@ -319,8 +328,8 @@ export function replayVenue(options: {
           if (dataset !== 'candles' || (interval !== '1m' && interval !== '1s')) continue
           const lengthMs = INTERVAL_MS[interval]
           const openMs = Math.floor(nowMs / lengthMs) * lengthMs - lengthMs
-          const bar = barAt(symbol, interval, openMs)
-          if (bar !== undefined) frames.push(klineOf(symbol, interval, openMs, bar, true))
+          const candle = barAt(symbol, interval, openMs)
+          if (candle !== undefined) frames.push(klineOf(symbol, interval, openMs, candle, true))
         }
       }
       if (carries && frames.length > 0) {

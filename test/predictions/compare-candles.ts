@@ -1,4 +1,4 @@
-/** Stored bars of prediction markets against the prints and books that there were. Each function gives the differences. */
+/** Stored candles of prediction markets against the trades and books that there were. Each function gives the differences. */
 
 import { type CandleInterval, INTERVAL_MS } from '../../src/core/interval.ts'
 import type { CandleRow } from '../../src/core/rows/candle.ts'
@@ -9,9 +9,9 @@ import { readRows, sourceOf } from './compare.ts'
 const GRID_MS = 500
 /** Books are sampled from so long before the window on. */
 const SAMPLE_BEFORE_MS = 60_000
-/** Prints of a market are surely heard from so long before its window on. */
+/** Trades of a market are surely heard from so long before its window on. */
 const FOLLOWED_BEFORE_MS = 13 * 60_000
-/** A bar is closed by then. */
+/** A candle is closed by then. */
 const CLOSED_AFTER_MS = 50_000
 const WIDEST_SPREAD = 0.1
 
@@ -19,7 +19,7 @@ type Figures = [open: number, high: number, low: number, close: number]
 
 export interface ComparedBars {
   readonly wrong: string[]
-  /** How many bars were compared. */
+  /** How many candles were compared. */
   traded: number
   quoted: number
 }
@@ -32,10 +32,10 @@ function figuresOf(prices: readonly number[]): Figures {
 }
 
 /**
- * Every bar of a market that was heard as a whole and is closed by now, leg by leg: of its prints where there are any,
+ * Every candle of a market that was heard as a whole and is closed by now, leg by leg: of its trades where there are any,
  * else of its midpoints. Looking at midpoints is slow: it can be left out.
  */
-export async function compareBars(
+export async function compareCandles(
   store: EnvironmentStore,
   truth: PredictionTruth,
   market: TrueMarket,
@@ -48,7 +48,7 @@ export async function compareBars(
   const earlyMs = market.venue === 'polymarket' ? FOLLOWED_BEFORE_MS : 0
   const firstMs = Math.max(about.fromMs, Math.floor((market.startMs - earlyMs) / stepMs + 1) * stepMs)
   const feed = { dataset: 'candles', source: sourceOf(market), symbol: market.symbol, interval } as const
-  const prints = truth.trades(market.name, about.fromMs, lastMs) ?? []
+  const trades = truth.trades(market.name, about.fromMs, lastMs) ?? []
   for (const [leg, instrument] of (market.tokens ?? [market.name]).entries()) {
     const rows = await readRows<CandleRow>(store, feed, [instrument], { from: about.fromMs, to: lastMs })
     const stored = new Map(rows.map((row) => [Date.parse(row.timestamp), row]))
@@ -59,9 +59,9 @@ export async function compareBars(
     ) {
       const at = `${market.name} ${leg} ${interval} ${new Date(openMs).toISOString()}`
       const row = stored.get(openMs)
-      const inBar = prints.filter(
-        (print) =>
-          print.instrument === instrument && print.timeMs >= openMs && print.timeMs < openMs + stepMs,
+      const inBar = trades.filter(
+        (trade) =>
+          trade.instrument === instrument && trade.timeMs >= openMs && trade.timeMs < openMs + stepMs,
       )
       if (row !== undefined && !row.closed) found.wrong.push(`${at}: still open`)
       if (inBar.length > 0) {
@@ -79,13 +79,13 @@ export async function compareBars(
 function compareTraded(
   at: string,
   row: CandleRow | undefined,
-  prints: readonly TrueMarketTrade[],
+  trades: readonly TrueMarketTrade[],
   venue: TrueMarket['venue'],
 ): string[] {
-  if (row === undefined) return [`${at}: no bar of ${prints.length} prints`]
-  const expected = figuresOf(prints.map(({ price }) => Number(price)))
+  if (row === undefined) return [`${at}: no candle of ${trades.length} trades`]
+  const expected = figuresOf(trades.map(({ price }) => Number(price)))
   const told = [row.open, row.high, row.low, row.close].map(rounded)
-  const volume = prints.reduce(
+  const volume = trades.reduce(
     (sum, { price, size }) => sum + Number(size) * (venue === 'polymarket' ? Number(price) : 1),
     0,
   )
@@ -99,7 +99,7 @@ function compareTraded(
 
 /**
  * Midpoints at the points of the grid where the book is another than before; what is told just after a point belongs
- * to the next one, and an unchanged book is sampled once a minute. So each bar may be one of a few.
+ * to the next one, and an unchanged book is sampled once a minute. So each candle may be one of a few.
  */
 function compareQuoted(at: string, row: CandleRow | undefined, mids: Mids): string[] {
   const variants: Figures[] = []
@@ -111,15 +111,15 @@ function compareQuoted(at: string, row: CandleRow | undefined, mids: Mids): stri
         if (prices.length === 0) mustBe = false
         else variants.push(figuresOf(prices))
       }
-  if (row === undefined) return mustBe ? [`${at}: no bar of midpoints`] : []
+  if (row === undefined) return mustBe ? [`${at}: no candle of midpoints`] : []
   const told = [row.open, row.high, row.low, row.close].map(rounded).join()
-  if (row.volume !== 0) return [`${at}: volume ${row.volume} without a print`]
+  if (row.volume !== 0) return [`${at}: volume ${row.volume} without a trade`]
   if (variants.some((each) => each.join() === told)) return []
   return [`${at}: ${told}, but ${[...new Set(variants.map((each) => each.join()))].join(' or ')}`]
 }
 
 interface Mids {
-  /** The midpoint that stood when the bar began. */
+  /** The midpoint that stood when the candle began. */
   readonly before: number | null | undefined
   readonly changed: readonly (number | null)[]
 }

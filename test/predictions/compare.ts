@@ -184,8 +184,8 @@ function compareOtherLeg(truth: PredictionTruth, market: TrueMarket, row: Stored
   )
 }
 
-/** The prints of the window and of the time until the close, by the venue's own names. */
-export async function comparePrints(
+/** The trades of the window and of the time until the close, by the venue's own names. */
+export async function compareTrades(
   store: EnvironmentStore,
   truth: PredictionTruth,
   market: TrueMarket,
@@ -211,23 +211,23 @@ export async function comparePrints(
   )
   // An Up/Down market is traded until it is closed, some time after its window.
   const closedMs = market.venue === 'polymarket' ? Math.max(range.to, market.resolvedMs) : range.to
-  const inWindow = (truth.trades(market.name, range.from, closedMs) ?? []).map((print) =>
-    facts(print.id, print.instrument, print.price, print.size, print.side),
+  const inWindow = (truth.trades(market.name, range.from, closedMs) ?? []).map((trade) =>
+    facts(trade.id, trade.instrument, trade.price, trade.size, trade.side),
   )
   const real = new Set(
-    (truth.trades(market.name, 0, Number.MAX_SAFE_INTEGER) ?? []).map((print) =>
-      facts(print.id, print.instrument, print.price, print.size, print.side),
+    (truth.trades(market.name, 0, Number.MAX_SAFE_INTEGER) ?? []).map((trade) =>
+      facts(trade.id, trade.instrument, trade.price, trade.size, trade.side),
     ),
   )
   const known = new Set(stored)
   return [
-    ...inWindow.filter((print) => !known.has(print)).map((print) => `${market.name}: lacks ${print}`),
-    ...stored.filter((print) => !real.has(print)).map((print) => `${market.name}: has ${print}`),
-    ...(known.size === stored.length ? [] : [`${market.name}: a print is there twice`]),
+    ...inWindow.filter((trade) => !known.has(trade)).map((trade) => `${market.name}: lacks ${trade}`),
+    ...stored.filter((trade) => !real.has(trade)).map((trade) => `${market.name}: has ${trade}`),
+    ...(known.size === stored.length ? [] : [`${market.name}: a trade is there twice`]),
   ]
 }
 
-/** Closed bars of the oracle against those of the true rounds; every bar that has ended is there, or lies in a gap. */
+/** Closed candles of the oracle against those of the true rounds; every candle that has ended is there, or lies in a gap. */
 export async function compareOracle(
   store: EnvironmentStore,
   truth: PredictionTruth,
@@ -248,13 +248,13 @@ export async function compareOracle(
   }))
   const heartbeatMs = HEARTBEAT_MS
   const stored = new Map(rows.map((row) => [Date.parse(row.timestamp), row]))
-  return buildOracleCandles({ interval, updates, fromMs, toMs, heartbeatMs }).flatMap((bar) => {
-    const at = `${interval} ${new Date(bar.openTimeMs).toISOString()}`
-    if (gaps.some((gap) => gap.from < bar.openTimeMs + stepMs && gap.to > bar.openTimeMs)) return []
-    const row = stored.get(bar.openTimeMs)
-    if (row === undefined) return [`${at}: no bar`]
+  return buildOracleCandles({ interval, updates, fromMs, toMs, heartbeatMs }).flatMap((candle) => {
+    const at = `${interval} ${new Date(candle.openTimeMs).toISOString()}`
+    if (gaps.some((gap) => gap.from < candle.openTimeMs + stepMs && gap.to > candle.openTimeMs)) return []
+    const row = stored.get(candle.openTimeMs)
+    if (row === undefined) return [`${at}: no candle`]
     const told = [row.open, row.high, row.low, row.close].join()
-    const real = [bar.open, bar.high, bar.low, bar.close].map(Number).join()
+    const real = [candle.open, candle.high, candle.low, candle.close].map(Number).join()
     if (!row.closed) return [`${at}: still open`]
     return told === real ? [] : [`${at}: ${told}, but ${real}`]
   })

@@ -95,7 +95,7 @@ export function marketsOf(run: FaultRun, venue: TrueMarket['venue']): TrueMarket
     .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs < toMs)
 }
 
-/** What is wrong with the books: holes that no gap tells of, wrong ones, crossed ones, one instant twice. */
+/** What is wrong with the books: gaps that no gap tells of, wrong ones, crossed ones, one instant twice. */
 export async function findFaultyBooks(
   run: FaultRun,
   markets: readonly TrueMarket[],
@@ -131,14 +131,14 @@ export async function gapsOf(run: FaultRun, feed: Feed, fromMs: number, toMs: nu
   return (await run.recording.store.coverage.read([feed], fromMs, toMs)).gaps
 }
 
-/** Each print of the venue's own list within the run, and no other, once. */
-export async function findFaultyPrints(
+/** Each trade of the venue's own list within the run, and no other, once. */
+export async function findFaultyTrades(
   run: FaultRun,
   markets: readonly TrueMarket[],
-): Promise<{ wrong: string[]; prints: number }> {
+): Promise<{ wrong: string[]; trades: number }> {
   const { fromMs, toMs } = run.range
   const wrong: string[] = []
-  let prints = 0
+  let trades = 0
   for (const market of markets) {
     const feed: Feed = { dataset: 'trades', source: sourceOf(market), symbol: 'BTC', interval: '' }
     const rows = await readRows<{ trade_id: string; timestamp: string }>(
@@ -153,12 +153,12 @@ export async function findFaultyPrints(
     const all = new Set(
       (run.world.sandbox.truth.trades(market.name, 0, toMs + 3_600_000) ?? []).map(({ id }) => id),
     )
-    prints += real.length
+    trades += real.length
     wrong.push(
       ...real.filter(({ id }) => !known.has(id)).map(({ id }) => `${market.name}: lacks ${id}`),
       ...stored.filter((id) => !all.has(id)).map((id) => `${market.name}: has ${id}`),
-      ...(known.size === stored.length ? [] : [`${market.name}: a print is there twice`]),
+      ...(known.size === stored.length ? [] : [`${market.name}: a trade is there twice`]),
     )
   }
-  return { wrong, prints }
+  return { wrong, trades }
 }

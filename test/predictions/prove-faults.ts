@@ -8,7 +8,7 @@ import {
   type FaultCase,
   type FaultRun,
   findFaultyBooks,
-  findFaultyPrints,
+  findFaultyTrades,
   gapsOf,
   marketsOf,
   runFaults,
@@ -26,7 +26,7 @@ export interface FaultProof {
   /** What the next fault does reaches back: a gap that is still open then is its own, not this case's. */
   readonly reachesBack: boolean
   /** A proof over nothing would be none: more than so many of each. */
-  readonly least: { readonly markets: number; readonly rows: number; readonly prints: number }
+  readonly least: { readonly markets: number; readonly rows: number; readonly trades: number }
   /** Winners of at least so many markets, which ended at the latest so long after the run. */
   readonly ended: { readonly least: number; readonly afterMs: number }
 }
@@ -50,10 +50,10 @@ export function proveFaults(proof: FaultProof): void {
     assert.ok(isMuch, `${markets.length} markets, ${rows} rows`)
   })
 
-  test('prints are those of the venue, each once, whatever the stream lost', async () => {
-    const { wrong, prints } = await findFaultyPrints(run, markets)
+  test('trades are those of the venue, each once, whatever the stream lost', async () => {
+    const { wrong, trades } = await findFaultyTrades(run, markets)
     assert.deepEqual(wrong.slice(0, 10), [])
-    assert.ok(prints > least.prints, `${prints} prints`)
+    assert.ok(trades > least.trades, `${trades} trades`)
   })
 
   for (const { name, gap, lastsMs } of cases) {
@@ -77,7 +77,7 @@ export function proveFaults(proof: FaultProof): void {
     for (const market of over) assert.deepEqual(await compareCatalogue(run.recording.store, market), [])
   })
 
-  test('no row was refused, no book and no print rewritten, and a late print corrects its bars countedly', async () => {
+  test('no row was refused, no book and no trade rewritten, and a late trade corrects its candles countedly', async () => {
     const [status] = run.recording.supervisor.status()
     assert.equal(status?.detail.counts.refused, 0)
     const { series } = run.recording.store

@@ -1,4 +1,4 @@
-/** Whoever asks for more than a month of a venue that keeps a number of bars gets all that it keeps of each length. */
+/** Whoever asks for more than a month of a venue that keeps a number of candles gets all that it keeps of each length. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Range, readGaps, readRows } from '../../../test/ingest/compare.ts'
@@ -11,7 +11,7 @@ import { candleFeed } from '../shared/feeds.ts'
 import { backfillRange } from './backfill-exchange.ts'
 
 const DAY_MS = 86_400_000
-/** Two of the five thousand: the bar that forms, and the one that may go while it is asked for. */
+/** Two of the five thousand: the candle that forms, and the one that may go while it is asked for. */
 const KEPT_BARS = 4_998
 
 let world: World

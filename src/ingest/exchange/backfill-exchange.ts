@@ -20,7 +20,7 @@ export async function backfillRange(
   const writer = openRowWriter({ venue, store, clock, log })
   const tracker = createCoverageTracker({ feeds: [], coverage, writer })
   const fromMs = Math.floor(options.fromMs / DAY_MS) * DAY_MS
-  // Today belongs to the live side: it knows the minutes that coarser bars of today are made of.
+  // Today belongs to the live side: it knows the minutes that coarser candles of today are made of.
   const todayMs = Math.floor(clock.now() / DAY_MS) * DAY_MS
   const endMs = Math.min(Math.ceil(options.toMs / DAY_MS) * DAY_MS, todayMs)
   try {

@@ -1,4 +1,4 @@
-/** Bars from the venue's own list of aggregate trades, and what of the time they do not stand for. */
+/** Candles from the venue's own list of aggregate trades, and what of the time they do not stand for. */
 import type { AggregateTradeObservation } from '../../venues/observation.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import { checkTrade } from '../shared/check-trade.ts'
@@ -7,13 +7,13 @@ import type { Candle } from './candle.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
 export interface TradeCandles {
-  /** Bars that are complete. */
-  readonly bars: readonly Candle[]
-  /** The answer reaches so far, in whole bars. */
+  /** Candles that are complete. */
+  readonly candles: readonly Candle[]
+  /** The answer reaches so far, in whole candles. */
   readonly wholeMs: number
   /** What the venue no longer has. */
   readonly missing: readonly HistoryRange[]
-  /** Bars in which a number is left out or a trade makes no sense; another answer may have them. Ascending. */
+  /** Candles in which a number is left out or a trade makes no sense; another answer may have them. Ascending. */
   readonly broken: readonly HistoryRange[]
 }
 
@@ -41,18 +41,18 @@ export async function requestTradeCandles(
   let last: AggregateTradeObservation | undefined
 
   const startOf = (timeMs: number) => Math.floor(timeMs / lengthMs) * lengthMs
-  const breakBars = (fromMs: number, toMs: number) => {
+  const breakCandles = (fromMs: number, toMs: number) => {
     for (let at = startOf(fromMs); at <= toMs; at += lengthMs) broken.add(at)
   }
 
   function add(trade: AggregateTradeObservation): void {
     if (last !== undefined && trade.id <= last.id) return
-    if (last !== undefined && trade.id > last.id + 1) breakBars(last.venueTimeMs, trade.venueTimeMs)
+    if (last !== undefined && trade.id > last.id + 1) breakCandles(last.venueTimeMs, trade.venueTimeMs)
     last = trade
     if (trade.venueTimeMs < range.fromMs || trade.venueTimeMs >= range.toMs) return
     const verdict = checkTrade(trade)
     if (verdict === 'empty') counts.emptyTrades += 1
-    else if (verdict === 'bad') breakBars(trade.venueTimeMs, trade.venueTimeMs)
+    else if (verdict === 'bad') breakCandles(trade.venueTimeMs, trade.venueTimeMs)
     else builder.add(tradeFact(trade))
   }
 
@@ -67,7 +67,7 @@ export async function requestTradeCandles(
   const isLost = (openMs: number) =>
     broken.has(openMs) || missing.some((lost) => lost.fromMs < openMs + lengthMs && lost.toMs > openMs)
   return {
-    bars: builder.take(wholeMs).filter((bar) => !isLost(bar.openMs)),
+    candles: builder.take(wholeMs).filter((candle) => !isLost(candle.openMs)),
     wholeMs,
     missing,
     broken: [...broken].sort((a, b) => a - b).map((fromMs) => ({ fromMs, toMs: fromMs + lengthMs })),

@@ -9,7 +9,7 @@ import { createRollUp } from './roll-up-candles.ts'
 
 const MINUTE_MS = 60_000
 const FIVE_MS = 5 * MINUTE_MS
-/** The first of the two recorded bars that are whole. */
+/** The first of the two recorded candles that are whole. */
 const FIRST_MS = 1_723_161_300_000
 const skip = withoutFixtures('binance-spot')
 const about = { source: 'cexa', symbol: 'BTC', instrument: 'BTCUSDT' } as const
@@ -20,12 +20,19 @@ const plain = (text: string) => decimalText(decimal(text))
 const trade = (timeMs: number, price: string, size: string, side: 'buy' | 'sell' = 'buy'): TradeFact => ({
   ...{ timeMs, price, size, side, fills: 1 },
 })
-const text = (bar: Candle | undefined) =>
-  bar === undefined
+const text = (candle: Candle | undefined) =>
+  candle === undefined
     ? undefined
-    : [bar.open, bar.high, bar.low, bar.close, decimalText(bar.volume), bar.count, bar.buys, bar.sells].join(
-        ' ',
-      )
+    : [
+        candle.open,
+        candle.high,
+        candle.low,
+        candle.close,
+        decimalText(candle.volume),
+        candle.count,
+        candle.buys,
+        candle.sells,
+      ].join(' ')
 
 function recordedFacts(): TradeFact[] {
   return recordedTrades('binance-spot', TRADES, about).map((row) =>
@@ -33,11 +40,11 @@ function recordedFacts(): TradeFact[] {
   )
 }
 
-function figures(bar: Candle): string[] {
-  const exact = [bar.volume, bar.quote, bar.buyVolume, bar.buyQuote].map((value) =>
+function figures(candle: Candle): string[] {
+  const exact = [candle.volume, candle.quote, candle.buyVolume, candle.buyQuote].map((value) =>
     value === null ? 'unknown' : decimalText(value),
   )
-  return [...[bar.open, bar.high, bar.low, bar.close].map(plain), ...exact, String(bar.count)]
+  return [...[candle.open, candle.high, candle.low, candle.close].map(plain), ...exact, String(candle.count)]
 }
 
 test('recorded trades become the published klines, to the last digit, directly and rolled up from minutes', {
@@ -64,7 +71,7 @@ test('recorded trades become the published klines, to the last digit, directly a
     const own = direct.at(openMs)
     assert.ok(own !== undefined)
     assert.deepEqual(figures(own), [...wanted, String(count)])
-    const coarse = rolled[index]?.bar
+    const coarse = rolled[index]?.candle
     assert.ok(coarse !== undefined)
     assert.deepEqual(figures(coarse), figures(own))
   }
@@ -79,15 +86,15 @@ test('flow follows from the same trades: both sides as the published klines have
     const builder = createCandleBuilder({ lengthMs: FIVE_MS })
     const own = facts.filter(({ timeMs }) => timeMs >= openMs && timeMs < openMs + FIVE_MS)
     for (const fact of own) builder.add(fact)
-    const bar = builder.at(openMs)
-    assert.ok(bar !== undefined)
+    const candle = builder.at(openMs)
+    assert.ok(candle !== undefined)
     const row = published.find((cells) => Number(cells[0]) === openMs) ?? []
     const [volume, quote, buyVolume, buyQuote] = [5, 7, 9, 10].map((at) => decimal(row[at] ?? ''))
     assert.ok(volume && quote && buyVolume && buyQuote)
     const sellVolume = subtract(volume, buyVolume)
     const buys = own.filter(({ side }) => side === 'buy').length
     assert.ok(buys > 0 && buys < own.length)
-    assert.deepEqual(flowOf(bar, true), {
+    assert.deepEqual(flowOf(candle, true), {
       time: openMs,
       buyVolume: decimalText(buyVolume),
       sellVolume: decimalText(sellVolume),
@@ -109,7 +116,7 @@ function quotient(a: Decimal, b: Decimal): string {
   return text.replace(/\.?0+$/, '')
 }
 
-test('a trade belongs to the bar of its time: late ones change open and close only where they are first or last', () => {
+test('a trade belongs to the candle of its time: late ones change open and close only where they are first or last', () => {
   const builder = createCandleBuilder({ lengthMs: 1_000 })
   builder.add(trade(5_200, '10', '1'))
   builder.add(trade(5_800, '12', '1'))
@@ -118,12 +125,12 @@ test('a trade belongs to the bar of its time: late ones change open and close on
   builder.add(trade(5_100, '11', '1'))
   assert.equal(text(builder.at(5_000)), '11 12 9 12 4 4 3 1')
   assert.deepEqual(builder.take(6_000).map(text), ['11 12 9 12 4 4 3 1'])
-  assert.equal(builder.add(trade(5_900, '99', '1')), false, 'its bar was taken')
+  assert.equal(builder.add(trade(5_900, '99', '1')), false, 'its candle was taken')
   assert.equal(text(builder.at(6_000)), '13 13 13 13 1 1 1 0')
 })
 
-test('a coarser bar leaves when its last minute is known, and never with a hole in it', () => {
-  const bar = (minute: number, price: string): Candle => ({
+test('a coarser candle leaves when its last minute is known, and never with a gap in it', () => {
+  const candle = (minute: number, price: string): Candle => ({
     ...{
       openMs: minute * MINUTE_MS,
       open: price,
@@ -135,10 +142,10 @@ test('a coarser bar leaves when its last minute is known, and never with a hole 
     ...{ count: 1, quote: null, buyVolume: null, buyQuote: null, buys: null, sells: null },
   })
   const rollUp = createRollUp({ intervals: ['5m', '15m'], fromMs: 0 })
-  assert.deepEqual(rollUp.advance([bar(0, '5'), bar(1, '7'), bar(3, '6')], 4 * MINUTE_MS), [])
-  const closed = rollUp.advance([bar(4, '4')], 5 * MINUTE_MS)
+  assert.deepEqual(rollUp.advance([candle(0, '5'), candle(1, '7'), candle(3, '6')], 4 * MINUTE_MS), [])
+  const closed = rollUp.advance([candle(4, '4')], 5 * MINUTE_MS)
   assert.deepEqual(
-    closed.map(({ interval, bar: each }) => [
+    closed.map(({ interval, candle: each }) => [
       interval,
       each.openMs,
       each.open,
@@ -150,17 +157,21 @@ test('a coarser bar leaves when its last minute is known, and never with a hole 
     [['5m', 0, '5', '7', '4', '4', 4]],
   )
   rollUp.spoil(6 * MINUTE_MS, 7 * MINUTE_MS)
-  assert.deepEqual(rollUp.advance([bar(5, '1'), bar(8, '2')], 10 * MINUTE_MS), [], 'a minute is missing')
-  const last = rollUp.advance([bar(10, '3')], 15 * MINUTE_MS)
+  assert.deepEqual(
+    rollUp.advance([candle(5, '1'), candle(8, '2')], 10 * MINUTE_MS),
+    [],
+    'a minute is missing',
+  )
+  const last = rollUp.advance([candle(10, '3')], 15 * MINUTE_MS)
   assert.deepEqual(
     last.map(({ interval }) => interval),
     ['5m'],
-    'the 15m bar has the same hole',
+    'the 15m candle has the same gap',
   )
   assert.deepEqual(
     rollUp
-      .open([bar(15, '8'), bar(16, '9')])
-      .map(({ interval, bar: each }) => [interval, each.openMs, each.close]),
+      .open([candle(15, '8'), candle(16, '9')])
+      .map(({ interval, candle: each }) => [interval, each.openMs, each.close]),
     [
       ['5m', 15 * MINUTE_MS, '9'],
       ['15m', 15 * MINUTE_MS, '9'],
@@ -168,7 +179,7 @@ test('a coarser bar leaves when its last minute is known, and never with a hole 
   )
 })
 
-test('a roll-up that begins in the middle of a bar does not publish that bar', () => {
+test('a roll-up that begins in the middle of a candle does not publish that candle', () => {
   const rollUp = createRollUp({ intervals: ['5m'], fromMs: 2 * MINUTE_MS })
   assert.deepEqual(rollUp.advance([], 5 * MINUTE_MS), [])
 })

@@ -1,9 +1,9 @@
 /**
- * Trades → bars. A trade belongs to the bar of its own time, whenever it arrives: within a bar the earliest trade
+ * Trades → candles. A trade belongs to the candle of its own time, whenever it arrives: within a candle the earliest trade
  * opens and the latest closes, trades of one millisecond in the order they came.
  *
- * Late trades: a bar stays open for trades until it is taken (`take`, after the venue's own bar was compared).
- * A trade for a bar that was taken is refused and told to the caller, who knows whether it can be repaired.
+ * Late trades: a candle stays open for trades until it is taken (`take`, after the venue's own candle was compared).
+ * A trade for a candle that was taken is refused and told to the caller, who knows whether it can be repaired.
  */
 import { add, decimal, multiply, ZERO } from '../../core/decimal.ts'
 import type { Candle } from './candle.ts'
@@ -18,13 +18,13 @@ export interface TradeFact {
 }
 
 export interface CandleBuilder {
-  /** False for a trade that comes after its bar was taken. */
+  /** False for a trade that comes after its candle was taken. */
   add(trade: TradeFact): boolean
-  /** The bar as it is now. */
+  /** The candle as it is now. */
   at(openMs: number): Candle | undefined
-  /** Bars that changed since this was last asked. */
+  /** Candles that changed since this was last asked. */
   changed(): Candle[]
-  /** Removes and returns the bars that open before an instant, in order. */
+  /** Removes and returns the candles that open before an instant, in order. */
   take(beforeMs: number): Candle[]
 }
 
@@ -37,7 +37,7 @@ type Building = { -readonly [K in keyof Candle]: Candle[K] } & {
 
 export function createCandleBuilder(options: { lengthMs: number; fromMs?: number }): CandleBuilder {
   const { lengthMs } = options
-  const bars = new Map<number, Building>()
+  const candles = new Map<number, Building>()
   const touched = new Set<number>()
   let takenBeforeMs = options.fromMs ?? Number.NEGATIVE_INFINITY
 
@@ -46,24 +46,24 @@ export function createCandleBuilder(options: { lengthMs: number; fromMs?: number
       const openMs = Math.floor(trade.timeMs / lengthMs) * lengthMs
       if (openMs < takenBeforeMs) return false
       touched.add(openMs)
-      const bar = bars.get(openMs)
-      if (bar === undefined) bars.set(openMs, begin(openMs, trade))
-      else extend(bar, trade)
+      const candle = candles.get(openMs)
+      if (candle === undefined) candles.set(openMs, begin(openMs, trade))
+      else extend(candle, trade)
       return true
     },
-    at: (openMs) => bars.get(openMs),
+    at: (openMs) => candles.get(openMs),
     changed() {
-      const list = [...touched].sort((a, b) => a - b).flatMap((openMs) => bars.get(openMs) ?? [])
+      const list = [...touched].sort((a, b) => a - b).flatMap((openMs) => candles.get(openMs) ?? [])
       touched.clear()
       return list
     },
     take(beforeMs) {
       takenBeforeMs = Math.max(takenBeforeMs, beforeMs)
-      const taken = [...bars.values()]
-        .filter((bar) => bar.openMs < beforeMs)
+      const taken = [...candles.values()]
+        .filter((candle) => candle.openMs < beforeMs)
         .sort((a, b) => a.openMs - b.openMs)
       for (const { openMs } of taken) {
-        bars.delete(openMs)
+        candles.delete(openMs)
         touched.delete(openMs)
       }
       return taken
@@ -94,35 +94,35 @@ function begin(openMs: number, trade: TradeFact): Building {
   return empty
 }
 
-function extend(bar: Building, trade: TradeFact): void {
+function extend(candle: Building, trade: TradeFact): void {
   const { timeMs, price } = trade
-  if (timeMs < bar.firstMs) {
-    bar.firstMs = timeMs
-    bar.open = price
+  if (timeMs < candle.firstMs) {
+    candle.firstMs = timeMs
+    candle.open = price
   }
-  if (timeMs >= bar.lastMs) {
-    bar.lastMs = timeMs
-    bar.close = price
+  if (timeMs >= candle.lastMs) {
+    candle.lastMs = timeMs
+    candle.close = price
   }
   const value = Number(price)
-  if (value > bar.high_) {
-    bar.high_ = value
-    bar.high = price
+  if (value > candle.high_) {
+    candle.high_ = value
+    candle.high = price
   }
-  if (value < bar.low_) {
-    bar.low_ = value
-    bar.low = price
+  if (value < candle.low_) {
+    candle.low_ = value
+    candle.low = price
   }
   const size = decimal(trade.size)
   const quote = multiply(decimal(price), size)
-  bar.volume = add(bar.volume, size)
-  bar.quote = add(bar.quote ?? ZERO, quote)
-  bar.count += trade.fills
+  candle.volume = add(candle.volume, size)
+  candle.quote = add(candle.quote ?? ZERO, quote)
+  candle.count += trade.fills
   if (trade.side === 'buy') {
-    bar.buyVolume = add(bar.buyVolume ?? ZERO, size)
-    bar.buyQuote = add(bar.buyQuote ?? ZERO, quote)
-    bar.buys = (bar.buys ?? 0) + 1
+    candle.buyVolume = add(candle.buyVolume ?? ZERO, size)
+    candle.buyQuote = add(candle.buyQuote ?? ZERO, quote)
+    candle.buys = (candle.buys ?? 0) + 1
   } else {
-    bar.sells = (bar.sells ?? 0) + 1
+    candle.sells = (candle.sells ?? 0) + 1
   }
 }

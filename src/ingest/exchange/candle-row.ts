@@ -1,4 +1,4 @@
-/** Bars → candle rows, with what belongs to a perpetual joined to them. */
+/** Candles → candle rows, with what belongs to a perpetual joined to them. */
 import { decimalText, divide } from '../../core/decimal.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleInput } from '../../core/rows/candle.ts'
@@ -11,20 +11,20 @@ const RATIO_DECIMALS = 6
 
 export function candleOf(
   plan: Pick<ExchangePlan, 'hasTradeCounts' | 'hasTakerBuyRatio'>,
-  { interval, bar }: RolledCandle,
+  { interval, candle }: RolledCandle,
   closed: boolean,
   derivatives: Derivatives | undefined,
 ): CandleInput {
-  const closeMs = bar.openMs + INTERVAL_MS[interval]
+  const closeMs = candle.openMs + INTERVAL_MS[interval]
   return {
-    time: bar.openMs,
-    open: bar.open,
-    high: bar.high,
-    low: bar.low,
-    close: bar.close,
-    volume: decimalText(bar.volume),
-    ...(plan.hasTradeCounts ? { numTrades: bar.count } : {}),
-    ...(plan.hasTakerBuyRatio ? { takerBuyRatio: takerBuyRatio(bar) } : {}),
+    time: candle.openMs,
+    open: candle.open,
+    high: candle.high,
+    low: candle.low,
+    close: candle.close,
+    volume: decimalText(candle.volume),
+    ...(plan.hasTradeCounts ? { numTrades: candle.count } : {}),
+    ...(plan.hasTakerBuyRatio ? { takerBuyRatio: takerBuyRatio(candle) } : {}),
     ...(derivatives === undefined
       ? {}
       : { fundingRate: derivatives.fundingAt(closeMs), openInterest: derivatives.openInterestAt(closeMs) }),

@@ -1,5 +1,5 @@
 /**
- * A bar on its way to the store: prices as the venue wrote them, sums exact. What a venue does not tell is null,
+ * A candle on its way to the store: prices as the venue wrote them, sums exact. What a venue does not tell is null,
  * and a sum over something unknown is unknown.
  */
 import { add, compare, type Decimal, decimal } from '../../core/decimal.ts'
@@ -42,7 +42,7 @@ export function candleOfKline(kline: CandleObservation): Candle {
   }
 }
 
-/** Two neighbours as one bar; the first is the earlier one and lends its open time. */
+/** Two neighbours as one candle; the first is the earlier one and lends its open time. */
 export function joinCandles(first: Candle, second: Candle): Candle {
   const { open, high, low, close } = joinPrices(pricesOf(first), pricesOf(second))
   return {
@@ -58,17 +58,17 @@ export function joinCandles(first: Candle, second: Candle): Candle {
   }
 }
 
-/** Exchanges publish a flat bar at the last price for a time without trades. */
-function pricesOf(bar: Candle): CandlePrices {
-  const { open, high, low, close } = bar
-  return { open, high, low, close, hasTrades: bar.count > 0 || bar.volume.units > 0n }
+/** Exchanges publish a flat candle at the last price for a time without trades. */
+function pricesOf(candle: Candle): CandlePrices {
+  const { open, high, low, close } = candle
+  return { open, high, low, close, hasTrades: candle.count > 0 || candle.volume.units > 0n }
 }
 
 function addKnown(a: Decimal | null, b: Decimal | null): Decimal | null {
   return a === null || b === null ? null : add(a, b)
 }
 
-/** Whether two bars tell the same, as far as both know. */
+/** Whether two candles tell the same, as far as both know. */
 export function sameFigures(a: Candle, b: Candle): boolean {
   const same = (x: Decimal | null, y: Decimal | null) => x === null || y === null || compare(x, y) === 0
   return (

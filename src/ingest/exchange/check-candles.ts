@@ -1,6 +1,6 @@
 /**
- * The venue's own bars, told apart: those that can be served, and those that cannot. Nothing is rolled up over a bar
- * of the second kind, and the longer bars that hold it are as refused as it is.
+ * The venue's own candles, told apart: those that can be served, and those that cannot. Nothing is rolled up over a candle
+ * of the second kind, and the longer candles that hold it are as refused as it is.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import { RowError } from '../../core/rows/row-error.ts'
@@ -13,7 +13,7 @@ import type { RolledCandle, RollUp } from './roll-up-candles.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
 export interface RefusedCandle {
-  readonly bar: Candle
+  readonly candle: Candle
   readonly error: RowError
 }
 
@@ -27,10 +27,10 @@ type Where = Pick<SymbolParts, 'plan' | 'symbol'>
 export function checkCandles(
   { plan, symbol }: Where,
   interval: CandleInterval,
-  bars: readonly Candle[],
+  candles: readonly Candle[],
 ): CheckedCandles {
   const encode = rowEncoder(candleFeed(plan.source, symbol, interval))
-  return apart(bars, (bar) => encode(candleOf(plan, { interval, bar }, true, undefined)))
+  return apart(candles, (candle) => encode(candleOf(plan, { interval, candle }, true, undefined)))
 }
 
 /** As flow: what makes no candle makes no flow either. */
@@ -40,27 +40,27 @@ export function checkFlow(
   checked: CheckedCandles,
 ): CheckedCandles {
   const encode = rowEncoder(feedOf('flow', plan.source, symbol, interval))
-  const { good, refused } = apart(checked.good, (bar) => {
-    const row = flowOf(bar, true)
+  const { good, refused } = apart(checked.good, (candle) => {
+    const row = flowOf(candle, true)
     if (row !== undefined) encode(row)
   })
-  return { good, refused: [...checked.refused, ...refused].sort((a, b) => a.bar.openMs - b.bar.openMs) }
+  return { good, refused: [...checked.refused, ...refused].sort((a, b) => a.candle.openMs - b.candle.openMs) }
 }
 
-function apart(bars: readonly Candle[], check: (bar: Candle) => void): CheckedCandles {
+function apart(candles: readonly Candle[], check: (candle: Candle) => void): CheckedCandles {
   const checked: CheckedCandles = { good: [], refused: [] }
-  for (const bar of bars) {
+  for (const candle of candles) {
     try {
-      check(bar)
-      checked.good.push(bar)
+      check(candle)
+      checked.good.push(candle)
     } catch (error) {
-      checked.refused.push({ bar, error: asRowError(error) })
+      checked.refused.push({ candle, error: asRowError(error) })
     }
   }
   return checked
 }
 
-/** Rolls up the good bars. A longer bar that holds a refused one does not come out. */
+/** Rolls up the good candles. A longer candle that holds a refused one does not come out. */
 export function advanceAround(
   rollUp: RollUp,
   { good, refused }: CheckedCandles,
@@ -69,29 +69,33 @@ export function advanceAround(
 ): RolledCandle[] {
   const rolled: RolledCandle[] = []
   let rest = good
-  for (const { bar } of refused) {
+  for (const { candle } of refused) {
     rolled.push(
       ...rollUp.advance(
-        rest.filter(({ openMs }) => openMs < bar.openMs),
-        bar.openMs,
+        rest.filter(({ openMs }) => openMs < candle.openMs),
+        candle.openMs,
       ),
     )
-    rollUp.spoil(bar.openMs, bar.openMs + INTERVAL_MS[interval])
-    rest = rest.filter(({ openMs }) => openMs > bar.openMs)
+    rollUp.spoil(candle.openMs, candle.openMs + INTERVAL_MS[interval])
+    rest = rest.filter(({ openMs }) => openMs > candle.openMs)
   }
   return [...rolled, ...rollUp.advance(rest, toMs)]
 }
 
-/** The gaps that refused bars leave in everything that is made of them. */
+/** The gaps that refused candles leave in everything that is made of them. */
 export function refuseRolled(
   { plan, symbol, writer }: Pick<SymbolParts, 'plan' | 'symbol' | 'writer'>,
   refused: readonly RefusedCandle[],
   intervals: readonly CandleInterval[],
   dataset: 'candles' | 'flow',
 ): void {
-  for (const { bar, error } of refused)
+  for (const { candle, error } of refused)
     for (const interval of intervals)
-      writer.refuse(feedOf(dataset, plan.source, symbol, interval), candleStart(bar.openMs, interval), error)
+      writer.refuse(
+        feedOf(dataset, plan.source, symbol, interval),
+        candleStart(candle.openMs, interval),
+        error,
+      )
 }
 
 function asRowError(error: unknown): RowError {

@@ -1,5 +1,5 @@
 /**
- * Flow: volumes and averages of the venue's own bars, counts of the aggregate trades. The counts of a minute are
+ * Flow: volumes and averages of the venue's own candles, counts of the aggregate trades. The counts of a minute are
  * kept as a row of their own (interval `1m`, not served), so that the counts of a day survive a restart. Where they
  * are not known for the whole of a bucket they are null. A minute waits until its trades are proven to be all there
  * (prove-minutes.ts), so that trades under repair still reach its bucket; what is never proven is null, never partial.
@@ -40,16 +40,16 @@ export interface FlowCloser {
   gap(fromMs: number, toMs: number): void
   /** The counts of the past are in the store (or cannot be had): rows may be written. */
   start(): Promise<void>
-  minutes(bars: CheckedCandles, fromMs: number, toMs: number): void
+  minutes(candles: CheckedCandles, fromMs: number, toMs: number): void
   /** Closes the minutes whose trades are proven. */
   close(nowMs: number): void
-  show(openBars: readonly Candle[]): void
+  show(openCandles: readonly Candle[]): void
   /** Every bucket before this has all the counts that it will have. */
   readonly closedToMs: number
 }
 
 interface Step {
-  readonly bars: CheckedCandles
+  readonly candles: CheckedCandles
   readonly fromMs: number
   readonly toMs: number
   readonly knownMs: number
@@ -77,41 +77,41 @@ export function closeFlow(
     openMs < beganMs || gaps.some((gap) => gap.fromMs < openMs + MINUTE_MS && gap.toMs >= openMs)
 
   /** Undefined while the trades of the minute are not proven. */
-  function counted(bar: Candle, knownMs: number, nowMs: number): Candle | undefined {
-    const stored = known?.get(bar.openMs)
-    if (stored !== undefined && isCountedIn(stored, bar))
-      return { ...bar, buys: stored.buys, sells: stored.sells }
-    if (bar.count === 0) return { ...bar, buys: 0, sells: 0 }
+  function counted(candle: Candle, knownMs: number, nowMs: number): Candle | undefined {
+    const stored = known?.get(candle.openMs)
+    if (stored !== undefined && isCountedIn(stored, candle))
+      return { ...candle, buys: stored.buys, sells: stored.sells }
+    if (candle.count === 0) return { ...candle, buys: 0, sells: 0 }
     // Before the first trade the counts are the backfill's.
-    if (bar.openMs + MINUTE_MS <= beganMs) return bar
-    const own = builder.at(bar.openMs)
+    if (candle.openMs + MINUTE_MS <= beganMs) return candle
+    const own = builder.at(candle.openMs)
     const verdict = prover.judge(
-      { openMs: bar.openMs, volume: bar.volume, knownMs },
+      { openMs: candle.openMs, volume: candle.volume, knownMs },
       own === undefined ? [] : [own],
-      isBroken(bar.openMs),
+      isBroken(candle.openMs),
       nowMs,
     )
     if (verdict.kind === 'wait') return undefined
-    const [minute] = verdict.kind === 'whole' ? verdict.bars : []
-    if (minute !== undefined && compare(minute.volume, bar.volume) === 0)
-      return { ...bar, buys: minute.buys, sells: minute.sells }
+    const [minute] = verdict.kind === 'whole' ? verdict.candles : []
+    if (minute !== undefined && compare(minute.volume, candle.volume) === 0)
+      return { ...candle, buys: minute.buys, sells: minute.sells }
     counts.differences += 1
-    return bar
+    return candle
   }
 
   function drain(nowMs: number): void {
     for (let step = queue[0]; step !== undefined; step = queue[0]) {
-      for (const bar of step.bars.good) {
-        const judged = step.counted.get(bar.openMs) ?? counted(bar, step.knownMs, nowMs)
-        if (judged !== undefined) step.counted.set(bar.openMs, judged)
+      for (const candle of step.candles.good) {
+        const judged = step.counted.get(candle.openMs) ?? counted(candle, step.knownMs, nowMs)
+        if (judged !== undefined) step.counted.set(candle.openMs, judged)
       }
-      const { good, refused } = step.bars
-      const bars = good.flatMap((bar) => step.counted.get(bar.openMs) ?? [])
-      if (bars.length < good.length) return
+      const { good, refused } = step.candles
+      const candles = good.flatMap((candle) => step.counted.get(candle.openMs) ?? [])
+      if (candles.length < good.length) return
       queue.shift()
-      putCounts(parts, bars)
+      putCounts(parts, candles)
       refuseRolled(parts, refused, COARSE_INTERVALS, 'flow')
-      putFlow(parts, advanceAround(rollUp, { good: bars, refused }, '1m', step.toMs), true)
+      putFlow(parts, advanceAround(rollUp, { good: candles, refused }, '1m', step.toMs), true)
       builder.take(step.toMs)
       prover.forget(step.toMs)
       closedToMs = step.toMs
@@ -137,22 +137,22 @@ export function closeFlow(
       known = await readCounts(series, feedOf('flow', source, symbol, '1m'), fromMs, Number.MAX_SAFE_INTEGER)
       drain(clock.now())
     },
-    minutes(bars, from, to) {
-      const checked = checkFlow(parts, '1m', bars)
-      queue.push({ bars: checked, fromMs: from, toMs: to, knownMs: clock.now(), counted: new Map() })
+    minutes(candles, from, to) {
+      const checked = checkFlow(parts, '1m', candles)
+      queue.push({ candles: checked, fromMs: from, toMs: to, knownMs: clock.now(), counted: new Map() })
     },
     close(nowMs) {
       if (known !== undefined) drain(nowMs)
     },
-    show(openBars) {
+    show(openCandles) {
       if (known === undefined) return
-      // The stream's bar is behind the trades, if anything: fewer trades than it counts are too few.
-      const bars = openBars.map((bar) => {
-        const own = isBroken(bar.openMs) || follower.isWaiting ? undefined : builder.at(bar.openMs)
-        if (own === undefined || own.count < bar.count) return bar
-        return { ...bar, buys: own.buys, sells: own.sells }
+      // The stream's candle is behind the trades, if anything: fewer trades than it counts are too few.
+      const candles = openCandles.map((candle) => {
+        const own = isBroken(candle.openMs) || follower.isWaiting ? undefined : builder.at(candle.openMs)
+        if (own === undefined || own.count < candle.count) return candle
+        return { ...candle, buys: own.buys, sells: own.sells }
       })
-      putFlow(parts, rollUp.open(bars), false)
+      putFlow(parts, rollUp.open(candles), false)
     },
     get closedToMs() {
       return closedToMs
@@ -161,8 +161,8 @@ export function closeFlow(
 }
 
 export function putFlow(parts: SymbolParts, rows: readonly RolledCandle[], closed: boolean): void {
-  for (const { interval, bar } of rows) {
-    const row = flowOf(bar, closed)
+  for (const { interval, candle } of rows) {
+    const row = flowOf(candle, closed)
     if (row !== undefined) parts.writer.put(feedOf('flow', parts.plan.source, parts.symbol, interval), [row])
   }
 }
@@ -170,7 +170,9 @@ export function putFlow(parts: SymbolParts, rows: readonly RolledCandle[], close
 /** Keeps the counts of minutes. */
 export function putCounts(parts: SymbolParts, minutes: readonly Candle[]): void {
   const feed = feedOf('flow', parts.plan.source, parts.symbol, '1m')
-  const rows = minutes.filter((bar) => bar.buys !== null).flatMap((bar) => flowOf(bar, true) ?? [])
+  const rows = minutes
+    .filter((candle) => candle.buys !== null)
+    .flatMap((candle) => flowOf(candle, true) ?? [])
   parts.writer.put(feed, rows)
   for (const row of rows) {
     const fromMs = row.time
@@ -178,7 +180,7 @@ export function putCounts(parts: SymbolParts, minutes: readonly Candle[]): void 
   }
 }
 
-/** Whether the counts are of all the trades that the venue's bar is of. */
+/** Whether the counts are of all the trades that the venue's candle is of. */
 export function isCountedIn(
   { buyVolume, sellVolume }: StoredCounts,
   { volume, buyVolume: bought }: Candle,

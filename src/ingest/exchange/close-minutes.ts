@@ -1,7 +1,7 @@
 /**
- * Candles of a minute and longer. What the stream says of a bar is shown as open; a bar is closed by the venue's
+ * Candles of a minute and longer. What the stream says of a candle is shown as open; a candle is closed by the venue's
  * own REST answer and by nothing else, so a late, lost or wrong closing frame changes nothing. Differences between
- * the stream's last word and the answer are counted. A bar that cannot be served is a gap, and so are the longer bars
+ * the stream's last word and the answer are counted. A candle that cannot be served is a gap, and so are the longer candles
  * that hold it, until the backfill has got a better one.
  */
 import { INTERVAL_MS } from '../../core/interval.ts'
@@ -16,14 +16,14 @@ import { createRollUp, type RolledCandle } from './roll-up-candles.ts'
 import { finalize, type SymbolParts } from './symbol-parts.ts'
 
 export interface MinuteCloser {
-  /** A bar as the stream tells it. */
+  /** A candle as the stream tells it. */
   heard(kline: CandleObservation): void
-  /** Shows the open bars that changed. */
+  /** Shows the open candles that changed. */
   show(): void
-  /** Takes a page of the venue's own bars; returns them. */
+  /** Takes a page of the venue's own candles; returns them. */
   take(page: HistoryPage): CheckedCandles
   readonly closedToMs: number
-  /** The bars of the stream that are not closed yet. */
+  /** The candles of the stream that are not closed yet. */
   open(): Candle[]
 }
 
@@ -38,7 +38,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
     for (const row of rows)
       writer.put(candleFeed(plan.source, symbol, row.interval), [candleOf(plan, row, closed, derivatives)])
   }
-  const openBars = () => [...heard.values()].sort((a, b) => a.openMs - b.openMs)
+  const openCandles = () => [...heard.values()].sort((a, b) => a.openMs - b.openMs)
 
   return {
     heard(kline) {
@@ -49,32 +49,32 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
     show() {
       if (!hasNews) return
       hasNews = false
-      const bars = openBars()
+      const candles = openCandles()
       put(
-        bars.map((bar) => ({ interval: '1m', bar })),
+        candles.map((candle) => ({ interval: '1m', candle })),
         false,
       )
-      put(rollUp.open(bars), false)
+      put(rollUp.open(candles), false)
     },
     take(page) {
-      const bars = page.observations
+      const candles = page.observations
         .filter((row): row is CandleObservation => row.kind === 'candle')
         .map(candleOfKline)
-      for (const bar of bars) {
-        const streamed = heard.get(bar.openMs)
-        if (streamed?.isLast === true && !sameFigures(streamed, bar)) counts.differences += 1
+      for (const candle of candles) {
+        const streamed = heard.get(candle.openMs)
+        if (streamed?.isLast === true && !sameFigures(streamed, candle)) counts.differences += 1
       }
       // Those that cannot be served too: the store refuses them, which makes them a gap.
       put(
-        bars.map((bar) => ({ interval: '1m', bar })),
+        candles.map((candle) => ({ interval: '1m', candle })),
         true,
       )
       for (const { range } of page.missing) rollUp.spoil(range.fromMs, range.toMs)
       const toMs = Math.max(page.covered?.toMs ?? 0, ...page.missing.map(({ range }) => range.toMs))
-      if (toMs <= closedToMs) return { good: bars, refused: [] }
-      const checked = checkCandles(parts, '1m', bars)
-      for (const { bar, error } of checked.refused)
-        writer.refuse(candleFeed(plan.source, symbol, '1m'), bar.openMs, error)
+      if (toMs <= closedToMs) return { good: candles, refused: [] }
+      const checked = checkCandles(parts, '1m', candles)
+      for (const { candle, error } of checked.refused)
+        writer.refuse(candleFeed(plan.source, symbol, '1m'), candle.openMs, error)
       refuseRolled(parts, checked.refused, COARSE_INTERVALS, 'candles')
       put(advanceAround(rollUp, checked, '1m', toMs), true)
       closedToMs = toMs
@@ -86,11 +86,11 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
     get closedToMs() {
       return closedToMs
     },
-    open: openBars,
+    open: openCandles,
   }
 }
 
-/** A coarser bar is final when its last minute is. */
+/** A coarser candle is final when its last minute is. */
 function settleCandles(parts: SymbolParts, page: HistoryPage): void {
   const { plan, symbol, tracker } = parts
   recordPageCoverage(parts, [candleFeed(plan.source, symbol, '1m')], page)

@@ -67,7 +67,7 @@ test('numbered trades close a second as soon as one is surely later, however lon
   await end()
 })
 
-const minuteBar = (count: number) => {
+const minuteCandle = (count: number) => {
   const units = (value: bigint) => ({ units: value, scale: 0 })
   return {
     ...{ openMs: START_MS, open: '100', high: '100', low: '100', close: '100', buys: null, sells: null },
@@ -79,7 +79,7 @@ test('trades without numbers: nothing but the count of the minute closes their s
   const { trade, closed, seconds, end } = await start('hyperliquid', () => true)
   for (const ms of [100, 1_100, 2_100, 9_000, 10_000, 61_000]) trade(ms)
   assert.deepEqual(await closed(), [])
-  seconds.minutes([minuteBar(5)], START_MS, START_MS + 60_000)
+  seconds.minutes([minuteCandle(5)], START_MS, START_MS + 60_000)
   await seconds.close(START_MS + 64_000)
   assert.deepEqual(await closed(), [0, 1, 2, 9, 10])
   await end()
@@ -88,7 +88,7 @@ test('trades without numbers: nothing but the count of the minute closes their s
 test('trades without numbers: a minute that lacks some is waited for, then none of its seconds is closed', async () => {
   const { trade, closed, seconds, counts, end } = await start('hyperliquid', () => true)
   for (const ms of [100, 1_100, 9_000]) trade(ms)
-  seconds.minutes([minuteBar(4)], START_MS, START_MS + 60_000)
+  seconds.minutes([minuteCandle(4)], START_MS, START_MS + 60_000)
   await seconds.close(START_MS + 64_000)
   assert.equal(counts.missedMinutes, 0)
   await seconds.close(START_MS + 81_000)
@@ -104,7 +104,7 @@ test('trades without numbers: a gap whose trades were all told again is none', a
     const { trade, closed, seconds, end } = await start('hyperliquid', () => true)
     seconds.gap(START_MS + 500, START_MS + 5_000)
     for (const ms of [100, 1_100, 9_000]) trade(ms)
-    seconds.minutes([minuteBar(count)], START_MS, START_MS + 60_000)
+    seconds.minutes([minuteCandle(count)], START_MS, START_MS + 60_000)
     await seconds.close(START_MS + 64_000)
     assert.deepEqual(await closed(), isWhole ? [0, 1, 9] : [9])
     await end()
@@ -128,7 +128,7 @@ test('trades without numbers: a trade of nothing is no row, though the venue cou
   const { trade, closed, seconds, counts, end } = await start('hyperliquid', () => true)
   for (const ms of [100, 1_100, 9_000]) trade(ms)
   seconds.empty(START_MS + 2_000)
-  seconds.minutes([minuteBar(4)], START_MS, START_MS + 60_000)
+  seconds.minutes([minuteCandle(4)], START_MS, START_MS + 60_000)
   await seconds.close(START_MS + 64_000)
   assert.deepEqual([await closed(), counts.missedMinutes], [[0, 1, 9], 0])
   await end()

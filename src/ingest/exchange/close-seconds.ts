@@ -2,10 +2,10 @@
  * Candles of a second, and the single trades where they are stored.
  *
  *   klines            the venue publishes them: the stream shows, the REST answer of the whole minute closes
- *   aggregate_trades  built; their numbers and the venue's own bar prove that none is missing (prove-minutes.ts)
+ *   aggregate_trades  built; their numbers and the venue's own candle prove that none is missing (prove-minutes.ts)
  *   trades            built; without numbers, so the venue's own count of the minute is the proof: a minute that
- *                     lacks trades after `lateTradesMs` is a hole in trades and seconds, never a silent one, and a
- *                     known hole whose trades were all told again is none any more
+ *                     lacks trades after `lateTradesMs` is a gap in trades and seconds, never a silent one, and a
+ *                     known gap whose trades were all told again is none any more
  *
  * A built second is shown as it grows. Numbered trades close it themselves: by one that is `CLOSE_AFTER_MS` later than
  * its end, if what is joined to it is known. Without numbers nothing but the count of its minute can close it: a
@@ -28,7 +28,7 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 /** Frames may change places, so the very next trade does not close a second yet. */
 const CLOSE_AFTER_MS = 1_500
-/** The venue's bars of seconds are asked for at most this far back at once; a longer hole is the backfill's. */
+/** The venue's candles of seconds are asked for at most this far back at once; a longer gap is the backfill's. */
 const MAX_ASK_MS = 3_600_000
 /** A trade that comes later than this after its minute was closed is too late to be told apart. */
 const MAX_SOUND_MINUTES = 60
@@ -46,7 +46,7 @@ export interface SecondCloser {
   begin(atMs: number): void
   show(): void
   /** The venue's minutes are known: closes what can be closed. */
-  minutes(bars: readonly Candle[], fromMs: number, toMs: number): void
+  minutes(candles: readonly Candle[], fromMs: number, toMs: number): void
   close(nowMs: number): Promise<void>
   /** Every second before this is closed or left to the backfill; undefined before the first. */
   readonly closedToMs: number | undefined
@@ -56,7 +56,7 @@ interface WaitingMinute {
   readonly openMs: number
   readonly count: number
   readonly volume: Decimal
-  /** When the venue's bar was known. */
+  /** When the venue's candle was known. */
   readonly knownMs: number
 }
 
@@ -75,7 +75,7 @@ export function closeSeconds(
   let beganMs: number | undefined
   /** Minutes of the venue that wait for their seconds. */
   let waiting: WaitingMinute[] = []
-  let askedToMs: number | undefined
+  let requestedToMs: number | undefined
   let closedToMs: number | undefined
   /** Minutes that were closed with our own trades as all there were. */
   const sound = new Set<number>()
@@ -85,10 +85,10 @@ export function closeSeconds(
   /** Trades of nothing, by their minute. */
   const empties = new Map<number, number>()
 
-  const put = (bars: readonly Candle[], closed: boolean) =>
+  const put = (candles: readonly Candle[], closed: boolean) =>
     writer.put(
       feed,
-      bars.map((bar) => candleOf(plan, { interval: '1s', bar }, closed, derivatives)),
+      candles.map((candle) => candleOf(plan, { interval: '1s', candle }, closed, derivatives)),
     )
   const inGap = (fromMs: number, toMs: number) =>
     beganMs === undefined || fromMs < beganMs || gaps.some((gap) => gap.fromMs < toMs && gap.toMs > fromMs)
@@ -100,9 +100,9 @@ export function closeSeconds(
     return newestMs >= endMs + CLOSE_AFTER_MS && !inGap(openMs, endMs) && isJoined(endMs)
   }
 
-  /** Ask the venue for its bars of seconds up to the last known minute. */
-  async function askSeconds(toMs: number): Promise<void> {
-    const fromMs = Math.max(askedToMs ?? toMs - MINUTE_MS, toMs - MAX_ASK_MS)
+  /** Ask the venue for its candles of seconds up to the last known minute. */
+  async function requestSeconds(toMs: number): Promise<void> {
+    const fromMs = Math.max(requestedToMs ?? toMs - MINUTE_MS, toMs - MAX_ASK_MS)
     const range = { fromMs, toMs }
     for await (const page of venue.history(
       { topic: 'candles', symbol, interval: '1s', range, isUrgent: true },
@@ -113,7 +113,7 @@ export function closeSeconds(
         true,
       )
       recordPageCoverage(parts, [feed], page)
-      askedToMs = page.covered?.toMs ?? askedToMs
+      requestedToMs = page.covered?.toMs ?? requestedToMs
     }
   }
 
@@ -126,14 +126,14 @@ export function closeSeconds(
     if (verdict.kind === 'wait') return false
     taken(builder.take(endMs))
     if (verdict.kind === 'whole') {
-      put(verdict.bars, true)
+      put(verdict.candles, true)
       tracker.confirm(feed, openMs, endMs)
-      if (verdict.bars === own) isSound(openMs)
+      if (verdict.candles === own) isSound(openMs)
     } else {
       counts.missedMinutes += 1
       const lostMs = Math.max(openMs, Math.min(endMs, secondOf(verdict.provenMs)))
       put(
-        own.filter((bar) => bar.openMs < lostMs && !inGap(bar.openMs, bar.openMs + SECOND_MS)),
+        own.filter((candle) => candle.openMs < lostMs && !inGap(candle.openMs, candle.openMs + SECOND_MS)),
         true,
       )
       tracker.unproven(feed, lostMs, endMs)
@@ -152,12 +152,12 @@ export function closeSeconds(
 
   function closeMinute({ openMs, count }: WaitingMinute, nowMs: number): boolean {
     const endMs = openMs + MINUTE_MS
-    const stored = secondsOf(openMs).reduce((sum, bar) => sum + bar.count, 0)
+    const stored = secondsOf(openMs).reduce((sum, candle) => sum + candle.count, 0)
     const nothing = empties.get(openMs) ?? 0
     const own = stored < count ? Math.min(stored + nothing, count) : stored
     // What was missed may have been told again to a new listener: the venue's own count is the proof.
-    const isToldAgain = plan.secondsFrom === 'trades' && count > 0 && own === count
-    const isBroken = !isToldAgain && inGap(openMs, endMs)
+    const isSentAgain = plan.secondsFrom === 'trades' && count > 0 && own === count
+    const isBroken = !isSentAgain && inGap(openMs, endMs)
     if (plan.secondsFrom === 'trades' && !isBroken) {
       if (own < count && nowMs < endMs + plan.lateTradesMs) return false
       if (own < count) {
@@ -168,8 +168,11 @@ export function closeSeconds(
       }
       if (own > count) counts.differences += 1
     }
-    const bars = taken(builder.take(endMs))
-    put(isBroken ? bars.filter((bar) => !inGap(bar.openMs, bar.openMs + SECOND_MS)) : bars, true)
+    const candles = taken(builder.take(endMs))
+    put(
+      isBroken ? candles.filter((candle) => !inGap(candle.openMs, candle.openMs + SECOND_MS)) : candles,
+      true,
+    )
     for (const each of feeds) {
       if (!isBroken) tracker.confirm(each, openMs, endMs)
       finalize(parts, each, endMs)
@@ -177,23 +180,23 @@ export function closeSeconds(
     return true
   }
 
-  function taken(bars: Candle[]): Candle[] {
-    for (const { openMs } of bars) open.delete(openMs)
-    return bars
+  function taken(candles: Candle[]): Candle[] {
+    for (const { openMs } of candles) open.delete(openMs)
+    return candles
   }
 
   function secondsOf(minuteMs: number): Candle[] {
-    const bars: Candle[] = []
+    const candles: Candle[] = []
     for (let at = minuteMs; at < minuteMs + MINUTE_MS; at += SECOND_MS) {
-      const bar = builder.at(at)
-      if (bar !== undefined) bars.push(bar)
+      const candle = builder.at(at)
+      if (candle !== undefined) candles.push(candle)
     }
-    return bars
+    return candles
   }
 
   return {
     heard(kline) {
-      if (askedToMs !== undefined && kline.openTimeMs < askedToMs) return
+      if (requestedToMs !== undefined && kline.openTimeMs < requestedToMs) return
       put([candleOfKline(kline)], kline.closed)
     },
     trade(trade) {
@@ -231,7 +234,7 @@ export function closeSeconds(
     show() {
       if (plan.secondsFrom === 'candles') return
       put(
-        builder.changed().filter((bar) => beganMs !== undefined && bar.openMs >= beganMs),
+        builder.changed().filter((candle) => beganMs !== undefined && candle.openMs >= beganMs),
         false,
       )
       const over = [...open].filter(isOver)
@@ -241,12 +244,12 @@ export function closeSeconds(
       )
       for (const openMs of over) open.delete(openMs)
     },
-    minutes(bars, fromMs, toMs) {
+    minutes(candles, fromMs, toMs) {
       if (plan.secondsFrom === 'candles') {
         waiting = [{ openMs: toMs - MINUTE_MS, count: 0, volume: ZERO, knownMs: clock.now() }]
         return
       }
-      const byOpen = new Map(bars.map((bar) => [bar.openMs, bar]))
+      const byOpen = new Map(candles.map((candle) => [candle.openMs, candle]))
       const firstMs = Math.max(fromMs, Math.floor((beganMs ?? toMs) / MINUTE_MS) * MINUTE_MS)
       for (let openMs = firstMs; openMs < toMs; openMs += MINUTE_MS)
         waiting.push({
@@ -260,7 +263,7 @@ export function closeSeconds(
       if (plan.secondsFrom === 'candles') {
         const [minute] = waiting
         if (minute === undefined) return
-        await askSeconds(minute.openMs + MINUTE_MS)
+        await requestSeconds(minute.openMs + MINUTE_MS)
         if (waiting[0] === minute) waiting = []
         return
       }
@@ -272,7 +275,7 @@ export function closeSeconds(
       }
     },
     get closedToMs() {
-      return plan.secondsFrom === 'candles' ? askedToMs : closedToMs
+      return plan.secondsFrom === 'candles' ? requestedToMs : closedToMs
     },
   }
 }

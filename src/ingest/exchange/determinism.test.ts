@@ -82,7 +82,7 @@ function countOf({ dataset, source, interval }: Feed, { fromMs, toMs }: Range): 
   // The exchange publishes its quiet seconds too.
   return truth
     .klines(venue, 'BTC', interval, fromMs, toMs)
-    .filter((bar) => isOver(bar) && (bar.trades > 0 || venue === 'spot')).length
+    .filter((candle) => isOver(candle) && (candle.trades > 0 || venue === 'spot')).length
 }
 
 test('two recorders store the same trades, closed candles, flow and funding', async (t) => {

@@ -78,7 +78,7 @@ test('frames that change places and repeats need no question', async () => {
   assert.equal(follower.isWaiting, false)
 })
 
-test('a hole is asked for by number and comes out in order, once', async () => {
+test('a gap is asked for by number and comes out in order, once', async () => {
   const { follower, out, gaps, pass } = setUp(() => true)
   follower.push(trade(0))
   await pass(3_000)
@@ -90,7 +90,7 @@ test('a hole is asked for by number and comes out in order, once', async () => {
   assert.deepEqual(gaps, [])
 })
 
-test('a hole that the venue cannot fill is told, and what follows still comes out', async () => {
+test('a gap that the venue cannot fill is told, and what follows still comes out', async () => {
   const { follower, out, gaps, pass } = setUp((id) => id < 3 || id > 9)
   follower.push(trade(0))
   await pass(3_000)
@@ -101,7 +101,7 @@ test('a hole that the venue cannot fill is told, and what follows still comes ou
   assert.equal(follower.stats().lost, 1)
 })
 
-test('too many trades that wait for an answer are let out, with the hole told', async () => {
+test('too many trades that wait for an answer are let out, with the gap told', async () => {
   const { follower, out, gaps, pass } = setUp(() => true)
   follower.push(trade(0))
   await pass(2_000)
@@ -131,7 +131,7 @@ test('silence proves nothing: only a later trade or an answer of the venue does'
   assert.deepEqual(out, numbers(0, 41))
 })
 
-test('an answer with a hole proves nothing behind it', async () => {
+test('an answer with a gap proves nothing behind it', async () => {
   const { follower, out, pass } = setUp((id) => id < 10 || id > 12)
   follower.push(trade(0))
   await pass(3_000)

@@ -3,7 +3,7 @@
  *
  *   next number ──▶ out
  *   older       ──▶ a repeat, dropped
- *   newer       ──▶ waits; a hole that does not close by itself within `PATIENCE_MS` (frames may change places)
+ *   newer       ──▶ waits; a gap that does not close by itself within `PATIENCE_MS` (frames may change places)
  *                   is asked for at the venue; one that the venue cannot fill, or not in time, or not before
  *                   `MAX_WAITING_TRADES` wait, is told as a gap
  *
@@ -28,7 +28,7 @@ const REPAIR_PAUSE_MS = 2_000
 
 export interface TradeFollower {
   push(trade: AggregateTradeObservation): void
-  /** Looks whether a hole is old enough to be repaired; called once in a while. */
+  /** Looks whether a gap is old enough to be repaired; called once in a while. */
   tick(): void
   /** Whole from here on, gaps told apart; undefined before the first trade is out. */
   readonly startMs: number | undefined
@@ -38,7 +38,7 @@ export interface TradeFollower {
   readonly isWaiting: boolean
   /** Somebody has to know that nothing is missing before this instant. */
   prove(toMs: number): void
-  stats(): { holes: number; repaired: number; lost: number }
+  stats(): { gaps: number; repaired: number; lost: number }
 }
 
 export function followTrades(options: {
@@ -53,7 +53,7 @@ export function followTrades(options: {
 }): TradeFollower {
   const { clock, signal } = options
   const waiting = new Map<number, AggregateTradeObservation>()
-  const counts = { holes: 0, repaired: 0, lost: 0 }
+  const counts = { gaps: 0, repaired: 0, lost: 0 }
   let lastId: number | undefined
   let lastMs = Number.NEGATIVE_INFINITY
   let answeredMs = Number.NEGATIVE_INFINITY
@@ -110,7 +110,7 @@ export function followTrades(options: {
   const base = { topic: 'aggregate_trades', symbol: options.symbol, isUrgent: true } as const
 
   /** The minute of the first trade, from its beginning. */
-  async function askFirst(until: AggregateTradeObservation): Promise<boolean> {
+  async function requestFirst(until: AggregateTradeObservation): Promise<boolean> {
     const fromMs = Math.floor(until.venueTimeMs / MINUTE_MS) * MINUTE_MS
     const range = { fromMs, toMs: until.venueTimeMs + 1 }
     const answer = await read({ ...base, range }, (last) => (last?.id ?? 0) >= until.id - 1)
@@ -125,7 +125,10 @@ export function followTrades(options: {
   }
 
   /** What follows the last trade that is out: up to the first one that waits, or to the instant that is wanted. */
-  async function askNext(afterId: number, until: AggregateTradeObservation | undefined): Promise<boolean> {
+  async function requestNext(
+    afterId: number,
+    until: AggregateTradeObservation | undefined,
+  ): Promise<boolean> {
     const toMs = until === undefined ? wantedMs : until.venueTimeMs + 1
     const range = { fromMs: Math.min(lastMs, toMs), toMs: toMs + OUT_OF_ORDER_MS }
     const { found, coveredMs } = await read(
@@ -150,7 +153,7 @@ export function followTrades(options: {
 
   async function repair(): Promise<void> {
     isRepairing = true
-    if (waiting.size > 0) counts.holes += 1
+    if (waiting.size > 0) counts.gaps += 1
     const beganMs = clock.now()
     try {
       for (let lacking = 0; ; ) {
@@ -159,8 +162,8 @@ export function followTrades(options: {
         try {
           const isDone =
             lastId !== undefined
-              ? await askNext(lastId, until)
-              : until !== undefined && (await askFirst(until))
+              ? await requestNext(lastId, until)
+              : until !== undefined && (await requestFirst(until))
           if (isDone) {
             if (until !== undefined) counts.repaired += 1
             return
@@ -207,9 +210,9 @@ export function followTrades(options: {
     },
     tick() {
       if (isRepairing) return
-      const isHole = waiting.size > 0 && clock.now() - waitingSinceMs >= PATIENCE_MS
+      const isGap = waiting.size > 0 && clock.now() - waitingSinceMs >= PATIENCE_MS
       const isWanted = waiting.size === 0 && lastId !== undefined && provenMs() < wantedMs
-      if (!isHole && !isWanted) return
+      if (!isGap && !isWanted) return
       repair().catch((error) => {
         if (!signal.aborted) options.onError(error)
       })

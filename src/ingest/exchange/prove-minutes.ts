@@ -1,14 +1,14 @@
 /**
  * Whether the trades of a minute are all there, before anything that is built from them is closed.
  *
- *   own volume is that of the venue's bar                         ──▶ whole
- *   numbers without a hole up to a later trade, or to an answer
+ *   own volume is that of the venue's candle                         ──▶ whole
+ *   numbers without a gap up to a later trade, or to an answer
  *   of the venue, and the volume fits                             ──▶ whole
  *   anything else ──▶ wait: the follower is asked to prove it, then the venue for the whole minute
  *                        ╰── not within `PROOF_WITHIN_MS` ──▶ late: what is not proven becomes a gap
  *
- * The venue's bar is an independent witness: trades that we lack always lack in the volume. It need not fit to the
- * last digit where an aggregate trade spans the end of a minute: the bar has its fills apart, we have them together.
+ * The venue's candle is an independent witness: trades that we lack always lack in the volume. It need not fit to the
+ * last digit where an aggregate trade spans the end of a minute: the candle has its fills apart, we have them together.
  */
 import { add, compare, type Decimal, decimal, subtract, ZERO } from '../../core/decimal.ts'
 import { requestTradeCandles } from './backfill-trade-candles.ts'
@@ -18,7 +18,7 @@ import type { TradeFollower } from './follow-trades.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
 const MINUTE_MS = 60_000
-/** So long after its bar was known a minute may still be proven. */
+/** So long after its candle was known a minute may still be proven. */
 export const PROOF_WITHIN_MS = 120_000
 /** Between two questions for one minute. */
 const ASK_AGAIN_MS = 5_000
@@ -27,20 +27,20 @@ const SPAN_MS = 100
 
 export interface UnprovenMinute {
   readonly openMs: number
-  /** What the venue's own bar says was traded; undefined where it could not be had. */
+  /** What the venue's own candle says was traded; undefined where it could not be had. */
   readonly volume: Decimal | undefined
   readonly knownMs: number
 }
 
 export type MinuteVerdict =
   | { readonly kind: 'wait' }
-  /** Every trade of the minute is in these bars: the own ones, or the venue's answer. */
-  | { readonly kind: 'whole'; readonly bars: readonly Candle[] }
+  /** Every trade of the minute is in these candles: the own ones, or the venue's answer. */
+  | { readonly kind: 'whole'; readonly candles: readonly Candle[] }
   /** Trades before `provenMs` are there, gaps apart. */
   | { readonly kind: 'late'; readonly provenMs: number }
 
 export interface MinuteProver {
-  /** A trade that belongs to the bars. */
+  /** A trade that belongs to the candles. */
   trade(trade: TradeFact): void
   /** `isBroken`: something of the minute is known to be missing. */
   judge(minute: UnprovenMinute, own: readonly Candle[], isBroken: boolean, nowMs: number): MinuteVerdict
@@ -60,7 +60,7 @@ export function proveMinutes(
   const hasSpans = parts.plan.aggregatesSpanMinutes
   /** By the end of a minute: what may belong to the next one in part. */
   const spanning = new Map<number, Decimal>()
-  const answers = new Map<number, { bars?: readonly Candle[]; isAsking: boolean; askMs: number }>()
+  const answers = new Map<number, { candles?: readonly Candle[]; isAsking: boolean; askMs: number }>()
 
   async function ask(openMs: number): Promise<void> {
     const answer = answers.get(openMs) ?? { isAsking: false, askMs: 0 }
@@ -69,13 +69,13 @@ export function proveMinutes(
     answer.isAsking = true
     const endMs = openMs + MINUTE_MS
     try {
-      const { bars, wholeMs, missing, broken } = await requestTradeCandles(
+      const { candles, wholeMs, missing, broken } = await requestTradeCandles(
         parts,
         { fromMs: openMs, toMs: endMs },
         lengthMs,
         true,
       )
-      if (wholeMs >= endMs && missing.length === 0 && broken.length === 0) answer.bars = bars
+      if (wholeMs >= endMs && missing.length === 0 && broken.length === 0) answer.candles = candles
     } catch (error) {
       if (!parts.signal.aborted) options.onError(error)
     } finally {
@@ -100,15 +100,15 @@ export function proveMinutes(
     },
     judge(minute, own, isBroken, nowMs) {
       const endMs = minute.openMs + MINUTE_MS
-      const volume = own.reduce((sum, bar) => add(sum, bar.volume), ZERO)
+      const volume = own.reduce((sum, candle) => add(sum, candle.volume), ZERO)
       if (minute.volume !== undefined && compare(volume, minute.volume) === 0)
-        return { kind: 'whole', bars: own }
+        return { kind: 'whole', candles: own }
       const isProven = follower.provenMs >= endMs
-      if (isProven && !isBroken && hasSpans && fits(volume, minute)) return { kind: 'whole', bars: own }
-      const answer = answers.get(minute.openMs)?.bars
+      if (isProven && !isBroken && hasSpans && fits(volume, minute)) return { kind: 'whole', candles: own }
+      const answer = answers.get(minute.openMs)?.candles
       if (answer !== undefined) {
         parts.counts.differences += 1
-        return { kind: 'whole', bars: answer }
+        return { kind: 'whole', candles: answer }
       }
       if (nowMs >= minute.knownMs + PROOF_WITHIN_MS)
         return { kind: 'late', provenMs: isProven && !isBroken ? minute.openMs : follower.provenMs }

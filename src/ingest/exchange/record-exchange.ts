@@ -42,7 +42,7 @@ const DERIVATIVES_KEPT_MS = 40 * DAY_MS
 const FIRST_TRADE_WITHIN_MS = 20_000
 /** The first moments, until the sockets are open, belong to what cannot be had; what is heard overrules it. */
 const CONNECTS_WITHIN_MS = 3_000
-/** Holes that came later are looked for this often. */
+/** Gaps that came later are looked for this often. */
 const LOOK_AGAIN_MS = 5 * 60_000
 
 export interface ExchangeOptions {
@@ -115,7 +115,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
       recorders.set(part.symbol, recordSymbol(part, { fromMs, onError, left }))
     }
     if (plan.hasFunding && plan.openInterest === 'streamed') await listMarkets(store, venue)
-    for (const part of parts) tellNotProvided(part, startMs)
+    for (const part of parts) recordNotProvided(part, startMs)
     live = runLive({
       venue,
       channels: symbols.flatMap((symbol) => channelsOf(plan, symbol)),
@@ -168,7 +168,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
           if (isFirst && step.kind === 'counts') await startFlows(recorders)
         },
       })
-      // Later passes close small holes; they change the share only where one could not be closed.
+      // Later passes close small gaps; they change the share only where one could not be closed.
       if (!isFirst) progress = { ...result, done: result.total - result.failed }
       if (isFirst && !plan.backfill.some((step) => step.kind === 'counts')) await startFlows(recorders)
       isFirst = false
@@ -228,7 +228,7 @@ function endOf(step: BackfillStep, recorder: SymbolRecorder | undefined, nowMs: 
 }
 
 /** What the venue never gives for the past is a gap with that reason, up to where the recording began. */
-function tellNotProvided({ plan, symbol, tracker }: SymbolParts, startMs: number): void {
+function recordNotProvided({ plan, symbol, tracker }: SymbolParts, startMs: number): void {
   const fromMs = startMs - 31 * DAY_MS
   const feeds = [
     ...(plan.hasTicker ? [feedOf('ticker', plan.source, symbol)] : []),

@@ -56,10 +56,10 @@ export interface SymbolRecorder {
   gap(dataset: string, fromMs: number, toMs: number): void
   /** A channel begins, for the first time or again. */
   begins(dataset: string, atMs: number): void
-  /** Puts what is due: open bars, samples, tickers. Every second; everything up to `heardMs` has been heard. */
-  show(nowMs: number, heardMs: number): void
+  /** Puts what is due: open candles, samples, tickers. Every second; everything up to `receivedToMs` has been heard. */
+  show(nowMs: number, receivedToMs: number): void
   /** Puts book samples. Every half second. */
-  sample(nowMs: number, heardMs: number): void
+  sample(nowMs: number, receivedToMs: number): void
   /** Asks the venue for what has ended and closes it. */
   close(nowMs: number): Promise<void>
   /** The counts of past minutes are stored. */
@@ -110,7 +110,7 @@ export function recordSymbol(
   const tickerFeed = feedOf('ticker', source, symbol)
   const tradeFeed = feedOf('trades', source, symbol)
   const liquidationFeed = feedOf('liquidations', source, symbol)
-  let interest: { heardMs: number; openInterest: string; valueUsd: string } | undefined
+  let interest: { receivedToMs: number; openInterest: string; valueUsd: string } | undefined
   let interestGridMs: number | undefined
   let fundingToMs = fromMs - 24 * HOUR_MS
   let interestToMs = fromMs - HOUR_MS
@@ -147,9 +147,12 @@ export function recordSymbol(
   /** A grid point has passed: the last observation before it is its sample. */
   function passGrid(nowMs: number): void {
     if (interest === undefined) return
-    interestGridMs ??= Math.ceil(interest.heardMs / GRID_MS) * GRID_MS
+    interestGridMs ??= Math.ceil(interest.receivedToMs / GRID_MS) * GRID_MS
     if (interestGridMs > nowMs) return
-    if (interest.heardMs <= interestGridMs && interestGridMs - interest.heardMs <= INTEREST_FRESH_MS)
+    if (
+      interest.receivedToMs <= interestGridMs &&
+      interestGridMs - interest.receivedToMs <= INTEREST_FRESH_MS
+    )
       putOpenInterest(parts, [
         { time: interestGridMs, openInterest: interest.openInterest, openInterestUsd: interest.valueUsd },
       ])
@@ -232,7 +235,7 @@ export function recordSymbol(
         if (plan.openInterest !== 'streamed' || observation.valueUsd === null) return
         passGrid(observation.receivedMs - 1)
         interest = {
-          heardMs: observation.receivedMs,
+          receivedToMs: observation.receivedMs,
           openInterest: observation.openInterest,
           valueUsd: observation.valueUsd,
         }
@@ -250,7 +253,7 @@ export function recordSymbol(
         ])
         return
       case 'best_bid_ask':
-        hearQuote(observation)
+        receivedQuote(observation)
         return
       case 'exchange_book':
         // A row has every level that the venue publishes, never the few of a quick book.
@@ -264,7 +267,7 @@ export function recordSymbol(
     tracker.lost(secondsFeed, openMs, openMs + SECOND_MS, 'not_observed')
   }
 
-  function hearQuote({ venueTimeMs, receivedMs, bid, ask, updateId }: BestBidAskObservation): void {
+  function receivedQuote({ venueTimeMs, receivedMs, bid, ask, updateId }: BestBidAskObservation): void {
     if (bid === null || ask === null) return
     quoteLagMs = receivedMs - venueTimeMs
     const second = Math.floor(venueTimeMs / SECOND_MS) * SECOND_MS
@@ -314,7 +317,7 @@ export function recordSymbol(
       if (dataset === 'trades' && plan.secondsFrom === 'trades')
         seconds.begin(Math.ceil(atMs / SECOND_MS) * SECOND_MS)
     },
-    show(nowMs, heardMs) {
+    show(nowMs, receivedToMs) {
       follower?.tick()
       if (!hasBegun && follower?.startMs !== undefined) {
         hasBegun = true
@@ -326,8 +329,8 @@ export function recordSymbol(
       minutes.show()
       seconds.show()
       flow?.show(minutes.open())
-      showTicker(heardMs)
-      if (plan.openInterest === 'streamed') passGrid(heardMs)
+      showTicker(receivedToMs)
+      if (plan.openInterest === 'streamed') passGrid(receivedToMs)
       if (
         plan.openInterest === 'requested' &&
         nowMs - interestToMs > ASKED_LATE_MS &&
@@ -335,7 +338,7 @@ export function recordSymbol(
       )
         tracker.failed(requestedKey('open_interest', symbol), interestToMs, 'venue_down')
     },
-    sample: (_nowMs, heardMs) => putBooks(sampler.sample(heardMs)),
+    sample: (_nowMs, receivedToMs) => putBooks(sampler.sample(receivedToMs)),
     async close(nowMs) {
       const toMs = Math.floor((nowMs - plan.closeAfterMs) / MINUTE_MS) * MINUTE_MS
       if (toMs > minutes.closedToMs) {
@@ -344,9 +347,9 @@ export function recordSymbol(
         const request = { topic: 'candles', symbol, interval: '1m', range, isUrgent: true } as const
         for await (const page of parts.venue.history(request, { signal: parts.signal })) {
           const beforeMs = minutes.closedToMs
-          const bars = minutes.take(page)
-          flow?.minutes(bars, beforeMs, minutes.closedToMs)
-          if (minutes.closedToMs > beforeMs) seconds.minutes(bars.good, beforeMs, minutes.closedToMs)
+          const candles = minutes.take(page)
+          flow?.minutes(candles, beforeMs, minutes.closedToMs)
+          if (minutes.closedToMs > beforeMs) seconds.minutes(candles.good, beforeMs, minutes.closedToMs)
         }
         const settledMs = nowMs - SETTLED_AFTER_MS
         if (plan.hasTicker) finalize(parts, tickerFeed, settledMs)

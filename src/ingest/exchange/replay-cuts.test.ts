@@ -11,8 +11,8 @@ import { type Row, readGaps, readRows, timeOf } from '../../../test/ingest/read-
 import {
   type Aggregate,
   aggregated,
-  type Bar,
-  barsOf,
+  type Candle,
+  candlesOf,
   type Fill,
   type Outage,
   recordedFills,
@@ -134,20 +134,25 @@ async function play({ name, random, tapes, outages, fails, stops, spoil, onLook 
   }
 }
 
-const figures = (bar: Bar) => ({
-  ...{ open: Number(bar.open), high: Number(bar.high), low: Number(bar.low), close: Number(bar.close) },
-  ...{ volume: Number(decimalText(bar.volume)), num_trades: bar.count },
+const figures = (candle: Candle) => ({
+  ...{
+    open: Number(candle.open),
+    high: Number(candle.high),
+    low: Number(candle.low),
+    close: Number(candle.close),
+  },
+  ...{ volume: Number(decimalText(candle.volume)), num_trades: candle.count },
 })
 const rowFigures = ({ open, high, low, close, volume, num_trades }: Row) => ({
   ...{ open, high, low, close, volume, num_trades },
 })
 
-/** What is wrong with the stored bars of a symbol, given what happened: rows, gaps and finality together. */
-async function wrongBars(
+/** What is wrong with the stored candles of a symbol, given what happened: rows, gaps and finality together. */
+async function wrongCandles(
   store: EnvironmentStore,
   feed: ReturnType<typeof candleFeed>,
   lengthMs: number,
-  truth: ReadonlyMap<number, Bar>,
+  truth: ReadonlyMap<number, Candle>,
   range: { fromMs: number; toMs: number },
 ): Promise<string[]> {
   const wrong: string[] = []
@@ -156,12 +161,12 @@ async function wrongBars(
   const [final] = await store.series.finality([feed])
   for (let at = range.fromMs; at < range.toMs; at += lengthMs) {
     const row = rows.get(at)
-    const bar = truth.get(at)
+    const candle = truth.get(at)
     const where = `${feed.symbol} ${feed.interval} ${new Date(at).toISOString()}`
     const isRight =
-      row === undefined || bar === undefined
-        ? row === undefined && bar === undefined
-        : JSON.stringify(rowFigures(row)) === JSON.stringify(figures(bar))
+      row === undefined || candle === undefined
+        ? row === undefined && candle === undefined
+        : JSON.stringify(rowFigures(row)) === JSON.stringify(figures(candle))
     if (row?.closed === true && !isRight)
       wrong.push(`${where}: closed with ${JSON.stringify(rowFigures(row))}`)
     if (gaps.some((gap) => gap.from < at + lengthMs && gap.to > at)) continue
@@ -188,14 +193,14 @@ const tapesOf = (withinMs: number): Record<Symbol, Tape> => {
 }
 
 test('the replayed truth is what the venue itself has published', { skip }, () => {
-  const bars = barsOf(recordedFills(FILES.BTC), MINUTE_MS)
+  const candles = candlesOf(recordedFills(FILES.BTC), MINUTE_MS)
   const published = csvRows('binance-futures', 'btcusdt-klines-1m-20240808T2350Z.csv')
   const whole = published.filter((row) => Number(row.open_time) > FIRST_MS && Number(row.open_time) < END_MS)
   assert.equal(whole.length, 5)
   for (const row of whole) {
-    const bar = bars.get(Number(row.open_time))
-    assert.ok(bar !== undefined)
-    const own = [bar.open, bar.high, bar.low, bar.close, decimalText(bar.volume), bar.count]
+    const candle = candles.get(Number(row.open_time))
+    assert.ok(candle !== undefined)
+    const own = [candle.open, candle.high, candle.low, candle.close, decimalText(candle.volume), candle.count]
     assert.deepEqual(
       own.map(Number),
       [row.open, row.high, row.low, row.close, row.volume, row.count].map(Number),
@@ -214,10 +219,10 @@ for (let i = 0; i < RUNS; i++) {
     const stopMs = FIRST_MS + 20_000 + random.below(5 * MINUTE_MS)
     const stops = random.below(2) === 0 ? [] : [{ fromMs: stopMs, toMs: stopMs + 500 + random.below(70_000) }]
     const seconds = {
-      BTC: barsOf(tapes.BTC.aggregates, SECOND_MS),
-      ETH: barsOf(tapes.ETH.aggregates, SECOND_MS),
+      BTC: candlesOf(tapes.BTC.aggregates, SECOND_MS),
+      ETH: candlesOf(tapes.ETH.aggregates, SECOND_MS),
     }
-    const minutes = { BTC: barsOf(tapes.BTC.fills, MINUTE_MS), ETH: barsOf(tapes.ETH.fills, MINUTE_MS) }
+    const minutes = { BTC: candlesOf(tapes.BTC.fills, MINUTE_MS), ETH: candlesOf(tapes.ETH.fills, MINUTE_MS) }
     const told = JSON.stringify({ outages, stops })
     let looks = 0
     const { counts } = await play({
@@ -226,7 +231,7 @@ for (let i = 0; i < RUNS; i++) {
         looks += 1
         const isSettled = clock.now() >= SETTLED_MS
         for (const symbol of ['BTC', 'ETH'] as const) {
-          const all: [CandleInterval, number, ReadonlyMap<number, Bar>][] = [
+          const all: [CandleInterval, number, ReadonlyMap<number, Candle>][] = [
             ['1s', SECOND_MS, seconds[symbol]],
             ['1m', MINUTE_MS, minutes[symbol]],
           ]
@@ -234,7 +239,7 @@ for (let i = 0; i < RUNS; i++) {
             const feed = candleFeed('cexa_futures', symbol, interval)
             const toMs = Math.min(END_MS, Math.floor((clock.now() - 2_000) / lengthMs) * lengthMs)
             const range = { fromMs: Math.ceil(FIRST_MS / lengthMs) * lengthMs, toMs }
-            assert.deepEqual(await wrongBars(store, feed, lengthMs, truth, range), [], told)
+            assert.deepEqual(await wrongCandles(store, feed, lengthMs, truth, range), [], told)
             if (!isSettled) continue
             assert.deepEqual(await readGaps(store, feed, range), [], `${symbol} ${interval}: ${told}`)
             const rows = await readRows(store, feed, range)
@@ -277,7 +282,7 @@ const SPOILT = [
 
 for (let i = 0; i < RUNS; i++) {
   const seed = SEED + 2_000 + i
-  test(`futures: fills of nothing are left out, and bars that cannot be served are gaps until they can (seed ${seed})`, {
+  test(`futures: fills of nothing are left out, and candles that cannot be served are gaps until they can (seed ${seed})`, {
     skip,
   }, async () => {
     const random = seeded(seed)
@@ -302,16 +307,16 @@ for (let i = 0; i < RUNS; i++) {
           for (const interval of ['1s', '1m', '5m'] as const) {
             const lengthMs = INTERVAL_MS[interval]
             const { fills, aggregates } = tapes[symbol]
-            const truth = barsOf(interval === '1s' ? aggregates : fills, lengthMs)
+            const truth = candlesOf(interval === '1s' ? aggregates : fills, lengthMs)
             const feed = candleFeed('cexa_futures', symbol, interval)
             const toMs = Math.min(END_MS, Math.floor((clock.now() - 2_000) / lengthMs) * lengthMs)
             const range = { fromMs: Math.ceil(FIRST_MS / lengthMs) * lengthMs, toMs }
             const told = JSON.stringify({ bad, spoilt: String(spoilt) })
-            assert.deepEqual(await wrongBars(store, feed, lengthMs, truth, range), [], told)
+            assert.deepEqual(await wrongCandles(store, feed, lengthMs, truth, range), [], told)
             const gaps = await readGaps(store, feed, range)
             if (isSettled) assert.deepEqual(gaps, [], `${symbol} ${interval} ${told}`)
             if (interval === '1s' || clock.now() < END_MS + 10_000 || clock.now() >= goodMs) continue
-            // The bar itself, and the longer one that holds it.
+            // The candle itself, and the longer one that holds it.
             const fromMs = interval === '1m' ? badMs(symbol) : END_MS - 5 * MINUTE_MS
             hadGap = true
             assert.deepEqual(
@@ -334,13 +339,13 @@ for (let i = 0; i < RUNS; i++) {
 /** Counts and volumes of a bucket, as they happened. */
 function flowOf(trades: readonly Aggregate[], openMs: number, lengthMs: number) {
   const inside = trades.filter(({ timeMs }) => timeMs >= openMs && timeMs < openMs + lengthMs)
-  const bar = barsOf(inside, lengthMs).get(openMs)
-  assert.ok(bar !== undefined)
-  const bought = Number(decimalText(bar.buyVolume))
-  const vwap = divide(bar.buyQuote, bar.buyVolume, 8)
+  const candle = candlesOf(inside, lengthMs).get(openMs)
+  assert.ok(candle !== undefined)
+  const bought = Number(decimalText(candle.buyVolume))
+  const vwap = divide(candle.buyQuote, candle.buyVolume, 8)
   return {
     buy_volume: bought,
-    sell_volume: Number(decimalText(subtract(bar.volume, bar.buyVolume))),
+    sell_volume: Number(decimalText(subtract(candle.volume, candle.buyVolume))),
     num_buys: inside.filter(({ side }) => side === 'buy').length,
     num_sells: inside.filter(({ side }) => side === 'sell').length,
     vwap_buy: vwap === undefined ? null : Number(decimalText(vwap)),

@@ -40,7 +40,7 @@ function thinTrades(random: SeededRandom): Fill[] {
   }
 }
 
-/** A bar straight from its trades; the venue publishes a flat one at the last price where there are none. */
+/** A candle straight from its trades; the venue publishes a flat one at the last price where there are none. */
 function direct(fills: readonly Fill[], openMs: number, lengthMs: number, before: string): Candle {
   const own = fills.filter(({ timeMs }) => timeMs >= openMs && timeMs < openMs + lengthMs)
   const last = fills.findLast(({ timeMs }) => timeMs < openMs)?.price ?? before
@@ -58,19 +58,28 @@ function direct(fills: readonly Fill[], openMs: number, lengthMs: number, before
   }
 }
 
-const figures = (interval: CandleInterval, bar: Candle) =>
-  [interval, bar.openMs, bar.open, bar.high, bar.low, bar.close, decimalText(bar.volume), bar.count].join(' ')
+const figures = (interval: CandleInterval, candle: Candle) =>
+  [
+    interval,
+    candle.openMs,
+    candle.open,
+    candle.high,
+    candle.low,
+    candle.close,
+    decimalText(candle.volume),
+    candle.count,
+  ].join(' ')
 
-test('bars rolled up from minutes of a thin market are those of its trades, and flat only where nobody traded', (t) => {
+test('candles rolled up from minutes of a thin market are those of its trades, and flat only where nobody traded', (t) => {
   const random = seededRandom(t)
   for (let round = 0; round < 5; round++) {
     const fills = thinTrades(random)
     const before = decimalText({ units: BigInt(random.int(150_000, 160_000)), scale: 8 })
-    const barsOf = (interval: CandleInterval) =>
+    const candlesOf = (interval: CandleInterval) =>
       Array.from({ length: LENGTH_MS / INTERVAL_MS[interval] }, (_, at) =>
         direct(fills, FROM_MS + at * INTERVAL_MS[interval], INTERVAL_MS[interval], before),
       )
-    const minutes = barsOf('1m')
+    const minutes = candlesOf('1m')
     const flat = minutes.filter(({ count }) => count === 0).length
     assert.ok(flat > 0 && flat < minutes.length)
     const closing = createRollUp({ intervals: COARSE, fromMs: FROM_MS })
@@ -80,29 +89,34 @@ test('bars rolled up from minutes of a thin market are those of its trades, and 
       at += known.length
       // What is shown of the present follows the same rule as what is closed.
       const open = closing.open(known)
-      for (const { interval, bar } of open) {
+      for (const { interval, candle } of open) {
         const toMs = FROM_MS + at * MINUTE_MS
-        const lengthMs = Math.min(INTERVAL_MS[interval], toMs - bar.openMs)
-        assert.equal(figures(interval, bar), figures(interval, direct(fills, bar.openMs, lengthMs, before)))
+        const lengthMs = Math.min(INTERVAL_MS[interval], toMs - candle.openMs)
+        assert.equal(
+          figures(interval, candle),
+          figures(interval, direct(fills, candle.openMs, lengthMs, before)),
+        )
       }
-      for (const { interval, bar } of closing.advance(known, FROM_MS + at * MINUTE_MS))
-        rolled.push(figures(interval, bar))
+      for (const { interval, candle } of closing.advance(known, FROM_MS + at * MINUTE_MS))
+        rolled.push(figures(interval, candle))
     }
-    const wanted = COARSE.flatMap((interval) => barsOf(interval).map((bar) => figures(interval, bar)))
+    const wanted = COARSE.flatMap((interval) =>
+      candlesOf(interval).map((candle) => figures(interval, candle)),
+    )
     assert.deepEqual(rolled.sort(), wanted.sort())
   }
 })
 
-test('bars of a thin prediction market roll up to those of its prints', (t) => {
+test('candles of a thin prediction market roll up to those of its trades', (t) => {
   const random = seededRandom(t)
-  const prints: MarketTrade[] = thinTrades(random)
+  const trades: MarketTrade[] = thinTrades(random)
   const mids = Array.from({ length: 400 }, () => ({
     timeMs: FROM_MS + random.int(0, LENGTH_MS - 1),
     price: decimalText({ units: BigInt(random.int(150_000, 160_000)), scale: 8 }),
   }))
   const build = (interval: CandleInterval, withMids: boolean) =>
-    buildMarketCandles({ interval, trades: prints, mids: withMids ? mids : [], volume: 'pieces' })
-  const traded = (bars: MarketCandle[]) => bars.filter(({ basis }) => basis === 'trade')
+    buildMarketCandles({ interval, trades: trades, mids: withMids ? mids : [], volume: 'pieces' })
+  const traded = (candles: MarketCandle[]) => candles.filter(({ basis }) => basis === 'trade')
   for (const interval of COARSE)
     assert.deepEqual(traded(rollUpMarketCandles(interval, build('1m', true))), build(interval, false))
 })

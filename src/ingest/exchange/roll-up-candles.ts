@@ -1,21 +1,21 @@
 /**
- * Coarser bars from finer ones. Confirmed bars enter in order and exactly once; a coarser bar leaves when the last
- * of its time has been confirmed. A coarser bar with a hole in it never leaves: half a bar is not a bar.
+ * Coarser candles from finer ones. Confirmed candles enter in order and exactly once; a coarser candle leaves when the last
+ * of its time has been confirmed. A coarser candle with a gap in it never leaves: half a candle is not a candle.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import { type Candle, joinCandles } from './candle.ts'
 
 export interface RolledCandle {
   readonly interval: CandleInterval
-  readonly bar: Candle
+  readonly candle: Candle
 }
 
 export interface RollUp {
-  /** Everything up to `toMs` is known now: these bars, and nothing else. Returns the bars that are complete. */
-  advance(bars: readonly Candle[], toMs: number): RolledCandle[]
+  /** Everything up to `toMs` is known now: these candles, and nothing else. Returns the candles that are complete. */
+  advance(candles: readonly Candle[], toMs: number): RolledCandle[]
   /** A stretch that will never be known. */
   spoil(fromMs: number, toMs: number): void
-  /** The bars of the present: what was confirmed, and newer bars on top of it. */
+  /** The candles of the present: what was confirmed, and newer candles on top of it. */
   open(newer: readonly Candle[]): RolledCandle[]
 }
 
@@ -23,40 +23,41 @@ interface Lane {
   readonly interval: CandleInterval
   readonly lengthMs: number
   bucketMs: number
-  bar: Candle | undefined
+  candle: Candle | undefined
   isSpoiled: boolean
 }
 
 export function createRollUp(options: { intervals: readonly CandleInterval[]; fromMs: number }): RollUp {
   const lanes: Lane[] = options.intervals.map((interval) => {
     const bucketMs = candleStart(options.fromMs, interval)
-    // Begun in the middle of a bar: its first part is not known.
+    // Begun in the middle of a candle: its first part is not known.
     return {
       interval,
       lengthMs: INTERVAL_MS[interval],
       bucketMs,
-      bar: undefined,
+      candle: undefined,
       isSpoiled: bucketMs < options.fromMs,
     }
   })
 
   function closeUntil(lane: Lane, toMs: number, closed: RolledCandle[]): void {
     while (lane.bucketMs + lane.lengthMs <= toMs) {
-      if (lane.bar !== undefined && !lane.isSpoiled) closed.push({ interval: lane.interval, bar: lane.bar })
+      if (lane.candle !== undefined && !lane.isSpoiled)
+        closed.push({ interval: lane.interval, candle: lane.candle })
       lane.bucketMs =
-        lane.bar === undefined ? candleStart(toMs, lane.interval) : lane.bucketMs + lane.lengthMs
-      lane.bar = undefined
+        lane.candle === undefined ? candleStart(toMs, lane.interval) : lane.bucketMs + lane.lengthMs
+      lane.candle = undefined
       lane.isSpoiled = false
     }
   }
 
   return {
-    advance(bars, toMs) {
+    advance(candles, toMs) {
       const closed: RolledCandle[] = []
       for (const lane of lanes) {
-        for (const bar of bars) {
-          closeUntil(lane, candleStart(bar.openMs, lane.interval), closed)
-          lane.bar = grow(lane.bar, bar, lane.bucketMs)
+        for (const candle of candles) {
+          closeUntil(lane, candleStart(candle.openMs, lane.interval), closed)
+          lane.candle = grow(lane.candle, candle, lane.bucketMs)
         }
         closeUntil(lane, toMs, closed)
       }
@@ -71,25 +72,25 @@ export function createRollUp(options: { intervals: readonly CandleInterval[]; fr
       const rows: RolledCandle[] = []
       for (const lane of lanes) {
         let bucketMs = lane.bucketMs
-        let bar = lane.bar
+        let candle = lane.candle
         let isSpoiled = lane.isSpoiled
         for (const next of newer) {
           const start = candleStart(next.openMs, lane.interval)
           if (start !== bucketMs) {
-            if (bar !== undefined && !isSpoiled) rows.push({ interval: lane.interval, bar })
+            if (candle !== undefined && !isSpoiled) rows.push({ interval: lane.interval, candle })
             bucketMs = start
-            bar = undefined
+            candle = undefined
             isSpoiled = false
           }
-          bar = grow(bar, next, bucketMs)
+          candle = grow(candle, next, bucketMs)
         }
-        if (bar !== undefined && !isSpoiled) rows.push({ interval: lane.interval, bar })
+        if (candle !== undefined && !isSpoiled) rows.push({ interval: lane.interval, candle })
       }
       return rows
     },
   }
 }
 
-function grow(bar: Candle | undefined, next: Candle, bucketMs: number): Candle {
-  return bar === undefined ? { ...next, openMs: bucketMs } : joinCandles(bar, next)
+function grow(candle: Candle | undefined, next: Candle, bucketMs: number): Candle {
+  return candle === undefined ? { ...next, openMs: bucketMs } : joinCandles(candle, next)
 }

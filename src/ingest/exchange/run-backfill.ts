@@ -81,7 +81,7 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillPro
   for (const { step, chunks } of plans) {
     progress.step = stepName(step)
     tell()
-    // All symbols at once, each from its newest hole backwards.
+    // All symbols at once, each from its newest gap backwards.
     await Promise.all(
       options.targets.map(async (target) => {
         for (const chunk of chunks.filter((each) => each.target === target)) {
@@ -153,12 +153,12 @@ async function chunksOf(
   const startMs = floor(await startOf(options, step, target.parts, liveMs))
   if (startMs >= endMs) return []
   const { gaps } = await options.coverage.read(feedsOf(step, target.parts), startMs, endMs)
-  const holes = joined(gaps.filter(({ reason }) => reason !== 'not_provided'))
+  const missing = joined(gaps.filter(({ reason }) => reason !== 'not_provided'))
   const chunks: Chunk[] = []
   let reachedMs = Number.POSITIVE_INFINITY
-  for (const hole of holes.toReversed()) {
-    const fromMs = Math.max(startMs, floor(hole.from))
-    let toMs = Math.min(endMs, floor(hole.to + unitMs - 1), reachedMs)
+  for (const gap of missing.toReversed()) {
+    const fromMs = Math.max(startMs, floor(gap.from))
+    let toMs = Math.min(endMs, floor(gap.to + unitMs - 1), reachedMs)
     while (toMs > fromMs) {
       const from = Math.max(fromMs, floor(toMs - step.chunkMs))
       chunks.push({ target, step, range: { fromMs: from, toMs } })
@@ -254,15 +254,15 @@ async function fillCandles(
     ...(step.withFlow ? [{ feed: feedOf('flow', source, symbol, coarse), interval: coarse }] : []),
   ])
   for await (const page of venue.history({ topic: 'candles', symbol, interval, range }, { signal })) {
-    const bars = page.observations.filter(isKline).map(candleOfKline)
+    const candles = page.observations.filter(isKline).map(candleOfKline)
     // Those that cannot be served too: the store refuses them, which makes them a gap.
     writer.put(
       candleFeed(source, symbol, interval),
-      bars.map((bar) => candleOf(plan, { interval, bar }, true, derivatives)),
+      candles.map((candle) => candleOf(plan, { interval, candle }, true, derivatives)),
     )
-    const checked = checkCandles(parts, interval, bars)
-    for (const { bar, error } of checked.refused)
-      writer.refuse(candleFeed(source, symbol, interval), bar.openMs, error)
+    const checked = checkCandles(parts, interval, candles)
+    for (const { candle, error } of checked.refused)
+      writer.refuse(candleFeed(source, symbol, interval), candle.openMs, error)
     refuseRolled(parts, checked.refused, step.rollUp, 'candles')
     for (const { range: lost } of page.missing) rollUp.spoil(lost.fromMs, lost.toMs)
     const toMs = Math.max(page.covered?.toMs ?? 0, ...page.missing.map((lost) => lost.range.toMs))
@@ -270,7 +270,7 @@ async function fillCandles(
       writer.put(candleFeed(source, symbol, row.interval), [candleOf(plan, row, true, derivatives)])
     if (flow !== undefined) {
       const { good, refused } = checkFlow(parts, interval, checked)
-      const counted = good.map((bar) => withCounts(bar, counts?.get(bar.openMs)))
+      const counted = good.map((candle) => withCounts(candle, counts?.get(candle.openMs)))
       refuseRolled(parts, refused, step.rollUp, 'flow')
       putFlow(parts, advanceAround(flow, { good: counted, refused }, interval, toMs), true)
     }
@@ -286,21 +286,21 @@ async function fillCandles(
   }
 }
 
-/** Counts of other trades than the bar's are no counts of it. */
-function withCounts(bar: Candle, counts: StoredCounts | undefined): Candle {
-  if (bar.count === 0) return { ...bar, buys: 0, sells: 0 }
-  if (counts === undefined || !isCountedIn(counts, bar)) return bar
-  return { ...bar, buys: counts.buys, sells: counts.sells }
+/** Counts of other trades than the candle's are no counts of it. */
+function withCounts(candle: Candle, counts: StoredCounts | undefined): Candle {
+  if (candle.count === 0) return { ...candle, buys: 0, sells: 0 }
+  if (counts === undefined || !isCountedIn(counts, candle)) return candle
+  return { ...candle, buys: counts.buys, sells: counts.sells }
 }
 
 async function fillKlineSeconds(parts: SymbolParts, range: HistoryRange): Promise<void> {
   const { plan, symbol, venue, writer, signal } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
   for await (const page of venue.history({ topic: 'candles', symbol, interval: '1s', range }, { signal })) {
-    const bars = page.observations.filter(isKline).map(candleOfKline)
+    const candles = page.observations.filter(isKline).map(candleOfKline)
     writer.put(
       feed,
-      bars.map((bar) => candleOf(plan, { interval: '1s', bar }, true, undefined)),
+      candles.map((candle) => candleOf(plan, { interval: '1s', candle }, true, undefined)),
     )
     recordPageCoverage(parts, [feed], page)
     await writer.ready()
@@ -308,19 +308,19 @@ async function fillKlineSeconds(parts: SymbolParts, range: HistoryRange): Promis
 }
 
 async function fillCounts(parts: SymbolParts, range: HistoryRange): Promise<void> {
-  const { bars } = await requestTradeCandles(parts, range, MINUTE_MS)
-  putCounts(parts, bars)
+  const { candles } = await requestTradeCandles(parts, range, MINUTE_MS)
+  putCounts(parts, candles)
   await parts.writer.flush()
 }
 
-/** Seconds around which the venue's list has holes stay as they are, and are asked for again. */
+/** Seconds around which the venue's list has gaps stay as they are, and are asked for again. */
 async function fillBuiltSeconds(parts: SymbolParts, range: HistoryRange): Promise<void> {
   const { plan, symbol, writer, derivatives, tracker } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
-  const { bars, missing, broken, wholeMs } = await requestTradeCandles(parts, range, SECOND_MS)
+  const { candles, missing, broken, wholeMs } = await requestTradeCandles(parts, range, SECOND_MS)
   writer.put(
     feed,
-    bars.map((bar) => candleOf(plan, { interval: '1s', bar }, true, derivatives)),
+    candles.map((candle) => candleOf(plan, { interval: '1s', candle }, true, derivatives)),
   )
   const lost = [...missing, ...broken].sort((a, b) => a.fromMs - b.fromMs)
   for (const { fromMs, toMs } of uncovered({ fromMs: range.fromMs, toMs: wholeMs }, lost))

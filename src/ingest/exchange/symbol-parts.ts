@@ -26,9 +26,9 @@ export interface SymbolParts {
 export interface IngestCounts {
   /** Trades, single and aggregate, that were taken in. */
   trades: number
-  /** Bars of the stream that the venue's own answer contradicted. */
+  /** Candles of the stream that the venue's own answer contradicted. */
   differences: number
-  /** Trades that came after their bar was closed. */
+  /** Trades that came after their candle was closed. */
   lateTrades: number
   /** Minutes in which trades are missing. */
   missedMinutes: number

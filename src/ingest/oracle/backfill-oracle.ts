@@ -1,4 +1,4 @@
-/** A backfill of an oracle by hand: the rounds of what is missing are asked for, bars follow from them. */
+/** A backfill of an oracle by hand: the rounds of what is missing are asked for, candles follow from them. */
 import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import {
   buildOracleCandles,
@@ -19,7 +19,7 @@ import { uncovered } from '../shared/uncovered.ts'
 const INTERVALS = ['5m', '15m'] as const
 const UNIT_MS = INTERVAL_MS['15m']
 const CHUNK_MS = 6 * 3_600_000
-/** What was answered at the end of a bar is asked for by the running service's next question. */
+/** What was answered at the end of a candle is asked for by the running service's next question. */
 const ASKED_WITHIN_MS = 15_000
 const RETRY = { baseMs: 1_000, capMs: 30_000 }
 const TRIES = 4
@@ -40,7 +40,7 @@ export async function backfillOracle(
   const symbols = options.symbols.filter((symbol) => Object.hasOwn(venue.describe.symbols, symbol))
 
   /** What neither series has, in quarters of an hour, newest first. */
-  async function holesOf(symbol: AssetSymbol): Promise<HistoryRange[]> {
+  async function gapsOf(symbol: AssetSymbol): Promise<HistoryRange[]> {
     if (toMs <= fromMs) return []
     const feeds = INTERVALS.map((interval) => candleFeed(source, symbol, interval))
     const missing = new Set<number>()
@@ -49,16 +49,16 @@ export async function backfillOracle(
       for (const gap of gaps.filter(({ reason }) => reason !== 'not_provided'))
         for (let at = floor(gap.from); at < gap.to; at += UNIT_MS) missing.add(at)
     }
-    const holes: { fromMs: number; toMs: number }[] = []
+    const gaps: { fromMs: number; toMs: number }[] = []
     for (const at of [...missing].sort((a, b) => b - a)) {
-      const last = holes.at(-1)
+      const last = gaps.at(-1)
       if (last !== undefined && last.fromMs === at + UNIT_MS && last.toMs - at <= CHUNK_MS) last.fromMs = at
-      else holes.push({ fromMs: at, toMs: at + UNIT_MS })
+      else gaps.push({ fromMs: at, toMs: at + UNIT_MS })
     }
-    return holes
+    return gaps
   }
 
-  /** Only bars over which the venue stands for every round are written; the others stay missing. */
+  /** Only candles over which the venue stands for every round are written; the others stay missing. */
   async function fill(symbol: AssetSymbol, range: HistoryRange): Promise<void> {
     const updates: OracleUpdate[] = []
     const covered: HistoryRange[] = []
@@ -81,12 +81,12 @@ export async function backfillOracle(
         })),
       )
       const isKnown = (at: number) => known.some(({ fromMs, toMs }) => at >= fromMs && at < toMs)
-      const bars = buildOracleCandles({ interval, updates, ...range, heartbeatMs }).filter(({ openTimeMs }) =>
-        isKnown(openTimeMs),
+      const candles = buildOracleCandles({ interval, updates, ...range, heartbeatMs }).filter(
+        ({ openTimeMs }) => isKnown(openTimeMs),
       )
       writer.put(
         feed,
-        bars.map(({ openTimeMs: time, open, high, low, close }) => ({
+        candles.map(({ openTimeMs: time, open, high, low, close }) => ({
           time,
           open,
           high,
@@ -96,7 +96,7 @@ export async function backfillOracle(
         })),
       )
       for (const piece of known) tracker.confirm(feed, piece.fromMs, piece.toMs)
-      const starts = new Set(bars.map(({ openTimeMs }) => openTimeMs))
+      const starts = new Set(candles.map(({ openTimeMs }) => openTimeMs))
       for (let at = range.fromMs; at < range.toMs; at += lengthMs)
         if (isKnown(at) && !starts.has(at))
           tracker.lost(feed, at, at + lengthMs, at + lengthMs <= firstMs ? 'not_provided' : 'venue_down')
@@ -120,15 +120,15 @@ export async function backfillOracle(
   }
 
   try {
-    const plans = await Promise.all(symbols.map(async (symbol) => ({ symbol, holes: await holesOf(symbol) })))
-    const total = plans.reduce((sum, { holes }) => sum + holes.length, 0)
+    const plans = await Promise.all(symbols.map(async (symbol) => ({ symbol, gaps: await gapsOf(symbol) })))
+    const total = plans.reduce((sum, { gaps }) => sum + gaps.length, 0)
     let done = 0
     let failed = 0
-    const tell = () => options.onProgress({ done: done + failed, total, step: 'oracle bars' })
+    const tell = () => options.onProgress({ done: done + failed, total, step: 'oracle candles' })
     tell()
     await Promise.all(
-      plans.map(async ({ symbol, holes }) => {
-        for (const range of holes) {
+      plans.map(async ({ symbol, gaps }) => {
+        for (const range of gaps) {
           if (await fillPatiently(symbol, range)) done += 1
           else failed += 1
           tell()

@@ -1,4 +1,4 @@
-/** Nodes that do not agree on a round of the past: that stretch is a gap until they do, and no bar over it is closed. */
+/** Nodes that do not agree on a round of the past: that stretch is a gap until they do, and no candle over it is closed. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
@@ -89,7 +89,7 @@ test('only what is covered is observed; once the nodes agree the stretch is aske
   assert.deepEqual(agreed, [])
 })
 
-test('a dispute that lasts is given up after twenty questions: it is a gap with its reason, and bars go on', async (t) => {
+test('a dispute that lasts is given up after twenty questions: it is a gap with its reason, and candles go on', async (t) => {
   const { clock, store, stop, gaps } = await startRecording(t, () => true)
   const closedBefore = async () => (await store.series.finality([FEED]))[0]?.before ?? 0
   await clock.runUntil(START_MS + 4 * MINUTE_MS)
@@ -99,8 +99,11 @@ test('a dispute that lasts is given up after twenty questions: it is a gap with 
   const left = await gaps()
   const later = await gaps(START_MS, START_MS + 8 * MINUTE_MS)
   await stop()
-  assert.ok(waiting <= LOST.fromMs, `a bar over the dispute was closed: ${new Date(waiting).toISOString()}`)
-  assert.ok(given >= START_MS + 4 * MINUTE_MS, `bars stand still at ${new Date(given).toISOString()}`)
+  assert.ok(
+    waiting <= LOST.fromMs,
+    `a candle over the dispute was closed: ${new Date(waiting).toISOString()}`,
+  )
+  assert.ok(given >= START_MS + 4 * MINUTE_MS, `candles stand still at ${new Date(given).toISOString()}`)
   assert.deepEqual(
     left.map(({ from, to, reason }) => [from, to, reason]),
     [[LOST.fromMs, LOST.toMs, 'not_observed']],
@@ -108,7 +111,7 @@ test('a dispute that lasts is given up after twenty questions: it is a gap with 
   assert.deepEqual(later, [])
 })
 
-test('a backfill by hand writes no bar over a dispute: that stretch failed and stays missing, until the nodes agree', async (t) => {
+test('a backfill by hand writes no candle over a dispute: that stretch failed and stays missing, until the nodes agree', async (t) => {
   let isDoubted = true
   const parts = await setUp(t, () => isDoubted)
   const { clock, store, gaps } = parts

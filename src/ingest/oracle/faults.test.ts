@@ -1,6 +1,6 @@
 /**
- * Every fault switch of the simulated chain. Whatever happens: each bar that has ended is the one of the true rounds or
- * lies in a gap, no bar is there twice or was built from a lie, and after it bars go on.
+ * Every fault switch of the simulated chain. Whatever happens: each candle that has ended is the one of the true rounds or
+ * lies in a gap, no candle is there twice or was built from a lie, and after it candles go on.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -92,7 +92,7 @@ before(async () => {
 after(() => run?.close())
 
 for (const interval of ['5m', '15m'] as const) {
-  test(`${interval}: bars and gaps cover the whole time, each bar is the one of the true rounds, once`, async () => {
+  test(`${interval}: candles and gaps cover the whole time, each candle is the one of the true rounds, once`, async () => {
     const lengthMs = INTERVAL_MS[interval]
     const fromMs = Math.ceil(run.range.fromMs / lengthMs) * lengthMs
     const toMs = Math.floor(run.range.toMs / lengthMs) * lengthMs
@@ -110,24 +110,24 @@ for (const interval of ['5m', '15m'] as const) {
       // Rounds of a chain that stands still never came to be.
       .filter(({ updatedMs: at }) => at <= haltedMs || at >= haltedMs + 12 * MINUTE_MS)
     const expected = buildOracleCandles({ interval, updates, fromMs, toMs, heartbeatMs: HEARTBEAT_MS })
-    const real = new Map(expected.map((bar) => [bar.openTimeMs, bar]))
+    const real = new Map(expected.map((candle) => [candle.openTimeMs, candle]))
     const wrong: string[] = []
     for (let atMs = fromMs; atMs < toMs; atMs += lengthMs) {
       const at = new Date(atMs).toISOString()
       const found = rows.filter(({ timestamp }) => Date.parse(timestamp) === atMs)
       const isGap = gaps.some((gap) => gap.from <= atMs && gap.to >= atMs + lengthMs)
-      const bar = real.get(atMs)
+      const candle = real.get(atMs)
       if (found.length > 1) wrong.push(`${at}: twice`)
-      if (bar === undefined ? found.length > 0 || !isGap : found.length !== 1) {
+      if (candle === undefined ? found.length > 0 || !isGap : found.length !== 1) {
         wrong.push(
-          `${at}: ${found.length} rows, ${isGap ? 'a gap' : 'no gap'}, ${bar === undefined ? 'no' : 'a'} bar`,
+          `${at}: ${found.length} rows, ${isGap ? 'a gap' : 'no gap'}, ${candle === undefined ? 'no' : 'a'} candle`,
         )
         continue
       }
       const [row] = found
-      if (row === undefined || bar === undefined) continue
+      if (row === undefined || candle === undefined) continue
       const told = [row.open, row.high, row.low, row.close, row.volume, row.closed].join()
-      const truth = [...[bar.open, bar.high, bar.low, bar.close].map(Number), null, true].join()
+      const truth = [...[candle.open, candle.high, candle.low, candle.close].map(Number), null, true].join()
       if (told !== truth) wrong.push(`${at}: ${told}, but ${truth}`)
     }
     assert.deepEqual(wrong, [])
@@ -136,7 +136,7 @@ for (const interval of ['5m', '15m'] as const) {
 }
 
 for (const { name, gap, lastsMs } of CASES) {
-  test(`${name}: ${gap ? 'the bars without an answer are a gap of the venue' : 'everything is asked for again, no gap is left'}`, async () => {
+  test(`${name}: ${gap ? 'the candles without an answer are a gap of the venue' : 'everything is asked for again, no gap is left'}`, async () => {
     const fromMs = run.begun(name)
     const gaps = await gapsOf(run, candleFeed('oracle', 'BTC', '5m'), fromMs, fromMs + lastsMs)
     assert.deepEqual(

@@ -1,4 +1,4 @@
-/** A chain that stands still: what was in force is carried a little while, then there is a hole, not a flat line. */
+/** A chain that stands still: what was in force is carried a little while, then there is a gap, not a flat line. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
@@ -17,7 +17,7 @@ import { candleFeed } from '../shared/feeds.ts'
 const MINUTE_MS = 60_000
 const START_MS = Date.parse('2026-11-15T10:00:10Z')
 const HALT_MS = Date.parse('2026-11-15T10:03:30Z')
-/** The bar of 10:05 has no answer of its own, and the last one before is too old to be carried into it. */
+/** The candle of 10:05 has no answer of its own, and the last one before is too old to be carried into it. */
 const HALT_END_MS = Date.parse('2026-11-15T10:11:20Z')
 const END_MS = Date.parse('2026-11-15T10:17:00Z')
 const at = (text: string) => Date.parse(`2026-11-15T${text}:00Z`)
@@ -44,13 +44,13 @@ after(async () => {
   await world?.close()
 })
 
-const barsOf = (interval: '5m' | '15m') =>
+const candlesOf = (interval: '5m' | '15m') =>
   readRows<CandleRow>(recording.store, candleFeed('oracle', 'BTC', interval), [''], {
     from: at('10:00'),
     to: END_MS,
   })
 
-test('bars are those of the rounds that exist: none of the halt, and none that carries an answer for too long', async () => {
+test('candles are those of the rounds that exist: none of the halt, and none that carries an answer for too long', async () => {
   // The block that carries a round comes a moment after its answer.
   const updates = world.sandbox.truth
     .rounds('BTC', at('09:40'), END_MS)
@@ -61,7 +61,7 @@ test('bars are those of the rounds that exist: none of the halt, and none that c
     }))
     .filter(({ updatedMs }) => updatedMs < HALT_MS || updatedMs >= HALT_END_MS)
   for (const interval of ['5m', '15m'] as const) {
-    const closed = (await barsOf(interval)).filter((row) => row.closed)
+    const closed = (await candlesOf(interval)).filter((row) => row.closed)
     const expected = buildOracleCandles({
       interval,
       updates,
@@ -71,31 +71,30 @@ test('bars are those of the rounds that exist: none of the halt, and none that c
     })
     assert.deepEqual(
       closed.map(({ timestamp, open, high, low, close }) => [timestamp, open, high, low, close]),
-      expected.map((bar) => [
-        new Date(bar.openTimeMs).toISOString(),
-        ...[bar.open, bar.high, bar.low, bar.close].map(Number),
+      expected.map((candle) => [
+        new Date(candle.openTimeMs).toISOString(),
+        ...[candle.open, candle.high, candle.low, candle.close].map(Number),
       ]),
     )
   }
-  const starts = (await barsOf('5m')).map((row) => row.timestamp.slice(11, 16))
+  const starts = (await candlesOf('5m')).map((row) => row.timestamp.slice(11, 16))
   assert.ok(!starts.includes('10:05'), starts.join())
   assert.ok(starts.includes('10:00') && starts.includes('10:10'), starts.join())
 })
 
-test('the bar that the halt swallowed is a gap with its reason, and no other bar is', async () => {
+test('the candle that the halt swallowed is a gap with its reason, and no other candle is', async () => {
   const { gaps } = await recording.store.coverage.read(
     [candleFeed('oracle', 'BTC', '5m')],
     at('10:00'),
     at('10:15'),
   )
-  const isHole = (fromMs: number) =>
-    gaps.some((gap) => gap.from <= fromMs && gap.to >= fromMs + 5 * MINUTE_MS)
-  assert.ok(isHole(at('10:05')), JSON.stringify(gaps))
+  const isGap = (fromMs: number) => gaps.some((gap) => gap.from <= fromMs && gap.to >= fromMs + 5 * MINUTE_MS)
+  assert.ok(isGap(at('10:05')), JSON.stringify(gaps))
   assert.ok(
     gaps.every((gap) => gap.reason === 'venue_down'),
     JSON.stringify(gaps),
   )
-  assert.ok(!isHole(at('10:00')) && !isHole(at('10:10')))
+  assert.ok(!isGap(at('10:00')) && !isGap(at('10:10')))
 })
 
 test('after the halt the feed is healthy again', () => {

@@ -1,4 +1,4 @@
-/** The longest outage that is asked for holds five times more rounds than are kept: every bar of it is built all the same. */
+/** The longest outage that is asked for holds five times more rounds than are kept: every candle of it is built all the same. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
@@ -136,9 +136,9 @@ async function assertComplete({ store }: Awaited<ReturnType<typeof startRecordin
       row.close,
       row.closed,
     ])
-    const truth = expected.map((bar) => [
-      bar.openTimeMs,
-      ...[bar.open, bar.high, bar.low, bar.close].map(Number),
+    const truth = expected.map((candle) => [
+      candle.openTimeMs,
+      ...[candle.open, candle.high, candle.low, candle.close].map(Number),
       true,
     ])
     assert.equal(told.length, truth.length)
@@ -146,7 +146,7 @@ async function assertComplete({ store }: Awaited<ReturnType<typeof startRecordin
   }
 }
 
-test('after an outage of 31 days each bar of it is closed as its rounds say', async (t) => {
+test('after an outage of 31 days each candle of it is closed as its rounds say', async (t) => {
   const recording = await startRecording(t, () => false)
   await recording.clock.runUntil(START_MS + MINUTE_MS)
   await recording.stop()

@@ -1,4 +1,4 @@
-/** The answers of an oracle that bars may still need: each once, in their order, so that a bar looks at its own only. */
+/** The answers of an oracle that candles may still need: each once, in their order, so that a candle looks at its own only. */
 import type { OracleUpdate } from '../../core/oracle-candles.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 

@@ -42,7 +42,7 @@ const CHAIN = [
   told(7n, 2n, 105, '103'),
 ]
 
-test('what the old phase said last is asked for, and the bar has it', async (t) => {
+test('what the old phase said last is asked for, and the candle has it', async (t) => {
   const clock = steeredClock(START_MS)
   const log = createLogger({ level: 'silent' })
   const store = await openSqliteEnvironment({ file: ':memory:', clock })
@@ -85,9 +85,9 @@ test('what the old phase said last is asked for, and the bar has it', async (t) 
   tracker.claim(START_MS + 390_000)
   await recorder.close(START_MS + 400_000)
   await rows.flush()
-  const bars = await readRows<CandleRow>(store, feed, [''], { from: START_MS, to: START_MS + 300_000 })
+  const candles = await readRows<CandleRow>(store, feed, [''], { from: START_MS, to: START_MS + 300_000 })
   assert.deepEqual(
-    bars.map(({ open, high, low, close, closed }) => [open, high, low, close, closed]),
+    candles.map(({ open, high, low, close, closed }) => [open, high, low, close, closed]),
     [[101, 190, 50, 103, true]],
   )
   const { gaps } = await store.coverage.read([feed], START_MS, START_MS + 300_000)

@@ -1,11 +1,11 @@
 /**
- * Bars of one on-chain price.
+ * Candles of one on-chain price.
  *
- *   heard ──────────▶ updates ──▶ open bars, as they change ──▶ closed once nothing can change them ──▶ forgotten
- *   holes ──asked──▶    ▲
+ *   heard ──────────▶ updates ──▶ open candles, as they change ──▶ closed once nothing can change them ──▶ forgotten
+ *   gaps ──asked──▶    ▲
  *
- * A hole is a stretch whose rounds were not heard: the time before the start, a line that was lost, a number that
- * was left out. Holes are walked page by page, the oldest first, and no bar behind the place that was reached is
+ * A gap is a stretch whose rounds were not heard: the time before the start, a line that was lost, a number that
+ * was left out. Gaps are walked page by page, the oldest first, and no candle behind the place that was reached is
  * closed; so an outage of a month needs no more room than one of an hour, unless the nodes do not agree early in it.
  */
 import type { Feed } from '../../core/feed.ts'
@@ -32,16 +32,16 @@ import { createOracleUpdates } from './order-updates.ts'
 export const ORACLE_INTERVALS = ['5m', '15m'] as const
 type OracleInterval = (typeof ORACLE_INTERVALS)[number]
 const DAY_MS = 86_400_000
-/** After a long outage the rounds are asked for from where the bars end, but not further back than this. */
+/** After a long outage the rounds are asked for from where the candles end, but not further back than this. */
 const MAX_OUTAGE_MS = 31 * DAY_MS
 const ASK_AGAIN_MS = 15_000
 /** A round on which the nodes do not agree is asked for so often; then it stays a gap. */
-const ASKS_AT_MOST = 20
-/** Updates that no bar needs any more are forgotten when there are so many. */
+const MAX_REQUESTS = 20
+/** Updates that no candle needs any more are forgotten when there are so many. */
 const FORGET_AT = 500
-/** Behind a hole that is still asked for no more than so many are gathered. */
-const GATHERED_AT_MOST = 10_000
-/** More than these are not kept, whatever bars need: the oldest become a hole again. */
+/** Behind a gap that is still asked for no more than so many are gathered. */
+const MAX_GATHERED = 10_000
+/** More than these are not kept, whatever candles need: the oldest become a gap again. */
 const MAX_KEPT = 20_000
 const DROPPED_AT_ONCE = 5_000
 const MAX_HOLLOW = 500
@@ -62,30 +62,30 @@ export interface OracleSymbolParts {
   readonly backMs?: number
 }
 
-interface Hole extends HistoryRange {
+interface RoundGap extends HistoryRange {
   /** How often it was asked for in vain. */
   readonly asks?: number
 }
 
-const isOpenEnded = ({ toMs }: Hole) => !Number.isFinite(toMs)
+const isOpenEnded = ({ toMs }: RoundGap) => !Number.isFinite(toMs)
 
 export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
   const { venue, symbol, store, rows, tracker, clock, heartbeatMs, signal } = parts
   const { source } = venue.describe
   const startedMs = clock.now()
   const updates = createOracleUpdates()
-  /** Where the bars begin that this run is to close. */
+  /** Where the candles begin that this run is to close. */
   const beginMs = new Map<OracleInterval, number>()
   const closedToMs = new Map<OracleInterval, number>()
-  /** Bars before it were shown as they are. */
+  /** Candles before it were shown as they are. */
   const shownToMs = new Map<OracleInterval, number>()
-  /** Bars that were closed without an answer, ascending. */
+  /** Candles that were closed without an answer, ascending. */
   const hollow = new Map<OracleInterval, HistoryRange[]>()
-  let holes: Hole[] = []
+  let gaps: RoundGap[] = []
   /** Everything of the time before the start was asked for once. */
   let hasPast = false
   let hasBegun = false
-  let askAgainMs = 0
+  let requestAgainMs = 0
   /** Before it the oracle may not have been there. */
   let firstMs = Number.POSITIVE_INFINITY
   let newest: OracleRoundObservation | undefined
@@ -100,34 +100,41 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
       shownToMs.set(interval, Math.min(shownToMs.get(interval) ?? 0, candleStart(updatedMs, interval)))
     if (updates.size <= MAX_KEPT) return
     const dropped = updates.dropOldest(DROPPED_AT_ONCE)
-    if (dropped !== undefined) holes.push(dropped)
+    if (dropped !== undefined) gaps.push(dropped)
   }
 
-  const barsOf = (interval: OracleInterval, fromMs: number, toMs: number) =>
+  const candlesOf = (interval: OracleInterval, fromMs: number, toMs: number) =>
     buildOracleCandles({ interval, updates: updates.around(fromMs, toMs), fromMs, toMs, heartbeatMs })
 
-  function put(feed: Feed<'candles'>, bars: ReturnType<typeof barsOf>, closed: boolean): void {
+  function put(feed: Feed<'candles'>, candles: ReturnType<typeof candlesOf>, closed: boolean): void {
     rows.put(
       feed,
-      bars.map(({ openTimeMs: time, open, high, low, close }) => ({ time, open, high, low, close, closed })),
+      candles.map(({ openTimeMs: time, open, high, low, close }) => ({
+        time,
+        open,
+        high,
+        low,
+        close,
+        closed,
+      })),
     )
   }
 
-  /** The time between the last closed bar and the start is a hole like any other. */
+  /** The time between the last closed candle and the start is a gap like any other. */
   async function findPast(): Promise<void> {
-    const firstBarMs = candleStart(startedMs - (parts.backMs ?? DAY_MS), '15m')
+    const firstCandleMs = candleStart(startedMs - (parts.backMs ?? DAY_MS), '15m')
     for (const interval of ORACLE_INTERVALS) {
       const [known] = await store.series.finality([feedOf(interval)])
       const before = known?.before ?? 0
       if (before !== 0) firstMs = 0
-      beginMs.set(interval, before === 0 ? firstBarMs : Math.max(before, startedMs - MAX_OUTAGE_MS))
+      beginMs.set(interval, before === 0 ? firstCandleMs : Math.max(before, startedMs - MAX_OUTAGE_MS))
     }
     const fromMs = Math.min(startedMs, ...beginMs.values())
-    if (fromMs < startedMs) holes.unshift({ fromMs, toMs: startedMs })
+    if (fromMs < startedMs) gaps.unshift({ fromMs, toMs: startedMs })
     for (const [interval, timeMs] of beginMs) closedToMs.set(interval, timeMs)
   }
 
-  /** A bar that was closed without an answer stays a hole, whatever is known of the rounds around it. */
+  /** A candle that was closed without an answer stays a gap, whatever is known of the rounds around it. */
   function confirm(interval: OracleInterval, known: HistoryRange): void {
     const fromMs = Math.max(known.fromMs, beginMs.get(interval) ?? 0)
     if (fromMs >= known.toMs) return
@@ -135,99 +142,102 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
       tracker.confirm(feedOf(interval), piece.fromMs, piece.toMs)
   }
 
-  function replace(hole: Hole, by: readonly Hole[]): void {
-    holes = holes.flatMap((each) => (each === hole ? by : [each]))
+  function replace(gap: RoundGap, by: readonly RoundGap[]): void {
+    gaps = gaps.flatMap((each) => (each === gap ? by : [each]))
   }
 
   /** What lies between two answers of the venue is in dispute, which may last for ever. */
-  function disputed(hole: Hole): Hole[] {
-    if (hole.fromMs >= hole.toMs) return []
-    if ((hole.asks ?? 0) <= ASKS_AT_MOST) return [hole]
+  function disputed(gap: RoundGap): RoundGap[] {
+    if (gap.fromMs >= gap.toMs) return []
+    if ((gap.asks ?? 0) <= MAX_REQUESTS) return [gap]
     for (const interval of ORACLE_INTERVALS)
-      tracker.missing(feedOf(interval), hole.fromMs, hole.toMs, 'not_observed')
+      tracker.missing(feedOf(interval), gap.fromMs, gap.toMs, 'not_observed')
     return []
   }
 
   /** Rounds that were missed are on the chain still. What was reached is kept when a question fails. */
-  async function walk(hole: Hole): Promise<void> {
-    const asks = (hole.asks ?? 0) + 1
-    let rest = hole
-    const range = { fromMs: hole.fromMs - CARRY_HEARTBEATS * heartbeatMs, toMs: hole.toMs + 1 }
+  async function walk(gap: RoundGap): Promise<void> {
+    const asks = (gap.asks ?? 0) + 1
+    let rest = gap
+    const range = { fromMs: gap.fromMs - CARRY_HEARTBEATS * heartbeatMs, toMs: gap.toMs + 1 }
     for await (const page of venue.history({ topic: 'oracle_rounds', symbol, range }, { signal })) {
       for (const row of page.observations) add(row)
       if (page.covered !== null) {
         // The venue may stand for less than it was asked for.
-        const fromMs = Math.min(Math.max(page.covered.fromMs, rest.fromMs), hole.toMs)
-        const toMs = Math.min(Math.max(page.covered.toMs, rest.fromMs), hole.toMs)
+        const fromMs = Math.min(Math.max(page.covered.fromMs, rest.fromMs), gap.toMs)
+        const toMs = Math.min(Math.max(page.covered.toMs, rest.fromMs), gap.toMs)
         const left = { ...rest, fromMs: toMs }
-        const isLeft = left.fromMs < left.toMs
-        replace(rest, [...disputed({ fromMs: rest.fromMs, toMs: fromMs, asks }), ...(isLeft ? [left] : [])])
+        const isUnresolved = left.fromMs < left.toMs
+        replace(rest, [
+          ...disputed({ fromMs: rest.fromMs, toMs: fromMs, asks }),
+          ...(isUnresolved ? [left] : []),
+        ])
         rest = left
         for (const interval of ORACLE_INTERVALS) confirm(interval, { fromMs, toMs })
       }
-      closeBars()
+      closeCandles()
       await rows.ready()
-      if (updates.size >= GATHERED_AT_MOST && holes.some(({ fromMs }) => fromMs < rest.fromMs)) return
+      if (updates.size >= MAX_GATHERED && gaps.some(({ fromMs }) => fromMs < rest.fromMs)) return
     }
     // What is newer than the newest round is settled by the next one.
     replace(rest, [{ ...rest, asks }])
   }
 
-  async function fillHoles(nowMs: number): Promise<void> {
-    if (nowMs < askAgainMs) return
-    const sought = holes.filter((hole) => !isOpenEnded(hole)).sort((a, b) => a.fromMs - b.fromMs)
-    for (const hole of sought) {
-      await walk(hole)
-      closeBars()
-      if (updates.size >= GATHERED_AT_MOST) break
+  async function fillGaps(nowMs: number): Promise<void> {
+    if (nowMs < requestAgainMs) return
+    const sought = gaps.filter((gap) => !isOpenEnded(gap)).sort((a, b) => a.fromMs - b.fromMs)
+    for (const gap of sought) {
+      await walk(gap)
+      closeCandles()
+      if (updates.size >= MAX_GATHERED) break
     }
     hasPast = true
-    if (holes.length > 0) askAgainMs = nowMs + ASK_AGAIN_MS
+    if (gaps.length > 0) requestAgainMs = nowMs + ASK_AGAIN_MS
   }
 
   /** A number between two rounds that were heard is a round that was not. */
   function observe(observation: DataObservation): void {
     if (observation.kind === 'oracle_round') {
       if (newest !== undefined && skipsRounds(newest, observation)) {
-        const hole = { fromMs: newest.updatedMs, toMs: observation.updatedMs }
+        const gap = { fromMs: newest.updatedMs, toMs: observation.updatedMs }
         for (const interval of ORACLE_INTERVALS)
-          for (const { fromMs, toMs } of uncovered(hole, hollow.get(interval) ?? []))
+          for (const { fromMs, toMs } of uncovered(gap, hollow.get(interval) ?? []))
             tracker.lost(feedOf(interval), fromMs, toMs, 'not_observed')
-        holes.push(hole)
+        gaps.push(gap)
       }
       newest = observation
     }
     add(observation)
   }
 
-  function closeBars(): void {
-    for (const interval of ORACLE_INTERVALS) closeBarsOf(interval, clock.now())
+  function closeCandles(): void {
+    for (const interval of ORACLE_INTERVALS) closeCandlesOf(interval, clock.now())
     if (updates.size >= FORGET_AT)
       updates.forgetBefore(Math.min(...closedToMs.values()) - 2 * CARRY_HEARTBEATS * heartbeatMs)
   }
 
-  function closeBarsOf(interval: OracleInterval, nowMs: number): void {
+  function closeCandlesOf(interval: OracleInterval, nowMs: number): void {
     const feed = feedOf(interval)
     const lengthMs = INTERVAL_MS[interval]
     const newestUpdateMs = updates.newestMs
     const fromMs = closedToMs.get(interval) ?? 0
     let toMs = fromMs
-    // A round that is still asked for may change every bar from there on.
-    const soughtMs = Math.min(...holes.map((hole) => hole.fromMs))
+    // A round that is still asked for may change every candle from there on.
+    const soughtMs = Math.min(...gaps.map((gap) => gap.fromMs))
     const isFinal = (endMs: number) =>
       endMs <= soughtMs &&
       nowMs >= endMs + CLOSE_AFTER_MS &&
       isOracleCandleFinal({ endMs, nowMs, heartbeatMs, newestUpdateMs })
     while (isFinal(toMs + lengthMs)) toMs += lengthMs
     if (toMs === fromMs) return
-    const bars = barsOf(interval, fromMs, toMs)
-    put(feed, bars, true)
-    const starts = new Set(bars.map(({ openTimeMs }) => openTimeMs))
+    const candles = candlesOf(interval, fromMs, toMs)
+    put(feed, candles, true)
+    const starts = new Set(candles.map(({ openTimeMs }) => openTimeMs))
     for (let at = fromMs; at < toMs; at += lengthMs)
       if (!starts.has(at)) {
         tracker.lost(feed, at, at + lengthMs, at + lengthMs <= firstMs ? 'not_provided' : 'venue_down')
-        const bar = { fromMs: at, toMs: at + lengthMs }
-        hollow.set(interval, [...(hollow.get(interval) ?? []), bar].slice(-MAX_HOLLOW))
+        const candle = { fromMs: at, toMs: at + lengthMs }
+        hollow.set(interval, [...(hollow.get(interval) ?? []), candle].slice(-MAX_HOLLOW))
       }
     closedToMs.set(interval, toMs)
     finalize({ writer: rows }, feed, toMs)
@@ -236,35 +246,32 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
   return {
     observe,
     gap(_dataset, fromMs, toMs) {
-      if (!Number.isFinite(fromMs))
-        holes = holes.map((hole) => (isOpenEnded(hole) ? { ...hole, toMs } : hole))
-      // A line that is lost may fall silent too: that is the same hole.
-      else if (holes.some(isOpenEnded))
-        holes = holes.map((hole) =>
-          isOpenEnded(hole) ? { ...hole, fromMs: Math.min(hole.fromMs, fromMs) } : hole,
-        )
-      else holes.push({ fromMs, toMs })
+      if (!Number.isFinite(fromMs)) gaps = gaps.map((gap) => (isOpenEnded(gap) ? { ...gap, toMs } : gap))
+      // A line that is lost may fall silent too: that is the same gap.
+      else if (gaps.some(isOpenEnded))
+        gaps = gaps.map((gap) => (isOpenEnded(gap) ? { ...gap, fromMs: Math.min(gap.fromMs, fromMs) } : gap))
+      else gaps.push({ fromMs, toMs })
     },
     begins(_dataset, atMs) {
       // Between our start and the first answer that is heard, rounds are asked for like any that were missed.
-      if (!hasBegun && atMs > startedMs) holes.push({ fromMs: startedMs, toMs: atMs })
+      if (!hasBegun && atMs > startedMs) gaps.push({ fromMs: startedMs, toMs: atMs })
       hasBegun = true
     },
     show(nowMs) {
       if (!hasPast) return
       for (const interval of ORACLE_INTERVALS) {
         const fromMs = Math.max(closedToMs.get(interval) ?? nowMs, shownToMs.get(interval) ?? 0)
-        // A bar is shown only when it has an answer of its own or one in force.
-        put(feedOf(interval), barsOf(interval, fromMs, nowMs), false)
+        // A candle is shown only when it has an answer of its own or one in force.
+        put(feedOf(interval), candlesOf(interval, fromMs, nowMs), false)
         shownToMs.set(interval, candleStart(nowMs, interval))
       }
     },
     sample() {},
     async close(nowMs) {
       if (closedToMs.size === 0) await findPast()
-      if (hasPast && holes.some(isOpenEnded)) return
-      await fillHoles(nowMs)
-      closeBars()
+      if (hasPast && gaps.some(isOpenEnded)) return
+      await fillGaps(nowMs)
+      closeCandles()
     },
   }
 }

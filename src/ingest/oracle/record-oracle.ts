@@ -1,10 +1,10 @@
 /**
- * An on-chain price, recorded: bars of 5 and 15 minutes, both from the updates themselves.
+ * An on-chain price, recorded: candles of 5 and 15 minutes, both from the updates themselves.
  *
- *   oracle_round ──▶ updates ──▶ open bars (each second) ──▶ closed once nothing can change them
+ *   oracle_round ──▶ updates ──▶ open candles (each second) ──▶ closed once nothing can change them
  *   venue.history at the start: the rounds of the days before, and of the time that was missed
  *
- * A bar that could be carried by no fresh answer is a hole: the chain or the feed stood still.
+ * A candle that could be carried by no fresh answer is a gap: the chain or the feed stood still.
  */
 import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'

@@ -1,7 +1,7 @@
 /** A backfill of prediction markets by hand, over real sockets: what the venue still tells, once, and nothing else. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { compareCatalogue, comparePrints, readRows } from '../../../test/predictions/compare.ts'
+import { compareCatalogue, compareTrades, readRows } from '../../../test/predictions/compare.ts'
 import { pacedClock } from '../../../test/predictions/paced-clock.ts'
 import { startPredictionsWorld } from '../../../test/predictions/recording.ts'
 import type { PredictionTruth, TrueMarket } from '../../../test/sandbox/prediction-truth.ts'
@@ -78,28 +78,28 @@ async function setUp(
   return { fill, store, sandbox, markets }
 }
 
-test('Up/Down: winners, every print and the bars that follow from them; a second time nothing is left', async (t) => {
+test('Up/Down: winners, every trade and the candles that follow from them; a second time nothing is left', async (t) => {
   const { fill, store, sandbox, markets } = await setUp(t, 'polymarket', ({ kind }) => kind === '5m')
   const first = await fill()
   assert.deepEqual([first.stretches, first.failed], [6, 0])
   for (const market of markets) {
     assert.deepEqual(await compareCatalogue(store, market), [])
-    assert.deepEqual(await comparePrints(store, sandbox.truth, market), [])
+    assert.deepEqual(await compareTrades(store, sandbox.truth, market), [])
     for (const token of market.tokens ?? []) {
       const feed = candleFeed('predmkt_a', 'BTC', '5m')
       const range = { from: market.startMs, to: market.endMs }
-      const prints = (sandbox.truth.trades(market.name, market.startMs, market.endMs) ?? []).filter(
+      const trades = (sandbox.truth.trades(market.name, market.startMs, market.endMs) ?? []).filter(
         ({ instrument }) => instrument === token,
       )
-      const [bar] = await readRows<CandleRow>(store, feed, [token], range)
-      if (prints.length === 0) assert.equal(bar, undefined)
+      const [candle] = await readRows<CandleRow>(store, feed, [token], range)
+      if (trades.length === 0) assert.equal(candle, undefined)
       else
         assert.deepEqual(
-          [bar?.open, bar?.close, bar?.high, bar?.closed],
+          [candle?.open, candle?.close, candle?.high, candle?.closed],
           [
-            Number(prints[0]?.price),
-            Number(prints.at(-1)?.price),
-            Math.max(...prints.map(({ price }) => Number(price))),
+            Number(trades[0]?.price),
+            Number(trades.at(-1)?.price),
+            Math.max(...trades.map(({ price }) => Number(price))),
             true,
           ],
         )
@@ -115,19 +115,24 @@ test('Up/Down: winners, every print and the bars that follow from them; a second
   assert.deepEqual([again.failed, again.rowsInserted, again.rowsCorrected], [0, 0, 0])
 })
 
-test('yes/no: results, every trade and the bars of the venue; a second time nothing is left', async (t) => {
+test('yes/no: results, every trade and the candles of the venue; a second time nothing is left', async (t) => {
   const { fill, store, sandbox, markets } = await setUp(t, 'kalshi', ({ kind }) => kind === '15M')
   const first = await fill()
   assert.deepEqual([first.stretches, first.failed], [6, 0])
   for (const market of markets) {
     assert.deepEqual(await compareCatalogue(store, market), [])
-    assert.deepEqual(await comparePrints(store, sandbox.truth, market), [])
+    assert.deepEqual(await compareTrades(store, sandbox.truth, market), [])
     const range = { from: market.startMs, to: market.endMs }
-    const bars = await readRows<CandleRow>(store, candleFeed('predmkt_b', 'BTC', '5m'), [market.name], range)
-    assert.equal(bars.length, 3)
-    const prints = sandbox.truth.trades(market.name, market.startMs, market.endMs) ?? []
-    const volume = prints.reduce((sum, { size }) => sum + Number(size), 0)
-    const told = bars.reduce((sum, bar) => sum + (bar.volume ?? 0), 0)
+    const candles = await readRows<CandleRow>(
+      store,
+      candleFeed('predmkt_b', 'BTC', '5m'),
+      [market.name],
+      range,
+    )
+    assert.equal(candles.length, 3)
+    const trades = sandbox.truth.trades(market.name, market.startMs, market.endMs) ?? []
+    const volume = trades.reduce((sum, { size }) => sum + Number(size), 0)
+    const told = candles.reduce((sum, candle) => sum + (candle.volume ?? 0), 0)
     assert.ok(Math.abs(told - volume) < 0.001, `${told} ${volume}`)
   }
   for (const feed of [feedOf('trades', 'predmkt_b', 'BTC'), candleFeed('predmkt_b', 'BTC', '15m')]) {
@@ -171,16 +176,16 @@ test('yes/no: open interest of every contract and their sum at each point of the
   }
 })
 
-test('yes/no: a contract that nobody traded has the bars of its quotes', async (t) => {
+test('yes/no: a contract that nobody traded has the candles of its quotes', async (t) => {
   const { fill, store, sandbox, markets } = await setUp(t, 'kalshi', (market) => market.kind === '15M')
   const [untraded] = markets
   assert.ok(untraded)
-  const bars = async () => {
+  const candles = async () => {
     const range = { from: untraded.startMs, to: untraded.endMs }
     return readRows<CandleRow>(store, candleFeed('predmkt_b', 'BTC', '5m'), [untraded.name], range)
   }
   await fill({ untraded: untraded.name })
-  const rows = await bars()
+  const rows = await candles()
   assert.equal(rows.length, 3)
   for (const row of rows) {
     const book = sandbox.truth.book(untraded.name, Date.parse(row.timestamp) + 300_000)

@@ -2,10 +2,10 @@
  * A backfill of prediction markets by hand: what their venue still tells of the past.
  *
  *   markets that were traded in the range are listed ──▶ catalogue, with their winners
- *   the prints of each ──▶ trades, bars          the venue's own bars of each contract ──▶ bars, open interest
+ *   the trades of each ──▶ trades, candles          the venue's own candles of each contract ──▶ candles, open interest
  *
- * Past books are published by nobody: of those nothing is filled. Bars of Up/Down markets come from their prints
- * alone, so the time without prints stays a gap of the bars.
+ * Past books are published by nobody: of those nothing is filled. Candles of Up/Down markets come from their trades
+ * alone, so the time without trades stays a gap of the candles.
  */
 import { buildContractCandles } from '../../core/contract-candles.ts'
 import type { Feed } from '../../core/feed.ts'
@@ -31,10 +31,10 @@ import { type RestoredTrades, restoreTrades } from './restore-trades.ts'
 import { createMarketWriter } from './write-markets.ts'
 
 const DAY_MS = 86_400_000
-/** The longest market, from its first print to its end. */
+/** The longest market, from its first trade to its end. */
 const MAX_MS = 50 * 3_600_000
-/** The open interest at the beginning of the range is that of the last bar before it. */
-const BARS_BEFORE_MS = 3_600_000
+/** The open interest at the beginning of the range is that of the last candle before it. */
+const CANDLES_BEFORE_MS = 3_600_000
 const RETRY = { baseMs: 1_000, capMs: 30_000 }
 const TRIES = 4
 
@@ -65,24 +65,24 @@ export async function backfillMarkets(
     return found.filter((market) => firstMs(market) < range.toMs && lastMs(market) > range.fromMs)
   }
 
-  /** What is stored already stands; prints are told apart by their ids, since their times may be finer than asked. */
-  async function recall(
+  /** What is stored already stands; trades are told apart by their ids, since their times may be finer than asked. */
+  async function restore(
     recorder: MarketRecorder,
-    prints: RestoredTrades,
+    trades: RestoredTrades,
     part: HistoryRange,
   ): Promise<Set<string>> {
     const { symbol, marketId } = recorder.market
     const about = { series: store.series, instruments: recorder.instruments, ...part }
     const fixed = new Set<string>()
     for (const row of await readStored<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL), about)) {
-      const bar = candleOfRow(row)
+      const candle = candleOfRow(row)
       const instrument = row.token_id ?? marketId
-      fixed.add(`${instrument}:${bar.openTimeMs}`)
-      recorder.fix(instrument, bar, false)
+      fixed.add(`${instrument}:${candle.openTimeMs}`)
+      recorder.fix(instrument, candle, false)
     }
     for (const row of await readStored<TradeRow>(feedOf('trades', plan.source, symbol), about)) {
       const openMs = candleStart(Date.parse(row.timestamp), BASE_INTERVAL)
-      prints.stored(row, fixed.has(`${row.token_id ?? marketId}:${openMs}`))
+      trades.stored(row, fixed.has(`${row.token_id ?? marketId}:${openMs}`))
     }
     return fixed
   }
@@ -94,21 +94,21 @@ export async function backfillMarkets(
       market,
       writer: rows,
       referencePrice: () => null,
-      booksHeardMs: () => 0,
+      lastBookMs: () => 0,
     })
     const part = {
       fromMs: candleStart(Math.max(range.fromMs, firstMs(market)), BASE_INTERVAL),
       toMs: Math.min(range.toMs, lastMs(market) + 1),
     }
-    const prints = restoreTrades(recorder, !plan.hasTokens)
-    const fixed = await recall(recorder, prints, part)
-    const askedFromMs = Math.max(
+    const restored = restoreTrades(recorder, !plan.hasTokens)
+    const fixed = await restore(recorder, restored, part)
+    const requestedFromMs = Math.max(
       candleStart(market.startTime ?? 0, BASE_INTERVAL),
-      part.fromMs - BARS_BEFORE_MS,
+      part.fromMs - CANDLES_BEFORE_MS,
     )
     const finer: ContractCandleObservation[] = []
     if (!plan.hasTokens) {
-      const asked = { fromMs: askedFromMs, toMs: part.toMs }
+      const asked = { fromMs: requestedFromMs, toMs: part.toMs }
       const request = {
         topic: 'contract_candles',
         symbol,
@@ -118,19 +118,19 @@ export async function backfillMarkets(
       } as const
       for await (const page of venue.history(request, { signal }))
         for (const row of page.observations) if (row.kind === 'contract_candle') finer.push(row)
-      const inPart = finer.filter((bar) => bar.openTimeMs >= part.fromMs)
-      for (const bar of buildContractCandles({ interval: BASE_INTERVAL, finer: inPart }))
-        if (!fixed.has(`${marketId}:${bar.openTimeMs}`)) recorder.fix(marketId, bar, true)
+      const inPart = finer.filter((candle) => candle.openTimeMs >= part.fromMs)
+      for (const candle of buildContractCandles({ interval: BASE_INTERVAL, finer: inPart }))
+        if (!fixed.has(`${marketId}:${candle.openTimeMs}`)) recorder.fix(marketId, candle, true)
     }
-    // A contract that nobody traded has no prints; of an Up/Down market the figure may be left out.
+    // A contract that nobody traded has no trades; of an Up/Down market the figure may be left out.
     if (plan.hasTokens || Number(market.volume ?? 0) > 0) {
       const trades = venue.history({ topic: 'trades', symbol, market: marketId, range: part }, { signal })
       for await (const page of trades)
-        for (const row of page.observations) if (row.kind === 'trade') prints.told(row)
+        for (const row of page.observations) if (row.kind === 'trade') restored.received(row)
     }
-    prints.done()
-    if (plan.hasOpenInterest) await interest.contract(market, finer, askedFromMs)
-    // Long after its end every bar is closed.
+    restored.done()
+    if (plan.hasOpenInterest) await interest.contract(market, finer, requestedFromMs)
+    // Long after its end every candle is closed.
     recorder.show(part.toMs + 2 * INTERVAL_MS['1d'])
     await rows.ready()
   }
@@ -161,7 +161,7 @@ export async function backfillMarkets(
       for (const { fromMs, toMs } of uncovered(range, failed)) tracker.confirm(feed, fromMs, toMs)
   }
 
-  /** Prints are whole where every market has told its own; the bars of contracts are the venue's. */
+  /** Trades are whole where every market has told its own; the candles of contracts are the venue's. */
   async function confirmAll(
     symbol: AssetSymbol,
     interest: PastOpenInterest,

@@ -1,10 +1,10 @@
 /**
- * Open interest of past days from the venue's own bars: each tells the figure at its end.
+ * Open interest of past days from the venue's own candles: each tells the figure at its end.
  *
- *   bars of a contract ──▶ its last figure at or before each grid point of its window ──▶ row of the contract
+ *   candles of a contract ──▶ its last figure at or before each grid point of its window ──▶ row of the contract
  *   all contracts      ──▶ their sum at each grid point, where the figure of every one is known
  *
- * What was recorded stands. Before its first bar a contract has no open interest, if its bars were asked for from its
+ * What was recorded stands. Before its first candle a contract has no open interest, if its candles were asked for from its
  * beginning on.
  */
 import { add, type Decimal, decimal, decimalText, ZERO } from '../../core/decimal.ts'
@@ -23,11 +23,11 @@ import { readStored } from './restore-market.ts'
 const GRID_MS = INTERVAL_MS[BASE_INTERVAL]
 
 export interface PastOpenInterest {
-  /** All bars of a contract from an instant on, or from its beginning. */
+  /** All candles of a contract from an instant on, or from its beginning. */
   contract(
     market: MarketInput,
-    bars: readonly ContractCandleObservation[],
-    askedFromMs: number,
+    candles: readonly ContractCandleObservation[],
+    requestedFromMs: number,
   ): Promise<void>
   /** Writes the sums; gives the stretches in which there is none, ascending. */
   sum(failed: readonly HistoryRange[]): Promise<HistoryRange[]>
@@ -58,12 +58,12 @@ export function pastOpenInterest(options: {
   }
 
   return {
-    async contract({ marketId, startTime, endTime }, bars, askedFromMs) {
+    async contract({ marketId, startTime, endTime }, candles, requestedFromMs) {
       const known = await stored(marketId)
-      const figures = bars.filter((bar) => bar.openInterest !== null)
+      const figures = candles.filter((candle) => candle.openInterest !== null)
       const startMs = startTime ?? 0
       let next = 0
-      let figure = askedFromMs <= startMs ? '0' : undefined
+      let figure = requestedFromMs <= startMs ? '0' : undefined
       const firstMs = Math.ceil(Math.max(range.fromMs, startMs) / GRID_MS) * GRID_MS
       for (let time = firstMs; time < Math.min(range.toMs, endTime ?? 0); time += GRID_MS) {
         for (; (figures[next]?.venueTimeMs ?? Number.POSITIVE_INFINITY) <= time; next++)

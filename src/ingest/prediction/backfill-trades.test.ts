@@ -1,4 +1,4 @@
-/** Which gaps are closed by what a venue tells of its prints and midpoints. */
+/** Which gaps are closed by what a venue tells of its trades and midpoints. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
 const BARS = candleFeed('predmkt_a', 'BTC', '5m')
 const WINDOW = { fromMs: GAP.from - 60_000, toMs: GAP.to + 60_000 }
 
-async function mended(nowMs: number, mids: (request: HistoryRequest) => HistoryPage): Promise<string[]> {
+async function backfilled(nowMs: number, mids: (request: HistoryRequest) => HistoryPage): Promise<string[]> {
   const store = await openSqliteEnvironment({ file: ':memory:', clock: pacedClock(nowMs) })
   for (const feed of [TRADES, BARS]) {
     await store.write({ coverage: [observed(feed, GAP.from - 600_000, GAP.from)] })
@@ -31,7 +31,7 @@ async function mended(nowMs: number, mids: (request: HistoryRequest) => HistoryP
     traded: WINDOW,
     priced: WINDOW,
     firstMs: WINDOW.fromMs,
-    isLeft: false,
+    isUnresolved: false,
     isUntraded: false,
     isSwept: true,
     swept() {},
@@ -43,7 +43,7 @@ async function mended(nowMs: number, mids: (request: HistoryRequest) => HistoryP
   try {
     await backfillTrades({
       feed: TRADES,
-      barFeeds: [BARS],
+      candleFeeds: [BARS],
       symbol: 'BTC',
       venue: { history },
       coverage: store.coverage,
@@ -62,17 +62,17 @@ async function mended(nowMs: number, mids: (request: HistoryRequest) => HistoryP
 
 const SOON_MS = GAP.to + 120_000
 
-test('bars are closed with the prints where the midpoints were told, else only the prints', async () => {
-  const told = await mended(SOON_MS, ({ range }) => ({ observations: [], covered: range, missing: [] }))
+test('candles are closed with the trades where the midpoints were told, else only the trades', async () => {
+  const told = await backfilled(SOON_MS, ({ range }) => ({ observations: [], covered: range, missing: [] }))
   assert.deepEqual(told, ['trades', 'candles'])
-  const coarse = await mended(SOON_MS, () => ({ observations: [], covered: null, missing: [] }))
+  const coarse = await backfilled(SOON_MS, () => ({ observations: [], covered: null, missing: [] }))
   assert.deepEqual(coarse, ['trades'])
 })
 
-test('midpoints that cannot be asked for hold the prints up for an hour, not for ever', async () => {
+test('midpoints that cannot be asked for hold the trades up for an hour, not for ever', async () => {
   const fail = () => {
     throw new Error('no answer')
   }
-  await assert.rejects(mended(SOON_MS, fail), /no answer/)
-  assert.deepEqual(await mended(GAP.to + 3_700_000, fail), ['trades'])
+  await assert.rejects(backfilled(SOON_MS, fail), /no answer/)
+  assert.deepEqual(await backfilled(GAP.to + 3_700_000, fail), ['trades'])
 })

@@ -1,11 +1,11 @@
 /**
- * The bars of one instrument of a prediction market, from the first print to the last sweep.
+ * The candles of one instrument of a prediction market, from the first trade to the last sweep.
  *
- *   prints, midpoints ──▶ buckets of 5 minutes ──▶ bar of 5m ──▶ 15m … 1d
+ *   trades, midpoints ──▶ buckets of 5 minutes ──▶ candle of 5m ──▶ 15m … 1d
  *                              ▲
- *                    a bar that is known from elsewhere (stored, or the venue's own) stands for its bucket
+ *                    a candle that is known from elsewhere (stored, or the venue's own) stands for its bucket
  *
- * Whatever comes late changes its bucket and all bars above it; `take` gives what has changed since it was asked.
+ * Whatever comes late changes its bucket and all candles above it; `take` gives what has changed since it was asked.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import {
@@ -24,24 +24,24 @@ const BASE_MS = INTERVAL_MS[BASE_INTERVAL]
 
 export interface ChangedCandle {
   readonly interval: CandleInterval
-  readonly bar: MarketCandle
+  readonly candle: MarketCandle
 }
 
 export interface MarketCandleBuilder {
-  print(print: MarketTrade): void
+  trade(trade: MarketTrade): void
   mid(sample: MidSample): void
-  /** A bar of 5m that is known already. A `whole` one holds every print that there was: later ones are part of it. */
-  fix(bar: MarketCandle, isWhole: boolean): void
+  /** A candle of 5m that is known already. A `whole` one holds every trade that there was: later ones are part of it. */
+  fix(candle: MarketCandle, isWhole: boolean): void
   take(): ChangedCandle[]
-  /** The bars that hold an instant, to be written once more as closed. */
+  /** The candles that hold an instant, to be written once more as closed. */
   at(timeMs: number, interval: CandleInterval): MarketCandle | undefined
 }
 
 interface Bucket {
-  prints: MarketTrade[]
-  /** First, lowest, highest and last in order of time: all that a bar needs. */
+  trades: MarketTrade[]
+  /** First, lowest, highest and last in order of time: all that a candle needs. */
   mids: MidSample[]
-  bar: MarketCandle | undefined
+  candle: MarketCandle | undefined
   isDirty: boolean
   isWhole: boolean
 }
@@ -58,43 +58,43 @@ export function createMarketCandleBuilder(volume: VolumeUnit): MarketCandleBuild
       known.isDirty = true
       return known
     }
-    const bucket: Bucket = { prints: [], mids: [], bar: undefined, isDirty: true, isWhole: false }
+    const bucket: Bucket = { trades: [], mids: [], candle: undefined, isDirty: true, isWhole: false }
     buckets.set(start, bucket)
     return bucket
   }
 
-  function barOf(start: number): MarketCandle[] {
+  function candleAt(start: number): MarketCandle[] {
     const bucket = buckets.get(start)
     if (bucket === undefined) return []
     if (bucket.isDirty) {
-      const [bar] = buildMarketCandles({
+      const [candle] = buildMarketCandles({
         interval: BASE_INTERVAL,
-        trades: bucket.prints,
+        trades: bucket.trades,
         mids: bucket.mids,
         volume,
       })
-      bucket.bar = bar
+      bucket.candle = candle
       bucket.isDirty = false
     }
-    return bucket.bar === undefined ? [] : [bucket.bar]
+    return bucket.candle === undefined ? [] : [bucket.candle]
   }
 
   function longer(start: number, interval: CandleInterval): MarketCandle | undefined {
     const from = candleStart(start, interval)
     const finer: MarketCandle[] = []
-    for (let at = from; at < from + INTERVAL_MS[interval]; at += BASE_MS) finer.push(...barOf(at))
+    for (let at = from; at < from + INTERVAL_MS[interval]; at += BASE_MS) finer.push(...candleAt(at))
     return rollUpMarketCandles(interval, finer)[0]
   }
 
   return {
-    print(print) {
-      if (buckets.get(candleStart(print.timeMs, BASE_INTERVAL))?.isWhole) return
-      bucketAt(print.timeMs).prints.push(print)
+    trade(trade) {
+      if (buckets.get(candleStart(trade.timeMs, BASE_INTERVAL))?.isWhole) return
+      bucketAt(trade.timeMs).trades.push(trade)
     },
     mid(sample) {
       const start = candleStart(sample.timeMs, BASE_INTERVAL)
       const known = buckets.get(start)
-      if (known?.prints.some((print) => print.isBlock !== true)) return
+      if (known?.trades.some((trade) => trade.isBlock !== true)) return
       const last = known?.mids.at(-1)
       const isLate = last !== undefined && sample.timeMs < last.timeMs
       if (!isLate && last?.price === sample.price) return
@@ -102,29 +102,30 @@ export function createMarketCandleBuilder(volume: VolumeUnit): MarketCandleBuild
       const mids = [...bucket.mids, sample]
       bucket.mids = extremes(isLate ? mids.sort((a, b) => a.timeMs - b.timeMs) : mids)
     },
-    fix(bar, isWhole) {
-      const bucket = bucketAt(bar.openTimeMs)
+    fix(candle, isWhole) {
+      const bucket = bucketAt(candle.openTimeMs)
       bucket.isWhole = isWhole
-      bucket.bar = bar
+      bucket.candle = candle
       bucket.isDirty = false
-      bucket.prints = printsOf(bar, volume)
-      bucket.mids = bar.basis === 'mid' ? midsOf(bar) : []
+      bucket.trades = tradesOf(candle, volume)
+      bucket.mids = candle.basis === 'mid' ? midsOf(candle) : []
     },
     take() {
       const taken: ChangedCandle[] = []
-      for (const start of dirty) for (const bar of barOf(start)) taken.push({ interval: BASE_INTERVAL, bar })
+      for (const start of dirty)
+        for (const candle of candleAt(start)) taken.push({ interval: BASE_INTERVAL, candle })
       for (const interval of LONGER) {
         const starts = new Set([...dirty].map((start) => candleStart(start, interval)))
         for (const start of starts) {
-          const bar = longer(start, interval)
-          if (bar !== undefined) taken.push({ interval, bar })
+          const candle = longer(start, interval)
+          if (candle !== undefined) taken.push({ interval, candle })
         }
       }
       dirty.clear()
       return taken
     },
     at: (timeMs, interval) =>
-      interval === BASE_INTERVAL ? barOf(candleStart(timeMs, BASE_INTERVAL))[0] : longer(timeMs, interval),
+      interval === BASE_INTERVAL ? candleAt(candleStart(timeMs, BASE_INTERVAL))[0] : longer(timeMs, interval),
   }
 }
 
@@ -140,34 +141,34 @@ function extremes(mids: readonly MidSample[]): MidSample[] {
   return mids.filter((mid) => mid === first || mid === last || mid === low || mid === high)
 }
 
-/** Prints that give the bar again, so that a print found later has something to join. */
-function printsOf(bar: MarketCandle, volume: VolumeUnit): MarketTrade[] {
-  if (bar.basis === 'mid') return []
-  const startMs = bar.openTimeMs
+/** Trades that give the candle again, so that a trade found later has something to join. */
+function tradesOf(candle: MarketCandle, volume: VolumeUnit): MarketTrade[] {
+  if (candle.basis === 'mid') return []
+  const startMs = candle.openTimeMs
   const endMs = startMs + BASE_MS - 1
   const price = (timeMs: number, text: string): MarketTrade => ({ timeMs, price: text, size: '0' })
-  // All of the volume hangs on a block print, which is no price: in money it counts as a size at a price of 1.
+  // All of the volume hangs on a block trade, which is no price: in money it counts as a size at a price of 1.
   const amount: MarketTrade = {
     timeMs: endMs,
-    price: volume === 'money' ? '1' : bar.close,
-    size: bar.volume,
+    price: volume === 'money' ? '1' : candle.close,
+    size: candle.volume,
     isBlock: true,
   }
   return [
-    price(startMs, bar.open),
-    price(startMs + 1, bar.high),
-    price(startMs + 1, bar.low),
-    price(endMs, bar.close),
+    price(startMs, candle.open),
+    price(startMs + 1, candle.high),
+    price(startMs + 1, candle.low),
+    price(endMs, candle.close),
     amount,
   ]
 }
 
-/** At the bar's beginning: a bar that still runs goes on after them. */
-function midsOf(bar: MarketCandle): MidSample[] {
+/** At the candle's beginning: a candle that still runs goes on after them. */
+function midsOf(candle: MarketCandle): MidSample[] {
   return [
-    { timeMs: bar.openTimeMs, price: bar.open },
-    { timeMs: bar.openTimeMs + 1, price: bar.high },
-    { timeMs: bar.openTimeMs + 1, price: bar.low },
-    { timeMs: bar.openTimeMs + 2, price: bar.close },
+    { timeMs: candle.openTimeMs, price: candle.open },
+    { timeMs: candle.openTimeMs + 1, price: candle.high },
+    { timeMs: candle.openTimeMs + 1, price: candle.low },
+    { timeMs: candle.openTimeMs + 2, price: candle.close },
   ]
 }

@@ -49,7 +49,7 @@ after(async () => {
   await world?.close()
 })
 
-test('books, prints and bars have a gap from the first window that nobody saw, and none before', () => {
+test('books, trades and candles have a gap from the first window that nobody saw, and none before', () => {
   for (const [feed, gaps] of meanwhile) {
     const [first] = gaps
     const told = `${feed.dataset} ${JSON.stringify(gaps)}`
@@ -67,7 +67,7 @@ test('with the first list the books are heard again; the gap of the lost window 
   )
 })
 
-test('the window that nobody saw is found afterwards, with all of its prints, and the prints are complete', async () => {
+test('the window that nobody saw is found afterwards, with all of its trades, and the trades are complete', async () => {
   assert.deepEqual(await gapsOf(TRADES, BACK_MS), [])
   const lost = world.sandbox.truth
     .markets('polymarket', UNKNOWN_MS + 1, UNKNOWN_MS + 300_001)
@@ -77,7 +77,7 @@ test('the window that nobody saw is found afterwards, with all of its prints, an
   assert.equal(row?.market.winner, lost.winner)
   const range = { from: lost.startMs, to: lost.endMs }
   const rows = await readRows<TradeRow>(recording.store, TRADES, lost.tokens ?? [], range)
-  const prints = world.sandbox.truth.trades(lost.name, lost.startMs, lost.endMs) ?? []
-  assert.ok(prints.length > 0)
-  assert.equal(rows.length, prints.length)
+  const trades = world.sandbox.truth.trades(lost.name, lost.startMs, lost.endMs) ?? []
+  assert.ok(trades.length > 0)
+  assert.equal(rows.length, trades.length)
 })

@@ -60,7 +60,7 @@ const OTHER_BOOKS = snapshotFeed(plan, 'BTC', '15m')
 const TRADES = feedOf('trades', 'predmkt_a', 'BTC')
 const BARS = candleFeed('predmkt_a', 'BTC', '5m')
 
-test('a window without a listed successor is followed by a gap of books, prints and bars, until one is listed', async (t) => {
+test('a window without a listed successor is followed by a gap of books, trades and candles, until one is listed', async (t) => {
   const { windows, run, gaps } = await setUp(t)
   windows.knows('5m', at('12:05:00'))
   windows.knows('15m', at('13:00:00'))
@@ -76,7 +76,7 @@ test('a window without a listed successor is followed by a gap of books, prints 
   assert.equal(windows.unlisted, 1)
 })
 
-test('a duration that is never listed has no books to claim; prints and bars of the others are not doubted', async (t) => {
+test('a duration that is never listed has no books to claim; trades and candles of the others are not doubted', async (t) => {
   const { windows, run, gaps } = await setUp(t)
   windows.knows('15m', at('13:00:00'))
   run(at('12:10:00'))

@@ -4,7 +4,7 @@
  *   a book is missing                             ──▶ the snapshots of its duration have a gap
  *   a book turned out to have been wrong          ──▶ a gap too, though it is known again
  *   the catalogue is silent, and the last window
- *   of a duration that was listed is over         ──▶ snapshots of the duration, prints and bars have a gap
+ *   of a duration that was listed is over         ──▶ snapshots of the duration, trades and candles have a gap
  *   the catalogue answers, and lists no successor
  *   of a window that must have one                ──▶ the same; snapshots alone where none was ever listed
  */

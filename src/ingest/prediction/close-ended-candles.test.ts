@@ -1,4 +1,4 @@
-/** A bar that is longer than its market, or than the run that wrote it, is closed all the same once it has ended. */
+/** A candle that is longer than its market, or than the run that wrote it, is closed all the same once it has ended. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { microLevels } from '../../../test/predictions/levels.ts'
@@ -52,7 +52,7 @@ const about = (instrument: string, timeMs: number) => ({
   leg: { marketId: '0xaa', tokenId: instrument, outcome: instrument === '1001' ? 'Up' : 'Down' },
 })
 
-function print(timeMs: number, price: string, size: string): TradeObservation {
+function trade(timeMs: number, price: string, size: string): TradeObservation {
   return { kind: 'trade', ...about('1001', timeMs), id: `0x${timeMs}-1001-0`, price, size, side: 'buy' }
 }
 
@@ -76,7 +76,7 @@ async function setUp(t: TestContext, startMs: number) {
       ...{ plan, symbol: 'BTC', venue, store, writer, catalogue, tracker, clock, log, signal },
     })
     recorder.answered?.('markets', clock.now())
-    recorder.knowsLeft()
+    recorder.knowsUnresolved()
     let closing: Promise<unknown> = Promise.resolve()
     let isClosing = false
     async function run(toMs: number, stepMs = STEP_MS) {
@@ -119,10 +119,10 @@ function tell(recorder: MarketsRecorder, seen: MarketInput): void {
   recorder.observe({ kind: 'market', ...about(seen.marketId, seen.startTime ?? 0), market: seen })
 }
 
-/** Prints of the Up leg, books of both. */
-function trade(recorder: MarketsRecorder, startMs: number): void {
+/** Trades of the Up leg, books of both. */
+function tradeMarket(recorder: MarketsRecorder, startMs: number): void {
   for (const [minute, price] of ['0.4', '0.7', '0.3', '0.6'].entries())
-    recorder.observe(print(startMs + minute * MINUTE_MS, price, '10'))
+    recorder.observe(trade(startMs + minute * MINUTE_MS, price, '10'))
   for (const token of TOKENS)
     recorder.observe({
       kind: 'book_snapshot',
@@ -135,15 +135,15 @@ function trade(recorder: MarketsRecorder, startMs: number): void {
 
 const OPENED = at('12:05:00')
 
-test('bars of an hour, four hours and a day of a five-minute market are closed when they end, and final only then', async (t) => {
+test('candles of an hour, four hours and a day of a five-minute market are closed when they end, and final only then', async (t) => {
   const { start, rows, closed, store } = await setUp(t, at('12:03:00'))
   const { recorder, run } = await start()
   tell(recorder, market(OPENED))
-  trade(recorder, OPENED)
+  tradeMarket(recorder, OPENED)
   await run(at('12:11:00'))
   recorder.observe({ kind: 'swept', ...about('0xaa', at('12:11:00')) })
   await run(at('12:59:00'))
-  assert.equal(recorder.size, 0, 'the market is not kept for the sake of its bars')
+  assert.equal(recorder.size, 0, 'the market is not kept for the sake of its candles')
   assert.deepEqual(await closed(), {
     '5m': [true, true],
     '15m': [true, true],
@@ -178,7 +178,7 @@ test('what a run has left open is closed by the next one, of a market that nobod
   const { start, closed, clock } = await setUp(t, at('12:03:00'))
   const first = await start()
   tell(first.recorder, market(OPENED))
-  trade(first.recorder, OPENED)
+  tradeMarket(first.recorder, OPENED)
   await first.run(at('12:11:00'))
   first.recorder.observe({ kind: 'swept', ...about('0xaa', at('12:11:00')) })
   await first.run(at('12:50:00'))
@@ -199,16 +199,16 @@ test('what a run has left open is closed by the next one, of a market that nobod
   assert.ok(all.length === 10 && all.every((isClosed) => isClosed === true), JSON.stringify(all))
 })
 
-test('killed inside a market: its bars are closed with the prints that are found and the midpoints that were seen', async (t) => {
+test('killed inside a market: its candles are closed with the trades that are found and the midpoints that were seen', async (t) => {
   const { start, rows, closed, clock, past } = await setUp(t, at('12:03:00'))
   const first = await start()
   tell(first.recorder, market(OPENED))
-  trade(first.recorder, OPENED)
+  tradeMarket(first.recorder, OPENED)
   await first.run(at('12:07:00'))
   assert.deepEqual((await closed())['5m'], [false, false])
   first.kill()
   await clock.moveTo(at('12:20:00'))
-  past.push(print(OPENED + 4.5 * MINUTE_MS, '0.9', '10'))
+  past.push(trade(OPENED + 4.5 * MINUTE_MS, '0.9', '10'))
   const second = await start()
   second.recorder.left(market(OPENED, { status: 'resolved', active: false, winner: 'Up' }))
   tell(second.recorder, market(at('12:20:00'), { marketId: '0xbb', tokens: [] }))

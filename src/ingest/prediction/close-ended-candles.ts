@@ -1,8 +1,8 @@
 /**
- * Bars that were last written open and that no recorder has in mind any more: their market was over and forgotten, or
- * an earlier run ended, before the bar did.
+ * Candles that were last written open and that no recorder has in mind any more: their market was over and forgotten, or
+ * an earlier run ended, before the candle did.
  *
- *   a bar has ended, and its market's recorder had time to close it
+ *   a candle has ended, and its market's recorder had time to close it
  *     ──▶ rows of it that are still open ──▶ of a market that is kept: left to its recorder, looked at again
  *                                        ╰─▶ of any other: written closed, as they stand
  *
@@ -19,10 +19,10 @@ import { COARSE_INTERVALS, candleFeed } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
 import { MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 
-/** By then a recorder has closed its own bars: those of half a minute ago, when it shows them next. */
+/** By then a recorder has closed its own candles: those of half a minute ago, when it shows them next. */
 const CLOSED_AFTER_MS = 60_000
 const DAY_MS = 86_400_000
-/** Short bars are left open by a process that dies only; longer ones were left by each market that was shorter. */
+/** Short candles are left open by a process that dies only; longer ones were left by each market that was shorter. */
 const LOOKED_BACK_MS = (interval: CandleInterval) =>
   INTERVAL_MS[interval] < INTERVAL_MS['1h'] ? 2 * MARKETS_BACK_MS : 40 * DAY_MS
 /** A look at a longer stretch would hold up everything else. */
@@ -32,7 +32,7 @@ const BREATH_MS = 20
 export interface EndedCandles {
   /** Closes what is due. To be called once it is known which markets an earlier run has left. */
   close(nowMs: number): Promise<void>
-  /** Every bar before this is closed, once what was put so far is durable. */
+  /** Every candle before this is closed, once what was put so far is durable. */
   closedTo(interval: CandleInterval): number
 }
 
@@ -43,7 +43,7 @@ export function closeEndedCandles(options: {
   writer: RowWriter
   clock: Clock
   signal: AbortSignal
-  /** Its recorder closes its bars. */
+  /** Its recorder closes its candles. */
   isKept: (marketId: string) => boolean
 }): EndedCandles {
   const { plan, symbol, series, writer, clock, signal } = options

@@ -13,7 +13,7 @@ export function withReferences(
   return { ...market, referencePriceStart: start, referencePriceEnd: end }
 }
 
-/** Where the venue leaves the volume out it is what was traded; for markets of which every print was told. */
+/** Where the venue leaves the volume out it is what was traded; for markets of which every trade was told. */
 export function withVolume(market: MarketInput, traded: () => string): MarketInput {
   return market.volume != null || market.status === 'open' ? market : { ...market, volume: traded() }
 }

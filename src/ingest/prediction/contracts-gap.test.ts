@@ -1,8 +1,8 @@
-/** A hole in the numbers of a subscription: every book of it is suspect until the venue has told it anew. */
+/** A gap in the numbers of a subscription: every book of it is suspect until the venue has told it anew. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
-  comparePrints,
+  compareTrades,
   compareWindow,
   readRows,
   type StoredSnapshot,
@@ -82,11 +82,11 @@ test('a second gap within a minute costs the socket, and that time is a gap', as
   assert.ok(gaps.every(({ from, to }) => to - from < 30_000))
 })
 
-test('prints do not suffer: they have no numbers', async () => {
+test('trades do not suffer: they have no numbers', async () => {
   const wrong: string[] = []
   for (const market of running)
     wrong.push(
-      ...(await comparePrints(
+      ...(await compareTrades(
         recording.store,
         world.sandbox.truth,
         { ...market, endMs: END_MS - 20_000 },

@@ -1,4 +1,4 @@
-/** Hours without a recorder: afterwards the bars and prints of every contract that ran meanwhile are asked for. */
+/** Hours without a recorder: afterwards the candles and trades of every contract that ran meanwhile are asked for. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ import type { CandleRow } from '../../core/rows/candle.ts'
 import type { TradeRow } from '../../core/rows/trade.ts'
 import { candleFeed, feedOf } from '../shared/feeds.ts'
 
-const BAR_MS = 300_000
+const CANDLE_MS = 300_000
 const at = (text: string) => Date.parse(`2026-11-15T${text}:00Z`)
 const STOP_MS = at('10:06')
 const BACK_MS = at('12:42')
@@ -54,26 +54,26 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('the prints of the outage are those of the venue, and it is no gap any more', async () => {
+test('the trades of the outage are those of the venue, and it is no gap any more', async () => {
   const { gaps } = await recording.store.coverage.read([TRADES], at('10:05'), BACK_MS)
   assert.deepEqual(gaps, [])
   const lacking: string[] = []
-  let prints = 0
+  let trades = 0
   for (const market of markets) {
     const real = world.sandbox.truth.trades(market.name, STOP_MS, BACK_MS) ?? []
-    const range = { from: STOP_MS - BAR_MS, to: END_MS }
+    const range = { from: STOP_MS - CANDLE_MS, to: END_MS }
     const rows = await readRows<TradeRow>(recording.store, TRADES, [market.name], range)
     const stored = new Set(rows.map((row) => row.trade_id))
-    prints += real.length
+    trades += real.length
     for (const { id } of real) if (!stored.has(id)) lacking.push(`${market.name} ${id}`)
   }
-  assert.ok(prints > 100, `${prints} prints`)
+  assert.ok(trades > 100, `${trades} trades`)
   assert.deepEqual(lacking.slice(0, 5), [])
 })
 
-test('every bar of the outage in which a running contract was traded is there', async () => {
+test('every candle of the outage in which a running contract was traded is there', async () => {
   const lacking: string[] = []
-  let bars = 0
+  let candles = 0
   for (const market of markets.filter(({ endMs, startMs }) => endMs > END_MS && startMs < STOP_MS)) {
     const feed = candleFeed('predmkt_b', 'BTC', '5m')
     const rows = await readRows<CandleRow>(recording.store, feed, [market.name], {
@@ -83,15 +83,15 @@ test('every bar of the outage in which a running contract was traded is there', 
     const stored = new Map(rows.map((row) => [Date.parse(row.timestamp), row]))
     const traded = new Map<number, number>()
     for (const { timeMs, size } of world.sandbox.truth.trades(market.name, at('10:10'), at('12:40')) ?? []) {
-      const openMs = Math.floor(timeMs / BAR_MS) * BAR_MS
+      const openMs = Math.floor(timeMs / CANDLE_MS) * CANDLE_MS
       traded.set(openMs, (traded.get(openMs) ?? 0) + Number(size))
     }
     for (const [openMs, volume] of traded) {
-      bars += 1
+      candles += 1
       if (Math.abs((stored.get(openMs)?.volume ?? 0) - volume) > 0.001)
         lacking.push(`${market.name} ${new Date(openMs).toISOString()}`)
     }
   }
-  assert.ok(bars > 20, `${bars} bars`)
+  assert.ok(candles > 20, `${candles} candles`)
   assert.deepEqual(lacking.slice(0, 5), [])
 })

@@ -67,7 +67,7 @@ test('while the questions fail the trades have a gap, and before that none', () 
 test('afterwards all of them are there, each once, and the gap is closed', async () => {
   assert.deepEqual(gaps.after, [])
   const wrong: string[] = []
-  let prints = 0
+  let trades = 0
   const { truth } = world.sandbox
   for (const market of truth.markets('kalshi', END_MS, END_MS + 86_400_000)) {
     if (market.symbol !== 'BTC' || market.startMs > HEARD_MS) continue
@@ -75,10 +75,10 @@ test('afterwards all of them are there, each once, and the gap is closed', async
     const rows = await readRows<TradeRow>(recording.store, TRADES, [market.name], range)
     const stored = rows.map(({ trade_id: id }) => id)
     const real = truth.trades(market.name, HEARD_MS, END_MS - 120_000) ?? []
-    prints += real.length
+    trades += real.length
     wrong.push(...real.filter(({ id }) => !stored.includes(id)).map(({ id }) => `${market.name} lacks ${id}`))
     if (new Set(stored).size !== stored.length) wrong.push(`${market.name}: a trade is there twice`)
   }
-  assert.ok(prints > 30, `${prints} prints`)
+  assert.ok(trades > 30, `${trades} trades`)
   assert.deepEqual(wrong.slice(0, 5), [])
 })

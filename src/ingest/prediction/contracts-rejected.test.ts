@@ -66,7 +66,7 @@ test('the trades are complete, each once, and count as asked for soon after the 
     `trades are not told to be asked for: ${JSON.stringify(meanwhile)}`,
   )
   const wrong: string[] = []
-  let prints = 0
+  let trades = 0
   const { truth } = world.sandbox
   for (const market of truth.markets('kalshi', END_MS, END_MS + 86_400_000)) {
     if (market.symbol !== 'BTC' || market.startMs > HEARD_MS) continue
@@ -74,10 +74,10 @@ test('the trades are complete, each once, and count as asked for soon after the 
     const rows = await readRows<TradeRow>(recording.store, TRADES, [market.name], range)
     const stored = rows.map(({ trade_id: id }) => id)
     const real = truth.trades(market.name, HEARD_MS, BACK_MS) ?? []
-    prints += real.length
+    trades += real.length
     wrong.push(...real.filter(({ id }) => !stored.includes(id)).map(({ id }) => `${market.name} lacks ${id}`))
     if (new Set(stored).size !== stored.length) wrong.push(`${market.name}: a trade is there twice`)
   }
-  assert.ok(prints > 20, `${prints} prints`)
+  assert.ok(trades > 20, `${trades} trades`)
   assert.deepEqual(wrong.slice(0, 5), [])
 })

@@ -1,4 +1,4 @@
-/** A recorder that starts in the first bar of an hour, where the venue has no finished bar to tell of. */
+/** A recorder that starts in the first candle of an hour, where the venue has no finished candle to tell of. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
@@ -20,7 +20,7 @@ let recording: PredictionsRecording
 before(async () => {
   world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000 })
   recording = await startPredictionsRecording(world, { venues: ['kalshi'], symbols: ['BTC'] })
-  // Before the first round over the prints of all contracts, which would find them too.
+  // Before the first round over the trades of all contracts, which would find them too.
   await world.clock.runUntil(START_MS + 90_000)
   await world.clock.during(recording.stop())
 })
@@ -29,13 +29,13 @@ after(async () => {
   await world?.close()
 })
 
-test('the prints of the bar that runs are asked for at the start, of every contract', async () => {
+test('the trades of the candle that runs are asked for at the start, of every contract', async () => {
   const { truth } = world.sandbox
   const running = truth
     .markets('kalshi', START_MS, START_MS + 26 * 3_600_000)
     .filter(({ symbol, startMs }) => symbol === 'BTC' && startMs <= HOUR_MS)
   const wrong: string[] = []
-  let prints = 0
+  let trades = 0
   for (const { name } of running) {
     const range = { from: HOUR_MS, to: START_MS - 10_000 }
     const rows = await readRows<{ trade_id: string }>(
@@ -45,10 +45,10 @@ test('the prints of the bar that runs are asked for at the start, of every contr
       range,
     )
     const expected = truth.trades(name, range.from, range.to) ?? []
-    prints += expected.length
+    trades += expected.length
     const stored = new Set(rows.map(({ trade_id: id }) => id))
     for (const { id } of expected) if (!stored.has(id)) wrong.push(`${name} lacks ${id}`)
   }
-  assert.ok(running.length > 20 && prints >= 15, `${running.length} contracts, ${prints} prints`)
+  assert.ok(running.length > 20 && trades >= 15, `${running.length} contracts, ${trades} trades`)
   assert.deepEqual(wrong.slice(0, 5), [])
 })

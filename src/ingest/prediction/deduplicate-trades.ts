@@ -1,15 +1,15 @@
 /**
- * Which prints of a market are known, and what was traded in them.
+ * Which trades of a market are known, and what was traded in them.
  *
  * Where a venue gives trades no name, theirs is made of transaction, token and place in the transaction; and the
- * stream may tell one print where the list has several. So a transaction that the stream has told stands as it was
+ * stream may tell one trade where the list has several. So a transaction that the stream has told stands as it was
  * told, and the list adds only transactions that nobody has heard of.
  */
 import { add, type Decimal, decimal, decimalText, multiply, ZERO } from '../../core/decimal.ts'
 import type { TradeObservation } from '../../venues/observation.ts'
 
 export interface TradeDeduplicator {
-  /** False for a print that is known. */
+  /** False for a trade that is known. */
   add(observation: TradeObservation, isStored?: boolean): boolean
   /** What was paid for all of them. */
   readonly money: string
@@ -20,7 +20,7 @@ export function createTradeDeduplicator(hasTransactions: boolean): TradeDeduplic
   const streamed = new Set<string>()
   let money: Decimal = ZERO
 
-  /** A stored print does not say who told it; but lists know whole seconds only. */
+  /** A stored trade does not say who told it; but lists know whole seconds only. */
   const isOfStream = ({ isSwept, venueTimeMs }: TradeObservation, isStored: boolean) =>
     isSwept !== true && !(isStored && venueTimeMs % 1_000 === 0)
 

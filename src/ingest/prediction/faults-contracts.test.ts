@@ -80,6 +80,6 @@ proveFaults({
   cases: CASES,
   endsBeforeMs: 5_000,
   reachesBack: false,
-  least: { markets: 165, rows: 2_500, prints: 100 },
+  least: { markets: 165, rows: 2_500, trades: 100 },
   ended: { least: 1, afterMs: 0 },
 })

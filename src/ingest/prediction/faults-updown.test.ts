@@ -1,6 +1,6 @@
 /**
  * Every fault switch of the simulated Up/Down venue. Whatever happens: rows and gaps together cover each window, every
- * book outside the gaps is the one of its instant, none is crossed, no print is missing or there twice, and every
+ * book outside the gaps is the one of its instant, none is crossed, no trade is missing or there twice, and every
  * winner is found.
  */
 import type { FaultCase } from '../../../test/predictions/fault-run.ts'
@@ -73,6 +73,6 @@ proveFaults({
   cases: CASES,
   endsBeforeMs: 1_000,
   reachesBack: true,
-  least: { markets: 0, rows: 500, prints: 50 },
+  least: { markets: 0, rows: 500, trades: 50 },
   ended: { least: 2, afterMs: 3 * 60_000 },
 })

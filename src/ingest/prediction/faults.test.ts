@@ -1,7 +1,7 @@
 /** Faults of the simulated prediction markets and the chain: what is stored stays true, what is missing is a gap. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { compareCatalogue, comparePrints, compareWindow } from '../../../test/predictions/compare.ts'
+import { compareCatalogue, compareTrades, compareWindow } from '../../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
   type PredictionsRecording,
@@ -70,8 +70,8 @@ test('frozen, crossed and cut: each book outside the gaps is the one of its inst
   )
 })
 
-test('prints that the stream lost are found by the sweep', async () => {
-  assert.deepEqual((await comparePrints(recording.store, world.sandbox.truth, market)).slice(0, 5), [])
+test('trades that the stream lost are found by the sweep', async () => {
+  assert.deepEqual((await compareTrades(recording.store, world.sandbox.truth, market)).slice(0, 5), [])
 })
 
 test('a node that lies is not believed', async () => {
@@ -82,10 +82,10 @@ test('a node that lies is not believed', async () => {
     limit: 10,
     separator: '\n',
   })
-  const bar = JSON.parse(text.split('\n')[0] ?? '') as CandleRow
+  const candle = JSON.parse(text.split('\n')[0] ?? '') as CandleRow
   const prices = world.sandbox.truth
     .rounds('BTC', WINDOW_MS, WINDOW_END_MS)
     .map(({ answer }) => Number(answer) / 1e8)
-  assert.equal(bar.high, Math.max(...prices))
-  assert.equal(bar.low, Math.min(...prices))
+  assert.equal(candle.high, Math.max(...prices))
+  assert.equal(candle.low, Math.min(...prices))
 })

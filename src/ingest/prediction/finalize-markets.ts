@@ -1,4 +1,4 @@
-/** Up to where books, prints, bars and open interest of the prediction markets of a symbol cannot change any more. */
+/** Up to where books, trades, candles and open interest of the prediction markets of a symbol cannot change any more. */
 import { type CandleInterval, candleStart } from '../../core/interval.ts'
 import { MARKET_TYPES } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
@@ -16,17 +16,17 @@ export function finalizeMarkets(options: {
   writer: RowWriter
   series: SeriesStore
   nowMs: number
-  /** No print before this is found any more. */
-  printsMs: number
-  /** Every bar before this is closed. */
+  /** No trade before this is found any more. */
+  tradesMs: number
+  /** Every candle before this is closed. */
   closedTo: (interval: CandleInterval) => number
 }): void {
-  const { plan, symbol, nowMs, printsMs } = options
+  const { plan, symbol, nowMs, tradesMs } = options
   const booksMs = nowMs - BOOKS_FINAL_AFTER_MS
   for (const type of MARKET_TYPES) finalize(options, snapshotFeed(plan, symbol, type), booksMs)
-  finalize(options, feedOf('trades', plan.source, symbol), printsMs)
+  finalize(options, feedOf('trades', plan.source, symbol), tradesMs)
   for (const interval of COARSE_INTERVALS) {
-    const beforeMs = candleStart(Math.min(printsMs, options.closedTo(interval)), interval)
+    const beforeMs = candleStart(Math.min(tradesMs, options.closedTo(interval)), interval)
     finalize(options, candleFeed(plan.source, symbol, interval), beforeMs)
     if (plan.hasOpenInterest)
       finalize(options, feedOf('open_interest', plan.source, symbol, interval), booksMs)

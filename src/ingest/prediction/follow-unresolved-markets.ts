@@ -25,13 +25,13 @@ export async function followUnresolvedMarkets(options: {
   signal: AbortSignal
   onMarket: (market: MarketInput) => void
   /** All of them were told once. */
-  onTold: () => void
+  onListed: () => void
   onError: (error: unknown) => void
 }): Promise<void> {
   const { plan, symbol, venue, clock, signal } = options
   const startedMs = clock.now()
-  let fromMs = await firstLeft(options.markets, plan, symbol, startedMs)
-  if (fromMs === undefined) options.onTold()
+  let fromMs = await firstUnresolved(options.markets, plan, symbol, startedMs)
+  if (fromMs === undefined) options.onListed()
   else fromMs -= SWEPT_AFTER_MS
   while (fromMs !== undefined && !signal.aborted && clock.now() < startedMs + MARKETS_BACK_MS) {
     try {
@@ -41,11 +41,11 @@ export async function followUnresolvedMarkets(options: {
         for (const observation of page.observations) {
           if (observation.kind !== 'market') continue
           options.onMarket(observation.market)
-          nextMs = leftFrom(observation.market, nextMs)
+          nextMs = unresolvedFrom(observation.market, nextMs)
         }
       }
       fromMs = nextMs
-      options.onTold()
+      options.onListed()
     } catch (error) {
       if (signal.aborted) return
       options.onError(error)
@@ -54,13 +54,13 @@ export async function followUnresolvedMarkets(options: {
   }
 }
 
-function leftFrom(market: MarketInput, soFarMs: number | undefined): number | undefined {
+function unresolvedFrom(market: MarketInput, soFarMs: number | undefined): number | undefined {
   if (market.status === 'resolved' || market.endTime == null) return soFarMs
   return Math.min(soFarMs ?? market.endTime, market.endTime)
 }
 
 /** The end of the oldest market without a winner, or of the newest one that has one; undefined where none is stored. */
-async function firstLeft(
+async function firstUnresolved(
   markets: MarketStore,
   plan: PredictionPlan,
   symbol: AssetSymbol,

@@ -10,7 +10,7 @@ import { readGaps } from '../../../test/ingest/compare.ts'
 import {
   compareCatalogue,
   compareOracle,
-  comparePrints,
+  compareTrades,
   compareWindow,
 } from '../../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
@@ -26,7 +26,7 @@ const KILLS = isLong ? 20 : 2
 /** Markets of five and fifteen minutes end at a quarter past. */
 const START_MS = Date.parse('2026-11-15T10:13:20Z')
 const QUARTER_MS = Date.parse('2026-11-15T10:15:00Z')
-/** Winners are known and prints are swept so long after the end. */
+/** Winners are known and trades are swept so long after the end. */
 const DONE_AFTER_MS = 2.5 * MINUTE_MS
 const STEP_MS = 200
 const PROCESS = join(import.meta.dirname, '../../../test/predictions/record-process.ts')
@@ -127,12 +127,12 @@ test('rows and gaps together cover each window, and each book is the one of its 
   assert.ok(rows > 300, `${rows} rows`)
 })
 
-test('the prints of markets that ended are those of the venue, each once: the sweep found what was missed', async () => {
+test('the trades of markets that ended are those of the venue, each once: the sweep found what was missed', async () => {
   const wrong: string[] = []
   // What a contract of the second venue had before our first start is not asked for.
   for (const market of ended)
     wrong.push(
-      ...(await comparePrints(
+      ...(await compareTrades(
         store,
         world.sandbox.truth,
         market,
@@ -142,7 +142,7 @@ test('the prints of markets that ended are those of the venue, each once: the sw
   assert.deepEqual(wrong.slice(0, 10), [])
 })
 
-test('the bars of the oracle are those of its rounds, without a hole', async () => {
+test('the candles of the oracle are those of its rounds, without a gap', async () => {
   for (const interval of ['5m', '15m'] as const) {
     // Of the last moments nothing is claimed.
     const whole = { fromMs: START_MS - 10 * MINUTE_MS, toMs: range.toMs - 5_000 }
@@ -162,7 +162,7 @@ test('the time between a kill and the next start is a gap in what cannot be aske
   }
 })
 
-test('no snapshot and no print was rewritten by a restart', async () => {
+test('no snapshot and no trade was rewritten by a restart', async () => {
   const feeds = (await store.series.feeds({})).map(({ feed }) => feed)
   const revisions = await store.series.revisions({
     feeds: feeds.filter(({ dataset }) => dataset === 'snapshots' || dataset === 'trades'),

@@ -8,7 +8,7 @@ import type { PredictionPlan } from '../../venues/plan.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import type { TrackedFeed } from '../shared/track-coverage.ts'
 
-/** The bars that all longer ones are made of. */
+/** The candles that all longer ones are made of. */
 export const BASE_INTERVAL = '5m' satisfies CandleInterval
 /** The past is looked at so far when markets are found that were not followed to their end. */
 export const MARKETS_BACK_MS = 26 * 3_600_000
@@ -30,17 +30,17 @@ export const catalogueKey = (symbol: AssetSymbol): string => `catalogue:${symbol
 
 export function trackedMarketFeeds(plan: PredictionPlan, symbol: AssetSymbol): TrackedFeed[] {
   const key = (topic: Topic) => channelKey({ topic, symbol })
-  const prints = [key('trades'), key('book'), catalogueKey(symbol)]
+  const trades = [key('trades'), key('book'), catalogueKey(symbol)]
   return [
     ...MARKET_TYPES.map((type) => ({
       feed: snapshotFeed(plan, symbol, type),
       channels: [key('book'), windowsKey(symbol, type)],
     })),
-    // Prints may pause for long, books do not: their silence is the only sign that a symbol was muted.
-    { feed: feedOf('trades', plan.source, symbol), channels: prints },
+    // Trades may pause for long, books do not: their silence is the only sign that a symbol was muted.
+    { feed: feedOf('trades', plan.source, symbol), channels: trades },
     ...COARSE_INTERVALS.map((interval) => ({
       feed: candleFeed(plan.source, symbol, interval),
-      channels: prints,
+      channels: trades,
     })),
     ...(plan.hasOpenInterest
       ? COARSE_INTERVALS.map((interval) => ({

@@ -1,4 +1,4 @@
-/** The record of an Up/Down market: its tokens may come late, its figures may be left out, its prints come twice. */
+/** The record of an Up/Down market: its tokens may come late, its figures may be left out, its trades come twice. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { microLevels } from '../../../test/predictions/levels.ts'
@@ -63,7 +63,7 @@ const bookOf = (index: 0 | 1, atMs: number): DataObservation => ({
   asks: microLevels([['0.42', '5']]),
   leg: leg(index),
 })
-const print = (id: string, atMs: number, size: string, isSwept = false): TradeObservation => ({
+const trade = (id: string, atMs: number, size: string, isSwept = false): TradeObservation => ({
   kind: 'trade',
   ...about(leg(0).tokenId, atMs),
   id,
@@ -127,7 +127,7 @@ test('a market that is listed without tokens is a gap in its window, and recorde
   await pass(2_000)
   const booksMs = clock.now()
   for (const index of [0, 1] as const) recorder.observe(bookOf(index, booksMs))
-  recorder.observe(print('0x1-11000000-0', booksMs, '2'))
+  recorder.observe(trade('0x1-11000000-0', booksMs, '2'))
   await pass(10_000)
   await save()
   const { gaps } = await store.coverage.read([BOOKS], START_MS, booksMs + 5_000)
@@ -158,7 +158,7 @@ test('the last liquidity before the end and the winner outlast a list without th
   assert.deepEqual([row?.winner, row?.liquidity, row?.tokens.length], ['Up', 100, 2])
 })
 
-test('a volume that the venue leaves out is what was traded, once all prints were told', async (t) => {
+test('a volume that the venue leaves out is what was traded, once all trades were told', async (t) => {
   const { clock, store, run } = await setUp(t, { atMs: START_MS - 30_000 })
   const { recorder, pass, save, close } = run()
   t.after(close)
@@ -167,13 +167,13 @@ test('a volume that the venue leaves out is what was traded, once all prints wer
     return (await store.markets.get('0xaa'))?.market.volume
   }
   recorder.observe(told(market({ volume: 0.5 }), clock.now()))
-  recorder.observe(print('0x1-11000000-0', START_MS + 1_234, '2'))
+  recorder.observe(trade('0x1-11000000-0', START_MS + 1_234, '2'))
   await pass(400_000)
   const over = market({ status: 'resolved', active: false, winner: 'Up', volume: null, liquidity: null })
   recorder.observe(told(over, clock.now()))
   await pass(1_000)
   assert.equal(await volume(), null, 'a figure from before the end is not that of the end')
-  recorder.observe(print('0x2-11000000-0', START_MS + 2_000, '7', true))
+  recorder.observe(trade('0x2-11000000-0', START_MS + 2_000, '7', true))
   recorder.observe({ kind: 'swept', ...about('0xaa', clock.now()) })
   await pass(1_000)
   assert.equal(await volume(), 4.5)
@@ -182,18 +182,18 @@ test('a volume that the venue leaves out is what was traded, once all prints wer
   assert.equal(await volume(), 4.5)
 })
 
-test('after a restart a transaction that the stream told stands, however the list counts its prints', async (t) => {
+test('after a restart a transaction that the stream told stands, however the list counts its trades', async (t) => {
   const listed = [
     // The stream told the second of two as its first.
-    print('0x1-11000000-0', START_MS + 1_000, '3', true),
-    print('0x1-11000000-1', START_MS + 1_000, '2', true),
-    print('0x2-11000000-0', START_MS + 4_000, '9', true),
+    trade('0x1-11000000-0', START_MS + 1_000, '3', true),
+    trade('0x1-11000000-1', START_MS + 1_000, '2', true),
+    trade('0x2-11000000-0', START_MS + 4_000, '9', true),
   ]
   const { clock, store, run } = await setUp(t, { atMs: START_MS - 30_000, listed })
   const first = run()
   first.recorder.observe(told(market({ volume: 0 }), clock.now()))
   await first.pass(35_000)
-  first.recorder.observe(print('0x1-11000000-0', START_MS + 1_234, '2'))
+  first.recorder.observe(trade('0x1-11000000-0', START_MS + 1_234, '2'))
   await first.save()
   await first.close()
   const second = run()

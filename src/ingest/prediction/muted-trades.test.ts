@@ -1,4 +1,4 @@
-/** A symbol that falls mute on a healthy socket: its prints are not claimed, and come back with what REST tells. */
+/** A symbol that falls mute on a healthy socket: its trades are not claimed, and come back with what REST tells. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
@@ -45,16 +45,16 @@ after(async () => {
   await world?.close()
 })
 
-test('while the symbol is mute, the coverage of its prints has a gap from the first moment on', () => {
+test('while the symbol is mute, the coverage of its trades has a gap from the first moment on', () => {
   const [first] = gapsMeanwhile
   assert.ok(first !== undefined && first.from <= MUTE_MS + 1_000, JSON.stringify(gapsMeanwhile))
   assert.ok(first.from >= MUTE_MS - 16_000 && gapsMeanwhile.at(-1)?.to === MUTE_END_MS - 5_000)
 })
 
-test('when every market that was traded meanwhile has told its prints, the gap is closed: none is missing', async () => {
+test('when every market that was traded meanwhile has told its trades, the gap is closed: none is missing', async () => {
   assert.deepEqual(gapsAfter, [])
   const lacking: string[] = []
-  let prints = 0
+  let trades = 0
   for (const market of world.sandbox.truth.markets('polymarket', MUTE_MS, MUTE_END_MS + 86_400_000)) {
     if (market.symbol !== 'BTC' || market.startMs > MUTE_END_MS) continue
     const range = { from: MUTE_MS - 60_000, to: MUTE_END_MS + 60_000 }
@@ -62,15 +62,15 @@ test('when every market that was traded meanwhile has told its prints, the gap i
     const stored = new Set(rows.map(({ trade_id: id }) => id.slice(0, id.indexOf('-'))))
     for (const { id } of world.sandbox.truth.trades(market.name, MUTE_MS - 5_000, MUTE_END_MS + 5_000) ??
       []) {
-      prints += 1
+      trades += 1
       if (!stored.has(id)) lacking.push(`${market.name} ${id}`)
     }
   }
-  assert.ok(prints > 10, `${prints} prints`)
+  assert.ok(trades > 10, `${trades} trades`)
   assert.deepEqual(lacking, [])
 })
 
-test('with the midpoints that the venue has kept, the bars of that time are whole too', async () => {
+test('with the midpoints that the venue has kept, the candles of that time are whole too', async () => {
   for (const interval of ['5m', '1h', '1d'] as const) {
     const feed = candleFeed('predmkt_a', 'BTC', interval)
     const { gaps } = await recording.store.coverage.read([feed], MUTE_MS - 5_000, MUTE_END_MS + 5_000)

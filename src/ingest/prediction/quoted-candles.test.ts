@@ -1,7 +1,7 @@
-/** Markets that are hardly traded: a bar without a print is that of its book's midpoints, end to end. */
+/** Markets that are hardly traded: a candle without a trade is that of its book's midpoints, end to end. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { compareBars } from '../../../test/predictions/compare-candles.ts'
+import { compareCandles } from '../../../test/predictions/compare-candles.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
   type PredictionsRecording,
@@ -30,7 +30,7 @@ after(async () => {
 })
 
 for (const venue of ['polymarket', 'kalshi'] as const)
-  test(`${venue}: bars without prints are those of the midpoints, the others those of the prints`, async () => {
+  test(`${venue}: candles without trades are those of the midpoints, the others those of the trades`, async () => {
     const { truth } = world.sandbox
     const markets = truth
       .markets(venue, HEARD_MS, END_MS + 26 * 3_600_000)
@@ -40,11 +40,11 @@ for (const venue of ['polymarket', 'kalshi'] as const)
     // There are many contracts, and a look at every book takes long.
     for (const market of markets.filter((_, index) => venue === 'polymarket' || index % 2 === 0)) {
       const about = { interval: '5m', fromMs: HEARD_MS, toMs: END_MS, withMids: true } as const
-      const found = await compareBars(recording.store, truth, market, about)
+      const found = await compareCandles(recording.store, truth, market, about)
       wrong.push(...found.wrong)
       traded += found.traded
       quoted += found.quoted
     }
     assert.deepEqual(wrong.slice(0, 10), [])
-    assert.ok(traded > 0 && quoted > 1, `${traded} bars of prints, ${quoted} of midpoints`)
+    assert.ok(traded > 0 && quoted > 1, `${traded} candles of trades, ${quoted} of midpoints`)
   })

@@ -1,4 +1,4 @@
-/** One prediction market on a store: what a row may know, which midpoints make a bar, and what a restart remembers. */
+/** One prediction market on a store: what a row may know, which midpoints make a candle, and what a restart remembers. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { microLevels } from '../../../test/predictions/levels.ts'
@@ -77,7 +77,7 @@ function book(name: Name, instrument: string, timeMs: number, bid: string, ask: 
   }
 }
 
-const print = (timeMs: number, price: string, isBlock = false): TradeObservation => ({
+const trade = (timeMs: number, price: string, isBlock = false): TradeObservation => ({
   kind: 'trade',
   ...about('kalshi', 'KXBTC15M-X', timeMs),
   id: `t${timeMs}`,
@@ -98,7 +98,7 @@ async function setUp(t: TestContext) {
       market: MARKETS[name],
       writer,
       referencePrice,
-      booksHeardMs: () => START_MS,
+      lastBookMs: () => START_MS,
     })
   async function rows<T>(feed: Feed): Promise<T[]> {
     await writer.flush()
@@ -122,9 +122,9 @@ test('a row of a contract holds the last price and the figures of its instant, n
     openInterest: volume,
   })
   recorder.observe(book('kalshi', 'KXBTC15M-X', START_MS + 100, '0.4', '0.5'))
-  recorder.trade(print(START_MS + 200, '0.41'))
+  recorder.trade(trade(START_MS + 200, '0.41'))
   recorder.observe(ticker(START_MS + 300, '10'))
-  recorder.trade(print(START_MS + 700, '0.47'))
+  recorder.trade(trade(START_MS + 700, '0.47'))
   recorder.observe(ticker(START_MS + 800, '20'))
   recorder.sampler.tick(START_MS + 1_500)
   const [row] = await rows<Record<string, unknown>>(feedOf('snapshots', 'predmkt_b', 'BTC', '15m'))
@@ -195,7 +195,7 @@ test('open interest at a point of the grid is the last figure at or before it th
   )
 })
 
-test('a wide book gives a contract its bar, as the bars of the venue do, and a token none', async (t) => {
+test('a wide book gives a contract its candle, as the candles of the venue do, and a token none', async (t) => {
   const { recorderOf, rows } = await setUp(t)
   for (const name of ['polymarket', 'kalshi'] as const) {
     const recorder = recorderOf(name)
@@ -204,14 +204,14 @@ test('a wide book gives a contract its bar, as the bars of the venue do, and a t
     recorder.sampler.tick(START_MS + 1_500)
     recorder.show(START_MS + 2_000)
   }
-  const [bar, ...others] = await rows<CandleRow>(candleFeed('predmkt_b', 'BTC', '5m'))
-  assert.deepEqual([bar?.open, bar?.close, bar?.volume, others.length], [0.4, 0.4, 0, 0])
+  const [candle, ...others] = await rows<CandleRow>(candleFeed('predmkt_b', 'BTC', '5m'))
+  assert.deepEqual([candle?.open, candle?.close, candle?.volume, others.length], [0.4, 0.4, 0, 0])
   assert.deepEqual(await rows(candleFeed('predmkt_a', 'BTC', '5m')), [])
 })
 
-test('after a restart a print that was negotiated away from the book is volume, and still no price', async (t) => {
+test('after a restart a trade that was negotiated away from the book is volume, and still no price', async (t) => {
   const { recorderOf, rows, store } = await setUp(t)
-  const told = [print(START_MS + 1_000, '0.5'), print(START_MS + 2_000, '0.9', true)]
+  const told = [trade(START_MS + 1_000, '0.5'), trade(START_MS + 2_000, '0.9', true)]
   const first = recorderOf('kalshi')
   for (const each of told) first.trade(each)
   first.show(START_MS + 5_000)
@@ -233,13 +233,13 @@ test('after a restart a print that was negotiated away from the book is volume, 
     signal: new AbortController().signal,
   })
   second.show(START_MS + 400_000)
-  const [bar] = await rows<CandleRow>(candleFeed('predmkt_b', 'BTC', '5m'))
-  assert.deepEqual([bar?.high, bar?.close, bar?.volume, bar?.closed], [0.5, 0.5, 20, true])
-  const prints = await rows(feedOf('trades', 'predmkt_b', 'BTC'))
-  assert.equal(prints.length, 2)
+  const [candle] = await rows<CandleRow>(candleFeed('predmkt_b', 'BTC', '5m'))
+  assert.deepEqual([candle?.high, candle?.close, candle?.volume, candle?.closed], [0.5, 0.5, 20, true])
+  const trades = await rows(feedOf('trades', 'predmkt_b', 'BTC'))
+  assert.equal(trades.length, 2)
 })
 
-test('a print of nothing is left out and counted; one that makes no sense is a gap, also in the bars that hold it', async (t) => {
+test('a trade of nothing is left out and counted; one that makes no sense is a gap, also in the candles that hold it', async (t) => {
   for (const name of ['polymarket', 'kalshi'] as const) {
     const { clock, store, writer, rows } = await setUp(t)
     const { marketId, source, tokens = [] } = MARKETS[name]
@@ -247,11 +247,11 @@ test('a print of nothing is left out and counted; one that makes no sense is a g
     let empty = 0
     const recorder = recordMarket({
       ...{ plan: VENUES[name].plan, market: MARKETS[name], writer, referencePrice: () => null },
-      ...{ booksHeardMs: () => START_MS, onEmptyTrade: () => void empty++ },
+      ...{ lastBookMs: () => START_MS, onEmptyTrade: () => void empty++ },
     })
     const tell = (ms: number, price: string, size: string) =>
       recorder.trade({
-        ...print(START_MS + ms, price),
+        ...trade(START_MS + ms, price),
         ...about(name, instrument, START_MS + ms),
         price,
         size,
@@ -264,8 +264,8 @@ test('a print of nothing is left out and counted; one that makes no sense is a g
     recorder.show(clock.now())
     assert.equal(empty, 2)
     assert.equal((await rows(feedOf('trades', source, 'BTC'))).length, 2)
-    const [bar, ...others] = await rows<CandleRow>(candleFeed(source, 'BTC', '5m'))
-    assert.deepEqual([bar?.low, bar?.high, others], [0.5, 0.5, []])
+    const [candle, ...others] = await rows<CandleRow>(candleFeed(source, 'BTC', '5m'))
+    assert.deepEqual([candle?.low, candle?.high, others], [0.5, 0.5, []])
     const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer })
     const gaps = async (feed: Feed) => {
       tracker.confirm(feed, START_MS, START_MS + 900_000)

@@ -1,4 +1,4 @@
-/** One prediction market: its books become snapshots, its prints trades and bars. */
+/** One prediction market: its books become snapshots, its trades trades and candles. */
 import type { Feed } from '../../core/feed.ts'
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import { anyMidOf, type MarketCandle, midOf } from '../../core/market-candles.ts'
@@ -26,7 +26,7 @@ import { type MarketSampler, sampleMarket } from './sample-market.ts'
 
 /** Books are sampled from so long before the window on: a market that has not begun is of little use. */
 export const SAMPLE_BEFORE_MS = 60_000
-/** A bar is closed so long after its end: prints are told late, and blocks carry them later still. */
+/** A candle is closed so long after its end: trades are told late, and blocks carry them later still. */
 const CLOSE_AFTER_MS = 30_000
 
 export interface MarketRecorder {
@@ -35,18 +35,18 @@ export interface MarketRecorder {
   readonly endMs: number
   readonly instruments: readonly string[]
   market: MarketInput
-  /** What was paid in all prints that are known; of markets with tokens. */
+  /** What was paid in all trades that are known; of markets with tokens. */
   readonly traded: string
   observe(observation: DataObservation): void
-  /** False for a print that is known by its id. */
+  /** False for a trade that is known by its id. */
   trade(observation: TradeObservation): boolean
-  /** A print that is stored already; with its bar known as a whole it is not counted again. */
-  known(observation: TradeObservation, isInBar: boolean): void
-  /** A bar of 5m that is known already. */
-  fix(instrument: string, bar: MarketCandle, isWhole: boolean): void
+  /** A trade that is stored already; with its candle known as a whole it is not counted again. */
+  known(observation: TradeObservation, isInCandle: boolean): void
+  /** A candle of 5m that is known already. */
+  fix(instrument: string, candle: MarketCandle, isWhole: boolean): void
   /** A midpoint that was asked for after the fact. */
   mid(observation: MidObservation): void
-  /** Puts the bars that have changed or ended. */
+  /** Puts the candles that have changed or ended. */
   show(nowMs: number): void
 }
 
@@ -57,8 +57,8 @@ export function recordMarket(options: {
   /** The price of the asset at an instant. */
   referencePrice: (timeMs: number) => string | null
   /** When books of any market of the symbol were last heard. */
-  booksHeardMs: () => number
-  /** A print of nothing was left out. */
+  lastBookMs: () => number
+  /** A trade of nothing was left out. */
   onEmptyTrade?: () => void
 }): MarketRecorder {
   const { plan, writer } = options
@@ -67,14 +67,14 @@ export function recordMarket(options: {
   const startMs = options.market.startTime ?? 0
   const endMs = options.market.endTime ?? 0
   const instruments = plan.hasTokens ? tokens.map(({ tokenId }) => tokenId) : [marketId]
-  const bars = new Map<string, MarketCandleBuilder>(
+  const candles = new Map<string, MarketCandleBuilder>(
     instruments.map((each) => [each, createMarketCandleBuilder(plan.volume)]),
   )
-  const prints = createTradeDeduplicator(plan.hasTokens)
+  const trades = createTradeDeduplicator(plan.hasTokens)
   const lastPrices = new Map(instruments.map((each) => [each, createLatestBefore<string>()]))
-  /** Bars that were shown open: written once more when they have ended. */
+  /** Candles that were shown open: written once more when they have ended. */
   const open = new Map<string, { instrument: string; interval: CandleInterval; openTimeMs: number }>()
-  /** Bars with a print that cannot be stored. */
+  /** Candles with a trade that cannot be stored. */
   const broken = new Set<string>()
   const tradeFeed = feedOf('trades', source, symbol)
   const booksFeed = snapshotFeed(plan, symbol, options.market.marketType ?? '24h')
@@ -84,7 +84,7 @@ export function recordMarket(options: {
 
   const sampler = sampleMarket({
     instruments,
-    heardMs: options.booksHeardMs,
+    receivedToMs: options.lastBookMs,
     onSample(gridMs, isKeepAlive) {
       if (gridMs < startMs - SAMPLE_BEFORE_MS || gridMs > endMs) return false
       const books = instruments.flatMap((instrument) => sampler.book(instrument) ?? [])
@@ -132,17 +132,17 @@ export function recordMarket(options: {
   function sampleMid(instrument: string, timeMs: number): void {
     const book = sampler.book(instrument)
     if (book === undefined) return
-    // The middle of a wide book says nothing of a token; of a contract the venue's own bars hold it too.
+    // The middle of a wide book says nothing of a token; of a contract the venue's own candles hold it too.
     const price = (plan.hasTokens ? midOf : anyMidOf)(book.best('bids'), book.best('asks'))
-    if (price !== null) bars.get(instrument)?.mid({ timeMs, price })
+    if (price !== null) candles.get(instrument)?.mid({ timeMs, price })
   }
 
   function count(observation: TradeObservation, isStored = false): boolean {
-    if (!prints.add(observation, isStored)) return false
+    if (!trades.add(observation, isStored)) return false
     const { instrument, price, size, venueTimeMs: timeMs } = observation
-    bars
+    candles
       .get(instrument)
-      ?.print({ timeMs, price, size, ...(observation.isBlock === true ? { isBlock: true } : {}) })
+      ?.trade({ timeMs, price, size, ...(observation.isBlock === true ? { isBlock: true } : {}) })
     if (observation.isBlock !== true) lastPrices.get(instrument)?.received(timeMs, price)
     return true
   }
@@ -150,14 +150,14 @@ export function recordMarket(options: {
   function candleOf(
     instrument: string,
     interval: CandleInterval,
-    bar: MarketCandle,
+    candle: MarketCandle,
     nowMs: number,
   ): CandleInput {
     const token = tokens.find(({ tokenId }) => tokenId === instrument)
-    const closed = nowMs >= bar.openTimeMs + INTERVAL_MS[interval] + CLOSE_AFTER_MS
-    const key = `${instrument}:${interval}:${bar.openTimeMs}`
+    const closed = nowMs >= candle.openTimeMs + INTERVAL_MS[interval] + CLOSE_AFTER_MS
+    const key = `${instrument}:${interval}:${candle.openTimeMs}`
     if (closed) open.delete(key)
-    else open.set(key, { instrument, interval, openTimeMs: bar.openTimeMs })
+    else open.set(key, { instrument, interval, openTimeMs: candle.openTimeMs })
     const { slug, question } = recorder.market
     const market: CandleMarket = {
       marketId,
@@ -166,11 +166,11 @@ export function recordMarket(options: {
       outcome: token?.outcome ?? (plan.hasTokens ? null : 'yes'),
       question: question ?? null,
     }
-    const { openTimeMs: time, high, low, close, volume } = bar
-    return { time, open: bar.open, high, low, close, volume, closed, market }
+    const { openTimeMs: time, high, low, close, volume } = candle
+    return { time, open: candle.open, high, low, close, volume, closed, market }
   }
 
-  function breakBars({ instrument, venueTimeMs }: TradeObservation): void {
+  function breakCandles({ instrument, venueTimeMs }: TradeObservation): void {
     for (const interval of COARSE_INTERVALS) {
       const openMs = candleStart(venueTimeMs, interval)
       broken.add(`${instrument}:${interval}:${openMs}`)
@@ -185,13 +185,13 @@ export function recordMarket(options: {
       new RowError('trades', 'one of them cannot be stored'),
     )
 
-  function put(instrument: string, interval: CandleInterval, bar: MarketCandle, nowMs: number): void {
-    if (broken.has(`${instrument}:${interval}:${bar.openTimeMs}`)) {
-      refuse(interval, bar.openTimeMs)
-      open.delete(`${instrument}:${interval}:${bar.openTimeMs}`)
+  function put(instrument: string, interval: CandleInterval, candle: MarketCandle, nowMs: number): void {
+    if (broken.has(`${instrument}:${interval}:${candle.openTimeMs}`)) {
+      refuse(interval, candle.openTimeMs)
+      open.delete(`${instrument}:${interval}:${candle.openTimeMs}`)
       return
     }
-    writer.put(candleFeed(plan.source, symbol, interval), [candleOf(instrument, interval, bar, nowMs)])
+    writer.put(candleFeed(plan.source, symbol, interval), [candleOf(instrument, interval, candle, nowMs)])
   }
 
   const recorder: MarketRecorder = {
@@ -201,7 +201,7 @@ export function recordMarket(options: {
     instruments,
     market: options.market,
     get traded() {
-      return prints.money
+      return trades.money
     },
     observe(observation) {
       switch (observation.kind) {
@@ -225,8 +225,8 @@ export function recordMarket(options: {
         options.onEmptyTrade?.()
         return false
       }
-      // The store refuses it; no bar can say what it should have been.
-      if (verdict === 'bad') breakBars(observation)
+      // The store refuses it; no candle can say what it should have been.
+      if (verdict === 'bad') breakCandles(observation)
       else if (!count(observation)) return false
       const { leg } = observation
       writer.put(tradeFeed, [
@@ -244,23 +244,23 @@ export function recordMarket(options: {
       ])
       return true
     },
-    known(observation, isInBar) {
-      if (isInBar) prints.add(observation, true)
+    known(observation, isInCandle) {
+      if (isInCandle) trades.add(observation, true)
       else count(observation, true)
     },
-    fix(instrument, bar, isWhole) {
-      bars.get(instrument)?.fix(bar, isWhole)
+    fix(instrument, candle, isWhole) {
+      candles.get(instrument)?.fix(candle, isWhole)
     },
     mid({ instrument, venueTimeMs: timeMs, price }) {
-      bars.get(instrument)?.mid({ timeMs, price })
+      candles.get(instrument)?.mid({ timeMs, price })
     },
     show(nowMs) {
-      for (const [instrument, kept] of bars)
-        for (const { interval, bar } of kept.take()) put(instrument, interval, bar, nowMs)
+      for (const [instrument, kept] of candles)
+        for (const { interval, candle } of kept.take()) put(instrument, interval, candle, nowMs)
       for (const { instrument, interval, openTimeMs } of [...open.values()]) {
         if (nowMs < openTimeMs + INTERVAL_MS[interval] + CLOSE_AFTER_MS) continue
-        const bar = bars.get(instrument)?.at(openTimeMs, interval)
-        if (bar !== undefined) put(instrument, interval, bar, nowMs)
+        const candle = candles.get(instrument)?.at(openTimeMs, interval)
+        if (candle !== undefined) put(instrument, interval, candle, nowMs)
       }
     },
   }

@@ -3,7 +3,7 @@
  *
  *   market ──▶ catalogue, with the prices that it began and ended with
  *   book_snapshot, book_delta, book_lost ──▶ snapshots; a market in its window without a live book is a gap
- *   trade ──▶ trades, bars          open_interest ──▶ at each grid point, per contract and summed
+ *   trade ──▶ trades, candles          open_interest ──▶ at each grid point, per contract and summed
  */
 import type { MarketInput, MarketType } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
@@ -36,14 +36,14 @@ const SECOND_MS = 1_000
 const KEPT_AFTER_END_MS = 30 * 60_000
 const FINALIZE_EVERY_MS = 10_000
 /**
- * Prints that the stream lost are found by a round over all markets, every few minutes, and by the sweeps until a
+ * Trades that the stream lost are found by a round over all markets, every few minutes, and by the sweeps until a
  * quarter of an hour after the close; later where the venue is down.
  */
-const PRINTS_FINAL_AFTER_MS = 16 * 60_000
+const TRADES_FINAL_AFTER_MS = 16 * 60_000
 /** A market that could not be swept for a day is not waited for any longer. */
 const SWEPT_WITHIN_MS = 25 * 3_600_000
-const MEND_EVERY_MS = 15_000
-const MEND_AGAIN_MS = 60_000
+const BACKFILL_EVERY_MS = 15_000
+const BACKFILL_AGAIN_MS = 60_000
 /** The ticks around an instant have arrived after this. */
 const TICKS_AFTER_MS = 3_000
 
@@ -67,8 +67,8 @@ interface Kept {
   ready: Promise<void>
   isReady: boolean
   /** What was traded before we listened is known. */
-  isRecalled: boolean
-  /** All of its prints were told after its close. */
+  isRestored: boolean
+  /** All of its trades were told after its close. */
   isSwept: boolean
 }
 
@@ -76,11 +76,11 @@ export interface MarketsRecorder extends LiveRecorder {
   /** A market of an earlier run. It says nothing of which markets there are now. */
   left(market: MarketInput): void
   /** The markets that an earlier run did not see to their end were told. */
-  knowsLeft(): void
+  knowsUnresolved(): void
   readonly size: number
   /** How often a window that should have run was not listed. */
   readonly unlisted: number
-  /** Prints of nothing, which were left out. */
+  /** Trades of nothing, which were left out. */
   readonly emptyTrades: number
 }
 
@@ -92,12 +92,20 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   const interest = new Map<string, LatestBefore<string>>()
   const passGrid = recordOpenInterest({ plan, symbol, writer })
   const isKept = (marketId: string) => markets.has(marketId)
-  const leftBars = closeEndedCandles({ plan, symbol, series: store.series, writer, clock, signal, isKept })
+  const endedCandles = closeEndedCandles({
+    plan,
+    symbol,
+    series: store.series,
+    writer,
+    clock,
+    signal,
+    isKept,
+  })
   const recordedFrom = store.coverage
     .read([candleFeed(plan.source, symbol, BASE_INTERVAL)], startedMs - 2 * MARKETS_BACK_MS, startedMs)
     .then(({ observed }) => observed[0]?.from)
   let hasEarlierRun = true
-  let recalls: Promise<unknown> = recordedFrom.then(
+  let restores: Promise<unknown> = recordedFrom.then(
     (fromMs) => {
       hasEarlierRun = fromMs !== undefined
     },
@@ -107,18 +115,18 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   /** What an earlier run has called final stays so. */
   const settledMs = Promise.resolve(store.series.finality([tradeFeed])).then(([known]) => known?.before ?? 0)
   settledMs.catch(() => {})
-  /** All prints before this were told, of every market that the venue lists. */
+  /** All trades before this were told, of every market that the venue lists. */
   let sweptToMs = 0
-  let booksHeardMs = 0
+  let lastBookMs = 0
   let hasListed = false
   let listedMs: number | undefined
-  let hasLeft = false
-  let mendMs = 0
+  let hasUnresolved = false
+  let backfillMs = 0
   let shownMs = 0
   let finalizedMs = 0
   let emptyTrades = 0
 
-  function heardMarket(seen: MarketInput): void {
+  function receivedMarket(seen: MarketInput): void {
     const before = markets.get(seen.marketId)
     const kept = before === undefined || hasTokensNow(before, seen) ? keep(seen) : before
     const { recorder } = kept
@@ -127,7 +135,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     if (isListedWithAll(recorder)) windows.knows(seen.marketType ?? null, recorder.endMs)
     // A list may be older than what is heard while it is on its way: it only stands until a figure is heard.
     if (seen.openInterest != null && !interest.has(seen.marketId))
-      heardInterest(seen.marketId, 0, String(seen.openInterest))
+      receivedInterest(seen.marketId, 0, String(seen.openInterest))
     if (kept.isReady) catalogue.put(recorder.market)
   }
 
@@ -135,7 +143,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   const hasTokensNow = ({ recorder }: Kept, seen: MarketInput) =>
     plan.hasTokens && recorder.instruments.length === 0 && (seen.tokens?.length ?? 0) > 0
 
-  function heardInterest(marketId: string, timeMs: number, openInterest: string): void {
+  function receivedInterest(marketId: string, timeMs: number, openInterest: string): void {
     const known = interest.get(marketId) ?? createLatestBefore<string>()
     known.received(timeMs, openInterest)
     interest.set(marketId, known)
@@ -153,24 +161,24 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       market,
       writer,
       referencePrice: (timeMs) => references.before(market, timeMs),
-      booksHeardMs: () => booksHeardMs,
+      lastBookMs: () => lastBookMs,
       onEmptyTrade: () => {
         emptyTrades += 1
       },
     })
     // What is met after its end may be stored already: by an earlier run, or before it was forgotten. So may the
-    // early prints of one that has not begun.
+    // early trades of one that has not begun.
     const hadBegun = recorder.startMs - plan.tradesBeforeMs < startedMs || recorder.endMs < clock.now()
     const kept: Kept = {
       recorder,
       ready: Promise.resolve(),
       isReady: !hadBegun,
-      isRecalled: !hadBegun,
+      isRestored: !hadBegun,
       isSwept: false,
     }
     markets.set(market.marketId, kept)
     if (!hadBegun) return kept
-    kept.ready = recalls.then(async () => {
+    kept.ready = restores.then(async () => {
       try {
         if (tradedRange(recorder).toMs <= (await settledMs)) kept.isSwept = true
         const stored = await store.markets.get(market.marketId, { source: plan.source, symbol })
@@ -181,7 +189,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         const about = { plan, recorder, series, venue: parts.venue, recordedFromMs, signal }
         await parts.pace?.(signal)
         await restoreMarket({ ...about, settledMs: await settledMs, nowMs: clock.now() })
-        kept.isRecalled = true
+        kept.isRestored = true
       } catch (error) {
         if (!signal.aborted)
           log.warn({ market: market.marketId, err: error }, 'the past of a market is not known')
@@ -191,11 +199,11 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         catalogue.put(recorder.market)
       }
     })
-    recalls = kept.ready
+    restores = kept.ready
     return kept
   }
 
-  function heardTrade(observation: TradeObservation): void {
+  function receivedTrade(observation: TradeObservation): void {
     const kept = markets.get(observation.leg?.marketId ?? observation.instrument)
     if (kept === undefined) return
     // The stream's trades are new; those that are asked for later may be known from an earlier run.
@@ -203,7 +211,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     else kept.ready = kept.ready.then(() => void kept.recorder.trade(observation))
   }
 
-  function heardSwept(marketId: string): void {
+  function receivedSwept(marketId: string): void {
     const kept = markets.get(marketId)
     if (kept === undefined) return
     kept.ready = kept.ready.then(() => {
@@ -212,7 +220,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   }
 
   /** Counts once all that was told before is counted. */
-  async function heardSweptTo(toMs: number): Promise<void> {
+  async function receivedSweptTo(toMs: number): Promise<void> {
     await Promise.all([...markets.values()].map(({ ready }) => ready))
     sweptToMs = Math.max(sweptToMs, toMs)
   }
@@ -221,28 +229,28 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     switch (observation.kind) {
       case 'market':
         hasListed = true
-        heardMarket(observation.market)
+        receivedMarket(observation.market)
         break
       case 'trade':
-        heardTrade(observation)
+        receivedTrade(observation)
         break
       case 'swept':
-        heardSwept(observation.instrument)
+        receivedSwept(observation.instrument)
         break
       case 'swept_to':
-        void heardSweptTo(observation.toMs)
+        void receivedSweptTo(observation.toMs)
         break
       case 'reference_price':
         references.heard(observation)
         break
       case 'open_interest':
-        heardInterest(observation.instrument, observation.venueTimeMs, observation.openInterest)
+        receivedInterest(observation.instrument, observation.venueTimeMs, observation.openInterest)
         break
       case 'book_snapshot':
       case 'book_delta':
       case 'book_lost':
         markets.get(observation.leg?.marketId ?? observation.instrument)?.recorder.observe(observation)
-        if (observation.kind !== 'book_lost') booksHeardMs = observation.receivedMs
+        if (observation.kind !== 'book_lost') lastBookMs = observation.receivedMs
         break
       case 'market_ticker':
         markets.get(observation.instrument)?.recorder.observe(observation)
@@ -267,7 +275,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     feedOf: (type) => snapshotFeed(plan, symbol, type),
   })
 
-  /** When prints of a market are heard; the longer ones are followed from one length before. */
+  /** When trades of a market are heard; the longer ones are followed from one length before. */
   function tradedRange({ startMs, endMs }: MarketRecorder): BackfilledMarket['traded'] {
     const { beforeMs, afterMs } = plan.followed
     const lengthMs = endMs - startMs
@@ -275,18 +283,18 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     return { fromMs: startMs - beforeMs - earlyMs, toMs: endMs + afterMs }
   }
 
-  function* mended(): Generator<BackfilledMarket> {
+  function* backfilled(): Generator<BackfilledMarket> {
     for (const kept of markets.values()) {
       const { recorder } = kept
       yield {
         market: recorder.market,
         traded: tradedRange(recorder),
         firstMs: recorder.startMs - plan.tradesBeforeMs,
-        isLeft: isLeft(kept),
+        isUnresolved: isUnresolved(kept),
         isUntraded: !plan.hasTokens && Number(recorder.market.volume ?? 0) === 0,
         isSwept: kept.isSwept,
-        swept: () => heardSwept(recorder.market.marketId),
-        trade: heardTrade,
+        swept: () => receivedSwept(recorder.market.marketId),
+        trade: receivedTrade,
         priced: { fromMs: recorder.startMs - SAMPLE_BEFORE_MS, toMs: recorder.endMs },
         mid: (observation) => recorder.mid(observation),
         show: () => recorder.show(clock.now()),
@@ -296,16 +304,17 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   }
 
   async function mend(nowMs: number): Promise<void> {
-    if (!hasLeft || listedMs === undefined || nowMs < mendMs || nowMs - listedMs > LISTED_WITHIN_MS) return
-    mendMs = nowMs + MEND_EVERY_MS
+    if (!hasUnresolved || listedMs === undefined || nowMs < backfillMs || nowMs - listedMs > LISTED_WITHIN_MS)
+      return
+    backfillMs = nowMs + BACKFILL_EVERY_MS
     const { coverage } = store
-    // The contracts' own bars are asked for elsewhere.
-    const barFeeds = plan.hasTokens
+    // The contracts' own candles are asked for elsewhere.
+    const candleFeeds = plan.hasTokens
       ? COARSE_INTERVALS.map((interval) => candleFeed(plan.source, symbol, interval))
       : []
     const about = {
       feed: tradeFeed,
-      barFeeds,
+      candleFeeds,
       symbol,
       venue: parts.venue,
       coverage,
@@ -315,40 +324,40 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       signal,
     }
     try {
-      await backfillTrades({ ...about, onMarket: heardMarket, markets: mended })
+      await backfillTrades({ ...about, onMarket: receivedMarket, markets: backfilled })
     } catch (error) {
       if (signal.aborted) throw error
-      mendMs = clock.now() + MEND_AGAIN_MS
-      log.warn({ symbol, err: error }, 'prints that were missed could not be asked for yet')
+      backfillMs = clock.now() + BACKFILL_AGAIN_MS
+      log.warn({ symbol, err: error }, 'trades that were missed could not be asked for yet')
     }
   }
 
-  function fill({ recorder, isSwept, isRecalled }: Kept, nowMs: number): void {
+  function fill({ recorder, isSwept, isRestored }: Kept, nowMs: number): void {
     const { market, startMs, endMs } = recorder
     const priceAt = (timeMs: number) =>
       nowMs < timeMs + TICKS_AFTER_MS ? null : references.at(market, timeMs)
     const priced = withReferences(market, { start: () => priceAt(startMs), end: () => priceAt(endMs) })
-    const filled = isSwept && isRecalled ? withVolume(priced, () => recorder.traded) : priced
+    const filled = isSwept && isRestored ? withVolume(priced, () => recorder.traded) : priced
     if (filled === market) return
     recorder.market = filled
     catalogue.put(filled)
   }
 
   /** Ended while nobody listened, or its past could not be asked for: only its own sweep tells all of it. */
-  const isLeft = ({ recorder, isRecalled }: Kept) => recorder.endMs < startedMs || !isRecalled
+  const isUnresolved = ({ recorder, isRestored }: Kept) => recorder.endMs < startedMs || !isRestored
 
   /** Before this nothing is found any more. At the first start of all, nothing before it is claimed. */
-  function printsFinalMs(nowMs: number): number {
-    if (!hasListed || !hasLeft) return 0
+  function tradesFinalMs(nowMs: number): number {
+    if (!hasListed || !hasUnresolved) return 0
     const unswept = (hasEarlierRun ? [...markets.values()] : [])
-      .filter((kept) => isLeft(kept) && !kept.isSwept && nowMs < kept.recorder.endMs + SWEPT_WITHIN_MS)
+      .filter((kept) => isUnresolved(kept) && !kept.isSwept && nowMs < kept.recorder.endMs + SWEPT_WITHIN_MS)
       .map(({ recorder }) => recorder.startMs - plan.tradesBeforeMs)
-    return Math.max(0, Math.min(nowMs - PRINTS_FINAL_AFTER_MS, sweptToMs, ...unswept))
+    return Math.max(0, Math.min(nowMs - TRADES_FINAL_AFTER_MS, sweptToMs, ...unswept))
   }
 
   return {
     observe,
-    left: heardMarket,
+    left: receivedMarket,
     gap() {},
     begins() {},
     show(nowMs) {
@@ -383,22 +392,22 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     answered(dataset, atMs) {
       if (dataset === 'markets') listedMs = atMs
     },
-    knowsLeft() {
-      hasLeft = true
+    knowsUnresolved() {
+      hasUnresolved = true
     },
     async close(nowMs) {
       await mend(nowMs)
       if (nowMs - finalizedMs < FINALIZE_EVERY_MS) return
       finalizedMs = nowMs
-      if (hasListed && hasLeft) await leftBars.close(nowMs)
-      const { closedTo } = leftBars
+      if (hasListed && hasUnresolved) await endedCandles.close(nowMs)
+      const { closedTo } = endedCandles
       finalizeMarkets({
         plan,
         symbol,
         writer,
         series: store.series,
         nowMs,
-        printsMs: printsFinalMs(nowMs),
+        tradesMs: tradesFinalMs(nowMs),
         closedTo,
       })
       await clock.sleep(SECOND_MS, signal)

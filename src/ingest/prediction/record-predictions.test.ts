@@ -11,7 +11,7 @@ import { type MarketService, startMarketService } from '../../../test/fakes/mark
 import { dataFolder } from '../../../test/fakes/service.ts'
 import {
   compareCatalogue,
-  comparePrints,
+  compareTrades,
   compareWindow,
   findMarket,
   idOf,
@@ -20,7 +20,7 @@ import {
   snapshotFeedOf,
   trueSamples,
 } from '../../../test/predictions/compare.ts'
-import { compareBars } from '../../../test/predictions/compare-candles.ts'
+import { compareCandles } from '../../../test/predictions/compare-candles.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
   HEARTBEAT_MS,
@@ -215,7 +215,7 @@ test('a market is found by each of its identifiers over HTTP', async () => {
   assert.equal((await service.get(`/v1/markets/0x${'0'.repeat(64)}`)).status, 404)
 })
 
-test('bars of contracts that had begun before the first start say what they lack', async () => {
+test('candles of contracts that had begun before the first start say what they lack', async () => {
   const dayMs = Math.floor(START_MS / 86_400_000) * 86_400_000
   for (const interval of ['4h', '1d'] as const) {
     const path = `/v1/candles?source=predmkt_b&symbol=BTC&interval=${interval}&start=${new Date(dayMs).toISOString()}`
@@ -234,10 +234,10 @@ test('bars of contracts that had begun before the first start say what they lack
   }
 })
 
-test('after the sweep the prints are those of the venue, each once', async () => {
+test('after the sweep the trades are those of the venue, each once', async () => {
   const wrong: string[] = []
   for (const market of ended.filter(({ venue, startMs }) => venue === 'polymarket' || startMs >= HEARD_MS))
-    wrong.push(...(await comparePrints(service.store, world.sandbox.truth, market)))
+    wrong.push(...(await compareTrades(service.store, world.sandbox.truth, market)))
   assert.deepEqual(wrong.slice(0, 10), [])
 })
 
@@ -281,7 +281,7 @@ for (const [source, path, side, kind] of [
     assert.ok(changes > seen.length, `${changes} changes`)
   })
 
-test('candles: a symbol has many rows a bar, a market both legs, a token one series', async () => {
+test('candles: a symbol has many rows a candle, a market both legs, a token one series', async () => {
   const market = ended.find(({ venue, kind }) => venue === 'polymarket' && kind === '5m')
   assert.ok(market)
   const path = `/v1/candles?source=predmkt_a&symbol=BTC&interval=5m&start=${new Date(market.startMs).toISOString()}&end=${new Date(market.endMs).toISOString()}`
@@ -291,15 +291,15 @@ test('candles: a symbol has many rows a bar, a market both legs, a token one ser
   assert.ok(all.data.length > 4, `${all.data.length} rows`)
   assert.deepEqual(both.data.map(({ outcome }) => outcome).sort(), ['Down', 'Up'])
   assert.equal(one.data.length, 1)
-  const [bar] = one.data
-  const prints = (world.sandbox.truth.trades(market.name, market.startMs, market.endMs) ?? []).filter(
+  const [candle] = one.data
+  const trades = (world.sandbox.truth.trades(market.name, market.startMs, market.endMs) ?? []).filter(
     ({ instrument }) => instrument === market.tokens?.[0],
   )
-  assert.equal(bar?.open, Number(prints[0]?.price))
-  assert.equal(bar?.close, Number(prints.at(-1)?.price))
-  assert.equal(bar?.high, Math.max(...prints.map(({ price }) => Number(price))))
-  const volume = prints.reduce((sum, { price, size }) => sum + Number(price) * Number(size), 0)
-  assert.ok(Math.abs((bar?.volume ?? 0) - volume) < 0.001, `${bar?.volume} ${volume}`)
+  assert.equal(candle?.open, Number(trades[0]?.price))
+  assert.equal(candle?.close, Number(trades.at(-1)?.price))
+  assert.equal(candle?.high, Math.max(...trades.map(({ price }) => Number(price))))
+  const volume = trades.reduce((sum, { price, size }) => sum + Number(price) * Number(size), 0)
+  assert.ok(Math.abs((candle?.volume ?? 0) - volume) < 0.001, `${candle?.volume} ${volume}`)
 })
 
 /** Markets whose window, or the time just before it, lies in what was heard. */
@@ -309,19 +309,19 @@ const heard = (venue: 'polymarket' | 'kalshi') =>
     .filter(({ symbol, startMs }) => RECORDED.includes(symbol) && startMs < END_MS)
 
 for (const venue of ['polymarket', 'kalshi'] as const)
-  test(`${venue}: every closed bar of every leg is that of its prints, else of its midpoints`, async () => {
+  test(`${venue}: every closed candle of every leg is that of its trades, else of its midpoints`, async () => {
     const wrong: string[] = []
     let traded = 0
     for (const [index, market] of heard(venue).entries())
       for (const interval of ['5m', '15m', '1h'] as const) {
         const withMids = interval === '5m' && (venue === 'polymarket' || index % (isLong ? 31 : 3) === 0)
         const about = { interval, fromMs: HEARD_MS, toMs: END_MS, withMids }
-        const found = await compareBars(service.store, world.sandbox.truth, market, about)
+        const found = await compareCandles(service.store, world.sandbox.truth, market, about)
         wrong.push(...found.wrong)
         traded += found.traded
       }
     assert.deepEqual(wrong.slice(0, 10), [])
-    assert.ok(traded > 8 * RECORDED.length, `${traded} bars of prints`)
+    assert.ok(traded > 8 * RECORDED.length, `${traded} candles of trades`)
   })
 
 for (const symbol of RECORDED)
@@ -367,7 +367,7 @@ for (const symbol of RECORDED)
     assert.ok(points >= (isLong ? 12 : 1), `${points} points`)
   })
 
-test('rows of contracts name their market; bars of the oracle are as published', async () => {
+test('rows of contracts name their market; candles of the oracle are as published', async () => {
   const contracts = await get<CandleRow>('/v1/candles?source=predmkt_b&symbol=BTC&interval=5m')
   assert.ok(contracts.data.length > 40 && contracts.data.every(({ market_id }) => market_id !== undefined))
   const path = `/v1/candles?source=oracle&symbol=BTC&interval=5m&start=${new Date(START_MS - 20 * MINUTE_MS).toISOString()}`
@@ -395,9 +395,9 @@ test('rows of contracts name their market; bars of the oracle are as published',
       close,
       volume,
     ]),
-    expected.map((bar) => [
-      new Date(bar.openTimeMs).toISOString(),
-      ...[bar.open, bar.high, bar.low, bar.close].map(Number),
+    expected.map((candle) => [
+      new Date(candle.openTimeMs).toISOString(),
+      ...[candle.open, candle.high, candle.low, candle.close].map(Number),
       null,
     ]),
   )

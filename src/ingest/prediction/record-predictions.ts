@@ -98,7 +98,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
         clock,
         signal: ending,
         onMarket: (market) => recorder.left(market),
-        onTold: () => recorder.knowsLeft(),
+        onListed: () => recorder.knowsUnresolved(),
         onError,
       }).catch((error) => {
         if (!ending.aborted) onError(error)

@@ -2,12 +2,12 @@
  * What is known of a market that had begun before we listened: what an earlier run has stored, and what the venue
  * can still tell.
  *
- *   stored bars of 5m that are closed ──▶ stand as they are
- *   open ones without a trade         ──▶ their midpoints are nowhere else: they stand until a print is found
- *   stored prints after them          ──▶ counted
- *   the venue's prints                ──▶ stored and counted where they are new
- *   the venue's own bars (yes/no)     ──▶ for the time before, where nothing was recorded: after an outage from the
- *                                         last bar that stands, at the first start of all for the hour that runs
+ *   stored candles of 5m that are closed ──▶ stand as they are
+ *   open ones without a trade         ──▶ their midpoints are nowhere else: they stand until a trade is found
+ *   stored trades after them          ──▶ counted
+ *   the venue's trades                ──▶ stored and counted where they are new
+ *   the venue's own candles (yes/no)     ──▶ for the time before, where nothing was recorded: after an outage from the
+ *                                         last candle that stands, at the first start of all for the hour that runs
  */
 import { buildContractCandles } from '../../core/contract-candles.ts'
 import type { Feed } from '../../core/feed.ts'
@@ -34,7 +34,7 @@ export async function restoreMarket(options: {
   nowMs: number
   /** Since when the symbol is recorded; undefined at the first start of all. */
   recordedFromMs: number | undefined
-  /** Prints before this were final when we started; those after it may have been lost without a trace. */
+  /** Trades before this were final when we started; those after it may have been lost without a trace. */
   settledMs: number
   signal: AbortSignal
 }): Promise<void> {
@@ -50,31 +50,31 @@ export async function restoreMarket(options: {
   const fixed = new Set<string>()
   let standsToMs: number | undefined
   for (const row of await readStored<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL), about)) {
-    const bar = candleOfRow(row)
+    const candle = candleOfRow(row)
     const instrument = row.token_id ?? marketId
     if (!row.closed) {
-      if (bar.basis === 'mid') recorder.fix(instrument, bar, false)
+      if (candle.basis === 'mid') recorder.fix(instrument, candle, false)
       continue
     }
-    fixed.add(`${instrument}:${bar.openTimeMs}`)
-    const endMs = bar.openTimeMs + INTERVAL_MS[BASE_INTERVAL]
-    recorder.fix(instrument, bar, !plan.hasTokens && endMs <= settledMs)
+    fixed.add(`${instrument}:${candle.openTimeMs}`)
+    const endMs = candle.openTimeMs + INTERVAL_MS[BASE_INTERVAL]
+    recorder.fix(instrument, candle, !plan.hasTokens && endMs <= settledMs)
     standsToMs = Math.max(standsToMs ?? 0, endMs)
   }
   const isFixed = (instrument: string, timeMs: number) =>
     fixed.has(`${instrument}:${candleStart(timeMs, BASE_INTERVAL)}`)
-  const prints = restoreTrades(recorder, !plan.hasTokens)
+  const restored = restoreTrades(recorder, !plan.hasTokens)
   for (const row of await readStored<TradeRow>(feedOf('trades', plan.source, symbol), about))
-    prints.stored(row, isFixed(row.token_id ?? marketId, Date.parse(row.timestamp)))
+    restored.stored(row, isFixed(row.token_id ?? marketId, Date.parse(row.timestamp)))
   try {
-    if (Number(volume ?? 0) > 0) await askVenue()
+    if (Number(volume ?? 0) > 0) await requestFromVenue()
   } finally {
-    prints.done()
+    restored.done()
   }
 
-  async function askVenue(): Promise<void> {
-    // A yes/no contract may be a day old, and there are hundreds: at the first start of all, the venue's own bars of the
-    // hour that runs and the prints of the bar that runs are asked for; what was before is before our start.
+  async function requestFromVenue(): Promise<void> {
+    // A yes/no contract may be a day old, and there are hundreds: at the first start of all, the venue's own candles of the
+    // hour that runs and the trades of the candle that runs are asked for; what was before is before our start.
     const bucketMs = candleStart(nowMs, BASE_INTERVAL)
     const missedMs = standsToMs ?? recordedFromMs
     const sinceMs = candleStart(
@@ -82,24 +82,24 @@ export async function restoreMarket(options: {
       BASE_INTERVAL,
     )
     const unsureMs = Math.max(settledMs, recordedFromMs ?? bucketMs)
-    const printsMs =
+    const tradesMs =
       missedMs === undefined ? bucketMs : Math.max(recorder.startMs, Math.min(sinceMs, bucketMs, unsureMs))
-    const fromMs = Math.min(printsMs, prints.firstMs())
+    const fromMs = Math.min(tradesMs, restored.firstMs())
     const range = { fromMs: plan.hasTokens ? 0 : fromMs, toMs: nowMs }
-    // Within the first bar after the hour, or after what stands already, there is none to ask for.
+    // Within the first candle after the hour, or after what stands already, there is none to ask for.
     if (!plan.hasTokens && Math.max(recorder.startMs, sinceMs) < bucketMs) {
       const finer: ContractCandleObservation[] = []
       const request = { topic: 'contract_candles', symbol, market: marketId, interval: '1m' } as const
-      const bars = venue.history({ ...request, range: { fromMs: sinceMs, toMs: bucketMs } }, { signal })
-      for await (const { observations } of bars)
+      const candles = venue.history({ ...request, range: { fromMs: sinceMs, toMs: bucketMs } }, { signal })
+      for await (const { observations } of candles)
         for (const row of observations) if (row.kind === 'contract_candle') finer.push(row)
-      for (const bar of buildContractCandles({ interval: BASE_INTERVAL, finer }))
-        if (!isFixed(marketId, bar.openTimeMs)) recorder.fix(marketId, bar, true)
+      for (const candle of buildContractCandles({ interval: BASE_INTERVAL, finer }))
+        if (!isFixed(marketId, candle.openTimeMs)) recorder.fix(marketId, candle, true)
     }
     if (range.fromMs >= range.toMs) return
     const trades = venue.history({ topic: 'trades', symbol, market: marketId, range }, { signal })
     for await (const { observations } of trades)
-      for (const row of observations) if (row.kind === 'trade') prints.told(row)
+      for (const row of observations) if (row.kind === 'trade') restored.received(row)
   }
 }
 

@@ -1,9 +1,9 @@
 /**
- * Prints that an earlier run has stored, counted once more. A row does not say whether its print was negotiated away
- * from the book, which makes it no price; the venue does, when it tells the print again:
+ * Trades that an earlier run has stored, counted once more. A row does not say whether its trade was negotiated away
+ * from the book, which makes it no price; the venue does, when it tells the trade again:
  *
- *   stored, its bar stands ──▶ known, not counted
- *   stored, no bar has it  ──▶ waits ──told again──▶ counted as the venue says
+ *   stored, its candle stands ──▶ known, not counted
+ *   stored, no candle has it  ──▶ waits ──told again──▶ counted as the venue says
  *                                    ╰──  done   ──▶ counted as a price
  */
 import type { TradeRow } from '../../core/rows/trade.ts'
@@ -11,33 +11,33 @@ import type { TradeObservation } from '../../venues/observation.ts'
 import type { MarketRecorder } from './record-market.ts'
 
 export interface RestoredTrades {
-  stored(row: TradeRow, isInBar: boolean): void
+  stored(row: TradeRow, isInCandle: boolean): void
   /** The oldest that waits; infinity for none. */
   firstMs(): number
-  /** A print that the venue tells: stored and counted where it is new. */
-  told(print: TradeObservation): void
+  /** A trade that the venue tells: stored and counted where it is new. */
+  received(trade: TradeObservation): void
   /** The venue tells no more. */
   done(): void
 }
 
-/** `hasBlocks`: whether the venue has negotiated prints. Where it has none, nothing is to wait for. */
+/** `hasBlocks`: whether the venue has negotiated trades. Where it has none, nothing is to wait for. */
 export function restoreTrades(recorder: MarketRecorder, hasBlocks: boolean): RestoredTrades {
   const waiting = new Map<string, TradeObservation>()
   return {
-    stored(row, isInBar) {
-      const print = tradeOfRow(row, recorder)
-      if (isInBar || !hasBlocks) recorder.known(print, isInBar)
-      else waiting.set(print.id, print)
+    stored(row, isInCandle) {
+      const trade = tradeOfRow(row, recorder)
+      if (isInCandle || !hasBlocks) recorder.known(trade, isInCandle)
+      else waiting.set(trade.id, trade)
     },
-    firstMs: () => Math.min(...[...waiting.values()].map((print) => print.venueTimeMs)),
-    told(print) {
-      const known = waiting.get(print.id)
-      waiting.delete(print.id)
-      if (known === undefined) recorder.trade(print)
-      else recorder.known(print.isBlock === true ? { ...known, isBlock: true } : known, false)
+    firstMs: () => Math.min(...[...waiting.values()].map((trade) => trade.venueTimeMs)),
+    received(trade) {
+      const known = waiting.get(trade.id)
+      waiting.delete(trade.id)
+      if (known === undefined) recorder.trade(trade)
+      else recorder.known(trade.isBlock === true ? { ...known, isBlock: true } : known, false)
     },
     done() {
-      for (const print of waiting.values()) recorder.known(print, false)
+      for (const trade of waiting.values()) recorder.known(trade, false)
       waiting.clear()
     },
   }

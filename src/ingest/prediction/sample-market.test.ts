@@ -18,10 +18,10 @@ const about = (timeMs: number) => ({
 
 function setUp() {
   const samples: [timeMs: number, bid: number | null][] = []
-  let heardMs = 0
+  let receivedToMs = 0
   const sampler = sampleMarket({
     instruments: [TOKEN],
-    heardMs: () => heardMs,
+    receivedToMs: () => receivedToMs,
     onSample(gridMs) {
       samples.push([gridMs, sampler.book(TOKEN)?.best('bids') ?? null])
       return true
@@ -36,18 +36,18 @@ function setUp() {
       bids,
       asks: [],
     })
-    heardMs = timeMs
+    receivedToMs = timeMs
   }
   const change = (timeMs: number, price: string, size: string) => {
     sampler.change({ kind: 'book_delta', ...about(timeMs), bids: microLevels([[price, size]]), asks: [] })
-    heardMs = timeMs
+    receivedToMs = timeMs
   }
   const lost = (timeMs: number, sinceMs: number, reason: BookLostReason = 'hash_mismatch') =>
     sampler.lost({ kind: 'book_lost', ...about(timeMs), reason, sinceMs })
   return {
     ...{ sampler, samples, snapshot, change, lost },
     hear: (timeMs: number) => {
-      heardMs = timeMs
+      receivedToMs = timeMs
     },
   }
 }

@@ -42,7 +42,7 @@ export function sampleMarket(options: {
   /** Writes the books as they are now; false when they are the same as in the row before. */
   onSample: (gridMs: number, isKeepAlive: boolean) => boolean
   /** When the venue was last heard, of whatever market: silence does not prove that nothing has changed. */
-  heardMs: () => number
+  receivedToMs: () => number
 }): MarketSampler {
   const books = new Map(options.instruments.map((instrument) => [instrument, new OrderBook()]))
   const live = new Set<string>()
@@ -64,7 +64,7 @@ export function sampleMarket(options: {
   /** Before a change of an instant: whatever was before it belongs to the grid points before it. */
   function before(timeMs: number): number {
     const atMs = Math.max(timeMs, lastGridMs + 1, changedMs)
-    keepAlive(Math.min(atMs - 1, options.heardMs() + PAUSE_MS))
+    keepAlive(Math.min(atMs - 1, options.receivedToMs() + PAUSE_MS))
     if (isDirty && isLive() && gridOf(changedMs) < atMs) take(gridOf(changedMs), false)
     return atMs
   }
@@ -117,7 +117,7 @@ export function sampleMarket(options: {
     tick(nowMs) {
       if (!isLive()) return
       const dueMs = nowMs - SAMPLE_GRACE_MS
-      keepAlive(Math.min(dueMs, options.heardMs()))
+      keepAlive(Math.min(dueMs, options.receivedToMs()))
       if (isDirty && gridOf(changedMs) <= dueMs) take(gridOf(changedMs), false)
     },
     takeDoubts() {

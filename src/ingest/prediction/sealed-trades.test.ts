@@ -1,5 +1,5 @@
 /**
- * Prints and their bars are sealed within minutes, though markets of an hour and of a day are running: rounds over all
+ * Trades and their candles are sealed within minutes, though markets of an hour and of a day are running: rounds over all
  * markets find what the stream lost. A page that was called sealed never changes, whatever later sweeps find.
  */
 import assert from 'node:assert/strict'
@@ -66,7 +66,7 @@ before(async () => {
   const { clock, sandbox } = world
   recording = await startPredictionsRecording(world, { venues: ['polymarket', 'kalshi'], symbols: ['BTC'] })
   await clock.runUntil(LOST_MS)
-  // Prints are lost one by one while the books go on: nothing tells that they are missing.
+  // Trades are lost one by one while the books go on: nothing tells that they are missing.
   const durationMs = LOST_END_MS - LOST_MS
   sandbox.faults.set({ kind: 'mute', venue: 'polymarket', channel: 'last_trade_price', durationMs })
   sandbox.faults.set({ kind: 'mute', venue: 'kalshi', channel: 'trade', durationMs })
@@ -96,13 +96,13 @@ test('what the stream lost of every running market is there before it is sealed'
         return venue === 'polymarket' ? id.slice(0, id.indexOf('-')) : id
       }),
     )
-    const prints = truth
+    const trades = truth
       .markets(venue, LOST_END_MS, LOST_END_MS + 48 * 60 * MINUTE_MS)
       .filter(running)
       .flatMap((market) => truth.trades(market.name, LOST_MS, LOST_END_MS) ?? [])
-    assert.ok(prints.length > 5, `${venue}: ${prints.length} prints`)
+    assert.ok(trades.length > 5, `${venue}: ${trades.length} trades`)
     assert.deepEqual(
-      prints.filter(({ id }) => !stored.has(id)),
+      trades.filter(({ id }) => !stored.has(id)),
       [],
       venue,
     )
@@ -114,7 +114,7 @@ test('no page that was sealed has changed since', async () => {
   for (const { feed, range, text } of sealed) assert.equal(await read(feed, range), text, feed.dataset)
 })
 
-test('prints are sealed within minutes, bars with the five minutes they belong to', () => {
+test('trades are sealed within minutes, candles with the five minutes they belong to', () => {
   for (const [feed, behind] of behindMs) {
     const allowedMs = SEALED_WITHIN_MS + (feed.dataset === 'candles' ? 5 * MINUTE_MS : 0)
     // Before the first quarter of an hour nothing can be.

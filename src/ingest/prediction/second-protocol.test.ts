@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
   compareCatalogue,
-  comparePrints,
+  compareTrades,
   compareWindow,
   findMarket,
   readRows,
@@ -60,17 +60,17 @@ test('the venue names its legs by position ids alone, and the market is found by
   assert.deepEqual(await compareCatalogue(recording.store, market), [])
 })
 
-test('its books are those of their instants, its prints those of the venue, and both legs have bars', async () => {
+test('its books are those of their instants, its trades those of the venue, and both legs have candles', async () => {
   const { store } = recording
   const range = { fromMs: V2_MS, toMs: market.endMs }
   const { wrong, rows } = await compareWindow(store, world.sandbox.truth, market, range)
   assert.deepEqual(wrong.slice(0, 10), [])
   assert.ok(rows > 100, `${rows} rows`)
   const window = { from: V2_MS, to: market.endMs }
-  assert.deepEqual(await comparePrints(store, world.sandbox.truth, market), [])
-  const bars = candleFeed('predmkt_a', 'BTC', '5m')
+  assert.deepEqual(await compareTrades(store, world.sandbox.truth, market), [])
+  const candles = candleFeed('predmkt_a', 'BTC', '5m')
   for (const token of market.tokens ?? []) {
-    const found = await readRows<CandleRow>(store, bars, [token], window)
+    const found = await readRows<CandleRow>(store, candles, [token], window)
     assert.deepEqual(
       found.map(({ token_id }) => token_id),
       [token],

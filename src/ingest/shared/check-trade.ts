@@ -13,10 +13,10 @@ export function checkTrade(trade: Fill): TradeVerdict {
   return judge(trade, Number(trade.price) > 0)
 }
 
-/** A print of a prediction market, whose price is a probability. */
-export function checkMarketTrade(print: Fill): TradeVerdict {
-  const price = print.price.trim() === '' ? Number.NaN : Number(print.price)
-  return judge(print, price >= 0 && price <= 1)
+/** A trade of a prediction market, whose price is a probability. */
+export function checkMarketTrade(trade: Fill): TradeVerdict {
+  const price = trade.price.trim() === '' ? Number.NaN : Number(trade.price)
+  return judge(trade, price >= 0 && price <= 1)
 }
 
 function judge({ size }: Fill, isPrice: boolean): TradeVerdict {

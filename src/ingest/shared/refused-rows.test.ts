@@ -37,7 +37,7 @@ interface Subject {
   readonly faults: readonly ((row: never) => unknown)[]
 }
 
-const bar = (time: number) => ({
+const candle = (time: number) => ({
   ...{ time, open: '10', high: '12', low: '9', close: '11', volume: '3', closed: true },
 })
 const candleFaults = [
@@ -55,12 +55,12 @@ const level = (price: string, size = '1') => [price, size] as const
 const SUBJECTS: readonly Subject[] = [
   {
     ...{ feed: candleFeed('cexa', 'BTC', '1m'), stepMs: 60_000, spanMs: 60_000, faults: candleFaults },
-    row: (time) => ({ ...bar(time), numTrades: 3 }),
+    row: (time) => ({ ...candle(time), numTrades: 3 }),
   },
   {
     ...{ feed: candleFeed('cexa_futures', 'ETH', '1s'), stepMs: 1_000, spanMs: 1_000, faults: candleFaults },
     row: (time) => ({
-      ...bar(time),
+      ...candle(time),
       numTrades: 3,
       takerBuyRatio: '0.5',
       fundingRate: null,
@@ -271,12 +271,12 @@ test('an observation that is taken back does not come again with the repaired ro
   const { store, writer, tracker: track, end } = await setUp()
   const feed = candleFeed('cexa', 'BTC', '1m')
   const tracker = track(feed)
-  writer.put(feed, [{ ...bar(START_MS), numTrades: 1, low: '0' }])
+  writer.put(feed, [{ ...candle(START_MS), numTrades: 1, low: '0' }])
   tracker.up('all', START_MS)
   tracker.claim(START_MS + 60_000)
   tracker.failed('all', START_MS + 30_000, 'venue_down')
   await writer.flush()
-  writer.put(feed, [{ ...bar(START_MS), numTrades: 1 }])
+  writer.put(feed, [{ ...candle(START_MS), numTrades: 1 }])
   await writer.flush()
   const { observed } = await store.coverage.read([feed], START_MS, START_MS + 60_000)
   assert.deepEqual(observed, [{ from: START_MS, to: START_MS + 30_000 }])
@@ -292,7 +292,7 @@ test('a later answer of the venue without the row closes its gap; one that is re
     return (await store.coverage.read([feed], START_MS, START_MS + 60_000)).complete
   }
   for (let i = 0; i < 3; i++) {
-    writer.put(feed, [{ ...bar(START_MS), numTrades: 1, low: '0' }])
+    writer.put(feed, [{ ...candle(START_MS), numTrades: 1, low: '0' }])
     tracker.confirm(feed, START_MS, START_MS + 120_000)
     assert.equal(await isComplete(), false)
   }
@@ -304,7 +304,7 @@ test('a later answer of the venue without the row closes its gap; one that is re
 test('finality does not wait for a repair for ever', async () => {
   const { clock, store, writer, end } = await setUp()
   const feed = candleFeed('cexa', 'BTC', '1m')
-  writer.put(feed, [{ ...bar(START_MS), numTrades: 1, low: '0' }])
+  writer.put(feed, [{ ...candle(START_MS), numTrades: 1, low: '0' }])
   writer.final(feed, START_MS + 60_000)
   await writer.flush()
   assert.equal((await store.series.finality([feed]))[0]?.before, START_MS)

@@ -166,15 +166,15 @@ function spanOf({ dataset, interval }: Feed, row: unknown, nowMs: number): Histo
   const timeMs = timeOf(row)
   if (!Number.isFinite(timeMs) || timeMs < 0 || timeMs > MAX_TIME_MS)
     return { fromMs: nowMs - UNTIMED_MS, toMs: nowMs + 1 }
-  const bars = (lengthMs: number) => {
+  const candles = (lengthMs: number) => {
     const fromMs = Math.floor(timeMs / lengthMs) * lengthMs
     return { fromMs, toMs: fromMs + lengthMs }
   }
   if (dataset === 'snapshots')
     return { fromMs: Math.floor(timeMs), toMs: Math.floor(timeMs) + BOOK_STANDS_MS }
-  if (dataset === 'ticker') return bars(INTERVAL_MS['1s'])
-  if (interval !== '') return bars(INTERVAL_MS[interval])
-  return bars(1)
+  if (dataset === 'ticker') return candles(INTERVAL_MS['1s'])
+  if (interval !== '') return candles(INTERVAL_MS[interval])
+  return candles(1)
 }
 
 interface AnyRow {

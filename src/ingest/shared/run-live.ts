@@ -4,7 +4,7 @@
  *   session ──batches──▶ dispatch ──▶ symbol recorders ──▶ rows
  *                           ├── connected, disconnected, stale, damaged ──▶ coverage
  *                           ╰── back-pressure: the next batch waits until the writer has room
- *   every second: open bars shown, time claimed · every half second: books sampled · ended minutes closed
+ *   every second: open candles shown, time claimed · every half second: books sampled · ended minutes closed
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -94,17 +94,17 @@ export function runLive(options: {
   })
 
   /** What was heard last is older than the moment it was heard: what follows it was missed. */
-  function missedSince(key: string, heardMs: number): number {
+  function missedSince(key: string, receivedToMs: number): number {
     const last = silence.last(key)
-    if (last === undefined || last.kind === 'funding') return heardMs
+    if (last === undefined || last.kind === 'funding') return receivedToMs
     // They are rare: the last one says nothing about what was told since, only how late they are told.
-    if (last.kind === 'liquidation') return heardMs - LIQUIDATION_WAY_MS
-    return Math.max(Math.min(heardMs, last.venueTimeMs + 1), heardMs - MAX_WAY_MS)
+    if (last.kind === 'liquidation') return receivedToMs - LIQUIDATION_WAY_MS
+    return Math.max(Math.min(receivedToMs, last.venueTimeMs + 1), receivedToMs - MAX_WAY_MS)
   }
 
-  function failed(channel: Channel, heardMs: number, reason: GapReason): void {
+  function failed(channel: Channel, receivedToMs: number, reason: GapReason): void {
     const key = channelKey(channel)
-    const sinceMs = missedSince(key, heardMs)
+    const sinceMs = missedSince(key, receivedToMs)
     // Rows of the time before come first: coverage speaks only of rows that are there.
     recorders.get(channel.symbol)?.gap(channel.topic, sinceMs, Number.POSITIVE_INFINITY)
     tracker.failed(key, sinceMs, reason)
@@ -196,9 +196,9 @@ export function runLive(options: {
       const nowMs = clock.now()
       // A store that takes nothing is not given more to keep, and nothing is claimed that it does not have.
       if (writer.stats().failure !== null) continue
-      const heardMs = heardTo(readMs)
-      for (const recorder of recorders.values()) recorder.show(nowMs, heardMs)
-      tracker.claim(heardMs - COVERAGE_MARGIN_MS)
+      const receivedToMs = heardTo(readMs)
+      for (const recorder of recorders.values()) recorder.show(nowMs, receivedToMs)
+      tracker.claim(receivedToMs - COVERAGE_MARGIN_MS)
       readMs = nowMs
     }
   }

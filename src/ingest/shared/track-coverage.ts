@@ -3,7 +3,7 @@
  *
  *   a feed is observed while all its channels are up:
  *
- *     down ──every channel up──▶ claiming: each tick records up to the present
+ *     down ──every channel up──▶ covering: each tick records up to the present
  *      ▲                            │
  *      ╰── a channel failed at t ───╯  what was claimed after t is taken back; t … recovery is a gap
  *
@@ -46,12 +46,12 @@ export interface CoverageTracker {
   unlessKnown(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
   /** Everything of a channel in a stretch may be incomplete; what a venue confirmed stays. */
   doubt(channel: string, fromMs: number, toMs: number): void
-  stats(): { feeds: number; claiming: number; gaps: number }
+  stats(): { feeds: number; covering: number; gaps: number }
 }
 
 interface State extends TrackedFeed {
-  isClaiming: boolean
-  claimedToMs: number
+  isCovering: boolean
+  coveredToMs: number
   confirmedToMs: number
   limitMs: number
   gap: { fromMs: number; reason: GapReason } | undefined
@@ -73,8 +73,8 @@ export function createCoverageTracker(options: {
   const states = options.feeds.map(
     (tracked): State => ({
       ...tracked,
-      isClaiming: false,
-      claimedToMs: 0,
+      isCovering: false,
+      coveredToMs: 0,
       confirmedToMs: 0,
       limitMs: Number.POSITIVE_INFINITY,
       gap: undefined,
@@ -101,7 +101,7 @@ export function createCoverageTracker(options: {
 
   /** What is known to be missing is not claimed later on either. */
   function leaveOut(state: State, fromMs: number, toMs: number): void {
-    if (toMs <= state.claimedToMs) return
+    if (toMs <= state.coveredToMs) return
     state.doubts.push({ fromMs, toMs })
     state.doubts.sort((a, b) => a.fromMs - b.fromMs)
   }
@@ -109,37 +109,37 @@ export function createCoverageTracker(options: {
   const limitOf = ({ channels }: State) =>
     Math.min(...channels.map((channel) => channelLimits.get(channel) ?? Number.POSITIVE_INFINITY))
 
-  function claimTo(state: State, wantedMs: number): void {
+  function coverTo(state: State, wantedMs: number): void {
     const toMs = Math.min(wantedMs, state.limitMs, limitOf(state))
     for (const doubt of state.doubts) {
-      record(state.feed, state.claimedToMs, Math.min(doubt.fromMs, toMs))
-      if (doubt.fromMs < toMs) state.claimedToMs = Math.max(state.claimedToMs, doubt.toMs)
+      record(state.feed, state.coveredToMs, Math.min(doubt.fromMs, toMs))
+      if (doubt.fromMs < toMs) state.coveredToMs = Math.max(state.coveredToMs, doubt.toMs)
     }
-    record(state.feed, state.claimedToMs, toMs)
-    state.claimedToMs = Math.max(state.claimedToMs, toMs)
+    record(state.feed, state.coveredToMs, toMs)
+    state.coveredToMs = Math.max(state.coveredToMs, toMs)
     state.doubts = state.doubts.filter((doubt) => doubt.toMs > toMs)
   }
 
   function begin(state: State, atMs: number): void {
-    state.isClaiming = true
-    state.claimedToMs = Math.max(atMs, state.confirmedToMs)
+    state.isCovering = true
+    state.coveredToMs = Math.max(atMs, state.confirmedToMs)
     recordOpenGap(state, atMs)
     state.gap = undefined
   }
 
   function end(state: State, fromMs: number, reason: GapReason): void {
     const startMs = Math.max(Math.min(fromMs, limitOf(state)), state.confirmedToMs)
-    if (state.isClaiming) {
-      const claimedMs = state.claimedToMs
-      claimTo(state, startMs)
-      retract(state.feed, startMs, claimedMs)
+    if (state.isCovering) {
+      const coveredMs = state.coveredToMs
+      coverTo(state, startMs)
+      retract(state.feed, startMs, coveredMs)
       gaps += 1
       state.gap = { fromMs: startMs, reason }
     } else if (state.gap !== undefined && startMs < state.gap.fromMs) {
       retract(state.feed, startMs, state.gap.fromMs)
       state.gap = { fromMs: startMs, reason: state.gap.reason }
     }
-    state.isClaiming = false
+    state.isCovering = false
   }
 
   return {
@@ -147,7 +147,7 @@ export function createCoverageTracker(options: {
       if (upChannels.has(channel)) return
       upChannels.add(channel)
       for (const state of states) {
-        if (!state.channels.includes(channel) || state.isClaiming) continue
+        if (!state.channels.includes(channel) || state.isCovering) continue
         if (state.channels.every((key) => upChannels.has(key))) begin(state, atMs)
       }
     },
@@ -158,7 +158,7 @@ export function createCoverageTracker(options: {
     isUp: (channel) => upChannels.has(channel),
     claim(toMs) {
       for (const state of states) {
-        if (state.isClaiming) claimTo(state, toMs)
+        if (state.isCovering) coverTo(state, toMs)
         else recordOpenGap(state, toMs)
       }
     },
@@ -190,7 +190,7 @@ export function createCoverageTracker(options: {
       const state = byName.get(feedName(feed))
       if (state === undefined) return
       state.lost = [...state.lost, { fromMs, toMs }].sort((a, b) => a.fromMs - b.fromMs).slice(-MAX_LOST)
-      if (state.isClaiming) leaveOut(state, fromMs, toMs)
+      if (state.isCovering) leaveOut(state, fromMs, toMs)
     },
     unproven(feed, fromMs, toMs) {
       if (toMs <= fromMs) return
@@ -198,7 +198,7 @@ export function createCoverageTracker(options: {
       retract(feed, fromMs, toMs)
       writer.change(() => [gapUnlessKnown(feed, fromMs, toMs, 'not_observed')])
       const state = byName.get(feedName(feed))
-      if (state?.isClaiming === true) leaveOut(state, fromMs, toMs)
+      if (state?.isCovering === true) leaveOut(state, fromMs, toMs)
     },
     limit(feed, toMs) {
       const state = byName.get(feedName(feed))
@@ -207,18 +207,18 @@ export function createCoverageTracker(options: {
     limitChannel: (channel, toMs) => void channelLimits.set(channel, toMs),
     doubt(channel, fromMs, toMs) {
       for (const state of states) {
-        if (!state.channels.includes(channel) || !state.isClaiming) continue
+        if (!state.channels.includes(channel) || !state.isCovering) continue
         const startMs = Math.max(fromMs, state.confirmedToMs)
         if (toMs <= startMs) continue
         gaps += 1
-        retract(state.feed, startMs, Math.min(toMs, state.claimedToMs))
+        retract(state.feed, startMs, Math.min(toMs, state.coveredToMs))
         recordGap(state.feed, startMs, toMs, 'not_observed')
         leaveOut(state, startMs, toMs)
       }
     },
     stats: () => ({
       feeds: states.length,
-      claiming: states.filter((state) => state.isClaiming).length,
+      covering: states.filter((state) => state.isCovering).length,
       gaps,
     }),
   }
