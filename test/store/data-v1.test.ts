@@ -1,0 +1,71 @@
+/** Every later version opens the data folder of version 1. */
+import assert from 'node:assert/strict'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { manualClock } from '../../src/kit/clock.ts'
+import { walk } from '../../src/store/conformance/engine.ts'
+import type { EnvironmentStore } from '../../src/store/environment.ts'
+import { openStores, parseStoreAddress } from '../../src/store/open-stores.ts'
+import { DATA_V1, writeData } from '../fixtures/data-v1.ts'
+
+const FIXTURE = join(import.meta.dirname, '..', 'fixtures', 'data-v1')
+
+test('a data folder of schema version 1 is opened with all its rows', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapeline-'))
+  const fresh = mkdtempSync(join(tmpdir(), 'tapeline-'))
+  try {
+    const packed = globSync('*.gz', { cwd: FIXTURE })
+    assert.equal(packed.length, 4)
+    for (const file of packed)
+      writeFileSync(join(folder, basename(file, '.gz')), gunzipSync(readFileSync(join(FIXTURE, file))))
+    const clock = manualClock(DATA_V1.startMs)
+    const old = openStores(parseStoreAddress(folder), clock)
+    const today = openStores(parseStoreAddress(fresh), clock)
+    await writeData(today)
+    const [stored, written] = [await old.environment('test'), await today.environment('test')]
+    assert.deepEqual(await contentOf(stored), await contentOf(written))
+    assert.equal((await contentOf(stored)).rows.flat().length, 180)
+    await Promise.all([stored.close(), written.close()])
+    const accounts = old.accounts()
+    assert.deepEqual(
+      (await accounts.listAccounts()).map(({ email }) => email),
+      [DATA_V1.email],
+    )
+    await accounts.close()
+    const chain = old.chain('test')
+    assert.deepEqual(await chain.chain.checkpoint(), DATA_V1.checkpoint)
+    await chain.close()
+    const jobs = old.jobs('test')
+    await jobs.probe()
+    await jobs.close()
+  } finally {
+    for (const each of [folder, fresh]) rmSync(each, { recursive: true })
+  }
+})
+
+async function contentOf(store: EnvironmentStore) {
+  const { startMs: from, endMs: to, feeds } = DATA_V1
+  const range = { from, to }
+  const all = Object.values(feeds)
+  const rows: string[][] = []
+  for (const feed of all)
+    rows.push(
+      await walk(store, {
+        feeds: [feed],
+        range,
+        order: 'asc',
+        limit: 40,
+        ...(feed.dataset === 'snapshots' ? { books: { books: true, diffs: false } } : {}),
+      }),
+    )
+  return {
+    rows,
+    coverage: await store.coverage.read([feeds.candles], from, to),
+    finality: await store.series.finality(all),
+    revisions: await store.series.revisions({ feeds: all, range, limit: 10 }),
+    market: await store.markets.get('up-or-down'),
+  }
+}
