@@ -1,4 +1,4 @@
-import { createFrameWriter } from '../src/upstreams/client-frames.ts'
+import { createFrameWriter } from './client-frames.ts'
 import type { Wire } from './load.ts'
 
 /** A node's own socket (WebSocket, one frame per answer), driven like an HTTP connection. */

@@ -1,9 +1,9 @@
 /** Each fault over a real socket, switched by the API or the control port while the other node stays well. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { eventually, type PlainClient, plainClient } from '../../test/fakes/plain-node-client.ts'
 import type { RunningSandboxChain, RunningSandboxNode } from './run.ts'
 import { startSandboxChain, startSandboxNode } from './run.ts'
-import { eventually, type PlainClient, plainClient } from './testing/plain-client.ts'
 
 let chain: RunningSandboxChain
 let sick: RunningSandboxNode

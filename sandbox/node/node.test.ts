@@ -1,6 +1,7 @@
 /** A node that lost the chain for a while finds back, and newer wire features work end to end. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { eventually, plainClient, stringify } from '../../test/fakes/plain-node-client.ts'
 import { Chain } from './chain.ts'
 import { type ChainMessage, localConnection, startOf } from './chain-connection.ts'
 import { type ChainOptions, chainOptions } from './chain-options.ts'
@@ -12,7 +13,6 @@ import { NO_FAULTS } from './faults.ts'
 import { SandboxNode } from './node.ts'
 import { createWire } from './rpc/wire.ts'
 import { startSandboxChain, startSandboxNode } from './run.ts'
-import { eventually, plainClient, stringify } from './testing/plain-client.ts'
 import { vaultCovenant } from './traffic/programs.ts'
 import { type Coin, pay, sign } from './traffic/wallet.ts'
 

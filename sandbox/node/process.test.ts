@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
-import { eventually, plainClient } from './testing/plain-client.ts'
+import { eventually, plainClient } from '../../test/fakes/plain-node-client.ts'
 
 interface Ready {
   linkPort: number | null

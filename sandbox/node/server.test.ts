@@ -1,10 +1,10 @@
 /** The wire as the real node has it: frames, ids, refusals, dropped connections, one request at a time. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { eventually, plainClient } from '../../test/fakes/plain-node-client.ts'
 import { encodeAddress } from './consensus/address.ts'
 import { METHODS } from './rpc/dispatch.ts'
 import { type RunningSandboxNode, startSandboxNode } from './run.ts'
-import { eventually, plainClient } from './testing/plain-client.ts'
 
 /** The contract's two lists, typed in by hand. */
 const LIGHT =

@@ -1,4 +1,4 @@
-/** A chain block that joined: every transaction it accepted is confirmed, for every address in it. */
+/** A chain block that was added: every transaction it accepted is confirmed, for every address in it. */
 import type { Network } from '../core/chain/network.ts'
 import { type ExactJson, writeExact } from '../kit/exact-json.ts'
 import { type ParsedTransaction, parseTransaction } from '../parser/parse-transaction.ts'

@@ -5,8 +5,8 @@
  *   asked from a block below it:      first the own blocks above that block that the node does not have
  *
  * A node that is merely behind (its chain is the beginning of ours, or has less blue work than ours) changes
- * nothing. Long answers are written in steps; after each the checkpoint stands, so that a crash between two
- * of them loses and doubles nothing.
+ * nothing. Long answers are written in steps; after each the checkpoint is set, so that a crash between two
+ * of them loses and repeats nothing.
  */
 import type { Network } from '../core/chain/network.ts'
 import { gapEvent } from '../events/gap-event.ts'

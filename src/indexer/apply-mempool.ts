@@ -1,5 +1,5 @@
 /**
- * The mempool by difference: what is new is told and indexed as pending; what has been gone for a while and was
+ * The mempool by difference: what is new becomes an event and a pending row; what has been gone for a while and was
  * not accepted is dropped. The while covers the time between leaving the mempool for a block and acceptance,
  * and a change to a node that has not got the transaction yet.
  */

@@ -1,4 +1,4 @@
-/** Collects the events of one write, and tells rows the place of theirs. */
+/** Collects the events of one write; rows refer to an event by its place in it. */
 import type { Network } from '../core/chain/network.ts'
 import { type EventData, newEvent } from '../events/event.ts'
 import type { EventKind } from '../events/kinds.ts'

@@ -1,9 +1,9 @@
 /**
- * Tells every block of the DAG and every score.
+ * Records every block of the DAG and every score as events.
  *
- *   lost ──live again──▶ ask for blocks from the chain block known before the loss ──▶ what waited meanwhile ──▶ live
+ *   lost ──live again──▶ read the blocks since the last one known before the loss ──▶ then the queue ──▶ live
  *
- * Blocks that were told already are recognised by the index, so that ranges may overlap.
+ * The index recognises blocks that it has recorded already, so that ranges may overlap.
  */
 import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -26,7 +26,7 @@ export interface FollowBlocksOptions {
   /** From where to ask again when notifications had to be given up. */
   recover: () => string | undefined
   onWritten: (newestSeq: number) => void
-  /** Blocks that no node has any more were never told. */
+  /** No node has these blocks any more: they were not recorded. */
   onGap: (gap: ChainGap) => void
   onTrouble: (detail: string) => void
 }
@@ -75,8 +75,8 @@ export async function followBlocks(options: FollowBlocksOptions): Promise<void> 
 
   /**
    * The oldest block that the node has, where it lies between our place and the followed tip: what is below it
-   * is lost for good. Above the tip the chain itself has a gap, which tells of the blocks too; and a node that
-   * is merely behind will tell its blocks when it has them.
+   * is lost. Above the tip the chain itself has a gap, which covers the blocks too; and a node that is merely behind
+   * sends its blocks when it has them.
    */
   async function lostUpTo(from: ChainBlock | undefined): Promise<BlockFacts | undefined> {
     const [tip, ends] = [await indexer.checkpoint(), await options.queries.ends(options.prefer())]

@@ -1,12 +1,12 @@
 /**
- * Follows the node's selected chain, one question at a time.
+ * Follows the node's selected chain, one query at a time.
  *
- *   wait for a ring (or a second) ─▶ ask from the checkpoint ─▶ apply ─▶ wait
+ *   wait to be woken (or a second) ─▶ ask from the checkpoint ─▶ apply ─▶ wait
  *                                        │ unknown block ─▶ ask from below ─▶ apply
- *                                        │                        └ none known ─▶ record a gap, start anew
+ *                                        │                        └ none known ─▶ record a gap, start after it
  *                                        └ no node ─▶ wait, longer each time
  *
- * Going live and catching up are the same question; only the length of the answer differs.
+ * Following live and catching up are the same query; only the length of the answer differs.
  */
 import { backoffMs } from '../kit/backoff.ts'
 import type { Clock } from '../kit/clock.ts'

@@ -35,7 +35,7 @@ const MEMPOOL_EVERY_MS = 500
 /** Blocks that may have been received and not written when the process ended. */
 const RESTART_MARGIN_BLOCKS = 100
 /** A chain block can be known by a call before the notifications of the blocks it merges have arrived. */
-const NOTE_DELAY_MS = 5_000
+const NOTIFICATION_DELAY_MS = 5_000
 /** How long notifications may have waited in a queue that then broke. */
 const QUEUE_DELAY_MS = 60_000
 const TRAIL = 600
@@ -50,9 +50,9 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
   const blocksWake = createWake(clock)
   let node: string | undefined
   const trail = createTrail((await indexer.chainBlockBelow(RESTART_MARGIN_BLOCKS))?.hash)
-  let lastNoteMs = clock.now()
-  /** From this chain block on, blocks may not have been told. */
-  let missingFrom = trail.before(lastNoteMs)
+  let lastNotificationMs = clock.now()
+  /** From this chain block on, blocks may not have been recorded. */
+  let missingFrom = trail.before(lastNotificationMs)
 
   const mayMiss = (from: string) => {
     missingFrom ??= from
@@ -68,7 +68,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
     queue,
     onChain: chainWake.ring,
     onNotifications: () => {
-      lastNoteMs = clock.now()
+      lastNotificationMs = clock.now()
       blocksWake.ring()
     },
     onLive: (at) => {
@@ -78,7 +78,7 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
     },
     onLost: () => {
       node = undefined
-      missingFrom ??= trail.before(lastNoteMs - NOTE_DELAY_MS)
+      missingFrom ??= trail.before(lastNotificationMs - NOTIFICATION_DELAY_MS)
     },
   })
   const running = [
@@ -102,14 +102,14 @@ export async function startFollowing(options: FollowingOptions): Promise<Followi
       queue,
       wake: blocksWake,
       takeMissing: () => {
-        if (queue.wasBroken()) missingFrom ??= trail.before(lastNoteMs - QUEUE_DELAY_MS)
+        if (queue.wasBroken()) missingFrom ??= trail.before(lastNotificationMs - QUEUE_DELAY_MS)
         if (node === undefined) return undefined
         const taken = missingFrom
         missingFrom = undefined
         return taken
       },
       onGap: (gap) => options.onGap?.(gap),
-      recover: () => trail.before(lastNoteMs - QUEUE_DELAY_MS),
+      recover: () => trail.before(lastNotificationMs - QUEUE_DELAY_MS),
       onTrouble: trouble('blocks'),
     }),
     followMempool({

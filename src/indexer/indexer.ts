@@ -1,6 +1,21 @@
 /**
  * Turns the node's answers into index rows and events. It does no network: answers come in as the bytes that
  * the node sent, so that it can run in a thread of its own. One piece of work at a time, in order.
+ *
+ * The path of a block from the node to a webhook:
+ *
+ *   main thread     upstreams/wrpc ─▶ node-subscriptions ─▶ relay/subscribe        "the chain may have moved"
+ *                   ─▶ indexer/follow-chain ─▶ relay/chain-queries ─▶ upstreams/pool
+ *   heavy thread    upstreams/heavy-connections ─▶ wrpc ─▶ wrpc-message            the answer's bytes, moved back
+ *   main thread     ─▶ follow-chain ─▶ app/index-worker                            the bytes, moved on
+ *   indexer thread  this file ─▶ apply-chain ─▶ read-chain ─▶ apply-block or revert-block
+ *                   (parser/parse-transaction, index-address, parsed-events) ─▶ store/chain `write`: rows, events and
+ *                   checkpoint in one transaction
+ *   main thread     follow-chain ─▶ events/publish, which readers wait for ─▶ webhooks, stream
+ *
+ * Blocks of the DAG and scores come as notifications: relay/notification-queue ─▶ follow-blocks ─▶
+ * apply-notifications. Nothing is parsed before the indexer thread, and what is large never crosses the main loop
+ * as objects.
  */
 import type { Network } from '../core/chain/network.ts'
 import { gapEvent } from '../events/gap-event.ts'

@@ -1,4 +1,4 @@
-/** Forgets what the settings no longer keep, in small steps, so that the writer is never held long. */
+/** Deletes what the settings no longer retain, in small steps, so that no write takes long. */
 import type { Clock } from '../kit/clock.ts'
 import type { Indexer } from './indexer.ts'
 

@@ -1,4 +1,4 @@
-/** Chain blocks that left: each confirmation that they had told is taken back by an event of its own. */
+/** Chain blocks that were removed: each confirmation that they made is retracted by an event of its own. */
 import { parseExact } from '../kit/exact-json.ts'
 import type { ParsedTransaction } from '../parser/parse-transaction.ts'
 import type { Confirmation } from '../store/chain.ts'
@@ -14,8 +14,8 @@ export function revertBlocks(confirmations: readonly Confirmation[], batch: Even
     for (const { address, eventId } of events) {
       const movement = movements.get(address)
       if (movement === undefined) continue
-      const told = confirmation(parsed, movement, acceptingDaaScore)
-      batch.add('utxos_changed', { ...told, retracted: true, retracts: eventId }, [address])
+      const confirmed = confirmation(parsed, movement, acceptingDaaScore)
+      batch.add('utxos_changed', { ...confirmed, retracted: true, retracts: eventId }, [address])
     }
   }
 }

@@ -2,10 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kaspaFixture, kaspaLines, skipWithoutKaspa, transactionOf } from '../../test/kaspa-fixtures.ts'
 import { mainnetClassicTransactions } from '../../test/kaspa-grpc.ts'
-import { bytesOfHex, hexOfBytes } from '../core/chain/hex.ts'
 import { NATIVE_SUBNETWORK, type Transaction } from '../core/chain/transaction.ts'
-import { blake2bDomain } from './keyed-hash.ts'
-import { transactionHash } from './transaction-hash.ts'
 import { transactionId } from './transaction-id.ts'
 
 const EMPTY: Transaction = {
@@ -19,17 +16,15 @@ const EMPTY: Transaction = {
   storageMass: 0n,
 }
 
-test('the empty transaction has the published id and hash', () => {
+test('the empty transaction has the published id', () => {
   assert.equal(transactionId(EMPTY), '2c18d5e59ca8fc4c23d9560da3bf738a8f40935c11c162017fbf2c907b7e665c')
-  assert.equal(transactionHash(EMPTY), 'c9e29784564c269ce2faaffd3487cb4684383018ace11133de082dce4bb88b0b')
 })
 
-test('all published id and hash vectors of both versions hold', { skip: skipWithoutKaspa }, () => {
+test('all published id vectors of both versions hold', { skip: skipWithoutKaspa }, () => {
   interface Vector {
     n: number
     tx: { version: number; inputs: object[] }
     expectedId: string
-    expectedHash: string
   }
   const vectors = kaspaFixture<Vector[]>('vectors/txid-vectors.json')
   assert.equal(vectors.length, 12)
@@ -40,18 +35,16 @@ test('all published id and hash vectors of both versions hold', { skip: skipWith
     )
     const transaction = transactionOf({ ...vector.tx, inputs })
     assert.equal(transactionId(transaction), vector.expectedId, `vector ${vector.n}`)
-    assert.equal(transactionHash(transaction), vector.expectedHash, `vector ${vector.n}`)
   }
 })
 
-test('recorded mainnet transactions of version 0 have their real id and hash', {
+test('recorded mainnet transactions of version 0 have their real id', {
   skip: skipWithoutKaspa,
 }, () => {
   const all = mainnetClassicTransactions()
   assert.equal(all.length, 10)
   for (const { recorded, transaction } of all) {
     assert.equal(transactionId(transaction), recorded.verboseData.transactionId)
-    assert.equal(transactionHash(transaction), recorded.verboseData.hash)
   }
 })
 
@@ -60,7 +53,7 @@ test('a recorded mainnet covenant transaction has its real id', { skip: skipWith
   assert.equal(transactionId(transaction), '1b8ac51c7211988f36d402d6b457ea564fe8642fb3750e3638b6f3f23b334469')
 })
 
-test('signatures and masses change the hash but never the id', () => {
+test('signatures and masses never change the id', () => {
   for (const version of [0, 1]) {
     const input = {
       previousOutpoint: { transactionId: '11'.repeat(32), index: 0 },
@@ -76,16 +69,14 @@ test('signatures and masses change the hash but never the id', () => {
       storageMass: 9n,
     }
     assert.equal(transactionId(after), transactionId(before))
-    assert.notEqual(transactionHash(after), transactionHash(before))
   }
 })
 
 interface RecordedBlock {
-  header: { hash: string; hashMerkleRoot: string }
   transactions: unknown[]
 }
 
-test('every recorded block: hashes give the merkle root, and every spent id is one computed before', {
+test('every recorded block: every spent id is one computed before', {
   skip: skipWithoutKaspa,
 }, () => {
   const [, ...blocks] = kaspaLines<RecordedBlock>('blocks/goref-1060-tx-265-blocks.jsonl.gz')
@@ -95,7 +86,6 @@ test('every recorded block: hashes give the merkle root, and every spent id is o
   let transactions = 0
   for (const block of blocks) {
     const parsed = block.transactions.map(transactionOf)
-    assert.equal(merkleRoot(parsed.map(transactionHash)), block.header.hashMerkleRoot, block.header.hash)
     for (const transaction of parsed) {
       known.add(transactionId(transaction))
       for (const input of transaction.inputs) spends.push(input.previousOutpoint.transactionId)
@@ -109,22 +99,3 @@ test('every recorded block: hashes give the merkle root, and every spent id is o
     [],
   )
 })
-
-const branchHash = blake2bDomain('MerkleBranchHash')
-
-/** Leaves are padded to a power of two with zero hashes; a branch without children stays zero. */
-function merkleRoot(leaves: string[]): string {
-  const zero = '00'.repeat(32)
-  let level = [...leaves]
-  while (level.length & (level.length - 1)) level.push('')
-  while (level.length > 1) {
-    const next: string[] = []
-    for (let i = 0; i < level.length; i += 2) {
-      const left = level[i] ?? ''
-      const right = level[i + 1] ?? ''
-      next.push(left === '' ? '' : hexOfBytes(branchHash(bytesOfHex(left + (right === '' ? zero : right)))))
-    }
-    level = next
-  }
-  return level[0] ?? zero
-}

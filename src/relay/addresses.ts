@@ -1,14 +1,14 @@
 /**
- * The addresses that somebody in this process watches: counted (an address is let go when its last watcher
- * has released it), without doubles, and capped: above the cap new ones are left out. The relay keeps the node's UTXO subscription at this set, as far
- * as the node is asked to carry it; the index itself covers every address, watched or not.
+ * The addresses that somebody in this process watches: counted (an address is released with its
+ * last watcher) and capped: above the cap new ones are left out. The node's UTXO subscription follows this set up to
+ * a limit; the index covers every address, watched or not.
  */
 import { decodeAddress } from '../core/chain/address.ts'
 import { type Network, networkInfo } from '../core/chain/network.ts'
 
 export interface WatchedAddresses {
   /**
-   * Watches what fits under the cap; the rest loses nothing but the node's own notice, for the index tells of it
+   * Watches what fits under the cap. The rest only lacks the node's own notification: its events come from the index
    * all the same. Throws RangeError for an address of another network; then nothing changes.
    */
   watch(addresses: readonly string[]): () => void

@@ -1,5 +1,5 @@
 /** Questions about the chain from a known block on. Answers stay bytes; whoever applies them reads them. */
-import type { CallFailure } from '../upstreams/outcome.ts'
+import type { CallFailure } from '../upstreams/call-outcome.ts'
 import type { Upstreams } from '../upstreams/pool.ts'
 
 export type ChainAnswer =

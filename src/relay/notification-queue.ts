@@ -1,5 +1,5 @@
 /**
- * Notifications between the node's socket and whoever writes them down. Blocks keep their order and wait in a
+ * Notifications between the node's socket and the indexer. Blocks keep their order and wait in a
  * bounded queue; of the scores only the newest matters. When the queue is full, it is emptied and marked as
  * broken: what was lost is asked for again, as after a lost connection.
  */

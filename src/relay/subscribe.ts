@@ -1,7 +1,7 @@
 /**
- * The one set of node subscriptions that everybody shares. Chain changes and changed UTXOs only ring: what
- * changed is asked for, because a call answers relative to what is already known, whichever node answers, and
- * so cannot be lost, doubled or reordered. Blocks and scores are taken as they come.
+ * The node subscriptions, shared by all readers. Chain changes and changed UTXOs only wake the follower, which then
+ * queries what changed: the answer is relative to what is already known, whichever node gives it, and so nothing can
+ * be lost, repeated or reordered. Blocks and scores are taken as they come.
  */
 import { type Clock, runAfter } from '../kit/clock.ts'
 import type {
@@ -35,7 +35,7 @@ const PLAIN: readonly PlainEvent[] = [
   'SinkBlueScoreChanged',
 ]
 
-/** Beyond so many the bell of the chain itself is enough, and the node is spared. */
+/** With more of them the notifications about the chain itself are enough, and the node has less to do. */
 const NODE_ADDRESSES = 1_000
 const GATHER_CHANGES_MS = 500
 
@@ -63,14 +63,14 @@ export function subscribe(options: SubscribeOptions): { close(): void } {
     }
   }
 
-  // All of them share one socket, so the first one speaks for the others.
-  const speaking: NotificationListener = {
+  // All of them share one socket: the first one reports for the others.
+  const reporting: NotificationListener = {
     onNotification,
     onRegained: ({ node }) => options.onLive(node),
     onLost: () => options.onLost(),
   }
   const subscriptions: NodeSubscription[] = PLAIN.map((event, index) =>
-    upstreams.subscribe({ event }, index === 0 ? speaking : { onNotification }),
+    upstreams.subscribe({ event }, index === 0 ? reporting : { onNotification }),
   )
   const addresses = () => watched.list().slice(0, NODE_ADDRESSES)
   const utxos = upstreams.subscribe({ event: 'UtxosChanged', addresses: addresses() }, { onNotification })

@@ -12,12 +12,18 @@
  */
 import type { Breaker } from '../kit/breaker.ts'
 import { type Clock, elapsedMs, runAfter } from '../kit/clock.ts'
+import {
+  type CallOptions,
+  type CallOutcome,
+  failureOf,
+  refusedOutcome,
+  type Stop,
+  type TryResult,
+} from './call-outcome.ts'
 import { orderOf } from './choose.ts'
 import { classifyRefusal } from './classify.ts'
-import { failureOf, refusedOutcome, type Stop, type TryResult } from './conclude.ts'
 import type { NodeLink } from './node-link.ts'
 import type { NodeAnswer, PendingCall } from './open-calls.ts'
-import type { CallOptions, CallOutcome } from './outcome.ts'
 import {
   hedgeAfterMs,
   isFinal,

@@ -3,7 +3,7 @@
  * file is the only one that reads it. Texts are those of rusty-kaspa 2.0 (`rpc/core/src/error.rs`,
  * `mining/errors/src/mempool.rs`, `consensus/core/src/errors/`).
  *
- * `elsewhere`: the refusal speaks about this node (its sync, its index, its mempool), so another node may
+ * `elsewhere`: the refusal concerns this node (its sync, its index, its mempool), so another node may
  * answer differently. Everything else is final. A text that no rule knows is `unknown`: a class of its own,
  * tried once elsewhere and never taken for any of the others.
  */

@@ -1,5 +1,5 @@
 /**
- * What a node's probes say about it, with hysteresis. Pure.
+ * A node's health from its probes, with hysteresis. Pure.
  *
  *   unknown ──first probe──▶ healthy | lagging | unsynced | wrong_network | down
  *   healthy ──`badProbes` bad ones in a row──▶ that state      (another network: at once)
@@ -33,7 +33,7 @@ export interface NodeHealth {
   readonly info: ProbeResult
   /** DAA scores behind the best node; 0 for the best */
   readonly lag: number
-  /** what the last probes said, while it differs from `state` */
+  /** what the last probes found, while it differs from `state` */
   readonly leaning: NodeState
   readonly leaningProbes: number
 }

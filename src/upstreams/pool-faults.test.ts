@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { poolOver, until } from '../../test/fakes/pool.ts'
 import { type FakeNode, startFakeNode } from '../../test/fakes/wrpc-node.ts'
-import type { CallOutcome } from './outcome.ts'
+import type { CallOutcome } from './call-outcome.ts'
 import type { Upstreams } from './pool.ts'
 
 const HASH = 'ab'.repeat(32)

@@ -11,6 +11,7 @@ import type { BreakerPolicy } from '../kit/breaker.ts'
 import { type Clock, runAfter, runEvery } from '../kit/clock.ts'
 import { parseExact } from '../kit/exact-json.ts'
 import { createAnswerCache } from './answer-cache.ts'
+import type { CallOptions, CallOutcome, ParsedOutcome } from './call-outcome.ts'
 import { createChangeSignal } from './change-signal.ts'
 import { choose, type NodeChoice } from './choose.ts'
 import type { NodeState } from './health.ts'
@@ -18,7 +19,6 @@ import { startHeavyThread } from './heavy-thread.ts'
 import { linkNode, type NodeAddress } from './node-link.ts'
 import { type NodeSubscription, NodeSubscriptions, type NotificationListener } from './node-subscriptions.ts'
 import type { NotificationScope } from './notification-scopes.ts'
-import type { CallOptions, CallOutcome, ParsedOutcome } from './outcome.ts'
 import { startProbing } from './probe-nodes.ts'
 import { createRequester } from './request.ts'
 import { type Preparation, type ValidCall, validateParams } from './validate-params.ts'
@@ -148,9 +148,9 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
 
   function sendRaw(call: ValidCall, callOptions: CallOptions = {}): Promise<CallOutcome> {
     if (call.method.cacheMs === 0) return request(call, callOptions)
-    const kept = cache.kept(call)
-    if (kept !== undefined) return Promise.resolve(kept)
-    const shared = cache.ask(call, () => request(call, {}))
+    const cached = cache.cached(call)
+    if (cached !== undefined) return Promise.resolve(cached)
+    const shared = cache.fetch(call, () => request(call, {}))
     return within(clock, shared, callOptions, call.method.timeoutMs * 2)
   }
 

@@ -5,9 +5,9 @@
  */
 import type { Clock } from '../kit/clock.ts'
 import { createDeadlineTimer } from '../kit/deadline-timer.ts'
+import type { CallOptions, CallOutcome } from './call-outcome.ts'
 import { type CallContext, CallRun } from './call-run.ts'
 import type { NodeLink } from './node-link.ts'
-import type { CallOptions, CallOutcome } from './outcome.ts'
 import { HEDGE_BURST, HEDGE_SHARE } from './try-policy.ts'
 import type { ValidCall } from './validate-params.ts'
 

@@ -1,6 +1,7 @@
 /** When a call is tried again, elsewhere, or beside a running try. Pure. */
+
+import type { TryResult } from './call-outcome.ts'
 import type { RefusalReason } from './classify.ts'
-import type { TryResult } from './conclude.ts'
 import type { RpcMethod } from './methods.ts'
 import type { NodeLink } from './node-link.ts'
 
@@ -19,7 +20,7 @@ const HEDGE_FLOOR_MS = { light: 25, heavy: 2_000 } as const
 const HEDGE_TO_BACKUP_FLOOR_MS = 300
 const HEDGE_UNKNOWN_MS = { light: 250, heavy: 3_000 } as const
 
-/** Refusals after which a write may go elsewhere: the node said that it did not take the transaction. */
+/** Refusals after which a write may go elsewhere: the node reports that it did not take the transaction. */
 const WRITE_ELSEWHERE: ReadonlySet<RefusalReason> = new Set([
   'orphan',
   'mempool_full',

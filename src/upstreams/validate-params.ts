@@ -1,7 +1,7 @@
 /**
  * Params from a caller → the exact text that is sent to a node, or every fault in them.
  *
- * The text is written anew from the table and never copied, so a member the table does not know cannot
+ * The text is written from the table and never copied, so a member the table does not know cannot
  * leave. Two inputs end a node's process (an address of a wrong length with a valid checksum; a
  * scriptPublicKey object with wrong types): addresses are decoded completely and compared with the network,
  * transactions are read into the model and written in the hex form.

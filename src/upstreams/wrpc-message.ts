@@ -65,7 +65,7 @@ export function sliceMembers(bytes: Buffer): Map<string, Buffer> | undefined {
   return whole ? members : undefined
 }
 
-/** Whether the bytes are one object of which every member was welcome. */
+/** Whether the bytes are one object and `onMember` accepted every member. */
 function eachMember(bytes: Buffer, onMember: (name: string, from: number, to: number) => boolean): boolean {
   let at = skipSpace(bytes, 0)
   if (bytes[at] !== OPEN) return false
@@ -160,7 +160,7 @@ export function plainString(bytes: Buffer): string | undefined {
   }
 }
 
-/** The text of `{"code":0,"message":"…","data":null}`. The code is always 0: only the text tells the cause. */
+/** The text of `{"code":0,"message":"…","data":null}`. The code is always 0: only the text names the cause. */
 export function errorText(error: Buffer): string {
   const message = sliceMembers(error)?.get('message')
   const text = message === undefined ? undefined : plainString(message)

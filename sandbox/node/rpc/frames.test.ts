@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { eventually, plainClient } from '../../../test/fakes/plain-node-client.ts'
 import { startSandboxNode } from '../run.ts'
-import { eventually, plainClient } from '../testing/plain-client.ts'
 import { FloatLiteral, parseExact } from './json.ts'
 
 const folder = join(

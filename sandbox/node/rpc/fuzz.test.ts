@@ -1,9 +1,9 @@
 /** Whatever a client sends, the simulator answers as a node: it never fails by itself. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type PlainClient, plainClient, stringify } from '../../../test/fakes/plain-node-client.ts'
 import { createRandom } from '../random.ts'
 import { startSandboxNode } from '../run.ts'
-import { type PlainClient, plainClient, stringify } from '../testing/plain-client.ts'
 import { METHODS } from './dispatch.ts'
 
 const SIZE = process.env.TAPELINE_SOAK ? 100_000 : 4000

@@ -18,7 +18,7 @@ export type Members = Readonly<Record<string, unknown>>
 export class FieldReader {
   readonly faults: FieldFault[] = []
 
-  /** Reading stops here: there are enough faults to mend it by. */
+  /** Reading stops here: there are enough faults to correct it by. */
   get isFull(): boolean {
     return this.faults.length >= MAX_FAULTS
   }

@@ -1,5 +1,5 @@
 import { type ExactJson, writeExact } from '../../../kit/exact-json.ts'
-import type { CallFailure } from '../../../upstreams/outcome.ts'
+import type { CallFailure } from '../../../upstreams/call-outcome.ts'
 import { refusalDetail } from './refusal-detail.ts'
 import { RPC_ERRORS, type RpcErrorKind } from './rpc-codes.ts'
 

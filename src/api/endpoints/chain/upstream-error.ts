@@ -1,5 +1,5 @@
 import { ApiError } from '../../../core/errors.ts'
-import type { CallFailure } from '../../../upstreams/outcome.ts'
+import type { CallFailure } from '../../../upstreams/call-outcome.ts'
 
 const RETRY_SECONDS = 1
 const RETRY = [['Retry-After', String(RETRY_SECONDS)]] as const

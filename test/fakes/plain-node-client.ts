@@ -1,6 +1,6 @@
 /** A bare wRPC JSON client for tests: sends texts, keeps what comes back. */
 import { WebSocket } from 'ws'
-import { parseExact } from '../rpc/json.ts'
+import { parseExact } from '../../sandbox/node/rpc/json.ts'
 
 export interface Answer {
   id?: number | bigint
