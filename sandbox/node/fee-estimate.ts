@@ -2,7 +2,7 @@
 import { MINIMUM_FEERATE } from './consensus/mass.ts'
 import type { MempoolEntry } from './mempool.ts'
 
-export interface FeeBucket {
+interface FeeBucket {
   feerate: number
   estimatedSeconds: number
 }

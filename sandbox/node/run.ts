@@ -19,10 +19,7 @@ import { openStateFolder } from './state-folder.ts'
 import { createWallet } from './traffic/wallet.ts'
 import { createTruth } from './truth.ts'
 
-export type { ChainOptions } from './chain-options.ts'
-export type { Faults } from './faults.ts'
-export type { NodeStatus, RunningSandboxNode, SandboxWallet } from './running-node.ts'
-export type { Truth } from './truth.ts'
+export type { RunningSandboxNode } from './running-node.ts'
 
 export interface SandboxChainOptions extends Partial<ChainOptions> {
   /** Where the chain is kept across restarts; without it nothing is written. */

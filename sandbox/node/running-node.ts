@@ -3,7 +3,7 @@ import type { Faults } from './faults.ts'
 import type { MethodLog } from './method-log.ts'
 import type { Truth } from './truth.ts'
 
-export interface NodeStatus {
+interface NodeStatus {
   name: string
   url: string
   network: string
@@ -19,7 +19,7 @@ export interface NodeStatus {
   faults: Faults
 }
 
-export interface SandboxWallet {
+interface SandboxWallet {
   name: string
   address: string
   secret: string

@@ -3,7 +3,7 @@ import { decodeAddress, scriptOfAddress } from './consensus/address.ts'
 import type { Ledger } from './consensus/ledger.ts'
 import { parseOutpointKey } from './consensus/model.ts'
 
-export interface TruthUtxo {
+interface TruthUtxo {
   transactionId: string
   index: number
   amount: bigint
@@ -12,7 +12,7 @@ export interface TruthUtxo {
   covenantId: string | null
 }
 
-export interface TruthTransaction {
+interface TruthTransaction {
   transactionId: string
   acceptingBlockHash: string
   acceptingDaaScore: bigint
@@ -24,14 +24,14 @@ export interface TruthTransaction {
   sent: bigint
 }
 
-export interface TruthAddress {
+interface TruthAddress {
   address: string
   balance: bigint
   utxos: TruthUtxo[]
   transactions: TruthTransaction[]
 }
 
-export interface TruthChainBlock {
+interface TruthChainBlock {
   hash: string
   daaScore: bigint
   blueScore: bigint

@@ -5,7 +5,7 @@ import { readSpentOutputs, readTransaction } from '../core/chain/transaction-jso
 import { parseExact } from '../kit/exact-json.ts'
 import type { ChainBlock } from '../store/chain.ts'
 
-export interface ReadTransactionOf {
+interface ReadTransactionOf {
   readonly txId: string
   readonly transaction: Transaction
   readonly spent: readonly (SpentOutput | null)[]
@@ -30,7 +30,7 @@ export interface ReadChain {
 
 type Members = Record<string, unknown>
 
-export class UnreadableAnswerError extends Error {
+class UnreadableAnswerError extends Error {
   override readonly name = 'UnreadableAnswerError'
 }
 

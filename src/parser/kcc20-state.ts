@@ -7,7 +7,7 @@ import { hexOfBytes } from '../core/chain/hex.ts'
 import { OP } from './opcodes.ts'
 import type { Script } from './read-script.ts'
 
-export const KCC20_OWNER_TYPES = ['pubkey', 'script_hash', 'covenant', 'presence'] as const
+const KCC20_OWNER_TYPES = ['pubkey', 'script_hash', 'covenant', 'presence'] as const
 
 export interface Kcc20State {
   /** hex: a key, a script hash or a covenant id, as the type says */

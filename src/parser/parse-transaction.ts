@@ -19,14 +19,7 @@ import { type NativeAssetDetail, nativeAssetDetail } from './tag-native-asset.ts
 import { type ScriptlangDetail, scriptlangDetail } from './tag-scriptlang.ts'
 import { transactionId } from './transaction-id.ts'
 
-export const TAGS = [
-  'coinbase',
-  'covenant',
-  'covenant_execution',
-  'krc20',
-  'native_asset',
-  'scriptlang',
-] as const
+const TAGS = ['coinbase', 'covenant', 'covenant_execution', 'krc20', 'native_asset', 'scriptlang'] as const
 export type Tag = (typeof TAGS)[number]
 
 /** The spent output is named by `tx_id` and `index`; address and amount are null while it is unknown. */
@@ -47,7 +40,7 @@ export interface ParsedOutput {
 }
 
 /** One member for each tag that was given, and no other. */
-export interface TagDetails {
+interface TagDetails {
   readonly coinbase?: CoinbaseDetail
   readonly covenant?: CovenantDetail
   readonly covenant_execution?: CovenantExecutionDetail

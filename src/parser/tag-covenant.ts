@@ -17,7 +17,7 @@ export interface CovenantDetail {
   readonly covenant_ids: string[]
 }
 
-export interface CovenantAction {
+interface CovenantAction {
   readonly kind: 'genesis' | 'continuation' | 'burn'
   readonly covenant_id: string
   /** The authorising input; for a burn every input that spent the covenant. */
@@ -27,7 +27,7 @@ export interface CovenantAction {
 }
 
 /** An input that ran a program which looks at its transaction. */
-export interface CovenantProgram {
+interface CovenantProgram {
   readonly input: number
   readonly families: IntrospectionFamily[]
   /** It also checks a zero-knowledge proof. */

@@ -9,7 +9,7 @@ import { type Krc20Operation, readKrc20Operation } from './krc20-operation.ts'
 import type { Reveal } from './reveal.ts'
 import { addressOfRedeemScript, addressOfScript } from './script-address.ts'
 
-export interface Krc20Found {
+interface Krc20Found {
   readonly form: 'envelope' | 'payload'
   /** The input that reveals it; 0 for the payload form, whose sender is the owner of the first input. */
   readonly input: number

@@ -9,7 +9,7 @@ import { type Kcc20State, readKcc20State } from './kcc20-state.ts'
 import type { Reveal } from './reveal.ts'
 import type { CovenantExecutionDetail } from './tag-covenant.ts'
 
-export interface NativeAssetInput {
+interface NativeAssetInput {
   readonly input: number
   readonly owner: string
   readonly owner_type: Kcc20State['owner_type']
@@ -18,7 +18,7 @@ export interface NativeAssetInput {
   readonly is_minter: boolean
 }
 
-export interface NativeAssetMove {
+interface NativeAssetMove {
   /** The covenant id. */
   readonly asset_id: string
   readonly inputs: NativeAssetInput[]

@@ -14,7 +14,7 @@ import { OP } from './opcodes.ts'
 import type { Script } from './read-script.ts'
 import type { Reveal } from './reveal.ts'
 
-export interface ScriptlangProgram {
+interface ScriptlangProgram {
   readonly input: number
   readonly language: 'silverscript'
   /**

@@ -27,7 +27,7 @@ export interface QueueLimits {
   perTake: number
 }
 
-export const QUEUE_LIMITS: QueueLimits = { blocks: 5_000, bytes: 64 * 1024 * 1024, perTake: 100 }
+const QUEUE_LIMITS: QueueLimits = { blocks: 5_000, bytes: 64 * 1024 * 1024, perTake: 100 }
 
 export function createNotificationQueue(limits: QueueLimits = QUEUE_LIMITS): NotificationQueue {
   let blocks: Uint8Array[] = []

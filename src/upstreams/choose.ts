@@ -41,7 +41,7 @@ export interface NodeChoice {
 }
 
 /** A node that has kept calls waiting this long is treated as unwell before its probe has failed. */
-export const SILENT_LIMIT_MS = 1_000
+const SILENT_LIMIT_MS = 1_000
 
 export function choose(nodes: readonly NodeCandidate[], need: CallNeed): NodeChoice {
   const explain = nodes.map((node) => ({ node: node.name, why: rank(node, need).why }))

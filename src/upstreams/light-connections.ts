@@ -12,7 +12,7 @@ export interface LightConnections {
   close(): void
 }
 
-export interface LightLoad {
+interface LightLoad {
   readonly up: boolean
   readonly inFlight: number
   /** The longest time a socket has been silent while a call waits on it. */

@@ -1,5 +1,5 @@
 /** What can be subscribed to, in the node's spelling (PascalCase tags, snake_case members). */
-export const NOTIFICATION_NAMES = [
+const NOTIFICATION_NAMES = [
   'BlockAdded',
   'VirtualChainChanged',
   'UtxosChanged',

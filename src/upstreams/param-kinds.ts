@@ -5,7 +5,7 @@
  */
 import { type TSchema, Type } from 'typebox'
 
-export const WIRE = 'x-wire'
+const WIRE = 'x-wire'
 
 export type WireKind =
   | 'address'

@@ -45,7 +45,7 @@ export interface UpstreamSettings {
   breaker: BreakerPolicy
 }
 
-export const DEFAULT_UPSTREAM_SETTINGS: UpstreamSettings = {
+const DEFAULT_UPSTREAM_SETTINGS: UpstreamSettings = {
   lightSockets: 4,
   heavySockets: 4,
   heavyWaiting: 64,

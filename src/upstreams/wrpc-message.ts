@@ -149,7 +149,7 @@ function skipScalar(bytes: Buffer, from: number): number {
 }
 
 /** The text of a JSON string; undefined when it is another kind of value or broken. */
-export function plainString(bytes: Buffer): string | undefined {
+function plainString(bytes: Buffer): string | undefined {
   if (bytes[0] !== QUOTE) return undefined
   if (!bytes.includes(BACKSLASH)) return bytes.toString('utf8', 1, bytes.length - 1)
   try {

@@ -18,9 +18,9 @@ import type { StoredEvent } from '../../src/store/events.ts'
 import { type ChainDatabase, openSqliteChain } from '../../src/store/sqlite/chain.ts'
 import { createUpstreams, type Upstreams } from '../../src/upstreams/pool.ts'
 
-export const NETWORK = 'testnet-10'
+const NETWORK = 'testnet-10'
 
-export interface FollowedChain {
+interface FollowedChain {
   readonly database: ChainDatabase
   readonly upstreams: Upstreams
   readonly troubles: string[]

@@ -2,7 +2,7 @@
 import { WebSocket } from 'ws'
 import { parseExact } from '../../sandbox/node/rpc/json.ts'
 
-export interface Answer {
+interface Answer {
   id?: number | bigint
   method: string
   params?: Record<string, unknown>

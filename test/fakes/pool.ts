@@ -9,7 +9,7 @@ import {
 } from '../../src/upstreams/pool.ts'
 import type { FakeNode } from './wrpc-node.ts'
 
-export const QUICK: Partial<UpstreamSettings> = {
+const QUICK: Partial<UpstreamSettings> = {
   probeEveryMs: 50,
   probeTimeoutMs: 250,
   lightSockets: 2,

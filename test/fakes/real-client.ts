@@ -6,7 +6,7 @@ const sdk = createRequire(import.meta.url)('kaspa-wasm32-sdk') as typeof Sdk
 
 const KEY = 'b7e151628aed2a6abf7158809cf4f3c762e7160f38b4da56a784d9045190cfef'
 export const ADDRESS = new sdk.PrivateKey(KEY).toAddress('testnet-10').toString()
-export const COIN = 5_000_000_000n
+const COIN = 5_000_000_000n
 
 /** So many unspent outputs from the start. */
 export const funds = (count: number) =>

@@ -16,8 +16,8 @@ export interface FakeNodeState {
 }
 
 /** Result text, an error, or nothing (never answers). */
-export type Reply = string | { error: string } | undefined
-export type Responder = (params: string, frame: string) => Reply | Promise<Reply>
+type Reply = string | { error: string } | undefined
+type Responder = (params: string, frame: string) => Reply | Promise<Reply>
 
 export interface FakeNode {
   readonly url: string

@@ -8,7 +8,7 @@ import { Lru } from '../../../src/kit/lru.ts'
 import { type Acceptance, changesOf } from './accept.ts'
 import type { Block } from './model.ts'
 
-export interface RecordLinks {
+interface RecordLinks {
   hash: string
   /** Order of arrival: a parent's is always smaller. */
   seq: number

@@ -15,7 +15,7 @@ import {
 } from './model.ts'
 import { checkInContext, checkInIsolation, sealTransaction, TxRefusal } from './validate.ts'
 
-export const SUBSIDY = 300_000_000n
+const SUBSIDY = 300_000_000n
 export const BITS = 0x1e7fffff
 export const BLOCK_VERSION = 2
 

@@ -19,7 +19,7 @@ type Records = ReadonlyMap<string, BlockRecord>
 const workOf = (record: BlockRecord) => record.block.header.blueWork
 
 /** More blue work wins, then the greater hash. */
-export function isHeavier(a: BlockRecord, b: BlockRecord): boolean {
+function isHeavier(a: BlockRecord, b: BlockRecord): boolean {
   if (workOf(a) !== workOf(b)) return workOf(a) > workOf(b)
   return a.block.header.hash > b.block.header.hash
 }

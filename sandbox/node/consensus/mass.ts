@@ -12,7 +12,7 @@ export interface SpentAmount {
   covenantId: string | null
 }
 
-export function estimatedSize(tx: TxBody): number {
+function estimatedSize(tx: TxBody): number {
   let size = 2 + 8 + 8 + 8 + 20 + 8 + 32 + 8 + tx.payload.length / 2
   for (const input of tx.inputs)
     size += 36 + 8 + input.signatureScript.length / 2 + 8 + (tx.version >= 1 ? 2 : 0)

@@ -17,7 +17,7 @@ export interface TxInput {
   computeBudget: number
 }
 
-export interface Covenant {
+interface Covenant {
   authorizingInput: number
   covenantId: string
 }

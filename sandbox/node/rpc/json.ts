@@ -34,8 +34,3 @@ export function u64(value: bigint | number): unknown {
 export function f64(value: number): unknown {
   return Number.isInteger(value) && Math.abs(value) < 1e15 ? rawJSON(`${value}.0`) : value
 }
-
-/** Text that is already JSON, put in as it is. */
-export function raw(text: string): unknown {
-  return rawJSON(text)
-}

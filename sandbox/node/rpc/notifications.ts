@@ -8,7 +8,7 @@ import { u64 } from './json.ts'
 import { boolean, type JsonObject, list, malformed, object, text } from './read-params.ts'
 import type { NodeView } from './view.ts'
 
-export const SCOPES = [
+const SCOPES = [
   'BlockAdded',
   'VirtualChainChanged',
   'FinalityConflict',

@@ -67,7 +67,7 @@ function readOutput(value: Json): TxOutput {
 }
 
 /** Hex with the version in front, or `{version, script}`; the object form panics on wrong member types. */
-export function readScriptPublicKey(value: Json): string {
+function readScriptPublicKey(value: Json): string {
   if (typeof value === 'string') {
     const found = hex(value)
     if (found.length < 4) throw malformed()

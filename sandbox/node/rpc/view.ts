@@ -31,5 +31,5 @@ export interface NodeView {
   submitBlock(block: Block): boolean
 }
 
-export type Method = (view: NodeView, params: JsonObject) => unknown
+type Method = (view: NodeView, params: JsonObject) => unknown
 export type Methods = Record<string, Method>

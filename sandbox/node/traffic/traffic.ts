@@ -13,7 +13,7 @@ import type { Random } from '../random.ts'
 import { counterContract, krc20Envelope, tokenContract, vaultCovenant } from './programs.ts'
 import { type Coin, pay, type Wallet } from './wallet.ts'
 
-export const TRAFFIC_KINDS = [
+const TRAFFIC_KINDS = [
   'transfer',
   'transfer_v1',
   'lane',

@@ -15,7 +15,7 @@ import { ADDRESS_PREFIXES, type AddressPrefix, isAddressPrefix } from './network
 /** 0: x-only public key (Schnorr). 1: compressed public key (ECDSA). 8: script hash. */
 export type AddressVersion = 0 | 1 | 8
 
-export const ADDRESS_PAYLOAD_BYTES: Record<AddressVersion, number> = { 0: 32, 1: 33, 8: 32 }
+const ADDRESS_PAYLOAD_BYTES: Record<AddressVersion, number> = { 0: 32, 1: 33, 8: 32 }
 
 export interface Address {
   readonly prefix: AddressPrefix
@@ -23,7 +23,7 @@ export interface Address {
   readonly payload: Uint8Array
 }
 
-export type AddressFault = 'prefix' | 'characters' | 'checksum' | 'version' | 'length'
+type AddressFault = 'prefix' | 'characters' | 'checksum' | 'version' | 'length'
 
 export type DecodedAddress =
   | { readonly ok: true; readonly address: Address }

@@ -1,5 +1,5 @@
 /** The Kaspa networks, and what differs between them for a client. */
-export type NetworkType = 'mainnet' | 'testnet' | 'simnet' | 'devnet'
+type NetworkType = 'mainnet' | 'testnet' | 'simnet' | 'devnet'
 
 /** The node's own spelling (`networkId`). A testnet always has a number: `testnet-10`. */
 export type Network = 'mainnet' | 'simnet' | 'devnet' | `testnet-${number}`
@@ -61,7 +61,7 @@ export function parseNetwork(text: string): Network | undefined {
   return TESTNET.test(text) ? (text as Network) : undefined
 }
 
-export function networkType(network: Network): NetworkType {
+function networkType(network: Network): NetworkType {
   if (network === 'mainnet' || network === 'simnet' || network === 'devnet') return network
   return 'testnet'
 }

@@ -15,7 +15,7 @@ export type NormalisedScriptPublicKey =
   | { readonly ok: true; readonly hex: string }
   | { readonly ok: false; readonly message: string }
 
-export const MAX_SCRIPT_BYTES = 10_000
+const MAX_SCRIPT_BYTES = 10_000
 
 const OBJECT_MEMBERS = new Set(['version', 'script'])
 

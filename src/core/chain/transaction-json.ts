@@ -9,7 +9,7 @@ import type {
   TransactionOutput,
 } from './transaction.ts'
 
-export interface TransactionLimits {
+interface TransactionLimits {
   readonly inputs: number
   readonly outputs: number
   readonly signatureScriptBytes: number
@@ -17,7 +17,7 @@ export interface TransactionLimits {
 }
 
 /** Consensus limits; a payload is bounded by the transient mass of a block (four per byte). */
-export const TRANSACTION_LIMITS: TransactionLimits = {
+const TRANSACTION_LIMITS: TransactionLimits = {
   inputs: 1_000,
   outputs: 1_000,
   signatureScriptBytes: 250_000,
@@ -158,7 +158,7 @@ export function readSpentOutputs(json: unknown): (SpentOutput | null)[] {
 }
 
 /** A UTXO entry as in getUtxosByAddresses and in resolved inputs. */
-export function readUtxoEntry(json: unknown): SpentOutput | null {
+function readUtxoEntry(json: unknown): SpentOutput | null {
   if (typeof json !== 'object' || json === null) return null
   const entry = json as Record<string, unknown>
   const key = normaliseScriptPublicKey(entry.scriptPublicKey)
@@ -213,5 +213,3 @@ export function writeTransaction(transaction: Transaction) {
     verboseData: null,
   }
 }
-
-export type WireTransaction = ReturnType<typeof writeTransaction>

@@ -54,8 +54,6 @@ export interface SpentOutput {
 export const NATIVE_SUBNETWORK = '00'.repeat(20)
 export const COINBASE_SUBNETWORK = `01${'00'.repeat(19)}`
 
-export const SOMPI_PER_KAS = 100_000_000n
-
 export function isCoinbase(transaction: Transaction): boolean {
   return transaction.subnetworkId === COINBASE_SUBNETWORK
 }
