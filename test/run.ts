@@ -29,7 +29,6 @@ const ALONE =
  */
 const LONG = [
   'test/e2e/recording-status',
-  'test/e2e/dead-letters',
   'src/webhooks/webhooks',
   'test/e2e/live-credentials',
   'test/e2e/cli',
