@@ -53,7 +53,7 @@ export interface Balance {
   resetsAtMs: number
 }
 
-/** A wish that cannot be granted, in words for the person who asked. */
+/** A request that cannot be carried out, in words for whoever made it. */
 export class AccountsError extends Error {
   override readonly name = 'AccountsError'
 }

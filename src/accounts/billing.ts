@@ -5,7 +5,7 @@ import type { Accounts } from './accounts.ts'
 import { AccountsError } from './accounts.ts'
 
 /**
- * What the payment provider says, in Stripe's event format, applied to accounts:
+ * Events of the payment provider, in Stripe's format, applied to accounts:
  *
  *   active, trialing            → the plan of the price; an account paused for payment goes on
  *   past_due, unpaid            → paused (payment past due)
@@ -20,7 +20,7 @@ import { AccountsError } from './accounts.ts'
  * active last decides; the end of another one is not the end of the plan.
  *
  * The provider promises no order: a subscription of a customer whose checkout has not arrived yet is refused
- * and not noted, so that it is sent again. Customers of whom nothing is heard for a day are not ours.
+ * and not noted, so that it is sent again. A customer whose checkout does not arrive within a day is not ours.
  */
 export interface Billing {
   /** The provider's customer of an account, where one is known. */
@@ -89,7 +89,7 @@ export function createBilling(deps: {
     return { applied: true, accountId }
   }
 
-  /** Between its checkout and its first subscription a customer is taken at its word, for a day. */
+  /** Between its checkout and its first subscription a customer counts as paying, for a day. */
   function pays({ status, linkedAtMs }: BillingLink): boolean {
     return status === '' ? clock.now() - linkedAtMs < CHECKOUT_WITHIN_MS : PAYING.includes(status)
   }
@@ -168,7 +168,7 @@ export function createBilling(deps: {
 
   return {
     async customers() {
-      // Who pays stands last, and therefore for the account.
+      // The one that pays comes last, and therefore wins.
       const links = (await store.listBilling()).sort((a, b) => Number(pays(a)) - Number(pays(b)))
       return new Map(links.map(({ accountId, customer }) => [accountId, customer]))
     },

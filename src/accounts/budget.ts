@@ -1,11 +1,11 @@
 import { type BillingPeriod, billingPeriod } from '../core/billing-period.ts'
 import type { BudgetSpec, CreditLeaseGrant, CreditLeaseRequest } from '../store/accounts.ts'
 
-/** The store ends a lease after 3 s; this side stops using it earlier, whatever held the loop up. */
+/** The store ends a lease after 3 s; this side stops using it earlier, even after the event loop was blocked. */
 const LEASE_VALID_MS = 2_000
 
 /**
- * One budget as this process sees it: what the store last told (`limit`, `used`), what was spent since
+ * One budget as this process sees it: what the store last reported (`limit`, `used`), what was spent since
  * (`unsettled`), and the lease, the part that may be spent without asking.
  *
  *   no lease ──grant──▶ leased ──spend──▶ leased … ──renewed with every settlement──▶ leased
@@ -87,7 +87,7 @@ export class Budget {
     return { id: this.id, periodStartMs: this.#period.startMs, initialLimit: this.initialLimit }
   }
 
-  /** Begins a round trip to the store. `surrender` gives the whole lease up before asking anew. */
+  /** Begins a round trip to the store. `surrender` gives up the whole lease before asking again. */
   request(need: number, options: { release: boolean; surrender: boolean }): CreditLeaseRequest {
     const giveUp = options.release || options.surrender || this.wantedByOthers
     if (giveUp) this.#lease = 0
@@ -124,8 +124,8 @@ export class Budget {
   }
 
   /**
-   * Without a lease the store is the only one that knows; this brings its word. While a settlement is under
-   * way it may count already what stands in `unsettled` too; its own answer is then waited for.
+   * Without a lease only the store knows the balance; this takes it over. While a settlement is in flight the
+   * store may already count what `unsettled` counts too; then its answer is awaited instead.
    */
   read(state: { limit: number; used: number } | undefined, nowMs: number): void {
     if (this.#inFlight) return

@@ -1,9 +1,9 @@
 import { addressGroup } from '../kit/ip-range.ts'
 
 /**
- * The line in front of the password hash: few run at a time, because each takes 19 MiB and a core for a moment.
- * Who is known never waits behind strangers and is never refused for them; one address cannot fill the line for
- * all others.
+ * The queue in front of the password hash: few run at a time, because each takes 19 MiB and a core for a moment.
+ * Known callers never wait behind unknown ones and are never refused because of them; one address cannot fill the
+ * queue for all others.
  */
 const MAX_RUNNING = 2
 const MAX_WAITING = { known: 64, other: 128 }

@@ -12,7 +12,7 @@ import type { AccountsStore, StoredReply } from '../store/accounts.ts'
 const REMEMBERED_MS = 24 * 3_600_000
 /** A claim of a process that died is free again after this time. */
 const CLAIM_MS = 60_000
-/** Stands before a sealed body; answers of older releases have none and expire within a day. */
+/** Marks a sealed body. */
 const SEALED = 'sealed:'
 /** A longer answer is not kept; that there was one is. */
 const MAX_REPLY_BYTES = 65_536

@@ -10,9 +10,9 @@ import { Budget } from './budget.ts'
  * Spends credits in memory from leased budgets and journals the charges in batches.
  *
  *   charge ──enough leased──▶ spent at once ──▶ journal (≤ SETTLE_DELAY_MS) ──▶ store
- *      └──not enough──▶ wait for the store's word ──▶ spent, or refused for good
+ *      └──not enough──▶ wait for the store's answer ──▶ spent, or refused for good
  *
- * A charge is refused only when the store said that nobody else holds what is missing.
+ * A charge is refused only when the store has confirmed that nobody else holds what is missing.
  */
 const SETTLE_DELAY_MS = 100
 const IDLE_RELEASE_MS = 1_000
@@ -136,7 +136,7 @@ export class Ledger {
     this.#see(payer.keyId)
   }
 
-  /** Accounts were changed by somebody: what is leased is given up and asked for anew. */
+  /** Accounts were changed: what is leased is given up and requested again. */
   reload(accountIds: readonly string[]): void {
     for (const budget of this.#budgets.values()) {
       if (!accountIds.includes(budget.accountId)) continue
@@ -149,7 +149,7 @@ export class Ledger {
     if (this.#surrender.size > 0) this.#kick()
   }
 
-  /** Another process waits for credits: say what is settled and share what is left. */
+  /** Another process waits for credits: settle what was spent and share what is left. */
   yieldLeases(): void {
     for (const budget of this.#budgets.values()) {
       if (!budget.leased) continue

@@ -1,5 +1,5 @@
 /**
- * A forgotten password is set anew by whoever has a one-time link, which an operator makes: on the command line or
+ * A forgotten password is replaced by whoever has a one-time link, which an operator makes: on the command line or
  * in the dashboard. A newer link of the same user ends an older one; setting the password ends all sessions.
  */
 import { hash, randomBytes } from 'node:crypto'

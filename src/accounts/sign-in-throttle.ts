@@ -4,7 +4,7 @@ import { Lru } from '../kit/lru.ts'
 
 /**
  * Slows guesses at passwords without ever locking an owner out. An attempt is counted before anything is
- * computed for it, so that many at once are no way around; what succeeds is taken back.
+ * computed for it, so that many at once do not get around it; a success is taken back.
  *
  *   sign-in from a device that has signed in with the e-mail before: no wait, for the first wrong passwords
  *   any other: waits by what was counted for its e-mail and for its address (0–3: not at all, then 0.25 s … 10 s).
@@ -18,7 +18,7 @@ const WINDOW_MS = 15 * 60_000
 const FREE_ATTEMPTS = 3
 const FIRST_DELAY_MS = 250
 const MAX_DELAY_MS = 10_000
-/** Many people may share one address. */
+/** Many users may share one address. */
 const ADDRESS_FACTOR = 5
 const MAX_SIGN_UPS = 20
 /** Wrong passwords after which the known devices of an e-mail are treated like any other. */
@@ -89,7 +89,7 @@ export function createSignInThrottle(clock: Clock): SignInThrottle {
       const found = await verify()
       if (found === undefined) return undefined
       emails.forget(email)
-      // Only its own: one good account must not clear the way for guesses at others.
+      // Only its own: one good account must not make guesses at others cheaper.
       addresses.takeBack(address)
       return found
     } catch (error) {

@@ -3,9 +3,9 @@ import type { Clock } from '../kit/clock.ts'
 import type { AccountsStore } from '../store/accounts.ts'
 
 /**
- * What an account may look at in the dashboard for nothing, each day (UTC): a thirtieth of its plan's monthly
+ * What an account may view in the dashboard free of charge each day (UTC): a thirtieth of its plan's monthly
  * credits, at the prices of the API. All users, sessions and environments of the account share it, and it is
- * stored: neither a restart nor another browser makes it whole again. Beyond it views are charged like requests.
+ * stored: neither a restart nor another browser resets it. Beyond it views are charged like requests.
  */
 const DAYS_OF_A_MONTH = 30
 

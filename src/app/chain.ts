@@ -22,12 +22,12 @@ const SANDBOX_NETWORK: Network = 'testnet-10'
 
 /**
  * The chain half of one environment: its nodes, the index and submissions.
- * @param toldSeq the highest number of an event that readers are known to have
+ * @param knownSeq the highest number of an event that readers are known to have
  */
 export async function startChain(
   parts: EnvironmentParts,
   cursors: CursorCodec,
-  toldSeq: number,
+  knownSeq: number,
 ): Promise<ChainHalf> {
   const { environment, config, clock, shutdown, probes } = parts
   const nodes = environment === 'live' ? configuredNodes(config.nodes) : await sandboxNodes(parts)
@@ -46,7 +46,7 @@ export async function startChain(
       },
     })
   }
-  const index = await startIndexedChain(parts, upstreams, cursors, toldSeq)
+  const index = await startIndexedChain(parts, upstreams, cursors, knownSeq)
   const submitter = createSubmitter({ upstreams, index: index.chain, clock })
   return {
     services: { chain: { upstreams, submitter }, ...index.services },

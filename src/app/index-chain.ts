@@ -39,7 +39,7 @@ export async function startIndexedChain(
   parts: EnvironmentParts,
   upstreams: Upstreams,
   cursors: CursorCodec,
-  toldSeq: number,
+  knownSeq: number,
 ): Promise<IndexedChain> {
   const { environment, config, clock, log, shutdown, probes } = parts
   const database = openStores(storeAddress(config), clock).chain(environment)
@@ -47,12 +47,12 @@ export async function startIndexedChain(
   const { chain, events } = database
   probes.push({ name: `${environment} chain store`, check: async () => void (await events.bounds()) })
   const { newestSeq } = await events.bounds()
-  if (newestSeq < toldSeq) {
+  if (newestSeq < knownSeq) {
     log.error(
-      { environment, newestSeq, toldSeq },
+      { environment, newestSeq, knownSeq },
       'the event log was lost; its numbers go on above those given',
     )
-    await events.numberAbove(toldSeq + MAX_UNPLANNED)
+    await events.numberAbove(knownSeq + MAX_UNPLANNED)
   }
   const tail = await createEventTail({
     store: events,

@@ -24,7 +24,7 @@ export function applyBlock(block: ReadChainBlock, options: ApplyBlockOptions): A
       ...movement.effect,
       event: batch.add('utxos_changed', confirmation(parsed, movement, daaScore), [movement.effect.address]),
     }))
-    if (known.get(txId)?.toldAccepted !== true) addParsedEvents(batch, parsed, 'accepted')
+    if (known.get(txId)?.hasAcceptedEvent !== true) addParsedEvents(batch, parsed, 'accepted')
     return {
       txId,
       parsed: parsedText(parsed),

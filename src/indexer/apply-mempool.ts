@@ -63,7 +63,7 @@ export async function applyMempool(options: ApplyMempoolOptions): Promise<number
     // The mempool of a node that is behind: the index knows better.
     if (before?.status === 'confirmed') continue
     present.push(entry.txId)
-    if (before?.status === 'pending' && before.toldMempool) continue
+    if (before?.status === 'pending' && before.hasMempoolEvent) continue
     entered.push(await enter(entry, before, batch, options))
   }
   const dropped = dueForDrop(state, atMs - options.dropAfterMs)
@@ -94,7 +94,7 @@ async function enter(
   const parsed = parseTransaction(transaction, { network, spent, txId })
   // The node does not know an orphan's fee.
   const fee = isOrphan ? feeOf(parsed) : entry.fee
-  if (before?.toldMempool !== true) {
+  if (before?.hasMempoolEvent !== true) {
     const { tags, outputs } = parsed
     batch.add(
       'mempool_entry',

@@ -23,7 +23,7 @@ export interface KeyRecord {
   accountId: string
   environment: Environment
   name: string
-  /** The last four characters, to tell keys apart in a list. The key itself is not stored. */
+  /** The last four characters, to distinguish keys in a list. The key itself is not stored. */
   hint: string
   /** null: all scopes. */
   scopes: string[] | null
@@ -82,7 +82,7 @@ export interface BudgetSpec extends BudgetRef {
  * for other processes. A lease ends by itself when its holder dies.
  */
 export interface CreditLeaseRequest extends BudgetSpec {
-  /** Credits that the holder goes on spending while the request is under way. */
+  /** Credits that the holder continues to spend while the request is in flight. */
   keep: number
   /** Credits that a waiting charge needs at once; 0 when none waits. */
   need: number
@@ -135,7 +135,7 @@ export interface StoredReply {
   status: number
   headers: readonly (readonly [string, string])[]
   body: string
-  /** Why the answer itself is not kept; then only that there was one is known. */
+  /** Why the reply itself is not stored; then only that there was one is known. */
   omitted?: 'too_large' | 'quota'
 }
 
@@ -192,7 +192,7 @@ export interface AccountsStore {
   finishIdempotency(id: string, reply: StoredReply, maxBytesOfAccount: number): Promise<void>
   releaseIdempotency(id: string): Promise<void>
 
-  /** Credits' worth that was looked at in the dashboard on a day (`2026-03-14`). */
+  /** Credits' worth that was viewed in the dashboard on a day (`2026-03-14`). */
   viewsOf(accountId: string, day: string): Promise<number>
   /** Adds to it unless that would be more than the limit. */
   takeView(view: {

@@ -1,4 +1,4 @@
-/** The storage port for what the payment provider has told us. */
+/** The storage port for what the payment provider has sent us. */
 export interface BillingLink {
   /** The provider's customer id. */
   customer: string

@@ -1,6 +1,6 @@
 /**
  * The chain index: transactions with their status, the rows of every address, the followed chain, and how far
- * it was followed. Index rows and the events that tell of them are written in one transaction (`write`). Only
+ * it was followed. Index rows and the events about them are written in one transaction (`write`). Only
  * one indexer writes, so what it reads between two writes does not change under it.
  *
  *   pending ──accepted──▶ confirmed ──its block left the chain──▶ pending
@@ -19,7 +19,7 @@ export interface AddressEffect {
   readonly direction: Direction
   readonly amount: bigint
   readonly counterparty: string | null
-  /** Place in the written batch's `events` of the event that tells this confirmation; null without one. */
+  /** Place in the written batch's `events` of the event about this confirmation; null without one. */
   readonly event: number | null
 }
 
@@ -57,7 +57,7 @@ export interface ChainGap {
   readonly toHash: string
   readonly toTimeMs: number
   /**
-   * pruned: nothing in between was indexed. blocks_pruned: blocks in between were not told, the chain is whole.
+   * pruned: nothing in between was indexed. blocks_pruned: blocks in between were not reported, the chain is complete.
    * unreadable: transactions of the block `toHash` are in a form that this release does not know.
    */
   readonly reason: 'pruned' | 'blocks_pruned' | 'unreadable'
@@ -69,7 +69,7 @@ export interface ChainWrite {
   readonly atMs: number
   /** Hash of the checkpoint that the batch was made for; null before the first start. */
   readonly expects: string | null
-  /** The followed chain starts anew at this block (first start, or after a gap). */
+  /** The followed chain starts again at this block (first start, or after a gap). */
   readonly start?: ChainBlock
   readonly gaps?: readonly ChainGap[]
   /** Chain blocks that left, tip first: what they accepted is pending again. */
@@ -78,7 +78,7 @@ export interface ChainWrite {
   /** New in the mempool. One that is known already keeps what is known of it. */
   readonly entered?: readonly TransactionRecord[]
   readonly dropped?: readonly string[]
-  /** Blocks of the DAG, in the chain or not; kept a while, to tell each of them once. */
+  /** Blocks of the DAG, in the chain or not; remembered for a while, so that each is reported once. */
   readonly seen?: readonly string[]
   readonly events?: readonly NewEvent[]
 }
@@ -139,9 +139,9 @@ export interface AddressPage {
 
 export interface KnownTransaction {
   readonly status: TransactionStatus
-  /** It was told as `mempool_entry`, and as accepted, at least once. */
-  readonly toldMempool: boolean
-  readonly toldAccepted: boolean
+  /** An event reported it as `mempool_entry`, and as accepted, at least once. */
+  readonly hasMempoolEvent: boolean
+  readonly hasAcceptedEvent: boolean
 }
 
 export interface OutputPoint {
@@ -159,7 +159,7 @@ export interface IndexRetention {
   /** Confirmed and dropped transactions older than this are forgotten; null keeps them. */
   readonly transactionsBeforeMs: number | null
   readonly droppedBeforeMs: number
-  /** Of the followed chain this many blocks are kept, to find the way back after a reorganisation. */
+  /** This many blocks of the followed chain are kept, to find a common block after a reorganisation. */
   readonly chainBlocks: number
   readonly seenBeforeMs: number
 }
@@ -173,7 +173,7 @@ export interface ChainStore {
   coverageFromMs(): Promise<number | undefined>
   /** From when on transactions are indexed, but for the gaps; undefined before the first start. */
   indexedFromMs(): Promise<number | undefined>
-  /** The newest recorded ones, oldest first; at most a thousand unless told otherwise. */
+  /** The newest recorded ones, oldest first; at most a thousand unless a limit is given. */
   gaps(limit?: number): Promise<ChainGap[]>
   /** The chain block that many steps below the checkpoint; the oldest kept one where it is further. */
   chainBlockBelow(steps: number): Promise<ChainBlock | undefined>

@@ -31,11 +31,11 @@ export interface EventQuery {
   readonly afterSeq: number
   /** Inclusive; left out: the newest. */
   readonly untilSeq?: number
-  /** An event is given when any of them wants it; left out: every event. */
+  /** An event is returned when any of them wants it; left out: every event. */
   readonly filters?: readonly EventFilter[]
-  /** Events given at most. */
+  /** Events returned at most. */
   readonly limit: number
-  /** Text given at most (the first event is given even when it is longer). */
+  /** Text returned at most (the first event is returned even when it is longer). */
   readonly maxBytes?: number
 }
 
@@ -62,13 +62,13 @@ export interface Retention {
 
 /** Events are written by `ChainStore.write`, in one transaction with the rows that they are about. */
 export interface EventStore {
-  /** Bounded work per call: `more` may be true although fewer than `limit` were given. */
+  /** Bounded work per call: `more` may be true although fewer than `limit` were returned. */
   after(query: EventQuery): Promise<EventPage>
   byId(id: string): Promise<StoredEvent | undefined>
   bounds(): Promise<LogBounds>
   /** The log's own random name: another one is another log, which may give the same numbers to other events. */
   logId(): Promise<string>
-  /** The next number is above this one. For a log that was lost or restored: what it gave before is not given again. */
+  /** The next number is above this one. For a log that was lost or restored: numbers it gave before are not given again. */
   numberAbove(seq: number): Promise<void>
   /** The number of the last event before that time (0 if none is kept): to read on from a time. */
   seqBefore(timeMs: number): Promise<number>

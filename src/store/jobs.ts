@@ -31,7 +31,7 @@ export interface SubscriptionRecord {
   readonly lastSuccessAtMs: number | null
 }
 
-/** Where a subscription stands among the others: oldest first. */
+/** The place of a subscription among the others: oldest first. */
 export type SubscriptionPlace = Pick<SubscriptionRecord, 'createdAtMs' | 'id'>
 
 export type NewSubscription = Pick<

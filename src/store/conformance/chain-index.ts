@@ -55,8 +55,8 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     assert.equal(row?.amount, 2n ** 62n)
     assert.equal((await chain.transaction(hash(1)))?.acceptingBlockHash, hash(2))
     const [undone] = await chain.confirmedBy([hash(2)])
-    const told = await open.events.after({ afterSeq: 1, limit: 1 })
-    assert.deepEqual(undone?.events, [{ address: address(1), eventId: told.events[0]?.id }])
+    const stored = await open.events.after({ afterSeq: 1, limit: 1 })
+    assert.deepEqual(undone?.events, [{ address: address(1), eventId: stored.events[0]?.id }])
     await writeNext(chain, { atMs: 4, removed: [hash(2)] })
     assert.equal(await statusOf(), 'pending')
     assert.equal((await chain.transaction(hash(1)))?.acceptingBlockHash, null)
@@ -67,8 +67,8 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     assert.equal(await statusOf(), 'pending')
     assert.deepEqual((await chain.known([hash(1), hash(2)])).get(hash(1)), {
       status: 'pending',
-      toldMempool: true,
-      toldAccepted: true,
+      hasMempoolEvent: true,
+      hasAcceptedEvent: true,
     })
     const output = { amount: 2n ** 62n, scriptPublicKey: '0000aa', covenantId: null }
     const points = [1, 0, 0].map((index, place) => ({ txId: hash(place === 2 ? 9 : 1), index }))
@@ -78,7 +78,7 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     await open.remove()
   })
 
-  test(`${engine.name}: the followed chain can be walked down and up, and starts anew after a gap`, async () => {
+  test(`${engine.name}: the followed chain can be walked down and up, and starts again after a gap`, async () => {
     const open = await engine.open()
     const { chain } = open
     assert.equal(await chain.checkpoint(), undefined)
@@ -111,8 +111,8 @@ export function chainIndexSuite(engine: ChainEngine, rounds: number): void {
     assert.equal(await chain.coverageFromMs(), 5_000)
     assert.equal(await chain.indexedFromMs(), 1_000, 'what was indexed before the gap is still there')
     assert.equal((await chain.checkpoint())?.hash, hash(50))
-    const told = { ...gap, atMs: 4, toTimeMs: 7_000, reason: 'blocks_pruned' } as const
-    await writeNext(chain, { atMs: 4, gaps: [told] })
+    const unreported = { ...gap, atMs: 4, toTimeMs: 7_000, reason: 'blocks_pruned' } as const
+    await writeNext(chain, { atMs: 4, gaps: [unreported] })
     assert.equal(await chain.coverageFromMs(), 5_000, 'the chain is whole')
     const unread = { ...gap, atMs: 5, toTimeMs: 5_100, reason: 'unreadable' } as const
     await writeNext(chain, { atMs: 5, added: [block(51)], gaps: [unread, { ...unread, toTimeMs: 5_050 }] })

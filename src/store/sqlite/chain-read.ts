@@ -114,8 +114,8 @@ export function chainReader(database: DatabaseSync, addresses: AddressTable) {
         if (row === undefined) continue
         found.set(txId, {
           status: statusOf(row.status),
-          toldMempool: row.told_mempool === 1,
-          toldAccepted: row.told_accepted === 1,
+          hasMempoolEvent: row.told_mempool === 1,
+          hasAcceptedEvent: row.told_accepted === 1,
         })
       }
       return found

@@ -1,0 +1,38 @@
+/** Series, coverage and markets of an environment. */
+import { appendSuite } from './append.ts'
+import { coverageSuite } from './coverage.ts'
+import type { Engine } from './engine.ts'
+import { ENGINES } from './engines.ts'
+import { marketSuite } from './markets.ts'
+import { pagingSuite } from './paging.ts'
+import { retentionSuite } from './retention.ts'
+import { snapshotSuite } from './snapshots.ts'
+
+for (const { name, create } of ENGINES) {
+  const engine: Engine = {
+    name,
+    async open(clock) {
+      const place = create()
+      const open = () => place.open(clock).environment('test')
+      let store = await open()
+      return {
+        store,
+        async reopen() {
+          await store.close()
+          store = await open()
+          return store
+        },
+        async remove() {
+          await store.close()
+          place.remove()
+        },
+      }
+    },
+  }
+  appendSuite(engine)
+  pagingSuite(engine, process.env.TAPELINE_SOAK ? 5000 : 150)
+  coverageSuite(engine)
+  snapshotSuite(engine)
+  marketSuite(engine)
+  retentionSuite(engine)
+}
