@@ -22,7 +22,7 @@ test('a variant replaces the price per row where the input says so', () => {
   assert.equal(cost.describe(), '50 plus 4 per row; 50 plus 10 per row with books')
 })
 
-test('where a part of the input is fixed, only the prices that can occur are told', () => {
+test('where a part of the input is fixed, only the prices that can occur are described', () => {
   const cost = base(50).perRow(4).perRowWhen('with books of a', 10, { books: true, source: 'a' })
   assert.equal(cost.given({ source: 'a', books: true }).describe(), '50 plus 10 per row')
   assert.equal(cost.given({ source: 'b', books: true }).describe(), '50 plus 4 per row')
@@ -40,7 +40,7 @@ test('where a part of the input is fixed, only the prices that can occur are tol
   }
 })
 
-test('a balance pays for as many rows as it says, never for one more', () => {
+test('a balance pays for exactly the rows that it affords', () => {
   const cost = base(50).perRow(3)
   for (let balance = cost.least(); balance < 400; balance++) {
     const rows = cost.affordableRows(balance)

@@ -39,7 +39,7 @@ test('a list that is too long is one fault, and none of its entries is looked at
   assert.equal(looks, 0)
 })
 
-test('checking stops at 20 faults, and the error says so', () => {
+test('checking stops at 20 faults, and the error reports that', () => {
   let looks = 0
   const entry = {
     get n() {

@@ -43,7 +43,7 @@ test('a doorbell that waits for years waits', async () => {
   await waiting
 })
 
-test('what a timer is told always fits into one', () => {
+test('every delay fits into a timer', () => {
   assert.deepEqual([-1, 0, 5, 2 ** 31 - 1, 2 ** 31, Number.POSITIVE_INFINITY, Number.NaN].map(timerMs), [
     0,
     0,

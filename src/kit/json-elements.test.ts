@@ -9,7 +9,7 @@ async function elements(value: unknown, member: string, indent?: number): Promis
   return found
 }
 
-test('every element of the named list comes out, whatever stands around it', async () => {
+test('every element of the named list is returned, whatever surrounds it', async () => {
   const list = [1, 'a,]"\\', { x: [1, { y: '}' }], entries: [9] }, [], {}, null, true]
   for (const indent of [undefined, 1]) {
     assert.deepEqual(
@@ -22,7 +22,7 @@ test('every element of the named list comes out, whatever stands around it', asy
   assert.deepEqual(await elements({}, 'entries'), [])
 })
 
-test('a list of a hundred thousand holds the loop no longer than a few milliseconds at a time', async () => {
+test('a list of a hundred thousand blocks the loop no longer than a few milliseconds at a time', async () => {
   const bytes = Buffer.from(
     JSON.stringify({ entries: Array.from({ length: 100_000 }, (_, i) => ({ i, text: 'x'.repeat(200) })) }),
   )

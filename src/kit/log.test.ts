@@ -18,7 +18,7 @@ function written(format: LogFormat, say: (log: ReturnType<typeof createLogger>) 
   return text
 }
 
-test('a person reads time, level, message and fields; a progress bar on the line is cleared first', () => {
+test('a text line has time, level, message and fields; a progress bar on the line is cleared first', () => {
   const text = written('text', (log) => log.warn({ thread: 'recorders', n: 3, why: 'two words' }, 'it ended'))
   assert.ok(text.startsWith('\r\u001b[K'))
   assert.match(

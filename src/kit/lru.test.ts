@@ -14,7 +14,7 @@ test('what was not used goes first, and the newest always finds room', () => {
   assert.equal(lru.size, 2)
 })
 
-test('weight is a bound of its own; what alone is above it is not kept', () => {
+test('weight is bounded too; an entry above the bound is not stored', () => {
   const lru = new Lru<string, string>({ maxEntries: 100, maxWeight: 10, weigh: (text) => text.length })
   lru.set('a', 'aaaa')
   lru.set('b', 'bbbb')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { redactAddress, redactAddresses } from './redact-address.ts'
 
-test('of an address people see the host: no path, query, name or password', () => {
+test('only the host of an address is shown: no path, query, user or password', () => {
   assert.equal(redactAddress('https://polygon.drpc.org'), 'https://polygon.drpc.org')
   assert.equal(redactAddress('wss://node.example.com:443/'), 'wss://node.example.com')
   assert.equal(redactAddress('wss://node.example.com/v2/secret'), 'wss://node.example.com/***')

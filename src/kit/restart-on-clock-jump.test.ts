@@ -37,7 +37,7 @@ function rig(options: { startMs?: number; fails?: boolean } = {}) {
   return { state, open }
 }
 
-test('each jump, forward or back, starts the service again on the same port and says so in one line', async () => {
+test('each jump, forward or back, restarts the service on the same port and logs one line', async () => {
   const { state, open } = rig()
   const kept = await open()
   for (const byMs of [3 * HOUR_MS, 26_280 * HOUR_MS, -26_283 * HOUR_MS]) {

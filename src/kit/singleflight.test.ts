@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createSingleflight } from './singleflight.ts'
 
-test('callers at the same time share one run; a later one runs anew, also after a failure', async () => {
+test('concurrent callers share one run; a later one runs again, also after a failure', async () => {
   const flights = createSingleflight<number>()
   let runs = 0
   const work = async () => {

@@ -26,7 +26,7 @@ test('of many that wait for a turn, one has it in each turn of the loop, in thei
   )
 })
 
-test('a slice is over after a few milliseconds and begins anew in the next turn', async () => {
+test('a slice is over after a few milliseconds and starts again in the next turn', async () => {
   const slice = new Slice()
   assert.equal(slice.isOver, false)
   const endsAt = performance.now() + 6

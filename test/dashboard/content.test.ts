@@ -52,7 +52,7 @@ describe('the dashboard with known data', { skip }, () => {
     return { all: countColors(all, COLORS), pane: countColors(pane, COLORS), box }
   }
 
-  test('the chart has funding in a pane below the candles, and shades the bars that nobody recorded', async () => {
+  test('the chart has funding in a pane below the candles, and shades the candles that were not recorded', async () => {
     await page.goto('/#/explorer')
     const btc = await drawnColors()
     assert.ok(btc.all.funding > 500, `${btc.all.funding} pixels of funding`)
@@ -120,7 +120,7 @@ describe('the dashboard with known data', { skip }, () => {
       .waitFor()
   })
 
-  test('usage by day, endpoint and key, the rate-limit hits and the exported file tell the same', async () => {
+  test('usage by day, endpoint and key, the rate-limit hits and the exported file agree', async () => {
     const { page: reader, context } = await chromium.open(service.url)
     await signUp(reader, 'narrow@example.com')
     const key = await createKey(reader, '=cmd, "quoted"')

@@ -78,7 +78,7 @@ test('every state-changing call fails without the CSRF token, and with that of a
   assert.equal((await boss.call('GET', 'keys')).status, 200, 'the session is still good')
 })
 
-test('nobody gets in without a session, whoever else has a key', async () => {
+test('there is no access without a session, even with a key', async () => {
   const stranger = await visit(service.url)
   for (const { method, path, access } of everyCall(own)) {
     if (access === 'open') continue

@@ -49,7 +49,7 @@ test('tapeline users reset prints a link to the running service, which sets the 
   assert.equal(await signIn('a new long password'), 200)
 })
 
-test('nobody is made a link for who does not sign in', async () => {
+test('there is no link for an unknown user', async () => {
   const unknown = await cli(service.folder, ['users', 'reset', '--email', 'nobody@example.com'])
   assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /Nobody signs in with the e-mail address nobody@example\.com/)
@@ -71,7 +71,7 @@ test('the operator makes the same link; a newer one ends it; of two who use it a
   assert.deepEqual(others.toSorted(), [200, 403])
 })
 
-test('links are for operators to make, expire after a day, and stand in the audit log without their token', async () => {
+test('only operators create links, which expire after a day and are in the audit log without their token', async () => {
   const customer = await signedUp(service.url, 'other@example.com')
   assert.equal((await customer.call('POST', 'operator/users/reset', { email: EMAIL })).status, 403)
   const token = await issue()

@@ -137,7 +137,7 @@ test('whatever an operator can change leaves an entry, under the name of who did
   }
 })
 
-test('what the explorer reads is free within the allowance, tells its price, and obeys the plan', async () => {
+test('what the explorer reads is free within the allowance, shows its price, and obeys the plan', async () => {
   const person = await signedUp(service.url, 'fay@example.com')
   const page = await person.call('GET', 'view/test/v1/sources')
   assert.equal(page.status, 200, page.text)
@@ -193,7 +193,7 @@ test('sign-up can be switched off; billing events need their signature', async (
   }
 })
 
-test('signed billing events set the plan and the pause of an account, and stand in the audit log', async () => {
+test('signed billing events set the plan and the pause of an account, and are in the audit log', async () => {
   const secret = 'whsec_0123456789abcdef'
   const paid = await startTestService({
     env: {

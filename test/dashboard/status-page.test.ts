@@ -66,7 +66,7 @@ describe('the status of a fresh install', { skip }, () => {
       "[...document.querySelectorAll('main .badge, main .heat')].filter((one) => /(^| )(bad|warn|little|half|most)( |$)/.test(one.className) && !one.closest('.legend')).length",
     )
 
-  test('what was never recorded is grey and says so, in the page and in /v1/status', async () => {
+  test('what was never recorded is grey and labelled, in the page and in /v1/status', async () => {
     await page.goto('/#/explorer?environment=live')
     await page.goto('/#/status')
     const perpdex = page.getByRole('region', { name: 'perpdex' })
@@ -154,7 +154,7 @@ describe('the status of a fresh install', { skip }, () => {
   })
 })
 
-test('a start with nothing to record says so and what to set; one with something does not', async () => {
+test('a start with nothing to record prints what to set; one with something does not', async () => {
   const folder = dataFolder()
   for (const [env, isIdle] of [
     [{}, true],

@@ -115,7 +115,7 @@ test('views at the same time take no more than the allowance', async () => {
   assert.equal(await balanceOf(cleo), spent)
 })
 
-test('no view is kept by any cache, has a tag, or has more rows than the explorer shows', async () => {
+test('no view is cacheable, has a tag, or has more rows than the explorer shows', async () => {
   const dora = await signedUp(service.url, 'dora@example.com')
   const boss = await visit(service.url)
   await boss.enter('sign-in', { email: 'op@example.com', password: PASSWORD })

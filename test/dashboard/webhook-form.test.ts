@@ -65,7 +65,7 @@ describe('the form of a webhook', { skip }, () => {
     assert.deepEqual(webhooks, [])
   })
 
-  test('beside each kind stands what a day of it brings and costs, and below what all chosen ones do', async () => {
+  test('each kind shows its events and cost per day, and the form the sum of the chosen ones', async () => {
     await open()
     // The log was written a moment ago: what is measured is a little less than the round number.
     const text = (await expected('block_added').getByText(/a day/).textContent()) ?? ''

@@ -1,4 +1,4 @@
-/** What a cache may keep of an answer, and for whom: in a real browser's cache, and over every declared path. */
+/** What a cache may store of an answer, and for whom: in a real browser's cache, and over every declared path. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -75,7 +75,7 @@ async function firstHead(bytes: string): Promise<string> {
   const closing = bytes.replace('\r\nHost:', '\r\nConnection: close\r\nHost:')
   const isPlain = !bytes.includes('X-Twice') && !bytes.startsWith('HEAD')
   if (!isPlain) return (await askRaw(service.url, closing)).split('\r\n\r\n')[0] ?? ''
-  // A connection that is to stay is what the short path takes; a second request ends it.
+  // The fast path takes keep-alive connections only; a second request ends this one.
   const ending = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
   return (await askRaw(service.url, bytes + ending)).split('\r\n\r\n')[0] ?? ''
 }
@@ -91,7 +91,7 @@ test('sealed pages, their 304 and their compressed forms vary by the key', async
     await service.get(`${SEALED}&format=ndjson`),
     await service.get(`${SEALED}&dry_run=true`),
     await service.get(SEALED, { method: 'HEAD' }),
-    // Kept in memory by now.
+    // In the page cache by now.
     await service.get(SEALED),
     await service.get(SEALED),
   ]
@@ -101,7 +101,7 @@ test('sealed pages, their 304 and their compressed forms vary by the key', async
   }
 })
 
-test('what everybody may read says so, and what a session decides varies by the cookie', async () => {
+test('public answers do not vary by key, and answers of a session vary by the cookie', async () => {
   for (const path of ['/docs', '/openapi.json', '/health', '/', '/nothing/here']) {
     const { headers } = await ask(`${service.url}${path}`)
     for (const name of [...KEY_HEADERS, 'cookie']) {
@@ -116,7 +116,7 @@ test('what everybody may read says so, and what a session decides varies by the 
   assert.ok(namesIn((await ask(`${service.url}/metrics`)).headers.get('vary')).includes('authorization'))
 })
 
-test('a page that is kept in memory is not given to a request that named an ignored parameter', async () => {
+test('a page of the page cache is not served to a request with an ignored parameter', async () => {
   const range = `start=${iso(BOOKS_LAST - MINUTE)}&end=${iso(BOOKS_LAST)}&limit=20`
   const plain = `/v1/snapshots?symbol=BTC&source=perpdex&${range}`
   const ignoredOf = async (path: string) => {

@@ -81,7 +81,7 @@ test('accounts and keys are created, paused, resumed, revoked; the service follo
   assert.equal(usage.find(({ endpoint }) => endpoint === 'GET /v1/sources')?.credits, 25)
 })
 
-test('mistakes are told in one sentence: exit code 2 where the command is wrong, 1 where it fails', async () => {
+test('mistakes are reported in one sentence: exit code 2 where the command is wrong, 1 where it fails', async () => {
   const cases: [string[], RegExp, number][] = [
     [['acounts', 'list'], /Did you mean "accounts list"\?/, 2],
     [
@@ -109,7 +109,7 @@ test('mistakes are told in one sentence: exit code 2 where the command is wrong,
   }
 })
 
-test('people get tables and help', async () => {
+test('the output is tables and help unless --json is given', async () => {
   const [list, help, one, ...more] = await Promise.all([
     cli(folder.path, ['accounts', 'list'], env()),
     cli(folder.path, ['--help']),

@@ -130,7 +130,7 @@ test("a key's own cap ends before the account's balance", async () => {
   assert.equal((await get('/v1/paid', open)).headers.get('x-credits-remaining'), String(50_000_000 - 30))
 })
 
-test('dry_run tells rows and price, and takes nothing', async () => {
+test('dry_run returns rows and price, and charges nothing', async () => {
   const key = await service.key({ plan: 'free', credits: 1_000 })
   const answer = await get('/v1/list?symbol=BTC&limit=200&dry_run=true', key)
   assert.deepEqual(answer.json, {
@@ -184,7 +184,7 @@ test('only 200 and 201 are charged', async () => {
   }
 })
 
-test('an unexpected failure tells nothing but the request id; the log has both', async () => {
+test('an unexpected failure shows only the request id; the log has both', async () => {
   const answer = await get('/v1/broken', await service.key())
   const body = assertError(answer, 500, 'internal_error')
   assert.doesNotMatch(answer.text, /hunter2|database/)

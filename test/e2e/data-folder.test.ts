@@ -76,7 +76,7 @@ test('without the key of its webhooks the start ends with a sentence and makes n
   await startAndStop()
 })
 
-test('a lost key of cursors is made anew and said once: callers only begin their lists again', async () => {
+test('a lost cursor key is created again and logged once: callers only start their lists again', async () => {
   let lines = ''
   const log = createLogger({
     level: 'warn',
@@ -86,7 +86,7 @@ test('a lost key of cursors is made anew and said once: callers only begin their
   })
   rmSync(inFolder('cursor.key'))
   await startAndStop(log)
-  assert.equal(lines.split('cursors from before are refused').length, 2, lines)
+  assert.equal(lines.split('earlier cursors are refused').length, 2, lines)
   lines = ''
   await startAndStop(log)
   assert.doesNotMatch(lines, /cursors/)

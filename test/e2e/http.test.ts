@@ -246,7 +246,7 @@ test('the API reference works offline: page, scripts and styles come from here',
   assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'self'|default-src 'none'/)
 })
 
-test('ready tells the parts', async () => {
+test('ready lists the parts', async () => {
   const ready = await ask(`${service.url}/ready`)
   assert.equal(ready.status, 200)
   assert.equal(ready.json.ready, true)

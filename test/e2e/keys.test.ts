@@ -22,7 +22,7 @@ async function eventually(check: () => Promise<boolean>, withinMs: number): Prom
   return performance.now() - startedMs
 }
 
-test('a capped key is told what is left of its own, and of the account beside it', async () => {
+test('a capped key sees what is left of its own credits and of those of the account', async () => {
   const accountId = await service.account()
   const own = await service.key({ accountId, creditCap: 100 })
   const open = await service.key({ accountId })
@@ -60,7 +60,7 @@ test('a valid key is served, with every header of a metered answer', async () =>
   assert.equal((answer.json.key as Record<string, unknown>).name, 'mine')
 })
 
-test('a missing key is told apart: 401 unauthorized, reason missing', async () => {
+test('a missing key has a reason of its own: 401 unauthorized, reason missing', async () => {
   for (const headers of [
     {},
     { 'X-API-Key': '' },
@@ -74,7 +74,7 @@ test('a missing key is told apart: 401 unauthorized, reason missing', async () =
   }
 })
 
-test('a typo is told from a wrong key by the checksum', async () => {
+test('the checksum distinguishes a typo from a wrong key', async () => {
   const key = await service.key()
   const typo = key.slice(0, 20) + (key[20] === 'a' ? 'b' : 'a') + key.slice(21)
   const body = assertError(await limits({ key: typo }), 401, 'unauthorized')
@@ -85,7 +85,7 @@ test('a typo is told from a wrong key by the checksum', async () => {
   }
 })
 
-test('a well-formed key that nobody has is unknown', async () => {
+test('a well-formed key that does not exist is unknown', async () => {
   const other = await startTestService()
   const foreign = await other.key()
   await other.stop()
@@ -185,7 +185,7 @@ test('a key limited to scopes is refused elsewhere, and works where any key does
   assert.equal((await ask(`${service.url}/v1/symbols`, { key: market })).status, 200)
 })
 
-test('a key of an environment that is not running gets 503 and is told so', async () => {
+test('a key of an environment that is not running gets 503 with the reason', async () => {
   const live = await service.key({ environment: 'live' })
   const answer = await limits({ key: live })
   const body = assertError(answer, 503, 'environment_unavailable')
@@ -226,11 +226,16 @@ test('repeated failed authentication from one address is answered ever more slow
     assert.equal(first.status, 401)
     assert.ok(first.ms >= 95, `${first.ms} ms`)
     assert.ok(second.ms >= 195, `${second.ms} ms`)
-    const good = await timed({ ...bad, key })
-    assert.equal(good.status, 200)
-    assert.ok(good.ms < 90, 'a good key from the same address is not slowed')
-    const neighbour = await timed({ ...bad, headers: { 'X-Forwarded-For': '198.51.100.10' } })
-    assert.ok(neighbour.ms < 90, 'another address is not slowed')
+    // The quickest of several: a busy machine delays single answers, the throttle would delay all of them.
+    const quickest = async (status: number, asked: Parameters<typeof ask>[1]) => {
+      const answers = []
+      for (let i = 0; i < 5; i++) answers.push(await timed(asked))
+      for (const answer of answers) assert.equal(answer.status, status)
+      return Math.min(...answers.map(({ ms }) => ms))
+    }
+    assert.ok((await quickest(200, { ...bad, key })) < 90, 'a good key from the same address is not slowed')
+    const neighbour = { ...bad, headers: { 'X-Forwarded-For': '198.51.100.10' } }
+    assert.ok((await quickest(401, neighbour)) < 90, 'another address is not slowed')
   } finally {
     await guarded.stop()
   }

@@ -255,7 +255,7 @@ function raw(
 
 const DECODERS = { br: brotliDecompressSync, gzip: gunzipSync, zstd: zstdDecompressSync } as const
 
-test('br, gzip and zstd decode to the plain bytes, sealed or open, and tell their length', async () => {
+test('br, gzip and zstd decode to the plain bytes, sealed or open, and carry their length', async () => {
   const key = await service.key()
   const sealed = '/v1/candles?symbol=BTC&source=cexa&start=2026-06-08&end=2026-06-10'
   for (const path of [sealed, '/v1/candles?symbol=BTC', `${sealed}&format=csv`, `${sealed}&format=ndjson`]) {

@@ -34,7 +34,7 @@ const page = async (url: string) => {
 const fieldsOf = (row: Row | undefined) => Object.keys(row ?? {}).sort()
 const listed = (fields: string) => fields.split(' ').sort()
 
-test('the alias that was asked for stands in rows and meta; unasked it is cexa', async () => {
+test('rows and meta use the requested alias; by default cexa', async () => {
   for (const source of ['cexa', 'cexa_spot']) {
     const { rows, meta } = await page(`/v1/candles?symbol=BTC&source=${source}&limit=3`)
     assert.deepEqual([...new Set(rows.map((row) => row.source))], [source])
@@ -46,7 +46,7 @@ test('the alias that was asked for stands in rows and meta; unasked it is cexa',
   assert.equal(merged.meta.source, null)
 })
 
-test('24h and 1d are the same bars, named as asked', async () => {
+test('24h and 1d are the same candles, named as requested', async () => {
   const asked = await page('/v1/candles?symbol=BTC&source=cexa&interval=24h&limit=5')
   const stored = await page('/v1/candles?symbol=BTC&source=cexa&interval=1d&limit=5')
   assert.deepEqual([...new Set(asked.rows.map((row) => row.interval))], ['24h'])
@@ -159,7 +159,7 @@ test('fields that a source does not publish are null', async () => {
   assert.ok(flow.rows.some((row) => row.num_buys === null))
 })
 
-test('the current bar is open, every other one closed', async () => {
+test('the current candle is open, every other one closed', async () => {
   const { rows } = await page('/v1/candles?symbol=BTC&source=cexa&limit=5')
   assert.deepEqual(
     rows.map((row) => [row.timestamp, row.closed]),
@@ -167,7 +167,7 @@ test('the current bar is open, every other one closed', async () => {
   )
 })
 
-test('the note stands on unfiltered prediction-market candles only', async () => {
+test('the note is on unfiltered prediction-market candles only', async () => {
   const noted = async (url: string) => typeof (await page(url)).meta.predmkt_a_note === 'string'
   assert.equal(await noted('/v1/predmkt_a/candles?symbol=BTC'), true)
   assert.equal(await noted('/v1/candles?symbol=BTC'), true)
@@ -374,7 +374,7 @@ test('order: newest first without a start, oldest first with one, as asked with 
   }
 })
 
-test('rows of one instant stand in the order of sources, instruments and sequence, both ways', async () => {
+test('rows of one instant are ordered by source, instrument and sequence, in both directions', async () => {
   const key = (row: Row): [number, number, string] => [
     Date.parse(String(row.timestamp)),
     SOURCE_ORDER.indexOf(String(row.source)),

@@ -38,7 +38,7 @@ const canCall = (route: RouteRule, plan: Plan) =>
 type Meta = Record<string, unknown>
 const metaOf = (answer: { json: Record<string, unknown> }) => answer.json.meta as Meta
 
-test('bars finer than the plan allows are 403 with the tier that has them', async () => {
+test('candles finer than the plan allows are 403 with the tier that has them', async () => {
   const paths = [
     '/v1/candles?symbol=BTC',
     '/v1/predmkt_a/candles?symbol=BTC',
@@ -218,7 +218,7 @@ test('a start before the first row is moved to it: clamped, before_earliest_data
   )
 })
 
-test('the row cap of the plan cuts a page and says so; the own limit never does', async () => {
+test('the row cap of the plan cuts a page and is reported; the requested limit is not', async () => {
   for (const plan of PLANS) {
     const url = '/v1/candles?symbol=BTC&limit=10000'
     const answer = await service.get(url, { plan })
@@ -323,7 +323,7 @@ test('perpdex books outside the recorded time are 501 with the available range; 
   assertError(await service.get('/v1/perpdex/snapshots?symbol=XRP'), 501, 'data_not_available')
 })
 
-test('where nothing was ever recorded the coverage says so, on a plan without a window too', async () => {
+test('where nothing was ever recorded the coverage shows it, on a plan without a window too', async () => {
   for (const url of [
     '/v1/flow?symbol=XRP&interval=1h&end=2020-01-01',
     '/v1/flow?symbol=BTC&interval=5m&end=2020-01-01',

@@ -131,7 +131,7 @@ const bar = (time: number, close = 60_000) => ({
   closed: true,
 })
 
-test('a page with a gap is open, says which, and is sealed when the gap is closed', async (t) => {
+test('a page with a gap is open, names it, and is sealed when the gap is filled', async (t) => {
   const feed = feedOf('candles', 'cexa', '1m')
   const from = FINAL - HOUR
   const times = Array.from({ length: 60 }, (_, i) => from + i * MINUTE)

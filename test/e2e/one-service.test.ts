@@ -27,7 +27,7 @@ function random(): number {
   return state / 2 ** 32
 }
 
-test('a second service on the same folder is told who has it, and the first goes on', async () => {
+test('a second service on the same folder reports who has it, and the first continues', async () => {
   await assert.rejects(spawnService(folder.path), (error: Error) => {
     assert.match(error.message, /ended with 1/)
     assert.match(

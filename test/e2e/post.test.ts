@@ -191,7 +191,7 @@ test('POST paths have their own Allow', async () => {
   assert.equal(answer.headers.get('allow'), 'POST, OPTIONS')
 })
 
-test('an answer above 64 kB is not kept: its repeat is 409 with the reason, and never runs again', async () => {
+test('an answer above 64 kB is not stored: its repeat is 409 with the reason, and never runs again', async () => {
   const long = (characters: number, idempotencyKey: string) =>
     ask(`${service.url}/v1/long`, {
       method: 'POST',

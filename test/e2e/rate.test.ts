@@ -50,7 +50,7 @@ test('Retry-After is exact: refused until then, served from then on', async () =
   assert.equal((await request()).status, 429, 'only the first of the five has left the window')
 })
 
-test('the minute window is told where it is nearer to exhaustion', async () => {
+test('the minute window is reported where it is nearer to exhaustion', async () => {
   const start = clock.now() + 10_000 - (clock.now() % 1_000)
   clock.set(start)
   const key = await still.key({ plan: 'slow' })
@@ -80,7 +80,7 @@ test('all keys of an account and environment share one rate; the other environme
   assertError(await ask(`${still.url}/v1/free`, { key: live }), 503, 'environment_unavailable')
 })
 
-test('over a real socket, waiting for Retry-After works; /v1/sources says rate_limit_exceeded', async () => {
+test('over a real socket, waiting for Retry-After works; /v1/sources answers rate_limit_exceeded', async () => {
   const key = await real.key({ plan: 'free' })
   const burst = await Promise.all(Array.from({ length: 8 }, () => ask(`${real.url}/v1/sources`, { key })))
   const refused = burst.filter((answer) => answer.status === 429)

@@ -138,7 +138,7 @@ test(`${ROUNDS} connections reset or half-closed at random (seed ${SEED}) harm n
   }
 })
 
-test('a request that asks for another protocol is answered as it stands', async () => {
+test('a request for another protocol is answered as plain HTTP', async () => {
   const ask = async (text: string, answers: number): Promise<string> => {
     const socket: Socket = connect({ port: Number(new URL(service.url).port), host: '127.0.0.1' })
     let got = ''

@@ -48,7 +48,7 @@ test('neither key nor token appears in any answer or log line, whatever is asked
   }
 })
 
-test('a log line is cut wherever a secret stands in it', () => {
+test('a secret is removed wherever it is in a log line', () => {
   let written = ''
   const log = createLogger({
     level: 'info',

@@ -7,7 +7,7 @@ const isTrusted = addressMatcher(['10.0.0.0/8', '::1/128'].flatMap((text) => par
 const ask = (remoteAddress: string, forwarded?: string, trusts = isTrusted) =>
   callerAddress(forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }, { remoteAddress }, trusts)
 
-test('whoever connects is the caller, unless it is one of our proxies', () => {
+test('the peer is the caller, unless it is one of our proxies', () => {
   assert.equal(ask('203.0.113.7'), '203.0.113.7')
   assert.equal(ask('::ffff:203.0.113.7'), '203.0.113.7')
   assert.equal(ask('203.0.113.7', '198.51.100.1'), '203.0.113.7')
@@ -17,7 +17,7 @@ test('whoever connects is the caller, unless it is one of our proxies', () => {
   )
 })
 
-test('behind our proxies it is the nearest address that is not ours: what stands before it may be invented', () => {
+test('behind our proxies it is the nearest address that is not ours: what comes before it may be forged', () => {
   assert.equal(ask('10.0.0.1', '198.51.100.1'), '198.51.100.1')
   assert.equal(ask('::1', '192.0.2.66, 198.51.100.1, 10.0.0.9'), '198.51.100.1')
   assert.equal(ask('10.0.0.1', ' , 198.51.100.1 ,'), '198.51.100.1')

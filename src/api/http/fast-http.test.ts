@@ -136,7 +136,7 @@ const HANDED_OVER: Record<string, (socket: Socket) => void | Promise<void>> = {
 }
 
 for (const [what, send] of Object.entries(HANDED_OVER)) {
-  test(`the platform takes over with every byte, and keeps the connection: ${what}`, async (t) => {
+  test(`Node's server takes over with every byte, and keeps the connection: ${what}`, async (t) => {
     const { port, log } = await start(t, { '/a': plain, '/slow': later(40) })
     const client = open(port)
     client.socket.write(get('/a'))
@@ -184,7 +184,7 @@ test('a caller that asks without reading gets no more answers than the connectio
   socket.destroy()
 })
 
-test('connections that nobody uses, or whose answers nobody reads, are ended', async (t) => {
+test('connections that are idle, or whose answers are not read, are closed', async (t) => {
   const body = Buffer.alloc(8_000_000)
   const { port } = await start(t, {
     '/big': (_head, _body, { response }) => {

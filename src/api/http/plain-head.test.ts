@@ -21,7 +21,7 @@ test('a plain GET and a plain POST are read whole', () => {
   assert.equal(post?.headBytes, 106)
 })
 
-test('the same headers again are the same; others are read anew, and a body only belongs to a POST', () => {
+test('repeated headers are the same object, others are parsed again, and only a POST has a body', () => {
   const reader = plainHeadReader()
   const ask = (text: string) => reader.read(Buffer.from(text, 'latin1'))
   const first = ask('GET /a HTTP/1.1\r\nHost: x\r\n\r\n')

@@ -57,7 +57,7 @@ test('where nothing is recorded the settings that change it are named, and only 
   assert.match(nothingToRecord({ ...OFF, test: false, sandbox: true }) ?? '', /TAPELINE_TEST=on/)
 })
 
-test('each environment says which half of it is idle', () => {
+test('each environment reports which half of it is idle', () => {
   assert.deepEqual(idleNotice({ ...OFF, sandbox: true }, 'test'), { market: null, chain: null })
   const off = idleNotice(OFF, 'test')
   assert.match(off.market ?? '', /TAPELINE_SANDBOX=on .*TAPELINE_LIVE/)

@@ -56,7 +56,7 @@ async function over(t: TestContext, count: number) {
   return { nodes, submitter, call, chain }
 }
 
-/** The first that is asked takes it and never answers; the others say what they are told to. */
+/** The first node accepts it and never answers; the others answer as scripted. */
 function firstTakesSilently(nodes: readonly FakeNode[], method: string, others: { error: string }): void {
   let taken = false
   for (const node of nodes) {
@@ -70,7 +70,7 @@ function firstTakesSilently(nodes: readonly FakeNode[], method: string, others: 
 
 // Each waits for real deadlines on nodes of its own: they run side by side.
 suite('submissions', { concurrency: true }, () => {
-  test('already known is success, and the refusal is told to those who want it', async (t) => {
+  test('already known is success, and the refusal is available', async (t) => {
     const { nodes, submitter, call } = await over(t, 1)
     for (const [refusal, place] of [
       [POOLED, 'mempool'],
@@ -82,7 +82,7 @@ suite('submissions', { concurrency: true }, () => {
     }
   })
 
-  test('an answer that got lost is no failure: the next node says that it is there', async (t) => {
+  test('an answer that got lost is no failure: the next node reports that it is there', async (t) => {
     const { nodes, submitter, call } = await over(t, 2)
     firstTakesSilently(nodes, 'submitTransaction', POOLED)
     const sent = await submitter.send(call('submitTransaction'), transaction)
@@ -143,7 +143,7 @@ suite('submissions', { concurrency: true }, () => {
     assert.deepEqual(await sendEach(), [true, true])
   })
 
-  test('sent and never answered: tried until the deadline, then said to be in doubt, with its id', async (t) => {
+  test('sent and never answered: tried until the deadline, then reported as in doubt, with its id', async (t) => {
     const { nodes, submitter, call } = await over(t, 1)
     const [node] = nodes
     node?.respond.set('submitTransaction', () => undefined)

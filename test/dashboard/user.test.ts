@@ -35,7 +35,7 @@ describe('a person with the dashboard', { skip }, () => {
       assert.match(fault, new RegExp(`the server responded with a status of ${status}`))
   }
 
-  test('every form tells which field is wrong, and keeps what was typed', async () => {
+  test('every form shows which field is wrong, and keeps what was typed', async () => {
     const wrong = async (fill: () => Promise<void>, told: RegExp, submit: () => Promise<void>) =>
       refused(422, async () => {
         await fill()
@@ -194,7 +194,7 @@ describe('a person with the dashboard', { skip }, () => {
     await refused(401, async () => {})
   })
 
-  test('two tabs: signing out or in as somebody else in one is seen in the other at once', async () => {
+  test('two tabs: signing out or in as another user in one is seen in the other at once', async () => {
     const other = await page.context().newPage()
     await other.goto('/#/account')
     await button('Sign out', other).click()
@@ -206,7 +206,7 @@ describe('a person with the dashboard', { skip }, () => {
     await other.close()
   })
 
-  test('a change is not made under the name of somebody else who is signed in by now', async () => {
+  test('a change is not made as another user who has signed in meanwhile', async () => {
     await page.goto('/#/keys')
     await heading('API keys')
     const { page: third, context } = await chromium.open(service.url)
