@@ -1,34 +1,49 @@
 /** What a test needs to talk to the sandbox: signed connections and remote calls. */
 import { constants, sign } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import type { SandboxPredictions } from '../../sandbox/predictions/run.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 
-/** Real time from a chosen instant, with jumps: a slow machine then changes nothing in what a test sees. */
+/** Real time from a chosen instant, with jumps that wake whoever sleeps: a slow machine changes nothing in a test. */
 export interface SteerableClock extends Clock {
   skip(ms: number): void
-  /** Moves on in steps, and lets the sandbox tell each of them. */
+  /** Moves on in steps, and lets the sandbox send what happened in each of them. */
   run(ms: number, stepMs?: number): Promise<void>
   runUntil(timeMs: number, stepMs?: number): Promise<void>
 }
 
-const STEP_REAL_MS = 60
+/** Server and client share the event loop: after so many turns everything that was sent has arrived. */
+const TURNS_PER_STEP = 12
 
 export function steerableClock(startMs: number): SteerableClock {
   const origin = performance.now()
   let skipped = 0
+  const sleepers = new Set<{ readonly endsAtMs: number; readonly wake: () => void }>()
   const clock: SteerableClock = {
     now: () => Math.floor(startMs + skipped + performance.now() - origin),
-    sleep: (ms, signal) => wait(ms, undefined, signal === undefined ? {} : { signal }),
+    async sleep(ms, signal) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const sleeper = { endsAtMs: clock.now() + ms, wake: resolve }
+      sleepers.add(sleeper)
+      const ended = new AbortController()
+      const signals = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal])
+      try {
+        await Promise.race([promise, wait(ms, undefined, { signal: signals })])
+      } finally {
+        sleepers.delete(sleeper)
+        ended.abort()
+      }
+    },
     skip(ms) {
       skipped += ms
+      for (const { endsAtMs, wake } of sleepers) if (endsAtMs <= clock.now()) wake()
     },
     run: (ms, stepMs) => clock.runUntil(clock.now() + ms, stepMs),
     async runUntil(timeMs, stepMs = 2_000) {
       while (clock.now() < timeMs) {
         clock.skip(Math.min(stepMs, timeMs - clock.now()))
-        await wait(STEP_REAL_MS)
+        for (let turn = 0; turn < TURNS_PER_STEP; turn++) await nextTurn()
       }
     },
   }
