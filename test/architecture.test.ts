@@ -197,6 +197,19 @@ test('ingest names no venue: what differs between venues is in their plans and d
   )
 })
 
+test('the pipelines of ingest know what they share, and not each other', () => {
+  const partOf = (file: string) => /^ingest\/(exchange|prediction|oracle|shared)\//.exec(file)?.[1]
+  const wrong = [...imports].flatMap(([from, targets]) =>
+    targets
+      .filter((target) => {
+        const [own, other] = [partOf(from), partOf(target)]
+        return own !== undefined && other !== undefined && other !== own && other !== 'shared'
+      })
+      .map((target) => `${from} imports ${target}`),
+  )
+  assert.deepEqual(wrong, [])
+})
+
 test('the architecture page is short, and no file carries the marks of a merge', () => {
   const root = join(import.meta.dirname, '..')
   const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')

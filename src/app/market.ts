@@ -4,11 +4,7 @@ import { symbolsCatalog } from '../api/publish/catalog.ts'
 import type { CursorCodec } from '../core/cursor.ts'
 import { SYMBOLS } from '../core/symbol.ts'
 import { formatTime } from '../core/time.ts'
-import {
-  createSourceCoverage,
-  type DatasetCoverage,
-  type SourceCoverage,
-} from '../ingest/shared/source-coverage.ts'
+import { createSourceCoverage, type DatasetCoverage, type SourceCoverage } from '../ingest/source-coverage.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { EnvironmentStore } from '../store/environment.ts'
 import { openStores } from '../store/open-stores.ts'

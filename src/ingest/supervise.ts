@@ -1,9 +1,9 @@
 /**
- * Keeps recorders running.
+ * Runs recorders and restarts those that fail.
  *
  * A recorder (`recorder.ts`) records one venue: `run(signal)` until the signal, `status()` at any time. The three
  * exchanges share one recorder, `exchange/record-exchange.ts`, which reads what to do from a plan (`shared/feeds.ts`); a venue of
- * another kind brings a recorder of its own and nothing here changes. The way of an observation in an exchange:
+ * another kind brings a recorder of its own and nothing here changes. The path of an observation in an exchange:
  *
  *   venue.live ──▶ run-live ──▶ record-symbol ──┬─▶ close-minutes ──▶ roll-up ──▶ candles 1m … 1d
  *                     │                         ├─▶ follow-trades ─▶ close-seconds (candles 1s), close-flow
@@ -23,8 +23,8 @@
  *   running ──rejects──▶ waiting (exponential backoff with full jitter) ──▶ running …
  *      ╰──── signal ──▶ stopped
  *
- * A recorder that fails never stops the others. `status()` says for each source: healthy (all channels up and data
- * arriving), stale (some channel down, or no data for longer than is normal), down (nothing is heard).
+ * A recorder that fails never stops the others. `status()` gives the state of each source: healthy (all channels up and data
+ * arriving), stale (some channel down, or no data for longer than is normal), down (nothing is received).
  */
 import type { Source } from '../core/source.ts'
 import { backoffMs } from '../kit/backoff.ts'

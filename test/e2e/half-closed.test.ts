@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { paid } from '../fakes/endpoints.ts'
 import { type SmallService, startSmallService } from '../fakes/small-service.ts'
 
-const KEEP_ALIVE_MS = 600
+const CARRY_FORWARD_MS = 600
 const STUCK_MS = 5_000
 /** Far more than the connection holds. */
 const LONG_BYTES = 24 * 1024 * 1024
@@ -26,7 +26,7 @@ before(async () => {
   service = await startSmallService({
     endpoints: [endpoint as typeof paid],
     services: { runs: 0, wait: async () => {} } as never,
-    keepAliveMs: KEEP_ALIVE_MS,
+    keepAliveMs: CARRY_FORWARD_MS,
   })
   key = await service.key()
 })
@@ -72,7 +72,10 @@ test('a reader that stops reading is cut after the time of an idle connection an
   waitMs = 0
   isLong = true
   const readers = Object.values(PATHS).map(async (more) => {
-    const [slow, stuck] = await Promise.all([readAfter(KEEP_ALIVE_MS / 3, more), readAfter(STUCK_MS, more)])
+    const [slow, stuck] = await Promise.all([
+      readAfter(CARRY_FORWARD_MS / 3, more),
+      readAfter(STUCK_MS, more),
+    ])
     assert.ok(slow > LONG_BYTES, `${slow} bytes`)
     assert.ok(stuck < LONG_BYTES, `${stuck} bytes`)
   })

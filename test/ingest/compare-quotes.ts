@@ -6,7 +6,7 @@ const SLOT_MS = 100
 const FULL_BOOK_MS = 5_400
 const FULL_LEVELS = 20
 const SAMPLE_MS = 500
-const KEEP_ALIVE_MS = 60_000
+const CARRY_FORWARD_MS = 60_000
 /** The promise of the sampler: an older book is no book. */
 const STALE_MS = 12_000
 
@@ -60,7 +60,7 @@ export async function compareTicker(subject: Subject): Promise<string[]> {
  * old.
  */
 export async function compareBooks(subject: Subject): Promise<string[]> {
-  const books = await read(subject, 'snapshots', '', KEEP_ALIVE_MS + SAMPLE_MS)
+  const books = await read(subject, 'snapshots', '', CARRY_FORWARD_MS + SAMPLE_MS)
   const { truth, venue, symbol, range, slackMs } = subject
   const wrong = offGrid(books, SAMPLE_MS)
   const freshMs = FULL_BOOK_MS + slackMs
@@ -94,7 +94,7 @@ export async function compareBooks(subject: Subject): Promise<string[]> {
     // A book that was told after a gap finds its grid point when it is heard.
     if (books.inGap(gridMs - freshMs - SAMPLE_MS, gridMs + 1)) continue
     const row = books.rows[index]
-    if (row === undefined || timeOf(row) > gridMs || gridMs - timeOf(row) > KEEP_ALIVE_MS)
+    if (row === undefined || timeOf(row) > gridMs || gridMs - timeOf(row) > CARRY_FORWARD_MS)
       wrong.push(`${books.name}: no sample at ${at(gridMs)} and no gap`)
     else if (!wasTold(row, gridMs - freshMs, gridMs))
       wrong.push(`${books.name}: at ${at(gridMs)} the last row is an old book`)

@@ -21,7 +21,7 @@ export type StoredSnapshot = SnapshotRow & {
   no_ask?: number | null
 }
 
-const KEEP_ALIVE_MS = 60_000
+const CARRY_FORWARD_MS = 60_000
 const HOUR_MS = 3_600_000
 const ORACLE_CLOSES_WITHIN_MS = 75_000
 const GRID_MS = 500
@@ -81,7 +81,7 @@ export async function compareWindow(
   const feed = snapshotFeedOf(market, type)
   const fromMs = Math.max(market.startMs, range.fromMs)
   const toMs = Math.min(market.endMs, range.toMs)
-  const window = { from: fromMs - KEEP_ALIVE_MS, to: toMs }
+  const window = { from: fromMs - CARRY_FORWARD_MS, to: toMs }
   const rows = await readRows<StoredSnapshot>(store, feed, [idOf(market)], window, true)
   const gaps = joined((await store.coverage.read([feed], window.from, toMs)).gaps)
   const wrong: string[] = []
@@ -89,7 +89,7 @@ export async function compareWindow(
   let beforeMs = Number.NEGATIVE_INFINITY
   const times = [...rows.map((row) => Date.parse(row.timestamp)), toMs]
   for (const atMs of times) {
-    const heldToMs = Math.max(fromMs, beforeMs + KEEP_ALIVE_MS)
+    const heldToMs = Math.max(fromMs, beforeMs + CARRY_FORWARD_MS)
     if (atMs > heldToMs && !isGap(heldToMs, Math.min(atMs, toMs)))
       wrong.push(
         `${market.name}: nothing from ${new Date(heldToMs).toISOString()} to ${new Date(atMs).toISOString()}`,

@@ -1,4 +1,4 @@
-/** A backfill by hand: one source, some symbols, a range of whole days that have ended. */
+/** A manual backfill of an exchange: some symbols, a range of whole days that have ended. */
 
 import type { ExchangePlan } from '../shared/feeds.ts'
 import type { BackfillResult, ManualBackfill } from '../shared/manual-backfill.ts'

@@ -1,4 +1,4 @@
-/** Candles from the venue's own list of aggregate trades, and what of the time they do not stand for. */
+/** Builds candles from the venue's own list of aggregate trades, and reports the time that they do not cover. */
 import type { AggregateTradeObservation } from '../../venues/observation.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import { checkTrade } from '../shared/check-trade.ts'
@@ -13,7 +13,7 @@ export interface TradeCandles {
   readonly wholeMs: number
   /** What the venue no longer has. */
   readonly missing: readonly HistoryRange[]
-  /** Candles in which a number is left out or a trade makes no sense; another answer may have them. Ascending. */
+  /** Candles in which a trade number is missing or a trade is invalid; another answer may have them. Ascending. */
   readonly broken: readonly HistoryRange[]
 }
 

@@ -3,7 +3,7 @@
  * opens and the latest closes, trades of one millisecond in the order they came.
  *
  * Late trades: a candle stays open for trades until it is taken (`take`, after the venue's own candle was compared).
- * A trade for a candle that was taken is refused and told to the caller, who knows whether it can be repaired.
+ * A trade for a candle that was taken is refused; the caller knows whether the candle can be repaired.
  */
 import { add, decimal, multiply, ZERO } from '../../core/decimal.ts'
 import type { Candle } from './candle.ts'
@@ -13,7 +13,7 @@ export interface TradeFact {
   readonly price: string
   readonly size: string
   readonly side: 'buy' | 'sell'
-  /** Raw trades in it: an aggregate trade stands for several. */
+  /** Raw trades in it: an aggregate trade has several. */
   readonly fills: number
 }
 
@@ -22,7 +22,7 @@ export interface CandleBuilder {
   add(trade: TradeFact): boolean
   /** The candle as it is now. */
   at(openMs: number): Candle | undefined
-  /** Candles that changed since this was last asked. */
+  /** Candles that changed since the last call. */
   changed(): Candle[]
   /** Removes and returns the candles that open before an instant, in order. */
   take(beforeMs: number): Candle[]

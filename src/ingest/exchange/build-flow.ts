@@ -5,7 +5,7 @@ import type { Candle } from './candle.ts'
 
 const VWAP_DECIMALS = 8
 
-/** Undefined for a candle of a venue that does not tell who was the aggressor. */
+/** Undefined for a venue that does not publish the side of the taker. */
 export function flowOf(candle: Candle, closed: boolean): FlowInput | undefined {
   const { volume, quote, buyVolume, buyQuote } = candle
   if (quote === null || buyVolume === null || buyQuote === null) return undefined

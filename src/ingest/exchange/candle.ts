@@ -1,5 +1,5 @@
 /**
- * A candle on its way to the store: prices as the venue wrote them, sums exact. What a venue does not tell is null,
+ * A candle before it becomes a row: prices as the venue wrote them, sums exact. What a venue does not publish is null,
  * and a sum over something unknown is unknown.
  */
 import { add, compare, type Decimal, decimal } from '../../core/decimal.ts'
@@ -42,7 +42,7 @@ export function candleOfKline(kline: CandleObservation): Candle {
   }
 }
 
-/** Two neighbours as one candle; the first is the earlier one and lends its open time. */
+/** Two neighbours as one candle; the first is the earlier one and gives the open time. */
 export function joinCandles(first: Candle, second: Candle): Candle {
   const { open, high, low, close } = joinPrices(pricesOf(first), pricesOf(second))
   return {
@@ -68,7 +68,7 @@ function addKnown(a: Decimal | null, b: Decimal | null): Decimal | null {
   return a === null || b === null ? null : add(a, b)
 }
 
-/** Whether two candles tell the same, as far as both know. */
+/** Whether two candles agree, as far as both are known. */
 export function sameFigures(a: Candle, b: Candle): boolean {
   const same = (x: Decimal | null, y: Decimal | null) => x === null || y === null || compare(x, y) === 0
   return (

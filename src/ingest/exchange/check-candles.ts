@@ -1,5 +1,5 @@
 /**
- * The venue's own candles, told apart: those that can be served, and those that cannot. Nothing is rolled up over a candle
+ * Separates the venue's own candles: those that can be served, and those that cannot. Nothing is rolled up over a candle
  * of the second kind, and the longer candles that hold it are as refused as it is.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'

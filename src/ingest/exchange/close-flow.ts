@@ -1,6 +1,6 @@
 /**
  * Flow: volumes and averages of the venue's own candles, counts of the aggregate trades. The counts of a minute are
- * kept as a row of their own (interval `1m`, not served), so that the counts of a day survive a restart. Where they
+ * stored as a row of their own (interval `1m`, not served), so that the counts of a day survive a restart. Where they
  * are not known for the whole of a bucket they are null. A minute waits until its trades are proven to be all there
  * (prove-minutes.ts), so that trades under repair still reach its bucket; what is never proven is null, never partial.
  *
@@ -19,7 +19,7 @@ import { advanceAround, type CheckedCandles, checkFlow, refuseRolled } from './c
 import type { TradeFollower } from './follow-trades.ts'
 import type { MinuteProver } from './prove-minutes.ts'
 import { createRollUp, type RolledCandle } from './roll-up-candles.ts'
-import { finalize, type SymbolParts } from './symbol-parts.ts'
+import type { SymbolParts } from './symbol-parts.ts'
 
 const MINUTE_MS = 60_000
 
@@ -118,7 +118,7 @@ export function closeFlow(
       for (const interval of COARSE_INTERVALS) {
         const feed = feedOf('flow', source, symbol, interval)
         tracker.confirm(feed, step.fromMs, step.toMs)
-        finalize(parts, feed, Math.floor(step.toMs / INTERVAL_MS[interval]) * INTERVAL_MS[interval])
+        parts.writer.final(feed, Math.floor(step.toMs / INTERVAL_MS[interval]) * INTERVAL_MS[interval])
       }
     }
   }
@@ -167,7 +167,7 @@ export function putFlow(parts: SymbolParts, rows: readonly RolledCandle[], close
   }
 }
 
-/** Keeps the counts of minutes. */
+/** Stores the counts of minutes. */
 export function putCounts(parts: SymbolParts, minutes: readonly Candle[]): void {
   const feed = feedOf('flow', parts.plan.source, parts.symbol, '1m')
   const rows = minutes

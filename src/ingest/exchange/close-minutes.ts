@@ -1,5 +1,5 @@
 /**
- * Candles of a minute and longer. What the stream says of a candle is shown as open; a candle is closed by the venue's
+ * Candles of a minute and longer. A candle from the stream is written open; a candle is closed by the venue's
  * own REST answer and by nothing else, so a late, lost or wrong closing frame changes nothing. Differences between
  * the stream's last word and the answer are counted. A candle that cannot be served is a gap, and so are the longer candles
  * that hold it, until the backfill has got a better one.
@@ -13,10 +13,10 @@ import { candleOf } from './candle-row.ts'
 import { advanceAround, type CheckedCandles, checkCandles, refuseRolled } from './check-candles.ts'
 import { recordPageCoverage } from './request-derivatives.ts'
 import { createRollUp, type RolledCandle } from './roll-up-candles.ts'
-import { finalize, type SymbolParts } from './symbol-parts.ts'
+import type { SymbolParts } from './symbol-parts.ts'
 
 export interface MinuteCloser {
-  /** A candle as the stream tells it. */
+  /** A candle from the stream. */
   heard(kline: CandleObservation): void
   /** Shows the open candles that changed. */
   show(): void
@@ -100,6 +100,6 @@ function settleCandles(parts: SymbolParts, page: HistoryPage): void {
     for (const { range, reason } of page.missing) tracker.missing(feed, range.fromMs, range.toMs, reason)
     if (covered === null) continue
     tracker.confirm(feed, covered.fromMs, covered.toMs)
-    finalize(parts, feed, Math.floor(covered.toMs / INTERVAL_MS[interval]) * INTERVAL_MS[interval])
+    parts.writer.final(feed, Math.floor(covered.toMs / INTERVAL_MS[interval]) * INTERVAL_MS[interval])
   }
 }

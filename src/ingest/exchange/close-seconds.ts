@@ -5,11 +5,11 @@
  *   aggregate_trades  built; their numbers and the venue's own candle prove that none is missing (prove-minutes.ts)
  *   trades            built; without numbers, so the venue's own count of the minute is the proof: a minute that
  *                     lacks trades after `lateTradesMs` is a gap in trades and seconds, never a silent one, and a
- *                     known gap whose trades were all told again is none any more
+ *                     known gap whose trades were all sent again is none any more
  *
  * A built second is shown as it grows. Numbered trades close it themselves: by one that is `CLOSE_AFTER_MS` later than
  * its end, if what is joined to it is known. Without numbers nothing but the count of its minute can close it: a
- * closed row is never wrong. Whatever is left is closed with its minute, once that is proven; a second that is not, or
+ * closed row is never wrong. The rest is closed with its minute, once that is proven; a second that is not, or
  * that lies in a known gap, never: it is left to the backfill.
  */
 import { type Decimal, ZERO } from '../../core/decimal.ts'
@@ -22,15 +22,15 @@ import { candleOf } from './candle-row.ts'
 import type { MinuteProver } from './prove-minutes.ts'
 import { recordPageCoverage } from './request-derivatives.ts'
 import type { UnclosedTrades } from './resume.ts'
-import { finalize, type SymbolParts } from './symbol-parts.ts'
+import type { SymbolParts } from './symbol-parts.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 /** Frames may change places, so the very next trade does not close a second yet. */
 const CLOSE_AFTER_MS = 1_500
-/** The venue's candles of seconds are asked for at most this far back at once; a longer gap is the backfill's. */
+/** The venue's candles of seconds are requested at most this far back at once; a longer gap is the backfill's. */
 const MAX_ASK_MS = 3_600_000
-/** A trade that comes later than this after its minute was closed is too late to be told apart. */
+/** A trade that comes later than this after its minute was closed is too late to be distinguished. */
 const MAX_SOUND_MINUTES = 60
 
 export interface SecondCloser {
@@ -38,7 +38,7 @@ export interface SecondCloser {
   trade(trade: TradeFact): void
   /** A trade of nothing: the venue may count it, no row has it. */
   empty(timeMs: number): void
-  /** Nothing is known of this stretch; an open end stands for the present. */
+  /** Nothing is known of this range; an open end is the present. */
   gap(fromMs: number, toMs: number): void
   /** Takes over the trades of the run before. */
   resume(left: UnclosedTrades): void
@@ -138,7 +138,7 @@ export function closeSeconds(
       )
       tracker.unproven(feed, lostMs, endMs)
     }
-    finalize(parts, feed, endMs)
+    parts.writer.final(feed, endMs)
     closedToMs = endMs
     by.forget(endMs)
     return true
@@ -155,7 +155,7 @@ export function closeSeconds(
     const stored = secondsOf(openMs).reduce((sum, candle) => sum + candle.count, 0)
     const nothing = empties.get(openMs) ?? 0
     const own = stored < count ? Math.min(stored + nothing, count) : stored
-    // What was missed may have been told again to a new listener: the venue's own count is the proof.
+    // A new subscription may have sent the missed trades again: the venue's own count is the proof.
     const isSentAgain = plan.secondsFrom === 'trades' && count > 0 && own === count
     const isBroken = !isSentAgain && inGap(openMs, endMs)
     if (plan.secondsFrom === 'trades' && !isBroken) {
@@ -175,7 +175,7 @@ export function closeSeconds(
     )
     for (const each of feeds) {
       if (!isBroken) tracker.confirm(each, openMs, endMs)
-      finalize(parts, each, endMs)
+      parts.writer.final(each, endMs)
     }
     return true
   }
@@ -203,7 +203,7 @@ export function closeSeconds(
       if (!builder.add(trade)) {
         counts.lateTrades += 1
         const openMs = secondOf(trade.timeMs)
-        // What was closed as complete was not: it is a gap until the backfill has asked for it.
+        // What was closed as complete was not: it is a gap until the backfill has requested it.
         if (sound.has(Math.floor(openMs / MINUTE_MS) * MINUTE_MS))
           tracker.lost(feed, openMs, openMs + SECOND_MS, 'not_observed')
         return

@@ -4,11 +4,11 @@
  *   next number ──▶ out
  *   older       ──▶ a repeat, dropped
  *   newer       ──▶ waits; a gap that does not close by itself within `PATIENCE_MS` (frames may change places)
- *                   is asked for at the venue; one that the venue cannot fill, or not in time, or not before
- *                   `MAX_WAITING_TRADES` wait, is told as a gap
+ *                   is requested from the venue; one that the venue cannot fill, or not in time, or not before
+ *                   `MAX_WAITING_TRADES` wait, is reported as a gap
  *
- * Silence proves nothing: a socket may be down, or open and dead. Up to when trades are complete (`provenMs`) is told
- * by the trades themselves, or by an answer of the venue, which `prove` asks for.
+ * Silence proves nothing: a socket may be down, or open and dead. Up to when trades are complete (`provenMs`) follows
+ * from the trades themselves, or from an answer of the venue, which `prove` requests.
  *
  * The first trade after a start is preceded by the trades of its own minute, so that whole minutes come out.
  */
@@ -21,7 +21,7 @@ export const MAX_WAITING_TRADES = 50_000
 export const OUT_OF_ORDER_MS = 1_500
 const MINUTE_MS = 60_000
 const PATIENCE_MS = 1_500
-/** Answers that lack the same trades; a venue that does not answer is asked for `REPAIR_WITHIN_MS`. */
+/** Answers that lack the same trades; a venue that does not answer is retried for `REPAIR_WITHIN_MS`. */
 const REPAIR_TRIES = 6
 const REPAIR_WITHIN_MS = 60_000
 const REPAIR_PAUSE_MS = 2_000
@@ -30,9 +30,9 @@ export interface TradeFollower {
   push(trade: AggregateTradeObservation): void
   /** Looks whether a gap is old enough to be repaired; called once in a while. */
   tick(): void
-  /** Whole from here on, gaps told apart; undefined before the first trade is out. */
+  /** Complete from here on, apart from reported gaps; undefined before the first trade is out. */
   readonly startMs: number | undefined
-  /** Every trade of a time before this is out, or told as a gap. */
+  /** Every trade of a time before this is out, or reported as a gap. */
   readonly provenMs: number
   /** Whether trades wait for others that are missing. */
   readonly isWaiting: boolean
@@ -47,7 +47,7 @@ export function followTrades(options: {
   clock: Clock
   signal: AbortSignal
   onTrade: (trade: AggregateTradeObservation) => void
-  /** Trades in this stretch are missing for good. */
+  /** Trades in this range are missing for good. */
   onGap: (fromMs: number, toMs: number) => void
   onError: (error: unknown) => void
 }): TradeFollower {

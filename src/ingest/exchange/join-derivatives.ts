@@ -52,7 +52,7 @@ interface Timeline {
   newestMs(): number | undefined
 }
 
-/** Values mostly come in order at the end; a walk through the past brings stretches from before. */
+/** Values mostly arrive in order; a backfill adds older ones. */
 function createTimeline(): Timeline {
   const values = new Map<number, string>()
   let times: number[] = []

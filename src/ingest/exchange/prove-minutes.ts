@@ -27,7 +27,7 @@ const SPAN_MS = 100
 
 export interface UnprovenMinute {
   readonly openMs: number
-  /** What the venue's own candle says was traded; undefined where it could not be had. */
+  /** The volume of the venue's own candle; undefined where there is none. */
   readonly volume: Decimal | undefined
   readonly knownMs: number
 }

@@ -1,5 +1,5 @@
 /**
- * One exchange, recorded: the live side at once, then the past behind it.
+ * Records one exchange: live data at once, then the past.
  *
  *   today's minutes are the live side's (it rolls them up), the days before are the backfill's
  */
@@ -23,7 +23,7 @@ import {
   trackedFeeds,
 } from '../shared/feeds.ts'
 import { openRowWriter } from '../shared/open-row-writer.ts'
-import type { Recorder } from '../shared/recorder.ts'
+import type { BackfillProgress, Recorder } from '../shared/recorder.ts'
 import { recorderStatus } from '../shared/recorder-status.ts'
 import { type LiveRun, runLive } from '../shared/run-live.ts'
 import { createCoverageTracker } from '../shared/track-coverage.ts'
@@ -31,18 +31,18 @@ import type { RowWriter } from '../shared/write-rows.ts'
 import { loadDerivatives } from './join-derivatives.ts'
 import { recordSymbol, type SymbolRecorder } from './record-symbol.ts'
 import { readUnclosedTrades, retractUnconfirmed, retractUnreceived } from './resume.ts'
-import { type BackfillProgress, runBackfill } from './run-backfill.ts'
+import { runBackfill } from './run-backfill.ts'
 import { noCounts, type SymbolParts } from './symbol-parts.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
-/** Joined values are kept for as long as candles may be rebuilt. */
+/** Joined values are available for as long as candles may be rebuilt. */
 const DERIVATIVES_KEPT_MS = 40 * DAY_MS
 /** Trades of the live side are awaited this long before the backfill starts without knowing where they begin. */
 const FIRST_TRADE_WITHIN_MS = 20_000
-/** The first moments, until the sockets are open, belong to what cannot be had; what is heard overrules it. */
+/** The time until the sockets are open counts as not provided, unless data of it arrives. */
 const CONNECTS_WITHIN_MS = 3_000
-/** Gaps that came later are looked for this often. */
+/** New gaps are looked for this often. */
 const LOOK_AGAIN_MS = 5 * 60_000
 
 export interface ExchangeOptions {
@@ -211,7 +211,7 @@ function endOf(step: BackfillStep, recorder: SymbolRecorder | undefined, nowMs: 
   if (recorder === undefined) return undefined
   switch (step.kind) {
     case 'candles':
-      // What the live side has closed, today or since, is asked for again only where it has a gap.
+      // What the live side has closed is requested again only where it has a gap.
       return recorder.closedToMs
     case 'counts':
       return recorder.tradesFromMs ?? Math.floor(nowMs / 60_000) * 60_000

@@ -1,4 +1,4 @@
-/** Everything that is recorded of one symbol at one exchange: observations in, rows out. */
+/** Records one symbol of one exchange: observations in, rows out. */
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type {
   AggregateTradeObservation,
@@ -7,6 +7,7 @@ import type {
 } from '../../venues/observation.ts'
 import { checkTrade } from '../shared/check-trade.ts'
 import { candleFeed, feedOf, requestedKey } from '../shared/feeds.ts'
+import type { LiveRecorder } from '../shared/run-live.ts'
 import { sequenceOf } from '../shared/sequence.ts'
 import { tradeFact } from './backfill-trade-candles.ts'
 import { closeFlow } from './close-flow.ts'
@@ -23,7 +24,7 @@ import {
 } from './request-derivatives.ts'
 import type { UnclosedTrades } from './resume.ts'
 import { sampleBook } from './sample-book.ts'
-import { finalize, type SymbolParts } from './symbol-parts.ts'
+import type { SymbolParts } from './symbol-parts.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -34,13 +35,13 @@ const PATIENCE_MS = 30_000
 /** Whole books come about every 5.4 s: two of them may be late. */
 const BOOK_STALE_MS = 12_000
 const BOOK_GRACE_MS = 1_500
-/** An observation of open interest stands for a grid point at most this much later. */
+/** An observation of open interest counts for a grid point at most this much later. */
 const INTEREST_FRESH_MS = 30_000
-/** Streams whose rows are never asked for again are final after this. */
+/** Rows that are never requested again are final after this. */
 const SETTLED_AFTER_MS = 60_000
-/** Samples that are asked for are published some minutes late; later than this is a fault. */
+/** Requested samples are published some minutes late; later than this is a fault. */
 const ASKED_LATE_MS = 10 * MINUTE_MS
-/** A settled rate can be asked for after this. */
+/** A settled rate can be requested after this. */
 const FUNDING_SETTLED_MS = 62_000
 
 interface Quote {
@@ -50,21 +51,10 @@ interface Quote {
   readonly update: number
 }
 
-export interface SymbolRecorder {
-  observe(observation: DataObservation): void
-  /** Something of a channel was missed; an open end stands for the present. */
-  gap(dataset: string, fromMs: number, toMs: number): void
-  /** A channel begins, for the first time or again. */
-  begins(dataset: string, atMs: number): void
-  /** Puts what is due: open candles, samples, tickers. Every second; everything up to `receivedToMs` has been heard. */
-  show(nowMs: number, receivedToMs: number): void
-  /** Puts book samples. Every half second. */
-  sample(nowMs: number, receivedToMs: number): void
-  /** Asks the venue for what has ended and closes it. */
-  close(nowMs: number): Promise<void>
+export interface SymbolRecorder extends LiveRecorder {
   /** The counts of past minutes are stored. */
   startFlow(): Promise<void>
-  /** The start of what the live side looks after; before it the backfill does. */
+  /** The live side records from here on; before it the backfill does. */
   readonly fromMs: number
   /** Trades are whole from here on; the backfill of counts and seconds ends here. */
   readonly tradesFromMs: number | undefined
@@ -177,7 +167,7 @@ export function recordSymbol(
         tracker.up(requestedKey('open_interest', symbol), interestToMs)
     }
     const hourMs = Math.floor((toMs - 1) / HOUR_MS) * HOUR_MS
-    // Once more when the start itself is settled: then nothing is between the asked and the heard.
+    // Once more when the hour of the start is settled: then nothing is missing between history and stream.
     const isJoined = fundingToMs > startedMs || nowMs < startedMs + FUNDING_SETTLED_MS
     if (!plan.hasFunding || (fundingToMs > hourMs && isJoined)) return true
     fundingToMs = await requestFunding(parts, { fromMs: fundingToMs, toMs: nowMs }, true)
@@ -352,9 +342,9 @@ export function recordSymbol(
           if (minutes.closedToMs > beforeMs) seconds.minutes(candles.good, beforeMs, minutes.closedToMs)
         }
         const settledMs = nowMs - SETTLED_AFTER_MS
-        if (plan.hasTicker) finalize(parts, tickerFeed, settledMs)
-        if (plan.hasSnapshots) finalize(parts, snapshotFeed, settledMs)
-        if (plan.hasLiquidations) finalize(parts, liquidationFeed, settledMs)
+        if (plan.hasTicker) parts.writer.final(tickerFeed, settledMs)
+        if (plan.hasSnapshots) parts.writer.final(snapshotFeed, settledMs)
+        if (plan.hasLiquidations) parts.writer.final(liquidationFeed, settledMs)
       }
       flow?.close(nowMs)
       await seconds.close(nowMs)

@@ -5,7 +5,7 @@ import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
 import type { FundingObservation, OpenInterestObservation } from '../../venues/observation.ts'
 import type { HistoryPage, HistoryRange } from '../../venues/venue.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
-import { finalize, type SymbolParts } from './symbol-parts.ts'
+import type { SymbolParts } from './symbol-parts.ts'
 
 export function fundingRow(observation: FundingObservation): FundingInput {
   return {
@@ -91,7 +91,7 @@ export function recordPageCoverage(
   for (const feed of feeds) {
     if (page.covered !== null) {
       parts.tracker.confirm(feed, page.covered.fromMs, page.covered.toMs)
-      finalize(parts, feed, page.covered.toMs)
+      parts.writer.final(feed, page.covered.toMs)
     }
     for (const { range, reason } of page.missing)
       parts.tracker.missing(feed, range.fromMs, range.toMs, reason)

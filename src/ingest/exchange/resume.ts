@@ -1,8 +1,8 @@
 /**
- * What a start finds of the run before it. Time that was claimed while listening but not confirmed by the venue
- * before the end came is taken back where the venue can be asked again: the closing of minutes and the backfill
- * then do their work. Where it cannot, the last moments are taken back to the last row: a venue that was late when the
- * end came had not told them yet. Seconds built from trades without numbers cannot be asked for: they are built again from
+ * What a start does with the run before it. Time that was observed live but not confirmed by the venue before the end
+ * is retracted where the venue can be asked again: the closing of minutes and the backfill
+ * then do their work. Where it cannot, the last moments are retracted to the last row: a venue that was late at the
+ * end had not sent them yet. Seconds built from trades without numbers cannot be requested: they are built again from
  * the trades that were stored, and closed with their minute as if nothing had happened.
  */
 import { INTERVAL_MS } from '../../core/interval.ts'
@@ -32,8 +32,8 @@ export async function retractUnconfirmed(
   await write({ coverage: finality.map(({ feed, before }) => retracted(feed, before, nowMs)) })
 }
 
-/** Of what is only heard: how late it may be told, and how much time a row stands for. */
-const HEARD_ONLY = {
+/** For data that is only streamed: how late it may arrive, and how much time a row covers. */
+const STREAMED_ONLY = {
   trades: { lateMs: 15_000, rowMs: 1 },
   ticker: { lateMs: 15_000, rowMs: INTERVAL_MS['1s'] },
   snapshots: { lateMs: 6_000, rowMs: 1 },
@@ -47,7 +47,7 @@ export async function retractUnreceived(
   nowMs: number,
 ): Promise<void> {
   for (const dataset of ['trades', 'ticker', 'snapshots', 'liquidations'] as const) {
-    const { lateMs, rowMs } = HEARD_ONLY[dataset]
+    const { lateMs, rowMs } = STREAMED_ONLY[dataset]
     const [info] = await series.feeds({ dataset, source: plan.source, symbol })
     if (info?.lastTs === undefined) continue
     const feed = feedOf(dataset, plan.source, symbol)
@@ -64,11 +64,11 @@ export interface UnclosedTrades {
   /** Seconds before this were closed. */
   readonly fromMs: number
   readonly trades: readonly UnclosedTrade[]
-  /** Stretches without trades, the last one up to the present. */
+  /** Ranges without trades, the last one up to the present. */
   readonly gaps: readonly { readonly fromMs: number; readonly toMs: number }[]
 }
 
-/** Undefined where nothing was left open. */
+/** Undefined where nothing is open. */
 export async function readUnclosedTrades(
   { series, coverage, write }: Stores,
   plan: ExchangePlan,

@@ -13,7 +13,7 @@ export interface RolledCandle {
 export interface RollUp {
   /** Everything up to `toMs` is known now: these candles, and nothing else. Returns the candles that are complete. */
   advance(candles: readonly Candle[], toMs: number): RolledCandle[]
-  /** A stretch that will never be known. */
+  /** A range that will never be known. */
   spoil(fromMs: number, toMs: number): void
   /** The candles of the present: what was confirmed, and newer candles on top of it. */
   open(newer: readonly Candle[]): RolledCandle[]

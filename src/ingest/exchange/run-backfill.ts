@@ -2,10 +2,10 @@
  * Fills the past of an exchange from its own history.
  *
  *   for each step of the plan, most wanted first:
- *     coverage ──▶ gaps of the range ──▶ chunks, newest first ──▶ ask ──▶ rows ──▶ coverage
+ *     coverage ──▶ gaps of the range ──▶ chunks, newest first ──▶ request ──▶ rows ──▶ coverage
  *
- * Coverage is the only state: a crash loses at most the chunk in work, and running it again asks for nothing that
- * is there. What the venue does not have becomes a gap `not_provided` and is not asked for again.
+ * Coverage is the only state: a crash loses at most the current chunk, and another run requests nothing that
+ * is there. What the venue does not have becomes a gap `not_provided` and is not requested again.
  */
 
 import type { Feed } from '../../core/feed.ts'
@@ -17,6 +17,7 @@ import type { CandleObservation } from '../../venues/observation.ts'
 import type { HistoryPage, HistoryRange } from '../../venues/venue.ts'
 import { type BackfillPace, noPace } from '../shared/backfill-pace.ts'
 import { type BackfillStep, candleFeed, feedOf } from '../shared/feeds.ts'
+import type { BackfillProgress } from '../shared/recorder.ts'
 import { uncovered } from '../shared/uncovered.ts'
 import { requestTradeCandles } from './backfill-trade-candles.ts'
 import { type Candle, candleOfKline } from './candle.ts'
@@ -25,7 +26,7 @@ import { advanceAround, checkCandles, checkFlow, refuseRolled } from './check-ca
 import { isCountedIn, putCounts, putFlow, readCounts, type StoredCounts } from './close-flow.ts'
 import { recordPageCoverage, requestFunding, requestOpenInterest } from './request-derivatives.ts'
 import { createRollUp } from './roll-up-candles.ts'
-import { finalize, type SymbolParts } from './symbol-parts.ts'
+import type { SymbolParts } from './symbol-parts.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -35,17 +36,8 @@ const TRIES = 8
 
 export interface BackfillTarget {
   readonly parts: SymbolParts
-  /** Where each kind of step ends: from there on the live side looks after it. */
+  /** Where each kind of step ends: from there on the live side records it. */
   readonly endMs: (step: BackfillStep) => number | undefined
-}
-
-export interface BackfillProgress {
-  /** Stretches of time to ask for, in chunks, and how many are done; the total is known step by step. */
-  readonly total: number
-  readonly done: number
-  readonly failed: number
-  readonly step: string
-  readonly isFinished: boolean
 }
 
 export interface BackfillOptions {
@@ -104,7 +96,7 @@ export function stepName(step: BackfillStep): string {
   return step.kind === 'candles' ? `candles ${step.interval}` : step.kind
 }
 
-/** The feeds whose coverage tells what is missing: what is asked for, and what is rolled up from it. */
+/** The feeds whose coverage shows what is missing: what is requested, and what is rolled up from it. */
 function feedsOf(step: BackfillStep, { plan, symbol }: SymbolParts): Feed[] {
   switch (step.kind) {
     case 'funding':
@@ -126,7 +118,7 @@ function feedsOf(step: BackfillStep, { plan, symbol }: SymbolParts): Feed[] {
   }
 }
 
-/** A roll-up needs whole days; other steps are asked in the unit of their rows. */
+/** A roll-up needs whole days; other steps are requested in the unit of their rows. */
 function alignmentOf(step: BackfillStep): number {
   switch (step.kind) {
     case 'candles':
@@ -205,7 +197,7 @@ async function fillPatiently(chunk: Chunk, log: Logger): Promise<boolean> {
       if (signal.aborted) return false
       log.warn(
         { venue: venue.describe.name, step: stepName(chunk.step), err: error },
-        'a stretch of the past failed',
+        'a chunk of the backfill failed',
       )
       await clock.sleep(backoffMs(RETRY, attempt), signal)
     }
@@ -280,13 +272,13 @@ async function fillCandles(
         tracker.missing(feed, lost.fromMs, lost.toMs, reason)
       if (page.covered === null) continue
       tracker.confirm(feed, page.covered.fromMs, page.covered.toMs)
-      finalize(parts, feed, Math.floor(page.covered.toMs / INTERVAL_MS[coarse]) * INTERVAL_MS[coarse])
+      parts.writer.final(feed, Math.floor(page.covered.toMs / INTERVAL_MS[coarse]) * INTERVAL_MS[coarse])
     }
     await writer.ready()
   }
 }
 
-/** Counts of other trades than the candle's are no counts of it. */
+/** Counts of trades other than the candle's do not count for it. */
 function withCounts(candle: Candle, counts: StoredCounts | undefined): Candle {
   if (candle.count === 0) return { ...candle, buys: 0, sells: 0 }
   if (counts === undefined || !isCountedIn(counts, candle)) return candle
@@ -313,7 +305,7 @@ async function fillCounts(parts: SymbolParts, range: HistoryRange): Promise<void
   await parts.writer.flush()
 }
 
-/** Seconds around which the venue's list has gaps stay as they are, and are asked for again. */
+/** Seconds around gaps in the venue's list stay as they are, and are requested again. */
 async function fillBuiltSeconds(parts: SymbolParts, range: HistoryRange): Promise<void> {
   const { plan, symbol, writer, derivatives, tracker } = parts
   const feed = candleFeed(plan.source, symbol, '1s')
@@ -326,5 +318,5 @@ async function fillBuiltSeconds(parts: SymbolParts, range: HistoryRange): Promis
   for (const { fromMs, toMs } of uncovered({ fromMs: range.fromMs, toMs: wholeMs }, lost))
     tracker.confirm(feed, Math.ceil(fromMs / SECOND_MS) * SECOND_MS, Math.floor(toMs / SECOND_MS) * SECOND_MS)
   for (const { fromMs, toMs } of missing) tracker.missing(feed, fromMs, toMs, 'not_provided')
-  finalize(parts, feed, wholeMs)
+  parts.writer.final(feed, wholeMs)
 }

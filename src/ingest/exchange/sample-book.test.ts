@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Level } from '../../venues/observation.ts'
-import { type BookState, GRID_MS, KEEP_ALIVE_MS, sampleBook } from './sample-book.ts'
+import { CARRY_FORWARD_MS, GRID_MS } from '../shared/sample-grid.ts'
+import { type BookState, sampleBook } from './sample-book.ts'
 
 const book = (timeMs: number, price: string, depth = 5): BookState => ({
   timeMs,
@@ -41,7 +42,7 @@ test('an unchanged book is written once a minute, a stale one never', () => {
     if (at <= 125_000) sampler.heard(book(at, '100'))
     rows.push(...times(sampler.sample(at)))
   }
-  assert.deepEqual(rows, [0, KEEP_ALIVE_MS, 2 * KEEP_ALIVE_MS])
+  assert.deepEqual(rows, [0, CARRY_FORWARD_MS, 2 * CARRY_FORWARD_MS])
   assert.deepEqual(sampler.cut(130_000), [])
   assert.deepEqual(sampler.sample(200_000), [])
   sampler.heard(book(200_000, '100'))

@@ -1,17 +1,12 @@
 /**
  * Books on a grid of 500 ms aligned to the clock. The sample of a grid point is the last book at or before it; a
- * row is written when the book differs from the last row, and once a minute when it does not (keep-alive). While
+ * row is written when the book differs from the last row, and once a minute when it does not (a carried-forward row). While
  * the newest book is older than `staleAfterMs` there is no sample: an old book is not a book.
  *
- * A grid point is judged `graceMs` after its time, so that books that are told late still find their place.
+ * A grid point is judged `graceMs` after its time, so that late books still count.
  */
 import type { Level } from '../../venues/observation.ts'
-
-export const GRID_MS = 500
-export const KEEP_ALIVE_MS = 60_000
-
-/** The first point of the grid at or after an instant. */
-export const gridOf = (timeMs: number) => Math.ceil(timeMs / GRID_MS) * GRID_MS
+import { CARRY_FORWARD_MS, GRID_MS } from '../shared/sample-grid.ts'
 
 export interface BookState {
   readonly timeMs: number
@@ -23,7 +18,7 @@ export interface BookSampler {
   heard(book: BookState): void
   /** The rows of all grid points up to an instant that were not judged yet. */
   sample(nowMs: number): { timeMs: number; book: BookState }[]
-  /** The line was lost at an instant: the rows up to it; what was heard does not count after it. */
+  /** The connection was lost at an instant: the rows up to it; received books do not count after it. */
   cut(atMs: number): { timeMs: number; book: BookState }[]
 }
 
@@ -69,7 +64,7 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }): 
     for (; nextMs <= dueMs; nextMs += GRID_MS) {
       const book = bookAt(nextMs)
       if (book === undefined) continue
-      const isDue = lastRow === undefined || nextMs - lastRow.timeMs >= KEEP_ALIVE_MS
+      const isDue = lastRow === undefined || nextMs - lastRow.timeMs >= CARRY_FORWARD_MS
       if (!isDue && isKnown(book)) continue
       lastRow = { timeMs: nextMs, book }
       rows.push(lastRow)

@@ -1,5 +1,4 @@
 /** What the recorders of one symbol at one venue share. */
-import type { Feed } from '../../core/feed.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { SeriesStore } from '../../store/series.ts'
@@ -39,8 +38,3 @@ export interface IngestCounts {
 export const noCounts = (): IngestCounts => ({
   ...{ trades: 0, differences: 0, lateTrades: 0, missedMinutes: 0, emptyTrades: 0 },
 })
-
-/** Rows of a feed before an instant will not change any more, once those put so far are durable. */
-export function finalize({ writer }: Pick<SymbolParts, 'writer'>, feed: Feed, beforeMs: number): void {
-  writer.final(feed, beforeMs)
-}

@@ -1,4 +1,4 @@
-/** A backfill of an oracle by hand: the rounds of what is missing are asked for, candles follow from them. */
+/** A manual backfill of an oracle: requests the missing rounds and builds their candles. */
 import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import {
   buildOracleCandles,
@@ -9,7 +9,6 @@ import {
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { backoffMs } from '../../kit/backoff.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
-import { finalize } from '../exchange/symbol-parts.ts'
 import { candleFeed } from '../shared/feeds.ts'
 import type { BackfillResult, ManualBackfill } from '../shared/manual-backfill.ts'
 import { openRowWriter } from '../shared/open-row-writer.ts'
@@ -19,7 +18,7 @@ import { uncovered } from '../shared/uncovered.ts'
 const INTERVALS = ['5m', '15m'] as const
 const UNIT_MS = INTERVAL_MS['15m']
 const CHUNK_MS = 6 * 3_600_000
-/** What was answered at the end of a candle is asked for by the running service's next question. */
+/** The running service requests the rounds at the end of a candle with its next poll. */
 const ASKED_WITHIN_MS = 15_000
 const RETRY = { baseMs: 1_000, capMs: 30_000 }
 const TRIES = 4
@@ -58,7 +57,7 @@ export async function backfillOracle(
     return gaps
   }
 
-  /** Only candles over which the venue stands for every round are written; the others stay missing. */
+  /** Only candles with all rounds confirmed are written; the others stay missing. */
   async function fill(symbol: AssetSymbol, range: HistoryRange): Promise<void> {
     const updates: OracleUpdate[] = []
     const covered: HistoryRange[] = []
@@ -100,7 +99,7 @@ export async function backfillOracle(
       for (let at = range.fromMs; at < range.toMs; at += lengthMs)
         if (isKnown(at) && !starts.has(at))
           tracker.lost(feed, at, at + lengthMs, at + lengthMs <= firstMs ? 'not_provided' : 'venue_down')
-      finalize({ writer }, feed, floor(rests[0]?.fromMs ?? range.toMs))
+      writer.final(feed, floor(rests[0]?.fromMs ?? range.toMs))
     }
     await writer.ready()
     if (rests.length > 0) throw new Error(`${symbol}: the nodes do not stand for every round`)
@@ -112,7 +111,7 @@ export async function backfillOracle(
         await fill(symbol, range)
         return true
       } catch (error) {
-        log.warn({ venue: venue.describe.name, symbol, err: error }, 'a stretch of the past failed')
+        log.warn({ venue: venue.describe.name, symbol, err: error }, 'a chunk of the backfill failed')
         await clock.sleep(backoffMs(RETRY, attempt), signal)
       }
     }

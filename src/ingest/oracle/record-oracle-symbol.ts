@@ -1,11 +1,11 @@
 /**
  * Candles of one on-chain price.
  *
- *   heard ──────────▶ updates ──▶ open candles, as they change ──▶ closed once nothing can change them ──▶ forgotten
- *   gaps ──asked──▶    ▲
+ *   received ───────▶ updates ──▶ open candles, as they change ──▶ closed once nothing can change them ──▶ forgotten
+ *   gaps ─requested─▶    ▲
  *
- * A gap is a stretch whose rounds were not heard: the time before the start, a line that was lost, a number that
- * was left out. Gaps are walked page by page, the oldest first, and no candle behind the place that was reached is
+ * A gap is a range whose rounds were not received: the time before the start, a lost connection, a number that was
+ * left out. Gaps are requested page by page, the oldest first, and no candle behind the place that was reached is
  * closed; so an outage of a month needs no more room than one of an hour, unless the nodes do not agree early in it.
  */
 import type { Feed } from '../../core/feed.ts'
@@ -21,7 +21,6 @@ import type { Clock } from '../../kit/clock.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 import type { DataObservation, OracleRoundObservation } from '../../venues/observation.ts'
 import type { HistoryRange, Venue } from '../../venues/venue.ts'
-import { finalize } from '../exchange/symbol-parts.ts'
 import { candleFeed } from '../shared/feeds.ts'
 import type { LiveRecorder } from '../shared/run-live.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
@@ -32,20 +31,20 @@ import { createOracleUpdates } from './order-updates.ts'
 export const ORACLE_INTERVALS = ['5m', '15m'] as const
 type OracleInterval = (typeof ORACLE_INTERVALS)[number]
 const DAY_MS = 86_400_000
-/** After a long outage the rounds are asked for from where the candles end, but not further back than this. */
+/** After a long outage the rounds are requested from where the candles end, but not further back than this. */
 const MAX_OUTAGE_MS = 31 * DAY_MS
 const ASK_AGAIN_MS = 15_000
-/** A round on which the nodes do not agree is asked for so often; then it stays a gap. */
+/** A round on which the nodes do not agree is requested so often; then it stays a gap. */
 const MAX_REQUESTS = 20
 /** Updates that no candle needs any more are forgotten when there are so many. */
 const FORGET_AT = 500
-/** Behind a gap that is still asked for no more than so many are gathered. */
+/** Behind a gap that is still being requested no more than so many are gathered. */
 const MAX_GATHERED = 10_000
-/** More than these are not kept, whatever candles need: the oldest become a gap again. */
+/** More than these are not held, whatever candles need: the oldest become a gap again. */
 const MAX_KEPT = 20_000
 const DROPPED_AT_ONCE = 5_000
 const MAX_HOLLOW = 500
-/** What was answered is told by the poll after it. */
+/** An update is received with the poll after it. */
 const CLOSE_AFTER_MS = 15_000
 
 export interface OracleSymbolParts {
@@ -58,12 +57,12 @@ export interface OracleSymbolParts {
   readonly tracker: CoverageTracker
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** How far back the rounds are asked for at the first start. */
+  /** How far back rounds are requested at the first start. */
   readonly backMs?: number
 }
 
 interface RoundGap extends HistoryRange {
-  /** How often it was asked for in vain. */
+  /** How often it was requested in vain. */
   readonly asks?: number
 }
 
@@ -82,7 +81,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
   /** Candles that were closed without an answer, ascending. */
   const hollow = new Map<OracleInterval, HistoryRange[]>()
   let gaps: RoundGap[] = []
-  /** Everything of the time before the start was asked for once. */
+  /** Everything before the start was requested once. */
   let hasPast = false
   let hasBegun = false
   let requestAgainMs = 0
@@ -155,7 +154,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
     return []
   }
 
-  /** Rounds that were missed are on the chain still. What was reached is kept when a question fails. */
+  /** Rounds that were missed are on the chain still. Progress is kept when a request fails. */
   async function walk(gap: RoundGap): Promise<void> {
     const asks = (gap.asks ?? 0) + 1
     let rest = gap
@@ -163,7 +162,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
     for await (const page of venue.history({ topic: 'oracle_rounds', symbol, range }, { signal })) {
       for (const row of page.observations) add(row)
       if (page.covered !== null) {
-        // The venue may stand for less than it was asked for.
+        // The venue may confirm less than was requested.
         const fromMs = Math.min(Math.max(page.covered.fromMs, rest.fromMs), gap.toMs)
         const toMs = Math.min(Math.max(page.covered.toMs, rest.fromMs), gap.toMs)
         const left = { ...rest, fromMs: toMs }
@@ -195,7 +194,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
     if (gaps.length > 0) requestAgainMs = nowMs + ASK_AGAIN_MS
   }
 
-  /** A number between two rounds that were heard is a round that was not. */
+  /** A number between two received rounds is a round that was missed. */
   function observe(observation: DataObservation): void {
     if (observation.kind === 'oracle_round') {
       if (newest !== undefined && skipsRounds(newest, observation)) {
@@ -222,7 +221,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
     const newestUpdateMs = updates.newestMs
     const fromMs = closedToMs.get(interval) ?? 0
     let toMs = fromMs
-    // A round that is still asked for may change every candle from there on.
+    // A round that is still being requested may change every candle from there on.
     const soughtMs = Math.min(...gaps.map((gap) => gap.fromMs))
     const isFinal = (endMs: number) =>
       endMs <= soughtMs &&
@@ -240,7 +239,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
         hollow.set(interval, [...(hollow.get(interval) ?? []), candle].slice(-MAX_HOLLOW))
       }
     closedToMs.set(interval, toMs)
-    finalize({ writer: rows }, feed, toMs)
+    rows.final(feed, toMs)
   }
 
   return {
@@ -253,7 +252,7 @@ export function recordOracleSymbol(parts: OracleSymbolParts): LiveRecorder {
       else gaps.push({ fromMs, toMs })
     },
     begins(_dataset, atMs) {
-      // Between our start and the first answer that is heard, rounds are asked for like any that were missed.
+      // Rounds between our start and the first answer are requested like any that were missed.
       if (!hasBegun && atMs > startedMs) gaps.push({ fromMs: startedMs, toMs: atMs })
       hasBegun = true
     },

@@ -1,10 +1,10 @@
 /**
- * An on-chain price, recorded: candles of 5 and 15 minutes, both from the updates themselves.
+ * Records an on-chain price: candles of 5 and 15 minutes, both from the updates themselves.
  *
  *   oracle_round ──▶ updates ──▶ open candles (each second) ──▶ closed once nothing can change them
  *   venue.history at the start: the rounds of the days before, and of the time that was missed
  *
- * A candle that could be carried by no fresh answer is a gap: the chain or the feed stood still.
+ * A candle that could be carried by no fresh answer is a gap: the chain or the feed had stopped.
  */
 import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -29,7 +29,7 @@ export interface OracleOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly symbols?: readonly AssetSymbol[]
-  /** How far back the rounds are asked for at the first start. */
+  /** How far back rounds are requested at the first start. */
   readonly backMs?: number
   readonly longestSilenceMs?: LiveOptions['maxSilenceMs']
 }

@@ -1,10 +1,10 @@
 /**
- * A backfill of prediction markets by hand: what their venue still tells of the past.
+ * A manual backfill of prediction markets: what their venue still has of the past.
  *
  *   markets that were traded in the range are listed ──▶ catalogue, with their winners
  *   the trades of each ──▶ trades, candles          the venue's own candles of each contract ──▶ candles, open interest
  *
- * Past books are published by nobody: of those nothing is filled. Candles of Up/Down markets come from their trades
+ * No venue publishes past books, so there are none. Candles of Up/Down markets come from their trades
  * alone, so the time without trades stays a gap of the candles.
  */
 import { buildContractCandles } from '../../core/contract-candles.ts'
@@ -47,7 +47,7 @@ export async function backfillMarkets(
   const catalogue = createMarketWriter({ store, log })
   const tracker = createCoverageTracker({ feeds: [], coverage: store.coverage, writer: rows })
   const floor = (timeMs: number) => Math.floor(timeMs / DAY_MS) * DAY_MS
-  // Today belongs to the running service: it asks by itself for what it has missed.
+  // Today belongs to the running service, which backfills its own gaps.
   const range = {
     fromMs: floor(options.fromMs),
     toMs: Math.min(floor(options.toMs + DAY_MS - 1), floor(clock.now())),
@@ -65,7 +65,7 @@ export async function backfillMarkets(
     return found.filter((market) => firstMs(market) < range.toMs && lastMs(market) > range.fromMs)
   }
 
-  /** What is stored already stands; trades are told apart by their ids, since their times may be finer than asked. */
+  /** Stored rows are not replaced; trades are identified by their ids, since stored times may be finer than the venue's. */
   async function restore(
     recorder: MarketRecorder,
     trades: RestoredTrades,
@@ -122,7 +122,7 @@ export async function backfillMarkets(
       for (const candle of buildContractCandles({ interval: BASE_INTERVAL, finer: inPart }))
         if (!fixed.has(`${marketId}:${candle.openTimeMs}`)) recorder.fix(marketId, candle, true)
     }
-    // A contract that nobody traded has no trades; of an Up/Down market the figure may be left out.
+    // A contract without volume has no trades; for an Up/Down market the volume may be left out.
     if (plan.hasTokens || Number(market.volume ?? 0) > 0) {
       const trades = venue.history({ topic: 'trades', symbol, market: marketId, range: part }, { signal })
       for await (const page of trades)
@@ -161,7 +161,7 @@ export async function backfillMarkets(
       for (const { fromMs, toMs } of uncovered(range, failed)) tracker.confirm(feed, fromMs, toMs)
   }
 
-  /** Trades are whole where every market has told its own; the candles of contracts are the venue's. */
+  /** Trades are complete where every market was received in full; the candles of contracts are the venue's. */
   async function confirmAll(
     symbol: AssetSymbol,
     interest: PastOpenInterest,

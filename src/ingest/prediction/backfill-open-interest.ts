@@ -1,10 +1,10 @@
 /**
- * Open interest of past days from the venue's own candles: each tells the figure at its end.
+ * Open interest of past days from the venue's own candles: each has the figure at its end.
  *
  *   candles of a contract ──▶ its last figure at or before each grid point of its window ──▶ row of the contract
  *   all contracts      ──▶ their sum at each grid point, where the figure of every one is known
  *
- * What was recorded stands. Before its first candle a contract has no open interest, if its candles were asked for from its
+ * Recorded rows are not replaced. Before its first candle a contract has no open interest, if its candles were requested from its
  * beginning on.
  */
 import { add, type Decimal, decimal, decimalText, ZERO } from '../../core/decimal.ts'
@@ -29,7 +29,7 @@ export interface PastOpenInterest {
     candles: readonly ContractCandleObservation[],
     requestedFromMs: number,
   ): Promise<void>
-  /** Writes the sums; gives the stretches in which there is none, ascending. */
+  /** Writes the sums; gives the ranges without a sum, ascending. */
   sum(failed: readonly HistoryRange[]): Promise<HistoryRange[]>
 }
 

@@ -1,11 +1,11 @@
 /**
- * Closes the gaps in the trades of a symbol. A gap that has ended is walked at the venue, market by market:
+ * Closes the gaps in the trades of a symbol. A gap that has ended is requested from the venue, market by market:
  *
  *   gap ──▶ markets that ended since it began are listed ──▶ the trades of every market that could trade in it
- *            ──▶ all of them told in full? observed · else the gap stays, and is tried again later
+ *            ──▶ all of them complete? observed · else the gap stays, and is tried again later
  *
- * A market that ended while nobody listened is walked too, whether or not it lies in a gap: only this tells what was
- * lost of it without a trace. Candles are closed with their trades where the venue has kept the midpoints of the time.
+ * A market that ended while nothing was recorded is requested too, whether or not it lies in a gap: nothing else shows
+ * what was lost of it. Gaps of candles are closed with those of the trades where the venue still has the midpoints.
  */
 import type { Feed } from '../../core/feed.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
@@ -16,7 +16,7 @@ import type { HistoryRange, Venue } from '../../venues/venue.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import { MARKETS_BACK_MS } from './market-feeds.ts'
 
-/** What happened is listed by the venues after this; a gap is left alone until then. */
+/** The venues list a trade so long after it happened; a gap waits for that. */
 export const LISTED_AFTER_MS = 75_000
 const GAPS_AT_ONCE = 4
 /** About as often as gaps are looked at: the place to begin moves on. */
@@ -28,16 +28,16 @@ const ENDED_BEFORE_MS = 5 * 60_000
 
 export interface BackfilledMarket {
   readonly market: MarketInput
-  /** When its trades are to be heard. */
+  /** When it may be traded. */
   readonly traded: HistoryRange
   /** None of its trades is older. */
   readonly firstMs: number
-  /** It ended while nobody listened. */
+  /** It ended while nothing was recorded. */
   readonly isUnresolved: boolean
-  /** Whether the venue says that nothing at all was traded. */
+  /** The venue reports that nothing at all was traded. */
   readonly isUntraded: boolean
   readonly isSwept: boolean
-  /** Its whole list was told. */
+  /** Its whole list was received. */
   swept(): void
   trade(observation: TradeObservation): void
   /** When its midpoints make candles. */
@@ -45,7 +45,7 @@ export interface BackfilledMarket {
   mid(observation: MidObservation): void
   /** Puts the candles that have changed. */
   show(): void
-  /** Resolves when what was told is counted. */
+  /** Resolves when everything received is counted. */
   settled(): Promise<void>
 }
 
@@ -74,7 +74,7 @@ export async function backfillTrades(options: BackfillTradesOptions): Promise<nu
     ({ reason, to }) => reason !== 'before_start' && to < lastMs && to < options.listedMs,
   )
   let closed = 0
-  // A gap that stays, because the venue's trade cannot be stored, does not keep the others from being looked at.
+  // A gap that stays, because a trade of the venue cannot be stored, must not block the others.
   const first = ended.length <= GAPS_AT_ONCE ? 0 : Math.floor(nowMs / LOOK_MS) % ended.length
   const turn = [...ended.slice(first), ...ended.slice(0, first)]
   for (const gap of turn.slice(0, GAPS_AT_ONCE)) if (await mend(options, gap)) closed += 1
@@ -95,10 +95,10 @@ async function mend(options: BackfillTradesOptions, gap: Gap): Promise<boolean> 
     ({ traded }) => traded.fromMs < gap.to && traded.toMs > gap.from,
   )
   for (const each of concerned) if (!(await tell(options, each, gap))) return false
-  // Coverage stands behind the rows in the writer, so those that wait for an earlier run's are waited for.
+  // Coverage is written after its rows, so rows that still wait for those of an earlier run are awaited.
   for (const each of concerned) await each.settled()
   const hasMids = await requestMids(options, concerned, gap).catch((error) => {
-    // Trades do not wait for midpoints for ever; without them the candles keep their gap.
+    // Trades do not wait for midpoints for ever; without them the gap of the candles stays.
     if (options.signal.aborted || nowMs < gap.to + MIDS_WITHIN_MS) throw error
     return false
   })
@@ -108,7 +108,7 @@ async function mend(options: BackfillTradesOptions, gap: Gap): Promise<boolean> 
   return true
 }
 
-/** False where the venue has not kept the midpoints of some market. */
+/** False where the venue no longer has the midpoints of some market. */
 async function requestMids(
   options: BackfillTradesOptions,
   concerned: readonly BackfilledMarket[],

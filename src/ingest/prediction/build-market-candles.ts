@@ -3,9 +3,9 @@
  *
  *   trades, midpoints ──▶ buckets of 5 minutes ──▶ candle of 5m ──▶ 15m … 1d
  *                              ▲
- *                    a candle that is known from elsewhere (stored, or the venue's own) stands for its bucket
+ *                    a candle that is known already (stored, or the venue's own) replaces its bucket
  *
- * Whatever comes late changes its bucket and all candles above it; `take` gives what has changed since it was asked.
+ * Late data changes its bucket and all longer candles; `take` gives what has changed since the last call.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import {

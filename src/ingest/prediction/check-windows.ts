@@ -11,13 +11,13 @@
 import type { Feed } from '../../core/feed.ts'
 import { MARKET_TYPES, type MarketType } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
-import { gridOf } from '../exchange/sample-book.ts'
+import { gridOf } from '../shared/sample-grid.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import { catalogueKey, windowsKey } from './market-feeds.ts'
 import { type MarketRecorder, SAMPLE_BEFORE_MS } from './record-market.ts'
 import { SAMPLE_GRACE_MS } from './sample-market.ts'
 
-/** Lists come every half minute: after so long without one, a window may have begun that nobody has seen. */
+/** Lists come every half minute: after so long without one, a window may have begun that we do not know. */
 export const LISTED_WITHIN_MS = 2 * 60_000
 
 /** A successor is listed before the window ends, or with the next list. */
@@ -47,7 +47,7 @@ export function checkWindows(options: {
   const lacking = new Set<MarketType>()
   let unlisted = 0
 
-  /** Since when there may be windows of a duration that nobody has seen, because the catalogue does not answer. */
+  /** Since when there may be unknown windows of a duration, because the catalogue does not answer. */
   function blindSince(type: MarketType, listedMs: number, atMs: number): number {
     const knownMs = knownToMs.get(type)
     if (knownMs === undefined || knownMs > atMs || atMs - listedMs <= LISTED_WITHIN_MS)
@@ -95,14 +95,14 @@ export function checkWindows(options: {
           lacking.add(type)
           unlisted += 1
         }
-        // A duration that was never listed may not exist: then nothing else is doubted.
+        // A duration that was never listed may not exist: then it causes no other gap.
         unseenMs = Math.min(unseenMs, blindMs, knownToMs.has(type) ? unlistedMs : Number.POSITIVE_INFINITY)
         const sinceMs = Math.min(
           blindMs,
           unlistedMs,
           ...broken.map(({ sampler, startMs }) => Math.max(startMs, sampler.lostSinceMs ?? startMs)),
         )
-        // The first row after a gap stands on the grid.
+        // The first row after a gap is on the grid.
         if (sinceMs === Number.POSITIVE_INFINITY) tracker.up(key, gridOf(nowMs))
         else if (tracker.isUp(key))
           tracker.failed(key, sinceMs, blindMs === sinceMs ? 'venue_down' : 'not_observed')

@@ -1,13 +1,13 @@
 /**
- * Candles that were last written open and that no recorder has in mind any more: their market was over and forgotten, or
- * an earlier run ended, before the candle did.
+ * Closes candles that were last written open and that have no recorder any more: their market ended and its recorder
+ * was dropped, or an earlier run ended, before the candle did.
  *
  *   a candle has ended, and its market's recorder had time to close it
- *     ──▶ rows of it that are still open ──▶ of a market that is kept: left to its recorder, looked at again
- *                                        ╰─▶ of any other: written closed, as they stand
+ *     ──▶ rows of it that are still open ──▶ of a market with a recorder: closed by it, checked again
+ *                                        ╰─▶ of any other: written closed, as they are
  *
- * The store itself is the list of what is open, so nothing is kept in memory and nothing is lost with the process. At
- * a start everything is looked at that may have been left.
+ * The store itself is the list of open candles, so nothing is held in memory and nothing is lost with the process. A
+ * start checks everything that may be open.
  */
 import { type CandleInterval, candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { CandleInput, CandleRow } from '../../core/rows/candle.ts'
@@ -22,15 +22,15 @@ import { MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 /** By then a recorder has closed its own candles: those of half a minute ago, when it shows them next. */
 const CLOSED_AFTER_MS = 60_000
 const DAY_MS = 86_400_000
-/** Short candles are left open by a process that dies only; longer ones were left by each market that was shorter. */
+/** A short candle stays open only if the process died; a long one also when its market was shorter. */
 const LOOKED_BACK_MS = (interval: CandleInterval) =>
   INTERVAL_MS[interval] < INTERVAL_MS['1h'] ? 2 * MARKETS_BACK_MS : 40 * DAY_MS
-/** A look at a longer stretch would hold up everything else. */
-const STRETCH_MS = DAY_MS
-const BREATH_MS = 20
+/** A longer read would delay everything else. */
+const READ_MS = DAY_MS
+const PAUSE_MS = 20
 
 export interface EndedCandles {
-  /** Closes what is due. To be called once it is known which markets an earlier run has left. */
+  /** Closes what is due. Called when the unresolved markets of an earlier run are known. */
   close(nowMs: number): Promise<void>
   /** Every candle before this is closed, once what was put so far is durable. */
   closedTo(interval: CandleInterval): number
@@ -48,7 +48,7 @@ export function closeEndedCandles(options: {
 }): EndedCandles {
   const { plan, symbol, series, writer, clock, signal } = options
   const closedTo = new Map<CandleInterval, number>()
-  /** Asked before this run writes anything: an earlier run's last row may be of any age. */
+  /** Read before this run writes anything: an earlier run's last row may be of any age. */
   const stored = series.feeds({ dataset: 'candles', source: plan.source, symbol })
   stored.catch(() => {})
 
@@ -76,10 +76,10 @@ export function closeEndedCandles(options: {
         const dueMs = candleStart(nowMs - CLOSED_AFTER_MS, interval)
         let fromMs = closedTo.get(interval) ?? (await firstOf(interval, dueMs))
         while (fromMs < dueMs) {
-          const toMs = Math.min(fromMs + STRETCH_MS, dueMs)
+          const toMs = Math.min(fromMs + READ_MS, dueMs)
           fromMs = await closeBetween(interval, fromMs, toMs)
           if (fromMs < toMs) break
-          if (fromMs < dueMs) await clock.sleep(BREATH_MS, signal)
+          if (fromMs < dueMs) await clock.sleep(PAUSE_MS, signal)
         }
         closedTo.set(interval, fromMs)
       }

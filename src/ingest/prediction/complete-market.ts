@@ -1,7 +1,7 @@
-/** What a venue leaves out of the record of a market, from what was recorded of it. Gives the same object for no change. */
+/** Fills in what a venue leaves out of a market, from what we recorded of it. Gives the same object for no change. */
 import type { MarketInput } from '../../core/rows/market.ts'
 
-/** The prices of the asset at both ends of the window, where the venue does not tell them. */
+/** The prices of the asset at both ends of the window, where the venue does not send them. */
 export function withReferences(
   market: MarketInput,
   prices: { start: () => string | null; end: () => string | null },
@@ -13,7 +13,7 @@ export function withReferences(
   return { ...market, referencePriceStart: start, referencePriceEnd: end }
 }
 
-/** Where the venue leaves the volume out it is what was traded; for markets of which every trade was told. */
+/** A volume that the venue leaves out is the sum of the trades; only for markets with all trades received. */
 export function withVolume(market: MarketInput, traded: () => string): MarketInput {
   return market.volume != null || market.status === 'open' ? market : { ...market, volume: traded() }
 }

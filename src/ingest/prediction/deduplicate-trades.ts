@@ -1,9 +1,9 @@
 /**
- * Which trades of a market are known, and what was traded in them.
+ * Which trades of a market are known, and their total value.
  *
  * Where a venue gives trades no name, theirs is made of transaction, token and place in the transaction; and the
- * stream may tell one trade where the list has several. So a transaction that the stream has told stands as it was
- * told, and the list adds only transactions that nobody has heard of.
+ * stream may send one trade where the list has several. So a transaction stays as the stream sent it, and the list
+ * adds only transactions that are not known yet.
  */
 import { add, type Decimal, decimal, decimalText, multiply, ZERO } from '../../core/decimal.ts'
 import type { TradeObservation } from '../../venues/observation.ts'
@@ -20,7 +20,7 @@ export function createTradeDeduplicator(hasTransactions: boolean): TradeDeduplic
   const streamed = new Set<string>()
   let money: Decimal = ZERO
 
-  /** A stored trade does not say who told it; but lists know whole seconds only. */
+  /** A stored trade does not show where it came from; but lists have whole seconds only. */
   const isOfStream = ({ isSwept, venueTimeMs }: TradeObservation, isStored: boolean) =>
     isSwept !== true && !(isStored && venueTimeMs % 1_000 === 0)
 

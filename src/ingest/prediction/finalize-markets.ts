@@ -3,7 +3,6 @@ import { type CandleInterval, candleStart } from '../../core/interval.ts'
 import { MARKET_TYPES } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { SeriesStore } from '../../store/series.ts'
-import { finalize } from '../exchange/symbol-parts.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
 import { type PredictionPlan, snapshotFeed } from './market-feeds.ts'
@@ -23,12 +22,12 @@ export function finalizeMarkets(options: {
 }): void {
   const { plan, symbol, nowMs, tradesMs } = options
   const booksMs = nowMs - BOOKS_FINAL_AFTER_MS
-  for (const type of MARKET_TYPES) finalize(options, snapshotFeed(plan, symbol, type), booksMs)
-  finalize(options, feedOf('trades', plan.source, symbol), tradesMs)
+  for (const type of MARKET_TYPES) options.writer.final(snapshotFeed(plan, symbol, type), booksMs)
+  options.writer.final(feedOf('trades', plan.source, symbol), tradesMs)
   for (const interval of COARSE_INTERVALS) {
     const beforeMs = candleStart(Math.min(tradesMs, options.closedTo(interval)), interval)
-    finalize(options, candleFeed(plan.source, symbol, interval), beforeMs)
+    options.writer.final(candleFeed(plan.source, symbol, interval), beforeMs)
     if (plan.hasOpenInterest)
-      finalize(options, feedOf('open_interest', plan.source, symbol, interval), booksMs)
+      options.writer.final(feedOf('open_interest', plan.source, symbol, interval), booksMs)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Markets that an earlier run did not see to their end, or not at all because they began and ended while nobody
- * listened. The venue is asked about them until each has a winner, or for a day.
+ * Unresolved markets of an earlier run: those that it did not follow to their end, and those that began and ended while
+ * nothing was recorded. They are requested until each has a winner, or for a day.
  */
 import type { MarketInput, MarketRow } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
@@ -24,7 +24,7 @@ export async function followUnresolvedMarkets(options: {
   clock: Clock
   signal: AbortSignal
   onMarket: (market: MarketInput) => void
-  /** All of them were told once. */
+  /** All of them were listed once. */
   onListed: () => void
   onError: (error: unknown) => void
 }): Promise<void> {

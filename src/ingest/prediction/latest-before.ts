@@ -1,4 +1,4 @@
-/** Figures as they are heard, and what was known at an instant a moment ago: a sample never looks ahead of its time. */
+/** The latest figures by time, to look up what was known at a recent instant: a sample never looks ahead. */
 const KEPT_MS = 60_000
 const MAX_KEPT = 256
 
@@ -9,7 +9,7 @@ export interface LatestBefore<T> {
 }
 
 export function createLatestBefore<T>(): LatestBefore<T> {
-  /** Ascending; of one instant, the one that was heard last is the last. */
+  /** Ascending; of one instant, the one that was received last is the last. */
   const kept: { readonly timeMs: number; readonly value: T }[] = []
   return {
     received(timeMs, value) {

@@ -1,8 +1,8 @@
-/** What is known of a market from before, when it is told again. */
+/** Merges a market that is sent again with what was known of it. */
 import type { MarketInput, MarketRow } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 
-/** What was known stays known: a winner, tokens, prices that only we have heard, figures that are left out later. */
+/** Known values stay: a winner, tokens, prices that only we received, figures that are left out later. */
 export function mergeKnown(seen: MarketInput, known: MarketInput): MarketInput {
   const isUndone = known.status === 'resolved' && seen.status !== 'resolved'
   const base = isUndone

@@ -26,7 +26,7 @@ import { type MarketSampler, sampleMarket } from './sample-market.ts'
 
 /** Books are sampled from so long before the window on: a market that has not begun is of little use. */
 export const SAMPLE_BEFORE_MS = 60_000
-/** A candle is closed so long after its end: trades are told late, and blocks carry them later still. */
+/** A candle is closed so long after its end: trades arrive late, those on a chain later still. */
 const CLOSE_AFTER_MS = 30_000
 
 export interface MarketRecorder {
@@ -44,7 +44,7 @@ export interface MarketRecorder {
   known(observation: TradeObservation, isInCandle: boolean): void
   /** A candle of 5m that is known already. */
   fix(instrument: string, candle: MarketCandle, isWhole: boolean): void
-  /** A midpoint that was asked for after the fact. */
+  /** A midpoint that was requested afterwards. */
   mid(observation: MidObservation): void
   /** Puts the candles that have changed or ended. */
   show(nowMs: number): void
@@ -56,9 +56,9 @@ export function recordMarket(options: {
   writer: RowWriter
   /** The price of the asset at an instant. */
   referencePrice: (timeMs: number) => string | null
-  /** When books of any market of the symbol were last heard. */
+  /** When a book of any market of the symbol was last received. */
   lastBookMs: () => number
-  /** A trade of nothing was left out. */
+  /** A trade of size 0 was left out. */
   onEmptyTrade?: () => void
 }): MarketRecorder {
   const { plan, writer } = options
@@ -85,10 +85,10 @@ export function recordMarket(options: {
   const sampler = sampleMarket({
     instruments,
     receivedToMs: options.lastBookMs,
-    onSample(gridMs, isKeepAlive) {
+    onSample(gridMs, isCarried) {
       if (gridMs < startMs - SAMPLE_BEFORE_MS || gridMs > endMs) return false
       const books = instruments.flatMap((instrument) => sampler.book(instrument) ?? [])
-      if (!isKeepAlive && isSame(sampled, books)) return false
+      if (!isCarried && isSame(sampled, books)) return false
       const row = compose(gridMs)
       if (row === undefined) return false
       sampled = books.map((book) => book.copy())
@@ -132,7 +132,7 @@ export function recordMarket(options: {
   function sampleMid(instrument: string, timeMs: number): void {
     const book = sampler.book(instrument)
     if (book === undefined) return
-    // The middle of a wide book says nothing of a token; of a contract the venue's own candles hold it too.
+    // The middle of a wide book is no price of a token; for a contract the venue's own candles use it too.
     const price = (plan.hasTokens ? midOf : anyMidOf)(book.best('bids'), book.best('asks'))
     if (price !== null) candles.get(instrument)?.mid({ timeMs, price })
   }
@@ -225,7 +225,7 @@ export function recordMarket(options: {
         options.onEmptyTrade?.()
         return false
       }
-      // The store refuses it; no candle can say what it should have been.
+      // The store refuses it, so the candles that hold it cannot be right.
       if (verdict === 'bad') breakCandles(observation)
       else if (!count(observation)) return false
       const { leg } = observation

@@ -1,5 +1,5 @@
 /**
- * The prediction markets of one symbol: the catalogue says which there are, each has a recorder of its own.
+ * The prediction markets of one symbol: the catalogue lists them, each has a recorder of its own.
  *
  *   market ──▶ catalogue, with the prices that it began and ended with
  *   book_snapshot, book_delta, book_lost ──▶ snapshots; a market in its window without a live book is a gap
@@ -32,7 +32,7 @@ import { restoreMarket } from './restore-market.ts'
 import type { MarketWriter } from './write-markets.ts'
 
 const SECOND_MS = 1_000
-/** A market is kept in mind until its last sweep is surely over. */
+/** The recorder of a market is kept until its last sweep is surely over. */
 const KEPT_AFTER_END_MS = 30 * 60_000
 const FINALIZE_EVERY_MS = 10_000
 /**
@@ -68,19 +68,19 @@ interface Kept {
   isReady: boolean
   /** What was traded before we listened is known. */
   isRestored: boolean
-  /** All of its trades were told after its close. */
+  /** All of its trades were received after its close. */
   isSwept: boolean
 }
 
 export interface MarketsRecorder extends LiveRecorder {
-  /** A market of an earlier run. It says nothing of which markets there are now. */
+  /** A market of an earlier run. It does not show which markets exist now. */
   left(market: MarketInput): void
-  /** The markets that an earlier run did not see to their end were told. */
+  /** The unresolved markets of an earlier run were listed. */
   knowsUnresolved(): void
   readonly size: number
   /** How often a window that should have run was not listed. */
   readonly unlisted: number
-  /** Trades of nothing, which were left out. */
+  /** Trades of size 0, which were left out. */
   readonly emptyTrades: number
 }
 
@@ -115,7 +115,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   /** What an earlier run has called final stays so. */
   const settledMs = Promise.resolve(store.series.finality([tradeFeed])).then(([known]) => known?.before ?? 0)
   settledMs.catch(() => {})
-  /** All trades before this were told, of every market that the venue lists. */
+  /** All trades before this were received, of every market that the venue lists. */
   let sweptToMs = 0
   let lastBookMs = 0
   let hasListed = false
@@ -133,7 +133,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     if (before !== undefined) recorder.market = before.recorder.market
     recorder.market = mergeKnown(seen, recorder.market)
     if (isListedWithAll(recorder)) windows.knows(seen.marketType ?? null, recorder.endMs)
-    // A list may be older than what is heard while it is on its way: it only stands until a figure is heard.
+    // A list may be older than the stream: its figure counts only until the stream sends one.
     if (seen.openInterest != null && !interest.has(seen.marketId))
       receivedInterest(seen.marketId, 0, String(seen.openInterest))
     if (kept.isReady) catalogue.put(recorder.market)
@@ -149,7 +149,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     interest.set(marketId, known)
   }
 
-  /** One that is traded a day ahead is told alone: it does not say that those before it are known. */
+  /** A market that is traded a day ahead is sent alone: those before it may still be unknown. */
   function isListedWithAll({ startMs, endMs }: MarketRecorder): boolean {
     const lengthMs = endMs - startMs
     return !plan.hasTokens || startMs <= clock.now() + plan.followed.beforeMs + lengthMs
@@ -192,10 +192,10 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         kept.isRestored = true
       } catch (error) {
         if (!signal.aborted)
-          log.warn({ market: market.marketId, err: error }, 'the past of a market is not known')
+          log.warn({ market: market.marketId, err: error }, 'the past of a market could not be restored')
       } finally {
         kept.isReady = true
-        // What the venue told meanwhile.
+        // With what the venue sent meanwhile.
         catalogue.put(recorder.market)
       }
     })
@@ -206,7 +206,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
   function receivedTrade(observation: TradeObservation): void {
     const kept = markets.get(observation.leg?.marketId ?? observation.instrument)
     if (kept === undefined) return
-    // The stream's trades are new; those that are asked for later may be known from an earlier run.
+    // Trades of the stream are new; requested ones may be known from an earlier run.
     if (observation.isSwept !== true || kept.isReady) kept.recorder.trade(observation)
     else kept.ready = kept.ready.then(() => void kept.recorder.trade(observation))
   }
@@ -219,7 +219,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     })
   }
 
-  /** Counts once all that was told before is counted. */
+  /** Takes effect when everything received before it is counted. */
   async function receivedSweptTo(toMs: number): Promise<void> {
     await Promise.all([...markets.values()].map(({ ready }) => ready))
     sweptToMs = Math.max(sweptToMs, toMs)
@@ -275,7 +275,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     feedOf: (type) => snapshotFeed(plan, symbol, type),
   })
 
-  /** When trades of a market are heard; the longer ones are followed from one length before. */
+  /** When trades of a market are recorded; long markets are followed from one length before they begin. */
   function tradedRange({ startMs, endMs }: MarketRecorder): BackfilledMarket['traded'] {
     const { beforeMs, afterMs } = plan.followed
     const lengthMs = endMs - startMs
@@ -308,7 +308,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
       return
     backfillMs = nowMs + BACKFILL_EVERY_MS
     const { coverage } = store
-    // The contracts' own candles are asked for elsewhere.
+    // Candles of contracts are requested elsewhere.
     const candleFeeds = plan.hasTokens
       ? COARSE_INTERVALS.map((interval) => candleFeed(plan.source, symbol, interval))
       : []
@@ -328,7 +328,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     } catch (error) {
       if (signal.aborted) throw error
       backfillMs = clock.now() + BACKFILL_AGAIN_MS
-      log.warn({ symbol, err: error }, 'trades that were missed could not be asked for yet')
+      log.warn({ symbol, err: error }, 'missed trades could not be requested yet')
     }
   }
 
@@ -343,10 +343,10 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
     catalogue.put(filled)
   }
 
-  /** Ended while nobody listened, or its past could not be asked for: only its own sweep tells all of it. */
+  /** It ended while nothing was recorded, or its past could not be requested: only its own sweep is complete. */
   const isUnresolved = ({ recorder, isRestored }: Kept) => recorder.endMs < startedMs || !isRestored
 
-  /** Before this nothing is found any more. At the first start of all, nothing before it is claimed. */
+  /** No trade before this will be found any more. The very first start makes nothing before it final. */
   function tradesFinalMs(nowMs: number): number {
     if (!hasListed || !hasUnresolved) return 0
     const unswept = (hasEarlierRun ? [...markets.values()] : [])

@@ -1,4 +1,4 @@
-/** One venue of prediction markets, recorded: Up/Down markets or yes/no contracts, as its plan says. */
+/** Records one venue of prediction markets: Up/Down markets or yes/no contracts, depending on its plan. */
 import { type AssetSymbol, SYMBOLS } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'
@@ -22,7 +22,7 @@ import { type MarketsRecorder, recordMarkets } from './record-markets.ts'
 import { createMarketWriter } from './write-markets.ts'
 
 const CATALOGUE_EVERY_MS = 500
-/** The first moments, until the sockets are open, belong to what cannot be had; what is heard overrules it. */
+/** The time until the sockets are open counts as not provided, unless data of it arrives. */
 const CONNECTS_WITHIN_MS = 3_000
 
 export interface PredictionsOptions {
@@ -68,13 +68,13 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
       pace: options.pace,
     }
     recorders = new Map(symbols.map((symbol) => [symbol, recordMarkets({ ...parts, symbol })]))
-    // Past books are published by nobody.
+    // No venue publishes past books.
     for (const { feed } of feeds)
       if (feed.dataset === 'snapshots' || feed.dataset === 'open_interest')
         tracker.unlessKnown(feed, startMs - MARKETS_BACK_MS, startMs + CONNECTS_WITHIN_MS, 'not_provided')
     live = runLive({
       venue,
-      // What is switched off is not waited for.
+      // Topics that are switched off are not waited for.
       channels: symbols
         .flatMap((symbol) => channelsOfMarkets(plan, symbol))
         .filter(({ topic: dataset }) => Object.hasOwn(venue.describe.live, dataset)),

@@ -1,4 +1,4 @@
-/** The prices that Up/Down markets settle on, as ticks: what a market began with, what it ended with, what it is now. */
+/** Ticks of the prices that Up/Down markets settle on: at a market's start, at its end, and now. */
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { SettlementPrice } from '../../core/settlement.ts'
 import type { ReferencePriceObservation } from '../../venues/observation.ts'
@@ -7,7 +7,7 @@ import type { PredictionPlan } from '../../venues/plan.ts'
 const KEPT_MS = 20 * 60_000
 const FRESH_MS = 10_000
 
-/** Who asks for a price: the market says on which one it is settled. */
+/** What decides which price a market settles on. */
 export type Settled = Pick<MarketInput, 'marketType' | 'settlement'>
 
 export interface ReferencePrices {

@@ -1,13 +1,13 @@
 /**
- * What is known of a market that had begun before we listened: what an earlier run has stored, and what the venue
- * can still tell.
+ * Restores a market that had begun before this run: from what an earlier run stored, and from what the venue still
+ * has.
  *
- *   stored candles of 5m that are closed ──▶ stand as they are
- *   open ones without a trade         ──▶ their midpoints are nowhere else: they stand until a trade is found
+ *   stored candles of 5m that are closed ──▶ used as they are
+ *   open ones without a trade         ──▶ their midpoints exist nowhere else: used until a trade is found
  *   stored trades after them          ──▶ counted
  *   the venue's trades                ──▶ stored and counted where they are new
  *   the venue's own candles (yes/no)     ──▶ for the time before, where nothing was recorded: after an outage from the
- *                                         last candle that stands, at the first start of all for the hour that runs
+ *                                         last known candle, at the very first start for the current hour
  */
 import { buildContractCandles } from '../../core/contract-candles.ts'
 import type { Feed } from '../../core/feed.ts'
@@ -30,7 +30,7 @@ export async function restoreMarket(options: {
   recorder: MarketRecorder
   series: SeriesStore
   venue: Venue
-  /** Everything from here on is heard. */
+  /** Everything from here on is received live. */
   nowMs: number
   /** Since when the symbol is recorded; undefined at the first start of all. */
   recordedFromMs: number | undefined
@@ -74,7 +74,7 @@ export async function restoreMarket(options: {
 
   async function requestFromVenue(): Promise<void> {
     // A yes/no contract may be a day old, and there are hundreds: at the first start of all, the venue's own candles of the
-    // hour that runs and the trades of the candle that runs are asked for; what was before is before our start.
+    // current hour and the trades of the current candle are requested; earlier ones are before our start.
     const bucketMs = candleStart(nowMs, BASE_INTERVAL)
     const missedMs = standsToMs ?? recordedFromMs
     const sinceMs = candleStart(
@@ -86,7 +86,7 @@ export async function restoreMarket(options: {
       missedMs === undefined ? bucketMs : Math.max(recorder.startMs, Math.min(sinceMs, bucketMs, unsureMs))
     const fromMs = Math.min(tradesMs, restored.firstMs())
     const range = { fromMs: plan.hasTokens ? 0 : fromMs, toMs: nowMs }
-    // Within the first candle after the hour, or after what stands already, there is none to ask for.
+    // Within the first candle of the hour, or right after the last known one, there is none to request.
     if (!plan.hasTokens && Math.max(recorder.startMs, sinceMs) < bucketMs) {
       const finer: ContractCandleObservation[] = []
       const request = { topic: 'contract_candles', symbol, market: marketId, interval: '1m' } as const

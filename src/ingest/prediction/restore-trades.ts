@@ -1,9 +1,9 @@
 /**
- * Trades that an earlier run has stored, counted once more. A row does not say whether its trade was negotiated away
- * from the book, which makes it no price; the venue does, when it tells the trade again:
+ * Trades that an earlier run stored, counted again. A row does not show whether its trade was negotiated away from the
+ * book, and so is no price; the venue does, when it sends the trade again:
  *
- *   stored, its candle stands ──▶ known, not counted
- *   stored, no candle has it  ──▶ waits ──told again──▶ counted as the venue says
+ *   stored, its candle is known ──▶ known, not counted
+ *   stored, no candle has it  ──▶ waits ──sent again──▶ counted as the venue marks it
  *                                    ╰──  done   ──▶ counted as a price
  */
 import type { TradeRow } from '../../core/rows/trade.ts'
@@ -14,9 +14,9 @@ export interface RestoredTrades {
   stored(row: TradeRow, isInCandle: boolean): void
   /** The oldest that waits; infinity for none. */
   firstMs(): number
-  /** A trade that the venue tells: stored and counted where it is new. */
+  /** A trade from the venue: stored and counted where it is new. */
   received(trade: TradeObservation): void
-  /** The venue tells no more. */
+  /** The venue has sent everything. */
   done(): void
 }
 

@@ -7,7 +7,7 @@
  *
  * A sample holds every change up to its instant by the venue's time: it is taken when a later change arrives, or
  * `GRACE_MS` after the grid point. Changes that come later than that go to the next grid point. An unchanged market
- * gives a sample a minute, to the millisecond, as long as the venue is heard; a crossed book gives none.
+ * gives a sample a minute, to the millisecond, as long as the venue sends anything; a crossed book gives none.
  */
 
 import { OrderBook } from '../../core/order-book.ts'
@@ -16,7 +16,7 @@ import type {
   BookLostObservation,
   BookSnapshotObservation,
 } from '../../venues/observation.ts'
-import { GRID_MS, gridOf, KEEP_ALIVE_MS } from '../exchange/sample-book.ts'
+import { CARRY_FORWARD_MS, GRID_MS, gridOf } from '../shared/sample-grid.ts'
 
 export const SAMPLE_GRACE_MS = 1_000
 /** A pause between two frames that is no silence yet. */
@@ -40,8 +40,8 @@ export interface MarketSampler {
 export function sampleMarket(options: {
   instruments: readonly string[]
   /** Writes the books as they are now; false when they are the same as in the row before. */
-  onSample: (gridMs: number, isKeepAlive: boolean) => boolean
-  /** When the venue was last heard, of whatever market: silence does not prove that nothing has changed. */
+  onSample: (gridMs: number, isCarried: boolean) => boolean
+  /** When the venue last sent anything, of any market: silence does not prove that nothing has changed. */
   receivedToMs: () => number
 }): MarketSampler {
   const books = new Map(options.instruments.map((instrument) => [instrument, new OrderBook()]))
@@ -55,23 +55,23 @@ export function sampleMarket(options: {
   /** A market whose books are not known yet has none that could be live. */
   const isLive = () => books.size > 0 && live.size === books.size
 
-  function take(gridMs: number, isKeepAlive: boolean): void {
+  function take(gridMs: number, isCarried: boolean): void {
     isDirty = false
     for (const book of books.values()) if (book.isCrossed()) return
-    if (options.onSample(gridMs, isKeepAlive)) lastGridMs = gridMs
+    if (options.onSample(gridMs, isCarried)) lastGridMs = gridMs
   }
 
   /** Before a change of an instant: whatever was before it belongs to the grid points before it. */
   function before(timeMs: number): number {
     const atMs = Math.max(timeMs, lastGridMs + 1, changedMs)
-    keepAlive(Math.min(atMs - 1, options.receivedToMs() + PAUSE_MS))
+    carryForward(Math.min(atMs - 1, options.receivedToMs() + PAUSE_MS))
     if (isDirty && isLive() && gridOf(changedMs) < atMs) take(gridOf(changedMs), false)
     return atMs
   }
 
   /** The sample of an unchanged market that is due at or before an instant. */
-  function keepAlive(toMs: number): void {
-    const nextMs = lastGridMs + KEEP_ALIVE_MS
+  function carryForward(toMs: number): void {
+    const nextMs = lastGridMs + CARRY_FORWARD_MS
     if (isDirty || !isLive()) return
     if (!Number.isFinite(nextMs)) take(Math.floor(toMs / GRID_MS) * GRID_MS, true)
     else if (nextMs <= toMs) take(nextMs, true)
@@ -87,7 +87,7 @@ export function sampleMarket(options: {
     snapshot({ instrument, venueTimeMs, receivedMs, bids, asks }) {
       const book = books.get(instrument)
       if (book === undefined) return
-      // The time of a book is that of its last change. One from before the loss begins, for us, when it is heard.
+      // The time of a book is that of its last change. One from before the loss counts from when it was received.
       const isOlder = !isLive() && venueTimeMs < (lostSinceMs ?? Number.POSITIVE_INFINITY)
       const atMs = before(isOlder ? Math.max(venueTimeMs, receivedMs) : venueTimeMs)
       book.replace(bids, asks)
@@ -109,7 +109,7 @@ export function sampleMarket(options: {
     lost({ instrument, sinceMs }) {
       if (!books.has(instrument) || !live.has(instrument)) return
       if (isDirty && isLive() && gridOf(changedMs) <= sinceMs) take(gridOf(changedMs), false)
-      keepAlive(sinceMs)
+      carryForward(sinceMs)
       isDirty = false
       live.delete(instrument)
       lostSinceMs = Math.min(lostSinceMs ?? sinceMs, sinceMs)
@@ -117,7 +117,7 @@ export function sampleMarket(options: {
     tick(nowMs) {
       if (!isLive()) return
       const dueMs = nowMs - SAMPLE_GRACE_MS
-      keepAlive(Math.min(dueMs, options.receivedToMs()))
+      carryForward(Math.min(dueMs, options.receivedToMs()))
       if (isDirty && gridOf(changedMs) <= dueMs) take(gridOf(changedMs), false)
     },
     takeDoubts() {

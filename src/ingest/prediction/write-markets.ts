@@ -1,11 +1,11 @@
-/** The catalogue's way into the store: entries wait a moment and are written together; the newest of a market counts. */
+/** Writes the catalogue: entries wait a moment and are written together; the newest of a market counts. */
 import type { MarketInput } from '../../core/rows/market.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { EnvironmentStore } from '../../store/environment.ts'
 
 export interface MarketWriter {
   put(market: MarketInput): void
-  /** Writes what waits. What the store does not take now is kept for the next time. */
+  /** Writes what waits. What the store refuses now is tried again next time. */
   flush(): Promise<void>
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a trade is worth to a candle. Venues now and then publish fills of nothing (the futures exchange has them with a
- * price of 0 too): they keep their number, so that none seems to be missing, and are left out of everything else.
+ * Whether a trade counts for a candle. Venues now and then publish fills of size 0, some with a price of 0 too. Their
+ * trade number counts, so that none seems to be missing; nothing else of them does.
  */
 export type TradeVerdict = 'good' | 'empty' | 'bad'
 
@@ -13,7 +13,7 @@ export function checkTrade(trade: Fill): TradeVerdict {
   return judge(trade, Number(trade.price) > 0)
 }
 
-/** A trade of a prediction market, whose price is a probability. */
+/** For prediction markets, whose prices are probabilities. */
 export function checkMarketTrade(trade: Fill): TradeVerdict {
   const price = trade.price.trim() === '' ? Number.NaN : Number(trade.price)
   return judge(trade, price >= 0 && price <= 1)

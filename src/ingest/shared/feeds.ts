@@ -31,7 +31,7 @@ export function feedOf<D extends Feed['dataset']>(
   return { dataset, source, symbol, interval }
 }
 
-/** The pseudo channel of data that is asked for, not heard. */
+/** The pseudo channel of data that is requested, not streamed. */
 export const requestedKey = (topic: Topic, symbol: AssetSymbol): string => `asked:${topic}:${symbol}`
 
 /** The channels that a plan listens to for a symbol. */

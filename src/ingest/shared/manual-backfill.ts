@@ -1,4 +1,4 @@
-/** A backfill by hand: what it is given and what it gives, whatever it fills. */
+/** A backfill that the operator starts from the command line: its options and its result, for every kind of venue. */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Logger } from '../../kit/log.ts'

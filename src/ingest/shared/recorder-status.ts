@@ -1,4 +1,4 @@
-/** What every recorder says of itself, whatever it records. */
+/** The status of a recorder, the same for every kind. */
 import type { Venue } from '../../venues/venue.ts'
 import type { Recorder, RecorderStatus } from './recorder.ts'
 import type { LiveRun } from './run-live.ts'

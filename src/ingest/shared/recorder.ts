@@ -1,12 +1,11 @@
-/** What the supervisor looks after: something that records one venue until it is told to stop. */
+/** What the supervisor runs: something that records one venue until it is stopped. */
 import type { Feed } from '../../core/feed.ts'
 import type { Source } from '../../core/source.ts'
-import type { BackfillProgress } from '../exchange/run-backfill.ts'
 
 export interface Recorder {
   readonly name: string
   readonly source: Source
-  /** Records until the signal; rejects on a fault that it cannot mend itself. May be called again. */
+  /** Records until the signal; rejects on a fault that it cannot recover from. May be called again. */
   run(signal: AbortSignal): Promise<void>
   status(): RecorderStatus
 }
@@ -30,6 +29,15 @@ export interface RecorderStatus {
   /** Null before it began. */
   readonly backfill: BackfillProgress | null
   readonly counts: Readonly<Record<string, number>>
-  /** The stored feeds it looks after. */
+  /** The feeds that it writes. */
   readonly feeds: readonly RecordedFeed[]
+}
+
+export interface BackfillProgress {
+  /** Chunks of time to request, and how many are done; the total is known step by step. */
+  readonly total: number
+  readonly done: number
+  readonly failed: number
+  readonly step: string
+  readonly isFinished: boolean
 }

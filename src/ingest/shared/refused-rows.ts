@@ -1,5 +1,5 @@
 /**
- * Rows that the store refused, per feed. What such a row stands for is a gap until a row of the same key is taken:
+ * Rows that the store refused, per feed. The time of such a row is a gap until a row of the same key is accepted:
  *
  *   refused ──▶ its time is held: what was observed there is set aside, and so is what is recorded later on
  *   taken, or missing in a later answer of the venue ──▶ what was set aside is observed again
@@ -17,14 +17,14 @@ export const HOLDS_FINALITY_MS = 10 * 60_000
 export const MAX_REFUSED_ROWS = 500
 /** A row without a usable time may have been about any of the last moments. */
 const UNTIMED_MS = 15_000
-/** A book stands until the next one, which comes within this time. */
+/** A book is valid until the next one, which comes within this time. */
 const BOOK_STANDS_MS = 60_000
 const MAX_TIME_MS = 253_402_300_799_999
 
 export interface RefusedRows {
   readonly size: number
   has(feed: Feed): boolean
-  /** Gives the time that the row stands for. What of it was observed is to be handed to `setAside`. */
+  /** Gives the time of the row. What of it was observed is to be handed to `setAside`. */
   add(feed: Feed, row: unknown, nowMs: number): HistoryRange
   /** A row was taken: gives what may be recorded now. */
   taken(feed: Feed, row: unknown): HistoryRange[]
@@ -102,7 +102,7 @@ export function createRefusedRows(): RefusedRows {
           freed.push(...entry.aside)
           return false
         }
-        // A later book ends what the refused one stood for.
+        // A later book ends the time of the refused one.
         const ends = entry.instrument === instrument && timeMs > entry.fromMs && timeMs < entry.toMs
         if (feed.dataset === 'snapshots' && ends) {
           freed.push(...inside(entry.aside, { fromMs: timeMs, toMs: entry.toMs }))
@@ -161,7 +161,7 @@ function inside(ranges: readonly HistoryRange[], { fromMs, toMs }: HistoryRange)
     .filter((range) => range.fromMs < range.toMs)
 }
 
-/** The time that a row of a feed stands for. */
+/** The time that a row of a feed covers. */
 function spanOf({ dataset, interval }: Feed, row: unknown, nowMs: number): HistoryRange {
   const timeMs = timeOf(row)
   if (!Number.isFinite(timeMs) || timeMs < 0 || timeMs > MAX_TIME_MS)

@@ -1,10 +1,10 @@
 /**
- * Listens to one venue and keeps the books of what was heard.
+ * Listens to one venue: hands its observations to the recorders of the symbols and tracks what was observed.
  *
  *   session ──batches──▶ dispatch ──▶ symbol recorders ──▶ rows
  *                           ├── connected, disconnected, stale, damaged ──▶ coverage
  *                           ╰── back-pressure: the next batch waits until the writer has room
- *   every second: open candles shown, time claimed · every half second: books sampled · ended minutes closed
+ *   every second: open candles written, coverage extended · every half second: books sampled · ended minutes closed
  */
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -13,28 +13,37 @@ import type { GapReason } from '../../store/coverage.ts'
 import { type Channel, channelKey, type Topic } from '../../venues/channel.ts'
 import { type DataObservation, isControl, type Observation } from '../../venues/observation.ts'
 import type { LiveOptions, LiveSession, Venue } from '../../venues/venue.ts'
-import type { SymbolRecorder } from '../exchange/record-symbol.ts'
 import type { CoverageTracker } from './track-coverage.ts'
 import { type SilenceWatch, watchSilence } from './watch-silence.ts'
 import type { RowWriter } from './write-rows.ts'
 
-/** What is told of the present may still be on its way for so long. */
+/** Data of the present may still be on its way for so long. */
 export const COVERAGE_MARGIN_MS = 2_000
 const TICK_MS = 1_000
 const SAMPLE_MS = 500
-/** No fact takes longer than this from its time to us. */
+/** Data arrives at most so long after its own time. */
 const MAX_WAY_MS = 15_000
-/** The venue collects liquidations for so long before it tells the last one. */
+/** The venue collects liquidations for so long before it sends the last one. */
 const LIQUIDATION_WAY_MS = 1_000
-/** A frame that could not be read may have carried anything of the last moments. */
+/** An unreadable frame may have carried anything of so much time before it. */
 const DAMAGE_MS = 1_000
-/** Losses that are ours or nobody's; the others mean that the venue let go. */
+/** Disconnects that we caused; all others count as the venue's. */
 const OWN_REASONS = /consumer too slow|replaced/
 
-/** What records a symbol, as far as listening is concerned. */
-export interface LiveRecorder
-  extends Pick<SymbolRecorder, 'observe' | 'gap' | 'begins' | 'show' | 'sample' | 'close'> {
-  /** A channel that is asked for has answered, with or without something new. */
+/** The recorder of a symbol, as far as live data is concerned. */
+export interface LiveRecorder {
+  observe(observation: DataObservation): void
+  /** Something of a channel was missed; an open end is the present. */
+  gap(dataset: string, fromMs: number, toMs: number): void
+  /** A channel begins, for the first time or again. */
+  begins(dataset: string, atMs: number): void
+  /** Puts what is due: open candles, samples, tickers. Every second; everything up to `receivedToMs` has been received. */
+  show(nowMs: number, receivedToMs: number): void
+  /** Puts book samples. Every half second. */
+  sample(nowMs: number, receivedToMs: number): void
+  /** Asks the venue for what has ended and closes it. */
+  close(nowMs: number): Promise<void>
+  /** A polled channel has answered, with or without new data. */
   answered?(dataset: Topic, atMs: number): void
 }
 
@@ -72,7 +81,7 @@ export function runLive(options: {
     signal,
     ...(options.maxSilenceMs === undefined ? {} : { maxSilenceMs: options.maxSilenceMs }),
   })
-  /** Silent channels come back with data, not with a socket. */
+  /** Channels that fell silent: data brings them back, a new socket does not. */
   const silent = new Set<string>()
   const places = new Map<DataObservation['kind'], Map<AssetSymbol, { channel: Channel; key: string }>>([
     ['trade', new Map()],
@@ -93,11 +102,11 @@ export function runLive(options: {
     },
   })
 
-  /** What was heard last is older than the moment it was heard: what follows it was missed. */
+  /** The last data is older than the moment it arrived: what happened after it was missed. */
   function missedSince(key: string, receivedToMs: number): number {
     const last = silence.last(key)
     if (last === undefined || last.kind === 'funding') return receivedToMs
-    // They are rare: the last one says nothing about what was told since, only how late they are told.
+    // They are rare, so the last one only shows how late they arrive.
     if (last.kind === 'liquidation') return receivedToMs - LIQUIDATION_WAY_MS
     return Math.max(Math.min(receivedToMs, last.venueTimeMs + 1), receivedToMs - MAX_WAY_MS)
   }
@@ -105,7 +114,7 @@ export function runLive(options: {
   function failed(channel: Channel, receivedToMs: number, reason: GapReason): void {
     const key = channelKey(channel)
     const sinceMs = missedSince(key, receivedToMs)
-    // Rows of the time before come first: coverage speaks only of rows that are there.
+    // Rows of the time before are put first, so that coverage never precedes them.
     recorders.get(channel.symbol)?.gap(channel.topic, sinceMs, Number.POSITIVE_INFINITY)
     tracker.failed(key, sinceMs, reason)
   }
@@ -133,7 +142,7 @@ export function runLive(options: {
       case 'disconnected': {
         if (signal.aborted) return
         const reason = OWN_REASONS.test(observation.reason) ? 'not_observed' : 'venue_down'
-        log.warn({ route: observation.route, reason: observation.reason }, 'a line was lost')
+        log.warn({ route: observation.route, reason: observation.reason }, 'a connection was lost')
         for (const channel of observation.channels) failed(channel, observation.sinceMs, reason)
         return
       }
@@ -173,7 +182,7 @@ export function runLive(options: {
     const { channel, key } = place(observation)
     lastEventMs = Math.max(lastEventMs ?? 0, observation.venueTimeMs)
     silence.heard(key, observation)
-    // Data is the proof that a channel is heard, whatever became of the word that it was accepted.
+    // Data proves that the channel is subscribed, even if the confirmation was lost.
     if (silent.delete(key) || !tracker.isUp(key)) up(channel, observation.receivedMs)
     recorders.get(observation.symbol)?.observe(observation)
   }
@@ -185,16 +194,16 @@ export function runLive(options: {
     }
   }
 
-  /** Everything up to here has been heard: a consumer that is behind has heard less. */
+  /** Everything up to here has been received; less while the queue is not empty. */
   const heardTo = (readMs: number) => (session.stats().queued > 0 ? Math.min(processedMs, readMs) : readMs)
 
   async function tick(): Promise<void> {
-    // What lay in the sockets at one tick is read by the next, however busy this thread is.
+    // What the sockets held at one tick has been read by the next, however busy this thread is.
     let readMs = clock.now()
     for (;;) {
       await clock.sleep(TICK_MS, signal)
       const nowMs = clock.now()
-      // A store that takes nothing is not given more to keep, and nothing is claimed that it does not have.
+      // While the store fails, nothing is added to the waiting rows and no coverage is recorded.
       if (writer.stats().failure !== null) continue
       const receivedToMs = heardTo(readMs)
       for (const recorder of recorders.values()) recorder.show(nowMs, receivedToMs)
@@ -257,7 +266,7 @@ export function runLive(options: {
 }
 
 /**
- * The loss of a book and what a sweep finds are our own findings: they say nothing of the channel. Nor does one
+ * A lost book and the results of a sweep come from us, so they do not prove that the channel is alive. Nor does one
  * reference price while another is missing.
  */
 function isSignOfLife(observation: DataObservation): boolean {

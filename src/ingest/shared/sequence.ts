@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 
 /**
- * A number that tells rows of one instant apart, the same at every recording: the venue's own number where it is
+ * A number that distinguishes rows of one instant, the same in every recording: the venue's own number where it is
  * one, else a checksum of the venue's identity.
  */
 export function sequenceOf(identity: string): number {

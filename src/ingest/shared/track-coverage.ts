@@ -1,13 +1,13 @@
 /**
- * What was observed, per stored feed, told to the store as it happens.
+ * What was observed, per stored feed, recorded as it happens.
  *
  *   a feed is observed while all its channels are up:
  *
  *     down ──every channel up──▶ covering: each tick records up to the present
  *      ▲                            │
- *      ╰── a channel failed at t ───╯  what was claimed after t is taken back; t … recovery is a gap
+ *      ╰── a channel failed at t ───╯  what was recorded after t is retracted; t … recovery is a gap
  *
- * A venue's own answer about the past (`confirm`) stands above everything heard live: it is never taken back, and
+ * A venue's own answer about the past (`confirm`) overrides everything received live: it is never retracted, and
  * it closes gaps.
  */
 import { type Feed, feedName } from '../../core/feed.ts'
@@ -23,28 +23,28 @@ export interface TrackedFeed {
 }
 
 export interface CoverageTracker {
-  /** The channel is heard from this instant on. */
+  /** The channel delivers from this instant on. */
   up(channel: string, atMs: number): void
-  /** Nothing of the channel was heard from this instant on. */
+  /** Nothing of the channel was received from this instant on. */
   failed(channel: string, fromMs: number, reason: GapReason): void
   isUp(channel: string): boolean
-  /** Claims the time up to an instant for every feed that is up. */
+  /** Records the time up to an instant as observed, for every feed that is up. */
   claim(toMs: number): void
-  /** The venue says: this is all there is. */
+  /** The venue has answered for this range: nothing is missing in it. */
   confirm(feed: Feed, fromMs: number, toMs: number): void
-  /** A stretch inside a time that was claimed turned out to be missing. */
+  /** A range that was recorded as observed turned out to be missing. */
   lost(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
   /** As `lost`, where a gap that is known already keeps its reason. */
   unproven(feed: Feed, fromMs: number, toMs: number): void
-  /** Nothing of a feed after this instant is known to be complete: no claim goes further. */
+  /** Nothing of a feed after this instant is known to be complete: coverage ends here. */
   limit(feed: Feed, toMs: number): void
   /** As `limit`, for all feeds of a channel: one that is polled is observed up to its last answer. */
   limitChannel(channel: string, toMs: number): void
-  /** The venue says: this cannot be had. */
+  /** The venue does not provide this range. */
   missing(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
   /** As `missing`, for what is neither observed nor a known gap. */
   unlessKnown(feed: Feed, fromMs: number, toMs: number, reason: GapReason): void
-  /** Everything of a channel in a stretch may be incomplete; what a venue confirmed stays. */
+  /** Everything of a channel in a range may be incomplete; what a venue confirmed stays. */
   doubt(channel: string, fromMs: number, toMs: number): void
   stats(): { feeds: number; covering: number; gaps: number }
 }
@@ -55,7 +55,7 @@ interface State extends TrackedFeed {
   confirmedToMs: number
   limitMs: number
   gap: { fromMs: number; reason: GapReason } | undefined
-  /** Stretches that are not claimed when their time comes. */
+  /** Ranges that are left out when coverage reaches them. */
   doubts: HistoryRange[]
   /** Stretches that were lost for a reason of their own, ascending: a gap around them does not take its place. */
   lost: HistoryRange[]
@@ -99,7 +99,7 @@ export function createCoverageTracker(options: {
       recordGap(feed, piece.fromMs, piece.toMs, gap.reason)
   }
 
-  /** What is known to be missing is not claimed later on either. */
+  /** What is known to be missing is not covered later on either. */
   function leaveOut(state: State, fromMs: number, toMs: number): void {
     if (toMs <= state.coveredToMs) return
     state.doubts.push({ fromMs, toMs })

@@ -1,10 +1,10 @@
 /**
- * Silence is a fault. The feed says which channel is quiet for longer than normal; an independent question to the
- * venue decides.
+ * Silence is a fault until proven otherwise. The session reports a channel that is quiet for longer than normal; an
+ * independent request to the venue (the witness) decides.
  *
- *   stale ──▶ ask the witness ──▶ it knows more, or cannot answer ──▶ failed since the channel last spoke, reconnect
+ *   stale ──▶ ask the witness ──▶ it knows more, or cannot answer ──▶ failed since the last data, reconnect
  *                 ▲    ╰────────▶ it knows nothing new ──▶ a quiet market
- *                 ╰── after a pause that grows, until the channel speaks ──╯
+ *                 ╰── after a growing pause, until data arrives ──╯
  *
  * A channel is watched by one loop at most, however often its silence is reported, so the questions per minute are
  * bounded by the number of channels. Only data of the channel ends the loop and makes the pauses short again.
@@ -27,10 +27,10 @@ export const REPLACE_AGAIN: BackoffPolicy = { baseMs: 5_000, capMs: 120_000 }
 
 export interface SilenceWatch {
   heard(key: string, observation: DataObservation): void
-  /** A channel that is asked for has answered, with or without something new. */
+  /** A polled channel has answered, with or without new data. */
   answered(key: string): void
   stale(observation: StaleObservation): void
-  /** What the channel said last. */
+  /** The last data of the channel. */
   last(key: string): DataObservation | undefined
   /** `watched`: channels that are silent now. */
   stats(): { suspected: number; confirmed: number; quiet: number; watched: number }
@@ -104,7 +104,7 @@ export function watchSilence(options: {
     )
     try {
       const witness = await options.venue.witness(channel, { signal: AbortSignal.any([watch, late.signal]) })
-      // Nobody can tell: the silence itself is all there is.
+      // There is no witness for this channel: the silence is all we know.
       if (witness === undefined) return 'not_observed'
       return knowsMore(witness, last, SLACK_MS) ? 'not_observed' : 'quiet'
     } catch (error) {

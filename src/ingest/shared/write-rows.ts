@@ -29,7 +29,7 @@ export const MAX_WAITING_ROWS = 50_000
 const FLUSH_EVERY_MS = 200
 const FLUSH_AT_ROWS = 4_000
 const RETRY = { baseMs: 100, capMs: 5_000 }
-/** Of a flood of refused rows the first ones say enough. */
+/** Of many refused rows only the first ones are logged. */
 const MAX_LOGGED = 3
 
 export interface RowWriter {
@@ -79,7 +79,7 @@ interface Load {
   changes: (Change | { feed: Feed; beforeMs: number })[]
 }
 
-/** A row that cannot be stored, for whoever keeps such things. */
+/** A row that cannot be stored, for the dead letters. */
 export interface RefusedRow {
   readonly feed: Feed
   readonly row: unknown

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Feed } from '../../core/feed.ts'
-import { SOURCES } from '../../core/source.ts'
-import { manualClock } from '../../kit/clock.ts'
-import { type Gap, type GapReason, gap as gapChange, observed } from '../../store/coverage.ts'
-import { openSqliteEnvironment } from '../../store/sqlite/environment.ts'
+import type { Feed } from '../core/feed.ts'
+import { SOURCES } from '../core/source.ts'
+import { manualClock } from '../kit/clock.ts'
+import { type Gap, type GapReason, gap as gapChange, observed } from '../store/coverage.ts'
+import { openSqliteEnvironment } from '../store/sqlite/environment.ts'
 import { createSourceCoverage, datasetsOf, type FeedDay, stripOf } from './source-coverage.ts'
 
 const HALF_HOUR = 1_800_000
