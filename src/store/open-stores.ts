@@ -24,7 +24,7 @@ export type { ChainDatabase }
 
 export interface StoreAddress {
   readonly engine: keyof typeof CAPABILITIES
-  /** Of `sqlite`: the folder of its files, or `:memory:`, which stores nothing and is opened anew by every call. */
+  /** Of `sqlite`: the folder of its files, or `:memory:`, which stores nothing: every call opens an empty one. */
   readonly folder: string
   /** Memory for the caches of all connections of the service together. */
   readonly cacheMb: number

@@ -1,12 +1,12 @@
 /**
- * The storage port of series: rows kept as the bytes that are served, keyed by (feed, time, instrument,
+ * The storage port of series: rows stored as the bytes that are served, keyed by (feed, time, instrument,
  * sequence). Nothing here knows an engine; every engine passes the suite in conformance/.
  */
 import type { Dataset, Feed, FeedInterval } from '../core/feed.ts'
 import type { Source } from '../core/source.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 
-/** Where a walk stands: the key of a row in the order of pages. Numbers and text only, so it fits a cursor. */
+/** How far a walk has come: the key of a row in the order of pages. Numbers and text only, so it fits a cursor. */
 export interface Position {
   ts: number
   source: Source

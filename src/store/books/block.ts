@@ -1,8 +1,7 @@
 /**
- * Snapshots (or prints) of one instrument over ten minutes as one compressed block, column by column: keys, fields of the light
- * rows (books-fields.ts) and books as changes from row to row (books-sides.ts). Little changes between samples, so
- * a row takes some tens of bytes. Reading a row replays the block up to it,
- * from the nearest row before that was reached already.
+ * Snapshots (or trades) of one instrument over ten minutes as one compressed block, column by column: keys, fields of
+ * the light rows (fields.ts) and books as changes from row to row (sides.ts). Little changes between samples, so a row
+ * takes some tens of bytes. Reading a row replays the block up to it, from the nearest row reached before.
  *
  *   layout, compressed as a whole:  rows | times | sequences | recording times | fields | sides
  */

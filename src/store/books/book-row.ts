@@ -1,7 +1,7 @@
 /**
- * A row of a prediction market in the form in which blocks keep it: the light row as served, and its books as
- * whole millionths. Where the second book (Down, No) is the first one seen from the other side, it is left out.
- * A print is a row whose books are empty.
+ * A row of a prediction market as blocks store it: the light row as served, and its books as
+ * whole millionths. The second book (Down, No) is left out where it mirrors the first.
+ * A trade is a row whose books are empty.
  */
 import { MICRO, microText } from '../../core/micro.ts'
 import type { Levels } from '../../core/rows/book.ts'
@@ -28,9 +28,9 @@ export const NO_BOOKS = '|||'
 export const NO_SIDE: Side = { prices: [], sizes: [] }
 /** What a number with so many decimals is multiplied by to be whole millionths. */
 const SCALES = [1_000_000, 100_000, 10_000, 1_000, 100, 10, 1]
-const [ZERO, POINT, COMMA, SEMICOLON, BAR, OPENING, CLOSING] = [48, 46, 44, 59, 124, 91, 93]
+const [ZERO, POINT, COMMA, SEMICOLON, PIPE, OPENING, CLOSING] = [48, 46, 44, 59, 124, 91, 93]
 
-/** What the other outcome sees of a side: bids become asks at 1 − p, in the same order of worth. */
+/** What the other outcome sees of a side: bids become asks at 1 − p, in the same order. */
 export function mirrored({ prices, sizes }: Side): Side {
   return { prices: prices.map((price) => MICRO - price), sizes }
 }
@@ -41,7 +41,7 @@ export function allSides({ sides }: Pick<BookRow, 'sides'>): Side[] {
   return [bids, asks, otherBids ?? mirrored(asks), otherAsks ?? mirrored(bids)]
 }
 
-/** Reads the storage form of a row on its way: `bids|asks|bids|asks`, levels as JSON joined by `;`. */
+/** Reads books as they are sent to the writer: `bids|asks|bids|asks`, levels as JSON joined by `;`. */
 export function sidesOf(packed: string): Side[] {
   const sides: { prices: number[]; sizes: number[] }[] = [{ prices: [], sizes: [] }]
   let side = sides[0]
@@ -61,7 +61,7 @@ export function sidesOf(packed: string): Side[] {
       else side?.sizes.push(micro)
       value = 0
       decimals = -1
-    } else if (code === BAR) {
+    } else if (code === PIPE) {
       side = { prices: [], sizes: [] }
       sides.push(side)
     } else if (code !== OPENING && code !== SEMICOLON) {

@@ -2,32 +2,32 @@
  * Numbers and texts as bytes: a number takes seven bits a byte, the lowest first, the eighth bit says that more
  * follow. Small numbers are one byte, and every whole number that JavaScript holds exactly has a place.
  */
-export interface ByteWriter {
+export interface VarintWriter {
   /** A whole number, 0 or above. */
   number(value: number): void
   /** A whole number of either sign; small ones of both signs stay small. */
   signed(value: number): void
   text(value: string): void
   /** Another writer's bytes behind their length. */
-  section(other: ByteWriter): void
+  section(other: VarintWriter): void
   bytes(): Uint8Array
 }
 
-export interface ByteReader {
+export interface VarintReader {
   number(): number
   signed(): number
   text(): string
-  section(): ByteReader
+  section(): VarintReader
   /** How many bytes were read. */
   position(): number
   /** A reader of the same bytes from a position on. */
-  from(position: number): ByteReader
+  from(position: number): VarintReader
 }
 
 const FIRST_BYTES = 256
 const MORE = 0x80
 
-export function byteWriter(): ByteWriter {
+export function byteWriter(): VarintWriter {
   let buffer = new Uint8Array(FIRST_BYTES)
   let length = 0
 
@@ -62,7 +62,7 @@ export function byteWriter(): ByteWriter {
   }
 }
 
-export function byteReader(bytes: Uint8Array, start = 0): ByteReader {
+export function byteReader(bytes: Uint8Array, start = 0): VarintReader {
   let at = start
 
   const number = () => {

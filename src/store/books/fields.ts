@@ -5,15 +5,15 @@
  *   derived    follows from the row's time, books and source, by the field's name
  *   changing   row by row, only where the value differs from the row before
  *
- * Which of them is found out by trying: what is read back is always the text that was written. Rows that do not
- * share their fields are kept as one changing column of whole texts.
+ * The form is chosen by trying: what is read back is always the text that was written. Rows that do not
+ * share their fields are stored as one changing column of whole texts.
  */
 import { complement, microText, middleText } from '../../core/micro.ts'
 import { isoTime } from '../../core/rows/json-text.ts'
 import { IMBALANCE_DEPTH } from '../../core/rows/snapshot.ts'
 import type { Source } from '../../core/source.ts'
 import { type BookRow, imbalanceOf, type Side } from './book-row.ts'
-import type { ByteReader, ByteWriter } from './bytes.ts'
+import type { VarintReader, VarintWriter } from './bytes.ts'
 
 const [CONSTANT, DERIVED, CHANGING] = [0, 1, 2]
 const WHOLE_TEXT = ''
@@ -54,7 +54,7 @@ const DERIVATIONS: Readonly<Record<string, Derive>> = {
   no_ask: top(3),
 }
 
-export function writeFields(rows: readonly BookRow[], into: ByteWriter): void {
+export function writeFields(rows: readonly BookRow[], into: VarintWriter): void {
   const { names, values } = split(rows)
   const cell = (index: number, column: number) => values[index]?.[column] ?? ''
   const source = names.indexOf(SOURCE_FIELD)
@@ -87,7 +87,7 @@ function writeColumn(
   count: number,
   value: (index: number) => string,
   derived: ((index: number) => string) | undefined,
-  into: ByteWriter,
+  into: VarintWriter,
 ): void {
   const indexes = Array.from({ length: count }, (_, index) => index)
   if (indexes.every((index) => value(index) === value(0))) {
@@ -118,7 +118,7 @@ export interface FieldColumns {
   walk(): (index: number, row: Pick<BookRow, 'ts' | 'sides'>) => string
 }
 
-export function readFields(from: ByteReader): FieldColumns {
+export function readFields(from: VarintReader): FieldColumns {
   const columns = Array.from({ length: from.number() }, () => {
     const name = from.text()
     return { name, column: readColumn(name, from) }
@@ -157,7 +157,7 @@ export function readFields(from: ByteReader): FieldColumns {
   }
 }
 
-function readColumn(name: string, from: ByteReader): Column {
+function readColumn(name: string, from: VarintReader): Column {
   const kind = from.number()
   if (kind === CONSTANT) return { kind: 'constant', value: from.text() }
   if (kind === DERIVED) {

@@ -5,7 +5,7 @@ import { type BookRow, type Side, sidesOf } from './book-row.ts'
 
 /**
  * Whether the rows of a feed lie in compressed groups instead of one row each: the snapshots and
- * prints of prediction markets, which are many, much alike, and never open.
+ * trades of prediction markets, which are many, much alike, and never open.
  */
 export function isGrouped({ dataset, source }: Feed): boolean {
   return (
@@ -26,7 +26,7 @@ export interface GroupView {
 const SIDE = /"side":"(\w+)"/
 const sidesOfViews = new WeakMap<GroupView, (string | undefined)[]>()
 
-/** Which rows of a group say this side. */
+/** Which rows of a group have this side. */
 export function ofSide(view: GroupView, side: string): (index: number) => boolean {
   const known = sidesOfViews.get(view)
   const sides = known ?? view.rows([...view.ts.keys()]).map(({ text }) => SIDE.exec(text)?.[1])
@@ -34,7 +34,7 @@ export function ofSide(view: GroupView, side: string): (index: number) => boolea
   return (index) => sides[index] === side
 }
 
-/** Of one state of the file: what it has looked at once it does not look at again. */
+/** Reads one snapshot of the data; what was read once is not read again. */
 export interface GroupReader {
   /** The nearest span that has rows, at or after (before) the one given. */
   nearestSpan(
@@ -49,7 +49,7 @@ export interface GroupReader {
   instruments(feed: number, fromSpan: number, toSpan: number): string[]
 }
 
-/** Books are unpacked where they are looked at. */
+/** Books are unpacked when they are used. */
 export function tailRowOf(row: Record<string, unknown>): BookRow {
   let sides: Side[] | undefined
   return {

@@ -8,11 +8,11 @@
  */
 
 import { allSides, type BookRow, mirrored, NO_SIDE, type Side } from './book-row.ts'
-import { type ByteReader, type ByteWriter, byteWriter } from './bytes.ts'
+import { byteWriter, type VarintReader, type VarintWriter } from './bytes.ts'
 
 const UNITS = [1_000_000, 100_000, 10_000, 1_000, 100, 10, 1]
 
-export function writeSides(rows: readonly BookRow[], into: ByteWriter): void {
+export function writeSides(rows: readonly BookRow[], into: VarintWriter): void {
   const counts: number[] = []
   const prices: number[] = []
   const sizes: number[] = []
@@ -35,7 +35,7 @@ export function writeSides(rows: readonly BookRow[], into: ByteWriter): void {
   for (const column of columns) into.section(column)
 }
 
-/** Both sides in their order of worth; as keys, bids are negative, so that the best is the least on both. */
+/** Best level first on both sides: as keys, bids are negative, so that the best is the smallest on both. */
 function writeChanges(before: Side, after: Side, side: number, prices: number[], sizes: number[]): number {
   const sign = side % 2 === 0 ? -1 : 1
   let last = sign * (before.prices[0] ?? 0)
@@ -68,9 +68,9 @@ function unitOf(values: readonly number[]): number {
 
 /** Walks the rows of a block in their order. */
 export interface SideWalk {
-  /** Goes on to a row at or behind the one it stands on. */
+  /** Moves forward to a row, or stays where it is. */
   goTo(index: number): void
-  /** The sides of the row it stands on, as copies. */
+  /** The sides of the current row, as copies. */
   sides(): Side[]
 }
 
@@ -78,7 +78,7 @@ export interface SideColumns {
   walk(): SideWalk
 }
 
-/** So far apart are the rows whose books are remembered once they were reached: a walk starts at the nearest. */
+/** Every so many rows the books are remembered once a walk has reached them: the next walk starts at the nearest. */
 const ROWS_PER_MARK = 100
 
 interface Mark {
@@ -87,17 +87,17 @@ interface Mark {
   readonly state: readonly Side[]
 }
 
-export function readSides(from: ByteReader): SideColumns {
+export function readSides(from: VarintReader): SideColumns {
   const priceUnit = from.number()
   const sizeUnit = from.number()
   const columns = [from.section(), from.section(), from.section()] as const
-  /** At place n: how a walk stands on row n × ROWS_PER_MARK - 1. */
+  /** At index n: the state of a walk at row n × ROWS_PER_MARK - 1. */
   const marks: (Mark | undefined)[] = []
   return { walk: () => sideWalk(columns, marks, priceUnit, sizeUnit) }
 }
 
 function sideWalk(
-  columns: readonly [ByteReader, ByteReader, ByteReader],
+  columns: readonly [VarintReader, VarintReader, VarintReader],
   marks: (Mark | undefined)[],
   priceUnit: number,
   sizeUnit: number,

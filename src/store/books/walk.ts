@@ -8,7 +8,7 @@ import type { Position, SeriesQuery } from '../series.ts'
 import { spanOf } from './block.ts'
 import { type GroupReader, type GroupView, lowerBound, ofSide } from './group.ts'
 
-/** Where a row of a page lies. */
+/** The place of a row in its group. */
 export interface BookRef {
   readonly feed: number
   readonly position: Position
@@ -110,7 +110,7 @@ function headsOf(
   return heads.sort((a, b) => a.rank - b.rank || compareText(a.view.instrument, b.view.instrument))
 }
 
-/** The list with the next row. Lists stand in the order of ties; a market's own rows are told apart by sequence. */
+/** The list with the next row. Lists are in the order of ties; rows of one market differ in sequence. */
 function next(heads: readonly Head[], ascending: boolean): Head | undefined {
   let best: Head | undefined
   let bestTs = 0

@@ -87,7 +87,7 @@ export function marketSuite(engine: Engine): void {
     assert.equal((await store.markets.get('renamed'))?.market.winner, 'Up')
   })
 
-  it('the list walks by end, latest first with perpetuals before all, or the other way, under every filter', async (store) => {
+  it('the list walks by end, latest first with perpetuals before all, or soonest first, under every filter', async (store) => {
     const entries = Array.from({ length: 10 }, (_, i) => upDown(i))
     const twin = upDown(9, { marketId: '0xA', conditionId: '0xA', slug: 'twin', tokens: [], aliases: [] })
     await store.write({ markets: [...entries, twin, perpetual] })
@@ -170,8 +170,8 @@ export function marketSuite(engine: Engine): void {
       resolved.marketId,
     ])
     const page = await store.markets.list({ limit: 20, separator: ',' })
-    const told = JSON.parse(`[${marketTextAt(page.text, FIFTH_END)}]`) as MarketRow[]
-    assert.deepEqual(Object.fromEntries(told.map((row) => [row.market_id, [row.active, row.status]])), {
+    const listed = JSON.parse(`[${marketTextAt(page.text, FIFTH_END)}]`) as MarketRow[]
+    assert.deepEqual(Object.fromEntries(listed.map((row) => [row.market_id, [row.active, row.status]])), {
       ...Object.fromEntries([0, 1, 2, 3, 4].map((i) => [`0xC${i}`, [false, 'closed']])),
       '0xC5': [true, 'open'],
       '0xC6': [true, 'upcoming'],

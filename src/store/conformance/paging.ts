@@ -149,7 +149,7 @@ export function pagingSuite(engine: Engine, rounds = 150): void {
       })
     }))
 
-  test(`${engine.name}: pages of final bars are the same with and without knowing that they are final`, () =>
+  test(`${engine.name}: pages of final candles are the same with and without knowing that they are final`, () =>
     withStore(engine, async (store) => {
       const random = seeded(7)
       const feed = candleFeed('cexa')

@@ -1,5 +1,5 @@
 /**
- * Rows on their way to the writer thread. One joined text per column crosses the thread boundary as one copy;
+ * Rows as they are sent to the writer thread. One joined text per column crosses the thread boundary as one copy;
  * an array of strings would be copied one by one. No row contains a line break.
  */
 import type { Feed } from '../../core/feed.ts'

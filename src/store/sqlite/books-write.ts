@@ -1,6 +1,7 @@
 /**
- * Writes snapshots and prints of prediction markets. A *group* is one instrument over one span of ten minutes: a row of book_groups,
- * a compressed block, and a tail of rows that are not in the block yet. A row of the tail wins over one of the block.
+ * Writes snapshots and trades of prediction markets. A *group* is one instrument over one span of ten minutes: a row of
+ * book_groups, a compressed block, and a tail of rows that are not in the block yet. A row of the tail replaces one of
+ * the block.
  *
  *   row ──▶ tail ──fold──▶ block     when the tail is long, or the feed has gone on to the next span
  */
@@ -9,7 +10,7 @@ import { Lru } from '../../kit/lru.ts'
 import { decodeBlock, encodeBlock, spanOf } from '../books/block.ts'
 import { type BookRow, compareKeys, packedOf, sidesOf } from '../books/book-row.ts'
 
-/** A light row and its books on their way to the store. */
+/** A light row and its books, as they are sent to the writer. */
 export interface IncomingBooks {
   ts: number
   seq: number
@@ -34,7 +35,7 @@ export interface BookWriter {
 /** Half a minute of the full grid. A longer tail is read slower, a shorter one is folded more often. */
 const MAX_TAIL_ROWS = 60
 const MAX_KNOWN_GROUPS = 20_000
-/** Blocks that were unpacked to look up rows that come again. */
+/** Levels of blocks that are unpacked to compare rows that arrive again. */
 const MAX_UNPACKED_LEVELS = 4_000_000
 
 interface Group {
@@ -47,37 +48,24 @@ interface Group {
 }
 
 export function bookWriter(database: DatabaseSync): BookWriter {
-  const find = database.prepare(
-    'SELECT id, first_ts, last_ts, waiting FROM book_groups WHERE feed = ? AND span = ? AND instrument = ?',
-  )
-  const create = database.prepare(
-    `INSERT INTO book_groups (feed, span, instrument, waiting, version, first_ts, last_ts, rows)
-      VALUES (?, ?, ?, 0, 0, 1, 0, 0)`,
-  )
-  const markWaiting = database.prepare('UPDATE book_groups SET waiting = 1 WHERE id = ?')
-  const settle = database.prepare(
-    `UPDATE book_groups SET waiting = 0, version = version + 1, first_ts = ?, last_ts = ?, rows = ? WHERE id = ?`,
-  )
-  const remove = database.prepare('DELETE FROM book_groups WHERE id = ?')
-  const countTail = database.prepare('SELECT count(*) AS n FROM book_tail WHERE block = ?')
-  const put = database.prepare('INSERT OR REPLACE INTO book_tail VALUES (?, ?, ?, ?, ?, ?)')
-  const tailRow = database.prepare(
-    'SELECT recorded_at, text, sides FROM book_tail WHERE block = ? AND ts = ? AND seq = ?',
-  )
-  const tail = database.prepare('SELECT ts, seq, recorded_at, text, sides FROM book_tail WHERE block = ?')
-  const clear = database.prepare('DELETE FROM book_tail WHERE block = ?')
-  const block = database.prepare('SELECT data FROM book_blocks WHERE id = ?')
-  const store = database.prepare('INSERT OR REPLACE INTO book_blocks (id, data) VALUES (?, ?)')
-  const unstore = database.prepare('DELETE FROM book_blocks WHERE id = ?')
-  const over = database.prepare(
-    `SELECT id, span, instrument FROM book_groups WHERE waiting = 1 AND feed = ?1
-      AND span < (SELECT max(span) FROM book_groups WHERE feed = ?1) LIMIT ?2`,
-  )
-  const older = database.prepare(
-    'SELECT id, span, rows FROM book_groups WHERE feed = ? AND span < ? ORDER BY span LIMIT ?',
-  )
-  const atBorder = database.prepare('SELECT id, span FROM book_groups WHERE feed = ? AND span = ?')
-
+  const {
+    find,
+    create,
+    markWaiting,
+    settle,
+    remove,
+    countTail,
+    put,
+    tailRow,
+    tail,
+    clear,
+    block,
+    store,
+    unstore,
+    over,
+    older,
+    atBorder,
+  } = prepared(database)
   const groups = new Map<string, Group>()
   const long = new Map<number, Map<string, Group>>()
   const unpacked = new Lru<number, BookRow[]>({
@@ -148,7 +136,7 @@ export function bookWriter(database: DatabaseSync): BookWriter {
       : { text: row.text, packed: packedOf(row), recordedAt: row.recordedAt }
   }
 
-  /** Writes a group's rows anew; without rows it is gone. */
+  /** Replaces the rows of a group; without rows it is deleted. */
   const rewrite = (id: number, rows: readonly BookRow[]) => {
     clear.run(id)
     unpacked.delete(id)
@@ -236,5 +224,40 @@ export function bookWriter(database: DatabaseSync): BookWriter {
       long.clear()
       unpacked.clear()
     },
+  }
+}
+
+function prepared(database: DatabaseSync) {
+  return {
+    find: database.prepare(
+      'SELECT id, first_ts, last_ts, waiting FROM book_groups WHERE feed = ? AND span = ? AND instrument = ?',
+    ),
+    create: database.prepare(
+      `INSERT INTO book_groups (feed, span, instrument, waiting, version, first_ts, last_ts, rows)
+      VALUES (?, ?, ?, 0, 0, 1, 0, 0)`,
+    ),
+    markWaiting: database.prepare('UPDATE book_groups SET waiting = 1 WHERE id = ?'),
+    settle: database.prepare(
+      `UPDATE book_groups SET waiting = 0, version = version + 1, first_ts = ?, last_ts = ?, rows = ? WHERE id = ?`,
+    ),
+    remove: database.prepare('DELETE FROM book_groups WHERE id = ?'),
+    countTail: database.prepare('SELECT count(*) AS n FROM book_tail WHERE block = ?'),
+    put: database.prepare('INSERT OR REPLACE INTO book_tail VALUES (?, ?, ?, ?, ?, ?)'),
+    tailRow: database.prepare(
+      'SELECT recorded_at, text, sides FROM book_tail WHERE block = ? AND ts = ? AND seq = ?',
+    ),
+    tail: database.prepare('SELECT ts, seq, recorded_at, text, sides FROM book_tail WHERE block = ?'),
+    clear: database.prepare('DELETE FROM book_tail WHERE block = ?'),
+    block: database.prepare('SELECT data FROM book_blocks WHERE id = ?'),
+    store: database.prepare('INSERT OR REPLACE INTO book_blocks (id, data) VALUES (?, ?)'),
+    unstore: database.prepare('DELETE FROM book_blocks WHERE id = ?'),
+    over: database.prepare(
+      `SELECT id, span, instrument FROM book_groups WHERE waiting = 1 AND feed = ?1
+      AND span < (SELECT max(span) FROM book_groups WHERE feed = ?1) LIMIT ?2`,
+    ),
+    older: database.prepare(
+      'SELECT id, span, rows FROM book_groups WHERE feed = ? AND span < ? ORDER BY span LIMIT ?',
+    ),
+    atBorder: database.prepare('SELECT id, span FROM book_groups WHERE feed = ? AND span = ?'),
   }
 }

@@ -9,7 +9,7 @@ import { manualClock } from '../../kit/clock.ts'
 import { candle, candleFeed, START } from '../conformance/engine.ts'
 import type { EnvironmentStore } from '../environment.ts'
 import { packRows } from '../rows/packed.ts'
-import { environmentWriter, MAX_WAITING_ROWS, openSqliteEnvironment } from './environment.ts'
+import { environmentWriter, MAX_ROWS_IN_FLIGHT, openSqliteEnvironment } from './environment.ts'
 import { ENVIRONMENT_MIGRATIONS } from './environment-schema.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
@@ -87,5 +87,5 @@ test('writers that do not wait are held back instead of growing a queue', async 
   await Promise.all(sent)
   await writer.close()
   rmSync(folder, { recursive: true })
-  assert.ok(most <= MAX_WAITING_ROWS + 1000, `${most} rows were waiting`)
+  assert.ok(most <= MAX_ROWS_IN_FLIGHT + 1000, `${most} rows were waiting`)
 })

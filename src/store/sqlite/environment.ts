@@ -16,13 +16,13 @@ import { feedLookup } from './series-lookup.ts'
 import { sqliteSeries } from './series-store.ts'
 
 export interface SqliteEnvironmentOptions {
-  /** One file per environment; `:memory:` keeps nothing and writes on the calling thread. */
+  /** One file per environment; `:memory:` stores nothing and writes on the calling thread. */
   file: string
   clock: Clock
   cacheBytes?: CacheSizes
   /**
-   * How long rows may be encoded at a stretch. A thread that only records takes longer stretches: it reads from
-   * sockets in between, and encoding must not fall behind reading.
+   * How long rows may be encoded before the thread does other work. A thread that only records may take longer: it
+   * reads from sockets in between, and encoding must keep up with reading.
    */
   holdMs?: number
 }
@@ -41,7 +41,7 @@ const DEFAULT_CACHES: CacheSizes = {
 }
 const HOLD_MS = 1
 /** Rows that may wait for the writer; above it writes wait before they are sent. */
-export const MAX_WAITING_ROWS = 40_000
+export const MAX_ROWS_IN_FLIGHT = 40_000
 
 type EnvironmentWriter = Writer<EnvironmentOperations>
 
@@ -51,7 +51,7 @@ export function environmentWriter(file: string, cacheBytes = DEFAULT_CACHES.writ
     name: 'environment writer',
     file,
     cacheBytes,
-    maxWeight: MAX_WAITING_ROWS,
+    maxWeight: MAX_ROWS_IN_FLIGHT,
   })
 }
 

@@ -1,14 +1,14 @@
 /**
  * One process per folder. The lock is an exclusive transaction on a small database file: the operating system
- * holds it and frees it the moment the process ends, however it ends, so there is nothing that could go stale.
- * Who has it stands in a file beside it, for the message to whoever comes second.
+ * holds it and releases it when the process ends, however it ends, so it cannot go stale. A file beside it names the
+ * holder, for the message to a second process.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createPrivately } from './open.ts'
 
-/** What the holder says about itself. */
+/** How the holder describes itself. */
 export interface LockHolder {
   readonly pid: number
   readonly since: string
@@ -67,7 +67,7 @@ export function describeHolder({ pid, since, ...rest }: LockHolder): string {
   ].join(', ')
 }
 
-/** The one who has the lock may not have written this yet, or be the one before it: it is for people to read. */
+/** May be missing or that of the holder before: it is only for messages. */
 export function readHolder(file: string): LockHolder | undefined {
   try {
     const read = JSON.parse(readFileSync(file, 'utf8')) as Partial<LockHolder> | null

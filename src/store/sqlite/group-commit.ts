@@ -15,7 +15,7 @@ import {
 import { ConflictError } from '../accounts.ts'
 import { CheckpointMovedError } from '../chain.ts'
 import { StoreClosedError } from '../environment.ts'
-import { writeTransaction } from './open.ts'
+import { inTransaction } from './open.ts'
 import type { Async } from './port-calls.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the arguments are known by name only.
@@ -47,7 +47,7 @@ function commitGroup<Ops extends Operations>(
 ): ThreadReply[] {
   const group: ThreadCall[] = []
   try {
-    return writeTransaction(database, () => {
+    return inTransaction(database, () => {
       const replies: ThreadReply[] = []
       for (let call: ThreadCall | undefined = first; call !== undefined; ) {
         group.push(call)
@@ -131,7 +131,7 @@ export function inlineWriter<Ops extends Operations>(
       if (isClosed) throw new StoreClosedError()
       const run = operations[operation] as (...args: unknown[]) => never
       try {
-        return writeTransaction(database, () => run(...args))
+        return inTransaction(database, () => run(...args))
       } catch (error) {
         forget?.()
         throw error

@@ -2,14 +2,14 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { EncodedMarket } from '../../core/rows/market.ts'
 import { SOURCES } from '../../core/source.ts'
 
-/** Where a perpetual stands among ends. */
+/** The end of a perpetual in the order of ends. */
 export const NO_END = Number.MAX_SAFE_INTEGER
 
-export interface MarketWriter {
+export interface MarketTable {
   upsert(markets: readonly EncodedMarket[]): number
 }
 
-export function marketWriter(database: DatabaseSync): MarketWriter {
+export function marketWriter(database: DatabaseSync): MarketTable {
   const put = database.prepare(
     `INSERT INTO markets VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (source_rank, market_id) DO UPDATE SET symbol = excluded.symbol,

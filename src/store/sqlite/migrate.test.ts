@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Migration, migrate, NewerDatabaseError, schemaVersion } from './migrate.ts'
-import { openDatabase, writeTransaction } from './open.ts'
+import { inTransaction, openDatabase } from './open.ts'
 
 const STEPS: Migration[] = [
   { version: 1, name: 'first', sql: 'CREATE TABLE a (x INTEGER) STRICT; INSERT INTO a VALUES (1)' },
@@ -77,13 +77,13 @@ test('a transaction that throws leaves nothing behind and the connection usable'
   const database = openDatabase({ file: ':memory:' })
   database.exec('CREATE TABLE a (x INTEGER)')
   assert.throws(() =>
-    writeTransaction(database, () => {
+    inTransaction(database, () => {
       database.exec('INSERT INTO a VALUES (1)')
       throw new Error('stop')
     }),
   )
   assert.equal(database.prepare('SELECT count(*) AS n FROM a').get()?.n, 0)
-  writeTransaction(database, () => database.exec('INSERT INTO a VALUES (2)'))
+  inTransaction(database, () => database.exec('INSERT INTO a VALUES (2)'))
   assert.equal(database.prepare('SELECT count(*) AS n FROM a').get()?.n, 1)
   database.close()
 })

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { StoreOpenError } from '../open-error.ts'
-import { writeTransaction } from './open.ts'
+import { inTransaction } from './open.ts'
 
 /** One step of a schema: released steps are never edited, a change is a new step with the next number. */
 export interface Migration {
@@ -56,7 +56,7 @@ export function migrate(
     }
   })
   const newest = migrations.length
-  return writeTransaction(database, () => {
+  return inTransaction(database, () => {
     const from = schemaVersion(database)
     if (from > 0 && !isReleased(database)) throw new UnreleasedDatabaseError(label)
     if (from > newest) throw new NewerDatabaseError(label, from, newest)

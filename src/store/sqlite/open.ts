@@ -4,7 +4,7 @@ import { assertWhole } from './damaged.ts'
 
 /** How long a connection waits for another one's write lock before it gives up. */
 const BUSY_TIMEOUT_MS = 10_000
-/** Kept between checkpoints; a burst may grow the log beyond it, then it is cut back to this. */
+/** Size of the log between checkpoints; a burst may grow it, then it is truncated to this. */
 const JOURNAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024
 
 export interface OpenOptions {
@@ -19,7 +19,7 @@ export interface OpenOptions {
 }
 
 /**
- * Opens a database file the one way this service does: write-ahead log (readers never wait for the writer),
+ * Opens a database file with the settings of this service: write-ahead log (readers never wait for the writer),
  * `synchronous=NORMAL` (a committed transaction survives the death of the process), foreign keys enforced,
  * and a busy timeout above zero.
  */
@@ -71,7 +71,7 @@ export function createPrivately(file: string): void {
  * Runs `work` in one write transaction. The lock is taken at the start (`BEGIN IMMEDIATE`): a transaction
  * that began as a reader could not be upgraded while another connection writes, whatever the busy timeout.
  */
-export function writeTransaction<T>(database: DatabaseSync, work: () => T): T {
+export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
   database.exec('BEGIN IMMEDIATE')
   try {
     const result = work()

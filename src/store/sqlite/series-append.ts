@@ -9,7 +9,7 @@ import { MANY, type PlainRow, rowInserter } from './series-insert.ts'
 
 export const HOUR_MS = 3_600_000
 const MAX_KNOWN_ACTIVE = 50_000
-/** Folding keeps pace with writing (twice as fast) but never holds one transaction for all tails of a span. */
+/** Tails are folded twice as fast as they are written, but never all tails of a span in one transaction. */
 const FOLDS_AT_LEAST = 4
 
 export interface AppendCounts {
@@ -19,7 +19,7 @@ export interface AppendCounts {
   corrected: number
 }
 
-export interface RowWriter {
+export interface SeriesWriter {
   append(rows: PackedRows, recordedAt: number): AppendCounts
   forget(): void
 }
@@ -40,7 +40,7 @@ interface Row extends PlainRow {
  *
  * Grouped rows (books-write.ts) are always closed.
  */
-export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookWriter): RowWriter {
+export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookWriter): SeriesWriter {
   const inserter = rowInserter(database)
   const current = database.prepare(
     `SELECT text, closed, revision, recorded_at FROM series_rows
@@ -111,7 +111,7 @@ export function rowWriter(database: DatabaseSync, feeds: FeedTable, books: BookW
         if (outcome !== 'unchanged') firstChanged = Math.min(firstChanged, row.ts)
       }
       const rows = unpack(packed)
-      // Rows that were there before mostly come many at a time: then they are looked at one by one.
+      // Rows that are stored already mostly arrive many at a time: from the first one on, rows are inserted one by one.
       let allNew = !grouped
       for (let i = 0; i < rows.length; ) {
         const chunk = allNew ? rows.slice(i, i + MANY) : []

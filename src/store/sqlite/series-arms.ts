@@ -4,7 +4,7 @@
  * whatever the size of the table.
  *
  *   one source    ORDER BY ts, instrument, seq        every arm delivers that order by itself
- *   many sources  ORDER BY ts; the arms stand in the order of sources, and the merge of UNION ALL gives
+ *   many sources  ORDER BY ts; the arms are in the order of sources, and the merge of UNION ALL gives
  *                 rows of the left arm first when they are equal (the conformance suite proves it)
  *   both          several arms per source and several sources: a sort of `limit` keys per arm
  */

@@ -18,7 +18,7 @@ export interface FeedLookup {
 
 /** `ownWrites` moves with every write of this process: a memory database does not report those of its own connection. */
 export function feedLookup(database: DatabaseSync, clock: Clock, ownWrites: () => number): FeedLookup {
-  /** A feed keeps its number for ever, so only absence must be asked again. */
+  /** The id of a feed never changes, so only a missing one is looked up again. */
   const ids = new Map<string, number>()
   const find = database.prepare(
     'SELECT id FROM feeds WHERE dataset = ? AND source = ? AND symbol = ? AND interval = ?',

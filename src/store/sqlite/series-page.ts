@@ -23,7 +23,7 @@ export const EMPTY_PAGE: Page = {
   lastTs: undefined,
 }
 
-/** Runs reads that must see one state of the file, whatever the writer commits in between. */
+/** Runs reads that must see one snapshot, whatever the writer commits in between. */
 export type OneState = <T>(read: () => T) => T
 
 export function oneStateOf(database: DatabaseSync): OneState {
@@ -91,7 +91,7 @@ export function pageReader(statements: Statements, oneState: OneState): PageRead
       }
       const [feed] = query.feeds
       if (feed !== undefined && query.feeds.length === 1 && hasOneRowPerInstant(feed)) {
-        // The last key follows from the last time; a look at the next key is enough, whatever came between.
+        // The last key follows from the last time; reading the next key is enough, whatever was written in between.
         const { bytes, count, firstTs, lastTs } = read()
         if (count === 0) return EMPTY_PAGE
         const last = { ts: lastTs, source: feed.source, instrument: '', seq: 0 }
@@ -124,7 +124,7 @@ export function pageReader(statements: Statements, oneState: OneState): PageRead
   }
 }
 
-/** Limits and separators stand in the text: bound ones make SQLite choose a slower plan. */
+/** Limits and separators are part of the statement: bound ones make SQLite choose a slower plan. */
 function whole(value: number): number {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`not a row count: ${value}`)
   return value
@@ -134,7 +134,7 @@ function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
-/** Bars lie on a grid: behind this one there is no room for another inside the range. */
+/** Candles are on a grid: after this one there is no room for another inside the range. */
 function endsAt({ range, order }: PageQuery, feed: Feed, lastTs: number): boolean {
   if (feed.interval === '') return false
   const step = INTERVAL_MS[feed.interval]
