@@ -1,7 +1,7 @@
 import { isIP, type Socket } from 'node:net'
 import { buildConnector, Client, type Dispatcher } from 'undici'
 import { type Clock, runAfter } from '../kit/clock.ts'
-import { type ExchangeResult, type ReceiverConnection, startExchange } from './exchange.ts'
+import { type Exchange, type ExchangeResult, type ReceiverConnection, startExchange } from './exchange.ts'
 import { type Guard, hostOf } from './guard.ts'
 import { limitResponseBytes, MAX_HEAD_BYTES } from './response-bytes.ts'
 
@@ -45,10 +45,35 @@ interface Pool {
   readonly open: Set<ReceiverConnection>
 }
 
+interface RunningPost {
+  readonly dueMs: number
+  readonly expire: () => void
+}
+
 export function createPoster(options: { guard: Guard; clock: Clock; answerLimitMs?: number }): Poster {
   const { guard, clock, answerLimitMs: limitMs = ANSWER_LIMIT_MS } = options
   const pools = new Map<string, Pool>()
+  /** Oldest first. All have the same limit, so one timer for the oldest is enough. */
+  const running = new Set<RunningPost>()
+  let cancelCheck: (() => void) | undefined
   let closed = false
+
+  function checkLimits(): void {
+    const nowMs = clock.now()
+    for (const post of running) {
+      const leftMs = post.dueMs - nowMs
+      // More than the limit is left where the clock was set back.
+      if (leftMs > 0 && leftMs <= limitMs) break
+      running.delete(post)
+      post.expire()
+    }
+    const [oldest] = running
+    if (cancelCheck !== undefined || oldest === undefined) return
+    cancelCheck = runAfter(clock, oldest.dueMs - nowMs, () => {
+      cancelCheck = undefined
+      checkLimits()
+    })
+  }
 
   function poolOf(url: URL): Pool {
     const { origin } = url
@@ -107,21 +132,25 @@ export function createPoster(options: { guard: Guard; clock: Clock; answerLimitM
     const startedMs = clock.now()
     return new Promise((resolve) => {
       const durationMs = () => Math.max(0, Math.round(clock.now() - startedMs))
-      const exchange = startExchange(connection, request, (result) => {
-        cancelTimeout()
-        const isReusable = result.kind === 'answered' && result.isComplete
-        if (isReusable && !closed && pool.idle.length < MAX_IDLE_PER_HOST) pool.idle.push(connection)
-        else close(pool, connection)
-        resolve(result.kind === 'stale' ? 'stale' : { ...resultOf(result), durationMs: durationMs() })
-      })
-      const cancelTimeout = runAfter(clock, limitMs, () => {
-        const { head } = exchange
+      let exchange: Exchange | undefined
+      const expire = () => {
+        const head = exchange?.head
         const result: ExchangeResult =
           head === undefined
             ? { kind: 'failed', error: `no answer within ${limitMs / 1_000} s` }
             : { kind: 'answered', head, body: null, isComplete: false }
         resolve({ ...resultOf(result), durationMs: durationMs() })
         close(pool, connection)
+      }
+      const post: RunningPost = { dueMs: startedMs + limitMs, expire }
+      running.add(post)
+      if (cancelCheck === undefined) checkLimits()
+      exchange = startExchange(connection, request, (result) => {
+        running.delete(post)
+        const isReusable = result.kind === 'answered' && result.isComplete
+        if (isReusable && !closed && pool.idle.length < MAX_IDLE_PER_HOST) pool.idle.push(connection)
+        else close(pool, connection)
+        resolve(result.kind === 'stale' ? 'stale' : { ...resultOf(result), durationMs: durationMs() })
       })
     })
   }
@@ -139,6 +168,7 @@ export function createPoster(options: { guard: Guard; clock: Clock; answerLimitM
     },
     close() {
       closed = true
+      cancelCheck?.()
       for (const pool of [...pools.values()]) {
         for (const connection of [...pool.open]) close(pool, connection)
       }
