@@ -102,7 +102,7 @@ test('the selected chain is the heaviest, blocks run in parallel, some are red, 
   assert.ok(unmerged.length <= 3, `${unmerged.length} blocks are not merged`)
 })
 
-test('a follower that applies the told changes of chain and outputs ends with the same state, through reorganisations', () => {
+test('a follower that applies the published changes of chain and outputs ends with the same state, through reorganisations', () => {
   const chain = make({
     reorgsPerMinute: 60,
     reorgDepth: 6,
@@ -128,7 +128,7 @@ test('a follower that applies the told changes of chain and outputs ends with th
   })
   run(chain, 400)
   assert.ok(reorganised >= 3, `${reorganised} reorganisations`)
-  assert.ok(redated > 0, 'an output was told again with another score')
+  assert.ok(redated > 0, 'an output was published again with another score')
   assert.deepEqual(path, [...chain.ledger.chain])
   assert.deepEqual(stateOf(follower), stateOf(chain.ledger))
   assert.deepEqual([...outputs.keys()].sort(), [...chain.ledger.utxos.entries()].map(([key]) => key).sort())

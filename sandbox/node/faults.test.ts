@@ -143,7 +143,7 @@ test('a huge answer is valid JSON of the wanted size, and can be slow', async ()
   sick.setFaults({ hugeBlocksBytes: 0, bytesPerSecond: 0 })
 })
 
-test('a deep reorganisation on command is told to subscribers, removed blocks from the tip backwards', async () => {
+test('a deep reorganisation on command is sent to subscribers, removed blocks from the tip backwards', async () => {
   await client.call('subscribe', { VirtualChainChanged: { include_accepted_transaction_ids: true } })
   client.frames.length = 0
   await control('/reorganize', { method: 'POST', body: { depth: 25, doubleSpend: true } })

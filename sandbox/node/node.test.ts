@@ -35,7 +35,7 @@ function followed(given: Partial<ChainOptions>) {
   return { chain, node, events }
 }
 
-test('after a short loss of the chain a node applies what it missed and tells it', () => {
+test('after a short loss of the chain a node applies what it missed and publishes it', () => {
   const { chain, node, events } = followed({})
   let missed = 0
   chain.on((event) => {
@@ -48,7 +48,7 @@ test('after a short loss of the chain a node applies what it missed and tells it
   assert.ok(missed >= 49)
 })
 
-test('after a loss longer than what is kept it starts anew and tells that the outputs were replaced', () => {
+test('after a loss longer than what is kept it starts from scratch and publishes that the outputs were replaced', () => {
   const { chain, node, events } = followed({ keepBlocks: 50, transactionsPerSecond: 1 })
   for (let i = 0; i < 800; i++) chain.step()
   node.receive({ kind: 'start', start: startOf(chain) })

@@ -186,7 +186,7 @@ class Session {
         panic()
         return undefined
       }
-      // A mistake of the simulator itself: told as such, so that it is not taken for a refusal of the node.
+      // A mistake of the simulator itself: named as such, so that it is not taken for a refusal of the node.
       return refusal(request, new RpcError(`sandbox node failed: ${String(error)}`))
     }
   }

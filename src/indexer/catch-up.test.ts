@@ -32,9 +32,9 @@ test('what the node no longer has becomes a recorded gap, and the index goes on 
   assert.equal(gap?.reason, 'pruned')
   assert.ok((gap?.toTimeMs ?? 0) > (gap?.fromTimeMs ?? Number.POSITIVE_INFINITY))
   assert.equal(await second.database.chain.coverageFromMs(), gap?.toTimeMs)
-  const [told, ...others] = (await allEvents(second.database)).filter(({ kind }) => kind === GAP_KIND)
+  const [recorded, ...others] = (await allEvents(second.database)).filter(({ kind }) => kind === GAP_KIND)
   assert.deepEqual(others, [])
-  assert.equal(readGapEvent(told?.text ?? '').to, new Date(gap?.toTimeMs ?? 0).toISOString())
+  assert.equal(readGapEvent(recorded?.text ?? '').to, new Date(gap?.toTimeMs ?? 0).toISOString())
   const kept = node.truth.chain()
   assert.equal(gap?.toHash, (await second.database.chain.chainBlockBelow(1e9))?.hash)
   for (const { transactionId } of kept.at(-3)?.accepted ?? []) {

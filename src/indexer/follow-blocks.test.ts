@@ -66,7 +66,7 @@ async function fillOver(oldestBlueScore: number) {
   return { written, asked, troubles }
 }
 
-test('blocks that no node has any more are a recorded gap, and those after it are told', async () => {
+test('blocks that no node has any more are a recorded gap, and those after it are recorded', async () => {
   const { written, asked, troubles } = await fillOver(20)
   assert.deepEqual(
     written.map(({ fromHash, toHash, toTimeMs, reason }) => ({ fromHash, toHash, toTimeMs, reason })),

@@ -2,7 +2,7 @@
  * `covenant` and `covenant_execution`. A covenant id travels from the spent output to the new one, and
  * consensus allows two cases for an output that carries one: its authorising input spends an output of the
  * same id (continuation), or the id is the hash of the founding outpoint and outputs (genesis). So one hash
- * tells the two apart even when the spent outputs are unknown; a burn leaves no trace in the outputs and
+ * distinguishes the two even when the spent outputs are unknown; a burn leaves no trace in the outputs and
  * needs them.
  */
 import type { SpentOutput, Transaction, TransactionOutput } from '../core/chain/transaction.ts'

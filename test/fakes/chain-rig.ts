@@ -112,7 +112,7 @@ export async function startChainRig(
   }
 }
 
-/** Until the index stands at the node's sink. */
+/** Until the index has reached the node's sink. */
 export async function caughtUp(database: ChainDatabase, sink: () => string, limitMs = 15_000): Promise<void> {
   const endsAt = performance.now() + limitMs
   for (;;) {
@@ -134,7 +134,7 @@ export async function allEvents(database: ChainDatabase): Promise<StoredEvent[]>
   }
 }
 
-/** Until nothing more is written: the chain stands still and everything of it was told. */
+/** Until nothing more is written: the chain stands still and all of it is recorded. */
 export async function settled(database: ChainDatabase): Promise<void> {
   for (let before = -1; ; ) {
     const { newestSeq } = await database.events.bounds()

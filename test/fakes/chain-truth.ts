@@ -112,7 +112,7 @@ export function assertLog(
     assert.equal((JSON.parse(event.text) as { id: string }).id, event.id)
     if (event.kind === 'block_added') {
       const { hash } = dataOf<{ hash: string }>(event)
-      assert.ok(!blocks.has(hash), `block ${hash} is told twice`)
+      assert.ok(!blocks.has(hash), `block ${hash} is recorded twice`)
       blocks.add(hash)
     } else if (event.kind === 'virtual_chain_changed') {
       const { removed, added } = dataOf<{ removed: string[]; added: string[] }>(event)
@@ -147,17 +147,20 @@ export function assertLog(
     'nothing stands confirmed that is not accepted',
   )
   for (const block of truth.slice(3)) {
-    for (const hash of block.mergeSet) assert.ok(blocks.has(hash), `block ${hash} was not told`)
+    for (const hash of block.mergeSet) assert.ok(blocks.has(hash), `block ${hash} was not recorded`)
   }
   const startScore = Number(whole.at(-chain.length - 1)?.blueScore)
-  let told = 0
+  let compared = 0
   for (const { address } of node.wallets()) {
     for (const { transactionId, acceptingBlueScore } of node.truth.address(address).transactions) {
       if (!(Number(acceptingBlueScore) > startScore) || !accepted.has(transactionId)) continue
-      assert.ok(standing.has(`${transactionId} ${address}`), `${transactionId} was not told to ${address}`)
-      told++
+      assert.ok(
+        standing.has(`${transactionId} ${address}`),
+        `${transactionId} was not recorded for ${address}`,
+      )
+      compared++
     }
   }
-  assert.ok(told > 0 || truth.length < 10, 'some confirmations are compared')
+  assert.ok(compared > 0 || truth.length < 10, 'some confirmations are compared')
   return { retractions, startScore }
 }

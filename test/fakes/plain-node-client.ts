@@ -2,7 +2,7 @@
 import { WebSocket } from 'ws'
 import { parseExact } from '../../sandbox/node/rpc/json.ts'
 
-interface Answer {
+interface WrpcAnswer {
   id?: number | bigint
   method: string
   params?: Record<string, unknown>
@@ -17,7 +17,7 @@ export interface PlainClient {
   closed: Promise<void>
   send(text: string): void
   /** The answer, also where it is a refusal. */
-  ask(method: string, params?: unknown): Promise<Answer>
+  ask(method: string, params?: unknown): Promise<WrpcAnswer>
   /** The result; throws on a refusal. */
   call(method: string, params?: unknown): Promise<Record<string, unknown>>
   close(): void
@@ -26,12 +26,12 @@ export interface PlainClient {
 export async function plainClient(url: string): Promise<PlainClient> {
   const socket = new WebSocket(url, { perMessageDeflate: false, maxPayload: 256 * 1024 * 1024 })
   const frames: string[] = []
-  const waiting = new Map<string, (answer: Answer) => void>()
+  const waiting = new Map<string, (answer: WrpcAnswer) => void>()
   let nextId = 1
   socket.on('message', (data: Buffer) => {
     const text = data.toString('utf8')
     frames.push(text)
-    const answer = parseExact(text) as Answer
+    const answer = parseExact(text) as WrpcAnswer
     if (answer.id === undefined) return
     waiting.get(String(answer.id))?.(answer)
     waiting.delete(String(answer.id))
@@ -43,7 +43,7 @@ export async function plainClient(url: string): Promise<PlainClient> {
   })
   socket.on('error', () => socket.terminate())
   const ask = (method: string, params: unknown = {}) =>
-    new Promise<Answer>((resolve, reject) => {
+    new Promise<WrpcAnswer>((resolve, reject) => {
       const id = nextId++
       waiting.set(String(id), resolve)
       socket.send(stringify({ id, method, params }))

@@ -14,7 +14,7 @@ const refuse = (text: string) => () => {
   throw new RpcError(text)
 }
 
-/** Fields are read first, as the node does: a malformed request is told from a refused one. */
+/** Fields are read first, as the node does: a malformed request differs from a refused one. */
 const refuseAfter =
   (read: (params: Record<string, unknown>) => void) => (_: NodeView, params: Record<string, unknown>) => {
     read(params)

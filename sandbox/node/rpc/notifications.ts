@@ -21,7 +21,7 @@ const SCOPES = [
 ] as const
 export type Scope = (typeof SCOPES)[number]
 
-/** What a node tells, before it is known who listens. */
+/** What a node publishes; each socket then takes what it subscribed to. */
 export type NodeEvent =
   | { kind: 'update'; update: LedgerUpdate }
   | { kind: 'conflict'; hash: string }

@@ -92,7 +92,7 @@ test('every change of a single character, every loss and every swap of neighbour
   }
 })
 
-test('the reason of a refusal is told', () => {
+test('the reason of a refusal is given', () => {
   const reason = (text: string) => {
     const decoded = decodeAddress(text)
     return decoded.ok ? 'accepted' : decoded.reason

@@ -9,7 +9,7 @@ export type AddressPrefix = (typeof ADDRESS_PREFIXES)[number]
 
 export interface NetworkInfo {
   readonly type: NetworkType
-  /** All testnets share one prefix: an address does not tell testnet-10 from testnet-12. */
+  /** All testnets share one prefix: an address does not distinguish testnet-10 from testnet-12. */
   readonly addressPrefix: AddressPrefix
   readonly coin: 'KAS' | 'TKAS'
   readonly wrpcJsonPort: number
