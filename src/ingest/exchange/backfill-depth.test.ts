@@ -47,7 +47,7 @@ for (const [symbol, toDays] of [
   ['BTC', 0],
   ['ETH', 60],
 ] as const) {
-  test(`from 90 to ${toDays} days ago: as deep as each length is kept, and the rest is told as not provided`, async () => {
+  test(`from 90 to ${toDays} days ago: as deep as each length is kept, and the rest is reported as not provided`, async () => {
     const todayMs = Math.floor(world.clock.now() / DAY_MS) * DAY_MS
     const range = { fromMs: todayMs - 90 * DAY_MS, toMs: todayMs - toDays * DAY_MS }
     await fill(symbol, range)

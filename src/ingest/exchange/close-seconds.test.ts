@@ -96,7 +96,7 @@ test('trades without numbers: a minute that lacks some is waited for, then none 
   await end()
 })
 
-test('trades without numbers: a gap whose trades were all told again is none', async () => {
+test('trades without numbers: a gap whose trades were all sent again is none', async () => {
   for (const [isWhole, count] of [
     [true, 3],
     [false, 4],

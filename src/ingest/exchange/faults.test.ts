@@ -251,7 +251,7 @@ test('trades without numbers: the count of the venue shows the minute in which s
   ])
 })
 
-test('a muted symbol: the gap begins a millisecond after what was heard last', async () => {
+test('a muted symbol: the gap begins a millisecond after what was received last', async () => {
   const mute = begun.find(({ fault }) => fault.kind === 'mute' && fault.venue === 'perp')
   const feed = feedOf('trades', 'perpdex', 'BTC')
   const muted = { fromMs: (mute?.fromMs ?? 0) - 20_000, toMs: (mute?.toMs ?? 0) + 5_000 }

@@ -1,10 +1,6 @@
 /** Records one symbol of one exchange: observations in, rows out. */
 import { INTERVAL_MS } from '../../core/interval.ts'
-import type {
-  AggregateTradeObservation,
-  BestBidAskObservation,
-  DataObservation,
-} from '../../venues/observation.ts'
+import type { AggregateTradeObservation, DataObservation } from '../../venues/observation.ts'
 import { checkTrade } from '../shared/check-trade.ts'
 import { candleFeed, feedOf, requestedKey } from '../shared/feeds.ts'
 import type { LiveRecorder } from '../shared/run-live.ts'
@@ -24,6 +20,7 @@ import {
 } from './request-derivatives.ts'
 import type { UnclosedTrades } from './resume.ts'
 import { sampleBook } from './sample-book.ts'
+import { TickerSampler } from './sample-ticker.ts'
 import type { SymbolParts } from './symbol-parts.ts'
 
 const SECOND_MS = 1_000
@@ -43,13 +40,6 @@ const SETTLED_AFTER_MS = 60_000
 const ASKED_LATE_MS = 10 * MINUTE_MS
 /** A settled rate can be requested after this. */
 const FUNDING_SETTLED_MS = 62_000
-
-interface Quote {
-  readonly bid: readonly [string, string]
-  readonly ask: readonly [string, string]
-  /** The venue's number of the book, which grows. */
-  readonly update: number
-}
 
 export interface SymbolRecorder extends LiveRecorder {
   /** The counts of past minutes are stored. */
@@ -95,7 +85,7 @@ export function recordSymbol(
   const flowProver = plan.hasFlow ? proverOf(MINUTE_MS) : undefined
   const flow = flowProver && follower && closeFlow(parts, fromMs, flowProver, follower)
   const sampler = sampleBook({ staleAfterMs: BOOK_STALE_MS, graceMs: BOOK_GRACE_MS })
-  const ticker = new Map<number, Quote>()
+  const ticker = new TickerSampler()
   const snapshotFeed = feedOf('snapshots', source, symbol)
   const tickerFeed = feedOf('ticker', source, symbol)
   const tradeFeed = feedOf('trades', source, symbol)
@@ -105,9 +95,6 @@ export function recordSymbol(
   let fundingToMs = fromMs - 24 * HOUR_MS
   let interestToMs = fromMs - HOUR_MS
   let hasBegun = false
-  let tickerToMs = 0
-  /** How much later than the venue's time a quote came by our clock, which may be wrong in both directions. */
-  let quoteLagMs = 0
   const startedMs = clock.now()
 
   function takeNumbered(trade: AggregateTradeObservation): void {
@@ -243,7 +230,7 @@ export function recordSymbol(
         ])
         return
       case 'best_bid_ask':
-        receivedQuote(observation)
+        ticker.received(observation)
         return
       case 'exchange_book':
         // A row has every level that the venue publishes, never the few of a quick book.
@@ -255,18 +242,6 @@ export function recordSymbol(
     const openMs = Math.floor(timeMs / SECOND_MS) * SECOND_MS
     seconds.gap(openMs, openMs + SECOND_MS)
     tracker.lost(secondsFeed, openMs, openMs + SECOND_MS, 'not_observed')
-  }
-
-  function receivedQuote({ venueTimeMs, receivedMs, bid, ask, updateId }: BestBidAskObservation): void {
-    if (bid === null || ask === null) return
-    quoteLagMs = receivedMs - venueTimeMs
-    const second = Math.floor(venueTimeMs / SECOND_MS) * SECOND_MS
-    // A quote that comes after its second was written is late; the second keeps what it had.
-    if (second < tickerToMs) return
-    // Frames may change places: a second has the newest of its quotes, not the one that came last.
-    const update = updateId ?? Number.POSITIVE_INFINITY
-    for (const [at, quote] of ticker) if (at <= second && update < quote.update) return
-    ticker.set(second, { bid: [bid[0], bid[1]], ask: [ask[0], ask[1]], update })
   }
 
   function putBooks(rows: ReturnType<typeof sampler.sample>): void {
@@ -281,17 +256,6 @@ export function recordSymbol(
         },
       })),
     )
-  }
-
-  function showTicker(nowMs: number): void {
-    for (const [second, { bid, ask }] of ticker) {
-      if (second + SECOND_MS + SECOND_MS / 2 > nowMs - quoteLagMs) continue
-      ticker.delete(second)
-      tickerToMs = Math.max(tickerToMs, second + SECOND_MS)
-      writer.put(tickerFeed, [
-        { time: second, bidPrice: bid[0], bidSize: bid[1], askPrice: ask[0], askSize: ask[1] },
-      ])
-    }
   }
 
   return {
@@ -319,7 +283,7 @@ export function recordSymbol(
       minutes.show()
       seconds.show()
       flow?.show(minutes.open())
-      showTicker(receivedToMs)
+      writer.put(tickerFeed, ticker.take(receivedToMs))
       if (plan.openInterest === 'streamed') passGrid(receivedToMs)
       if (
         plan.openInterest === 'requested' &&

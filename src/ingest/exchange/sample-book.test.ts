@@ -27,7 +27,7 @@ test('samples lie on the grid, hold the last book at or before it, and come only
   assert.ok(rows.every(({ timeMs }) => timeMs % GRID_MS === 0))
 })
 
-test('a book that is told late still finds its grid point, within the grace', () => {
+test('a book that is sent late still finds its grid point, within the grace', () => {
   const sampler = sampleBook(options)
   sampler.heard(book(10_000, '100'))
   assert.deepEqual(times(sampler.sample(11_400)), [10_000])
@@ -59,7 +59,7 @@ test('a change of the deepest level is a change of the book', () => {
   assert.deepEqual(times(sampler.sample(4_000)), [1_000, 2_500])
 })
 
-test('a lost line: what was heard before it still has its grid points, and none after it', () => {
+test('a lost line: what was received before it still has its grid points, and none after it', () => {
   const sampler = sampleBook(options)
   sampler.heard(book(10_000, '100'))
   sampler.heard(book(10_450, '105'))

@@ -73,7 +73,7 @@ async function startRecording(t: TestContext, isDoubted: () => boolean) {
   }
 }
 
-test('only what is covered is observed; once the nodes agree the stretch is asked for again', async (t) => {
+test('only what is covered is observed; once the nodes agree the range is asked for again', async (t) => {
   let isDoubted = true
   const { clock, stop, gaps } = await startRecording(t, () => isDoubted)
   await clock.runUntil(START_MS + MINUTE_MS)
@@ -111,7 +111,7 @@ test('a dispute that lasts is given up after twenty questions: it is a gap with 
   assert.deepEqual(later, [])
 })
 
-test('a backfill by hand writes no candle over a dispute: that stretch failed and stays missing, until the nodes agree', async (t) => {
+test('a manual backfill writes no candle over a dispute: that range failed and stays missing, until the nodes agree', async (t) => {
   let isDoubted = true
   const parts = await setUp(t, () => isDoubted)
   const { clock, store, gaps } = parts

@@ -143,7 +143,7 @@ test('yes/no: results, every trade and the candles of the venue; a second time n
   assert.deepEqual([again.failed, again.rowsInserted, again.rowsCorrected], [0, 0, 0])
 })
 
-test('yes/no: open interest of every contract and their sum at each point of the grid, as the venue told it', async (t) => {
+test('yes/no: open interest of every contract and their sum at each point of the grid, as the venue sent it', async (t) => {
   const { fill, store, sandbox, markets } = await setUp(
     t,
     'kalshi',

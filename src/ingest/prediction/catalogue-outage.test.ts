@@ -59,7 +59,7 @@ test('books, trades and candles have a gap from the first window that nobody saw
   }
 })
 
-test('with the first list the books are heard again; the gap of the lost window stays', async () => {
+test('with the first list the books are received again; the gap of the lost window stays', async () => {
   const gaps = await gapsOf(BOOKS, END_MS - 20_000)
   assert.ok(
     (gaps.at(-1)?.to ?? 0) >= BACK_MS && (gaps.at(-1)?.to ?? 0) < BACK_MS + 90_000,

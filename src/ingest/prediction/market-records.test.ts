@@ -158,7 +158,7 @@ test('the last liquidity before the end and the winner outlast a list without th
   assert.deepEqual([row?.winner, row?.liquidity, row?.tokens.length], ['Up', 100, 2])
 })
 
-test('a volume that the venue leaves out is what was traded, once all trades were told', async (t) => {
+test('a volume that the venue leaves out is what was traded, once all trades were sent', async (t) => {
   const { clock, store, run } = await setUp(t, { atMs: START_MS - 30_000 })
   const { recorder, pass, save, close } = run()
   t.after(close)
@@ -182,7 +182,7 @@ test('a volume that the venue leaves out is what was traded, once all trades wer
   assert.equal(await volume(), 4.5)
 })
 
-test('after a restart a transaction that the stream told stands, however the list counts its trades', async (t) => {
+test('after a restart a transaction that the stream sent stands, however the list counts its trades', async (t) => {
   const listed = [
     // The stream told the second of two as its first.
     trade('0x1-11000000-0', START_MS + 1_000, '3', true),

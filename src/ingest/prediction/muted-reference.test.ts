@@ -11,7 +11,7 @@ import { recordPredictions } from './record-predictions.ts'
 
 const START_MS = Date.parse('2026-11-15T10:01:00Z')
 
-test('a mean that is not told any more shows in the status of the source', async (t) => {
+test('a mean that is not sent any more shows in the status of the source', async (t) => {
   const world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 30_000 })
   const { clock, sandbox } = world
   t.after(() => world.close())

@@ -51,7 +51,7 @@ test('while the symbol is mute, the coverage of its trades has a gap from the fi
   assert.ok(first.from >= MUTE_MS - 16_000 && gapsMeanwhile.at(-1)?.to === MUTE_END_MS - 5_000)
 })
 
-test('when every market that was traded meanwhile has told its trades, the gap is closed: none is missing', async () => {
+test('when every market that was traded meanwhile has sent its trades, the gap is closed: none is missing', async () => {
   assert.deepEqual(gapsAfter, [])
   const lacking: string[] = []
   let trades = 0

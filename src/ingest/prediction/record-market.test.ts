@@ -155,7 +155,7 @@ test('the reference price of a row is the last tick at or before it', async (t) 
   assert.equal(row?.reference_price, 100)
 })
 
-test('open interest at a point of the grid is the last figure at or before it that was heard, else that of the list', async (t) => {
+test('open interest at a point of the grid is the last figure at or before it that was received, else that of the list', async (t) => {
   const { clock, store, writer, rows } = await setUp(t)
   const stop = new AbortController()
   t.after(() => stop.abort())

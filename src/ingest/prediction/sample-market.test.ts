@@ -78,7 +78,7 @@ test('a change that comes first does not take the place of the minute before it'
   ])
 })
 
-test('while nothing at all is heard, an old book is not called unchanged', () => {
+test('while nothing at all is received, an old book is not called unchanged', () => {
   const { sampler, samples, snapshot } = setUp()
   snapshot(10_100, '0.4')
   sampler.tick(11_600)

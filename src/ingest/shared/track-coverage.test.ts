@@ -44,7 +44,7 @@ async function setUp() {
   return { tracker, gaps, close }
 }
 
-test('what was claimed after a channel last spoke is taken back and becomes a gap until it is heard again', async () => {
+test('what was recorded after a channel last spoke is taken back and becomes a gap until it is received again', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 1_000)
   tracker.claim(20_000)
@@ -58,7 +58,7 @@ test('what was claimed after a channel last spoke is taken back and becomes a ga
   await close()
 })
 
-test('nothing is left unsaid between the last claim and a failure that came later', async () => {
+test('nothing is left unsaid between the last coverage and a failure that came later', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 1_000)
   tracker.claim(10_000)
@@ -108,7 +108,7 @@ test('a frame that could not be read leaves a gap of its moment where nobody can
   await close()
 })
 
-test('such a moment is no wider where the time before it has not been claimed yet', async () => {
+test('such a moment is no wider where the time before it has not been recorded yet', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 0)
   tracker.claim(16_000)
@@ -129,7 +129,7 @@ test('such a moment is no wider where the time before it has not been claimed ye
   await close()
 })
 
-test('a lost stretch keeps its reason beside a gap that is open, and the gap goes on behind it', async () => {
+test('a lost range keeps its reason beside a gap that is open, and the gap goes on behind it', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 0)
   tracker.claim(10_000)
@@ -147,7 +147,7 @@ test('a lost stretch keeps its reason beside a gap that is open, and the gap goe
   await close()
 })
 
-test('a lost stretch keeps its reason when a failure is found that began before it', async () => {
+test('a lost range keeps its reason when a failure is found that began before it', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 0)
   tracker.claim(10_000)
@@ -164,7 +164,7 @@ test('a lost stretch keeps its reason when a failure is found that began before 
   await close()
 })
 
-test('a stretch that turned out to be missing stays one when its time is claimed', async () => {
+test('a range that turned out to be missing stays one when its time is recorded', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 0)
   tracker.claim(10_000)
@@ -181,7 +181,7 @@ test('a stretch that turned out to be missing stays one when its time is claimed
   await close()
 })
 
-test('no claim goes beyond what is proven, and a failure later on does not catch it up', async () => {
+test('no coverage goes beyond what is proven, and a failure later on does not catch it up', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 1_000)
   tracker.limit(trades, 8_000)

@@ -1,0 +1,45 @@
+/**
+ * Best bid and ask per second. The row of a second is its newest quote by the venue's number, since frames may change
+ * places; it is taken half a second after its end, and a later quote changes nothing.
+ */
+import type { TickerInput } from '../../core/rows/ticker.ts'
+import type { BestBidAskObservation } from '../../venues/observation.ts'
+
+const SECOND_MS = 1_000
+const TAKEN_AFTER_MS = SECOND_MS + SECOND_MS / 2
+
+interface Quote {
+  readonly bid: readonly [string, string]
+  readonly ask: readonly [string, string]
+  /** The venue's number of the book, which grows. */
+  readonly update: number
+}
+
+export class TickerSampler {
+  private readonly quotes = new Map<number, Quote>()
+  private takenToMs = 0
+  /** How much later than the venue's time a quote arrived by our clock, which may be wrong in both directions. */
+  private lagMs = 0
+
+  received({ venueTimeMs, receivedMs, bid, ask, updateId }: BestBidAskObservation): void {
+    if (bid === null || ask === null) return
+    this.lagMs = receivedMs - venueTimeMs
+    const second = Math.floor(venueTimeMs / SECOND_MS) * SECOND_MS
+    if (second < this.takenToMs) return
+    const update = updateId ?? Number.POSITIVE_INFINITY
+    for (const [at, quote] of this.quotes) if (at <= second && update < quote.update) return
+    this.quotes.set(second, { bid: [bid[0], bid[1]], ask: [ask[0], ask[1]], update })
+  }
+
+  /** The rows of the seconds that are over. */
+  take(nowMs: number): TickerInput[] {
+    const rows: TickerInput[] = []
+    for (const [second, { bid, ask }] of this.quotes) {
+      if (second + TAKEN_AFTER_MS > nowMs - this.lagMs) continue
+      this.quotes.delete(second)
+      this.takenToMs = Math.max(this.takenToMs, second + SECOND_MS)
+      rows.push({ time: second, bidPrice: bid[0], bidSize: bid[1], askPrice: ask[0], askSize: ask[1] })
+    }
+    return rows
+  }
+}
