@@ -90,7 +90,7 @@ test('a gap is asked for by number and comes out in order, once', async () => {
   assert.deepEqual(gaps, [])
 })
 
-test('a gap that the venue cannot fill is sent, and what follows still comes out', async () => {
+test('a gap that the venue cannot fill is reported, and what follows still comes out', async () => {
   const { follower, out, gaps, pass } = setUp((id) => id < 3 || id > 9)
   follower.push(trade(0))
   await pass(3_000)
@@ -101,7 +101,7 @@ test('a gap that the venue cannot fill is sent, and what follows still comes out
   assert.equal(follower.stats().lost, 1)
 })
 
-test('too many trades that wait for an answer are let out, with the gap sent', async () => {
+test('too many trades that wait for an answer are let out, with the gap reported', async () => {
   const { follower, out, gaps, pass } = setUp(() => true)
   follower.push(trade(0))
   await pass(2_000)

@@ -62,7 +62,7 @@ async function backfilled(nowMs: number, mids: (request: HistoryRequest) => Hist
 
 const SOON_MS = GAP.to + 120_000
 
-test('candles are closed with the trades where the midpoints were sent, else only the trades', async () => {
+test('gaps of candles are closed with the trades where the midpoints were sent, else only the trades', async () => {
   const told = await backfilled(SOON_MS, ({ range }) => ({ observations: [], covered: range, missing: [] }))
   assert.deepEqual(told, ['trades', 'candles'])
   const coarse = await backfilled(SOON_MS, () => ({ observations: [], covered: null, missing: [] }))

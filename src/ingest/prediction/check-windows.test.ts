@@ -76,7 +76,7 @@ test('a window without a listed successor is followed by a gap of books, trades 
   assert.equal(windows.unlisted, 1)
 })
 
-test('a duration that is never listed has no books to coverage; trades and candles of the others are not doubted', async (t) => {
+test('a duration that is never listed has no books to cover; trades and candles of the others have no gap', async (t) => {
   const { windows, run, gaps } = await setUp(t)
   windows.knows('15m', at('13:00:00'))
   run(at('12:10:00'))

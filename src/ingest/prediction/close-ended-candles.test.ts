@@ -227,7 +227,7 @@ test('killed inside a market: its candles are closed with the trades that are fo
   }
 })
 
-test('rows that stand open in a range that was called final are closed after a start, and their readers sent', async (t) => {
+test('rows that stand open in a range that was called final are closed after a start, and their readers see the change', async (t) => {
   const { start, closed, store } = await setUp(t, at('12:00:00'))
   const feed = candleFeed('predmkt_a', 'BTC', '1h')
   const old = [at('10:00:00', 10), at('10:00:00', 12), at('11:00:00')].map((time) => ({

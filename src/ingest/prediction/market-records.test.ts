@@ -182,7 +182,7 @@ test('a volume that the venue leaves out is what was traded, once all trades wer
   assert.equal(await volume(), 4.5)
 })
 
-test('after a restart a transaction that the stream sent stands, however the list counts its trades', async (t) => {
+test('after a restart a transaction that the stream sent is kept, however the list counts its trades', async (t) => {
   const listed = [
     // The stream told the second of two as its first.
     trade('0x1-11000000-0', START_MS + 1_000, '3', true),

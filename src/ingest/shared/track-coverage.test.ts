@@ -44,7 +44,7 @@ async function setUp() {
   return { tracker, gaps, close }
 }
 
-test('what was recorded after a channel last spoke is taken back and becomes a gap until it is received again', async () => {
+test('what was recorded after the last data of a channel is retracted and becomes a gap until data arrives again', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 1_000)
   tracker.claim(20_000)
@@ -58,7 +58,7 @@ test('what was recorded after a channel last spoke is taken back and becomes a g
   await close()
 })
 
-test('nothing is left unsaid between the last coverage and a failure that came later', async () => {
+test('nothing is left unrecorded between the last coverage and a failure that came later', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 1_000)
   tracker.claim(10_000)
