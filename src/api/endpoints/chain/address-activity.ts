@@ -10,7 +10,7 @@ import { elementsOf } from '../../../kit/json-elements.ts'
 import { parseTransaction } from '../../../parser/parse-transaction.ts'
 import { endpoint } from '../services.ts'
 import type { ChainIndex } from './chain-index.ts'
-import { addressParam, requireNetwork } from './chain-params.ts'
+import { addressPathParam, requireNetwork } from './chain-params.ts'
 import { ParsedTransactionSchema } from './parsed-schema.ts'
 import { unusableAnswer, upstreamError } from './upstream-error.ts'
 
@@ -42,7 +42,7 @@ export const addressActivity = endpoint({
   },
   access: { scope: 'node', tier: 'pro', feature: 'address_history' },
   params: {
-    address: addressParam(),
+    address: addressPathParam(),
     limit: withDefault(integer('Items at most.', { min: 1, max: 200 }), 50),
   },
   cost,

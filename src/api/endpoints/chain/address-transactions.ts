@@ -8,7 +8,7 @@ import { faultsError } from '../../../core/errors.ts'
 import type { AddressRow } from '../../../store/chain.ts'
 import { endpoint } from '../services.ts'
 import type { ChainIndex } from './chain-index.ts'
-import { addressParam, requireNetwork } from './chain-params.ts'
+import { addressPathParam, requireNetwork } from './chain-params.ts'
 import { nodeTime } from './node-time.ts'
 
 const orNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
@@ -66,7 +66,7 @@ export const addressTransactions = endpoint({
   },
   access: { scope: 'node', tier: 'pro', feature: 'address_history' },
   params: {
-    address: addressParam(),
+    address: addressPathParam(),
     limit: withDefault(integer('Rows per page.', { min: 1, max: 200 }), 50),
     cursor: optional(
       text('Cursor from `next_cursor` of the page before.', {

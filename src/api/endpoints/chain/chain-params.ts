@@ -4,7 +4,7 @@ import { type Network, networkInfo } from '../../../core/chain/network.ts'
 import { faultsError } from '../../../core/errors.ts'
 
 /** Prefix, checksum, version and length are checked; `reason` says which of them is wrong. */
-export function addressParam() {
+export function addressPathParam() {
   return readBy<string>('A Kaspa address, with its prefix.', {
     schema: { type: 'string', pattern: '^kaspa(test|sim|dev)?:[a-z0-9]+$' },
     example: (samples) => samples.address,

@@ -8,8 +8,8 @@ import type { DeliveryRecord } from '../../../store/jobs.ts'
 import { endpoint } from '../services.ts'
 import {
   CreditsUsed,
+  dateTimeField,
   nullable,
-  timeField,
   timeTextOrNull,
   WEBHOOK_ACCESS,
   webhookId,
@@ -29,7 +29,7 @@ const Delivery = Type.Object({
   last_attempt_at: nullable(Type.String({ format: 'date-time' }), 'When the last try ended.'),
   duration_ms: nullable(Type.Integer(), 'How long the last try took.'),
   next_attempt_at: nullable(Type.String({ format: 'date-time' }), 'When the next try is due.'),
-  created_at: timeField('When the delivery was planned.'),
+  created_at: dateTimeField('When the delivery was planned.'),
 })
 
 export const deliveries = endpoint({

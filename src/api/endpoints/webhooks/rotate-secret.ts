@@ -3,7 +3,7 @@ import { noCredits } from '../../../contract/costs.ts'
 import { object } from '../../../contract/endpoint.ts'
 import { formatTime } from '../../../core/time.ts'
 import { endpoint } from '../services.ts'
-import { CreditsUsed, timeField, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
+import { CreditsUsed, dateTimeField, WEBHOOK_ACCESS, webhookId } from './webhook-record.ts'
 
 export const rotateSecret = endpoint({
   path: 'POST /v1/webhooks/{id}/rotate',
@@ -21,7 +21,7 @@ export const rotateSecret = endpoint({
     Type.Object({
       id: Type.String({ description: 'Id of the webhook.' }),
       secret: Type.String({ description: 'The new signing secret; shown once.' }),
-      previous_valid_until: timeField('Until when the old secret signs too.'),
+      previous_valid_until: dateTimeField('Until when the old secret signs too.'),
       credits_used: CreditsUsed,
     }),
   ),

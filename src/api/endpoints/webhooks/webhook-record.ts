@@ -16,7 +16,7 @@ export const webhookId = text('Id of the webhook.', {
   expected: 'the id of a webhook, such as wh_0123456789abcdef0123',
 })
 
-export const timeField = (description: string) => Type.String({ format: 'date-time', description })
+export const dateTimeField = (description: string) => Type.String({ format: 'date-time', description })
 export const nullable = <T extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(
   schema: T,
   description: string,
@@ -43,7 +43,7 @@ export const webhookFields = {
   addresses: Addresses,
   batch: Batch,
   active: Type.Boolean({ description: 'Whether events are delivered.' }),
-  created_at: timeField('When it was created.'),
+  created_at: dateTimeField('When it was created.'),
 }
 
 export const WebhookSchema = Type.Object({
