@@ -20,7 +20,7 @@ export interface StreamFrame extends VenueFrame {
 export type Producer = (fromMs: number, toMs: number, publish: (frame: StreamFrame) => void) => void
 
 /** The streams of one socket. */
-export interface Subscriber {
+interface Subscriber {
   /** Everything subscribed to, streams that do not exist included. */
   readonly streams: Set<string>
   subscribe(stream: string): void

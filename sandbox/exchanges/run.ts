@@ -23,7 +23,7 @@ export interface SandboxOptions {
   limits?: { spot?: BinanceLimits; futures?: BinanceLimits; perp?: PerpLimits }
 }
 
-export interface VenueAddress {
+interface VenueAddress {
   readonly restUrl: string
   /** Without a path: spot adds /stream, futures /market/stream or /public/stream, perp /ws. */
   readonly wsUrl: string

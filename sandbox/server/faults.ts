@@ -68,7 +68,7 @@ export interface Fault extends FaultSpec {
   hits: number
 }
 
-export interface FaultTarget {
+interface FaultTarget {
   symbol?: AssetSymbol | undefined
   channel: string
   /** The REST service of a request. */

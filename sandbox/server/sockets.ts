@@ -26,7 +26,7 @@ export interface SocketRules {
   readonly messages?: Rate
 }
 
-export interface Rate {
+interface Rate {
   readonly max: number
   readonly windowMs: number
 }

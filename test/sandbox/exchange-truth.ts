@@ -12,7 +12,7 @@ import type { MarketWorld, World } from '../../sandbox/exchanges/world/world.ts'
 import { worldPrice } from '../../sandbox/exchanges/world/world-price.ts'
 import type { AssetSymbol } from '../../src/core/symbol.ts'
 
-export interface TrueTrade {
+interface TrueTrade {
   id: number
   /** The perpetual venue's trade id. */
   tid?: number
@@ -24,7 +24,7 @@ export interface TrueTrade {
   lastFill: number
 }
 
-export interface TrueKline {
+interface TrueKline {
   openMs: number
   closeMs: number
   open: string
@@ -66,7 +66,7 @@ export interface ExchangeTruth {
   spotPrice(symbol: AssetSymbol, atMs: number): number
 }
 
-export interface TrueBook {
+interface TrueBook {
   slotMs: number
   updateId: number
   bids: [price: string, size: string][]

@@ -7,7 +7,7 @@ import type { Tape } from './tape.ts'
 import { GENESIS_MS } from './trade.ts'
 
 export const SLOT_MS = 100
-export const BOOK_LEVELS = 250
+const BOOK_LEVELS = 250
 /** Update ids used up by each slot: the chain of ids is a function of time. */
 const IDS_PER_SLOT = 20
 const FIRST_UPDATE_ID = 50_000_000

@@ -10,7 +10,7 @@ import { BLOCK_MS, worldPrice } from './world-price.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 /** One liquidation in each period of this length, so never more than twice as long without one. */
-export const LIQUIDATION_EVERY_MS = 20_000
+const LIQUIDATION_EVERY_MS = 20_000
 
 /** Coins or contracts in base units. */
 const OPEN_INTEREST: Record<AssetSymbol, number> = {
@@ -20,7 +20,7 @@ const OPEN_INTEREST: Record<AssetSymbol, number> = {
   XRP: 420_000_000,
 }
 
-export interface Settlement {
+interface Settlement {
   /** The hour it belongs to, and the instant the venue stamps it with, a few milliseconds later. */
   readonly dueMs: number
   readonly timeMs: number

@@ -38,7 +38,7 @@ export interface PatternLibrary {
 }
 
 /** Σ lots, Σ lots × second, Σ lots × (wiggle + offset), for all trades and for taker buys. */
-export interface BlockSums {
+interface BlockSums {
   readonly lots: Float64Array
   readonly lotsSecond: Float64Array
   readonly lotsShift: Float64Array

@@ -12,7 +12,7 @@ import {
 } from './abi.ts'
 
 /** A revert is an answer of the contract, not a fault of the node. */
-export interface CallResult {
+interface CallResult {
   readonly data: string
   readonly revert?: string
 }

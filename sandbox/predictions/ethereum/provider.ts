@@ -8,7 +8,7 @@ import { CHAIN, type Round, type Rounds } from '../world/rounds.ts'
 import { ANSWER_UPDATED, quantity, word } from './abi.ts'
 import { type ChainSight, type Contracts, createContracts } from './contracts.ts'
 
-export const MAX_LOG_BLOCKS = 2_000
+const MAX_LOG_BLOCKS = 2_000
 const PRUNED_AFTER_MS = 36 * 3_600_000
 const LIE_PERCENT = 103n
 

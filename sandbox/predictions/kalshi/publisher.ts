@@ -21,7 +21,7 @@ import {
   volumeUntil,
 } from './payloads.ts'
 
-export type KalshiChannel = 'orderbook_delta' | 'ticker' | 'trade'
+type KalshiChannel = 'orderbook_delta' | 'ticker' | 'trade'
 
 export interface KalshiSubscription {
   readonly sid: number

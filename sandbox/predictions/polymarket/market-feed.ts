@@ -11,7 +11,7 @@ import { transactionOf } from './data.ts'
 import { type Change, createLegBook, type Leg, priceText, seenFrom, sizeText } from './leg-book.ts'
 import { hasBookAt, slotOf } from './view.ts'
 
-export interface MarketFrame extends VenueFrame {
+interface MarketFrame extends VenueFrame {
   /** The leg a frame is about; undefined for both. */
   readonly leg?: Leg
   /** Only for sockets that asked for the extra events. */
