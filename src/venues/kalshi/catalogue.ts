@@ -9,7 +9,7 @@ import { type RestAccess, readRows, requestTyped, unknownRow } from '../rest/typ
 import { KALSHI_TIMES, QUESTION_TOKENS, TICKERS_PER_SYMBOL } from './describe.ts'
 import { mapMarket, marketObservation } from './mapper.ts'
 import { type Series, seriesOfSymbol, seriesOfTicker } from './series.ts'
-import { MarketList, MarketRow } from './wire.ts'
+import { ListedContract, MarketList } from './wire.ts'
 
 const PAGE_ROWS = 1_000
 const TICKERS_PER_QUESTION = 50
@@ -38,7 +38,7 @@ export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
   const nextAskMs = new Map<string, number>()
 
   function keep(row: unknown, series: Series, receivedMs: number): void {
-    const [wire] = readRows(asker, [row], MarketRow, { origin: '/markets', receivedMs })
+    const [wire] = readRows(asker, [row], ListedContract, { origin: '/markets', receivedMs })
     const market = wire === undefined ? undefined : mapMarket(wire, series)
     if (wire !== undefined && market === undefined)
       unknownRow(asker, wire, { origin: '/markets', receivedMs })
@@ -111,7 +111,7 @@ export function createKalshiCatalogue(asker: RestAccess): KalshiCatalogue {
         const question = { path: '/markets', query, weight: QUESTION_TOKENS }
         const { value, answer } = await requestTyped(asker, question, MarketList, signal)
         for (const row of value.markets) {
-          const ticker = MarketRow.is(row) ? row.ticker : ''
+          const ticker = ListedContract.is(row) ? row.ticker : ''
           const series = known.get(ticker)?.series ?? seriesOfTicker(ticker)
           if (series !== undefined) keep(row, series, answer.receivedMs)
         }

@@ -11,7 +11,7 @@ import type { DataObservation } from '../observation.ts'
 import { type ContractFeed, createContractFeed } from './feed.ts'
 import { aboutOf, type CandleWire, mapCandle, mapMarket, mapRestTrade, mapTicker } from './mapper.ts'
 import { SERIES } from './series.ts'
-import { ExchangeStatus, LiveCandle, MarketRow, RestBook, RestTrade } from './wire.ts'
+import { ExchangeStatus, ListedContract, LiveCandle, RestBook, RestTrade } from './wire.ts'
 
 const skip = absent('kalshi')
 const REAL = 'ws_frames_KXBTC_2026-04-18.jsonl'
@@ -425,7 +425,7 @@ test('recorded markets map with every null and absent field; old trades are refu
   const ofEvent = golden<{ markets: unknown[] }>('event_single_response.json').markets
   assert.ok(ofEvent.length > 0)
   for (const row of [...markets, market, ...ofEvent]) {
-    assert.ok(MarketRow.is(row))
+    assert.ok(ListedContract.is(row))
     const mapped = mapMarket(row, series)
     assert.deepEqual([mapped?.status, mapped?.winner, mapped?.volume], ['open', null, null])
   }

@@ -15,9 +15,9 @@ import {
   CandleList,
   Cutoff,
   HistoricalCandle,
+  ListedContract,
   LiveCandle,
   MarketList,
-  MarketRow,
   RestBook,
   type RestBookWire,
   RestTrade,
@@ -179,7 +179,10 @@ async function* walkMarkets(
           const question = { path: PATHS[tier].markets, query, weight: QUESTION_TOKENS }
           const { value, answer } = await requestTyped(rest, question, MarketList, signal)
           const { receivedMs } = answer
-          for (const row of readRows(rest, value.markets, MarketRow, { origin: question.path, receivedMs })) {
+          for (const row of readRows(rest, value.markets, ListedContract, {
+            origin: question.path,
+            receivedMs,
+          })) {
             const isOurs = seriesOfTicker(row.ticker)?.ticker === series.ticker
             const market = isOurs ? mapMarket(row, series) : undefined
             if (isOurs && market === undefined) unknownRow(rest, row, { origin: question.path, receivedMs })

@@ -106,7 +106,7 @@ const marketSchema = Type.Object({
   volume_fp: maybe(DecimalText),
   open_interest_fp: maybe(DecimalText),
 })
-export const MarketRow = wireType(marketSchema)
+export const ListedContract = wireType(marketSchema)
 export type MarketWire = Static<typeof marketSchema>
 
 export const MarketList = wireType(Type.Object({ markets: Type.Array(Type.Unknown()), cursor: maybe(Text) }))

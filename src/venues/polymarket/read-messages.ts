@@ -64,12 +64,7 @@ export interface MessageContext {
   push(reading: Reading, observation: DataObservation): void
 }
 
-export type ReadMessage = (
-  feed: MessageContext,
-  message: unknown,
-  receivedMs: number,
-  reading: Reading,
-) => boolean
+type ReadMessage = (feed: MessageContext, message: unknown, receivedMs: number, reading: Reading) => boolean
 
 /** Each returns whether the message had the shape of its kind. */
 export const READERS: Readonly<Record<string, ReadMessage>> = {
