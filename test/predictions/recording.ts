@@ -16,6 +16,8 @@ import { VENUES, type VenueName } from '../../src/venues/list.ts'
 import { startTestPredictions, type TestPredictions } from '../sandbox/start.ts'
 
 export type PredictionVenue = Extract<VenueName, 'polymarket' | 'kalshi' | 'chainlink'>
+/** Contracts of an event where a few prove as much as hundreds; the long sizes have them all. */
+export const FEW_STRIKES: { strikes?: number } = process.env.TAPELINE_SOAK === undefined ? { strikes: 6 } : {}
 export const HEARTBEAT_MS = 27_000
 /** Whether a question hangs is told by the wall, and on a fast clock that has to be soon. */
 const HANGS_AFTER_MS = 400
@@ -33,8 +35,6 @@ export async function startPredictionsWorld<C extends Clock>(
   const sandbox = await startTestPredictions({
     seed: 11,
     clock,
-    // A few contracts are as good as hundreds, unless somebody has the time.
-    ...(process.env.TAPELINE_SOAK === undefined ? { strikes: 6 } : {}),
     ...options,
     tickMs: 250,
     budgetScale: 1_000,

@@ -9,6 +9,7 @@ import {
 } from '../../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
+  FEW_STRIKES,
   type PredictionsRecording,
   type PredictionsWorld,
   startPredictionsRecording,
@@ -29,7 +30,7 @@ let recording: PredictionsRecording
 let running: TrueMarket[]
 
 before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 200), { slotMs: 1_000 })
+  world = await startPredictionsWorld(pacedClock(START_MS, 200), { slotMs: 1_000, ...FEW_STRIKES })
   const { clock, sandbox } = world
   recording = await startPredictionsRecording(world, { venues: ['kalshi'], symbols: ['BTC'] })
   await clock.runUntil(ONE_GAP_MS)

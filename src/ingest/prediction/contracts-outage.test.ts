@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
+  FEW_STRIKES,
   type PredictionsRecording,
   type PredictionsWorld,
   startPredictionsRecording,
@@ -30,7 +31,7 @@ let folder: string
 let markets: TrueMarket[]
 
 async function start(startMs: number) {
-  world = await startPredictionsWorld(pacedClock(startMs, 1_000), { slotMs: 20_000 })
+  world = await startPredictionsWorld(pacedClock(startMs, 1_000), { slotMs: 20_000, ...FEW_STRIKES })
   recording = await startPredictionsRecording(world, { venues: ['kalshi'], symbols: ['BTC'], folder })
 }
 

@@ -28,7 +28,7 @@ const gapsOf = async (fromMs: number, toMs: number) =>
   (await recording.store.coverage.read([TRADES], fromMs, toMs)).gaps
 
 before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000, strikes: 40 })
+  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000 })
   const { clock, sandbox } = world
   recording = await startPredictionsRecording(world, {
     ...{ venues: ['kalshi'], symbols: ['BTC'], hasKey: false },

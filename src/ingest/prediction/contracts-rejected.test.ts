@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { readRows, type StoredSnapshot } from '../../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
+  FEW_STRIKES,
   type PredictionsRecording,
   type PredictionsWorld,
   startPredictionsRecording,
@@ -26,7 +27,7 @@ let recording: PredictionsRecording
 let meanwhile: { from: number; to: number }[]
 
 before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000 })
+  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000, ...FEW_STRIKES })
   const { clock, sandbox } = world
   recording = await startPredictionsRecording(world, { venues: ['kalshi'], symbols: ['BTC'] })
   await clock.runUntil(REVOKED_MS)

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { readRows } from '../../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
+  FEW_STRIKES,
   type PredictionsRecording,
   type PredictionsWorld,
   startPredictionsRecording,
@@ -18,7 +19,7 @@ let world: PredictionsWorld<PacedClock>
 let recording: PredictionsRecording
 
 before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000 })
+  world = await startPredictionsWorld(pacedClock(START_MS, 500), { slotMs: 2_000, ...FEW_STRIKES })
   recording = await startPredictionsRecording(world, { venues: ['kalshi'], symbols: ['BTC'] })
   // Before the first round over the trades of all contracts, which would find them too.
   await world.clock.runUntil(START_MS + 90_000)

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { compareCandles } from '../../../test/predictions/compare-candles.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
+  FEW_STRIKES,
   type PredictionsRecording,
   type PredictionsWorld,
   startPredictionsRecording,
@@ -18,7 +19,7 @@ let world: PredictionsWorld<PacedClock>
 let recording: PredictionsRecording
 
 before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 1_000), { slotMs: 10_000 })
+  world = await startPredictionsWorld(pacedClock(START_MS, 1_000), { slotMs: 10_000, ...FEW_STRIKES })
   recording = await startPredictionsRecording(world, { venues: ['polymarket', 'kalshi'], symbols: ['BTC'] })
   await world.clock.runUntil(END_MS)
   await world.clock.during(recording.stop())

@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test'
 import { idOf } from '../../../test/predictions/compare.ts'
 import { type PacedClock, pacedClock } from '../../../test/predictions/paced-clock.ts'
 import {
+  FEW_STRIKES,
   type PredictionsRecording,
   type PredictionsWorld,
   startPredictionsRecording,
@@ -62,7 +63,7 @@ const running = (market: TrueMarket) =>
   market.symbol === 'BTC' && market.startMs < LOST_MS && market.endMs > LOST_END_MS
 
 before(async () => {
-  world = await startPredictionsWorld(pacedClock(START_MS, 1_000), { slotMs: 10_000 })
+  world = await startPredictionsWorld(pacedClock(START_MS, 1_000), { slotMs: 10_000, ...FEW_STRIKES })
   const { clock, sandbox } = world
   recording = await startPredictionsRecording(world, { venues: ['polymarket', 'kalshi'], symbols: ['BTC'] })
   await clock.runUntil(LOST_MS)
