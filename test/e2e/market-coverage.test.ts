@@ -108,7 +108,7 @@ before(async () => {
     folder: service.folder,
     backfill: true,
     backfillFromMs: Math.floor(START_MS / (24 * 60 * MINUTE_MS)) * 24 * 60 * MINUTE_MS,
-    longestSilenceMs: {
+    maxSilenceMs: {
       ...{ candles: SILENCE_MS, aggregate_trades: SILENCE_MS, trades: SILENCE_MS, best_bid_ask: SILENCE_MS },
       ...{ book: 2 * SILENCE_MS, open_interest: SILENCE_MS },
     },

@@ -85,7 +85,7 @@ export async function startRecording(
     backfill?: boolean
     backfillFromMs?: number
     folder?: string
-    longestSilenceMs?: LiveOptions['maxSilenceMs']
+    maxSilenceMs?: LiveOptions['maxSilenceMs']
   } = {},
 ): Promise<Recording> {
   const { clock } = world
@@ -107,7 +107,7 @@ export async function startRecording(
       symbols: options.symbols ?? ['BTC'],
       backfill: options.backfill ?? false,
       ...(options.backfillFromMs === undefined ? {} : { backfillFromMs: options.backfillFromMs }),
-      ...(options.longestSilenceMs === undefined ? {} : { longestSilenceMs: options.longestSilenceMs }),
+      ...(options.maxSilenceMs === undefined ? {} : { maxSilenceMs: options.maxSilenceMs }),
     })
   })
   const supervisor = supervise({ recorders, coverage: store.coverage, clock, log })

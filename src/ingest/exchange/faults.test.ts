@@ -113,7 +113,7 @@ const upAt = (venue: SandboxVenue, isIt: (up: number) => boolean, fromMs: number
 
 before(async () => {
   world = await startWorld({ factor: FACTOR, startMs: START_MS })
-  recording = await startRecording(world, { longestSilenceMs: SILENCE_MS })
+  recording = await startRecording(world, { maxSilenceMs: SILENCE_MS })
   const watching = new AbortController()
   watchChannels(watching.signal)
   const isUp = () =>

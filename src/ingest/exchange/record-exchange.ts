@@ -56,7 +56,7 @@ export interface ExchangeOptions {
   readonly pace?: BackfillPace | undefined
   /** Where the backfill ends its walk backwards, instead of the plan's depths. */
   readonly backfillFromMs?: number
-  readonly longestSilenceMs?: LiveOptions['maxSilenceMs']
+  readonly maxSilenceMs?: LiveOptions['maxSilenceMs']
 }
 
 export function recordExchange(options: ExchangeOptions): Recorder {
@@ -126,7 +126,7 @@ export function recordExchange(options: ExchangeOptions): Recorder {
       clock,
       log,
       signal,
-      ...(options.longestSilenceMs === undefined ? {} : { longestSilenceMs: options.longestSilenceMs }),
+      ...(options.maxSilenceMs === undefined ? {} : { maxSilenceMs: options.maxSilenceMs }),
     })
     try {
       const past = options.backfill === false ? startFlows(recorders) : fillPast(parts, recorders, signal)

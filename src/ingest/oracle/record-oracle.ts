@@ -31,7 +31,7 @@ export interface OracleOptions {
   readonly symbols?: readonly AssetSymbol[]
   /** How far back rounds are requested at the first start. */
   readonly backMs?: number
-  readonly longestSilenceMs?: LiveOptions['maxSilenceMs']
+  readonly maxSilenceMs?: LiveOptions['maxSilenceMs']
 }
 
 export function recordOracle(options: OracleOptions): Recorder {
@@ -68,7 +68,7 @@ export function recordOracle(options: OracleOptions): Recorder {
       clock,
       log,
       signal,
-      ...(options.longestSilenceMs === undefined ? {} : { longestSilenceMs: options.longestSilenceMs }),
+      ...(options.maxSilenceMs === undefined ? {} : { maxSilenceMs: options.maxSilenceMs }),
     })
     try {
       await live.done

@@ -33,7 +33,7 @@ export interface PredictionsOptions {
   readonly log: Logger
   readonly symbols?: readonly AssetSymbol[]
   readonly pace?: BackfillPace | undefined
-  readonly longestSilenceMs?: LiveOptions['maxSilenceMs']
+  readonly maxSilenceMs?: LiveOptions['maxSilenceMs']
 }
 
 export function recordPredictions(options: PredictionsOptions): Recorder {
@@ -85,7 +85,7 @@ export function recordPredictions(options: PredictionsOptions): Recorder {
       clock,
       log,
       signal: ending,
-      ...(options.longestSilenceMs === undefined ? {} : { longestSilenceMs: options.longestSilenceMs }),
+      ...(options.maxSilenceMs === undefined ? {} : { maxSilenceMs: options.maxSilenceMs }),
     })
     const onError = (error: unknown) =>
       log.warn({ venue: venue.describe.name, err: error }, 'markets of the past were not found')
