@@ -70,6 +70,11 @@ function importsOf(file: string): string[] {
   return [...found].map((match) => nameOf(normalize(join(dirname(pathOf(file)), match[1] ?? match[2] ?? ''))))
 }
 
+const VENUE_FOLDERS = globSync(['src/venues/*/describe.ts', 'src/venues/binance/wire.ts'], { cwd: ROOT }).map(
+  (file) => nameOf(dirname(file)),
+)
+const EXPORTED = /^export (?:async )?(?:function\*?|const|type|interface|class) (\w+)/gm
+
 function folderOf(file: string): string {
   const parts = file.split('/')
   if (parts.length === 1) return 'root'
@@ -220,4 +225,18 @@ test('the architecture page is short, and no file carries the marks of a merge',
     texts.filter((file) => /^(<{7}|>{7}) /m.test(readFileSync(join(root, file), 'utf8'))),
     [],
   )
+})
+
+/** Venue folders mirror each other (`askTrades`, `mapTrade`), and the sandbox shares no code with the service. */
+test('no exported name of the service means two things', () => {
+  const places = new Map<string, Set<string>>()
+  for (const file of files) {
+    if (file.startsWith('sandbox/') || file.startsWith('store/conformance/')) continue
+    const place = VENUE_FOLDERS.some((folder) => file.startsWith(`${folder}/`)) ? 'a venue' : file
+    for (const [, name = ''] of readText(file).matchAll(EXPORTED)) {
+      places.set(name, (places.get(name) ?? new Set()).add(place))
+    }
+  }
+  const twice = [...places].filter(([, found]) => found.size > 1).map(([name, found]) => [name, ...found])
+  assert.deepEqual(twice, [])
 })

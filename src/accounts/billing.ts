@@ -29,7 +29,7 @@ export interface Billing {
   receive(body: Buffer, signature: string | undefined): Promise<BillingOutcome>
 }
 
-export type BillingOutcome = { applied: true; accountId: string } | { applied: false; reason: string }
+type BillingOutcome = { applied: true; accountId: string } | { applied: false; reason: string }
 
 export class SignatureError extends Error {
   override readonly name = 'SignatureError'

@@ -33,7 +33,7 @@ export interface Idempotency {
   release(scope: IdempotencyScope): Promise<void>
 }
 
-export interface FinishedReply {
+interface FinishedReply {
   readonly status: number
   readonly headers: StoredReply['headers']
   readonly bytes: number

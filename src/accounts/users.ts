@@ -28,7 +28,7 @@ export interface Users {
   redeem(token: string, input: Credentials): Promise<UserRecord | undefined>
 }
 
-export interface Credentials {
+interface Credentials {
   email: string
   password: string
 }

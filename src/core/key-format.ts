@@ -9,7 +9,7 @@ const SECRET_LENGTH = 32
 const CHECKSUM_LENGTH = 6
 const FORM = /^svc_(live|test)_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/
 
-export function keyPrefix(environment: Environment): string {
+function keyPrefix(environment: Environment): string {
   return `svc_${environment}_`
 }
 

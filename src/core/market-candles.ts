@@ -39,7 +39,7 @@ export interface MarketCandle {
 export type VolumeUnit = 'money' | 'pieces'
 
 /** Beyond this spread the middle of a book says nothing about the price. */
-export const MAX_MID_SPREAD = MICRO / 10
+const MAX_MID_SPREAD = MICRO / 10
 
 /** The midpoint of a two-sided book in millionths, where its spread allows one. */
 export function midOf(bid: number | null, ask: number | null): string | null {
@@ -118,7 +118,7 @@ function plainPrices({ open, high, low, close }: Prices): Prices {
   return { open: text(open), high: text(high), low: text(low), close: text(close) }
 }
 
-export function volumeOf(trades: readonly MarketTrade[], unit: VolumeUnit): string {
+function volumeOf(trades: readonly MarketTrade[], unit: VolumeUnit): string {
   const sizeOf = ({ price, size }: MarketTrade): Decimal =>
     unit === 'money' ? multiply(decimal(price), decimal(size)) : decimal(size)
   return decimalText(trades.reduce((sum, trade) => add(sum, sizeOf(trade)), ZERO))

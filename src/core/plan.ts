@@ -118,7 +118,7 @@ export function tierInWords(tier: Tier): string {
   return name === tier ? `${name} plan` : `${name} plan (tier ${tier})`
 }
 
-export function tierRank(tier: Tier): number {
+function tierRank(tier: Tier): number {
   return TIERS.indexOf(tier)
 }
 

@@ -8,8 +8,8 @@ export const SOURCES = ['cexa', 'cexa_futures', 'perpdex', 'predmkt_a', 'predmkt
 export type Source = (typeof SOURCES)[number]
 
 /** Other names of a source. The asked name is echoed in the rows. */
-export const SOURCE_ALIASES = { cexa_spot: 'cexa' } as const satisfies Record<string, Source>
-export type SourceAlias = keyof typeof SOURCE_ALIASES
+const SOURCE_ALIASES = { cexa_spot: 'cexa' } as const satisfies Record<string, Source>
+type SourceAlias = keyof typeof SOURCE_ALIASES
 export type SourceName = Source | SourceAlias
 
 export interface SourceInfo {

@@ -5,7 +5,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { type ExactJson, writeExact } from '../kit/exact-json.ts'
 import type { NewEvent } from '../store/events.ts'
-import { EVENT_KINDS, type EventKind, type ParsedKind } from './kinds.ts'
+import type { EventKind } from './kinds.ts'
 
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const Score = Type.Integer({ minimum: 0 })
@@ -13,7 +13,7 @@ const Sompi = Type.Integer({ minimum: 0, description: 'sompi' })
 const Address = Type.String()
 
 /** As `parsed.outputs` of a transaction shows them. */
-export const EventOutput = Type.Object({
+const EventOutput = Type.Object({
   index: Type.Integer({ minimum: 0 }),
   amount_sompi: Sompi,
   address: Type.Union([Address, Type.Null()]),
@@ -32,7 +32,7 @@ const Parsed = Type.Object({
   outputs: Type.Array(EventOutput),
 })
 
-export const EVENT_DATA = {
+const EVENT_DATA = {
   block_added: Type.Object({
     hash: Hash,
     daa_score: Score,
@@ -72,7 +72,6 @@ export const EVENT_DATA = {
 /** The schemas' types with exact integers, from which the text of an event is written. */
 type Exact<T> = T extends number ? number | bigint : T extends object ? { [K in keyof T]: Exact<T[K]> } : T
 export type EventData = { [K in EventKind]: Exact<Static<(typeof EVENT_DATA)[K]>> }
-export type ParsedEventData = EventData[ParsedKind]
 
 export function eventSchema(kind: EventKind) {
   return Type.Object({
@@ -85,8 +84,6 @@ export function eventSchema(kind: EventKind) {
     data: EVENT_DATA[kind],
   })
 }
-
-export const EventSchema = Type.Union(EVENT_KINDS.map(eventSchema))
 
 export interface EventParts<K extends EventKind> {
   kind: K

@@ -22,12 +22,6 @@ export const CHAIN_KINDS = [
 ] as const satisfies readonly EventKind[]
 export type ChainKind = (typeof CHAIN_KINDS)[number]
 
-/** Kinds that carry the addresses they concern: a filter by addresses narrows them. */
-export type AddressKind = Exclude<EventKind, ChainKind>
-export const ADDRESS_KINDS: readonly AddressKind[] = EVENT_KINDS.filter(
-  (kind) => !isChainKind(kind),
-) as AddressKind[]
-
 /** The kind of event that each tag of a parsed transaction causes. */
 export const PARSED_KINDS = {
   covenant_execution: 'covenant_execution',

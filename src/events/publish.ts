@@ -17,9 +17,9 @@ export interface EventTail {
   close(): Promise<void>
 }
 
-export type TailListener = (events: readonly StoredEvent[]) => void
+type TailListener = (events: readonly StoredEvent[]) => void
 /** The log dropped the events in (afterSeq, upToSeq] before they were read. */
-export type MissedListener = (afterSeq: number, upToSeq: number) => void
+type MissedListener = (afterSeq: number, upToSeq: number) => void
 
 export interface EventTailOptions {
   store: Pick<EventStore, 'after' | 'bounds'>

@@ -9,7 +9,7 @@ import { EVENT_KINDS, type EventKind, isChainKind, isEventKind } from './kinds.t
 import type { EventSelection } from './match.ts'
 
 /** More than there are kinds; a longer list is refused before its entries are read. */
-export const MAX_KINDS = 50
+const MAX_KINDS = 50
 /** How much of an entry a message quotes. */
 const MAX_SHOWN_CHARS = 100
 

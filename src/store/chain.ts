@@ -8,8 +8,8 @@
  */
 import type { NewEvent } from './events.ts'
 
-export type TransactionStatus = 'pending' | 'confirmed' | 'dropped'
-export type Direction = 'receive' | 'send' | 'self'
+type TransactionStatus = 'pending' | 'confirmed' | 'dropped'
+type Direction = 'receive' | 'send' | 'self'
 
 /** What one transaction means for one address. */
 export interface AddressEffect {

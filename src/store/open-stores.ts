@@ -17,10 +17,9 @@ import { openSqliteEnvironment } from './sqlite/environment.ts'
 import { openSqliteJobs } from './sqlite/jobs.ts'
 import type { UsersStore } from './users.ts'
 
-export type { FolderLock, LockHolder } from './sqlite/folder-lock.ts'
+export type { FolderLock } from './sqlite/folder-lock.ts'
 export { describeHolder, FolderLockedError, lockFolder, readHolder } from './sqlite/folder-lock.ts'
 export { watchFiles } from './sqlite/watch-files.ts'
-export type { ChainDatabase }
 
 export interface StoreAddress {
   readonly engine: keyof typeof CAPABILITIES
@@ -30,7 +29,7 @@ export interface StoreAddress {
   readonly cacheMb: number
 }
 
-export interface StoreCapabilities {
+interface StoreCapabilities {
   /** One process may work on the data at a time; commands work beside it. */
   readonly isLocal: boolean
   /** Reads are answered on the calling thread, without waiting. */

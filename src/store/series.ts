@@ -81,7 +81,7 @@ export interface Page {
   lastTs: number | undefined
 }
 
-export interface AtQuery {
+interface AtQuery {
   feeds: readonly Feed[]
   time: number
   /** Never older than this. */

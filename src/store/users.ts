@@ -2,7 +2,7 @@
  * The storage port for the people who sign in: users, sessions, invitations and the audit log. Tokens are
  * stored as hashes only; passwords as argon2id hashes.
  */
-export const ROLES = ['operator', 'customer'] as const
+const ROLES = ['operator', 'customer'] as const
 export type Role = (typeof ROLES)[number]
 
 export interface UserRecord {
@@ -21,7 +21,7 @@ export interface SessionRecord {
   expiresAtMs: number
 }
 
-export interface AuditEntry {
+interface AuditEntry {
   atMs: number
   /** Who acted: a user's e-mail, `command line` or `billing`. */
   actor: string

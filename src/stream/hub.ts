@@ -17,7 +17,7 @@ export interface StreamHub {
   close(): Promise<void>
 }
 
-export interface StreamClient {
+interface StreamClient {
   readonly accountId: string
   readonly plan: Plan
   /** Undefined while the key is valid; otherwise why the connection must end. */
@@ -29,7 +29,7 @@ export interface StreamRefusal {
   readonly reason: string
 }
 
-export interface StreamClientHandle {
+interface StreamClientHandle {
   receive(text: string): void
   ping(data: Buffer): void
   /** Any sign of life. */

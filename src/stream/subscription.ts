@@ -46,7 +46,7 @@ export function isLive({ sentSeq }: StreamSubscription): boolean {
   return sentSeq === Number.POSITIVE_INFINITY
 }
 
-export function selects(sub: StreamSubscription, event: StoredEvent): boolean {
+function selects(sub: StreamSubscription, event: StoredEvent): boolean {
   if (!sub.kinds.has(event.kind)) return false
   if (sub.addresses.size === 0 || isChainKind(event.kind as EventKind)) return true
   return event.addresses.some((address) => sub.addresses.has(address))

@@ -2,7 +2,7 @@
 import type { CandleInterval } from '../core/interval.ts'
 import type { AssetSymbol } from '../core/symbol.ts'
 
-export const TOPICS = [
+const TOPICS = [
   'trades',
   'aggregate_trades',
   'candles',

@@ -38,7 +38,7 @@ export interface DeadLetters {
   recent(): readonly DeadLetter[]
 }
 
-export const DEAD_LETTERS_KEPT = 256
+const DEAD_LETTERS_KEPT = 256
 export const DEAD_LETTER_TEXT_LENGTH = 2_048
 
 export function createDeadLetters(options: {

@@ -23,7 +23,7 @@ export interface VenueEntry {
 }
 
 export type ExchangeRole = 'spot' | 'futures' | 'perp'
-export type SandboxRole = ExchangeRole | 'polymarket' | 'kalshi' | 'ethereum'
+type SandboxRole = ExchangeRole | 'polymarket' | 'kalshi' | 'ethereum'
 
 export const VENUES = {
   'binance-spot': { create: createBinanceSpot, plan: binanceSpotPlan, sandbox: 'spot' },

@@ -240,12 +240,12 @@ export interface OracleRoundObservation extends Observed {
 }
 
 /** The venue's own list of a market's trades was requested after its close and emitted in full before this. */
-export interface SweptObservation extends Observed {
+interface SweptObservation extends Observed {
   readonly kind: 'swept'
 }
 
 /** Every trade of the symbol before an instant was emitted, of all listed markets that are not swept yet. */
-export interface SweptToObservation extends Observed {
+interface SweptToObservation extends Observed {
   readonly kind: 'swept_to'
   readonly toMs: number
 }
@@ -277,14 +277,14 @@ interface Control {
 }
 
 /** A route (one socket's worth of channels) is open after a time in which it was not. */
-export interface ConnectedObservation extends Control {
+interface ConnectedObservation extends Control {
   readonly kind: 'connected'
   readonly route: string
   readonly channels: readonly Channel[]
 }
 
 /** Nothing of these channels is observed from here on. `sinceMs` is when the socket last sent anything. */
-export interface DisconnectedObservation extends Control {
+interface DisconnectedObservation extends Control {
   readonly kind: 'disconnected'
   readonly route: string
   readonly channels: readonly Channel[]
@@ -293,7 +293,7 @@ export interface DisconnectedObservation extends Control {
 }
 
 /** A new socket took over from the old one without a moment in between. */
-export interface RenewedObservation extends Control {
+interface RenewedObservation extends Control {
   readonly kind: 'renewed'
   readonly route: string
   readonly channels: readonly Channel[]
@@ -301,7 +301,7 @@ export interface RenewedObservation extends Control {
 }
 
 /** The venue accepted the channel; where it sends no acceptance, the opening of its socket counts as one. */
-export interface SubscribedObservation extends Control {
+interface SubscribedObservation extends Control {
   readonly kind: 'subscribed'
   readonly channel: Channel
 }
@@ -315,13 +315,13 @@ export interface StaleObservation extends Control {
 }
 
 /** A polled channel was answered, with or without something new. */
-export interface AnsweredObservation extends Control {
+interface AnsweredObservation extends Control {
   readonly kind: 'answered'
   readonly channel: Channel
 }
 
 /** A frame of this route could not be read: whatever it carried for one of these channels is missing. */
-export interface DamagedObservation extends Control {
+interface DamagedObservation extends Control {
   readonly kind: 'damaged'
   readonly route: string
   readonly channels: readonly Channel[]

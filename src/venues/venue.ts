@@ -37,7 +37,7 @@ export interface LiveDescription {
   readonly everyMs?: number
 }
 
-export interface HistoryDescription {
+interface HistoryDescription {
   readonly intervals?: readonly CandleInterval[]
   /** How far back the venue answers, counted from its present; null without a documented limit. */
   readonly maxAgeMs: number | null
@@ -85,7 +85,7 @@ export interface LiveSession extends AsyncIterable<Observation> {
   close(): Promise<void>
 }
 
-export interface LiveStats {
+interface LiveStats {
   readonly frames: number
   readonly observations: number
   readonly repeats: number

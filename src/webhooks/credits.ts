@@ -23,9 +23,9 @@ export interface Credits {
   forget(accountIds: readonly string[]): void
 }
 
-export type Owner = Pick<SubscriptionRecord, 'accountId' | 'keyId'>
+type Owner = Pick<SubscriptionRecord, 'accountId' | 'keyId'>
 
-export interface Reservation {
+interface Reservation {
   readonly ok: true
   /** As many as requested, or as many as the remaining credits pay for. */
   readonly count: number
@@ -34,7 +34,7 @@ export interface Reservation {
 }
 
 /** Why nothing is delivered: for now (events stay pending), or for good. */
-export interface Pause {
+interface Pause {
   readonly ok: false
   readonly reason: DeliveryPauseReason | EndReason
 }

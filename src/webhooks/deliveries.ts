@@ -22,19 +22,19 @@ export interface FullDelivery extends DeliveryRecord {
   readonly response: { readonly headers: readonly HeaderField[]; readonly body: string | null } | null
 }
 
-export interface HeaderField {
+interface HeaderField {
   readonly name: string
   readonly value: string
 }
 
-export interface Redelivery {
+interface Redelivery {
   /** The delivery that sends the event now. */
   readonly deliveryId: string
   readonly eventId: string
 }
 
 /** How much of a body is shown. */
-export const SHOWN_BODY_CHARACTERS = 65_536
+const SHOWN_BODY_CHARACTERS = 65_536
 
 export function createDeliveries(deps: {
   store: JobsStore

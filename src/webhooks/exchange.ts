@@ -12,7 +12,7 @@ export interface ReceiverConnection {
   exchanges: number
 }
 
-export interface ResponseHead {
+interface ResponseHead {
   /** The beginning of the head: the status line and what follows it. */
   readonly text: string
   readonly status: number

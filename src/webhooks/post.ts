@@ -31,7 +31,7 @@ export interface PostResult {
 }
 
 /** From the first byte sent to the end of the response; a body that takes longer is not waited for. */
-export const ANSWER_LIMIT_MS = 15_000
+const ANSWER_LIMIT_MS = 15_000
 const MAX_IDLE_PER_HOST = 16
 const IDLE_MS = 20_000
 /** Closed this long before the receiver does it, so that no request meets a connection that is just closing. */

@@ -47,7 +47,7 @@ const FAST_AHEAD = 256
 const SLOW_SLOTS = 2
 export const SLOW_ANSWER_MS = 2_000
 /** How long an event of a batch waits for others. */
-export const BATCH_WAIT_MS = 200
+const BATCH_WAIT_MS = 200
 const BREAKER = { failures: 10, openMs: 5_000, maxOpenMs: 60_000 }
 
 export function createReceiverQueue(subscription: SubscriptionRecord, clock: Clock): ReceiverQueue {

@@ -39,7 +39,7 @@ const REPLAY_EVENTS = 10_000
 /** Events examined in one call: those already pending count too. */
 const MAX_REPLAY_EXAMINED = 2 * REPLAY_EVENTS
 /** With so many pending, for one webhook or for the account, nothing is replayed. */
-export const MAX_REPLAY_BACKLOG = { subscription: 10_000, account: 50_000 }
+const MAX_REPLAY_BACKLOG = { subscription: 10_000, account: 50_000 }
 const BACKLOG_RETRY_S = 60
 const REPLAY_PAGE = 500
 const REPLAY_PAGE_BYTES = 1024 * 1024

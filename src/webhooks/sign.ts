@@ -5,7 +5,7 @@ import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:c
  * and the Standard Webhooks set (base64, key = the decoded bytes behind `whsec_`). During a rotation the old
  * secret signs too.
  */
-export const SECRET_PREFIX = 'whsec_'
+const SECRET_PREFIX = 'whsec_'
 const SECRET_BYTES = 32
 /** How long the replaced secret continues to sign. */
 export const ROTATION_OVERLAP_MS = 24 * 3_600_000

@@ -44,25 +44,25 @@ export interface WebhookSubscriptions {
   replay(accountId: string, id: string, range: ReplayRange): Promise<EventReplay>
 }
 
-export interface SubscriptionOwner {
+interface SubscriptionOwner {
   readonly accountId: string
   readonly keyId: string
   readonly plan: Plan
 }
 
-export interface NewSubscriptionInput extends SelectionInput {
+interface NewSubscriptionInput extends SelectionInput {
   readonly url: string
   readonly batch: boolean
 }
 
-export interface SubscriptionChange {
+interface SubscriptionChange {
   readonly active?: boolean
   readonly kinds?: readonly string[]
   readonly addresses?: readonly string[]
   readonly batch?: boolean
 }
 
-export interface SubscriptionWithSecret {
+interface SubscriptionWithSecret {
   readonly subscription: SubscriptionRecord
   readonly secret: string
 }

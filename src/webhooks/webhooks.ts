@@ -166,7 +166,7 @@ export async function startWebhooks(deps: WebhookServiceDeps): Promise<WebhookSe
 }
 
 /** In rounds, so that no write is long; together more than a busy service adds between two prunings. */
-export async function pruneAll(store: Pick<JobsStore, 'prune'>, beforeMs: number): Promise<number> {
+async function pruneAll(store: Pick<JobsStore, 'prune'>, beforeMs: number): Promise<number> {
   let removed = 0
   for (let round = 0; round < MAX_PRUNE_ROUNDS; round++) {
     const some = await store.prune(beforeMs)

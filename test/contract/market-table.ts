@@ -33,7 +33,7 @@ export interface RouteRule {
   notFound?: boolean
 }
 
-export interface HistoryRule {
+interface HistoryRule {
   days: Readonly<Record<Plan, number | null>>
   older: 'clamp' | 'refuse'
   refusal: { status: 402 | 403; code: 'plan_required' | 'tier_restricted' }
@@ -42,7 +42,7 @@ export interface HistoryRule {
 const TIER = { status: 403, code: 'tier_restricted' } as const
 const days = (free: number, developer: number, business: number | null) => ({ free, developer, business })
 
-export const HISTORY = {
+const HISTORY = {
   candles: { days: days(7, 14, 31), older: 'clamp', refusal: TIER },
   trades: { days: days(7, 14, 31), older: 'clamp', refusal: TIER },
   snapshots: {

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { after, afterEach, before } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 
-export const CHROMIUM = process.env.TAPELINE_CHROMIUM ?? '/usr/bin/chromium'
+const CHROMIUM = process.env.TAPELINE_CHROMIUM ?? '/usr/bin/chromium'
 export const skip = existsSync(CHROMIUM)
   ? false
   : `no Chromium at ${CHROMIUM} (TAPELINE_CHROMIUM names another; Debian: apt-get install chromium)`

@@ -11,7 +11,7 @@ const ANNOUNCED = 600
 export const SYMBOL = 'ETH'
 
 export type Venue = 'predmkt_a' | 'predmkt_b'
-export type Stage = 'running' | 'ended' | 'upcoming'
+type Stage = 'running' | 'ended' | 'upcoming'
 
 export interface KnownMarket {
   id: string

@@ -94,7 +94,7 @@ export async function operator(url: string, token: string): Promise<Session> {
   return session
 }
 
-export const NEW_KEY = {
+const NEW_KEY = {
   name: 'a key',
   environment: 'test',
   scopes: null,

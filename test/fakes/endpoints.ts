@@ -50,7 +50,7 @@ function rowsOf(count: number): string {
   )
 }
 
-export const list = endpoint({
+const list = endpoint({
   path: 'GET /v1/list',
   doc: doc('A list'),
   access: {
@@ -88,7 +88,7 @@ export const list = endpoint({
   },
 })
 
-export const clamping = endpoint({
+const clamping = endpoint({
   path: 'GET /v1/clamping',
   doc: doc('A list that clamps'),
   access: { history: { of: 'candles', whenOlder: 'clamp', refusal: 'tier_restricted' } },
@@ -108,7 +108,7 @@ export const clamping = endpoint({
   }),
 })
 
-export const create = endpoint({
+const create = endpoint({
   path: 'POST /v1/things',
   doc: doc('Creates a thing'),
   access: { scope: 'webhooks' },
@@ -135,7 +135,7 @@ export const create = endpoint({
 })
 
 /** Answers with as many characters as it is asked for. */
-export const long = endpoint({
+const long = endpoint({
   path: 'POST /v1/long',
   doc: doc('Answers at length'),
   body: {
@@ -151,7 +151,7 @@ export const long = endpoint({
   },
 })
 
-export const rotate = endpoint({
+const rotate = endpoint({
   path: 'POST /v1/things/{id}/rotate',
   doc: doc('Changes one thing'),
   access: { scope: 'webhooks' },
@@ -172,7 +172,7 @@ export const paid = endpoint({
   },
 })
 
-export const free = endpoint({
+const free = endpoint({
   path: 'GET /v1/free',
   doc: doc('Costs nothing'),
   cost: noCredits,
@@ -180,7 +180,7 @@ export const free = endpoint({
   run: () => ({ kind: 'object', value: { runs: 0 } }),
 })
 
-export const proOnly = endpoint({
+const proOnly = endpoint({
   path: 'GET /v1/pro',
   doc: doc('For pro'),
   access: { tier: 'pro', feature: 'pro_thing' },
@@ -191,7 +191,7 @@ export const proOnly = endpoint({
 })
 
 /** Answers that are not a success although nothing was thrown. */
-export const unavailable = endpoint({
+const unavailable = endpoint({
   path: 'GET /v1/unavailable',
   doc: doc('No node'),
   cost: flat(10),
@@ -199,7 +199,7 @@ export const unavailable = endpoint({
   run: () => ({ kind: 'object', value: { runs: 0 }, status: 503 }),
 })
 
-export const broken = endpoint({
+const broken = endpoint({
   path: 'GET /v1/broken',
   doc: doc('Fails'),
   cost: flat(10),
@@ -209,7 +209,7 @@ export const broken = endpoint({
   },
 })
 
-export const upstream = endpoint({
+const upstream = endpoint({
   path: 'GET /v1/upstream',
   doc: doc('Node fails'),
   cost: flat(10),

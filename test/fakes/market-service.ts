@@ -14,7 +14,7 @@ import { dataFolder, silentLog } from './service.ts'
 const FAST = { requestsPerSecond: 100_000, requestsPerMinute: 6_000_000 }
 
 /** The built-in plans as they are but for the rate, which would answer in place of what a test is about. */
-export const MARKET_PLANS = [
+const MARKET_PLANS = [
   { name: 'free', ...FAST },
   { name: 'developer', ...FAST },
   { name: 'business', ...FAST },

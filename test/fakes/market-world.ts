@@ -30,7 +30,7 @@ export const TOKENS = {
   down15: '88800000000000000000000000000000000000000000000000000000000000000000000000015',
 } as const
 export const CONDITION = `0x${'4319'.repeat(16)}`
-export const CONDITION_15 = `0x${'abcd'.repeat(16)}`
+const CONDITION_15 = `0x${'abcd'.repeat(16)}`
 export const SLUG = 'btc-updown-5m-1781092500'
 export const GAMMA_NUMBER = '2100345'
 export const TICKER = 'KXBTCD-26JUN1013-T61000'

@@ -202,7 +202,7 @@ function childEnv(folder: string, more: Record<string, string>): NodeJS.ProcessE
   }
 }
 
-export interface CliResult {
+interface CliResult {
   code: number
   stdout: string
   stderr: string

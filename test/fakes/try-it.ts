@@ -7,7 +7,7 @@ import { type Answer, ask } from './client.ts'
 /** Nobody clicks faster, and no plan's rate is reached. */
 const PAUSE_MS = 25
 
-export interface Operation {
+interface Operation {
   parameters: {
     name: string
     in: string

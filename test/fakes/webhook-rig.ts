@@ -21,7 +21,7 @@ import { startWebhooks, type WebhookServiceDeps } from '../../src/webhooks/webho
 
 export const NETWORK = 'testnet-10'
 /** The rig's own installation key: tests that restart a process must be able to open its secrets. */
-export const BOX_KEY = Buffer.alloc(32, 7)
+const BOX_KEY = Buffer.alloc(32, 7)
 
 export interface RigOptions {
   folder?: string

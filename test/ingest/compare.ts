@@ -5,7 +5,7 @@
 import type { CandleInterval } from '../../src/core/interval.ts'
 import { INTERVAL_MS } from '../../src/core/interval.ts'
 import { compareBooks, compareTicker } from './compare-quotes.ts'
-import { at, offGrid, type Read, type Row, read, type Subject, timeOf } from './read-feed.ts'
+import { at, offGrid, type Row, read, type Subject, timeOf } from './read-feed.ts'
 
 export { type Range, readGaps, readRows } from './read-feed.ts'
 
@@ -16,7 +16,7 @@ const SECOND_MS = 1_000
 const COARSE = ['5m', '15m', '1h', '4h', '1d'] as const satisfies CandleInterval[]
 const MICRO = 1e-6
 
-export async function compareCandles(subject: Subject, interval: CandleInterval): Promise<string[]> {
+async function compareCandles(subject: Subject, interval: CandleInterval): Promise<string[]> {
   const candles = await read(subject, 'candles', interval)
   const { rows, inGap, name } = candles
   const { venue, truth, symbol, range } = subject
@@ -76,7 +76,7 @@ async function readJoined(subject: Subject) {
   }
 }
 
-export async function compareTrades(subject: Subject): Promise<string[]> {
+async function compareTrades(subject: Subject): Promise<string[]> {
   const { rows, inGap, name } = await read(subject, 'trades')
   const wrong: string[] = []
   const byId = new Map(rows.map((row) => [String(row.trade_id), row]))
@@ -101,7 +101,7 @@ export async function compareTrades(subject: Subject): Promise<string[]> {
 }
 
 /** Volumes and averages follow from the venue's candles, counts from its aggregate trades: all of them are known. */
-export async function compareFlow(subject: Subject, interval: (typeof COARSE)[number]): Promise<string[]> {
+async function compareFlow(subject: Subject, interval: (typeof COARSE)[number]): Promise<string[]> {
   const flow = await read(subject, 'flow', interval)
   const { rows, inGap, name } = flow
   const { truth, venue, symbol, range } = subject
@@ -138,7 +138,7 @@ export async function compareFlow(subject: Subject, interval: (typeof COARSE)[nu
   return wrong
 }
 
-export async function compareLiquidations(subject: Subject): Promise<string[]> {
+async function compareLiquidations(subject: Subject): Promise<string[]> {
   const { rows, inGap, name } = await read(subject, 'liquidations')
   const wrong: string[] = []
   const text = (parts: readonly unknown[]) => parts.join(' ')
@@ -163,7 +163,7 @@ export async function compareLiquidations(subject: Subject): Promise<string[]> {
   return wrong
 }
 
-export async function compareFunding(subject: Subject): Promise<string[]> {
+async function compareFunding(subject: Subject): Promise<string[]> {
   const funding = await read(subject, 'funding')
   const { truth, venue, symbol, range } = subject
   const everyMs = venue === 'perp' ? HOUR_MS : 8 * HOUR_MS
@@ -182,7 +182,7 @@ export async function compareFunding(subject: Subject): Promise<string[]> {
 }
 
 /** Futures publish their samples; of the perpetual venue it is the last context of each grid point, told each second. */
-export async function compareOpenInterest(subject: Subject): Promise<string[]> {
+async function compareOpenInterest(subject: Subject): Promise<string[]> {
   const { truth, venue, symbol, range, slackMs } = subject
   const wrong: string[] = []
   for (const interval of COARSE) {
@@ -237,4 +237,4 @@ export async function compareAll(subject: Subject): Promise<string[]> {
   return wrong
 }
 
-export type { Read, Subject }
+export type { Subject }

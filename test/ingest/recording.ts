@@ -49,7 +49,7 @@ export interface World {
 }
 
 /** Shortly after midnight, so that there is little of the day to ask for. */
-export const START_MS = Date.parse('2026-11-10T00:02:10Z')
+const START_MS = Date.parse('2026-11-10T00:02:10Z')
 
 export async function startWorld(options: {
   factor: number

@@ -38,7 +38,7 @@ export interface FaultRun {
 }
 
 /** Everything is heard so long after the start. */
-export const HEARD_AFTER_MS = 40_000
+const HEARD_AFTER_MS = 40_000
 
 export async function runFaults(options: {
   venues: readonly PredictionVenue[]

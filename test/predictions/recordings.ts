@@ -13,7 +13,7 @@ export function absent(venue: string): false | string {
   return existsSync(join(FOLDER, venue)) ? false : `no recordings in ${join(FOLDER, venue)}`
 }
 
-export function recording(venue: string, file: string): string {
+function recording(venue: string, file: string): string {
   return readFileSync(join(FOLDER, venue, file), 'utf8')
 }
 

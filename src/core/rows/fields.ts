@@ -4,11 +4,9 @@ import { SOURCES } from '../source.ts'
 import { SYMBOLS } from '../symbol.ts'
 
 export const numberField = (description: string) => Type.Number({ description })
-export const integerField = (description: string) => Type.Integer({ description })
 export const textField = (description: string) => Type.String({ description })
 export const flagField = (description: string) => Type.Boolean({ description })
 export const timeField = (description: string) => Type.String({ format: 'date-time', description })
-export const fractionField = (description: string) => Type.Number({ minimum: 0, maximum: 1, description })
 
 export const nullableNumberField = (description: string) =>
   Type.Union([Type.Number(), Type.Null()], { description })

@@ -35,7 +35,7 @@ export interface ServedRows {
 
 type Encoders = { [D in Dataset]: (feed: Feed<D>, row: RowInputs[D]) => EncodedRow }
 
-export const ROW_ENCODERS: Encoders = {
+const ROW_ENCODERS: Encoders = {
   candles: encodeCandle,
   trades: encodeTrade,
   flow: encodeFlow,

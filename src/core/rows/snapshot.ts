@@ -27,7 +27,7 @@ import {
 import { RowError } from './row-error.ts'
 
 /** The grid of stored samples; what a row says as its `interval` unless a step was asked for. */
-export const SNAPSHOT_GRID = '500ms'
+const SNAPSHOT_GRID = '500ms'
 /** Levels per side that count for the imbalance of a row without books; every level of the other sources. */
 export const IMBALANCE_DEPTH: Partial<Record<Source, number>> = { predmkt_a: 10 }
 const IMBALANCE_DECIMALS = 6
@@ -141,7 +141,7 @@ export interface YesNoSnapshotInput {
   yes: BookInput
   no: BookInput
 }
-export interface BookSnapshotInput {
+interface BookSnapshotInput {
   time: number
   book: BookInput
 }

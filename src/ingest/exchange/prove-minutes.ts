@@ -19,20 +19,20 @@ import type { SymbolParts } from './symbol-parts.ts'
 
 const MINUTE_MS = 60_000
 /** So long after its candle was known a minute may still be proven. */
-export const PROOF_WITHIN_MS = 120_000
+const PROOF_WITHIN_MS = 120_000
 /** Between two questions for one minute. */
 const ASK_AGAIN_MS = 5_000
 /** Fills are gathered for this long into one aggregate trade. */
 const SPAN_MS = 100
 
-export interface UnprovenMinute {
+interface UnprovenMinute {
   readonly openMs: number
   /** The volume of the venue's own candle; undefined where there is none. */
   readonly volume: Decimal | undefined
   readonly knownMs: number
 }
 
-export type MinuteVerdict =
+type MinuteVerdict =
   | { readonly kind: 'wait' }
   /** Every trade of the minute is in these candles: the own ones, or the venue's answer. */
   | { readonly kind: 'whole'; readonly candles: readonly Candle[] }

@@ -34,7 +34,7 @@ const DAY_MS = 86_400_000
 const RETRY = { baseMs: 1_000, capMs: 60_000 }
 const TRIES = 8
 
-export interface BackfillTarget {
+interface BackfillTarget {
   readonly parts: SymbolParts
   /** Where each kind of step ends: from there on the live side records it. */
   readonly endMs: (step: BackfillStep) => number | undefined
@@ -92,7 +92,7 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillPro
   return { ...progress }
 }
 
-export function stepName(step: BackfillStep): string {
+function stepName(step: BackfillStep): string {
   return step.kind === 'candles' ? `candles ${step.interval}` : step.kind
 }
 

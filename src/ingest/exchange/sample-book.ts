@@ -76,7 +76,7 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }): 
 }
 
 /** Level by level: two books of different depth are not the same. */
-export function isSameBook(a: BookState, b: BookState): boolean {
+function isSameBook(a: BookState, b: BookState): boolean {
   const same = (x: readonly Level[], y: readonly Level[]) =>
     x.length === y.length && x.every(([price, size], i) => price === y[i]?.[0] && size === y[i]?.[1])
   return same(a.bids, b.bids) && same(a.asks, b.asks)

@@ -17,7 +17,7 @@ import type { CoverageTracker } from '../shared/track-coverage.ts'
 import { MARKETS_BACK_MS } from './market-feeds.ts'
 
 /** The venues list a trade so long after it happened; a gap waits for that. */
-export const LISTED_AFTER_MS = 75_000
+const LISTED_AFTER_MS = 75_000
 const GAPS_AT_ONCE = 4
 /** About as often as gaps are looked at: the place to begin moves on. */
 const LOOK_MS = 15_000

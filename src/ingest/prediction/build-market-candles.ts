@@ -22,7 +22,7 @@ import { BASE_INTERVAL } from './market-feeds.ts'
 const LONGER = COARSE_INTERVALS.filter((interval) => interval !== BASE_INTERVAL)
 const BASE_MS = INTERVAL_MS[BASE_INTERVAL]
 
-export interface ChangedCandle {
+interface ChangedCandle {
   readonly interval: CandleInterval
   readonly candle: MarketCandle
 }

@@ -8,7 +8,7 @@ const KEPT_MS = 20 * 60_000
 const FRESH_MS = 10_000
 
 /** What decides which price a market settles on. */
-export type Settled = Pick<MarketInput, 'marketType' | 'settlement'>
+type Settled = Pick<MarketInput, 'marketType' | 'settlement'>
 
 export interface ReferencePrices {
   heard(observation: ReferencePriceObservation): void

@@ -14,7 +14,7 @@ import { uncovered } from './uncovered.ts'
 /** A repair has come by then, or it comes with the next backfill and is a change of something final. */
 export const HOLDS_FINALITY_MS = 10 * 60_000
 /** Above this the two oldest of a feed become one that spans both. */
-export const MAX_REFUSED_ROWS = 500
+const MAX_REFUSED_ROWS = 500
 /** A row without a usable time may have been about any of the last moments. */
 const UNTIMED_MS = 15_000
 /** A book is valid until the next one, which comes within this time. */

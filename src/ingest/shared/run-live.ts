@@ -18,7 +18,7 @@ import { type SilenceWatch, watchSilence } from './watch-silence.ts'
 import type { RowWriter } from './write-rows.ts'
 
 /** Data of the present may still be on its way for so long. */
-export const COVERAGE_MARGIN_MS = 2_000
+const COVERAGE_MARGIN_MS = 2_000
 const TICK_MS = 1_000
 const SAMPLE_MS = 500
 /** Data arrives at most so long after its own time. */
@@ -53,7 +53,7 @@ export interface LiveRun {
   close(): Promise<void>
 }
 
-export interface LiveStatus {
+interface LiveStatus {
   readonly channels: number
   readonly up: number
   readonly lastEventMs: number | null

@@ -54,7 +54,7 @@ export interface RowWriter {
   close(): Promise<void>
 }
 
-export interface RowWriterStats {
+interface RowWriterStats {
   readonly inserted: number
   readonly corrected: number
   readonly refused: number

@@ -3,14 +3,14 @@ import { DAY_MS } from '../../core/time.ts'
 import type { BudgetSpec, LedgerEntry } from '../accounts.ts'
 
 /** Charges of one key for one endpoint on one day. */
-export interface UsageSum {
+interface UsageSum {
   /** The first of them. */
   readonly entry: LedgerEntry
   requests: number
   credits: number
   rows: number
 }
-export type BudgetSum = BudgetSpec & { credits: number }
+type BudgetSum = BudgetSpec & { credits: number }
 
 export interface ChargeSums {
   add(entry: LedgerEntry): void

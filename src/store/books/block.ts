@@ -11,7 +11,7 @@ import { byteReader, byteWriter } from './bytes.ts'
 import { readFields, writeFields } from './fields.ts'
 import { readSides, writeSides } from './sides.ts'
 
-export const SPAN_MS = 600_000
+const SPAN_MS = 600_000
 const LEVEL = 9
 /** A key of a decoded block and its share of remembered books, beside its bytes. */
 const BYTES_PER_KEY = 56

@@ -67,7 +67,7 @@ function unitOf(values: readonly number[]): number {
 }
 
 /** Walks the rows of a block in their order. */
-export interface SideWalk {
+interface SideWalk {
   /** Moves forward to a row, or stays where it is. */
   goTo(index: number): void
   /** The sides of the current row, as copies. */

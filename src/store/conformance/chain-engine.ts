@@ -9,7 +9,7 @@ import {
 } from '../chain.ts'
 import type { EventStore, NewEvent, StoredEvent } from '../events.ts'
 
-export interface OpenChain {
+interface OpenChain {
   chain: ChainStore
   events: EventStore
   reopen(): Promise<{ chain: ChainStore; events: EventStore }>

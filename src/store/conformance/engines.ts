@@ -11,7 +11,7 @@ export interface StoreEngine {
 }
 
 /** Where stores are, empty at first; opened again they find what was written there. */
-export interface StorePlace {
+interface StorePlace {
   open(clock: ManualClock): Stores
   remove(): void
 }

@@ -6,11 +6,11 @@ import type { CandleInput } from '../../core/rows/candle.ts'
 import type { EnvironmentStore } from '../environment.ts'
 import { START } from './engine.ts'
 
-export const KILL_BATCH_ROWS = 500
-export const killFeed: Feed<'candles'> = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1s' }
+const KILL_BATCH_ROWS = 500
+const killFeed: Feed<'candles'> = { dataset: 'candles', source: 'cexa', symbol: 'BTC', interval: '1s' }
 
 /** Batch n holds the seconds [n × size, (n + 1) × size), so that a partial batch is seen by counting. */
-export function killBatch(n: number): CandleInput[] {
+function killBatch(n: number): CandleInput[] {
   return Array.from({ length: KILL_BATCH_ROWS }, (_, i) => ({
     time: START + (n * KILL_BATCH_ROWS + i) * 1000,
     open: 100,
@@ -22,7 +22,10 @@ export function killBatch(n: number): CandleInput[] {
   }))
 }
 
-/** Runs in the process that is killed: appends without waiting, and prints each batch once it is acknowledged. */
+/**
+ * Runs in the process that is killed: appends without waiting, and prints each batch once it is acknowledged.
+ * @public imported by the script of that process
+ */
 export async function appendForEver(store: EnvironmentStore): Promise<void> {
   for (let n = 0; ; n += 4) {
     await Promise.all(

@@ -17,10 +17,7 @@ interface BookJson {
 }
 
 /** Moves a few levels, as a live book does between two samples. */
-export function drift(
-  random: Random,
-  book: { bids: Level[]; asks: Level[] },
-): { bids: Level[]; asks: Level[] } {
+function drift(random: Random, book: { bids: Level[]; asks: Level[] }): { bids: Level[]; asks: Level[] } {
   const side = (levels: Level[], low: number, high: number, direction: 1 | -1): Level[] => {
     const byPrice = new Map(levels)
     for (let i = 0; i < 1 + random.below(3); i++) {
@@ -33,12 +30,7 @@ export function drift(
   return { bids: side(book.bids, 10, 50, -1), asks: side(book.asks, 50, 90, 1) }
 }
 
-export function snapshot(
-  marketId: string,
-  time: number,
-  up: BookInput,
-  down: BookInput,
-): UpDownSnapshotInput {
+function snapshot(marketId: string, time: number, up: BookInput, down: BookInput): UpDownSnapshotInput {
   return {
     time,
     marketId,

@@ -71,7 +71,7 @@ export function compareText(a: string, b: string): number {
   return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
-export function rankOf(source: Source): number {
+function rankOf(source: Source): number {
   return SOURCES.indexOf(source)
 }
 

@@ -31,7 +31,7 @@ const MAX_BLOCKS_READ = 128
 const LINE_BREAK = 10
 
 /** The rows of a feed in [from, to), joined by the separator with one behind the last, and their times. */
-export interface JoinedRows {
+interface JoinedRows {
   bytes: Buffer
   times: number[]
 }

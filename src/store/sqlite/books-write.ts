@@ -11,14 +11,14 @@ import { decodeBlock, encodeBlock, spanOf } from '../books/block.ts'
 import { type BookRow, compareKeys, packedOf, sidesOf } from '../books/book-row.ts'
 
 /** A light row and its books, as they are sent to the writer. */
-export interface IncomingBooks {
+interface IncomingBooks {
   ts: number
   seq: number
   text: string
   packed: string
 }
 
-export type BookOutcome =
+type BookOutcome =
   | { kind: 'inserted' | 'unchanged' }
   /** What was there before. */
   | { kind: 'corrected'; text: string; packed: string; recordedAt: number }

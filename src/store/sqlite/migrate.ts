@@ -24,7 +24,7 @@ export class NewerDatabaseError extends StoreOpenError {
   }
 }
 
-export class UnreleasedDatabaseError extends StoreOpenError {
+class UnreleasedDatabaseError extends StoreOpenError {
   override readonly name = 'UnreleasedDatabaseError'
 
   constructor(label: string) {

@@ -12,7 +12,7 @@ const MAX_KNOWN_ACTIVE = 50_000
 /** Tails are folded twice as fast as they are written, but never all tails of a span in one transaction. */
 const FOLDS_AT_LEAST = 4
 
-export interface AppendCounts {
+interface AppendCounts {
   inserted: number
   unchanged: number
   rewritten: number

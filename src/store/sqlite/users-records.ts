@@ -6,7 +6,7 @@ import type { AuditRecord, NewUser, SessionRecord, UserRecord, UsersStore } from
 type Row = Record<string, unknown>
 
 /** Of one user; the oldest ends when there would be more. */
-export const MAX_SESSIONS = 50
+const MAX_SESSIONS = 50
 
 export function userReaders(db: DatabaseSync) {
   const byEmail = db.prepare('SELECT * FROM users WHERE email = ?')

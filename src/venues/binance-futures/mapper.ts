@@ -22,7 +22,7 @@ const USD_MARGINED = 1
  * The order's side closes the position: selling closes a long. There is no id, so the fields that make it up
  * are the key. At most the latest order per symbol and second is published: every one is marked as sampled.
  */
-export function mapLiquidation(wire: ForceOrderEventWire, about: About): LiquidationObservation {
+function mapLiquidation(wire: ForceOrderEventWire, about: About): LiquidationObservation {
   const order = wire.o
   return {
     kind: 'liquidation',

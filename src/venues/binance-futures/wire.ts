@@ -30,7 +30,6 @@ const PremiumIndexSchema = Type.Object({
   nextFundingTime: Millis,
   time: Millis,
 })
-export type PremiumIndexWire = Static<typeof PremiumIndexSchema>
 export const PremiumIndexReply = wireType(PremiumIndexSchema)
 
 /** Old rows have no mark price, or an empty one. `rateType` `Special` is dividend funding of stock contracts. */

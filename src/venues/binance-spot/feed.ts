@@ -4,7 +4,7 @@ import type { SymbolMap } from '../adapter/symbol-map.ts'
 import { type Channel, channelKey } from '../channel.ts'
 import type { SocketRoute } from '../live/socket.ts'
 
-export function streamName(channel: Channel, symbols: SymbolMap): string {
+function streamName(channel: Channel, symbols: SymbolMap): string {
   const name = symbols.toVenue(channel.symbol)?.toLowerCase()
   switch (channel.topic) {
     case 'aggregate_trades':

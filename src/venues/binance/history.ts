@@ -18,7 +18,7 @@ import {
 } from './wire.ts'
 
 /** Trades may be published this much after their time. */
-export const TRADE_SETTLE_MS = 1_000
+const TRADE_SETTLE_MS = 1_000
 /** By time, the venue accepts less than an hour at once. */
 const HOUR_MS = 3_600_000
 const TRADES_PER_PAGE = 1_000

@@ -26,14 +26,14 @@ import {
   ShutdownEvent,
 } from './wire.ts'
 
-export interface StreamEvent {
+interface StreamEvent {
   readonly e?: unknown
   /** When the venue sent it. */
   readonly E?: unknown
 }
 
 /** Whose event it is; undefined for an instrument that is not ours. */
-export type LookUp = (instrument: string) => About | undefined
+type LookUp = (instrument: string) => About | undefined
 
 /** Reads one event of the product's own kinds; undefined: not one of mine. */
 export type ReadOwnEvent = (event: StreamEvent, lookUp: LookUp) => FrameOutcome | undefined

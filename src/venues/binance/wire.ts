@@ -57,7 +57,6 @@ const AggregateTradeEventSchema = Type.Object({
   T: Millis,
   m: Type.Boolean(),
 })
-export type AggregateTradeEventWire = Static<typeof AggregateTradeEventSchema>
 export const AggregateTradeEvent = wireType(AggregateTradeEventSchema)
 
 const AggregateTradeRowSchema = Type.Object({

@@ -25,7 +25,7 @@ const REFUSES =
   /\brate\b|ratelimit|too many requests|throttl|quota|per (second|minute|day)|daily|invalid block range/i
 
 /** The node understood and refused. */
-export class RpcError extends VenueError {
+class RpcError extends VenueError {
   readonly isRevert: boolean
   constructor(message: string, code: number) {
     const isRevert = code === 3 || /revert/i.test(message)

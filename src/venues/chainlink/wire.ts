@@ -1,5 +1,4 @@
 /** JSON-RPC as Ethereum nodes speak it. */
-import type { Static } from 'typebox'
 import Type from 'typebox'
 import { wireType } from '../adapter/wire-type.ts'
 
@@ -10,7 +9,6 @@ const replySchema = Type.Object({
   ),
 })
 export const RpcReply = wireType(replySchema)
-export type RpcReplyWire = Static<typeof replySchema>
 
 export const Hex = wireType(Type.String({ pattern: '^0x[0-9a-fA-F]*$' }))
 export const Logs = wireType(

@@ -8,7 +8,7 @@ import type { SocketRoute } from '../live/socket.ts'
 import { type About, mapBook, mapCandle, mapOpenInterest, mapTrade } from './mapper.ts'
 import {
   BookMessage,
-  Candle,
+  CandleMessage,
   Context,
   Message,
   SubscriptionMessage,
@@ -117,7 +117,7 @@ export function createHyperliquidReader(symbols: Pick<SymbolMap, 'fromVenue'>): 
   }
 
   function readCandle(value: unknown, receivedMs: number): FrameOutcome {
-    if (!Candle.is(value)) return refused('wrong_shape')
+    if (!CandleMessage.is(value)) return refused('wrong_shape')
     const about = aboutOf(value.s, receivedMs)
     if (about === undefined) return ignored('coin not recorded')
     const interval = CANDLE_INTERVALS.find((each) => each === value.i)

@@ -40,7 +40,7 @@ const CandleSchema = Type.Object({
   n: Type.Integer({ minimum: 0 }),
 })
 export type CandleWire = Static<typeof CandleSchema>
-export const Candle = wireType(CandleSchema)
+export const CandleMessage = wireType(CandleSchema)
 export const CandleRows = wireType(Type.Array(CandleSchema))
 
 const ContextSchema = Type.Object({
@@ -88,7 +88,7 @@ export const HYPERLIQUID_WIRE = {
   Trade,
   Trades,
   Book: BookMessage,
-  Candle,
+  Candle: CandleMessage,
   Candles: CandleRows,
   Context,
   FundingRows,

@@ -10,7 +10,7 @@
 import { backoffCeilingMs } from '../../kit/backoff.ts'
 import { KALSHI_TIMES as TIMES } from './describe.ts'
 
-export type KalshiAction = 'subscribe' | 'add_markets' | 'delete_markets' | 'get_snapshot'
+type KalshiAction = 'subscribe' | 'add_markets' | 'delete_markets' | 'get_snapshot'
 
 export interface KalshiCommand<About> {
   readonly action: KalshiAction

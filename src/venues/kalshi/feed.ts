@@ -38,7 +38,7 @@ export interface ContractFeed {
   stats(): ContractFeedStats
 }
 
-export interface ContractFeedStats {
+interface ContractFeedStats {
   readonly gaps: number
   readonly lostBooks: number
   /** Books whose top lastingly differed from the one in the venue's figures. */

@@ -41,7 +41,7 @@ export interface KalshiRest extends RestAccess {
   cutoff(signal: AbortSignal): Promise<Cutoffs>
 }
 
-export interface Cutoffs {
+interface Cutoffs {
   readonly tradesMs: number
   readonly marketsMs: number
 }

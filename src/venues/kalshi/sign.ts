@@ -13,7 +13,7 @@ export interface RequestSigner {
   headers(method: string, path: string): Record<string, string>
 }
 
-export function createRequestSigner(credentials: KalshiCredentials, now: () => number): RequestSigner {
+function createRequestSigner(credentials: KalshiCredentials, now: () => number): RequestSigner {
   const key = createPrivateKey(credentials.privateKey)
   if (key.asymmetricKeyType !== 'rsa') throw new TypeError('the private key is not an RSA key')
   return {

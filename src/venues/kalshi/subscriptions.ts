@@ -8,8 +8,8 @@
 import { createCommands, type KalshiCommand } from './commands.ts'
 import { TICKERS_PER_SUBSCRIPTION } from './describe.ts'
 
-export const CHANNELS = ['orderbook_delta', 'ticker', 'trade'] as const
-export type KalshiChannel = (typeof CHANNELS)[number]
+const CHANNELS = ['orderbook_delta', 'ticker', 'trade'] as const
+type KalshiChannel = (typeof CHANNELS)[number]
 
 interface Group {
   readonly tickers: Set<string>

@@ -13,7 +13,7 @@ export type FrameOutcome =
   | { readonly kind: 'ignored'; readonly reason: string }
   | { readonly kind: 'refused'; readonly reason: DeadLetterReason }
 
-export interface DataFrame {
+interface DataFrame {
   readonly kind: 'data'
   readonly items: readonly FrameItem[]
   /** Part of the frame could not be read. */

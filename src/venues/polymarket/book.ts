@@ -208,7 +208,7 @@ export function createTokenBook(leg: Leg): TokenBook {
   }
 }
 
-export function bookTimeOf(wire: BookWire, otherwise: number): number {
+function bookTimeOf(wire: BookWire, otherwise: number): number {
   return wire.timestamp === undefined ? otherwise : Number(wire.timestamp)
 }
 

@@ -21,7 +21,7 @@ import {
 import { createTradeIds } from './trade-ids.ts'
 import { AnyMessage, type BookWire } from './wire.ts'
 
-export interface TokenFeedStats {
+interface TokenFeedStats {
   readonly hashMatches: number
   readonly hashMismatches: number
   readonly lost: Readonly<Record<string, number>>

@@ -243,7 +243,7 @@ function asV2(row: TradeV1Wire): TradeV2Wire {
 }
 
 /** A market by its condition id, open or closed. */
-export async function askMarket(
+async function askMarket(
   rest: PolymarketRest,
   marketId: string,
   signal: AbortSignal,

@@ -40,9 +40,7 @@ export function aboutOf(leg: Pick<Leg, 'symbol' | 'tokenId'>, receivedMs: number
 export const legOf = ({ marketId, tokenId, outcome }: Leg): MarketLeg => ({ marketId, tokenId, outcome })
 
 /** A list that may be written as JSON inside a text; undefined when it is neither. */
-export function readList(
-  value: string | readonly string[] | null | undefined,
-): readonly string[] | undefined {
+function readList(value: string | readonly string[] | null | undefined): readonly string[] | undefined {
   if (value === null || value === undefined) return undefined
   if (typeof value !== 'string') return value
   try {

@@ -19,7 +19,7 @@ import {
 import type { SocketRoute } from '../live/socket.ts'
 import { ReferenceMessage } from './wire.ts'
 
-export const REFERENCE_TOPICS: Readonly<Record<string, SettlementPrice>> = {
+const REFERENCE_TOPICS: Readonly<Record<string, SettlementPrice>> = {
   crypto_prices: { of: 'binance', windowSeconds: null },
   crypto_prices_chainlink: { of: 'chainlink', windowSeconds: null },
   crypto_prices_twap_thirty: { of: 'chainlink', windowSeconds: 30 },

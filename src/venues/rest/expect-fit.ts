@@ -21,7 +21,7 @@ export interface Fit<R> {
 }
 
 /** A description of the first fault; undefined for a response that fits. */
-export function misfitOf<R>(rows: readonly R[], fit: Fit<R>): string | undefined {
+function misfitOf<R>(rows: readonly R[], fit: Fit<R>): string | undefined {
   const { range, timeOf, order } = fit
   if (fit.maxRows !== undefined && rows.length > fit.maxRows)
     return `${rows.length} rows, asked for ${fit.maxRows}`

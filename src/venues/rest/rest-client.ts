@@ -56,7 +56,7 @@ export const REST_LIMITS: RestLimits = {
 }
 
 /** The share of the budget that walks through the past may use; the live side of the smallest budget needs the rest. */
-export const BACKGROUND_SHARE = 0.85
+const BACKGROUND_SHARE = 0.85
 
 /** The venue refused, or did not answer in any of the tries. */
 export class VenueError extends Error {
@@ -73,7 +73,7 @@ export interface RestClient {
   stats(): RestStats
 }
 
-export interface RestStats {
+interface RestStats {
   readonly asked: number
   readonly retried: number
   readonly halts: number

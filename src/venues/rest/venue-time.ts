@@ -4,14 +4,14 @@
  */
 import type { Clock } from '../../kit/clock.ts'
 
-export interface ServerTime {
+interface ServerTime {
   readonly venueMs: number
   /** Venue clock minus our clock, taken at half of the round trip. */
   readonly offsetMs: number
   readonly roundTripMs: number
 }
 
-export const VENUE_TIME_KEPT_MS = 60_000
+const VENUE_TIME_KEPT_MS = 60_000
 
 export interface VenueTime {
   /** Asks now. */

@@ -13,7 +13,7 @@ export interface RequestBudget {
 }
 
 /** Left unused, for requests of others and for our own errors. */
-export const BUDGET_RESERVE = 0.1
+const BUDGET_RESERVE = 0.1
 /** The venue's clock is not ours: a new window is entered this much late, or by a tenth of a short one. */
 const WINDOW_GUARD_MS = 1_000
 

@@ -7,5 +7,3 @@ export type TradeWire = Static<typeof TradeSchema>
 export const Trade = wireType(TradeSchema)
 export const Bars = wireType(Type.Array(Type.Object({ t: Millis, px: DecimalText })))
 export const Time = wireType(Type.Object({ now: Millis }))
-
-export const TOY_WIRE = { Trade, Bars, Time }
