@@ -27,7 +27,9 @@ export function servedOpenapi(deps: {
     // The document is served even while a store or node fails.
     const samples: ExampleSamples =
       environment === undefined ? {} : await readSamples(environment, now()).catch(() => ({}))
-    const isComplete = samples.market !== undefined && samples.transaction !== undefined
+    const isComplete = [samples.time, samples.market, samples.transaction].every(
+      (value) => value !== undefined,
+    )
     if (known !== undefined && isComplete) known.freshUntilMs += FRESH_MS
     const document = openapiDocument(ENDPOINTS, samples)
     // Building and stringifying take milliseconds each; let other requests run in between.

@@ -255,7 +255,8 @@ test('a muted symbol: the gap begins a millisecond after what was received last'
   const mute = begun.find(({ fault }) => fault.kind === 'mute' && fault.venue === 'perp')
   const feed = feedOf('trades', 'perpdex', 'BTC')
   const muted = { fromMs: (mute?.fromMs ?? 0) - 20_000, toMs: (mute?.toMs ?? 0) + 5_000 }
-  const gaps = await readGaps(recording.store, feed, muted)
+  // The end of the fault before it may lie in the same range.
+  const gaps = (await readGaps(recording.store, feed, muted)).filter(({ to }) => to > (mute?.fromMs ?? 0))
   const [gap] = gaps
   assert.ok(gap !== undefined && gaps.length === 1, JSON.stringify(gaps))
   const times = (await readRows(recording.store, feed, muted)).map((row) => Date.parse(row.timestamp))

@@ -99,14 +99,21 @@ function watchChanges(db: DatabaseSync, watch: ChangeWatch, clock: Clock): () =>
   const wants = db.prepare('SELECT 1 FROM credit_lease_wants WHERE until > ? LIMIT 1')
   let seenVersion = version.get()?.data_version
   let seenSeq = Number(newest.get()?.seq ?? 0)
-  const timer = setInterval(() => {
+  const look = () => {
     const current = version.get()?.data_version
     if (current === seenVersion) return
-    seenVersion = current
     const rows = since.all(seenSeq)
+    seenVersion = current
     seenSeq = Number(rows.at(-1)?.seq ?? seenSeq)
     if (rows.length > 0) watch.onAccounts([...new Set(rows.map((row) => String(row.account_id)))])
     if (wants.get(clock.now()) !== undefined) watch.onWanted()
+  }
+  const timer = setInterval(() => {
+    try {
+      look()
+    } catch {
+      // Read again at the next turn. A file that was cut or replaced ends the service, see kit/watch-files.
+    }
   }, WATCH_INTERVAL_MS)
   timer.unref()
   return () => clearInterval(timer)

@@ -4,6 +4,7 @@ import type { MarketRow } from '../../../core/rows/market.ts'
 import { formatTime } from '../../../core/time.ts'
 import { addressOfScript } from '../../../parser/script-address.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
+import { checkAvailable } from '../market/snapshot-feeds.ts'
 import type { Services } from '../services.ts'
 
 /** A block of a quiet chain may hold nothing but its coinbase. */
@@ -15,10 +16,18 @@ const COINBASE_SUBNETWORK = `01${'00'.repeat(19)}`
 export async function readSamples(services: Services, nowMs: number): Promise<ExampleSamples> {
   const market = await readMarket(services, nowMs)
   return {
-    time: formatTime(nowMs),
+    ...((await hasSnapshots(services, nowMs)) ? { time: formatTime(nowMs) } : {}),
     ...(market === undefined ? {} : { market }),
     ...(await readConfirmed(services)),
   }
+}
+
+/** One source refuses a time before its first snapshot; right after the first start it has none. */
+function hasSnapshots({ market }: Services, nowMs: number): Promise<boolean> {
+  return checkAvailable(market.store, 'perpdex', 'BTC', { toMs: nowMs, nowMs }).then(
+    () => true,
+    () => false,
+  )
 }
 
 async function readMarket({ market }: Services, atMs: number): Promise<string | undefined> {
