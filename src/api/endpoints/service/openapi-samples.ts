@@ -4,12 +4,14 @@ import type { MarketRow } from '../../../core/rows/market.ts'
 import { formatTime } from '../../../core/time.ts'
 import { addressOfScript } from '../../../parser/script-address.ts'
 import { transactionId } from '../../../parser/transaction-id.ts'
-import { checkAvailable } from '../market/snapshot-feeds.ts'
+import type { FeedInfo } from '../../../store/series.ts'
 import type { Services } from '../services.ts'
 
 /** A block of a quiet chain may hold nothing but its coinbase. */
 const MAX_BLOCKS = 40
 const CALL_DEADLINE_MS = 1_000
+/** Every recorded source has a snapshot this long after the first one. */
+const SNAPSHOTS_START_MS = 60_000
 const COINBASE_SUBNETWORK = `01${'00'.repeat(19)}`
 
 /** Example values that work in this environment. What does not exist yet is left out. */
@@ -22,12 +24,15 @@ export async function readSamples(services: Services, nowMs: number): Promise<Ex
   }
 }
 
-/** One source refuses a time before its first snapshot; right after the first start it has none. */
-function hasSnapshots({ market }: Services, nowMs: number): Promise<boolean> {
-  return checkAvailable(market.store, 'perpdex', 'BTC', { toMs: nowMs, nowMs }).then(
-    () => true,
-    () => false,
-  )
+/**
+ * The perpetual exchange refuses a time before its first snapshot, which arrives some seconds after the first start.
+ * Where it is not recorded, the snapshots of the other sources decide.
+ */
+async function hasSnapshots({ market }: Services, nowMs: number): Promise<boolean> {
+  const feeds = await market.store.series.feeds({ dataset: 'snapshots' })
+  const isBefore = (timeMs: number) => (info: FeedInfo) => info.firstTs !== undefined && info.firstTs < timeMs
+  const perpetual = feeds.filter(({ feed }) => feed.source === 'perpdex' && feed.symbol === 'BTC')
+  return perpetual.some(isBefore(nowMs)) || feeds.some(isBefore(nowMs - SNAPSHOTS_START_MS))
 }
 
 async function readMarket({ market }: Services, atMs: number): Promise<string | undefined> {
