@@ -1,5 +1,5 @@
 /**
- * The storage port for the people who sign in: users, sessions, invitations and the audit log. Tokens are
+ * The storage port for users who sign in: their records, sessions, invitations and the audit log. Tokens are
  * stored as hashes only; passwords as argon2id hashes.
  */
 const ROLES = ['operator', 'customer'] as const

@@ -28,8 +28,9 @@ export interface Writes<Ops extends Operations> {
   forget?(): void
 }
 
-/** A group is closed at this many operations, so that the write lock is never held long. */
+/** A group is closed at this many operations or after this time, so that the write lock is never held long. */
 const MAX_GROUP = 256
+const MAX_GROUP_MS = 50
 
 /** The body of a writer thread. */
 export function serveWrites<Ops extends Operations>(database: DatabaseSync, writes: Writes<Ops>): void {
@@ -46,13 +47,15 @@ function commitGroup<Ops extends Operations>(
   next: () => ThreadCall | undefined,
 ): ThreadReply[] {
   const group: ThreadCall[] = []
+  const endsAt = performance.now() + MAX_GROUP_MS
+  const hasRoom = () => group.length < MAX_GROUP && performance.now() < endsAt
   try {
     return inTransaction(database, () => {
       const replies: ThreadReply[] = []
       for (let call: ThreadCall | undefined = first; call !== undefined; ) {
         group.push(call)
         replies.push(replyAlone(database, writes, call))
-        call = group.length < MAX_GROUP ? next() : undefined
+        call = hasRoom() ? next() : undefined
       }
       return replies
     })
