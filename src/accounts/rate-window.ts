@@ -31,7 +31,7 @@ export class RateWindow {
     this.#times = new Float64Array(limits.perSecond)
   }
 
-  /** Counts `amount` requests, or tells in how many milliseconds they would fit. Nothing is counted then. */
+  /** Counts `amount` requests, or returns in how many milliseconds they would fit. Nothing is counted then. */
   take(nowMs: number, amount = 1): { ok: true } | { ok: false; retryAfterMs: number } {
     this.#expire(nowMs)
     const waitMs = Math.max(this.#secondWait(nowMs, amount), this.#minuteWait(nowMs, amount))

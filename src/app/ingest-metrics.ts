@@ -6,7 +6,7 @@ import type { RecordMessage } from './record-worker.ts'
 const DEAD_LETTERS = 'tapeline_dead_letters_total'
 const COUNTS = 'tapeline_ingest_total'
 
-/** Takes what a thread tells now and then; a thread that was started again counts from 0. */
+/** Takes what a thread reports from time to time; a thread that was started again counts from 0. */
 export function ingestMetrics(metrics: Metrics, environment: Environment): (message: RecordMessage) => void {
   const counter = (name: string, help: string, labels: string[]) =>
     (metrics.registry.getSingleMetric(name) as Counter | undefined) ?? metrics.counter(name, help, labels)

@@ -38,7 +38,7 @@ export interface FaultRun {
 }
 
 /** Everything is heard so long after the start. */
-const HEARD_AFTER_MS = 40_000
+const RECEIVED_AFTER_MS = 40_000
 
 export async function runFaults(options: {
   venues: readonly PredictionVenue[]
@@ -59,7 +59,7 @@ export async function runFaults(options: {
     ...(options.oracleBackMs === undefined ? {} : { oracleBackMs: options.oracleBackMs }),
   })
   const begins = new Map<string, number>()
-  let atMs = startMs + HEARD_AFTER_MS
+  let atMs = startMs + RECEIVED_AFTER_MS
   for (const { name, faults, lastsMs } of options.cases) {
     await clock.runUntil(atMs)
     begins.set(name, clock.now())
@@ -79,7 +79,7 @@ export async function runFaults(options: {
       assert.ok(ms !== undefined, name)
       return ms
     },
-    range: { fromMs: startMs + HEARD_AFTER_MS, toMs },
+    range: { fromMs: startMs + RECEIVED_AFTER_MS, toMs },
     async close() {
       await recording.close()
       await world.close()

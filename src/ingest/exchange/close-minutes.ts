@@ -17,7 +17,7 @@ import type { SymbolParts } from './symbol-parts.ts'
 
 export interface MinuteCloser {
   /** A candle from the stream. */
-  heard(kline: CandleObservation): void
+  receive(kline: CandleObservation): void
   /** Shows the open candles that changed. */
   show(): void
   /** Takes a page of the venue's own candles; returns them. */
@@ -30,7 +30,7 @@ export interface MinuteCloser {
 export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
   const { plan, symbol, writer, derivatives, counts } = parts
   const rollUp = createRollUp({ intervals: COARSE_INTERVALS, fromMs })
-  const heard = new Map<number, Candle & { isLast?: boolean }>()
+  const received = new Map<number, Candle & { isLast?: boolean }>()
   let closedToMs = fromMs
   let hasNews = false
 
@@ -38,12 +38,12 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
     for (const row of rows)
       writer.put(candleFeed(plan.source, symbol, row.interval), [candleOf(plan, row, closed, derivatives)])
   }
-  const openCandles = () => [...heard.values()].sort((a, b) => a.openMs - b.openMs)
+  const openCandles = () => [...received.values()].sort((a, b) => a.openMs - b.openMs)
 
   return {
-    heard(kline) {
+    receive(kline) {
       if (kline.openTimeMs < closedToMs) return
-      heard.set(kline.openTimeMs, { ...candleOfKline(kline), isLast: kline.closed })
+      received.set(kline.openTimeMs, { ...candleOfKline(kline), isLast: kline.closed })
       hasNews = true
     },
     show() {
@@ -61,7 +61,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
         .filter((row): row is CandleObservation => row.kind === 'candle')
         .map(candleOfKline)
       for (const candle of candles) {
-        const streamed = heard.get(candle.openMs)
+        const streamed = received.get(candle.openMs)
         if (streamed?.isLast === true && !sameFigures(streamed, candle)) counts.differences += 1
       }
       // Those that cannot be served too: the store refuses them, which makes them a gap.
@@ -78,7 +78,7 @@ export function closeMinutes(parts: SymbolParts, fromMs: number): MinuteCloser {
       refuseRolled(parts, checked.refused, COARSE_INTERVALS, 'candles')
       put(advanceAround(rollUp, checked, '1m', toMs), true)
       closedToMs = toMs
-      for (const openMs of heard.keys()) if (openMs < toMs) heard.delete(openMs)
+      for (const openMs of received.keys()) if (openMs < toMs) received.delete(openMs)
       hasNews = true
       settleCandles(parts, page)
       return checked

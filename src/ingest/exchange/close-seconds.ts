@@ -34,7 +34,7 @@ const MAX_ASK_MS = 3_600_000
 const MAX_SOUND_MINUTES = 60
 
 export interface SecondCloser {
-  heard(kline: CandleObservation): void
+  receive(kline: CandleObservation): void
   trade(trade: TradeFact): void
   /** A trade of nothing: the venue may count it, no row has it. */
   empty(timeMs: number): void
@@ -195,7 +195,7 @@ export function closeSeconds(
   }
 
   return {
-    heard(kline) {
+    receive(kline) {
       if (requestedToMs !== undefined && kline.openTimeMs < requestedToMs) return
       put([candleOfKline(kline)], kline.closed)
     },

@@ -164,8 +164,8 @@ export function recordSymbol(
   function observe(observation: DataObservation): void {
     switch (observation.kind) {
       case 'candle':
-        if (observation.interval === '1s') seconds.heard(observation)
-        else minutes.heard(observation)
+        if (observation.interval === '1s') seconds.receive(observation)
+        else minutes.receive(observation)
         return
       case 'aggregate_trade':
         parts.counts.trades += 1
@@ -234,7 +234,7 @@ export function recordSymbol(
         return
       case 'exchange_book':
         // A row has every level that the venue publishes, never the few of a quick book.
-        sampler.heard({ timeMs: observation.venueTimeMs, bids: observation.bids, asks: observation.asks })
+        sampler.receive({ timeMs: observation.venueTimeMs, bids: observation.bids, asks: observation.asks })
     }
   }
 

@@ -62,7 +62,7 @@ interface Chunk {
 export async function runBackfill(options: BackfillOptions): Promise<BackfillProgress> {
   const pace = options.pace ?? noPace
   const progress = { total: 0, done: 0, failed: 0, step: '', isFinished: false }
-  const tell = () => options.onProgress?.({ ...progress })
+  const report = () => options.onProgress?.({ ...progress })
   const plans = await Promise.all(
     options.steps.map(async (step) => ({
       step,
@@ -72,7 +72,7 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillPro
   progress.total = plans.reduce((sum, { chunks }) => sum + chunks.length, 0)
   for (const { step, chunks } of plans) {
     progress.step = stepName(step)
-    tell()
+    report()
     // All symbols at once, each from its newest gap backwards.
     await Promise.all(
       options.targets.map(async (target) => {
@@ -81,14 +81,14 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillPro
           if (target.parts.signal.aborted) return
           if (await fillPatiently(chunk, options.log)) progress.done += 1
           else progress.failed += 1
-          tell()
+          report()
         }
       }),
     )
     await options.onStep?.(step)
   }
   progress.isFinished = true
-  tell()
+  report()
   return { ...progress }
 }
 

@@ -14,10 +14,10 @@ const times = (rows: { timeMs: number }[]) => rows.map(({ timeMs }) => timeMs)
 
 test('samples lie on the grid, hold the last book at or before it, and come only with a change', () => {
   const sampler = sampleBook(options)
-  sampler.heard(book(10_100, '100'))
-  sampler.heard(book(10_400, '101'))
-  sampler.heard(book(10_700, '101'))
-  sampler.heard(book(11_200, '102'))
+  sampler.receive(book(10_100, '100'))
+  sampler.receive(book(10_400, '101'))
+  sampler.receive(book(10_700, '101'))
+  sampler.receive(book(11_200, '102'))
   const rows = sampler.sample(13_000)
   assert.deepEqual(times(rows), [10_500, 11_500])
   assert.deepEqual(
@@ -29,9 +29,9 @@ test('samples lie on the grid, hold the last book at or before it, and come only
 
 test('a book that is sent late still finds its grid point, within the grace', () => {
   const sampler = sampleBook(options)
-  sampler.heard(book(10_000, '100'))
+  sampler.receive(book(10_000, '100'))
   assert.deepEqual(times(sampler.sample(11_400)), [10_000])
-  sampler.heard(book(10_450, '105'))
+  sampler.receive(book(10_450, '105'))
   assert.deepEqual(times(sampler.sample(11_600)), [10_500])
 })
 
@@ -39,34 +39,34 @@ test('an unchanged book is written once a minute, a stale one never', () => {
   const sampler = sampleBook(options)
   const rows: number[] = []
   for (let at = 0; at <= 130_000; at += 500) {
-    if (at <= 125_000) sampler.heard(book(at, '100'))
+    if (at <= 125_000) sampler.receive(book(at, '100'))
     rows.push(...times(sampler.sample(at)))
   }
   assert.deepEqual(rows, [0, CARRY_FORWARD_MS, 2 * CARRY_FORWARD_MS])
   assert.deepEqual(sampler.cut(130_000), [])
   assert.deepEqual(sampler.sample(200_000), [])
-  sampler.heard(book(200_000, '100'))
+  sampler.receive(book(200_000, '100'))
   assert.deepEqual(times(sampler.sample(202_000)), [200_000])
   assert.deepEqual(sampler.sample(280_000), [], 'nothing was heard for longer than is normal')
 })
 
 test('a change of the deepest level is a change of the book', () => {
   const sampler = sampleBook(options)
-  sampler.heard(book(1_000, '100', 20))
-  sampler.heard(book(1_500, '100', 20))
+  sampler.receive(book(1_000, '100', 20))
+  sampler.receive(book(1_500, '100', 20))
   const deeper = book(2_500, '100', 20)
-  sampler.heard({ ...deeper, bids: [...deeper.bids.slice(0, 19), ['1', '7']] })
+  sampler.receive({ ...deeper, bids: [...deeper.bids.slice(0, 19), ['1', '7']] })
   assert.deepEqual(times(sampler.sample(4_000)), [1_000, 2_500])
 })
 
 test('a lost line: what was received before it still has its grid points, and none after it', () => {
   const sampler = sampleBook(options)
-  sampler.heard(book(10_000, '100'))
-  sampler.heard(book(10_450, '105'))
-  sampler.heard(book(10_950, '106'))
+  sampler.receive(book(10_000, '100'))
+  sampler.receive(book(10_450, '105'))
+  sampler.receive(book(10_950, '106'))
   assert.deepEqual(times(sampler.sample(11_100)), [10_000])
   assert.deepEqual(times(sampler.cut(11_001)), [10_500, 11_000])
   assert.deepEqual(sampler.sample(14_000), [])
-  sampler.heard(book(14_200, '106'))
+  sampler.receive(book(14_200, '106'))
   assert.deepEqual(times(sampler.sample(16_000)), [14_500], 'after a gap an equal book is a row of its own')
 })

@@ -15,7 +15,7 @@ export interface BookState {
 }
 
 export interface BookSampler {
-  heard(book: BookState): void
+  receive(book: BookState): void
   /** The rows of all grid points up to an instant that were not judged yet. */
   sample(nowMs: number): { timeMs: number; book: BookState }[]
   /** The connection was lost at an instant: the rows up to it; received books do not count after it. */
@@ -25,13 +25,13 @@ export interface BookSampler {
 const MAX_KEPT = 64
 
 export function sampleBook(options: { staleAfterMs: number; graceMs: number }): BookSampler {
-  let heard: BookState[] = []
+  let received: BookState[] = []
   let nextMs: number | undefined
   let lastRow: { timeMs: number; book: BookState } | undefined
 
   function bookAt(gridMs: number): BookState | undefined {
     let found: BookState | undefined
-    for (const book of heard) {
+    for (const book of received) {
       if (book.timeMs > gridMs) continue
       if (found === undefined || book.timeMs >= found.timeMs) found = book
     }
@@ -41,15 +41,15 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }): 
   const isKnown = (book: BookState) => lastRow !== undefined && isSameBook(lastRow.book, book)
 
   return {
-    heard(book) {
+    receive(book) {
       nextMs ??= Math.ceil(book.timeMs / GRID_MS) * GRID_MS
-      heard.push(book)
-      if (heard.length > MAX_KEPT) heard = heard.slice(-MAX_KEPT)
+      received.push(book)
+      if (received.length > MAX_KEPT) received = received.slice(-MAX_KEPT)
     },
     sample: (nowMs) => judge(nowMs - options.graceMs),
     cut(atMs) {
       const rows = judge(atMs)
-      heard = []
+      received = []
       lastRow = undefined
       return rows
     },
@@ -70,7 +70,7 @@ export function sampleBook(options: { staleAfterMs: number; graceMs: number }): 
       rows.push(lastRow)
     }
     const keepFromMs = dueMs - options.staleAfterMs
-    heard = heard.filter((book) => book.timeMs >= keepFromMs)
+    received = received.filter((book) => book.timeMs >= keepFromMs)
     return rows
   }
 }

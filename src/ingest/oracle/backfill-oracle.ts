@@ -123,14 +123,14 @@ export async function backfillOracle(
     const total = plans.reduce((sum, { gaps }) => sum + gaps.length, 0)
     let done = 0
     let failed = 0
-    const tell = () => options.onProgress({ done: done + failed, total, step: 'oracle candles' })
-    tell()
+    const report = () => options.onProgress({ done: done + failed, total, step: 'oracle candles' })
+    report()
     await Promise.all(
       plans.map(async ({ symbol, gaps }) => {
         for (const range of gaps) {
           if (await fillPatiently(symbol, range)) done += 1
           else failed += 1
-          tell()
+          report()
         }
       }),
     )

@@ -189,8 +189,8 @@ export async function backfillMarkets(
     const total = lists.reduce((sum, { markets }) => sum + markets.length, 0)
     let done = 0
     let failures = 0
-    const tell = () => options.onProgress({ done: done + failures, total, step: 'markets' })
-    tell()
+    const report = () => options.onProgress({ done: done + failures, total, step: 'markets' })
+    report()
     await Promise.all(
       lists.map(async ({ symbol, markets }) => {
         const failed: HistoryRange[] = []
@@ -202,7 +202,7 @@ export async function backfillMarkets(
             failures += 1
             failed.push({ fromMs: firstMs(market), toMs: lastMs(market) })
           }
-          tell()
+          report()
         }
         if (range.toMs > range.fromMs && !signal.aborted)
           await confirmAll(

@@ -142,7 +142,7 @@ test('the reference price of a row is the last tick at or before it', async (t) 
     [START_MS, '100'],
     [START_MS + 501, '101'],
   ] as const)
-    references.heard({
+    references.receive({
       kind: 'reference_price',
       ...about('polymarket', '', timeMs),
       settlement: { of: 'chainlink', windowSeconds: 60 },

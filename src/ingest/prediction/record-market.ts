@@ -104,13 +104,13 @@ export function recordMarket(options: {
     if (book === undefined) return undefined
     const lastPrice = (instrument: string) => lastPrices.get(instrument)?.at(timeMs) ?? null
     if (!plan.hasTokens) {
-      const told = figures.at(timeMs)
+      const known = figures.at(timeMs)
       return composeYesNo(timeMs, {
         ticker: marketId,
         book,
-        lastPrice: lastPrice(first) ?? told?.lastPrice ?? null,
-        volume: told?.volume ?? null,
-        openInterest: told?.openInterest ?? null,
+        lastPrice: lastPrice(first) ?? known?.lastPrice ?? null,
+        volume: known?.volume ?? null,
+        openInterest: known?.openInterest ?? null,
       })
     }
     const down = sampler.book(second)

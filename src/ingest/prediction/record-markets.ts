@@ -241,7 +241,7 @@ export function recordMarkets(parts: SymbolMarketsParts): MarketsRecorder {
         void receivedSweptTo(observation.toMs)
         break
       case 'reference_price':
-        references.heard(observation)
+        references.receive(observation)
         break
       case 'open_interest':
         receivedInterest(observation.instrument, observation.venueTimeMs, observation.openInterest)

@@ -19,7 +19,7 @@ function heardAll() {
     [MINUTE, '4'],
   ]
   for (const [settlement, price] of ticks)
-    prices.heard({
+    prices.receive({
       kind: 'reference_price',
       source: 'predmkt_a',
       symbol: 'BTC',

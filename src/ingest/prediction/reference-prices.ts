@@ -11,7 +11,7 @@ const FRESH_MS = 10_000
 type Settled = Pick<MarketInput, 'marketType' | 'settlement'>
 
 export interface ReferencePrices {
-  heard(observation: ReferencePriceObservation): void
+  receive(observation: ReferencePriceObservation): void
   /** The newest tick at or before an instant, while it is fresh. */
   before(market: Settled, timeMs: number): string | null
   /** The tick of that very second: the relay leaves some out, and another second's price is another price. */
@@ -33,7 +33,7 @@ export function createReferencePrices(usual: PredictionPlan['usualSettlement']):
     return price === undefined ? [] : (kept.get(nameOf(price)) ?? [])
   }
   return {
-    heard({ settlement, venueTimeMs: timeMs, price }) {
+    receive({ settlement, venueTimeMs: timeMs, price }) {
       const name = nameOf(settlement)
       const ticks = kept.get(name) ?? []
       kept.set(name, ticks)

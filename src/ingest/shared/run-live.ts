@@ -181,7 +181,7 @@ export function runLive(options: {
     }
     const { channel, key } = place(observation)
     lastEventMs = Math.max(lastEventMs ?? 0, observation.venueTimeMs)
-    silence.heard(key, observation)
+    silence.receive(key, observation)
     // Data proves that the channel is subscribed, even if the confirmation was lost.
     if (silent.delete(key) || !tracker.isUp(key)) up(channel, observation.receivedMs)
     recorders.get(observation.symbol)?.observe(observation)

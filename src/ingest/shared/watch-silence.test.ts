@@ -44,7 +44,7 @@ function rig(answer: (channel: Channel) => Promise<Witness | undefined>) {
     session: { reconnect: () => void replaced.push(clock.now()) },
     onFault: (channel, _sinceMs, reason) => void faults.push(`${channelKey(channel)} ${reason}`),
   })
-  for (const channel of CHANNELS) watch.heard(channelKey(channel), trade(channel, START_MS))
+  for (const channel of CHANNELS) watch.receive(channelKey(channel), trade(channel, START_MS))
   return {
     ...{ clock, watch, asked, replaced, faults, stop },
     stale: (channel: Channel) =>
@@ -105,7 +105,7 @@ test('a socket that stays silent is replaced after pauses that grow to a bound, 
   assert.equal(pauses.at(-1), REPLACE_AGAIN.capMs)
   assert.equal(asked.length, replaced.length)
   assert.deepEqual(faults, ['aggregate_trades:BTC not_observed'], 'one silence is one fault')
-  watch.heard(channelKey(channel), trade(channel, clock.now()))
+  watch.receive(channelKey(channel), trade(channel, clock.now()))
   await pass(0)
   assert.equal(clock.sleepers, 0, 'a channel that speaks is not watched')
   const before = replaced.length
@@ -125,7 +125,7 @@ test('a silence that begins while the pause of the one before still runs is judg
   await pass(50_000)
   await pass(1_000)
   const before = asked.length
-  watch.heard(channelKey(channel), trade(channel, START_MS + 51_000))
+  watch.receive(channelKey(channel), trade(channel, START_MS + 51_000))
   stale(channel)
   await pass(0)
   assert.equal(asked.length, before + 1)

@@ -26,7 +26,7 @@ export const ASK_QUIET_AGAIN: BackoffPolicy = { baseMs: 15_000, capMs: 60_000 }
 export const REPLACE_AGAIN: BackoffPolicy = { baseMs: 5_000, capMs: 120_000 }
 
 export interface SilenceWatch {
-  heard(key: string, observation: DataObservation): void
+  receive(key: string, observation: DataObservation): void
   /** A polled channel has answered, with or without new data. */
   answered(key: string): void
   stale(observation: StaleObservation): void
@@ -123,7 +123,7 @@ export function watchSilence(options: {
   }
 
   return {
-    heard(key, observation) {
+    receive(key, observation) {
       const state = stateOf(key)
       state.last = observation
       spoke(state)

@@ -83,7 +83,7 @@ export function Events() {
             <strong>{isIncomplete ? 'Which addresses?' : 'Waiting for the first event…'}</strong>
             <p class="muted">
               {isIncomplete
-                ? 'This kind is told for the addresses that you name.'
+                ? 'This kind is sent for the addresses that you name.'
                 : `Shown as soon as it happens: ${KIND_INFO[kind].text}.`}
             </p>
           </Empty>

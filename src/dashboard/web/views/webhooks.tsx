@@ -59,7 +59,7 @@ export function WebhooksPage() {
       {list.value && webhooks.length === 0 && (
         <Empty>
           <strong>No webhooks yet</strong>
-          <p class="muted">Create one to be told when addresses receive funds or blocks are added.</p>
+          <p class="muted">Create one to be notified when addresses receive funds or blocks are added.</p>
         </Empty>
       )}
       {webhooks.length > 0 && (
