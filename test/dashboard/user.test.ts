@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { KeyView } from '../../src/dashboard/wire.ts'
+import { until } from '../fakes/receiver.ts'
 import { startTestService, type TestService } from '../fakes/service.ts'
 import { createKey, createWebhook, signUp } from './acts.ts'
 import { skip, useChromium } from './browser.ts'
@@ -27,6 +28,8 @@ describe('a person with the dashboard', { skip }, () => {
   const button = (name: string, at: Page = page) => at.getByRole('button', { name, exact: true })
   const inDialog = (name: string) => page.locator('dialog').last().getByRole('button', { name, exact: true })
   const heading = (name: string, at: Page = page) => at.getByRole('heading', { name, exact: true }).waitFor()
+  /** Not `waitForFunction`: it evaluates inside the page, where the content security policy forbids it. */
+  const untilPage = (condition: string) => until(condition, () => page.evaluate<boolean>(condition))
   /** The browser tells of every refused call in its console, whether the page has a word for it or not. */
   const refused = async (status: number, act: () => Promise<void>) => {
     await act()
@@ -117,9 +120,7 @@ describe('a person with the dashboard', { skip }, () => {
     await createKey(page, 'focus')
     await button('I have copied it').click()
     const focused = (text: string) =>
-      page.waitForFunction(
-        `(document.activeElement.name || document.activeElement.textContent) === '${text}'`,
-      )
+      untilPage(`(document.activeElement.name || document.activeElement.textContent) === '${text}'`)
     await focused('Create key')
     for (const end of [() => page.keyboard.press('Escape'), () => button('Close').click()]) {
       await button('Create key').first().press('Enter')
@@ -145,7 +146,7 @@ describe('a person with the dashboard', { skip }, () => {
     }
     await page.goBack()
     await heading('Status')
-    await page.waitForFunction("document.title === 'Status · Tapeline'")
+    await untilPage("document.title === 'Status · Tapeline'")
     await page.goBack()
     await heading('Usage')
     await page.goForward()
