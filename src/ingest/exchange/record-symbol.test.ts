@@ -97,7 +97,7 @@ test('perpetuals: a trade of nothing is left out and counted, one that makes no 
   tell(2_200, '10', '-1')
   tell(3_100, '0', '1')
   recorder.show(START_MS + 5_000, START_MS + 5_000)
-  tracker.claim(START_MS + 5_000)
+  tracker.coverTo(START_MS + 5_000)
   await writer.flush()
   const range = { fromMs: START_MS, toMs: START_MS + 5_000 }
   const times = async (feed: typeof trades | typeof seconds) =>

@@ -82,7 +82,7 @@ test('what the old phase said last is asked for, and the candle has it', async (
     recorder.observe(round)
   }
   await clock.moveTo(START_MS + 400_000)
-  tracker.claim(START_MS + 390_000)
+  tracker.coverTo(START_MS + 390_000)
   await recorder.close(START_MS + 400_000)
   await rows.flush()
   const candles = await readRows<CandleRow>(store, feed, [''], { from: START_MS, to: START_MS + 300_000 })

@@ -40,7 +40,7 @@ async function setUp(t: TestContext) {
   function run(toMs: number): void {
     for (; nowMs <= toMs; nowMs += 1_000) {
       windows.judge(nowMs, nowMs)
-      tracker.claim(nowMs)
+      tracker.coverTo(nowMs)
     }
   }
   async function gaps(feed: Feed, toMs: number): Promise<string[]> {

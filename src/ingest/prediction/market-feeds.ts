@@ -5,8 +5,8 @@ import { MARKET_TYPES, type MarketType } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import { type Channel, channelKey, type Topic } from '../../venues/channel.ts'
 import type { PredictionPlan } from '../../venues/plan.ts'
+import type { TrackedFeed } from '../shared/feed-coverage.ts'
 import { COARSE_INTERVALS, candleFeed, feedOf } from '../shared/feeds.ts'
-import type { TrackedFeed } from '../shared/track-coverage.ts'
 
 /** The candles that all longer ones are made of. */
 export const BASE_INTERVAL = '5m' satisfies CandleInterval

@@ -101,7 +101,7 @@ async function setUp(t: TestContext, options: { atMs: number; listed?: readonly 
         recorder.answered?.('markets', clock.now())
         recorder.sample(clock.now(), clock.now())
         recorder.show(clock.now(), clock.now())
-        tracker.claim(clock.now() - 2_000)
+        tracker.coverTo(clock.now() - 2_000)
       }
     }
     const save = async () => {

@@ -6,7 +6,7 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Channel, Topic } from '../../venues/channel.ts'
 import { channelKey } from '../../venues/channel.ts'
 import { COARSE_INTERVALS, type ExchangePlan } from '../../venues/plan.ts'
-import type { TrackedFeed } from './track-coverage.ts'
+import type { TrackedFeed } from './feed-coverage.ts'
 
 export type { BackfillStep, ExchangePlan } from '../../venues/plan.ts'
 export { COARSE_INTERVALS } from '../../venues/plan.ts'

@@ -1,8 +1,8 @@
 /** The status of a recorder, the same for every kind. */
 import type { Venue } from '../../venues/venue.ts'
+import type { TrackedFeed } from './feed-coverage.ts'
 import type { Recorder, RecorderStatus } from './recorder.ts'
 import type { LiveRun } from './run-live.ts'
-import type { TrackedFeed } from './track-coverage.ts'
 import type { RowWriter } from './write-rows.ts'
 
 export function recorderStatus(options: {

@@ -184,12 +184,12 @@ for (const subject of SUBJECTS) {
         const toMs = firstMs + i * stepMs
         // A claim of the live side, or an answer of the venue, in the same breath or a later one.
         if (random.below(3) === 0) await writer.flush()
-        if (random.below(2) === 0) tracker.claim(toMs)
+        if (random.below(2) === 0) tracker.coverTo(toMs)
         else tracker.confirm(feed, fromMs, toMs)
         writer.final(feed, toMs)
         if (random.below(2) === 0) await writer.flush()
       }
-      tracker.claim(endMs)
+      tracker.coverTo(endMs)
       await writer.flush()
 
       const expected = joined(
@@ -273,7 +273,7 @@ test('an observation that is taken back does not come again with the repaired ro
   const tracker = track(feed)
   writer.put(feed, [{ ...candle(START_MS), numTrades: 1, low: '0' }])
   tracker.up('all', START_MS)
-  tracker.claim(START_MS + 60_000)
+  tracker.coverTo(START_MS + 60_000)
   tracker.failed('all', START_MS + 30_000, 'venue_down')
   await writer.flush()
   writer.put(feed, [{ ...candle(START_MS), numTrades: 1 }])

@@ -207,7 +207,7 @@ export function runLive(options: {
       if (writer.stats().failure !== null) continue
       const receivedToMs = heardTo(readMs)
       for (const recorder of recorders.values()) recorder.show(nowMs, receivedToMs)
-      tracker.claim(receivedToMs - COVERAGE_MARGIN_MS)
+      tracker.coverTo(receivedToMs - COVERAGE_MARGIN_MS)
       readMs = nowMs
     }
   }

@@ -47,13 +47,13 @@ async function setUp() {
 test('what was recorded after the last data of a channel is retracted and becomes a gap until data arrives again', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 1_000)
-  tracker.claim(20_000)
+  tracker.coverTo(20_000)
   assert.deepEqual(await gaps(trades, 1_000, 20_000), [])
   tracker.failed('trades:BTC', 12_345, 'not_observed')
-  tracker.claim(25_000)
+  tracker.coverTo(25_000)
   assert.deepEqual(await gaps(trades, 1_000, 25_000), [[12_345, 25_000, 'not_observed']])
   tracker.up('trades:BTC', 26_000)
-  tracker.claim(30_000)
+  tracker.coverTo(30_000)
   assert.deepEqual(await gaps(trades, 1_000, 30_000), [[12_345, 26_000, 'not_observed']])
   await close()
 })
@@ -61,10 +61,10 @@ test('what was recorded after the last data of a channel is retracted and become
 test('nothing is left unrecorded between the last coverage and a failure that came later', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 1_000)
-  tracker.claim(10_000)
+  tracker.coverTo(10_000)
   tracker.failed('trades:BTC', 10_700, 'venue_down')
   tracker.up('trades:BTC', 11_500)
-  tracker.claim(12_000)
+  tracker.coverTo(12_000)
   assert.deepEqual(await gaps(trades, 1_000, 12_000), [[10_700, 11_500, 'venue_down']])
   await close()
 })
@@ -72,14 +72,14 @@ test('nothing is left unrecorded between the last coverage and a failure that ca
 test("the venue's own answer closes a gap and is never taken back", async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('candles:BTC:1m', 0)
-  tracker.claim(100_000)
+  tracker.coverTo(100_000)
   tracker.confirm(candles, 0, 60_000)
   tracker.failed('candles:BTC:1m', 30_000, 'not_observed')
-  tracker.claim(110_000)
+  tracker.coverTo(110_000)
   assert.deepEqual(await gaps(candles, 0, 110_000), [[60_000, 110_000, 'not_observed']])
   tracker.confirm(candles, 60_000, 120_000)
   tracker.up('candles:BTC:1m', 125_000)
-  tracker.claim(130_000)
+  tracker.coverTo(130_000)
   assert.deepEqual(await gaps(candles, 0, 130_000), [[120_000, 125_000, 'not_observed']])
   await close()
 })
@@ -87,13 +87,13 @@ test("the venue's own answer closes a gap and is never taken back", async () => 
 test('a channel that may be silent shares the fate of its neighbour', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('liquidations:BTC', 0)
-  tracker.claim(5_000)
+  tracker.coverTo(5_000)
   assert.deepEqual(await gaps(liquidations, 0, 5_000), [[0, 5_000, 'not_observed']])
   tracker.up('candles:BTC:1m', 5_000)
-  tracker.claim(20_000)
+  tracker.coverTo(20_000)
   tracker.failed('candles:BTC:1m', 9_000, 'not_observed')
   tracker.up('candles:BTC:1m', 15_000)
-  tracker.claim(20_000)
+  tracker.coverTo(20_000)
   assert.deepEqual(await gaps(liquidations, 5_000, 20_000), [[9_000, 15_000, 'not_observed']])
   await close()
 })
@@ -101,9 +101,9 @@ test('a channel that may be silent shares the fate of its neighbour', async () =
 test('a frame that could not be read leaves a gap of its moment where nobody can be asked again', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 0)
-  tracker.claim(20_000)
+  tracker.coverTo(20_000)
   tracker.doubt('trades:BTC', 18_000, 19_001)
-  tracker.claim(30_000)
+  tracker.coverTo(30_000)
   assert.deepEqual(await gaps(trades, 0, 30_000), [[18_000, 19_001, 'not_observed']])
   await close()
 })
@@ -111,17 +111,17 @@ test('a frame that could not be read leaves a gap of its moment where nobody can
 test('such a moment is no wider where the time before it has not been recorded yet', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 0)
-  tracker.claim(16_000)
+  tracker.coverTo(16_000)
   tracker.doubt('trades:BTC', 18_000, 19_001)
-  tracker.claim(17_000)
+  tracker.coverTo(17_000)
   tracker.doubt('trades:BTC', 18_500, 19_501)
-  tracker.claim(19_200)
-  tracker.claim(30_000)
+  tracker.coverTo(19_200)
+  tracker.coverTo(30_000)
   assert.deepEqual(await gaps(trades, 0, 30_000), [[18_000, 19_501, 'not_observed']])
   tracker.doubt('trades:BTC', 31_000, 32_001)
   tracker.failed('trades:BTC', 33_000, 'venue_down')
   tracker.up('trades:BTC', 34_000)
-  tracker.claim(40_000)
+  tracker.coverTo(40_000)
   assert.deepEqual(await gaps(trades, 20_000, 40_000), [
     [31_000, 32_001, 'not_observed'],
     [33_000, 34_000, 'venue_down'],
@@ -132,13 +132,13 @@ test('such a moment is no wider where the time before it has not been recorded y
 test('a lost range keeps its reason beside a gap that is open, and the gap goes on behind it', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 0)
-  tracker.claim(10_000)
+  tracker.coverTo(10_000)
   tracker.failed('trades:BTC', 8_000, 'not_observed')
-  tracker.claim(12_000)
+  tracker.coverTo(12_000)
   tracker.lost(trades, 10_000, 15_000, 'venue_down')
-  tracker.claim(18_000)
+  tracker.coverTo(18_000)
   tracker.up('trades:BTC', 20_000)
-  tracker.claim(30_000)
+  tracker.coverTo(30_000)
   assert.deepEqual(await gaps(trades, 0, 30_000), [
     [8_000, 10_000, 'not_observed'],
     [10_000, 15_000, 'venue_down'],
@@ -150,12 +150,12 @@ test('a lost range keeps its reason beside a gap that is open, and the gap goes 
 test('a lost range keeps its reason when a failure is found that began before it', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 0)
-  tracker.claim(10_000)
+  tracker.coverTo(10_000)
   tracker.lost(trades, 4_000, 6_000, 'venue_down')
   tracker.failed('trades:BTC', 3_000, 'not_observed')
-  tracker.claim(12_000)
+  tracker.coverTo(12_000)
   tracker.up('trades:BTC', 14_000)
-  tracker.claim(20_000)
+  tracker.coverTo(20_000)
   assert.deepEqual(await gaps(trades, 0, 20_000), [
     [3_000, 4_000, 'not_observed'],
     [4_000, 6_000, 'venue_down'],
@@ -167,11 +167,11 @@ test('a lost range keeps its reason when a failure is found that began before it
 test('a range that turned out to be missing stays one when its time is recorded', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 0)
-  tracker.claim(10_000)
+  tracker.coverTo(10_000)
   tracker.doubt('trades:BTC', 14_000, 15_000)
   tracker.lost(trades, 9_000, 12_000, 'not_observed')
-  tracker.claim(11_000)
-  tracker.claim(20_000)
+  tracker.coverTo(11_000)
+  tracker.coverTo(20_000)
   assert.deepEqual(await gaps(trades, 0, 20_000), [
     [9_000, 12_000, 'not_observed'],
     [14_000, 15_000, 'not_observed'],
@@ -185,13 +185,13 @@ test('no coverage goes beyond what is proven, and a failure later on does not ca
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 1_000)
   tracker.limit(trades, 8_000)
-  tracker.claim(20_000)
+  tracker.coverTo(20_000)
   assert.deepEqual(await gaps(trades, 1_000, 20_000), [[8_000, 20_000, 'not_observed']])
   tracker.limit(trades, 15_000)
   tracker.failed('trades:BTC', 18_000, 'venue_down')
   tracker.up('trades:BTC', 25_000)
   tracker.limit(trades, 40_000)
-  tracker.claim(30_000)
+  tracker.coverTo(30_000)
   assert.deepEqual(await gaps(trades, 1_000, 30_000), [
     [15_000, 18_000, 'not_observed'],
     [18_000, 25_000, 'venue_down'],
@@ -202,12 +202,12 @@ test('no coverage goes beyond what is proven, and a failure later on does not ca
 test('what could not be proven is a gap, and one that is known keeps its reason', async () => {
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 0)
-  tracker.claim(10_000)
+  tracker.coverTo(10_000)
   tracker.failed('trades:BTC', 8_000, 'venue_down')
   tracker.up('trades:BTC', 9_000)
-  tracker.claim(12_000)
+  tracker.coverTo(12_000)
   tracker.unproven(trades, 7_000, 20_000)
-  tracker.claim(25_000)
+  tracker.coverTo(25_000)
   assert.deepEqual(await gaps(trades, 0, 25_000), [
     [7_000, 8_000, 'not_observed'],
     [8_000, 9_000, 'venue_down'],
@@ -220,13 +220,13 @@ test('a polled channel is observed up to its last answer, and a failure begins t
   const { tracker, gaps, close } = await setUp()
   tracker.up('trades:BTC', 1_000)
   tracker.limitChannel('trades:BTC', 5_000)
-  tracker.claim(60_000)
+  tracker.coverTo(60_000)
   assert.deepEqual(await gaps(trades, 1_000, 60_000), [[5_000, 60_000, 'not_observed']])
   tracker.limitChannel('trades:BTC', 60_000)
-  tracker.claim(100_000)
+  tracker.coverTo(100_000)
   assert.deepEqual(await gaps(trades, 1_000, 60_000), [])
   tracker.failed('trades:BTC', 90_000, 'venue_down')
-  tracker.claim(120_000)
+  tracker.coverTo(120_000)
   assert.deepEqual(await gaps(trades, 1_000, 120_000), [[60_000, 120_000, 'venue_down']])
   await close()
 })

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FeedCoverage } from './feed-coverage.ts'
+import { feedOf } from './feeds.ts'
+
+const UNLIMITED = Number.POSITIVE_INFINITY
+
+/** A feed and what it records, as text; empty ranges are what the writer ignores. */
+function startFeed() {
+  const records: string[] = []
+  const record = (kind: string) => (_feed: unknown, fromMs: number, toMs: number, reason?: unknown) => {
+    if (toMs > fromMs) records.push([kind, fromMs, toMs, ...(reason === undefined ? [] : [reason])].join(' '))
+  }
+  const feed = new FeedCoverage(
+    { feed: feedOf('trades', 'perpdex', 'BTC'), channels: ['trades:BTC'] },
+    { observed: record('observed'), unobserved: record('retracted'), gap: record('gap') },
+  )
+  return { feed, records: () => records.splice(0) }
+}
+
+test('coverage skips a doubted range when it reaches it, and no wider one', () => {
+  const { feed, records } = startFeed()
+  feed.begin(0)
+  feed.coverTo(10, UNLIMITED)
+  assert.deepEqual(records(), ['observed 0 10'])
+  assert.equal(feed.doubt({ fromMs: 20, toMs: 30 }), true)
+  assert.deepEqual(records(), ['gap 20 30 not_observed'])
+  feed.coverTo(25, UNLIMITED)
+  feed.coverTo(40, UNLIMITED)
+  assert.deepEqual(records(), ['observed 10 20', 'observed 30 40'])
+})
+
+test('a failure retracts what was recorded after it, except for what the venue confirmed', () => {
+  const { feed, records } = startFeed()
+  feed.begin(0)
+  feed.coverTo(100, UNLIMITED)
+  feed.confirmed(60)
+  records()
+  feed.fail(50, 'venue_down', UNLIMITED)
+  feed.recordOpenGap(120)
+  assert.equal(feed.isCovering, false)
+  assert.deepEqual(records(), ['retracted 60 100', 'gap 60 120 venue_down'])
+})
+
+test('an open gap leaves out ranges that were lost for another reason', () => {
+  const { feed, records } = startFeed()
+  feed.begin(0)
+  feed.fail(10, 'not_observed', UNLIMITED)
+  records()
+  feed.lost({ fromMs: 20, toMs: 30 })
+  feed.begin(40)
+  assert.deepEqual(records(), ['gap 10 20 not_observed', 'gap 30 40 not_observed'])
+})
+
+test('neither the limit of the feed nor that of a channel is passed', () => {
+  const { feed, records } = startFeed()
+  feed.begin(0)
+  feed.limit(50)
+  feed.coverTo(100, 30)
+  feed.coverTo(100, UNLIMITED)
+  assert.deepEqual(records(), ['observed 0 30', 'observed 30 50'])
+})

@@ -1,0 +1,123 @@
+/**
+ * What was observed of one feed.
+ *
+ *   down ──every channel up──▶ covering: each tick records up to the present
+ *    ▲                            │
+ *    ╰── a channel failed at t ───╯  what was recorded after t is retracted; t … recovery is a gap
+ *
+ * A venue's own answer about the past (`confirmed`) overrides everything received live: it is never retracted, and
+ * it closes gaps.
+ */
+import type { Feed } from '../../core/feed.ts'
+import type { GapReason } from '../../store/coverage.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
+import { uncovered } from './uncovered.ts'
+import type { RowWriter } from './write-rows.ts'
+
+/** The newest of them are remembered: a gap that is open reaches back hours, not days. */
+const MAX_LOST = 1_000
+
+export interface TrackedFeed {
+  readonly feed: Feed
+  /** Keys of the channels that feed it. */
+  readonly channels: readonly string[]
+}
+
+export class FeedCoverage implements TrackedFeed {
+  readonly feed: Feed
+  readonly channels: readonly string[]
+  private readonly writer: Pick<RowWriter, 'gap' | 'observed' | 'unobserved'>
+  private covering = false
+  private coveredToMs = 0
+  private confirmedToMs = 0
+  private limitMs = Number.POSITIVE_INFINITY
+  private openGap: { fromMs: number; reason: GapReason } | undefined
+  /** Ranges that coverage skips when it reaches them, ascending. */
+  private doubts: HistoryRange[] = []
+  /** Ranges that were lost for a reason of their own, ascending: a gap around them does not replace it. */
+  private lostRanges: HistoryRange[] = []
+
+  constructor({ feed, channels }: TrackedFeed, writer: Pick<RowWriter, 'gap' | 'observed' | 'unobserved'>) {
+    this.feed = feed
+    this.channels = channels
+    this.writer = writer
+  }
+
+  get isCovering(): boolean {
+    return this.covering
+  }
+
+  begin(atMs: number): void {
+    this.covering = true
+    this.coveredToMs = Math.max(atMs, this.confirmedToMs)
+    this.recordOpenGap(atMs)
+    this.openGap = undefined
+  }
+
+  /** A failure may be found late, and one that began before a known gap moves the start of that gap. */
+  fail(fromMs: number, reason: GapReason, channelLimitMs: number): void {
+    const startMs = Math.max(Math.min(fromMs, channelLimitMs), this.confirmedToMs)
+    if (this.covering) {
+      const coveredMs = this.coveredToMs
+      this.coverTo(startMs, channelLimitMs)
+      this.writer.unobserved(this.feed, startMs, coveredMs)
+      this.openGap = { fromMs: startMs, reason }
+    } else if (this.openGap !== undefined && startMs < this.openGap.fromMs) {
+      this.writer.unobserved(this.feed, startMs, this.openGap.fromMs)
+      this.openGap = { fromMs: startMs, reason: this.openGap.reason }
+    }
+    this.covering = false
+  }
+
+  /** Records as observed what is not in doubt, up to the limits of the feed and of its channels. */
+  coverTo(wantedMs: number, channelLimitMs: number): void {
+    const toMs = Math.min(wantedMs, this.limitMs, channelLimitMs)
+    for (const doubt of this.doubts) {
+      this.writer.observed(this.feed, this.coveredToMs, Math.min(doubt.fromMs, toMs))
+      if (doubt.fromMs < toMs) this.coveredToMs = Math.max(this.coveredToMs, doubt.toMs)
+    }
+    this.writer.observed(this.feed, this.coveredToMs, toMs)
+    this.coveredToMs = Math.max(this.coveredToMs, toMs)
+    this.doubts = this.doubts.filter((doubt) => doubt.toMs > toMs)
+  }
+
+  recordOpenGap(toMs: number): void {
+    if (this.openGap === undefined) return
+    const { fromMs, reason } = this.openGap
+    for (const piece of uncovered({ fromMs, toMs }, this.lostRanges))
+      this.writer.gap(this.feed, piece.fromMs, piece.toMs, reason)
+  }
+
+  /** The venue has answered for everything up to here. */
+  confirmed(toMs: number): void {
+    this.confirmedToMs = Math.max(this.confirmedToMs, toMs)
+    if (this.openGap !== undefined && this.openGap.fromMs < toMs)
+      this.openGap = { fromMs: toMs, reason: this.openGap.reason }
+  }
+
+  limit(toMs: number): void {
+    this.limitMs = toMs
+  }
+
+  lost(range: HistoryRange): void {
+    this.lostRanges = [...this.lostRanges, range].sort((a, b) => a.fromMs - b.fromMs).slice(-MAX_LOST)
+    this.leaveOut(range)
+  }
+
+  /** What is known to be missing is not covered later on either. */
+  leaveOut(range: HistoryRange): void {
+    if (!this.covering || range.toMs <= this.coveredToMs) return
+    this.doubts.push(range)
+    this.doubts.sort((a, b) => a.fromMs - b.fromMs)
+  }
+
+  /** The range becomes a gap, except for what the venue confirmed; false if nothing is left of it. */
+  doubt({ fromMs, toMs }: HistoryRange): boolean {
+    const startMs = Math.max(fromMs, this.confirmedToMs)
+    if (!this.covering || toMs <= startMs) return false
+    this.writer.unobserved(this.feed, startMs, Math.min(toMs, this.coveredToMs))
+    this.writer.gap(this.feed, startMs, toMs, 'not_observed')
+    this.leaveOut({ fromMs: startMs, toMs })
+    return true
+  }
+}
