@@ -10,15 +10,15 @@
 import { add, type Decimal, decimal, decimalText, ZERO } from '../../core/decimal.ts'
 import { INTERVAL_MS } from '../../core/interval.ts'
 import type { MarketInput } from '../../core/rows/market.ts'
-import type { OpenInterestInput, OpenInterestRow } from '../../core/rows/open-interest.ts'
+import type { OpenInterestInput } from '../../core/rows/open-interest.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
+import { scanRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
 import type { ContractCandleObservation } from '../../venues/observation.ts'
 import type { HistoryRange } from '../../venues/venue.ts'
 import { COARSE_INTERVALS, feedOf } from '../shared/feeds.ts'
 import type { RowWriter } from '../shared/write-rows.ts'
 import { BASE_INTERVAL, type PredictionPlan } from './market-feeds.ts'
-import { readStored } from './restore-market.ts'
 
 const GRID_MS = INTERVAL_MS[BASE_INTERVAL]
 
@@ -47,9 +47,11 @@ export function pastOpenInterest(options: {
     feedOf('open_interest', plan.source, symbol, interval)
 
   async function stored(instrument: string): Promise<Map<number, number>> {
-    const about = { series, instruments: [instrument], ...range }
-    const rows = await readStored<OpenInterestRow>(feed(BASE_INTERVAL), about)
-    return new Map(rows.map((row) => [Date.parse(row.timestamp), row.open_interest]))
+    const known = new Map<number, number>()
+    const between = { from: range.fromMs, to: range.toMs }
+    for await (const row of scanRows(series, feed(BASE_INTERVAL), between, { instruments: [instrument] }))
+      known.set(Date.parse(row.timestamp), row.open_interest)
+    return known
   }
 
   function put(row: OpenInterestInput): void {

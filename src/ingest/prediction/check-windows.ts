@@ -14,7 +14,8 @@ import type { AssetSymbol } from '../../core/symbol.ts'
 import { gridOf } from '../shared/sample-grid.ts'
 import type { CoverageTracker } from '../shared/track-coverage.ts'
 import { catalogueKey, windowsKey } from './market-feeds.ts'
-import { type MarketRecorder, SAMPLE_BEFORE_MS } from './record-market.ts'
+import { SAMPLE_BEFORE_MS } from './market-times.ts'
+import type { MarketRecorder } from './record-market.ts'
 import { SAMPLE_GRACE_MS } from './sample-market.ts'
 
 /** Lists come every half minute: after so long without one, a window may have begun that we do not know. */

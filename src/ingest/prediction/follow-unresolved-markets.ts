@@ -2,14 +2,14 @@
  * Unresolved markets of an earlier run: those that it did not follow to their end, and those that began and ended while
  * nothing was recorded. They are requested until each has a winner, or for a day.
  */
-import type { MarketInput, MarketRow } from '../../core/rows/market.ts'
+import type { MarketInput } from '../../core/rows/market.ts'
 import type { AssetSymbol } from '../../core/symbol.ts'
 import type { Clock } from '../../kit/clock.ts'
-import type { MarketPosition, MarketStore } from '../../store/markets.ts'
+import type { MarketStore } from '../../store/markets.ts'
+import { scanMarkets } from '../../store/scan-rows.ts'
 import type { Venue } from '../../venues/venue.ts'
 import { MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 
-const PAGE_ROWS = 500
 const ASK_EVERY_MS = 60_000
 /** A winner is published within some minutes; what ended just now is the live side's. */
 const MARGIN_MS = 60_000
@@ -66,24 +66,12 @@ async function firstUnresolved(
   symbol: AssetSymbol,
   nowMs: number,
 ): Promise<number | undefined> {
-  let position: MarketPosition | undefined
   let firstMs: number | undefined
-  for (;;) {
-    const page = await markets.list({
-      source: plan.source,
-      symbol,
-      limit: PAGE_ROWS,
-      separator: '\n',
-      ...(position === undefined ? {} : { position }),
-    })
-    for (const line of page.text === '' ? [] : page.text.split('\n')) {
-      const row = JSON.parse(line) as MarketRow
-      const endMs = row.end_time === null ? Number.POSITIVE_INFINITY : Date.parse(row.end_time)
-      if (endMs > nowMs) continue
-      if (endMs < nowMs - MARKETS_BACK_MS) return firstMs
-      if (firstMs === undefined || row.status !== 'resolved') firstMs = endMs
-    }
-    if (!page.hasMore) return firstMs
-    position = page.last
+  for await (const row of scanMarkets(markets, { source: plan.source, symbol })) {
+    const endMs = row.end_time === null ? Number.POSITIVE_INFINITY : Date.parse(row.end_time)
+    if (endMs > nowMs) continue
+    if (endMs < nowMs - MARKETS_BACK_MS) return firstMs
+    if (firstMs === undefined || row.status !== 'resolved') firstMs = endMs
   }
+  return firstMs
 }

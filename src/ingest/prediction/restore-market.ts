@@ -10,11 +10,10 @@
  *                                         last known candle, at the very first start for the current hour
  */
 import { buildContractCandles } from '../../core/contract-candles.ts'
-import type { Feed } from '../../core/feed.ts'
 import { candleStart, INTERVAL_MS } from '../../core/interval.ts'
 import type { MarketCandle } from '../../core/market-candles.ts'
 import type { CandleRow } from '../../core/rows/candle.ts'
-import type { TradeRow } from '../../core/rows/trade.ts'
+import { scanRows } from '../../store/scan-rows.ts'
 import type { SeriesStore } from '../../store/series.ts'
 import type { ContractCandleObservation } from '../../venues/observation.ts'
 import type { Venue } from '../../venues/venue.ts'
@@ -22,8 +21,6 @@ import { candleFeed, feedOf } from '../shared/feeds.ts'
 import { BASE_INTERVAL, MARKETS_BACK_MS, type PredictionPlan } from './market-feeds.ts'
 import type { MarketRecorder } from './record-market.ts'
 import { restoreTrades } from './restore-trades.ts'
-
-const MAX_ROWS = 100_000
 
 export async function restoreMarket(options: {
   plan: PredictionPlan
@@ -45,12 +42,14 @@ export async function restoreMarket(options: {
     Math.max(recorder.startMs - MARKETS_BACK_MS, nowMs - 2 * MARKETS_BACK_MS),
     BASE_INTERVAL,
   )
-  const about = { series, instruments: recorder.instruments, fromMs, toMs: nowMs }
+  const range = { from: fromMs, to: nowMs }
+  const filters = { instruments: recorder.instruments }
 
   const fixed = new Set<string>()
-  let standsToMs: number | undefined
-  for (const row of await readStored<CandleRow>(candleFeed(plan.source, symbol, BASE_INTERVAL), about)) {
-    const candle = candleOfRow(row)
+  let storedToMs: number | undefined
+  const candles = candleFeed(plan.source, symbol, BASE_INTERVAL)
+  for await (const row of scanRows(series, candles, range, filters)) {
+    const candle = marketCandleOfRow(row)
     const instrument = row.token_id ?? marketId
     if (!row.closed) {
       if (candle.basis === 'mid') recorder.fix(instrument, candle, false)
@@ -59,12 +58,12 @@ export async function restoreMarket(options: {
     fixed.add(`${instrument}:${candle.openTimeMs}`)
     const endMs = candle.openTimeMs + INTERVAL_MS[BASE_INTERVAL]
     recorder.fix(instrument, candle, !plan.hasTokens && endMs <= settledMs)
-    standsToMs = Math.max(standsToMs ?? 0, endMs)
+    storedToMs = Math.max(storedToMs ?? 0, endMs)
   }
   const isFixed = (instrument: string, timeMs: number) =>
     fixed.has(`${instrument}:${candleStart(timeMs, BASE_INTERVAL)}`)
   const restored = restoreTrades(recorder, !plan.hasTokens)
-  for (const row of await readStored<TradeRow>(feedOf('trades', plan.source, symbol), about))
+  for await (const row of scanRows(series, feedOf('trades', plan.source, symbol), range, filters))
     restored.stored(row, isFixed(row.token_id ?? marketId, Date.parse(row.timestamp)))
   try {
     if (Number(volume ?? 0) > 0) await requestFromVenue()
@@ -76,7 +75,7 @@ export async function restoreMarket(options: {
     // A yes/no contract may be a day old, and there are hundreds: at the first start of all, the venue's own candles of the
     // current hour and the trades of the current candle are requested; earlier ones are before our start.
     const bucketMs = candleStart(nowMs, BASE_INTERVAL)
-    const missedMs = standsToMs ?? recordedFromMs
+    const missedMs = storedToMs ?? recordedFromMs
     const sinceMs = candleStart(
       Math.max(recorder.startMs, missedMs ?? candleStart(nowMs, '1h')),
       BASE_INTERVAL,
@@ -103,23 +102,7 @@ export async function restoreMarket(options: {
   }
 }
 
-/** The stored rows of some instruments. */
-export async function readStored<T>(
-  feed: Feed,
-  about: { series: SeriesStore; instruments: readonly string[]; fromMs: number; toMs: number },
-): Promise<T[]> {
-  const { text } = await about.series.page({
-    feeds: [feed],
-    range: { from: about.fromMs, to: about.toMs },
-    order: 'asc',
-    limit: MAX_ROWS,
-    separator: '\n',
-    filters: { instruments: about.instruments },
-  })
-  return (text === '' ? [] : text.split('\n')).map((line) => JSON.parse(line) as T)
-}
-
-export function candleOfRow(row: CandleRow): MarketCandle {
+export function marketCandleOfRow(row: CandleRow): MarketCandle {
   const volume = row.volume ?? 0
   return {
     openTimeMs: Date.parse(row.timestamp),

@@ -1,0 +1,59 @@
+/** When a market is traded, sampled and listed: what follows from its window and the plan of its venue. */
+import type { MarketInput } from '../../core/rows/market.ts'
+import type { HistoryRange } from '../../venues/venue.ts'
+import type { PredictionPlan } from './market-feeds.ts'
+
+/** Books are sampled from so long before the window on: a market that has not begun is of little use. */
+export const SAMPLE_BEFORE_MS = 60_000
+/** Longer markets with tokens are followed from one length before they begin. */
+const LONG_MARKET_MS = 15 * 60_000
+
+/** From the start of a market, inclusive, to its end, exclusive. */
+export interface MarketWindow {
+  readonly startMs: number
+  readonly endMs: number
+}
+
+export const windowOf = (market: Pick<MarketInput, 'startTime' | 'endTime'>): MarketWindow => ({
+  startMs: market.startTime ?? 0,
+  endMs: market.endTime ?? 0,
+})
+
+/** None of its trades is older. */
+export const firstTradeMs = (plan: PredictionPlan, { startMs }: MarketWindow): number =>
+  startMs - plan.tradesBeforeMs
+
+/** None of its trades is newer. */
+export const lastTradeMs = (plan: PredictionPlan, { endMs }: MarketWindow): number =>
+  endMs + plan.followed.afterMs
+
+/** When its trades are recorded. */
+export function followedRange(plan: PredictionPlan, window: MarketWindow): HistoryRange {
+  const lengthMs = window.endMs - window.startMs
+  const earlyMs = plan.hasTokens && lengthMs > LONG_MARKET_MS ? lengthMs : 0
+  return {
+    fromMs: window.startMs - plan.followed.beforeMs - earlyMs,
+    toMs: lastTradeMs(plan, window),
+  }
+}
+
+/**
+ * Whether rows of a market that is met now may be stored already: by an earlier run, or before its recorder was
+ * dropped. So may the early trades of one that has not begun.
+ */
+export function mayHaveRows(
+  plan: PredictionPlan,
+  window: MarketWindow,
+  { startedMs, nowMs }: { startedMs: number; nowMs: number },
+): boolean {
+  return firstTradeMs(plan, window) < startedMs || window.endMs < nowMs
+}
+
+/** A market that is traded a day ahead is sent alone: those before it may still be unknown. */
+export function isListedWithAll(plan: PredictionPlan, window: MarketWindow, nowMs: number): boolean {
+  const lengthMs = window.endMs - window.startMs
+  return !plan.hasTokens || window.startMs <= nowMs + plan.followed.beforeMs + lengthMs
+}
+
+export const isRunning = ({ startMs, endMs }: MarketWindow, timeMs: number, beforeMs = 0): boolean =>
+  startMs - beforeMs <= timeMs && timeMs < endMs
